@@ -1,0 +1,182 @@
+//! The Deep Zoom Image: its description, the arithmetic of its levels, its descriptor, and the names of its files.
+//!
+//! Source: the Deep Zoom file format, <https://learn.microsoft.com/previous-versions/windows/silverlight/dotnet-windows-silverlight/cc645077(v=vs.95)>,
+//! and what OpenSeadragon and libvips make of it: level 0 is 1×1, each level twice the one before, the last the full
+//! picture; a tile carries `overlap` pixels of its neighbours on each inner side.
+
+use serde::{Deserialize, Serialize};
+
+/// A picture's width and height in pixels. Neither is zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Size {
+    /// In pixels.
+    pub width: u32,
+    /// In pixels.
+    pub height: u32,
+}
+
+/// The format of a pyramid's tiles, by its file extension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TileFormat {
+    /// JPEG.
+    Jpg,
+    /// PNG, for sources with transparency.
+    Png,
+}
+
+/// The description of a Deep Zoom Image, with the interface's field names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Dzi {
+    /// The full picture's width and height in pixels.
+    #[serde(flatten)]
+    pub size: Size,
+    /// A tile's width and height in pixels, without overlap.
+    pub tile_size: u32,
+    /// How many pixels of its neighbour a tile carries on each side that has one.
+    pub tile_overlap: u32,
+    /// The tiles' format.
+    pub tile_format: TileFormat,
+}
+
+impl TileFormat {
+    /// The file extension, which is also what the descriptor's `Format` says.
+    #[must_use]
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Jpg => "jpg",
+            Self::Png => "png",
+        }
+    }
+
+    /// The media type.
+    #[must_use]
+    pub fn media_type(self) -> &'static str {
+        match self {
+            Self::Jpg => "image/jpeg",
+            Self::Png => "image/png",
+        }
+    }
+}
+
+impl Size {
+    /// How many pixels the picture has.
+    #[must_use]
+    pub fn pixels(self) -> u64 {
+        u64::from(self.width) * u64::from(self.height)
+    }
+
+    /// Half of it, rounded up.
+    #[must_use]
+    pub fn halved(self) -> Self {
+        Self { width: self.width.div_ceil(2), height: self.height.div_ceil(2) }
+    }
+}
+
+impl Dzi {
+    /// The media type of a descriptor.
+    pub const MEDIA_TYPE: &str = "application/xml";
+
+    /// The number of the level that holds the full picture: the smallest n with 2ⁿ ≥ the longer side. Levels are
+    /// 0 to this, so there is one more of them.
+    #[must_use]
+    pub fn max_level(&self) -> u32 {
+        let side = self.size.width.max(self.size.height).max(1);
+        u32::BITS - (side - 1).leading_zeros()
+    }
+
+    /// The size of a level in pixels: the full picture's, halved and rounded up once for each level below the last.
+    #[must_use]
+    pub fn level_size(&self, level: u32) -> Size {
+        let shift = self.max_level().saturating_sub(level);
+        let scaled = |side: u32| (u64::from(side)).div_ceil(1 << shift.min(32)) as u32;
+        Size { width: scaled(self.size.width), height: scaled(self.size.height) }
+    }
+
+    /// How many columns and rows of tiles a level has.
+    #[must_use]
+    pub fn grid(&self, level: u32) -> (u32, u32) {
+        let size = self.level_size(level);
+        let tile = self.tile_size.max(1);
+        (size.width.div_ceil(tile), size.height.div_ceil(tile))
+    }
+
+    /// How many tiles the pyramid has, over all levels.
+    #[must_use]
+    pub fn tile_count(&self) -> u64 {
+        (0..=self.max_level()).map(|level| self.grid(level)).map(|(x, y)| u64::from(x) * u64::from(y)).sum()
+    }
+
+    /// A tile's path inside the pyramid's `_files` folder: `<level>/<column>_<row>.<extension>`.
+    #[must_use]
+    pub fn tile_path(&self, level: u32, column: u32, row: u32) -> String {
+        format!("{level}/{column}_{row}.{}", self.tile_format.extension())
+    }
+
+    /// The descriptor: the content of the `.dzi` file.
+    #[must_use]
+    pub fn descriptor(&self) -> String {
+        format!(
+            concat!(
+                r#"<?xml version="1.0" encoding="UTF-8"?>"#,
+                "\n",
+                r#"<Image xmlns="http://schemas.microsoft.com/deepzoom/2008" Format="{}" Overlap="{}" TileSize="{}">"#,
+                "\n",
+                r#"  <Size Width="{}" Height="{}"/>"#,
+                "\n</Image>\n"
+            ),
+            self.tile_format.extension(),
+            self.tile_overlap,
+            self.tile_size,
+            self.size.width,
+            self.size.height,
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dzi(width: u32, height: u32) -> Dzi {
+        Dzi { size: Size { width, height }, tile_size: 254, tile_overlap: 1, tile_format: TileFormat::Jpg }
+    }
+
+    #[test]
+    fn levels_go_down_to_one_pixel() {
+        for (width, height, max) in
+            [(1, 1, 0), (2, 1, 1), (3, 2, 2), (256, 256, 8), (257, 1, 9), (u32::MAX, 1, 32)]
+        {
+            let dzi = dzi(width, height);
+            assert_eq!(dzi.max_level(), max, "{width}x{height}");
+            assert_eq!(dzi.level_size(max), dzi.size);
+            assert_eq!(dzi.level_size(0), Size { width: 1, height: 1 });
+        }
+    }
+
+    #[test]
+    fn a_level_is_half_of_the_next_rounded_up() {
+        let dzi = dzi(7919, 101);
+        for level in 0..dzi.max_level() {
+            assert_eq!(dzi.level_size(level), dzi.level_size(level + 1).halved());
+        }
+    }
+
+    #[test]
+    fn the_last_tile_may_be_small_but_never_empty() {
+        assert_eq!(dzi(254, 255).grid(8), (1, 2));
+        assert_eq!(dzi(508, 509).grid(9), (2, 3));
+        assert_eq!(dzi(1, 1).tile_count(), 1);
+    }
+
+    #[test]
+    fn the_descriptor_is_what_deep_zoom_readers_expect() {
+        assert_eq!(
+            dzi(800, 600).descriptor(),
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
+             <Image xmlns=\"http://schemas.microsoft.com/deepzoom/2008\" Format=\"jpg\" Overlap=\"1\" TileSize=\"254\">\n  \
+             <Size Width=\"800\" Height=\"600\"/>\n</Image>\n"
+        );
+    }
+}

@@ -1,0 +1,111 @@
+//! The identifier of a content: a pure function of its source URL, so that every edge location agrees on it without
+//! asking anyone.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::SourceUrl;
+
+/// 64 bits of a SHA-256, written as 11 characters of base 62. Case matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ContentId(u64);
+
+/// A text that is the identifier of nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("an id has 11 characters out of 0-9, A-Z and a-z")]
+pub struct ContentIdError;
+
+const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+impl ContentId {
+    /// How many characters an id is written with: the fewest that hold 64 bits.
+    pub const LENGTH: usize = 11;
+
+    /// The ids that the content of `url` may have, in the order in which they are to be tried: the next one only when a
+    /// different URL holds the one before.
+    pub fn candidates(url: &SourceUrl) -> impl Iterator<Item = Self> {
+        // With a billion contents the chance that a new URL meets a taken id is 1 in 18 billion; that it meets four in
+        // a row does not happen, so whoever runs out of candidates has met a bug.
+        (0..4).map(|salt| Self::salted(url, salt))
+    }
+
+    fn salted(url: &SourceUrl, salt: u8) -> Self {
+        let mut hash = Sha256::new();
+        hash.update(url.as_str());
+        if salt > 0 {
+            hash.update([b' ', salt]); // no canonical URL has a space in it
+        }
+        let digest: [u8; 32] = hash.finalize().into();
+        let [a, b, c, d, e, f, g, h, ..] = digest;
+        Self(u64::from_be_bytes([a, b, c, d, e, f, g, h]))
+    }
+}
+
+impl fmt::Display for ContentId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut rest = self.0;
+        let mut digits = [DIGITS[0]; Self::LENGTH];
+        for digit in digits.iter_mut().rev() {
+            *digit = DIGITS[(rest % 62) as usize];
+            rest /= 62;
+        }
+        f.write_str(std::str::from_utf8(&digits).map_err(|_| fmt::Error)?)
+    }
+}
+
+impl FromStr for ContentId {
+    type Err = ContentIdError;
+
+    fn from_str(text: &str) -> Result<Self, ContentIdError> {
+        if text.len() != Self::LENGTH {
+            return Err(ContentIdError);
+        }
+        text.bytes()
+            .try_fold(0_u64, |value, byte| {
+                let digit = DIGITS.iter().position(|digit| *digit == byte)?;
+                value.checked_mul(62)?.checked_add(digit as u64)
+            })
+            .map(Self)
+            .ok_or(ContentIdError)
+    }
+}
+
+impl TryFrom<String> for ContentId {
+    type Error = ContentIdError;
+
+    fn try_from(text: String) -> Result<Self, ContentIdError> {
+        text.parse()
+    }
+}
+
+impl From<ContentId> for String {
+    fn from(id: ContentId) -> Self {
+        id.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ids_of_a_url_stay_what_they_are() {
+        let url = SourceUrl::parse("http://example.com/a.jpg").unwrap();
+        let ids: Vec<String> = ContentId::candidates(&url).map(|id| id.to_string()).collect();
+        assert_eq!(ids, ["6qy4OXfXSid", "ILiFH96DkXP", "Erx23NSAkK4", "0YREbrzg65x"]);
+    }
+
+    #[test]
+    fn a_text_that_is_no_id_is_refused() {
+        for text in
+            ["", "0000000000", "000000000000", "0000000000-", "zzzzzzzzzzz", "0000000000é", "../../../etc"]
+        {
+            assert_eq!(text.parse::<ContentId>(), Err(ContentIdError), "{text}");
+        }
+        assert_eq!("LygHa16AHYF".parse::<ContentId>(), Ok(ContentId(u64::MAX)));
+    }
+}

@@ -1,0 +1,131 @@
+//! What edge and tiler say to each other. The queue carries a [`Job`]; a tiler that pulled one asks the edge for a
+//! [`Claim`], and with it in hand sends [`Report`]s. Both go to the Worker's `/internal/` paths as JSON, with the tilers'
+//! bearer token.
+//!
+//! | call | answers |
+//! |---|---|
+//! | `POST` [`claim_path`], empty body | 200 with a [`Claim`]; 404: no such conversion; 409: nothing to do (claimed or finished). After 404 and 409 the job is done with |
+//! | `POST` [`report_path`], a [`Report`] | 204: taken, the lease runs anew; 404, 409: the attempt is over, stop and delete what it wrote |
+//! | either | 400: not understood; 401: wrong token; 5xx: try again |
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{ContentId, Dzi, Failure, Progress, SourceUrl, Stage};
+
+/// The number of an attempt to convert a content: 1, 2, … Never used twice, as it names where the attempt writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Attempt(u32);
+
+/// The message in the queue: somebody should convert this content. It may arrive twice, late or never.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Job {
+    /// The content to convert.
+    pub id: ContentId,
+}
+
+/// The right to convert a content, until the lease ends.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Claim {
+    /// The content.
+    pub id: ContentId,
+    /// Its source.
+    pub url: SourceUrl,
+    /// The attempt, under whose prefix to write. Whatever lies under a lower one is to be deleted.
+    pub attempt: Attempt,
+    /// How long the lease runs from the claim and from each report that is taken, in milliseconds.
+    pub lease_ms: u64,
+}
+
+/// What a tiler tells of the attempt it claimed. Any report renews the lease.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Report {
+    /// The attempt it is about.
+    pub attempt: Attempt,
+    /// What there is to tell.
+    pub outcome: Outcome,
+}
+
+/// What became, so far, of an attempt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// It is under way.
+    Progress {
+        /// What is being done.
+        stage: Stage,
+        /// How far the whole has come.
+        progress: Progress,
+    },
+    /// The pyramid is complete and its descriptor in place.
+    Finished {
+        /// What was rendered.
+        dzi: Dzi,
+    },
+    /// It cannot be done. Nothing of the attempt is left in the store.
+    GaveUp {
+        /// Why.
+        failure: Failure,
+    },
+    /// The tiler shuts down: another one should do it. Does not count as a failed attempt.
+    HandedBack,
+}
+
+/// The path to `POST` to for the claim on a content.
+#[must_use]
+pub fn claim_path(id: ContentId) -> String {
+    format!("/internal/content/{id}/claim")
+}
+
+/// The path to `POST` reports on a content to.
+#[must_use]
+pub fn report_path(id: ContentId) -> String {
+    format!("/internal/content/{id}/report")
+}
+
+impl Attempt {
+    /// The first attempt.
+    pub const FIRST: Self = Self(1);
+
+    /// The one after.
+    #[must_use]
+    pub fn next(self) -> Self {
+        Self(self.0.saturating_add(1))
+    }
+
+    /// All attempts before this one.
+    pub fn earlier(self) -> impl Iterator<Item = Self> {
+        (Self::FIRST.0..self.0).map(Self)
+    }
+
+    /// The key of the attempt's descriptor in the store: `<id>/<attempt>.dzi`.
+    #[must_use]
+    pub fn descriptor_key(self, id: ContentId) -> String {
+        format!("{id}/{self}.dzi")
+    }
+
+    /// What the keys of the attempt's tiles begin with: `<id>/<attempt>_files/`, followed by
+    /// [`Dzi::tile_path`](crate::Dzi::tile_path).
+    #[must_use]
+    pub fn tiles_prefix(self, id: ContentId) -> String {
+        format!("{id}/{self}_files/")
+    }
+}
+
+impl fmt::Display for Attempt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Claim {
+    /// How long the lease runs.
+    #[must_use]
+    pub fn lease(&self) -> Duration {
+        Duration::from_millis(self.lease_ms)
+    }
+}

@@ -1,0 +1,175 @@
+//! The URL of a source in its canonical form: what makes two spellings one content, and what is refused at the door.
+//! Which addresses may be connected to is not decided here but by [`AddressPolicy`](crate::AddressPolicy).
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use url::{Host, Url};
+
+/// The URL of a source, canonical: the WHATWG serialisation without its fragment, unless that starts with `/` or `!`,
+/// as the fragments of hash-routed pages do.
+///
+/// Always `http` or `https`, without user name or password, and with a host that is an IP address or a name with a dot.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct SourceUrl(String);
+
+/// Why a text is no URL of a source. The messages are shown to clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SourceUrlError {
+    /// The text does not begin with one of the two schemes.
+    #[error("The URL must begin with http:// or https://.")]
+    Scheme,
+    /// More than [`SourceUrl::MAX_LENGTH`] characters, as given or in canonical form.
+    #[error("The URL is longer than {} characters.", SourceUrl::MAX_LENGTH)]
+    TooLong,
+    /// What follows the scheme does not parse.
+    #[error("The URL is malformed.")]
+    Malformed,
+    /// A user name or a password: it would be published with the content.
+    #[error("The URL must not carry a user name or a password.")]
+    Credentials,
+    /// A host name without a dot, or one that only means something on a private network.
+    #[error("The URL's host is not a public one.")]
+    PrivateName,
+}
+
+/// Names under these domains resolve only on private networks or nowhere (RFC 6761, RFC 6762, RFC 7686, RFC 8375, RFC 9476).
+const PRIVATE_DOMAINS: [&str; 8] =
+    ["localhost", "local", "internal", "invalid", "test", "onion", "alt", "home.arpa"];
+
+impl SourceUrl {
+    /// How many characters a URL may have. Longer ones do not survive proxies and old browsers either.
+    pub const MAX_LENGTH: usize = 2048;
+
+    /// Reads a URL as a client wrote it and brings it into canonical form. White space around it is dropped.
+    ///
+    /// # Errors
+    /// The first reason for which it cannot be a source.
+    pub fn parse(text: &str) -> Result<Self, SourceUrlError> {
+        let text = text.trim_matches(|c: char| c.is_ascii_whitespace());
+        if text.chars().nth(Self::MAX_LENGTH).is_some() {
+            return Err(SourceUrlError::TooLong);
+        }
+        if !begins_with(text, "http://") && !begins_with(text, "https://") {
+            return Err(SourceUrlError::Scheme);
+        }
+        let mut url = Url::parse(text).map_err(|_| SourceUrlError::Malformed)?;
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(SourceUrlError::Credentials);
+        }
+        match url.host() {
+            Some(Host::Domain(name)) if is_private_name(name) => return Err(SourceUrlError::PrivateName),
+            Some(_) => {}
+            None => return Err(SourceUrlError::Malformed),
+        }
+        if !url.fragment().is_some_and(|fragment| fragment.starts_with(['/', '!'])) {
+            url.set_fragment(None);
+        }
+        if url.as_str().len() > Self::MAX_LENGTH {
+            return Err(SourceUrlError::TooLong);
+        }
+        Ok(Self(url.into()))
+    }
+
+    /// The canonical form: ASCII, at most [`SourceUrl::MAX_LENGTH`] characters.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+fn begins_with(text: &str, prefix: &str) -> bool {
+    text.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
+}
+
+fn is_private_name(name: &str) -> bool {
+    let name = name.strip_suffix('.').unwrap_or(name);
+    let under =
+        |domain: &str| name.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
+    !name.contains('.') || PRIVATE_DOMAINS.into_iter().any(under)
+}
+
+impl fmt::Display for SourceUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl TryFrom<String> for SourceUrl {
+    type Error = SourceUrlError;
+
+    fn try_from(text: String) -> Result<Self, SourceUrlError> {
+        Self::parse(&text)
+    }
+}
+
+impl From<SourceUrl> for String {
+    fn from(url: SourceUrl) -> Self {
+        url.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn canonical(text: &str) -> String {
+        SourceUrl::parse(text).unwrap().into()
+    }
+
+    #[test]
+    fn spellings_of_one_url_are_one_content() {
+        assert_eq!(canonical("HTTP://Example.com:80/a"), "http://example.com/a");
+        assert_eq!(canonical("http://example.com"), "http://example.com/");
+        assert_eq!(canonical("https://example.com:443/a/../b"), "https://example.com/b");
+        assert_eq!(canonical(" http://bücher.example/ä b\n"), "http://xn--bcher-kva.example/%C3%A4%20b");
+        assert_ne!(canonical("http://example.com/a"), canonical("http://example.com/A"));
+    }
+
+    #[test]
+    fn a_fragment_goes_unless_it_routes() {
+        assert_eq!(canonical("http://example.com/a#top"), "http://example.com/a");
+        assert_eq!(canonical("http://example.com/a#"), "http://example.com/a");
+        assert_eq!(canonical("http://example.com/#/map"), "http://example.com/#/map");
+        assert_eq!(canonical("http://example.com/#!map"), "http://example.com/#!map");
+    }
+
+    #[test]
+    fn what_is_no_public_http_url_is_refused_with_the_reason() {
+        use SourceUrlError::*;
+        let long = format!("http://example.com/{}", "a".repeat(2048));
+        let grows = format!("http://example.com/{}", "ä".repeat(1000));
+        for (text, reason) in [
+            ("", Scheme),
+            ("example.com/a.jpg", Scheme),
+            ("ftp://example.com/a.jpg", Scheme),
+            ("http:/example.com", Scheme),
+            ("javascript:alert(1)", Scheme),
+            ("http://", Malformed),
+            ("http://exa mple.com/", Malformed),
+            ("http://example.com:99999/", Malformed),
+            ("http://[::1/", Malformed),
+            ("http://me@example.com/", Credentials),
+            ("http://me:secret@example.com/", Credentials),
+            ("http://intranet/a.jpg", PrivateName),
+            ("http://intranet./a.jpg", PrivateName),
+            ("http://localhost:8080/", PrivateName),
+            ("http://printer.local/", PrivateName),
+            ("http://metadata.google.internal/", PrivateName),
+            (&long, TooLong),
+            (&grows, TooLong),
+        ] {
+            assert_eq!(SourceUrl::parse(text), Err(reason), "{text}");
+        }
+        assert!(SourceUrl::parse("http://mylocal/").is_err());
+        assert!(SourceUrl::parse("http://my.notlocal.com/").is_ok());
+    }
+
+    #[test]
+    fn the_longest_url_is_still_one() {
+        let longest = format!("http://example.com/{}", "a".repeat(2048 - 19));
+        assert_eq!(canonical(&longest), longest);
+        assert_eq!(SourceUrl::parse(&format!("{longest}a")), Err(SourceUrlError::TooLong));
+    }
+}

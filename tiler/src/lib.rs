@@ -1,0 +1,13 @@
+//! The native side of Edgezoom: pulls jobs, renders Deep Zoom pyramids and puts them where viewers find them.
+//!
+//! A job of the [`service`] is claimed from the edge, its source downloaded by [`fetch`] into a file that has no name, and
+//! handed to a [`renderer`] process. In there a [`source`] decodes it to strips and the [`pyramid`] cuts tiles from them.
+//! The tiles come back over a pipe and go into a [`sink`]. The command line is the same path with other ends.
+
+pub mod fetch;
+pub mod limits;
+pub mod pyramid;
+pub mod renderer;
+pub mod service;
+pub mod sink;
+pub mod source;

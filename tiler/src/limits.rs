@@ -1,0 +1,39 @@
+//! What the tiler puts up with: one struct, every field settable, each default with its reason.
+
+use std::time::Duration;
+
+/// The limits of one conversion.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The bytes a source may have. Enough for scanned maps as TIFF; a picture of 20 gigapixels as JPEG is about as large.
+    pub source_bytes: u64,
+    /// The pixels a picture may have.
+    pub pixels: u64,
+    /// The pixels a side may have: what memory is proportional to.
+    pub side: u32,
+    /// The redirects followed until a source answers.
+    pub redirects: u32,
+    /// How long connecting to a source's host may take, its name look-up included.
+    pub connect: Duration,
+    /// How long a download may stand still.
+    pub stall: Duration,
+    /// The memory that a renderer process may use, in bytes.
+    pub renderer_memory: u64,
+    /// How long a renderer process may work, by the clock.
+    pub renderer_time: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            source_bytes: 2 << 30,
+            pixels: 20_000_000_000,
+            side: 1_000_000,
+            redirects: 5,
+            connect: Duration::from_secs(10),
+            stall: Duration::from_secs(30),
+            renderer_memory: 1 << 30,
+            renderer_time: Duration::from_secs(30 * 60),
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! The `tiler` command.
+
+fn main() {}
