@@ -23,9 +23,9 @@ pub fn halved(picture: &Picture) -> Picture {
         let count = covered.len() as f64;
         let mut pixel = [0; 4];
         if picture.layout != Layout::Rgba {
-            for channel in 0..picture.layout.channels() {
+            for (channel, mean) in pixel.iter_mut().enumerate().take(picture.layout.channels()) {
                 let sum: f64 = covered.iter().map(|pixel| f64::from(pixel[channel])).sum();
-                pixel[channel] = (sum / count).round() as u8;
+                *mean = (sum / count).round() as u8;
             }
             return pixel;
         }
