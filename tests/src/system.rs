@@ -174,6 +174,14 @@ impl System {
     /// It does not end.
     pub fn end(&mut self, signal: Signal) -> Result<ExitStatus> {
         processes::signal(self.process.id(), signal)?;
+        self.wait().with_context(|| format!("after {signal:?}"))
+    }
+
+    /// Waits until xtask has ended.
+    ///
+    /// # Errors
+    /// It does not end.
+    pub fn wait(&mut self) -> Result<ExitStatus> {
         let deadline = Instant::now() + PATIENCE;
         while Instant::now() < deadline {
             if let Some(status) = self.process.try_wait()? {
@@ -181,7 +189,7 @@ impl System {
             }
             std::thread::sleep(Duration::from_millis(20));
         }
-        bail!("xtask does not end on {signal:?}:\n{}", self.log())
+        bail!("xtask does not end:\n{}", self.log())
     }
 }
 
