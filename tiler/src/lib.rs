@@ -9,6 +9,7 @@ pub mod http_client;
 pub mod limits;
 pub mod pyramid;
 pub mod renderer;
+pub mod secret;
 pub mod service;
 pub mod sink;
 pub mod source;

@@ -17,6 +17,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Convert(commands::convert::Args),
+    Serve(Box<commands::serve::Args>),
     #[command(hide = true)]
     Render(commands::render::Args),
 }
@@ -24,6 +25,7 @@ enum Command {
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Convert(args) => commands::convert::run(&args),
+        Command::Serve(args) => commands::serve::run(&args),
         Command::Render(args) => commands::render::run(&args),
     };
     result.unwrap_or_else(|error| {
