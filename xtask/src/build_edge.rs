@@ -15,7 +15,7 @@ use crate::project::Project;
 use crate::{command, setup};
 
 /// What the Worker may weigh, compressed: a cold start loads all of it.
-const MOST_BYTES: usize = 250_000;
+const MOST_BYTES: usize = 320_000;
 /// What the build is made from, besides the wasm. A change of the recipe is a change too.
 const INGREDIENTS: [&str; 5] =
     ["edge/entry.js", "edge/viewer", "package.json", "package-lock.json", "xtask/src/build_edge.rs"];

@@ -21,7 +21,11 @@ async fn a_new_url_is_answered_at_once_and_becomes_a_pyramid() -> Result<()> {
     assert!(answer.header("content-type").starts_with("application/json"), "{:?}", answer.headers);
     let content = answer.json()?;
     let id = content["id"].as_str().unwrap_or_default().to_owned();
-    assert_eq!(answer.header("location"), format!("{}/v1/content/{id}", system.url()), "Location is absolute");
+    assert_eq!(
+        answer.header("location"),
+        format!("{}/v1/content/{id}", system.url()),
+        "Location is absolute"
+    );
     assert_eq!(content["url"], source.as_str());
     assert_eq!((&content["ready"], &content["failed"]), (&Value::Bool(false), &Value::Bool(false)));
 
@@ -105,6 +109,10 @@ async fn check(
     }
     let id = content["id"].as_str().unwrap_or_default();
     let stored = bucket::keys(system, &format!("{id}/")).await?;
-    assert_eq!(stored, pyramid.keys(&format!("{}/cache/", system.url()))?, "what is stored is the pyramid, and no more");
+    assert_eq!(
+        stored,
+        pyramid.keys(&format!("{}/cache/", system.url()))?,
+        "what is stored is the pyramid, and no more"
+    );
     Ok(pyramid)
 }

@@ -56,7 +56,8 @@ async fn a_truncated_jpeg() -> Result<()> {
 async fn a_host_that_breaks_off() -> Result<()> {
     let bytes = photograph()?;
     let half = bytes.len() / 2;
-    let broken = Source::file("image/jpeg", bytes).over(Duration::from_millis(100), 10).broken_off_after(half);
+    let broken =
+        Source::file("image/jpeg", bytes).over(Duration::from_millis(100), 10).broken_off_after(half);
     assert_eq!(code_of(|sources| sources.serve("broken.jpg", broken)).await?, "source-unreachable");
     Ok(())
 }

@@ -18,11 +18,13 @@ fn picture() -> Result<Source> {
 
 #[tokio::test]
 async fn many_who_ask_at_once_are_one_message_and_one_id() -> Result<()> {
-    let (system, sources) = (System::start(Options { tilers: 0, ..Options::default() })?, SourceServer::start()?);
+    let (system, sources) =
+        (System::start(Options { tilers: 0, ..Options::default() })?, SourceServer::start()?);
     let client = Client::new(system.url())?;
     let source = sources.serve("wanted.jpg", picture()?);
     let answers = try_join_all((0..20).map(|_| client.ask(&source))).await?;
-    let ids = answers.iter().map(|answer| Ok(answer.json()?["id"].to_string())).collect::<Result<BTreeSet<_>>>()?;
+    let ids =
+        answers.iter().map(|answer| Ok(answer.json()?["id"].to_string())).collect::<Result<BTreeSet<_>>>()?;
     assert_eq!(ids.len(), 1, "{ids:?}");
     assert_eq!(queued(&system, 1).await?["sent_count"], 1);
 
