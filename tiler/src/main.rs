@@ -17,6 +17,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Convert(commands::convert::Args),
+    // What the service starts for each picture.
     #[command(hide = true)]
     Render(commands::render::Args),
 }
