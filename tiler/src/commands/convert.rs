@@ -18,6 +18,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
+use super::limits;
+
 /// What shells expect of a command that was interrupted.
 const INTERRUPTED: u8 = 130;
 
@@ -44,15 +46,14 @@ pub struct Args {
     /// The threads to use. Without it, all that the machine has.
     #[arg(long)]
     threads: Option<NonZeroUsize>,
-    /// The memory that may be used, in MiB.
-    #[arg(long, default_value_t = Limits::default().renderer_memory >> 20, value_parser = value_parser!(u64).range(64..=1 << 20))]
-    memory: u64,
     /// Replaces a pyramid that is there already.
     #[arg(long)]
     force: bool,
     /// Private networks that a URL may lead to, as 127.0.0.0/8,fd00::/8
     #[arg(long, env = "EDGEZOOM_ALLOW_NETWORKS", default_value = "")]
     allow_networks: String,
+    #[command(flatten)]
+    limits: limits::Args,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -94,7 +95,7 @@ async fn convert(args: &Args) -> anyhow::Result<()> {
     if !args.force {
         place.must_be_free().context("add --force to replace it, or choose another --output")?;
     }
-    let limits = Limits { renderer_memory: args.memory << 20, ..Limits::default() };
+    let limits = Limits::from(&args.limits);
     let source = match web_address(&args.source) {
         Some(address) => download(address, args, &limits).await?,
         None => open(&args.source)?,

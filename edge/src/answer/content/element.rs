@@ -31,7 +31,7 @@ impl Element {
         xml.extend(["<", name, ">"]);
         match self {
             Self::Object(fields) => fields.iter().for_each(|(name, field)| field.write_xml(name, xml)),
-            Self::Text(text) => xml.push_str(&quick_xml::escape::escape(&escape::xml_characters(text))),
+            Self::Text(text) => xml.push_str(&quick_xml::escape::escape(escape::xml_characters(text))),
             Self::Flag(_) | Self::Count(_) | Self::Fraction(_) => xml.push_str(&self.json()),
         }
         xml.extend(["</", name, ">"]);
