@@ -9,7 +9,8 @@ const PATIENCE_MS = 60_000;
 const sandbox = process.getuid() === 0 ? ["--no-sandbox"] : []; // Chromium's own does not work for root
 const browser = await chromium.launch({ executablePath, args: [...sandbox, "--disable-quic"] });
 try {
-  const page = await browser.newPage({ viewport: { width: 900, height: 700 } });
+  const context = await browser.newContext({ viewport: { width: 900, height: 700 } });
+  const page = await context.newPage();
   page.setDefaultTimeout(PATIENCE_MS);
   const complaints = [];
   page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
