@@ -61,7 +61,7 @@ async function settled(page) {
   let last = "";
   for (let look = 0; look < 60; look += 1) {
     await page.waitForTimeout(250);
-    const screenshot = await page.screenshot({ type: "png" });
+    const screenshot = await page.screenshot({ type: "png", caret: "initial" }); // hiding it would be an inline style
     const colours = await sample(page, screenshot);
     if (JSON.stringify(colours) === last) return colours;
     last = JSON.stringify(colours);
