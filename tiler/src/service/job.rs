@@ -108,12 +108,8 @@ async fn work(
     times.render = Some(begun.elapsed());
 
     let begun = Instant::now();
-    let last = upload.under_way();
-    reporter.note(Standing::publishing(last, last));
-    while upload.settle_one().await.map_err(|error| not_stored(claim, error))? {
-        reporter.note(Standing::publishing(upload.under_way(), last));
-    }
-    upload.finish(&dzi).await.map_err(|error| not_stored(claim, error))?;
+    let on_settled = |missing, of| reporter.note(Standing::publishing(missing, of));
+    upload.finish(&dzi, on_settled).await.map_err(|error| not_stored(claim, error))?;
     times.upload = Some(begun.elapsed());
     Ok(dzi)
 }

@@ -221,17 +221,8 @@ impl Upload {
         Ok(())
     }
 
-    /// How many tiles are under way.
-    #[must_use]
-    pub fn under_way(&self) -> usize {
-        self.puts.len()
-    }
-
     /// Waits until one tile more is in the store. `false`: there is none under way.
-    ///
-    /// # Errors
-    /// The tile is not in the store: the upload has failed.
-    pub async fn settle_one(&mut self) -> Result<bool, StoreError> {
+    async fn settle_one(&mut self) -> Result<bool, StoreError> {
         match self.puts.join_next().await {
             None => Ok(false),
             Some(Ok(put)) => {
@@ -245,12 +236,20 @@ impl Upload {
         }
     }
 
-    /// Completes the pyramid: waits for the tiles under way, then puts the descriptor.
+    /// Completes the pyramid: waits for the tiles under way, and tells `on_settled` after each how many are missing of how
+    /// many; then puts the descriptor.
     ///
     /// # Errors
     /// A tile or the descriptor is not in the store. There is no descriptor then, unless its answer was lost.
-    pub async fn finish(&mut self, dzi: &Dzi) -> Result<(), StoreError> {
-        while self.settle_one().await? {}
+    pub async fn finish(
+        &mut self,
+        dzi: &Dzi,
+        mut on_settled: impl FnMut(usize, usize),
+    ) -> Result<(), StoreError> {
+        let last = self.puts.len();
+        while self.settle_one().await? {
+            on_settled(self.puts.len(), last);
+        }
         let key = self.attempt.descriptor_key(self.id);
         self.store.put(key, dzi.descriptor().into(), Dzi::MEDIA_TYPE).await.map(drop)
     }

@@ -14,6 +14,7 @@ use super::{ID, OTHER, failure, finished, keys, world};
 #[tokio::test]
 async fn a_picture_becomes_a_pyramid_whose_descriptor_comes_last() {
     let world = world().await;
+    world.known().put_time = Duration::from_millis(30);
     let id = world.enqueue(ID, 1, "picture");
     let tiler = Tiler::start(&world, &[]);
     world.until("the end", Known::ended).await;
