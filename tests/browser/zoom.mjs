@@ -13,7 +13,10 @@ try {
   const page = await context.newPage();
   page.setDefaultTimeout(PATIENCE_MS);
   const complaints = [];
-  page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
+  page.on("console", (message) => {
+    const { url, lineNumber, columnNumber } = message.location();
+    if (message.type() === "error") complaints.push(`${message.text()} (${url}:${lineNumber}:${columnNumber})`);
+  });
   page.on("pageerror", (error) => complaints.push(String(error)));
   page.on("requestfailed", (request) => complaints.push(`${request.url()} failed: ${request.failure()?.errorText}`));
   const tiles = [];
