@@ -1,13 +1,12 @@
 // Builds the browser's side into edge/build/assets/, which the Worker serves under the share address: the viewer and the
 // page scripts as ES modules, styles, and OpenSeadragon's licence.
 
-import { cp, mkdir, rm } from "node:fs/promises";
+import { cp, mkdir } from "node:fs/promises";
 import { build } from "esbuild";
 
 const from = (name) => new URL(name, import.meta.url).pathname;
 const to = new URL("../build/assets/", import.meta.url).pathname;
 
-await rm(to, { recursive: true, force: true });
 await mkdir(`${to}assets`, { recursive: true });
 await build({
   entryPoints: ["viewer.js", "share.js", "page.css"].map(from),

@@ -17,7 +17,7 @@
     new IntersectionObserver(function (entries, observer) {
       if (!entries.some((entry) => entry.isIntersecting)) return;
       observer.disconnect();
-      import(setting.viewer).then(({ mount }) => mount(host, { content: setting.content, embedded: true }));
+      import(setting.viewer).then(({ mount }) => mount(host, { content: setting.content }));
     }, { rootMargin: "50%" }).observe(host);
   }
 

@@ -9,8 +9,8 @@ const BUTTONS = [
 ];
 const FULL_SCREEN = { name: "Full screen", path: "M4 9V4h5M20 9V4h-5M4 15v5h5M20 15v5h-5" };
 
-/** An element that shows a ready content, and fills what it is put into. */
-export function picture(content) {
+/** Shows a ready content in place of all that `parent` holds. */
+export function showPicture(content, parent) {
   const element = document.createElement("section");
   element.className = "picture";
   element.setAttribute("aria-label", "Zoomable picture");
@@ -19,7 +19,10 @@ export function picture(content) {
   const controls = document.createElement("div");
   controls.className = "controls";
   element.append(canvas, controls);
+  parent.replaceChildren(element); // before OpenSeadragon measures it
 
+  const placeholder = styleOfOpenSeadragon();
+  document.head.append(placeholder);
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
   const viewer = OpenSeadragon({
     element: canvas,
@@ -33,11 +36,21 @@ export function picture(content) {
     maxZoomPixelRatio: 2,
     visibilityRatio: 0.5,
   });
+  placeholder.remove();
 
   for (const { name, path, act } of BUTTONS) controls.append(button(name, path, () => act(viewer)));
   if (document.fullscreenEnabled) {
     controls.append(button(FULL_SCREEN.name, FULL_SCREEN.path, () => toggleFullScreen(element)));
   }
+}
+
+/**
+ * OpenSeadragon adds a style element to the page unless it finds it there. It would style nothing in a shadow tree, and
+ * violate a strict policy (CSP); so it finds one, which is no HTML and therefore no style.
+ */
+function styleOfOpenSeadragon() {
+  const element = document.createElementNS(null, "style");
+  element.setAttribute("data-openseadragon-mobile-css", "");
   return element;
 }
 

@@ -3,7 +3,7 @@
 // ours do not meet; styles are adopted, not inline, so that a strict policy (CSP) allows them.
 
 import { contents } from "./contents.js";
-import { picture } from "./picture.js";
+import { showPicture } from "./picture.js";
 import { statusPanel } from "./status.js";
 import styles from "./styles.viewer.css";
 
@@ -25,7 +25,7 @@ export async function mount(host, { content: address, known }) {
 
   for await (const content of contents(address, known)) {
     if (content.ready) {
-      shadow.replaceChildren(picture(content));
+      showPicture(content, shadow);
       return;
     }
     panel.show(content);
