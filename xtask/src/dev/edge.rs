@@ -66,7 +66,7 @@ pub fn command(
 /// No questions, no colours between our prefixes, no statistics sent, no adverts, and no look-up of a made-up visitor's location.
 const QUIET: [(&str, &str); 5] = [
     ("CI", "1"),
-    ("NO_COLOR", "1"),
+    ("FORCE_COLOR", "0"),
     ("WRANGLER_SEND_METRICS", "false"),
     ("WRANGLER_HIDE_BANNER", "true"),
     ("CLOUDFLARE_CF_FETCH_ENABLED", "false"),
