@@ -187,7 +187,7 @@ fn an_interrupt_leaves_nothing() {
         let deadline = Instant::now() + Duration::from_secs(20);
         while names(folder.path()).len() == 1 {
             assert!(Instant::now() < deadline, "it never began");
-            std::thread::sleep(Duration::from_millis(5));
+            thread::sleep(Duration::from_millis(5));
         }
         kill_process(Pid::from_child(&child), signal).unwrap();
         assert_eq!(child.wait().unwrap().code(), Some(130));
@@ -218,7 +218,7 @@ fn a_renderer_ends_when_its_parent_does() {
     parent.wait().unwrap();
     while rustix::process::test_kill_process(renderer).is_ok() && !is_zombie(renderer) {
         assert!(Instant::now() < deadline, "the renderer still runs");
-        std::thread::sleep(Duration::from_millis(5));
+        thread::sleep(Duration::from_millis(5));
     }
 }
 
