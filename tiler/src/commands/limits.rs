@@ -11,6 +11,7 @@ const MIB: u64 = 1 << 20;
 /// One flag for each of [`Limits`], in units that people use.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Limits")]
+#[group(id = "limits")] // by default a group has its type's name, which other flags have too
 pub struct Args {
     /// The size a source may have, in MiB
     #[arg(long, env = "EDGEZOOM_MAX_SOURCE_MIB", default_value_t = Limits::default().source_bytes / MIB)]
