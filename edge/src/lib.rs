@@ -1,13 +1,14 @@
 //! The Worker that answers for Edgezoom at the edge: a pure half that decides, and a rim that touches the platform.
 //!
 //! **Pure**, tested natively: [`config`] says what the operator chose, [`router`] what a request asks for, [`negotiate`] in
-//! which form; [`answer`] is everything that can be sent back; [`conditional`] reads what a client has already;
+//! which form ([`callback`] for scripts); [`answer`] is everything that can be sent back; [`conditional`] reads what a client has already;
 //! [`object_key`] names what may be read from the store. None of them names the `worker` crate.
 //!
 //! **Rim**, bindings only: `worker` takes requests and sends answers; `contents` finds a content in KV (`finished`) or asks
 //! its Durable Object (`conversion_object`); `tiles` streams from R2; `internal` hears the tilers.
 
 pub mod answer;
+pub mod callback;
 pub mod conditional;
 pub mod config;
 pub mod escape;

@@ -7,7 +7,7 @@ use url::form_urlencoded;
 
 use crate::answer::Refusal;
 use crate::answer::embed::{Frame, Length};
-use crate::negotiate::{Format, UnknownFormat, Variant};
+use crate::negotiate::{Misfit, Variant};
 use crate::object_key::ObjectKey;
 
 /// A request, as far as the route depends on it.
@@ -135,11 +135,10 @@ fn read(asked: Asked<'_>, policy: &AddressPolicy) -> Route {
 }
 
 fn content(asked: Asked<'_>, wish: Result<Wish, Refusal>) -> Route {
-    match Variant::choose(parameter(asked.query, "format").as_deref(), asked.accept) {
+    let wanted = |name| parameter(asked.query, name);
+    match Variant::choose(wanted("format").as_deref(), wanted("callback").as_deref(), asked.accept) {
         Ok(variant) => Route::Content { wish, variant },
-        Err(UnknownFormat) => {
-            Route::Content { wish: Err(Refusal::UnknownFormat), variant: Variant::Wrapped(Format::Json) }
-        }
+        Err(Misfit { error, variant }) => Route::Content { wish: Err(error.into()), variant },
     }
 }
 

@@ -47,7 +47,7 @@ async fn answer(request: &mut Request, method: &Method, env: &Env) -> Result<Ans
     let query = url.query().unwrap_or_default();
     let asked = Asked { method, path: url.path(), query, accept: accept.as_deref() };
     let answer = match route(asked, &config.policy) {
-        Route::Content { wish, variant } => content(wish, env).await.write(variant, addresses),
+        Route::Content { wish, variant } => content(wish, env).await.write(&variant, addresses),
         Route::Home(entry) => home(entry, addresses, env).await,
         Route::Share(id) => share(id, addresses, env).await,
         Route::Embed(id, frame) => embed::script(id, &frame, addresses),

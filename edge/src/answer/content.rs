@@ -30,12 +30,18 @@ pub enum ContentAnswer {
 impl ContentAnswer {
     /// Writes the answer in a variant.
     #[must_use]
-    pub fn write(&self, variant: Variant, addresses: &Addresses) -> Answer {
+    pub fn write(&self, variant: &Variant, addresses: &Addresses) -> Answer {
+        let wrapped = |format| print(format, "response", &ResponseObject::new(self, addresses));
         match variant {
-            Variant::Standard(format) => self.standard(format, addresses),
+            Variant::Standard(format) => self.standard(*format, addresses),
             Variant::Wrapped(format) => {
-                let body = print(format, "response", &ResponseObject::new(self, addresses));
-                Answer::new(StatusCode::OK, format.media_type(), self.keep(), body)
+                Answer::new(StatusCode::OK, format.media_type(), self.keep(), wrapped(*format))
+            }
+            Variant::Jsonp(callback) => {
+                // The comment keeps what follows from being taken for anything but a script: the body's first bytes are ours.
+                let json = escape::script(&wrapped(Format::Json));
+                let script = format!("/**/ typeof {callback} === \"function\" && {callback}({json});");
+                Answer::new(StatusCode::OK, "text/javascript; charset=utf-8", self.keep(), script)
             }
         }
     }
@@ -93,6 +99,3 @@ pub fn content_json(content: &Content, addresses: &Addresses) -> String {
 fn json<T: Serialize>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
-
-#[cfg(test)]
-mod tests;

@@ -8,6 +8,7 @@ use edgezoom_content::source_url::SourceUrlError;
 use http::StatusCode;
 
 use super::Answer;
+use crate::negotiate::FormError;
 
 /// Why an ask is not answered with a content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -21,9 +22,9 @@ pub enum Refusal {
     /// The URL's host is an address that may not be connected to.
     #[error(transparent)]
     Address(#[from] RefusedAddress),
-    /// `format` is neither.
-    #[error("The format must be json or xml.")]
-    UnknownFormat,
+    /// The answer cannot be given in the form that is asked for.
+    #[error(transparent)]
+    Form(#[from] FormError),
     /// There is no content with the id.
     #[error("There is no content with this id.")]
     NoSuchContent,
@@ -37,7 +38,7 @@ impl Refusal {
     #[must_use]
     pub fn status(self) -> StatusCode {
         match self {
-            Self::NeitherIdNorUrl | Self::Url(_) | Self::Address(_) | Self::UnknownFormat => {
+            Self::NeitherIdNorUrl | Self::Url(_) | Self::Address(_) | Self::Form(_) => {
                 StatusCode::BAD_REQUEST
             }
             Self::NoSuchContent => StatusCode::NOT_FOUND,

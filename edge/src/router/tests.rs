@@ -4,6 +4,7 @@ use edgezoom_content::protocol::{claim_path, report_path};
 use edgezoom_content::source_url::SourceUrlError;
 
 use super::*;
+use crate::negotiate::{FormError, Format};
 
 const ID: &str = "6qy4OXfXSid";
 
@@ -59,7 +60,7 @@ fn a_url_that_can_be_no_source_is_refused_with_the_reason() {
 fn an_unknown_format_is_answered_wrapped() {
     let route = get(&format!("/v1/content/{ID}?format=yaml"));
     let variant = Variant::Wrapped(Format::Json);
-    assert_eq!(route, Route::Content { wish: Err(Refusal::UnknownFormat), variant });
+    assert_eq!(route, Route::Content { wish: Err(FormError::UnknownFormat.into()), variant });
 }
 
 #[test]

@@ -95,3 +95,15 @@ fn shortest<S: Serializer>(figure: &f64, serializer: S) -> Result<S::Ok, S::Erro
         serializer.serialize_f64(*figure)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_share_address_cannot_leave_its_attribute() {
+        let share = "https://a.example/\"><b>".to_owned();
+        let addresses = Addresses { base: String::new(), share, cache: String::new() };
+        assert!(!embed_html("6qy4OXfXSid".parse().unwrap(), &addresses).contains("\"><b>"));
+    }
+}
