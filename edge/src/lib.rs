@@ -2,11 +2,12 @@
 //!
 //! **Pure**, tested natively: [`config`] says what the operator chose, [`router`] what a request asks for, [`negotiate`] in
 //! which form ([`callback`] for scripts); [`answer`] is everything that can be sent back; [`conditional`] reads what a client has already;
-//! [`object_key`] names what may be read from the store. None of them names the `worker` crate.
+//! [`admission`] says when new contents may be created; [`object_key`] names what may be read from the store. None of them names the `worker` crate.
 //!
 //! **Rim**, bindings only: `worker` takes requests and sends answers; `contents` finds a content in KV (`finished`) or asks
-//! its Durable Object (`conversion_object`); `tiles` streams from R2; `internal` hears the tilers.
+//! its Durable Object (`conversion_object`), and `gate` lets new ones in, as long as the `backlog` is bearable; `tiles` streams from R2; `internal` hears the tilers.
 
+pub mod admission;
 pub mod answer;
 pub mod callback;
 pub mod conditional;
@@ -16,9 +17,11 @@ pub mod negotiate;
 pub mod object_key;
 pub mod router;
 
+mod backlog;
 mod contents;
 mod conversion_object;
 mod finished;
+mod gate;
 mod internal;
 mod tiles;
 mod worker;

@@ -1,6 +1,7 @@
 //! What a request asks for: method, path and query become a [`Route`] whose parts are parsed and admitted, or the reason why
 //! they are not.
 
+use edgezoom_content::protocol::BACKLOG_PATH;
 use edgezoom_content::{AddressPolicy, ContentId, SourceUrl};
 use http::Method;
 use url::form_urlencoded;
@@ -43,6 +44,8 @@ pub enum Route {
     Object(ObjectKey),
     /// `POST /internal/content/<id>/…`: a tiler or the operator.
     Internal(ContentId, Internal),
+    /// `POST /internal/backlog`: a tiler tells how much waits.
+    Backlog,
     /// `/health`.
     Health,
     /// `/version`.
@@ -94,6 +97,9 @@ const READING: &str = "GET, HEAD, OPTIONS";
 /// Finds the route. `policy` says which literal addresses a source may have.
 #[must_use]
 pub fn route(asked: Asked<'_>, policy: &AddressPolicy) -> Route {
+    if asked.path == BACKLOG_PATH {
+        return if asked.method == Method::POST { Route::Backlog } else { Route::WrongMethod("POST") };
+    }
     if let Some(rest) = asked.path.strip_prefix("/internal/") {
         return match internal(rest) {
             Some((id, wish)) if asked.method == Method::POST => Route::Internal(id, wish),

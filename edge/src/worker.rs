@@ -9,6 +9,7 @@ use crate::answer::content::ContentAnswer;
 use crate::answer::{Answer, HEADERS_OF_ALL, Keep, Refusal, embed, page, plain};
 use crate::config::{Addresses, Config};
 use crate::contents::{Contents, ContentsError};
+use crate::gate::Gate;
 use crate::router::{Asked, Entry, Route, Wish, route};
 use crate::{internal, tiles};
 
@@ -46,9 +47,10 @@ async fn answer(request: &mut Request, method: &Method, env: &Env) -> Result<Ans
     let accept = request.headers().get("Accept")?;
     let query = url.query().unwrap_or_default();
     let asked = Asked { method, path: url.path(), query, accept: accept.as_deref() };
+    let gate = &Gate::new(request, &config, env);
     let answer = match route(asked, &config.policy) {
-        Route::Content { wish, variant } => content(wish, env).await.write(&variant, addresses),
-        Route::Home(entry) => home(entry, addresses, env).await,
+        Route::Content { wish, variant } => content(wish, gate, env).await.write(&variant, addresses),
+        Route::Home(entry) => home(entry, addresses, gate, env).await,
         Route::Share(id) => share(id, addresses, env).await,
         Route::Embed(id, frame) => embed::script(id, &frame, addresses),
         Route::Object(key) => match tiles::serve(&key, request, env).await? {
@@ -56,6 +58,7 @@ async fn answer(request: &mut Request, method: &Method, env: &Env) -> Result<Ans
             None => plain::nothing(),
         },
         Route::Internal(id, said) => internal::hear(id, said, request, &config, env).await,
+        Route::Backlog => internal::hear_backlog(request, &config, env).await,
         Route::Health => plain::health(),
         Route::Version => plain::version(),
         Route::Robots => plain::robots(),
@@ -67,19 +70,16 @@ async fn answer(request: &mut Request, method: &Method, env: &Env) -> Result<Ans
     Ok(Answered::Whole(answer))
 }
 
-async fn content(wish: std::result::Result<Wish, Refusal>, env: &Env) -> ContentAnswer {
+async fn content(wish: std::result::Result<Wish, Refusal>, gate: &Gate<'_>, env: &Env) -> ContentAnswer {
     let found = match wish {
-        Ok(Wish::Source(url)) => Contents::of(env).of_source(&url).await.map(ContentAnswer::Moved),
+        Ok(Wish::Source(url)) => Contents::of(env).of_source(&url, gate).await.map(ContentAnswer::Moved),
         Ok(Wish::Id(id)) => by_id(id, env).await.map(|content| match content {
             Some(content) => ContentAnswer::Found(content),
             None => ContentAnswer::Refused(Refusal::NoSuchContent),
         }),
         Err(refusal) => Ok(ContentAnswer::Refused(refusal)),
     };
-    found.unwrap_or_else(|error| {
-        console_error!("{error}");
-        ContentAnswer::Refused(Refusal::Unavailable)
-    })
+    found.unwrap_or_else(|error| ContentAnswer::Refused(error.refusal()))
 }
 
 async fn by_id(id: ContentId, env: &Env) -> std::result::Result<Option<Content>, ContentsError> {
@@ -87,7 +87,7 @@ async fn by_id(id: ContentId, env: &Env) -> std::result::Result<Option<Content>,
 }
 
 /// The home page; or, when a source was entered, on to its share page.
-async fn home(entry: Option<Entry>, addresses: &Addresses, env: &Env) -> Answer {
+async fn home(entry: Option<Entry>, addresses: &Addresses, gate: &Gate<'_>, env: &Env) -> Answer {
     let Some(Entry { text, source }) = entry else {
         return page::home(None, addresses);
     };
@@ -95,14 +95,14 @@ async fn home(entry: Option<Entry>, addresses: &Addresses, env: &Env) -> Answer 
         Ok(url) => url,
         Err(refusal) => return page::home(Some((&text, refusal)), addresses),
     };
-    match Contents::of(env).of_source(&url).await {
+    match Contents::of(env).of_source(&url, gate).await {
         Ok(content) => {
             Answer::new(StatusCode::FOUND, "text/plain; charset=utf-8", Keep::Never, String::new())
                 .with("Location", addresses.share(content.id))
         }
         Err(error) => {
-            console_error!("{error}");
-            page::home(Some((&text, Refusal::Unavailable)), addresses)
+            let refusal = error.refusal();
+            refusal.say_when(page::home(Some((&text, refusal)), addresses))
         }
     }
 }
@@ -111,10 +111,7 @@ async fn share(id: ContentId, addresses: &Addresses, env: &Env) -> Answer {
     match by_id(id, env).await {
         Ok(Some(content)) => page::share(&content, addresses),
         Ok(None) => page::nothing(addresses),
-        Err(error) => {
-            console_error!("{error}");
-            page::unavailable(addresses)
-        }
+        Err(error) => page::unavailable(error.refusal(), addresses),
     }
 }
 

@@ -28,6 +28,15 @@ pub enum Refusal {
     /// There is no content with the id.
     #[error("There is no content with this id.")]
     NoSuchContent,
+    /// The operator takes nothing new for now.
+    #[error("The service is down for maintenance and takes no new content. Please try again later.")]
+    Maintenance,
+    /// Too much waits already.
+    #[error("The service is overloaded and takes no new content. Please try again later.")]
+    Overloaded,
+    /// The client created more contents than one may in a while.
+    #[error("You have asked for many new contents within a minute. Please try again in a minute.")]
+    TooManyNew,
     /// Something that is needed does not answer.
     #[error("The service is unavailable for the moment. Please try again.")]
     Unavailable,
@@ -42,14 +51,24 @@ impl Refusal {
                 StatusCode::BAD_REQUEST
             }
             Self::NoSuchContent => StatusCode::NOT_FOUND,
-            Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Maintenance | Self::Overloaded | Self::TooManyNew | Self::Unavailable => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
         }
     }
 
     /// When to try again, if that can help.
     #[must_use]
     pub fn retry_after(self) -> Option<Duration> {
-        (self == Self::Unavailable).then_some(Duration::from_secs(5))
+        let seconds = match self {
+            Self::Unavailable => 5,
+            Self::Overloaded | Self::TooManyNew => 60,
+            Self::Maintenance => 300,
+            Self::NeitherIdNorUrl | Self::Url(_) | Self::Address(_) | Self::Form(_) | Self::NoSuchContent => {
+                return None;
+            }
+        };
+        Some(Duration::from_secs(seconds))
     }
 
     /// The refusal as it is said without wrapping: plain text.

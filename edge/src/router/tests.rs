@@ -100,6 +100,8 @@ fn tilers_and_the_operator_post() {
         ask(Method::POST, &format!("/internal/content/{ID}/reset")),
         Route::Internal(id(), Internal::Reset)
     );
+    assert_eq!(ask(Method::POST, BACKLOG_PATH), Route::Backlog);
+    assert_eq!(get(BACKLOG_PATH), Route::WrongMethod("POST"));
     assert_eq!(get(&claim_path(id())), Route::WrongMethod("POST"));
     for nothing in ["/internal/", "/internal/content/x/claim", "/internal/content/6qy4OXfXSid/steal"] {
         assert_eq!(ask(Method::POST, nothing), Route::Nothing { page: false }, "{nothing}");

@@ -91,6 +91,6 @@ fn the_home_page_gives_back_what_was_entered_with_the_reason() {
 #[test]
 fn what_is_not_there_or_not_now_is_said_with_the_right_status() {
     assert_eq!(nothing(&addresses()).status.as_u16(), 404);
-    let answer = unavailable(&addresses());
+    let answer = unavailable(Refusal::Unavailable, &addresses());
     assert_eq!((answer.status.as_u16(), answer.header("Retry-After")), (503, Some("5")));
 }
