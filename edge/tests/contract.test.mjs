@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import vm from "node:vm";
-import { DZI, start } from "./system.mjs";
+import { PICTURE, start } from "./wire.mjs";
 
 const SOURCES = Object.fromEntries(
   ["queued", "rendering", "ready", "failed"].map((state) => [state, `http://example.com/${state}.jpg?a=1&b=<2>`]),
@@ -20,7 +20,7 @@ before(async () => {
   [system, closed] = await Promise.all([start(), start({ MAINTENANCE: "on" })]);
   for (const [state, url] of Object.entries(SOURCES)) ids[state] = await system.content(url, state);
 });
-after(() => Promise.all([system.stop(), closed.stop()]));
+after(() => Promise.all([system.close(), closed.close()]));
 
 /** The content object that the contract wants of a content in a state. */
 function contentObject(state) {
@@ -34,7 +34,7 @@ function contentObject(state) {
     progress: { queued: 0, rendering: 0.25, ready: 1, failed: 0.25 }[state],
     shareUrl,
     embedHtml: `<script src="${shareUrl}.js?width=auto&height=400px"></script>`,
-    ...(state === "ready" && { dzi: { url: `${system.origin}/cache/${id}/1.dzi`, ...DZI } }),
+    ...(state === "ready" && { dzi: { url: `${system.origin}/cache/${id}/1.dzi`, ...PICTURE } }),
     ...(state === "queued" && { stage: "queued" }),
     ...(state === "rendering" && { stage: "rendering" }),
     ...(state === "failed" && {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import http from "node:http";
 import { after, before, test } from "node:test";
 import vm from "node:vm";
-import { DZI, start } from "./system.mjs";
+import { PICTURE, start } from "./wire.mjs";
 
 const SOURCE = "http://example.com/old.jpg";
 let system;
@@ -13,7 +13,7 @@ before(async () => {
   system = await start();
   id = await system.content(SOURCE, "ready");
 });
-after(() => system.stop());
+after(() => system.close());
 
 test("a JavaScript SDK: JSONP with a slash at the end and a callback of its own", async () => {
   const answer = await system.send(`/v1/content/${id}/?callback=_jsonCallback123`);
@@ -30,7 +30,7 @@ test("jQuery: JSONP with a generated callback and a parameter against caches", a
   const got = [];
   vm.runInNewContext((await system.send(url)).body, { jQuery19104_1700000000000: (response) => got.push(response) });
   assert.deepEqual([got[0].status, got[0].redirectLocation], [301, `${system.origin}/v1/content/${id}`]);
-  assert.equal(got[0].content.dzi.width, DZI.width);
+  assert.equal(got[0].content.dzi.width, PICTURE.width);
 });
 
 test("a late JSONP answer whose function is gone does nothing", async () => {
@@ -40,7 +40,7 @@ test("a late JSONP answer whose function is gone does nothing", async () => {
 
 test("a Ruby client that never follows redirects reads the content from the 301", async () => {
   const body = await new Promise((resolve, reject) => {
-    const request = http.get(`${system.origin}/v1/content/?url=${encodeURIComponent(SOURCE)}`, (response) => {
+    const request = http.get(`${system.address}/v1/content/?url=${encodeURIComponent(SOURCE)}`, (response) => {
       assert.equal(response.statusCode, 301);
       let text = "";
       response.on("data", (part) => (text += part));
@@ -53,9 +53,9 @@ test("a Ruby client that never follows redirects reads the content from the 301"
 });
 
 test("a Python client that follows redirects lands on the content", async () => {
-  const response = await fetch(`${system.origin}/v1/content/?url=${encodeURIComponent(SOURCE)}`);
+  const response = await fetch(`${system.address}/v1/content/?url=${encodeURIComponent(SOURCE)}`);
   assert.deepEqual([response.redirected, response.status], [true, 200]);
-  assert.equal(response.url, `${system.origin}/v1/content/${id}`);
+  assert.equal(response.url, `${system.address}/v1/content/${id}`);
   assert.equal((await response.json()).id, id);
 });
 
@@ -73,13 +73,13 @@ test("an ActionScript client reads wrapped XML, where what there is not is absen
 
 test("a PHP plugin polls until ready or failed, as the wrapped body says", async () => {
   const url = "http://example.com/polled.jpg";
-  const polled = await system.create(url);
+  const { id: polled } = await system.ask(url);
   const ask = async () => JSON.parse((await system.send(`/v1/content/${polled}?format=json`)).body).content;
   assert.deepEqual([(await ask()).ready, (await ask()).progress], [false, 0]);
-  const report = await system.claim(polled);
-  await report({ progress: { stage: "downloading", progress: 0.5 } });
+  await system.claim(polled);
+  await system.report(polled, 1, { progress: { stage: "downloading", progress: 0.5 } });
   assert.equal((await ask()).progress, 0.5);
-  await report({ finished: { dzi: DZI } });
+  await system.report(polled, 1, { finished: { dzi: PICTURE } });
   const done = await ask();
   assert.deepEqual([done.ready, done.failed, done.progress, done.dzi.tileFormat], [true, false, 1, "jpg"]);
 });

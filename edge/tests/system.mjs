@@ -1,59 +1,97 @@
-// The Worker as it was built, running in the Workers runtime with everything it is bound to, and a tiler's side of it: what the
-// tests beside this one share. Needs `cargo xtask build-edge`.
+// The built Worker in miniflare, with what the tests want to see: how often KV was read, and what was queued. The Worker
+// under test is the one that is deployed; a subclass of its entry counts.
 
-import { createTestHarness } from "wrangler";
+import { readFile } from "node:fs/promises";
+import { Miniflare, convertV4MiniflareOptions } from "miniflare";
 
-const TOKEN = "a-token-for-tests-only";
+export const TOKEN = "token-of-the-tests";
+export const ORIGIN = "http://zoom.test";
 
-/** What a tiler reports of a rendered picture. */
-export const DZI = { width: 8000, height: 6000, tileSize: 510, tileOverlap: 1, tileFormat: "jpg" };
+const ENTRY = `
+  import Edge, { BacklogObject, ConversionObject } from "./index.js";
+  export { BacklogObject, ConversionObject };
 
-/** Starts a system, bound as wrangler.toml says; `vars` are the operator's. */
-export async function start(vars = {}) {
-  const configPath = new URL("../../wrangler.toml", import.meta.url);
-  const harness = createTestHarness({ workers: [{ configPath, vars, secrets: { TILER_TOKEN: TOKEN } }] });
-  const { origin } = (await harness.listen()).url;
+  let reads = 0;
+  const jobs = [];
 
-  /** Sends a request and does not follow where it leads. */
-  async function send(target, init = {}) {
-    const response = await fetch(new URL(target, origin), { redirect: "manual", ...init });
-    const { status, headers } = response;
-    return { status, headers, type: headers.get("content-type"), body: await response.text() };
+  export default class Counted extends Edge {
+    constructor(context, env) {
+      const get = (...of) => (reads++, env.FINISHED.get(...of));
+      const put = (...of) => env.FINISHED.put(...of);
+      super(context, { ...env, FINISHED: Object.assign(Object.create(env.FINISHED), { get, put }) });
+    }
+
+    queue(batch) {
+      jobs.push(...batch.messages.map(({ body }) => body.id));
+    }
+
+    fetch(request) {
+      if (new URL(request.url).pathname !== "/seen") return super.fetch(request);
+      return Response.json({ reads, jobs });
+    }
   }
+`;
 
-  function post(path, body) {
-    const headers = { Authorization: `Bearer ${TOKEN}`, "Content-Type": "application/json" };
-    return send(path, { method: "POST", headers, body: body && JSON.stringify(body) });
-  }
+const built = (name) => readFile(new URL(`../build/worker/${name}`, import.meta.url));
 
-  /** Asks for the content of a source and gives its id. */
-  async function create(url) {
-    return JSON.parse((await send(`/v1/content/?url=${encodeURIComponent(url)}`)).body).id;
-  }
+/** A system of its own; `bindings` override its variables. Close it with `close`. */
+export async function start(bindings = {}) {
+  const options = convertV4MiniflareOptions({
+    modules: [
+      { type: "ESModule", path: "entry.mjs", contents: ENTRY },
+      { type: "ESModule", path: "index.js", contents: await built("index.js") },
+      { type: "CompiledWasm", path: "index_bg.wasm", contents: await built("index_bg.wasm") },
+    ],
+    compatibilityDate: "2026-11-01",
+    bindings: { TILER_TOKEN: TOKEN, ...bindings },
+    kvNamespaces: ["FINISHED"],
+    r2Buckets: ["PYRAMIDS"],
+    queueProducers: { JOBS: "edgezoom-jobs" },
+    queueConsumers: { "edgezoom-jobs": { maxBatchSize: 1, maxBatchTimeout: 0 } },
+    durableObjects: {
+      BACKLOG: { className: "BacklogObject", useSQLite: true },
+      CONVERSIONS: { className: "ConversionObject", useSQLite: true },
+    },
+    ratelimits: { CREATIONS: { namespace_id: "1001", simple: { limit: 20, period: 60 } } },
+  });
+  const miniflare = new Miniflare(options);
 
-  /** Claims the job of a content, as a tiler; gives a function that reports. */
-  async function claim(id) {
-    const { attempt } = JSON.parse((await post(`/internal/content/${id}/claim`)).body);
-    return (outcome) => post(`/internal/content/${id}/report`, { attempt, outcome });
-  }
+  const fetch = (path, init) => miniflare.dispatchFetch(ORIGIN + path, { redirect: "manual", ...init });
+  const tell = (id, what, body) =>
+    fetch(`/internal/content/${id}/${what}`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${TOKEN}` },
+      body: body && JSON.stringify(body),
+    });
 
-  /** Creates a content and brings it where the test wants it: "queued", "rendering", "ready" or "failed". */
-  async function content(url, state) {
-    const id = await create(url);
-    if (state === "queued") return id;
-    const report = await claim(id);
-    await report({ progress: { stage: "rendering", progress: 0.25 } });
-    if (state === "ready") await report({ finished: { dzi: DZI } });
-    const failure = { code: "source-not-found", message: "There is nothing at the URL (404)." };
-    if (state === "failed") await report({ "gave-up": { failure } });
-    return id;
-  }
-
-  /** Puts a file into the store, as a tiler. */
-  async function put(key, bytes, contentType) {
-    const { PYRAMIDS } = await harness.getWorker().getEnv();
-    await PYRAMIDS.put(key, bytes, { httpMetadata: { contentType } });
-  }
-
-  return { origin, send, post, create, claim, content, put, stop: () => harness.close() };
+  return {
+    /** Where it listens, for clients that bring their own HTTP. */
+    address: (await miniflare.ready).origin,
+    fetch,
+    /** What the counting entry saw. */
+    seen: async () => (await fetch("/seen")).json(),
+    /** The content object of a source, asked for by its URL. */
+    ask: async (url) => (await fetch(`/v1/content/?url=${encodeURIComponent(url)}`)).json(),
+    /** The content object with an id. */
+    find: async (id) => (await fetch(`/v1/content/${id}`)).json(),
+    claim: (id) => tell(id, "claim"),
+    report: (id, attempt, outcome) => tell(id, "report", { attempt, outcome }),
+    reset: (id) => tell(id, "reset"),
+    finished: await miniflare.getKVNamespace("FINISHED"),
+    pyramids: await miniflare.getR2Bucket("PYRAMIDS"),
+    close: () => miniflare.dispose(),
+  };
 }
+
+/** Tries again until `check` gives something true; fails after five seconds. */
+export async function eventually(check) {
+  for (const end = Date.now() + 5000; ; ) {
+    const result = await check();
+    if (result) return result;
+    if (Date.now() > end) throw new Error(`never came true: ${check}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+/** The description of a picture, as a tiler reports it. */
+export const PICTURE = { width: 8000, height: 6000, tileSize: 510, tileOverlap: 1, tileFormat: "jpg" };

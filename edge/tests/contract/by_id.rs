@@ -37,7 +37,7 @@ fn standard_200() {
     ETag: …
     Vary: Accept
 
-    <?xml version="1.0" encoding="UTF-8"?><content><id>6qy4OXfXSid</id><url>http://example.com/a.jpg</url><ready>true</ready><failed>false</failed><progress>1</progress><shareUrl>https://zoom.example/6qy4OXfXSid</shareUrl><embedHtml>&lt;script src="https://zoom.example/6qy4OXfXSid.js?width=auto&amp;height=400px"&gt;&lt;/script&gt;</embedHtml><dzi><url>https://cache.example/6qy4OXfXSid/1.dzi</url><width>8000</width><height>6000</height><tileSize>510</tileSize><tileOverlap>1</tileOverlap><tileFormat>jpg</tileFormat></dzi></content>
+    <?xml version="1.0" encoding="UTF-8"?><content><id>6qy4OXfXSid</id><url>http://example.com/a.jpg</url><ready>true</ready><failed>false</failed><progress>1</progress><shareUrl>https://zoom.example/6qy4OXfXSid</shareUrl><embedHtml>&lt;script src=&quot;https://zoom.example/6qy4OXfXSid.js?width=auto&amp;height=400px&quot;&gt;&lt;/script&gt;</embedHtml><dzi><url>https://cache.example/6qy4OXfXSid/1.dzi</url><width>8000</width><height>6000</height><tileSize>510</tileSize><tileOverlap>1</tileOverlap><tileFormat>jpg</tileFormat></dzi></content>
     "#);
     insta::assert_snapshot!(accepting("text/xml", BY_ID, Queued), @r#"
     200 OK
@@ -45,7 +45,7 @@ fn standard_200() {
     Cache-Control: no-store
     Vary: Accept
 
-    <?xml version="1.0" encoding="UTF-8"?><content><id>6qy4OXfXSid</id><url>http://example.com/a.jpg</url><ready>false</ready><failed>false</failed><progress>0</progress><shareUrl>https://zoom.example/6qy4OXfXSid</shareUrl><embedHtml>&lt;script src="https://zoom.example/6qy4OXfXSid.js?width=auto&amp;height=400px"&gt;&lt;/script&gt;</embedHtml><stage>queued</stage></content>
+    <?xml version="1.0" encoding="UTF-8"?><content><id>6qy4OXfXSid</id><url>http://example.com/a.jpg</url><ready>false</ready><failed>false</failed><progress>0</progress><shareUrl>https://zoom.example/6qy4OXfXSid</shareUrl><embedHtml>&lt;script src=&quot;https://zoom.example/6qy4OXfXSid.js?width=auto&amp;height=400px&quot;&gt;&lt;/script&gt;</embedHtml><stage>queued</stage></content>
     "#);
 }
 
@@ -78,7 +78,7 @@ fn wrapped_200() {
     Content-Type: application/xml; charset=utf-8
     Cache-Control: no-store
 
-    <?xml version="1.0" encoding="UTF-8"?><response><status>200</status><statusText>OK</statusText><content><id>6qy4OXfXSid</id><url>http://example.com/a.jpg</url><ready>false</ready><failed>false</failed><progress>0.25</progress><shareUrl>https://zoom.example/6qy4OXfXSid</shareUrl><embedHtml>&lt;script src="https://zoom.example/6qy4OXfXSid.js?width=auto&amp;height=400px"&gt;&lt;/script&gt;</embedHtml><stage>rendering</stage></content></response>
+    <?xml version="1.0" encoding="UTF-8"?><response><status>200</status><statusText>OK</statusText><content><id>6qy4OXfXSid</id><url>http://example.com/a.jpg</url><ready>false</ready><failed>false</failed><progress>0.25</progress><shareUrl>https://zoom.example/6qy4OXfXSid</shareUrl><embedHtml>&lt;script src=&quot;https://zoom.example/6qy4OXfXSid.js?width=auto&amp;height=400px&quot;&gt;&lt;/script&gt;</embedHtml><stage>rendering</stage></content></response>
     "#);
     insta::assert_snapshot!(get(&with(BY_ID, "callback=a.b.c"), Failed), @r#"
     200 OK
