@@ -68,7 +68,7 @@ pub struct Rules {
 }
 
 /// Something that happened.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
     /// Somebody asks for the content by its URL.
     Created {
@@ -136,7 +136,7 @@ pub enum Effect {
 }
 
 /// What to answer whoever told of the event.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Reply {
     /// The content as it is now.
     Shown(Content),

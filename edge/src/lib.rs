@@ -1,1 +1,23 @@
-//! Soon.
+//! The Worker that answers for Edgezoom at the edge: a pure half that decides, and a rim that touches the platform.
+//!
+//! **Pure**, tested natively: [`config`] says what the operator chose, [`router`] what a request asks for, [`negotiate`] in
+//! which form; [`answer`] is everything that can be sent back; [`conditional`] reads what a client has already;
+//! [`object_key`] names what may be read from the store. None of them names the `worker` crate.
+//!
+//! **Rim**, bindings only: `worker` takes requests and sends answers; `contents` finds a content in KV (`finished`) or asks
+//! its Durable Object (`conversion_object`); `tiles` streams from R2; `internal` hears the tilers.
+
+pub mod answer;
+pub mod conditional;
+pub mod config;
+pub mod escape;
+pub mod negotiate;
+pub mod object_key;
+pub mod router;
+
+mod contents;
+mod conversion_object;
+mod finished;
+mod internal;
+mod tiles;
+mod worker;

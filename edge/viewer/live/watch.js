@@ -23,6 +23,8 @@ export function watch(address, onNews, { known, afresh = false } = {}) {
 
 async function poll(address, onNews, { known, afresh, signal }) {
   let news = known ? newsOf(known) : await ask(address, { signal, afresh });
+  // A failure may have been kept by the browser for an hour, and be over.
+  if (news.kind === "failed" && !afresh) news = await ask(address, { signal, afresh: true });
   let silence = 0;
   let delay = FIRST_DELAY_MS;
   for (;;) {

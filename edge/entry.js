@@ -1,0 +1,49 @@
+// What the Workers runtime loads: it hands requests and alarms to the wasm that Rust was compiled to, and gives it a new
+// instance after a panic or a trap, as the memory of the old one cannot be trusted then. `wasm-bindgen-output` is what
+// wasm-bindgen generated; the build says where that is. `__worker_init_state` is the `worker` crate's: its panic hook sets
+// `criticalError`, and each new instance raises `instanceId`.
+
+import { DurableObject, WorkerEntrypoint } from "cloudflare:workers";
+import * as rust from "wasm-bindgen-output";
+
+const wasm = rust.__worker_init_state();
+
+addEventListener("error", ({ error }) => {
+  if (error instanceof WebAssembly.RuntimeError) wasm.criticalError = true;
+});
+
+function revive() {
+  if (!wasm.criticalError) return;
+  wasm.criticalError = false;
+  rust.__wbg_reset_state();
+}
+
+export default class Edge extends WorkerEntrypoint {
+  fetch(request) {
+    revive();
+    return rust.fetch.call(this, request, this.env, this.ctx);
+  }
+}
+
+export class ConversionObject extends DurableObject {
+  #inner;
+  #instance;
+
+  /** The object as Rust sees it. It keeps nothing in memory, so that it can be made anew for a new wasm instance. */
+  get #rust() {
+    revive();
+    if (this.#instance !== wasm.instanceId) {
+      this.#inner = new rust.ConversionObject(this.ctx, this.env);
+      this.#instance = wasm.instanceId;
+    }
+    return this.#inner;
+  }
+
+  fetch(request) {
+    return this.#rust.fetch(request);
+  }
+
+  alarm() {
+    return this.#rust.alarm();
+  }
+}

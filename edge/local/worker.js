@@ -1,0 +1,43 @@
+// Cloudflare's pull queues do not exist locally. This Worker makes one out of what does: it consumes the local queue,
+// keeps the messages (messages.js), and offers them as Cloudflare's REST API does, so that the tiler's code is the same
+// in production: https://developers.cloudflare.com/queues/configuration/pull-consumers/
+// Any other request goes through to the Worker as it came, and its answer back as it is.
+
+export { Messages } from "./messages.js";
+
+const OPERATION = /^\/accounts\/[^/]+\/queues\/([^/]+)\/(messages\/pull|messages\/ack|metrics)$/;
+
+export default {
+  async queue(batch, env) {
+    await messages(env, batch.queue).add(batch.messages.map(({ id, body }) => ({ id, body })));
+  },
+
+  async fetch(request, env) {
+    const [, queue, operation] = new URL(request.url).pathname.match(OPERATION) ?? [];
+    if (!operation) return env.EDGE.fetch(request);
+    if (request.headers.get("Authorization") !== `Bearer ${env.TILER_TOKEN}`) {
+      return refused(401, 10000, "Authentication error");
+    }
+    if (request.method !== (operation === "metrics" ? "GET" : "POST")) {
+      return refused(405, 10405, "Method not allowed for this authentication scheme");
+    }
+    const stored = messages(env, queue);
+    if (operation === "metrics") return granted(await stored.metrics());
+    const wish = await request.json().catch(() => null);
+    if (wish === null || typeof wish !== "object") return refused(400, 10026, "Could not parse request body");
+    return granted(await (operation === "messages/pull" ? stored.pull(wish) : stored.acknowledge(wish)));
+  },
+};
+
+function messages(env, queue) {
+  return env.MESSAGES.getByName(queue);
+}
+
+function granted(result) {
+  return Response.json({ success: true, errors: [], messages: [], result });
+}
+
+function refused(status, code, message) {
+  const envelope = { success: false, errors: [{ code, message }], messages: [], result: null };
+  return Response.json(envelope, { status });
+}

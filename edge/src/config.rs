@@ -1,0 +1,207 @@
+//! What the operator chose: addresses, limits and the tilers' token, read from the Worker's variables. Where variables come
+//! from is the rim's business.
+
+use std::time::Duration;
+
+use edgezoom_content::address::NetworkError;
+use edgezoom_content::conversion::Rules;
+use edgezoom_content::{AddressPolicy, Attempt, ContentId};
+use subtle::ConstantTimeEq;
+
+/// The Worker's configuration.
+#[derive(Clone, Debug)]
+pub struct Config {
+    base: Option<String>,
+    share: Option<String>,
+    cache: Option<String>,
+    /// Which literal addresses a source may have.
+    pub policy: AddressPolicy,
+    /// By what conversions are governed.
+    pub rules: Rules,
+    /// What tilers show to be let in. Without one nobody is.
+    pub tilers: Option<TilerToken>,
+}
+
+/// A variable that cannot be understood. For the operator: it is logged, never answered.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// `ALLOW_NETWORKS` is no list of networks.
+    #[error("ALLOW_NETWORKS: {0}")]
+    Networks(#[from] NetworkError),
+    /// `LEASE_SECONDS` is no whole number of seconds from 1 on.
+    #[error("LEASE_SECONDS: `{0}` is no whole number of seconds")]
+    Lease(String),
+    /// The token can be guessed.
+    #[error("TILER_TOKEN has fewer than {} characters", TilerToken::MIN_LENGTH)]
+    ShortToken,
+}
+
+impl Config {
+    /// Reads the configuration; `variable` gives the value of a variable or secret, if it has one. An empty value counts
+    /// as none.
+    ///
+    /// # Errors
+    /// The first variable that cannot be understood.
+    pub fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
+        let filled = |name| variable(name).filter(|value| !value.is_empty());
+        let address = |name| filled(name).map(|address| address.trim_end_matches('/').to_owned());
+        let mut rules = Rules::default();
+        if let Some(seconds) = filled("LEASE_SECONDS") {
+            let parsed = seconds.parse().ok().filter(|seconds| *seconds > 0);
+            rules.lease = Duration::from_secs(parsed.ok_or(ConfigError::Lease(seconds))?);
+        }
+        Ok(Self {
+            base: address("BASE_URL"),
+            share: address("SHARE_BASE"),
+            cache: address("CACHE_URL"),
+            policy: AddressPolicy::allowing(&filled("ALLOW_NETWORKS").unwrap_or_default())?,
+            rules,
+            tilers: filled("TILER_TOKEN").map(TilerToken::new).transpose()?,
+        })
+    }
+
+    /// The service's public addresses, as whoever came to `origin` is to see them.
+    #[must_use]
+    pub fn addresses(&self, origin: &str) -> Addresses {
+        let or_origin = |address: &Option<String>| address.clone().unwrap_or_else(|| origin.to_owned());
+        Addresses {
+            base: or_origin(&self.base),
+            share: or_origin(&self.share),
+            cache: self.cache.clone().unwrap_or_else(|| format!("{origin}/cache")),
+        }
+    }
+}
+
+/// The service's public addresses, none with a slash at its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Addresses {
+    /// Where the interface is: `{base_url}`.
+    pub base: String,
+    /// Where share pages, embed scripts and our own assets are: `{share_base}`.
+    pub share: String,
+    /// Where pyramids are: `{cache_url}`.
+    pub cache: String,
+}
+
+impl Addresses {
+    /// Where a content's description is for good.
+    #[must_use]
+    pub fn content(&self, id: ContentId) -> String {
+        format!("{}/v1/content/{id}", self.base)
+    }
+
+    /// A content's short URL.
+    #[must_use]
+    pub fn share(&self, id: ContentId) -> String {
+        format!("{}/{id}", self.share)
+    }
+
+    /// A file of the browser's side.
+    #[must_use]
+    pub fn asset(&self, name: &str) -> String {
+        format!("{}/assets/{name}", self.share)
+    }
+
+    /// A pyramid's descriptor.
+    #[must_use]
+    pub fn descriptor(&self, id: ContentId, attempt: Attempt) -> String {
+        format!("{}/{}", self.cache, attempt.descriptor_key(id))
+    }
+}
+
+/// What a tiler shows to be let in. It is compared in constant time and never printed.
+#[derive(Clone)]
+pub struct TilerToken(String);
+
+impl TilerToken {
+    /// Shorter ones can be guessed.
+    pub const MIN_LENGTH: usize = 16;
+
+    fn new(token: String) -> Result<Self, ConfigError> {
+        if token.len() < Self::MIN_LENGTH {
+            return Err(ConfigError::ShortToken);
+        }
+        Ok(Self(token))
+    }
+
+    /// Whether an `Authorization` header carries the token (RFC 6750).
+    #[must_use]
+    pub fn admits(&self, authorization: Option<&str>) -> bool {
+        let Some((scheme, token)) = authorization.and_then(|header| header.split_once(' ')) else {
+            return false;
+        };
+        scheme.eq_ignore_ascii_case("bearer") && bool::from(token.trim().as_bytes().ct_eq(self.0.as_bytes()))
+    }
+}
+
+impl std::fmt::Debug for TilerToken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("TilerToken")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(variables: &[(&str, &str)]) -> Result<Config, ConfigError> {
+        Config::read(|name| {
+            variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    #[test]
+    fn nothing_has_to_be_configured_but_the_token() {
+        let config = read(&[("BASE_URL", ""), ("LEASE_SECONDS", "")]).unwrap();
+        assert_eq!(config.rules, Rules::default());
+        assert!(config.tilers.is_none());
+        let addresses = config.addresses("http://127.0.0.1:8787");
+        assert_eq!(addresses.base, "http://127.0.0.1:8787");
+        assert_eq!(addresses.share, "http://127.0.0.1:8787");
+        assert_eq!(addresses.cache, "http://127.0.0.1:8787/cache");
+    }
+
+    #[test]
+    fn configured_addresses_win_over_the_origin() {
+        let config = read(&[
+            ("BASE_URL", "https://api.example.com/"),
+            ("SHARE_BASE", "https://zoom.example.com"),
+            ("CACHE_URL", "https://cache.example.com/x/"),
+        ]);
+        let addresses = config.unwrap().addresses("http://127.0.0.1:8787");
+        assert_eq!(addresses.base, "https://api.example.com");
+        assert_eq!(addresses.share, "https://zoom.example.com");
+        assert_eq!(addresses.cache, "https://cache.example.com/x");
+    }
+
+    #[test]
+    fn what_cannot_be_understood_is_named() {
+        let message = |variables: &[(&str, &str)]| read(variables).unwrap_err().to_string();
+        for lease in ["0", "-1", "1.5", "soon"] {
+            assert_eq!(
+                message(&[("LEASE_SECONDS", lease)]),
+                format!("LEASE_SECONDS: `{lease}` is no whole number of seconds")
+            );
+        }
+        assert!(message(&[("ALLOW_NETWORKS", "127.0.0.1")]).starts_with("ALLOW_NETWORKS: `127.0.0.1`"));
+        assert_eq!(
+            message(&[("TILER_TOKEN", "123456789012345")]),
+            "TILER_TOKEN has fewer than 16 characters"
+        );
+        assert_eq!(read(&[("LEASE_SECONDS", "2")]).unwrap().rules.lease, Duration::from_secs(2));
+    }
+
+    #[test]
+    fn only_the_token_itself_is_let_in() {
+        let token = read(&[("TILER_TOKEN", "1234567890123456")]).unwrap().tilers.unwrap();
+        assert!(token.admits(Some("Bearer 1234567890123456")));
+        assert!(token.admits(Some("bearer 1234567890123456")));
+        for wrong in
+            ["", "Bearer", "Bearer ", "Bearer 1234567890123457", "Bearer 123456789012345", "1234567890123456"]
+        {
+            assert!(!token.admits(Some(wrong)), "{wrong}");
+        }
+        assert!(!token.admits(None));
+        assert!(!format!("{token:?}").contains("1234"));
+    }
+}

@@ -1,0 +1,113 @@
+//! The Durable Object of a content: the single writer of its conversion's state. It keeps the state, lets
+//! [`decide`](edgezoom_content::conversion::decide) say what follows from an event, and does it.
+//!
+//! While something outside is waited for (queue, KV), other events come in. So the new state and the alarm are put first,
+//! which nothing comes between; then the effects are performed; and how one ended is an event of its own, decided upon
+//! with the state as it is then.
+
+use edgezoom_content::conversion::{Decision, Effect, Event, Reply, Timestamp, decide};
+use edgezoom_content::protocol::Job;
+use edgezoom_content::{ContentId, Conversion};
+use worker::{Date, DurableObject, Env, Request, Response, Result, State, console_error, durable_object};
+
+use crate::config::Config;
+use crate::finished::Finished;
+use crate::worker::read_config;
+
+const STATE: &str = "conversion";
+
+/// The Durable Object of a content, by the content's id.
+#[durable_object]
+pub struct ConversionObject {
+    state: State,
+    env: Env,
+}
+
+impl DurableObject for ConversionObject {
+    fn new(state: State, env: Env) -> Self {
+        Self { state, env }
+    }
+
+    /// Takes an [`Event`] as JSON and answers with the [`Reply`].
+    async fn fetch(&self, mut request: Request) -> Result<Response> {
+        let event = serde_json::from_str(&request.text().await?)?;
+        Response::from_json(&self.hear(event).await?)
+    }
+
+    async fn alarm(&self) -> Result<Response> {
+        self.hear(Event::AlarmRang).await?;
+        Response::empty()
+    }
+}
+
+impl ConversionObject {
+    async fn hear(&self, event: Event) -> Result<Reply> {
+        let config = read_config(&self.env)?;
+        let Decision { after, effects, reply } = self.decide(event, &config).await?;
+        if let Some(conversion) = after {
+            let id = conversion.content().id;
+            for effect in effects {
+                if let Some(outcome) = self.perform(effect, id).await {
+                    self.decide(outcome, &config).await?;
+                }
+            }
+        }
+        Ok(reply)
+    }
+
+    /// Decides, and keeps what is known then. Waits for the storage only, so that nothing comes between.
+    async fn decide(&self, event: Event, config: &Config) -> Result<Decision> {
+        let storage = self.state.storage();
+        let kept: Option<String> = storage.get(STATE).await?;
+        let before: Option<Conversion> = kept.map(|json| serde_json::from_str(&json)).transpose()?;
+        let rang = event == Event::AlarmRang; // an alarm that rang is gone
+        let alarm_before = before.as_ref().and_then(Conversion::alarm).filter(|_| !rang);
+        let now = Timestamp(Date::now().as_millis());
+        let decision = decide(before.clone(), event, now, &config.rules);
+        if decision.after != before
+            && let Some(conversion) = &decision.after
+        {
+            storage.put(STATE, serde_json::to_string(conversion)?).await?;
+        }
+        match decision.after.as_ref().and_then(Conversion::alarm) {
+            alarm if alarm == alarm_before => {}
+            Some(due) => storage.set_alarm(due - now).await?,
+            None => storage.delete_alarm().await?,
+        }
+        Ok(decision)
+    }
+
+    /// Does something outside. What fails is logged, and done again at the alarm that is set for it.
+    async fn perform(&self, effect: Effect, id: ContentId) -> Option<Event> {
+        match effect {
+            Effect::Enqueue => match self.enqueue(id).await {
+                Ok(()) => None,
+                Err(error) => {
+                    console_error!("{id}: the queue did not take the job: {error}");
+                    Some(Event::NotQueued)
+                }
+            },
+            Effect::Record { content, expires_in } => {
+                let written = async { Finished::of(&self.env)?.write(&content, expires_in).await };
+                match written.await {
+                    Ok(()) => Some(Event::Recorded),
+                    Err(error) => {
+                        console_error!("{id}: the finished content is not recorded: {error}");
+                        None
+                    }
+                }
+            }
+            Effect::ForgetRecord => {
+                let forgotten = async { Finished::of(&self.env)?.forget(id).await };
+                if let Err(error) = forgotten.await {
+                    console_error!("{id}: the record is not forgotten, it will expire: {error}");
+                }
+                None
+            }
+        }
+    }
+
+    async fn enqueue(&self, id: ContentId) -> Result<()> {
+        self.env.queue("JOBS")?.send(Job { id }).await
+    }
+}

@@ -1,0 +1,146 @@
+//! Takes requests and sends answers: finds the route, asks the other modules of the rim for what is needed, and turns the
+//! pure answer into the platform's.
+
+use edgezoom_content::{Content, ContentId};
+use http::{Method, StatusCode};
+use worker::{Context, Env, Headers, Request, Response, Result, console_error, event};
+
+use crate::answer::content::ContentAnswer;
+use crate::answer::{Answer, HEADERS_OF_ALL, Keep, Refusal, embed, page, plain};
+use crate::config::{Addresses, Config};
+use crate::contents::{Contents, ContentsError};
+use crate::router::{Asked, Entry, Route, Wish, route};
+use crate::{internal, tiles};
+
+#[event(fetch)]
+async fn fetch(mut request: Request, env: Env, _context: Context) -> Result<Response> {
+    let method = Method::from_bytes(request.inner().method().as_bytes()).unwrap_or_default();
+    let answered = match answer(&mut request, &method, &env).await {
+        Ok(answered) => answered,
+        Err(error) => {
+            console_error!("{error}");
+            Answered::Whole(Refusal::Unavailable.answer())
+        }
+    };
+    send(answered, &method, request.headers().get("If-None-Match")?.as_deref())
+}
+
+/// Reads what the operator chose from the Worker's variables and secrets.
+pub fn read_config(env: &Env) -> Result<Config> {
+    let variable = |name: &str| env.var(name).ok().map(|value| value.to_string());
+    Config::read(variable).map_err(|error| worker::Error::RustError(error.to_string()))
+}
+
+/// What is to be sent.
+enum Answered {
+    /// An answer, all of it.
+    Whole(Answer),
+    /// A response whose body the runtime streams.
+    Streamed(Response),
+}
+
+async fn answer(request: &mut Request, method: &Method, env: &Env) -> Result<Answered> {
+    let config = read_config(env)?;
+    let url = request.url()?;
+    let addresses = &config.addresses(&url.origin().ascii_serialization());
+    let accept = request.headers().get("Accept")?;
+    let query = url.query().unwrap_or_default();
+    let asked = Asked { method, path: url.path(), query, accept: accept.as_deref() };
+    let answer = match route(asked, &config.policy) {
+        Route::Content { wish, variant } => content(wish, env).await.write(variant, addresses),
+        Route::Home(entry) => home(entry, addresses, env).await,
+        Route::Share(id) => picture(id, page::share, addresses, env).await,
+        Route::Framed(id) => picture(id, page::framed, addresses, env).await,
+        Route::Embed => embed::script(),
+        Route::Object(key) => match tiles::serve(&key, request, env).await? {
+            Some(response) => return Ok(Answered::Streamed(response)),
+            None => plain::nothing(),
+        },
+        Route::Internal(id, said) => internal::hear(id, said, request, &config, env).await,
+        Route::Health => plain::health(),
+        Route::Version => plain::version(),
+        Route::Robots => plain::robots(),
+        Route::Preflight => plain::preflight(),
+        Route::WrongMethod(allowed) => plain::wrong_method(allowed),
+        Route::Nothing { page: true } => page::nothing(addresses),
+        Route::Nothing { page: false } => plain::nothing(),
+    };
+    Ok(Answered::Whole(answer))
+}
+
+async fn content(wish: std::result::Result<Wish, Refusal>, env: &Env) -> ContentAnswer {
+    let found = match wish {
+        Ok(Wish::Source(url)) => Contents::of(env).of_source(&url).await.map(ContentAnswer::Moved),
+        Ok(Wish::Id(id)) => by_id(id, env).await.map(|content| match content {
+            Some(content) => ContentAnswer::Found(content),
+            None => ContentAnswer::Refused(Refusal::NoSuchContent),
+        }),
+        Err(refusal) => Ok(ContentAnswer::Refused(refusal)),
+    };
+    found.unwrap_or_else(|error| {
+        console_error!("{error}");
+        ContentAnswer::Refused(Refusal::Unavailable)
+    })
+}
+
+async fn by_id(id: ContentId, env: &Env) -> std::result::Result<Option<Content>, ContentsError> {
+    Contents::of(env).by_id(id).await
+}
+
+/// The home page; or, when a source was entered, on to its share page.
+async fn home(entry: Option<Entry>, addresses: &Addresses, env: &Env) -> Answer {
+    let Some(Entry { text, source }) = entry else {
+        return page::home(None, addresses);
+    };
+    let url = match source {
+        Ok(url) => url,
+        Err(refusal) => return page::home(Some((&text, refusal)), addresses),
+    };
+    match Contents::of(env).of_source(&url).await {
+        Ok(content) => {
+            Answer::new(StatusCode::FOUND, "text/plain; charset=utf-8", Keep::Never, String::new())
+                .with("Location", addresses.share(content.id))
+        }
+        Err(error) => {
+            console_error!("{error}");
+            page::home(Some((&text, Refusal::Unavailable)), addresses)
+        }
+    }
+}
+
+/// A page that shows a content.
+async fn picture(
+    id: ContentId,
+    page: fn(&Content, &Addresses) -> Answer,
+    addresses: &Addresses,
+    env: &Env,
+) -> Answer {
+    match by_id(id, env).await {
+        Ok(Some(content)) => page(&content, addresses),
+        Ok(None) => page::nothing(addresses),
+        Err(error) => {
+            console_error!("{error}");
+            page::unavailable(addresses)
+        }
+    }
+}
+
+fn send(answered: Answered, method: &Method, if_none_match: Option<&str>) -> Result<Response> {
+    let response = match answered {
+        Answered::Streamed(response) => response,
+        Answered::Whole(answer) => {
+            let Answer { status, headers, body } = answer.unless_known(if_none_match);
+            let own = Headers::new();
+            for (name, value) in headers {
+                own.set(name, &value)?;
+            }
+            let response = Response::builder().with_status(status.as_u16()).with_headers(own);
+            let bodiless = method == Method::HEAD || matches!(status.as_u16(), 204 | 304);
+            if bodiless { response.empty() } else { response.fixed(body.into_bytes()) }
+        }
+    };
+    for (name, value) in HEADERS_OF_ALL {
+        response.headers().set(name, value)?;
+    }
+    Ok(response)
+}
