@@ -39,13 +39,18 @@ export function problemWords({ kind, content }) {
   return { title: FAILURES[code] ?? FAILURES.internal, text: message, canRetry: PASSING.has(code) };
 }
 
+/** What is not seen, or turns the text around it (UTS #55). */
+const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+
 /** What a person would call a source: its file's name, or its host. */
 export function nameOf(url) {
+  const { pathname, hostname } = new URL(url);
+  const file = pathname.split("/").findLast(Boolean);
+  if (!file) return hostname;
   try {
-    const { pathname, hostname } = new URL(url);
-    const last = pathname.split("/").filter(Boolean).pop();
-    return last ? decodeURIComponent(last) : hostname;
+    const decoded = decodeURIComponent(file);
+    return HIDDEN.test(decoded) ? file : decoded;
   } catch {
-    return url;
+    return file; // no UTF-8
   }
 }

@@ -33,7 +33,7 @@ export async function assertAccessible(page, options = {}) {
   for (const frame of page.frames()) {
     // Past the page's policy, which forbids foreign scripts and eval: as a debugger would.
     await frame.evaluate(axe);
-    const { violations } = await frame.evaluate((settings) => globalThis.axe.run(document, settings), options);
+    const { violations } = await frame.evaluate((settings) => globalThis.axe.run(document, { iframes: false, ...settings }), options);
     const told = violations.map(({ id, help, nodes }) => `${id}: ${help}: ${nodes.map((node) => node.target).join(" | ")} ${nodes[0].failureSummary}`);
     assert.deepEqual(told, [], frame.url());
     await frame.evaluate(() => delete globalThis.axe);
@@ -89,4 +89,14 @@ async function coloursIn(page, png) {
   }, png.toString("base64"));
   await reader.close();
   return count;
+}
+
+/** The globals of a page that a page without scripts does not have. */
+export function globalsLeft(page) {
+  return page.evaluate(() => {
+    const frame = document.body.appendChild(document.createElement("iframe"));
+    const usual = new Set(Object.getOwnPropertyNames(frame.contentWindow));
+    frame.remove();
+    return Object.getOwnPropertyNames(window).filter((name) => !usual.has(name) && Number.isNaN(Number(name)));
+  });
 }

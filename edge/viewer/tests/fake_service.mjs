@@ -69,10 +69,8 @@ export async function startFakeService({ pyramid } = {}) {
     asked.push(pathname);
     if (down && pathname.startsWith("/v1/")) return { status: 503, headers: { "Access-Control-Allow-Origin": "*" } };
     const [, id, rest] = /^\/([0-9A-Za-z]{11})(\.js|\/embed)?$/.exec(pathname) ?? [];
-    if (id && states.has(id)) {
-      if (rest === ".js") return { type: TYPES.js, body: await readFile(at("../embed/loader.js")) };
-      return contentPage(rest ? "embed" : "share", id);
-    }
+    if (id && rest === ".js") return { type: TYPES.js, body: await readFile(at("../embed/loader.js")) };
+    if (id && states.has(id)) return contentPage(rest ? "embed" : "share", id);
     if (pathname === "/") {
       if (!searchParams.get("url")) return page("home", "Edgezoom", { entered: "", described: "", problem: "" });
       return { status: 302, headers: { Location: `/${[...states.keys()].at(-1)}` } };
@@ -86,6 +84,7 @@ export async function startFakeService({ pyramid } = {}) {
     }
     const content = pathname.replace("/v1/content/", "");
     if (states.has(content)) return json(content);
+    if (pathname.startsWith("/v1/")) return { status: 404, headers: { "Access-Control-Allow-Origin": "*" } };
     if (pathname.startsWith("/cache/")) return brokenTiles ? null : tile(pathname, pyramid);
   });
 
@@ -134,7 +133,9 @@ async function tile(path, pyramid) {
   };
   const [width, height] = [side(SIZE.width, Number(column)), side(SIZE.height, Number(row))];
   const hue = (level * 40 + column * 25 + row * 50) % 360;
-  const body = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"><rect width="100%" height="100%" fill="hsl(${hue} 60% 45%)"/>
+  const body = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}">
+    <linearGradient id="g" x2="1" y2="1"><stop stop-color="hsl(${hue} 60% 65%)"/><stop offset="1" stop-color="hsl(${hue} 60% 35%)"/></linearGradient>
+    <rect width="100%" height="100%" fill="url(#g)"/>
     <text x="50%" y="50%" fill="#fff" font-size="24" text-anchor="middle">${level}/${column}_${row}</text></svg>`;
   return { type: TYPES.svg, body };
 }

@@ -28,14 +28,16 @@ export async function startHost() {
   const server = await serve(({ pathname }) => pages.get(pathname));
   return {
     ...server,
+    /** Puts a file there. */
+    file: (path, type, body) => void pages.set(path, { type, body }),
     /** Puts a page there and gives its address. */
-    put(body, { policy, quirks = false, bare = false } = {}) {
+    put(body, { policy } = {}) {
       const path = `/page-${pages.size}`;
       const headers = policy ? { "Content-Security-Policy": policy } : {};
-      const frame = `${quirks ? "" : "<!doctype html>"}<html lang="en"><head><title>A site</title>
+      const frame = `<!doctype html><html lang="en"><head><title>A site</title>
         <meta name="viewport" content="width=device-width, initial-scale=1">
         <link rel="icon" href="data:,"></head><body><main><h1>A site</h1>${body}</main></body></html>`;
-      pages.set(path, { body: bare ? body : frame, headers });
+      pages.set(path, { body: frame, headers });
       return server.origin + path;
     },
   };

@@ -1,7 +1,7 @@
 // What a key means to a viewer. OpenSeadragon's own keys are switched off: they go by the key's place on an American
 // keyboard, know no number pad, and take `f` for mirroring.
 
-const ACTIONS = {
+const ACTIONS = new Map(Object.entries({
   ArrowLeft: { pan: [-1, 0] },
   ArrowRight: { pan: [1, 0] },
   ArrowUp: { pan: [0, -1] },
@@ -14,7 +14,7 @@ const ACTIONS = {
   Home: { press: "home" },
   r: { press: "rotate" },
   f: { press: "fullscreen" },
-};
+}));
 
 /**
  * What a key press asks for: `{ pan: [right, down] }`, `{ press: <name of a control> }`, or null. Combinations belong to
@@ -22,6 +22,6 @@ const ACTIONS = {
  */
 export function keyAction({ key, ctrlKey, metaKey, altKey }, onPicture) {
   if (ctrlKey || metaKey || altKey) return null;
-  const action = ACTIONS[key] ?? ACTIONS[key.toLowerCase()] ?? null;
+  const action = ACTIONS.get(key) ?? ACTIONS.get(key.toLowerCase()) ?? null;
   return action?.pan && !onPicture ? null : action;
 }

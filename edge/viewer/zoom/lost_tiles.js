@@ -11,14 +11,20 @@ export function lostTilesNotice(viewer) {
   // The live region is there from the beginning: one that comes with its text is not read out.
   const region = element("div", { role: "status" }, notice);
 
-  viewer.addHandler("tile-load-failed", ({ maxReached }) => {
-    if (maxReached && !notice.hasChildNodes()) notice.append(text, again);
+  const lost = new Set();
+  viewer.addHandler("tile-load-failed", ({ tile, maxReached }) => {
+    if (!maxReached) return;
+    lost.add(tile);
+    if (!notice.hasChildNodes()) notice.append(text, again);
   });
 
   function retry() {
     const focused = again.matches(":focus");
     notice.replaceChildren();
     if (focused) viewer.canvas.focus({ preventScroll: true });
+    // OpenSeadragon takes a tile that failed for one that is not there, and does not look again until it is reset.
+    for (const tile of lost) tile.exists = true;
+    lost.clear();
     viewer.world.getItemAt(0)?.reset();
   }
   return region;

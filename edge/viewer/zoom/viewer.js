@@ -74,8 +74,10 @@ export function mountViewer(host, content, options = {}) {
   viewer.addHandler("update-viewport", () => {
     camera.sharpen();
     controls.setScale(camera.percent(true));
-    controls.setRange(camera.range);
   });
+  for (const move of ["open", "zoom", "pan", "resize", "rotate"]) {
+    viewer.addHandler(move, () => controls.setRange(camera.range));
+  }
   region.addEventListener("keydown", (event) => {
     const action = keyAction(event, root.activeElement === focusable);
     if (!action) return;
