@@ -66,6 +66,12 @@ impl Answer {
         Self::new(status, "text/plain; charset=utf-8", Keep::Never, body.into())
     }
 
+    /// A status that says all.
+    #[must_use]
+    pub fn empty(status: StatusCode) -> Self {
+        Self { status, headers: vec![], body: String::new() }
+    }
+
     /// The same with one more header.
     #[must_use]
     pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {

@@ -17,8 +17,8 @@ pub enum ContentsError {
     #[error("the Durable Object of {0}: {1}")]
     Object(ContentId, worker::Error),
     /// The object replies what does not answer the event.
-    #[error("the Durable Object of {0} replies {1:?}")]
-    Reply(ContentId, Reply),
+    #[error("the Durable Object of {0} does not reply to what it was told")]
+    Reply(ContentId),
     /// Every id that the URL may have belongs to another URL.
     #[error("all ids of {0} are taken")]
     AllTaken(SourceUrl),
@@ -47,7 +47,7 @@ impl<'a> Contents<'a> {
             match self.tell(id, &Event::Created { id, url: url.clone() }).await? {
                 Reply::Shown(content) => return Ok(content),
                 Reply::Taken => {}
-                other => return Err(ContentsError::Reply(id, other)),
+                _ => return Err(ContentsError::Reply(id)),
             }
         }
         Err(ContentsError::AllTaken(url.clone()))
@@ -61,7 +61,7 @@ impl<'a> Contents<'a> {
         match self.tell(id, &Event::Asked).await? {
             Reply::Shown(content) => Ok(Some(content)),
             Reply::Unknown => Ok(None),
-            other => Err(ContentsError::Reply(id, other)),
+            _ => Err(ContentsError::Reply(id)),
         }
     }
 

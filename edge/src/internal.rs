@@ -60,7 +60,7 @@ fn answer(reply: Reply) -> Answer {
     match reply {
         Reply::Granted(claim) => json(&claim),
         Reply::Shown(content) => json(&content),
-        Reply::Accepted => Answer::text(StatusCode::NO_CONTENT, ""),
+        Reply::Accepted => Answer::empty(StatusCode::NO_CONTENT),
         Reply::Unknown => Answer::text(StatusCode::NOT_FOUND, "There is no such conversion."),
         Reply::Refused | Reply::Taken => {
             Answer::text(StatusCode::CONFLICT, "Somebody else has it, or it is finished.")

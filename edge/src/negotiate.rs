@@ -50,12 +50,12 @@ impl Format {
     /// The format that `Accept` prefers (RFC 9110, 12.5.1): XML where one of its media types is named and weighs more than
     /// JSON does, in all other cases JSON. Between two named with one weight, the first counts.
     fn accepted(accept: &str) -> Self {
-        let mut best = (0.0, Self::Json);
-        let mut any = 0.0_f32; // what a range that includes JSON without naming it weighs
+        let mut best = (0, Self::Json);
+        let mut any = 0; // what a range that includes JSON without naming it weighs
         for range in accept.split(',') {
             let mut parts = range.split(';').map(str::trim);
             let media_type = parts.next().unwrap_or_default().to_ascii_lowercase();
-            let weight = parts.find_map(weight).unwrap_or(1.0);
+            let weight = parts.find_map(weight).unwrap_or(1000);
             let format = match media_type.as_str() {
                 "application/json" => Self::Json,
                 "application/xml" | "text/xml" => Self::Xml,
@@ -73,11 +73,23 @@ impl Format {
     }
 }
 
-/// The weight that a parameter of a media range gives, if it is the one for that; one that is not understood weighs nothing.
-fn weight(parameter: &str) -> Option<f32> {
+/// The weight that a parameter of a media range gives, in thousandths, if it is the one for that; one that is not understood
+/// weighs nothing.
+fn weight(parameter: &str) -> Option<u16> {
     let (name, value) = parameter.split_once('=')?;
-    let is_weight = name.trim_end().eq_ignore_ascii_case("q");
-    is_weight.then(|| value.trim().parse().ok().filter(|q| (0.0..=1.0).contains(q)).unwrap_or(0.0))
+    name.trim_end().eq_ignore_ascii_case("q").then(|| thousandths(value.trim()).unwrap_or(0))
+}
+
+/// `0` or `1`, with up to three decimals.
+fn thousandths(figure: &str) -> Option<u16> {
+    let (whole, decimals) = figure.split_once('.').unwrap_or((figure, ""));
+    let digits = decimals.len() <= 3 && decimals.bytes().all(|byte| byte.is_ascii_digit());
+    let thousandths: u16 = format!("{decimals:0<3}").parse().ok().filter(|_| digits)?;
+    match (whole, thousandths) {
+        ("0", _) => Some(thousandths),
+        ("1", 0) => Some(1000),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -101,6 +113,10 @@ mod tests {
             ("application/xml; charset=utf-8; Q=1.0", Format::Xml),
             ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", Format::Xml),
             ("application/xml;q=0.5, */*", Format::Json),
+            ("application/xml;q=0.801, application/json;q=0.8", Format::Xml),
+            ("application/xml;q=0.8001, application/json;q=0.8", Format::Json),
+            ("application/xml;q=1.001", Format::Json),
+            ("application/xml;q=-1", Format::Json),
             ("image/png", Format::Json),
             (",;q=,,/;=", Format::Json),
         ] {

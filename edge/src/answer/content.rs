@@ -1,17 +1,14 @@
 //! The answers of the interface proper: a content object or the reason why there is none, standard or wrapped.
 
+mod element;
 mod object;
-mod wrapped;
 
 use edgezoom_content::Content;
 use http::StatusCode;
-use serde::Serialize;
 
-use self::object::ContentObject;
-use self::wrapped::ResponseObject;
+use self::element::Element;
 use super::{Answer, Keep, Refusal};
 use crate::config::Addresses;
-use crate::escape;
 use crate::negotiate::{Format, Variant};
 
 pub use object::embed_html;
@@ -34,7 +31,7 @@ impl ContentAnswer {
         match variant {
             Variant::Standard(format) => self.standard(format, addresses),
             Variant::Wrapped(format) => {
-                let body = print(format, "response", &ResponseObject::new(self, addresses));
+                let body = print(format, "response", &object::response(self, addresses));
                 Answer::new(StatusCode::OK, format.media_type(), self.keep(), body)
             }
         }
@@ -45,7 +42,7 @@ impl ContentAnswer {
             Self::Moved(content) | Self::Found(content) => content,
             Self::Refused(refusal) => return refusal.answer(),
         };
-        let body = print(format, "content", &ContentObject::new(content, addresses));
+        let body = print(format, "content", &object::content(content, addresses));
         let answer = Answer::new(self.status(), format.media_type(), self.keep(), body)
             .tagged()
             .with("Vary", "Accept");
@@ -73,25 +70,17 @@ impl ContentAnswer {
     }
 }
 
-/// Prints a value that consists of texts, numbers and booleans only: no printer can fail on such a value.
-fn print<T: Serialize>(format: Format, root: &str, value: &T) -> String {
+fn print(format: Format, root: &str, element: &Element) -> String {
     match format {
-        Format::Json => json(value),
-        Format::Xml => {
-            let element = quick_xml::se::to_string_with_root(root, value).unwrap_or_default();
-            format!("{}{}", r#"<?xml version="1.0" encoding="UTF-8"?>"#, escape::xml_characters(&element))
-        }
+        Format::Json => element.json(),
+        Format::Xml => element.xml(root),
     }
 }
 
 /// The content object as JSON, for our own pages.
 #[must_use]
 pub fn content_json(content: &Content, addresses: &Addresses) -> String {
-    json(&ContentObject::new(content, addresses))
-}
-
-fn json<T: Serialize>(value: &T) -> String {
-    serde_json::to_string(value).unwrap_or_default()
+    object::content(content, addresses).json()
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ pub fn robots() -> Answer {
 /// The answer to a browser that asks whether a page of another origin may read here: yes, with any header.
 #[must_use]
 pub fn preflight() -> Answer {
-    Answer { status: StatusCode::NO_CONTENT, headers: vec![], body: String::new() }
+    Answer::empty(StatusCode::NO_CONTENT)
         .with("Allow", "GET, HEAD, OPTIONS")
         .with("Access-Control-Allow-Methods", "GET, HEAD, OPTIONS")
         .with("Access-Control-Allow-Headers", "*")

@@ -1,82 +1,70 @@
-//! The content object: what clients see of a content, with the interface's names. What there is not is left out.
+//! The interface's objects: the content object and, for clients that cannot read statuses and headers, the response object
+//! around it. What there is not is left out, never `null`.
 
-use edgezoom_content::{Attempt, Content, ContentId, Dzi, Failure, SourceUrl, Stage, Status};
-use serde::{Serialize, Serializer};
+use edgezoom_content::{Attempt, Content, ContentId, Dzi, Failure, FailureCode, Stage, Status};
 
+use super::ContentAnswer;
+use super::element::Element::{self, Count, Flag, Fraction, Object, Text};
 use crate::config::Addresses;
 use crate::escape;
 
 /// The content object of `service-interface.md`, with `stage` and `failure` besides.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct ContentObject<'a> {
-    id: ContentId,
-    url: &'a SourceUrl,
-    ready: bool,
-    failed: bool,
-    #[serde(serialize_with = "shortest")]
-    progress: f64,
-    share_url: String,
-    embed_html: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    dzi: Option<DziObject>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    stage: Option<Stage>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    failure: Option<&'a Failure>,
+pub(super) fn content(content: &Content, addresses: &Addresses) -> Element {
+    let mut fields = vec![
+        ("id", Text(content.id.to_string())),
+        ("url", Text(content.url.to_string())),
+        ("ready", Flag(matches!(content.status, Status::Ready { .. }))),
+        ("failed", Flag(matches!(content.status, Status::Failed { .. }))),
+        ("progress", Fraction(content.progress.fraction())),
+        ("shareUrl", Text(addresses.share(content.id))),
+        ("embedHtml", Text(embed_html(content.id, addresses))),
+    ];
+    fields.push(match &content.status {
+        Status::Processing { stage } => ("stage", Text(stage_name(*stage).to_owned())),
+        Status::Ready { attempt, dzi } => ("dzi", picture(content.id, *attempt, dzi, addresses)),
+        Status::Failed { failure } => ("failure", reason(failure)),
+    });
+    Object(fields)
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct DziObject {
-    url: String,
-    width: u32,
-    height: u32,
-    tile_size: u32,
-    tile_overlap: u32,
-    tile_format: &'static str,
-}
-
-impl<'a> ContentObject<'a> {
-    pub(super) fn new(content: &'a Content, addresses: &Addresses) -> Self {
-        let mut object = Self {
-            id: content.id,
-            url: &content.url,
-            ready: false,
-            failed: false,
-            progress: content.progress.fraction(),
-            share_url: addresses.share(content.id),
-            embed_html: embed_html(content.id, addresses),
-            dzi: None,
-            stage: None,
-            failure: None,
-        };
-        match &content.status {
-            Status::Processing { stage } => object.stage = Some(*stage),
-            Status::Ready { attempt, dzi } => {
-                object.ready = true;
-                object.dzi = Some(DziObject::new(content.id, *attempt, dzi, addresses));
-            }
-            Status::Failed { failure } => {
-                object.failed = true;
-                object.failure = Some(failure);
-            }
-        }
-        object
+/// The response object of `service-interface.md`. Exactly one of `content` and `error` is there.
+pub(super) fn response(answer: &ContentAnswer, addresses: &Addresses) -> Element {
+    let status = answer.status();
+    let mut fields = vec![
+        ("status", Count(status.as_u16().into())),
+        ("statusText", Text(status.canonical_reason().unwrap_or_default().to_owned())),
+    ];
+    if let ContentAnswer::Moved(content) = answer {
+        fields.push(("redirectLocation", Text(addresses.content(content.id))));
     }
-}
-
-impl DziObject {
-    fn new(id: ContentId, attempt: Attempt, dzi: &Dzi, addresses: &Addresses) -> Self {
-        Self {
-            url: addresses.descriptor(id, attempt),
-            width: dzi.size.width,
-            height: dzi.size.height,
-            tile_size: dzi.tile_size,
-            tile_overlap: dzi.tile_overlap,
-            tile_format: dzi.tile_format.extension(),
+    match answer {
+        ContentAnswer::Moved(found) | ContentAnswer::Found(found) => {
+            fields.push(("content", content(found, addresses)))
+        }
+        ContentAnswer::Refused(refusal) => {
+            fields.extend(refusal.retry_after().map(|time| ("retryAfter", Count(time.as_secs()))));
+            fields.push(("error", Text(refusal.to_string())));
         }
     }
+    Object(fields)
+}
+
+fn picture(id: ContentId, attempt: Attempt, dzi: &Dzi, addresses: &Addresses) -> Element {
+    Object(vec![
+        ("url", Text(addresses.descriptor(id, attempt))),
+        ("width", Count(dzi.size.width.into())),
+        ("height", Count(dzi.size.height.into())),
+        ("tileSize", Count(dzi.tile_size.into())),
+        ("tileOverlap", Count(dzi.tile_overlap.into())),
+        ("tileFormat", Text(dzi.tile_format.extension().to_owned())),
+    ])
+}
+
+fn reason(failure: &Failure) -> Element {
+    Object(vec![
+        ("code", Text(code_name(failure.code).to_owned())),
+        ("message", Text(failure.message.clone())),
+    ])
 }
 
 /// The script element that shows a content in any page. The `&` before `height` needs no escaping in HTML (it begins no
@@ -86,12 +74,40 @@ pub fn embed_html(id: ContentId, addresses: &Addresses) -> String {
     format!(r#"<script src="{}.js?width=auto&height=400px"></script>"#, escape::html(&addresses.share(id)))
 }
 
-/// Whole numbers without a fraction: 0 and 1 are printed as such.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn shortest<S: Serializer>(figure: &f64, serializer: S) -> Result<S::Ok, S::Error> {
-    if figure.fract() == 0.0 {
-        serializer.serialize_u8(*figure as u8)
-    } else {
-        serializer.serialize_f64(*figure)
+fn stage_name(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Queued => "queued",
+        Stage::Downloading => "downloading",
+        Stage::Rendering => "rendering",
+        Stage::Publishing => "publishing",
+    }
+}
+
+fn code_name(code: FailureCode) -> &'static str {
+    match code {
+        FailureCode::SourceNotFound => "source-not-found",
+        FailureCode::SourceUnreachable => "source-unreachable",
+        FailureCode::SourceForbidden => "source-forbidden",
+        FailureCode::SourceTooLarge => "source-too-large",
+        FailureCode::UnsupportedFormat => "unsupported-format",
+        FailureCode::CorruptSource => "corrupt-source",
+        FailureCode::TooManyPixels => "too-many-pixels",
+        FailureCode::TimedOut => "timed-out",
+        FailureCode::Internal => "internal",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_and_stages_have_one_name_everywhere() {
+        for code in FailureCode::ALL {
+            assert_eq!(serde_json::to_value(code).unwrap(), code_name(code));
+        }
+        for stage in [Stage::Queued, Stage::Downloading, Stage::Rendering, Stage::Publishing] {
+            assert_eq!(serde_json::to_value(stage).unwrap(), stage_name(stage));
+        }
     }
 }

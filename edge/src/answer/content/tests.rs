@@ -157,14 +157,14 @@ fn xml_has_the_same_names() {
     ETag: …
     Vary: Accept
 
-    <?xml version="1.0" encoding="UTF-8"?><content><id>6qy4OXfXSid</id><url>http://example.com/a.jpg?b=1&amp;c=%3Cd%3E</url><ready>true</ready><failed>false</failed><progress>1</progress><shareUrl>https://zoom.example/6qy4OXfXSid</shareUrl><embedHtml>&lt;script src="https://zoom.example/6qy4OXfXSid.js?width=auto&amp;height=400px"&gt;&lt;/script&gt;</embedHtml><dzi><url>https://cache.example/6qy4OXfXSid/1.dzi</url><width>8000</width><height>6000</height><tileSize>510</tileSize><tileOverlap>1</tileOverlap><tileFormat>jpg</tileFormat></dzi></content>
+    <?xml version="1.0" encoding="UTF-8"?><content><id>6qy4OXfXSid</id><url>http://example.com/a.jpg?b=1&amp;c=%3Cd%3E</url><ready>true</ready><failed>false</failed><progress>1</progress><shareUrl>https://zoom.example/6qy4OXfXSid</shareUrl><embedHtml>&lt;script src=&quot;https://zoom.example/6qy4OXfXSid.js?width=auto&amp;height=400px&quot;&gt;&lt;/script&gt;</embedHtml><dzi><url>https://cache.example/6qy4OXfXSid/1.dzi</url><width>8000</width><height>6000</height><tileSize>510</tileSize><tileOverlap>1</tileOverlap><tileFormat>jpg</tileFormat></dzi></content>
     "#);
     insta::assert_snapshot!(wire(&ContentAnswer::Moved(failed()), Variant::Wrapped(Format::Xml)), @r#"
     200 OK
     Content-Type: application/xml; charset=utf-8
     Cache-Control: public, max-age=3600
 
-    <?xml version="1.0" encoding="UTF-8"?><response><status>301</status><statusText>Moved Permanently</statusText><redirectLocation>https://api.example/v1/content/6qy4OXfXSid</redirectLocation><content><id>6qy4OXfXSid</id><url>http://example.com/a.jpg?b=1&amp;c=%3Cd%3E</url><ready>false</ready><failed>true</failed><progress>0</progress><shareUrl>https://zoom.example/6qy4OXfXSid</shareUrl><embedHtml>&lt;script src="https://zoom.example/6qy4OXfXSid.js?width=auto&amp;height=400px"&gt;&lt;/script&gt;</embedHtml><failure><code>source-not-found</code><message>The host says "404" &lt;&amp;&gt;.</message></failure></content></response>
+    <?xml version="1.0" encoding="UTF-8"?><response><status>301</status><statusText>Moved Permanently</statusText><redirectLocation>https://api.example/v1/content/6qy4OXfXSid</redirectLocation><content><id>6qy4OXfXSid</id><url>http://example.com/a.jpg?b=1&amp;c=%3Cd%3E</url><ready>false</ready><failed>true</failed><progress>0</progress><shareUrl>https://zoom.example/6qy4OXfXSid</shareUrl><embedHtml>&lt;script src=&quot;https://zoom.example/6qy4OXfXSid.js?width=auto&amp;height=400px&quot;&gt;&lt;/script&gt;</embedHtml><failure><code>source-not-found</code><message>The host says &quot;404&quot; &lt;&amp;&gt;.</message></failure></content></response>
     "#);
 }
 

@@ -1,0 +1,113 @@
+// From ask to finished: what clients see, what is queued, what KV knows.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { ORIGIN, PICTURE, eventually, start } from "./system.mjs";
+
+let system;
+before(async () => (system = await start({ LEASE_SECONDS: "60" })));
+after(() => system.close());
+
+const jobsOf = async (id) => (await system.seen()).jobs.filter((job) => job === id).length;
+
+async function finish(url) {
+  const { id } = await system.ask(url);
+  const { attempt } = await (await system.claim(id)).json();
+  assert.equal((await system.report(id, attempt, { finished: { dzi: PICTURE } })).status, 204);
+  return id;
+}
+
+test("a new URL is created, queued and answered with its id", async () => {
+  const response = await system.fetch("/v1/content/?url=http://example.com/new.jpg");
+  assert.equal(response.status, 301);
+  assert.equal(response.headers.get("Cache-Control"), "no-store");
+  const content = await response.json();
+  assert.equal(response.headers.get("Location"), `${ORIGIN}/v1/content/${content.id}`);
+  assert.deepEqual(content, {
+    id: content.id,
+    url: "http://example.com/new.jpg",
+    ready: false,
+    failed: false,
+    progress: 0,
+    shareUrl: `${ORIGIN}/${content.id}`,
+    embedHtml: `<script src="${ORIGIN}/${content.id}.js?width=auto&height=400px"></script>`,
+    stage: "queued",
+  });
+  await eventually(async () => (await jobsOf(content.id)) === 1);
+  assert.deepEqual(await system.find(content.id), content);
+});
+
+test("clients that ask for a new URL at the same moment queue it once", async () => {
+  const asks = Array.from({ length: 20 }, () => system.ask("http://example.com/crowd.jpg"));
+  const [{ id }, ...others] = await Promise.all(asks);
+  assert.ok(others.every((other) => other.id === id));
+  await eventually(() => jobsOf(id));
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  assert.equal(await jobsOf(id), 1);
+});
+
+test("a finished content is recorded in KV, and answered with one read of it", async () => {
+  const id = await finish("http://example.com/finished.jpg");
+  const record = JSON.parse(await system.finished.get(id));
+  assert.equal(record.url, "http://example.com/finished.jpg");
+
+  for (const path of [`/v1/content/${id}`, "/v1/content/?url=http://example.com/finished.jpg", `/${id}`]) {
+    const { reads } = await system.seen();
+    const response = await system.fetch(path);
+    assert.equal(response.headers.get("Cache-Control"), "public, max-age=3600", path);
+    assert.equal((await system.seen()).reads, reads + 1, path);
+  }
+  const { ready, progress, dzi, stage } = await system.find(id);
+  assert.deepEqual({ ready, progress, stage }, { ready: true, progress: 1, stage: undefined });
+  assert.deepEqual(dzi, { url: `${ORIGIN}/cache/${id}/1.dzi`, ...PICTURE });
+});
+
+test("a finished content is found when KV does not know it yet", async () => {
+  const id = await finish("http://example.com/stale.jpg");
+  await system.finished.delete(id); // as a location sees it that has cached a miss
+  assert.equal((await system.find(id)).ready, true);
+  assert.equal((await system.ask("http://example.com/stale.jpg")).ready, true);
+  assert.equal(await jobsOf(id), 1);
+});
+
+test("a failed content says why, and its record expires when it may be tried again", async () => {
+  const { id } = await system.ask("http://example.com/missing.jpg");
+  const { attempt } = await (await system.claim(id)).json();
+  const failure = { code: "source-not-found", message: "The host answers 404." };
+  await system.report(id, attempt, { "gave-up": { failure } });
+  const content = await system.find(id);
+  assert.deepEqual([content.ready, content.failed, content.failure], [false, true, failure]);
+  const { keys } = await system.finished.list({ prefix: id });
+  const inADay = Date.now() / 1000 + 24 * 60 * 60;
+  assert.ok(Math.abs(keys[0].expiration - inADay) < 60, `expires at ${keys[0].expiration}`);
+});
+
+test("an id that belongs to another URL is left to it", async () => {
+  const first = (await system.ask("http://example.com/taken.jpg")).id;
+  await system.finished.put(first, await recordOf(await finish("http://example.com/other.jpg"), first));
+  const content = await system.ask("http://example.com/taken.jpg");
+  assert.notEqual(content.id, first);
+  assert.equal(content.url, "http://example.com/taken.jpg");
+  assert.equal((await system.find(first)).url, "http://example.com/other.jpg");
+
+  async function recordOf(id, under) {
+    return JSON.stringify({ ...JSON.parse(await system.finished.get(id)), id: under });
+  }
+});
+
+test("an id that is nothing's is not found, and one that can be none is not looked up", async () => {
+  assert.equal((await system.fetch("/v1/content/00000000000")).status, 404);
+  const { reads } = await system.seen();
+  for (const text of ["x", "zzzzzzzzzzz", "..%2f..%2fetc"]) {
+    assert.equal((await system.fetch(`/v1/content/${text}`)).status, 404, text);
+  }
+  assert.equal((await system.seen()).reads, reads);
+});
+
+test("a record that is none is answered with 503, not with a crash", async () => {
+  await system.finished.put("0YREbrzg65x", "not a record");
+  const response = await system.fetch("/v1/content/0YREbrzg65x");
+  assert.deepEqual([response.status, response.headers.get("Retry-After")], [503, "5"]);
+  assert.equal((await system.fetch("/v1/content/0YREbrzg65x?format=json")).status, 200);
+  assert.equal((await system.fetch("/0YREbrzg65x")).status, 503);
+});

@@ -1,0 +1,81 @@
+// What tilers and the operator say to the Worker.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { PICTURE, TOKEN, eventually, start } from "./system.mjs";
+
+let system;
+before(async () => (system = await start({ LEASE_SECONDS: "1" })));
+after(() => system.close());
+
+const jobsOf = async (id) => (await system.seen()).jobs.filter((job) => job === id).length;
+const rendering = (progress) => ({ progress: { stage: "rendering", progress } });
+
+test("only who has the token is heard", async () => {
+  const { id } = await system.ask("http://example.com/secret.jpg");
+  for (const Authorization of [undefined, "Bearer ", "Bearer wrong-wrong-wrong", `Basic ${TOKEN}`, TOKEN]) {
+    for (const what of ["claim", "report", "reset"]) {
+      const headers = Authorization ? { Authorization } : {};
+      const response = await system.fetch(`/internal/content/${id}/${what}`, { method: "POST", headers });
+      assert.equal(response.status, 401, `${what} with ${Authorization}`);
+    }
+  }
+  assert.equal((await system.fetch(`/internal/content/${id}/claim`)).status, 405);
+});
+
+test("without a token nobody is heard", async () => {
+  const open = await start({ TILER_TOKEN: "" });
+  try {
+    assert.equal((await open.claim("00000000000")).status, 503);
+  } finally {
+    await open.close();
+  }
+});
+
+test("a job is claimed once, and only its attempt is heard", async () => {
+  const { id } = await system.ask("http://example.com/claimed.jpg");
+  const claim = await system.claim(id);
+  assert.deepEqual(await claim.json(), { id, url: "http://example.com/claimed.jpg", attempt: 1, leaseMs: 1000 });
+  assert.equal((await system.claim(id)).status, 409);
+  assert.equal((await system.report(id, 2, rendering(0.5))).status, 409);
+  assert.equal((await system.report(id, 1, rendering(0.5))).status, 204);
+  const { progress, stage } = await system.find(id);
+  assert.deepEqual({ progress, stage }, { progress: 0.5, stage: "rendering" });
+  assert.equal((await system.report(id, 1, { finished: { dzi: PICTURE } })).status, 204);
+  assert.equal((await system.claim(id)).status, 409);
+  assert.equal((await system.report(id, 1, rendering(0.6))).status, 409);
+});
+
+test("what does not exist cannot be claimed, and what is no report is refused", async () => {
+  assert.equal((await system.claim("00000000000")).status, 404);
+  assert.equal((await system.report("00000000000", 1, rendering(0.5))).status, 404);
+  const { id } = await system.ask("http://example.com/report.jpg");
+  for (const body of ["", "{", "[]", '{"attempt":-1}', '{"attempt":1,"outcome":{"won":{}}}']) {
+    const headers = { Authorization: `Bearer ${TOKEN}` };
+    const response = await system.fetch(`/internal/content/${id}/report`, { method: "POST", headers, body });
+    assert.equal(response.status, 400, body);
+  }
+});
+
+test("a lease that runs out queues the job again, and progress does not fall", async () => {
+  const { id } = await system.ask("http://example.com/killed.jpg");
+  await system.claim(id);
+  await system.report(id, 1, rendering(0.7));
+  await eventually(async () => (await jobsOf(id)) === 2);
+  assert.equal((await system.report(id, 1, rendering(0.8))).status, 409);
+  assert.equal((await (await system.claim(id)).json()).attempt, 2);
+  await system.report(id, 2, rendering(0.1));
+  assert.equal((await system.find(id)).progress, 0.7);
+});
+
+test("the operator has a failed content tried anew", async () => {
+  const { id } = await system.ask("http://example.com/again.jpg");
+  await system.claim(id);
+  const failure = { code: "internal", message: "The fault is ours." };
+  await system.report(id, 1, { "gave-up": { failure } });
+  assert.ok(await system.finished.get(id));
+  assert.equal((await system.reset(id)).status, 200);
+  assert.equal(await system.finished.get(id), null);
+  assert.equal((await system.find(id)).stage, "queued");
+  await eventually(async () => (await jobsOf(id)) === 2);
+});

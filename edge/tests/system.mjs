@@ -1,0 +1,91 @@
+// The built Worker in miniflare, with what the tests want to see: how often KV was read, and what was queued. The Worker
+// under test is the one that is deployed; a subclass of its entry counts.
+
+import { readFile } from "node:fs/promises";
+import { Miniflare, convertV4MiniflareOptions } from "miniflare";
+
+export const TOKEN = "token-of-the-tests";
+export const ORIGIN = "http://zoom.test";
+
+const ENTRY = `
+  import Edge, { ConversionObject } from "./index.js";
+  export { ConversionObject };
+
+  let reads = 0;
+  const jobs = [];
+
+  export default class Counted extends Edge {
+    constructor(context, env) {
+      const get = (...of) => (reads++, env.FINISHED.get(...of));
+      const put = (...of) => env.FINISHED.put(...of);
+      super(context, { ...env, FINISHED: Object.assign(Object.create(env.FINISHED), { get, put }) });
+    }
+
+    queue(batch) {
+      jobs.push(...batch.messages.map(({ body }) => body.id));
+    }
+
+    fetch(request) {
+      if (new URL(request.url).pathname !== "/seen") return super.fetch(request);
+      return Response.json({ reads, jobs });
+    }
+  }
+`;
+
+const built = (name) => readFile(new URL(`../build/worker/${name}`, import.meta.url));
+
+/** A system of its own; `bindings` override its variables. Close it with `close`. */
+export async function start(bindings = {}) {
+  const options = convertV4MiniflareOptions({
+    modules: [
+      { type: "ESModule", path: "entry.mjs", contents: ENTRY },
+      { type: "ESModule", path: "index.js", contents: await built("index.js") },
+      { type: "CompiledWasm", path: "index_bg.wasm", contents: await built("index_bg.wasm") },
+    ],
+    compatibilityDate: "2026-11-01",
+    bindings: { TILER_TOKEN: TOKEN, ...bindings },
+    kvNamespaces: ["FINISHED"],
+    r2Buckets: ["PYRAMIDS"],
+    queueProducers: { JOBS: "edgezoom-jobs" },
+    queueConsumers: { "edgezoom-jobs": { maxBatchSize: 1, maxBatchTimeout: 0 } },
+    durableObjects: { CONVERSIONS: { className: "ConversionObject", useSQLite: true } },
+  });
+  const miniflare = new Miniflare(options);
+
+  const fetch = (path, init) => miniflare.dispatchFetch(ORIGIN + path, { redirect: "manual", ...init });
+  const tell = (id, what, body) =>
+    fetch(`/internal/content/${id}/${what}`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${TOKEN}` },
+      body: body && JSON.stringify(body),
+    });
+
+  return {
+    fetch,
+    /** What the counting entry saw. */
+    seen: async () => (await fetch("/seen")).json(),
+    /** The content object of a source, asked for by its URL. */
+    ask: async (url) => (await fetch(`/v1/content/?url=${encodeURIComponent(url)}`)).json(),
+    /** The content object with an id. */
+    find: async (id) => (await fetch(`/v1/content/${id}`)).json(),
+    claim: (id) => tell(id, "claim"),
+    report: (id, attempt, outcome) => tell(id, "report", { attempt, outcome }),
+    reset: (id) => tell(id, "reset"),
+    finished: await miniflare.getKVNamespace("FINISHED"),
+    pyramids: await miniflare.getR2Bucket("PYRAMIDS"),
+    close: () => miniflare.dispose(),
+  };
+}
+
+/** Tries again until `check` gives something true; fails after five seconds. */
+export async function eventually(check) {
+  for (const end = Date.now() + 5000; ; ) {
+    const result = await check();
+    if (result) return result;
+    if (Date.now() > end) throw new Error(`never came true: ${check}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+/** The description of a picture, as a tiler reports it. */
+export const PICTURE = { width: 8000, height: 6000, tileSize: 510, tileOverlap: 1, tileFormat: "jpg" };

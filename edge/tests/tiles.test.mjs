@@ -1,0 +1,84 @@
+// Descriptors and tiles at {cache_url}.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { start } from "./system.mjs";
+
+const TILE = "6qy4OXfXSid/1_files/9/0_0.jpg";
+const BYTES = "0123456789";
+
+let system;
+let etag;
+before(async () => {
+  system = await start();
+  ({ httpEtag: etag } = await system.pyramids.put(TILE, BYTES, { httpMetadata: { contentType: "image/jpeg" } }));
+  await system.pyramids.put("6qy4OXfXSid/1.dzi", "<Image/>");
+  await system.pyramids.put("6qy4OXfXSid/notes.txt", "not for everybody");
+});
+after(() => system.close());
+
+const get = (headers = {}, method = "GET") => system.fetch(`/cache/${TILE}`, { headers, method });
+
+test("a tile is sent whole, to be kept for good", async () => {
+  const response = await get();
+  assert.deepEqual([response.status, await response.text()], [200, BYTES]);
+  const header = (name) => response.headers.get(name);
+  assert.equal(header("Content-Type"), "image/jpeg");
+  assert.equal(header("Cache-Control"), "public, max-age=31536000, immutable");
+  assert.equal(header("Access-Control-Allow-Origin"), "*");
+  assert.equal(header("X-Content-Type-Options"), "nosniff");
+  assert.equal(header("ETag"), etag);
+});
+
+test("a descriptor is XML even when the store does not say so", async () => {
+  const response = await system.fetch("/cache/6qy4OXfXSid/1.dzi");
+  assert.deepEqual([response.headers.get("Content-Type"), await response.text()], ["application/xml", "<Image/>"]);
+});
+
+test("who has it gets 304", async () => {
+  for (const known of [etag, `W/${etag}`, `"a", W/"b,c", ${etag}`, "*"]) {
+    const response = await get({ "If-None-Match": known });
+    assert.deepEqual([response.status, await response.text()], [304, ""], known);
+    assert.equal(response.headers.get("ETag"), etag);
+  }
+  assert.equal((await get({ "If-None-Match": '"other"' })).status, 200);
+});
+
+test("a part is sent to who asks for one", async () => {
+  for (const [range, part, place] of [
+    ["bytes=0-3", "0123", "bytes 0-3/10"],
+    ["bytes=7-", "789", "bytes 7-9/10"],
+    ["bytes=-2", "89", "bytes 8-9/10"],
+    ["bytes=5-500", "56789", "bytes 5-9/10"],
+  ]) {
+    const response = await get({ Range: range });
+    assert.deepEqual([response.status, await response.text()], [206, part], range);
+    assert.equal(response.headers.get("Content-Range"), place);
+  }
+  assert.equal(await (await get({ Range: "bytes=0-1", "If-Range": etag })).text(), "01");
+});
+
+test("a range that is not understood, or of another version, gives the whole", async () => {
+  for (const headers of [{ Range: "bytes=0-1,3-4" }, { Range: "x" }, { Range: "bytes=0-1", "If-Range": '"old"' }]) {
+    const response = await get(headers);
+    assert.deepEqual([response.status, await response.text()], [200, BYTES], JSON.stringify(headers));
+  }
+});
+
+test("a range behind the end is 416", async () => {
+  const response = await get({ Range: "bytes=10-" });
+  assert.deepEqual([response.status, response.headers.get("Content-Range")], [416, "bytes */10"]);
+});
+
+test("HEAD tells size and type without the bytes", async () => {
+  const response = await get({}, "HEAD");
+  assert.deepEqual([response.status, await response.text()], [200, ""]);
+  assert.equal(response.headers.get("ETag"), etag);
+});
+
+test("what is not there yet is not remembered as missing", async () => {
+  for (const key of ["6qy4OXfXSid/2.dzi", "6qy4OXfXSid/1_files/9/7_7.jpg", "6qy4OXfXSid/notes.txt", "x"]) {
+    const response = await system.fetch(`/cache/${key}`);
+    assert.deepEqual([response.status, response.headers.get("Cache-Control")], [404, "no-store"], key);
+  }
+});
