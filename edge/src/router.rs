@@ -7,7 +7,6 @@ use http::Method;
 use url::form_urlencoded;
 
 use crate::answer::Refusal;
-use crate::answer::embed::{Frame, Length};
 use crate::negotiate::{Misfit, Variant};
 use crate::object_key::ObjectKey;
 
@@ -38,8 +37,10 @@ pub enum Route {
     Home(Option<Entry>),
     /// `/<id>`: the share page.
     Share(ContentId),
-    /// `/<id>.js`: the embed script.
-    Embed(ContentId, Frame),
+    /// `/<id>.js`: the embed script, which is the same for all.
+    Embed,
+    /// `/<id>/embed`: the page for frames.
+    Framed(ContentId),
     /// `/cache/<key>`: a descriptor or a tile.
     Object(ObjectKey),
     /// `POST /internal/content/<id>/…`: a tiler or the operator.
@@ -135,7 +136,7 @@ fn read(asked: Asked<'_>, policy: &AddressPolicy) -> Route {
             if let Some(key) = path.strip_prefix("/cache/") {
                 return key.parse().map_or(Route::Nothing { page: false }, Route::Object);
             }
-            shared(path, asked.query).unwrap_or(Route::Nothing { page: !path.starts_with("/v1/") })
+            shared(path).unwrap_or(Route::Nothing { page: !path.starts_with("/v1/") })
         }
     }
 }
@@ -155,18 +156,16 @@ fn source(url: Option<&str>, policy: &AddressPolicy) -> Result<SourceUrl, Refusa
 }
 
 /// What lies under the share address by a content's id.
-fn shared(path: &str, query: &str) -> Option<Route> {
+fn shared(path: &str) -> Option<Route> {
     let name = path.strip_prefix('/')?;
     if let Some(id) = name.strip_suffix(".js") {
-        let length =
-            |name, default| parameter(query, name).and_then(|text| text.parse().ok()).unwrap_or(default);
-        let (width, height) = (length("width", Length::Auto), length("height", Length::Pixels(400)));
-        return Some(Route::Embed(
-            id.parse().ok()?,
-            Frame { width, height, element: parameter(query, "id") },
-        ));
+        return id.parse::<ContentId>().ok().map(|_| Route::Embed);
     }
-    Some(Route::Share(name.strip_suffix('/').unwrap_or(name).parse().ok()?))
+    let name = name.strip_suffix('/').unwrap_or(name);
+    match name.strip_suffix("/embed") {
+        Some(id) => id.parse().ok().map(Route::Framed),
+        None => name.parse().ok().map(Route::Share),
+    }
 }
 
 fn internal(path: &str) -> Option<(ContentId, Internal)> {

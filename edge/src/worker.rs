@@ -51,8 +51,9 @@ async fn answer(request: &mut Request, method: &Method, env: &Env) -> Result<Ans
     let answer = match route(asked, &config.policy) {
         Route::Content { wish, variant } => content(wish, gate, env).await.write(&variant, addresses),
         Route::Home(entry) => home(entry, addresses, gate, env).await,
-        Route::Share(id) => share(id, addresses, env).await,
-        Route::Embed(id, frame) => embed::script(id, &frame, addresses),
+        Route::Share(id) => picture(id, page::share, addresses, env).await,
+        Route::Framed(id) => picture(id, page::framed, addresses, env).await,
+        Route::Embed => embed::script(),
         Route::Object(key) => match tiles::serve(&key, request, env).await? {
             Some(response) => return Ok(Answered::Streamed(response)),
             None => plain::nothing(),
@@ -107,9 +108,15 @@ async fn home(entry: Option<Entry>, addresses: &Addresses, gate: &Gate<'_>, env:
     }
 }
 
-async fn share(id: ContentId, addresses: &Addresses, env: &Env) -> Answer {
+/// A page that shows a content.
+async fn picture(
+    id: ContentId,
+    page: fn(&Content, &Addresses) -> Answer,
+    addresses: &Addresses,
+    env: &Env,
+) -> Answer {
     match by_id(id, env).await {
-        Ok(Some(content)) => page::share(&content, addresses),
+        Ok(Some(content)) => page(&content, addresses),
         Ok(None) => page::nothing(addresses),
         Err(error) => page::unavailable(error.refusal(), addresses),
     }

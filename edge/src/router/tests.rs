@@ -71,18 +71,12 @@ fn share_embed_and_home_are_found() {
     assert!(matches!(get("/?url=nonsense"), Route::Home(Some(Entry { source: Err(_), .. }))));
     assert_eq!(get(&format!("/{ID}")), Route::Share(id()));
     assert_eq!(get(&format!("/{ID}/")), Route::Share(id()));
-    let frame = |width, height, element: Option<&str>| {
-        Route::Embed(id(), Frame { width, height, element: element.map(Into::into) })
-    };
-    assert_eq!(get(&format!("/{ID}.js")), frame(Length::Auto, Length::Pixels(400), None));
-    assert_eq!(
-        get(&format!("/{ID}.js?width=50%25&height=30&id=here")),
-        frame(Length::Percent(50), Length::Pixels(30), Some("here"))
-    );
-    assert_eq!(
-        get(&format!("/{ID}.js?width=</script>&height=-1")),
-        frame(Length::Auto, Length::Pixels(400), None)
-    );
+    assert_eq!(get(&format!("/{ID}.js?width=50%25&height=30&id=here")), Route::Embed);
+    assert_eq!(get(&format!("/{ID}/embed")), Route::Framed(id()));
+    assert_eq!(get(&format!("/{ID}/embed/?fit=cover")), Route::Framed(id()));
+    for nothing in ["/x.js", "/x/embed", "/embed", &format!("/{ID}/embed/embed"), &format!("/{ID}.js/")] {
+        assert_eq!(get(nothing), Route::Nothing { page: true }, "{nothing}");
+    }
 }
 
 #[test]
