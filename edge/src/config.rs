@@ -7,6 +7,7 @@ use edgezoom_content::address::NetworkError;
 use edgezoom_content::conversion::Rules;
 use edgezoom_content::{AddressPolicy, Attempt, ContentId};
 use subtle::ConstantTimeEq;
+use url::form_urlencoded;
 
 /// The Worker's configuration.
 #[derive(Clone, Debug)]
@@ -108,6 +109,32 @@ pub struct Addresses {
 }
 
 impl Addresses {
+    /// As a query, to be handed on to an object.
+    #[must_use]
+    pub fn to_query(&self) -> String {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        query
+            .append_pair("base", &self.base)
+            .append_pair("share", &self.share)
+            .append_pair("cache", &self.cache);
+        query.finish()
+    }
+
+    /// What [`Addresses::to_query`] wrote.
+    #[must_use]
+    pub fn from_query(query: &str) -> Self {
+        let mut addresses = Self { base: String::new(), share: String::new(), cache: String::new() };
+        for (name, address) in form_urlencoded::parse(query.as_bytes()) {
+            match &*name {
+                "base" => addresses.base = address.into_owned(),
+                "share" => addresses.share = address.into_owned(),
+                "cache" => addresses.cache = address.into_owned(),
+                _ => {}
+            }
+        }
+        addresses
+    }
+
     /// Where a content's description is for good.
     #[must_use]
     pub fn content(&self, id: ContentId) -> String {
@@ -118,6 +145,18 @@ impl Addresses {
     #[must_use]
     pub fn share(&self, id: ContentId) -> String {
         format!("{}/{id}", self.share)
+    }
+
+    /// A content as a page for frames.
+    #[must_use]
+    pub fn framed(&self, id: ContentId) -> String {
+        format!("{}/{id}/embed", self.share)
+    }
+
+    /// A small picture of a ready content.
+    #[must_use]
+    pub fn preview(&self, id: ContentId) -> String {
+        format!("{}/{id}/preview.jpg", self.share)
     }
 
     /// A file of the browser's side.
@@ -196,6 +235,7 @@ mod tests {
         assert_eq!(addresses.base, "https://api.example.com");
         assert_eq!(addresses.share, "https://zoom.example.com");
         assert_eq!(addresses.cache, "https://cache.example.com/x");
+        assert_eq!(Addresses::from_query(&addresses.to_query()), addresses);
     }
 
     #[test]

@@ -3,9 +3,10 @@
 use edgezoom_content::conversion::{Event, Reply};
 use edgezoom_content::{Content, ContentId, SourceUrl};
 use worker::wasm_bindgen::JsValue;
-use worker::{Env, Method, Request, RequestInit, console_error};
+use worker::{Env, Method, Request, RequestInit, ResponseBody, console_error};
 
 use crate::answer::Refusal;
+use crate::config::Addresses;
 use crate::finished::{Finished, FinishedError};
 use crate::gate::Gate;
 
@@ -81,6 +82,20 @@ impl<'a> Contents<'a> {
             Reply::Unknown => Ok(None),
             _ => Err(ContentsError::Reply(id)),
         }
+    }
+
+    /// The stream of what becomes of a content that is under way; `None` when too many listen already.
+    pub async fn stream(
+        &self,
+        id: ContentId,
+        addresses: &Addresses,
+    ) -> Result<Option<ResponseBody>, ContentsError> {
+        let response = async {
+            let stub = self.env.durable_object("CONVERSIONS")?.get_by_name(&id.to_string())?;
+            stub.fetch_with_str(&format!("http://conversion/?{}", addresses.to_query())).await
+        };
+        let response = response.await.map_err(|error| ContentsError::Object(id, error))?;
+        Ok((response.status_code() == 200).then(|| response.body().clone()))
     }
 
     /// Tells the object of a content what happened.

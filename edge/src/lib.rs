@@ -5,7 +5,7 @@
 //! [`admission`] says when new contents may be created; [`object_key`] names what may be read from the store. None of them names the `worker` crate.
 //!
 //! **Rim**, bindings only: `worker` takes requests and sends answers; `contents` finds a content in KV (`finished`) or asks
-//! its Durable Object (`conversion_object`), and `gate` lets new ones in, as long as the `backlog` is bearable; `tiles` streams from R2; `internal` hears the tilers.
+//! its Durable Object (`conversion_object`, to which `listeners` may listen), and `gate` lets new ones in, as long as the `backlog` is bearable; `tiles` streams from R2; `internal` hears the tilers.
 
 pub mod admission;
 pub mod answer;
@@ -23,5 +23,6 @@ mod conversion_object;
 mod finished;
 mod gate;
 mod internal;
+mod listeners;
 mod tiles;
 mod worker;

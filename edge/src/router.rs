@@ -7,6 +7,7 @@ use http::Method;
 use url::form_urlencoded;
 
 use crate::answer::Refusal;
+use crate::answer::oembed::OembedRequest;
 use crate::negotiate::{Misfit, Variant};
 use crate::object_key::ObjectKey;
 
@@ -33,6 +34,12 @@ pub enum Route {
         /// In which form.
         variant: Variant,
     },
+    /// `/v1/content/<id>/events`: a content as it changes.
+    Events(ContentId),
+    /// `/<id>/preview.jpg`: a small picture.
+    Preview(ContentId),
+    /// `/oembed`: what to put into a page for a share link.
+    Oembed(OembedRequest),
     /// `/`: the page with one field, with what was entered in it if it was sent.
     Home(Option<Entry>),
     /// `/<id>`: the share page.
@@ -128,9 +135,19 @@ fn read(asked: Asked<'_>, policy: &AddressPolicy) -> Route {
         "/health" => Route::Health,
         "/version" => Route::Version,
         "/robots.txt" => Route::Robots,
+        "/oembed" => Route::Oembed(OembedRequest {
+            url: parameter(asked.query, "url"),
+            format: parameter(asked.query, "format"),
+            max_width: parameter(asked.query, "maxwidth").and_then(|most| most.parse().ok()),
+            max_height: parameter(asked.query, "maxheight").and_then(|most| most.parse().ok()),
+        }),
         path => {
             if let Some(id) = path.strip_prefix("/v1/content/") {
-                let id = id.strip_suffix('/').unwrap_or(id).parse();
+                let id = id.strip_suffix('/').unwrap_or(id);
+                if let Some(Ok(id)) = id.strip_suffix("/events").map(str::parse) {
+                    return Route::Events(id);
+                }
+                let id = id.parse();
                 return content(asked, id.map(Wish::Id).map_err(|_| Refusal::NoSuchContent));
             }
             if let Some(key) = path.strip_prefix("/cache/") {
@@ -162,8 +179,10 @@ fn shared(path: &str) -> Option<Route> {
         return id.parse::<ContentId>().ok().map(|_| Route::Embed);
     }
     let name = name.strip_suffix('/').unwrap_or(name);
-    match name.strip_suffix("/embed") {
-        Some(id) => id.parse().ok().map(Route::Framed),
+    match name.split_once('/') {
+        Some((id, "embed")) => id.parse().ok().map(Route::Framed),
+        Some((id, "preview.jpg")) => id.parse().ok().map(Route::Preview),
+        Some(_) => None,
         None => name.parse().ok().map(Route::Share),
     }
 }

@@ -1,12 +1,11 @@
 //! The answers of the interface proper: a content object or the reason why there is none, standard or wrapped.
 
-mod element;
 mod object;
 
 use edgezoom_content::Content;
 use http::StatusCode;
 
-use self::element::Element;
+use super::element::Element;
 use super::{Answer, Keep, Refusal};
 use crate::config::Addresses;
 use crate::escape;

@@ -80,6 +80,16 @@ fn share_embed_and_home_are_found() {
 }
 
 #[test]
+fn events_previews_and_oembed_are_found() {
+    assert_eq!(get(&format!("/v1/content/{ID}/events")), Route::Events(id()));
+    assert_eq!(wish("/v1/content/x/events"), Err(Refusal::NoSuchContent));
+    assert_eq!(get(&format!("/{ID}/preview.jpg")), Route::Preview(id()));
+    let route = get("/oembed?url=a&format=xml&maxwidth=300&maxheight=-1");
+    let (url, format) = (Some("a".to_owned()), Some("xml".to_owned()));
+    assert_eq!(route, Route::Oembed(OembedRequest { url, format, max_width: Some(300), max_height: None }));
+}
+
+#[test]
 fn only_keys_of_descriptors_and_tiles_reach_the_store() {
     assert!(matches!(get(&format!("/cache/{ID}/1.dzi")), Route::Object(_)));
     assert!(matches!(get(&format!("/cache/{ID}/1_files/0/0_0.jpg")), Route::Object(_)));

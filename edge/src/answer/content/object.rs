@@ -4,7 +4,7 @@
 use edgezoom_content::{Attempt, Content, ContentId, Dzi, Failure, FailureCode, Stage, Status};
 
 use super::ContentAnswer;
-use super::element::Element::{self, Count, Flag, Fraction, Object, Text};
+use crate::answer::element::Element::{self, Count, Flag, Fraction, Object, Text};
 use crate::config::Addresses;
 use crate::escape;
 
