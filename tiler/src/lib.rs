@@ -5,9 +5,11 @@
 //! The tiles come back over a pipe and go into a [`sink`]. The command line is the same path with other ends.
 
 pub mod fetch;
+pub mod http_client;
 pub mod limits;
 pub mod pyramid;
 pub mod renderer;
+pub mod secret;
 pub mod service;
 pub mod sink;
 pub mod source;

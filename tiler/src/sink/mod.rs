@@ -1,1 +1,4 @@
-//! Soon.
+//! Where pyramids go: each file one kind of place.
+
+pub mod directory;
+pub mod s3;

@@ -1,0 +1,89 @@
+// A visitor: pastes an address on the home page, sees the progress, sees the picture, and looks closer. Prints what was
+// seen as JSON; whether that is right is for the test to say. Argument: { browser, service, source, colours }.
+
+import { chromium } from "playwright-core";
+
+const { browser: executablePath, service, source } = JSON.parse(process.argv[2]);
+const PATIENCE_MS = 60_000;
+
+const sandbox = process.getuid() === 0 ? ["--no-sandbox"] : []; // Chromium's own does not work for root
+const browser = await chromium.launch({ executablePath, args: [...sandbox, "--disable-quic"] });
+try {
+  const page = await browser.newPage({ viewport: { width: 900, height: 700 } });
+  page.setDefaultTimeout(PATIENCE_MS);
+  const complaints = [];
+  page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  page.on("requestfailed", (request) => complaints.push(`${request.url()} failed: ${request.failure()?.errorText}`));
+  const tiles = [];
+  page.on("response", (response) => {
+    const level = response.url().match(/_files\/(\d+)\//)?.[1];
+    if (level) tiles.push({ level: Number(level), status: response.status() });
+  });
+
+  await page.goto(service);
+  await page.getByRole("textbox").fill(source);
+  await page.getByRole("textbox").press("Enter");
+
+  const bar = page.getByRole("progressbar");
+  await bar.waitFor();
+  const progress = [];
+  while (await bar.isVisible()) {
+    const value = await bar.evaluate((element) => element.value, undefined, { timeout: 1000 }).catch(() => null);
+    if (value !== null && value !== progress.at(-1)) progress.push(value);
+    await page.waitForTimeout(20);
+  }
+  const address = page.url();
+
+  await page.locator("canvas").first().waitFor();
+  const seen = await settled(page);
+  const before = Math.max(...tiles.map(({ level }) => level));
+
+  const middle = { x: 450, y: 350 };
+  await page.mouse.move(middle.x, middle.y);
+  for (let notch = 0; notch < 8; notch += 1) {
+    await page.mouse.wheel(0, -240);
+    await page.waitForTimeout(100);
+  }
+  const closer = await settled(page);
+  const after = Math.max(...tiles.map(({ level }) => level));
+
+  const failedTiles = tiles.filter(({ status }) => status !== 200);
+  const seenWhole = { progress, address, seen, closer, levels: { before, after }, failedTiles, complaints };
+  console.log(JSON.stringify(seenWhole));
+} finally {
+  await browser.close();
+}
+
+/** The colours at the centres of a 4×4 grid over the window, once two looks show the same. */
+async function settled(page) {
+  let last = "";
+  for (let look = 0; look < 60; look += 1) {
+    await page.waitForTimeout(250);
+    const screenshot = await page.screenshot({ type: "png" });
+    const colours = await sample(page, screenshot);
+    if (JSON.stringify(colours) === last) return colours;
+    last = JSON.stringify(colours);
+  }
+  throw new Error(`the picture does not settle: ${last}`);
+}
+
+/** Reads pixels of a screenshot in a page of its own, which nothing of the service can touch. */
+async function sample(page, screenshot) {
+  const reader = await page.context().newPage();
+  try {
+    return await reader.evaluate(async (base64) => {
+      const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+      const bitmap = await createImageBitmap(new Blob([bytes], { type: "image/png" }));
+      const canvas = new OffscreenCanvas(bitmap.width, bitmap.height);
+      const context = canvas.getContext("2d");
+      context.drawImage(bitmap, 0, 0);
+      const centres = [1, 3, 5, 7].map((eighth) => eighth / 8);
+      return centres.map((y) =>
+        centres.map((x) => [...context.getImageData(x * bitmap.width, y * bitmap.height, 1, 1).data.slice(0, 3)]),
+      );
+    }, screenshot.toString("base64"));
+  } finally {
+    await reader.close();
+  }
+}

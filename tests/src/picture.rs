@@ -1,0 +1,102 @@
+//! Pictures to convert, made from a seed so that each run sees the same ones. They have what photographs have and encoders
+//! find hard or easy: detail at every scale, most of it coarse, less of it in colour, and hard edges.
+
+use std::io::Cursor;
+
+use anyhow::Result;
+use image::codecs::jpeg::JpegEncoder;
+use image::{ExtendedColorType, ImageFormat, Rgb, RgbImage, Rgba, RgbaImage};
+
+/// The cells' sides, in pixels, of the layers of noise that a photograph is the sum of.
+const SCALES: [u32; 7] = [512, 256, 128, 64, 32, 16, 8];
+
+/// Something like a photograph.
+#[must_use]
+pub fn photograph(width: u32, height: u32, seed: u32) -> RgbImage {
+    let mut picture = RgbImage::new(width, height);
+    let mut light = vec![0.0; width as usize];
+    let mut warmth = vec![0.0; width as usize];
+    for (y, row) in picture.enumerate_rows_mut() {
+        light.fill(128.0);
+        warmth.fill(0.0);
+        for (layer, scale) in (0..).zip(SCALES) {
+            let strength = 90.0 * (scale as f32 / 512.0).sqrt();
+            add_noise(&mut light, y, scale, seed.wrapping_add(layer), strength);
+            if scale >= 64 {
+                add_noise(&mut warmth, y, scale, seed.wrapping_add(100 + layer), strength * 0.5);
+            }
+        }
+        for (x, _, pixel) in row {
+            // A hard-edged lattice over a corner of the picture, as buildings and print have.
+            let edge = if x < width / 3 && (x / 24 + y / 36) % 5 == 0 { 40.0 } else { 0.0 };
+            let (light, warmth) = (light[x as usize] - edge, warmth[x as usize]);
+            *pixel = Rgb([light + warmth, light, light - warmth].map(|value| value as u8)); // clamps
+        }
+    }
+    picture
+}
+
+/// A picture with soft and hard transparency.
+#[must_use]
+pub fn cutout(width: u32, height: u32, seed: u32) -> RgbaImage {
+    let photograph = photograph(width, height, seed);
+    RgbaImage::from_fn(width, height, |x, y| {
+        let [red, green, blue] = photograph.get_pixel(x, y).0;
+        let alpha = match (x * 4 / width, y * 4 / height) {
+            (0, _) => 255,
+            (1, 1) => 0,
+            _ => ((x + y) % 256) as u8,
+        };
+        Rgba([red, green, blue, alpha])
+    })
+}
+
+/// A picture of one colour.
+#[must_use]
+pub fn plain(width: u32, height: u32, colour: [u8; 3]) -> RgbImage {
+    RgbImage::from_pixel(width, height, Rgb(colour))
+}
+
+/// As a JPEG of good quality.
+///
+/// # Errors
+/// The picture is larger than a JPEG can be.
+pub fn jpeg(picture: &RgbImage) -> Result<Vec<u8>> {
+    let mut bytes = vec![];
+    let (width, height) = picture.dimensions();
+    JpegEncoder::new_with_quality(&mut bytes, 92).encode(picture, width, height, ExtendedColorType::Rgb8)?;
+    Ok(bytes)
+}
+
+/// As a PNG, with transparency.
+///
+/// # Errors
+/// The encoder refuses it.
+pub fn png(picture: &RgbaImage) -> Result<Vec<u8>> {
+    let mut bytes = Cursor::new(vec![]);
+    picture.write_to(&mut bytes, ImageFormat::Png)?;
+    Ok(bytes.into_inner())
+}
+
+/// Adds to each pixel of a row what lies between the random values at the corners of its cell.
+fn add_noise(row: &mut [f32], y: u32, scale: u32, seed: u32, strength: f32) {
+    let (top, below) = (y / scale, (y % scale) as f32 / scale as f32);
+    let corner = |column, line| (f32::from(hash(column, line, seed)) / 32_768.0 - 1.0) * strength;
+    let edge = |column| corner(column, top) * (1.0 - below) + corner(column, top + 1) * below;
+    for (column, cell) in (0..).zip(row.chunks_mut(scale as usize)) {
+        let (left, right) = (edge(column), edge(column + 1));
+        for (x, value) in (0_u16..).zip(cell) {
+            let beside = f32::from(x) / scale as f32;
+            *value += left * (1.0 - beside) + right * beside;
+        }
+    }
+}
+
+/// A random value that is a function of a place: the finaliser of MurmurHash3.
+fn hash(column: u32, line: u32, seed: u32) -> u16 {
+    let mut value =
+        column.wrapping_mul(0x9e37_79b1) ^ line.wrapping_mul(0x85eb_ca77) ^ seed.wrapping_mul(0xc2b2_ae3d);
+    value = (value ^ (value >> 16)).wrapping_mul(0x85eb_ca6b);
+    value = (value ^ (value >> 13)).wrapping_mul(0xc2b2_ae35);
+    ((value ^ (value >> 16)) >> 16) as u16
+}

@@ -1,0 +1,363 @@
+//! A pyramid as a viewer gets it: the descriptor is read as XML, the tiles are found by the rules of the Deep Zoom format,
+//! which are written out here once more, and each of them is compared with the source.
+
+use anyhow::{Context, Result, ensure};
+use futures::{StreamExt, TryStreamExt};
+use image::{ImageFormat, RgbaImage, imageops};
+use serde_json::Value;
+
+use crate::Client;
+use crate::client::Answer;
+
+/// What the descriptor says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Descriptor {
+    /// The tiles' file extension.
+    pub format: String,
+    /// How many pixels of its neighbours a tile carries.
+    pub overlap: u32,
+    /// A tile's side without overlap.
+    pub tile_size: u32,
+    /// The picture's width.
+    pub width: u32,
+    /// The picture's height.
+    pub height: u32,
+}
+
+/// A pyramid, fetched whole.
+pub struct Pyramid {
+    /// Where its descriptor is served.
+    pub url: String,
+    /// What that says.
+    pub descriptor: Descriptor,
+    tiles: Vec<(Place, RgbaImage)>,
+}
+
+/// Where a tile belongs, and what of its level it shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    level: u32,
+    column: u32,
+    row: u32,
+    left: u32,
+    top: u32,
+    width: u32,
+    height: u32,
+}
+
+/// The namespace of descriptors since Deep Zoom Composer was released.
+const NAMESPACE: &str = "http://schemas.microsoft.com/deepzoom/2008";
+/// Levels smaller than this are too small to say in decibels how good they are.
+const COMPARED_SIDE: u32 = 64;
+/// What a tile by itself has to come to, in decibels. The picture as a whole is held to more.
+const TILE_PSNR: f64 = 28.0;
+
+impl Descriptor {
+    /// Reads a descriptor.
+    ///
+    /// # Errors
+    /// It is not what Deep Zoom readers expect.
+    pub fn parse(xml: &str) -> Result<Self> {
+        let document = roxmltree::Document::parse(xml)?;
+        let image = document.root_element();
+        ensure!(image.has_tag_name((NAMESPACE, "Image")), "no Image of 2008: {xml}");
+        let size =
+            image.children().find(|child| child.has_tag_name((NAMESPACE, "Size"))).context("no Size")?;
+        let text = |node: roxmltree::Node<'_, '_>, name| {
+            node.attribute(name).map(str::to_owned).with_context(|| format!("no {name}: {xml}"))
+        };
+        let number = |node, name| Ok::<u32, anyhow::Error>(text(node, name)?.parse()?);
+        Ok(Self {
+            format: text(image, "Format")?,
+            overlap: number(image, "Overlap")?,
+            tile_size: number(image, "TileSize")?,
+            width: number(size, "Width")?,
+            height: number(size, "Height")?,
+        })
+    }
+
+    /// The level that holds the whole picture.
+    #[must_use]
+    pub fn top_level(&self) -> u32 {
+        (0..).find(|level| 1_u64 << level >= u64::from(self.width.max(self.height))).unwrap_or_default()
+    }
+
+    /// A level's width and height.
+    #[must_use]
+    pub fn level_size(&self, level: u32) -> (u32, u32) {
+        let scale = 1_u64 << (self.top_level() - level);
+        let side = |full: u32| u64::from(full).div_ceil(scale) as u32;
+        (side(self.width), side(self.height))
+    }
+
+    /// Where each tile belongs.
+    #[must_use]
+    pub fn places(&self) -> Vec<Place> {
+        let mut places = vec![];
+        for level in 0..=self.top_level() {
+            let (width, height) = self.level_size(level);
+            for row in 0..height.div_ceil(self.tile_size) {
+                for column in 0..width.div_ceil(self.tile_size) {
+                    let (left, right) = self.span(column, width);
+                    let (top, bottom) = self.span(row, height);
+                    let (width, height) = (right - left, bottom - top);
+                    places.push(Place { level, column, row, left, top, width, height });
+                }
+            }
+        }
+        places
+    }
+
+    /// From where to where the tiles of a column or row reach.
+    fn span(&self, number: u32, side: u32) -> (u32, u32) {
+        let begin = (number * self.tile_size).saturating_sub(self.overlap);
+        (begin, ((number + 1) * self.tile_size + self.overlap).min(side))
+    }
+}
+
+impl Pyramid {
+    /// Fetches the pyramid of a content that is ready.
+    ///
+    /// # Errors
+    /// The descriptor is not what the content says, or a tile is missing, has the wrong type or the wrong size.
+    pub async fn fetch(client: &Client, content: &Value) -> Result<Self> {
+        let dzi = &content["dzi"];
+        let url = dzi["url"].as_str().with_context(|| format!("no dzi: {content}"))?.to_owned();
+        let answer = client.get(&url).await?;
+        ensure!(answer.status == 200, "{url}: {}", answer.status);
+        let descriptor = Descriptor::parse(&answer.text())?;
+        let told = (&dzi["width"], &dzi["height"], &dzi["tileSize"], &dzi["tileOverlap"], &dzi["tileFormat"]);
+        let Descriptor { format, overlap, tile_size, width, height } = &descriptor;
+        ensure!(
+            told == (
+                &(*width).into(),
+                &(*height).into(),
+                &(*tile_size).into(),
+                &(*overlap).into(),
+                &format.as_str().into()
+            ),
+            "the content says {dzi}, the descriptor {descriptor:?}"
+        );
+        let stem = url.strip_suffix(".dzi").context("not a .dzi")?;
+        let fetches = descriptor.places().into_iter().map(|place| {
+            let (url, format) = (format!("{stem}_files/{}", place.path(&descriptor)), &descriptor.format);
+            async move { Ok((place, tile(&client.get(&url).await?, place, format).context(url)?)) }
+        });
+        let tiles: Vec<_> = futures::stream::iter(fetches)
+            .buffer_unordered(8)
+            .try_collect::<Vec<_>>()
+            .await
+            .map_err(|error: anyhow::Error| error)?;
+        Ok(Self { url, descriptor, tiles })
+    }
+
+    /// The keys that the store has for it: its descriptor and its tiles, sorted.
+    ///
+    /// # Errors
+    /// The descriptor is served from somewhere else than `cache`.
+    pub fn keys(&self, cache: &str) -> Result<Vec<String>> {
+        let key = self.url.strip_prefix(cache).with_context(|| self.url.clone())?;
+        let stem = key.trim_end_matches(".dzi");
+        let tile = |place: Place| format!("{stem}_files/{}", place.path(&self.descriptor));
+        let mut keys: Vec<String> = self.descriptor.places().into_iter().map(tile).collect();
+        keys.push(key.to_owned());
+        keys.sort();
+        Ok(keys)
+    }
+
+    /// A level, put together from the inner parts of its tiles.
+    #[must_use]
+    pub fn level(&self, level: u32) -> RgbaImage {
+        let (width, height) = self.descriptor.level_size(level);
+        let mut picture = RgbaImage::new(width, height);
+        for (place, tile) in self.tiles.iter().filter(|(place, _)| place.level == level) {
+            let (x, y) = (place.column * self.descriptor.tile_size, place.row * self.descriptor.tile_size);
+            let inner = imageops::crop_imm(tile, x - place.left, y - place.top, u32::MAX, u32::MAX);
+            imageops::replace(&mut picture, &*inner, x.into(), y.into());
+        }
+        picture
+    }
+
+    /// The full picture.
+    #[must_use]
+    pub fn picture(&self) -> RgbaImage {
+        self.level(self.descriptor.top_level())
+    }
+
+    /// Compares the pyramid with its source: the picture rebuilt from the tiles is it, to so many decibels, and so, to a
+    /// few less, is every tile on its own, at its place and on its level.
+    ///
+    /// # Errors
+    /// Says what differs.
+    pub fn equals(&self, source: &RgbaImage, psnr: f64) -> Result<()> {
+        let top = self.descriptor.top_level();
+        ensure!(self.picture().dimensions() == source.dimensions(), "the picture has another size");
+        let whole = decibels(mean_square(&self.picture(), source, (0, 0)));
+        ensure!(whole >= psnr, "the rebuilt picture has {whole:.1} dB");
+        let mut reference = source.clone();
+        for level in (0..=top).rev() {
+            let (width, height) = reference.dimensions();
+            ensure!((width, height) == self.descriptor.level_size(level), "level {level} has another size");
+            if width.min(height) < COMPARED_SIDE {
+                break;
+            }
+            for (place, tile) in self.tiles.iter().filter(|(place, _)| place.level == level) {
+                fits(*place, tile, &reference).with_context(|| place.path(&self.descriptor))?;
+            }
+            reference = halved(&reference);
+        }
+        Ok(())
+    }
+}
+
+impl Place {
+    fn path(&self, descriptor: &Descriptor) -> String {
+        format!("{}/{}_{}.{}", self.level, self.column, self.row, descriptor.format)
+    }
+}
+
+/// Reads a tile.
+fn tile(answer: &Answer, place: Place, format: &str) -> Result<RgbaImage> {
+    ensure!(answer.status == 200, "{}", answer.status);
+    let (format, media_type) =
+        if format == "png" { (ImageFormat::Png, "image/png") } else { (ImageFormat::Jpeg, "image/jpeg") };
+    ensure!(answer.header("content-type") == media_type, "is served as {}", answer.header("content-type"));
+    let tile = image::load_from_memory_with_format(&answer.body, format)?.into_rgba8();
+    let (width, height) = tile.dimensions();
+    ensure!(
+        (width, height) == (place.width, place.height),
+        "has {width}x{height}, not {}x{}",
+        place.width,
+        place.height
+    );
+    Ok(tile)
+}
+
+/// Whether a tile shows what the level has at its place, and not what lies a pixel beside it.
+fn fits(place: Place, tile: &RgbaImage, level: &RgbaImage) -> Result<()> {
+    let error = |by| {
+        let shown = imageops::crop_imm(level, place.left, place.top, place.width, place.height).to_image();
+        mean_square(tile, &shown, by)
+    };
+    let here = error((0, 0));
+    ensure!(decibels(here) >= TILE_PSNR, "has {:.1} dB", decibels(here));
+    if place.width.min(place.height) >= COMPARED_SIDE {
+        for by in [(-1, 0), (1, 0), (0, -1), (0, 1)] {
+            ensure!(error(by) > here || here == 0.0, "fits better when moved by {by:?}");
+        }
+    }
+    Ok(())
+}
+
+/// The mean square difference of two pictures' values, where the second is moved by some pixels.
+fn mean_square(one: &RgbaImage, other: &RgbaImage, (right, down): (i32, i32)) -> f64 {
+    let (width, height) = one.dimensions();
+    let (mut sum, mut count) = (0_u64, 0_u64);
+    for y in 0..height {
+        let Some(other_y) = y.checked_add_signed(down).filter(|y| *y < height) else { continue };
+        for x in 0..width {
+            let Some(other_x) = x.checked_add_signed(right).filter(|x| *x < width) else { continue };
+            let (one, other) = (one.get_pixel(x, y).0, other.get_pixel(other_x, other_y).0);
+            let square = |(a, b): (u8, u8)| u64::from(a.abs_diff(b)).pow(2);
+            sum += one.into_iter().zip(other).take(3).map(square).sum::<u64>();
+            count += 3;
+        }
+    }
+    sum as f64 / count.max(1) as f64
+}
+
+fn decibels(mean_square: f64) -> f64 {
+    10.0 * (255.0_f64.powi(2) / mean_square).log10()
+}
+
+/// Half of a picture, where each pixel is the mean of the up to four that it stands for.
+fn halved(picture: &RgbaImage) -> RgbaImage {
+    let (width, height) = picture.dimensions();
+    RgbaImage::from_fn(width.div_ceil(2), height.div_ceil(2), |x, y| {
+        let mut sum = [0_u32; 4];
+        let mut count = 0;
+        for (x, y) in [(0, 0), (1, 0), (0, 1), (1, 1)].map(|(right, down)| (2 * x + right, 2 * y + down)) {
+            if x < width && y < height {
+                count += 1;
+                for (sum, value) in sum.iter_mut().zip(picture.get_pixel(x, y).0) {
+                    *sum += u32::from(value);
+                }
+            }
+        }
+        image::Rgba(sum.map(|sum| ((sum + count / 2) / count) as u8))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::picture;
+
+    fn descriptor() -> Descriptor {
+        Descriptor { format: "jpg".to_owned(), overlap: 1, tile_size: 254, width: 600, height: 400 }
+    }
+
+    fn pyramid(source: &RgbaImage) -> Pyramid {
+        let descriptor = descriptor();
+        let mut levels = vec![source.clone()];
+        while levels.len() <= descriptor.top_level() as usize {
+            levels.push(halved(&levels[levels.len() - 1]));
+        }
+        let tile = |place: Place| {
+            let level = &levels[(descriptor.top_level() - place.level) as usize];
+            (place, imageops::crop_imm(level, place.left, place.top, place.width, place.height).to_image())
+        };
+        let tiles = descriptor.places().into_iter().map(tile).collect();
+        Pyramid { url: String::new(), descriptor, tiles }
+    }
+
+    fn source() -> RgbaImage {
+        image::DynamicImage::from(picture::photograph(600, 400, 1)).into_rgba8()
+    }
+
+    #[test]
+    fn a_true_pyramid_passes() {
+        let source = source();
+        let pyramid = pyramid(&source);
+        assert_eq!(pyramid.picture(), source);
+        pyramid.equals(&source, 60.0).unwrap();
+    }
+
+    #[test]
+    fn a_tile_that_is_off_by_a_pixel_is_noticed() {
+        let source = source();
+        let mut pyramid = pyramid(&source);
+        let (place, tile) = pyramid.tiles.last_mut().unwrap();
+        *tile = imageops::crop_imm(&source, place.left - 1, place.top, place.width, place.height).to_image();
+        pyramid.equals(&source, 32.0).unwrap_err();
+    }
+
+    #[test]
+    fn a_tile_on_the_wrong_level_is_noticed() {
+        let source = source();
+        let mut pyramid = pyramid(&source);
+        let low = pyramid.tiles.iter().position(|(place, _)| place.level == 9).unwrap();
+        let width = pyramid.tiles[low].1.width();
+        pyramid.tiles[low].1 =
+            imageops::crop_imm(&source, 0, 0, width, pyramid.tiles[low].1.height()).to_image();
+        pyramid.equals(&source, 32.0).unwrap_err();
+    }
+
+    #[test]
+    fn places_cover_the_levels_with_their_overlap() {
+        let places = descriptor().places();
+        let of = |level| places.iter().filter(move |place| place.level == level).collect::<Vec<_>>();
+        assert_eq!(of(10).len(), 6);
+        let last = of(10)[5];
+        assert_eq!((last.left, last.top, last.width, last.height), (507, 253, 93, 147));
+        assert_eq!(of(8).len(), 1);
+        assert_eq!((of(0)[0].width, of(0)[0].height), (1, 1));
+    }
+
+    #[test]
+    fn a_descriptor_of_another_namespace_is_refused() {
+        let xml = r#"<Image xmlns="NS" Format="jpg" Overlap="1" TileSize="254"><Size Width="3" Height="2"/></Image>"#;
+        Descriptor::parse(&xml.replace("NS", NAMESPACE)).unwrap();
+        Descriptor::parse(&xml.replace("NS", "http://schemas.microsoft.com/deepzoom/2009")).unwrap_err();
+    }
+}

@@ -1,0 +1,163 @@
+//! The web that sources come from: a server on the loopback addresses 127.0.0.1 and 127.0.0.2 that can be slow, break off,
+//! redirect or not know, and counts what it is asked for. The second address stands for a network that must not be
+//! reached.
+
+use std::collections::HashMap;
+use std::net::{Ipv4Addr, TcpListener};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::Result;
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::{Response, StatusCode, header};
+use bytes::Bytes;
+use futures::StreamExt;
+
+/// How a source is sent.
+#[derive(Clone, Debug)]
+pub struct Source {
+    media_type: &'static str,
+    body: Bytes,
+    location: Option<String>,
+    chunk: usize,
+    pause: Duration,
+    sent: usize,
+}
+
+/// A running server. It runs until the process ends: a handful of idle tasks.
+#[derive(Clone)]
+pub struct SourceServer {
+    port: u16,
+    shelf: Arc<Mutex<Shelf>>,
+}
+
+#[derive(Default)]
+struct Shelf {
+    sources: HashMap<String, Source>,
+    hits: HashMap<String, usize>,
+}
+
+impl Source {
+    /// A file of some media type.
+    pub fn file(media_type: &'static str, body: impl Into<Bytes>) -> Self {
+        let body = body.into();
+        let sent = body.len();
+        Self { media_type, body, location: None, chunk: usize::MAX, pause: Duration::ZERO, sent }
+    }
+
+    /// A redirect.
+    #[must_use]
+    pub fn redirect(location: &str) -> Self {
+        Self { location: Some(location.to_owned()), ..Self::file("text/plain", "") }
+    }
+
+    /// Sends it in about so many pieces over about that time.
+    #[must_use]
+    pub fn over(self, time: Duration, pieces: u32) -> Self {
+        Self { chunk: self.body.len().div_ceil(pieces as usize).max(1), pause: time / pieces, ..self }
+    }
+
+    /// Breaks the connection off after so many bytes.
+    #[must_use]
+    pub fn broken_off_after(self, bytes: usize) -> Self {
+        Self { sent: bytes, ..self }
+    }
+
+    fn response(self) -> Response<Body> {
+        let length = self.body.len();
+        let whole = self.sent == length;
+        let sent = self.body.slice(..self.sent);
+        let pause = self.pause;
+        let pieces = futures::stream::unfold(sent, move |mut rest| async move {
+            if rest.is_empty() {
+                return None;
+            }
+            tokio::time::sleep(pause).await;
+            let piece = rest.split_to(self.chunk.min(rest.len()));
+            Some((Ok(piece), rest))
+        });
+        let end = futures::stream::iter((!whole).then(|| Err(std::io::Error::other("broken off"))));
+        let mut response = Response::new(Body::from_stream(pieces.chain(end)));
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, header::HeaderValue::from_static(self.media_type));
+        headers.insert(header::CONTENT_LENGTH, length.into());
+        if let Some(location) = self.location.and_then(|location| location.parse().ok()) {
+            headers.insert(header::LOCATION, location);
+            *response.status_mut() = StatusCode::FOUND;
+        }
+        response
+    }
+}
+
+impl SourceServer {
+    /// Starts a server on a free port.
+    ///
+    /// # Errors
+    /// It cannot listen.
+    pub fn start() -> Result<Self> {
+        let first = TcpListener::bind((Ipv4Addr::new(127, 0, 0, 1), 0))?;
+        let port = first.local_addr()?.port();
+        let second = TcpListener::bind((Ipv4Addr::new(127, 0, 0, 2), port))?;
+        let shelf = Arc::default();
+        let router =
+            Router::new().route("/{*path}", axum::routing::get(answer)).with_state(Arc::clone(&shelf));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        std::thread::spawn(move || {
+            runtime
+                .block_on(async { futures::try_join!(serve(first, router.clone()), serve(second, router)) })
+        });
+        Ok(Self { port, shelf })
+    }
+
+    /// Serves a source, and gives its URL. Each gets one of its own, so that nobody has seen it before.
+    pub fn serve(&self, name: &str, source: Source) -> String {
+        let mut shelf = self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
+        let path = format!("{}/{name}", shelf.sources.len());
+        let url = self.url(&path);
+        shelf.sources.insert(path, source);
+        url
+    }
+
+    /// The URL of a path, whether anything is served there or not.
+    #[must_use]
+    pub fn url(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}/{path}", self.port)
+    }
+
+    /// The same URL on the address that must not be reached.
+    #[must_use]
+    pub fn forbidden(&self, url: &str) -> String {
+        url.replace("//127.0.0.1:", "//127.0.0.2:")
+    }
+
+    /// How often a URL was asked for, at any address.
+    #[must_use]
+    pub fn hits(&self, url: &str) -> usize {
+        let path = url.splitn(4, '/').nth(3).unwrap_or_default();
+        let shelf = self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
+        shelf.hits.get(path).copied().unwrap_or(0)
+    }
+}
+
+async fn serve(listener: TcpListener, router: Router) -> std::io::Result<()> {
+    listener.set_nonblocking(true)?;
+    axum::serve(tokio::net::TcpListener::from_std(listener)?, router).await
+}
+
+async fn answer(State(shelf): State<Arc<Mutex<Shelf>>>, Path(path): Path<String>) -> Response<Body> {
+    let source = {
+        let mut shelf = shelf.lock().unwrap_or_else(PoisonError::into_inner);
+        *shelf.hits.entry(path.clone()).or_default() += 1;
+        shelf.sources.get(&path).cloned()
+    };
+    source.map_or_else(
+        || {
+            let mut response = Response::new(Body::from("There is nothing here."));
+            *response.status_mut() = StatusCode::NOT_FOUND;
+            response
+        },
+        Source::response,
+    )
+}

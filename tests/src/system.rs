@@ -1,0 +1,251 @@
+//! The real local system: `cargo xtask dev` with its state in a temporary folder and any free port. It is stopped when it
+//! is dropped, and ended by xtask's watchdog when the tests are killed; what it logged is shown when a test fails.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use rustix::process::Signal;
+use tempfile::TempDir;
+
+use crate::processes;
+
+/// How a system is run.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// How many tilers.
+    pub tilers: usize,
+    /// Networks that sources may lie in. The source server's first address, by default; its second is never in.
+    pub allow_networks: &'static str,
+    /// How long a tiler may be silent.
+    pub lease: Duration,
+    /// How many tiles a tiler uploads at once.
+    pub uploads: u32,
+    /// Whether the tilers are built for speed.
+    pub release: bool,
+}
+
+/// A running system.
+pub struct System {
+    process: Child,
+    watchdog: Child,
+    url: String,
+    log: Arc<Mutex<Vec<String>>>,
+    state: Arc<TempDir>,
+}
+
+/// A tiler of a running system.
+#[derive(Clone, Debug)]
+pub struct RunningTiler {
+    /// The number of its process.
+    pub process: u32,
+    /// Where it tells its health and metrics.
+    pub address: String,
+}
+
+/// How long a system may take to be ready, or to be gone. What it needs is built before the tests.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            tilers: 1,
+            allow_networks: "127.0.0.1/32",
+            lease: Duration::from_secs(60),
+            uploads: 16,
+            release: false,
+        }
+    }
+}
+
+impl Options {
+    /// The command that runs a system so.
+    ///
+    /// # Errors
+    /// xtask is not built.
+    pub fn command(self, state: &Path, port: u16) -> Result<Command> {
+        let mut command = Command::new(xtask()?);
+        command.arg("dev").arg("--state").arg(state).arg(format!("--port={port}"));
+        command.arg(format!("--tilers={}", self.tilers));
+        command.arg(if self.release { "--profile=release" } else { "--profile=dev" });
+        command.env("EDGEZOOM_ALLOW_NETWORKS", self.allow_networks);
+        command.env("EDGEZOOM_LEASE_SECONDS", self.lease.as_secs().to_string());
+        command.env("EDGEZOOM_UPLOADS", self.uploads.to_string());
+        command.env("EDGEZOOM_TEST_STATE", state); // all that it starts inherits it: `processes` finds them by it
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Ok(command)
+    }
+}
+
+impl System {
+    /// The system that the tests of one program share: as it is by default. It runs as long as anybody holds it.
+    ///
+    /// # Errors
+    /// It does not come up.
+    pub fn shared() -> Result<Arc<Self>> {
+        static SHARED: Mutex<Weak<System>> = Mutex::new(Weak::new());
+        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(system) = shared.upgrade() {
+            return Ok(system);
+        }
+        let system = Arc::new(Self::start(Options::default())?);
+        *shared = Arc::downgrade(&system);
+        Ok(system)
+    }
+
+    /// Starts a system that knows nothing yet.
+    ///
+    /// # Errors
+    /// It does not come up.
+    pub fn start(options: Options) -> Result<Self> {
+        Self::start_with(options, Arc::new(tempfile::Builder::new().prefix("edgezoom-").tempdir()?))
+    }
+
+    /// Starts a system that knows what another one left in its state folder.
+    ///
+    /// # Errors
+    /// It does not come up.
+    pub fn start_with(options: Options, state: Arc<TempDir>) -> Result<Self> {
+        let mut process = options.command(state.path(), 0)?.process_group(0).spawn().context("xtask")?;
+        let watchdog = watch(process.id())?;
+        let log = Arc::default();
+        let lines = process.stderr.take().context("xtask's errors")?;
+        keep(lines, Arc::clone(&log));
+        let ready = ready_line(process.stdout.take().context("xtask's output")?);
+        let mut system = Self { process, watchdog, url: String::new(), log, state };
+        match ready.recv_timeout(PATIENCE) {
+            Ok(url) => system.url = url,
+            Err(_) => bail!("the system does not come up:\n{}", system.log()),
+        }
+        Ok(system)
+    }
+
+    /// The base URL.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The folder that keeps its state. It stays as long as anybody holds it.
+    #[must_use]
+    pub fn state(&self) -> Arc<TempDir> {
+        Arc::clone(&self.state)
+    }
+
+    /// The number of xtask's process.
+    #[must_use]
+    pub fn process(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// What Worker and tilers prove themselves to each other with.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn token(&self) -> Result<String> {
+        Ok(std::fs::read_to_string(self.state.path().join("token"))?.trim().to_owned())
+    }
+
+    /// The first tiler, as it runs now.
+    ///
+    /// # Errors
+    /// None runs.
+    pub fn tiler(&self) -> Result<RunningTiler> {
+        let path: PathBuf = self.state.path().join("tiler-1.json");
+        let note: serde_json::Value = serde_json::from_slice(&std::fs::read(path).context("no tiler runs")?)?;
+        let process = note["process"].as_u64().context("no process")?.try_into()?;
+        Ok(RunningTiler { process, address: note["address"].as_str().context("no address")?.to_owned() })
+    }
+
+    /// What it logged so far.
+    #[must_use]
+    pub fn log(&self) -> String {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner).join("\n")
+    }
+
+    /// Sends xtask a signal, and waits until it has ended.
+    ///
+    /// # Errors
+    /// It does not end.
+    pub fn end(&mut self, signal: Signal) -> Result<ExitStatus> {
+        processes::signal(self.process.id(), signal)?;
+        self.wait().with_context(|| format!("after {signal:?}"))
+    }
+
+    /// Waits until xtask has ended.
+    ///
+    /// # Errors
+    /// It does not end.
+    pub fn wait(&mut self) -> Result<ExitStatus> {
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline {
+            if let Some(status) = self.process.try_wait()? {
+                return Ok(status);
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        bail!("xtask does not end:\n{}", self.log())
+    }
+}
+
+impl Drop for System {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("{}", self.log());
+        }
+        if matches!(self.process.try_wait(), Ok(None)) {
+            let _ = self.end(Signal::TERM); // an error: the watchdog sees to it
+        }
+        drop(self.watchdog.stdin.take());
+        let _ = (self.watchdog.wait(), self.process.wait());
+    }
+}
+
+/// The xtask that `cargo xtask` built. It lies beside the folder of the tests, or beside that of the other profile.
+///
+/// # Errors
+/// It is not there.
+pub fn xtask() -> Result<PathBuf> {
+    let program = std::env::current_exe()?;
+    let target = program.ancestors().nth(3).context("the tests do not run from a target folder")?;
+    let xtask = target.join("debug/xtask");
+    if !xtask.exists() {
+        bail!("{} is missing: `cargo build -p xtask` builds it", xtask.display());
+    }
+    Ok(xtask)
+}
+
+/// Has a process group ended when the tests are killed.
+fn watch(group: u32) -> Result<Child> {
+    let mut command = Command::new(xtask()?);
+    let mut watchdog = command.arg("watchdog").stdin(Stdio::piped()).process_group(0).spawn()?;
+    writeln!(watchdog.stdin.as_mut().context("no pipe")?, "+{group}")?;
+    Ok(watchdog)
+}
+
+/// Keeps lines until their source closes.
+fn keep(lines: impl Read + Send + 'static, log: Arc<Mutex<Vec<String>>>) {
+    std::thread::spawn(move || {
+        for line in BufReader::new(lines).lines().map_while(Result::ok) {
+            log.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+        }
+    });
+}
+
+/// Waits for the line that says where the system answers. The channel closes when none comes.
+fn ready_line(output: impl Read + Send + 'static) -> Receiver<String> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(output).lines().map_while(Result::ok) {
+            if let Some(url) = line.strip_prefix("ready: ") {
+                let _ = sender.send(url.to_owned()); // nobody may wait any more
+            }
+        }
+    });
+    receiver
+}

@@ -1,0 +1,53 @@
+//! A visitor with a browser: pastes an address, sees it being worked on, sees the picture, and zooms in.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use edgezoom_tests::{Source, SourceServer, System, browser, picture};
+use image::{Rgb, RgbImage};
+use serde_json::{Value, json};
+
+/// The window's shape, so that the picture fills it.
+const WIDTH: u32 = 5400;
+const HEIGHT: u32 = 4200;
+
+/// The colours of a 4×4 grid, far enough from each other and from any page's background.
+fn colour(column: u32, row: u32) -> [u8; 3] {
+    [40 + 60 * column as u8, 220 - 55 * row as u8, if (column + row).is_multiple_of(2) { 60 } else { 180 }]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_visitor_pastes_an_address_and_zooms_into_the_picture() -> Result<()> {
+    let (system, sources) = (System::shared()?, SourceServer::start()?);
+    let field = RgbImage::from_fn(WIDTH, HEIGHT, |x, y| Rgb(colour(x * 4 / WIDTH, y * 4 / HEIGHT)));
+    let file = Source::file("image/jpeg", picture::jpeg(&field)?).over(Duration::from_secs(3), 60);
+    let source = sources.serve("field.jpg", file);
+    let seen = browser::run("zoom.mjs", json!({ "service": system.url(), "source": source })).await?;
+
+    assert_eq!(seen["complaints"], json!([]), "the browser's console");
+    assert_eq!(seen["failedTiles"], json!([]));
+    let progress: Vec<f64> = serde_json::from_value(seen["progress"].clone())?;
+    assert!(progress.len() >= 3 && progress.is_sorted(), "the bar went {progress:?}");
+    let address = seen["address"].as_str().context("no address")?;
+    let id = address.strip_prefix(system.url()).and_then(|path| path.strip_prefix('/')).unwrap_or_default();
+    assert!(id.len() == 11 && id.chars().all(|c| c.is_ascii_alphanumeric()), "it landed on {address}");
+
+    for (row, line) in (0..4).zip(seen["seen"].as_array().context("no colours")?) {
+        for (column, shown) in (0..4).zip(line.as_array().context("no line")?) {
+            assert!(is_near(shown, colour(column, row)), "at {column}, {row} is {shown}: {seen}");
+        }
+    }
+    // Closer to the middle, the window's quarters show the four fields that meet there.
+    for (place, (column, row)) in [((0, 0), (1, 1)), ((3, 0), (2, 1)), ((0, 3), (1, 2)), ((3, 3), (2, 2))] {
+        let shown = &seen["closer"][place.1][place.0];
+        assert!(is_near(shown, colour(column, row)), "at {place:?} is {shown}: {seen}");
+    }
+    let (before, after) = (seen["levels"]["before"].as_u64(), seen["levels"]["after"].as_u64());
+    assert!(after > before && after == Some(13), "levels {before:?}, then {after:?}");
+    Ok(())
+}
+
+fn is_near(shown: &Value, wanted: [u8; 3]) -> bool {
+    let shown: Option<[u8; 3]> = serde_json::from_value(shown.clone()).ok();
+    shown.is_some_and(|shown| shown.into_iter().zip(wanted).all(|(a, b)| a.abs_diff(b) <= 8))
+}

@@ -1,0 +1,118 @@
+//! The main story: a URL is asked for, and becomes a pyramid that equals its source.
+
+use anyhow::Result;
+use edgezoom_tests::picture;
+use edgezoom_tests::pyramid::Pyramid;
+use edgezoom_tests::{Client, Source, SourceServer, System, bucket};
+use image::{DynamicImage, RgbaImage};
+use serde_json::Value;
+use std::time::Duration;
+
+#[tokio::test]
+async fn a_new_url_is_answered_at_once_and_becomes_a_pyramid() -> Result<()> {
+    let (system, sources) = (System::shared()?, SourceServer::start()?);
+    let client = Client::new(system.url())?;
+    let photograph = picture::photograph(3000, 2100, 1);
+    let file = Source::file("image/jpeg", picture::jpeg(&photograph)?);
+    let source = sources.serve("photograph.jpg", file.over(Duration::from_millis(600), 30));
+
+    let answer = client.ask(&source).await?;
+    assert_eq!(answer.status, 301, "{}", answer.text());
+    assert!(answer.header("content-type").starts_with("application/json"), "{:?}", answer.headers);
+    let content = answer.json()?;
+    let id = content["id"].as_str().unwrap_or_default().to_owned();
+    assert_eq!(
+        answer.header("location"),
+        format!("{}/v1/content/{id}", system.url()),
+        "Location is absolute"
+    );
+    assert_eq!(content["url"], source.as_str());
+    assert_eq!((&content["ready"], &content["failed"]), (&Value::Bool(false), &Value::Bool(false)));
+
+    let course = client.convert(&source).await?;
+    assert_eq!(course.id()?, id, "the same URL has the same id");
+    let figures = course.progress();
+    assert!(figures.len() >= 3, "progress was not live: {figures:?}");
+    assert!(course.stages().contains(&"downloading"), "{:?}", course.stages());
+    let content = course.ready()?;
+    assert_eq!(content["progress"], 1.0);
+    check(&system, &client, content, &DynamicImage::from(photograph).into_rgba8(), 32.0).await?;
+    assert_eq!(sources.hits(&source), 1, "the source is fetched once");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_png_with_transparency_is_rebuilt_exactly() -> Result<()> {
+    let (system, sources) = (System::shared()?, SourceServer::start()?);
+    let client = Client::new(system.url())?;
+    let cutout = picture::cutout(1201, 799, 2);
+    let source = sources.serve("cutout.png", Source::file("image/png", picture::png(&cutout)?));
+    let course = client.convert(&source).await?;
+    assert_eq!(course.ready()?["dzi"]["tileFormat"], "png");
+    let pyramid = check(&system, &client, course.ready()?, &cutout, 0.0).await?;
+    assert!(pyramid.picture() == cutout, "a pixel differs");
+    Ok(())
+}
+
+#[tokio::test]
+async fn pictures_at_the_edges_of_the_tile_grid_come_out_whole() -> Result<()> {
+    let (system, sources) = (System::shared()?, SourceServer::start()?);
+    let client = Client::new(system.url())?;
+    for (width, height) in [(1, 1), (510, 510), (511, 509), (1021, 3), (7, 1531)] {
+        let picture = picture::photograph(width, height, 3);
+        let source = sources.serve("odd.jpg", Source::file("image/jpeg", picture::jpeg(&picture)?));
+        let course = client.convert(&source).await?;
+        let picture = DynamicImage::from(picture).into_rgba8();
+        check(&system, &client, course.ready()?, &picture, 28.0).await?;
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_wrapped_variant_carries_status_and_location_in_its_body() -> Result<()> {
+    let (system, sources) = (System::shared()?, SourceServer::start()?);
+    let client = Client::new(system.url())?;
+    let picture = picture::jpeg(&picture::photograph(200, 100, 4))?;
+    let source = sources.serve("wrapped.jpg", Source::file("image/jpeg", picture));
+    let asked = client.get(&format!("/v1/content/?format=json&url={source}")).await?;
+    assert_eq!((asked.status.as_u16(), asked.header("location")), (200, ""));
+    let response = asked.json()?;
+    let id = response["content"]["id"].as_str().unwrap_or_default();
+    assert_eq!((&response["status"], &response["statusText"]), (&301.into(), &"Moved Permanently".into()));
+    assert_eq!(response["redirectLocation"], format!("{}/v1/content/{id}", system.url()));
+    assert_eq!(response.get("error"), None);
+
+    client.convert(&source).await?.ready()?;
+    let known = client.get(&format!("/v1/content/{id}?format=json")).await?.json()?;
+    assert_eq!((&known["status"], &known["content"]["ready"]), (&200.into(), &true.into()));
+    assert_eq!((known.get("redirectLocation"), known.get("error")), (None, None));
+
+    let unknown = client.get("/v1/content/00000000000?format=json").await?;
+    assert_eq!(unknown.status, 200);
+    let unknown = unknown.json()?;
+    assert_eq!((&unknown["status"], &unknown["statusText"]), (&404.into(), &"Not Found".into()));
+    assert!(unknown["error"].is_string() && unknown.get("content").is_none(), "{unknown}");
+    Ok(())
+}
+
+/// Looks at all that is served of a ready content, and at all that is stored of it.
+async fn check(
+    system: &System,
+    client: &Client,
+    content: &Value,
+    source: &RgbaImage,
+    psnr: f64,
+) -> Result<Pyramid> {
+    let pyramid = Pyramid::fetch(client, content).await?;
+    if psnr > 0.0 {
+        pyramid.equals(source, psnr)?;
+    }
+    let id = content["id"].as_str().unwrap_or_default();
+    let stored = bucket::keys(system, &format!("{id}/")).await?;
+    assert_eq!(
+        stored,
+        pyramid.keys(&format!("{}/cache/", system.url()))?,
+        "what is stored is the pyramid, and no more"
+    );
+    Ok(pyramid)
+}

@@ -1,0 +1,84 @@
+//! `cargo xtask dev` as a program: it says what is wrong, and leaves nothing running, however it ends.
+
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+use edgezoom_tests::{Options, System, processes};
+use rustix::process::Signal;
+
+#[test]
+fn a_taken_port_is_named() -> Result<()> {
+    let taken = TcpListener::bind("127.0.0.1:0")?;
+    let port = taken.local_addr()?.port();
+    let state = tempfile::tempdir()?;
+    let output = Options::default().command(state.path(), port)?.output()?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success());
+    assert!(said.contains(&format!("port {port} is taken")) && said.contains("--port"), "{said}");
+    Ok(())
+}
+
+#[test]
+fn a_state_folder_in_use_is_named() -> Result<()> {
+    let system = System::shared()?;
+    let output = Options::default().command(system.state().path(), 0)?.output()?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success());
+    assert!(said.contains("in use by another") && said.contains("--state"), "{said}");
+    Ok(())
+}
+
+#[test]
+fn only_the_owner_can_read_the_token() -> Result<()> {
+    let system = System::shared()?;
+    let token = std::fs::metadata(system.state().path().join("token"))?;
+    assert_eq!(token.permissions().mode() & 0o777, 0o600);
+    assert!(system.token()?.len() >= 16);
+    Ok(())
+}
+
+#[test]
+fn a_system_that_is_interrupted_leaves_no_process() -> Result<()> {
+    let mut system = System::start(Options::default())?;
+    let state = system.state();
+    ensure!(processes::of(state.path())?.len() >= 5, "xtask, watchdog, wrangler, workerd and tiler run");
+    assert!(system.end(Signal::INT)?.success(), "{}", system.log());
+    all_gone(&state, Duration::from_secs(1))
+}
+
+#[test]
+fn a_system_that_is_killed_leaves_no_process() -> Result<()> {
+    let mut system = System::start(Options::default())?;
+    let state = system.state();
+    system.end(Signal::KILL)?;
+    all_gone(&state, Duration::from_secs(30))
+}
+
+#[test]
+fn an_edge_that_dies_takes_the_system_down() -> Result<()> {
+    let mut system = System::start(Options::default())?;
+    let state = system.state();
+    let wrangler = processes::of(state.path())?.into_iter().find(|id| {
+        let line = std::fs::read_to_string(format!("/proc/{id}/cmdline")).unwrap_or_default();
+        line.contains("wrangler") && line.contains("--persist-to")
+    });
+    processes::signal(wrangler.unwrap_or_default(), Signal::KILL)?;
+    let status = system.wait()?;
+    assert!(!status.success());
+    assert!(system.log().contains("the edge ended"), "{}", system.log());
+    all_gone(&state, Duration::from_secs(1))
+}
+
+fn all_gone(state: &tempfile::TempDir, within: Duration) -> Result<()> {
+    let deadline = Instant::now() + within;
+    loop {
+        let left = processes::of(state.path())?;
+        if left.is_empty() {
+            return Ok(());
+        }
+        ensure!(Instant::now() < deadline, "these are left: {left:?}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}

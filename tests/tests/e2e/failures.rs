@@ -1,0 +1,70 @@
+//! Sources that cannot be converted: the content says so, with the code that is documented for it.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use edgezoom_tests::{Client, Source, SourceServer, System, picture};
+
+async fn code_of(source: impl FnOnce(&SourceServer) -> String) -> Result<String> {
+    let (system, sources) = (System::shared()?, SourceServer::start()?);
+    let client = Client::new(system.url())?;
+    let source = source(&sources);
+    let course = client.convert(&source).await?;
+    let content = course.last()?;
+    assert_eq!((&content["failed"], &content["ready"]), (&true.into(), &false.into()), "{content}");
+    let message = content["failure"]["message"].as_str().unwrap_or_default();
+    assert!(!message.is_empty() && !message.contains("/tmp") && !message.contains("target/"), "{message}");
+    let again = client.ask(&source).await?;
+    assert_eq!((again.status.as_u16(), &again.json()?), (301, content), "a failure is remembered");
+    Ok(course.failure_code()?.to_owned())
+}
+
+fn photograph() -> Result<Vec<u8>> {
+    picture::jpeg(&picture::photograph(1600, 1200, 5))
+}
+
+#[tokio::test]
+async fn a_source_that_is_not_there() -> Result<()> {
+    assert_eq!(code_of(|sources| sources.url("nothing.jpg")).await?, "source-not-found");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_text_file() -> Result<()> {
+    let text = Source::file("image/jpeg", "This is no picture, whatever its media type says.\n".repeat(20));
+    assert_eq!(code_of(|sources| sources.serve("text.jpg", text)).await?, "unsupported-format");
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_empty_file() -> Result<()> {
+    let empty = Source::file("image/jpeg", "");
+    assert_eq!(code_of(|sources| sources.serve("empty.jpg", empty)).await?, "unsupported-format");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_truncated_jpeg() -> Result<()> {
+    let mut bytes = photograph()?;
+    bytes.truncate(bytes.len() / 2);
+    let truncated = Source::file("image/jpeg", bytes);
+    assert_eq!(code_of(|sources| sources.serve("truncated.jpg", truncated)).await?, "corrupt-source");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_host_that_breaks_off() -> Result<()> {
+    let bytes = photograph()?;
+    let half = bytes.len() / 2;
+    let broken =
+        Source::file("image/jpeg", bytes).over(Duration::from_millis(100), 10).broken_off_after(half);
+    assert_eq!(code_of(|sources| sources.serve("broken.jpg", broken)).await?, "source-unreachable");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_host_that_does_not_answer() -> Result<()> {
+    let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+    assert_eq!(code_of(|_| format!("http://127.0.0.1:{port}/a.jpg")).await?, "source-unreachable");
+    Ok(())
+}

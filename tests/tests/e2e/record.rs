@@ -1,0 +1,41 @@
+//! Finished content is in KV, from where it is answered everywhere on earth.
+
+use anyhow::{Result, ensure};
+use edgezoom_tests::{Client, Options, Source, SourceServer, System, picture};
+use rustix::process::Signal;
+
+/// With the Durable Objects gone, only KV can know.
+#[tokio::test]
+async fn finished_content_is_answered_from_kv_alone() -> Result<()> {
+    let sources = SourceServer::start()?;
+    let mut system = System::start(Options::default())?;
+    let client = Client::new(system.url())?;
+    let picture = picture::jpeg(&picture::photograph(300, 200, 7))?;
+    let good = sources.serve("good.jpg", Source::file("image/jpeg", picture));
+    let bad = sources.url("bad.jpg");
+    let ready = client.convert(&good).await?;
+    let failed = client.convert(&bad).await?;
+    ready.ready()?;
+    assert_eq!(failed.failure_code()?, "source-not-found");
+    let state = system.state();
+    assert!(system.end(Signal::TERM)?.success(), "{}", system.log());
+    let port = system.url().rsplit(':').next().unwrap_or_default().to_owned();
+    drop(system);
+    forget_objects(state.path())?;
+
+    let system = System::start_with(Options { tilers: 0, ..Options::default() }, state)?;
+    let client = Client::new(system.url())?;
+    for course in [ready, failed] {
+        let before = course.last()?.to_string();
+        let now = client.content(&course.id()?).await?.to_string();
+        assert_eq!(now.replace(system.url(), ""), before.replace(&format!("http://127.0.0.1:{port}"), ""));
+    }
+    Ok(())
+}
+
+/// Deletes what the conversions' objects keep, as miniflare lays it down: `v3/do/<worker>-<class>`.
+fn forget_objects(state: &std::path::Path) -> Result<()> {
+    let objects = state.join("wrangler/v3/do/edgezoom-ConversionObject");
+    ensure!(objects.is_dir(), "the objects are not in {}", objects.display());
+    Ok(std::fs::remove_dir_all(objects)?)
+}

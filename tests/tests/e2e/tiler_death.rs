@@ -1,0 +1,72 @@
+//! Tilers that die or are told to stop in the middle of a conversion: another one finishes it, and nothing of the first
+//! is to be seen.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+use edgezoom_tests::pyramid::Pyramid;
+use edgezoom_tests::{Client, Course, Options, Source, SourceServer, System, bucket, picture, processes};
+use image::{DynamicImage, RgbImage};
+use rustix::process::Signal;
+
+/// A system whose tilers take their time: a picture of many tiles, one upload at once.
+struct Scene {
+    system: System,
+    client: Client,
+    photograph: RgbImage,
+    course: Course,
+}
+
+impl Scene {
+    /// Sets it, with the conversion so far that tiles are in the store.
+    async fn set(lease: Duration) -> Result<Self> {
+        let sources = SourceServer::start()?;
+        let system = System::start(Options { lease, uploads: 1, ..Options::default() })?;
+        let client = Client::new(system.url())?;
+        let photograph = picture::photograph(9000, 6000, 8);
+        let source = sources.serve("large.jpg", Source::file("image/jpeg", picture::jpeg(&photograph)?));
+        let mut course = Course::default();
+        course.see(client.ask(&source).await?.json()?)?;
+        client.follow_until(&mut course, |content| content["stage"] == "rendering").await?;
+        let tiles = format!("{}/1_files/", course.id()?);
+        while bucket::keys(&system, &tiles).await?.len() < 5 {
+            let content = client.content(&course.id()?).await?;
+            ensure!(content["ready"] == false, "it was too quick to be disturbed");
+            course.see(content)?;
+        }
+        Ok(Self { system, client, photograph, course })
+    }
+
+    /// Follows the conversion to its end: it is whole, by a later attempt, and of the first nothing is left.
+    async fn end(mut self) -> Result<()> {
+        self.client.follow(&mut self.course).await?;
+        let content = self.course.ready()?;
+        let pyramid = Pyramid::fetch(&self.client, content).await?;
+        pyramid.equals(&DynamicImage::from(self.photograph).into_rgba8(), 32.0)?;
+        assert!(pyramid.url.ends_with("/2.dzi"), "{}", pyramid.url);
+        let stored = bucket::keys(&self.system, &format!("{}/", self.course.id()?)).await?;
+        assert_eq!(stored, pyramid.keys(&format!("{}/cache/", self.system.url()))?, "something is left");
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_killed_tiler_is_replaced_once_its_lease_runs_out() -> Result<()> {
+    let scene = Scene::set(Duration::from_secs(3)).await?;
+    let killed = scene.system.tiler()?;
+    processes::signal(killed.process, Signal::KILL)?;
+    scene.end().await
+}
+
+#[tokio::test]
+async fn a_tiler_that_is_told_to_stop_hands_its_job_back_at_once() -> Result<()> {
+    let scene = Scene::set(Duration::from_secs(600)).await?; // far longer than this test waits
+    let told = Instant::now();
+    processes::signal(scene.system.tiler()?.process, Signal::TERM)?;
+    let (client, id) = (scene.client.clone(), scene.course.id()?);
+    while client.content(&id).await?["stage"] != "queued" {
+        ensure!(told.elapsed() < Duration::from_secs(10), "it keeps its job");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    scene.end().await
+}

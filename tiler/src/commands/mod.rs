@@ -1,0 +1,5 @@
+//! The subcommands of `tiler`: each file one of them, with its flags.
+
+pub mod convert;
+pub mod render;
+pub mod serve;

@@ -1,0 +1,31 @@
+//! `cargo xtask bench`: builds what is measured as users have it, and runs a benchmark of `tests/benches` on it.
+
+use anyhow::Result;
+use clap::ValueEnum;
+
+use crate::project::{Profile, Project};
+use crate::setup::Purpose;
+use crate::{build_edge, command, setup};
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Subject {
+    /// From ask to ready, and where the time goes
+    Service,
+    /// `tiler convert` beside libvips
+    Pyramid,
+}
+
+/// Runs a benchmark.
+pub fn run(project: &Project, subject: Subject) -> Result<()> {
+    let (purpose, name) = match subject {
+        Subject::Service => (Purpose::BenchService, "service"),
+        Subject::Pyramid => (Purpose::BenchPyramid, "pyramid"),
+    };
+    setup::prepare(project, purpose)?;
+    if subject == Subject::Service {
+        build_edge::build(project)?;
+    }
+    project.build("edgezoom-tiler", "tiler", Profile::Release)?;
+    command::run_shown(project.cargo().args(["bench", "--package=edgezoom-tests", "--bench", name]))
+}

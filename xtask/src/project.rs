@@ -1,0 +1,113 @@
+//! Where things lie: the workspace, what Cargo builds of it, and the programs that Node packages bring along.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use clap::ValueEnum;
+
+use crate::command;
+
+/// What the names of those variables begin with that describe a package.
+const OF_A_PACKAGE: [&str; 2] = ["CARGO_PKG_", "CARGO_MANIFEST_"];
+
+/// The workspace that this program was built from.
+pub struct Project {
+    /// Its top folder.
+    pub root: PathBuf,
+    /// Where Cargo puts what it builds.
+    pub target: PathBuf,
+}
+
+/// The Cargo profile that native programs are built with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Profile {
+    /// As users want it: fast.
+    Release,
+    /// As `cargo test` has built it already.
+    Dev,
+}
+
+impl Project {
+    /// Asks Cargo where the workspace and its target folder are.
+    pub fn locate() -> Result<Self> {
+        let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
+        let mut cargo = Command::new(cargo());
+        cargo.args(["metadata", "--no-deps", "--format-version=1", "--manifest-path"]).arg(manifest);
+        let metadata: serde_json::Value = serde_json::from_str(&command::output(&mut cargo)?)?;
+        let path =
+            |key| metadata[key].as_str().map(PathBuf::from).context("`cargo metadata` names no folders");
+        Ok(Self { root: path("workspace_root")?, target: path("target_directory")? })
+    }
+
+    /// Cargo, run in the workspace.
+    pub fn cargo(&self) -> Command {
+        let mut command = Command::new(cargo());
+        command.current_dir(&self.root);
+        // What Cargo tells the program it runs is not meant for the Cargo that this program runs: build scripts that look
+        // at it would run again and again.
+        for (name, _) in std::env::vars_os() {
+            if name.to_str().is_some_and(|name| OF_A_PACKAGE.iter().any(|prefix| name.starts_with(prefix))) {
+                command.env_remove(name);
+            }
+        }
+        command
+    }
+
+    /// A program of a Node package, run in the workspace by the Node that is one of the packages: that of the machine
+    /// may be too old.
+    pub fn node_tool(&self, name: &str) -> Result<Command> {
+        let program = self.node_tool_path(name);
+        if !program.exists() {
+            bail!("node_modules has no {name}: `cargo xtask setup` installs it");
+        }
+        let mut command = Command::new(program);
+        command.current_dir(&self.root).env("PATH", self.path_with_node()?);
+        Ok(command)
+    }
+
+    /// npm, run in the workspace. The programs it runs find the Node that is one of the packages.
+    pub fn npm(&self) -> Result<Command> {
+        let mut command = Command::new("npm");
+        command.current_dir(&self.root).env("PATH", self.path_with_node()?);
+        Ok(command)
+    }
+
+    /// Where a program of a Node package lies, if it is installed.
+    pub fn node_tool_path(&self, name: &str) -> PathBuf {
+        self.root.join("node_modules/.bin").join(name)
+    }
+
+    fn path_with_node(&self) -> Result<std::ffi::OsString> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let folders =
+            std::iter::once(self.root.join("node_modules/.bin")).chain(std::env::split_paths(&path));
+        Ok(std::env::join_paths(folders)?)
+    }
+
+    /// Builds one of the workspace's programs and gives its path.
+    pub fn build(&self, package: &str, program: &str, profile: Profile) -> Result<PathBuf> {
+        let name = if profile == Profile::Release { "release" } else { "dev" };
+        command::run(self.cargo().args(["build", "--package", package, "--profile", name]))?;
+        let folder = if profile == Profile::Release { "release" } else { "debug" };
+        Ok(self.target.join(folder).join(program))
+    }
+
+    /// Keeps other tasks of this workspace from installing and building at the same time, until it is dropped.
+    pub fn lock(&self) -> Result<File> {
+        std::fs::create_dir_all(&self.target)?;
+        let path = self.target.join("xtask.lock");
+        let lock = File::create(&path).with_context(|| format!("{} cannot be written", path.display()))?;
+        if lock.try_lock().is_err() {
+            eprintln!("xtask | waiting for another task to finish its set-up");
+            lock.lock()?;
+        }
+        Ok(lock)
+    }
+}
+
+/// The Cargo that runs this program, else the one on the path.
+fn cargo() -> PathBuf {
+    std::env::var_os("CARGO").map_or_else(|| "cargo".into(), PathBuf::from)
+}
