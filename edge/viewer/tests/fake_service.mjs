@@ -7,15 +7,13 @@ import { fileURLToPath } from "node:url";
 import { serve } from "./servers.mjs";
 
 const at = (path) => fileURLToPath(new URL(path, import.meta.url));
-const TYPES = { js: "text/javascript", css: "text/css", svg: "image/svg+xml", html: "text/html", txt: "text/plain", jpg: "image/jpeg", jpeg: "image/jpeg" };
+const TYPES = { js: "text/javascript", css: "text/css", svg: "image/svg+xml" };
 const SIZE = { width: 6000, height: 4000 };
 const TILE = { size: 510, overlap: 1 };
 
-/** Starts it. `pyramid` is the address of a folder with a pyramid to be served in place of the drawings, with its `dzi`. */
-export async function startFakeService({ pyramid } = {}) {
+/** Starts it. */
+export async function startFakeService() {
   const states = new Map();
-  const asked = [];
-  let brokenTiles = false;
   let down = false;
   let server;
 
@@ -33,7 +31,7 @@ export async function startFakeService({ pyramid } = {}) {
     };
     const url = `${origin}/cache/${id}/1.dzi`;
     const drawn = { ...SIZE, tileSize: TILE.size, tileOverlap: TILE.overlap, tileFormat: "png" };
-    if (kind === "ready") return { ...common, dzi: { url, ...(pyramid?.dzi ?? drawn) } };
+    if (kind === "ready") return { ...common, dzi: { url, ...drawn } };
     return kind === "failed" ? { ...common, failure } : { ...common, stage };
   };
   const json = (id) => ({
@@ -49,7 +47,10 @@ export async function startFakeService({ pyramid } = {}) {
     const body = await fill(name, { ...common, ...values });
     const script = { share: "share.js", embed: "share.js", home: "home.js" }[name];
     const head = script ? `<script type="module" src="${asset(script)}"></script>` : "";
-    const policy = `default-src 'none'; script-src ${origin}; style-src ${origin}; img-src ${origin} data:; connect-src ${origin}; base-uri 'none'; form-action ${origin}; frame-ancestors ${framed ? "*" : "'none'"}`;
+    const policy = [
+      `default-src 'none'; script-src ${origin}; style-src ${origin}; img-src ${origin} data:; connect-src ${origin}`,
+      `base-uri 'none'; form-action ${origin}; frame-ancestors ${framed ? "*" : "'none'"}`,
+    ].join("; ");
     return { headers: { "Content-Security-Policy": policy }, body: await fill("frame", { ...common, title, head, body }) };
   }
   const contentPage = (name, id) => {
@@ -66,7 +67,6 @@ export async function startFakeService({ pyramid } = {}) {
   };
 
   server = await serve(async ({ pathname, searchParams }) => {
-    asked.push(pathname);
     if (down && pathname.startsWith("/v1/")) return { status: 503, headers: { "Access-Control-Allow-Origin": "*" } };
     const [, id, rest] = /^\/([0-9A-Za-z]{11})(\.js|\/embed)?$/.exec(pathname) ?? [];
     if (id && rest === ".js") return { type: TYPES.js, body: await readFile(at("../embed/loader.js")) };
@@ -85,12 +85,11 @@ export async function startFakeService({ pyramid } = {}) {
     const content = pathname.replace("/v1/content/", "");
     if (states.has(content)) return json(content);
     if (pathname.startsWith("/v1/")) return { status: 404, headers: { "Access-Control-Allow-Origin": "*" } };
-    if (pathname.startsWith("/cache/")) return brokenTiles ? null : tile(pathname, pyramid);
+    if (pathname.startsWith("/cache/")) return tile(pathname);
   });
 
   return {
     ...server,
-    asked,
     /** A content in a state: `{ kind, progress, stage, failure, source, again }`. Gives its id. */
     create(state) {
       const id = `Content${String(states.size).padStart(4, "0")}`;
@@ -98,7 +97,6 @@ export async function startFakeService({ pyramid } = {}) {
       return id;
     },
     set: (id, state) => states.set(id, { ...states.get(id), ...state }),
-    breakTiles: (broken) => void (brokenTiles = broken),
     takeDown: (isDown) => void (down = isDown),
   };
 }
@@ -118,14 +116,9 @@ async function asset(path) {
   return body && { type: TYPES[path.split(".").pop()], headers, body };
 }
 
-async function tile(path, pyramid) {
+function tile(path) {
   const [, level, column, row] = /_files\/(\d+)\/(\d+)_(\d+)\./.exec(path) ?? [];
   if (!level) return null;
-  if (pyramid) {
-    const { tileFormat } = pyramid.dzi;
-    const body = await readFile(`${pyramid.folder}/${level}/${column}_${row}.${tileFormat}`).catch(() => null);
-    return body && { type: TYPES[tileFormat], headers: { "Cache-Control": "max-age=3600" }, body };
-  }
   const scale = 2 ** (13 - level);
   const side = (length, index) => {
     const from = Math.max(0, index * TILE.size - TILE.overlap);
@@ -134,7 +127,8 @@ async function tile(path, pyramid) {
   const [width, height] = [side(SIZE.width, Number(column)), side(SIZE.height, Number(row))];
   const hue = (level * 40 + column * 25 + row * 50) % 360;
   const body = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}">
-    <linearGradient id="g" x2="1" y2="1"><stop stop-color="hsl(${hue} 60% 65%)"/><stop offset="1" stop-color="hsl(${hue} 60% 35%)"/></linearGradient>
+    <linearGradient id="g" x2="1" y2="1"><stop stop-color="hsl(${hue} 60% 65%)"/>
+    <stop offset="1" stop-color="hsl(${hue} 60% 35%)"/></linearGradient>
     <rect width="100%" height="100%" fill="url(#g)"/>
     <text x="50%" y="50%" fill="#fff" font-size="24" text-anchor="middle">${level}/${column}_${row}</text></svg>`;
   return { type: TYPES.svg, body };
