@@ -1,12 +1,14 @@
 //! What a request asks for: method, path and query become a [`Route`] whose parts are parsed and admitted, or the reason why
 //! they are not.
 
+use edgezoom_content::protocol::BACKLOG_PATH;
 use edgezoom_content::{AddressPolicy, ContentId, SourceUrl};
 use http::Method;
 use url::form_urlencoded;
 
 use crate::answer::Refusal;
-use crate::negotiate::{Format, UnknownFormat, Variant};
+use crate::answer::oembed::OembedRequest;
+use crate::negotiate::{Misfit, Variant};
 use crate::object_key::ObjectKey;
 
 /// A request, as far as the route depends on it.
@@ -32,6 +34,12 @@ pub enum Route {
         /// In which form.
         variant: Variant,
     },
+    /// `/v1/content/<id>/events`: a content as it changes.
+    Events(ContentId),
+    /// `/<id>/preview.jpg`: a small picture.
+    Preview(ContentId),
+    /// `/oembed`: what to put into a page for a share link.
+    Oembed(OembedRequest),
     /// `/`: the page with one field, with what was entered in it if it was sent.
     Home(Option<Entry>),
     /// `/<id>`: the share page.
@@ -44,6 +52,8 @@ pub enum Route {
     Object(ObjectKey),
     /// `POST /internal/content/<id>/…`: a tiler or the operator.
     Internal(ContentId, Internal),
+    /// `POST /internal/backlog`: a tiler tells how much waits.
+    Backlog,
     /// `/health`.
     Health,
     /// `/version`.
@@ -95,6 +105,9 @@ const READING: &str = "GET, HEAD, OPTIONS";
 /// Finds the route. `policy` says which literal addresses a source may have.
 #[must_use]
 pub fn route(asked: Asked<'_>, policy: &AddressPolicy) -> Route {
+    if asked.path == BACKLOG_PATH {
+        return if asked.method == Method::POST { Route::Backlog } else { Route::WrongMethod("POST") };
+    }
     if let Some(rest) = asked.path.strip_prefix("/internal/") {
         return match internal(rest) {
             Some((id, wish)) if asked.method == Method::POST => Route::Internal(id, wish),
@@ -122,9 +135,19 @@ fn read(asked: Asked<'_>, policy: &AddressPolicy) -> Route {
         "/health" => Route::Health,
         "/version" => Route::Version,
         "/robots.txt" => Route::Robots,
+        "/oembed" => Route::Oembed(OembedRequest {
+            url: parameter(asked.query, "url"),
+            format: parameter(asked.query, "format"),
+            max_width: parameter(asked.query, "maxwidth").and_then(|most| most.parse().ok()),
+            max_height: parameter(asked.query, "maxheight").and_then(|most| most.parse().ok()),
+        }),
         path => {
             if let Some(id) = path.strip_prefix("/v1/content/") {
-                let id = id.strip_suffix('/').unwrap_or(id).parse();
+                let id = id.strip_suffix('/').unwrap_or(id);
+                if let Some(Ok(id)) = id.strip_suffix("/events").map(str::parse) {
+                    return Route::Events(id);
+                }
+                let id = id.parse();
                 return content(asked, id.map(Wish::Id).map_err(|_| Refusal::NoSuchContent));
             }
             if let Some(key) = path.strip_prefix("/cache/") {
@@ -136,11 +159,10 @@ fn read(asked: Asked<'_>, policy: &AddressPolicy) -> Route {
 }
 
 fn content(asked: Asked<'_>, wish: Result<Wish, Refusal>) -> Route {
-    match Variant::choose(parameter(asked.query, "format").as_deref(), asked.accept) {
+    let wanted = |name| parameter(asked.query, name);
+    match Variant::choose(wanted("format").as_deref(), wanted("callback").as_deref(), asked.accept) {
         Ok(variant) => Route::Content { wish, variant },
-        Err(UnknownFormat) => {
-            Route::Content { wish: Err(Refusal::UnknownFormat), variant: Variant::Wrapped(Format::Json) }
-        }
+        Err(Misfit { error, variant }) => Route::Content { wish: Err(error.into()), variant },
     }
 }
 
@@ -157,8 +179,10 @@ fn shared(path: &str) -> Option<Route> {
         return id.parse::<ContentId>().ok().map(|_| Route::Embed);
     }
     let name = name.strip_suffix('/').unwrap_or(name);
-    match name.strip_suffix("/embed") {
-        Some(id) => id.parse().ok().map(Route::Framed),
+    match name.split_once('/') {
+        Some((id, "embed")) => id.parse().ok().map(Route::Framed),
+        Some((id, "preview.jpg")) => id.parse().ok().map(Route::Preview),
+        Some(_) => None,
         None => name.parse().ok().map(Route::Share),
     }
 }

@@ -9,10 +9,14 @@ const PATIENCE_MS = 60_000;
 const sandbox = process.getuid() === 0 ? ["--no-sandbox"] : []; // Chromium's own does not work for root
 const browser = await chromium.launch({ executablePath, args: [...sandbox, "--disable-quic"] });
 try {
-  const page = await browser.newPage({ viewport: { width: 900, height: 700 } });
+  const context = await browser.newContext({ viewport: { width: 900, height: 700 } });
+  const page = await context.newPage();
   page.setDefaultTimeout(PATIENCE_MS);
   const complaints = [];
-  page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
+  page.on("console", (message) => {
+    const { url, lineNumber, columnNumber } = message.location();
+    if (message.type() === "error") complaints.push(`${message.text()} (${url}:${lineNumber}:${columnNumber})`);
+  });
   page.on("pageerror", (error) => complaints.push(String(error)));
   page.on("requestfailed", (request) => complaints.push(`${request.url()} failed: ${request.failure()?.errorText}`));
   const tiles = [];
@@ -60,7 +64,7 @@ async function settled(page) {
   let last = "";
   for (let look = 0; look < 60; look += 1) {
     await page.waitForTimeout(250);
-    const screenshot = await page.screenshot({ type: "png" });
+    const screenshot = await page.screenshot({ type: "png", caret: "initial" }); // hiding it would be an inline style
     const colours = await sample(page, screenshot);
     if (JSON.stringify(colours) === last) return colours;
     last = JSON.stringify(colours);

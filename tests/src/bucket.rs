@@ -13,7 +13,7 @@ pub async fn keys(system: &System, prefix: &str) -> Result<Vec<String>> {
     let config = aws_sdk_s3::Config::builder()
         .behavior_version(BehaviorVersion::latest())
         .http_client(aws_smithy_http_client::Builder::new().build_http())
-        .endpoint_url(format!("{}/cdn-cgi/local/r2/s3", system.url()))
+        .endpoint_url(format!("{}/cdn-cgi/local/r2/s3/", system.url())) // the SDK adds no slash before the bucket
         .credentials_provider(Credentials::new("local", "local-secret-for-development", None, None, "tests"))
         .region(Region::new("auto"))
         .force_path_style(true)

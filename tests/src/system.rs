@@ -48,8 +48,10 @@ pub struct RunningTiler {
     pub address: String,
 }
 
-/// How long a system may take to be ready, or to be gone. What it needs is built before the tests.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// How long a system may take to be ready: long, as it builds what is not built.
+const START: Duration = Duration::from_secs(900);
+/// How long it may take to be gone.
+const END: Duration = Duration::from_secs(60);
 
 impl Default for Options {
     fn default() -> Self {
@@ -118,7 +120,7 @@ impl System {
         keep(lines, Arc::clone(&log));
         let ready = ready_line(process.stdout.take().context("xtask's output")?);
         let mut system = Self { process, watchdog, url: String::new(), log, state };
-        match ready.recv_timeout(PATIENCE) {
+        match ready.recv_timeout(START) {
             Ok(url) => system.url = url,
             Err(_) => bail!("the system does not come up:\n{}", system.log()),
         }
@@ -182,7 +184,7 @@ impl System {
     /// # Errors
     /// It does not end.
     pub fn wait(&mut self) -> Result<ExitStatus> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + END;
         while Instant::now() < deadline {
             if let Some(status) = self.process.try_wait()? {
                 return Ok(status);
@@ -195,9 +197,7 @@ impl System {
 
 impl Drop for System {
     fn drop(&mut self) {
-        if std::thread::panicking() {
-            eprintln!("{}", self.log());
-        }
+        eprintln!("{}", self.log()); // shown when the test failed
         if matches!(self.process.try_wait(), Ok(None)) {
             let _ = self.end(Signal::TERM); // an error: the watchdog sees to it
         }

@@ -18,6 +18,7 @@ struct Cli {
 enum Command {
     Convert(commands::convert::Args),
     Serve(Box<commands::serve::Args>),
+    // What the others start for each picture.
     #[command(hide = true)]
     Render(commands::render::Args),
 }

@@ -4,9 +4,11 @@
 mod support;
 
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use edgezoom_content::{Dzi, Size, TileFormat};
@@ -54,6 +56,39 @@ fn complaint(output: &Output) -> String {
 
 fn dzi(picture: &Picture, tile_size: u32, tile_overlap: u32, tile_format: TileFormat) -> Dzi {
     Dzi { size: picture.size(), tile_size, tile_overlap, tile_format }
+}
+
+/// The URL of a picture on this machine, that answers once.
+fn serve(bytes: Vec<u8>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/picture.png", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        let (mut connection, _) = listener.accept().unwrap();
+        let mut request = [0; 4096];
+        let _ = connection.read(&mut request).unwrap();
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", bytes.len());
+        connection.write_all(&[head.as_bytes(), &bytes].concat()).unwrap();
+    });
+    url
+}
+
+#[test]
+fn a_picture_on_the_web_is_downloaded_first() {
+    let picture = Picture::photo(70, 50, Layout::Rgba);
+    let folder = tempfile::tempdir().unwrap();
+    let url = serve(files::png(&picture, |_| {}));
+    let output = convert(folder.path(), &[&url, "--allow-networks=127.0.0.0/8"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(names(folder.path()), ["picture.dzi", "picture_files"]);
+}
+
+#[test]
+fn a_private_network_is_not_reached_unless_it_is_allowed() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = serve(files::png(&Picture::photo(7, 5, Layout::Rgb), |_| {}));
+    let said = complaint(&convert(folder.path(), &[&url]));
+    assert!(said.contains(&url) && said.contains("--allow-networks"), "{said}");
+    assert_eq!(names(folder.path()), Vec::<String>::new());
 }
 
 #[test]

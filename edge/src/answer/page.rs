@@ -4,12 +4,14 @@
 mod framed;
 mod home;
 mod notice;
-mod picture;
+pub(super) mod picture;
 mod share;
+mod tags;
 
 pub use framed::framed;
 pub use home::home;
 pub use notice::{nothing, unavailable};
+pub use picture::preview_key;
 pub use share::share;
 
 use http::StatusCode;

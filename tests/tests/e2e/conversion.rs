@@ -14,7 +14,7 @@ async fn a_new_url_is_answered_at_once_and_becomes_a_pyramid() -> Result<()> {
     let client = Client::new(system.url())?;
     let photograph = picture::photograph(3000, 2100, 1);
     let file = Source::file("image/jpeg", picture::jpeg(&photograph)?);
-    let source = sources.serve("photograph.jpg", file.over(Duration::from_millis(600), 30));
+    let source = sources.serve("photograph.jpg", file.over(Duration::from_millis(2500), 50));
 
     let answer = client.ask(&source).await?;
     assert_eq!(answer.status, 301, "{}", answer.text());

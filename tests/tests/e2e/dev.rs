@@ -31,6 +31,17 @@ fn a_state_folder_in_use_is_named() -> Result<()> {
 }
 
 #[test]
+fn a_setting_that_cannot_be_is_named() -> Result<()> {
+    let state = tempfile::tempdir()?;
+    let options = Options { allow_networks: "127.0.0.1", ..Options::default() };
+    let output = options.command(state.path(), 0)?.output()?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success());
+    assert!(said.contains("`127.0.0.1` is no network"), "{said}");
+    Ok(())
+}
+
+#[test]
 fn only_the_owner_can_read_the_token() -> Result<()> {
     let system = System::shared()?;
     let token = std::fs::metadata(system.state().path().join("token"))?;

@@ -55,6 +55,10 @@ async fn a_killed_tiler_is_replaced_once_its_lease_runs_out() -> Result<()> {
     let scene = Scene::set(Duration::from_secs(3)).await?;
     let killed = scene.system.tiler()?;
     processes::signal(killed.process, Signal::KILL)?;
+    while scene.system.tiler()?.process == killed.process {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert!(scene.system.log().contains("the tiler ended: signal: 9"), "its death is told");
     scene.end().await
 }
 

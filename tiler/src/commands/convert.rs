@@ -1,4 +1,5 @@
-//! `tiler convert`: one picture to a pyramid on disk, in the manner of `vips dzsave`.
+//! `tiler convert`: one picture to a pyramid on disk, in the manner of `vips dzsave`. A picture on the web is downloaded
+//! first, as the service does it.
 
 use std::fs::File;
 use std::future::Future;
@@ -8,7 +9,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context, anyhow, bail};
 use clap::{ValueEnum, value_parser};
-use edgezoom_content::{Failure, FailureCode, TileFormat};
+use edgezoom_content::{AddressPolicy, Failure, FailureCode, SourceUrl, TileFormat};
+use edgezoom_tiler::fetch::{FetchError, Fetcher};
 use edgezoom_tiler::limits::Limits;
 use edgezoom_tiler::renderer::{Output, RenderOptions, Renderer};
 use edgezoom_tiler::sink::directory::{DirectorySink, Place};
@@ -16,13 +18,15 @@ use indicatif::{ProgressBar, ProgressStyle};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
+use super::limits;
+
 /// What shells expect of a command that was interrupted.
 const INTERRUPTED: u8 = 130;
 
 /// Makes a picture zoomable: writes a Deep Zoom pyramid to disk.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The picture: JPEG, PNG, WebP, GIF, BMP or TIFF.
+    /// The picture, a file or a URL: JPEG, PNG, WebP, GIF, BMP or TIFF.
     source: PathBuf,
     /// Where the pyramid goes: writes <OUTPUT>.dzi and <OUTPUT>_files/. Without it, the source's name in this folder.
     #[arg(short, long)]
@@ -42,12 +46,14 @@ pub struct Args {
     /// The threads to use. Without it, all that the machine has.
     #[arg(long)]
     threads: Option<NonZeroUsize>,
-    /// The memory that may be used, in MiB.
-    #[arg(long, default_value_t = Limits::default().renderer_memory >> 20, value_parser = value_parser!(u64).range(64..=1 << 20))]
-    memory: u64,
     /// Replaces a pyramid that is there already.
     #[arg(long)]
     force: bool,
+    /// Private networks that a URL may lead to, as 127.0.0.0/8,fd00::/8
+    #[arg(long, env = "EDGEZOOM_ALLOW_NETWORKS", default_value = "")]
+    allow_networks: String,
+    #[command(flatten)]
+    limits: limits::Args,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -89,8 +95,11 @@ async fn convert(args: &Args) -> anyhow::Result<()> {
     if !args.force {
         place.must_be_free().context("add --force to replace it, or choose another --output")?;
     }
-    let source = open(&args.source)?;
-    let limits = Limits { renderer_memory: args.memory << 20, ..Limits::default() };
+    let limits = Limits::from(&args.limits);
+    let source = match web_address(&args.source) {
+        Some(address) => download(address, args, &limits).await?,
+        None => open(&args.source)?,
+    };
     let mut renderer = Renderer::start(source, &options(args), &limits)?;
     let bar = ProgressBar::new(1000).with_style(ProgressStyle::with_template("{bar:40} {percent}% {eta}")?);
     let mut sink = None;
@@ -122,11 +131,35 @@ fn place(args: &Args) -> anyhow::Result<Place> {
     Ok(place)
 }
 
+/// The source's URL, if it is one.
+fn web_address(source: &Path) -> Option<&str> {
+    source.to_str().filter(|name| name.starts_with("http://") || name.starts_with("https://"))
+}
+
+/// The picture at a URL, in a file without a name.
+async fn download(address: &str, args: &Args, limits: &Limits) -> anyhow::Result<File> {
+    let url = SourceUrl::parse(address).with_context(|| address.to_owned())?;
+    let policy = AddressPolicy::allowing(&args.allow_networks).context("--allow-networks")?;
+    let fetcher = Fetcher::new(policy, limits.clone(), std::env::temp_dir())?;
+    let bar = ProgressBar::no_length()
+        .with_style(ProgressStyle::with_template("downloading {bytes} of {total_bytes} {eta}")?);
+    let fetched = fetcher.fetch(&url, |received| {
+        if let Some(announced) = received.announced {
+            bar.set_length(announced);
+        }
+        bar.set_position(received.bytes);
+    });
+    let fetched = fetched.await;
+    bar.finish_and_clear();
+    let hint = match fetched {
+        Err(FetchError::Refused) => " Allow it with --allow-networks.",
+        _ => "",
+    };
+    Ok(fetched.map_err(|error| anyhow!("{address}: {error}{hint}"))?.file)
+}
+
 /// The file that a source names.
 fn open(source: &Path) -> anyhow::Result<File> {
-    if source.to_str().is_some_and(|name| name.starts_with("http://") || name.starts_with("https://")) {
-        bail!("{}: a URL cannot be converted directly: download it first", source.display());
-    }
     let named = || format!("cannot read {}", source.display());
     let file = File::open(source).with_context(named)?;
     if file.metadata().with_context(named)?.is_dir() {

@@ -1,5 +1,6 @@
-//! The subcommands of `tiler`: each file one of them, with its flags.
+//! The subcommands of `tiler`: each file one of them, with its flags; and the flags they share.
 
 pub mod convert;
+mod limits;
 pub mod render;
 pub mod serve;

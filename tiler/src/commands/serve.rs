@@ -19,6 +19,8 @@ use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 use url::Url;
 
+use super::limits;
+
 /// Pulls jobs from the queue, converts their sources, and puts the pyramids into the store.
 #[derive(clap::Args)]
 pub struct Args {
@@ -67,6 +69,8 @@ pub struct Args {
     /// How the log is written. What is logged is set by RUST_LOG
     #[arg(long, env = "EDGEZOOM_LOG", default_value = "text")]
     log: LogFormat,
+    #[command(flatten)]
+    limits: limits::Args,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -111,7 +115,7 @@ fn settings(args: &Args) -> anyhow::Result<Settings> {
         poll: Duration::from_millis(args.poll_ms),
         uploads: args.uploads,
         temporary: temporary(args)?,
-        limits: Limits::default(),
+        limits: Limits::from(&args.limits),
         render: RenderOptions::default(),
     })
 }

@@ -96,6 +96,8 @@ fn start_png(
     });
     encoder.set_depth(png::BitDepth::Eight);
     encoder.set_compression(png::Compression::Fast);
+    // Trying every filter on every row takes a third more time and saves nothing: measured on a photograph, 0.4 %.
+    encoder.set_filter(png::Filter::Paeth);
     let writer = encoder.write_header()?.into_stream_writer_with_size(IDAT_BYTES)?;
     Ok(TileEncoder::Png(Box::new(writer), shared))
 }

@@ -63,9 +63,11 @@ pub fn command(
     Ok(command)
 }
 
-/// No questions, no statistics sent, no adverts, and no look-up of a made-up visitor's location.
-const QUIET: [(&str, &str); 4] = [
+/// No questions, no log files, no statistics sent, no adverts, and no look-up of a made-up visitor's location.
+const QUIET: [(&str, &str); 6] = [
     ("CI", "1"),
+    ("WRANGLER_WRITE_LOGS", "false"),
+    ("WRANGLER_DISABLE_EXPERIMENTAL_WARNING", "true"), // of the local S3 interface
     ("WRANGLER_SEND_METRICS", "false"),
     ("WRANGLER_HIDE_BANNER", "true"),
     ("CLOUDFLARE_CF_FETCH_ENABLED", "false"),

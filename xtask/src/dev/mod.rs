@@ -14,6 +14,8 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
+use edgezoom_content::AddressPolicy;
+use edgezoom_content::address::NetworkError;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::project::{Profile, Project};
@@ -41,7 +43,7 @@ pub struct Options {
     #[arg(long, value_enum, default_value = "release")]
     profile: Profile,
     /// Networks that sources may lie in besides the public internet, such as 127.0.0.0/8, separated by commas
-    #[arg(long, env = "EDGEZOOM_ALLOW_NETWORKS", default_value = "")]
+    #[arg(long, env = "EDGEZOOM_ALLOW_NETWORKS", default_value = "", value_parser = networks)]
     allow_networks: String,
     /// How long a tiler may be silent before its job is given to another one
     #[arg(long, env = "EDGEZOOM_LEASE_SECONDS", default_value_t = 60)]
@@ -124,6 +126,11 @@ impl System {
 async fn answers(edge: &EdgeAddress, token: &str) -> Result<()> {
     ready::answers(format!("{}/health", edge.url()), "").await?;
     ready::answers(format!("{}/metrics", edge.queue_url()), token).await
+}
+
+/// Networks that Worker and tilers will take, as they are written.
+fn networks(text: &str) -> Result<String, NetworkError> {
+    AddressPolicy::allowing(text).map(|_| text.to_owned())
 }
 
 /// Waits for Ctrl-C, a polite kill, or the terminal's closing.

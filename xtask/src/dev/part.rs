@@ -4,6 +4,7 @@
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
+use anstream::adapter::strip_bytes;
 use anyhow::{Context, Result};
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
@@ -67,10 +68,14 @@ impl Part {
     }
 }
 
-/// Passes lines on until their source closes.
+/// Passes lines on until their source closes, without empty ones and colours: wrangler sends both whatever it is told.
 async fn show(name: String, source: impl AsyncRead + Unpin) {
     let mut lines = BufReader::new(source).split(b'\n');
     while let Ok(Some(line)) = lines.next_segment().await {
-        eprintln!("{name:5} | {}", String::from_utf8_lossy(&line).trim_end());
+        let line = strip_bytes(&line).into_vec();
+        let line = String::from_utf8_lossy(line.trim_ascii_end());
+        if !line.is_empty() {
+            eprintln!("{name:5} | {line}");
+        }
     }
 }

@@ -4,7 +4,6 @@
 mod licences;
 mod tally;
 
-use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Result, bail};
@@ -67,9 +66,8 @@ impl Step {
             Self::Format => tally::check(project.cargo().args(["fmt", "--all", "--check"])),
             Self::Licences => licences::check(project),
             Self::Clippy => {
-                let native = tally::check(clippy(project).args(["--workspace", "--all-targets"]))?;
-                let wasm = ["--package=edgezoom-edge", "--target", setup::WASM];
-                Ok(native + tally::check(clippy(project).args(wasm).args(["--", "--deny=warnings"]))?)
+                let native = clippy(project, &["--workspace", "--all-targets"])?;
+                Ok(native + clippy(project, &["--package=edgezoom-edge", "--target", setup::WASM])?)
             }
             Self::Unit => tally::count(project.cargo().args([
                 "test",
@@ -88,10 +86,8 @@ impl Step {
     }
 }
 
-fn clippy(project: &Project) -> Command {
-    let mut command = project.cargo();
-    command.arg("clippy");
-    command
+fn clippy(project: &Project, what: &[&str]) -> Result<Tally> {
+    tally::check(project.cargo().arg("clippy").args(what).args(["--", "--deny=warnings"]))
 }
 
 /// The tests drive the built things from outside, so these are built first.

@@ -15,8 +15,7 @@ pub fn nothing(addresses: &Addresses) -> Answer {
 
 /// 503 for people.
 #[must_use]
-pub fn unavailable(addresses: &Addresses) -> Answer {
-    let refusal = Refusal::Unavailable;
+pub fn unavailable(refusal: Refusal, addresses: &Addresses) -> Answer {
     refusal.say_when(notice(refusal.status(), "Not now", &refusal.to_string(), addresses))
 }
 

@@ -1,14 +1,15 @@
 //! What the pages that show a content have in common: what the picture is called, and how it looks without JavaScript.
 
-use edgezoom_content::{Content, Status};
+use edgezoom_content::{Content, Dzi, Size, Status};
 use percent_encoding::percent_decode_str;
 use url::Url;
 
 use crate::config::Addresses;
 use crate::escape;
+use crate::object_key::ObjectKey;
 
 /// What a person would call the source: its file's name, or its host.
-pub(super) fn name(content: &Content) -> String {
+pub(in crate::answer) fn name(content: &Content) -> String {
     let Ok(url) = Url::parse(content.url.as_str()) else {
         return content.url.to_string();
     };
@@ -27,14 +28,25 @@ pub(super) fn host(content: &Content) -> String {
 
 /// An element that shows the picture as it is in one small tile, for browsers without JavaScript; nothing while there is none.
 pub(super) fn preview(content: &Content, addresses: &Addresses) -> String {
-    /// The largest level that is one tile whatever the tiles' size: 256 pixels.
-    const ONE_TILE: u32 = 8;
-    let Status::Ready { attempt, dzi } = &content.status else {
+    if !matches!(content.status, Status::Ready { .. }) {
         return String::new();
-    };
-    let tile = dzi.tile_path(ONE_TILE.min(dzi.max_level()), 0, 0);
-    let address = format!("{}/{}{tile}", addresses.cache, attempt.tiles_prefix(content.id));
+    }
+    let address = addresses.preview(content.id);
     format!("<img src=\"{}\" alt=\"{}\">", escape::html(&address), escape::html(&name(content)))
+}
+
+/// The level of a pyramid that `/<id>/preview.jpg` shows: the largest that is one tile.
+pub(super) fn preview_level(dzi: &Dzi) -> u32 {
+    dzi.preview_level(Size { width: 1200, height: 1200 })
+}
+
+/// The key of the picture that `/<id>/preview.jpg` shows, if there is one.
+#[must_use]
+pub fn preview_key(content: &Content) -> Option<ObjectKey> {
+    let Status::Ready { attempt, dzi } = &content.status else {
+        return None;
+    };
+    format!("{}{}", attempt.tiles_prefix(content.id), dzi.tile_path(preview_level(dzi), 0, 0)).parse().ok()
 }
 
 /// A part of a path as it was meant, unless that holds what is not seen or turns the text around it (UTS #55).

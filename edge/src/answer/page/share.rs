@@ -5,6 +5,7 @@ use edgezoom_content::{Content, Status};
 use http::StatusCode;
 
 use super::picture::{host, name, preview};
+use super::tags::tags;
 use super::{Frames, Page, home_address, icon, script};
 use crate::answer::content::content_json;
 use crate::answer::{Answer, Keep};
@@ -20,8 +21,11 @@ pub fn share(content: &Content, addresses: &Addresses) -> Answer {
         Status::Processing { .. } | Status::Failed { .. } => "<meta name=\"robots\" content=\"noindex\">\n",
     };
     let canonical = escape::html(&addresses.share(content.id));
-    let head =
-        format!("{robots}<link rel=\"canonical\" href=\"{canonical}\">\n{}", script("share.js", addresses));
+    let head = format!(
+        "{robots}<link rel=\"canonical\" href=\"{canonical}\">\n{}{}",
+        tags(content, addresses),
+        script("share.js", addresses)
+    );
     let body = format!(
         include_str!("../../../viewer/pages/share.html"),
         home = home_address(addresses),

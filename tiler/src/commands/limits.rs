@@ -1,0 +1,58 @@
+//! The limits of a conversion as flags and environment variables. What they mean, and why the defaults are what they are,
+//! stands at [`Limits`].
+
+use std::time::Duration;
+
+use clap::value_parser;
+use edgezoom_tiler::limits::Limits;
+
+const MIB: u64 = 1 << 20;
+
+/// One flag for each of [`Limits`], in units that people use.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Limits")]
+pub struct Args {
+    /// The size a source may have, in MiB
+    #[arg(long, env = "EDGEZOOM_MAX_SOURCE_MIB", default_value_t = Limits::default().source_bytes / MIB)]
+    max_source_mib: u64,
+    /// The pixels a picture may have, in millions
+    #[arg(long, env = "EDGEZOOM_MAX_MEGAPIXELS", default_value_t = Limits::default().pixels / 1_000_000)]
+    max_megapixels: u64,
+    /// The pixels a side of a picture may have
+    #[arg(long, env = "EDGEZOOM_MAX_SIDE", default_value_t = Limits::default().side)]
+    max_side: u32,
+    /// The redirects that are followed
+    #[arg(long, env = "EDGEZOOM_MAX_REDIRECTS", default_value_t = Limits::default().redirects)]
+    max_redirects: u32,
+    /// How long connecting to a source's host may take, in seconds
+    #[arg(long, env = "EDGEZOOM_CONNECT_SECONDS", default_value_t = Limits::default().connect.as_secs())]
+    connect_seconds: u64,
+    /// How long a download may stand still, in seconds
+    #[arg(long, env = "EDGEZOOM_STALL_SECONDS", default_value_t = Limits::default().stall.as_secs())]
+    stall_seconds: u64,
+    /// How long a download may take, in seconds
+    #[arg(long, env = "EDGEZOOM_DOWNLOAD_SECONDS", default_value_t = Limits::default().download.as_secs())]
+    download_seconds: u64,
+    /// The memory that rendering may use, in MiB
+    #[arg(long, env = "EDGEZOOM_MEMORY_MIB", default_value_t = Limits::default().renderer_memory / MIB, value_parser = value_parser!(u64).range(64..=1 << 20))]
+    memory: u64,
+    /// How long rendering may take, in seconds
+    #[arg(long, env = "EDGEZOOM_RENDER_SECONDS", default_value_t = Limits::default().renderer_time.as_secs())]
+    render_seconds: u64,
+}
+
+impl From<&Args> for Limits {
+    fn from(args: &Args) -> Self {
+        Self {
+            source_bytes: args.max_source_mib.saturating_mul(MIB),
+            pixels: args.max_megapixels.saturating_mul(1_000_000),
+            side: args.max_side,
+            redirects: args.max_redirects,
+            connect: Duration::from_secs(args.connect_seconds),
+            stall: Duration::from_secs(args.stall_seconds),
+            download: Duration::from_secs(args.download_seconds),
+            renderer_memory: args.memory.saturating_mul(MIB),
+            renderer_time: Duration::from_secs(args.render_seconds),
+        }
+    }
+}
