@@ -14,6 +14,7 @@ const TILE = { size: 510, overlap: 1 };
 /** Starts it. */
 export async function startFakeService() {
   const states = new Map();
+  const listeners = new Map();
   let down = false;
   let server;
 
@@ -66,7 +67,17 @@ export async function startFakeService() {
     return page(name, "old town.jpg – Edgezoom", values, { framed: name === "embed" });
   };
 
-  server = await serve(async ({ pathname, searchParams }) => {
+  /** Tells who listens what a content is now. */
+  const tell = (id) => {
+    for (const response of listeners.get(id) ?? []) response.write(`data: ${JSON.stringify(contentObject(id))}\n\n`);
+  };
+  function listen(id, response) {
+    listeners.set(id, [...(listeners.get(id) ?? []), response]);
+    response.writeHead(200, { "Content-Type": "text/event-stream", "Access-Control-Allow-Origin": "*" });
+    tell(id);
+  }
+
+  server = await serve(async ({ pathname, searchParams }, _request, response) => {
     if (down && pathname.startsWith("/v1/")) return { status: 503, headers: { "Access-Control-Allow-Origin": "*" } };
     const [, id, rest] = /^\/([0-9A-Za-z]{11})(\.js|\/embed)?$/.exec(pathname) ?? [];
     if (id && rest === ".js") return { type: TYPES.js, body: await readFile(at("../embed/loader.js")) };
@@ -82,8 +93,8 @@ export async function startFakeService() {
       if (again) states.set(known, again);
       return json(known);
     }
-    const content = pathname.replace("/v1/content/", "");
-    if (states.has(content)) return json(content);
+    const [content, events] = pathname.replace("/v1/content/", "").split("/");
+    if (states.has(content)) return events ? listen(content, response) : json(content);
     if (pathname.startsWith("/v1/")) return { status: 404, headers: { "Access-Control-Allow-Origin": "*" } };
     if (pathname.startsWith("/cache/")) return tile(pathname);
   });
@@ -96,8 +107,14 @@ export async function startFakeService() {
       states.set(id, { source: `https://example.com/maps/old%20town.jpg?${id}`, ...state });
       return id;
     },
-    set: (id, state) => states.set(id, { ...states.get(id), ...state }),
-    takeDown: (isDown) => void (down = isDown),
+    set(id, state) {
+      states.set(id, { ...states.get(id), ...state });
+      tell(id);
+    },
+    takeDown(isDown) {
+      down = isDown;
+      if (down) [...listeners.values()].flat().forEach((response) => response.destroy());
+    },
   };
 }
 

@@ -59,6 +59,16 @@ test("progress is shown in words and as a figure, and turns into the picture by 
   assert.deepEqual(page.wrongs, []);
 });
 
+test("where events do not come through, progress is asked for", async () => {
+  const { id, finish } = await service.slow();
+  page = await newPage(browser);
+  await page.route("**/events", (route) => route.abort());
+  await page.goto(`${service.origin}/${id}`);
+  await page.getByRole("progressbar").waitFor();
+  finish();
+  await painted(page);
+});
+
 test("a failure says its reason and offers another picture, but no vain retry", async () => {
   await open(await service.failed());
   await page.getByRole("heading", { name: "There is nothing at this address" }).waitFor();
