@@ -5,6 +5,7 @@
 //! The tiles come back over a pipe and go into a [`sink`]. The command line is the same path with other ends.
 
 pub mod fetch;
+pub mod http_client;
 pub mod limits;
 pub mod pyramid;
 pub mod renderer;

@@ -17,6 +17,9 @@ pub struct Limits {
     pub connect: Duration,
     /// How long a download may stand still.
     pub stall: Duration,
+    /// How long a download may take altogether, redirects included: 2 GiB at a little over a megabyte a second. Without
+    /// it, a byte every half minute would hold a place for years.
+    pub download: Duration,
     /// The memory that a renderer process may use, in bytes.
     pub renderer_memory: u64,
     /// How long a renderer process may work, by the clock.
@@ -32,6 +35,7 @@ impl Default for Limits {
             redirects: 5,
             connect: Duration::from_secs(10),
             stall: Duration::from_secs(30),
+            download: Duration::from_secs(30 * 60),
             renderer_memory: 1 << 30,
             renderer_time: Duration::from_secs(30 * 60),
         }

@@ -1,0 +1,96 @@
+//! Where a redirect leads. Its target is read like any URL that a client gave, so it cannot leave http and https, carry
+//! credentials or name a private host.
+
+use edgezoom_content::SourceUrl;
+use reqwest::StatusCode;
+use reqwest::header::HeaderValue;
+use url::Url;
+
+use super::FetchError;
+
+/// The target of an answer that redirects; `None` when it does not.
+pub(super) fn target(
+    from: &SourceUrl,
+    status: StatusCode,
+    location: Option<&HeaderValue>,
+) -> Result<Option<SourceUrl>, FetchError> {
+    use StatusCode as S;
+    let redirects =
+        [S::MOVED_PERMANENTLY, S::FOUND, S::SEE_OTHER, S::TEMPORARY_REDIRECT, S::PERMANENT_REDIRECT];
+    if !redirects.contains(&status) {
+        return Ok(None);
+    }
+    let from = Url::parse(from.as_str()).map_err(|_| FetchError::RedirectsNowhere)?;
+    // Servers write raw UTF-8 into Location, and browsers take it.
+    let location = location.and_then(|location| std::str::from_utf8(location.as_bytes()).ok());
+    let mut to =
+        location.and_then(|location| from.join(location).ok()).ok_or(FetchError::RedirectsNowhere)?;
+    if to.fragment().is_none() {
+        to.set_fragment(from.fragment()); // RFC 9110, 10.2.2
+    }
+    Ok(Some(SourceUrl::parse(to.as_str())?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn follow(from: &str, status: u16, location: &[u8]) -> Result<Option<String>, FetchError> {
+        let location = HeaderValue::from_bytes(location).unwrap();
+        let from = SourceUrl::parse(from).unwrap();
+        let target = target(&from, StatusCode::from_u16(status).unwrap(), Some(&location))?;
+        Ok(target.map(String::from))
+    }
+
+    #[test]
+    fn a_target_is_relative_to_where_it_came_from() {
+        let followed = |location: &str| follow("https://a.example/b/c?d", 302, location.as_bytes()).unwrap();
+        assert_eq!(followed("e").unwrap(), "https://a.example/b/e");
+        assert_eq!(followed("/e#f").unwrap(), "https://a.example/e");
+        assert_eq!(followed("//e.example/").unwrap(), "https://e.example/");
+        assert_eq!(followed("http://E.example:80/ä").unwrap(), "http://e.example/%C3%A4");
+    }
+
+    #[test]
+    fn the_fragment_of_a_hash_routed_page_survives() {
+        assert_eq!(
+            follow("http://a.example/#/map", 301, b"/new").unwrap().unwrap(),
+            "http://a.example/new#/map"
+        );
+        assert_eq!(
+            follow("http://a.example/#/map", 301, b"/new#/plan").unwrap().unwrap(),
+            "http://a.example/new#/plan"
+        );
+    }
+
+    #[test]
+    fn a_target_that_nobody_may_ask_for_is_refused() {
+        for location in [
+            "file:///etc/passwd",
+            "ftp://a.example/",
+            "javascript:1",
+            "http://localhost/",
+            "http://u:p@a.example/",
+        ] {
+            let refused = follow("http://a.example/", 301, location.as_bytes());
+            assert!(matches!(refused, Err(FetchError::RedirectRefused(_))), "{location}: {refused:?}");
+        }
+    }
+
+    #[test]
+    fn a_redirect_must_say_where_to() {
+        for location in [&b"http://"[..], b"http://[", b"\xff"] {
+            let lost = follow("http://a.example/", 301, location);
+            assert!(matches!(lost, Err(FetchError::RedirectsNowhere)), "{lost:?}");
+        }
+        let from = SourceUrl::parse("http://a.example/").unwrap();
+        assert!(matches!(target(&from, StatusCode::FOUND, None), Err(FetchError::RedirectsNowhere)));
+    }
+
+    #[test]
+    fn other_answers_do_not_redirect() {
+        for status in [200, 201, 300, 304, 404] {
+            assert_eq!(follow("http://a.example/", status, b"/b").unwrap(), None);
+        }
+    }
+}
