@@ -7,6 +7,7 @@
 pub mod fetch;
 pub mod http_client;
 pub mod limits;
+pub mod page;
 pub mod pyramid;
 pub mod renderer;
 pub mod service;

@@ -1,3 +1,19 @@
 //! The `tiler` command.
 
-fn main() {}
+use std::process::ExitCode;
+
+use clap::Parser;
+use edgezoom_tiler::page::cell::{self, CellOptions};
+
+#[derive(Parser)]
+enum Command {
+    /// Keeps one browser, for the tiler.
+    #[command(hide = true)]
+    PageCell(CellOptions),
+}
+
+fn main() -> std::io::Result<ExitCode> {
+    match Command::parse() {
+        Command::PageCell(options) => cell::run(&options),
+    }
+}
