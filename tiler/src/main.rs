@@ -1,19 +1,37 @@
 //! The `tiler` command.
 
+mod commands;
+
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{Parser, Subcommand};
 use edgezoom_tiler::page::cell::{self, CellOptions};
 
+/// Makes zoomable images, as a service and by hand.
 #[derive(Parser)]
-enum Command {
-    /// Keeps one browser, for the tiler.
-    #[command(hide = true)]
-    PageCell(CellOptions),
+#[command(version, about)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
 }
 
-fn main() -> std::io::Result<ExitCode> {
-    match Command::parse() {
-        Command::PageCell(options) => cell::run(&options),
-    }
+#[derive(Subcommand)]
+enum Command {
+    Convert(commands::convert::Args),
+    #[command(hide = true)]
+    PageCell(CellOptions),
+    #[command(hide = true)]
+    Render(commands::render::Args),
+}
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Convert(args) => commands::convert::run(&args),
+        Command::PageCell(options) => cell::run(&options).map_err(anyhow::Error::from),
+        Command::Render(args) => commands::render::run(&args),
+    };
+    result.unwrap_or_else(|error| {
+        eprintln!("tiler: {error:#}");
+        ExitCode::FAILURE
+    })
 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 pub struct Site {
     pub address: SocketAddr,
     asked: Arc<Mutex<Vec<String>>>,
+    heads: Arc<Mutex<String>>,
 }
 
 pub enum Reply {
@@ -41,17 +42,20 @@ impl Site {
     /// Serves on a free port of `address`.
     pub fn serve(address: &str, answer: impl Fn(&str) -> Reply + Send + Sync + 'static) -> Self {
         let address: IpAddr = address.parse().unwrap();
-        let listener = TcpListener::bind((address, 0)).unwrap();
+        Self::serve_on(TcpListener::bind((address, 0)).unwrap(), answer)
+    }
+
+    pub fn serve_on(listener: TcpListener, answer: impl Fn(&str) -> Reply + Send + Sync + 'static) -> Self {
         let address = listener.local_addr().unwrap();
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let (seen, answer) = (Arc::clone(&asked), Arc::new(answer));
+        let site = Self { address, asked: Arc::default(), heads: Arc::default() };
+        let (asked, heads, answer) = (Arc::clone(&site.asked), Arc::clone(&site.heads), Arc::new(answer));
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let (seen, answer) = (Arc::clone(&seen), Arc::clone(&answer));
-                thread::spawn(move || serve(&stream, &seen, &*answer));
+                let (asked, heads, answer) = (Arc::clone(&asked), Arc::clone(&heads), Arc::clone(&answer));
+                thread::spawn(move || serve(&stream, &asked, &heads, &*answer));
             }
         });
-        Self { address, asked }
+        site
     }
 
     /// A site of one page.
@@ -67,13 +71,23 @@ impl Site {
         format!("http://{}{path}", self.address)
     }
 
+    /// All that was said in the heads of requests.
+    pub fn heads(&self) -> String {
+        self.heads.lock().unwrap().clone()
+    }
+
     /// What was asked for so far: paths, and `(connection)` for each that was made.
     pub fn asked(&self) -> Vec<String> {
         self.asked.lock().unwrap().clone()
     }
 }
 
-fn serve(stream: &TcpStream, seen: &Mutex<Vec<String>>, answer: &dyn Fn(&str) -> Reply) {
+fn serve(
+    stream: &TcpStream,
+    seen: &Mutex<Vec<String>>,
+    heads: &Mutex<String>,
+    answer: &dyn Fn(&str) -> Reply,
+) {
     seen.lock().unwrap().push("(connection)".to_owned());
     let mut reader = BufReader::new(stream);
     let mut line = String::new();
@@ -85,6 +99,7 @@ fn serve(stream: &TcpStream, seen: &Mutex<Vec<String>>, answer: &dyn Fn(&str) ->
             if reader.read_line(&mut line).is_err() || line.trim().is_empty() {
                 break;
             }
+            heads.lock().unwrap().push_str(&line);
             if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
                 length = value.trim().parse().unwrap();
             }
