@@ -69,13 +69,16 @@ const BROWSERS: [&str; 7] = [
 
 /// What makes Chromium a camera: quiet, without a way around the proxy, and drawing alike everywhere. The proxy's own
 /// address, the profile and, for root, `--no-sandbox` are added by the cell.
-const FLAGS: [&str; 33] = [
+const FLAGS: [&str; 34] = [
     "--headless",
     "--remote-debugging-pipe",
     // All traffic through the proxy, loopback too; no look-up, no datagram beside it.
     "--proxy-bypass-list=<-loopback>",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    // Chromium listens to the one spelling, the headless shell to the other. Measured with 156: with only the one that is
+    // not its own, either sends datagrams.
     "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--disable-quic",
     "--dns-prefetch-disable",
     // No calls home, no crash reports, nothing that belongs to a person's browser.

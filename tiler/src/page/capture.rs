@@ -59,23 +59,28 @@ impl Camera {
         for _ in 0..MOVES {
             let document = self.tab.watch.documents;
             match self.settle_document(begun, end).await {
-                Ok(seen) if document == self.tab.watch.documents => return self.hold(&seen).await,
-                // Its world went with it.
-                Ok(_) | Err(PageError::Command(_)) if document != self.tab.watch.documents => {}
+                Ok(seen) if self.tab.watch.documents == document => return self.hold(&seen, document).await,
                 Ok(_) => {}
+                // A page that moves on takes our functions with it, and tells of it a little later.
+                Err(error @ PageError::Command(_)) => {
+                    self.tab.arrival(document, Instant::now() + self.limits.quiet).await?;
+                    if self.tab.watch.documents == document {
+                        return Err(error);
+                    }
+                }
                 Err(error) => return Err(error),
             }
         }
         Err(PageError::NeverLoaded(self.limits.settle))
     }
 
+    /// Goes to the page and waits until the main frame shows something of it, be it the browser's error page.
     async fn navigate(&mut self, source: &SourceUrl, end: Instant) -> Result<(), PageError> {
         let before = self.tab.watch.documents;
         let answer = self.tab.ask_until("Page.navigate", json!({ "url": source.as_str() }), end).await?;
         match answer["errorText"].as_str() {
-            // No document came of it, not even one that tells of an error.
-            Some(error) if self.tab.watch.documents == before => Err(verdict::of_error(error)),
-            _ => Ok(()),
+            Some(error @ "net::ERR_ABORTED") => Err(verdict::of_error(error)), // nothing will be shown
+            _ => self.tab.arrival(before, end).await,
         }
     }
 
@@ -88,7 +93,7 @@ impl Camera {
         }
         self.judge()?;
         if !self.tab.watch.document.parsed {
-            return Err(PageError::NeverLoaded(self.limits.settle));
+            return Err(self.judge_time());
         }
         let scroll = json!({
             "height": self.limits.height,
@@ -105,6 +110,17 @@ impl Camera {
         Ok(seen)
     }
 
+    /// Why a page's own HTML did not come to its end.
+    fn judge_time(&self) -> PageError {
+        if self.ledger.is_spent() {
+            PageError::TooMuchTraffic(self.limits.traffic)
+        } else if self.tab.watch.document.broken {
+            PageError::Unreachable
+        } else {
+            PageError::NeverLoaded(self.limits.settle)
+        }
+    }
+
     fn judge(&self) -> Result<(), PageError> {
         let closed = |host: &str, port: u16| self.ledger.closed(host, port);
         verdict::on(&self.tab.watch.document, closed).map_err(|error| {
@@ -113,7 +129,7 @@ impl Camera {
     }
 
     /// Keeps the page from changing between one strip and the next, and measures it.
-    async fn hold(&mut self, seen: &Value) -> Result<Still, PageError> {
+    async fn hold(&mut self, seen: &Value, document: u32) -> Result<Still, PageError> {
         self.tab.ask("Page.stopLoading", json!({})).await?;
         self.tab.ask("Emulation.setScriptExecutionDisabled", json!({ "value": true })).await?;
         self.tab.ask("Animation.enable", json!({})).await?;
@@ -127,7 +143,7 @@ impl Camera {
             title: title(seen["title"].as_str().unwrap_or_default()),
             url: seen["url"].as_str().unwrap_or_default().to_owned(),
             height,
-            document: self.tab.watch.documents,
+            document,
         })
     }
 

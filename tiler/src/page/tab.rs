@@ -66,6 +66,7 @@ impl Tab {
         tab.ask("Fetch.enable", json!({ "handleAuthRequests": true })).await?;
         tab.ask("Page.navigate", json!({ "url": format!("http://{}/", proxy::DOOR) })).await?;
         tab.ask("Fetch.disable", json!({})).await?;
+        tab.until(Instant::now() + limits.answer, |watch, _| watch.document.loaded).await?;
         Ok(tab)
     }
 
@@ -111,12 +112,29 @@ impl Tab {
         Ok(returned["result"]["value"].take())
     }
 
-    /// Waits until the page has loaded and nothing is on its way, or `end` has come.
+    /// Waits until the page has loaded and nothing is on its way, or no more of it comes, or `end` has come.
     pub(super) async fn rest(&mut self, end: Instant) -> Result<(), PageError> {
+        let (quiet, patience) = (self.limits.quiet, self.limits.patience);
+        self.until(end, |watch, now| {
+            let is_quiet = watch.is_quiet(quiet, patience, now);
+            watch.document.broken || (watch.document.loaded && is_quiet)
+        })
+        .await
+    }
+
+    /// Waits until the main frame shows another document than the first `documents`, or `end` has come.
+    pub(super) async fn arrival(&mut self, documents: u32, end: Instant) -> Result<(), PageError> {
+        self.until(end, |watch, _| watch.documents > documents).await
+    }
+
+    async fn until(
+        &mut self,
+        end: Instant,
+        mut reached: impl FnMut(&mut Watch, Instant) -> bool,
+    ) -> Result<(), PageError> {
         loop {
             let now = Instant::now();
-            let quiet = self.watch.is_quiet(self.limits.quiet, self.limits.patience, now);
-            if now >= end || (quiet && self.watch.document.loaded) {
+            if now >= end || reached(&mut self.watch, now) {
                 return Ok(());
             }
             if let Ok(message) = timeout(GLANCE.min(end - now), self.cdp.next()).await {

@@ -37,6 +37,10 @@ pub(super) struct Document {
     pub parsed: bool,
     /// It and what it names is here.
     pub loaded: bool,
+    /// It was cut off in the middle, and nothing more of it comes.
+    pub broken: bool,
+    /// The name of its request.
+    loader: String,
     /// The browser shows an error page instead, for this reason.
     pub error: Option<String>,
     /// The status and media type that the server answered with.
@@ -95,7 +99,7 @@ impl Watch {
             "Network.loadingFinished" => self.ended(text("requestId"), now),
             "Network.loadingFailed" => {
                 if text("type") == "Document" {
-                    self.answers.failed(text("requestId"), text("errorText"));
+                    self.document_failed(text("requestId"), text("errorText"), params["canceled"] == true);
                 }
                 self.ended(text("requestId"), now);
             }
@@ -128,14 +132,26 @@ impl Watch {
             return;
         }
         let unreachable = frame["unreachableUrl"].as_str();
-        let came = self.answers.take(frame["loaderId"].as_str().unwrap_or_default());
+        let loader = frame["loaderId"].as_str().unwrap_or_default();
+        let came = self.answers.take(loader);
         self.documents += 1;
         self.document = Document {
             url: unreachable.or(frame["url"].as_str()).unwrap_or_default().to_owned(),
             error: unreachable.map(|_| came.error.unwrap_or_default()),
             answer: came.response,
+            loader: loader.to_owned(),
             ..Document::default()
         };
+    }
+
+    /// A request for a document failed: one that the main frame shows already is cut off, unless something else comes in
+    /// its place.
+    fn document_failed(&mut self, request: &str, error: &str, canceled: bool) {
+        if request == self.document.loader {
+            self.document.broken |= !canceled;
+        } else {
+            self.answers.failed(request, error);
+        }
     }
 
     /// A request. Streams that stay open and pictures in the URL itself are not waited for.

@@ -31,6 +31,7 @@ async fn the_servers_answer_decides() {
             b"<p>".to_vec(),
         ),
         "/nothing" => Reply::Raw(204, String::new(), Vec::new()),
+        "/cut-off" => Reply::CutOff,
         "/round" => Reply::redirect("/round"),
         "/empty/404" => Reply::Raw(404, String::new(), Vec::new()),
         path => Reply::status(path[1..].parse().unwrap()),
@@ -44,6 +45,7 @@ async fn the_servers_answer_decides() {
         ("/401", SourceForbidden),
         ("/500", SourceUnreachable),
         ("/round", SourceUnreachable),
+        ("/cut-off", SourceUnreachable),
         ("/zip", UnsupportedFormat),
         ("/download", UnsupportedFormat),
         ("/nothing", UnsupportedFormat),
@@ -154,7 +156,7 @@ async fn a_browser_that_dies_is_our_fault() {
 async fn a_page_that_takes_all_memory_is_too_large() {
     let site = Site::page(
         "<!doctype html><body><script>const kept = [];
-         setInterval(() => kept.push(new Uint8Array(64 << 20).fill(kept.length + 1)), 20)</script>",
+         for (let n = 1; n < 200; n++) kept.push(new Uint8Array(64 << 20).fill(n))</script>",
     );
     let mut settings = settings();
     settings.limits.memory = 1 << 30;

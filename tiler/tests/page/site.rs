@@ -20,6 +20,8 @@ pub enum Reply {
     Raw(u16, String, Vec<u8>),
     /// Headers and the beginning of a page, and then nothing, for a minute.
     Unfinished(String),
+    /// The beginning of a page, and then the connection's end.
+    CutOff,
     /// Nothing at all, for a minute.
     Silence,
 }
@@ -122,6 +124,10 @@ fn send(mut stream: &TcpStream, reply: Reply) -> std::io::Result<()> {
             write!(stream, "HTTP/1.1 200 OK\r\n{HTML}Content-Length: 1000000\r\n\r\n{html}")?;
             thread::sleep(Duration::from_secs(60));
             return Ok(());
+        }
+        Reply::CutOff => {
+            write!(stream, "HTTP/1.1 200 OK\r\n{HTML}Content-Length: 1000000\r\n\r\n<p>")?;
+            return Err(std::io::ErrorKind::ConnectionAborted.into());
         }
         Reply::Silence => {
             thread::sleep(Duration::from_secs(60));

@@ -195,6 +195,10 @@ async fn forward(
     to_origin_form(&mut request)?;
     let mut response = sender.send_request(request).await.map_err(|_| Closed::Unreachable)?;
     remove_hop_by_hop(response.headers_mut());
+    // The browser would take it for ours, and forget the password.
+    if response.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED {
+        *response.status_mut() = StatusCode::FORBIDDEN;
+    }
     Ok(response.map(BodyExt::boxed))
 }
 
