@@ -18,13 +18,14 @@ use super::strip::{Pool, Strip};
 use super::{Encoding, Output};
 use crate::source::{Layout, SourceError, Strips};
 
-/// The rows of a strip: enough that visiting a tile's encoder pays, few enough that a strip of a wide picture stays in the
-/// cache. Even, so that halving never needs the strip before.
+/// The bytes of a strip. It should still be in a core's cache when its tiles are cut: measured at 18,000 pixels of width
+/// on 2 MiB of cache for each core, strips of 3.4 MB cost 15 % more than those of 0.9 MB, and smaller ones save nothing.
+const STRIP_BYTES: usize = 512 << 10;
+/// The rows of a strip of a narrow picture. Even, as is what is made of it for wider ones, so that halving a strip never
+/// needs the one before.
 const MOST_ROWS: u32 = 64;
-/// The bytes that a strip should have at most: very wide pictures get strips of fewer rows.
-const STRIP_BYTES: usize = 4 << 20;
-/// The strips of a level that may exist at once: one being filled, one being cut, and as much slack.
-const STRIPS_AT_ONCE: usize = 4;
+/// The strips of a level that may exist at once: one being filled, one being cut, and slack for when a thread is held up.
+const STRIPS_AT_ONCE: usize = 8;
 
 /// Why a pyramid could not be built.
 #[derive(Debug, thiserror::Error)]

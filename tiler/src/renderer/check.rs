@@ -124,3 +124,147 @@ fn clean(failure: &Failure) -> Failure {
         .collect();
     Failure::new(failure.code, message)
 }
+
+#[cfg(test)]
+mod tests {
+    use edgezoom_content::{FailureCode, Size};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::limits::Limits;
+    use crate::renderer::RenderOptions;
+    use crate::renderer::protocol::Frames;
+
+    const SIZE: Size = Size { width: 700, height: 300 };
+
+    fn order() -> Order {
+        Order::new(&RenderOptions::default(), &Limits { side: 1000, ..Limits::default() }).unwrap()
+    }
+
+    fn tile(level: u32, column: u32, row: u32) -> Message {
+        Message::Tile(Place { level, column, row }, Bytes::from_static(&[0xff, 0xd8, 0xff, 0xe0]))
+    }
+
+    fn begun() -> (Check, Dzi) {
+        let dzi = order().dzi(SIZE, TileFormat::Jpg);
+        let mut check = Check::new(order());
+        assert_eq!(check.take(Message::Begun(dzi)), Ok(Verdict::Output(Output::Begun(dzi))));
+        (check, dzi)
+    }
+
+    fn refused(check: &mut Check, message: Message) {
+        assert!(matches!(check.take(message.clone()), Err(Breach::Order(_))), "{message:?}");
+    }
+
+    #[test]
+    fn all_tiles_and_the_end_pass() {
+        let (mut check, dzi) = begun();
+        for level in 0..=dzi.max_level() {
+            let (columns, rows) = dzi.grid(level);
+            for (column, row) in (0..rows).flat_map(|row| (0..columns).map(move |column| (column, row))) {
+                refused(&mut check, Message::Finished);
+                assert!(matches!(check.take(tile(level, column, row)), Ok(Verdict::Output(Output::Tile(_)))));
+                refused(&mut check, tile(level, column, row));
+            }
+        }
+        assert_eq!(check.take(Message::Finished), Ok(Verdict::Output(Output::Finished(dzi))));
+    }
+
+    #[test]
+    fn tiles_that_do_not_exist_are_refused() {
+        let (mut check, _) = begun();
+        for (level, column, row) in
+            [(11, 0, 0), (10, 2, 0), (10, 0, 1), (0, 1, 0), (u32::MAX, u32::MAX, u32::MAX)]
+        {
+            refused(&mut check, tile(level, column, row));
+        }
+        let page = Bytes::from_static(b"<html>");
+        refused(&mut check, Message::Tile(Place { level: 10, column: 0, row: 0 }, page));
+    }
+
+    #[test]
+    fn nothing_comes_before_the_beginning() {
+        for message in [tile(0, 0, 0), Message::Progress(1), Message::Finished] {
+            refused(&mut Check::new(order()), message);
+        }
+    }
+
+    #[test]
+    fn only_the_pyramid_that_was_ordered_may_begin() {
+        let good = order().dzi(SIZE, TileFormat::Jpg);
+        let sized = |width, height| Dzi { size: Size { width, height }, ..good };
+        for dzi in [
+            Dzi { tile_size: 1, ..good },
+            Dzi { tile_overlap: 9, ..good },
+            sized(0, 300),
+            sized(700, 0),
+            sized(1001, 1),
+            sized(u32::MAX, u32::MAX),
+        ] {
+            refused(&mut Check::new(order()), Message::Begun(dzi));
+        }
+        let (mut check, dzi) = begun();
+        refused(&mut check, Message::Begun(dzi));
+        let jpeg = RenderOptions { format: Some(TileFormat::Jpg), ..RenderOptions::default() };
+        let mut check = Check::new(Order::new(&jpeg, &Limits::default()).unwrap());
+        refused(&mut check, Message::Begun(order().dzi(SIZE, TileFormat::Png)));
+    }
+
+    #[test]
+    fn a_failure_passes_as_one_bounded_line() {
+        let failure = Failure::new(FailureCode::CorruptSource, format!("a\n\x1b[1mb{}", "c".repeat(1000)));
+        let Ok(Verdict::Failed(passed)) = Check::new(order()).take(Message::Failed(failure)) else {
+            panic!()
+        };
+        assert!(passed.message.starts_with("a[1mb"));
+        assert_eq!(passed.message.len(), MESSAGE_CHARACTERS);
+    }
+
+    #[test]
+    fn frames_arrive_as_they_were_sent_however_they_are_cut() {
+        let (check, dzi) = begun();
+        let mut pipe = tempfile::tempfile().unwrap();
+        let frames = Frames::new(pipe.try_clone().unwrap());
+        frames.begun(&dzi).unwrap();
+        frames.progress(7).unwrap();
+        frames.tile(Place { level: 3, column: 2, row: 1 }, b"file").unwrap();
+        frames.finished().unwrap();
+        let failure = Failure::new(FailureCode::Internal, "sorry");
+        frames.failed(&failure).unwrap();
+
+        let mut sent = Vec::new();
+        std::io::Seek::rewind(&mut pipe).unwrap();
+        std::io::Read::read_to_end(&mut pipe, &mut sent).unwrap();
+        let (mut received, mut messages) = (BytesMut::new(), Vec::new());
+        for byte in sent {
+            received.extend_from_slice(&[byte]);
+            messages.extend(check.frame(&mut received).unwrap());
+        }
+        let tile = Message::Tile(Place { level: 3, column: 2, row: 1 }, Bytes::from_static(b"file"));
+        let expected =
+            [Message::Begun(dzi), Message::Progress(7), tile, Message::Finished, Message::Failed(failure)];
+        assert_eq!(messages, expected);
+        assert!(received.is_empty());
+    }
+
+    #[test]
+    fn a_frame_longer_than_any_good_one_is_refused_before_it_has_come() {
+        let check = Check::new(order());
+        for kind in [b'T', b'B', b'P', b'F', b'X'] {
+            let mut received = BytesMut::from(&[kind, 0xff, 0xff, 0xff, 0xff][..]);
+            assert!(matches!(check.frame(&mut received), Err(Breach::Length { .. })));
+            assert!(received.capacity() < 100);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_end_in_messages_or_a_breach(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let mut check = Check::new(order());
+            let mut received = BytesMut::from(&bytes[..]);
+            while let Ok(Some(message)) = check.frame(&mut received) {
+                let _ = check.take(message);
+            }
+        }
+    }
+}

@@ -63,6 +63,9 @@ pub enum SourceError {
         /// How much may be used, in bytes.
         memory: u64,
     },
+    /// A decoder got no more memory.
+    #[error("The picture takes more memory than is allowed for rendering.")]
+    OutOfMemory,
     /// The file cannot be read.
     #[error("The source could not be read.")]
     Io(#[from] io::Error),
@@ -85,9 +88,10 @@ impl SourceError {
         let code = match self {
             Self::NoBytes | Self::Unknown | Self::Unsupported { .. } => FailureCode::UnsupportedFormat,
             Self::Corrupt { .. } | Self::Empty => FailureCode::CorruptSource,
-            Self::TooManyPixels { .. } | Self::TooLong { .. } | Self::TooMuchMemory { .. } => {
-                FailureCode::TooManyPixels
-            }
+            Self::TooManyPixels { .. }
+            | Self::TooLong { .. }
+            | Self::TooMuchMemory { .. }
+            | Self::OutOfMemory => FailureCode::TooManyPixels,
             Self::Io(_) => FailureCode::Internal,
         };
         Failure::new(code, self.to_string())

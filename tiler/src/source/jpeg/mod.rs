@@ -42,13 +42,16 @@ pub fn open(
     mut file: BufReader<File>,
     bounds: Bounds,
 ) -> Result<(Box<dyn Strips>, Orientation), SourceError> {
-    let kept_whole = header::is_kept_whole(&mut file)?;
+    let markers = header::read(&mut file)?;
+    if let Some(markers) = markers {
+        bounds.admit(u32::from(markers.width), u32::from(markers.height))?;
+    }
     file.seek(SeekFrom::Start(0))?;
     let header = guarded(|| {
         DecompressBuilder::new().with_err(verdict::judge()).with_markers(&[EXIF, ADOBE]).from_reader(file)
     })?;
     let size = bounds.admit(narrow(header.width()), narrow(header.height()))?;
-    if kept_whole {
+    if markers.is_some_and(|markers| markers.is_kept_whole) {
         bounds.admit_memory(coefficient_bytes(&header, size), "decoding a progressive JPEG")?;
     }
     let segment = |marker, name: &'static [u8]| {

@@ -61,9 +61,8 @@ fn sentence(panic: Box<dyn Any + Send>) -> SourceError {
         libjpeg::JERR_ARITH_NOTIMPL => unsupported("it is arithmetically coded"),
         libjpeg::JERR_BAD_PRECISION => unsupported("its samples are not 8-bit"),
         libjpeg::JERR_SOF_UNSUPPORTED => unsupported("it is lossless or hierarchical"),
-        libjpeg::JERR_OUT_OF_MEMORY => {
-            SourceError::TooMuchMemory { reason: "decoding the JPEG", bytes: 0, memory: 0 }
-        }
+        libjpeg::JERR_IMAGE_TOO_BIG => unsupported("a side is longer than 65,500 pixels"),
+        libjpeg::JERR_OUT_OF_MEMORY => SourceError::OutOfMemory,
         other => corrupt(&format!("its structure makes no sense (libjpeg's error {other})")),
     }
 }
