@@ -10,6 +10,7 @@ pub mod limits;
 pub mod page;
 pub mod pyramid;
 pub mod renderer;
+pub mod secret;
 pub mod service;
 pub mod sink;
 pub mod source;

@@ -18,6 +18,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Convert(commands::convert::Args),
+    Serve(Box<commands::serve::Args>),
     #[command(hide = true)]
     PageCell(CellOptions),
     #[command(hide = true)]
@@ -27,6 +28,7 @@ enum Command {
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Convert(args) => commands::convert::run(&args),
+        Command::Serve(args) => commands::serve::run(&args),
         Command::PageCell(options) => cell::run(&options).map_err(anyhow::Error::from),
         Command::Render(args) => commands::render::run(&args),
     };

@@ -6,8 +6,8 @@
 //! reach; and [`PageLimits`] bounds what it may cost. Its picture is parsed where all source bytes are, in the renderer
 //! process.
 //!
-//! [`Pages::open`] gives a page that is at rest; [`OpenPage::write_strips`] captures it into any writer, so that a renderer
-//! can work on the first strips while the last are taken; [`Pages::capture`] does both into a file.
+//! [`Pages::open`] gives a page that is at rest. [`OpenPage::stream`] captures it into a pipe, for a renderer that works on
+//! the first strips while the last are taken; [`Pages::capture`] captures it into a file.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
@@ -27,10 +27,12 @@ mod capture;
 mod cdp;
 pub mod cell;
 mod error;
+mod kind;
 mod limits;
 mod memory;
 mod proxy;
-pub mod strips_file;
+mod stream;
+mod strips_file;
 mod tab;
 mod verdict;
 mod wall;
@@ -40,9 +42,11 @@ use browser::{Browser, Launch};
 use capture::{Camera, Still};
 use cell::Ending;
 pub use error::PageError;
+pub use kind::is_page;
 pub use limits::PageLimits;
 use proxy::Proxy;
 use proxy::gate::Gate;
+pub use stream::Capturing;
 use tab::Tab;
 
 /// What captures pages is made from.
@@ -88,7 +92,7 @@ pub struct OpenPage {
 /// A page that was captured.
 #[derive(Debug)]
 pub struct CapturedPage {
-    /// Its strips as [`strips_file`] says, from the beginning, in a file without a name.
+    /// Its strips as [`page_strips`](crate::source::page_strips) says, from the beginning, in a file without a name.
     pub file: File,
     /// Its picture's size in pixels.
     pub size: Size,
@@ -228,7 +232,7 @@ impl OpenPage {
         &self.url
     }
 
-    /// Captures it into `out` as [`strips_file`] says, and closes the browser.
+    /// Captures it into `out` as [`page_strips`](crate::source::page_strips) says, and closes the browser.
     ///
     /// # Errors
     /// Why it could not be captured, or that `out` does not take it.

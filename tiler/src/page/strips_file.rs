@@ -1,12 +1,10 @@
-//! How captured strips travel to the renderer process: a magic number, the picture's size, then each strip from top to
-//! bottom as a PNG with its length before it. All numbers are 32 bits, little-endian. The pictures are written as the
-//! browser gives them; only the renderer process looks into them.
+//! Writes captured strips for the renderer process, as [`page_strips`](crate::source::page_strips) reads them. The pictures
+//! are written as the browser gives them; only the renderer process looks into them.
 
 use edgezoom_content::Size;
 use tokio::io::{self, AsyncWrite, AsyncWriteExt};
 
-/// What such a file begins with. The first byte is no letter and no other format's.
-pub const MAGIC: [u8; 8] = *b"\x9dEZPAGE\n";
+use crate::source::page_strips::MAGIC;
 
 /// Writes what comes before the first strip.
 pub(super) async fn begin(out: &mut (impl AsyncWrite + Unpin), size: Size) -> io::Result<()> {

@@ -40,7 +40,7 @@ pub(super) struct Document {
     /// It was cut off in the middle, and nothing more of it comes.
     pub broken: bool,
     /// The name of its request.
-    loader: String,
+    pub loader: String,
     /// The browser shows an error page instead, for this reason.
     pub error: Option<String>,
     /// The status and media type that the server answered with.

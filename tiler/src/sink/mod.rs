@@ -1,3 +1,4 @@
 //! Where pyramids go: each file one kind of place.
 
 pub mod directory;
+pub mod s3;

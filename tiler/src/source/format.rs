@@ -2,9 +2,10 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
 
 use super::SourceError;
+use super::page_strips::MAGIC;
 
 /// The formats that can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,14 +22,20 @@ pub enum Format {
     Bmp,
     /// The first picture of a TIFF or BigTIFF.
     Tiff,
+    /// A captured web page, see [`page_strips`](super::page_strips).
+    PageStrips,
 }
 
 impl Format {
-    /// Tells the format of a file that stands at its start, and leaves it there.
+    /// Tells the format of a file, and leaves it at its start. A stream cannot be looked into and put back: only a page
+    /// that is still being captured comes as one, and it is not looked at here.
     ///
     /// # Errors
     /// When it is none of those that can be read.
     pub fn sniff(file: &mut File) -> Result<Self, SourceError> {
+        if file.rewind().is_err_and(|error| error.kind() == ErrorKind::NotSeekable) {
+            return Ok(Self::PageStrips);
+        }
         let mut head = Vec::with_capacity(16);
         file.by_ref().take(16).read_to_end(&mut head)?;
         file.seek(SeekFrom::Start(0))?;
@@ -41,6 +48,7 @@ impl Format {
             // "BM" alone also begins a text about BMX: the size of the header that follows is one of a few small numbers.
             [b'B', b'M', _, _, _, _, _, _, _, _, _, _, _, _, 12..=124, 0, ..] => Ok(Self::Bmp),
             [b'I', b'I', 42 | 43, 0, ..] | [b'M', b'M', 0, 42 | 43, ..] => Ok(Self::Tiff),
+            head if head.starts_with(&MAGIC) => Ok(Self::PageStrips),
             _ => Err(SourceError::Unknown),
         }
     }
@@ -55,6 +63,7 @@ impl fmt::Display for Format {
             Self::Gif => "GIF",
             Self::Bmp => "BMP",
             Self::Tiff => "TIFF",
+            Self::PageStrips => "captured page",
         })
     }
 }

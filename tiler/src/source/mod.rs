@@ -13,6 +13,7 @@ mod format;
 mod gif;
 mod jpeg;
 mod orientation;
+pub mod page_strips;
 mod png;
 mod samples;
 mod tiff;
@@ -21,7 +22,7 @@ mod white;
 mod whole;
 
 use std::fs::File;
-use std::io::{BufReader, Seek, SeekFrom};
+use std::io::BufReader;
 
 use edgezoom_content::Size;
 
@@ -112,7 +113,6 @@ impl Bounds {
 /// # Errors
 /// When the file is no picture that can be read, or one that the bounds do not admit.
 pub fn open(mut file: File, bounds: Bounds) -> Result<Box<dyn Strips>, SourceError> {
-    file.seek(SeekFrom::Start(0))?;
     let format = Format::sniff(&mut file)?;
     let file = BufReader::with_capacity(READ_BYTES, file);
     let (strips, orientation) = match format {
@@ -122,6 +122,7 @@ pub fn open(mut file: File, bounds: Bounds) -> Result<Box<dyn Strips>, SourceErr
         Format::Gif => (gif::open(file, bounds)?, Orientation::UPRIGHT),
         Format::Bmp => (bmp::open(file, bounds)?, Orientation::UPRIGHT),
         Format::Tiff => tiff::open(file, bounds)?,
+        Format::PageStrips => (page_strips::open(file, bounds)?, Orientation::UPRIGHT),
     };
     orientation.apply(strips, bounds)
 }

@@ -11,3 +11,4 @@ mod behaviour;
 mod failures;
 mod forbidden;
 mod picture;
+mod pyramid;

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use edgezoom_content::{AddressPolicy, SourceUrl};
-use edgezoom_tiler::page::{CapturedPage, PageError, PageSettings, Pages, strips_file};
+use edgezoom_tiler::page::{CapturedPage, PageError, PageSettings, Pages};
+use edgezoom_tiler::source::page_strips;
 
 /// A page's picture, RGB.
 pub struct View {
@@ -40,7 +41,7 @@ impl View {
         let mut file = BufReader::new(page.file);
         let mut magic = [0; 8];
         file.read_exact(&mut magic).unwrap();
-        assert_eq!(magic, strips_file::MAGIC);
+        assert_eq!(magic, page_strips::MAGIC);
         let (width, height) = (number(&mut file).unwrap() as usize, number(&mut file).unwrap() as usize);
         assert_eq!((width, height), (page.size.width as usize, page.size.height as usize));
         let mut pixels = Vec::new();

@@ -1,0 +1,157 @@
+//! `tiler serve`: the service. Its settings come from flags or from the environment, secrets best from the latter.
+
+use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use clap::ValueEnum;
+use edgezoom_content::AddressPolicy;
+use edgezoom_tiler::limits::Limits;
+use edgezoom_tiler::renderer::RenderOptions;
+use edgezoom_tiler::secret::Secret;
+use edgezoom_tiler::service::{self, Settings};
+use edgezoom_tiler::sink::s3::S3Settings;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+use tracing_subscriber::EnvFilter;
+use url::Url;
+
+/// Pulls jobs from the queue, converts their sources, and puts the pyramids into the store.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The Worker's address
+    #[arg(long, env = "EDGEZOOM_EDGE_URL")]
+    edge_url: Option<Url>,
+    /// The bearer token for the Worker's internal calls
+    #[arg(long, env = "EDGEZOOM_TILER_TOKEN", hide_env_values = true)]
+    tiler_token: Option<Secret>,
+    /// The queue's address: https://api.cloudflare.com/client/v4/accounts/<account>/queues/<queue id>
+    #[arg(long, env = "EDGEZOOM_QUEUE_URL")]
+    queue_url: Option<Url>,
+    /// The bearer token for the queue
+    #[arg(long, env = "EDGEZOOM_QUEUE_TOKEN", hide_env_values = true)]
+    queue_token: Option<Secret>,
+    /// The address of the store's S3 API
+    #[arg(long, env = "EDGEZOOM_S3_ENDPOINT")]
+    s3_endpoint: Option<Url>,
+    /// The bucket that pyramids are put into
+    #[arg(long, env = "EDGEZOOM_S3_BUCKET")]
+    s3_bucket: Option<String>,
+    /// The name of the access key for the store
+    #[arg(long, env = "EDGEZOOM_S3_ACCESS_KEY_ID")]
+    s3_access_key_id: Option<String>,
+    /// The access key for the store
+    #[arg(long, env = "EDGEZOOM_S3_SECRET_ACCESS_KEY", hide_env_values = true)]
+    s3_secret_access_key: Option<Secret>,
+    /// Private networks that sources may be in, as 127.0.0.0/8,fd00::/8
+    #[arg(long, env = "EDGEZOOM_ALLOW_NETWORKS", default_value = "")]
+    allow_networks: String,
+    /// Where /health and /metrics are answered
+    #[arg(long, env = "EDGEZOOM_LISTEN", default_value = "127.0.0.1:9600")]
+    listen: SocketAddr,
+    /// How many conversions are done at once
+    #[arg(long, env = "EDGEZOOM_JOBS", default_value = "2")]
+    jobs: NonZeroUsize,
+    /// How long to wait before an empty queue is asked again, in milliseconds
+    #[arg(long, env = "EDGEZOOM_POLL_MS", default_value = "1000")]
+    poll_ms: u64,
+    /// How many tiles of a conversion are under way to the store at once
+    #[arg(long, env = "EDGEZOOM_UPLOADS", default_value = "16")]
+    uploads: NonZeroUsize,
+    /// The folder for sources while they are converted [default: the system's for temporary files]
+    #[arg(long, env = "EDGEZOOM_TMP")]
+    tmp: Option<PathBuf>,
+    /// The Chromium for web pages [default: the first of the usual ones]
+    #[arg(long, env = "EDGEZOOM_CHROMIUM")]
+    chromium: Option<PathBuf>,
+    /// How the log is written. What is logged is set by RUST_LOG
+    #[arg(long, env = "EDGEZOOM_LOG", default_value = "text")]
+    log: LogFormat,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum LogFormat {
+    /// For eyes
+    Text,
+    /// An object a line, for programs
+    Json,
+}
+
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let settings = settings(args)?;
+    start_log(args.log);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let shutdown = CancellationToken::new();
+        tokio::spawn(shut_down_on(
+            signal(SignalKind::terminate())?,
+            signal(SignalKind::interrupt())?,
+            shutdown.clone(),
+        ));
+        service::run(settings, shutdown).await?;
+        Ok(ExitCode::SUCCESS)
+    })
+}
+
+fn settings(args: &Args) -> anyhow::Result<Settings> {
+    Ok(Settings {
+        edge_url: required(&args.edge_url, "EDGEZOOM_EDGE_URL")?,
+        tiler_token: required(&args.tiler_token, "EDGEZOOM_TILER_TOKEN")?,
+        queue_url: required(&args.queue_url, "EDGEZOOM_QUEUE_URL")?,
+        queue_token: required(&args.queue_token, "EDGEZOOM_QUEUE_TOKEN")?,
+        store: S3Settings {
+            endpoint: required(&args.s3_endpoint, "EDGEZOOM_S3_ENDPOINT")?,
+            bucket: required(&args.s3_bucket, "EDGEZOOM_S3_BUCKET")?,
+            access_key_id: required(&args.s3_access_key_id, "EDGEZOOM_S3_ACCESS_KEY_ID")?,
+            secret_access_key: required(&args.s3_secret_access_key, "EDGEZOOM_S3_SECRET_ACCESS_KEY")?,
+        },
+        policy: AddressPolicy::allowing(&args.allow_networks).context("EDGEZOOM_ALLOW_NETWORKS")?,
+        listen: args.listen,
+        jobs: args.jobs,
+        poll: Duration::from_millis(args.poll_ms),
+        uploads: args.uploads,
+        browser: args.chromium.clone(),
+        temporary: temporary(args)?,
+        limits: Limits::default(),
+        render: RenderOptions::default(),
+    })
+}
+
+fn required<T: Clone>(value: &Option<T>, variable: &str) -> anyhow::Result<T> {
+    value.clone().with_context(|| format!("{variable} is not set"))
+}
+
+fn temporary(args: &Args) -> anyhow::Result<PathBuf> {
+    let folder = args.tmp.clone().unwrap_or_else(std::env::temp_dir);
+    // Better now than at the first job.
+    if let Err(error) = tempfile::tempfile_in(&folder) {
+        bail!("EDGEZOOM_TMP: no files can be made in {}: {error}", folder.display());
+    }
+    Ok(folder)
+}
+
+fn start_log(format: LogFormat) {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    match format {
+        LogFormat::Text => log.init(),
+        LogFormat::Json => log.json().flatten_event(true).init(),
+    }
+}
+
+/// The first signal asks for an orderly end, the second one for any.
+async fn shut_down_on(mut terminate: Signal, mut interrupt: Signal, shutdown: CancellationToken) {
+    let mut next = async || {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    };
+    next().await;
+    shutdown.cancel();
+    next().await;
+    std::process::exit(1);
+}

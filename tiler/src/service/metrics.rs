@@ -1,0 +1,190 @@
+//! What the service counts, in the OpenMetrics text format that Prometheus reads.
+
+use std::fmt;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use edgezoom_content::FailureCode;
+use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder, text};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+
+/// The media type of the text.
+pub(super) const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// What the service counts.
+pub(super) struct Metrics {
+    registry: Registry,
+    jobs: Family<JobLabels, Counter>,
+    running: Gauge,
+    phases: Family<PhaseLabels, Histogram, fn() -> Histogram>,
+    pub fetched_bytes: Counter,
+    pub uploaded_tiles: Counter,
+    pub uploaded_bytes: Counter,
+    pub claims_refused: Counter,
+    pub pull_errors: Counter,
+    pub foreign_messages: Counter,
+}
+
+/// How a job ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Ended {
+    /// The pyramid can be seen.
+    Finished,
+    /// It cannot be done.
+    Failed,
+    /// Another tiler should do it.
+    HandedBack,
+    /// The edge said that the attempt was over.
+    Superseded,
+    /// All is done, but the edge could not be told.
+    Unheard,
+}
+
+/// A part of a job's time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Phase {
+    /// Until the source was here.
+    Fetch,
+    /// From then until the last tile was rendered; most uploads happen in it too.
+    Render,
+    /// From then until everything was in the store.
+    Upload,
+    /// From then until the edge knew.
+    Report,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct JobLabels {
+    outcome: Ended,
+    code: Option<Code>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Code(FailureCode);
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct PhaseLabels {
+    phase: Phase,
+}
+
+/// From a small picture on loopback to a gigapixel from far away.
+const SECONDS: [f64; 11] = [0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0, 60.0, 300.0];
+
+impl Metrics {
+    pub(super) fn new() -> Self {
+        let mut registry = Registry::with_prefix("edgezoom");
+        let jobs = Family::default();
+        registry.register("jobs", "Jobs that ended, by outcome and failure code", jobs.clone());
+        let phases = Family::new_with_constructor((|| Histogram::new(SECONDS)) as fn() -> Histogram);
+        registry.register("job_phase_seconds", "Time that jobs took, by phase", phases.clone());
+        let running = Gauge::default();
+        registry.register("jobs_running", "Jobs under way", running.clone());
+        let mut counter = |name: &str, help: &str| {
+            let counter = Counter::<u64, AtomicU64>::default();
+            registry.register(name, help, counter.clone());
+            counter
+        };
+        let fetched_bytes = counter("fetched_bytes", "Bytes of sources downloaded");
+        let uploaded_tiles = counter("uploaded_tiles", "Tiles put into the store");
+        let uploaded_bytes = counter("uploaded_bytes", "Bytes of tiles put into the store");
+        let claims_refused =
+            counter("claims_refused", "Messages whose conversion was claimed or finished already");
+        let pull_errors = counter("pull_errors", "Failed calls to the queue");
+        let foreign_messages = counter("foreign_messages", "Messages that were no jobs");
+        for phase in [Phase::Fetch, Phase::Render, Phase::Upload, Phase::Report] {
+            drop(phases.get_or_create(&PhaseLabels { phase })); // there from the start, at zero
+        }
+        Self {
+            registry,
+            jobs,
+            running,
+            phases,
+            fetched_bytes,
+            uploaded_tiles,
+            uploaded_bytes,
+            claims_refused,
+            pull_errors,
+            foreign_messages,
+        }
+    }
+
+    /// A job has ended.
+    pub(super) fn job_ended(&self, outcome: Ended, code: Option<FailureCode>) {
+        self.jobs.get_or_create(&JobLabels { outcome, code: code.map(Code) }).inc();
+    }
+
+    /// A phase of a job is over.
+    pub(super) fn phase_took(&self, phase: Phase, time: Duration) {
+        self.phases.get_or_create(&PhaseLabels { phase }).observe(time.as_secs_f64());
+    }
+
+    /// All of it as text, while so many jobs are under way.
+    pub(super) fn text(&self, running: usize) -> Result<String, fmt::Error> {
+        self.running.set(i64::try_from(running).unwrap_or(i64::MAX));
+        let mut text = String::new();
+        text::encode(&mut text, &self.registry)?;
+        Ok(text)
+    }
+}
+
+impl EncodeLabelValue for Ended {
+    fn encode(&self, encoder: &mut LabelValueEncoder) -> fmt::Result {
+        let name = match self {
+            Self::Finished => "finished",
+            Self::Failed => "failed",
+            Self::HandedBack => "handed-back",
+            Self::Superseded => "superseded",
+            Self::Unheard => "unheard",
+        };
+        name.encode(encoder)
+    }
+}
+
+impl EncodeLabelValue for Phase {
+    fn encode(&self, encoder: &mut LabelValueEncoder) -> fmt::Result {
+        let name = match self {
+            Self::Fetch => "fetch",
+            Self::Render => "render",
+            Self::Upload => "upload",
+            Self::Report => "report",
+        };
+        name.encode(encoder)
+    }
+}
+
+impl EncodeLabelValue for Code {
+    fn encode(&self, encoder: &mut LabelValueEncoder) -> fmt::Result {
+        let code = serde_json::to_value(self.0).map_err(|_| fmt::Error)?;
+        code.as_str().unwrap_or_default().encode(encoder)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_is_what_dashboards_read() {
+        let metrics = Metrics::new();
+        metrics.job_ended(Ended::Finished, None);
+        metrics.job_ended(Ended::Failed, Some(FailureCode::SourceNotFound));
+        metrics.phase_took(Phase::Fetch, Duration::from_millis(500));
+        metrics.uploaded_tiles.inc_by(7);
+        let text = metrics.text(2).unwrap();
+        for line in [
+            r#"edgezoom_jobs_total{outcome="finished",code=""} 1"#,
+            r#"edgezoom_jobs_total{outcome="failed",code="source-not-found"} 1"#,
+            r#"edgezoom_job_phase_seconds_sum{phase="fetch"} 0.5"#,
+            r#"edgezoom_job_phase_seconds_count{phase="fetch"} 1"#,
+            r#"edgezoom_job_phase_seconds_count{phase="report"} 0"#,
+            "edgezoom_uploaded_tiles_total 7",
+            "edgezoom_jobs_running 2",
+        ] {
+            assert!(text.lines().any(|l| l == line), "{line}\n{text}");
+        }
+    }
+}

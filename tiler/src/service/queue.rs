@@ -1,0 +1,217 @@
+//! The queue, by Cloudflare's pull API: <https://developers.cloudflare.com/queues/configuration/pull-consumers/>.
+
+use std::time::Duration;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use edgezoom_content::protocol::Job;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use url::Url;
+
+use super::call::{CallError, Peer, excerpt};
+use crate::secret::Secret;
+
+/// The queue of jobs.
+#[derive(Clone)]
+pub(super) struct Queue(Peer);
+
+/// A message that was pulled: the queue keeps it from others until it is settled or forgotten about.
+#[derive(Debug, PartialEq)]
+pub(super) struct Message {
+    pub lease: Lease,
+    /// What it asks for; or, when it is none of ours, how it begins.
+    pub job: Result<Job, String>,
+}
+
+/// The queue's name for the delivery of a message.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(transparent)]
+pub(super) struct Lease(String);
+
+/// What is to become of messages.
+#[derive(Debug, Default, PartialEq, Serialize)]
+pub(super) struct Settlement {
+    acks: Vec<Ack>,
+    retries: Vec<Retry>,
+}
+
+#[derive(Debug, PartialEq, Serialize)]
+struct Ack {
+    lease_id: String,
+}
+
+#[derive(Debug, PartialEq, Serialize)]
+struct Retry {
+    lease_id: String,
+    delay_seconds: u64,
+}
+
+#[derive(Serialize)]
+struct Pull {
+    batch_size: usize,
+    visibility_timeout_ms: u64,
+}
+
+#[derive(Deserialize)]
+struct Envelope {
+    success: bool,
+    #[serde(default)]
+    errors: Value,
+    result: Option<Batch>,
+}
+
+#[derive(Deserialize)]
+struct Batch {
+    #[serde(default)]
+    messages: Vec<Delivery>,
+}
+
+#[derive(Deserialize)]
+struct Delivery {
+    body: Value,
+    lease_id: Lease,
+}
+
+/// How long a message is ours to settle. It is settled as soon as the edge has answered the claim, in milliseconds.
+const VISIBILITY: Duration = Duration::from_secs(60);
+
+/// The most that Cloudflare gives at once.
+const LARGEST_BATCH: usize = 100;
+
+impl Queue {
+    pub(super) fn new(base: Url, token: Secret) -> reqwest::Result<Self> {
+        Peer::new(base, token).map(Self)
+    }
+
+    /// Pulls at most `most` messages. There may be none.
+    pub(super) async fn pull(&self, most: usize) -> Result<Vec<Message>, CallError> {
+        let pull = Pull {
+            batch_size: most.min(LARGEST_BATCH),
+            visibility_timeout_ms: VISIBILITY.as_millis() as u64,
+        };
+        let answer = self.0.post("/messages/pull", &pull).await?;
+        if !answer.status().is_success() {
+            return Err(CallError::from_answer(answer).await);
+        }
+        let text = answer.text().await.map_err(CallError::Unanswered)?;
+        read_batch(&text)
+    }
+
+    /// Tells the queue what is to become of messages.
+    pub(super) async fn settle(&self, settlement: &Settlement) -> Result<(), CallError> {
+        let answer = self.0.post("/messages/ack", settlement).await?;
+        if answer.status().is_success() { Ok(()) } else { Err(CallError::from_answer(answer).await) }
+    }
+}
+
+impl Settlement {
+    /// The message is done with.
+    pub(super) fn ack(&mut self, lease: Lease) {
+        self.acks.push(Ack { lease_id: lease.0 });
+    }
+
+    /// Somebody should get the message again, after `delay`.
+    pub(super) fn retry(&mut self, lease: Lease, delay: Duration) {
+        self.retries.push(Retry { lease_id: lease.0, delay_seconds: delay.as_secs() });
+    }
+
+    /// Whether there is nothing to tell.
+    pub(super) fn is_empty(&self) -> bool {
+        self.acks.is_empty() && self.retries.is_empty()
+    }
+}
+
+fn read_batch(text: &str) -> Result<Vec<Message>, CallError> {
+    let envelope: Envelope =
+        serde_json::from_str(text).map_err(|error| CallError::Garbled(error.to_string()))?;
+    if !envelope.success {
+        return Err(CallError::Garbled(excerpt(&envelope.errors.to_string())));
+    }
+    let deliveries = envelope.result.map(|batch| batch.messages).unwrap_or_default();
+    let read = |delivery: Delivery| Message { lease: delivery.lease_id, job: read_job(&delivery.body) };
+    Ok(deliveries.into_iter().map(read).collect())
+}
+
+/// Reads a message's body. Cloudflare's documentation has it plain in one place and base64-encoded in another.
+fn read_job(body: &Value) -> Result<Job, String> {
+    let job = match body {
+        Value::String(text) => {
+            let decoded = BASE64_STANDARD.decode(text).unwrap_or_else(|_| text.clone().into_bytes());
+            serde_json::from_slice(&decoded).ok()
+        }
+        plain => Job::deserialize(plain).ok(),
+    };
+    job.ok_or_else(|| excerpt(&body.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn batch(bodies: &[Value]) -> String {
+        let messages: Vec<_> = bodies
+            .iter()
+            .enumerate()
+            .map(|(n, body)| {
+                serde_json::json!({
+                    "body": body, "id": "b01b", "timestamp_ms": 1_710_950_954_154_u64, "attempts": 1,
+                    "metadata": { "CF-sourceMessageSource": "worker", "CF-Content-Type": "json" },
+                    "lease_id": format!("lease {n}"),
+                })
+            })
+            .collect();
+        serde_json::json!({ "success": true, "errors": [], "messages": [], "result": {
+            "message_backlog_count": 9, "messages": messages } })
+        .to_string()
+    }
+
+    #[test]
+    fn a_job_is_read_plain_as_text_and_in_base64() {
+        let text = r#"{"id":"6qy4OXfXSid"}"#;
+        let bodies = [serde_json::from_str(text).unwrap(), text.into(), BASE64_STANDARD.encode(text).into()];
+        let job = Job { id: "6qy4OXfXSid".parse().unwrap() };
+        let messages = read_batch(&batch(&bodies)).unwrap();
+        assert_eq!(messages.len(), 3);
+        for (n, message) in messages.into_iter().enumerate() {
+            assert_eq!(message, Message { lease: Lease(format!("lease {n}")), job: Ok(job) });
+        }
+    }
+
+    #[test]
+    fn a_message_of_somebody_else_does_no_harm_to_its_neighbours() {
+        let bodies = [
+            serde_json::json!({ "id": "too short" }),
+            Value::Null,
+            "not JSON".into(),
+            BASE64_STANDARD.encode([0xff; 300]).into(),
+            serde_json::json!({ "id": "6qy4OXfXSid", "more": 1 }),
+        ];
+        let jobs: Vec<_> =
+            read_batch(&batch(&bodies)).unwrap().into_iter().map(|message| message.job).collect();
+        assert!(jobs[..4].iter().all(Result::is_err), "{jobs:?}");
+        assert!(jobs[4].is_ok());
+        assert!(jobs[3].as_ref().unwrap_err().len() <= 200);
+    }
+
+    #[test]
+    fn an_answer_that_is_no_batch_is_an_error() {
+        assert!(read_batch("<html>").is_err());
+        let refused =
+            read_batch(r#"{"success":false,"errors":[{"code":7003,"message":"No route"}],"result":null}"#);
+        assert!(refused.unwrap_err().to_string().contains("No route"));
+        assert_eq!(read_batch(r#"{"success":true,"errors":[],"messages":[],"result":{}}"#).unwrap(), []);
+    }
+
+    #[test]
+    fn a_settlement_is_what_the_queue_expects() {
+        let mut settlement = Settlement::default();
+        assert!(settlement.is_empty());
+        settlement.ack(Lease("a".into()));
+        settlement.retry(Lease("b".into()), Duration::from_secs(5));
+        assert_eq!(
+            serde_json::to_string(&settlement).unwrap(),
+            r#"{"acks":[{"lease_id":"a"}],"retries":[{"lease_id":"b","delay_seconds":5}]}"#
+        );
+    }
+}

@@ -1,0 +1,66 @@
+//! `tiler serve` as a whole, against a queue, an edge, a store and hosts that do what the test says.
+
+#![allow(clippy::unwrap_used)] // clippy.toml lets tests, but does not see that their helpers are part of them
+
+mod claims;
+mod jobs;
+mod leases;
+mod shutdown;
+mod store;
+mod tiler;
+mod watching;
+mod world;
+
+use std::collections::BTreeSet;
+
+use edgezoom_content::protocol::Outcome;
+use edgezoom_content::{Attempt, ContentId, Dzi, FailureCode};
+use world::{Known, Source, World};
+
+const ID: &str = "6qy4OXfXSid";
+const OTHER: &str = "ILiFH96DkXP";
+
+/// 1,600 × 1,100 pixels: 12 tiles in the last level, 30 in all or so.
+fn picture() -> Source {
+    let (width, height) = (1600_u32, 1100_u32);
+    let mut bytes = vec![];
+    let mut encoder = png::Encoder::new(&mut bytes, width, height);
+    encoder.set_color(png::ColorType::Rgb);
+    let mut writer = encoder.write_header().unwrap();
+    let pixels = (0..width * height).flat_map(|n| [(n % width) as u8, (n / width) as u8, (n % 251) as u8]);
+    writer.write_image_data(&pixels.collect::<Vec<_>>()).unwrap();
+    writer.finish().unwrap();
+    Source::Bytes(bytes.into())
+}
+
+async fn world() -> World {
+    let world = World::new().await;
+    world.known().sources.insert("picture".into(), picture());
+    world
+}
+
+fn finished(known: &Known) -> Option<Dzi> {
+    known.reports().into_iter().find_map(|outcome| match outcome {
+        Outcome::Finished { dzi } => Some(*dzi),
+        _ => None,
+    })
+}
+
+fn failure(known: &Known) -> Option<(FailureCode, String)> {
+    known.reports().into_iter().find_map(|outcome| match outcome {
+        Outcome::GaveUp { failure } => Some((failure.code, failure.message.clone())),
+        _ => None,
+    })
+}
+
+/// All keys of a complete pyramid.
+fn keys(id: ContentId, attempt: Attempt, dzi: &Dzi) -> BTreeSet<String> {
+    let mut keys = BTreeSet::from([attempt.descriptor_key(id)]);
+    for level in 0..=dzi.max_level() {
+        let (columns, rows) = dzi.grid(level);
+        for (column, row) in (0..columns).flat_map(|column| (0..rows).map(move |row| (column, row))) {
+            keys.insert(attempt.tiles_prefix(id) + &dzi.tile_path(level, column, row));
+        }
+    }
+    keys
+}

@@ -1,0 +1,111 @@
+//! The tiler under test: the real binary in a process of its own.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::world::World;
+
+/// A running `tiler serve`. Killed when dropped.
+pub struct Tiler {
+    child: Child,
+    lines: Arc<Mutex<Vec<String>>>,
+}
+
+impl Tiler {
+    /// Starts a tiler in `world`, with more settings than the usual.
+    pub fn start(world: &World, more: &[(&str, &str)]) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_tiler"))
+            .arg("serve")
+            .env_clear()
+            .env("EDGEZOOM_EDGE_URL", world.url("edge"))
+            .env("EDGEZOOM_TILER_TOKEN", "tiler-token")
+            .env("EDGEZOOM_QUEUE_URL", world.url("queue"))
+            .env("EDGEZOOM_QUEUE_TOKEN", "queue-token")
+            .env("EDGEZOOM_S3_ENDPOINT", world.url("s3"))
+            .env("EDGEZOOM_S3_BUCKET", "pyramids")
+            .env("EDGEZOOM_S3_ACCESS_KEY_ID", "key")
+            .env("EDGEZOOM_S3_SECRET_ACCESS_KEY", "store-secret")
+            .env("EDGEZOOM_ALLOW_NETWORKS", "127.0.0.0/8")
+            .env("EDGEZOOM_LISTEN", "127.0.0.1:0")
+            .env("EDGEZOOM_POLL_MS", "20")
+            .env("EDGEZOOM_LOG", "json")
+            .envs(more.iter().copied())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = Arc::new(Mutex::new(vec![]));
+        let (stderr, kept) = (child.stderr.take().unwrap(), Arc::clone(&lines));
+        std::thread::spawn(move || {
+            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+                kept.lock().unwrap().push(line);
+            }
+        });
+        Self { child, lines }
+    }
+
+    /// Everything it has logged.
+    pub fn log(&self) -> String {
+        self.lines.lock().unwrap().join("\n")
+    }
+
+    /// The first line of the log with this message, once it is there.
+    pub async fn logged(&self, message: &str) -> Value {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        loop {
+            for line in self.lines.lock().unwrap().iter() {
+                let line: Value = serde_json::from_str(line).unwrap_or_default();
+                if line["message"] == message {
+                    return line;
+                }
+            }
+            assert!(Instant::now() < deadline, "never logged: {message}; {}", self.log());
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    /// What it answers to whoever watches.
+    pub async fn ask(&self, path: &str) -> (u16, String) {
+        let listen = self.logged("tiler serves").await["listen"].as_str().unwrap().to_owned();
+        let answer = edgezoom_tiler::http_client::builder()
+            .build()
+            .unwrap()
+            .get(format!("http://{listen}{path}"))
+            .send()
+            .await
+            .unwrap();
+        (answer.status().as_u16(), answer.text().await.unwrap())
+    }
+
+    /// Asks it to end.
+    pub fn terminate(&self) {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    }
+
+    /// Waits until it has ended.
+    pub async fn ended(&mut self) -> ExitStatus {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            assert!(Instant::now() < deadline, "it does not end: {}", self.log());
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+}
+
+impl Drop for Tiler {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("the tiler's log:\n{}", self.log());
+        }
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,44 @@
+//! What the operator sees.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use axum::http::StatusCode;
+
+use super::tiler::Tiler;
+use super::world;
+
+#[tokio::test]
+async fn health_tells_whether_the_queue_is_in_reach() {
+    let world = world().await;
+    world.known().queue.0 = StatusCode::TOO_MANY_REQUESTS;
+    let tiler = Tiler::start(&world, &[]);
+    tiler.logged("the queue cannot be pulled from").await;
+    let (status, body) = tiler.ask("/health").await;
+    assert_eq!(status, 503, "{body}");
+    assert!(!tiler.ask("/metrics").await.1.contains("edgezoom_pull_errors_total 0"));
+
+    world.known().queue.0 = StatusCode::OK;
+    let deadline = Instant::now() + Duration::from_secs(20);
+    loop {
+        let (status, body) = tiler.ask("/health").await;
+        if status == 200 {
+            assert!(body.contains(r#""status":"ok""#), "{body}");
+            break;
+        }
+        assert!(Instant::now() < deadline, "{body}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let output = Command::new(env!("CARGO_BIN_EXE_tiler"))
+        .arg("serve")
+        .env_clear()
+        .env("EDGEZOOM_EDGE_URL", "http://127.0.0.1:1")
+        .output()
+        .unwrap();
+    assert!(!output.status.success());
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "tiler: EDGEZOOM_TILER_TOKEN is not set\n");
+}

@@ -1,0 +1,306 @@
+//! The world of a tiler under test, on one port of loopback: a queue, an edge, an S3 store and a host of sources. Each
+//! does as the test says and writes down what it was asked, in order.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::body::{Body, Bytes, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::{Method, StatusCode};
+use axum::response::{IntoResponse, Response};
+use edgezoom_content::ContentId;
+use edgezoom_content::protocol::{Outcome, Report};
+use serde_json::{Value, json};
+
+/// Everything around the tiler.
+#[derive(Clone)]
+pub struct World {
+    pub address: SocketAddr,
+    state: Arc<Mutex<Known>>,
+}
+
+/// What the world does and has seen.
+pub struct Known {
+    /// Bodies of messages that wait in the queue.
+    pub waiting: VecDeque<Value>,
+    /// What the queue answers; how long it takes.
+    pub queue: (StatusCode, Duration),
+    /// What the edge says to a claim; each grant holds for one.
+    pub claims: HashMap<ContentId, Vec<Answer>>,
+    /// What the edge says to a report.
+    pub on_report: fn(&Report) -> StatusCode,
+    /// What the store does to a `PUT`, by how many came before.
+    pub on_put: fn(usize) -> StatusCode,
+    /// How long it takes for a tile. A descriptor is there at once.
+    pub put_time: Duration,
+    pub objects: BTreeMap<String, Object>,
+    pub sources: HashMap<String, Source>,
+    pub lease: Duration,
+    pub puts: usize,
+    /// Everything that was asked, in order.
+    pub log: Vec<Asked>,
+}
+
+/// What the edge says to a claim.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    Grant { attempt: u32, source: &'static str },
+    Refuse(StatusCode),
+}
+
+#[derive(Clone, Debug)]
+pub struct Object {
+    pub bytes: Bytes,
+    pub media_type: String,
+    pub cache_control: String,
+}
+
+#[derive(Clone)]
+pub enum Source {
+    Bytes(Bytes),
+    Status(StatusCode),
+    /// The connection stays open and nothing comes.
+    Silence,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Asked {
+    Claim(ContentId),
+    Acked(String),
+    Retried(String, u64),
+    Put(String),
+    Deleted(String),
+    Told(Report),
+    Fetched(String),
+}
+
+impl World {
+    pub async fn new() -> Self {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let world =
+            Self { address: listener.local_addr().unwrap(), state: Arc::new(Mutex::new(Known::new())) };
+        let router = Router::new().fallback(answer).with_state(world.clone());
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        world
+    }
+
+    pub fn known(&self) -> MutexGuard<'_, Known> {
+        self.state.lock().unwrap()
+    }
+
+    /// Puts a content's job into the queue, whose claim is granted once.
+    pub fn enqueue(&self, id: &str, attempt: u32, source: &'static str) -> ContentId {
+        let id: ContentId = id.parse().unwrap();
+        let mut known = self.known();
+        known.waiting.push_back(json!({ "id": id }));
+        known.claims.entry(id).or_default().push(Answer::Grant { attempt, source });
+        id
+    }
+
+    /// Waits until something holds.
+    pub async fn until(&self, what: &str, holds: impl Fn(&Known) -> bool) {
+        let deadline = Instant::now() + Duration::from_secs(40);
+        while !holds(&self.known()) {
+            assert!(Instant::now() < deadline, "never came: {what}; {:#?}", self.known().log);
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}/{path}", self.address)
+    }
+}
+
+impl Known {
+    fn new() -> Self {
+        Self {
+            waiting: VecDeque::new(),
+            queue: (StatusCode::OK, Duration::ZERO),
+            claims: HashMap::new(),
+            on_report: |_| StatusCode::NO_CONTENT,
+            on_put: |_| StatusCode::OK,
+            put_time: Duration::ZERO,
+            objects: BTreeMap::new(),
+            sources: HashMap::new(),
+            lease: Duration::from_secs(60),
+            puts: 0,
+            log: vec![],
+        }
+    }
+
+    pub fn reports(&self) -> Vec<&Outcome> {
+        self.log
+            .iter()
+            .filter_map(|asked| if let Asked::Told(report) = asked { Some(&report.outcome) } else { None })
+            .collect()
+    }
+
+    pub fn ended(&self) -> bool {
+        self.reports().iter().any(|outcome| !matches!(outcome, Outcome::Progress { .. }))
+    }
+
+    pub fn position(&self, asked: impl Fn(&Asked) -> bool) -> Option<usize> {
+        self.log.iter().position(asked)
+    }
+
+    pub fn has_put(&self, tiles: usize) -> bool {
+        self.log.iter().filter(|asked| matches!(asked, Asked::Put(_))).count() >= tiles
+    }
+
+    pub fn acks(&self) -> usize {
+        self.log.iter().filter(|asked| matches!(asked, Asked::Acked(_))).count()
+    }
+
+    fn claim(&mut self, id: ContentId, address: SocketAddr) -> Response {
+        self.log.push(Asked::Claim(id));
+        let answers = self.claims.entry(id).or_default();
+        let answer =
+            if answers.is_empty() { Answer::Refuse(StatusCode::CONFLICT) } else { answers.remove(0) };
+        match answer {
+            Answer::Grant { attempt, source } => {
+                let url = format!("http://{address}/source/{source}");
+                let lease = self.lease.as_millis();
+                json!({ "id": id, "url": url, "attempt": attempt, "leaseMs": lease })
+                    .to_string()
+                    .into_response()
+            }
+            Answer::Refuse(status) => status.into_response(),
+        }
+    }
+
+    fn settle(&mut self, settlement: &Value) -> Response {
+        let lease = |entry: &Value| entry["lease_id"].as_str().unwrap().to_owned();
+        for ack in settlement["acks"].as_array().unwrap() {
+            self.log.push(Asked::Acked(lease(ack)));
+        }
+        for retry in settlement["retries"].as_array().unwrap() {
+            self.log.push(Asked::Retried(lease(retry), retry["delay_seconds"].as_u64().unwrap()));
+        }
+        json!({ "success": true, "result": {} }).to_string().into_response()
+    }
+
+    fn pull(&mut self, most: usize) -> Response {
+        if self.queue.0 != StatusCode::OK {
+            return self.queue.0.into_response();
+        }
+        let count = most.min(self.waiting.len());
+        let messages: Vec<_> = self
+            .waiting
+            .drain(..count)
+            .map(|body| json!({ "lease_id": format!("lease of {body}"), "body": body, "attempts": 1 }))
+            .collect();
+        json!({ "success": true, "errors": [], "result": { "messages": messages } })
+            .to_string()
+            .into_response()
+    }
+
+    fn delete(&mut self, body: &str) -> Response {
+        for part in body.split("<Key>").skip(1) {
+            let key = part.split("</Key>").next().unwrap().to_owned();
+            if self.objects.remove(&key).is_some() {
+                self.log.push(Asked::Deleted(key));
+            }
+        }
+        "<DeleteResult></DeleteResult>".into_response()
+    }
+
+    fn list(&self, prefix: &str) -> Response {
+        let keys = self.objects.keys().filter(|key| key.starts_with(prefix));
+        let contents: String =
+            keys.map(|key| format!("<Contents><Key>{key}</Key><Size>1</Size></Contents>")).collect();
+        format!("<ListBucketResult><IsTruncated>false</IsTruncated>{contents}</ListBucketResult>")
+            .into_response()
+    }
+}
+
+async fn answer(State(world): State<World>, request: Request) -> Response {
+    let (head, body) = request.into_parts();
+    let path = head.uri.path().trim_matches('/').to_owned();
+    let query: HashMap<String, String> =
+        url::form_urlencoded::parse(head.uri.query().unwrap_or("").as_bytes()).into_owned().collect();
+    let body = to_bytes(body, 10 << 20).await.unwrap();
+    let text = || String::from_utf8_lossy(&body).into_owned();
+    let bearer = head.headers.get("authorization").and_then(|value| value.to_str().ok()).unwrap_or("");
+    let allowed = match path.split('/').next().unwrap() {
+        "queue" => bearer == "Bearer queue-token",
+        "edge" => bearer == "Bearer tiler-token",
+        "s3" => bearer.starts_with("AWS4-HMAC-SHA256"),
+        _ => bearer.is_empty(),
+    };
+    if !allowed {
+        return StatusCode::UNAUTHORIZED.into_response();
+    }
+
+    if let Some(id) = path.strip_prefix("edge/internal/content/") {
+        let (id, call) = id.split_once('/').unwrap();
+        let id = id.parse().unwrap();
+        if call == "claim" {
+            assert!(body.is_empty());
+            return world.known().claim(id, world.address);
+        }
+        let report: Report = serde_json::from_slice(&body).unwrap();
+        let mut known = world.known();
+        let status = (known.on_report)(&report);
+        known.log.push(Asked::Told(report));
+        return status.into_response();
+    }
+    if path == "queue/messages/pull" {
+        let pull: Value = serde_json::from_slice(&body).unwrap();
+        let (answer, time) = {
+            let mut known = world.known();
+            (known.pull(pull["batch_size"].as_u64().unwrap() as usize), known.queue.1)
+        };
+        tokio::time::sleep(time).await;
+        return answer;
+    }
+    if path == "queue/messages/ack" {
+        return world.known().settle(&serde_json::from_slice(&body).unwrap());
+    }
+    if let Some(source) = path.strip_prefix("source/") {
+        let found = {
+            let mut known = world.known();
+            known.log.push(Asked::Fetched(source.to_owned()));
+            known.sources.get(source).cloned()
+        };
+        return match found {
+            Some(Source::Bytes(bytes)) => bytes.into_response(),
+            Some(Source::Status(status)) => status.into_response(),
+            Some(Source::Silence) => {
+                Response::new(Body::from_stream(futures::stream::pending::<Result<Bytes, std::io::Error>>()))
+            }
+            None => StatusCode::NOT_FOUND.into_response(),
+        };
+    }
+    if let Some(key) = path.strip_prefix("s3/pyramids/") {
+        assert_eq!(head.method, Method::PUT);
+        let header = |name: &str| head.headers[name].to_str().unwrap().to_owned();
+        let object = Object {
+            bytes: body,
+            media_type: header("content-type"),
+            cache_control: header("cache-control"),
+        };
+        let (status, time) = {
+            let mut known = world.known();
+            known.puts += 1;
+            let time = if key.ends_with(".dzi") { Duration::ZERO } else { known.put_time };
+            ((known.on_put)(known.puts - 1), time)
+        };
+        tokio::time::sleep(time).await;
+        if status == StatusCode::OK {
+            let mut known = world.known();
+            known.objects.insert(key.to_owned(), object);
+            known.log.push(Asked::Put(key.to_owned()));
+        }
+        return status.into_response();
+    }
+    if path == "s3/pyramids" {
+        return match head.method {
+            Method::POST => world.known().delete(&text()),
+            _ => world.known().list(&query["prefix"]),
+        };
+    }
+    StatusCode::NOT_FOUND.into_response()
+}
