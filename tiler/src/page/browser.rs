@@ -128,8 +128,11 @@ fn on_path(program: &Path) -> Option<PathBuf> {
     if program.components().count() > 1 {
         return program.is_file().then(|| program.to_owned());
     }
-    let folders = env::var_os("PATH").unwrap_or_default();
-    env::split_paths(&folders).map(|folder| folder.join(program)).find(|candidate| candidate.is_file())
+    env::split_paths(&search_path()).map(|folder| folder.join(program)).find(|candidate| candidate.is_file())
+}
+
+fn search_path() -> OsString {
+    env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into())
 }
 
 impl Launch {
@@ -143,7 +146,7 @@ impl Launch {
         let mut command = if self.walled { wall::command(&self.cell) } else { Command::new(&self.cell) };
         command.arg("page-cell").args(self.cell_options()).arg("--").arg(&self.browser).args(FLAGS);
         // The tiler's environment holds its credentials.
-        command.env_clear().env("PATH", env::var_os("PATH").unwrap_or_default());
+        command.env_clear().env("PATH", search_path());
         command.envs([("LANG", "en_US.UTF-8"), ("TZ", "UTC")]);
         command.stdin(OwnedFd::from(leash_end)).stdout(OwnedFd::from(protocol_end)).process_group(0);
         let cell = command.stderr(Stdio::inherit()).spawn()?;

@@ -12,3 +12,4 @@ mod failures;
 mod forbidden;
 mod picture;
 mod pyramid;
+mod speed;
