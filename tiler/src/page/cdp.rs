@@ -54,7 +54,7 @@ struct Problem {
     message: String,
 }
 
-/// What a message may have: a strip of 2,560 × 4,096 pixels that does not compress, in base64, is 56 MB.
+/// What a message may have: a strip of 2,560 × 8,192 pixels that does not compress, in base64, is 84 MB.
 const LONGEST: usize = 128 << 20;
 
 impl Cdp {

@@ -221,3 +221,72 @@ impl Answers {
         self.0.remove(loader).unwrap_or_default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const QUIET: Duration = Duration::from_millis(500);
+    const PATIENCE: Duration = Duration::from_secs(8);
+
+    fn event(method: &str, params: Value) -> Event {
+        Event { method: method.to_owned(), params }
+    }
+
+    fn watch(now: Instant) -> Watch {
+        Watch::new("main".to_owned(), "secret".to_owned(), now)
+    }
+
+    #[test]
+    fn what_is_on_its_way_keeps_a_page_from_rest_until_patience_ends() {
+        let begun = Instant::now();
+        let at = |ms| begun + Duration::from_millis(ms);
+        let mut watch = watch(begun);
+        assert!(!watch.is_quiet(QUIET, PATIENCE, at(499)) && watch.is_quiet(QUIET, PATIENCE, at(500)));
+        for request in ["a", "b"] {
+            let sent = json!({ "requestId": request, "type": "Image" });
+            watch.observe(&event("Network.requestWillBeSent", sent), at(500));
+        }
+        watch.observe(&event("Network.loadingFinished", json!({ "requestId": "a" })), at(600));
+        assert!(!watch.is_quiet(QUIET, PATIENCE, at(5000)));
+        assert!(!watch.is_quiet(QUIET, PATIENCE, at(8400)));
+        assert!(watch.is_quiet(QUIET, PATIENCE, at(8600)), "a request that never ends is forgotten");
+    }
+
+    #[test]
+    fn streams_that_stay_open_are_not_waited_for() {
+        let begun = Instant::now();
+        let mut watch = watch(begun);
+        let sent = json!({ "requestId": "a", "type": "EventSource" });
+        watch.observe(&event("Network.requestWillBeSent", sent), begun);
+        assert!(watch.is_quiet(QUIET, PATIENCE, begun + QUIET));
+    }
+
+    #[test]
+    fn only_the_main_frames_document_counts() {
+        let now = Instant::now();
+        let mut watch = watch(now);
+        let frame =
+            |id: &str, loader: &str| json!({ "frame": { "id": id, "loaderId": loader, "url": "http://a/" } });
+        watch.observe(&event("Page.frameNavigated", frame("child", "1")), now);
+        assert_eq!(watch.documents, 0);
+        watch.observe(&event("Page.frameNavigated", frame("main", "2")), now);
+        assert_eq!((watch.documents, watch.document.url.as_str()), (1, "http://a/"));
+        let failed =
+            |loader: &str, canceled| json!({ "requestId": loader, "type": "Document", "canceled": canceled });
+        for (loader, canceled, broken) in [("1", false, false), ("2", true, false), ("2", false, true)] {
+            watch.observe(&event("Network.loadingFailed", failed(loader, canceled)), now);
+            assert_eq!(watch.document.broken, broken, "{loader} {canceled}");
+        }
+    }
+
+    #[test]
+    fn the_password_is_for_the_proxy_only() {
+        let now = Instant::now();
+        for (source, given) in [("Proxy", true), ("Server", false)] {
+            let asked = json!({ "requestId": "1", "authChallenge": { "source": source } });
+            let reaction = watch(now).observe(&event("Fetch.authRequired", asked), now).unwrap();
+            assert_eq!(reaction.params.to_string().contains("secret"), given, "{source}");
+        }
+    }
+}

@@ -15,8 +15,8 @@ use super::{Bounds, Format, Layout, SourceError, Strips};
 /// What a captured page begins with. The first byte is no letter, and no other format's.
 pub const MAGIC: [u8; 8] = *b"\x9dEZPAGE\n";
 
-/// What a strip may have: 2,560 × 4,096 pixels that do not compress are 31 MB.
-const STRIP_BYTES: u32 = 64 << 20;
+/// What a strip may have: 2,560 × 8,192 pixels that do not compress are 63 MB, or 84 MB with opacity.
+const STRIP_BYTES: u32 = 96 << 20;
 
 /// What the decoder may allocate for its own purposes: a few rows.
 const DECODER_BYTES: usize = 16 << 20;

@@ -107,11 +107,11 @@ async fn what_fades_in_is_seen_at_its_end_and_what_runs_for_ever_stands_still() 
 
 #[tokio::test]
 async fn progress_tells_of_each_strip() {
-    let site = Site::page("<!doctype html><div style='height:6000px'>");
+    let site = Site::page("<!doctype html><div style='height:10000px'>");
     let mut told = Vec::new();
     let url = edgezoom_content::SourceUrl::parse(&site.url("/")).unwrap();
     let page = Pages::new(settings()).unwrap().capture(&url, |progress| told.push(progress)).await.unwrap();
-    assert_eq!(View::read(page).height, 12_032);
+    assert_eq!(View::read(page).height, 20_032);
     let mut expected = vec![PageProgress::Loading];
     expected.extend((1..=3).map(|strips| PageProgress::Captured { strips, of: 3 }));
     assert_eq!(told, expected);

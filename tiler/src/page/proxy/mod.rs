@@ -27,6 +27,8 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 pub(super) mod gate;
 pub(super) mod ledger;
+#[cfg(test)]
+mod tests;
 
 use gate::{Closed, Gate};
 use ledger::{Ledger, Metered};
