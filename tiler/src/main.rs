@@ -1,3 +1,34 @@
 //! The `tiler` command.
 
-fn main() {}
+mod commands;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Makes zoomable images, as a service and by hand.
+#[derive(Parser)]
+#[command(version, about)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Convert(commands::convert::Args),
+    // What the service starts for each picture.
+    #[command(hide = true)]
+    Render(commands::render::Args),
+}
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Convert(args) => commands::convert::run(&args),
+        Command::Render(args) => commands::render::run(&args),
+    };
+    result.unwrap_or_else(|error| {
+        eprintln!("tiler: {error:#}");
+        ExitCode::FAILURE
+    })
+}

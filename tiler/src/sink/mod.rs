@@ -1,1 +1,3 @@
-//! Soon.
+//! Where pyramids go: each file one kind of place.
+
+pub mod directory;

@@ -1,0 +1,26 @@
+//! Refuses to build without what makes JPEG fast. `mozjpeg-sys` builds without its SIMD when it finds no assembler, with a
+//! warning that nobody sees in a dependency, and is then several times slower. So this looks at what was really built.
+
+use std::path::Path;
+use std::{env, fs, process};
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    // What mozjpeg-sys tells those who depend on it: where its headers are, those that it configured first.
+    println!("cargo::rerun-if-env-changed=DEP_JPEG_INCLUDE");
+    let include = env::var_os("DEP_JPEG_INCLUDE").unwrap_or_default();
+    let has_simd = env::split_paths(&include).any(|folder| defines_simd(&folder.join("jconfig.h")));
+    if !has_simd {
+        println!(
+            "cargo::error=libjpeg was built without SIMD, which makes JPEG several times slower: nasm was missing. \
+             Install it (Debian, Ubuntu: `apt-get install nasm`; Fedora: `dnf install nasm`; macOS: `brew install nasm`), \
+             then run `cargo clean -p mozjpeg-sys` and build again."
+        );
+        process::exit(1);
+    }
+}
+
+fn defines_simd(header: &Path) -> bool {
+    fs::read_to_string(header)
+        .is_ok_and(|text| text.lines().any(|line| line.trim_start().starts_with("#define WITH_SIMD")))
+}

@@ -1,0 +1,160 @@
+//! `tiler convert`: one picture to a pyramid on disk, in the manner of `vips dzsave`.
+
+use std::fs::File;
+use std::future::Future;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, anyhow, bail};
+use clap::{ValueEnum, value_parser};
+use edgezoom_content::{Failure, FailureCode, TileFormat};
+use edgezoom_tiler::limits::Limits;
+use edgezoom_tiler::renderer::{Output, RenderOptions, Renderer};
+use edgezoom_tiler::sink::directory::{DirectorySink, Place};
+use indicatif::{ProgressBar, ProgressStyle};
+use tokio::signal::unix::{SignalKind, signal};
+use tracing_subscriber::EnvFilter;
+
+/// What shells expect of a command that was interrupted.
+const INTERRUPTED: u8 = 130;
+
+/// Makes a picture zoomable: writes a Deep Zoom pyramid to disk.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The picture: JPEG, PNG, WebP, GIF, BMP or TIFF.
+    source: PathBuf,
+    /// Where the pyramid goes: writes <OUTPUT>.dzi and <OUTPUT>_files/. Without it, the source's name in this folder.
+    #[arg(short, long)]
+    output: Option<PathBuf>,
+    /// A tile's width and height in pixels, without overlap.
+    #[arg(long, default_value_t = RenderOptions::default().tile_size, value_parser = value_parser!(u32).range(1..=4096))]
+    tile_size: u32,
+    /// The pixels that a tile carries of each neighbour.
+    #[arg(long, default_value_t = RenderOptions::default().overlap)]
+    overlap: u32,
+    /// The quality of JPEG tiles, 1 to 100.
+    #[arg(long, default_value_t = RenderOptions::default().quality, value_parser = value_parser!(u8).range(1..=100))]
+    quality: u8,
+    /// The tiles' format. Without it, PNG where the picture has transparency, else JPEG.
+    #[arg(long)]
+    format: Option<Format>,
+    /// The threads to use. Without it, all that the machine has.
+    #[arg(long)]
+    threads: Option<NonZeroUsize>,
+    /// The memory that may be used, in MiB.
+    #[arg(long, default_value_t = Limits::default().renderer_memory >> 20, value_parser = value_parser!(u64).range(64..=1 << 20))]
+    memory: u64,
+    /// Replaces a pyramid that is there already.
+    #[arg(long)]
+    force: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Format {
+    Jpg,
+    Png,
+}
+
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    // What a renderer died of is for whoever looks into it: RUST_LOG=warn shows it.
+    tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .with_env_filter(EnvFilter::from_default_env())
+        .init();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let interrupted = interrupted()?;
+        tokio::select! {
+            result = convert(args) => result.map(|()| ExitCode::SUCCESS),
+            () = interrupted => Ok(ExitCode::from(INTERRUPTED)),
+        }
+    })
+}
+
+/// Waits for Ctrl-C, or for being told to end in another way. What has begun is then dropped, and with it undone.
+fn interrupted() -> anyhow::Result<impl Future<Output = ()>> {
+    let mut signals = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()]
+        .into_iter()
+        .map(signal)
+        .collect::<Result<Vec<_>, _>>()?;
+    Ok(async move {
+        let waiting = signals.iter_mut().map(|signal| Box::pin(signal.recv()));
+        futures::future::select_all(waiting).await;
+    })
+}
+
+async fn convert(args: &Args) -> anyhow::Result<()> {
+    let place = place(args)?;
+    if !args.force {
+        place.must_be_free().context("add --force to replace it, or choose another --output")?;
+    }
+    let source = open(&args.source)?;
+    let limits = Limits { renderer_memory: args.memory << 20, ..Limits::default() };
+    let mut renderer = Renderer::start(source, &options(args), &limits)?;
+    let bar = ProgressBar::new(1000).with_style(ProgressStyle::with_template("{bar:40} {percent}% {eta}")?);
+    let mut sink = None;
+    loop {
+        let output = renderer.next().await.map_err(|failure| explain(&args.source, &failure));
+        match (output?, &mut sink) {
+            (Output::Begun(dzi), sink) => *sink = Some(DirectorySink::begin(&place, &dzi, args.force)?),
+            (Output::Progress(done), _) => bar.set_position((done * 1000.0) as u64),
+            (Output::Tile(tile), Some(sink)) => sink.put(tile).await?,
+            (Output::Finished(_), _) => break,
+            (Output::Tile(_), None) => bail!("a tile came before the beginning"),
+        }
+    }
+    bar.finish_and_clear();
+    sink.context("the end came before the beginning")?.publish()?;
+    Ok(())
+}
+
+/// Where the pyramid goes.
+fn place(args: &Args) -> anyhow::Result<Place> {
+    let stem = args.source.file_stem().map(PathBuf::from).unwrap_or_default();
+    let path = args.output.as_ref().unwrap_or(&stem);
+    let place = Place::new(path)?;
+    let folder = place.descriptor();
+    let folder = folder.parent().unwrap_or(Path::new("."));
+    if !folder.is_dir() {
+        bail!("the folder {} does not exist: create it first", folder.display());
+    }
+    Ok(place)
+}
+
+/// The file that a source names.
+fn open(source: &Path) -> anyhow::Result<File> {
+    if source.to_str().is_some_and(|name| name.starts_with("http://") || name.starts_with("https://")) {
+        bail!("{}: a URL cannot be converted directly: download it first", source.display());
+    }
+    let named = || format!("cannot read {}", source.display());
+    let file = File::open(source).with_context(named)?;
+    if file.metadata().with_context(named)?.is_dir() {
+        bail!("{} is a folder: name a picture in it", source.display());
+    }
+    Ok(file)
+}
+
+fn options(args: &Args) -> RenderOptions {
+    RenderOptions {
+        tile_size: args.tile_size,
+        overlap: args.overlap,
+        quality: args.quality,
+        format: args.format.map(|format| match format {
+            Format::Jpg => TileFormat::Jpg,
+            Format::Png => TileFormat::Png,
+        }),
+        threads: args.threads,
+    }
+}
+
+/// A failure as one line that names the file and, where there is one, the way out.
+fn explain(source: &Path, failure: &Failure) -> anyhow::Error {
+    let hint = match failure.code {
+        FailureCode::TooManyPixels => " If it is memory that is lacking, --memory allows more.",
+        FailureCode::CorruptSource => " Fetch or export the file again.",
+        FailureCode::UnsupportedFormat => " Convert it to one of the usual formats first.",
+        _ => "",
+    };
+    anyhow!("{}: {}{hint}", source.display(), failure.message)
+}

@@ -1,0 +1,4 @@
+//! The subcommands of `tiler`: each file one of them, with its flags.
+
+pub mod convert;
+pub mod render;

@@ -1,0 +1,101 @@
+//! What a renderer process is told to do: its one argument, as JSON.
+
+use std::io;
+use std::num::NonZeroUsize;
+use std::thread::available_parallelism;
+
+use edgezoom_content::{Dzi, Size, TileFormat};
+use serde::{Deserialize, Serialize};
+
+use crate::limits::Limits;
+use crate::source::Bounds;
+
+/// The largest tile that makes sense: what viewers still load at once.
+const MOST_TILE_SIZE: u32 = 4096;
+
+/// How a picture is rendered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RenderOptions {
+    /// A tile's width and height in pixels without overlap, 1 to 4096.
+    pub tile_size: u32,
+    /// The pixels a tile carries of each neighbour, at most a tile's size.
+    pub overlap: u32,
+    /// The quality of JPEG, 1 to 100.
+    pub quality: u8,
+    /// The format of the tiles. `None`: PNG where the source has transparency, else JPEG.
+    pub format: Option<TileFormat>,
+    /// The threads to use. `None`: as many as the machine runs at once.
+    pub threads: Option<NonZeroUsize>,
+}
+
+/// An order for a renderer process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Order {
+    /// How to render.
+    pub options: RenderOptions,
+    /// The threads to use.
+    pub threads: NonZeroUsize,
+    /// The pixels the picture may have.
+    pub pixels: u64,
+    /// The pixels a side may have.
+    pub side: u32,
+    /// The memory the process may use, in bytes.
+    pub memory: u64,
+    /// How long the process may compute, in seconds, all its threads together.
+    pub cpu_seconds: u64,
+}
+
+impl Default for RenderOptions {
+    fn default() -> Self {
+        Self { tile_size: 510, overlap: 1, quality: 82, format: None, threads: None }
+    }
+}
+
+impl Order {
+    /// The order for these options within these limits.
+    ///
+    /// # Errors
+    /// When an option makes no sense.
+    pub fn new(options: &RenderOptions, limits: &Limits) -> io::Result<Self> {
+        let refuse = |reason| Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
+        if !(1..=MOST_TILE_SIZE).contains(&options.tile_size) {
+            return refuse("the tile size must be 1 to 4096");
+        }
+        if options.overlap > options.tile_size {
+            return refuse("the overlap must not be more than the tile size");
+        }
+        if !(1..=100).contains(&options.quality) {
+            return refuse("the quality must be 1 to 100");
+        }
+        // Counted here: the child cannot look any more.
+        let threads = options.threads.or_else(|| available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
+        Ok(Self {
+            options: *options,
+            threads,
+            pixels: limits.pixels,
+            side: limits.side,
+            memory: limits.renderer_memory,
+            // The clock ends it at the same time when all threads compute; this holds when nobody watches the clock.
+            cpu_seconds: limits.renderer_time.as_secs().max(1).saturating_mul(threads.get() as u64),
+        })
+    }
+
+    /// What the picture may need. A quarter of the memory is left for everything but holding it.
+    #[must_use]
+    pub fn bounds(&self) -> Bounds {
+        Bounds { pixels: self.pixels, side: self.side, memory: self.memory / 4 * 3 }
+    }
+
+    /// The pyramid of a picture of this size.
+    #[must_use]
+    pub fn dzi(&self, size: Size, tile_format: TileFormat) -> Dzi {
+        Dzi { size, tile_size: self.options.tile_size, tile_overlap: self.options.overlap, tile_format }
+    }
+
+    /// The bytes that a tile may have at most: twice its pixels, which no encoder comes near, and something for headers.
+    #[must_use]
+    pub fn most_tile_bytes(&self) -> usize {
+        let side = (self.options.tile_size + 2 * self.options.overlap) as usize;
+        2 * 4 * side * side + (64 << 10)
+    }
+}

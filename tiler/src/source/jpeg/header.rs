@@ -1,0 +1,124 @@
+//! Reads a JPEG's markers up to its first scan, for what has to be known before libjpeg is let at it: the picture's size,
+//! and whether libjpeg is going to keep the whole picture's coefficients, which its Rust binding does not tell.
+//!
+//! Source: ITU-T T.81, annex B.
+
+use std::io::{self, BufRead, ErrorKind, Read};
+
+/// What the markers say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    pub width: u16,
+    pub height: u16,
+    /// Whether the picture is progressive, or its first scan has not all of its components.
+    pub is_kept_whole: bool,
+}
+
+/// Reads the header. `None` for a file that has no frame and scan: libjpeg says what is wrong with it.
+pub fn read(file: &mut impl BufRead) -> io::Result<Option<Header>> {
+    match scan(file) {
+        Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(None),
+        result => result,
+    }
+}
+
+fn scan(file: &mut impl BufRead) -> io::Result<Option<Header>> {
+    let mut header = None;
+    let mut components = 0;
+    loop {
+        let length = match next_marker(file)? {
+            // Start of image, restarts and TEM stand alone; an end here means there was no scan.
+            0xd8 | 0x01 | 0xd0..=0xd7 => continue,
+            0xd9 => return Ok(None),
+            // Tables of Huffman and arithmetic coding, and a reserved code, stand among the frames.
+            0xc4 | 0xc8 | 0xcc => segment::<0>(file)?.0,
+            code @ 0xc0..=0xcf => {
+                // The frame: precision, height, width, number of components.
+                let (length, [_, h1, h2, w1, w2, count]) = segment::<6>(file)?;
+                let (width, height) = (u16::from_be_bytes([w1, w2]), u16::from_be_bytes([h1, h2]));
+                let is_progressive = code & 3 == 2;
+                header = Some(Header { width, height, is_kept_whole: is_progressive });
+                components = count;
+                length
+            }
+            0xda => {
+                let (_, [in_scan]) = segment::<1>(file)?;
+                return Ok(header.map(|header| Header {
+                    is_kept_whole: header.is_kept_whole || in_scan < components,
+                    ..header
+                }));
+            }
+            _ => segment::<0>(file)?.0,
+        };
+        skip(file, length)?;
+    }
+}
+
+/// The code of the next marker, past whatever stands before it.
+fn next_marker(file: &mut impl BufRead) -> io::Result<u8> {
+    loop {
+        file.skip_until(0xff)?;
+        let mut code = [0xff];
+        while code[0] == 0xff {
+            file.read_exact(&mut code)?;
+        }
+        if code[0] != 0 {
+            return Ok(code[0]);
+        }
+    }
+}
+
+/// A segment's first bytes, and how many are left after them.
+fn segment<const N: usize>(file: &mut impl BufRead) -> io::Result<(u64, [u8; N])> {
+    let mut length = [0; 2];
+    file.read_exact(&mut length)?;
+    let mut first = [0; N];
+    file.read_exact(&mut first)?;
+    Ok((u64::from(u16::from_be_bytes(length)).saturating_sub(2 + N as u64), first))
+}
+
+fn skip(file: &mut impl BufRead, bytes: u64) -> io::Result<()> {
+    io::copy(&mut file.by_ref().take(bytes), &mut io::sink())?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A frame of three components and 256 by 512 pixels, and a scan of so many components.
+    fn jpeg(frame: u8, in_scan: u8) -> Vec<u8> {
+        let mut file = vec![0xff, 0xd8, 0xff, 0xe0, 0, 4, 0xff, 0xc2];
+        file.extend([0xff, frame, 0, 8, 8, 2, 0, 1, 0, 3, 0xff, 0xff, 0xda, 0, 3, in_scan]);
+        file
+    }
+
+    fn is_kept_whole(file: &[u8]) -> bool {
+        read(&mut &*file).unwrap().unwrap().is_kept_whole
+    }
+
+    #[test]
+    fn the_size_is_that_of_the_frame() {
+        let header = read(&mut jpeg(0xc0, 3).as_slice()).unwrap().unwrap();
+        assert_eq!((header.width, header.height), (256, 512));
+    }
+
+    #[test]
+    fn a_baseline_picture_in_one_scan_is_decoded_as_it_is_read() {
+        assert!(!is_kept_whole(&jpeg(0xc0, 3)));
+    }
+
+    #[test]
+    fn progressive_pictures_and_several_scans_are_kept() {
+        assert!(is_kept_whole(&jpeg(0xc2, 3)));
+        assert!(is_kept_whole(&jpeg(0xc0, 1)));
+    }
+
+    #[test]
+    fn a_file_without_a_scan_is_left_to_libjpeg() {
+        let file = jpeg(0xc0, 1);
+        for end in 0..file.len() {
+            assert_eq!(read(&mut &file[..end]).unwrap(), None);
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! PNG, row by row. Interlaced pictures give their rows in seven passes and are decoded as a whole.
+//!
+//! An `eXIf` chunk counts when it comes before the pixels: looking for it behind them would mean to read the file twice.
+
+use std::fs::File;
+use std::io::BufReader;
+
+use ::png::{BitDepth, ColorType, Decoder, DecodingError, Limits, Reader, Transformations};
+use edgezoom_content::Size;
+
+use super::samples::round_16;
+use super::{Bounds, Format, Layout, Orientation, SourceError, Strips, Whole};
+
+/// What the decoder may allocate for its own purposes: a few rows, and chunks that it does not skip.
+const DECODER_BYTES: usize = 64 << 20;
+
+/// A PNG whose rows come one by one.
+struct Rows {
+    size: Size,
+    reader: Reader<BufReader<File>>,
+    kind: Kind,
+    row: Vec<u8>,
+}
+
+/// The samples that the decoder gives, with palettes and small depths already expanded.
+#[derive(Clone, Copy)]
+struct Kind {
+    color: ColorType,
+    /// Whether samples are 16 bits wide.
+    wide: bool,
+}
+
+pub fn open(file: BufReader<File>, bounds: Bounds) -> Result<(Box<dyn Strips>, Orientation), SourceError> {
+    let mut decoder = Decoder::new_with_limits(file, Limits { bytes: DECODER_BYTES });
+    decoder.set_transformations(Transformations::EXPAND);
+    decoder.set_ignore_text_chunk(true);
+    decoder.set_ignore_iccp_chunk(true);
+    let header = decoder.read_header_info().map_err(error)?;
+    let size = bounds.admit(header.width, header.height)?;
+    let mut reader = decoder.read_info().map_err(error)?;
+    let orientation =
+        reader.info().exif_metadata.as_deref().map_or(Orientation::UPRIGHT, Orientation::of_exif);
+    let (color, depth) = reader.output_color_type();
+    let kind = Kind { color, wide: depth == BitDepth::Sixteen };
+    if !reader.info().interlaced {
+        return Ok((Box::new(Rows { size, reader, kind, row: Vec::new() }), orientation));
+    }
+    let mut whole = Whole::new(size, kind.layout(), bounds)?;
+    if kind.is_final() {
+        reader.next_frame(&mut whole.pixels).map_err(error)?;
+    } else {
+        let bytes = reader.output_buffer_size().unwrap_or(usize::MAX);
+        bounds.admit_memory(bytes as u64 + whole.pixels.len() as u64, "decoding an interlaced PNG")?;
+        let mut samples = vec![0; bytes];
+        reader.next_frame(&mut samples).map_err(error)?;
+        kind.convert(&samples, &mut whole.pixels);
+    }
+    Ok((Box::new(whole), orientation))
+}
+
+impl Strips for Rows {
+    fn size(&self) -> Size {
+        self.size
+    }
+
+    fn layout(&self) -> Layout {
+        self.kind.layout()
+    }
+
+    fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
+        for out in into.chunks_exact_mut(self.size.width as usize * self.kind.layout().channels()) {
+            let row = if self.kind.is_final() {
+                self.reader.read_row(out).map_err(error)?
+            } else {
+                self.row.resize(self.kind.bytes() * self.size.width as usize, 0);
+                let row = self.reader.read_row(&mut self.row).map_err(error)?;
+                self.kind.convert(&self.row, out);
+                row
+            };
+            if row.is_none() {
+                return Err(SourceError::corrupt(Format::Png, "it ends before its last row"));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Kind {
+    fn layout(self) -> Layout {
+        match self.color {
+            ColorType::Grayscale => Layout::Grey,
+            ColorType::GrayscaleAlpha | ColorType::Rgba => Layout::Rgba,
+            ColorType::Rgb | ColorType::Indexed => Layout::Rgb,
+        }
+    }
+
+    /// The bytes of a pixel as the decoder gives it.
+    fn bytes(self) -> usize {
+        self.color.samples() * if self.wide { 2 } else { 1 }
+    }
+
+    /// Whether the decoder gives just the pixels that are wanted.
+    fn is_final(self) -> bool {
+        !self.wide && self.color != ColorType::GrayscaleAlpha
+    }
+
+    fn convert(self, samples: &[u8], out: &mut [u8]) {
+        let narrow = |index: usize| match samples {
+            _ if !self.wide => samples[index],
+            _ => round_16(u16::from_be_bytes([samples[2 * index], samples[2 * index + 1]])),
+        };
+        if self.color == ColorType::GrayscaleAlpha {
+            let (out, _) = out.as_chunks_mut::<4>();
+            for (index, out) in out.iter_mut().enumerate() {
+                let grey = narrow(2 * index);
+                *out = [grey, grey, grey, narrow(2 * index + 1)];
+            }
+        } else {
+            for (index, out) in out.iter_mut().enumerate() {
+                *out = narrow(index);
+            }
+        }
+    }
+}
+
+fn error(error: DecodingError) -> SourceError {
+    match error {
+        DecodingError::LimitsExceeded => {
+            SourceError::unsupported(Format::Png, "its rows or its metadata are too long")
+        }
+        DecodingError::IoError(_) => SourceError::corrupt(Format::Png, "it ends before its last row"),
+        other => SourceError::corrupt(Format::Png, other),
+    }
+}

@@ -1,0 +1,49 @@
+//! A picture with transparency laid on white, for tiles of a format that has none.
+
+use edgezoom_content::Size;
+
+use super::{Layout, SourceError, Strips};
+
+/// A source whose transparent pixels show white. Opaque sources go through as they are.
+pub struct OnWhite {
+    source: Box<dyn Strips>,
+    rows: Vec<u8>,
+}
+
+impl OnWhite {
+    /// Lays a source on white.
+    #[must_use]
+    pub fn new(source: Box<dyn Strips>) -> Self {
+        Self { source, rows: Vec::new() }
+    }
+}
+
+impl Strips for OnWhite {
+    fn size(&self) -> Size {
+        self.source.size()
+    }
+
+    fn layout(&self) -> Layout {
+        match self.source.layout() {
+            Layout::Rgba => Layout::Rgb,
+            opaque => opaque,
+        }
+    }
+
+    fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
+        if self.source.layout() != Layout::Rgba {
+            return self.source.read_rows(into);
+        }
+        self.rows.resize(into.len() / 3 * 4, 0);
+        self.source.read_rows(&mut self.rows)?;
+        let (from, _) = self.rows.as_chunks::<4>();
+        let (to, _) = into.as_chunks_mut::<3>();
+        for (to, &[red, green, blue, alpha]) in to.iter_mut().zip(from) {
+            *to = [red, green, blue].map(|colour| {
+                let (colour, alpha) = (u32::from(colour), u32::from(alpha));
+                ((colour * alpha + 255 * (255 - alpha) + 127) / 255) as u8
+            });
+        }
+        Ok(())
+    }
+}

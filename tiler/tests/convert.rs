@@ -1,0 +1,216 @@
+//! `tiler convert`, as a person would call it.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod support;
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use edgezoom_content::{Dzi, Size, TileFormat};
+use edgezoom_tiler::source::Layout;
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+use support::Picture;
+use support::files::{self, Jpeg};
+use support::pyramid::{read_folder, rebuilt, reference};
+
+fn command(folder: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tiler"));
+    command.current_dir(folder).arg("convert").args(args);
+    command
+}
+
+fn convert(folder: &Path, args: &[&str]) -> Output {
+    command(folder, args).output().unwrap()
+}
+
+/// A folder with a file in it.
+fn folder_with(name: &str, bytes: &[u8]) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join(name), bytes).unwrap();
+    folder
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+/// What a command says that fails: one line.
+fn complaint(output: &Output) -> String {
+    assert!(!output.status.success());
+    let said = String::from_utf8(output.stderr.clone()).unwrap();
+    assert_eq!(said.lines().count(), 1, "{said}");
+    said.trim_end().to_owned()
+}
+
+fn dzi(picture: &Picture, tile_size: u32, tile_overlap: u32, tile_format: TileFormat) -> Dzi {
+    Dzi { size: picture.size(), tile_size, tile_overlap, tile_format }
+}
+
+#[test]
+fn a_png_with_opacity_becomes_an_exact_pyramid() {
+    let picture = Picture::photo(1027, 513, Layout::Rgba);
+    let folder = folder_with("a.png", &files::png(&picture, |_| {}));
+    let output = convert(folder.path(), &["a.png", "-o", "out"]);
+    assert!(output.status.success(), "{output:?}");
+    assert!(output.stdout.is_empty() && output.stderr.is_empty(), "{output:?}");
+    assert_eq!(names(folder.path()), ["a.png", "out.dzi", "out_files"]);
+
+    let dzi = dzi(&picture, 510, 1, TileFormat::Png);
+    assert_eq!(fs::read_to_string(folder.path().join("out.dzi")).unwrap(), dzi.descriptor());
+    let tiles = read_folder(&folder.path().join("out_files"), &dzi);
+    assert!(tiles == reference(&picture, &dzi));
+}
+
+#[test]
+fn a_photograph_becomes_jpeg_close_to_it() {
+    let picture = Picture::photo(1500, 1100, Layout::Rgb);
+    let folder = folder_with("a.jpg", &files::jpeg(&picture, Jpeg::default()));
+    let output =
+        convert(folder.path(), &["a.jpg", "--tile-size", "254", "--quality", "75", "--threads", "3"]);
+    assert!(output.status.success(), "{output:?}");
+    let dzi = dzi(&picture, 254, 1, TileFormat::Jpg);
+    let tiles = read_folder(&folder.path().join("a_files"), &dzi);
+    assert_eq!(tiles.len() as u64, dzi.tile_count());
+    assert!(picture.psnr(&rebuilt(&tiles, &dzi)) >= 32.0);
+}
+
+#[test]
+fn a_pyramid_that_is_there_is_kept_unless_forced() {
+    let folder = folder_with("a.png", &files::png(&Picture::photo(40, 30, Layout::Rgb), |_| {}));
+    let target = folder.path().join("b.dzi");
+    fs::write(&target, "mine").unwrap();
+    let output = convert(folder.path(), &["a.png", "-o", "b.dzi"]);
+    assert_eq!(
+        complaint(&output),
+        "tiler: add --force to replace it, or choose another --output: ./b.dzi exists already"
+    );
+    assert_eq!(fs::read_to_string(&target).unwrap(), "mine");
+    assert_eq!(names(folder.path()), ["a.png", "b.dzi"]);
+
+    for _ in 0..2 {
+        let output = convert(folder.path(), &["a.png", "-o", "b.dzi", "--force", "--format", "png"]);
+        assert!(output.status.success(), "{output:?}");
+        assert_eq!(names(folder.path()), ["a.png", "b.dzi", "b_files"]);
+        assert!(fs::read_to_string(&target).unwrap().contains(r#"Format="png""#));
+    }
+}
+
+#[test]
+fn a_failure_is_one_line_and_leaves_nothing() {
+    let whole = files::jpeg(&Picture::photo(1200, 900, Layout::Rgb), Jpeg::default());
+    for (bytes, expected) in [
+        (
+            &whole[..whole.len() / 2],
+            "tiler: a: The JPEG is cut off or broken: it ends before its last row. Fetch or export the file again.",
+        ),
+        (
+            b"a text\n".as_slice(),
+            "tiler: a: The source is no picture of a known format: it would have to be JPEG, PNG, WebP, GIF, BMP or TIFF. Convert it to one of the usual formats first.",
+        ),
+        (
+            b"",
+            "tiler: a: The source is empty: it has no bytes. Convert it to one of the usual formats first.",
+        ),
+    ] {
+        let folder = folder_with("a", bytes);
+        assert_eq!(complaint(&convert(folder.path(), &["a", "-o", "out"])), expected);
+        assert_eq!(names(folder.path()), ["a"]);
+    }
+}
+
+#[test]
+fn what_cannot_be_read_or_written_is_named() {
+    let folder = folder_with("a.png", &files::png(&Picture::photo(40, 30, Layout::Rgb), |_| {}));
+    let complain = |args: &[&str]| complaint(&convert(folder.path(), args));
+    assert_eq!(complain(&["b.png"]), "tiler: cannot read b.png: No such file or directory (os error 2)");
+    assert_eq!(complain(&[".", "-o", "x"]), "tiler: . is a folder: name a picture in it");
+    assert_eq!(complain(&["a.png", "-o", "c/d"]), "tiler: the folder c does not exist: create it first");
+    assert_eq!(names(folder.path()), ["a.png"]);
+}
+
+#[test]
+fn an_interrupt_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    files::large_png(
+        20_000,
+        3_000,
+        Layout::Rgba,
+        &mut fs::File::create(folder.path().join("a.png")).unwrap(),
+    );
+    for signal in [Signal::INT, Signal::TERM] {
+        let mut child = command(folder.path(), &["a.png", "-o", "out", "--threads", "1"]).spawn().unwrap();
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while names(folder.path()).len() == 1 {
+            assert!(Instant::now() < deadline, "it never began");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(130));
+        assert_eq!(names(folder.path()), ["a.png"], "{signal:?}");
+    }
+}
+
+#[test]
+fn a_renderer_ends_when_its_parent_does() {
+    let folder = tempfile::tempdir().unwrap();
+    files::large_png(
+        20_000,
+        3_000,
+        Layout::Rgba,
+        &mut fs::File::create(folder.path().join("a.png")).unwrap(),
+    );
+    let mut parent = command(folder.path(), &["a.png", "-o", "out", "--threads", "1"]).spawn().unwrap();
+    let children = format!("/proc/{0}/task/{0}/children", parent.id());
+    let deadline = Instant::now() + Duration::from_secs(20);
+    let renderer = loop {
+        let child = fs::read_to_string(&children).unwrap().trim().parse::<i32>();
+        if let (Ok(child), true) = (child, names(folder.path()).len() > 1) {
+            break Pid::from_raw(child).unwrap();
+        }
+        assert!(Instant::now() < deadline, "it never began");
+    };
+    parent.kill().unwrap();
+    parent.wait().unwrap();
+    while rustix::process::test_kill_process(renderer).is_ok() && !is_zombie(renderer) {
+        assert!(Instant::now() < deadline, "the renderer still runs");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Whether a process has ended and only waits to be asked for.
+fn is_zombie(process: Pid) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", process.as_raw_nonzero())).unwrap_or_default();
+    stat.contains(") Z ")
+}
+
+#[test]
+fn the_size_of_a_picture_may_be_a_single_row() {
+    let picture = Picture::photo(5000, 1, Layout::Rgb);
+    let folder = folder_with("a.png", &files::png(&picture, |_| {}));
+    assert!(convert(folder.path(), &["a.png", "--format", "png"]).status.success());
+    let dzi = Dzi { size: Size { width: 5000, height: 1 }, ..dzi(&picture, 510, 1, TileFormat::Png) };
+    assert!(read_folder(&folder.path().join("a_files"), &dzi) == reference(&picture, &dzi));
+}
+
+#[test]
+fn the_renderer_refuses_an_order_that_makes_no_sense() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tiler"))
+        .args(["render", "{}"])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let _ = child.stdin.take().unwrap().write_all(b"x");
+    let output = child.wait_with_output().unwrap();
+    assert!(complaint(&output).starts_with("tiler: the order cannot be read"));
+}

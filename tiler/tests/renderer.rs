@@ -1,0 +1,219 @@
+//! The renderer process from its parent's side: what comes out of it, and what ends it.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod support;
+
+use std::fs::{self, File};
+use std::io::{Seek, SeekFrom};
+use std::num::NonZeroUsize;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use edgezoom_content::{Dzi, Failure, FailureCode, TileFormat};
+use edgezoom_tiler::limits::Limits;
+use edgezoom_tiler::renderer::{Output, RenderOptions, Renderer};
+use edgezoom_tiler::source::Layout;
+
+use support::Picture;
+use support::files::{self, Jpeg, file};
+
+const TILER: &str = env!("CARGO_BIN_EXE_tiler");
+
+/// All that a renderer gives.
+async fn outputs(mut renderer: Renderer) -> Result<Vec<Output>, Failure> {
+    let mut outputs = Vec::new();
+    loop {
+        outputs.push(renderer.next().await?);
+        if let Some(Output::Finished(_)) = outputs.last() {
+            return Ok(outputs);
+        }
+    }
+}
+
+async fn render(source: File, options: &RenderOptions, limits: &Limits) -> Result<Vec<Output>, Failure> {
+    outputs(Renderer::start_as(Path::new(TILER), source, options, limits).unwrap()).await
+}
+
+/// What comes of a program that pretends to be a renderer: a shell script.
+async fn impostor(script: &str, limits: &Limits) -> Result<Vec<Output>, Failure> {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("impostor");
+    fs::write(&program, format!("#!/bin/sh\nPATH=/usr/bin:/bin\n{script}\n")).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    outputs(Renderer::start_as(&program, file(b"x"), &RenderOptions::default(), limits).unwrap()).await
+}
+
+fn finished(outputs: &[Output]) -> Dzi {
+    match outputs {
+        [Output::Begun(begun), .., Output::Finished(dzi)] if begun == dzi => *dzi,
+        other => panic!("{:?} … {:?}", other.first(), other.last()),
+    }
+}
+
+#[tokio::test]
+async fn a_picture_begins_grows_and_finishes_with_all_its_tiles() {
+    let picture = files::jpeg(&Picture::photo(1300, 900, Layout::Rgb), Jpeg::default());
+    let outputs = render(file(&picture), &RenderOptions::default(), &Limits::default()).await.unwrap();
+    let dzi = finished(&outputs);
+    assert_eq!((dzi.size.width, dzi.size.height, dzi.tile_size, dzi.tile_overlap), (1300, 900, 510, 1));
+    assert_eq!(dzi.tile_format, TileFormat::Jpg);
+    let tiles = outputs.iter().filter(|output| matches!(output, Output::Tile(_))).count();
+    assert_eq!(tiles as u64, dzi.tile_count());
+    let progress: Vec<f64> = outputs
+        .iter()
+        .filter_map(|output| if let Output::Progress(done) = output { Some(*done) } else { None })
+        .collect();
+    assert!(progress.is_sorted() && progress.len() > 5);
+    assert_eq!(progress.last(), Some(&1.0));
+}
+
+#[tokio::test]
+async fn transparency_decides_the_format_unless_one_is_asked_for() {
+    let opaque = files::png(&Picture::photo(40, 30, Layout::Rgb), |_| {});
+    let transparent = files::png(&Picture::photo(40, 30, Layout::Rgba), |_| {});
+    for (source, format, expected) in [
+        (&opaque, None, TileFormat::Jpg),
+        (&transparent, None, TileFormat::Png),
+        (&opaque, Some(TileFormat::Png), TileFormat::Png),
+        (&transparent, Some(TileFormat::Jpg), TileFormat::Jpg),
+    ] {
+        let options = RenderOptions { format, ..RenderOptions::default() };
+        let outputs = render(file(source), &options, &Limits::default()).await.unwrap();
+        assert_eq!(finished(&outputs).tile_format, expected);
+    }
+}
+
+#[tokio::test]
+async fn transparent_pixels_are_white_in_jpeg() {
+    let nothing = Picture::new(20, 20, Layout::Rgba, |_, _| [200, 0, 0, 0]);
+    let options = RenderOptions { format: Some(TileFormat::Jpg), ..RenderOptions::default() };
+    let outputs = render(file(&files::png(&nothing, |_| {})), &options, &Limits::default()).await.unwrap();
+    for output in outputs {
+        if let Output::Tile(tile) = output {
+            let picture = support::pyramid::decode(TileFormat::Jpg, &tile.bytes);
+            assert!(picture.pixels.iter().all(|&value| value == 255));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_stands_at_its_end_is_read_from_its_start() {
+    let mut source = file(&files::png(&Picture::photo(40, 30, Layout::Rgb), |_| {}));
+    source.seek(SeekFrom::End(0)).unwrap();
+    assert!(render(source, &RenderOptions::default(), &Limits::default()).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_source_that_cannot_be_decoded_fails_with_its_code() {
+    let whole = files::jpeg(&Picture::photo(1300, 900, Layout::Rgb), Jpeg::default());
+    for (bytes, code) in [
+        (&whole[..whole.len() / 2], FailureCode::CorruptSource),
+        (b"a text".as_slice(), FailureCode::UnsupportedFormat),
+        (b"", FailureCode::UnsupportedFormat),
+    ] {
+        let failure = render(file(bytes), &RenderOptions::default(), &Limits::default()).await.unwrap_err();
+        assert_eq!(failure.code, code);
+    }
+    let limits = Limits { pixels: 1_000_000, ..Limits::default() };
+    let failure = render(file(&whole), &RenderOptions::default(), &limits).await.unwrap_err();
+    assert_eq!(failure.code, FailureCode::TooManyPixels);
+    assert_eq!(failure.message, "The picture has 1300×900 pixels, more than the 1000000 that are allowed.");
+}
+
+#[tokio::test]
+async fn options_that_make_no_sense_start_nothing() {
+    for options in [
+        RenderOptions { tile_size: 0, ..RenderOptions::default() },
+        RenderOptions { tile_size: 5000, ..RenderOptions::default() },
+        RenderOptions { overlap: 511, ..RenderOptions::default() },
+        RenderOptions { quality: 0, ..RenderOptions::default() },
+    ] {
+        assert!(Renderer::start_as(Path::new(TILER), file(b""), &options, &Limits::default()).is_err());
+    }
+}
+
+/// A picture that takes the renderer some seconds.
+fn slow() -> File {
+    let mut source = tempfile::tempfile().unwrap();
+    files::large_png(20_000, 3_000, Layout::Rgba, &mut source);
+    source
+}
+
+fn one_thread() -> RenderOptions {
+    RenderOptions { threads: NonZeroUsize::new(1), tile_size: 64, ..RenderOptions::default() }
+}
+
+#[tokio::test]
+async fn rendering_longer_than_allowed_times_out() {
+    let limits = Limits { renderer_time: Duration::from_millis(300), ..Limits::default() };
+    let started = Instant::now();
+    let failure = render(slow(), &one_thread(), &limits).await.unwrap_err();
+    assert_eq!(failure.code, FailureCode::TimedOut);
+    assert!(started.elapsed() < Duration::from_secs(20), "most of it is making the picture");
+}
+
+#[tokio::test]
+async fn memory_beyond_the_limit_is_the_pictures_fault_and_no_crash() {
+    let limits = Limits { renderer_memory: 12 << 20, ..Limits::default() };
+    let failure = render(slow(), &RenderOptions::default(), &limits).await.unwrap_err();
+    assert_eq!(failure.code, FailureCode::TooManyPixels);
+    assert!(failure.message.contains("memory"), "{}", failure.message);
+}
+
+#[tokio::test]
+async fn a_renderer_that_crashes_fails_as_internal() {
+    for script in ["kill -SEGV $$", "exit 1", "exit 0", "kill -KILL $$"] {
+        let failure = impostor(script, &Limits::default()).await.unwrap_err();
+        assert_eq!(failure.code, FailureCode::Internal, "{script}");
+        assert_eq!(failure.message, "The renderer stopped unexpectedly.");
+    }
+}
+
+#[tokio::test]
+async fn a_renderer_out_of_cpu_time_has_timed_out() {
+    let failure = impostor("kill -XCPU $$", &Limits::default()).await.unwrap_err();
+    assert_eq!(failure.code, FailureCode::TimedOut);
+}
+
+#[tokio::test]
+async fn a_renderer_that_hangs_is_ended() {
+    let limits = Limits { renderer_time: Duration::from_millis(200), ..Limits::default() };
+    assert_eq!(impostor("exec sleep 60", &limits).await.unwrap_err().code, FailureCode::TimedOut);
+}
+
+#[tokio::test]
+async fn a_renderer_that_talks_nonsense_without_end_is_ended() {
+    for script in ["exec cat /dev/zero", "exec yes", "printf 'T\\377\\377\\377\\377'; exec cat /dev/zero"] {
+        let failure = impostor(script, &Limits::default()).await.unwrap_err();
+        assert_eq!(failure.code, FailureCode::Internal, "{script}");
+    }
+}
+
+#[tokio::test]
+async fn endless_complaints_do_not_stop_a_renderer() {
+    let failure = impostor("head -c 10000000 /dev/zero >&2; exit 3", &Limits::default()).await.unwrap_err();
+    assert_eq!(failure.code, FailureCode::Internal);
+}
+
+#[tokio::test]
+async fn dropping_a_renderer_ends_its_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let (program, pid) = (folder.path().join("impostor"), folder.path().join("pid"));
+    fs::write(&program, format!("#!/bin/sh\necho $$ > {}\nexec /bin/sleep 60\n", pid.display())).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let renderer =
+        Renderer::start_as(&program, file(b"x"), &RenderOptions::default(), &Limits::default()).unwrap();
+    let process = loop {
+        match fs::read_to_string(&pid).ok().and_then(|text| text.trim().parse::<i32>().ok()) {
+            Some(process) => break rustix::process::Pid::from_raw(process).unwrap(),
+            None => tokio::time::sleep(Duration::from_millis(10)).await,
+        }
+    };
+    drop(renderer);
+    let deadline = Instant::now() + Duration::from_secs(5);
+    while rustix::process::test_kill_process(process).is_ok() {
+        assert!(Instant::now() < deadline, "it still runs, or was not reaped");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
