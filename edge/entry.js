@@ -25,25 +25,31 @@ export default class Edge extends WorkerEntrypoint {
   }
 }
 
-export class ConversionObject extends DurableObject {
-  #inner;
-  #instance;
+/** A Durable Object whose class is Rust's, by its name there. */
+const durableObject = (name) =>
+  class extends DurableObject {
+    #inner;
+    #instance;
 
-  /** The object as Rust sees it. It keeps nothing in memory, so that it can be made anew for a new wasm instance. */
-  get #rust() {
-    revive();
-    if (this.#instance !== wasm.instanceId) {
-      this.#inner = new rust.ConversionObject(this.ctx, this.env);
-      this.#instance = wasm.instanceId;
+    /** The object as Rust sees it. What it keeps in memory can be lost at any time, so that it can be made anew for a new
+     * wasm instance. */
+    get #rust() {
+      revive();
+      if (this.#instance !== wasm.instanceId) {
+        this.#inner = new rust[name](this.ctx, this.env);
+        this.#instance = wasm.instanceId;
+      }
+      return this.#inner;
     }
-    return this.#inner;
-  }
 
-  fetch(request) {
-    return this.#rust.fetch(request);
-  }
+    fetch(request) {
+      return this.#rust.fetch(request);
+    }
 
-  alarm() {
-    return this.#rust.alarm();
-  }
-}
+    alarm() {
+      return this.#rust.alarm();
+    }
+  };
+
+export const ConversionObject = durableObject("ConversionObject");
+export const BacklogObject = durableObject("BacklogObject");

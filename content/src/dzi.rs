@@ -102,6 +102,16 @@ impl Dzi {
         (size.width.div_ceil(tile), size.height.div_ceil(tile))
     }
 
+    /// The largest level that is one tile and, if it can be, no wider and no higher than `most`: a small picture of the whole.
+    #[must_use]
+    pub fn preview_level(&self, most: Size) -> u32 {
+        let fits = |level: &u32| {
+            let size = self.level_size(*level);
+            self.grid(*level) == (1, 1) && size.width <= most.width && size.height <= most.height
+        };
+        (0..=self.max_level()).rev().find(fits).unwrap_or(0)
+    }
+
     /// How many tiles the pyramid has, over all levels.
     #[must_use]
     pub fn tile_count(&self) -> u64 {
@@ -168,6 +178,16 @@ mod tests {
         assert_eq!(dzi(254, 255).grid(8), (1, 2));
         assert_eq!(dzi(508, 509).grid(9), (2, 3));
         assert_eq!(dzi(1, 1).tile_count(), 1);
+    }
+
+    #[test]
+    fn a_preview_is_the_largest_level_in_one_tile_that_fits() {
+        let most = |width, height| Size { width, height };
+        let previews = |dzi: Dzi, most| dzi.level_size(dzi.preview_level(most));
+        assert_eq!(previews(dzi(8000, 6000), most(1200, 1200)), most(250, 188));
+        assert_eq!(previews(dzi(8000, 6000), most(1200, 187)), most(125, 94));
+        assert_eq!(previews(dzi(200, 100), most(1200, 1200)), most(200, 100));
+        assert_eq!(previews(dzi(200, 100), most(0, 0)), most(1, 1));
     }
 
     #[test]

@@ -75,6 +75,16 @@ pub enum Outcome {
     HandedBack,
 }
 
+/// How much waits in the queue, as a tiler sees it when it pulls. The edge starts nothing new past its limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Backlog {
+    /// How many messages the queue has, those included that tilers are at work on.
+    pub messages: u64,
+}
+
+/// The path to `POST` the [`Backlog`] to, every ten seconds or so: it is believed for two minutes.
+pub const BACKLOG_PATH: &str = "/internal/backlog";
+
 /// The path to `POST` to for the claim on a content.
 #[must_use]
 pub fn claim_path(id: ContentId) -> String {

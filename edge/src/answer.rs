@@ -2,7 +2,10 @@
 //! answer a file.
 
 pub mod content;
+mod element;
 pub mod embed;
+pub mod events;
+pub mod oembed;
 pub mod page;
 pub mod plain;
 pub mod refusal;

@@ -7,6 +7,7 @@ use edgezoom_content::address::NetworkError;
 use edgezoom_content::conversion::Rules;
 use edgezoom_content::{AddressPolicy, Attempt, ContentId};
 use subtle::ConstantTimeEq;
+use url::form_urlencoded;
 
 /// The Worker's configuration.
 #[derive(Clone, Debug)]
@@ -18,6 +19,10 @@ pub struct Config {
     pub policy: AddressPolicy,
     /// By what conversions are governed.
     pub rules: Rules,
+    /// How many messages may wait in the queue while new contents are still taken.
+    pub backlog_limit: u64,
+    /// Whether nothing new is taken for now.
+    pub maintenance: bool,
     /// What tilers show to be let in. Without one nobody is.
     pub tilers: Option<TilerToken>,
 }
@@ -31,10 +36,19 @@ pub enum ConfigError {
     /// `LEASE_SECONDS` is no whole number of seconds from 1 on.
     #[error("LEASE_SECONDS: `{0}` is no whole number of seconds")]
     Lease(String),
+    /// `BACKLOG_LIMIT` is no whole number.
+    #[error("BACKLOG_LIMIT: `{0}` is no whole number")]
+    Backlog(String),
+    /// `MAINTENANCE` is neither.
+    #[error("MAINTENANCE: `{0}` is neither on nor off")]
+    Maintenance(String),
     /// The token can be guessed.
     #[error("TILER_TOKEN has fewer than {} characters", TilerToken::MIN_LENGTH)]
     ShortToken,
 }
+
+/// Where conversions take seconds, a queue of this length takes hours: whoever asks then is better told to come back.
+const BACKLOG_LIMIT: u64 = 10_000;
 
 impl Config {
     /// Reads the configuration; `variable` gives the value of a variable or secret, if it has one. An empty value counts
@@ -50,12 +64,23 @@ impl Config {
             let parsed = seconds.parse().ok().filter(|seconds| *seconds > 0);
             rules.lease = Duration::from_secs(parsed.ok_or(ConfigError::Lease(seconds))?);
         }
+        let backlog_limit = match filled("BACKLOG_LIMIT") {
+            Some(limit) => limit.parse().map_err(|_| ConfigError::Backlog(limit))?,
+            None => BACKLOG_LIMIT,
+        };
+        let maintenance = match filled("MAINTENANCE").as_deref() {
+            Some("on") => true,
+            Some("off") | None => false,
+            Some(other) => return Err(ConfigError::Maintenance(other.to_owned())),
+        };
         Ok(Self {
             base: address("BASE_URL"),
             share: address("SHARE_BASE"),
             cache: address("CACHE_URL"),
             policy: AddressPolicy::allowing(&filled("ALLOW_NETWORKS").unwrap_or_default())?,
             rules,
+            backlog_limit,
+            maintenance,
             tilers: filled("TILER_TOKEN").map(TilerToken::new).transpose()?,
         })
     }
@@ -84,6 +109,32 @@ pub struct Addresses {
 }
 
 impl Addresses {
+    /// As a query, to be handed on to an object.
+    #[must_use]
+    pub fn to_query(&self) -> String {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        query
+            .append_pair("base", &self.base)
+            .append_pair("share", &self.share)
+            .append_pair("cache", &self.cache);
+        query.finish()
+    }
+
+    /// What [`Addresses::to_query`] wrote.
+    #[must_use]
+    pub fn from_query(query: &str) -> Self {
+        let mut addresses = Self { base: String::new(), share: String::new(), cache: String::new() };
+        for (name, address) in form_urlencoded::parse(query.as_bytes()) {
+            match &*name {
+                "base" => addresses.base = address.into_owned(),
+                "share" => addresses.share = address.into_owned(),
+                "cache" => addresses.cache = address.into_owned(),
+                _ => {}
+            }
+        }
+        addresses
+    }
+
     /// Where a content's description is for good.
     #[must_use]
     pub fn content(&self, id: ContentId) -> String {
@@ -94,6 +145,18 @@ impl Addresses {
     #[must_use]
     pub fn share(&self, id: ContentId) -> String {
         format!("{}/{id}", self.share)
+    }
+
+    /// A content as a page for frames.
+    #[must_use]
+    pub fn framed(&self, id: ContentId) -> String {
+        format!("{}/{id}/embed", self.share)
+    }
+
+    /// A small picture of a ready content.
+    #[must_use]
+    pub fn preview(&self, id: ContentId) -> String {
+        format!("{}/{id}/preview.jpg", self.share)
     }
 
     /// A file of the browser's side.
@@ -172,6 +235,7 @@ mod tests {
         assert_eq!(addresses.base, "https://api.example.com");
         assert_eq!(addresses.share, "https://zoom.example.com");
         assert_eq!(addresses.cache, "https://cache.example.com/x");
+        assert_eq!(Addresses::from_query(&addresses.to_query()), addresses);
     }
 
     #[test]
@@ -183,12 +247,22 @@ mod tests {
                 format!("LEASE_SECONDS: `{lease}` is no whole number of seconds")
             );
         }
+        assert_eq!(message(&[("BACKLOG_LIMIT", "-1")]), "BACKLOG_LIMIT: `-1` is no whole number");
+        assert_eq!(message(&[("MAINTENANCE", "yes")]), "MAINTENANCE: `yes` is neither on nor off");
         assert!(message(&[("ALLOW_NETWORKS", "127.0.0.1")]).starts_with("ALLOW_NETWORKS: `127.0.0.1`"));
         assert_eq!(
             message(&[("TILER_TOKEN", "123456789012345")]),
             "TILER_TOKEN has fewer than 16 characters"
         );
         assert_eq!(read(&[("LEASE_SECONDS", "2")]).unwrap().rules.lease, Duration::from_secs(2));
+    }
+
+    #[test]
+    fn the_operator_can_stop_what_is_new() {
+        let config = read(&[]).unwrap();
+        assert_eq!((config.backlog_limit, config.maintenance), (10_000, false));
+        let config = read(&[("BACKLOG_LIMIT", "0"), ("MAINTENANCE", "on")]).unwrap();
+        assert_eq!((config.backlog_limit, config.maintenance), (0, true));
     }
 
     #[test]

@@ -3,11 +3,14 @@
 use edgezoom_content::conversion::{Event, Reply};
 use edgezoom_content::{Content, ContentId, SourceUrl};
 use worker::wasm_bindgen::JsValue;
-use worker::{Env, Method, Request, RequestInit};
+use worker::{Env, Method, Request, RequestInit, ResponseBody, console_error};
 
+use crate::answer::Refusal;
+use crate::config::Addresses;
 use crate::finished::{Finished, FinishedError};
+use crate::gate::Gate;
 
-/// Why a content could not be looked for. For the operator: it is logged, clients get 503.
+/// Why there is no content to be had. [`ContentsError::refusal`] logs what the operator should know, and says what clients get.
 #[derive(Debug, thiserror::Error)]
 pub enum ContentsError {
     /// KV.
@@ -19,9 +22,25 @@ pub enum ContentsError {
     /// The object replies what does not answer the event.
     #[error("the Durable Object of {0} does not reply to what it was told")]
     Reply(ContentId),
+    /// There is none, and none is created now.
+    #[error(transparent)]
+    NotAdmitted(#[from] Refusal),
     /// Every id that the URL may have belongs to another URL.
     #[error("all ids of {0} are taken")]
     AllTaken(SourceUrl),
+}
+
+impl ContentsError {
+    /// What clients are told.
+    pub fn refusal(self) -> Refusal {
+        match self {
+            Self::NotAdmitted(refusal) => refusal,
+            fault => {
+                console_error!("{fault}");
+                Refusal::Unavailable
+            }
+        }
+    }
 }
 
 /// All contents.
@@ -35,14 +54,14 @@ impl<'a> Contents<'a> {
         Self { env }
     }
 
-    /// The content of a source, created if there is none. When its id belongs to another source, the next one is tried.
-    pub async fn of_source(&self, url: &SourceUrl) -> Result<Content, ContentsError> {
-        let finished = Finished::of(self.env)?;
+    /// The content of a source, created if there is none and the gate is open. When its id belongs to another source, the
+    /// next one is tried.
+    pub async fn of_source(&self, url: &SourceUrl, gate: &Gate<'_>) -> Result<Content, ContentsError> {
         for id in ContentId::candidates(url) {
-            match finished.read(id).await? {
+            match self.by_id(id).await? {
                 Some(content) if content.url == *url => return Ok(content),
                 Some(_) => continue,
-                None => {}
+                None => gate.admit().await?,
             }
             match self.tell(id, &Event::Created { id, url: url.clone() }).await? {
                 Reply::Shown(content) => return Ok(content),
@@ -63,6 +82,20 @@ impl<'a> Contents<'a> {
             Reply::Unknown => Ok(None),
             _ => Err(ContentsError::Reply(id)),
         }
+    }
+
+    /// The stream of what becomes of a content that is under way; `None` when too many listen already.
+    pub async fn stream(
+        &self,
+        id: ContentId,
+        addresses: &Addresses,
+    ) -> Result<Option<ResponseBody>, ContentsError> {
+        let response = async {
+            let stub = self.env.durable_object("CONVERSIONS")?.get_by_name(&id.to_string())?;
+            stub.fetch_with_str(&format!("http://conversion/?{}", addresses.to_query())).await
+        };
+        let response = response.await.map_err(|error| ContentsError::Object(id, error))?;
+        Ok((response.status_code() == 200).then(|| response.body().clone()))
     }
 
     /// Tells the object of a content what happened.

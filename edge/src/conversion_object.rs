@@ -8,10 +8,13 @@
 use edgezoom_content::conversion::{Decision, Effect, Event, Reply, Timestamp, decide};
 use edgezoom_content::protocol::Job;
 use edgezoom_content::{ContentId, Conversion};
-use worker::{Date, DurableObject, Env, Request, Response, Result, State, console_error, durable_object};
+use worker::{
+    Date, DurableObject, Env, Method, Request, Response, Result, State, console_error, durable_object,
+};
 
-use crate::config::Config;
+use crate::config::{Addresses, Config};
 use crate::finished::Finished;
+use crate::listeners::Listeners;
 use crate::worker::read_config;
 
 const STATE: &str = "conversion";
@@ -21,15 +24,19 @@ const STATE: &str = "conversion";
 pub struct ConversionObject {
     state: State,
     env: Env,
+    listeners: Listeners,
 }
 
 impl DurableObject for ConversionObject {
     fn new(state: State, env: Env) -> Self {
-        Self { state, env }
+        Self { state, env, listeners: Listeners::default() }
     }
 
-    /// Takes an [`Event`] as JSON and answers with the [`Reply`].
+    /// Takes an [`Event`] as JSON by `POST` and answers with the [`Reply`]; by `GET`, streams the content as it changes.
     async fn fetch(&self, mut request: Request) -> Result<Response> {
+        if request.method() == Method::Get {
+            return self.stream(&request).await;
+        }
         let event = serde_json::from_str(&request.text().await?)?;
         Response::from_json(&self.hear(event).await?)
     }
@@ -41,6 +48,25 @@ impl DurableObject for ConversionObject {
 }
 
 impl ConversionObject {
+    /// The content to whom listens, until it is finished: 404 without one, 503 when too many listen.
+    async fn stream(&self, request: &Request) -> Result<Response> {
+        let addresses = Addresses::from_query(request.url()?.query().unwrap_or_default());
+        let Some(conversion) = self.kept().await? else {
+            return Response::error("", 404);
+        };
+        let now = Timestamp(Date::now().as_millis());
+        let content = conversion.content();
+        match self.listeners.add(&content, addresses, now) {
+            Some(events) => Response::from_stream(events),
+            None => Response::error("", 503),
+        }
+    }
+
+    async fn kept(&self) -> Result<Option<Conversion>> {
+        let kept: Option<String> = self.state.storage().get(STATE).await?;
+        Ok(kept.map(|json| serde_json::from_str(&json)).transpose()?)
+    }
+
     async fn hear(&self, event: Event) -> Result<Reply> {
         let config = read_config(&self.env)?;
         let Decision { after, effects, reply } = self.decide(event, &config).await?;
@@ -58,8 +84,7 @@ impl ConversionObject {
     /// Decides, and keeps what is known then. Waits for the storage only, so that nothing comes between.
     async fn decide(&self, event: Event, config: &Config) -> Result<Decision> {
         let storage = self.state.storage();
-        let kept: Option<String> = storage.get(STATE).await?;
-        let before: Option<Conversion> = kept.map(|json| serde_json::from_str(&json)).transpose()?;
+        let before = self.kept().await?;
         let rang = event == Event::AlarmRang; // an alarm that rang is gone
         let alarm_before = before.as_ref().and_then(Conversion::alarm).filter(|_| !rang);
         let now = Timestamp(Date::now().as_millis());
@@ -68,6 +93,7 @@ impl ConversionObject {
             && let Some(conversion) = &decision.after
         {
             storage.put(STATE, serde_json::to_string(conversion)?).await?;
+            self.listeners.tell(&conversion.content(), now);
         }
         match decision.after.as_ref().and_then(Conversion::alarm) {
             alarm if alarm == alarm_before => {}

@@ -1,4 +1,4 @@
-//! What tilers and the operator say, `POST /internal/content/<id>/…`, with the tilers' token. The protocol's table of
+//! What tilers and the operator say, `POST /internal/…`, with the tilers' token. The protocol's table of
 //! statuses is in [`edgezoom_content::protocol`].
 
 use edgezoom_content::ContentId;
@@ -9,6 +9,7 @@ use serde::Serialize;
 use worker::{Env, Request, console_error};
 
 use crate::answer::{Answer, Keep, Refusal};
+use crate::backlog;
 use crate::config::Config;
 use crate::contents::Contents;
 use crate::router::Internal;
@@ -21,14 +22,8 @@ pub async fn hear(
     config: &Config,
     env: &Env,
 ) -> Answer {
-    let Some(token) = &config.tilers else {
-        console_error!("tilers are not let in: TILER_TOKEN is not set");
-        return Answer::text(StatusCode::SERVICE_UNAVAILABLE, "Tilers are not let in yet.");
-    };
-    let authorization = request.headers().get("Authorization").ok().flatten();
-    if !token.admits(authorization.as_deref()) {
-        return Answer::text(StatusCode::UNAUTHORIZED, "The token is wrong.")
-            .with("WWW-Authenticate", "Bearer");
+    if let Err(refused) = admit(request, config) {
+        return refused;
     }
     let event = match said {
         Internal::Claim => Event::Claim,
@@ -40,11 +35,40 @@ pub async fn hear(
     };
     match Contents::of(env).tell(id, &event).await {
         Ok(reply) => answer(reply),
+        Err(error) => error.refusal().answer(),
+    }
+}
+
+/// Hears how much waits in the queue.
+pub async fn hear_backlog(request: &mut Request, config: &Config, env: &Env) -> Answer {
+    if let Err(refused) = admit(request, config) {
+        return refused;
+    }
+    let backlog = match request.json().await {
+        Ok(backlog) => backlog,
+        Err(error) => return Answer::text(StatusCode::BAD_REQUEST, format!("Not a backlog: {error}")),
+    };
+    match backlog::report(backlog, env).await {
+        Ok(()) => Answer::text(StatusCode::NO_CONTENT, ""),
         Err(error) => {
-            console_error!("{error}");
+            console_error!("the backlog is not kept: {error}");
             Refusal::Unavailable.answer()
         }
     }
+}
+
+/// Lets in who shows the token.
+fn admit(request: &Request, config: &Config) -> Result<(), Answer> {
+    let Some(token) = &config.tilers else {
+        console_error!("tilers are not let in: TILER_TOKEN is not set");
+        return Err(Answer::text(StatusCode::SERVICE_UNAVAILABLE, "Tilers are not let in yet."));
+    };
+    let authorization = request.headers().get("Authorization").ok().flatten();
+    if token.admits(authorization.as_deref()) {
+        return Ok(());
+    }
+    let refused = Answer::text(StatusCode::UNAUTHORIZED, "The token is wrong.");
+    Err(refused.with("WWW-Authenticate", "Bearer"))
 }
 
 fn event(Report { attempt, outcome }: Report) -> Event {

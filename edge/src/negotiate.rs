@@ -1,4 +1,6 @@
-//! In which form a caller wants the answer: with real statuses or wrapped, in JSON or XML.
+//! In which form a caller wants the answer: with real statuses, wrapped, or for a script; in JSON or XML.
+
+use crate::callback::{Callback, CallbackError};
 
 /// How a content is written down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,29 +12,64 @@ pub enum Format {
 }
 
 /// Whether status and headers are real or in the body.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Variant {
     /// Real statuses and headers.
     Standard(Format),
     /// Always 200; what the standard variant would have sent is in the body.
     Wrapped(Format),
+    /// The same as a script that calls a function with it.
+    Jsonp(Callback),
 }
 
-/// A `format` that does not exist. Who gives one wants the wrapped variant, and gets it in JSON.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UnknownFormat;
+/// A form that does not exist, and the one in which the caller understands that.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misfit {
+    /// What is wrong.
+    pub error: FormError,
+    /// How to say so.
+    pub variant: Variant,
+}
+
+/// Why a form does not exist. The messages are shown to clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FormError {
+    /// `format` is neither.
+    #[error("The format must be json or xml.")]
+    UnknownFormat,
+    /// A function cannot be called with XML.
+    #[error("A callback needs JSON: leave format out, or give json.")]
+    CallbackWithXml,
+    /// Nothing can be called safely.
+    #[error(transparent)]
+    Callback(#[from] CallbackError),
+}
 
 impl Variant {
-    /// Chooses by the query parameter `format`, which overrides the header `Accept`.
+    /// Chooses by the query parameters `format` and `callback`, which override the header `Accept`.
     ///
     /// # Errors
-    /// The format does not exist.
-    pub fn choose(format: Option<&str>, accept: Option<&str>) -> Result<Self, UnknownFormat> {
+    /// The format does not exist, or nothing can be called with it.
+    pub fn choose(
+        format: Option<&str>,
+        callback: Option<&str>,
+        accept: Option<&str>,
+    ) -> Result<Self, Misfit> {
+        let misfit = |error, variant| Err(Misfit { error, variant });
+        if format == Some("xml") && callback.is_some() {
+            return misfit(FormError::CallbackWithXml, Self::Wrapped(Format::Xml));
+        }
+        let callback = match callback.map(str::parse::<Callback>).transpose() {
+            Ok(callback) => callback,
+            Err(error) => return misfit(error.into(), Self::Standard(Format::Json)),
+        };
+        let in_json = |callback: Option<Callback>| callback.map_or(Self::Wrapped(Format::Json), Self::Jsonp);
         match format {
-            None => Ok(Self::Standard(accept.map_or(Format::Json, Format::accepted))),
-            Some("json") => Ok(Self::Wrapped(Format::Json)),
+            Some("json") => Ok(in_json(callback)),
             Some("xml") => Ok(Self::Wrapped(Format::Xml)),
-            Some(_) => Err(UnknownFormat),
+            Some(_) => misfit(FormError::UnknownFormat, in_json(callback)),
+            None if callback.is_some() => Ok(in_json(callback)),
+            None => Ok(Self::Standard(accept.map_or(Format::Json, Format::accepted))),
         }
     }
 }
@@ -96,6 +133,10 @@ fn thousandths(figure: &str) -> Option<u16> {
 mod tests {
     use super::*;
 
+    fn choose(format: Option<&str>, callback: Option<&str>, accept: Option<&str>) -> Result<Variant, Misfit> {
+        Variant::choose(format, callback, accept)
+    }
+
     #[test]
     fn accept_chooses_xml_only_when_it_is_named_and_preferred() {
         for (accept, format) in [
@@ -120,20 +161,40 @@ mod tests {
             ("image/png", Format::Json),
             (",;q=,,/;=", Format::Json),
         ] {
-            assert_eq!(Variant::choose(None, Some(accept)), Ok(Variant::Standard(format)), "{accept}");
+            assert_eq!(choose(None, None, Some(accept)), Ok(Variant::Standard(format)), "{accept}");
         }
-        assert_eq!(Variant::choose(None, None), Ok(Variant::Standard(Format::Json)));
+        assert_eq!(choose(None, None, None), Ok(Variant::Standard(Format::Json)));
     }
 
     #[test]
     fn format_wraps_and_overrides_accept() {
-        assert_eq!(
-            Variant::choose(Some("json"), Some("application/xml")),
-            Ok(Variant::Wrapped(Format::Json))
-        );
-        assert_eq!(Variant::choose(Some("xml"), Some("application/json")), Ok(Variant::Wrapped(Format::Xml)));
+        assert_eq!(choose(Some("json"), None, Some("application/xml")), Ok(Variant::Wrapped(Format::Json)));
+        assert_eq!(choose(Some("xml"), None, Some("application/json")), Ok(Variant::Wrapped(Format::Xml)));
+        let told = Misfit { error: FormError::UnknownFormat, variant: Variant::Wrapped(Format::Json) };
         for unknown in ["", "JSON", "yaml"] {
-            assert_eq!(Variant::choose(Some(unknown), None), Err(UnknownFormat), "{unknown}");
+            assert_eq!(choose(Some(unknown), None, None), Err(told.clone()), "{unknown}");
+        }
+    }
+
+    #[test]
+    fn a_callback_makes_a_script_whatever_accept_says() {
+        let called = Variant::Jsonp("cb".parse().unwrap());
+        for (format, accept) in [(None, None), (Some("json"), None), (None, Some("application/xml"))] {
+            assert_eq!(choose(format, Some("cb"), accept), Ok(called.clone()), "{format:?} {accept:?}");
+        }
+        let told = Misfit { error: FormError::UnknownFormat, variant: called };
+        assert_eq!(choose(Some("yaml"), Some("cb"), None), Err(told));
+    }
+
+    #[test]
+    fn what_cannot_be_called_is_never_written_into_a_script() {
+        let xml = Misfit { error: FormError::CallbackWithXml, variant: Variant::Wrapped(Format::Xml) };
+        for callback in ["cb", "1;alert(1)"] {
+            assert_eq!(choose(Some("xml"), Some(callback), None), Err(xml.clone()), "{callback}");
+        }
+        let plain = Misfit { error: CallbackError.into(), variant: Variant::Standard(Format::Json) };
+        for format in [None, Some("json"), Some("yaml")] {
+            assert_eq!(choose(format, Some("1;alert(1)"), None), Err(plain.clone()), "{format:?}");
         }
     }
 }

@@ -1,13 +1,14 @@
 //! What a request asks for: method, path and query become a [`Route`] whose parts are parsed and admitted, or the reason why
 //! they are not.
 
+use edgezoom_content::protocol::BACKLOG_PATH;
 use edgezoom_content::{AddressPolicy, ContentId, SourceUrl};
 use http::Method;
 use url::form_urlencoded;
 
 use crate::answer::Refusal;
-use crate::answer::embed::{Frame, Length};
-use crate::negotiate::{Format, UnknownFormat, Variant};
+use crate::answer::oembed::OembedRequest;
+use crate::negotiate::{Misfit, Variant};
 use crate::object_key::ObjectKey;
 
 /// A request, as far as the route depends on it.
@@ -33,16 +34,26 @@ pub enum Route {
         /// In which form.
         variant: Variant,
     },
+    /// `/v1/content/<id>/events`: a content as it changes.
+    Events(ContentId),
+    /// `/<id>/preview.jpg`: a small picture.
+    Preview(ContentId),
+    /// `/oembed`: what to put into a page for a share link.
+    Oembed(OembedRequest),
     /// `/`: the page with one field, with what was entered in it if it was sent.
     Home(Option<Entry>),
     /// `/<id>`: the share page.
     Share(ContentId),
-    /// `/<id>.js`: the embed script.
-    Embed(ContentId, Frame),
+    /// `/<id>.js`: the embed script, which is the same for all.
+    Embed,
+    /// `/<id>/embed`: the page for frames.
+    Framed(ContentId),
     /// `/cache/<key>`: a descriptor or a tile.
     Object(ObjectKey),
     /// `POST /internal/content/<id>/…`: a tiler or the operator.
     Internal(ContentId, Internal),
+    /// `POST /internal/backlog`: a tiler tells how much waits.
+    Backlog,
     /// `/health`.
     Health,
     /// `/version`.
@@ -94,6 +105,9 @@ const READING: &str = "GET, HEAD, OPTIONS";
 /// Finds the route. `policy` says which literal addresses a source may have.
 #[must_use]
 pub fn route(asked: Asked<'_>, policy: &AddressPolicy) -> Route {
+    if asked.path == BACKLOG_PATH {
+        return if asked.method == Method::POST { Route::Backlog } else { Route::WrongMethod("POST") };
+    }
     if let Some(rest) = asked.path.strip_prefix("/internal/") {
         return match internal(rest) {
             Some((id, wish)) if asked.method == Method::POST => Route::Internal(id, wish),
@@ -121,25 +135,34 @@ fn read(asked: Asked<'_>, policy: &AddressPolicy) -> Route {
         "/health" => Route::Health,
         "/version" => Route::Version,
         "/robots.txt" => Route::Robots,
+        "/oembed" => Route::Oembed(OembedRequest {
+            url: parameter(asked.query, "url"),
+            format: parameter(asked.query, "format"),
+            max_width: parameter(asked.query, "maxwidth").and_then(|most| most.parse().ok()),
+            max_height: parameter(asked.query, "maxheight").and_then(|most| most.parse().ok()),
+        }),
         path => {
             if let Some(id) = path.strip_prefix("/v1/content/") {
-                let id = id.strip_suffix('/').unwrap_or(id).parse();
+                let id = id.strip_suffix('/').unwrap_or(id);
+                if let Some(Ok(id)) = id.strip_suffix("/events").map(str::parse) {
+                    return Route::Events(id);
+                }
+                let id = id.parse();
                 return content(asked, id.map(Wish::Id).map_err(|_| Refusal::NoSuchContent));
             }
             if let Some(key) = path.strip_prefix("/cache/") {
                 return key.parse().map_or(Route::Nothing { page: false }, Route::Object);
             }
-            shared(path, asked.query).unwrap_or(Route::Nothing { page: !path.starts_with("/v1/") })
+            shared(path).unwrap_or(Route::Nothing { page: !path.starts_with("/v1/") })
         }
     }
 }
 
 fn content(asked: Asked<'_>, wish: Result<Wish, Refusal>) -> Route {
-    match Variant::choose(parameter(asked.query, "format").as_deref(), asked.accept) {
+    let wanted = |name| parameter(asked.query, name);
+    match Variant::choose(wanted("format").as_deref(), wanted("callback").as_deref(), asked.accept) {
         Ok(variant) => Route::Content { wish, variant },
-        Err(UnknownFormat) => {
-            Route::Content { wish: Err(Refusal::UnknownFormat), variant: Variant::Wrapped(Format::Json) }
-        }
+        Err(Misfit { error, variant }) => Route::Content { wish: Err(error.into()), variant },
     }
 }
 
@@ -150,18 +173,18 @@ fn source(url: Option<&str>, policy: &AddressPolicy) -> Result<SourceUrl, Refusa
 }
 
 /// What lies under the share address by a content's id.
-fn shared(path: &str, query: &str) -> Option<Route> {
+fn shared(path: &str) -> Option<Route> {
     let name = path.strip_prefix('/')?;
     if let Some(id) = name.strip_suffix(".js") {
-        let length =
-            |name, default| parameter(query, name).and_then(|text| text.parse().ok()).unwrap_or(default);
-        let (width, height) = (length("width", Length::Auto), length("height", Length::Pixels(400)));
-        return Some(Route::Embed(
-            id.parse().ok()?,
-            Frame { width, height, element: parameter(query, "id") },
-        ));
+        return id.parse::<ContentId>().ok().map(|_| Route::Embed);
     }
-    Some(Route::Share(name.strip_suffix('/').unwrap_or(name).parse().ok()?))
+    let name = name.strip_suffix('/').unwrap_or(name);
+    match name.split_once('/') {
+        Some((id, "embed")) => id.parse().ok().map(Route::Framed),
+        Some((id, "preview.jpg")) => id.parse().ok().map(Route::Preview),
+        Some(_) => None,
+        None => name.parse().ok().map(Route::Share),
+    }
 }
 
 fn internal(path: &str) -> Option<(ContentId, Internal)> {

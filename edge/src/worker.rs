@@ -6,9 +6,11 @@ use http::{Method, StatusCode};
 use worker::{Context, Env, Headers, Request, Response, Result, console_error, event};
 
 use crate::answer::content::ContentAnswer;
-use crate::answer::{Answer, HEADERS_OF_ALL, Keep, Refusal, embed, page, plain};
+use crate::answer::{Answer, HEADERS_OF_ALL, Keep, Refusal, embed, events, page, plain};
 use crate::config::{Addresses, Config};
 use crate::contents::{Contents, ContentsError};
+use crate::gate::Gate;
+use crate::object_key::ObjectKey;
 use crate::router::{Asked, Entry, Route, Wish, route};
 use crate::{internal, tiles};
 
@@ -46,16 +48,38 @@ async fn answer(request: &mut Request, method: &Method, env: &Env) -> Result<Ans
     let accept = request.headers().get("Accept")?;
     let query = url.query().unwrap_or_default();
     let asked = Asked { method, path: url.path(), query, accept: accept.as_deref() };
+    let gate = &Gate::new(request, &config, env);
     let answer = match route(asked, &config.policy) {
-        Route::Content { wish, variant } => content(wish, env).await.write(variant, addresses),
-        Route::Home(entry) => home(entry, addresses, env).await,
-        Route::Share(id) => share(id, addresses, env).await,
-        Route::Embed(id, frame) => embed::script(id, &frame, addresses),
+        Route::Content { wish, variant } => content(wish, gate, env).await.write(&variant, addresses),
+        Route::Events(id) => {
+            let last = request.headers().get("Last-Event-ID")?;
+            return listen(id, method, last.as_deref(), addresses, env).await;
+        }
+        Route::Preview(id) => match preview(id, env).await {
+            Ok(key) => match tiles::serve(&key, request, env).await? {
+                Some(response) => return Ok(Answered::Streamed(response)),
+                None => plain::nothing(),
+            },
+            Err(answer) => answer,
+        },
+        Route::Oembed(oembed) => match oembed.content(addresses) {
+            Ok(id) => match by_id(id, env).await {
+                Ok(Some(content)) => oembed.answer(&content, addresses),
+                Ok(None) => Refusal::NoSuchContent.answer(),
+                Err(error) => error.refusal().answer(),
+            },
+            Err(answer) => answer,
+        },
+        Route::Home(entry) => home(entry, addresses, gate, env).await,
+        Route::Share(id) => picture(id, page::share, addresses, env).await,
+        Route::Framed(id) => picture(id, page::framed, addresses, env).await,
+        Route::Embed => embed::script(),
         Route::Object(key) => match tiles::serve(&key, request, env).await? {
             Some(response) => return Ok(Answered::Streamed(response)),
             None => plain::nothing(),
         },
         Route::Internal(id, said) => internal::hear(id, said, request, &config, env).await,
+        Route::Backlog => internal::hear_backlog(request, &config, env).await,
         Route::Health => plain::health(),
         Route::Version => plain::version(),
         Route::Robots => plain::robots(),
@@ -67,27 +91,62 @@ async fn answer(request: &mut Request, method: &Method, env: &Env) -> Result<Ans
     Ok(Answered::Whole(answer))
 }
 
-async fn content(wish: std::result::Result<Wish, Refusal>, env: &Env) -> ContentAnswer {
+async fn content(wish: std::result::Result<Wish, Refusal>, gate: &Gate<'_>, env: &Env) -> ContentAnswer {
     let found = match wish {
-        Ok(Wish::Source(url)) => Contents::of(env).of_source(&url).await.map(ContentAnswer::Moved),
+        Ok(Wish::Source(url)) => Contents::of(env).of_source(&url, gate).await.map(ContentAnswer::Moved),
         Ok(Wish::Id(id)) => by_id(id, env).await.map(|content| match content {
             Some(content) => ContentAnswer::Found(content),
             None => ContentAnswer::Refused(Refusal::NoSuchContent),
         }),
         Err(refusal) => Ok(ContentAnswer::Refused(refusal)),
     };
-    found.unwrap_or_else(|error| {
-        console_error!("{error}");
-        ContentAnswer::Refused(Refusal::Unavailable)
-    })
+    found.unwrap_or_else(|error| ContentAnswer::Refused(error.refusal()))
 }
 
 async fn by_id(id: ContentId, env: &Env) -> std::result::Result<Option<Content>, ContentsError> {
     Contents::of(env).by_id(id).await
 }
 
+/// A content as it changes. One that is finished needs no object, and who only asks whether there is one holds none.
+async fn listen(
+    id: ContentId,
+    method: &Method,
+    last: Option<&str>,
+    addresses: &Addresses,
+    env: &Env,
+) -> Result<Answered> {
+    let content = match by_id(id, env).await {
+        Ok(Some(content)) => content,
+        Ok(None) => return Ok(Answered::Whole(Refusal::NoSuchContent.answer())),
+        Err(error) => return Ok(Answered::Whole(error.refusal().answer())),
+    };
+    if content.is_finished() {
+        return Ok(Answered::Whole(events::finished(&content, last, addresses)));
+    }
+    if method == Method::HEAD {
+        return Ok(Answered::Whole(events::begun()));
+    }
+    Ok(match Contents::of(env).stream(id, addresses).await {
+        Ok(Some(body)) => {
+            let begun = events::begun();
+            Answered::Streamed(Response::builder().with_headers(headers(begun.headers)?).body(body))
+        }
+        Ok(None) => Answered::Whole(Refusal::Unavailable.answer()),
+        Err(error) => Answered::Whole(error.refusal().answer()),
+    })
+}
+
+/// The tile that holds a small picture of the whole content.
+async fn preview(id: ContentId, env: &Env) -> std::result::Result<ObjectKey, Answer> {
+    match by_id(id, env).await {
+        Ok(Some(content)) => page::preview_key(&content).ok_or_else(plain::nothing),
+        Ok(None) => Err(plain::nothing()),
+        Err(error) => Err(error.refusal().answer()),
+    }
+}
+
 /// The home page; or, when a source was entered, on to its share page.
-async fn home(entry: Option<Entry>, addresses: &Addresses, env: &Env) -> Answer {
+async fn home(entry: Option<Entry>, addresses: &Addresses, gate: &Gate<'_>, env: &Env) -> Answer {
     let Some(Entry { text, source }) = entry else {
         return page::home(None, addresses);
     };
@@ -95,26 +154,29 @@ async fn home(entry: Option<Entry>, addresses: &Addresses, env: &Env) -> Answer 
         Ok(url) => url,
         Err(refusal) => return page::home(Some((&text, refusal)), addresses),
     };
-    match Contents::of(env).of_source(&url).await {
+    match Contents::of(env).of_source(&url, gate).await {
         Ok(content) => {
             Answer::new(StatusCode::FOUND, "text/plain; charset=utf-8", Keep::Never, String::new())
                 .with("Location", addresses.share(content.id))
         }
         Err(error) => {
-            console_error!("{error}");
-            page::home(Some((&text, Refusal::Unavailable)), addresses)
+            let refusal = error.refusal();
+            refusal.say_when(page::home(Some((&text, refusal)), addresses))
         }
     }
 }
 
-async fn share(id: ContentId, addresses: &Addresses, env: &Env) -> Answer {
+/// A page that shows a content.
+async fn picture(
+    id: ContentId,
+    page: fn(&Content, &Addresses) -> Answer,
+    addresses: &Addresses,
+    env: &Env,
+) -> Answer {
     match by_id(id, env).await {
-        Ok(Some(content)) => page::share(&content, addresses),
+        Ok(Some(content)) => page(&content, addresses),
         Ok(None) => page::nothing(addresses),
-        Err(error) => {
-            console_error!("{error}");
-            page::unavailable(addresses)
-        }
+        Err(error) => page::unavailable(error.refusal(), addresses),
     }
 }
 
@@ -123,11 +185,8 @@ fn send(answered: Answered, method: &Method, if_none_match: Option<&str>) -> Res
         Answered::Streamed(response) => response,
         Answered::Whole(answer) => {
             let Answer { status, headers, body } = answer.unless_known(if_none_match);
-            let own = Headers::new();
-            for (name, value) in headers {
-                own.set(name, &value)?;
-            }
-            let response = Response::builder().with_status(status.as_u16()).with_headers(own);
+            let response =
+                Response::builder().with_status(status.as_u16()).with_headers(self::headers(headers)?);
             let bodiless = method == Method::HEAD || matches!(status.as_u16(), 204 | 304);
             if bodiless { response.empty() } else { response.fixed(body.into_bytes()) }
         }
@@ -136,4 +195,12 @@ fn send(answered: Answered, method: &Method, if_none_match: Option<&str>) -> Res
         response.headers().set(name, value)?;
     }
     Ok(response)
+}
+
+fn headers(own: Vec<(&'static str, String)>) -> Result<Headers> {
+    let headers = Headers::new();
+    for (name, value) in own {
+        headers.set(name, &value)?;
+    }
+    Ok(headers)
 }

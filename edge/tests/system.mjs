@@ -8,8 +8,8 @@ export const TOKEN = "token-of-the-tests";
 export const ORIGIN = "http://zoom.test";
 
 const ENTRY = `
-  import Edge, { ConversionObject } from "./index.js";
-  export { ConversionObject };
+  import Edge, { BacklogObject, ConversionObject } from "./index.js";
+  export { BacklogObject, ConversionObject };
 
   let reads = 0;
   const jobs = [];
@@ -48,7 +48,11 @@ export async function start(bindings = {}) {
     r2Buckets: ["PYRAMIDS"],
     queueProducers: { JOBS: "edgezoom-jobs" },
     queueConsumers: { "edgezoom-jobs": { maxBatchSize: 1, maxBatchTimeout: 0 } },
-    durableObjects: { CONVERSIONS: { className: "ConversionObject", useSQLite: true } },
+    durableObjects: {
+      BACKLOG: { className: "BacklogObject", useSQLite: true },
+      CONVERSIONS: { className: "ConversionObject", useSQLite: true },
+    },
+    ratelimits: { CREATIONS: { namespace_id: "1001", simple: { limit: 20, period: 60 } } },
   });
   const miniflare = new Miniflare(options);
 
@@ -61,6 +65,8 @@ export async function start(bindings = {}) {
     });
 
   return {
+    /** Where it listens, for clients that bring their own HTTP. */
+    address: (await miniflare.ready).origin,
     fetch,
     /** What the counting entry saw. */
     seen: async () => (await fetch("/seen")).json(),

@@ -1,26 +1,32 @@
-// Builds the browser's side into edge/build/assets/, which the Worker serves under the share address: the viewer and the
-// page scripts as ES modules, styles, and OpenSeadragon's licence.
+// Builds the browser's side into edge/build/assets/, which the Worker serves under the share address: one module for embeds,
+// one for each kind of page, styles, and OpenSeadragon's licence. The embed script itself is part of the Worker.
 
 import { cp, mkdir } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
-const from = (name) => new URL(name, import.meta.url).pathname;
-const to = new URL("../build/assets/", import.meta.url).pathname;
+const from = (name) => fileURLToPath(new URL(name, import.meta.url));
+const to = from("../build/assets/");
 
 await mkdir(`${to}assets`, { recursive: true });
-await build({
-  entryPoints: ["viewer.js", "share.js", "page.css"].map(from),
+const shared = {
   outdir: `${to}assets`,
+  entryNames: "[name]",
   bundle: true,
-  external: ["./viewer.js"], // one module, one instance, whoever imports it
-  format: "esm",
-  target: ["es2022", "chrome105", "firefox104", "safari16"],
   minify: true,
-  loader: { ".viewer.css": "text" },
+  target: ["es2022", "chrome123", "firefox125", "safari17.5"],
   legalComments: "eof",
   logLevel: "warning",
+};
+await build({
+  ...shared,
+  entryPoints: ["embed/viewer.js", "pages/share.js", "pages/home.js"].map(from),
+  format: "esm",
+  loader: { ".css": "text" }, // for shadow roots
+  // In a page with an AMD loader OpenSeadragon would give itself to that instead of to us.
+  define: { define: "undefined" },
 });
-await cp(from("icon.svg"), `${to}assets/icon.svg`);
-await cp(from("_headers"), `${to}_headers`);
-const licence = new URL("../../node_modules/openseadragon/LICENSE.txt", import.meta.url).pathname;
-await cp(licence, `${to}assets/openseadragon-licence.txt`);
+await build({ ...shared, entryPoints: [from("pages/page.css")] });
+await cp(from("pages/icon.svg"), `${to}assets/icon.svg`);
+await cp(from("pages/_headers"), `${to}_headers`);
+await cp(from("../../node_modules/openseadragon/LICENSE.txt"), `${to}assets/openseadragon-licence.txt`);

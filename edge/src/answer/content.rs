@@ -1,14 +1,14 @@
 //! The answers of the interface proper: a content object or the reason why there is none, standard or wrapped.
 
-mod element;
 mod object;
 
 use edgezoom_content::Content;
 use http::StatusCode;
 
-use self::element::Element;
+use super::element::Element;
 use super::{Answer, Keep, Refusal};
 use crate::config::Addresses;
+use crate::escape;
 use crate::negotiate::{Format, Variant};
 
 pub use object::embed_html;
@@ -27,12 +27,18 @@ pub enum ContentAnswer {
 impl ContentAnswer {
     /// Writes the answer in a variant.
     #[must_use]
-    pub fn write(&self, variant: Variant, addresses: &Addresses) -> Answer {
+    pub fn write(&self, variant: &Variant, addresses: &Addresses) -> Answer {
+        let wrapped = |format| print(format, "response", &object::response(self, addresses));
         match variant {
-            Variant::Standard(format) => self.standard(format, addresses),
+            Variant::Standard(format) => self.standard(*format, addresses),
             Variant::Wrapped(format) => {
-                let body = print(format, "response", &object::response(self, addresses));
-                Answer::new(StatusCode::OK, format.media_type(), self.keep(), body)
+                Answer::new(StatusCode::OK, format.media_type(), self.keep(), wrapped(*format))
+            }
+            Variant::Jsonp(callback) => {
+                // The comment keeps what follows from being taken for anything but a script: the body's first bytes are ours.
+                let json = escape::script(&wrapped(Format::Json));
+                let script = format!("/**/ typeof {callback} === \"function\" && {callback}({json});");
+                Answer::new(StatusCode::OK, "text/javascript; charset=utf-8", self.keep(), script)
             }
         }
     }
@@ -82,6 +88,3 @@ fn print(format: Format, root: &str, element: &Element) -> String {
 pub fn content_json(content: &Content, addresses: &Addresses) -> String {
     object::content(content, addresses).json()
 }
-
-#[cfg(test)]
-mod tests;

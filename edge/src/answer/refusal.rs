@@ -8,6 +8,7 @@ use edgezoom_content::source_url::SourceUrlError;
 use http::StatusCode;
 
 use super::Answer;
+use crate::negotiate::FormError;
 
 /// Why an ask is not answered with a content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -21,12 +22,21 @@ pub enum Refusal {
     /// The URL's host is an address that may not be connected to.
     #[error(transparent)]
     Address(#[from] RefusedAddress),
-    /// `format` is neither.
-    #[error("The format must be json or xml.")]
-    UnknownFormat,
+    /// The answer cannot be given in the form that is asked for.
+    #[error(transparent)]
+    Form(#[from] FormError),
     /// There is no content with the id.
     #[error("There is no content with this id.")]
     NoSuchContent,
+    /// The operator takes nothing new for now.
+    #[error("The service is down for maintenance and takes no new content. Please try again later.")]
+    Maintenance,
+    /// Too much waits already.
+    #[error("The service is overloaded and takes no new content. Please try again later.")]
+    Overloaded,
+    /// The client created more contents than one may in a while.
+    #[error("You have asked for many new contents within a minute. Please try again in a minute.")]
+    TooManyNew,
     /// Something that is needed does not answer.
     #[error("The service is unavailable for the moment. Please try again.")]
     Unavailable,
@@ -37,18 +47,28 @@ impl Refusal {
     #[must_use]
     pub fn status(self) -> StatusCode {
         match self {
-            Self::NeitherIdNorUrl | Self::Url(_) | Self::Address(_) | Self::UnknownFormat => {
+            Self::NeitherIdNorUrl | Self::Url(_) | Self::Address(_) | Self::Form(_) => {
                 StatusCode::BAD_REQUEST
             }
             Self::NoSuchContent => StatusCode::NOT_FOUND,
-            Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Maintenance | Self::Overloaded | Self::TooManyNew | Self::Unavailable => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
         }
     }
 
     /// When to try again, if that can help.
     #[must_use]
     pub fn retry_after(self) -> Option<Duration> {
-        (self == Self::Unavailable).then_some(Duration::from_secs(5))
+        let seconds = match self {
+            Self::Unavailable => 5,
+            Self::Overloaded | Self::TooManyNew => 60,
+            Self::Maintenance => 300,
+            Self::NeitherIdNorUrl | Self::Url(_) | Self::Address(_) | Self::Form(_) | Self::NoSuchContent => {
+                return None;
+            }
+        };
+        Some(Duration::from_secs(seconds))
     }
 
     /// The refusal as it is said without wrapping: plain text.

@@ -4,6 +4,7 @@ use edgezoom_content::protocol::{claim_path, report_path};
 use edgezoom_content::source_url::SourceUrlError;
 
 use super::*;
+use crate::negotiate::{FormError, Format};
 
 const ID: &str = "6qy4OXfXSid";
 
@@ -59,7 +60,7 @@ fn a_url_that_can_be_no_source_is_refused_with_the_reason() {
 fn an_unknown_format_is_answered_wrapped() {
     let route = get(&format!("/v1/content/{ID}?format=yaml"));
     let variant = Variant::Wrapped(Format::Json);
-    assert_eq!(route, Route::Content { wish: Err(Refusal::UnknownFormat), variant });
+    assert_eq!(route, Route::Content { wish: Err(FormError::UnknownFormat.into()), variant });
 }
 
 #[test]
@@ -70,18 +71,22 @@ fn share_embed_and_home_are_found() {
     assert!(matches!(get("/?url=nonsense"), Route::Home(Some(Entry { source: Err(_), .. }))));
     assert_eq!(get(&format!("/{ID}")), Route::Share(id()));
     assert_eq!(get(&format!("/{ID}/")), Route::Share(id()));
-    let frame = |width, height, element: Option<&str>| {
-        Route::Embed(id(), Frame { width, height, element: element.map(Into::into) })
-    };
-    assert_eq!(get(&format!("/{ID}.js")), frame(Length::Auto, Length::Pixels(400), None));
-    assert_eq!(
-        get(&format!("/{ID}.js?width=50%25&height=30&id=here")),
-        frame(Length::Percent(50), Length::Pixels(30), Some("here"))
-    );
-    assert_eq!(
-        get(&format!("/{ID}.js?width=</script>&height=-1")),
-        frame(Length::Auto, Length::Pixels(400), None)
-    );
+    assert_eq!(get(&format!("/{ID}.js?width=50%25&height=30&id=here")), Route::Embed);
+    assert_eq!(get(&format!("/{ID}/embed")), Route::Framed(id()));
+    assert_eq!(get(&format!("/{ID}/embed/?fit=cover")), Route::Framed(id()));
+    for nothing in ["/x.js", "/x/embed", "/embed", &format!("/{ID}/embed/embed"), &format!("/{ID}.js/")] {
+        assert_eq!(get(nothing), Route::Nothing { page: true }, "{nothing}");
+    }
+}
+
+#[test]
+fn events_previews_and_oembed_are_found() {
+    assert_eq!(get(&format!("/v1/content/{ID}/events")), Route::Events(id()));
+    assert_eq!(wish("/v1/content/x/events"), Err(Refusal::NoSuchContent));
+    assert_eq!(get(&format!("/{ID}/preview.jpg")), Route::Preview(id()));
+    let route = get("/oembed?url=a&format=xml&maxwidth=300&maxheight=-1");
+    let (url, format) = (Some("a".to_owned()), Some("xml".to_owned()));
+    assert_eq!(route, Route::Oembed(OembedRequest { url, format, max_width: Some(300), max_height: None }));
 }
 
 #[test]
@@ -99,6 +104,8 @@ fn tilers_and_the_operator_post() {
         ask(Method::POST, &format!("/internal/content/{ID}/reset")),
         Route::Internal(id(), Internal::Reset)
     );
+    assert_eq!(ask(Method::POST, BACKLOG_PATH), Route::Backlog);
+    assert_eq!(get(BACKLOG_PATH), Route::WrongMethod("POST"));
     assert_eq!(get(&claim_path(id())), Route::WrongMethod("POST"));
     for nothing in ["/internal/", "/internal/content/x/claim", "/internal/content/6qy4OXfXSid/steal"] {
         assert_eq!(ask(Method::POST, nothing), Route::Nothing { page: false }, "{nothing}");

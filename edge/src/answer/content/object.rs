@@ -4,7 +4,7 @@
 use edgezoom_content::{Attempt, Content, ContentId, Dzi, Failure, FailureCode, Stage, Status};
 
 use super::ContentAnswer;
-use super::element::Element::{self, Count, Flag, Fraction, Object, Text};
+use crate::answer::element::Element::{self, Count, Flag, Fraction, Object, Text};
 use crate::config::Addresses;
 use crate::escape;
 
@@ -109,5 +109,12 @@ mod tests {
         for stage in [Stage::Queued, Stage::Downloading, Stage::Rendering, Stage::Publishing] {
             assert_eq!(serde_json::to_value(stage).unwrap(), stage_name(stage));
         }
+    }
+
+    #[test]
+    fn the_share_address_cannot_leave_its_attribute() {
+        let share = "https://a.example/\"><b>".to_owned();
+        let addresses = Addresses { base: String::new(), share, cache: String::new() };
+        assert!(!embed_html("6qy4OXfXSid".parse().unwrap(), &addresses).contains("\"><b>"));
     }
 }

@@ -2,7 +2,7 @@
 
 use http::StatusCode;
 
-use super::Page;
+use super::{Frames, Page, home_address, icon, script};
 use crate::answer::{Answer, Keep, Refusal};
 use crate::config::Addresses;
 use crate::escape;
@@ -25,20 +25,14 @@ pub fn home(refused: Option<(&str, Refusal)>, addresses: &Addresses) -> Answer {
     let described =
         if refused.is_some() { " aria-describedby=\"problem\" aria-invalid=\"true\"" } else { "" };
     let body = format!(
-        concat!(
-            "<main class=\"home\">\n<h1>Edgezoom</h1>\n",
-            "<p>Paste the address of a large picture, and look into it.</p>\n",
-            "<form action=\"{action}/\" method=\"get\">\n",
-            "<label for=\"url\">Address of a picture</label>\n",
-            "<div class=\"field\">\n",
-            "<input id=\"url\" name=\"url\" type=\"text\" inputmode=\"url\" autocomplete=\"url\" autocapitalize=\"off\" ",
-            "spellcheck=\"false\" placeholder=\"https://\" value=\"{entered}\" required autofocus{described}>\n",
-            "<button type=\"submit\">Zoom</button>\n</div>\n{problem}</form>\n</main>\n"
-        ),
-        action = escape::html(&addresses.share),
+        include_str!("../../../viewer/pages/home.html"),
+        home = home_address(addresses),
+        icon = icon(addresses),
+        api = escape::html(&format!("{}/v1/content/", addresses.base)),
         entered = escape::html(entered),
         described = described,
         problem = problem,
     );
-    Page { status, keep, title: "Edgezoom", head: String::new(), body }.answer(addresses)
+    let head = script("home.js", addresses);
+    Page { status, keep, title: "Edgezoom", head, body, frames: Frames::None }.answer(addresses)
 }

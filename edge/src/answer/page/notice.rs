@@ -2,7 +2,7 @@
 
 use http::StatusCode;
 
-use super::Page;
+use super::{Frames, Page, home_address, icon};
 use crate::answer::{Answer, Keep, Refusal};
 use crate::config::Addresses;
 use crate::escape;
@@ -15,18 +15,19 @@ pub fn nothing(addresses: &Addresses) -> Answer {
 
 /// 503 for people.
 #[must_use]
-pub fn unavailable(addresses: &Addresses) -> Answer {
-    let refusal = Refusal::Unavailable;
+pub fn unavailable(refusal: Refusal, addresses: &Addresses) -> Answer {
     refusal.say_when(notice(refusal.status(), "Not now", &refusal.to_string(), addresses))
 }
 
 fn notice(status: StatusCode, title: &str, text: &str, addresses: &Addresses) -> Answer {
     let body = format!(
-        "<main class=\"notice\">\n<h1>{}</h1>\n<p>{}</p>\n<p><a href=\"{}/\">Zoom into a picture</a></p>\n</main>\n",
-        escape::html(title),
-        escape::html(text),
-        escape::html(&addresses.share),
+        include_str!("../../../viewer/pages/notice.html"),
+        home = home_address(addresses),
+        icon = icon(addresses),
+        title = escape::html(title),
+        text = escape::html(text),
     );
     let head = "<meta name=\"robots\" content=\"noindex\">\n".to_owned();
-    Page { status, keep: Keep::Never, title: &format!("{title} – Edgezoom"), head, body }.answer(addresses)
+    let title = format!("{title} – Edgezoom");
+    Page { status, keep: Keep::Never, title: &title, head, body, frames: Frames::None }.answer(addresses)
 }

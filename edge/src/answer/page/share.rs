@@ -4,7 +4,9 @@
 use edgezoom_content::{Content, Status};
 use http::StatusCode;
 
-use super::Page;
+use super::picture::{host, name, preview};
+use super::tags::tags;
+use super::{Frames, Page, home_address, icon, script};
 use crate::answer::content::content_json;
 use crate::answer::{Answer, Keep};
 use crate::config::Addresses;
@@ -18,27 +20,23 @@ pub fn share(content: &Content, addresses: &Addresses) -> Answer {
         Status::Ready { .. } => "",
         Status::Processing { .. } | Status::Failed { .. } => "<meta name=\"robots\" content=\"noindex\">\n",
     };
+    let canonical = escape::html(&addresses.share(content.id));
     let head = format!(
-        "{robots}<link rel=\"canonical\" href=\"{}\">\n<script type=\"module\" src=\"{}\"></script>\n",
-        escape::html(&addresses.share(content.id)),
-        escape::html(&addresses.asset("share.js")),
+        "{robots}<link rel=\"canonical\" href=\"{canonical}\">\n{}{}",
+        tags(content, addresses),
+        script("share.js", addresses)
     );
     let body = format!(
-        concat!(
-            "<main class=\"share\" id=\"stage\" data-content=\"{address}\">\n",
-            "<noscript><p>Zooming into <a href=\"{url}\">{url}</a> needs JavaScript.</p></noscript>\n</main>\n",
-            "<script type=\"application/json\" id=\"content\">{content}</script>\n"
-        ),
+        include_str!("../../../viewer/pages/share.html"),
+        home = home_address(addresses),
+        icon = icon(addresses),
+        name = escape::html(&name(content)),
+        source = escape::html(content.url.as_str()),
+        host = escape::html(&host(content)),
         address = escape::html(&addresses.content(content.id)),
-        url = escape::html(content.url.as_str()),
+        preview = preview(content, addresses),
         content = escape::script(&content_json(content, addresses)),
     );
-    let title = format!("{} – Edgezoom", name(content.url.as_str()));
-    Page { status: StatusCode::OK, keep, title: &title, head, body }.answer(addresses)
-}
-
-/// What a person would call the source: its address without scheme, query and what else is for machines.
-fn name(url: &str) -> &str {
-    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    rest.split(['?', '#']).next().unwrap_or(rest).trim_end_matches('/')
+    let title = format!("{} – Edgezoom", name(content));
+    Page { status: StatusCode::OK, keep, title: &title, head, body, frames: Frames::None }.answer(addresses)
 }

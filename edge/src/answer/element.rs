@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use crate::escape;
 
 /// A value of the interface.
-pub(super) enum Element {
+pub(in crate::answer) enum Element {
     Text(String),
     Flag(bool),
     Count(u64),
@@ -16,12 +16,12 @@ pub(super) enum Element {
 }
 
 impl Element {
-    pub(super) fn json(&self) -> String {
+    pub(in crate::answer) fn json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default() // no text, number or object fails
     }
 
     /// An XML document with this root. Names are ours, and need no escaping.
-    pub(super) fn xml(&self, root: &str) -> String {
+    pub(in crate::answer) fn xml(&self, root: &str) -> String {
         let mut xml = r#"<?xml version="1.0" encoding="UTF-8"?>"#.to_owned();
         self.write_xml(root, &mut xml);
         xml

@@ -1,0 +1,96 @@
+//! The interface's tables, a test a row: what a request asks for and what it is answered, without a platform between. The tests
+//! beside this one (`*.test.mjs`) send the same over the wire.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod by_id;
+mod by_url;
+mod format_selection;
+mod requests;
+
+use edgezoom_content::{
+    AddressPolicy, Attempt, Content, Dzi, Failure, FailureCode, Progress, Size, SourceUrl, Stage, Status,
+    TileFormat,
+};
+use edgezoom_edge::answer::{Answer, ContentAnswer, Refusal, plain};
+use edgezoom_edge::config::Addresses;
+use edgezoom_edge::router::{Asked, Route, Wish, route};
+use http::Method;
+
+const ID: &str = "6qy4OXfXSid";
+const BY_URL: &str = "/v1/content/?url=http%3A%2F%2Fexample.com%2Fa.jpg";
+const BY_ID: &str = "/v1/content/6qy4OXfXSid";
+
+/// What there is when somebody asks.
+#[derive(Clone, Copy, PartialEq)]
+enum There {
+    Nothing,
+    Queued,
+    Rendering,
+    Ready,
+    Failed,
+    Outage,
+}
+use There::*;
+
+fn content(there: There) -> Content {
+    let url = SourceUrl::parse("http://example.com/a.jpg").unwrap();
+    let size = Size { width: 8000, height: 6000 };
+    let dzi = Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg };
+    let (progress, status) = match there {
+        Ready => (1.0, Status::Ready { attempt: Attempt::FIRST, dzi }),
+        Failed => (0.0625, Status::Failed { failure: Failure::new(FailureCode::SourceNotFound, "404 <&>.") }),
+        Rendering => (0.25, Status::Processing { stage: Stage::Rendering }),
+        Queued | Nothing | Outage => (0.0, Status::Processing { stage: Stage::Queued }),
+    };
+    Content { id: ID.parse().unwrap(), url, progress: Progress::from(progress), status }
+}
+
+fn answer(method: Method, target: &str, accept: Option<&str>, there: There) -> Answer {
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let addresses = Addresses {
+        base: "https://api.example".into(),
+        share: "https://zoom.example".into(),
+        cache: "https://cache.example".into(),
+    };
+    match route(Asked { method: &method, path, query, accept }, &AddressPolicy::default()) {
+        Route::Content { wish, variant } => match wish {
+            Err(refusal) => ContentAnswer::Refused(refusal),
+            Ok(_) if there == Outage => ContentAnswer::Refused(Refusal::Unavailable),
+            Ok(Wish::Source(_)) => ContentAnswer::Moved(content(there)),
+            Ok(Wish::Id(_)) if there == Nothing => ContentAnswer::Refused(Refusal::NoSuchContent),
+            Ok(Wish::Id(_)) => ContentAnswer::Found(content(there)),
+        }
+        .write(&variant, &addresses),
+        Route::Preflight => plain::preflight(),
+        Route::WrongMethod(allowed) => plain::wrong_method(allowed),
+        other => panic!("{target} asks for {other:?}"),
+    }
+}
+
+/// The answer as it goes over the wire, but for the value of the entity tag, which changes with the compiler.
+fn wire(answer: &Answer) -> String {
+    let headers = answer.headers.iter().map(|(name, value)| match *name {
+        "ETag" => "ETag: …\n".to_owned(),
+        _ => format!("{name}: {value}\n"),
+    });
+    format!("{}\n{}\n{}", answer.status, headers.collect::<String>(), answer.body)
+}
+
+fn get(target: &str, there: There) -> String {
+    wire(&answer(Method::GET, target, None, there))
+}
+
+fn accepting(accept: &str, target: &str, there: There) -> String {
+    wire(&answer(Method::GET, target, Some(accept), there))
+}
+
+fn with(target: &str, parameters: &str) -> String {
+    format!("{target}{}{parameters}", if target.contains('?') { '&' } else { '?' })
+}
+
+/// The media type of the answer, and what its body begins with.
+fn form(target: &str, accept: Option<&str>) -> (String, String) {
+    let answer = answer(Method::GET, target, accept, Ready);
+    (answer.header("Content-Type").unwrap().to_owned(), answer.body.chars().take(20).collect())
+}

@@ -1,0 +1,117 @@
+//! What the interface says of requests beyond the two endpoints' tables: paths, methods, parameters, refused URLs.
+
+use super::*;
+
+#[test]
+fn path_with_or_without_its_slash() {
+    let url = "url=http%3A%2F%2Fexample.com%2Fa.jpg";
+    assert_eq!(get(&format!("/v1/content?{url}"), Ready), get(&format!("/v1/content/?{url}"), Ready));
+    assert_eq!(get(&format!("{BY_ID}/"), Ready), get(BY_ID, Ready));
+    assert_eq!(get(&format!("{BY_ID}/?format=xml"), Ready), get(&format!("{BY_ID}?format=xml"), Ready));
+}
+
+#[test]
+fn methods() {
+    for target in [BY_URL, BY_ID] {
+        // That the body of HEAD is left out is the rim's doing.
+        let head = answer(Method::HEAD, target, None, Ready);
+        assert_eq!(head, answer(Method::GET, target, None, Ready));
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(wire(&answer(Method::OPTIONS, target, None, Ready)), @r#"
+            204 No Content
+            Allow: GET, HEAD, OPTIONS
+            Access-Control-Allow-Methods: GET, HEAD, OPTIONS
+            Access-Control-Allow-Headers: *
+            Access-Control-Max-Age: 86400
+            "#);
+        }
+        for method in [Method::POST, Method::PUT, Method::PATCH, Method::DELETE] {
+            insta::allow_duplicates! {
+                insta::assert_snapshot!(wire(&answer(method, target, None, Ready)), @r#"
+                405 Method Not Allowed
+                Content-Type: text/plain; charset=utf-8
+                Cache-Control: no-store
+                Allow: GET, HEAD, OPTIONS
+
+                Only GET, HEAD, OPTIONS can be used here.
+                "#);
+            }
+        }
+    }
+}
+
+#[test]
+fn format_with_an_unknown_value() {
+    for target in [BY_URL, BY_ID] {
+        for format in ["format=yaml", "format=", "format=XML"] {
+            insta::allow_duplicates! {
+                insta::assert_snapshot!(get(&with(target, format), Ready), @r#"
+                200 OK
+                Content-Type: application/json; charset=utf-8
+                Cache-Control: no-store
+
+                {"status":400,"statusText":"Bad Request","error":"The format must be json or xml."}
+                "#);
+            }
+        }
+    }
+}
+
+#[test]
+fn callback_with_format_xml() {
+    for target in [BY_URL, BY_ID] {
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(get(&with(target, "format=xml&callback=cb"), Ready), @r#"
+            200 OK
+            Content-Type: application/xml; charset=utf-8
+            Cache-Control: no-store
+
+            <?xml version="1.0" encoding="UTF-8"?><response><status>400</status><statusText>Bad Request</statusText><error>A callback needs JSON: leave format out, or give json.</error></response>
+            "#);
+        }
+    }
+}
+
+#[test]
+fn callback_that_is_no_dotted_identifier() {
+    let too_long = format!("callback={}", "a".repeat(129));
+    for callback in ["callback=", "callback=alert(1)", "callback=a%0Ab&format=json", &too_long] {
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(get(&with(BY_ID, callback), Ready), @r#"
+            400 Bad Request
+            Content-Type: text/plain; charset=utf-8
+            Cache-Control: no-store
+
+            The callback must be the name of a JavaScript function, such as a.b.c, of at most 128 characters.
+            "#);
+        }
+    }
+}
+
+#[test]
+fn url_given_twice() {
+    let twice = format!("{BY_URL}&url=nonsense");
+    assert_eq!(get(&twice, Ready), get(BY_URL, Ready));
+    assert!(get("/v1/content/?url=nonsense&url=http://example.com/", Ready).starts_with("400 "));
+}
+
+#[test]
+fn unknown_parameters() {
+    assert_eq!(get(&with(BY_ID, "_=1700000000000&email=a@b.example"), Ready), get(BY_ID, Ready));
+}
+
+#[test]
+fn urls_that_are_refused_with_a_reason() {
+    let long = format!("http://example.com/{}", "a".repeat(2048));
+    let reasons =
+        ["http://me:secret@example.com/", "http://nodots/", "http://10.0.0.1/", "http://[::1]/", &long]
+            .map(|url| get(&format!("/v1/content/?url={url}"), Nothing))
+            .map(|wire| format!("{} – {}", wire.lines().next().unwrap(), wire.lines().last().unwrap()));
+    insta::assert_snapshot!(reasons.join("\n"), @r#"
+    400 Bad Request – The URL must not carry a user name or a password.
+    400 Bad Request – The URL's host is not a public one.
+    400 Bad Request – The URL's host is an address in a private or reserved network.
+    400 Bad Request – The URL's host is an address in a private or reserved network.
+    400 Bad Request – The URL is longer than 2048 characters.
+    "#);
+}

@@ -1,0 +1,59 @@
+// What sites find that show or embed a share link: the head of the share page, the oEmbed answer, the preview picture.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { start } from "./wire.mjs";
+
+let system;
+let id;
+before(async () => {
+  system = await start();
+  id = await system.content("http://example.com/a.jpg", "ready");
+  const httpMetadata = { contentType: "image/jpeg" };
+  await system.pyramids.put(`${id}/1_files/9/0_0.jpg`, "the tile of level 9", { httpMetadata });
+});
+after(() => system.close());
+
+test("a consumer discovers the oEmbed answers as WordPress does, and may embed what it gets", async () => {
+  const page = (await system.send(`/${id}`)).body;
+  const head = page.slice(0, page.indexOf("</head>"));
+  assert.ok(Buffer.byteLength(head) < 150_000);
+  const links = [...head.matchAll(/<link rel="alternate" type="([^"]+)" href="([^"]+)"/g)];
+  const addresses = new Map(links.map(([, type, href]) => [type, href.replaceAll("&amp;", "&")]));
+  assert.deepEqual([...addresses.keys()], ["application/json+oembed", "text/xml+oembed"]);
+
+  const path = (type) => `${addresses.get(type).replace(system.origin, "")}&maxwidth=500&maxheight=750`;
+  const answer = await system.send(path("application/json+oembed"));
+  assert.deepEqual([answer.status, answer.type], [200, "application/json; charset=utf-8"]);
+  const oembed = JSON.parse(answer.body);
+  assert.deepEqual([oembed.version, oembed.type, oembed.width, oembed.height], ["1.0", "rich", 500, 375]);
+  assert.ok(oembed.thumbnail_width <= 500 && oembed.thumbnail_height <= 750);
+  const [, frame] = oembed.html.match(/^<iframe src="([^"]+)"/);
+  const framed = await system.send(frame.replace(system.origin, ""));
+  assert.equal(framed.status, 200);
+  assert.match(framed.headers.get("content-security-policy"), /frame-ancestors \*/);
+
+  const xml = await system.send(path("text/xml+oembed"));
+  assert.deepEqual([xml.status, xml.type], [200, "text/xml; charset=utf-8"]);
+  assert.match(xml.body, /^<\?xml version="1.0"[^>]*><oembed>.*<width>500<\/width>.*<\/oembed>$/);
+});
+
+test("what cannot be embedded is told as the specification says", async () => {
+  const ask = async (query) => (await system.send(`/oembed?${query}`)).status;
+  const link = encodeURIComponent(`${system.origin}/${id}`);
+  assert.equal(await ask(`url=${link}`), 200);
+  assert.equal(await ask(`url=${link}&format=yaml`), 501);
+  assert.equal(await ask(`url=${encodeURIComponent(`${system.origin}/00000000000`)}`), 404);
+  assert.equal(await ask("url=https%3A%2F%2Felsewhere.example%2Fx"), 404);
+  assert.equal(await ask(""), 400);
+});
+
+test("the preview is the largest level that is one tile", async () => {
+  const answer = await system.send(`/${id}/preview.jpg`);
+  assert.deepEqual([answer.status, answer.type, answer.body], [200, "image/jpeg", "the tile of level 9"]);
+  const page = (await system.send(`/${id}`)).body;
+  assert.match(page, new RegExp(`<meta property="og:image" content="${system.origin}/${id}/preview.jpg">`));
+  const queued = await system.content("http://example.com/queued.jpg", "queued");
+  assert.equal((await system.send(`/${queued}/preview.jpg`)).status, 404);
+  assert.equal((await system.send("/00000000000/preview.jpg")).status, 404);
+});

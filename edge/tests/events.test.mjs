@@ -1,0 +1,94 @@
+// A content as it changes, live: what comes, when it comes, how it ends, and how many may listen.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { PICTURE, start } from "./wire.mjs";
+
+let system;
+before(async () => (system = await start()));
+after(() => system.close());
+
+/** Listens to a content; `next` gives the next event, or null at the end. */
+async function listen(id) {
+  const { status, headers, body } = await fetch(`${system.address}/v1/content/${id}/events`);
+  if (status !== 200) return { status };
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  async function next() {
+    while (!text.includes("\n\n")) {
+      const { value, done } = await reader.read();
+      if (done) return null;
+      text += value;
+    }
+    const end = text.indexOf("\n\n");
+    const lines = text.slice(0, end).split("\n");
+    text = text.slice(end + 2);
+    const field = (name) => lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
+    return { id: field("id"), content: field("data") && JSON.parse(field("data")) };
+  }
+  return { status, headers, next, leave: () => reader.cancel() };
+}
+
+test("a listener is told the state at once, each change, and the end", async () => {
+  const id = await system.content("http://example.com/live.jpg", "queued");
+  const events = await listen(id);
+  assert.equal(events.headers.get("content-type"), "text/event-stream; charset=utf-8");
+  assert.equal(events.headers.get("cache-control"), "no-store");
+  assert.equal(events.headers.get("access-control-allow-origin"), "*");
+  const first = (await events.next()).content;
+  assert.deepEqual([first.id, first.stage, first.progress], [id, "queued", 0]);
+  await system.claim(id);
+  assert.equal((await events.next()).content.stage, "downloading");
+  await system.report(id, 1, { progress: { stage: "rendering", progress: 0.5 } });
+  const changed = (await events.next()).content;
+  assert.deepEqual([changed.stage, changed.progress], ["rendering", 0.5]);
+  await system.report(id, 1, { finished: { dzi: PICTURE } });
+  const last = await events.next();
+  assert.deepEqual([last.id, last.content.ready, last.content.progress], ["finished", true, 1]);
+  assert.match(last.content.dzi.url, /^http:.*\/cache\/.*\/1\.dzi$/);
+  assert.equal(await events.next(), null);
+});
+
+test("a finished content is told once, and who has seen it may rest", async () => {
+  for (const state of ["ready", "failed"]) {
+    const id = await system.content(`http://example.com/${state}.jpg`, state);
+    const events = await listen(id);
+    const only = await events.next();
+    assert.deepEqual([only.id, only.content[state]], ["finished", true]);
+    assert.equal(await events.next(), null);
+    const again = await system.send(`/v1/content/${id}/events`, { headers: { "Last-Event-ID": "finished" } });
+    assert.deepEqual([again.status, again.body], [204, ""]);
+  }
+});
+
+test("what does not exist has no events, and HEAD holds nothing open", async () => {
+  assert.equal((await system.send("/v1/content/00000000000/events")).status, 404);
+  const id = await system.content("http://example.com/head.jpg", "queued");
+  const head = await system.send(`/v1/content/${id}/events`, { method: "HEAD" });
+  assert.deepEqual([head.status, head.type, head.body], [200, "text/event-stream; charset=utf-8", ""]);
+});
+
+test("a content has a hundred listeners at most, and those that left make room", async () => {
+  const id = await system.content("http://example.com/popular.jpg", "queued");
+  const all = [];
+  for (let count = 0; count < 100; count++) all.push(await listen(id));
+  assert.deepEqual(new Set(all.map(({ status }) => status)), new Set([200]));
+  assert.equal((await listen(id)).status, 503);
+  for (const events of all) assert.equal((await events.next()).content.stage, "queued");
+  await Promise.all(all.splice(50).map((events) => events.leave()));
+  await system.claim(id);
+  for (const events of all) assert.equal((await events.next()).content.stage, "downloading");
+  const late = await listen(id);
+  assert.equal(late.status, 200);
+  await Promise.all([late, ...all].map((events) => events.leave()));
+});
+
+test("a silent stream is kept alive", { timeout: 20_000 }, async () => {
+  const id = await system.content("http://example.com/silent.jpg", "queued");
+  const events = await listen(id);
+  await events.next();
+  const begun = Date.now();
+  assert.deepEqual(await events.next(), { id: undefined, content: undefined });
+  assert.ok(Date.now() - begun > 10_000);
+  await events.leave();
+});

@@ -1,0 +1,94 @@
+// Clients that were written for zoom.it and ZoomHub, by what they send and what they make of the answers.
+
+import assert from "node:assert/strict";
+import http from "node:http";
+import { after, before, test } from "node:test";
+import vm from "node:vm";
+import { PICTURE, start } from "./wire.mjs";
+
+const SOURCE = "http://example.com/old.jpg";
+let system;
+let id;
+before(async () => {
+  system = await start();
+  id = await system.content(SOURCE, "ready");
+});
+after(() => system.close());
+
+test("a JavaScript SDK: JSONP with a slash at the end and a callback of its own", async () => {
+  const answer = await system.send(`/v1/content/${id}/?callback=_jsonCallback123`);
+  const got = [];
+  vm.runInNewContext(answer.body, { _jsonCallback123: (response) => got.push(response) });
+  assert.equal(got.length, 1);
+  assert.equal(got[0].content.ready, true);
+  assert.match(got[0].content.id, /^[0-9a-zA-Z]+$/);
+  assert.equal(got[0].error, undefined);
+});
+
+test("jQuery: JSONP with a generated callback and a parameter against caches", async () => {
+  const url = `/v1/content/?callback=jQuery19104_1700000000000&url=${encodeURIComponent(SOURCE)}&_=1700000000001`;
+  const got = [];
+  vm.runInNewContext((await system.send(url)).body, { jQuery19104_1700000000000: (response) => got.push(response) });
+  assert.deepEqual([got[0].status, got[0].redirectLocation], [301, `${system.origin}/v1/content/${id}`]);
+  assert.equal(got[0].content.dzi.width, PICTURE.width);
+});
+
+test("a late JSONP answer whose function is gone does nothing", async () => {
+  const { body } = await system.send(`/v1/content/${id}?callback=gone`);
+  vm.runInNewContext(body, {});
+});
+
+test("a Ruby client that never follows redirects reads the content from the 301", async () => {
+  const body = await new Promise((resolve, reject) => {
+    const request = http.get(`${system.address}/v1/content/?url=${encodeURIComponent(SOURCE)}`, (response) => {
+      assert.equal(response.statusCode, 301);
+      let text = "";
+      response.on("data", (part) => (text += part));
+      response.on("end", () => resolve(text));
+    });
+    request.on("error", reject);
+  });
+  const content = JSON.parse(body);
+  assert.deepEqual([content.id, content.ready, content.failed, content.progress], [id, true, false, 1]);
+});
+
+test("a Python client that follows redirects lands on the content", async () => {
+  const response = await fetch(`${system.address}/v1/content/?url=${encodeURIComponent(SOURCE)}`);
+  assert.deepEqual([response.redirected, response.status], [true, 200]);
+  assert.equal(response.url, `${system.address}/v1/content/${id}`);
+  assert.equal((await response.json()).id, id);
+});
+
+test("an ActionScript client reads wrapped XML, where what there is not is absent", async () => {
+  const waiting = await system.content("http://example.com/waiting.jpg", "queued");
+  const unfinished = (await system.send(`/v1/content/${waiting}?format=xml`)).body;
+  assert.match(unfinished, /<ready>false<\/ready><failed>false<\/failed><progress>0<\/progress>/);
+  for (const name of ["dzi", "failure", "redirectLocation", "error", "retryAfter"]) {
+    assert.doesNotMatch(unfinished, new RegExp(`<${name}\\b`));
+  }
+  const missing = (await system.send("/v1/content/00000000000?format=xml")).body;
+  assert.match(missing, /<status>404<\/status>.*<error>[^<]+<\/error><\/response>$/);
+  assert.doesNotMatch(missing, /<content\b/);
+});
+
+test("a PHP plugin polls until ready or failed, as the wrapped body says", async () => {
+  const url = "http://example.com/polled.jpg";
+  const { id: polled } = await system.ask(url);
+  const ask = async () => JSON.parse((await system.send(`/v1/content/${polled}?format=json`)).body).content;
+  assert.deepEqual([(await ask()).ready, (await ask()).progress], [false, 0]);
+  await system.claim(polled);
+  await system.report(polled, 1, { progress: { stage: "downloading", progress: 0.5 } });
+  assert.equal((await ask()).progress, 0.5);
+  await system.report(polled, 1, { finished: { dzi: PICTURE } });
+  const done = await ask();
+  assert.deepEqual([done.ready, done.failed, done.progress, done.dzi.tileFormat], [true, false, 1, "jpg"]);
+});
+
+test("an embed is a script element that can be written into an iframe", async () => {
+  const { content } = JSON.parse((await system.send(`/v1/content/${id}?format=json`)).body);
+  const [, address] = content.embedHtml.match(/^<script src="([^"<>]+)"><\/script>$/);
+  const script = await system.send(address.replace(system.origin, ""));
+  assert.deepEqual([script.status, script.type], [200, "text/javascript; charset=utf-8"]);
+  assert.doesNotThrow(() => new vm.Script(script.body));
+  assert.doesNotMatch(script.body, /document\.write|<\/script/);
+});

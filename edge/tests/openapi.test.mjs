@@ -1,0 +1,75 @@
+// The description of the interface, `/openapi.json`, held against real answers, and the page that is made of it.
+
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { after, before, test } from "node:test";
+import Ajv from "ajv/dist/2020.js";
+import { start } from "./wire.mjs";
+
+const built = (name) => readFile(new URL(`../build/assets/${name}`, import.meta.url), "utf8");
+const description = JSON.parse(await built("openapi.json"));
+const ajv = new Ajv({ strict: false, allErrors: true }).addSchema(description, "interface");
+const ids = {};
+let system;
+let closed;
+
+before(async () => {
+  [system, closed] = await Promise.all([start(), start({ MAINTENANCE: "on" })]);
+  for (const state of ["queued", "rendering", "ready", "failed"]) {
+    ids[state] = await system.content(`http://example.com/${state}.jpg`, state);
+  }
+});
+after(() => Promise.all([system.close(), closed.close()]));
+
+/** Checks an answer against what the description says of its path, status and media type. */
+async function holds(path, target, { headers, from = system } = {}) {
+  const answer = await from.send(target, { headers });
+  const described = description.paths[path].get.responses[answer.status];
+  assert.ok(described, `${target}: ${answer.status} is not described`);
+  const mediaType = answer.type?.split(";")[0];
+  if (answer.body === "") return;
+  assert.ok(described.content[mediaType], `${target}: ${mediaType} is not described for ${answer.status}`);
+  for (const name of Object.keys(described.headers ?? {})) assert.ok(answer.headers.has(name), `${target}: ${name}`);
+  if (mediaType !== "application/json") return;
+  const place = ["paths", path, "get", "responses", answer.status, "content", mediaType, "schema"];
+  const pointer = place.map((step) => encodeURIComponent(String(step).replaceAll("~", "~0").replaceAll("/", "~1")));
+  const validate = ajv.getSchema(`interface#/${pointer.join("/")}`);
+  assert.ok(validate(JSON.parse(answer.body)), `${target}: ${ajv.errorsText(validate.errors)}\n${answer.body}`);
+}
+
+test("every answer of the two endpoints is described", async () => {
+  const forms = ["", "format=json", "format=xml", "callback=cb"];
+  for (const form of forms) {
+    for (const id of [...Object.values(ids), "00000000000"]) await holds("/v1/content/{id}", `/v1/content/${id}?${form}`);
+    for (const url of ["http%3A%2F%2Fexample.com%2Fready.jpg", "http%3A%2F%2Fexample.com%2Fqueued.jpg", "nonsense"]) {
+      await holds("/v1/content/", `/v1/content/?url=${url}&${form}`);
+    }
+    await holds("/v1/content/", `/v1/content/?url=http%3A%2F%2Fexample.com%2Fnew&${form}`, { from: closed });
+  }
+  await holds("/v1/content/{id}", `/v1/content/${ids.ready}`, { headers: { Accept: "application/xml" } });
+  await holds("/v1/content/{id}", `/v1/content/${ids.ready}?callback=1`);
+});
+
+test("so is everything else", async () => {
+  const link = encodeURIComponent(`${system.origin}/${ids.ready}`);
+  for (const query of [`url=${link}`, `url=${link}&format=xml`, `url=${link}&format=yaml`, "url=x", ""]) {
+    await holds("/oembed", `/oembed?${query}`);
+  }
+  await holds("/v1/content/{id}/events", `/v1/content/${ids.ready}/events`);
+  await holds("/v1/content/{id}/events", `/v1/content/${ids.ready}/events`, { headers: { "Last-Event-ID": "finished" } });
+  await holds("/v1/content/{id}/events", "/v1/content/00000000000/events");
+  await holds("/{id}/preview.jpg", `/${ids.queued}/preview.jpg`);
+  await holds("/health", "/health");
+  await holds("/version", "/version");
+});
+
+test("an answer that is not as described is noticed", () => {
+  const validate = ajv.getSchema("interface#/components/schemas/Content");
+  assert.equal(validate({ id: "x" }), false);
+});
+
+test("the page for people names every path and comes from nowhere else", async () => {
+  const page = await built("docs.html");
+  for (const path of Object.keys(description.paths)) assert.ok(page.includes(`GET ${path}`), path);
+  assert.doesNotMatch(page, /<script|(src|href)="(https?:)?\/\//);
+});

@@ -1,0 +1,27 @@
+// The share page, and its sister for frames: mounts the content into the page's stage, with the content object that came along.
+
+import { mountContent } from "../live/mount.js";
+import { offerSharing } from "./share_dialog.js";
+
+const stage = document.getElementById("stage");
+const known = JSON.parse(document.getElementById("content").textContent);
+const { address, home, framed } = stage.dataset;
+
+if (framed === undefined) {
+  offerSharing(known);
+  mountContent(stage, address, { known, home, address: true, onReady: showSize });
+} else {
+  mountContent(stage, address, { known, cooperative: true, fit: asked("fit"), background: asked("background") });
+}
+
+function showSize({ dzi }) {
+  const [width, height] = [dzi.width, dzi.height].map((side) => side.toLocaleString("en"));
+  document.getElementById("size").textContent = ` · ${width} × ${height}`;
+}
+
+/** What the frame's own address asks for, as the embed script understands it. */
+function asked(name) {
+  const value = new URLSearchParams(location.search).get(name);
+  if (name === "fit") return value === "cover" ? "cover" : "contain";
+  return ["#" + value, value].find((colour) => CSS.supports("color", colour));
+}

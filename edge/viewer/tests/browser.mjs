@@ -1,0 +1,102 @@
+// A headless Chromium, pages that remember what went wrong in them, and the accessibility check.
+
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import assert from "node:assert/strict";
+import { chromium } from "playwright-core";
+
+const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+export async function startBrowser() {
+  const root = process.getuid?.() === 0;
+  return chromium.launch({
+    executablePath: process.env.EDGEZOOM_CHROMIUM ?? "/usr/bin/chromium",
+    args: root ? ["--no-sandbox"] : [],
+  });
+}
+
+/** A new page in a context of its own. `page.wrongs` collects errors and warnings of scripts, policies and the network. */
+export async function newPage(browser, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1200, height: 800 }, ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(15_000);
+  page.wrongs = [];
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) page.wrongs.push(message.text());
+  });
+  page.on("pageerror", (error) => page.wrongs.push(String(error)));
+  return page;
+}
+
+/** Fails unless axe-core finds nothing, in every frame and shadow root. */
+export async function assertAccessible(page, options = {}) {
+  for (const frame of page.frames()) {
+    // Past the page's policy, which forbids foreign scripts and eval: as a debugger would.
+    await frame.evaluate(axe);
+    const { violations } = await frame.evaluate((settings) => globalThis.axe.run(document, { iframes: false, ...settings }), options);
+    const told = violations.map(({ id, help, nodes }) => `${id}: ${help}: ${nodes.map((node) => node.target).join(" | ")} ${nodes[0].failureSummary}`);
+    assert.deepEqual(told, [], frame.url());
+    await frame.evaluate(() => delete globalThis.axe);
+  }
+}
+
+/** The parts of a mounted viewer, in whatever shadow root. */
+export const parts = (scope) => ({
+  region: scope.getByRole("region", { name: /Zoomable picture/ }),
+  picture: scope.getByRole("application", { name: "Picture" }),
+  zoomIn: scope.getByRole("button", { name: "Zoom in" }),
+  zoomOut: scope.getByRole("button", { name: "Zoom out" }),
+  home: scope.getByRole("button", { name: "Show the whole picture" }),
+  rotate: scope.getByRole("button", { name: "Turn by a quarter" }),
+  fullscreen: scope.getByRole("button", { name: /ullscreen/ }),
+  scale: scope.locator(".scale"),
+});
+
+/** The zoom that a viewer shows, as a number, once it has stopped changing. */
+export async function restingScale(viewer) {
+  let before;
+  for (;;) {
+    const now = parseInt(await viewer.scale.textContent(), 10);
+    if (now === before) return now;
+    before = now;
+    await new Promise((resolve) => setTimeout(resolve, 250));
+  }
+}
+
+/**
+ * Waits until a viewer has painted: its middle has many colours, or one that is not `ground`. Looks at a screenshot, as a
+ * canvas with another origin's tiles does not let itself be read.
+ */
+export async function painted(page, scope = page) {
+  const { region } = parts(scope);
+  await region.first().waitFor();
+  for (let tries = 0; tries < 60; tries += 1) {
+    if ((await coloursIn(page, await region.first().screenshot())) > 20) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error("the viewer painted nothing");
+}
+
+/** How many colours there are in the middle half of a picture. */
+async function coloursIn(page, png) {
+  const reader = await page.context().newPage();
+  const count = await reader.evaluate(async (encoded) => {
+    const picture = await createImageBitmap(await (await fetch(`data:image/png;base64,${encoded}`)).blob());
+    const context = new OffscreenCanvas(picture.width, picture.height).getContext("2d");
+    context.drawImage(picture, 0, 0);
+    const quarter = [picture.width / 4, picture.height / 4, picture.width / 2, picture.height / 2].map(Math.round);
+    return new Set(new Uint32Array(context.getImageData(...quarter).data.buffer)).size;
+  }, png.toString("base64"));
+  await reader.close();
+  return count;
+}
+
+/** The globals of a page that a page without scripts does not have. */
+export function globalsLeft(page) {
+  return page.evaluate(() => {
+    const frame = document.body.appendChild(document.createElement("iframe"));
+    const usual = new Set(Object.getOwnPropertyNames(frame.contentWindow));
+    frame.remove();
+    return Object.getOwnPropertyNames(window).filter((name) => !usual.has(name) && Number.isNaN(Number(name)));
+  });
+}

@@ -1,0 +1,284 @@
+// The embed script in other people's pages, however it gets there, and the page for frames.
+
+import assert from "node:assert/strict";
+import { after, afterEach, before, test } from "node:test";
+
+import { assertAccessible, globalsLeft, newPage, painted, parts, restingScale, startBrowser } from "./browser.mjs";
+import { startHost } from "./servers.mjs";
+import { startService } from "./service.mjs";
+
+let browser;
+let service;
+let host;
+let ready;
+before(async () => {
+  [browser, service, host] = await Promise.all([startBrowser(), startService(), startHost()]);
+  ready = await service.ready();
+});
+after(async () => {
+  await browser.close();
+  await Promise.all([service.close(), host.close()]);
+});
+
+let page;
+let viewerLoads;
+afterEach(() => page.context().close());
+async function open(body, settings = {}, options = {}) {
+  page = await newPage(browser, options);
+  viewerLoads = 0;
+  page.on("request", (request) => {
+    if (/\/assets\/viewer\.js/.test(request.url())) viewerLoads += 1;
+  });
+  await page.goto(host.put(body, settings), { waitUntil: settings.never ? "commit" : "load" });
+}
+const script = (query = "", id = ready) => `<script src="${service.origin}/${id}.js${query}"></script>`;
+/** The element that an embed made: the only ones with a shadow root. */
+const embeds = (scope = page) => scope.locator("div[style*=aspect-ratio]");
+
+test("a script in the page puts the picture where it stands", async () => {
+  await open(`<p>before</p>${script("?width=auto&height=400px")}<p>after</p>`);
+  await painted(page);
+  const [box, above, below] = await Promise.all([embeds(), page.getByText("before"), page.getByText("after")].map((element) => element.boundingBox()));
+  assert.equal(box.height, 400);
+  assert.equal(box.width, above.width);
+  assert.ok(above.y < box.y && box.y + box.height <= below.y);
+  assert.deepEqual(await globalsLeft(page), []);
+  assert.deepEqual(page.wrongs, []);
+  await assertAccessible(page);
+});
+
+test("an async script puts it into the element that it names, even one that comes later", async () => {
+  await open(`${script("?id=here").replace("<script", "<script async")}<div id="other"></div><div id="here"></div>`);
+  await painted(page);
+  assert.equal(await page.locator("#here > div").count(), 1);
+  assert.deepEqual(page.wrongs, []);
+});
+
+test("a script that is inserted later puts it where it is, or into the element that it names", async () => {
+  await open(`<div id="here"></div><div id="there"></div>`);
+  for (const [parent, query] of [["here", ""], ["there", "?id=here"]]) {
+    await page.evaluate(([id, src]) => {
+      document.getElementById(id).append(Object.assign(document.createElement("script"), { src }));
+    }, [parent, `${service.origin}/${ready}.js${query}`]);
+    await painted(page);
+  }
+  await page.waitForFunction(() => document.querySelectorAll("#here > div").length === 2);
+  assert.deepEqual(page.wrongs, []);
+});
+
+for (const [closed, ending] of [[true, "doc.close()"], [false, ""]]) {
+  test(`a script that is written into a frame fills it, ${closed ? "closed" : "though the document is never closed"}`, async () => {
+    const written = JSON.stringify(script("?width=100%25&height=100%25")).replaceAll("</", "<\\/");
+    await open(`<iframe title="Picture" width="700" height="500"></iframe>
+      <script>const doc = document.querySelector("iframe").contentDocument; doc.open(); doc.write(${written}); ${ending}</script>`, { never: !closed });
+    const frame = page.frameLocator("iframe");
+    await painted(page, frame);
+    assert.ok((await embeds(frame).boundingBox()).width > 650);
+    assert.deepEqual(page.wrongs, []);
+  });
+}
+
+test("two embeds and two copies of one script load the viewer once", async () => {
+  await open(script() + script() + script("?height=300", await service.ready()));
+  await page.waitForFunction(() => document.querySelectorAll("div[style*=aspect-ratio]").length === 3);
+  for (let index = 0; index < 3; index += 1) await painted(page, embeds().nth(index));
+  assert.equal(viewerLoads, 1);
+  assert.deepEqual(await globalsLeft(page), []);
+  assert.deepEqual(page.wrongs, []);
+  await assertAccessible(page, { rules: { "landmark-unique": { enabled: false } } }); // the same picture twice has one name
+});
+
+test("nothing but the script is loaded until the reader comes near", async () => {
+  await open(`<p style="height: 4000px">Long text</p>${script()}`);
+  await page.waitForTimeout(500);
+  assert.equal(viewerLoads, 0);
+  assert.equal((await embeds().boundingBox()).height, 400, "its place is kept");
+  await embeds().scrollIntoViewIfNeeded();
+  await painted(page);
+  assert.equal(viewerLoads, 1);
+});
+
+test("an embed before the content is ready turns into the viewer by itself", async () => {
+  const { id, finish } = await service.slow();
+  await open(script("?height=300", id));
+  await page.getByRole("progressbar").waitFor();
+  await assertAccessible(page);
+  finish();
+  await painted(page);
+  assert.deepEqual(page.wrongs, []);
+});
+
+test("an embed of a failed content says why", async () => {
+  await open(script("", await service.failed()));
+  await page.getByRole("heading", { name: "There is nothing at this address" }).waitFor();
+  await assertAccessible(page);
+  assert.deepEqual(page.wrongs, []);
+});
+
+test("an embed of what does not exist says so", async () => {
+  await open(script("", `${ready.slice(0, 10)}${ready.endsWith("z") ? "y" : "z"}`));
+  await page.getByRole("heading", { name: "There is no picture here" }).waitFor();
+});
+
+test("widths and heights are understood in all their forms", async () => {
+  await open(`<div id="box" style="width: 800px; height: 600px"></div>`);
+  const cases = [
+    ["", 800, 400],
+    ["&width=auto&height=auto", 800, 533],
+    ["&width=0&height=300px", 800, 300],
+    ["&width=320&height=240", 320, 240],
+    ["&width=50%25&height=25%25", 400, 150],
+    ["&width=-5&height=1e9", 800, 533],
+    ["&width=100px;color:red&height=</script>", 800, 533],
+    ["&width=5000px", 800, 400],
+  ];
+  for (const [query, width, height] of cases) {
+    await page.evaluate((src) => {
+      document.getElementById("box").replaceChildren();
+      document.body.append(Object.assign(document.createElement("script"), { src }));
+    }, `${service.origin}/${ready}.js?id=box${query}`);
+    await painted(page);
+    const box = await embeds().boundingBox();
+    assert.deepEqual([Math.round(box.width), Math.round(box.height)], [width, height], query);
+  }
+});
+
+test("fit and background are heeded, and nothing but a colour is a background", async () => {
+  const ground = () => page.getByRole("region").evaluate((region) => getComputedStyle(region).backgroundColor);
+  await open(script("?height=300px&width=900px&background=204060&fit=cover"));
+  await painted(page);
+  assert.equal(await ground(), "rgb(32, 64, 96)");
+  assert.equal(await parts(page).zoomOut.getAttribute("aria-disabled"), "false"); // more is to be seen further out
+  await page.context().close();
+  await open(script("?background=url(//evil.example/x)"));
+  await painted(page);
+  assert.equal(await ground(), "rgb(236, 235, 232)");
+});
+
+test("the wheel scrolls the page and says how to zoom; with Ctrl it zooms", async () => {
+  await open(`${script()}<p style="height: 3000px">Long text</p>`);
+  await painted(page);
+  const viewer = parts(page);
+  const before = await restingScale(viewer);
+  await viewer.picture.hover();
+  await page.mouse.wheel(0, 200);
+  await page.locator(".hint.shown").waitFor();
+  assert.match(await page.locator(".hint").textContent(), /Hold (Ctrl|⌘) and scroll to zoom/);
+  await page.waitForFunction(() => scrollY === 200);
+  assert.equal(await restingScale(viewer), before);
+
+  await page.evaluate(() => scrollTo(0, 0));
+  await viewer.picture.hover();
+  await page.keyboard.down("Control");
+  for (let turns = 0; turns < 4; turns += 1) {
+    await page.mouse.wheel(0, -100);
+    await page.waitForTimeout(80);
+  }
+  await page.keyboard.up("Control");
+  assert.ok((await restingScale(viewer)) > before);
+  assert.equal(await page.evaluate(() => scrollY), 0);
+});
+
+test("in fullscreen the plain wheel zooms", async () => {
+  await open(script());
+  await painted(page);
+  const viewer = parts(page);
+  await viewer.fullscreen.click();
+  await page.waitForFunction(() => document.fullscreenElement !== null);
+  const before = await restingScale(viewer);
+  await viewer.picture.hover();
+  for (let turns = 0; turns < 4; turns += 1) {
+    await page.mouse.wheel(0, -100);
+    await page.waitForTimeout(80);
+  }
+  assert.ok((await restingScale(viewer)) > before);
+});
+
+test("one finger scrolls the page, two fingers zoom", async () => {
+  await open(`${script()}<p style="height: 3000px">Long text</p>`, {}, { viewport: { width: 400, height: 700 }, hasTouch: true, isMobile: true });
+  await painted(page);
+  const viewer = parts(page);
+  const before = await restingScale(viewer);
+  const { x, y } = await viewer.picture.boundingBox();
+  await touch((step) => [{ x: x + 100, y: y + 300 - step * 15 }]);
+  assert.ok((await page.evaluate(() => scrollY)) > 50);
+  assert.equal(await restingScale(viewer), before);
+  assert.match(await page.locator(".hint").textContent(), /two fingers/);
+
+  await page.evaluate(() => scrollTo(0, 0));
+  await touch((step) => [{ x: x + 150, y: y + 180 - step * 8 }, { x: x + 150, y: y + 220 + step * 8 }]);
+  assert.ok((await restingScale(viewer)) > before * 2);
+  assert.deepEqual(await page.evaluate(() => [scrollY, visualViewport.scale]), [0, 1]);
+});
+
+/** Moves fingers over the page: `at(step)` says where they are. */
+async function touch(at) {
+  const fingers = await page.context().newCDPSession(page);
+  const dispatch = (type, points) => fingers.send("Input.dispatchTouchEvent", { type, touchPoints: points.map((point, id) => ({ ...point, id })) });
+  await dispatch("touchStart", at(0).slice(0, 1));
+  if (at(0).length > 1) await dispatch("touchStart", at(0));
+  for (let step = 1; step <= 12; step += 1) {
+    await dispatch("touchMove", at(step));
+    await page.waitForTimeout(16);
+  }
+  await dispatch("touchEnd", []);
+  await page.waitForTimeout(300);
+}
+
+test("where there is no fullscreen the viewer covers the page, and Escape brings it back", async () => {
+  await open(script());
+  await page.addInitScript(() => delete Element.prototype.requestFullscreen);
+  await page.reload();
+  await painted(page);
+  const viewer = parts(page);
+  await viewer.fullscreen.press("Enter");
+  const { width, height } = page.viewportSize();
+  assert.deepEqual(await viewer.region.boundingBox(), { x: 0, y: 0, width, height });
+  await viewer.picture.focus();
+  await page.keyboard.press("Escape");
+  assert.equal((await viewer.region.boundingBox()).height, 400);
+  assert.ok(await viewer.fullscreen.evaluate((button) => button === button.getRootNode().activeElement));
+});
+
+test("a strict policy, an AMD loader and a hostile style sheet in the page do no harm", async () => {
+  const inline = "'sha256-0000000000000000000000000000000000000000000='"; // none: nothing inline may run
+  const policy = `default-src 'none'; script-src ${host.origin} ${service.origin} ${inline}; style-src ${host.origin}; img-src ${service.origin} data:; connect-src ${service.origin}`;
+  host.file("/amd.js", "text/javascript", "window.define = () => { throw new Error('not ours'); }; define.amd = {};");
+  host.file("/hostile.css", "text/css", "* { color: red !important; display: none; } html, body, main, div { display: block !important; } button { display: none !important }");
+  await open(`<link rel="stylesheet" href="/hostile.css"><script src="/amd.js"></script>${script()}`, { policy });
+  await painted(page);
+  assert.ok(await parts(page).zoomIn.isVisible());
+  assert.deepEqual(page.wrongs, []);
+});
+
+test("when the viewer cannot be loaded, the reader can try again", async () => {
+  page = await newPage(browser);
+  let broken = true;
+  await page.route("**/assets/viewer.js*", (route) => (broken ? route.abort() : route.continue()));
+  await page.goto(host.put(script()));
+  const again = page.getByRole("button", { name: /Try again/ });
+  await again.waitFor();
+  broken = false;
+  await again.click();
+  await painted(page);
+});
+
+test("the page for frames can be framed, and lets the page around it scroll", async () => {
+  await open(`<iframe title="Picture" src="${service.origin}/${ready}/embed" width="800" height="400" allow="fullscreen"></iframe><p style="height: 3000px">Long text</p>`);
+  const frame = page.frameLocator("iframe");
+  await painted(page, frame);
+  await assertAccessible(page);
+  const viewer = parts(frame);
+  const before = await restingScale(viewer);
+  await viewer.picture.hover();
+  await page.mouse.wheel(0, 200);
+  await page.waitForFunction(() => scrollY > 0);
+  assert.equal(await restingScale(viewer), before);
+  assert.deepEqual(page.wrongs, []);
+});
+
+test("the share page cannot be framed", async () => {
+  await open(`<iframe title="Picture" src="${service.origin}/${ready}" width="800" height="400"></iframe>`);
+  await page.waitForTimeout(300);
+  assert.match(page.wrongs.join(), /frame-ancestors/);
+});

@@ -1,0 +1,141 @@
+// The service as the browser's side sees it, with the real pages' templates and the real build, and contents whose state a test
+// chooses. Tiles are drawings that say which they are.
+
+import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+
+import { serve } from "./servers.mjs";
+
+const at = (path) => fileURLToPath(new URL(path, import.meta.url));
+const TYPES = { js: "text/javascript", css: "text/css", svg: "image/svg+xml", html: "text/html", txt: "text/plain", jpg: "image/jpeg", jpeg: "image/jpeg" };
+const SIZE = { width: 6000, height: 4000 };
+const TILE = { size: 510, overlap: 1 };
+
+/** Starts it. `pyramid` is the address of a folder with a pyramid to be served in place of the drawings, with its `dzi`. */
+export async function startFakeService({ pyramid } = {}) {
+  const states = new Map();
+  const asked = [];
+  let brokenTiles = false;
+  let down = false;
+  let server;
+
+  const contentObject = (id) => {
+    const { origin } = server;
+    const { kind, source = `https://example.com/maps/old%20town.jpg`, progress = 0, stage = "queued", failure } = states.get(id);
+    const common = {
+      id,
+      url: source,
+      ready: kind === "ready",
+      failed: kind === "failed",
+      progress: kind === "ready" ? 1 : progress,
+      shareUrl: `${origin}/${id}`,
+      embedHtml: `<script src="${origin}/${id}.js?width=auto&height=400px"></script>`,
+    };
+    const url = `${origin}/cache/${id}/1.dzi`;
+    const drawn = { ...SIZE, tileSize: TILE.size, tileOverlap: TILE.overlap, tileFormat: "png" };
+    if (kind === "ready") return { ...common, dzi: { url, ...(pyramid?.dzi ?? drawn) } };
+    return kind === "failed" ? { ...common, failure } : { ...common, stage };
+  };
+  const json = (id) => ({
+    type: "application/json",
+    headers: { "Access-Control-Allow-Origin": "*" },
+    body: JSON.stringify(contentObject(id)),
+  });
+
+  async function page(name, title, values, { framed = false } = {}) {
+    const { origin } = server;
+    const asset = (file) => `${origin}/assets/${file}`;
+    const common = { home: `${origin}/`, icon: asset("icon.svg"), styles: asset("page.css"), api: `${origin}/v1/content/` };
+    const body = await fill(name, { ...common, ...values });
+    const script = { share: "share.js", embed: "share.js", home: "home.js" }[name];
+    const head = script ? `<script type="module" src="${asset(script)}"></script>` : "";
+    const policy = `default-src 'none'; script-src ${origin}; style-src ${origin}; img-src ${origin} data:; connect-src ${origin}; base-uri 'none'; form-action ${origin}; frame-ancestors ${framed ? "*" : "'none'"}`;
+    return { headers: { "Content-Security-Policy": policy }, body: await fill("frame", { ...common, title, head, body }) };
+  }
+  const contentPage = (name, id) => {
+    const { url } = contentObject(id);
+    const values = {
+      name: "old town.jpg",
+      source: url,
+      host: new URL(url).hostname,
+      address: `${server.origin}/v1/content/${id}`,
+      preview: "",
+      content: JSON.stringify(contentObject(id)).replaceAll("</", "<\\/"),
+    };
+    return page(name, "old town.jpg – Edgezoom", values, { framed: name === "embed" });
+  };
+
+  server = await serve(async ({ pathname, searchParams }) => {
+    asked.push(pathname);
+    if (down && pathname.startsWith("/v1/")) return { status: 503, headers: { "Access-Control-Allow-Origin": "*" } };
+    const [, id, rest] = /^\/([0-9A-Za-z]{11})(\.js|\/embed)?$/.exec(pathname) ?? [];
+    if (id && rest === ".js") return { type: TYPES.js, body: await readFile(at("../embed/loader.js")) };
+    if (id && states.has(id)) return contentPage(rest ? "embed" : "share", id);
+    if (pathname === "/") {
+      if (!searchParams.get("url")) return page("home", "Edgezoom", { entered: "", described: "", problem: "" });
+      return { status: 302, headers: { Location: `/${[...states.keys()].at(-1)}` } };
+    }
+    if (pathname.startsWith("/assets/")) return asset(pathname);
+    if (pathname === "/v1/content/") {
+      const known = [...states.keys()].find((each) => contentObject(each).url === searchParams.get("url"));
+      const { again } = states.get(known);
+      if (again) states.set(known, again);
+      return json(known);
+    }
+    const content = pathname.replace("/v1/content/", "");
+    if (states.has(content)) return json(content);
+    if (pathname.startsWith("/v1/")) return { status: 404, headers: { "Access-Control-Allow-Origin": "*" } };
+    if (pathname.startsWith("/cache/")) return brokenTiles ? null : tile(pathname, pyramid);
+  });
+
+  return {
+    ...server,
+    asked,
+    /** A content in a state: `{ kind, progress, stage, failure, source, again }`. Gives its id. */
+    create(state) {
+      const id = `Content${String(states.size).padStart(4, "0")}`;
+      states.set(id, { source: `https://example.com/maps/old%20town.jpg?${id}`, ...state });
+      return id;
+    },
+    set: (id, state) => states.set(id, { ...states.get(id), ...state }),
+    breakTiles: (broken) => void (brokenTiles = broken),
+    takeDown: (isDown) => void (down = isDown),
+  };
+}
+
+/** A page's template with its values, as the Worker fills it. */
+async function fill(name, values) {
+  const template = await readFile(at(`../pages/${name}.html`), "utf8");
+  return template.replace(/\{(\w+)\}/g, (_, key) => {
+    if (!(key in values)) throw new Error(`${name}.html wants {${key}}`);
+    return values[key];
+  });
+}
+
+async function asset(path) {
+  const body = await readFile(at(`../../build/assets${path}`)).catch(() => null);
+  const headers = { "Access-Control-Allow-Origin": "*", "Cache-Control": "public, max-age=300" };
+  return body && { type: TYPES[path.split(".").pop()], headers, body };
+}
+
+async function tile(path, pyramid) {
+  const [, level, column, row] = /_files\/(\d+)\/(\d+)_(\d+)\./.exec(path) ?? [];
+  if (!level) return null;
+  if (pyramid) {
+    const { tileFormat } = pyramid.dzi;
+    const body = await readFile(`${pyramid.folder}/${level}/${column}_${row}.${tileFormat}`).catch(() => null);
+    return body && { type: TYPES[tileFormat], headers: { "Cache-Control": "max-age=3600" }, body };
+  }
+  const scale = 2 ** (13 - level);
+  const side = (length, index) => {
+    const from = Math.max(0, index * TILE.size - TILE.overlap);
+    return Math.min((index + 1) * TILE.size + TILE.overlap, Math.ceil(length / scale)) - from;
+  };
+  const [width, height] = [side(SIZE.width, Number(column)), side(SIZE.height, Number(row))];
+  const hue = (level * 40 + column * 25 + row * 50) % 360;
+  const body = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}">
+    <linearGradient id="g" x2="1" y2="1"><stop stop-color="hsl(${hue} 60% 65%)"/><stop offset="1" stop-color="hsl(${hue} 60% 35%)"/></linearGradient>
+    <rect width="100%" height="100%" fill="url(#g)"/>
+    <text x="50%" y="50%" fill="#fff" font-size="24" text-anchor="middle">${level}/${column}_${row}</text></svg>`;
+  return { type: TYPES.svg, body };
+}

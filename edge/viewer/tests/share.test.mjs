@@ -1,0 +1,248 @@
+// The share page in a browser: in every state of a content, by keyboard, on a phone, without animation.
+
+import assert from "node:assert/strict";
+import { after, afterEach, before, test } from "node:test";
+
+import { assertAccessible, globalsLeft, newPage, painted, parts, restingScale, startBrowser } from "./browser.mjs";
+import { startService } from "./service.mjs";
+
+let browser;
+let service;
+let ready;
+before(async () => {
+  [browser, service] = await Promise.all([startBrowser(), startService()]);
+  ready = await service.ready();
+});
+after(async () => {
+  await browser.close();
+  await service.close();
+});
+
+let page;
+afterEach(() => page.context().close());
+async function open(id, options, fragment = "") {
+  page = await newPage(browser, options);
+  await page.goto(`${service.origin}/${id}${fragment}`);
+  return parts(page);
+}
+
+test("a ready picture is painted, and nothing is complained of", async () => {
+  await open(ready);
+  await painted(page);
+  assert.deepEqual(await globalsLeft(page), []);
+  assert.equal(await page.locator("style").count(), 0);
+  assert.deepEqual(page.wrongs, []);
+});
+
+for (const colorScheme of ["light", "dark"]) {
+  test(`every state passes axe in ${colorScheme} colours`, async () => {
+    const { id: slow, finish } = await service.slow();
+    for (const [id, seen] of [[ready, ".controls"], [await service.failed(), ".problem"], [slow, "progress"]]) {
+      await page?.context().close();
+      await open(id, { colorScheme });
+      await page.locator(seen).waitFor();
+      await assertAccessible(page);
+    }
+    finish();
+  });
+}
+
+test("progress is shown in words and as a figure, and turns into the picture by itself", async () => {
+  const { id, finish } = await service.slow();
+  await open(id);
+  const bar = page.getByRole("progressbar");
+  await bar.waitFor();
+  assert.match(await page.getByRole("status").first().textContent(), /Fetching the source|Waiting for its turn/);
+  finish();
+  await painted(page);
+  assert.equal(await bar.count(), 0);
+  assert.deepEqual(page.wrongs, []);
+});
+
+test("a failure says its reason and offers another picture, but no vain retry", async () => {
+  await open(await service.failed());
+  await page.getByRole("heading", { name: "There is nothing at this address" }).waitFor();
+  assert.notEqual(await page.getByRole("alert").textContent(), "");
+  assert.equal(await page.getByRole("button", { name: "Try again" }).count(), 0);
+  await page.getByRole("link", { name: "Zoom into another picture" }).click();
+  await page.waitForURL(`${service.origin}/`);
+  assert.deepEqual(page.wrongs, []);
+});
+
+test("a failure that may have passed can be tried again", async (t) => {
+  if (service.real) return t.skip("takes an hour");
+  const failure = { code: "source-unreachable", message: "The host does not answer." };
+  const again = { kind: "processing", stage: "queued", source: "https://example.com/again.jpg" };
+  const id = service.create({ kind: "failed", failure, source: again.source, again });
+  await open(id);
+  await page.getByRole("button", { name: "Try again" }).press("Enter");
+  await page.getByRole("progressbar").waitFor();
+  service.set(id, { kind: "ready" });
+  await painted(page);
+});
+
+test("when the service falls silent, that is said, and asking again goes on", async (t) => {
+  if (service.real) return t.skip("would need a service that can be taken down");
+  const { id, finish } = await service.slow();
+  await open(id);
+  await page.getByRole("progressbar").waitFor();
+  service.takeDown(true);
+  await page.getByRole("heading", { name: "No connection" }).waitFor();
+  service.takeDown(false);
+  finish();
+  await page.getByRole("button", { name: "Try again" }).click();
+  await painted(page);
+});
+
+test("everything can be done with the keyboard alone", async () => {
+  const viewer = await open(ready);
+  await painted(page);
+  const start = await restingScale(viewer);
+
+  for (let tabs = 0; tabs < 10 && !(await viewer.picture.evaluate(isFocused)); tabs += 1) await page.keyboard.press("Tab");
+  assert.ok(await viewer.picture.evaluate(isFocused), "the picture is reached with Tab");
+  await page.keyboard.press("+");
+  await page.keyboard.press("+");
+  const zoomed = await restingScale(viewer);
+  assert.ok(zoomed > start * 2, `${zoomed} is not twice ${start}`);
+
+  await page.waitForURL(/#/);
+  const before = page.url();
+  await page.keyboard.press("ArrowRight");
+  await page.waitForURL((url) => url.href !== before);
+  assert.ok(placeIn(page.url()).x > placeIn(before).x);
+
+  await page.keyboard.press("0");
+  await page.waitForURL((url) => url.hash === "");
+  assert.equal(await restingScale(viewer), start);
+
+  await page.keyboard.press("Tab"); // zoom out
+  await page.keyboard.press("Tab");
+  assert.ok(await viewer.zoomIn.evaluate(isFocused));
+  await page.keyboard.press("Enter");
+  assert.ok((await restingScale(viewer)) > start);
+});
+
+test("controls say what they cannot do now", async () => {
+  const viewer = await open(ready);
+  await painted(page);
+  const disabled = (control) => control.getAttribute("aria-disabled");
+  assert.deepEqual([await disabled(viewer.zoomOut), await disabled(viewer.home)], ["true", "true"]);
+  await viewer.zoomIn.click();
+  assert.deepEqual([await disabled(viewer.zoomOut), await disabled(viewer.home)], ["false", "false"]);
+  for (let clicks = 0; (await disabled(viewer.zoomIn)) === "false" && clicks < 30; clicks += 1) await viewer.zoomIn.click();
+  assert.equal(await restingScale(viewer), 800);
+});
+
+test("a turned picture is whole again", async () => {
+  const viewer = await open(ready);
+  await painted(page);
+  const upright = await restingScale(viewer);
+  await viewer.rotate.click();
+  await painted(page);
+  const onItsSide = await restingScale(viewer);
+  assert.ok(onItsSide < upright, `${onItsSide} < ${upright}`);
+  assert.equal(await viewer.home.getAttribute("aria-disabled"), "true");
+});
+
+test("an address leads to its place, and so does one that is typed later", async () => {
+  const viewer = await open(ready, {}, "#500,400,6");
+  await painted(page);
+  const deep = await restingScale(viewer);
+  await page.evaluate(() => (location.hash = "#700,300,2"));
+  await page.waitForTimeout(300);
+  const shallow = await restingScale(viewer);
+  assert.ok(Math.abs(deep / shallow - 3) < 0.1, `${deep} is three times ${shallow}`);
+  assert.equal(new URL(page.url()).hash, "#700,300,2");
+});
+
+test("without animation a step is there at once", async () => {
+  const viewer = await open(ready, { reducedMotion: "reduce" });
+  await painted(page);
+  await viewer.zoomIn.click();
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(done)))));
+  const atOnce = parseInt(await viewer.scale.textContent(), 10);
+  assert.equal(atOnce, await restingScale(viewer));
+});
+
+test("fullscreen gives the focus back to where it was", async () => {
+  const viewer = await open(ready);
+  await painted(page);
+  for (const [begin, from] of [[() => page.keyboard.press("f"), viewer.picture], [() => page.keyboard.press("Enter"), viewer.fullscreen]]) {
+    await from.focus();
+    await begin();
+    await page.waitForFunction(() => document.fullscreenElement !== null);
+    assert.equal(await viewer.fullscreen.getAttribute("aria-label"), "Leave fullscreen");
+    await viewer.zoomIn.focus();
+    await page.keyboard.press("f");
+    await page.waitForFunction(() => document.fullscreenElement === null);
+    await assertEventually(() => from.evaluate(isFocused), "the focus is back");
+  }
+});
+
+test("lost tiles are asked for again, then told of quietly, then fetched when the reader says so", async () => {
+  page = await newPage(browser);
+  let broken = true;
+  let asked = 0;
+  await page.route("**/*_files/**", (route) => {
+    asked += 1;
+    return broken ? route.fulfill({ status: 503 }) : route.continue();
+  });
+  await page.goto(`${service.origin}/${ready}`);
+  const again = page.getByRole("button", { name: "Try again" });
+  await again.waitFor();
+  assert.ok(asked > 1, "asked more than once");
+  await assertAccessible(page);
+  broken = false;
+  await again.press("Enter");
+  await painted(page);
+  assert.equal(await again.count(), 0);
+  assert.ok(await parts(page).picture.evaluate(isFocused));
+});
+
+test("what there is to share can be copied, and the dialog gives the focus back", async () => {
+  const viewer = await open(ready, { permissions: ["clipboard-read", "clipboard-write"] });
+  await painted(page);
+  await viewer.zoomIn.click();
+  await page.waitForURL(/#/);
+  const share = page.getByRole("button", { name: "Share" });
+  await share.press("Enter");
+  assert.equal(await page.getByLabel("Link", { exact: true }).inputValue(), `${service.origin}/${ready}`);
+  assert.equal(await page.getByLabel("Link to this view", { exact: true }).inputValue(), page.url());
+  assert.match(await page.getByLabel("Embed", { exact: true }).inputValue(), /^<script src=".+\.js\?width=auto&height=400px"><\/script>$/);
+  await assertAccessible(page);
+  await page.getByRole("button", { name: "Copy link", exact: true }).click();
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), `${service.origin}/${ready}`);
+  await page.keyboard.press("Escape");
+  assert.ok(await share.evaluate(isFocused));
+});
+
+test("on a phone every control is large enough for a finger, and nothing sticks out", async () => {
+  await open(ready, { viewport: { width: 320, height: 600 }, hasTouch: true, isMobile: true });
+  await painted(page);
+  for (const button of await page.locator("button:visible, a:visible:not(p a)").all()) {
+    const { width, height, x } = await button.boundingBox();
+    assert.ok(width >= 44 && height >= 44, `${await button.getAttribute("aria-label")} is ${width} × ${height}`);
+    assert.ok(x >= 0 && x + width <= 320);
+  }
+  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 320);
+});
+
+test("without JavaScript there is still something to see", async () => {
+  await open(ready, { javaScriptEnabled: false });
+  assert.ok(await page.locator("noscript p").isVisible());
+  if (service.real) assert.ok(await page.locator("noscript img").isVisible());
+});
+
+const isFocused = (element) => element === element.getRootNode().activeElement;
+const placeIn = (address) => {
+  const [x, y, zoom] = new URL(address).hash.slice(1).split(",").map(Number);
+  return { x, y, zoom };
+};
+async function assertEventually(holds, message) {
+  for (let tries = 0; tries < 30; tries += 1) {
+    if (await holds()) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  assert.fail(message);
+}

@@ -1,0 +1,41 @@
+// What is said, and what keys mean.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { nameOf, problemWords, stageWords } from "../live/words.js";
+import { keyAction } from "../zoom/keyboard.js";
+
+test("trying again is offered only where it can help", () => {
+  const failed = (code) => problemWords({ kind: "failed", content: { failure: { code, message: "why" } } });
+  for (const code of ["source-unreachable", "timed-out", "internal"]) assert.equal(failed(code).canRetry, true, code);
+  for (const code of ["source-not-found", "source-forbidden", "source-too-large", "unsupported-format", "corrupt-source", "too-many-pixels"]) {
+    assert.equal(failed(code).canRetry, false, code);
+    assert.equal(failed(code).text, "why");
+  }
+  assert.equal(problemWords({ kind: "unreachable" }).canRetry, true);
+  assert.equal(problemWords({ kind: "missing" }).canRetry, false);
+});
+
+test("codes and stages of a newer service are not shown raw", () => {
+  assert.equal(stageWords("polishing"), "Working on it");
+  assert.equal(problemWords({ kind: "failed", content: { failure: { code: "no-mood", message: "" } } }).title, "Something went wrong on our side");
+});
+
+test("a source is called by its file or its host, and never by what turns text around", () => {
+  assert.equal(nameOf("https://example.com/maps/old%20town.jpg?x"), "old town.jpg");
+  assert.equal(nameOf("https://example.com/"), "example.com");
+  assert.equal(nameOf("https://example.com/%ff.png"), "%ff.png");
+  assert.equal(nameOf("https://example.com/gpj%E2%80%AE.exe"), "gpj%E2%80%AE.exe");
+});
+
+test("keys go by what they write, and leave combinations to the browser", () => {
+  const key = (key, held = {}) => keyAction({ key, ctrlKey: false, metaKey: false, altKey: false, ...held }, true);
+  assert.deepEqual(key("+"), { press: "zoomIn" });
+  assert.deepEqual(key("F"), { press: "fullscreen" });
+  assert.deepEqual(key("ArrowLeft"), { pan: [-1, 0] });
+  assert.equal(key("+", { ctrlKey: true }), null);
+  assert.equal(key("0", { metaKey: true }), null);
+  assert.equal(key("toString"), null);
+  assert.equal(keyAction({ key: "ArrowLeft" }, false), null);
+});

@@ -1,0 +1,70 @@
+// OpenSeadragon, set up as an engine only: it loads and draws tiles and follows pointers. Controls, keys, hints and
+// fullscreen are ours.
+
+import OpenSeadragon from "openseadragon";
+
+/** A drawn second of animation is long; the viewer's answer should be felt at once. */
+const ANIMATION_S = 0.7;
+
+const POINTER = { clickToZoom: false, dblClickToZoom: true };
+
+/**
+ * An OpenSeadragon viewer in an element, for a content's `dzi`. `still` asks for no animation. Tiles are drawn on a 2D
+ * canvas: WebGL allows some 16 views a page, and needs permission to read the pixels of another origin.
+ */
+export function openPicture(element, dzi, { still, cooperative }) {
+  const unmark = withoutStyleElement();
+  const viewer = new OpenSeadragon.Viewer({
+    element,
+    hash: `edgezoom-${crypto.getRandomValues(new Uint32Array(2)).join("")}`,
+    drawer: "canvas",
+    tileSources: tileSource(dzi),
+    showNavigationControl: false,
+    keyboardNavEnabled: false,
+    cooperativeGestures: cooperative,
+    gestureSettingsMouse: POINTER,
+    gestureSettingsPen: POINTER,
+    animationTime: still ? 0 : ANIMATION_S,
+    springStiffness: 8,
+    maxImageCacheCount: 120,
+    tileRetryMax: 2,
+    tileRetryDelay: 1500,
+  });
+  unmark();
+  return viewer;
+}
+
+/** The source as OpenSeadragon would make it of the descriptor, which needs not be fetched. */
+function tileSource({ url, width, height, tileSize, tileOverlap, tileFormat }) {
+  return {
+    Image: {
+      xmlns: "http://schemas.microsoft.com/deepzoom/2008",
+      Url: url.replace(/\.dzi$/, "_files/"),
+      Format: tileFormat,
+      Overlap: tileOverlap,
+      TileSize: tileSize,
+      Size: { Width: width, Height: height },
+    },
+  };
+}
+
+/** Turns animation on or off from now on, flicks included. */
+export function setStill(viewer, still) {
+  const { zoomSpring, centerSpringX, centerSpringY, degreesSpring } = viewer.viewport;
+  for (const spring of [zoomSpring, centerSpringX, centerSpringY, degreesSpring]) {
+    spring.animationTime = still ? 0 : ANIMATION_S;
+  }
+  viewer.gestureSettingsTouch.flickEnabled = !still;
+}
+
+/**
+ * OpenSeadragon 6 puts a style element into the page's head that hides the focus on touch screens, unless there is one
+ * already. We want neither that, nor the error that a strict Content-Security-Policy would report: an inert element stands in
+ * for it until the viewer is made. Gives the function that takes it away.
+ */
+function withoutStyleElement() {
+  const mark = document.createElementNS(null, "style");
+  mark.setAttribute("data-openseadragon-mobile-css", "");
+  document.head.append(mark);
+  return () => mark.remove();
+}

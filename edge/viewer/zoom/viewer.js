@@ -1,0 +1,100 @@
+// A picture that can be zoomed: OpenSeadragon with what it lacks. Named and visible controls, keys, a labelled region, stillness
+// for those who ask for it, gestures that leave the page around it alone, limits that suit the picture.
+
+import { element, shadow } from "../dom.js";
+import { Camera } from "./camera.js";
+import { controlBar } from "./controls.js";
+import { fullscreenOf } from "./fullscreen.js";
+import { gestureHint } from "./hint.js";
+import { keyAction } from "./keyboard.js";
+import { lostTilesNotice } from "./lost_tiles.js";
+import { keepInAddress } from "./place.js";
+import { openPicture, setStill } from "./seadragon.js";
+import css from "./viewer.css";
+
+/** How far an arrow key moves the view, as a part of it. */
+const ARROW_STEP = 0.15;
+const ZOOM_STEP = 1.6;
+
+const USAGE = "Arrow keys move the picture, plus and minus zoom, 0 shows the whole, f is fullscreen.";
+
+/**
+ * Shows a ready content in `host`, filling it; what was in the host's shadow root goes.
+ *
+ * Options: `name` (what the picture is called), `cooperative` (plain gestures belong to the page around), `mayCover` (may
+ * cover the page where there is no fullscreen), `address` (keep the view in the page's address), `fit` (`contain` or
+ * `cover`), `background` (a CSS colour). Gives `{ viewer, focus, destroy }`, `viewer` being OpenSeadragon's.
+ */
+export function mountViewer(host, content, options = {}) {
+  const { name, cooperative = false, mayCover = false, address = false, fit = "contain", background } = options;
+  const root = shadow(host, css);
+  const canvas = element("div", { class: "canvas" });
+  const label = name ? `Zoomable picture: ${name}` : "Zoomable picture";
+  const region = element("section", { class: "viewer", "aria-label": label }, canvas);
+  if (background) region.style.background = background;
+  root.replaceChildren(region);
+
+  const stillness = matchMedia("(prefers-reduced-motion: reduce)");
+  const mounted = new AbortController();
+  const viewer = openPicture(canvas, content.dzi, { still: stillness.matches, cooperative });
+  const { width, height } = content.dzi;
+  const camera = new Camera(viewer, { width, height }, fit, () => stillness.matches);
+  const fullscreen = fullscreenOf(region, mayCover, (active) => {
+    if (cooperative) viewer.setCooperativeGestures(!active);
+    controls.setFullscreen(active);
+  });
+
+  const spoken = element("p", { class: "unseen", role: "status" });
+  function zoom(factor) {
+    camera.zoomBy(factor);
+    spoken.textContent = `${camera.percent()} percent`;
+  }
+  const actions = {
+    zoomIn: () => zoom(ZOOM_STEP),
+    zoomOut: () => zoom(1 / ZOOM_STEP),
+    home: () => camera.goHome(),
+    rotate: () => camera.rotate(),
+    fullscreen: fullscreen && (() => fullscreen.toggle()),
+  };
+  const controls = controlBar(actions);
+  const usage = element("p", { class: "unseen", id: "usage" }, USAGE);
+  region.append(usage, spoken, gestureHint(viewer), lostTilesNotice(viewer), controls.bar);
+  const focusable = viewer.canvas;
+  focusable.setAttribute("role", "application");
+  focusable.setAttribute("aria-label", "Picture");
+  focusable.setAttribute("aria-describedby", "usage");
+
+  viewer.addHandler("open", () => {
+    setStill(viewer, stillness.matches);
+    stillness.addEventListener("change", () => setStill(viewer, stillness.matches), { signal: mounted.signal });
+    camera.measure();
+    camera.goHome(true);
+    if (address) mounted.signal.addEventListener("abort", keepInAddress(camera));
+  });
+  viewer.addHandler("update-viewport", () => {
+    camera.sharpen();
+    controls.setScale(camera.percent(true));
+  });
+  for (const move of ["open", "zoom", "pan", "resize", "rotate"]) {
+    viewer.addHandler(move, () => controls.setRange(camera.range));
+  }
+  region.addEventListener("keydown", (event) => {
+    const action = keyAction(event, root.activeElement === focusable);
+    if (!action) return;
+    if (action.pan) camera.pan(...action.pan.map((step) => step * ARROW_STEP));
+    else actions[action.press]?.();
+    event.preventDefault();
+    event.stopPropagation();
+  });
+
+  return {
+    viewer,
+    focus: () => focusable.focus({ preventScroll: true }),
+    destroy() {
+      if (fullscreen?.active) fullscreen.leave();
+      mounted.abort();
+      viewer.destroy();
+      root.replaceChildren();
+    },
+  };
+}
