@@ -1,7 +1,7 @@
 // Builds the browser's side into edge/build/assets/, which the Worker serves under the share address: one module for embeds,
 // one for each kind of page, styles, and OpenSeadragon's licence. The embed script itself is part of the Worker.
 
-import { cp, mkdir } from "node:fs/promises";
+import { cp, mkdir, readdir, rm } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
@@ -27,6 +27,13 @@ await build({
   define: { define: "undefined" },
 });
 await build({ ...shared, entryPoints: [from("pages/page.css")] });
-await cp(from("pages/icon.svg"), `${to}assets/icon.svg`);
+const licence = "openseadragon-licence.txt";
 await cp(from("pages/_headers"), `${to}_headers`);
-await cp(from("../../node_modules/openseadragon/LICENSE.txt"), `${to}assets/openseadragon-licence.txt`);
+await cp(from("pages/icon.svg"), `${to}assets/icon.svg`);
+await cp(from("../../node_modules/openseadragon/LICENSE.txt"), `${to}assets/${licence}`);
+
+// What an earlier build left. The folder stays: a running `wrangler dev` would lose sight of a new one.
+const built = new Set(["viewer.js", "share.js", "home.js", "page.css", "icon.svg", licence]);
+for (const name of await readdir(`${to}assets`)) {
+  if (!built.has(name)) await rm(`${to}assets/${name}`, { recursive: true });
+}

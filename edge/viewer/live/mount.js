@@ -13,7 +13,8 @@ import { nameOf } from "./words.js";
  * Shows the content at `address` of the interface in `host`, filling it.
  *
  * Options: `known` (the content object, where the page has it already), `home` (an address to offer when there is no
- * picture), `onReady(content)` (called before the viewer is mounted), and those of `mountViewer`. Gives the function that takes all of it away.
+ * picture), `onReady(content)` (called before the viewer is mounted), and those of `mountViewer`. Gives the function that
+ * takes all of it away.
  */
 export function mountContent(host, address, options = {}) {
   const { known, home, onReady, ...viewing } = options;

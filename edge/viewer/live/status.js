@@ -26,12 +26,11 @@ export function progressCard(content) {
     update({ progress, stage: name }) {
       const words = stageWords(name);
       if (stage.textContent !== words) stage.textContent = words;
-      // A bar without a value says that the time is not known; nothing is, before the work begins.
-      if (name === "queued" && progress === 0) bar.removeAttribute("value");
-      else bar.value = progress;
-      const percent = `${Math.floor(progress * 100)}\u2009%`;
-      figure.textContent = percent;
-      bar.textContent = percent;
+      // A bar without a value says that nothing can be said; nothing can, before the work begins.
+      const begun = name !== "queued" || progress > 0;
+      if (begun) bar.value = progress;
+      else bar.removeAttribute("value");
+      figure.textContent = begun ? `${Math.floor(progress * 100)}\u2009%` : "";
       tiles.forEach((tile, index) => tile.classList.toggle("there", scattered(index) < progress * TILES));
     },
   };

@@ -1,7 +1,8 @@
-// Follows a content until it is finished. How the news come is this file's business alone: they are asked for, often while
-// much happens and less often while nothing does. A stream of events from the interface would take the place of `poll`.
+// Follows a content until it is finished. How the news come is this side's business alone: through the content's stream of
+// events, and where there is none by asking, often while much happens and less often while nothing does.
 
 import { ask, newsOf } from "./contents.js";
+import { listen } from "./listen.js";
 
 const FIRST_DELAY_MS = 400;
 const LONGEST_DELAY_MS = 8000;
@@ -15,16 +16,26 @@ const SILENCE = 3;
 export function watch(address, onNews, { known, afresh = false } = {}) {
   const watching = new AbortController();
   const { signal } = watching;
-  poll(address, onNews, { known, afresh, signal }).catch((error) => {
+  follow(address, onNews, { known, afresh, signal }).catch((error) => {
     if (!signal.aborted) throw error;
   });
   return () => watching.abort();
 }
 
-async function poll(address, onNews, { known, afresh, signal }) {
+async function follow(address, onNews, { known, afresh, signal }) {
   let news = known ? newsOf(known) : await ask(address, { signal, afresh });
   // A failure may have been kept by the browser for an hour, and be over.
   if (news.kind === "failed" && !afresh) news = await ask(address, { signal, afresh: true });
+  if (news.kind === "processing") {
+    onNews(news);
+    if (await listen(address, onNews, signal)) return;
+    news = await ask(address, { signal, afresh: true });
+  }
+  await poll(address, onNews, news, signal);
+}
+
+async function poll(address, onNews, first, signal) {
+  let news = first;
   let silence = 0;
   let delay = FIRST_DELAY_MS;
   for (;;) {

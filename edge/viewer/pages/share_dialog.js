@@ -21,13 +21,13 @@ export function offerSharing(content) {
 
 function contents({ shareUrl, embedHtml }, dialog) {
   const close = element("button", { type: "button", class: "plain", onclick: () => dialog.close() }, "Close");
-  const frame = `<iframe src="${shareUrl}/embed" width="100%" height="400" title="Zoomable picture" allow="fullscreen"></iframe>`;
+  const frame =
+    `<iframe src="${shareUrl}/embed" width="100%" height="400" ` + `title="Zoomable picture" allow="fullscreen"></iframe>`;
   const lines = [["Link", shareUrl], ["Embed", embedHtml], ["Embed as a frame", frame]];
   // The address follows the view; without a fragment it is the whole picture, which the first line is.
   if (location.hash) lines.splice(1, 0, ["Link to this view", shareUrl + location.hash]);
-  return [
-    element("div", { class: "panel" }, element("div", { class: "row" }, element("h2", { id: "sharing" }, "Share"), close), ...lines.map(line)),
-  ];
+  const head = element("div", { class: "row" }, element("h2", { id: "sharing" }, "Share"), close);
+  return [element("div", { class: "panel" }, head, ...lines.map(line))];
 }
 
 function line([label, text], index) {
@@ -49,5 +49,6 @@ function line([label, text], index) {
       said.textContent = "";
     }, COPIED_MS);
   });
-  return element("div", { class: "line" }, element("label", { for: id }, label), element("div", { class: "row" }, field, copy, said));
+  const row = element("div", { class: "row" }, field, copy, said);
+  return element("div", { class: "line" }, element("label", { for: id }, label), row);
 }

@@ -38,7 +38,8 @@ const embeds = (scope = page) => scope.locator("div[style*=aspect-ratio]");
 test("a script in the page puts the picture where it stands", async () => {
   await open(`<p>before</p>${script("?width=auto&height=400px")}<p>after</p>`);
   await painted(page);
-  const [box, above, below] = await Promise.all([embeds(), page.getByText("before"), page.getByText("after")].map((element) => element.boundingBox()));
+  const order = [embeds(), page.getByText("before"), page.getByText("after")];
+  const [box, above, below] = await Promise.all(order.map((element) => element.boundingBox()));
   assert.equal(box.height, 400);
   assert.equal(box.width, above.width);
   assert.ok(above.y < box.y && box.y + box.height <= below.y);
@@ -70,7 +71,8 @@ for (const [closed, ending] of [[true, "doc.close()"], [false, ""]]) {
   test(`a script that is written into a frame fills it, ${closed ? "closed" : "though the document is never closed"}`, async () => {
     const written = JSON.stringify(script("?width=100%25&height=100%25")).replaceAll("</", "<\\/");
     await open(`<iframe title="Picture" width="700" height="500"></iframe>
-      <script>const doc = document.querySelector("iframe").contentDocument; doc.open(); doc.write(${written}); ${ending}</script>`, { never: !closed });
+      <script>const doc = document.querySelector("iframe").contentDocument;
+      doc.open(); doc.write(${written}); ${ending}</script>`, { never: !closed });
     const frame = page.frameLocator("iframe");
     await painted(page, frame);
     assert.ok((await embeds(frame).boundingBox()).width > 650);
@@ -195,7 +197,8 @@ test("in fullscreen the plain wheel zooms", async () => {
 });
 
 test("one finger scrolls the page, two fingers zoom", async () => {
-  await open(`${script()}<p style="height: 3000px">Long text</p>`, {}, { viewport: { width: 400, height: 700 }, hasTouch: true, isMobile: true });
+  const phone = { viewport: { width: 400, height: 700 }, hasTouch: true, isMobile: true };
+  await open(`${script()}<p style="height: 3000px">Long text</p>`, {}, phone);
   await painted(page);
   const viewer = parts(page);
   const before = await restingScale(viewer);
@@ -214,7 +217,10 @@ test("one finger scrolls the page, two fingers zoom", async () => {
 /** Moves fingers over the page: `at(step)` says where they are. */
 async function touch(at) {
   const fingers = await page.context().newCDPSession(page);
-  const dispatch = (type, points) => fingers.send("Input.dispatchTouchEvent", { type, touchPoints: points.map((point, id) => ({ ...point, id })) });
+  const dispatch = (type, points) => {
+    const touchPoints = points.map((point, id) => ({ ...point, id }));
+    return fingers.send("Input.dispatchTouchEvent", { type, touchPoints });
+  };
   await dispatch("touchStart", at(0).slice(0, 1));
   if (at(0).length > 1) await dispatch("touchStart", at(0));
   for (let step = 1; step <= 12; step += 1) {
@@ -241,10 +247,13 @@ test("where there is no fullscreen the viewer covers the page, and Escape brings
 });
 
 test("a strict policy, an AMD loader and a hostile style sheet in the page do no harm", async () => {
-  const inline = "'sha256-0000000000000000000000000000000000000000000='"; // none: nothing inline may run
-  const policy = `default-src 'none'; script-src ${host.origin} ${service.origin} ${inline}; style-src ${host.origin}; img-src ${service.origin} data:; connect-src ${service.origin}`;
+  const policy = [
+    `default-src 'none'; script-src ${host.origin} ${service.origin}; style-src ${host.origin}`,
+    `img-src ${service.origin} data:; connect-src ${service.origin}`,
+  ].join("; ");
   host.file("/amd.js", "text/javascript", "window.define = () => { throw new Error('not ours'); }; define.amd = {};");
-  host.file("/hostile.css", "text/css", "* { color: red !important; display: none; } html, body, main, div { display: block !important; } button { display: none !important }");
+  const hostile = "* { color: red !important; display: none } html, body, main, div { display: block !important }";
+  host.file("/hostile.css", "text/css", `${hostile} button { display: none !important }`);
   await open(`<link rel="stylesheet" href="/hostile.css"><script src="/amd.js"></script>${script()}`, { policy });
   await painted(page);
   assert.ok(await parts(page).zoomIn.isVisible());
@@ -264,7 +273,9 @@ test("when the viewer cannot be loaded, the reader can try again", async () => {
 });
 
 test("the page for frames can be framed, and lets the page around it scroll", async () => {
-  await open(`<iframe title="Picture" src="${service.origin}/${ready}/embed" width="800" height="400" allow="fullscreen"></iframe><p style="height: 3000px">Long text</p>`);
+  const address = `${service.origin}/${ready}/embed`;
+  await open(`<iframe title="Picture" src="${address}" width="800" height="400" allow="fullscreen"></iframe>
+    <p style="height: 3000px">Long text</p>`);
   const frame = page.frameLocator("iframe");
   await painted(page, frame);
   await assertAccessible(page);

@@ -7,15 +7,14 @@ import { fileURLToPath } from "node:url";
 import { serve } from "./servers.mjs";
 
 const at = (path) => fileURLToPath(new URL(path, import.meta.url));
-const TYPES = { js: "text/javascript", css: "text/css", svg: "image/svg+xml", html: "text/html", txt: "text/plain", jpg: "image/jpeg", jpeg: "image/jpeg" };
+const TYPES = { js: "text/javascript", css: "text/css", svg: "image/svg+xml" };
 const SIZE = { width: 6000, height: 4000 };
 const TILE = { size: 510, overlap: 1 };
 
-/** Starts it. `pyramid` is the address of a folder with a pyramid to be served in place of the drawings, with its `dzi`. */
-export async function startFakeService({ pyramid } = {}) {
+/** Starts it. */
+export async function startFakeService() {
   const states = new Map();
-  const asked = [];
-  let brokenTiles = false;
+  const listeners = new Map();
   let down = false;
   let server;
 
@@ -33,7 +32,7 @@ export async function startFakeService({ pyramid } = {}) {
     };
     const url = `${origin}/cache/${id}/1.dzi`;
     const drawn = { ...SIZE, tileSize: TILE.size, tileOverlap: TILE.overlap, tileFormat: "png" };
-    if (kind === "ready") return { ...common, dzi: { url, ...(pyramid?.dzi ?? drawn) } };
+    if (kind === "ready") return { ...common, dzi: { url, ...drawn } };
     return kind === "failed" ? { ...common, failure } : { ...common, stage };
   };
   const json = (id) => ({
@@ -49,7 +48,10 @@ export async function startFakeService({ pyramid } = {}) {
     const body = await fill(name, { ...common, ...values });
     const script = { share: "share.js", embed: "share.js", home: "home.js" }[name];
     const head = script ? `<script type="module" src="${asset(script)}"></script>` : "";
-    const policy = `default-src 'none'; script-src ${origin}; style-src ${origin}; img-src ${origin} data:; connect-src ${origin}; base-uri 'none'; form-action ${origin}; frame-ancestors ${framed ? "*" : "'none'"}`;
+    const policy = [
+      `default-src 'none'; script-src ${origin}; style-src ${origin}; img-src ${origin} data:; connect-src ${origin}`,
+      `base-uri 'none'; form-action ${origin}; frame-ancestors ${framed ? "*" : "'none'"}`,
+    ].join("; ");
     return { headers: { "Content-Security-Policy": policy }, body: await fill("frame", { ...common, title, head, body }) };
   }
   const contentPage = (name, id) => {
@@ -65,8 +67,17 @@ export async function startFakeService({ pyramid } = {}) {
     return page(name, "old town.jpg – Edgezoom", values, { framed: name === "embed" });
   };
 
-  server = await serve(async ({ pathname, searchParams }) => {
-    asked.push(pathname);
+  /** Tells who listens what a content is now. */
+  const tell = (id) => {
+    for (const response of listeners.get(id) ?? []) response.write(`data: ${JSON.stringify(contentObject(id))}\n\n`);
+  };
+  function listen(id, response) {
+    listeners.set(id, [...(listeners.get(id) ?? []), response]);
+    response.writeHead(200, { "Content-Type": "text/event-stream", "Access-Control-Allow-Origin": "*" });
+    tell(id);
+  }
+
+  server = await serve(async ({ pathname, searchParams }, _request, response) => {
     if (down && pathname.startsWith("/v1/")) return { status: 503, headers: { "Access-Control-Allow-Origin": "*" } };
     const [, id, rest] = /^\/([0-9A-Za-z]{11})(\.js|\/embed)?$/.exec(pathname) ?? [];
     if (id && rest === ".js") return { type: TYPES.js, body: await readFile(at("../embed/loader.js")) };
@@ -82,24 +93,28 @@ export async function startFakeService({ pyramid } = {}) {
       if (again) states.set(known, again);
       return json(known);
     }
-    const content = pathname.replace("/v1/content/", "");
-    if (states.has(content)) return json(content);
+    const [content, events] = pathname.replace("/v1/content/", "").split("/");
+    if (states.has(content)) return events ? listen(content, response) : json(content);
     if (pathname.startsWith("/v1/")) return { status: 404, headers: { "Access-Control-Allow-Origin": "*" } };
-    if (pathname.startsWith("/cache/")) return brokenTiles ? null : tile(pathname, pyramid);
+    if (pathname.startsWith("/cache/")) return tile(pathname);
   });
 
   return {
     ...server,
-    asked,
     /** A content in a state: `{ kind, progress, stage, failure, source, again }`. Gives its id. */
     create(state) {
       const id = `Content${String(states.size).padStart(4, "0")}`;
       states.set(id, { source: `https://example.com/maps/old%20town.jpg?${id}`, ...state });
       return id;
     },
-    set: (id, state) => states.set(id, { ...states.get(id), ...state }),
-    breakTiles: (broken) => void (brokenTiles = broken),
-    takeDown: (isDown) => void (down = isDown),
+    set(id, state) {
+      states.set(id, { ...states.get(id), ...state });
+      tell(id);
+    },
+    takeDown(isDown) {
+      down = isDown;
+      if (down) [...listeners.values()].flat().forEach((response) => response.destroy());
+    },
   };
 }
 
@@ -118,14 +133,9 @@ async function asset(path) {
   return body && { type: TYPES[path.split(".").pop()], headers, body };
 }
 
-async function tile(path, pyramid) {
+function tile(path) {
   const [, level, column, row] = /_files\/(\d+)\/(\d+)_(\d+)\./.exec(path) ?? [];
   if (!level) return null;
-  if (pyramid) {
-    const { tileFormat } = pyramid.dzi;
-    const body = await readFile(`${pyramid.folder}/${level}/${column}_${row}.${tileFormat}`).catch(() => null);
-    return body && { type: TYPES[tileFormat], headers: { "Cache-Control": "max-age=3600" }, body };
-  }
   const scale = 2 ** (13 - level);
   const side = (length, index) => {
     const from = Math.max(0, index * TILE.size - TILE.overlap);
@@ -134,7 +144,8 @@ async function tile(path, pyramid) {
   const [width, height] = [side(SIZE.width, Number(column)), side(SIZE.height, Number(row))];
   const hue = (level * 40 + column * 25 + row * 50) % 360;
   const body = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}">
-    <linearGradient id="g" x2="1" y2="1"><stop stop-color="hsl(${hue} 60% 65%)"/><stop offset="1" stop-color="hsl(${hue} 60% 35%)"/></linearGradient>
+    <linearGradient id="g" x2="1" y2="1"><stop stop-color="hsl(${hue} 60% 65%)"/>
+    <stop offset="1" stop-color="hsl(${hue} 60% 35%)"/></linearGradient>
     <rect width="100%" height="100%" fill="url(#g)"/>
     <text x="50%" y="50%" fill="#fff" font-size="24" text-anchor="middle">${level}/${column}_${row}</text></svg>`;
   return { type: TYPES.svg, body };

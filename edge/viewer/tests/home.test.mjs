@@ -38,7 +38,8 @@ for (const colorScheme of ["light", "dark"]) {
 
 test("by keyboard alone an address leads to its picture", async () => {
   const field = await open();
-  for (let tabs = 0; tabs < 5 && !(await field.evaluate((element) => element === document.activeElement)); tabs += 1) await page.keyboard.press("Tab");
+  const isFocused = () => field.evaluate((element) => element === document.activeElement);
+  for (let tabs = 0; tabs < 5 && !(await isFocused()); tabs += 1) await page.keyboard.press("Tab");
   await page.keyboard.type(source);
   await page.keyboard.press("Enter");
   await page.waitForURL(/\/[0-9A-Za-z]{11}$/);

@@ -59,6 +59,16 @@ test("progress is shown in words and as a figure, and turns into the picture by 
   assert.deepEqual(page.wrongs, []);
 });
 
+test("where events do not come through, progress is asked for", async () => {
+  const { id, finish } = await service.slow();
+  page = await newPage(browser);
+  await page.route("**/events", (route) => route.abort());
+  await page.goto(`${service.origin}/${id}`);
+  await page.getByRole("progressbar").waitFor();
+  finish();
+  await painted(page);
+});
+
 test("a failure says its reason and offers another picture, but no vain retry", async () => {
   await open(await service.failed());
   await page.getByRole("heading", { name: "There is nothing at this address" }).waitFor();
@@ -160,7 +170,9 @@ test("without animation a step is there at once", async () => {
   const viewer = await open(ready, { reducedMotion: "reduce" });
   await painted(page);
   await viewer.zoomIn.click();
-  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(done)))));
+  await page.evaluate(async () => {
+    for (let frames = 0; frames < 3; frames += 1) await new Promise(requestAnimationFrame);
+  });
   const atOnce = parseInt(await viewer.scale.textContent(), 10);
   assert.equal(atOnce, await restingScale(viewer));
 });
@@ -168,11 +180,11 @@ test("without animation a step is there at once", async () => {
 test("fullscreen gives the focus back to where it was", async () => {
   const viewer = await open(ready);
   await painted(page);
-  for (const [begin, from] of [[() => page.keyboard.press("f"), viewer.picture], [() => page.keyboard.press("Enter"), viewer.fullscreen]]) {
+  for (const [key, from] of [["f", viewer.picture], ["Enter", viewer.fullscreen]]) {
     await from.focus();
-    await begin();
-    await page.waitForFunction(() => document.fullscreenElement !== null);
-    assert.equal(await viewer.fullscreen.getAttribute("aria-label"), "Leave fullscreen");
+    await page.keyboard.press(key);
+    await page.getByRole("button", { name: "Leave fullscreen" }).waitFor();
+    assert.ok(await page.evaluate(() => document.fullscreenElement !== null));
     await viewer.zoomIn.focus();
     await page.keyboard.press("f");
     await page.waitForFunction(() => document.fullscreenElement === null);
@@ -209,7 +221,8 @@ test("what there is to share can be copied, and the dialog gives the focus back"
   await share.press("Enter");
   assert.equal(await page.getByLabel("Link", { exact: true }).inputValue(), `${service.origin}/${ready}`);
   assert.equal(await page.getByLabel("Link to this view", { exact: true }).inputValue(), page.url());
-  assert.match(await page.getByLabel("Embed", { exact: true }).inputValue(), /^<script src=".+\.js\?width=auto&height=400px"><\/script>$/);
+  const lines = await page.getByLabel("Embed", { exact: true }).inputValue();
+  assert.match(lines, /^<script src=".+\.js\?width=auto&height=400px"><\/script>$/);
   await assertAccessible(page);
   await page.getByRole("button", { name: "Copy link", exact: true }).click();
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), `${service.origin}/${ready}`);

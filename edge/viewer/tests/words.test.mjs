@@ -9,7 +9,8 @@ import { keyAction } from "../zoom/keyboard.js";
 test("trying again is offered only where it can help", () => {
   const failed = (code) => problemWords({ kind: "failed", content: { failure: { code, message: "why" } } });
   for (const code of ["source-unreachable", "timed-out", "internal"]) assert.equal(failed(code).canRetry, true, code);
-  for (const code of ["source-not-found", "source-forbidden", "source-too-large", "unsupported-format", "corrupt-source", "too-many-pixels"]) {
+  const lasting = ["source-not-found", "source-forbidden", "source-too-large", "unsupported-format", "corrupt-source"];
+  for (const code of [...lasting, "too-many-pixels"]) {
     assert.equal(failed(code).canRetry, false, code);
     assert.equal(failed(code).text, "why");
   }
@@ -19,7 +20,8 @@ test("trying again is offered only where it can help", () => {
 
 test("codes and stages of a newer service are not shown raw", () => {
   assert.equal(stageWords("polishing"), "Working on it");
-  assert.equal(problemWords({ kind: "failed", content: { failure: { code: "no-mood", message: "" } } }).title, "Something went wrong on our side");
+  const { title } = problemWords({ kind: "failed", content: { failure: { code: "no-mood", message: "" } } });
+  assert.equal(title, "Something went wrong on our side");
 });
 
 test("a source is called by its file or its host, and never by what turns text around", () => {

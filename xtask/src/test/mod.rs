@@ -29,6 +29,8 @@ pub enum Step {
     Edge,
     /// The Worker's own tests, under the Workers runtime
     Worker,
+    /// Viewer, embeds and pages, in a real browser
+    Viewer,
     /// The whole system, with real clients and a real browser
     EndToEnd,
 }
@@ -78,6 +80,7 @@ impl Step {
                 build_edge::build(project)?;
                 tally::count(project.npm()?.args(["run", "test:worker"]))
             }
+            Self::Viewer => tally::count(project.npm()?.args(["run", "test:viewer"])),
             Self::EndToEnd => end_to_end(project),
         }
     }
