@@ -6,9 +6,9 @@ use std::io::BufReader;
 use image::codecs::bmp::BmpDecoder;
 use image::{ColorType, ImageDecoder, ImageError};
 
-use super::{Bounds, Format, Layout, SourceError, Strips, Whole};
+use super::{Bounds, Decoded, Format, Layout, SourceError, Whole};
 
-pub fn open(file: BufReader<File>, bounds: Bounds) -> Result<Box<dyn Strips>, SourceError> {
+pub fn open(file: BufReader<File>, bounds: Bounds) -> Result<Decoded, SourceError> {
     let decoder = BmpDecoder::new(file).map_err(error)?;
     let (width, height) = decoder.dimensions();
     let size = bounds.admit(width, height)?;
@@ -20,7 +20,7 @@ pub fn open(file: BufReader<File>, bounds: Bounds) -> Result<Box<dyn Strips>, So
     };
     let mut whole = Whole::new(size, layout, bounds)?;
     decoder.read_image(&mut whole.pixels).map_err(error)?;
-    Ok(Box::new(whole))
+    Ok(Decoded::plain(whole))
 }
 
 fn error(error: ImageError) -> SourceError {

@@ -6,9 +6,9 @@ use std::io::BufReader;
 use ::gif::{DecodeOptions, DecodingError, Frame, MemoryLimit};
 use edgezoom_content::Size;
 
-use super::{Bounds, Format, Layout, SourceError, Strips, Whole};
+use super::{Bounds, Decoded, Format, Layout, SourceError, Whole};
 
-pub fn open(file: BufReader<File>, bounds: Bounds) -> Result<Box<dyn Strips>, SourceError> {
+pub fn open(file: BufReader<File>, bounds: Bounds) -> Result<Decoded, SourceError> {
     let mut options = DecodeOptions::new();
     options.set_memory_limit(MemoryLimit::Bytes(
         bounds.memory.max(1).try_into().unwrap_or(std::num::NonZeroU64::MIN),
@@ -24,7 +24,7 @@ pub fn open(file: BufReader<File>, bounds: Bounds) -> Result<Box<dyn Strips>, So
     let layout = if covers(frame, size) && frame.transparent.is_none() { Layout::Rgb } else { Layout::Rgba };
     let mut canvas = Whole::new(size, layout, bounds)?;
     paint(frame, palette, &mut canvas);
-    Ok(Box::new(canvas))
+    Ok(Decoded::plain(canvas))
 }
 
 fn covers(frame: &Frame<'_>, size: Size) -> bool {

@@ -3,7 +3,8 @@
 //! [`open`] looks at a file's first bytes, never at a name or at what somebody said it was, and gives its picture as
 //! [`Strips`]. JPEG, PNG and TIFF are decoded as they are read; WebP, GIF and BMP, interlaced PNG, and pictures that EXIF
 //! turns or flips are decoded as a whole, if that fits into the memory that [`Bounds`] allow. Sizes are checked against
-//! the bounds from the header, before anything is allocated for them.
+//! the bounds from the header, before anything is allocated for them. Colour profiles are applied here too: what comes out
+//! is sRGB.
 //!
 //! Nothing here knows of tiles. All of it is meant to run in the renderer process, as the bytes may be hostile.
 
@@ -11,9 +12,11 @@ mod bmp;
 mod error;
 mod format;
 mod gif;
+mod inks;
 mod jpeg;
 mod orientation;
 mod png;
+mod profile;
 mod samples;
 mod tiff;
 mod webp;
@@ -28,6 +31,7 @@ use edgezoom_content::Size;
 pub use error::SourceError;
 pub use format::Format;
 pub use orientation::Orientation;
+use profile::Profile;
 pub use white::OnWhite;
 use whole::Whole;
 
@@ -46,6 +50,13 @@ pub trait Strips {
     /// # Errors
     /// When the file cannot be read or decoded any further. Nothing useful comes after that.
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError>;
+}
+
+/// A picture as its decoder gives it, and what is still to be done to it.
+struct Decoded {
+    strips: Box<dyn Strips>,
+    orientation: Orientation,
+    profile: Option<Profile>,
 }
 
 /// What a pixel is made of, in bytes of 8-bit sRGB. Opacity is not multiplied into the colours.
@@ -115,13 +126,24 @@ pub fn open(mut file: File, bounds: Bounds) -> Result<Box<dyn Strips>, SourceErr
     file.seek(SeekFrom::Start(0))?;
     let format = Format::sniff(&mut file)?;
     let file = BufReader::with_capacity(READ_BYTES, file);
-    let (strips, orientation) = match format {
+    let Decoded { strips, orientation, profile } = match format {
         Format::Jpeg => jpeg::open(file, bounds)?,
         Format::Png => png::open(file, bounds)?,
         Format::WebP => webp::open(file, bounds)?,
-        Format::Gif => (gif::open(file, bounds)?, Orientation::UPRIGHT),
-        Format::Bmp => (bmp::open(file, bounds)?, Orientation::UPRIGHT),
+        Format::Gif => gif::open(file, bounds)?,
+        Format::Bmp => bmp::open(file, bounds)?,
         Format::Tiff => tiff::open(file, bounds)?,
     };
+    let strips = match profile {
+        Some(profile) => profile.apply(strips),
+        None => strips,
+    };
     orientation.apply(strips, bounds)
+}
+
+impl Decoded {
+    /// A picture that is upright and in sRGB, as far as its file tells.
+    fn plain(strips: impl Strips + 'static) -> Self {
+        Self { strips: Box::new(strips), orientation: Orientation::UPRIGHT, profile: None }
+    }
 }

@@ -9,7 +9,7 @@ use ::png::{BitDepth, ColorType, Decoder, DecodingError, Limits, Reader, Transfo
 use edgezoom_content::Size;
 
 use super::samples::round_16;
-use super::{Bounds, Format, Layout, Orientation, SourceError, Strips, Whole};
+use super::{Bounds, Decoded, Format, Layout, Orientation, Profile, SourceError, Strips, Whole};
 
 /// What the decoder may allocate for its own purposes: a few rows, and chunks that it does not skip.
 const DECODER_BYTES: usize = 64 << 20;
@@ -30,20 +30,21 @@ struct Kind {
     wide: bool,
 }
 
-pub fn open(file: BufReader<File>, bounds: Bounds) -> Result<(Box<dyn Strips>, Orientation), SourceError> {
+pub fn open(file: BufReader<File>, bounds: Bounds) -> Result<Decoded, SourceError> {
     let mut decoder = Decoder::new_with_limits(file, Limits { bytes: DECODER_BYTES });
     decoder.set_transformations(Transformations::EXPAND);
     decoder.set_ignore_text_chunk(true);
-    decoder.set_ignore_iccp_chunk(true);
     let header = decoder.read_header_info().map_err(error)?;
     let size = bounds.admit(header.width, header.height)?;
     let mut reader = decoder.read_info().map_err(error)?;
     let orientation =
         reader.info().exif_metadata.as_deref().map_or(Orientation::UPRIGHT, Orientation::of_exif);
+    let profile = reader.info().icc_profile.as_deref().and_then(Profile::of_icc);
     let (color, depth) = reader.output_color_type();
     let kind = Kind { color, wide: depth == BitDepth::Sixteen };
     if !reader.info().interlaced {
-        return Ok((Box::new(Rows { size, reader, kind, row: Vec::new() }), orientation));
+        let strips = Box::new(Rows { size, reader, kind, row: Vec::new() });
+        return Ok(Decoded { strips, orientation, profile });
     }
     let mut whole = Whole::new(size, kind.layout(), bounds)?;
     if kind.is_final() {
@@ -55,7 +56,7 @@ pub fn open(file: BufReader<File>, bounds: Bounds) -> Result<(Box<dyn Strips>, O
         reader.next_frame(&mut samples).map_err(error)?;
         kind.convert(&samples, &mut whole.pixels);
     }
-    Ok((Box::new(whole), orientation))
+    Ok(Decoded { strips: Box::new(whole), orientation, profile })
 }
 
 impl Strips for Rows {

@@ -5,27 +5,35 @@ pub fn round_16(sample: u16) -> u8 {
     ((u32::from(sample) * 255 + 32_895) >> 16) as u8
 }
 
-/// Ink in percent of 255 on white paper: what subtracts light. Cyan, magenta, yellow and black; 0 is no ink.
-pub fn from_cmyk([cyan, magenta, yellow, black]: [u8; 4]) -> [u8; 3] {
-    [cyan, magenta, yellow].map(|ink| multiply(255 - ink, 255 - black))
-}
-
-/// The same where 255 is no ink, as Adobe's programs store it in JPEG.
-pub fn from_inverted_cmyk([cyan, magenta, yellow, black]: [u8; 4]) -> [u8; 3] {
-    [cyan, magenta, yellow].map(|light| multiply(light, black))
-}
-
-/// The product of two fractions of 255, rounded.
-fn multiply(one: u8, other: u8) -> u8 {
-    ((u32::from(one) * u32::from(other) + 127) / 255) as u8
-}
-
 /// Full-range YCbCr of ITU-R BT.601, as JPEG has it.
 pub fn from_ycbcr([luma, blue, red]: [u8; 3]) -> [u8; 3] {
     let luma = f32::from(luma);
     let (blue, red) = (f32::from(blue) - 128.0, f32::from(red) - 128.0);
     [luma + 1.402 * red, luma - 0.344_136 * blue - 0.714_136 * red, luma + 1.772 * blue]
         .map(|colour| colour.round() as u8)
+}
+
+/// CIE L*a*b* under D50 as TIFF stores it in 8 bits: lightness from 0 to 255, the others signed.
+pub fn from_lab([lightness, a, b]: [u8; 3]) -> [u8; 3] {
+    let lightness = f32::from(lightness) * 100.0 / 255.0;
+    let (a, b) = (f32::from(a as i8), f32::from(b as i8));
+    let y = (lightness + 16.0) / 116.0;
+    let cube = |t: f32| if t > 6.0 / 29.0 { t * t * t } else { (t - 4.0 / 29.0) * 108.0 / 841.0 };
+    let (x, y, z) = (0.964_22 * cube(y + a / 500.0), cube(y), 0.825_21 * cube(y - b / 200.0));
+    // Bradford's adaptation to D65 is in the matrix. Source: Lindbloom, "RGB/XYZ matrices".
+    [
+        3.133_856 * x - 1.616_867 * y - 0.490_615 * z,
+        -0.978_768 * x + 1.916_142 * y + 0.033_454 * z,
+        0.071_945 * x - 0.228_991 * y + 1.405_243 * z,
+    ]
+    .map(encode_srgb)
+}
+
+/// Linear light from 0 to 1 as 8 bits of sRGB.
+pub fn encode_srgb(light: f32) -> u8 {
+    let light = light.clamp(0.0, 1.0);
+    let encoded = if light <= 0.003_130_8 { light * 12.92 } else { 1.055 * light.powf(1.0 / 2.4) - 0.055 };
+    (encoded * 255.0).round() as u8
 }
 
 /// Takes the opacity out of a colour that it was multiplied into.
@@ -48,18 +56,18 @@ mod tests {
     }
 
     #[test]
-    fn paper_is_white_and_black_ink_is_black() {
-        assert_eq!(from_cmyk([0, 0, 0, 0]), [255; 3]);
-        assert_eq!(from_cmyk([255, 0, 0, 0]), [0, 255, 255]);
-        assert_eq!(from_cmyk([0, 0, 0, 255]), [0; 3]);
-        assert_eq!(from_inverted_cmyk([255; 4]), [255; 3]);
-        assert_eq!(from_inverted_cmyk([0, 255, 255, 255]), [0, 255, 255]);
-    }
-
-    #[test]
     fn grey_has_no_chroma() {
         assert_eq!(from_ycbcr([77, 128, 128]), [77; 3]);
         assert_eq!(from_ycbcr([255, 255, 255]), [255, 121, 255]);
+    }
+
+    #[test]
+    fn lab_has_white_black_and_a_known_red() {
+        assert_eq!(from_lab([255, 0, 0]), [255; 3]);
+        assert_eq!(from_lab([0, 0, 0]), [0; 3]);
+        // sRGB's red: L* 54.3, a* 80.8, b* 69.9 under D50.
+        let red = from_lab([138, 81, 70]);
+        assert!(red[0] >= 252 && red[1] < 20 && red[2] < 12, "{red:?}");
     }
 
     #[test]

@@ -5,26 +5,28 @@ use std::io::BufReader;
 
 use image_webp::{DecodingError, WebPDecoder};
 
-use super::{Bounds, Format, Layout, Orientation, SourceError, Strips, Whole};
+use super::{Bounds, Decoded, Format, Layout, Orientation, Profile, SourceError, Whole};
 
 /// What decoding takes at most for each pixel, in bytes: the decoded picture, and either the planes of the lossy codec or
 /// a copy of four channels for the lossless one.
 const BYTES_A_PIXEL: u64 = 8;
-/// The EXIF that is looked at, in bytes.
-const EXIF_BYTES: usize = 1 << 20;
+/// The EXIF and the profile that are looked at, in bytes.
+const METADATA_BYTES: usize = 4 << 20;
 
-pub fn open(file: BufReader<File>, bounds: Bounds) -> Result<(Box<dyn Strips>, Orientation), SourceError> {
+pub fn open(file: BufReader<File>, bounds: Bounds) -> Result<Decoded, SourceError> {
     let mut decoder = WebPDecoder::new(file).map_err(error)?;
     let (width, height) = decoder.dimensions();
     let size = bounds.admit(width, height)?;
     bounds.admit_memory(size.pixels() * BYTES_A_PIXEL, "decoding a WebP")?;
-    decoder.set_memory_limit(EXIF_BYTES);
+    decoder.set_memory_limit(METADATA_BYTES);
     let exif = decoder.exif_metadata().ok().flatten();
+    let profile = decoder.icc_profile().ok().flatten().and_then(|profile| Profile::of_icc(&profile));
     decoder.set_memory_limit(usize::try_from(bounds.memory).unwrap_or(usize::MAX));
     let layout = if decoder.has_alpha() { Layout::Rgba } else { Layout::Rgb };
     let mut whole = Whole::new(size, layout, bounds)?;
     decoder.read_image(&mut whole.pixels).map_err(error)?;
-    Ok((Box::new(whole), exif.as_deref().map_or(Orientation::UPRIGHT, Orientation::of_exif)))
+    let orientation = exif.as_deref().map_or(Orientation::UPRIGHT, Orientation::of_exif);
+    Ok(Decoded { strips: Box::new(whole), orientation, profile })
 }
 
 fn error(error: DecodingError) -> SourceError {

@@ -5,6 +5,7 @@
 //! then, which is checked against the bounds first.
 
 mod header;
+mod segments;
 mod verdict;
 
 use std::fs::File;
@@ -12,15 +13,11 @@ use std::io::{BufReader, Seek, SeekFrom};
 
 use edgezoom_content::Size;
 use mozjpeg::decompress::{DecompressBuilder, DecompressStarted};
-use mozjpeg::{ColorSpace, Decompress, Marker};
+use mozjpeg::{ColorSpace, Decompress};
 
-use super::samples::{from_cmyk, from_inverted_cmyk};
-use super::{Bounds, Format, Layout, Orientation, SourceError, Strips};
+use super::inks::Inks;
+use super::{Bounds, Decoded, Format, Layout, Orientation, Profile, SourceError, Strips};
 use verdict::guarded;
-
-/// The marker segments that EXIF and Adobe's colour transform are in.
-const EXIF: Marker = Marker::APP(1);
-const ADOBE: Marker = Marker::APP(14);
 
 /// A JPEG whose rows libjpeg gives as they are wanted.
 struct Direct {
@@ -35,32 +32,26 @@ struct Print {
     decoder: DecompressStarted<BufReader<File>>,
     /// Whether 255 means no ink, as in all that Adobe's programs write.
     inverted: bool,
+    inks: Inks,
     rows: Vec<u8>,
 }
 
-pub fn open(
-    mut file: BufReader<File>,
-    bounds: Bounds,
-) -> Result<(Box<dyn Strips>, Orientation), SourceError> {
+pub fn open(mut file: BufReader<File>, bounds: Bounds) -> Result<Decoded, SourceError> {
     let markers = header::read(&mut file)?;
     if let Some(markers) = markers {
         bounds.admit(u32::from(markers.width), u32::from(markers.height))?;
     }
     file.seek(SeekFrom::Start(0))?;
     let header = guarded(|| {
-        DecompressBuilder::new().with_err(verdict::judge()).with_markers(&[EXIF, ADOBE]).from_reader(file)
+        DecompressBuilder::new().with_err(verdict::judge()).with_markers(segments::KEPT).from_reader(file)
     })?;
     let size = bounds.admit(narrow(header.width()), narrow(header.height()))?;
     if markers.is_some_and(|markers| markers.is_kept_whole) {
         bounds.admit_memory(coefficient_bytes(&header, size), "decoding a progressive JPEG")?;
     }
-    let segment = |marker, name: &'static [u8]| {
-        header.markers().find(|found| found.marker == marker && found.data.starts_with(name))
-    };
-    let orientation = segment(EXIF, b"Exif\0\0")
-        .and_then(|found| found.data.get(6..))
-        .map_or(Orientation::UPRIGHT, Orientation::of_exif);
-    let inverted = segment(ADOBE, b"Adobe").is_some();
+    let orientation = segments::exif(&header).map_or(Orientation::UPRIGHT, Orientation::of_exif);
+    let profile = segments::profile(&header).and_then(|profile| Profile::of_icc(&profile));
+    let inverted = segments::is_adobes(&header);
     let strips: Box<dyn Strips> = match header.color_space() {
         ColorSpace::JCS_GRAYSCALE => {
             Box::new(Direct { size, layout: Layout::Grey, decoder: guarded(|| header.grayscale())? })
@@ -70,11 +61,11 @@ pub fn open(
         }
         ColorSpace::JCS_CMYK | ColorSpace::JCS_YCCK => {
             let decoder = guarded(|| header.to_colorspace(ColorSpace::JCS_CMYK))?;
-            Box::new(Print { size, decoder, inverted, rows: Vec::new() })
+            Box::new(Print { size, decoder, inverted, inks: Inks::new(profile.as_ref()), rows: Vec::new() })
         }
         _ => return Err(SourceError::unsupported(Format::Jpeg, "its colours are unknown")),
     };
-    Ok((strips, orientation))
+    Ok(Decoded { strips, orientation, profile })
 }
 
 impl Strips for Direct {
@@ -103,12 +94,10 @@ impl Strips for Print {
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
         self.rows.resize(into.len() / 3 * 4, 0);
         guarded(|| self.decoder.read_scanlines_into(&mut self.rows).map(|_| ()))?;
-        let convert = if self.inverted { from_inverted_cmyk } else { from_cmyk };
-        let (from, _) = self.rows.as_chunks::<4>();
-        let (to, _) = into.as_chunks_mut::<3>();
-        for (to, &from) in to.iter_mut().zip(from) {
-            *to = convert(from);
+        if self.inverted {
+            self.rows.iter_mut().for_each(|ink| *ink = 255 - *ink);
         }
+        self.inks.convert(&self.rows, into);
         Ok(())
     }
 }

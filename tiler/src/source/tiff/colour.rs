@@ -5,8 +5,9 @@ use std::iter::zip;
 use ::tiff::ColorType;
 use ::tiff::decoder::DecodingSampleType;
 
-use crate::source::samples::{from_cmyk, from_ycbcr, round_16, unmultiply};
-use crate::source::{Format, Layout, SourceError};
+use crate::source::inks::Inks;
+use crate::source::samples::{from_lab, from_ycbcr, round_16, unmultiply};
+use crate::source::{Format, Layout, Profile, SourceError};
 
 /// The value of the tag ExtraSamples for opacity that is multiplied into the colours.
 const ASSOCIATED: u16 = 1;
@@ -21,14 +22,13 @@ pub enum Sample {
     Uint8,
     Uint16,
     Uint32,
-    /// From 0 to 1.
+    /// From 0 to 1, as are the wider ones.
+    Float16,
     Float32,
-    /// From 0 to 1.
     Float64,
 }
 
 /// What the samples of a pixel mean.
-#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Colour {
     model: Model,
     /// The samples of a pixel, those without meaning here included.
@@ -36,12 +36,15 @@ pub struct Colour {
     opacity: Opacity,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
 enum Model {
     Grey,
     Rgb,
-    Cmyk,
+    Cmyk(Inks),
     YCbCr,
+    /// CIE L*a*b*, its `a` and `b` signed.
+    Lab,
+    /// Samples are indices.
+    Palette(Vec<[u8; 3]>),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -60,6 +63,7 @@ impl Sample {
             (Some(DecodingSampleType::U8), 8) => Ok(Self::Uint8),
             (Some(DecodingSampleType::U16), 16) => Ok(Self::Uint16),
             (Some(DecodingSampleType::U32), 32) => Ok(Self::Uint32),
+            (Some(DecodingSampleType::F16), 16) => Ok(Self::Float16),
             (Some(DecodingSampleType::F32), 32) => Ok(Self::Float32),
             (Some(DecodingSampleType::F64), 64) => Ok(Self::Float64),
             _ => Err(SourceError::unsupported(
@@ -73,7 +77,7 @@ impl Sample {
     pub fn bytes(self) -> usize {
         match self {
             Self::Bits(_) | Self::Uint8 => 1,
-            Self::Uint16 => 2,
+            Self::Uint16 | Self::Float16 => 2,
             Self::Uint32 | Self::Float32 => 4,
             Self::Float64 => 8,
         }
@@ -84,6 +88,19 @@ impl Sample {
         match self {
             Self::Bits(bits) => (samples * usize::from(bits)).div_ceil(8),
             _ => samples * self.bytes(),
+        }
+    }
+
+    /// Spreads a row of stored indices into a palette over pixels of one sample each, as they are.
+    pub fn spread<'a>(self, stored: &[u8], pixels: impl Iterator<Item = &'a mut [u8]>) {
+        let bits = match self {
+            Self::Bits(bits) => usize::from(bits),
+            _ => 8,
+        };
+        let in_byte = 8 / bits;
+        for (index, out) in pixels.flatten().enumerate() {
+            let shift = 8 - bits * (index % in_byte + 1);
+            *out = stored[index / in_byte] >> shift & (0xff >> (8 - bits));
         }
     }
 
@@ -112,6 +129,8 @@ impl Sample {
             Self::Uint32 => zip(out, stored.as_chunks().0).for_each(|(out, &value)| {
                 *out = unit(f64::from(u32::from_ne_bytes(value)) / f64::from(u32::MAX))
             }),
+            Self::Float16 => zip(out, stored.as_chunks().0)
+                .for_each(|(out, &value)| *out = unit(f64::from(half(u16::from_ne_bytes(value))))),
             Self::Float32 => zip(out, stored.as_chunks().0)
                 .for_each(|(out, &value)| *out = unit(f64::from(f32::from_ne_bytes(value)))),
             Self::Float64 => {
@@ -122,23 +141,35 @@ impl Sample {
     }
 }
 
+/// A float of 16 bits: one of sign, five of exponent, ten of mantissa.
+fn half(bits: u16) -> f32 {
+    let (exponent, mantissa) = (i32::from(bits >> 10 & 0x1f), f32::from(bits & 0x3ff));
+    let size = match exponent {
+        0 => mantissa * 2f32.powi(-24),
+        0x1f if mantissa == 0.0 => f32::INFINITY,
+        0x1f => f32::NAN,
+        _ => (1.0 + mantissa / 1024.0) * 2f32.powi(exponent - 15),
+    };
+    if bits >> 15 == 0 { size } else { -size }
+}
+
 impl Colour {
-    /// The colours of a kind of TIFF whose first sample past the colours means `extra`.
-    pub fn new(color: ColorType, extra: Option<u16>) -> Result<Self, SourceError> {
-        let opacity = match extra {
-            Some(ASSOCIATED) => Opacity::Multiplied,
-            Some(UNASSOCIATED) => Opacity::Plain,
+    /// The colours of a kind of TIFF whose samples past the colours mean `extra`.
+    pub fn new(color: ColorType, extra: &[u16], profile: Option<&Profile>) -> Result<Self, SourceError> {
+        let opacity = match extra.first() {
+            Some(&ASSOCIATED) => Opacity::Multiplied,
+            Some(&UNASSOCIATED) => Opacity::Plain,
             _ => Opacity::None,
         };
         let (model, opacity) = match color {
             ColorType::Gray(_) => (Model::Grey, Opacity::None),
-            ColorType::Multiband { .. } => (Model::Grey, opacity),
-            ColorType::GrayA(_) => (Model::Grey, opacity),
+            ColorType::Multiband { .. } | ColorType::GrayA(_) => (Model::Grey, opacity),
             ColorType::RGB(_) => (Model::Rgb, Opacity::None),
-            ColorType::RGBA(_) => {
-                (Model::Rgb, if opacity == Opacity::None { Opacity::Plain } else { opacity })
-            }
-            ColorType::CMYK(_) | ColorType::CMYKA(_) => (Model::Cmyk, Opacity::None),
+            // A fourth sample that the file says nothing of is opacity by habit; one that it calls unspecified is not:
+            // satellites' pictures have infrared there.
+            ColorType::RGBA(_) if extra.is_empty() => (Model::Rgb, Opacity::Plain),
+            ColorType::RGBA(_) => (Model::Rgb, opacity),
+            ColorType::CMYK(_) | ColorType::CMYKA(_) => (Model::Cmyk(Inks::new(profile)), Opacity::None),
             ColorType::YCbCr(_) => (Model::YCbCr, Opacity::None),
             other => {
                 return Err(SourceError::unsupported(
@@ -150,25 +181,46 @@ impl Colour {
         Ok(Self { model, samples: usize::from(color.num_samples()), opacity })
     }
 
-    pub fn layout(self) -> Layout {
-        match (self.opacity, self.model) {
+    /// The colours of samples that are indices into a palette.
+    pub fn of_palette(palette: Vec<[u8; 3]>) -> Self {
+        Self { model: Model::Palette(palette), samples: 1, opacity: Opacity::None }
+    }
+
+    /// The colours of a TIFF in CIE L*a*b*.
+    pub fn of_lab(samples: usize) -> Self {
+        Self { model: Model::Lab, samples, opacity: Opacity::None }
+    }
+
+    pub fn layout(&self) -> Layout {
+        match (self.opacity, &self.model) {
             (Opacity::None, Model::Grey) => Layout::Grey,
             (Opacity::None, _) => Layout::Rgb,
             _ => Layout::Rgba,
         }
     }
 
+    /// The samples of a pixel.
+    pub fn samples(&self) -> usize {
+        self.samples
+    }
+
+    pub fn is_palette(&self) -> bool {
+        matches!(self.model, Model::Palette(_))
+    }
+
     /// Whether 8-bit samples are already the pixels.
-    pub fn is_final(self) -> bool {
-        let converted =
-            matches!(self.model, Model::Cmyk | Model::YCbCr) || self.opacity == Opacity::Multiplied;
-        !converted && self.samples == self.layout().channels()
+    pub fn is_final(&self) -> bool {
+        let direct = matches!(self.model, Model::Grey | Model::Rgb) && self.opacity != Opacity::Multiplied;
+        direct && self.samples == self.layout().channels()
     }
 
     /// Makes pixels of 8-bit samples.
-    pub fn convert(self, samples: &[u8], out: &mut [u8]) {
+    pub fn convert(&self, samples: &[u8], out: &mut [u8]) {
         if self.is_final() {
             return out.copy_from_slice(samples);
+        }
+        if let (Model::Cmyk(inks), 4) = (&self.model, self.samples) {
+            return inks.convert(samples, out);
         }
         let channels = self.layout().channels();
         for (pixel, out) in samples.chunks_exact(self.samples).zip(out.chunks_exact_mut(channels)) {
@@ -189,15 +241,43 @@ impl Colour {
     }
 
     /// A pixel's colour, and how many samples it took.
-    fn colour(self, pixel: &[u8]) -> ([u8; 3], usize) {
-        match (self.model, pixel) {
+    fn colour(&self, pixel: &[u8]) -> ([u8; 3], usize) {
+        match (&self.model, pixel) {
             (Model::Grey, &[grey, ..]) => ([grey; 3], 1),
             (Model::Rgb, &[red, green, blue, ..]) => ([red, green, blue], 3),
-            (Model::Cmyk, &[cyan, magenta, yellow, black, ..]) => {
-                (from_cmyk([cyan, magenta, yellow, black]), 4)
+            (Model::Cmyk(inks), [cyan, magenta, yellow, black, ..]) => {
+                let mut colour = [0; 3];
+                inks.convert(&[*cyan, *magenta, *yellow, *black], &mut colour);
+                (colour, 4)
             }
             (Model::YCbCr, &[luma, blue, red, ..]) => (from_ycbcr([luma, blue, red]), 3),
+            (Model::Lab, &[lightness, a, b, ..]) => (from_lab([lightness, a, b]), 3),
+            (Model::Palette(palette), &[index, ..]) => {
+                (palette.get(usize::from(index)).copied().unwrap_or_default(), 1)
+            }
             _ => ([0; 3], 0),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floats_of_16_bits_have_their_values() {
+        assert_eq!(half(0x3c00), 1.0);
+        assert_eq!(half(0x3800), 0.5);
+        assert_eq!(half(0xc000), -2.0);
+        assert_eq!(half(0x0001), 2f32.powi(-24));
+        assert_eq!(half(0x7c00), f32::INFINITY);
+        assert!(half(0x7e00).is_nan());
+    }
+
+    #[test]
+    fn indices_are_unpacked_as_they_are() {
+        let mut pixels = [0; 4];
+        Sample::Bits(2).spread(&[0b0001_1011], pixels.chunks_mut(1));
+        assert_eq!(pixels, [0, 1, 2, 3]);
     }
 }

@@ -1,26 +1,29 @@
 //! TIFF and BigTIFF, chunk by chunk: a chunk is a strip of rows or a tile. One row of chunks is held at a time, so memory
-//! is bounded as the file's author divided it; a file that is one single strip is held as a whole. Of several pictures the
-//! first one counts.
+//! is bounded as the file's author divided it; a file that is one single strip is held as a whole.
 
 mod colour;
+mod directory;
 
 use std::fs::File;
-use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::io::BufReader;
 
 use ::tiff::decoder::{ChunkType, Decoder, Limits};
 use ::tiff::tags::Tag;
 use ::tiff::{ColorType, TiffError};
 use edgezoom_content::Size;
 
-use super::{Bounds, Format, Layout, Orientation, SourceError, Strips};
+use super::{Bounds, Decoded, Format, Layout, Orientation, Profile, SourceError, Strips};
 use colour::{Colour, Sample};
+use directory::Retold;
 
 /// The bytes that one of the file's tables may have: enough for a million chunks.
 const TABLE_BYTES: usize = 16 << 20;
+/// The bytes that a colour profile may have.
+const PROFILE_BYTES: usize = 4 << 20;
 
 struct Chunks {
     size: Size,
-    decoder: Decoder<Near>,
+    decoder: Decoder<Retold>,
     colour: Colour,
     sample: Sample,
     /// The samples of a pixel that are stored together: all, or one where each has a plane of its own.
@@ -41,31 +44,65 @@ struct Chunks {
     next: u32,
 }
 
-pub fn open(file: BufReader<File>, bounds: Bounds) -> Result<(Box<dyn Strips>, Orientation), SourceError> {
+pub fn open(file: BufReader<File>, bounds: Bounds) -> Result<Decoded, SourceError> {
     let memory = usize::try_from(bounds.memory).unwrap_or(usize::MAX);
     let mut limits = Limits::default();
     limits.decoding_buffer_size = memory;
     limits.intermediate_buffer_size = memory;
     limits.ifd_value_size = TABLE_BYTES;
-    let mut decoder = Decoder::new(Near { file, position: 0 }).map_err(error)?.with_limits(limits);
+    let mut decoder = Decoder::new(Retold::new(file)).map_err(error)?.with_limits(limits);
+    directory::choose(&mut decoder)?;
     let (width, height) = decoder.dimensions().map_err(error)?;
     let size = bounds.admit(width, height)?;
     let orientation = decoder.find_tag_unsigned(Tag::Orientation).ok().flatten();
-    let strips = Chunks::new(decoder, size, bounds)?;
-    Ok((Box::new(strips), orientation.map_or(Orientation::UPRIGHT, Orientation::from_exif)))
+    let profile = decoder.get_tag_u8_vec(Tag::IccProfile).ok().filter(|bytes| bytes.len() <= PROFILE_BYTES);
+    let profile = profile.and_then(|bytes| Profile::of_icc(&bytes));
+    let colour = colour_of(&mut decoder, profile.as_ref())?;
+    let strips = Box::new(Chunks::new(decoder, colour, size, bounds)?);
+    let orientation = orientation.map_or(Orientation::UPRIGHT, Orientation::from_exif);
+    Ok(Decoded { strips, orientation, profile })
+}
+
+/// What the samples mean. Palettes and L*a*b* are unknown to the decoder, so it is made to take them for what it knows.
+fn colour_of(decoder: &mut Decoder<Retold>, profile: Option<&Profile>) -> Result<Colour, SourceError> {
+    match decoder.find_tag_unsigned::<u16>(Tag::PhotometricInterpretation).map_err(error)? {
+        Some(directory::PALETTE) => {
+            let shades = decoder.get_tag_u16_vec(Tag::ColorMap).map_err(error)?;
+            directory::retell(decoder, directory::GREY)?;
+            if decoder.colortype().map_err(error)?.num_samples() != 1 {
+                return Err(SourceError::unsupported(
+                    Format::Tiff,
+                    "it has a palette and more than one sample",
+                ));
+            }
+            Ok(Colour::of_palette(directory::palette(&shades)))
+        }
+        Some(directory::LAB) => {
+            directory::retell(decoder, directory::RGB)?;
+            let color = decoder.colortype().map_err(error)?;
+            Ok(Colour::of_lab(usize::from(color.num_samples())))
+        }
+        _ => {
+            let extra = decoder.find_tag_unsigned_vec::<u16>(Tag::ExtraSamples).ok().flatten();
+            let color = decoder.colortype().map_err(error)?;
+            Colour::new(color, &extra.unwrap_or_default(), profile)
+        }
+    }
 }
 
 impl Chunks {
-    fn new(mut decoder: Decoder<Near>, size: Size, bounds: Bounds) -> Result<Self, SourceError> {
+    fn new(
+        mut decoder: Decoder<Retold>,
+        colour: Colour,
+        size: Size,
+        bounds: Bounds,
+    ) -> Result<Self, SourceError> {
         let color = decoder.colortype().map_err(error)?;
-        let extra =
-            decoder.find_tag_unsigned_vec::<u16>(Tag::ExtraSamples).ok().flatten().unwrap_or_default();
-        let colour = Colour::new(color, extra.first().copied())?;
         let preference = decoder.image_chunk_buffer_layout(0).map_err(error)?;
         let sample = Sample::new(color.bit_depth(), preference.sample_type)?;
         refuse_subsampling(&mut decoder, color)?;
 
-        let samples = usize::from(color.num_samples());
+        let samples = colour.samples();
         let planar = decoder.find_tag_unsigned::<u16>(Tag::PlanarConfiguration).map_err(error)? == Some(2);
         let (together, planes) = if planar { (1, samples as u32) } else { (samples, 1) };
         let (chunk_width, chunk_rows) = decoder.chunk_dimensions();
@@ -127,7 +164,11 @@ impl Chunks {
                 let sample_rows = self.samples.chunks_exact_mut(self.size.width as usize * samples);
                 for (stored, row) in stored_rows.zip(sample_rows) {
                     let pixels = row.chunks_exact_mut(samples).skip(left).take(width as usize);
-                    self.sample.narrow(stored, self.together, pixels, plane as usize);
+                    if self.colour.is_palette() {
+                        self.sample.spread(stored, pixels);
+                    } else {
+                        self.sample.narrow(stored, self.together, pixels, plane as usize);
+                    }
                 }
                 left += width as usize;
             }
@@ -177,7 +218,7 @@ impl Strips for Chunks {
 
 /// The decoder takes uncompressed YCbCr with fewer chroma samples for whole pixels, which would give noise. In JPEG
 /// chunks the chroma is whole again.
-fn refuse_subsampling(decoder: &mut Decoder<Near>, color: ColorType) -> Result<(), SourceError> {
+fn refuse_subsampling(decoder: &mut Decoder<Retold>, color: ColorType) -> Result<(), SourceError> {
     const JPEG: u16 = 7;
     let compression = decoder.find_tag_unsigned::<u16>(Tag::Compression).map_err(error)?;
     // Left out, the tag means 2 by 2.
@@ -189,33 +230,6 @@ fn refuse_subsampling(decoder: &mut Decoder<Near>, color: ColorType) -> Result<(
         return Err(SourceError::unsupported(Format::Tiff, "its chroma is subsampled"));
     }
     Ok(())
-}
-
-/// A file that keeps its buffer when it is told to go where it already is: chunks mostly follow each other.
-struct Near {
-    file: BufReader<File>,
-    position: u64,
-}
-
-impl Read for Near {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let bytes = self.file.read(buffer)?;
-        self.position += bytes as u64;
-        Ok(bytes)
-    }
-}
-
-impl Seek for Near {
-    fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
-        match to {
-            SeekFrom::Start(start) if start.abs_diff(self.position) < i64::MAX as u64 => {
-                self.file.seek_relative(start as i64 - self.position as i64)?;
-                self.position = start;
-            }
-            other => self.position = self.file.seek(other)?,
-        }
-        Ok(self.position)
-    }
 }
 
 fn error(error: TiffError) -> SourceError {
