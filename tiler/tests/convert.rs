@@ -150,7 +150,7 @@ fn a_failure_is_one_line_and_leaves_nothing() {
         ),
         (
             b"a text\n".as_slice(),
-            "tiler: a: The source is no picture of a known format: it would have to be JPEG, PNG, WebP, GIF, BMP or TIFF. Convert it to one of the usual formats first.",
+            "tiler: a: The source is no picture of a known format: it would have to be JPEG, PNG, WebP, AVIF, HEIC, JPEG XL, JPEG 2000, TIFF, GIF, BMP or one of a few others. Convert it to one of the usual formats first.",
         ),
         (
             b"",

@@ -26,7 +26,7 @@ const INTERRUPTED: u8 = 130;
 /// Makes a picture zoomable: writes a Deep Zoom pyramid to disk.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The picture, a file or a URL: JPEG, PNG, WebP, GIF, BMP or TIFF.
+    /// The picture, a file or a URL: JPEG, PNG, WebP, AVIF, HEIC, JPEG XL, TIFF and most other formats.
     source: PathBuf,
     /// Where the pyramid goes: writes <OUTPUT>.dzi and <OUTPUT>_files/. Without it, the source's name in this folder.
     #[arg(short, long)]

@@ -20,7 +20,7 @@ pub fn open(file: BufReader<File>, bounds: Bounds) -> Result<Decoded, SourceErro
     };
     let mut whole = Whole::new(size, layout, bounds)?;
     decoder.read_image(&mut whole.pixels).map_err(error)?;
-    Ok(Decoded::plain(whole))
+    Ok(Decoded::plain(whole.without_idle_opacity()))
 }
 
 fn error(error: ImageError) -> SourceError {

@@ -15,7 +15,7 @@ pub enum SourceError {
     NoBytes,
     /// The first bytes are of no known format.
     #[error(
-        "The source is no picture of a known format: it would have to be JPEG, PNG, WebP, GIF, BMP or TIFF."
+        "The source is no picture of a known format: it would have to be JPEG, PNG, WebP, AVIF, HEIC, JPEG XL, JPEG 2000, TIFF, GIF, BMP or one of a few others."
     )]
     Unknown,
     /// The format is known, but not this kind of it.

@@ -24,7 +24,7 @@ pub fn open(file: BufReader<File>, bounds: Bounds) -> Result<Decoded, SourceErro
     let layout = if covers(frame, size) && frame.transparent.is_none() { Layout::Rgb } else { Layout::Rgba };
     let mut canvas = Whole::new(size, layout, bounds)?;
     paint(frame, palette, &mut canvas);
-    Ok(Decoded::plain(canvas))
+    Ok(Decoded::plain(canvas.without_idle_opacity()))
 }
 
 fn covers(frame: &Frame<'_>, size: Size) -> bool {

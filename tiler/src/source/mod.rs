@@ -1,23 +1,36 @@
 //! Sources: pictures of all kinds, as rows of pixels from top to bottom.
 //!
 //! [`open`] looks at a file's first bytes, never at a name or at what somebody said it was, and gives its picture as
-//! [`Strips`]. JPEG, PNG and TIFF are decoded as they are read; WebP, GIF and BMP, interlaced PNG, and pictures that EXIF
-//! turns or flips are decoded as a whole, if that fits into the memory that [`Bounds`] allow. Sizes are checked against
+//! [`Strips`]. JPEG, PNG, TIFF, QOI, PNM, TGA, HDR and Farbfeld are decoded as they are read; all others, interlaced PNG, and
+//! pictures that EXIF turns or flips are decoded as a whole, if that fits into the memory that [`Bounds`] allow. Sizes are checked against
 //! the bounds from the header, before anything is allocated for them. Colour profiles are applied here too: what comes out
 //! is sRGB.
 //!
 //! Nothing here knows of tiles. All of it is meant to run in the renderer process, as the bytes may be hostile.
 
 mod bmp;
+mod dds;
 mod error;
+mod exr;
+mod farbfeld;
 mod format;
 mod gif;
+mod hdr;
+mod heif;
+mod ico;
 mod inks;
+mod jp2;
 mod jpeg;
+mod jxl;
+mod light;
 mod orientation;
 mod png;
+mod png_colour;
+mod pnm;
 mod profile;
+mod qoi;
 mod samples;
+mod tga;
 mod tiff;
 mod webp;
 mod white;
@@ -133,6 +146,17 @@ pub fn open(mut file: File, bounds: Bounds) -> Result<Box<dyn Strips>, SourceErr
         Format::Gif => gif::open(file, bounds)?,
         Format::Bmp => bmp::open(file, bounds)?,
         Format::Tiff => tiff::open(file, bounds)?,
+        Format::Avif | Format::Heic => heif::open(file, format, bounds)?,
+        Format::Jxl => jxl::open(file, bounds)?,
+        Format::Jp2 => jp2::open(file, bounds)?,
+        Format::Qoi => qoi::open(file, bounds)?,
+        Format::Pnm => pnm::open(file, bounds)?,
+        Format::Tga => tga::open(file, bounds)?,
+        Format::Ico => ico::open(file, bounds)?,
+        Format::Dds => dds::open(file, bounds)?,
+        Format::Hdr => hdr::open(file, bounds)?,
+        Format::Exr => exr::open(file, bounds)?,
+        Format::Farbfeld => farbfeld::open(file, bounds)?,
     };
     let strips = match profile {
         Some(profile) => profile.apply(strips),

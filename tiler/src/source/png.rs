@@ -8,8 +8,9 @@ use std::io::BufReader;
 use ::png::{BitDepth, ColorType, Decoder, DecodingError, Limits, Reader, Transformations};
 use edgezoom_content::Size;
 
+use super::profile::Wide;
 use super::samples::round_16;
-use super::{Bounds, Decoded, Format, Layout, Orientation, Profile, SourceError, Strips, Whole};
+use super::{Bounds, Decoded, Format, Layout, Orientation, SourceError, Strips, Whole, png_colour};
 
 /// What the decoder may allocate for its own purposes: a few rows, and chunks that it does not skip.
 const DECODER_BYTES: usize = 64 << 20;
@@ -19,6 +20,7 @@ struct Rows {
     size: Size,
     reader: Reader<BufReader<File>>,
     kind: Kind,
+    wide: Option<Wide>,
     row: Vec<u8>,
 }
 
@@ -39,11 +41,14 @@ pub fn open(file: BufReader<File>, bounds: Bounds) -> Result<Decoded, SourceErro
     let mut reader = decoder.read_info().map_err(error)?;
     let orientation =
         reader.info().exif_metadata.as_deref().map_or(Orientation::UPRIGHT, Orientation::of_exif);
-    let profile = reader.info().icc_profile.as_deref().and_then(Profile::of_icc);
+    let profile = png_colour::profile(reader.info());
     let (color, depth) = reader.output_color_type();
     let kind = Kind { color, wide: depth == BitDepth::Sixteen };
+    let mut wide = profile.as_ref().filter(|_| kind.wide).and_then(|profile| profile.wide(kind.layout()));
+    // What is converted while it is wide is sRGB then.
+    let profile = profile.filter(|_| wide.is_none());
     if !reader.info().interlaced {
-        let strips = Box::new(Rows { size, reader, kind, row: Vec::new() });
+        let strips = Box::new(Rows { size, reader, kind, wide, row: Vec::new() });
         return Ok(Decoded { strips, orientation, profile });
     }
     let mut whole = Whole::new(size, kind.layout(), bounds)?;
@@ -54,7 +59,12 @@ pub fn open(file: BufReader<File>, bounds: Bounds) -> Result<Decoded, SourceErro
         bounds.admit_memory(bytes as u64 + whole.pixels.len() as u64, "decoding an interlaced PNG")?;
         let mut samples = vec![0; bytes];
         reader.next_frame(&mut samples).map_err(error)?;
-        kind.convert(&samples, &mut whole.pixels);
+        let rows = samples.chunks_exact(kind.bytes() * size.width as usize);
+        for (row, out) in
+            rows.zip(whole.pixels.chunks_exact_mut(size.width as usize * kind.layout().channels()))
+        {
+            kind.convert(row, &mut wide, out);
+        }
     }
     Ok(Decoded { strips: Box::new(whole), orientation, profile })
 }
@@ -75,7 +85,7 @@ impl Strips for Rows {
             } else {
                 self.row.resize(self.kind.bytes() * self.size.width as usize, 0);
                 let row = self.reader.read_row(&mut self.row).map_err(error)?;
-                self.kind.convert(&self.row, out);
+                self.kind.convert(&self.row, &mut self.wide, out);
                 row
             };
             if row.is_none() {
@@ -105,7 +115,18 @@ impl Kind {
         !self.wide && self.color != ColorType::GrayscaleAlpha
     }
 
-    fn convert(self, samples: &[u8], out: &mut [u8]) {
+    fn convert(self, samples: &[u8], wide: &mut Option<Wide>, out: &mut [u8]) {
+        if let Some(wide) = wide {
+            let stored = samples.as_chunks().0.iter().map(|&sample| u16::from_be_bytes(sample));
+            let samples: Vec<u16> = match self.color {
+                ColorType::GrayscaleAlpha => {
+                    let pairs: Vec<u16> = stored.collect();
+                    pairs.as_chunks().0.iter().flat_map(|&[grey, alpha]| [grey, grey, grey, alpha]).collect()
+                }
+                _ => stored.collect(),
+            };
+            return wide.convert(&samples, out);
+        }
         let narrow = |index: usize| match samples {
             _ if !self.wide => samples[index],
             _ => round_16(u16::from_be_bytes([samples[2 * index], samples[2 * index + 1]])),

@@ -4,10 +4,16 @@
 //! counts as sRGB when it moves no colour of a coarse grid by more than one step, whatever its name. A profile that is
 //! broken, or not of the picture's kind, is ignored, as browsers do.
 
-use edgezoom_content::Size;
-use moxcms::{ColorProfile, DataColorSpace, Transform8BitExecutor, TransformOptions};
 use std::sync::Arc;
 
+use edgezoom_content::Size;
+use moxcms::{
+    CicpColorPrimaries, CicpProfile, ColorProfile, DataColorSpace, MatrixCoefficients,
+    TransferCharacteristics, Transform8BitExecutor, Transform16BitExecutor, TransformOptions,
+};
+
+use super::light::{self, Curve};
+use super::samples::round_16;
 use super::{Layout, SourceError, Strips};
 
 /// The steps of the grid on which a profile is compared with sRGB: 0, 17, 34 … 255.
@@ -29,6 +35,27 @@ enum Conversion {
     Table(Box<[u8; 256]>),
     /// All channels of a pixel together.
     Pixels(Arc<Transform8BitExecutor>),
+    /// Brighter than a screen's white: the light that each number stands for, and what makes sRGB's primaries of it.
+    Light(Box<[f32; 256]>, [[f32; 3]; 3]),
+}
+
+/// Colours of 16 bits made sRGB before they are rounded: a wide gamut has fewer steps in 8 bits than sRGB needs.
+pub struct Wide {
+    transform: Arc<Transform16BitExecutor>,
+    colours: Vec<u16>,
+}
+
+impl Wide {
+    /// Converts whole pixels.
+    pub fn convert(&mut self, samples: &[u16], out: &mut [u8]) {
+        self.colours.resize(samples.len(), 0);
+        // It fails only where the lengths do not fit, which they do.
+        if self.transform.transform(samples, &mut self.colours).is_ok() {
+            for (out, &sample) in out.iter_mut().zip(&self.colours) {
+                *out = round_16(sample);
+            }
+        }
+    }
 }
 
 impl Profile {
@@ -37,12 +64,61 @@ impl Profile {
         ColorProfile::new_from_slice(bytes).ok().map(Self)
     }
 
+    /// The meaning by the code points of ITU-T H.273 for primaries and transfer. `None` where they say sRGB or nothing.
+    ///
+    /// The transfer of television counts as that of sRGB: files name it whose makers never looked, and browsers do so too.
+    pub fn of_cicp(primaries: u16, transfer: u16) -> Option<Self> {
+        const SRGB: TransferCharacteristics = TransferCharacteristics::Srgb;
+        let primaries = CicpColorPrimaries::try_from(u8::try_from(primaries).ok()?).ok()?;
+        let primaries = match primaries {
+            CicpColorPrimaries::Reserved | CicpColorPrimaries::Unspecified => CicpColorPrimaries::Bt709,
+            known => known,
+        };
+        let transfer = match transfer {
+            4 | 5 | 8..=10 | 16..=18 => {
+                TransferCharacteristics::try_from(u8::try_from(transfer).ok()?).ok()?
+            }
+            _ => SRGB,
+        };
+        (primaries != CicpColorPrimaries::Bt709 || transfer != SRGB).then(|| {
+            Self(ColorProfile::new_from_cicp(CicpProfile {
+                color_primaries: primaries,
+                transfer_characteristics: transfer,
+                matrix_coefficients: MatrixCoefficients::Identity,
+                full_range: true,
+            }))
+        })
+    }
+
+    /// The meaning by a power and the chromaticities of white, red, green and blue.
+    pub fn of_measures(gamma: f32, chromaticities: Option<[(f32, f32); 4]>) -> Self {
+        let mut profile = ColorProfile::new_srgb();
+        if let Some([white, red, green, blue]) = chromaticities {
+            let at = |(x, y)| moxcms::Chromaticity { x, y };
+            let primaries = moxcms::ColorPrimaries { red: at(red), green: at(green), blue: at(blue) };
+            profile.update_rgb_colorimetry(at(white).to_xyyb(), primaries);
+        }
+        profile.cicp = None;
+        let curve = Some(moxcms::ToneReprCurve::Parametric(vec![gamma]));
+        (profile.red_trc, profile.green_trc, profile.blue_trc) = (curve.clone(), curve.clone(), curve);
+        Self(profile)
+    }
+
     /// The picture in sRGB.
     pub fn apply(&self, strips: Box<dyn Strips>) -> Box<dyn Strips> {
         match self.conversion(strips.layout()) {
             Some(conversion) => Box::new(Converted { strips, conversion, rows: Vec::new() }),
             None => strips,
         }
+    }
+
+    /// The conversion of 16-bit pixels in this layout, if they need one by which colours change together.
+    pub fn wide(&self, layout: Layout) -> Option<Wide> {
+        let Some(Conversion::Pixels(_)) = self.conversion(layout) else { return None };
+        let layout = if layout == Layout::Rgba { moxcms::Layout::Rgba } else { moxcms::Layout::Rgb };
+        let srgb = ColorProfile::new_srgb();
+        let transform = self.0.create_transform_16bit(layout, &srgb, layout, TransformOptions::default());
+        Some(Wide { transform: transform.ok()?, colours: Vec::new() })
     }
 
     /// From inks, in which 255 is all that the paper takes, to RGB. `None` when the profile is none for printing.
@@ -57,16 +133,32 @@ impl Profile {
         match (self.0.color_space, layout) {
             (DataColorSpace::Gray, _) | (DataColorSpace::Rgb, Layout::Grey) => {
                 let table = self.table()?;
-                let is_srgb = table.iter().zip(0..).all(|(&to, from): (_, u8)| to.abs_diff(from) <= 1);
+                let is_srgb = table.iter().zip(0..=255).all(|(&to, from): (_, u8)| to.abs_diff(from) <= 1);
                 (!is_srgb).then_some(Conversion::Table(table))
             }
             (DataColorSpace::Rgb, Layout::Rgb | Layout::Rgba) => {
+                if let Some(curve) = self.curve() {
+                    let matrix = self.0.transform_matrix(&ColorProfile::new_srgb()).v;
+                    return Some(Conversion::Light(
+                        Box::new(std::array::from_fn(|value| curve.light(value as f32 / 255.0))),
+                        matrix.map(|row| row.map(|factor| factor as f32)),
+                    ));
+                }
                 if self.is_srgb()? {
                     return None;
                 }
                 let layout = if layout == Layout::Rgba { moxcms::Layout::Rgba } else { moxcms::Layout::Rgb };
                 self.transform(layout, layout).map(Conversion::Pixels)
             }
+            _ => None,
+        }
+    }
+
+    /// The curve of a picture that may be brighter than a screen's white.
+    fn curve(&self) -> Option<Curve> {
+        match self.0.cicp?.transfer_characteristics {
+            TransferCharacteristics::Smpte2084 => Some(Curve::Quantizer),
+            TransferCharacteristics::Hlg => Some(Curve::HybridLogGamma),
             _ => None,
         }
     }
@@ -126,6 +218,17 @@ impl Strips for Converted {
                 }
                 Ok(())
             }
+            Conversion::Light(table, matrix) => {
+                self.strips.read_rows(into)?;
+                let channels = self.strips.layout().channels();
+                for pixel in into.chunks_exact_mut(channels) {
+                    let &mut [red, green, blue, ..] = pixel else { continue };
+                    let [red, green, blue] = [red, green, blue].map(|value| table[usize::from(value)]);
+                    let light = matrix.map(|[r, g, b]| r * red + g * green + b * blue);
+                    pixel[..3].copy_from_slice(&light::to_screen(light));
+                }
+                Ok(())
+            }
             Conversion::Pixels(transform) => {
                 self.rows.resize(into.len(), 0);
                 self.strips.read_rows(&mut self.rows)?;
@@ -155,6 +258,27 @@ mod tests {
             assert!(Profile(profile).conversion(Layout::Rgb).is_some());
         }
         assert!(Profile(ColorProfile::new_gray_with_gamma(1.0)).conversion(Layout::Grey).is_some());
+    }
+
+    #[test]
+    fn code_points_that_say_srgb_are_no_profile() {
+        for (primaries, transfer) in [(1, 13), (2, 2), (1, 1), (1, 6), (0, 0)] {
+            assert!(Profile::of_cicp(primaries, transfer).is_none(), "{primaries}, {transfer}");
+        }
+        let p3 = Profile::of_cicp(12, 13).unwrap();
+        assert!(matches!(p3.conversion(Layout::Rgb), Some(Conversion::Pixels(_))));
+        for transfer in [16, 18] {
+            let bright = Profile::of_cicp(9, transfer).unwrap();
+            assert!(matches!(bright.conversion(Layout::Rgba), Some(Conversion::Light(..))));
+        }
+    }
+
+    #[test]
+    fn measures_of_srgb_are_nearly_srgb_and_a_linear_picture_is_not() {
+        let srgb = Some([(0.3127, 0.329), (0.64, 0.33), (0.3, 0.6), (0.15, 0.06)]);
+        let table = Profile::of_measures(2.2, srgb).table().unwrap();
+        assert!(table.iter().zip(0..=255).all(|(to, from): (&u8, u8)| to.abs_diff(from) <= 10), "{table:?}");
+        assert_eq!(Profile::of_measures(1.0, None).table().unwrap()[55], 128);
     }
 
     #[test]

@@ -36,6 +36,18 @@ pub fn encode_srgb(light: f32) -> u8 {
     (encoded * 255.0).round() as u8
 }
 
+/// A float of 16 bits: one of sign, five of exponent, ten of mantissa.
+pub fn half(bits: u16) -> f32 {
+    let (exponent, mantissa) = (i32::from(bits >> 10 & 0x1f), f32::from(bits & 0x3ff));
+    let size = match exponent {
+        0 => mantissa * 2f32.powi(-24),
+        0x1f if mantissa == 0.0 => f32::INFINITY,
+        0x1f => f32::NAN,
+        _ => (1.0 + mantissa / 1024.0) * 2f32.powi(exponent - 15),
+    };
+    if bits >> 15 == 0 { size } else { -size }
+}
+
 /// Takes the opacity out of a colour that it was multiplied into.
 pub fn unmultiply(colour: u8, alpha: u8) -> u8 {
     match alpha {
@@ -68,6 +80,16 @@ mod tests {
         // sRGB's red: L* 54.3, a* 80.8, b* 69.9 under D50.
         let red = from_lab([138, 81, 70]);
         assert!(red[0] >= 252 && red[1] < 20 && red[2] < 12, "{red:?}");
+    }
+
+    #[test]
+    fn floats_of_16_bits_have_their_values() {
+        assert_eq!(half(0x3c00), 1.0);
+        assert_eq!(half(0x3800), 0.5);
+        assert_eq!(half(0xc000), -2.0);
+        assert_eq!(half(0x0001), 2f32.powi(-24));
+        assert_eq!(half(0x7c00), f32::INFINITY);
+        assert!(half(0x7e00).is_nan());
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub fn open(file: BufReader<File>, bounds: Bounds) -> Result<Decoded, SourceErro
     let mut whole = Whole::new(size, layout, bounds)?;
     decoder.read_image(&mut whole.pixels).map_err(error)?;
     let orientation = exif.as_deref().map_or(Orientation::UPRIGHT, Orientation::of_exif);
-    Ok(Decoded { strips: Box::new(whole), orientation, profile })
+    Ok(Decoded { strips: Box::new(whole.without_idle_opacity()), orientation, profile })
 }
 
 fn error(error: DecodingError) -> SourceError {

@@ -1,6 +1,7 @@
 //! Brings to the machine what a task needs and it lacks: the compiler's WebAssembly target, system packages, Node
 //! packages. Every look is a real one and quick, so each task does its set-up first and nobody has to think of it.
 
+mod codecs;
 mod node;
 mod system;
 mod wasm;
@@ -39,7 +40,9 @@ pub fn prepare(project: &Project, purpose: Purpose) -> Result<()> {
     let _lock = project.lock()?;
     match purpose {
         Purpose::Run | Purpose::BenchService => system::require(&[COMPILER, ASSEMBLER])?,
-        Purpose::Test => system::require(&[COMPILER, ASSEMBLER, BROWSER])?,
+        Purpose::Test => {
+            system::require(&[&[COMPILER, ASSEMBLER, BROWSER], codecs::CODECS].concat())?;
+        }
         Purpose::BenchPyramid => return system::require(&[COMPILER, ASSEMBLER, VIPS]),
     }
     wasm::require()?;

@@ -6,7 +6,7 @@ use ::tiff::ColorType;
 use ::tiff::decoder::DecodingSampleType;
 
 use crate::source::inks::Inks;
-use crate::source::samples::{from_lab, from_ycbcr, round_16, unmultiply};
+use crate::source::samples::{from_lab, from_ycbcr, half, round_16, unmultiply};
 use crate::source::{Format, Layout, Profile, SourceError};
 
 /// The value of the tag ExtraSamples for opacity that is multiplied into the colours.
@@ -141,18 +141,6 @@ impl Sample {
     }
 }
 
-/// A float of 16 bits: one of sign, five of exponent, ten of mantissa.
-fn half(bits: u16) -> f32 {
-    let (exponent, mantissa) = (i32::from(bits >> 10 & 0x1f), f32::from(bits & 0x3ff));
-    let size = match exponent {
-        0 => mantissa * 2f32.powi(-24),
-        0x1f if mantissa == 0.0 => f32::INFINITY,
-        0x1f => f32::NAN,
-        _ => (1.0 + mantissa / 1024.0) * 2f32.powi(exponent - 15),
-    };
-    if bits >> 15 == 0 { size } else { -size }
-}
-
 impl Colour {
     /// The colours of a kind of TIFF whose samples past the colours mean `extra`.
     pub fn new(color: ColorType, extra: &[u16], profile: Option<&Profile>) -> Result<Self, SourceError> {
@@ -263,16 +251,6 @@ impl Colour {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn floats_of_16_bits_have_their_values() {
-        assert_eq!(half(0x3c00), 1.0);
-        assert_eq!(half(0x3800), 0.5);
-        assert_eq!(half(0xc000), -2.0);
-        assert_eq!(half(0x0001), 2f32.powi(-24));
-        assert_eq!(half(0x7c00), f32::INFINITY);
-        assert!(half(0x7e00).is_nan());
-    }
 
     #[test]
     fn indices_are_unpacked_as_they_are() {

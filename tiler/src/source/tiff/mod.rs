@@ -12,6 +12,7 @@ use ::tiff::tags::Tag;
 use ::tiff::{ColorType, TiffError};
 use edgezoom_content::Size;
 
+use super::profile::Wide;
 use super::{Bounds, Decoded, Format, Layout, Orientation, Profile, SourceError, Strips};
 use colour::{Colour, Sample};
 use directory::Retold;
@@ -26,6 +27,7 @@ struct Chunks {
     decoder: Decoder<Retold>,
     colour: Colour,
     sample: Sample,
+    wide: Option<Wide>,
     /// The samples of a pixel that are stored together: all, or one where each has a plane of its own.
     together: usize,
     planes: u32,
@@ -58,7 +60,13 @@ pub fn open(file: BufReader<File>, bounds: Bounds) -> Result<Decoded, SourceErro
     let profile = decoder.get_tag_u8_vec(Tag::IccProfile).ok().filter(|bytes| bytes.len() <= PROFILE_BYTES);
     let profile = profile.and_then(|bytes| Profile::of_icc(&bytes));
     let colour = colour_of(&mut decoder, profile.as_ref())?;
-    let strips = Box::new(Chunks::new(decoder, colour, size, bounds)?);
+    let mut chunks = Chunks::new(decoder, colour, size, bounds)?;
+    if chunks.sample == Sample::Uint16 && chunks.planes == 1 && chunks.colour.is_final() {
+        chunks.wide = profile.as_ref().and_then(|profile| profile.wide(chunks.layout()));
+    }
+    // What is converted while it is wide is sRGB then.
+    let profile = profile.filter(|_| chunks.wide.is_none());
+    let strips = Box::new(chunks);
     let orientation = orientation.map_or(Orientation::UPRIGHT, Orientation::from_exif);
     Ok(Decoded { strips, orientation, profile })
 }
@@ -123,6 +131,7 @@ impl Chunks {
             decoder,
             colour,
             sample,
+            wide: None,
             together,
             planes,
             chunk_rows,
@@ -151,6 +160,7 @@ impl Chunks {
         let samples = self.together * self.planes as usize;
         let pixels = self.size.width as usize * rows as usize;
         self.samples.resize(pixels * samples, 0);
+        self.band.resize(pixels * self.colour.layout().channels(), 0);
         let first = self.next / self.chunk_rows * self.chunks_across;
         for plane in 0..self.planes {
             let mut left = 0;
@@ -161,6 +171,16 @@ impl Chunks {
                 self.stored.resize(row_bytes * height as usize, 0);
                 self.decoder.read_chunk_bytes(chunk, &mut self.stored).map_err(error)?;
                 let stored_rows = self.stored.chunks_exact(row_bytes);
+                if let Some(wide) = &mut self.wide {
+                    let (across, start) = (self.size.width as usize * samples, left * samples);
+                    for (stored, row) in stored_rows.zip(self.band.chunks_exact_mut(across)) {
+                        let stored: Vec<u16> =
+                            stored.as_chunks().0.iter().map(|&sample| u16::from_ne_bytes(sample)).collect();
+                        wide.convert(&stored, &mut row[start..start + width as usize * samples]);
+                    }
+                    left += width as usize;
+                    continue;
+                }
                 let sample_rows = self.samples.chunks_exact_mut(self.size.width as usize * samples);
                 for (stored, row) in stored_rows.zip(sample_rows) {
                     let pixels = row.chunks_exact_mut(samples).skip(left).take(width as usize);
@@ -173,8 +193,9 @@ impl Chunks {
                 left += width as usize;
             }
         }
-        self.band.resize(pixels * self.colour.layout().channels(), 0);
-        self.colour.convert(&self.samples, &mut self.band);
+        if self.wide.is_none() {
+            self.colour.convert(&self.samples, &mut self.band);
+        }
         self.band_read = 0;
         self.next += rows;
         Ok(())

@@ -1,0 +1,99 @@
+//! Plain containers of pixels, textures, icons, and light.
+
+use crate::variant::{Variant, check_all, variant};
+
+const PHOTO: &str = "cp photo.png shown.png";
+const VIVID: &str = "cp vivid.png shown.png";
+const CLEAR: &str = "cp clear.png shown.png";
+const MAGICK: &str = "convert 'f.*[0]' -depth 8 shown.png";
+
+#[rustfmt::skip]
+const PNM: &[Variant] = &[
+    variant("pbm", "f.pbm", "pngtopnm grey.png | pgmtopbm > f.pbm", PNMTOPNG),
+    variant("pbm as text", "f.pbm", "pngtopnm grey.png | pgmtopbm | pnmtoplainpnm > f.pbm", PNMTOPNG),
+    variant("pgm", "f.pgm", "pngtopnm grey.png > f.pgm", "cp grey.png shown.png"),
+    variant("pgm as text", "f.pgm", "pngtopnm grey.png | pnmtoplainpnm > f.pgm", "cp grey.png shown.png"),
+    variant("ppm", "f.ppm", "pngtopnm photo.png > f.ppm", PHOTO),
+    variant("ppm as text", "f.ppm", "pngtopnm photo.png | pnmtoplainpnm > f.ppm", PHOTO),
+    variant("ppm 16 bits", "f.ppm", "pngtopnm deep.png > f.ppm", "convert deep.png -depth 8 shown.png"),
+    variant("ppm of few shades", "f.ppm", "pngtopnm photo.png | pamdepth 100 > f.ppm", MAGICK),
+    variant("pam with opacity", "f.pam", "pngtopam -alphapam clear.png > f.pam", CLEAR),
+    variant("pam grey with opacity", "f.pam", "convert clear.png -colorspace Gray f.pam", MAGICK),
+];
+const PNMTOPNG: &str = "pnmtopng f.pbm > shown.png";
+
+#[rustfmt::skip]
+const PLAIN: &[Variant] = &[
+    variant("qoi", "f.qoi", "pngtopam photo.png | pamtoqoi > f.qoi", PHOTO),
+    variant("qoi with opacity", "f.qoi", "pngtopam -alphapam clear.png | pamtoqoi > f.qoi", CLEAR),
+    variant("qoi of vivid colours", "f.qoi", "pngtopam vivid.png | pamtoqoi > f.qoi", VIVID),
+    variant("farbfeld", "f.ff", "png2ff < clear.png > f.ff", CLEAR),
+    variant("farbfeld 16 bits", "f.ff", "png2ff < deep.png > f.ff", "convert deep.png -depth 8 shown.png"),
+];
+
+// ImageMagick leaves the turning to whoever makes the file.
+#[rustfmt::skip]
+const TGA: &[Variant] = &[
+    variant("tga", "f.tga", "convert photo.png -compress None -flip -orient BottomLeft f.tga", PHOTO),
+    variant("tga run-length", "f.tga", "convert vivid.png -compress RLE -flip -orient BottomLeft f.tga", VIVID),
+    variant("tga with opacity", "f.tga", "convert clear.png -compress None -flip -orient BottomLeft f.tga", CLEAR),
+    variant("tga from the top", "f.tga", "convert photo.png -compress None -orient TopLeft f.tga", PHOTO),
+    variant("tga run-length from the top", "f.tga", "convert vivid.png -compress RLE -orient TopLeft f.tga", VIVID),
+    variant("tga grey", "f.tga", "convert grey.png -compress None -orient TopLeft f.tga", "cp grey.png shown.png"),
+    variant("tga grey run-length", "f.tga", "convert grey.png -compress RLE -orient TopLeft f.tga", "cp grey.png shown.png"),
+    variant("tga palette", "f.tga", "convert photo.png -colors 100 -type Palette -compress None -orient TopLeft f.tga", MAGICK),
+    variant("tga by netpbm", "f.tga", "pngtopam photo.png | pamtotga -rgb > f.tga", PHOTO),
+    variant("tga palette by netpbm", "f.tga", "pngtopam photo.png | pnmquant 60 2>/dev/null > q.ppm && pamtotga -cmap < q.ppm > f.tga", "pnmtopng q.ppm > shown.png"),
+];
+
+#[rustfmt::skip]
+const TEXTURES: &[Variant] = &[
+    variant("ico", "f.ico", "convert clear.png -resize 64x64! i.png && convert i.png -resize 16x16! s.png && convert s.png i.png f.ico", "cp i.png shown.png"),
+    variant("ico of a png", "f.ico", "convert clear.png -resize 256x256! i.png && convert i.png f.ico", "cp i.png shown.png"),
+    variant("ico of few colours", "f.ico", "convert photo.png -resize 48x48! -colors 16 f.ico", "convert f.ico shown.png"),
+    variant("cursor", "f.cur", "convert clear.png -resize 32x32! i.png && convert i.png f.cur", "cp i.png shown.png"),
+    variant("dds bc1", "f.dds", "convert photo.png -resize 256x128! -define dds:compression=dxt1 f.dds", MAGICK),
+    variant("dds bc3", "f.dds", "convert clear.png -resize 256x128! -define dds:compression=dxt5 f.dds", MAGICK),
+    variant("dds bc1 with levels", "f.dds", "convert photo.png -resize 256x128! -define dds:compression=dxt1 -define dds:mipmaps=5 f.dds", MAGICK),
+    variant("dds uncompressed", "f.dds", "convert photo.png -define dds:compression=none f.dds", PHOTO),
+    variant("dds uncompressed with opacity", "f.dds", "convert clear.png -define dds:compression=none f.dds", CLEAR),
+];
+
+#[rustfmt::skip]
+const LIGHT: &[Variant] = &[
+    variant("hdr", "f.hdr", "vips colourspace photo.png l.v scrgb && vips radsave l.v f.hdr", PHOTO),
+    variant("hdr in xyz", "f.hdr", "vips colourspace photo.png x.v xyz && vips linear x.v y.v 0.01 0 && vips copy y.v z.v --interpretation xyz && vips radsave z.v f.hdr && LC_ALL=C sed -i s/32-bit_rle_rgbe/32-bit_rle_xyze/ f.hdr", PHOTO),
+    variant("exr", "f.exr", "convert photo.png -colorspace RGB f.exr", PHOTO),
+    variant("exr uncompressed", "f.exr", "convert photo.png -colorspace RGB -compress None f.exr", PHOTO),
+    variant("exr zip", "f.exr", "convert photo.png -colorspace RGB -compress Zip f.exr", PHOTO),
+    variant("exr piz", "f.exr", "convert photo.png -colorspace RGB -compress Piz f.exr", PHOTO),
+    variant("exr run-length", "f.exr", "convert photo.png -colorspace RGB -compress RLE f.exr", PHOTO),
+    variant("exr in tiles", "f.exr", "convert photo.png -colorspace RGB t.exr && exrmaketiled -t 64 64 t.exr f.exr", PHOTO),
+    variant("exr pyramid", "f.exr", "convert photo.png -colorspace RGB t.exr && exrmaketiled -m -t 64 64 t.exr f.exr", PHOTO),
+    variant("exr with opacity", "f.exr", "vips colourspace clear.png l.v scrgb && vips premultiply l.v p.v --max-alpha 255 && vips linear p.v q.v '1 1 1 0.003921568627' '0 0 0 0' && vips cast q.v f.v float && vips copy f.v q.tif && convert q.tif f.exr", CLEAR),
+];
+
+#[test]
+fn netpbm() {
+    check_all(PNM);
+}
+
+#[test]
+fn qoi_and_farbfeld() {
+    check_all(PLAIN);
+}
+
+#[test]
+fn tga() {
+    check_all(TGA);
+}
+
+#[test]
+fn icons_and_textures() {
+    check_all(TEXTURES);
+}
+
+#[test]
+fn light() {
+    check_all(LIGHT);
+}

@@ -1,0 +1,104 @@
+//! The formats of video codecs and their like: WebP, AVIF, HEIC, JPEG XL, JPEG 2000.
+
+use crate::variant::{Variant, check_all, variant};
+
+const PHOTO: &str = "cp photo.png shown.png";
+const CLEAR: &str = "cp clear.png shown.png";
+
+#[rustfmt::skip]
+const WEBP: &[Variant] = &[
+    variant("webp lossy", "f.webp", "cwebp -quiet -q 90 photo.png -o f.webp", DWEBP),
+    variant("webp lossless", "f.webp", "cwebp -quiet -lossless photo.png -o f.webp", PHOTO),
+    variant("webp lossy with opacity", "f.webp", "cwebp -quiet -q 90 clear.png -o f.webp", DWEBP),
+    variant("webp lossless with opacity", "f.webp", "cwebp -quiet -lossless -exact clear.png -o f.webp", CLEAR),
+    variant("webp animated", "f.webp", "img2webp -lossy -q 90 photo.png vivid.png -o f.webp 2>/dev/null || img2webp -lossy -q 90 photo.png photo.png -o f.webp", "vips copy f.webp[n=1] shown.png"),
+    variant("webp animated lossless", "f.webp", "convert photo.png -negate n.png; img2webp -lossless photo.png n.png -o f.webp", PHOTO),
+];
+const DWEBP: &str = "dwebp -quiet f.webp -o shown.png";
+
+#[rustfmt::skip]
+const AVIF: &[Variant] = &[
+    variant("avif", "f.avif", "avifenc -s 8 --min 10 --max 20 photo.png f.avif", AVIFDEC),
+    variant("avif 4:2:2", "f.avif", "avifenc -s 8 -y 422 --min 10 --max 20 photo.png f.avif", AVIFDEC),
+    variant("avif 4:4:4", "f.avif", "avifenc -s 8 -y 444 --min 10 --max 20 photo.png f.avif", AVIFDEC),
+    variant("avif grey", "f.avif", "avifenc -s 8 -y 400 --min 10 --max 20 grey.png f.avif", AVIFDEC),
+    variant("avif lossless", "f.avif", "avifenc -s 8 --lossless photo.png f.avif", PHOTO),
+    variant("avif 10 bits", "f.avif", "avifenc -s 8 -d 10 --min 10 --max 20 deep.png f.avif", AVIFDEC),
+    variant("avif 12 bits", "f.avif", "avifenc -s 8 -d 12 -y 444 --min 10 --max 20 deep.png f.avif", AVIFDEC),
+    variant("avif in video's range", "f.avif", "avifenc -s 8 -r limited --min 10 --max 20 photo.png f.avif", AVIFDEC),
+    variant("avif in bt.709", "f.avif", "avifenc -s 8 --cicp 1/13/1 --min 10 --max 20 photo.png f.avif", AVIFDEC),
+    variant("avif with opacity", "f.avif", "avifenc -s 8 --min 10 --max 20 clear.png f.avif", AVIFDEC),
+    variant("avif with opacity multiplied", "f.avif", "avifenc -s 8 -y 444 -p --min 0 --max 5 clear.png f.avif", AVIFDEC),
+    variant("avif grid", "f.avif", "convert photo.png -resize 512x512! b.png && vips crop b.png a.png 0 0 512 512 && avifenc -s 8 --grid 2x2 --min 10 --max 20 a.png f.avif", AVIFDEC),
+    variant("avif turned", "f.avif", "avifenc -s 8 --irot 1 --min 10 --max 20 photo.png f.avif", "avifdec f.avif t.png && vips rot t.png shown.png d270"),
+    variant("avif mirrored", "f.avif", "avifenc -s 8 --imir 1 --min 10 --max 20 photo.png f.avif", "avifdec f.avif t.png && vips flip t.png shown.png horizontal"),
+];
+const AVIFDEC: &str = "avifdec f.avif shown.png";
+
+#[rustfmt::skip]
+const HEIC: &[Variant] = &[
+    variant("heic", "f.heic", "heif-enc -q 80 photo.png -o f.heic", HEIF),
+    variant("heic 4:4:4", "f.heic", "heif-enc -q 80 -p chroma=444 photo.png -o f.heic", HEIF),
+    variant("heic grey", "f.heic", "heif-enc -q 80 grey.png -o f.heic", HEIF),
+    variant("heic 10 bits", "f.heic", "heif-enc -q 80 -b 10 deep.png -o f.heic", HEIF),
+    variant("heic with opacity", "f.heic", "heif-enc -q 80 clear.png -o f.heic", HEIF),
+    variant("heic lossless", "f.heic", "heif-enc -L -p chroma=444 --matrix_coefficients=0 photo.png -o f.heic", PHOTO),
+    variant("heic turned", "f.heic", "convert photo.png -quality 95 t.jpg && exiftool -q -overwrite_original -n -Orientation=6 t.jpg && heif-enc -q 90 t.jpg -o f.heic", HEIF),
+];
+const HEIF: &str = "heif-convert f.heic shown.png";
+
+#[rustfmt::skip]
+const JXL: &[Variant] = &[
+    variant("jxl", "f.jxl", "cjxl --quiet -d 1 photo.png f.jxl", DJXL),
+    variant("jxl lossless", "f.jxl", "cjxl --quiet -d 0 photo.png f.jxl", PHOTO),
+    variant("jxl modular lossy", "f.jxl", "cjxl --quiet -m 1 -d 1 photo.png f.jxl", DJXL),
+    variant("jxl progressive", "f.jxl", "cjxl --quiet -p -d 1 photo.png f.jxl", DJXL),
+    variant("jxl grey", "f.jxl", "cjxl --quiet -d 0 grey.png f.jxl", "cp grey.png shown.png"),
+    variant("jxl grey lossy", "f.jxl", "cjxl --quiet -d 1 grey.png f.jxl", DJXL),
+    variant("jxl 16 bits", "f.jxl", "cjxl --quiet -d 0 deep.png f.jxl", "convert deep.png -depth 8 shown.png"),
+    variant("jxl with opacity", "f.jxl", "cjxl --quiet -d 0 clear.png f.jxl", CLEAR),
+    variant("jxl with opacity lossy", "f.jxl", "cjxl --quiet -d 1 clear.png f.jxl", DJXL),
+    variant("jxl in a container", "f.jxl", "cjxl --quiet --container=1 -d 0 photo.png f.jxl", PHOTO),
+    variant("jxl of a jpeg", "f.jxl", "vips jpegsave photo.png t.jpg --Q 90 && cjxl --quiet t.jpg f.jxl", "vips copy t.jpg shown.png"),
+    variant("jxl animated", "f.jxl", "convert -delay 10 photo.png '(' photo.png -negate ')' t.gif && cjxl --quiet -d 0 t.gif f.jxl", "vips copy t.gif[n=1] shown.png"),
+];
+const DJXL: &str = "djxl --quiet f.jxl shown.png --bits_per_sample 8";
+
+#[rustfmt::skip]
+const JP2: &[Variant] = &[
+    variant("jp2 lossless", "f.jp2", "opj_compress -i photo.png -o f.jp2", PHOTO),
+    variant("jp2 lossy", "f.jp2", "opj_compress -i photo.png -I -r 8 -o f.jp2", OPENJPEG),
+    variant("jp2 codestream", "f.j2k", "opj_compress -i photo.png -o f.j2k", PHOTO),
+    variant("jp2 tiles", "f.jp2", "opj_compress -i photo.png -t 64,64 -o f.jp2", PHOTO),
+    variant("jp2 grey", "f.jp2", "opj_compress -i grey.png -o f.jp2", "cp grey.png shown.png"),
+    variant("jp2 with opacity", "f.jp2", "opj_compress -i clear.png -o f.jp2", CLEAR),
+    variant("jp2 16 bits", "f.jp2", "opj_compress -i deep.png -o f.jp2", "convert deep.png -depth 8 shown.png"),
+    variant("jp2 in layers", "f.jp2", "opj_compress -i photo.png -I -q 30,40,50 -p RLCP -o f.jp2", OPENJPEG),
+    variant("jp2 subsampled", "f.jp2", "vips jp2ksave photo.png f.jp2 --Q 90 --subsample-mode on", PHOTO),
+];
+const OPENJPEG: &str = "opj_decompress -i f.jp2 -o shown.png";
+
+#[test]
+fn webp() {
+    check_all(WEBP);
+}
+
+#[test]
+fn avif() {
+    check_all(AVIF);
+}
+
+#[test]
+fn heic() {
+    check_all(HEIC);
+}
+
+#[test]
+fn jpeg_xl() {
+    check_all(JXL);
+}
+
+#[test]
+fn jpeg_2000() {
+    check_all(JP2);
+}

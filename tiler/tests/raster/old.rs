@@ -1,0 +1,92 @@
+//! The formats of the first decades: JPEG, PNG, GIF, BMP.
+
+use crate::variant::{Variant, check_all, variant};
+
+const VIPS: &str = "vips copy f.* shown.png";
+const MAGICK: &str = "convert 'f.*[0]' -depth 8 shown.png";
+
+#[rustfmt::skip]
+const JPEG: &[Variant] = &[
+    variant("jpeg baseline", "f.jpg", "vips jpegsave photo.png f.jpg --Q 90", VIPS),
+    variant("jpeg without subsampling", "f.jpg", "vips jpegsave photo.png f.jpg --Q 95 --subsample-mode off", VIPS),
+    variant("jpeg progressive", "f.jpg", "vips jpegsave photo.png f.jpg --interlace", VIPS),
+    variant("jpeg grey", "f.jpg", "vips jpegsave grey.png f.jpg --Q 90", VIPS),
+    variant("jpeg grey progressive", "f.jpg", "vips jpegsave grey.png f.jpg --interlace", VIPS),
+    variant("jpeg arithmetic", "f.jpg", "pngtopnm photo.png | cjpeg -arithmetic -outfile f.jpg", DJPEG),
+    variant("jpeg arithmetic progressive", "f.jpg", "pngtopnm photo.png | cjpeg -arithmetic -progressive -outfile f.jpg", DJPEG),
+    variant("jpeg in rgb", "f.jpg", "pngtopnm photo.png | cjpeg -rgb -quality 90 -outfile f.jpg", DJPEG),
+    variant("jpeg with restarts", "f.jpg", "pngtopnm photo.png | cjpeg -restart 1 -outfile f.jpg", DJPEG),
+    variant("jpeg 4:1:1", "f.jpg", "pngtopnm photo.png | cjpeg -sample 4x1 -outfile f.jpg", DJPEG),
+    variant("jpeg 4:4:0", "f.jpg", "pngtopnm photo.png | cjpeg -sample 1x2 -outfile f.jpg", DJPEG),
+    variant("jpeg turned", "f.jpg", "convert photo.png -orient RightTop -quality 90 f.jpg && exiftool -q -overwrite_original -n -Orientation=6 f.jpg", "vips autorot f.jpg shown.png"),
+];
+const DJPEG: &str = "djpeg f.jpg | pnmtopng > shown.png";
+
+#[rustfmt::skip]
+const PNG: &[Variant] = &[
+    variant("png rgb", "f.png", "cp photo.png f.png", VIPS),
+    variant("png rgba", "f.png", "cp clear.png f.png", VIPS),
+    variant("png 16 bits", "f.png", "cp deep.png f.png", ROUNDED),
+    variant("png 16 bits interlaced", "f.png", "convert deep.png -interlace PNG f.png", ROUNDED),
+    variant("png 16 bits with opacity", "f.png", "convert clear.png -depth 16 PNG64:f.png", VIPS_8),
+    variant("png interlaced", "f.png", "vips pngsave photo.png f.png --interlace", VIPS),
+    variant("png interlaced palette", "f.png", "vips pngsave photo.png f.png --palette --interlace", MAGICK_PNG),
+    variant("png grey 1 bit", "f.png", "pngtopnm grey.png | pgmtopbm | pnmtopng > f.png", MAGICK_PNG),
+    variant("png grey 2 bits", "f.png", "pngtopnm grey.png | pamdepth 3 | pnmtopng > f.png", MAGICK_PNG),
+    variant("png grey 4 bits", "f.png", "pngtopnm grey.png | pamdepth 15 | pnmtopng > f.png", MAGICK_PNG),
+    variant("png grey 16 bits", "f.png", "convert grey.png -depth 16 -define png:bit-depth=16 f.png", VIPS_8),
+    variant("png grey with opacity", "f.png", "convert clear.png -colorspace Gray -define png:color-type=4 f.png", MAGICK_PNG),
+    variant("png palette 1 bit", "f.png", "vips pngsave photo.png f.png --palette --bitdepth 1", MAGICK_PNG),
+    variant("png palette 2 bits", "f.png", "vips pngsave photo.png f.png --palette --bitdepth 2", MAGICK_PNG),
+    variant("png palette 4 bits", "f.png", "vips pngsave photo.png f.png --palette --bitdepth 4", MAGICK_PNG),
+    variant("png palette 8 bits", "f.png", "vips pngsave photo.png f.png --palette", MAGICK_PNG),
+    variant("png palette with opacity", "f.png", "vips pngsave clear.png f.png --palette", MAGICK_PNG),
+    variant("png with a transparent colour", "f.png", "convert vivid.png -transparent white PNG24:f.png", MAGICK_PNG),
+    variant("png turned", "f.png", "cp photo.png f.png && exiftool -q -overwrite_original -n -Orientation=8 f.png", "vips rot photo.png shown.png d270"),
+];
+/// 16 bits rounded to 8, not cut off.
+const ROUNDED: &str = "vips linear f.png[unlimited] rounded.v 0.0038910505836576 0.0 && vips rint rounded.v r.v 2>/dev/null || vips round rounded.v r.v rint; vips cast r.v u.v uchar && vips copy u.v shown.png --interpretation srgb";
+const VIPS_8: &str = "convert f.png -depth 8 shown.png";
+const MAGICK_PNG: &str = "convert f.png -depth 8 shown.png";
+
+#[rustfmt::skip]
+const GIF: &[Variant] = &[
+    variant("gif", "f.gif", "vips gifsave photo.png f.gif", VIPS_FIRST),
+    variant("gif interlaced", "f.gif", "convert photo.png -interlace GIF f.gif", VIPS_FIRST),
+    variant("gif with transparency", "f.gif", "vips gifsave clear.png f.gif", VIPS_FIRST),
+    variant("gif animated", "f.gif", "convert -delay 10 photo.png '(' photo.png -negate ')' f.gif", VIPS_FIRST),
+    variant("gif 87a", "f.gif", "convert photo.png GIF87:f.gif", VIPS_FIRST),
+];
+const VIPS_FIRST: &str = "vips copy f.gif[n=1] shown.png";
+
+#[rustfmt::skip]
+const BMP: &[Variant] = &[
+    variant("bmp 24 bits", "f.bmp", "convert photo.png BMP3:f.bmp", MAGICK),
+    variant("bmp 24 bits os 2", "f.bmp", "convert photo.png BMP2:f.bmp", MAGICK),
+    variant("bmp palette 8 bits", "f.bmp", "convert photo.png -colors 200 -type Palette BMP3:f.bmp", MAGICK),
+    variant("bmp palette 4 bits", "f.bmp", "convert photo.png -colors 16 -type Palette BMP3:f.bmp", MAGICK),
+    variant("bmp palette 1 bit", "f.bmp", "convert photo.png -monochrome BMP3:f.bmp", MAGICK),
+    variant("bmp run-length", "f.bmp", "convert vivid.png -colors 60 -type Palette -compress RLE BMP3:f.bmp", MAGICK),
+    variant("bmp 16 bits", "f.bmp", "convert photo.png -define bmp:subtype=RGB565 f.bmp", MAGICK),
+    variant("bmp with opacity", "f.bmp", "convert clear.png f.bmp", MAGICK),
+];
+
+#[test]
+fn jpeg() {
+    check_all(JPEG);
+}
+
+#[test]
+fn png() {
+    check_all(PNG);
+}
+
+#[test]
+fn gif() {
+    check_all(GIF);
+}
+
+#[test]
+fn bmp() {
+    check_all(BMP);
+}
