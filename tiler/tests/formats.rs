@@ -68,6 +68,38 @@ fn jpeg_in_cmyk_becomes_rgb_inverted_when_adobe_wrote_it() {
 }
 
 #[test]
+fn jpeg_in_ycck_is_what_it_is_in_cmyk() {
+    let inks = Picture::photo(120, 80, Layout::Rgba);
+    let expected = printed(&inks);
+    let inverted: Vec<u8> = inks.pixels.iter().map(|ink| 255 - ink).collect();
+    let mut encoder = mozjpeg::Compress::new(mozjpeg::ColorSpace::JCS_CMYK);
+    encoder.set_size(120, 80);
+    encoder.set_fastest_defaults();
+    encoder.set_color_space(mozjpeg::ColorSpace::JCS_YCCK);
+    encoder.set_quality(95.0);
+    let mut encoder = encoder.start_compress(Vec::new()).unwrap();
+    encoder.write_scanlines(&inverted).unwrap();
+    let file = encoder.finish().unwrap();
+    let transform = file.windows(5).position(|window| window == b"Adobe").unwrap() + 11;
+    assert_eq!(file[transform], 2, "it is stored as YCCK");
+    assert!(expected.psnr(&decode(&file).unwrap()) > 33.0);
+}
+
+#[test]
+fn png_that_is_animated_shows_its_first_picture() {
+    let [first, second] = [Picture::noise(40, 30, Layout::Rgb), Picture::photo(40, 30, Layout::Rgb)];
+    let mut file = Vec::new();
+    let mut encoder = png::Encoder::new(&mut file, 40, 30);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.set_animated(2, 0).unwrap();
+    let mut writer = encoder.write_header().unwrap();
+    writer.write_image_data(&first.pixels).unwrap();
+    writer.write_image_data(&second.pixels).unwrap();
+    writer.finish().unwrap();
+    assert_eq!(decode(&file).unwrap(), first);
+}
+
+#[test]
 fn png_of_all_layouts() {
     for layout in [Layout::Grey, Layout::Rgb, Layout::Rgba] {
         let picture = Picture::noise(133, 71, layout);

@@ -72,9 +72,21 @@ async fn a_picture_begins_grows_and_finishes_with_all_its_tiles() {
 async fn transparency_decides_the_format_unless_one_is_asked_for() {
     let opaque = files::png(&Picture::photo(40, 30, Layout::Rgb), |_| {});
     let transparent = files::png(&Picture::photo(40, 30, Layout::Rgba), |_| {});
+    // One pixel, the very last, decides.
+    let hides = |last: u8| {
+        Picture::new(900, 700, Layout::Rgba, move |x, y| {
+            [x as u8, y as u8, 90, if (x, y) == (899, 699) { last } else { 255 }]
+        })
+    };
+    let [idle, hardly] = [255, 254].map(|last| files::png(&hides(last), |_| {}));
+    let [idle_webp, hardly_webp] = [255, 254].map(|last| files::webp(&hides(last), None));
     for (source, format, expected) in [
         (&opaque, None, TileFormat::Jpg),
         (&transparent, None, TileFormat::Png),
+        (&idle, None, TileFormat::Jpg),
+        (&hardly, None, TileFormat::Png),
+        (&idle_webp, None, TileFormat::Jpg),
+        (&hardly_webp, None, TileFormat::Png),
         (&opaque, Some(TileFormat::Png), TileFormat::Png),
         (&transparent, Some(TileFormat::Jpg), TileFormat::Jpg),
     ] {

@@ -14,13 +14,13 @@ use super::order::Order;
 use super::protocol::Frames;
 use super::sandbox;
 use crate::pyramid::{self, BuildError, Encoding, Output, Place};
-use crate::source::{self, Layout, OnWhite, Strips};
+use crate::source::{self, Layout, OnWhite, Strips, is_opaque};
 
 /// Renders as ordered. What went wrong is told to the parent; the exit code says only whether anything did.
 #[must_use]
 pub fn run(order: &Order) -> ExitCode {
     match prepare(order) {
-        Ok((source, frames)) => match render(source, order, &frames) {
+        Ok((sources, frames)) => match render(sources, order, &frames) {
             Ok(()) => ExitCode::SUCCESS,
             Err(failure) => {
                 // When the parent is gone there is nobody to tell.
@@ -36,13 +36,14 @@ pub fn run(order: &Order) -> ExitCode {
 }
 
 /// Takes hold of the pipes and locks the process in. No byte of the source has been looked at by then.
-fn prepare(order: &Order) -> io::Result<(File, Frames)> {
-    let source = own(io::stdin())?;
+fn prepare(order: &Order) -> io::Result<([File; 2], Frames)> {
+    // Twice, as a source may have to be opened again: no file can be opened any more then, nor duplicated.
+    let sources = [own(io::stdin())?, own(io::stdin())?];
     let frames = own(io::stdout())?;
     let watched = own(io::stdout())?;
     thread::Builder::new().name("parent".into()).spawn(move || exit_with_parent(&watched))?;
     sandbox::enter(order.memory, Duration::from_secs(order.cpu_seconds))?;
-    Ok((source, Frames::new(frames)))
+    Ok((sources, Frames::new(frames)))
 }
 
 fn own(stream: impl AsFd) -> io::Result<File> {
@@ -63,10 +64,19 @@ fn exit_with_parent(pipe: &File) {
     }
 }
 
-fn render(source: File, order: &Order, frames: &Frames) -> Result<(), Failure> {
-    let mut source = source::open(source, order.bounds()).map_err(|error| error.failure())?;
-    // The choice has to be made before the first tile is out. So it is made by what the source declares: a picture that
-    // has an opacity channel and is opaque all the same becomes PNG.
+fn render([source, again]: [File; 2], order: &Order, frames: &Frames) -> Result<(), Failure> {
+    let open = |source| source::open(source, order.bounds()).map_err(|error| error.failure());
+    let mut source = open(source)?;
+    // The choice has to be made before the first tile is out. Many pictures have an opacity channel that hides nothing, and as
+    // PNG their tiles would be several times as large: those that are not known yet are looked through, up to the first
+    // pixel that is not opaque. Encoding PNG instead of JPEG would take longer than that.
+    if order.options.format.is_none() && source.layout() == Layout::Rgba && !source.is_held() {
+        let opaque = is_opaque(&mut *source).map_err(|error| error.failure())?;
+        source = open(again)?;
+        if opaque {
+            source = Box::new(OnWhite::new(source));
+        }
+    }
     let format = order.options.format.unwrap_or(match source.layout() {
         Layout::Rgba => TileFormat::Png,
         Layout::Grey | Layout::Rgb => TileFormat::Jpg,

@@ -14,9 +14,9 @@ use edgezoom_content::Size;
 use super::whole::guarded;
 use super::{Bounds, Decoded, Format, Layout, SourceError, Whole, light};
 
-/// What decoding takes for each pixel, in bytes, beside the picture: blocks as stored, as unpacked, and as numbers. A block
-/// can be the whole picture.
-const BYTES_A_PIXEL: u64 = 4;
+/// How often a block's bytes are there at once: as stored, as unpacked, in another order, and as numbers. Most formats have
+/// blocks of a few rows, but one can be the whole picture.
+const TIMES_A_BLOCK: u64 = 5;
 
 /// Where a layer's channels are in its list.
 #[derive(Clone, Copy)]
@@ -40,8 +40,8 @@ fn decode(file: BufReader<File>, bounds: Bounds) -> Result<Whole, SourceError> {
     let header = layers[layer].clone();
     let side = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
     let size = bounds.admit(side(header.layer_size.width()), side(header.layer_size.height()))?;
-    let stored = header.channels.bytes_per_pixel as u64;
-    bounds.admit_memory(size.pixels() * (BYTES_A_PIXEL + 2 * stored), "decoding an OpenEXR")?;
+    let block = header.max_block_byte_size() as u64;
+    bounds.admit_memory(TIMES_A_BLOCK.saturating_mul(block), "decoding an OpenEXR")?;
     let layout = if channels.alpha.is_some() { Layout::Rgba } else { Layout::Rgb };
     let mut picture = Whole::new(size, layout, bounds)?;
     let mut chunks = reader

@@ -45,7 +45,7 @@ pub use error::SourceError;
 pub use format::Format;
 pub use orientation::Orientation;
 use profile::Profile;
-pub use white::OnWhite;
+pub use white::{OnWhite, is_opaque};
 use whole::Whole;
 
 /// How much of a file is read at once.
@@ -63,6 +63,10 @@ pub trait Strips {
     /// # Errors
     /// When the file cannot be read or decoded any further. Nothing useful comes after that.
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError>;
+    /// Whether all of the picture is in memory. One that is has an opacity channel only if that hides something.
+    fn is_held(&self) -> bool {
+        false
+    }
 }
 
 /// A picture as its decoder gives it, and what is still to be done to it.

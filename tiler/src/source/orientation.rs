@@ -85,6 +85,10 @@ impl Strips for Mirrored {
         self.strips.layout()
     }
 
+    fn is_held(&self) -> bool {
+        self.strips.is_held()
+    }
+
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
         self.strips.read_rows(into)?;
         let width = self.size().width as usize;
@@ -105,6 +109,10 @@ impl Strips for Turned {
 
     fn layout(&self) -> Layout {
         self.stored.layout
+    }
+
+    fn is_held(&self) -> bool {
+        true
     }
 
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {

@@ -66,7 +66,7 @@ pub fn open(file: BufReader<File>, bounds: Bounds) -> Result<Decoded, SourceErro
             kind.convert(row, &mut wide, out);
         }
     }
-    Ok(Decoded { strips: Box::new(whole), orientation, profile })
+    Ok(Decoded { strips: Box::new(whole.without_idle_opacity()), orientation, profile })
 }
 
 impl Strips for Rows {

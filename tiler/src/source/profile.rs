@@ -205,6 +205,10 @@ impl Strips for Converted {
         self.strips.layout()
     }
 
+    fn is_held(&self) -> bool {
+        self.strips.is_held()
+    }
+
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
         match &self.conversion {
             Conversion::Table(table) => {

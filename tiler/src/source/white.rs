@@ -1,8 +1,36 @@
-//! A picture with transparency laid on white, for tiles of a format that has none.
+//! A picture with transparency laid on white, for tiles of a format that has none; and whether it has any.
 
 use edgezoom_content::Size;
 
 use super::{Layout, SourceError, Strips};
+
+/// The bytes of rows that are looked at together.
+const LOOK_BYTES: usize = 1 << 20;
+
+/// Reads a source up to its first pixel that is not opaque. Gives whether there is none.
+///
+/// # Errors
+/// As reading does.
+pub fn is_opaque(source: &mut dyn Strips) -> Result<bool, SourceError> {
+    if source.layout() != Layout::Rgba {
+        return Ok(true);
+    }
+    let Size { width, height } = source.size();
+    let row_bytes = width as usize * 4;
+    let rows = u32::try_from(LOOK_BYTES / row_bytes.max(1)).unwrap_or(1).max(1);
+    let mut pixels = vec![0; row_bytes * rows.min(height) as usize];
+    let mut next = 0;
+    while next < height {
+        let count = rows.min(height - next);
+        let pixels = &mut pixels[..row_bytes * count as usize];
+        source.read_rows(pixels)?;
+        if pixels.as_chunks::<4>().0.iter().any(|pixel| pixel[3] != 255) {
+            return Ok(false);
+        }
+        next += count;
+    }
+    Ok(true)
+}
 
 /// A source whose transparent pixels show white. Opaque sources go through as they are.
 pub struct OnWhite {

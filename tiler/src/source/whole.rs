@@ -53,7 +53,7 @@ impl Whole {
     pub fn load(strips: &mut dyn Strips, bounds: Bounds) -> Result<Self, SourceError> {
         let mut whole = Self::new(strips.size(), strips.layout(), bounds)?;
         strips.read_rows(&mut whole.pixels)?;
-        Ok(whole)
+        Ok(whole.without_idle_opacity())
     }
 }
 
@@ -71,6 +71,10 @@ impl Strips for Whole {
         into.copy_from_slice(&self.pixels[self.read..end]);
         self.read = end;
         Ok(())
+    }
+
+    fn is_held(&self) -> bool {
+        true
     }
 }
 
