@@ -8,12 +8,10 @@ use std::time::Duration;
 
 use edgezoom_content::conversion::Timestamp;
 use edgezoom_content::protocol::Backlog;
-use worker::wasm_bindgen::JsValue;
-use worker::{
-    Date, DurableObject, Env, Method, Request, RequestInit, Response, Result, State, Stub, durable_object,
-};
+use worker::{Date, DurableObject, Env, Method, Request, Response, Result, State, Stub, durable_object};
 
 use crate::admission::Reported;
+use crate::object_call;
 
 const REPORTED: &str = "reported";
 /// For how long an instance of the Worker goes by what it knows.
@@ -40,9 +38,7 @@ pub async fn known(env: &Env, now: Timestamp) -> Result<Option<Reported>> {
 pub async fn report(backlog: Backlog, env: &Env) -> Result<()> {
     let now = Timestamp(Date::now().as_millis());
     let reported = Reported { backlog, at: now };
-    let mut init = RequestInit::new();
-    init.with_method(Method::Post).with_body(Some(JsValue::from_str(&serde_json::to_string(&reported)?)));
-    object(env)?.fetch_with_request(Request::new_with_init("http://backlog/", &init)?).await?;
+    object_call::post(&object(env)?, "/", &serde_json::to_string(&reported)?).await?;
     KNOWN.set(Some((now, Some(reported))));
     Ok(())
 }

@@ -1,11 +1,13 @@
-//! Finished contents in KV: read where the request is, written by the Durable Object of the content. A record holds its
-//! source URL, so that whoever asks by URL sees whether the id belongs to it.
+//! Finished contents in KV: read where the request is, written by the Durable Object of the content.
 
 use std::time::Duration;
 
 use edgezoom_content::{Content, ContentId};
 use worker::Env;
+use worker::console_error;
 use worker::kv::{KvError, KvStore};
+
+use crate::record::Record;
 
 /// KV takes no shorter expiry.
 const SHORTEST_EXPIRY: Duration = Duration::from_secs(60);
@@ -19,7 +21,7 @@ pub enum FinishedError {
     /// A call failed.
     #[error("KV: {0}")]
     Store(#[from] KvError),
-    /// What is kept, or is to be kept, is no content.
+    /// What is to be kept cannot be printed.
     #[error("the record in KV: {0}")]
     Record(#[from] serde_json::Error),
 }
@@ -34,14 +36,15 @@ impl Finished {
     }
 
     /// The content, if it is finished and KV knows it here already.
-    pub async fn read(&self, id: ContentId) -> Result<Option<Content>, FinishedError> {
-        let record = self.0.get(&id.to_string()).text().await?;
-        Ok(record.map(|record| serde_json::from_str(&record)).transpose()?)
+    /// A record that another version of the Worker wrote counts as none: the content's Durable Object knows all of it.
+    pub async fn read(&self, id: ContentId) -> Result<Option<Record>, FinishedError> {
+        let kept = self.0.get(&id.to_string()).text().await?;
+        Ok(kept.and_then(|text| Record::read(id, text).inspect_err(|unread| console_error!("{unread}")).ok()))
     }
 
     /// Keeps a finished content, for good or for a time.
     pub async fn write(&self, content: &Content, expires_in: Option<Duration>) -> Result<(), FinishedError> {
-        let put = self.0.put(&content.id.to_string(), serde_json::to_string(content)?)?;
+        let put = self.0.put(&content.id.to_string(), Record::print(content)?)?;
         let put = match expires_in {
             Some(time) => put.expiration_ttl(time.max(SHORTEST_EXPIRY).as_secs()),
             None => put,

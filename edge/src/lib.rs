@@ -13,8 +13,11 @@ pub mod callback;
 pub mod conditional;
 pub mod config;
 pub mod escape;
+pub mod known;
 pub mod negotiate;
 pub mod object_key;
+pub mod object_protocol;
+pub mod record;
 pub mod router;
 
 mod backlog;
@@ -24,5 +27,6 @@ mod finished;
 mod gate;
 mod internal;
 mod listeners;
+mod object_call;
 mod tiles;
 mod worker;

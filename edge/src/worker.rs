@@ -1,6 +1,9 @@
 //! Takes requests and sends answers: finds the route, asks the other modules of the rim for what is needed, and turns the
 //! pure answer into the platform's.
 
+use std::cell::OnceCell;
+use std::rc::Rc;
+
 use edgezoom_content::{Content, ContentId};
 use http::{Method, StatusCode};
 use worker::{Context, Env, Headers, Request, Response, Result, console_error, event};
@@ -27,10 +30,19 @@ async fn fetch(mut request: Request, env: Env, _context: Context) -> Result<Resp
     send(answered, &method, request.headers().get("If-None-Match")?.as_deref())
 }
 
-/// Reads what the operator chose from the Worker's variables and secrets.
-pub fn read_config(env: &Env) -> Result<Config> {
+thread_local! {
+    /// What the operator chose: it does not change while an instance of the Worker lives.
+    static CONFIG: OnceCell<Rc<Config>> = const { OnceCell::new() };
+}
+
+/// What the operator chose, read from the Worker's variables and secrets once.
+pub fn config(env: &Env) -> Result<Rc<Config>> {
+    if let Some(config) = CONFIG.with(|known| known.get().cloned()) {
+        return Ok(config);
+    }
     let variable = |name: &str| env.var(name).ok().map(|value| value.to_string());
-    Config::read(variable).map_err(|error| worker::Error::RustError(error.to_string()))
+    let config = Config::read(variable).map_err(|error| worker::Error::RustError(error.to_string()))?;
+    Ok(CONFIG.with(|known| Rc::clone(known.get_or_init(|| Rc::new(config)))))
 }
 
 /// What is to be sent.
@@ -42,13 +54,13 @@ enum Answered {
 }
 
 async fn answer(request: &mut Request, method: &Method, env: &Env) -> Result<Answered> {
-    let config = read_config(env)?;
+    let config = &*config(env)?;
     let url = request.url()?;
     let addresses = &config.addresses(&url.origin().ascii_serialization());
     let accept = request.headers().get("Accept")?;
     let query = url.query().unwrap_or_default();
     let asked = Asked { method, path: url.path(), query, accept: accept.as_deref() };
-    let gate = &Gate::new(request, &config, env);
+    let gate = &Gate::new(request, config, env);
     let answer = match route(asked, &config.policy) {
         Route::Content { wish, variant } => content(wish, gate, env).await.write(&variant, addresses),
         Route::Events(id) => {
@@ -64,9 +76,8 @@ async fn answer(request: &mut Request, method: &Method, env: &Env) -> Result<Ans
         },
         Route::Oembed(oembed) => match oembed.content(addresses) {
             Ok(id) => match by_id(id, env).await {
-                Ok(Some(content)) => oembed.answer(&content, addresses),
-                Ok(None) => Refusal::NoSuchContent.answer(),
-                Err(error) => error.refusal().answer(),
+                Ok(content) => oembed.answer(&content, addresses),
+                Err(refusal) => refusal.answer(),
             },
             Err(answer) => answer,
         },
@@ -78,8 +89,8 @@ async fn answer(request: &mut Request, method: &Method, env: &Env) -> Result<Ans
             Some(response) => return Ok(Answered::Streamed(response)),
             None => plain::nothing(),
         },
-        Route::Internal(id, said) => internal::hear(id, said, request, &config, env).await,
-        Route::Backlog => internal::hear_backlog(request, &config, env).await,
+        Route::Internal(id, said) => internal::hear(id, said, request, config, env).await,
+        Route::Backlog => internal::hear_backlog(request, config, env).await,
         Route::Health => plain::health(),
         Route::Version => plain::version(),
         Route::Robots => plain::robots(),
@@ -94,8 +105,8 @@ async fn answer(request: &mut Request, method: &Method, env: &Env) -> Result<Ans
 async fn content(wish: std::result::Result<Wish, Refusal>, gate: &Gate<'_>, env: &Env) -> ContentAnswer {
     let found = match wish {
         Ok(Wish::Source(url)) => Contents::of(env).of_source(&url, gate).await.map(ContentAnswer::Moved),
-        Ok(Wish::Id(id)) => by_id(id, env).await.map(|content| match content {
-            Some(content) => ContentAnswer::Found(content),
+        Ok(Wish::Id(id)) => Contents::of(env).by_id(id).await.map(|known| match known {
+            Some(known) => ContentAnswer::Found(known),
             None => ContentAnswer::Refused(Refusal::NoSuchContent),
         }),
         Err(refusal) => Ok(ContentAnswer::Refused(refusal)),
@@ -103,8 +114,11 @@ async fn content(wish: std::result::Result<Wish, Refusal>, gate: &Gate<'_>, env:
     found.unwrap_or_else(|error| ContentAnswer::Refused(error.refusal()))
 }
 
-async fn by_id(id: ContentId, env: &Env) -> std::result::Result<Option<Content>, ContentsError> {
-    Contents::of(env).by_id(id).await
+/// All that is known of a content.
+async fn by_id(id: ContentId, env: &Env) -> std::result::Result<Content, Refusal> {
+    let known = Contents::of(env).by_id(id).await.map_err(ContentsError::refusal)?;
+    let known = known.ok_or(Refusal::NoSuchContent)?;
+    known.content().map_err(|unread| ContentsError::from(unread).refusal())
 }
 
 /// A content as it changes. One that is finished needs no object, and who only asks whether there is one holds none.
@@ -116,9 +130,8 @@ async fn listen(
     env: &Env,
 ) -> Result<Answered> {
     let content = match by_id(id, env).await {
-        Ok(Some(content)) => content,
-        Ok(None) => return Ok(Answered::Whole(Refusal::NoSuchContent.answer())),
-        Err(error) => return Ok(Answered::Whole(error.refusal().answer())),
+        Ok(content) => content,
+        Err(refusal) => return Ok(Answered::Whole(refusal.answer())),
     };
     if content.is_finished() {
         return Ok(Answered::Whole(events::finished(&content, last, addresses)));
@@ -139,9 +152,9 @@ async fn listen(
 /// The tile that holds a small picture of the whole content.
 async fn preview(id: ContentId, env: &Env) -> std::result::Result<ObjectKey, Answer> {
     match by_id(id, env).await {
-        Ok(Some(content)) => page::preview_key(&content).ok_or_else(plain::nothing),
-        Ok(None) => Err(plain::nothing()),
-        Err(error) => Err(error.refusal().answer()),
+        Ok(content) => page::preview_key(&content).ok_or_else(plain::nothing),
+        Err(Refusal::NoSuchContent) => Err(plain::nothing()),
+        Err(refusal) => Err(refusal.answer()),
     }
 }
 
@@ -155,10 +168,8 @@ async fn home(entry: Option<Entry>, addresses: &Addresses, gate: &Gate<'_>, env:
         Err(refusal) => return page::home(Some((&text, refusal)), addresses),
     };
     match Contents::of(env).of_source(&url, gate).await {
-        Ok(content) => {
-            Answer::new(StatusCode::FOUND, "text/plain; charset=utf-8", Keep::Never, String::new())
-                .with("Location", addresses.share(content.id))
-        }
+        Ok(known) => Answer::new(StatusCode::FOUND, "text/plain; charset=utf-8", Keep::Never, String::new())
+            .with("Location", addresses.share(known.id())),
         Err(error) => {
             let refusal = error.refusal();
             refusal.say_when(page::home(Some((&text, refusal)), addresses))
@@ -174,9 +185,9 @@ async fn picture(
     env: &Env,
 ) -> Answer {
     match by_id(id, env).await {
-        Ok(Some(content)) => page(&content, addresses),
-        Ok(None) => page::nothing(addresses),
-        Err(error) => page::unavailable(error.refusal(), addresses),
+        Ok(content) => page(&content, addresses),
+        Err(Refusal::NoSuchContent) => page::nothing(addresses),
+        Err(refusal) => page::unavailable(refusal, addresses),
     }
 }
 
