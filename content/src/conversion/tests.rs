@@ -30,6 +30,10 @@ fn failure(code: FailureCode) -> Failure {
     Failure::new(code, "It did not work.")
 }
 
+fn reported(attempt: Attempt, outcome: Outcome) -> Event {
+    Event::Reported(Report { attempt, outcome })
+}
+
 /// A conversion, its clock, and the effects of the last event.
 #[derive(Clone)]
 struct Story {
