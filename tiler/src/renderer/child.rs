@@ -64,12 +64,15 @@ fn exit_with_parent(pipe: &File) {
 }
 
 fn render(source: File, order: &Order, frames: &Frames) -> Result<(), Failure> {
-    let mut source = source::open(source, order.bounds()).map_err(|error| error.failure())?;
+    let may_be_planes =
+        order.options.format != Some(TileFormat::Png) && Encoding::halves_chroma(order.options.quality);
+    let mut source =
+        source::open_for(source, order.bounds(), may_be_planes).map_err(|error| error.failure())?;
     // The choice has to be made before the first tile is out. So it is made by what the source declares: a picture that
     // has an opacity channel and is opaque all the same becomes PNG.
     let format = order.options.format.unwrap_or(match source.layout() {
         Layout::Rgba => TileFormat::Png,
-        Layout::Grey | Layout::Rgb => TileFormat::Jpg,
+        Layout::Grey | Layout::Rgb | Layout::YCbCr420 => TileFormat::Jpg,
     });
     if format == TileFormat::Jpg {
         source = Box::new(OnWhite::new(source));
