@@ -11,7 +11,7 @@ use std::sync::Mutex;
 
 use edgezoom_content::{Dzi, FailureCode, Size, TileFormat};
 use edgezoom_tiler::pyramid::{self, Encoding, Output, Place};
-use edgezoom_tiler::source::{self, Layout, planes};
+use edgezoom_tiler::source::{self, Layout, Wish, planes};
 use mozjpeg::{ColorSpace, Compress, Decompress};
 
 use support::Picture;
@@ -19,6 +19,7 @@ use support::files::{self, BOUNDS, Jpeg};
 use support::pyramid::{decode, rebuilt, reference};
 
 const QUALITY: u8 = 75;
+const PLANES: Wish = Wish { may_be_planes: true, threads: NonZeroUsize::MIN };
 
 /// A plane of samples.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -148,7 +149,8 @@ impl Output for Kept {
 }
 
 fn build(file: &[u8], dzi: &Dzi, may_be_planes: bool, threads: usize) -> BTreeMap<Place, Vec<u8>> {
-    let mut source = source::open_for(files::file(file), BOUNDS, may_be_planes).unwrap();
+    let mut source =
+        source::open_for(files::file(file), BOUNDS, Wish { may_be_planes, ..Wish::default() }).unwrap();
     let layout = source.layout();
     assert_eq!(layout, if may_be_planes { Layout::YCbCr420 } else { Layout::Rgb });
     let encoding = Encoding { format: TileFormat::Jpg, quality: QUALITY, layout };
@@ -236,7 +238,132 @@ fn a_jpeg_of_another_kind_comes_as_pixels_even_if_planes_would_do() {
         (files::jpeg(&Picture::photo(60, 40, Layout::Grey), Jpeg::default()), Layout::Grey),
         (with_exif, Layout::Rgb),
     ] {
-        assert_eq!(source::open_for(files::file(&file), BOUNDS, true).unwrap().layout(), layout);
+        assert_eq!(source::open_for(files::file(&file), BOUNDS, PLANES).unwrap().layout(), layout);
+    }
+}
+
+/// A TIFF whose tiles, or strips if they are as wide as it, are JPEG with chroma of half the resolution.
+fn tiff_of_jpeg(picture: &Picture, chunk: (u32, u32)) -> Vec<u8> {
+    let is_strips = chunk.0 == picture.width;
+    let mut file = b"II\x2a\0\0\0\0\0".to_vec();
+    let (mut offsets, mut lengths) = (Vec::new(), Vec::new());
+    for top in (0..picture.height).step_by(chunk.1 as usize) {
+        for left in (0..picture.width).step_by(chunk.0 as usize) {
+            let height = if is_strips { chunk.1.min(picture.height - top) } else { chunk.1 };
+            let part = Picture::new(chunk.0, height, Layout::Rgb, |x, y| {
+                let pixel = picture.at((left + x).min(picture.width - 1), (top + y).min(picture.height - 1));
+                [pixel[0], pixel[1], pixel[2], 0]
+            });
+            let mut encoder = Compress::new(ColorSpace::JCS_RGB);
+            encoder.set_size(part.width as usize, part.height as usize);
+            encoder.set_fastest_defaults();
+            encoder.set_quality(95.0);
+            let mut encoder = encoder.start_compress(Vec::new()).unwrap();
+            encoder.write_scanlines(&part.pixels).unwrap();
+            let bytes = encoder.finish().unwrap();
+            offsets.push(file.len() as u32);
+            lengths.push(bytes.len() as u32);
+            file.extend(bytes);
+        }
+    }
+    let mut table = |values: &[u32]| {
+        if let [value] = values {
+            return *value;
+        }
+        let offset = file.len() as u32;
+        file.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+        offset
+    };
+    let count = offsets.len() as u32;
+    let (offsets, lengths) = (table(&offsets), table(&lengths));
+    // Depths of 8, as 16-bit numbers.
+    let depths = table(&[8 | 8 << 16, 8]);
+    let (short, long) = (3_u16, 4_u16);
+    let mut entries = vec![
+        (256, long, 1, picture.width),
+        (257, long, 1, picture.height),
+        (258, short, 3, depths),
+        (259, short, 1, 7),
+        (262, short, 1, 6),
+        (277, short, 1, 3),
+    ];
+    if is_strips {
+        entries.extend([(273, long, count, offsets), (278, long, 1, chunk.1), (279, long, count, lengths)]);
+    } else {
+        entries.extend([(322, long, 1, chunk.0), (323, long, 1, chunk.1)]);
+        entries.extend([(324, long, count, offsets), (325, long, count, lengths)]);
+    }
+    entries.sort();
+    let directory = file.len() as u32;
+    file[4..8].copy_from_slice(&directory.to_le_bytes());
+    file.extend((entries.len() as u16).to_le_bytes());
+    for (tag, kind, count, value) in entries {
+        file.extend(u16::to_le_bytes(tag));
+        file.extend(kind.to_le_bytes());
+        file.extend(u32::to_le_bytes(count));
+        file.extend(value.to_le_bytes());
+    }
+    file.extend([0; 4]);
+    file
+}
+
+#[test]
+fn a_tiff_of_jpegs_is_the_same_as_pixels_and_as_planes_with_any_number_of_threads() {
+    let picture = Picture::photo(333, 217, Layout::Rgb);
+    // Tiles that fit and tiles that reach past the edges, tiles that are no whole blocks, strips.
+    for (chunk, layout) in [
+        ((64, 48), Layout::YCbCr420),
+        ((352, 224), Layout::YCbCr420),
+        ((50, 24), Layout::Rgb),
+        ((333, 32), Layout::YCbCr420),
+        ((333, 20), Layout::Rgb),
+    ] {
+        let file = tiff_of_jpeg(&picture, chunk);
+        let dzi = dzi(333, 217, 100, 1);
+        let mut ways = Vec::new();
+        for (may_be_planes, threads) in [(false, 1), (false, 3), (true, 1), (true, 2)] {
+            let threads = NonZeroUsize::new(threads).unwrap();
+            let wish = Wish { may_be_planes, threads };
+            let mut source = source::open_for(files::file(&file), BOUNDS, wish).unwrap();
+            let found = source.layout();
+            assert_eq!(found, if may_be_planes { layout } else { Layout::Rgb }, "{chunk:?}");
+            let encoding = Encoding { format: TileFormat::Jpg, quality: 89, layout: found };
+            let kept = Kept::default();
+            pyramid::build(&mut *source, &dzi, encoding, threads, &kept).unwrap();
+            let tiles = kept.0.into_inner().unwrap().into_iter();
+            ways.push(rebuilt(
+                &tiles.map(|(place, tile)| (place, decode(TileFormat::Jpg, &tile))).collect(),
+                &dzi,
+            ));
+        }
+        let [pixels, same_pixels, planes, same_planes] = ways.try_into().unwrap();
+        assert!(pixels == same_pixels && planes == same_planes, "{chunk:?}: threads matter");
+        let (through_pixels, through_planes) = (picture.psnr(&pixels), picture.psnr(&planes));
+        assert!(through_planes > 34.0, "{chunk:?}: {through_planes:.1} dB");
+        assert!((through_planes - through_pixels).abs() < 0.2, "{through_planes:.2} {through_pixels:.2} dB");
+    }
+}
+
+#[test]
+fn a_tiff_whose_jpegs_are_cut_off_or_of_another_size_fails() {
+    let picture = Picture::photo(200, 150, Layout::Rgb);
+    let whole = tiff_of_jpeg(&picture, (64, 48));
+    let start = whole.windows(2).position(|bytes| bytes == [0xff, 0xda]).unwrap();
+    let mut broken = whole.clone();
+    broken[start + 200..start + 400].fill(0xff);
+    // The first tile's frame tells another height: 48 becomes 16.
+    let frame = whole.windows(2).position(|bytes| bytes == [0xff, 0xc0]).unwrap();
+    let mut smaller = whole;
+    smaller[frame + 6] = 16;
+    for file in [broken, smaller] {
+        for may_be_planes in [false, true] {
+            let wish = Wish { may_be_planes, ..Wish::default() };
+            let mut source = source::open_for(files::file(&file), BOUNDS, wish).unwrap();
+            let rows = source.layout().rows_read(150);
+            let mut pixels = vec![0; source.layout().row_bytes(200) * rows as usize];
+            let failure = source.read_rows(&mut pixels).unwrap_err().failure();
+            assert_eq!(failure.code, FailureCode::CorruptSource, "{}", failure.message);
+        }
     }
 }
 
@@ -244,7 +371,7 @@ fn a_jpeg_of_another_kind_comes_as_pixels_even_if_planes_would_do() {
 fn a_jpeg_that_is_cut_off_fails_in_planes_too() {
     let (file, _) = jpeg(800, 600, false);
     for end in [file.len() / 4, file.len() / 2, file.len() - 100] {
-        let mut source = source::open_for(files::file(&file[..end]), BOUNDS, true).unwrap();
+        let mut source = source::open_for(files::file(&file[..end]), BOUNDS, PLANES).unwrap();
         assert_eq!(source.layout(), Layout::YCbCr420);
         let mut rows = vec![0; Layout::YCbCr420.row_bytes(800) * planes::ROWS as usize];
         let failure = (0..600_u32.div_ceil(planes::ROWS)).find_map(|_| source.read_rows(&mut rows).err());

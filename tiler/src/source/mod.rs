@@ -23,6 +23,7 @@ mod whole;
 
 use std::fs::File;
 use std::io::{BufReader, Seek, SeekFrom};
+use std::num::NonZeroUsize;
 
 use edgezoom_content::Size;
 
@@ -133,24 +134,39 @@ impl Bounds {
 /// # Errors
 /// When the file is no picture that can be read, or one that the bounds do not admit.
 pub fn open(file: File, bounds: Bounds) -> Result<Box<dyn Strips>, SourceError> {
-    open_for(file, bounds, false)
+    open_for(file, bounds, Wish::default())
 }
 
-/// The same for somebody who also takes a JPEG's planes, [`Layout::YCbCr420`].
+/// What whoever reads a source could do with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wish {
+    /// Whether a JPEG may be given as its planes, [`Layout::YCbCr420`].
+    pub may_be_planes: bool,
+    /// The threads that may decode.
+    pub threads: NonZeroUsize,
+}
+
+impl Default for Wish {
+    fn default() -> Self {
+        Self { may_be_planes: false, threads: NonZeroUsize::MIN }
+    }
+}
+
+/// The same with more wishes.
 ///
 /// # Errors
 /// When the file is no picture that can be read, or one that the bounds do not admit.
-pub fn open_for(mut file: File, bounds: Bounds, may_be_planes: bool) -> Result<Box<dyn Strips>, SourceError> {
+pub fn open_for(mut file: File, bounds: Bounds, wish: Wish) -> Result<Box<dyn Strips>, SourceError> {
     file.seek(SeekFrom::Start(0))?;
     let format = Format::sniff(&mut file)?;
     let file = BufReader::with_capacity(READ_BYTES, file);
     let (strips, orientation) = match format {
-        Format::Jpeg => jpeg::open(file, bounds, may_be_planes)?,
+        Format::Jpeg => jpeg::open(file, bounds, wish)?,
         Format::Png => png::open(file, bounds)?,
         Format::WebP => webp::open(file, bounds)?,
         Format::Gif => (gif::open(file, bounds)?, Orientation::UPRIGHT),
         Format::Bmp => (bmp::open(file, bounds)?, Orientation::UPRIGHT),
-        Format::Tiff => tiff::open(file, bounds)?,
+        Format::Tiff => tiff::open(file, bounds, wish)?,
     };
     orientation.apply(strips, bounds)
 }

@@ -25,6 +25,29 @@ pub struct PairMut<'a> {
     pub chroma: [&'a mut [u8]; 2],
 }
 
+impl PairMut<'_> {
+    /// Takes the left part of another pair, as wide as this one.
+    pub fn copy_from(self, pair: &Pair<'_>) {
+        let rows = self.luma.into_iter().zip(pair.luma).chain(self.chroma.into_iter().zip(pair.chroma));
+        for (to, from) in rows {
+            to.copy_from_slice(&from[..to.len()]);
+        }
+    }
+}
+
+impl<'a> PairMut<'a> {
+    /// Parts of it, each for so many pixels in a row, or as many as fill whole blocks.
+    pub fn split(self, width: u32) -> impl Iterator<Item = PairMut<'a>> {
+        let width = stride(width);
+        let [upper, lower] = self.luma.map(|row| row.chunks_mut(width));
+        let [blue, red] = self.chroma.map(|row| row.chunks_mut(width / 2));
+        upper
+            .zip(lower)
+            .zip(blue.zip(red))
+            .map(|((upper, lower), (blue, red))| PairMut { luma: [upper, lower], chroma: [blue, red] })
+    }
+}
+
 /// The bytes of a row of lightness, padding included.
 #[must_use]
 pub fn stride(width: u32) -> usize {

@@ -2,7 +2,6 @@
 //! may be complained of is judged as everywhere; all calls belong into [`guarded`](super::guarded).
 #![allow(unsafe_code)]
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::mem;
 use std::os::raw::{c_long, c_void};
@@ -12,26 +11,25 @@ use mozjpeg_sys as libjpeg;
 use mozjpeg_sys::{boolean, jpeg_decompress_struct, jpeg_error_mgr, jpeg_source_mgr};
 
 use super::verdict;
-use crate::source::READ_BYTES;
 use crate::source::planes::{PairMut, ROWS};
 
 /// A decoder that gives the planes of a picture whose chroma has half the resolution both ways.
-pub struct Decompressor {
+pub struct Decompressor<'a> {
     /// Owned, and only ever used through this pointer: libjpeg keeps pointers to its parts.
-    state: NonNull<State>,
+    state: NonNull<State<'a>>,
 }
 
-struct State {
+struct State<'a> {
     info: jpeg_decompress_struct,
     errors: jpeg_error_mgr,
     source: jpeg_source_mgr,
-    file: File,
+    file: Box<dyn Read + 'a>,
     buffer: Vec<u8>,
 }
 
-impl Decompressor {
-    /// A decoder of what is in a file from here on.
-    pub fn new(file: File) -> Self {
+impl<'a> Decompressor<'a> {
+    /// A decoder of what is in a file from here on, which is read in portions of so many bytes.
+    pub fn new(file: impl Read + 'a, portion: usize) -> Self {
         let state = Box::into_raw(Box::new(State {
             // SAFETY: it consists of numbers and pointers, for all of which zero is a value.
             info: unsafe { mem::zeroed() },
@@ -45,8 +43,8 @@ impl Decompressor {
                 resync_to_restart: Some(libjpeg::jpeg_resync_to_restart),
                 term_source: Some(nothing),
             },
-            file,
-            buffer: vec![0; READ_BYTES],
+            file: Box::new(file),
+            buffer: vec![0; portion],
         }));
         // SAFETY: the pointers are to fields of one allocation, which lives until `drop` has destroyed the decoder.
         unsafe {
@@ -58,8 +56,8 @@ impl Decompressor {
         }
     }
 
-    /// Reads the header and begins to decode.
-    pub fn start(&mut self) -> io::Result<()> {
+    /// Reads the header and begins to decode. Gives the picture's width and height.
+    pub fn start(&mut self) -> io::Result<(u32, u32)> {
         // SAFETY: the decoder is new, and has a source. It cannot be short of input, which `fill` gives or unwinds.
         unsafe { libjpeg::jpeg_read_header(self.info(), 1) };
         let sampling = self.components().map(|component| (component.h_samp_factor, component.v_samp_factor));
@@ -71,7 +69,7 @@ impl Decompressor {
         info.out_color_space = info.jpeg_color_space;
         // SAFETY: the header is read.
         unsafe { libjpeg::jpeg_start_decompress(info) };
-        Ok(())
+        Ok((info.image_width, info.image_height))
     }
 
     /// Decodes the next 16 rows into 8 pairs.
@@ -123,7 +121,7 @@ impl Decompressor {
     }
 }
 
-impl Drop for Decompressor {
+impl Drop for Decompressor<'_> {
     fn drop(&mut self) {
         // SAFETY: the state was made by a box, and nothing uses it once the decoder is destroyed.
         unsafe {
@@ -137,7 +135,7 @@ unsafe extern "C-unwind" fn nothing(_: &mut jpeg_decompress_struct) {}
 
 /// Reads on. The end of the file, where there should be more, is judged like any other complaint.
 unsafe extern "C-unwind" fn fill(info: &mut jpeg_decompress_struct) -> boolean {
-    let state = info.common.client_data.cast::<State>();
+    let state = info.common.client_data.cast::<State<'_>>();
     // SAFETY: it is what `new` set: the state that `info` is in. Only its other fields are touched through it.
     let (file, buffer, source) = unsafe { (&mut (*state).file, &mut (*state).buffer, &mut (*state).source) };
     let read = loop {
@@ -164,7 +162,7 @@ unsafe extern "C-unwind" fn fill(info: &mut jpeg_decompress_struct) -> boolean {
 
 unsafe extern "C-unwind" fn skip(info: &mut jpeg_decompress_struct, bytes: c_long) {
     let mut left = usize::try_from(bytes).unwrap_or(0);
-    let state = info.common.client_data.cast::<State>();
+    let state = info.common.client_data.cast::<State<'_>>();
     loop {
         // SAFETY: as in `fill`; the pointer is moved within the bytes that it has.
         unsafe {

@@ -6,7 +6,7 @@
 
 mod decompressor;
 mod header;
-mod planes;
+pub mod planes;
 mod verdict;
 
 use std::fs::File;
@@ -17,7 +17,7 @@ use mozjpeg::decompress::{DecompressBuilder, DecompressStarted};
 use mozjpeg::{ColorSpace, Decompress, Marker};
 
 use super::samples::{from_cmyk, from_inverted_cmyk};
-use super::{Bounds, Format, Layout, Orientation, SourceError, Strips};
+use super::{Bounds, Format, Layout, Orientation, SourceError, Strips, Wish};
 use planes::Planes;
 use verdict::guarded;
 
@@ -44,13 +44,13 @@ struct Print {
 pub fn open(
     mut file: BufReader<File>,
     bounds: Bounds,
-    may_be_planes: bool,
+    wish: Wish,
 ) -> Result<(Box<dyn Strips>, Orientation), SourceError> {
     let markers = header::read(&mut file)?;
     if let Some(markers) = markers {
         bounds.admit(u32::from(markers.width), u32::from(markers.height))?;
     }
-    if may_be_planes {
+    if wish.may_be_planes {
         file.seek(SeekFrom::Start(0))?;
         let header = read_header(&mut file)?;
         let size = bounds.admit(narrow(header.width()), narrow(header.height()))?;
@@ -118,6 +118,32 @@ impl Strips for Print {
         }
         Ok(())
     }
+}
+
+/// Whether a JPEG in memory can be given as planes.
+pub fn suits_planes(file: &[u8]) -> bool {
+    let header = guarded(|| DecompressBuilder::new().with_err(verdict::judge()).from_mem(file));
+    header.is_ok_and(|header| planes::suit(&header))
+}
+
+/// Decodes a JPEG in memory whose colours are to be RGB, to these parts of rows, which may be less than its width and height.
+pub fn decode_into(file: &[u8], width: u32, rows: Vec<&mut [u8]>) -> Result<(), SourceError> {
+    let header = guarded(|| DecompressBuilder::new().with_err(verdict::judge()).from_mem(file))?;
+    let is_colour = matches!(header.color_space(), ColorSpace::JCS_YCbCr | ColorSpace::JCS_RGB);
+    if !is_colour || narrow(header.width()) != width || header.height() < rows.len() {
+        return Err(SourceError::corrupt(Format::Jpeg, "its size or colours are not what is told of them"));
+    }
+    let mut decoder = guarded(|| header.rgb())?;
+    let mut whole = vec![0; Layout::Rgb.row_bytes(width)];
+    for row in rows {
+        if row.len() == whole.len() {
+            guarded(|| decoder.read_scanlines_into(row).map(|_| ()))?;
+        } else {
+            guarded(|| decoder.read_scanlines_into(&mut whole).map(|_| ()))?;
+            row.copy_from_slice(&whole[..row.len()]);
+        }
+    }
+    Ok(())
 }
 
 fn read_header<R: BufRead>(file: R) -> Result<Decompress<R>, SourceError> {
