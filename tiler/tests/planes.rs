@@ -100,8 +100,8 @@ fn tile(level: &[Plane; 3], dzi: &Dzi, column: u32, row: u32) -> Vec<u8> {
         let right = (left + width - 1) / 2;
         let bottom = (top + height - 1) / 2;
         let mixed = Plane::new(chroma_width, chroma_height, |x, y| {
-            let columns = [(left + 2 * x) / 2, ((left + 2 * x + 1) / 2).min(right)];
-            let rows = [(top + 2 * y) / 2, ((top + 2 * y + 1) / 2).min(bottom)];
+            let columns = [2 * x, 2 * x + 1].map(|x| ((left + x) / 2).min(right));
+            let rows = [2 * y, 2 * y + 1].map(|y| ((top + y) / 2).min(bottom));
             let sum: u32 = rows.iter().flat_map(|&y| columns.map(|x| plane.at(x, y))).sum();
             ((sum + 2) / 4) as u8
         });
@@ -164,7 +164,7 @@ fn dzi(width: u32, height: u32, tile_size: u32, tile_overlap: u32) -> Dzi {
 }
 
 fn assert_exact(width: u32, height: u32, tile_size: u32, overlap: u32, threads: usize) {
-    let (file, planes) = jpeg(width, height, (width + height) % 3 == 0);
+    let (file, planes) = jpeg(width, height, (width + height).is_multiple_of(3));
     let dzi = dzi(width, height, tile_size, overlap);
     let (built, expected) = (build(&file, &dzi, true, threads), expected(planes, &dzi));
     assert_eq!(built.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());

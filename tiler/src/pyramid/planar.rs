@@ -55,7 +55,7 @@ impl Band {
         self.shift = left % 2;
         let chroma = left / 2..right.div_ceil(2);
         let here = pair.chroma.map(|row| &row[chroma.clone()]);
-        if self.rows % 2 == 0 {
+        if self.rows.is_multiple_of(2) {
             for (upper, here) in self.upper.iter_mut().zip(here) {
                 upper.clear();
                 upper.extend_from_slice(here);

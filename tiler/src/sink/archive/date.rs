@@ -36,7 +36,8 @@ impl Date {
     pub fn dos(self) -> (u16, u16) {
         let Self { year, month, day, second } = self;
         let date = year.saturating_sub(1980).min(127) << 9 | month << 5 | day;
-        let time = second / 3600 << 11 | second / 60 % 60 << 5 | second % 60 / 2;
+        let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60 / 2);
+        let time = hour << 11 | minute << 5 | second;
         (time as u16, date as u16)
     }
 }

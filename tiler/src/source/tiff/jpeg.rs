@@ -85,8 +85,9 @@ impl<R: Read + Seek> JpegChunks<R> {
             band_read: 0,
             next: 0,
         };
-        let in_blocks = chunk.width % 16 == 0 && (chunk.height % ROWS == 0 || chunk.height == size.height);
-        if wish.may_be_planes && (in_blocks || chunk.width == size.width && chunk.height % ROWS == 0) {
+        let in_columns = chunk.width == size.width || chunk.width.is_multiple_of(ROWS);
+        let in_rows = chunk.height == size.height || chunk.height.is_multiple_of(ROWS);
+        if wish.may_be_planes && in_columns && in_rows {
             chunks.read_chunks()?;
             if chunks.stored.iter().all(|chunk| jpeg::suits_planes(chunk)) {
                 chunks.layout = Layout::YCbCr420;
