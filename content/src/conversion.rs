@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::protocol::Claim;
+use crate::protocol::{Claim, Outcome, Report};
 use crate::{Attempt, Content, ContentId, Dzi, Failure, FailureCode, Progress, SourceUrl, Stage, Status};
 
 /// A moment, in milliseconds since the Unix epoch.
@@ -68,7 +68,7 @@ pub struct Rules {
 }
 
 /// Something that happened.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// Somebody asks for the content by its URL.
     Created {
@@ -81,34 +81,8 @@ pub enum Event {
     Asked,
     /// A tiler pulled the job and wants it.
     Claim,
-    /// A tiler tells how far it is.
-    Progress {
-        /// The attempt it has a claim on.
-        attempt: Attempt,
-        /// What it does.
-        stage: Stage,
-        /// How far the whole has come.
-        progress: Progress,
-    },
-    /// A tiler has put a pyramid in place.
-    Finished {
-        /// The attempt it has a claim on.
-        attempt: Attempt,
-        /// What it rendered.
-        dzi: Dzi,
-    },
-    /// A tiler says that it cannot be done.
-    GaveUp {
-        /// The attempt it had a claim on.
-        attempt: Attempt,
-        /// Why.
-        failure: Failure,
-    },
-    /// A tiler shuts down and leaves the job to others.
-    HandedBack {
-        /// The attempt it had a claim on.
-        attempt: Attempt,
-    },
+    /// A tiler tells what became of the attempt that it claimed.
+    Reported(Report),
     /// The alarm rang: a lease ran out, or a message or a record has to be sent again.
     AlarmRang,
     /// The queue did not take the message.
@@ -136,7 +110,7 @@ pub enum Effect {
 }
 
 /// What to answer whoever told of the event.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
     /// The content as it is now.
     Shown(Content),
@@ -207,16 +181,7 @@ impl Conversion {
                 Reply::Shown(self.content())
             }
             Event::Claim => self.claim(now, rules, effects),
-            Event::Progress { attempt, stage, progress } => {
-                self.progress(attempt, stage, progress, now, rules)
-            }
-            Event::Finished { attempt, dzi } => self.finish(attempt, dzi, now, rules, effects),
-            Event::GaveUp { attempt, failure } => self.give_up(attempt, failure, now, rules, effects),
-            Event::HandedBack { attempt } if self.has_claim(attempt) => {
-                self.enqueue(now, rules, effects);
-                Reply::Accepted
-            }
-            Event::HandedBack { .. } => Reply::Refused,
+            Event::Reported(Report { attempt, outcome }) => self.hear(attempt, outcome, now, rules, effects),
             Event::AlarmRang => {
                 self.catch_up(now, rules, effects);
                 Reply::Accepted
@@ -260,6 +225,26 @@ impl Conversion {
         self.state = State::Claimed { attempt, lease_until: now + rules.lease, stage: Stage::Downloading };
         let lease_ms = rules.lease.as_millis() as u64;
         Reply::Granted(Claim { id: self.id, url: self.url.clone(), attempt, lease_ms })
+    }
+
+    fn hear(
+        &mut self,
+        attempt: Attempt,
+        outcome: Outcome,
+        now: Timestamp,
+        rules: &Rules,
+        effects: &mut Vec<Effect>,
+    ) -> Reply {
+        match outcome {
+            Outcome::Progress { stage, progress } => self.progress(attempt, stage, progress, now, rules),
+            Outcome::Finished { dzi } => self.finish(attempt, dzi, now, rules, effects),
+            Outcome::GaveUp { failure } => self.give_up(attempt, failure, now, rules, effects),
+            Outcome::HandedBack if self.has_claim(attempt) => {
+                self.enqueue(now, rules, effects);
+                Reply::Accepted
+            }
+            Outcome::HandedBack => Reply::Refused,
+        }
     }
 
     fn progress(

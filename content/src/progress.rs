@@ -1,5 +1,7 @@
 //! How far a conversion has come, as clients see it.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 /// A figure between 0 and 1 inclusive, kept to four decimals so that it is compared and printed exactly.
@@ -22,6 +24,20 @@ impl Progress {
     }
 }
 
+/// As a decimal fraction, without zeros at its end. (Printing a float takes 14 KB of code, too much for the Worker.)
+impl fmt::Display for Progress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (whole, mut digits, mut places) = (self.0 / 10_000, self.0 % 10_000, 4);
+        if digits == 0 {
+            return whole.fmt(f);
+        }
+        while digits % 10 == 0 {
+            (digits, places) = (digits / 10, places - 1);
+        }
+        write!(f, "{whole}.{digits:0places$}")
+    }
+}
+
 /// Brings any number into range; what is not a number counts as nothing done.
 impl From<f64> for Progress {
     fn from(fraction: f64) -> Self {
@@ -32,5 +48,26 @@ impl From<f64> for Progress {
 impl From<Progress> for f64 {
     fn from(progress: Progress) -> Self {
         progress.fraction()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_printed_as_a_fraction() {
+        for (ten_thousandths, printed) in [
+            (0, "0"),
+            (1, "0.0001"),
+            (10, "0.001"),
+            (1200, "0.12"),
+            (5000, "0.5"),
+            (9999, "0.9999"),
+            (10_000, "1"),
+        ] {
+            assert_eq!(Progress(ten_thousandths).to_string(), printed);
+            assert_eq!(Progress::from(printed.parse::<f64>().unwrap()), Progress(ten_thousandths));
+        }
     }
 }

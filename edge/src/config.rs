@@ -7,7 +7,7 @@ use edgezoom_content::address::NetworkError;
 use edgezoom_content::conversion::Rules;
 use edgezoom_content::{AddressPolicy, Attempt, ContentId};
 use subtle::ConstantTimeEq;
-use url::form_urlencoded;
+use url::{Url, form_urlencoded};
 
 /// The Worker's configuration.
 #[derive(Clone, Debug)]
@@ -30,6 +30,9 @@ pub struct Config {
 /// A variable that cannot be understood. For the operator: it is logged, never answered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
+    /// An address is none, or would have to be escaped where it is written.
+    #[error("{0}: `{1}` is no plain http or https URL")]
+    Address(&'static str, String),
     /// `ALLOW_NETWORKS` is no list of networks.
     #[error("ALLOW_NETWORKS: {0}")]
     Networks(#[from] NetworkError),
@@ -58,7 +61,7 @@ impl Config {
     /// The first variable that cannot be understood.
     pub fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
         let filled = |name| variable(name).filter(|value| !value.is_empty());
-        let address = |name| filled(name).map(|address| address.trim_end_matches('/').to_owned());
+        let address = |name| filled(name).map(|text| read_address(name, text)).transpose();
         let mut rules = Rules::default();
         if let Some(seconds) = filled("LEASE_SECONDS") {
             let parsed = seconds.parse().ok().filter(|seconds| *seconds > 0);
@@ -74,9 +77,9 @@ impl Config {
             Some(other) => return Err(ConfigError::Maintenance(other.to_owned())),
         };
         Ok(Self {
-            base: address("BASE_URL"),
-            share: address("SHARE_BASE"),
-            cache: address("CACHE_URL"),
+            base: address("BASE_URL")?,
+            share: address("SHARE_BASE")?,
+            cache: address("CACHE_URL")?,
             policy: AddressPolicy::allowing(&filled("ALLOW_NETWORKS").unwrap_or_default())?,
             rules,
             backlog_limit,
@@ -97,7 +100,18 @@ impl Config {
     }
 }
 
-/// The service's public addresses, none with a slash at its end.
+/// Addresses are written into JSON, XML and HTML as they are.
+fn read_address(name: &'static str, text: String) -> Result<String, ConfigError> {
+    let has_to_be_escaped = |c: char| c <= ' ' || !c.is_ascii() || "\"'<>&\\?#".contains(c);
+    let is_plain = Url::parse(&text).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
+    if !is_plain || text.contains(has_to_be_escaped) {
+        return Err(ConfigError::Address(name, text));
+    }
+    Ok(text.trim_end_matches('/').to_owned())
+}
+
+/// The service's public addresses, none with a slash at its end, and none with a character that is escaped in JSON, XML or
+/// HTML.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Addresses {
     /// Where the interface is: `{base_url}`.
@@ -245,6 +259,18 @@ mod tests {
             assert_eq!(
                 message(&[("LEASE_SECONDS", lease)]),
                 format!("LEASE_SECONDS: `{lease}` is no whole number of seconds")
+            );
+        }
+        for address in [
+            "zoom.example.com",
+            "ftp://a.example",
+            "https://a.example/\"",
+            "https://a.example/?a&b",
+            "https://é.example",
+        ] {
+            assert_eq!(
+                message(&[("SHARE_BASE", address)]),
+                format!("SHARE_BASE: `{address}` is no plain http or https URL")
             );
         }
         assert_eq!(message(&[("BACKLOG_LIMIT", "-1")]), "BACKLOG_LIMIT: `-1` is no whole number");

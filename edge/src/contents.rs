@@ -1,14 +1,16 @@
 //! Finds contents: finished ones in KV, all others at their Durable Object.
 
-use edgezoom_content::conversion::{Event, Reply};
-use edgezoom_content::{Content, ContentId, SourceUrl};
-use worker::wasm_bindgen::JsValue;
-use worker::{Env, Method, Request, RequestInit, ResponseBody, console_error};
+use edgezoom_content::{ContentId, SourceUrl};
+use worker::{Env, ResponseBody, console_error};
 
 use crate::answer::Refusal;
+use crate::bridge;
 use crate::config::Addresses;
 use crate::finished::{Finished, FinishedError};
 use crate::gate::Gate;
+use crate::known::Known;
+use crate::object_protocol::Said;
+use crate::record::{NoRecord, Record};
 
 /// Why there is no content to be had. [`ContentsError::refusal`] logs what the operator should know, and says what clients get.
 #[derive(Debug, thiserror::Error)]
@@ -16,6 +18,9 @@ pub enum ContentsError {
     /// KV.
     #[error(transparent)]
     Finished(#[from] FinishedError),
+    /// What KV has of a content says nothing to this version of the Worker.
+    #[error(transparent)]
+    Record(#[from] NoRecord),
     /// The object is not reached, or fails.
     #[error("the Durable Object of {0}: {1}")]
     Object(ContentId, worker::Error),
@@ -46,26 +51,30 @@ impl ContentsError {
 /// All contents.
 pub struct Contents<'a> {
     env: &'a Env,
+    read: Read,
 }
+
+/// The content whose record was looked for in KV already, and what was found.
+pub type Read = Option<(ContentId, Option<Record>)>;
 
 impl<'a> Contents<'a> {
     /// Those that the Worker is bound to.
-    pub fn of(env: &'a Env) -> Self {
-        Self { env }
+    pub fn of(env: &'a Env, read: Read) -> Self {
+        Self { env, read }
     }
 
     /// The content of a source, created if there is none and the gate is open. When its id belongs to another source, the
     /// next one is tried.
-    pub async fn of_source(&self, url: &SourceUrl, gate: &Gate<'_>) -> Result<Content, ContentsError> {
+    pub async fn of_source(&self, url: &SourceUrl, gate: &Gate<'_>) -> Result<Known, ContentsError> {
         for id in ContentId::candidates(url) {
             match self.by_id(id).await? {
-                Some(content) if content.url == *url => return Ok(content),
+                Some(known) if known.is_of(url) => return Ok(known),
                 Some(_) => continue,
                 None => gate.admit().await?,
             }
-            match self.tell(id, &Event::Created { id, url: url.clone() }).await? {
-                Reply::Shown(content) => return Ok(content),
-                Reply::Taken => {}
+            match self.tell(id, Said::Created(url)).await? {
+                (200, content) => return told(id, &content),
+                (409, _) => {}
                 _ => return Err(ContentsError::Reply(id)),
             }
         }
@@ -73,13 +82,17 @@ impl<'a> Contents<'a> {
     }
 
     /// The content with an id, if there is one.
-    pub async fn by_id(&self, id: ContentId) -> Result<Option<Content>, ContentsError> {
-        if let Some(content) = Finished::of(self.env)?.read(id).await? {
-            return Ok(Some(content));
+    pub async fn by_id(&self, id: ContentId) -> Result<Option<Known>, ContentsError> {
+        let record = match &self.read {
+            Some((read, record)) if *read == id => record.clone(),
+            _ => Finished::of(self.env)?.find(id).await?,
+        };
+        if let Some(record) = record {
+            return Ok(Some(Known::Kept(record)));
         }
-        match self.tell(id, &Event::Asked).await? {
-            Reply::Shown(content) => Ok(Some(content)),
-            Reply::Unknown => Ok(None),
+        match self.tell(id, Said::Asked).await? {
+            (200, content) => told(id, &content).map(Some),
+            (404, _) => Ok(None),
             _ => Err(ContentsError::Reply(id)),
         }
     }
@@ -98,16 +111,17 @@ impl<'a> Contents<'a> {
         Ok((response.status_code() == 200).then(|| response.body().clone()))
     }
 
-    /// Tells the object of a content what happened.
-    pub async fn tell(&self, id: ContentId, event: &Event) -> Result<Reply, ContentsError> {
-        self.ask_object(id, event).await.map_err(|error| ContentsError::Object(id, error))
+    /// Tells the object of a content something, and gives the status and the body of its reply.
+    pub async fn tell(&self, id: ContentId, said: Said<'_>) -> Result<(u16, String), ContentsError> {
+        self.ask_object(id, said).await.map_err(|error| ContentsError::Object(id, error))
     }
 
-    async fn ask_object(&self, id: ContentId, event: &Event) -> worker::Result<Reply> {
-        let mut init = RequestInit::new();
-        init.with_method(Method::Post).with_body(Some(JsValue::from_str(&serde_json::to_string(event)?)));
-        let request = Request::new_with_init("http://conversion/", &init)?; // the address means nothing, but has to be one
-        let stub = self.env.durable_object("CONVERSIONS")?.get_by_name(&id.to_string())?;
-        stub.fetch_with_request(request).await?.json().await
+    async fn ask_object(&self, id: ContentId, said: Said<'_>) -> worker::Result<(u16, String)> {
+        let (path, body) = said.write();
+        bridge::tell_object(self.env, "CONVERSIONS", &id.to_string(), path, body).await
     }
+}
+
+fn told(id: ContentId, content: &str) -> Result<Known, ContentsError> {
+    serde_json::from_str(content).map(Known::Told).map_err(|_| ContentsError::Reply(id))
 }

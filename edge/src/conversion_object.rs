@@ -15,7 +15,8 @@ use worker::{
 use crate::config::{Addresses, Config};
 use crate::finished::Finished;
 use crate::listeners::Listeners;
-use crate::worker::read_config;
+use crate::object_protocol;
+use crate::worker::config;
 
 const STATE: &str = "conversion";
 
@@ -32,13 +33,20 @@ impl DurableObject for ConversionObject {
         Self { state, env, listeners: Listeners::default() }
     }
 
-    /// Takes an [`Event`] as JSON by `POST` and answers with the [`Reply`]; by `GET`, streams the content as it changes.
+    /// Takes what [`object_protocol`] says by `POST`, and replies as it says; by `GET`, streams the content as it changes.
     async fn fetch(&self, mut request: Request) -> Result<Response> {
         if request.method() == Method::Get {
             return self.stream(&request).await;
         }
-        let event = serde_json::from_str(&request.text().await?)?;
-        Response::from_json(&self.hear(event).await?)
+        let body = request.text().await?;
+        match object_protocol::read(self.id()?, &request.path(), &body) {
+            Ok(event) => {
+                let (status, body) = object_protocol::reply(&self.hear(event).await?)?;
+                let reply = Response::builder().with_status(status.as_u16());
+                Ok(if body.is_empty() { reply.empty() } else { reply.fixed(body.into_bytes()) })
+            }
+            Err(why) => Response::error(why, 400),
+        }
     }
 
     async fn alarm(&self) -> Result<Response> {
@@ -62,13 +70,19 @@ impl ConversionObject {
         }
     }
 
+    /// The content's id is the object's name.
+    fn id(&self) -> Result<ContentId> {
+        let name = self.state.id().name().unwrap_or_default();
+        name.parse().map_err(|_| worker::Error::RustError(format!("`{name}` names no content")))
+    }
+
     async fn kept(&self) -> Result<Option<Conversion>> {
         let kept: Option<String> = self.state.storage().get(STATE).await?;
         Ok(kept.map(|json| serde_json::from_str(&json)).transpose()?)
     }
 
     async fn hear(&self, event: Event) -> Result<Reply> {
-        let config = read_config(&self.env)?;
+        let config = config(&self.env)?;
         let Decision { after, effects, reply } = self.decide(event, &config).await?;
         if let Some(conversion) = after {
             let id = conversion.content().id;

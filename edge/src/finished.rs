@@ -1,11 +1,13 @@
-//! Finished contents in KV: read where the request is, written by the Durable Object of the content. A record holds its
-//! source URL, so that whoever asks by URL sees whether the id belongs to it.
+//! Finished contents in KV: read where the request is (by `entry.js`, as a rule), written by the Durable Object of the content.
 
 use std::time::Duration;
 
 use edgezoom_content::{Content, ContentId};
 use worker::Env;
+use worker::console_error;
 use worker::kv::{KvError, KvStore};
+
+use crate::record::Record;
 
 /// KV takes no shorter expiry.
 const SHORTEST_EXPIRY: Duration = Duration::from_secs(60);
@@ -14,12 +16,12 @@ const SHORTEST_EXPIRY: Duration = Duration::from_secs(60);
 #[derive(Debug, thiserror::Error)]
 pub enum FinishedError {
     /// The binding is missing.
-    #[error("the KV binding FINISHED: {0}")]
-    Binding(worker::Error),
+    #[error("KV: {0}")]
+    Platform(#[from] worker::Error),
     /// A call failed.
     #[error("KV: {0}")]
     Store(#[from] KvError),
-    /// What is kept, or is to be kept, is no content.
+    /// What is to be kept cannot be printed.
     #[error("the record in KV: {0}")]
     Record(#[from] serde_json::Error),
 }
@@ -30,18 +32,17 @@ pub struct Finished(KvStore);
 impl Finished {
     /// The store that the Worker is bound to.
     pub fn of(env: &Env) -> Result<Self, FinishedError> {
-        env.kv("FINISHED").map(Self).map_err(FinishedError::Binding)
+        Ok(Self(env.kv("FINISHED")?))
     }
 
-    /// The content, if it is finished and KV knows it here already.
-    pub async fn read(&self, id: ContentId) -> Result<Option<Content>, FinishedError> {
-        let record = self.0.get(&id.to_string()).text().await?;
-        Ok(record.map(|record| serde_json::from_str(&record)).transpose()?)
+    /// What is kept of a content here.
+    pub async fn find(&self, id: ContentId) -> Result<Option<Record>, FinishedError> {
+        Ok(self.0.get(&id.to_string()).text().await?.and_then(|text| read(id, text)))
     }
 
     /// Keeps a finished content, for good or for a time.
     pub async fn write(&self, content: &Content, expires_in: Option<Duration>) -> Result<(), FinishedError> {
-        let put = self.0.put(&content.id.to_string(), serde_json::to_string(content)?)?;
+        let put = self.0.put(&content.id.to_string(), Record::print(content)?)?;
         let put = match expires_in {
             Some(time) => put.expiration_ttl(time.max(SHORTEST_EXPIRY).as_secs()),
             None => put,
@@ -53,4 +54,10 @@ impl Finished {
     pub async fn forget(&self, id: ContentId) -> Result<(), FinishedError> {
         Ok(self.0.delete(&id.to_string()).await?)
     }
+}
+
+/// Reads what is kept of a content. A record that another version of the Worker wrote counts as none: the content's Durable Object
+/// knows all of it.
+pub fn read(id: ContentId, text: String) -> Option<Record> {
+    Record::read(id, text).inspect_err(|unread| console_error!("{unread}")).ok()
 }

@@ -2,46 +2,39 @@
 //! statuses is in [`edgezoom_content::protocol`].
 
 use edgezoom_content::ContentId;
-use edgezoom_content::conversion::{Event, Reply};
-use edgezoom_content::protocol::{Outcome, Report};
 use http::StatusCode;
-use serde::Serialize;
 use worker::{Env, Request, console_error};
 
 use crate::answer::{Answer, Keep, Refusal};
 use crate::backlog;
 use crate::config::Config;
 use crate::contents::Contents;
+use crate::object_protocol::Said;
 use crate::router::Internal;
 
 /// Hears what is said of a content.
-pub async fn hear(
-    id: ContentId,
-    said: Internal,
-    request: &mut Request,
-    config: &Config,
-    env: &Env,
-) -> Answer {
-    if let Err(refused) = admit(request, config) {
+pub async fn hear(id: ContentId, said: Internal, mut request: Request, config: &Config, env: &Env) -> Answer {
+    if let Err(refused) = admit(&request, config) {
         return refused;
     }
-    let event = match said {
-        Internal::Claim => Event::Claim,
-        Internal::Reset => Event::Reset,
-        Internal::Report => match request.json().await {
-            Ok(report) => event(report),
-            Err(error) => return Answer::text(StatusCode::BAD_REQUEST, format!("Not a report: {error}")),
-        },
+    let reported = match request.text().await {
+        Ok(reported) => reported,
+        Err(error) => return Answer::text(StatusCode::BAD_REQUEST, error.to_string()),
     };
-    match Contents::of(env).tell(id, &event).await {
-        Ok(reply) => answer(reply),
+    let said = match said {
+        Internal::Claim => Said::Claim,
+        Internal::Report => Said::Report(&reported),
+        Internal::Reset => Said::Reset,
+    };
+    match Contents::of(env, None).tell(id, said).await {
+        Ok((status, reply)) => answer(status, reply),
         Err(error) => error.refusal().answer(),
     }
 }
 
 /// Hears how much waits in the queue.
-pub async fn hear_backlog(request: &mut Request, config: &Config, env: &Env) -> Answer {
-    if let Err(refused) = admit(request, config) {
+pub async fn hear_backlog(mut request: Request, config: &Config, env: &Env) -> Answer {
+    if let Err(refused) = admit(&request, config) {
         return refused;
     }
     let backlog = match request.json().await {
@@ -71,30 +64,14 @@ fn admit(request: &Request, config: &Config) -> Result<(), Answer> {
     Err(refused.with("WWW-Authenticate", "Bearer"))
 }
 
-fn event(Report { attempt, outcome }: Report) -> Event {
-    match outcome {
-        Outcome::Progress { stage, progress } => Event::Progress { attempt, stage, progress },
-        Outcome::Finished { dzi } => Event::Finished { attempt, dzi },
-        Outcome::GaveUp { failure } => Event::GaveUp { attempt, failure },
-        Outcome::HandedBack => Event::HandedBack { attempt },
-    }
-}
-
-fn answer(reply: Reply) -> Answer {
-    match reply {
-        Reply::Granted(claim) => json(&claim),
-        Reply::Shown(content) => json(&content),
-        Reply::Accepted => Answer::empty(StatusCode::NO_CONTENT),
-        Reply::Unknown => Answer::text(StatusCode::NOT_FOUND, "There is no such conversion."),
-        Reply::Refused | Reply::Taken => {
-            Answer::text(StatusCode::CONFLICT, "Somebody else has it, or it is finished.")
+/// The object's reply, passed on.
+fn answer(status: u16, reply: String) -> Answer {
+    match StatusCode::from_u16(status) {
+        Ok(StatusCode::OK) => {
+            Answer::new(StatusCode::OK, "application/json; charset=utf-8", Keep::Never, reply)
         }
-    }
-}
-
-fn json<T: Serialize>(value: &T) -> Answer {
-    match serde_json::to_string(value) {
-        Ok(body) => Answer::new(StatusCode::OK, "application/json; charset=utf-8", Keep::Never, body),
-        Err(error) => Answer::text(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()),
+        Ok(StatusCode::NO_CONTENT) => Answer::empty(StatusCode::NO_CONTENT),
+        Ok(status) if status.is_client_error() => Answer::text(status, reply),
+        _ => Refusal::Unavailable.answer(),
     }
 }

@@ -13,11 +13,16 @@ pub mod callback;
 pub mod conditional;
 pub mod config;
 pub mod escape;
+pub mod href;
+pub mod known;
 pub mod negotiate;
 pub mod object_key;
+pub mod object_protocol;
+pub mod record;
 pub mod router;
 
 mod backlog;
+mod bridge;
 mod contents;
 mod conversion_object;
 mod finished;

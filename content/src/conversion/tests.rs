@@ -30,6 +30,10 @@ fn failure(code: FailureCode) -> Failure {
     Failure::new(code, "It did not work.")
 }
 
+fn reported(attempt: Attempt, outcome: Outcome) -> Event {
+    Event::Reported(Report { attempt, outcome })
+}
+
 /// A conversion, its clock, and the effects of the last event.
 #[derive(Clone)]
 struct Story {
@@ -68,7 +72,7 @@ impl Story {
     }
 
     fn report(&mut self, attempt: Attempt, progress: f64) -> Reply {
-        self.tell(Event::Progress { attempt, stage: Stage::Rendering, progress: progress.into() })
+        self.tell(reported(attempt, Outcome::Progress { stage: Stage::Rendering, progress: progress.into() }))
     }
 }
 
@@ -129,7 +133,7 @@ fn a_lease_that_ran_out_queues_the_job_again_and_ends_the_attempt() {
     story.tell(Event::AlarmRang);
     assert_eq!(story.effects, [Effect::Enqueue]);
     assert_eq!(story.report(attempt, 0.5), Reply::Refused);
-    assert_eq!(story.tell(Event::Finished { attempt, dzi: dzi() }), Reply::Refused);
+    assert_eq!(story.tell(reported(attempt, Outcome::Finished { dzi: dzi() })), Reply::Refused);
 }
 
 #[test]
@@ -151,7 +155,7 @@ fn handing_back_does_not_count_as_an_attempt_that_failed() {
     let mut story = Story::new();
     for _ in 0..10 {
         let attempt = story.claim();
-        assert_eq!(story.tell(Event::HandedBack { attempt }), Reply::Accepted);
+        assert_eq!(story.tell(reported(attempt, Outcome::HandedBack)), Reply::Accepted);
         assert_eq!(story.effects, [Effect::Enqueue]);
     }
 }
@@ -170,7 +174,7 @@ fn progress_never_falls_over_attempts_and_reaches_1_only_when_ready() {
     assert_eq!(story.content().progress, 0.7.into());
     story.report(second, 1.0);
     assert_eq!(story.content().progress, Progress::NEARLY);
-    story.tell(Event::Finished { attempt: second, dzi: dzi() });
+    story.tell(reported(second, Outcome::Finished { dzi: dzi() }));
     assert_eq!(story.content().progress, Progress::COMPLETE);
 }
 
@@ -178,7 +182,7 @@ fn progress_never_falls_over_attempts_and_reaches_1_only_when_ready() {
 fn a_ready_content_is_recorded_until_kv_has_it() {
     let mut story = Story::new();
     let attempt = story.claim();
-    story.tell(Event::Finished { attempt, dzi: dzi() });
+    story.tell(reported(attempt, Outcome::Finished { dzi: dzi() }));
     let record = Effect::Record { content: story.content(), expires_in: None };
     assert_eq!(story.effects, std::slice::from_ref(&record));
     story.wait(RULES.repeat);
@@ -192,13 +196,13 @@ fn a_ready_content_is_recorded_until_kv_has_it() {
 fn what_is_told_twice_is_accepted_twice_and_done_once() {
     let mut story = Story::new();
     let attempt = story.claim();
-    story.tell(Event::Finished { attempt, dzi: dzi() });
-    assert_eq!(story.tell(Event::Finished { attempt, dzi: dzi() }), Reply::Accepted);
+    story.tell(reported(attempt, Outcome::Finished { dzi: dzi() }));
+    assert_eq!(story.tell(reported(attempt, Outcome::Finished { dzi: dzi() })), Reply::Accepted);
     assert_eq!(story.effects, []);
 
     let mut story = Story::new();
     let attempt = story.claim();
-    let gave_up = Event::GaveUp { attempt, failure: failure(FailureCode::CorruptSource) };
+    let gave_up = reported(attempt, Outcome::GaveUp { failure: failure(FailureCode::CorruptSource) });
     story.tell(gave_up.clone());
     assert_eq!(story.tell(gave_up), Reply::Accepted);
     assert_eq!(story.effects, []);
@@ -210,7 +214,7 @@ fn a_failure_is_answered_until_its_retry_is_due() {
         let mut story = Story::new();
         let attempt = story.claim();
         story.report(attempt, 0.4);
-        story.tell(Event::GaveUp { attempt, failure: failure(code) });
+        story.tell(reported(attempt, Outcome::GaveUp { failure: failure(code) }));
         story.now = Timestamp(hours * HOUR - 1);
         story.tell(Event::Asked);
         assert_eq!(story.content().status, Status::Failed { failure: failure(code) });
@@ -254,12 +258,12 @@ fn a_reset_tries_anew_whatever_is_not_ready() {
     assert_eq!(story.report(attempt, 0.5), Reply::Refused);
 
     let attempt = story.claim();
-    story.tell(Event::GaveUp { attempt, failure: failure(FailureCode::CorruptSource) });
+    story.tell(reported(attempt, Outcome::GaveUp { failure: failure(FailureCode::CorruptSource) }));
     story.tell(Event::Reset);
     assert_eq!(story.effects, [Effect::ForgetRecord, Effect::Enqueue]);
 
     let attempt = story.claim();
-    story.tell(Event::Finished { attempt, dzi: dzi() });
+    story.tell(reported(attempt, Outcome::Finished { dzi: dzi() }));
     let ready = story.content();
     assert_eq!(story.tell(Event::Reset), Reply::Shown(ready));
     assert_eq!(story.effects, []);
@@ -358,23 +362,26 @@ impl World {
             Chance::Report(of, progress) => {
                 if let Some(attempt) = attempt(of) {
                     let progress = progress.into();
-                    self.tell(Event::Progress { attempt, stage: Stage::Rendering, progress }, true);
+                    self.tell(
+                        reported(attempt, Outcome::Progress { stage: Stage::Rendering, progress }),
+                        true,
+                    );
                 }
             }
             Chance::Finish(of) => {
                 if let Some(attempt) = attempt(of) {
-                    self.tell(Event::Finished { attempt, dzi: dzi() }, true);
+                    self.tell(reported(attempt, Outcome::Finished { dzi: dzi() }), true);
                 }
             }
             Chance::GiveUp(of, transient) => {
                 if let Some(attempt) = attempt(of) {
                     let code = if transient { FailureCode::TimedOut } else { FailureCode::UnsupportedFormat };
-                    self.tell(Event::GaveUp { attempt, failure: failure(code) }, true);
+                    self.tell(reported(attempt, Outcome::GaveUp { failure: failure(code) }), true);
                 }
             }
             Chance::HandBack(of) => {
                 if let Some(attempt) = attempt(of) {
-                    self.tell(Event::HandedBack { attempt }, true);
+                    self.tell(reported(attempt, Outcome::HandedBack), true);
                 }
             }
             Chance::Wait(ms) => self.story.wait(Duration::from_millis(ms)),
@@ -391,7 +398,7 @@ impl World {
             if self.messages > 0 {
                 self.messages -= 1;
                 if let Reply::Granted(claim) = self.tell(Event::Claim, true) {
-                    self.tell(Event::Finished { attempt: claim.attempt, dzi: dzi() }, true);
+                    self.tell(reported(claim.attempt, Outcome::Finished { dzi: dzi() }), true);
                 }
             } else if let Some(due) = self.story.known.as_ref().unwrap().alarm() {
                 self.story.now = self.story.now.max(due);

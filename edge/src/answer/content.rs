@@ -9,6 +9,7 @@ use super::element::Element;
 use super::{Answer, Keep, Refusal};
 use crate::config::Addresses;
 use crate::escape;
+use crate::known::Known;
 use crate::negotiate::{Format, Variant};
 
 pub use object::embed_html;
@@ -17,9 +18,9 @@ pub use object::embed_html;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ContentAnswer {
     /// Asked for by its URL: it is there, and has a better address (301).
-    Moved(Content),
+    Moved(Known),
     /// Asked for by its id: here it is (200).
-    Found(Content),
+    Found(Known),
     /// There is none to be had.
     Refused(Refusal),
 }
@@ -28,7 +29,7 @@ impl ContentAnswer {
     /// Writes the answer in a variant.
     #[must_use]
     pub fn write(&self, variant: &Variant, addresses: &Addresses) -> Answer {
-        let wrapped = |format| print(format, "response", &object::response(self, addresses));
+        let wrapped = |format| print(format, "response", &object::response(self, format, addresses));
         match variant {
             Variant::Standard(format) => self.standard(*format, addresses),
             Variant::Wrapped(format) => {
@@ -44,16 +45,16 @@ impl ContentAnswer {
     }
 
     fn standard(&self, format: Format, addresses: &Addresses) -> Answer {
-        let content = match self {
-            Self::Moved(content) | Self::Found(content) => content,
+        let known = match self {
+            Self::Moved(known) | Self::Found(known) => known,
             Self::Refused(refusal) => return refusal.answer(),
         };
-        let body = print(format, "content", &object::content(content, addresses));
+        let body = print(format, "content", &Element::Printed(known.printed(format, addresses)));
         let answer = Answer::new(self.status(), format.media_type(), self.keep(), body)
             .tagged()
             .with("Vary", "Accept");
         match self {
-            Self::Moved(content) => answer.with("Location", addresses.content(content.id)),
+            Self::Moved(known) => answer.with("Location", addresses.content(known.id())),
             _ => answer,
         }
     }
@@ -70,7 +71,7 @@ impl ContentAnswer {
 
     fn keep(&self) -> Keep {
         match self {
-            Self::Moved(content) | Self::Found(content) if content.is_finished() => Keep::AnHour,
+            Self::Moved(known) | Self::Found(known) if known.is_finished() => Keep::AnHour,
             _ => Keep::Never,
         }
     }
@@ -83,8 +84,22 @@ fn print(format: Format, root: &str, element: &Element) -> String {
     }
 }
 
+/// The content object in a format; in XML, what is between the root's tags.
+#[must_use]
+pub fn content_printed(content: &Content, format: Format, addresses: &Addresses) -> String {
+    let element = object::content(content, addresses);
+    match format {
+        Format::Json => element.json(),
+        Format::Xml => {
+            let mut xml = String::new();
+            element.write_xml(&mut xml);
+            xml
+        }
+    }
+}
+
 /// The content object as JSON, for our own pages.
 #[must_use]
 pub fn content_json(content: &Content, addresses: &Addresses) -> String {
-    object::content(content, addresses).json()
+    content_printed(content, Format::Json, addresses)
 }

@@ -1,8 +1,7 @@
 //! What the interface's objects are made of, before they are written as JSON or XML. One small tree for both: a printer for
 //! each type and format would be a third of the Worker.
 
-use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
+use edgezoom_content::Progress;
 
 use crate::escape;
 
@@ -11,48 +10,68 @@ pub(in crate::answer) enum Element {
     Text(String),
     Flag(bool),
     Count(u64),
-    Fraction(f64),
+    Fraction(Progress),
     Object(Vec<(&'static str, Element)>),
+    /// What has been printed before, in the form that is being printed.
+    Printed(String),
 }
 
 impl Element {
     pub(in crate::answer) fn json(&self) -> String {
-        serde_json::to_string(self).unwrap_or_default() // no text, number or object fails
+        let mut json = String::new();
+        self.write_json(&mut json);
+        json
     }
 
     /// An XML document with this root. Names are ours, and need no escaping.
     pub(in crate::answer) fn xml(&self, root: &str) -> String {
         let mut xml = r#"<?xml version="1.0" encoding="UTF-8"?>"#.to_owned();
-        self.write_xml(root, &mut xml);
+        self.write_xml_element(root, &mut xml);
         xml
     }
 
-    fn write_xml(&self, name: &str, xml: &mut String) {
-        xml.extend(["<", name, ">"]);
+    fn write_json(&self, json: &mut String) {
         match self {
-            Self::Object(fields) => fields.iter().for_each(|(name, field)| field.write_xml(name, xml)),
-            Self::Text(text) => xml.push_str(&quick_xml::escape::escape(escape::xml_characters(text))),
-            Self::Flag(_) | Self::Count(_) | Self::Fraction(_) => xml.push_str(&self.json()),
+            Self::Text(text) => json.push_str(&serde_json::to_string(text).unwrap_or_default()), // no text fails
+            Self::Object(fields) => {
+                let mut before = '{';
+                for (name, field) in fields {
+                    json.extend([before, '"']);
+                    json.extend([name, "\":"]);
+                    field.write_json(json);
+                    before = ',';
+                }
+                json.push('}');
+            }
+            Self::Flag(_) | Self::Count(_) | Self::Fraction(_) | Self::Printed(_) => self.write_bare(json),
         }
+    }
+
+    /// What is between an element's tags.
+    pub(in crate::answer) fn write_xml(&self, xml: &mut String) {
+        match self {
+            Self::Text(text) => xml.push_str(&quick_xml::escape::escape(escape::xml_characters(text))),
+            Self::Object(fields) => {
+                fields.iter().for_each(|(name, field)| field.write_xml_element(name, xml))
+            }
+            Self::Flag(_) | Self::Count(_) | Self::Fraction(_) | Self::Printed(_) => self.write_bare(xml),
+        }
+    }
+
+    fn write_xml_element(&self, name: &str, xml: &mut String) {
+        xml.extend(["<", name, ">"]);
+        self.write_xml(xml);
         xml.extend(["</", name, ">"]);
     }
-}
 
-impl Serialize for Element {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+    /// What looks the same in both.
+    fn write_bare(&self, to: &mut String) {
         match self {
-            Self::Text(text) => serializer.serialize_str(text),
-            Self::Flag(flag) => serializer.serialize_bool(*flag),
-            Self::Count(count) => serializer.serialize_u64(*count),
-            Self::Fraction(whole) if whole.fract() == 0.0 => serializer.serialize_u64(*whole as u64),
-            Self::Fraction(fraction) => serializer.serialize_f64(*fraction),
-            Self::Object(fields) => {
-                let mut object = serializer.serialize_map(Some(fields.len()))?;
-                for (name, field) in fields {
-                    object.serialize_entry(name, field)?;
-                }
-                object.end()
-            }
+            Self::Flag(flag) => to.push_str(if *flag { "true" } else { "false" }),
+            Self::Count(count) => to.push_str(&count.to_string()),
+            Self::Fraction(progress) => to.push_str(&progress.to_string()),
+            Self::Printed(text) => to.push_str(text),
+            Self::Text(_) | Self::Object(_) => {}
         }
     }
 }

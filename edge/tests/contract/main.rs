@@ -57,9 +57,9 @@ fn answer(method: Method, target: &str, accept: Option<&str>, there: There) -> A
         Route::Content { wish, variant } => match wish {
             Err(refusal) => ContentAnswer::Refused(refusal),
             Ok(_) if there == Outage => ContentAnswer::Refused(Refusal::Unavailable),
-            Ok(Wish::Source(_)) => ContentAnswer::Moved(content(there)),
+            Ok(Wish::Source(_)) => ContentAnswer::Moved(content(there).into()),
             Ok(Wish::Id(_)) if there == Nothing => ContentAnswer::Refused(Refusal::NoSuchContent),
-            Ok(Wish::Id(_)) => ContentAnswer::Found(content(there)),
+            Ok(Wish::Id(_)) => ContentAnswer::Found(content(there).into()),
         }
         .write(&variant, &addresses),
         Route::Preflight => plain::preflight(),

@@ -11,6 +11,7 @@
 //! | [`job`] | one claimed job from its source to its end |
 //! | [`reporter`] | keeps the lease and tells the edge |
 //! | [`standing`], [`backoff`], [`failure`] | what is decided: progress, pauses, failure codes. Pure |
+//! | [`backlog`] | tells the edge how much waits |
 //! | [`edge`], [`queue`], [`call`] | the other sides |
 //! | [`health`], [`metrics`] | for whoever watches |
 
@@ -30,6 +31,7 @@ use crate::limits::Limits;
 use crate::renderer::RenderOptions;
 use crate::sink::s3::S3Store;
 
+mod backlog;
 mod backoff;
 mod call;
 mod edge;
@@ -75,6 +77,7 @@ struct Workshop {
     /// job holds its permit until it has cleaned up.
     places: Arc<Semaphore>,
     capacity: usize,
+    backlog: backlog::Latest,
     metrics: metrics::Metrics,
     pulse: health::Pulse,
     shutdown: CancellationToken,
@@ -95,6 +98,8 @@ pub async fn run(settings: Settings, shutdown: CancellationToken) -> Result<(), 
     info!(listen = %listener.local_addr().unwrap_or(address), jobs = workshop.capacity, "tiler serves");
 
     let watch = tokio::spawn(health::serve(listener, Arc::clone(&workshop)));
+    let telling = Arc::clone(&workshop);
+    let telling = tokio::spawn(async move { backlog::keep_telling(&telling).await });
     let out_of_time = async {
         shutdown.cancelled().await;
         info!("shutting down");
@@ -105,6 +110,7 @@ pub async fn run(settings: Settings, shutdown: CancellationToken) -> Result<(), 
         () = out_of_time => warn!("not everything came to an end in time; leases will run out"),
     }
     watch.abort();
+    telling.abort();
     Ok(())
 }
 
@@ -121,6 +127,7 @@ impl Workshop {
             poll: settings.poll,
             places: Arc::new(Semaphore::new(settings.jobs.get())),
             capacity: settings.jobs.get(),
+            backlog: backlog::Latest::default(),
             metrics: metrics::Metrics::new(),
             pulse: health::Pulse::default(),
             shutdown,

@@ -4,9 +4,10 @@
 use edgezoom_content::{Attempt, Content, ContentId, Dzi, Failure, FailureCode, Stage, Status};
 
 use super::ContentAnswer;
-use crate::answer::element::Element::{self, Count, Flag, Fraction, Object, Text};
+use crate::answer::element::Element::{self, Count, Flag, Fraction, Object, Printed, Text};
 use crate::config::Addresses;
 use crate::escape;
+use crate::negotiate::Format;
 
 /// The content object of `service-interface.md`, with `stage` and `failure` besides.
 pub(super) fn content(content: &Content, addresses: &Addresses) -> Element {
@@ -15,7 +16,7 @@ pub(super) fn content(content: &Content, addresses: &Addresses) -> Element {
         ("url", Text(content.url.to_string())),
         ("ready", Flag(matches!(content.status, Status::Ready { .. }))),
         ("failed", Flag(matches!(content.status, Status::Failed { .. }))),
-        ("progress", Fraction(content.progress.fraction())),
+        ("progress", Fraction(content.progress)),
         ("shareUrl", Text(addresses.share(content.id))),
         ("embedHtml", Text(embed_html(content.id, addresses))),
     ];
@@ -28,18 +29,18 @@ pub(super) fn content(content: &Content, addresses: &Addresses) -> Element {
 }
 
 /// The response object of `service-interface.md`. Exactly one of `content` and `error` is there.
-pub(super) fn response(answer: &ContentAnswer, addresses: &Addresses) -> Element {
+pub(super) fn response(answer: &ContentAnswer, format: Format, addresses: &Addresses) -> Element {
     let status = answer.status();
     let mut fields = vec![
         ("status", Count(status.as_u16().into())),
         ("statusText", Text(status.canonical_reason().unwrap_or_default().to_owned())),
     ];
-    if let ContentAnswer::Moved(content) = answer {
-        fields.push(("redirectLocation", Text(addresses.content(content.id))));
+    if let ContentAnswer::Moved(known) = answer {
+        fields.push(("redirectLocation", Text(addresses.content(known.id()))));
     }
     match answer {
-        ContentAnswer::Moved(found) | ContentAnswer::Found(found) => {
-            fields.push(("content", content(found, addresses)))
+        ContentAnswer::Moved(known) | ContentAnswer::Found(known) => {
+            fields.push(("content", Printed(known.printed(format, addresses))))
         }
         ContentAnswer::Refused(refusal) => {
             fields.extend(refusal.retry_after().map(|time| ("retryAfter", Count(time.as_secs()))));

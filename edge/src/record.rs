@@ -1,0 +1,167 @@
+//! What KV keeps of a finished content: the answer, printed once by the Durable Object, so that a request costs one read and
+//! the splicing of the service's addresses into it. Those are not kept, as the operator may change them: where one goes, a
+//! record has a mark. Lines: the source's URL, the content for pages, the content object as JSON; all that follows is the same
+//! as XML.
+
+use edgezoom_content::{Content, ContentId, SourceUrl, Status};
+
+use crate::answer::content::content_printed;
+use crate::config::Addresses;
+use crate::negotiate::Format;
+
+/// Where the share address goes. Noncharacters, which Unicode keeps for such inner uses (chapter 23.7): neither JSON nor XML
+/// escapes them, and foreign text is cleared of them.
+const SHARE: char = '\u{fdd0}';
+/// Where the address of pyramids goes.
+const CACHE: char = '\u{fdd1}';
+
+/// A record of a content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    id: ContentId,
+    text: String,
+}
+
+/// A text that is no record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the record of {0} is not understood")]
+pub struct NoRecord(ContentId);
+
+impl Record {
+    /// What is to be kept of a content.
+    ///
+    /// # Errors
+    /// None that can happen: a content can be printed.
+    pub fn print(content: &Content) -> Result<String, serde_json::Error> {
+        let content = &unmarked(content.clone());
+        let marks = Addresses { base: String::new(), share: SHARE.into(), cache: CACHE.into() };
+        let printed = |format| content_printed(content, format, &marks);
+        let inner = serde_json::to_string(content)?;
+        Ok(format!("{}\n{inner}\n{}\n{}", content.url, printed(Format::Json), printed(Format::Xml)))
+    }
+
+    /// The record of a content, as it was kept.
+    ///
+    /// # Errors
+    /// It is of another version of the Worker.
+    pub fn read(id: ContentId, text: String) -> Result<Self, NoRecord> {
+        let lines = text.splitn(4, '\n').filter(|line| !line.is_empty()).count();
+        if lines == 4 { Ok(Self { id, text }) } else { Err(NoRecord(id)) }
+    }
+
+    /// The content's id.
+    #[must_use]
+    pub fn id(&self) -> ContentId {
+        self.id
+    }
+
+    /// Whether it is the content of this source.
+    #[must_use]
+    pub fn is_of(&self, url: &SourceUrl) -> bool {
+        self.line(0) == url.as_str()
+    }
+
+    /// The content.
+    ///
+    /// # Errors
+    /// The record is of another version of the Worker.
+    pub fn content(&self) -> Result<Content, NoRecord> {
+        serde_json::from_str(self.line(1)).map_err(|_| NoRecord(self.id))
+    }
+
+    /// The content object in a format; in XML, what is between the root's tags. Addresses need no escaping in either, which
+    /// [`Config::read`](crate::config::Config::read) sees to.
+    #[must_use]
+    pub fn splice(&self, format: Format, addresses: &Addresses) -> String {
+        let template = self.line(if format == Format::Json { 2 } else { 3 });
+        let mut spliced =
+            String::with_capacity(template.len() + 4 * addresses.share.len().max(addresses.cache.len()));
+        for piece in template.split_inclusive([SHARE, CACHE]) {
+            match piece.strip_suffix(SHARE) {
+                Some(text) => spliced.extend([text, &addresses.share]),
+                None => match piece.strip_suffix(CACHE) {
+                    Some(text) => spliced.extend([text, &addresses.cache]),
+                    None => spliced.push_str(piece),
+                },
+            }
+        }
+        spliced
+    }
+
+    fn line(&self, number: usize) -> &str {
+        self.text.splitn(4, '\n').nth(number).unwrap_or_default()
+    }
+}
+
+/// The same without marks in what others wrote.
+fn unmarked(mut content: Content) -> Content {
+    if let Status::Failed { failure } = &mut content.status {
+        failure.message = failure.message.replace([SHARE, CACHE], "\u{fffd}");
+    }
+    content
+}
+
+#[cfg(test)]
+mod tests {
+    use edgezoom_content::{Attempt, Dzi, Failure, FailureCode, Progress, Size, TileFormat};
+
+    use super::*;
+
+    fn addresses() -> Addresses {
+        Addresses {
+            base: "https://api.example".into(),
+            share: "https://zoom.example".into(),
+            cache: "https://cache.example/x".into(),
+        }
+    }
+
+    fn kept(status: Status) -> (Content, Record) {
+        let url = SourceUrl::parse("http://example.com/a.jpg?x=%22&y=<\u{fdd0}").unwrap();
+        let content =
+            Content { id: "6qy4OXfXSid".parse().unwrap(), url, progress: Progress::COMPLETE, status };
+        let record = Record::read(content.id, Record::print(&content).unwrap()).unwrap();
+        (content, record)
+    }
+
+    fn ready() -> Status {
+        let size = Size { width: 800, height: 600 };
+        let dzi = Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg };
+        Status::Ready { attempt: Attempt::FIRST, dzi }
+    }
+
+    fn failed(message: &str) -> Status {
+        Status::Failed { failure: Failure::new(FailureCode::CorruptSource, message) }
+    }
+
+    #[test]
+    fn it_says_what_the_content_says() {
+        for status in [ready(), failed("a\nb \"c\" <d> \\u0001 é")] {
+            let (content, record) = kept(status);
+            assert_eq!(record.content(), Ok(content.clone()));
+            assert!(record.is_of(&content.url));
+            assert!(!record.is_of(&SourceUrl::parse("http://example.com/a.jpg").unwrap()));
+            for format in [Format::Json, Format::Xml] {
+                assert_eq!(
+                    record.splice(format, &addresses()),
+                    content_printed(&content, format, &addresses())
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_mark_of_somebody_else_is_no_mark() {
+        let (_, record) = kept(failed("a\u{fdd0}b\u{fdd1}c"));
+        let json = record.splice(Format::Json, &addresses());
+        assert!(json.contains("a\u{fffd}b\u{fffd}c"), "{json}");
+        assert_eq!(json.matches("https://zoom.example").count(), 2, "{json}");
+    }
+
+    #[test]
+    fn what_is_no_record_is_refused() {
+        let id = "6qy4OXfXSid".parse().unwrap();
+        for text in ["", "{}", "a\nb\nc", "a\n\nc\nd", "{\"id\":\"6qy4OXfXSid\"}"] {
+            assert_eq!(Record::read(id, text.to_owned()), Err(NoRecord(id)), "{text:?}");
+        }
+    }
+}
