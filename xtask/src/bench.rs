@@ -16,8 +16,8 @@ pub enum Subject {
     Pyramid,
 }
 
-/// Runs a benchmark.
-pub fn run(project: &Project, subject: Subject) -> Result<()> {
+/// Runs a benchmark. What it is told beyond its name is its own matter.
+pub fn run(project: &Project, subject: Subject, words: &[String]) -> Result<()> {
     let (purpose, name) = match subject {
         Subject::Service => (Purpose::BenchService, "service"),
         Subject::Pyramid => (Purpose::BenchPyramid, "pyramid"),
@@ -27,5 +27,7 @@ pub fn run(project: &Project, subject: Subject) -> Result<()> {
         build_edge::build(project)?;
     }
     project.build("edgezoom-tiler", "tiler", Profile::Release)?;
-    command::run_shown(project.cargo().args(["bench", "--package=edgezoom-tests", "--bench", name]))
+    let mut bench = project.cargo();
+    bench.args(["bench", "--package=edgezoom-tests", "--bench", name, "--"]).args(words);
+    command::run_shown(&mut bench)
 }

@@ -14,7 +14,7 @@ use super::order::Order;
 use super::protocol::Frames;
 use super::sandbox;
 use crate::pyramid::{self, BuildError, Encoding, Output, Place};
-use crate::source::{self, Layout, OnWhite, Strips, is_opaque};
+use crate::source::{self, Layout, OnWhite, Strips, Wish, is_opaque};
 
 /// Renders as ordered. What went wrong is told to the parent; the exit code says only whether anything did.
 #[must_use]
@@ -65,7 +65,12 @@ fn exit_with_parent(pipe: &File) {
 }
 
 fn render([source, again]: [File; 2], order: &Order, frames: &Frames) -> Result<(), Failure> {
-    let open = |source| source::open(source, order.bounds()).map_err(|error| error.failure());
+    let wish = Wish {
+        may_be_planes: order.options.format != Some(TileFormat::Png)
+            && Encoding::halves_chroma(order.options.quality),
+        threads: order.threads,
+    };
+    let open = |source| source::open_for(source, order.bounds(), wish).map_err(|error| error.failure());
     let mut source = open(source)?;
     // The choice has to be made before the first tile is out. Many pictures have an opacity channel that hides nothing, and as
     // PNG their tiles would be several times as large: those that are not known yet are looked through, up to the first
@@ -79,7 +84,7 @@ fn render([source, again]: [File; 2], order: &Order, frames: &Frames) -> Result<
     }
     let format = order.options.format.unwrap_or(match source.layout() {
         Layout::Rgba => TileFormat::Png,
-        Layout::Grey | Layout::Rgb => TileFormat::Jpg,
+        Layout::Grey | Layout::Rgb | Layout::YCbCr420 => TileFormat::Jpg,
     });
     if format == TileFormat::Jpg {
         source = Box::new(OnWhite::new(source));

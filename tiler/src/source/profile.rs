@@ -112,6 +112,11 @@ impl Profile {
         }
     }
 
+    /// Whether pixels in this layout are others in sRGB.
+    pub fn changes(&self, layout: Layout) -> bool {
+        self.conversion(layout).is_some()
+    }
+
     /// The conversion of 16-bit pixels in this layout, if they need one by which colours change together.
     pub fn wide(&self, layout: Layout) -> Option<Wide> {
         let Some(Conversion::Pixels(_)) = self.conversion(layout) else { return None };
@@ -131,6 +136,7 @@ impl Profile {
     /// `None` where nothing is to be done, or nothing can be.
     fn conversion(&self, layout: Layout) -> Option<Conversion> {
         match (self.0.color_space, layout) {
+            (_, Layout::YCbCr420) => None,
             (DataColorSpace::Gray, _) | (DataColorSpace::Rgb, Layout::Grey) => {
                 let table = self.table()?;
                 let is_srgb = table.iter().zip(0..=255).all(|(&to, from): (_, u8)| to.abs_diff(from) <= 1);

@@ -4,19 +4,22 @@
 //! in scans of their own, are known only when the whole file is read: libjpeg keeps the coefficients of the whole picture
 //! then, which is checked against the bounds first.
 
+mod decompressor;
 mod header;
+pub mod planes;
 mod segments;
 mod verdict;
 
 use std::fs::File;
-use std::io::{BufReader, Seek, SeekFrom};
+use std::io::{BufRead, BufReader, Seek, SeekFrom};
 
 use edgezoom_content::Size;
 use mozjpeg::decompress::{DecompressBuilder, DecompressStarted};
 use mozjpeg::{ColorSpace, Decompress};
 
 use super::inks::Inks;
-use super::{Bounds, Decoded, Format, Layout, Orientation, Profile, SourceError, Strips};
+use super::{Bounds, Decoded, Format, Layout, Orientation, Profile, SourceError, Strips, Wish};
+use planes::Planes;
 use verdict::guarded;
 
 /// A JPEG whose rows libjpeg gives as they are wanted.
@@ -36,21 +39,30 @@ struct Print {
     rows: Vec<u8>,
 }
 
-pub fn open(mut file: BufReader<File>, bounds: Bounds) -> Result<Decoded, SourceError> {
+pub fn open(mut file: BufReader<File>, bounds: Bounds, wish: Wish) -> Result<Decoded, SourceError> {
     let markers = header::read(&mut file)?;
     if let Some(markers) = markers {
         bounds.admit(u32::from(markers.width), u32::from(markers.height))?;
     }
-    file.seek(SeekFrom::Start(0))?;
-    let header = guarded(|| {
-        DecompressBuilder::new().with_err(verdict::judge()).with_markers(segments::KEPT).from_reader(file)
-    })?;
-    let size = bounds.admit(narrow(header.width()), narrow(header.height()))?;
-    if markers.is_some_and(|markers| markers.is_kept_whole) {
-        bounds.admit_memory(coefficient_bytes(&header, size), "decoding a progressive JPEG")?;
+    if wish.may_be_planes {
+        file.seek(SeekFrom::Start(0))?;
+        let header = read_header(&mut file)?;
+        let size = bounds.admit(narrow(header.width()), narrow(header.height()))?;
+        // What is turned, or has other colours than sRGB's, changes pixel by pixel.
+        let is_upright = orientation(&header) == Orientation::UPRIGHT;
+        let is_srgb = !profile(&header).is_some_and(|profile| profile.changes(Layout::Rgb));
+        let may_be_planes = is_upright && is_srgb && planes::suit(&header);
+        if may_be_planes && admits_coefficients(&header, markers, size, bounds).is_ok() {
+            drop(header);
+            file.seek(SeekFrom::Start(0))?;
+            return Ok(Decoded::plain(Planes::open(file.into_inner(), size)?));
+        }
     }
-    let orientation = segments::exif(&header).map_or(Orientation::UPRIGHT, Orientation::of_exif);
-    let profile = segments::profile(&header).and_then(|profile| Profile::of_icc(&profile));
+    file.seek(SeekFrom::Start(0))?;
+    let header = read_header(file)?;
+    let size = bounds.admit(narrow(header.width()), narrow(header.height()))?;
+    admits_coefficients(&header, markers, size, bounds)?;
+    let (orientation, profile) = (orientation(&header), profile(&header));
     let inverted = segments::is_adobes(&header);
     let strips: Box<dyn Strips> = match header.color_space() {
         ColorSpace::JCS_GRAYSCALE => {
@@ -99,6 +111,60 @@ impl Strips for Print {
         }
         self.inks.convert(&self.rows, into);
         Ok(())
+    }
+}
+
+/// Whether a JPEG in memory can be given as planes.
+pub fn suits_planes(file: &[u8]) -> bool {
+    let header = guarded(|| DecompressBuilder::new().with_err(verdict::judge()).from_mem(file));
+    header.is_ok_and(|header| planes::suit(&header))
+}
+
+/// Decodes a JPEG in memory whose colours are to be RGB, to these parts of rows, which may be less than its width and height.
+pub fn decode_into(file: &[u8], width: u32, rows: Vec<&mut [u8]>) -> Result<(), SourceError> {
+    let header = guarded(|| DecompressBuilder::new().with_err(verdict::judge()).from_mem(file))?;
+    let is_colour = matches!(header.color_space(), ColorSpace::JCS_YCbCr | ColorSpace::JCS_RGB);
+    if !is_colour || narrow(header.width()) != width || header.height() < rows.len() {
+        return Err(SourceError::corrupt(Format::Jpeg, "its size or colours are not what is told of them"));
+    }
+    let mut decoder = guarded(|| header.rgb())?;
+    let mut whole = vec![0; Layout::Rgb.row_bytes(width)];
+    for row in rows {
+        if row.len() == whole.len() {
+            guarded(|| decoder.read_scanlines_into(row).map(|_| ()))?;
+        } else {
+            guarded(|| decoder.read_scanlines_into(&mut whole).map(|_| ()))?;
+            row.copy_from_slice(&whole[..row.len()]);
+        }
+    }
+    Ok(())
+}
+
+fn read_header<R: BufRead>(file: R) -> Result<Decompress<R>, SourceError> {
+    guarded(|| {
+        DecompressBuilder::new().with_err(verdict::judge()).with_markers(segments::KEPT).from_reader(file)
+    })
+}
+
+fn orientation<R>(header: &Decompress<R>) -> Orientation {
+    segments::exif(header).map_or(Orientation::UPRIGHT, Orientation::of_exif)
+}
+
+fn profile<R>(header: &Decompress<R>) -> Option<Profile> {
+    segments::profile(header).and_then(|profile| Profile::of_icc(&profile))
+}
+
+fn admits_coefficients<R>(
+    header: &Decompress<R>,
+    markers: Option<header::Header>,
+    size: Size,
+    bounds: Bounds,
+) -> Result<(), SourceError> {
+    match markers {
+        Some(markers) if markers.is_kept_whole => {
+            bounds.admit_memory(coefficient_bytes(header, size), "decoding a progressive JPEG")
+        }
+        _ => Ok(()),
     }
 }
 

@@ -3,6 +3,8 @@
 
 mod colour;
 mod directory;
+mod jpeg;
+mod raw;
 
 use std::fs::File;
 use std::io::BufReader;
@@ -13,9 +15,11 @@ use ::tiff::{ColorType, TiffError};
 use edgezoom_content::Size;
 
 use super::profile::Wide;
-use super::{Bounds, Decoded, Format, Layout, Orientation, Profile, SourceError, Strips};
+use super::{Bounds, Decoded, Format, Layout, Orientation, Profile, SourceError, Strips, Wish};
 use colour::{Colour, Sample};
 use directory::Retold;
+use jpeg::JpegChunks;
+use raw::Raw;
 
 /// The bytes that one of the file's tables may have: enough for a million chunks.
 const TABLE_BYTES: usize = 16 << 20;
@@ -46,7 +50,7 @@ struct Chunks {
     next: u32,
 }
 
-pub fn open(file: BufReader<File>, bounds: Bounds) -> Result<Decoded, SourceError> {
+pub fn open(file: BufReader<File>, bounds: Bounds, wish: Wish) -> Result<Decoded, SourceError> {
     let memory = usize::try_from(bounds.memory).unwrap_or(usize::MAX);
     let mut limits = Limits::default();
     limits.decoding_buffer_size = memory;
@@ -57,8 +61,16 @@ pub fn open(file: BufReader<File>, bounds: Bounds) -> Result<Decoded, SourceErro
     let (width, height) = decoder.dimensions().map_err(error)?;
     let size = bounds.admit(width, height)?;
     let orientation = decoder.find_tag_unsigned(Tag::Orientation).ok().flatten();
+    let orientation = orientation.map_or(Orientation::UPRIGHT, Orientation::from_exif);
     let profile = decoder.get_tag_u8_vec(Tag::IccProfile).ok().filter(|bytes| bytes.len() <= PROFILE_BYTES);
     let profile = profile.and_then(|bytes| Profile::of_icc(&bytes));
+    if jpeg::suits(&mut decoder)? {
+        // What is turned, or has other colours than sRGB's, changes pixel by pixel.
+        let is_srgb = !profile.as_ref().is_some_and(|profile| profile.changes(Layout::Rgb));
+        let may_be_planes = wish.may_be_planes && orientation == Orientation::UPRIGHT && is_srgb;
+        let strips = Box::new(JpegChunks::new(decoder, size, bounds, Wish { may_be_planes, ..wish })?);
+        return Ok(Decoded { strips, orientation, profile: profile.filter(|_| !is_srgb) });
+    }
     let colour = colour_of(&mut decoder, profile.as_ref())?;
     let mut chunks = Chunks::new(decoder, colour, size, bounds)?;
     if chunks.sample == Sample::Uint16 && chunks.planes == 1 && chunks.colour.is_final() {
@@ -66,8 +78,15 @@ pub fn open(file: BufReader<File>, bounds: Bounds) -> Result<Decoded, SourceErro
     }
     // What is converted while it is wide is sRGB then.
     let profile = profile.filter(|_| chunks.wide.is_none());
-    let strips = Box::new(chunks);
-    let orientation = orientation.map_or(Orientation::UPRIGHT, Orientation::from_exif);
+    let layout = chunks.layout();
+    let offsets = match chunks.is_final() {
+        true => raw::offsets(&mut chunks.decoder, size, layout)?,
+        false => None,
+    };
+    let strips: Box<dyn Strips> = match offsets {
+        Some(offsets) => Box::new(Raw::new(chunks.decoder, size, layout, offsets)),
+        None => Box::new(chunks),
+    };
     Ok(Decoded { strips, orientation, profile })
 }
 
@@ -183,6 +202,10 @@ impl Chunks {
                 }
                 let sample_rows = self.samples.chunks_exact_mut(self.size.width as usize * samples);
                 for (stored, row) in stored_rows.zip(sample_rows) {
+                    if self.planes == 1 && self.sample == Sample::Uint8 {
+                        row[left * samples..(left + width as usize) * samples].copy_from_slice(stored);
+                        continue;
+                    }
                     let pixels = row.chunks_exact_mut(samples).skip(left).take(width as usize);
                     if self.colour.is_palette() {
                         self.sample.spread(stored, pixels);
