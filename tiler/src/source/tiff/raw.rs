@@ -12,6 +12,8 @@ use crate::source::{Format, Layout, SourceError, Strips};
 
 /// The value of the tag Compression for none.
 const NONE: u16 = 1;
+/// The value of the tag PhotometricInterpretation for greys of which 0 is white.
+const WHITE_IS_0: u16 = 0;
 
 pub struct Raw<R: Read + Seek> {
     size: Size,
@@ -32,6 +34,12 @@ pub fn offsets<R: Read + Seek>(
 ) -> Result<Option<Vec<u64>>, SourceError> {
     let compression = decoder.find_tag_unsigned::<u16>(Tag::Compression).map_err(error)?;
     if compression.unwrap_or(NONE) != NONE || decoder.get_chunk_type() != ChunkType::Strip {
+        return Ok(None);
+    }
+    // The decoder turns such greys over, and takes samples without meaning out.
+    let meaning = decoder.find_tag_unsigned::<u16>(Tag::PhotometricInterpretation).map_err(error)?;
+    let samples = decoder.find_tag_unsigned::<u16>(Tag::SamplesPerPixel).map_err(error)?.unwrap_or(1);
+    if meaning == Some(WHITE_IS_0) || usize::from(samples) != layout.channels() {
         return Ok(None);
     }
     let offsets = decoder.get_tag_u64_vec(Tag::StripOffsets).map_err(error)?;
