@@ -14,6 +14,8 @@ pub enum Subject {
     Service,
     /// `tiler convert` beside libvips
     Pyramid,
+    /// What uploading adds to rendering
+    Upload,
 }
 
 /// Runs a benchmark. What it is told beyond its name is its own matter.
@@ -21,13 +23,25 @@ pub fn run(project: &Project, subject: Subject, words: &[String]) -> Result<()> 
     let (purpose, name) = match subject {
         Subject::Service => (Purpose::BenchService, "service"),
         Subject::Pyramid => (Purpose::BenchPyramid, "pyramid"),
+        Subject::Upload => (Purpose::BenchPyramid, "upload"),
     };
     setup::prepare(project, purpose)?;
     if subject == Subject::Service {
         build_edge::build(project)?;
     }
     project.build("edgezoom-tiler", "tiler", Profile::Release)?;
+    if subject == Subject::Upload {
+        bench(project, "edgezoom-tests", "pyramid", &["--pictures".to_owned(), PICTURE.to_owned()])?;
+        return bench(project, "edgezoom-tiler", name, words);
+    }
+    bench(project, "edgezoom-tests", name, words)
+}
+
+/// What is uploaded.
+const PICTURE: &str = "216 MP";
+
+fn bench(project: &Project, package: &str, name: &str, words: &[String]) -> Result<()> {
     let mut bench = project.cargo();
-    bench.args(["bench", "--package=edgezoom-tests", "--bench", name, "--"]).args(words);
+    bench.args(["bench", "--package", package, "--bench", name, "--"]).args(words);
     command::run_shown(&mut bench)
 }

@@ -3,7 +3,7 @@
 //! relate to the better libvips, which is looked for figure by figure.
 //!
 //! `--quick` runs each once instead of several times; `--record` keeps the table in `docs/benchmarks`; a word names the
-//! cases to run.
+//! cases to run; `--pictures` only makes their pictures.
 
 mod case;
 mod contender;
@@ -28,6 +28,7 @@ use table::Row;
 struct Request {
     quick: bool,
     record: bool,
+    pictures: bool,
     /// What the names of the cases have to contain.
     only: Option<String>,
 }
@@ -44,6 +45,9 @@ fn main() -> Result<()> {
         .collect();
     for case in &cases {
         case.picture.make(&folder.join("pictures"))?;
+    }
+    if request.pictures {
+        return Ok(());
     }
     let mut report = table::heading(request.quick, &contenders)?;
     print!("{report}");
@@ -91,11 +95,12 @@ fn run(case: &Case, contenders: &[Contender], folder: &Path, quick: bool) -> Res
 
 impl Request {
     fn read(arguments: impl Iterator<Item = String>) -> Result<Self> {
-        let mut request = Self { quick: false, record: false, only: None };
+        let mut request = Self { quick: false, record: false, pictures: false, only: None };
         for argument in arguments {
             match argument.as_str() {
                 "--quick" => request.quick = true,
                 "--record" => request.record = true,
+                "--pictures" => request.pictures = true,
                 "--bench" => {} // Cargo's
                 other if other.starts_with('-') => bail!("{other} is not known"),
                 word => request.only = Some(word.to_owned()),

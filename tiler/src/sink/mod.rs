@@ -3,6 +3,7 @@
 pub mod archive;
 pub mod directory;
 mod error;
+pub mod pace;
 pub mod s3;
 
 pub use error::SinkError;
