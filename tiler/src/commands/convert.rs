@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::future::Future;
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -26,7 +26,7 @@ const INTERRUPTED: u8 = 130;
 /// Makes a picture zoomable: writes a Deep Zoom pyramid to disk.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The picture, a file or a URL: JPEG, PNG, WebP, GIF, BMP or TIFF.
+    /// The picture, a file or a URL: JPEG, PNG, WebP, GIF, BMP, TIFF, PDF or SVG.
     source: PathBuf,
     /// Where the pyramid goes: writes <OUTPUT>.dzi and <OUTPUT>_files/. Without it, the source's name in this folder.
     #[arg(short, long)]
@@ -43,6 +43,18 @@ pub struct Args {
     /// The tiles' format. Without it, PNG where the picture has transparency, else JPEG.
     #[arg(long)]
     format: Option<Format>,
+    /// The page of a PDF to convert, counted from 1. Without it, all of them, side by side.
+    #[arg(long)]
+    page: Option<NonZeroU32>,
+    /// The dots per inch of a PDF's pages.
+    #[arg(long, default_value_t = RenderOptions::default().dpi, value_parser = value_parser!(u32).range(1..=10_000))]
+    dpi: u32,
+    /// The pixels that the widest page of a PDF has at least.
+    #[arg(long, default_value_t = RenderOptions::default().page_width)]
+    page_width: u32,
+    /// The pixels that the longer side of an SVG has at least. Its background is white, unless --format is png.
+    #[arg(long, default_value_t = RenderOptions::default().svg_side)]
+    svg_side: u32,
     /// The threads to use. Without it, all that the machine has.
     #[arg(long)]
     threads: Option<NonZeroUsize>,
@@ -178,6 +190,10 @@ fn options(args: &Args) -> RenderOptions {
             Format::Png => TileFormat::Png,
         }),
         threads: args.threads,
+        page: args.page,
+        dpi: args.dpi,
+        page_width: args.page_width,
+        svg_side: args.svg_side,
     }
 }
 

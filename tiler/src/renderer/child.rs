@@ -14,13 +14,13 @@ use super::order::Order;
 use super::protocol::Frames;
 use super::sandbox;
 use crate::pyramid::{self, BuildError, Encoding, Output, Place};
-use crate::source::{self, Layout, OnWhite, Strips};
+use crate::source::{self, Layout, OnWhite, Prepared, SourceError, Strips};
 
 /// Renders as ordered. What went wrong is told to the parent; the exit code says only whether anything did.
 #[must_use]
 pub fn run(order: &Order) -> ExitCode {
     match prepare(order) {
-        Ok((source, frames)) => match render(source, order, &frames) {
+        Ok(Start { source, prepared, frames }) => match render(source, prepared, order, &frames) {
             Ok(()) => ExitCode::SUCCESS,
             Err(failure) => {
                 // When the parent is gone there is nobody to tell.
@@ -35,14 +35,24 @@ pub fn run(order: &Order) -> ExitCode {
     }
 }
 
-/// Takes hold of the pipes and locks the process in. No byte of the source has been looked at by then.
-fn prepare(order: &Order) -> io::Result<(File, Frames)> {
-    let source = own(io::stdin())?;
+/// A process that is locked in and has all it needs.
+struct Start {
+    source: File,
+    /// The source's format and what it takes, if it is one that can be rendered.
+    prepared: Result<Prepared, SourceError>,
+    frames: Frames,
+}
+
+/// Takes hold of the pipes, gets ready what the format takes, and locks the process in. Of the source's bytes the first
+/// have been compared by then with those that formats begin with; none has been parsed.
+fn prepare(order: &Order) -> io::Result<Start> {
+    let mut source = own(io::stdin())?;
     let frames = own(io::stdout())?;
     let watched = own(io::stdout())?;
     thread::Builder::new().name("parent".into()).spawn(move || exit_with_parent(&watched))?;
+    let prepared = source::prepare(&mut source, order.pdfium.as_deref());
     sandbox::enter(order.memory, Duration::from_secs(order.cpu_seconds))?;
-    Ok((source, Frames::new(frames)))
+    Ok(Start { source, prepared, frames: Frames::new(frames) })
 }
 
 fn own(stream: impl AsFd) -> io::Result<File> {
@@ -63,8 +73,14 @@ fn exit_with_parent(pipe: &File) {
     }
 }
 
-fn render(source: File, order: &Order, frames: &Frames) -> Result<(), Failure> {
-    let mut source = source::open(source, order.bounds()).map_err(|error| error.failure())?;
+fn render(
+    source: File,
+    prepared: Result<Prepared, SourceError>,
+    order: &Order,
+    frames: &Frames,
+) -> Result<(), Failure> {
+    let opened = prepared.and_then(|prepared| prepared.open(source, order.bounds(), &order.drawing()));
+    let mut source = opened.map_err(|error| error.failure())?;
     // The choice has to be made before the first tile is out. So it is made by what the source declares: a picture that
     // has an opacity channel and is opaque all the same becomes PNG.
     let format = order.options.format.unwrap_or(match source.layout() {

@@ -6,6 +6,14 @@ use std::io::{Read, Seek, SeekFrom};
 
 use super::SourceError;
 
+/// How far into a file it may begin that it is a PDF: readers have always taken those that mail or a server put something
+/// in front of.
+const PDF_WITHIN: usize = 1024;
+
+/// How much of a text is looked at for the root element that makes it an SVG. Before that come comments with whole
+/// licences, and declarations of entities.
+const TEXT_BYTES: u64 = 64 << 10;
+
 /// The formats that can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
@@ -21,16 +29,20 @@ pub enum Format {
     Bmp,
     /// The first picture of a TIFF or BigTIFF.
     Tiff,
+    /// PDF.
+    Pdf,
+    /// SVG, plain or gzipped.
+    Svg,
 }
 
 impl Format {
-    /// Tells the format of a file that stands at its start, and leaves it there.
+    /// Tells the format of a file that stands at its start, and leaves it there. Bytes are compared, nothing is parsed.
     ///
     /// # Errors
     /// When it is none of those that can be read.
     pub fn sniff(file: &mut File) -> Result<Self, SourceError> {
-        let mut head = Vec::with_capacity(16);
-        file.by_ref().take(16).read_to_end(&mut head)?;
+        let mut head = Vec::new();
+        file.by_ref().take(TEXT_BYTES).read_to_end(&mut head)?;
         file.seek(SeekFrom::Start(0))?;
         match head.as_slice() {
             [] => Err(SourceError::NoBytes),
@@ -41,9 +53,51 @@ impl Format {
             // "BM" alone also begins a text about BMX: the size of the header that follows is one of a few small numbers.
             [b'B', b'M', _, _, _, _, _, _, _, _, _, _, _, _, 12..=124, 0, ..] => Ok(Self::Bmp),
             [b'I', b'I', 42 | 43, 0, ..] | [b'M', b'M', 0, 42 | 43, ..] => Ok(Self::Tiff),
+            // Nothing else that comes gzipped is a picture. What is in there shows when it is unpacked.
+            [0x1f, 0x8b, 8, ..] => Ok(Self::Svg),
+            text if is_svg(text) => Ok(Self::Svg),
+            _ if head.windows(5).take(PDF_WITHIN).any(|window| window == b"%PDF-") => Ok(Self::Pdf),
             _ => Err(SourceError::Unknown),
         }
     }
+}
+
+/// Whether a text's first element is `svg`, whatever declarations and comments come before it.
+fn is_svg(head: &[u8]) -> bool {
+    // UTF-16 without its zeros is close enough to ASCII for this.
+    let utf_16 = matches!(head, [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [b'<', 0, ..] | [0, b'<', ..]);
+    let narrowed: Vec<u8> = match utf_16 {
+        true => head.iter().copied().filter(|&byte| !matches!(byte, 0 | 0xfe | 0xff)).collect(),
+        false => head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).to_vec(),
+    };
+    let mut rest = narrowed.as_slice();
+    loop {
+        rest = rest.trim_ascii_start();
+        let end: &[u8] = match rest {
+            [b'<', b'?', ..] => b"?>",
+            [b'<', b'!', b'-', b'-', ..] => b"-->",
+            [b'<', b'!', ..] => match (find(rest, b"["), find(rest, b">")) {
+                // Declarations are in brackets, with angle brackets of their own.
+                (Some(bracket), Some(angle)) if bracket < angle => b"]>",
+                _ => b">",
+            },
+            [b'<', name @ ..] => return is_svg_name(name),
+            _ => return false,
+        };
+        let Some(at) = find(rest, end) else { return false };
+        rest = &rest[at + end.len()..];
+    }
+}
+
+fn find(text: &[u8], what: &[u8]) -> Option<usize> {
+    text.windows(what.len()).position(|window| window == what)
+}
+
+/// Whether the element's name is `svg`, with or without a namespace's prefix.
+fn is_svg_name(text: &[u8]) -> bool {
+    let ends = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'>' | b'/');
+    let name = text.split(ends).next().unwrap_or_default();
+    name.rsplit(|&byte| byte == b':').next() == Some(b"svg")
 }
 
 impl fmt::Display for Format {
@@ -55,6 +109,62 @@ impl fmt::Display for Format {
             Self::Gif => "GIF",
             Self::Bmp => "BMP",
             Self::Tiff => "TIFF",
+            Self::Pdf => "PDF",
+            Self::Svg => "SVG",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn sniff(bytes: &[u8]) -> Option<Format> {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(bytes).unwrap();
+        file.rewind().unwrap();
+        Format::sniff(&mut file).ok()
+    }
+
+    #[test]
+    fn an_svg_is_known_by_its_root_element_whatever_comes_before() {
+        let with_entities = "<?xml version='1.0'?>\n<!-- a <html> in a comment -->\n<!DOCTYPE svg PUBLIC \"a\" \"b\" [\n\
+            <!ENTITY ns_svg \"http://www.w3.org/2000/svg\">\n]>\n<svg xmlns='&ns_svg;'>";
+        let utf_16: Vec<u8> = "\u{feff}<svg/>".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        for svg in [
+            b"<svg>".as_slice(),
+            b"\xef\xbb\xbf \n<svg/>",
+            b"<svg:svg xmlns:svg='http://www.w3.org/2000/svg'>",
+            b"<!DOCTYPE svg PUBLIC \"-//W3C//DTD SVG 1.1//EN\" \"svg11.dtd\">\n<svg\n width='1'>",
+            with_entities.as_bytes(),
+            &utf_16,
+            b"\x1f\x8b\x08\x00",
+        ] {
+            assert_eq!(sniff(svg), Some(Format::Svg), "{}", svg.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn other_markup_is_no_svg() {
+        for text in [
+            "<html><svg>",
+            "<!DOCTYPE html>\n<svg>".replace("<svg>", "<html><body><svg>").as_str(),
+            "<?xml version='1.0'?><feed>",
+            "<!-- <svg> without an end",
+            "<svgs>",
+            "svg",
+            "<",
+        ] {
+            assert_eq!(sniff(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_pdf_may_begin_a_little_later() {
+        assert_eq!(sniff(b"%PDF-1.7\n"), Some(Format::Pdf));
+        assert_eq!(sniff(&[b"HTTP header\r\n\r\n".as_slice(), b"%PDF-1.4"].concat()), Some(Format::Pdf));
+        assert_eq!(sniff(&[vec![b' '; 1024], b"%PDF-1.4".to_vec()].concat()), None);
     }
 }

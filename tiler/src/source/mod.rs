@@ -1,20 +1,25 @@
 //! Sources: pictures of all kinds, as rows of pixels from top to bottom.
 //!
-//! [`open`] looks at a file's first bytes, never at a name or at what somebody said it was, and gives its picture as
-//! [`Strips`]. JPEG, PNG and TIFF are decoded as they are read; WebP, GIF and BMP, interlaced PNG, and pictures that EXIF
+//! [`prepare`] looks at a file's first bytes, never at a name or at what somebody said it was, and [`Prepared::open`] gives its
+//! picture as [`Strips`]. JPEG, PNG and TIFF are decoded as they are read; WebP, GIF and BMP, interlaced PNG, and pictures that EXIF
 //! turns or flips are decoded as a whole, if that fits into the memory that [`Bounds`] allow. Sizes are checked against
-//! the bounds from the header, before anything is allocated for them.
+//! the bounds from the header, before anything is allocated for them. PDF and SVG have no pixels of their own: they are
+//! drawn, a strip at a time, as large as [`DrawingOptions`] say.
 //!
 //! Nothing here knows of tiles. All of it is meant to run in the renderer process, as the bytes may be hostile.
 
 mod bmp;
+mod drawing;
 mod error;
+mod fonts;
 mod format;
 mod gif;
 mod jpeg;
 mod orientation;
+mod pdf;
 mod png;
 mod samples;
+mod svg;
 mod tiff;
 mod webp;
 mod white;
@@ -22,12 +27,16 @@ mod whole;
 
 use std::fs::File;
 use std::io::{BufReader, Seek, SeekFrom};
+use std::path::Path;
 
 use edgezoom_content::Size;
 
+pub use drawing::DrawingOptions;
 pub use error::SourceError;
+use fonts::Fonts;
 pub use format::Format;
 pub use orientation::Orientation;
+pub use pdf::locate as locate_pdfium;
 pub use white::OnWhite;
 use whole::Whole;
 
@@ -107,21 +116,65 @@ impl Bounds {
     }
 }
 
-/// Opens the picture in a file, upright.
+/// A file's format, and what that takes of the system: fonts, a library. A process that is locked in cannot get such things
+/// any more, so they are got before.
+pub struct Prepared {
+    format: Format,
+    fonts: Option<Fonts>,
+    pdfium: Option<pdf::Library>,
+}
+
+/// Tells the format of a file by its first bytes, and gets ready what it takes. `pdfium` is where the library for PDF is.
+///
+/// # Errors
+/// When the file is of no known format or cannot be read.
+pub fn prepare(file: &mut File, pdfium: Option<&Path>) -> Result<Prepared, SourceError> {
+    file.seek(SeekFrom::Start(0))?;
+    let format = Format::sniff(file)?;
+    Ok(Prepared {
+        format,
+        fonts: (format == Format::Svg).then(Fonts::of_system),
+        pdfium: pdfium.filter(|_| format == Format::Pdf).and_then(pdf::Library::load),
+    })
+}
+
+/// Opens the picture in a file, upright, with nothing of the system: no library for PDF, no fonts but the program's own.
 ///
 /// # Errors
 /// When the file is no picture that can be read, or one that the bounds do not admit.
 pub fn open(mut file: File, bounds: Bounds) -> Result<Box<dyn Strips>, SourceError> {
-    file.seek(SeekFrom::Start(0))?;
     let format = Format::sniff(&mut file)?;
-    let file = BufReader::with_capacity(READ_BYTES, file);
-    let (strips, orientation) = match format {
-        Format::Jpeg => jpeg::open(file, bounds)?,
-        Format::Png => png::open(file, bounds)?,
-        Format::WebP => webp::open(file, bounds)?,
-        Format::Gif => (gif::open(file, bounds)?, Orientation::UPRIGHT),
-        Format::Bmp => (bmp::open(file, bounds)?, Orientation::UPRIGHT),
-        Format::Tiff => tiff::open(file, bounds)?,
-    };
-    orientation.apply(strips, bounds)
+    Prepared { format, fonts: None, pdfium: None }.open(file, bounds, &DrawingOptions::default())
+}
+
+impl Prepared {
+    /// Opens the picture in the file, upright.
+    ///
+    /// # Errors
+    /// When the file is no picture that can be read, or one that the bounds do not admit.
+    pub fn open(
+        self,
+        file: File,
+        bounds: Bounds,
+        drawing: &DrawingOptions,
+    ) -> Result<Box<dyn Strips>, SourceError> {
+        let buffered = |file| BufReader::with_capacity(READ_BYTES, file);
+        let (strips, orientation) = match self.format {
+            Format::Jpeg => jpeg::open(buffered(file), bounds)?,
+            Format::Png => png::open(buffered(file), bounds)?,
+            Format::WebP => webp::open(buffered(file), bounds)?,
+            Format::Gif => (gif::open(buffered(file), bounds)?, Orientation::UPRIGHT),
+            Format::Bmp => (bmp::open(buffered(file), bounds)?, Orientation::UPRIGHT),
+            Format::Tiff => tiff::open(buffered(file), bounds)?,
+            Format::Pdf => {
+                let library = self.pdfium.ok_or(SourceError::NoPdf)?;
+                (pdf::open(file, &library, bounds, drawing)?, Orientation::UPRIGHT)
+            }
+            Format::Svg => {
+                let fonts = self.fonts.unwrap_or_else(Fonts::built_in);
+                (svg::open(file, &fonts, bounds, drawing)?, Orientation::UPRIGHT)
+            }
+        };
+        orientation.apply(strips, bounds)
+    }
 }

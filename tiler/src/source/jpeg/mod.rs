@@ -7,8 +7,7 @@
 mod header;
 mod verdict;
 
-use std::fs::File;
-use std::io::{BufReader, Seek, SeekFrom};
+use std::io::{BufRead, Seek, SeekFrom};
 
 use edgezoom_content::Size;
 use mozjpeg::decompress::{DecompressBuilder, DecompressStarted};
@@ -23,25 +22,25 @@ const EXIF: Marker = Marker::APP(1);
 const ADOBE: Marker = Marker::APP(14);
 
 /// A JPEG whose rows libjpeg gives as they are wanted.
-struct Direct {
+struct Direct<R> {
     size: Size,
     layout: Layout,
-    decoder: DecompressStarted<BufReader<File>>,
+    decoder: DecompressStarted<R>,
 }
 
 /// A JPEG in the four colours of print.
-struct Print {
+struct Print<R> {
     size: Size,
-    decoder: DecompressStarted<BufReader<File>>,
+    decoder: DecompressStarted<R>,
     /// Whether 255 means no ink, as in all that Adobe's programs write.
     inverted: bool,
     rows: Vec<u8>,
 }
 
-pub fn open(
-    mut file: BufReader<File>,
-    bounds: Bounds,
-) -> Result<(Box<dyn Strips>, Orientation), SourceError> {
+pub fn open<R>(mut file: R, bounds: Bounds) -> Result<(Box<dyn Strips>, Orientation), SourceError>
+where
+    R: BufRead + Seek + 'static,
+{
     let markers = header::read(&mut file)?;
     if let Some(markers) = markers {
         bounds.admit(u32::from(markers.width), u32::from(markers.height))?;
@@ -77,7 +76,7 @@ pub fn open(
     Ok((strips, orientation))
 }
 
-impl Strips for Direct {
+impl<R: BufRead> Strips for Direct<R> {
     fn size(&self) -> Size {
         self.size
     }
@@ -91,7 +90,7 @@ impl Strips for Direct {
     }
 }
 
-impl Strips for Print {
+impl<R: BufRead> Strips for Print<R> {
     fn size(&self) -> Size {
         self.size
     }

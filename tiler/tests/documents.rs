@@ -1,0 +1,255 @@
+//! PDF and SVG beside what other programs make of them: poppler's `pdftoppm` and librsvg's `rsvg-convert`. These tests need
+//! those programs and libpdfium, so they run only where set-up has brought them, and fail where it has not:
+//! `cargo test -p edgezoom-tiler --test documents -- --ignored`.
+#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod support;
+
+use std::fs;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use edgezoom_content::{Failure, FailureCode, Size};
+use edgezoom_tiler::limits::Limits;
+use edgezoom_tiler::renderer::{Output, RenderOptions, Renderer};
+use edgezoom_tiler::source::{self, DrawingOptions, Layout, SourceError};
+
+use support::files::{self, BOUNDS, file};
+use support::pdf::Pdf;
+use support::{Picture, pdf};
+
+const SPECIFICATION: &str = "/usr/share/doc/shared-mime-info/shared-mime-info-spec.pdf";
+
+fn library() -> PathBuf {
+    source::locate_pdfium().expect("libpdfium.so is nowhere: `cargo xtask setup` brings it")
+}
+
+fn draw_with(bytes: &[u8], options: &DrawingOptions) -> Result<Picture, SourceError> {
+    let mut file = file(bytes);
+    let prepared = source::prepare(&mut file, Some(&library()))?;
+    Picture::read(&mut *prepared.open(file, BOUNDS, options)?)
+}
+
+fn draw(bytes: &[u8]) -> Picture {
+    draw_with(bytes, &DrawingOptions { page_width: 1000, ..DrawingOptions::default() }).unwrap()
+}
+
+fn failure(bytes: &[u8]) -> Failure {
+    draw_with(bytes, &DrawingOptions::default()).unwrap_err().failure()
+}
+
+fn page(number: u32) -> DrawingOptions {
+    DrawingOptions { page: NonZeroU32::new(number), page_width: 2000, ..DrawingOptions::default() }
+}
+
+/// A page of a file, as poppler draws it.
+fn by_poppler(path: &Path, page: u32, size: Size) -> Picture {
+    let output = Command::new("pdftoppm")
+        .args(["-f", &page.to_string(), "-l", &page.to_string()])
+        .args(["-scale-to-x", &size.width.to_string(), "-scale-to-y", &size.height.to_string()])
+        .arg(path)
+        .output()
+        .expect("pdftoppm is missing: install poppler-utils");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let header = format!("P6\n{} {}\n255\n", size.width, size.height);
+    let pixels =
+        output.stdout.strip_prefix(header.as_bytes()).expect("a picture of the size asked for").to_vec();
+    Picture { width: size.width, height: size.height, layout: Layout::Rgb, pixels }
+}
+
+/// A drawing, as librsvg draws it on white.
+fn by_librsvg(path: &Path, size: Size) -> Picture {
+    let output = Command::new("rsvg-convert")
+        .args(["--width", &size.width.to_string(), "--height", &size.height.to_string()])
+        .args(["--background-color", "white"])
+        .arg(path)
+        .output()
+        .expect("rsvg-convert is missing: install librsvg2-bin");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let whole = files::decode(&output.stdout).unwrap();
+    let pixels = whole.pixels.chunks(whole.layout.channels()).flat_map(|pixel| pixel[..3].to_vec()).collect();
+    Picture { layout: Layout::Rgb, pixels, ..whole }
+}
+
+/// The structural similarity of two pictures, 1 when they are the same: the mean over squares of 8 pixels (Wang et al.,
+/// Image quality assessment, 2004).
+fn similarity(one: &Picture, other: &Picture) -> f64 {
+    assert_eq!((one.size(), one.layout), (other.size(), other.layout));
+    let (columns, rows) = (one.width / 8, one.height / 8);
+    let squares = (0..rows).flat_map(|row| (0..columns).map(move |column| (column * 8, row * 8)));
+    let similar = squares.map(|(left, top)| {
+        let grey = |picture: &Picture, x, y| {
+            picture.at(x, y).iter().map(|&channel| f64::from(channel)).sum::<f64>() / 3.0
+        };
+        let pixels = (0..64).map(|index| (left + index % 8, top + index / 8));
+        let pairs: Vec<(f64, f64)> = pixels.map(|(x, y)| (grey(one, x, y), grey(other, x, y))).collect();
+        let mean = |of: &dyn Fn(&(f64, f64)) -> f64| pairs.iter().map(of).sum::<f64>() / 64.0;
+        let (a, b) = (mean(&|pair| pair.0), mean(&|pair| pair.1));
+        let variance = mean(&|pair| (pair.0 - a).powi(2)) + mean(&|pair| (pair.1 - b).powi(2));
+        let covariance = mean(&|pair| (pair.0 - a) * (pair.1 - b));
+        let (c1, c2) = ((0.01_f64 * 255.0).powi(2), (0.03_f64 * 255.0).powi(2));
+        (2.0 * a * b + c1) * (2.0 * covariance + c2) / ((a * a + b * b + c1) * (variance + c2))
+    });
+    similar.sum::<f64>() / f64::from(columns * rows)
+}
+
+fn mean_difference(one: &Picture, other: &Picture) -> f64 {
+    assert_eq!((one.size(), one.layout), (other.size(), other.layout));
+    let differences =
+        one.pixels.iter().zip(&other.pixels).map(|(one, other)| f64::from(one.abs_diff(*other)));
+    differences.sum::<f64>() / one.pixels.len() as f64
+}
+
+#[test]
+#[ignore = "needs libpdfium and pdftoppm: cargo xtask test"]
+fn pages_of_text_look_as_poppler_draws_them() {
+    let bytes = fs::read(SPECIFICATION).expect("the package shared-mime-info is missing");
+    for number in [1, 5, 9, 17] {
+        let ours = draw_with(&bytes, &page(number)).unwrap();
+        assert_eq!(ours.width, 2000);
+        let theirs = by_poppler(Path::new(SPECIFICATION), number, ours.size());
+        let (similar, mean) = (similarity(&ours, &theirs), mean_difference(&ours, &theirs));
+        // Poppler draws thin strokes a little bolder.
+        assert!(similar > 0.95 && mean < 4.0, "page {number}: similar by {similar:.3}, {mean:.2} apart");
+    }
+}
+
+#[test]
+#[ignore = "needs libpdfium and pdftoppm: cargo xtask test"]
+fn forms_annotations_and_fonts_that_are_not_embedded_show() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("form.pdf");
+    let form = pdf::form();
+    fs::write(&path, &form).unwrap();
+    let ours = draw(&form);
+    let theirs = by_poppler(&path, 1, ours.size());
+    let (similar, mean) = (similarity(&ours, &theirs), mean_difference(&ours, &theirs));
+    assert!(similar > 0.95 && mean < 2.0, "similar by {similar:.3}, {mean:.2} apart");
+    // The field's text, the note's red square, and the text in a standard font each leave a mark.
+    for (what, area) in [("the field", (50, 100)), ("the note", (550, 100)), ("the text", (50, 600))] {
+        let dark = (0..100)
+            .flat_map(|y| (0..200).map(move |x| (x, y)))
+            .filter(|&(x, y)| ours.at(area.0 + x, area.1 + y)[1] < 128);
+        assert!(dark.count() > 200, "{what}");
+    }
+}
+
+#[test]
+#[ignore = "needs libpdfium: cargo xtask test"]
+fn several_pages_lie_side_by_side_and_one_can_be_chosen() {
+    let four = Pdf::new()
+        .page(100, 100, "1 0 0 rg 0 0 100 100 re f")
+        .page(100, 100, "0 1 0 rg 0 0 100 100 re f")
+        .page(100, 100, "0 0 1 rg 0 0 100 100 re f")
+        .page(50, 100, "0 g 0 0 50 100 re f")
+        .bytes();
+    let all = draw(&four);
+    // Two columns of 1,000 pixels and two rows, gaps of 20 between and around.
+    assert_eq!(all.size(), Size { width: 2060, height: 2060 });
+    assert_eq!(all.at(10, 10), [0xdd; 3]);
+    assert_eq!(all.at(20, 20), [255, 0, 0]);
+    assert_eq!(all.at(1019, 1019), [255, 0, 0]);
+    assert_eq!(all.at(1020, 1019), [0xdd; 3]);
+    assert_eq!(all.at(1040, 20), [0, 255, 0]);
+    assert_eq!(all.at(20, 1040), [0, 0, 255]);
+    assert_eq!((all.at(1289, 1500), all.at(1290, 1500)), ([0xdd; 3].as_slice(), [0; 3].as_slice()));
+
+    let second = draw_with(&four, &page(2)).unwrap();
+    assert_eq!(
+        (second.size(), second.at(1000, 1000)),
+        (Size { width: 2000, height: 2000 }, [0, 255, 0].as_slice())
+    );
+    let failure = draw_with(&four, &page(5)).unwrap_err().failure();
+    assert_eq!(failure.code, FailureCode::SourceNotFound);
+    assert_eq!(failure.message, "The PDF has no page 5: its last one is 4.");
+}
+
+#[test]
+#[ignore = "needs libpdfium: cargo xtask test"]
+fn strips_of_a_page_join_without_a_seam() {
+    // A slanted edge and a shading over the whole page, high enough for several strips.
+    let bytes =
+        Pdf::new().page(100, 900, "0 g 0 0 m 100 900 l 100 0 l f 5 w 1 0 0 RG 0 900 m 100 0 l S").bytes();
+    let whole = draw_with(&bytes, &DrawingOptions { page_width: 3000, ..DrawingOptions::default() }).unwrap();
+    assert_eq!(whole.size(), Size { width: 3000, height: 27_000 });
+    let edge = |y: u32| (0..whole.width).position(|x| whole.at(x, y)[1] < 128).unwrap() as i64;
+    for y in 0..whole.height - 1 {
+        let step = edge(y) - edge(y + 1);
+        assert!((-1..=1).contains(&step) || (13_400..13_600).contains(&y), "row {y}: a step of {step}");
+    }
+}
+
+#[test]
+#[ignore = "needs libpdfium: cargo xtask test"]
+fn a_scanned_page_keeps_its_own_pixels() {
+    let scan = Picture::photo(850, 1100, Layout::Rgb);
+    let as_jpeg = files::decode(&files::jpeg(&scan, files::Jpeg::default())).unwrap();
+    for hidden in ["", "BT /F1 12 Tf 3 Tr 100 100 Td (what was recognised) Tj ET"] {
+        assert!(draw(&pdf::scan(&scan, hidden)) == as_jpeg, "the very pixels of the JPEG");
+    }
+    // With a word on it that shows it is a page like any other.
+    assert_eq!(draw(&pdf::scan(&scan, "BT /F1 12 Tf 100 100 Td (stamped) Tj ET")).width, 1000);
+}
+
+#[test]
+#[ignore = "needs libpdfium: cargo xtask test"]
+fn what_cannot_be_opened_says_why() {
+    let encrypted = failure(include_bytes!("documents/encrypted.pdf"));
+    assert_eq!(encrypted.code, FailureCode::SourceForbidden, "{}", encrypted.message);
+    for (what, bytes) in [
+        ("no pages", Pdf::new().bytes()),
+        ("only a header", b"%PDF-1.7\n".to_vec()),
+        ("noise", [b"%PDF-1.7\n".as_slice(), &Picture::noise(64, 64, Layout::Rgb).pixels].concat()),
+        ("cut off", fs::read(SPECIFICATION).unwrap()[..300].to_vec()),
+    ] {
+        assert_eq!(failure(&bytes).code, FailureCode::CorruptSource, "{what}");
+    }
+}
+
+/// Renders in a process of its own with so much memory, and gives the picture's pixels.
+async fn render(bytes: &[u8], options: RenderOptions, memory: u64) -> Result<u64, Failure> {
+    let limits = Limits { renderer_memory: memory, ..Limits::default() };
+    let tiler = Path::new(env!("CARGO_BIN_EXE_tiler"));
+    let mut renderer = Renderer::start_as(tiler, file(bytes), &options, &limits).unwrap();
+    loop {
+        if let Output::Finished(dzi) = renderer.next().await? {
+            return Ok(dzi.size.pixels());
+        }
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs libpdfium: cargo xtask test"]
+async fn five_hundred_megapixels_are_rendered_in_300_mib() {
+    library();
+    let text = fs::read(SPECIFICATION).unwrap();
+    let page = RenderOptions { page: NonZeroU32::new(1), page_width: 20_000, ..RenderOptions::default() };
+    assert!(render(&text, page, 300 << 20).await.unwrap() > 500_000_000);
+    let circles: String = (0..2_000)
+        .map(|index| {
+            format!(
+                r#"<circle cx="{}" cy="{}" r="7" fill="none" stroke="red"/>"#,
+                index % 50 * 20,
+                index / 50 * 25
+            )
+        })
+        .collect();
+    let svg = format!(r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1000 1000">{circles}</svg>"#);
+    let drawing = RenderOptions { svg_side: 22_400, ..RenderOptions::default() };
+    assert!(render(svg.as_bytes(), drawing, 300 << 20).await.unwrap() > 500_000_000);
+}
+
+#[test]
+#[ignore = "needs rsvg-convert: cargo xtask test"]
+fn drawings_look_as_librsvg_draws_them() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/documents");
+    for name in ["shapes.svg", "text.svg", "groups.svg"] {
+        let path = folder.join(name);
+        let options = DrawingOptions { svg_side: 1200, ..DrawingOptions::default() };
+        let ours = draw_with(&fs::read(&path).unwrap(), &options).unwrap();
+        let theirs = by_librsvg(&path, ours.size());
+        let (similar, mean) = (similarity(&ours, &theirs), mean_difference(&ours, &theirs));
+        assert!(similar > 0.97 && mean < 2.0, "{name}: similar by {similar:.3}, {mean:.2} apart");
+    }
+}
