@@ -7,7 +7,9 @@
 //! unheard, when the edge did not answer to the end. In that last case it may have taken the report, so the
 //! pyramid stays: a later attempt deletes it if it was not.
 
+use std::fs::File;
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -22,7 +24,9 @@ use super::failure;
 use super::metrics::{Ended, Phase};
 use super::reporter::{Farewell, Reporter};
 use super::standing::Standing;
-use crate::renderer::{Output, Renderer};
+use crate::fetch::{FetchError, Fetched};
+use crate::page::{self, Capturing, PageError};
+use crate::renderer::{Output, RenderOptions, Renderer};
 use crate::sink::s3::{StoreError, Stored, Upload};
 
 /// How long what is under way to the store may take to settle once the job is over.
@@ -34,6 +38,9 @@ const CLEANING_TIME: Duration = Duration::from_secs(120);
 const EARLIER_ATTEMPTS: usize = 16;
 /// How long handing back may take: the lease does the same a little later.
 const HAND_BACK_TIME: Duration = Duration::from_secs(3);
+
+/// How often a page that loads is looked at.
+const GLANCE: Duration = Duration::from_millis(200);
 
 /// How the work on a job came to an end.
 enum End {
@@ -90,20 +97,13 @@ async fn work(
     times.fetch = Some(begun.elapsed());
 
     let begun = Instant::now();
-    reporter.note(Standing::rendering(0.0));
-    let mut renderer =
-        Renderer::start(fetched.file, &workshop.render, &workshop.limits).map_err(failure::not_started)?;
-    let mut begun_dzi = None;
-    let dzi = loop {
-        match renderer.next().await? {
-            Output::Begun(dzi) => begun_dzi = Some(dzi),
-            Output::Progress(rows) => reporter.note(Standing::rendering(rows)),
-            Output::Tile(tile) => {
-                let dzi = begun_dzi.as_ref().ok_or_else(failure::out_of_order)?;
-                upload.put_tile(dzi, tile).await.map_err(|error| not_stored(claim, error))?;
-            }
-            Output::Finished(dzi) => break dzi,
-        }
+    let (source, page) = source(workshop, claim, reporter, fetched).await?;
+    let on_rows = if page.is_some() { Standing::rendering_page } else { Standing::rendering };
+    reporter.note(on_rows(0.0));
+    let on_rows = |rows| reporter.note(on_rows(rows));
+    let dzi = match (render(workshop, claim, on_rows, upload, source).await, page) {
+        (Err(failure), Some(page)) => return Err(page.explain(failure).await),
+        (result, _) => result?,
     };
     times.render = Some(begun.elapsed());
 
@@ -112,6 +112,53 @@ async fn work(
     upload.finish(&dzi, on_settled).await.map_err(|error| not_stored(claim, error))?;
     times.upload = Some(begun.elapsed());
     Ok(dzi)
+}
+
+/// What the renderer reads: the download itself or, if that is a web page, its picture while it is taken.
+async fn source(
+    workshop: &Workshop,
+    claim: &Claim,
+    reporter: &Reporter,
+    mut fetched: Fetched,
+) -> Result<(File, Option<Capturing>), Failure> {
+    let is_page = page::is_page(&mut fetched.file, fetched.content_type.as_deref());
+    if !is_page.map_err(FetchError::File)? {
+        return Ok((fetched.file, None));
+    }
+    let begun = Instant::now();
+    let mut opening = pin!(workshop.pages.open(&claim.url));
+    let page = loop {
+        match timeout(GLANCE, &mut opening).await {
+            Ok(opened) => break opened?,
+            Err(_) => reporter.note(Standing::loading_page(begun.elapsed())),
+        }
+    };
+    let (strips, capturing) = page.stream().map_err(PageError::File)?;
+    Ok((strips, Some(capturing)))
+}
+
+/// Renders the source in a process of its own, and puts the tiles into the store as they come.
+async fn render(
+    workshop: &Workshop,
+    claim: &Claim,
+    on_rows: impl Fn(f64),
+    upload: &mut Upload,
+    source: File,
+) -> Result<Dzi, Failure> {
+    let options = RenderOptions { page: claim.url.page(), ..workshop.render };
+    let mut renderer = Renderer::start(source, &options, &workshop.limits).map_err(failure::not_started)?;
+    let mut begun_dzi = None;
+    loop {
+        match renderer.next().await? {
+            Output::Begun(dzi) => begun_dzi = Some(dzi),
+            Output::Progress(rows) => on_rows(rows),
+            Output::Tile(tile) => {
+                let dzi = begun_dzi.as_ref().ok_or_else(failure::out_of_order)?;
+                upload.put_tile(dzi, tile).await.map_err(|error| not_stored(claim, error))?;
+            }
+            Output::Finished(dzi) => return Ok(dzi),
+        }
+    }
 }
 
 async fn conclude(

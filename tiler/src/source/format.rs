@@ -2,9 +2,10 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
 
 use super::SourceError;
+use super::page_strips::MAGIC;
 
 /// How far into a file it may begin that it is a PDF: readers have always taken those that mail or a server put something
 /// in front of.
@@ -33,14 +34,20 @@ pub enum Format {
     Pdf,
     /// SVG, plain or gzipped.
     Svg,
+    /// A captured web page, see [`page_strips`](super::page_strips).
+    PageStrips,
 }
 
 impl Format {
-    /// Tells the format of a file that stands at its start, and leaves it there. Bytes are compared, nothing is parsed.
+    /// Tells the format of a file, and leaves it at its start. Bytes are compared, nothing is parsed. A stream cannot be looked
+    /// into and put back: only a page that is still being captured comes as one, and it is not looked at here.
     ///
     /// # Errors
     /// When it is none of those that can be read.
     pub fn sniff(file: &mut File) -> Result<Self, SourceError> {
+        if file.rewind().is_err_and(|error| error.kind() == ErrorKind::NotSeekable) {
+            return Ok(Self::PageStrips);
+        }
         let mut head = Vec::new();
         file.by_ref().take(TEXT_BYTES).read_to_end(&mut head)?;
         file.seek(SeekFrom::Start(0))?;
@@ -53,6 +60,7 @@ impl Format {
             // "BM" alone also begins a text about BMX: the size of the header that follows is one of a few small numbers.
             [b'B', b'M', _, _, _, _, _, _, _, _, _, _, _, _, 12..=124, 0, ..] => Ok(Self::Bmp),
             [b'I', b'I', 42 | 43, 0, ..] | [b'M', b'M', 0, 42 | 43, ..] => Ok(Self::Tiff),
+            head if head.starts_with(&MAGIC) => Ok(Self::PageStrips),
             // Nothing else that comes gzipped is a picture. What is in there shows when it is unpacked.
             [0x1f, 0x8b, 8, ..] => Ok(Self::Svg),
             text if is_svg(text) => Ok(Self::Svg),
@@ -111,6 +119,7 @@ impl fmt::Display for Format {
             Self::Tiff => "TIFF",
             Self::Pdf => "PDF",
             Self::Svg => "SVG",
+            Self::PageStrips => "captured page",
         })
     }
 }

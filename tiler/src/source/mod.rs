@@ -16,6 +16,7 @@ mod format;
 mod gif;
 mod jpeg;
 mod orientation;
+pub mod page_strips;
 mod pdf;
 mod png;
 mod samples;
@@ -26,7 +27,7 @@ mod white;
 mod whole;
 
 use std::fs::File;
-use std::io::{BufReader, Seek, SeekFrom};
+use std::io::BufReader;
 use std::path::Path;
 
 use edgezoom_content::Size;
@@ -129,7 +130,6 @@ pub struct Prepared {
 /// # Errors
 /// When the file is of no known format or cannot be read.
 pub fn prepare(file: &mut File, pdfium: Option<&Path>) -> Result<Prepared, SourceError> {
-    file.seek(SeekFrom::Start(0))?;
     let format = Format::sniff(file)?;
     Ok(Prepared {
         format,
@@ -174,6 +174,7 @@ impl Prepared {
                 let fonts = self.fonts.unwrap_or_else(Fonts::built_in);
                 (svg::open(file, &fonts, bounds, drawing)?, Orientation::UPRIGHT)
             }
+            Format::PageStrips => (page_strips::open(buffered(file), bounds)?, Orientation::UPRIGHT),
         };
         orientation.apply(strips, bounds)
     }

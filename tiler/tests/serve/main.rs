@@ -5,6 +5,7 @@
 mod claims;
 mod jobs;
 mod leases;
+mod pages;
 mod shutdown;
 mod store;
 mod tiler;
