@@ -14,18 +14,21 @@ pub enum Subject {
     Service,
     /// `tiler convert` beside libvips
     Pyramid,
+    /// PDF, SVG and web pages beside what they must keep up with
+    Sources,
 }
 
 /// Runs a benchmark.
 pub fn run(project: &Project, subject: Subject) -> Result<()> {
-    let (purpose, name) = match subject {
-        Subject::Service => (Purpose::BenchService, "service"),
-        Subject::Pyramid => (Purpose::BenchPyramid, "pyramid"),
+    let (purpose, package, name) = match subject {
+        Subject::Service => (Purpose::BenchService, "edgezoom-tests", "service"),
+        Subject::Pyramid => (Purpose::BenchPyramid, "edgezoom-tests", "pyramid"),
+        Subject::Sources => (Purpose::BenchSources, "edgezoom-tiler", "sources"),
     };
     setup::prepare(project, purpose)?;
     if subject == Subject::Service {
         build_edge::build(project)?;
     }
     project.build("edgezoom-tiler", "tiler", Profile::Release)?;
-    command::run_shown(project.cargo().args(["bench", "--package=edgezoom-tests", "--bench", name]))
+    command::run_shown(project.cargo().args(["bench", "--package", package, "--bench", name]))
 }
