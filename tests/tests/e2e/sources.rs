@@ -90,6 +90,9 @@ async fn a_web_page_without_what_lies_in_private_networks() -> Result<()> {
     let course = client.convert(&source).await?;
     let halves = halves(2560, 4000, [[255, 0, 0], [0, 0, 255]]);
     Pyramid::fetch(&client, course.ready()?).await?.equals(&halves, 30.0)?;
+    assert_eq!(course.ready()?["title"], "Two colours");
+    let share = client.get(&format!("/{}", course.id()?)).await?.text();
+    assert!(share.contains("<title>Two colours – Edgezoom</title>"), "{share}");
     assert_eq!((sources.hits(&allowed), sources.hits(&secret)), (1, 0));
     let figures = course.progress();
     assert!(figures.len() >= 3, "progress was not live: {figures:?}");

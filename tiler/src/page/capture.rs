@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use edgezoom_content::Size;
+use edgezoom_content::{Size, Title};
 use serde_json::{Value, json};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 
@@ -31,7 +31,7 @@ pub(super) struct Camera {
 pub(super) struct Still {
     /// In device pixels.
     pub size: Size,
-    pub title: String,
+    pub title: Option<Title>,
     /// Where the page was in the end.
     pub url: String,
     /// Its height in CSS pixels.
@@ -42,9 +42,6 @@ pub(super) struct Still {
 
 /// How many times a page may move on to another one while it comes to rest.
 const MOVES: usize = 5;
-
-/// The characters of a title that are kept.
-const TITLE: usize = 300;
 
 impl Camera {
     pub(super) fn new(tab: Tab, ledger: Arc<Ledger>, limits: &PageLimits) -> Self {
@@ -140,7 +137,7 @@ impl Camera {
         let size = Size { width: self.limits.width * self.limits.scale, height: height * self.limits.scale };
         Ok(Still {
             size,
-            title: title(seen["title"].as_str().unwrap_or_default()),
+            title: Title::of_page(seen["title"].as_str().unwrap_or_default()),
             url: seen["url"].as_str().unwrap_or_default().to_owned(),
             height,
             document,
@@ -180,23 +177,5 @@ impl Camera {
         let captured = self.tab.ask("Page.captureScreenshot", capture).await?;
         let png = captured["data"].as_str().and_then(|data| BASE64_STANDARD.decode(data).ok());
         png.ok_or_else(|| PageError::Command("Page.captureScreenshot: no picture".to_owned()))
-    }
-}
-
-/// A title as one short line.
-fn title(raw: &str) -> String {
-    let words = raw.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
-    words.collect::<Vec<_>>().join(" ").chars().take(TITLE).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_title_is_one_short_line() {
-        assert_eq!(title(" A\n\tpage\u{0}\u{85} title "), "A page title");
-        assert_eq!(title(&"é".repeat(1000)).chars().count(), TITLE);
-        assert_eq!(title(""), "");
     }
 }

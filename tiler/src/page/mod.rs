@@ -14,7 +14,7 @@ use std::io::{self, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use edgezoom_content::{AddressPolicy, Size, SourceUrl};
+use edgezoom_content::{AddressPolicy, Size, SourceUrl, Title};
 use tokio::io::AsyncWrite;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
@@ -96,8 +96,8 @@ pub struct CapturedPage {
     pub file: File,
     /// Its picture's size in pixels.
     pub size: Size,
-    /// Its title, on one line. Empty if it has none.
-    pub title: String,
+    /// Its title.
+    pub title: Option<Title>,
     /// Where it was in the end.
     pub url: String,
 }
@@ -216,7 +216,7 @@ impl Pages {
         on_progress(PageProgress::Loading);
         let mut file = tokio::fs::File::from_std(tempfile::tempfile_in(&self.folder)?);
         let page = self.open(source).await?;
-        let (size, title, url) = (page.size(), page.title().to_owned(), page.url().to_owned());
+        let (size, title, url) = (page.size(), page.title().cloned(), page.url().to_owned());
         page.write_strips(&mut file, on_progress).await?;
         let mut file = file.into_std().await;
         file.seek(SeekFrom::Start(0))?;
@@ -231,10 +231,10 @@ impl OpenPage {
         self.still.size
     }
 
-    /// Its title, on one line. Empty if it has none.
+    /// Its title.
     #[must_use]
-    pub fn title(&self) -> &str {
-        &self.still.title
+    pub fn title(&self) -> Option<&Title> {
+        self.still.title.as_ref()
     }
 
     /// Where it was in the end.

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use edgezoom_content::protocol::{Claim, Outcome};
-use edgezoom_content::{Attempt, Dzi, Failure, FailureCode};
+use edgezoom_content::{Attempt, Dzi, Failure, FailureCode, Title};
 use futures::FutureExt;
 use tokio::time::timeout;
 use tracing::{error, info, warn};
@@ -44,7 +44,7 @@ const GLANCE: Duration = Duration::from_millis(200);
 
 /// How the work on a job came to an end.
 enum End {
-    Rendered(Dzi),
+    Rendered(Dzi, Option<Title>),
     Failed(Failure),
     ShuttingDown,
     Over,
@@ -72,7 +72,7 @@ pub(super) async fn run(workshop: Arc<Workshop>, claim: Claim, claimed: Instant)
         () = workshop.shutdown.cancelled() => End::ShuttingDown,
         // A bug costs this conversion, not the others.
         result = AssertUnwindSafe(work).catch_unwind() => match result {
-            Ok(Ok(dzi)) => End::Rendered(dzi),
+            Ok(Ok((dzi, title))) => End::Rendered(dzi, title),
             Ok(Err(failure)) => End::Failed(failure),
             Err(_) => End::Failed(failure::panicked()),
         },
@@ -89,7 +89,7 @@ async fn work(
     reporter: &Reporter,
     upload: &mut Upload,
     times: &mut Times,
-) -> Result<Dzi, Failure> {
+) -> Result<(Dzi, Option<Title>), Failure> {
     let begun = Instant::now();
     let on_bytes = |received| reporter.note(Standing::downloading(received));
     let fetched = workshop.fetcher.fetch(&claim.url, on_bytes).await?;
@@ -97,11 +97,11 @@ async fn work(
     times.fetch = Some(begun.elapsed());
 
     let begun = Instant::now();
-    let (source, page) = source(workshop, claim, reporter, fetched).await?;
+    let Source { file, page, title } = source(workshop, claim, reporter, fetched).await?;
     let on_rows = if page.is_some() { Standing::rendering_page } else { Standing::rendering };
     reporter.note(on_rows(0.0));
     let on_rows = |rows| reporter.note(on_rows(rows));
-    let dzi = match (render(workshop, claim, on_rows, upload, source).await, page) {
+    let dzi = match (render(workshop, claim, on_rows, upload, file).await, page) {
         (Err(failure), Some(page)) => return Err(page.explain(failure).await),
         (result, _) => result?,
     };
@@ -111,19 +111,29 @@ async fn work(
     let on_settled = |missing, of| reporter.note(Standing::publishing(missing, of));
     upload.finish(&dzi, on_settled).await.map_err(|error| not_stored(claim, error))?;
     times.upload = Some(begun.elapsed());
-    Ok(dzi)
+    Ok((dzi, title))
 }
 
-/// What the renderer reads: the download itself or, if that is a web page, its picture while it is taken.
+/// What the renderer reads.
+struct Source {
+    /// The download itself or, if that is a web page, its picture while it is taken.
+    file: File,
+    /// The page whose picture it is.
+    page: Option<Capturing>,
+    /// The page's title.
+    title: Option<Title>,
+}
+
+/// Makes of a download what the renderer reads.
 async fn source(
     workshop: &Workshop,
     claim: &Claim,
     reporter: &Reporter,
     mut fetched: Fetched,
-) -> Result<(File, Option<Capturing>), Failure> {
+) -> Result<Source, Failure> {
     let is_page = page::is_page(&mut fetched.file, fetched.content_type.as_deref());
     if !is_page.map_err(FetchError::File)? {
-        return Ok((fetched.file, None));
+        return Ok(Source { file: fetched.file, page: None, title: None });
     }
     let begun = Instant::now();
     let mut opening = pin!(workshop.pages.open(&claim.url));
@@ -133,8 +143,9 @@ async fn source(
             Err(_) => reporter.note(Standing::loading_page(begun.elapsed())),
         }
     };
-    let (strips, capturing) = page.stream().map_err(PageError::File)?;
-    Ok((strips, Some(capturing)))
+    let title = page.title().cloned();
+    let (file, capturing) = page.stream().map_err(PageError::File)?;
+    Ok(Source { file, page: Some(capturing), title })
 }
 
 /// Renders the source in a process of its own, and puts the tiles into the store as they come.
@@ -171,9 +182,9 @@ async fn conclude(
 ) -> Ended {
     let until_lease_ends = claim.lease();
     match end {
-        End::Rendered(dzi) => {
+        End::Rendered(dzi, title) => {
             let begun = Instant::now();
-            match reporter.conclude(Outcome::Finished { dzi }, until_lease_ends).await {
+            match reporter.conclude(Outcome::Finished { dzi, title }, until_lease_ends).await {
                 Farewell::Taken => {
                     times.report = Some(begun.elapsed());
                     // Now, not before: it costs no one's waiting, and what was refused must not delete anything.

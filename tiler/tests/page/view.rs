@@ -56,7 +56,13 @@ impl View {
             pixels.extend(strip);
         }
         assert_eq!(pixels.len(), width * height * 3);
-        Self { title: page.title, url: page.url, width, height, pixels }
+        Self {
+            title: page.title.map(|title| title.to_string()).unwrap_or_default(),
+            url: page.url,
+            width,
+            height,
+            pixels,
+        }
     }
 
     /// The colour at a place, in device pixels.

@@ -42,7 +42,7 @@ async fn world() -> World {
 
 fn finished(known: &Known) -> Option<Dzi> {
     known.reports().into_iter().find_map(|outcome| match outcome {
-        Outcome::Finished { dzi } => Some(*dzi),
+        Outcome::Finished { dzi, .. } => Some(*dzi),
         _ => None,
     })
 }

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use edgezoom_content::FailureCode;
+use edgezoom_content::protocol::Outcome;
 
 use super::tiler::Tiler;
 use super::world::{Asked, Known, Source};
@@ -21,6 +22,8 @@ async fn a_page_becomes_a_pyramid() {
     let known = world.known();
     let dzi = finished(&known).unwrap();
     assert_eq!((dzi.size.width, dzi.size.height), (2560, 6000));
+    let titled = |outcome: &Outcome| matches!(outcome, Outcome::Finished { title: Some(title), .. } if title.as_str() == "T");
+    assert!(known.reports().into_iter().any(titled), "its title is told");
     let stored: std::collections::BTreeSet<_> = known.objects.keys().cloned().collect();
     assert_eq!(stored, keys(id, edgezoom_content::Attempt::FIRST, &dzi));
 }
