@@ -19,9 +19,15 @@ function revive() {
 }
 
 export default class Edge extends WorkerEntrypoint {
-  fetch(request) {
+  async fetch(request) {
     revive();
-    return rust.fetch.call(this, request, this.env, this.ctx);
+    const { instanceId } = wasm;
+    let asking = new rust.Asking(request, this.env);
+    const key = asking.recordKey;
+    // A store that fails is a store that does not know: the content's object does.
+    const record = key && (await this.env.FINISHED.get(key).catch((error) => console.error("KV:", error)));
+    if (key && wasm.instanceId !== instanceId) asking = new rust.Asking(request, this.env);
+    return asking.answer(request, this.env, record ?? undefined);
   }
 }
 

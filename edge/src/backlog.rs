@@ -8,11 +8,12 @@ use std::time::Duration;
 
 use edgezoom_content::conversion::Timestamp;
 use edgezoom_content::protocol::Backlog;
-use worker::{Date, DurableObject, Env, Method, Request, Response, Result, State, Stub, durable_object};
+use worker::{Date, DurableObject, Env, Request, Response, Result, State, durable_object};
 
 use crate::admission::Reported;
-use crate::object_call;
+use crate::bridge;
 
+const NAME: &str = "backlog";
 const REPORTED: &str = "reported";
 /// For how long an instance of the Worker goes by what it knows.
 const FRESH: Duration = Duration::from_secs(5);
@@ -29,7 +30,8 @@ pub async fn known(env: &Env, now: Timestamp) -> Result<Option<Reported>> {
     {
         return Ok(reported);
     }
-    let reported = object(env)?.fetch_with_str("http://backlog/").await?.json().await?;
+    let (_, kept) = bridge::tell_object(env, "BACKLOG", NAME, "/", "").await?;
+    let reported = serde_json::from_str(&kept)?;
     KNOWN.set(Some((now, reported)));
     Ok(reported)
 }
@@ -38,13 +40,9 @@ pub async fn known(env: &Env, now: Timestamp) -> Result<Option<Reported>> {
 pub async fn report(backlog: Backlog, env: &Env) -> Result<()> {
     let now = Timestamp(Date::now().as_millis());
     let reported = Reported { backlog, at: now };
-    object_call::post(&object(env)?, "/", &serde_json::to_string(&reported)?).await?;
+    bridge::tell_object(env, "BACKLOG", NAME, "/", &serde_json::to_string(&reported)?).await?;
     KNOWN.set(Some((now, Some(reported))));
     Ok(())
-}
-
-fn object(env: &Env) -> Result<Stub> {
-    env.durable_object("BACKLOG")?.get_by_name("backlog")
 }
 
 /// The one Durable Object that keeps the last report.
@@ -58,11 +56,12 @@ impl DurableObject for BacklogObject {
         Self { state }
     }
 
-    /// Takes a [`Reported`] by `POST`, and gives the last one otherwise, or `null`.
+    /// Takes a [`Reported`]; told nothing, gives the last one, or `null`.
     async fn fetch(&self, mut request: Request) -> Result<Response> {
         let storage = self.state.storage();
-        if request.method() == Method::Post {
-            storage.put(REPORTED, request.text().await?).await?;
+        let reported = request.text().await?;
+        if !reported.is_empty() {
+            storage.put(REPORTED, reported).await?;
             return Response::empty();
         }
         let kept: Option<String> = storage.get(REPORTED).await?;

@@ -4,13 +4,13 @@ use edgezoom_content::{ContentId, SourceUrl};
 use worker::{Env, ResponseBody, console_error};
 
 use crate::answer::Refusal;
+use crate::bridge;
 use crate::config::Addresses;
 use crate::finished::{Finished, FinishedError};
 use crate::gate::Gate;
 use crate::known::Known;
-use crate::object_call;
 use crate::object_protocol::Said;
-use crate::record::NoRecord;
+use crate::record::{NoRecord, Record};
 
 /// Why there is no content to be had. [`ContentsError::refusal`] logs what the operator should know, and says what clients get.
 #[derive(Debug, thiserror::Error)]
@@ -51,12 +51,16 @@ impl ContentsError {
 /// All contents.
 pub struct Contents<'a> {
     env: &'a Env,
+    read: Read,
 }
+
+/// The content whose record was looked for in KV already, and what was found.
+pub type Read = Option<(ContentId, Option<Record>)>;
 
 impl<'a> Contents<'a> {
     /// Those that the Worker is bound to.
-    pub fn of(env: &'a Env) -> Self {
-        Self { env }
+    pub fn of(env: &'a Env, read: Read) -> Self {
+        Self { env, read }
     }
 
     /// The content of a source, created if there is none and the gate is open. When its id belongs to another source, the
@@ -79,7 +83,11 @@ impl<'a> Contents<'a> {
 
     /// The content with an id, if there is one.
     pub async fn by_id(&self, id: ContentId) -> Result<Option<Known>, ContentsError> {
-        if let Some(record) = Finished::of(self.env)?.read(id).await? {
+        let record = match &self.read {
+            Some((read, record)) if *read == id => record.clone(),
+            _ => Finished::of(self.env)?.find(id).await?,
+        };
+        if let Some(record) = record {
             return Ok(Some(Known::Kept(record)));
         }
         match self.tell(id, Said::Asked).await? {
@@ -109,10 +117,8 @@ impl<'a> Contents<'a> {
     }
 
     async fn ask_object(&self, id: ContentId, said: Said<'_>) -> worker::Result<(u16, String)> {
-        let object = self.env.durable_object("CONVERSIONS")?.get_by_name(&id.to_string())?;
         let (path, body) = said.write();
-        let mut response = object_call::post(&object, path, body).await?;
-        Ok((response.status_code(), response.text().await?))
+        bridge::tell_object(self.env, "CONVERSIONS", &id.to_string(), path, body).await
     }
 }
 

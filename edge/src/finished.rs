@@ -1,4 +1,4 @@
-//! Finished contents in KV: read where the request is, written by the Durable Object of the content.
+//! Finished contents in KV: read where the request is (by `entry.js`, as a rule), written by the Durable Object of the content.
 
 use std::time::Duration;
 
@@ -16,8 +16,8 @@ const SHORTEST_EXPIRY: Duration = Duration::from_secs(60);
 #[derive(Debug, thiserror::Error)]
 pub enum FinishedError {
     /// The binding is missing.
-    #[error("the KV binding FINISHED: {0}")]
-    Binding(worker::Error),
+    #[error("KV: {0}")]
+    Platform(#[from] worker::Error),
     /// A call failed.
     #[error("KV: {0}")]
     Store(#[from] KvError),
@@ -32,14 +32,12 @@ pub struct Finished(KvStore);
 impl Finished {
     /// The store that the Worker is bound to.
     pub fn of(env: &Env) -> Result<Self, FinishedError> {
-        env.kv("FINISHED").map(Self).map_err(FinishedError::Binding)
+        Ok(Self(env.kv("FINISHED")?))
     }
 
-    /// The content, if it is finished and KV knows it here already.
-    /// A record that another version of the Worker wrote counts as none: the content's Durable Object knows all of it.
-    pub async fn read(&self, id: ContentId) -> Result<Option<Record>, FinishedError> {
-        let kept = self.0.get(&id.to_string()).text().await?;
-        Ok(kept.and_then(|text| Record::read(id, text).inspect_err(|unread| console_error!("{unread}")).ok()))
+    /// What is kept of a content here.
+    pub async fn find(&self, id: ContentId) -> Result<Option<Record>, FinishedError> {
+        Ok(self.0.get(&id.to_string()).text().await?.and_then(|text| read(id, text)))
     }
 
     /// Keeps a finished content, for good or for a time.
@@ -56,4 +54,10 @@ impl Finished {
     pub async fn forget(&self, id: ContentId) -> Result<(), FinishedError> {
         Ok(self.0.delete(&id.to_string()).await?)
     }
+}
+
+/// Reads what is kept of a content. A record that another version of the Worker wrote counts as none: the content's Durable Object
+/// knows all of it.
+pub fn read(id: ContentId, text: String) -> Option<Record> {
+    Record::read(id, text).inspect_err(|unread| console_error!("{unread}")).ok()
 }

@@ -2,7 +2,7 @@
 //! a content comes here; what is known is answered as ever.
 
 use edgezoom_content::conversion::Timestamp;
-use worker::{Date, Env, Request, console_error};
+use worker::{Date, Env, console_error, web_sys};
 
 use crate::admission;
 use crate::answer::Refusal;
@@ -13,14 +13,13 @@ use crate::config::Config;
 pub struct Gate<'a> {
     config: &'a Config,
     env: &'a Env,
-    client: Option<String>,
+    request: &'a web_sys::Request,
 }
 
 impl<'a> Gate<'a> {
     /// The gate for whoever sent the request.
-    pub fn new(request: &Request, config: &'a Config, env: &'a Env) -> Self {
-        let address = request.headers().get("CF-Connecting-IP").ok().flatten();
-        Self { config, env, client: address.as_deref().and_then(admission::client) }
+    pub fn new(request: &'a web_sys::Request, config: &'a Config, env: &'a Env) -> Self {
+        Self { config, env, request }
     }
 
     /// Lets one new content in, or says why not. Where the means to tell fail, it is let in, and the operator is told.
@@ -44,8 +43,9 @@ impl<'a> Gate<'a> {
     }
 
     async fn is_over_its_limit(&self) -> worker::Result<bool> {
-        match &self.client {
-            Some(client) => Ok(!self.env.rate_limiter("CREATIONS")?.limit(client.clone()).await?.success),
+        let address = self.request.headers().get("CF-Connecting-IP").ok().flatten();
+        match address.as_deref().and_then(admission::client) {
+            Some(client) => Ok(!self.env.rate_limiter("CREATIONS")?.limit(client).await?.success),
             None => Ok(false),
         }
     }

@@ -13,14 +13,8 @@ use crate::object_protocol::Said;
 use crate::router::Internal;
 
 /// Hears what is said of a content.
-pub async fn hear(
-    id: ContentId,
-    said: Internal,
-    request: &mut Request,
-    config: &Config,
-    env: &Env,
-) -> Answer {
-    if let Err(refused) = admit(request, config) {
+pub async fn hear(id: ContentId, said: Internal, mut request: Request, config: &Config, env: &Env) -> Answer {
+    if let Err(refused) = admit(&request, config) {
         return refused;
     }
     let reported = match request.text().await {
@@ -32,15 +26,15 @@ pub async fn hear(
         Internal::Report => Said::Report(&reported),
         Internal::Reset => Said::Reset,
     };
-    match Contents::of(env).tell(id, said).await {
+    match Contents::of(env, None).tell(id, said).await {
         Ok((status, reply)) => answer(status, reply),
         Err(error) => error.refusal().answer(),
     }
 }
 
 /// Hears how much waits in the queue.
-pub async fn hear_backlog(request: &mut Request, config: &Config, env: &Env) -> Answer {
-    if let Err(refused) = admit(request, config) {
+pub async fn hear_backlog(mut request: Request, config: &Config, env: &Env) -> Answer {
+    if let Err(refused) = admit(&request, config) {
         return refused;
     }
     let backlog = match request.json().await {

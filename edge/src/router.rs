@@ -100,6 +100,20 @@ pub enum Internal {
     Reset,
 }
 
+impl Route {
+    /// The content that it is about: whose record may be all that the answer takes.
+    #[must_use]
+    pub fn content_id(&self) -> Option<ContentId> {
+        match self {
+            Self::Content { wish: Ok(Wish::Source(url)), .. } => ContentId::candidates(url).next(),
+            Self::Home(Some(Entry { source: Ok(url), .. })) => ContentId::candidates(url).next(),
+            Self::Content { wish: Ok(Wish::Id(id)), .. } => Some(*id),
+            Self::Events(id) | Self::Preview(id) | Self::Share(id) | Self::Framed(id) => Some(*id),
+            _ => None,
+        }
+    }
+}
+
 const READING: &str = "GET, HEAD, OPTIONS";
 
 /// Finds the route. `policy` says which literal addresses a source may have.

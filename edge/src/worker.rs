@@ -6,28 +6,110 @@ use std::rc::Rc;
 
 use edgezoom_content::{Content, ContentId};
 use http::{Method, StatusCode};
-use worker::{Context, Env, Headers, Request, Response, Result, console_error, event};
+use worker::js_sys::futures::future_to_promise;
+use worker::wasm_bindgen::prelude::{JsValue, wasm_bindgen};
+use worker::{Env, Headers, Request, Response, Result, console_error, web_sys};
 
 use crate::answer::content::ContentAnswer;
 use crate::answer::{Answer, HEADERS_OF_ALL, Keep, Refusal, embed, events, page, plain};
 use crate::config::{Addresses, Config};
-use crate::contents::{Contents, ContentsError};
+use crate::contents::{Contents, ContentsError, Read};
 use crate::gate::Gate;
+use crate::href::Href;
+use crate::known::Known;
 use crate::object_key::ObjectKey;
+use crate::record::Record;
 use crate::router::{Asked, Entry, Route, Wish, route};
-use crate::{internal, tiles};
+use crate::{bridge, finished, internal, tiles};
 
-#[event(fetch)]
-async fn fetch(mut request: Request, env: Env, _context: Context) -> Result<Response> {
-    let method = Method::from_bytes(request.inner().method().as_bytes()).unwrap_or_default();
-    let answered = match answer(&mut request, &method, &env).await {
-        Ok(answered) => answered,
-        Err(error) => {
-            console_error!("{error}");
-            Answered::Whole(Refusal::Unavailable.answer())
+/// A request, from its route to its answer. `entry.js` reads the record in between, so that what is finished is answered in two
+/// calls without a future: an executor in wasm would cost as much as all the rest.
+#[wasm_bindgen]
+pub struct Asking {
+    asked: bridge::Asked,
+    /// None when what the operator chose is not understood: logged, and all that is answered is 503.
+    begun: Option<Begun>,
+}
+
+struct Begun {
+    config: Rc<Config>,
+    addresses: Addresses,
+    route: Route,
+}
+
+#[wasm_bindgen]
+impl Asking {
+    /// Finds the route.
+    #[wasm_bindgen(constructor)]
+    pub fn new(request: &web_sys::Request, env: &Env) -> Self {
+        let asked = bridge::Asked::of(request);
+        let config = config(env).inspect_err(|error| console_error!("{error}"));
+        let begun = config.ok().map(|config| {
+            let Href { origin, path, query } = Href::of(&asked.url);
+            let addresses = config.addresses(origin);
+            let accept = asked.accept.as_deref();
+            let route = route(Asked { method: &asked.method, path, query, accept }, &config.policy);
+            Begun { config, addresses, route }
+        });
+        Self { asked, begun }
+    }
+
+    /// The key of the record that may answer.
+    #[wasm_bindgen(getter = recordKey)]
+    pub fn record_key(&self) -> Option<String> {
+        self.begun.as_ref()?.route.content_id().map(|id| id.to_string())
+    }
+
+    /// The response, or the promise of one. `record` is what KV has under the key.
+    ///
+    /// # Errors
+    /// The platform makes no response.
+    pub fn answer(
+        self,
+        request: web_sys::Request,
+        env: Env,
+        record: Option<String>,
+    ) -> std::result::Result<JsValue, JsValue> {
+        let Self { asked, begun } = self;
+        let Some(begun) = begun else {
+            return Ok(asked.respond(Refusal::Unavailable.answer())?.into());
+        };
+        let id = begun.route.content_id();
+        let read = id.map(|id| (id, record.and_then(|text| finished::read(id, text))));
+        if let (Route::Content { wish: Ok(wish), variant }, Some((_, Some(record)))) = (&begun.route, &read)
+            && let Some(answer) = kept(wish, record)
+        {
+            return Ok(asked.respond(answer.write(variant, &begun.addresses))?.into());
         }
-    };
-    send(answered, &method, request.headers().get("If-None-Match")?.as_deref())
+        Ok(future_to_promise(async move {
+            let answered = answer(&asked, &begun, read, &request, &env).await.unwrap_or_else(|error| {
+                console_error!("{error}");
+                Answered::Whole(Refusal::Unavailable.answer())
+            });
+            Ok(send(answered, &asked)?.into())
+        })
+        .into())
+    }
+}
+
+/// What a record answers, if it is of the content that is wanted.
+fn kept(wish: &Wish, record: &Record) -> Option<ContentAnswer> {
+    match wish {
+        Wish::Id(_) => Some(ContentAnswer::Found(Known::Kept(record.clone()))),
+        Wish::Source(url) => record.is_of(url).then(|| ContentAnswer::Moved(Known::Kept(record.clone()))),
+    }
+}
+
+fn send(answered: Answered, asked: &bridge::Asked) -> Result<web_sys::Response> {
+    match answered {
+        Answered::Whole(answer) => asked.respond(answer),
+        Answered::Streamed(response) => {
+            for (name, value) in HEADERS_OF_ALL {
+                response.headers().set(name, value)?;
+            }
+            Ok(response.into())
+        }
+    }
 }
 
 thread_local! {
@@ -53,44 +135,46 @@ enum Answered {
     Streamed(Response),
 }
 
-async fn answer(request: &mut Request, method: &Method, env: &Env) -> Result<Answered> {
-    let config = &*config(env)?;
-    let url = request.url()?;
-    let addresses = &config.addresses(&url.origin().ascii_serialization());
-    let accept = request.headers().get("Accept")?;
-    let query = url.query().unwrap_or_default();
-    let asked = Asked { method, path: url.path(), query, accept: accept.as_deref() };
+async fn answer(
+    asked: &bridge::Asked,
+    Begun { config, addresses, route }: &Begun,
+    read: Read,
+    request: &web_sys::Request,
+    env: &Env,
+) -> Result<Answered> {
     let gate = &Gate::new(request, config, env);
-    let answer = match route(asked, &config.policy) {
-        Route::Content { wish, variant } => content(wish, gate, env).await.write(&variant, addresses),
+    let contents = &Contents::of(env, read);
+    let request = || Request::from(Clone::clone(request));
+    let answer = match route {
+        Route::Content { wish, variant } => content(wish, gate, contents).await.write(variant, addresses),
         Route::Events(id) => {
-            let last = request.headers().get("Last-Event-ID")?;
-            return listen(id, method, last.as_deref(), addresses, env).await;
+            let last = request().headers().get("Last-Event-ID")?;
+            return listen(*id, &asked.method, last.as_deref(), addresses, contents).await;
         }
-        Route::Preview(id) => match preview(id, env).await {
-            Ok(key) => match tiles::serve(&key, request, env).await? {
+        Route::Preview(id) => match preview(*id, contents).await {
+            Ok(key) => match tiles::serve(&key, &request(), env).await? {
                 Some(response) => return Ok(Answered::Streamed(response)),
                 None => plain::nothing(),
             },
             Err(answer) => answer,
         },
         Route::Oembed(oembed) => match oembed.content(addresses) {
-            Ok(id) => match by_id(id, env).await {
+            Ok(id) => match by_id(id, contents).await {
                 Ok(content) => oembed.answer(&content, addresses),
                 Err(refusal) => refusal.answer(),
             },
             Err(answer) => answer,
         },
-        Route::Home(entry) => home(entry, addresses, gate, env).await,
-        Route::Share(id) => picture(id, page::share, addresses, env).await,
-        Route::Framed(id) => picture(id, page::framed, addresses, env).await,
+        Route::Home(entry) => home(entry.as_ref(), addresses, gate, contents).await,
+        Route::Share(id) => picture(*id, page::share, addresses, contents).await,
+        Route::Framed(id) => picture(*id, page::framed, addresses, contents).await,
         Route::Embed => embed::script(),
-        Route::Object(key) => match tiles::serve(&key, request, env).await? {
+        Route::Object(key) => match tiles::serve(key, &request(), env).await? {
             Some(response) => return Ok(Answered::Streamed(response)),
             None => plain::nothing(),
         },
-        Route::Internal(id, said) => internal::hear(id, said, request, config, env).await,
-        Route::Backlog => internal::hear_backlog(request, config, env).await,
+        Route::Internal(id, said) => internal::hear(*id, *said, request(), config, env).await,
+        Route::Backlog => internal::hear_backlog(request(), config, env).await,
         Route::Health => plain::health(),
         Route::Version => plain::version(),
         Route::Robots => plain::robots(),
@@ -102,21 +186,25 @@ async fn answer(request: &mut Request, method: &Method, env: &Env) -> Result<Ans
     Ok(Answered::Whole(answer))
 }
 
-async fn content(wish: std::result::Result<Wish, Refusal>, gate: &Gate<'_>, env: &Env) -> ContentAnswer {
+async fn content(
+    wish: &std::result::Result<Wish, Refusal>,
+    gate: &Gate<'_>,
+    contents: &Contents<'_>,
+) -> ContentAnswer {
     let found = match wish {
-        Ok(Wish::Source(url)) => Contents::of(env).of_source(&url, gate).await.map(ContentAnswer::Moved),
-        Ok(Wish::Id(id)) => Contents::of(env).by_id(id).await.map(|known| match known {
+        Ok(Wish::Source(url)) => contents.of_source(url, gate).await.map(ContentAnswer::Moved),
+        Ok(Wish::Id(id)) => contents.by_id(*id).await.map(|known| match known {
             Some(known) => ContentAnswer::Found(known),
             None => ContentAnswer::Refused(Refusal::NoSuchContent),
         }),
-        Err(refusal) => Ok(ContentAnswer::Refused(refusal)),
+        Err(refusal) => Ok(ContentAnswer::Refused(*refusal)),
     };
     found.unwrap_or_else(|error| ContentAnswer::Refused(error.refusal()))
 }
 
 /// All that is known of a content.
-async fn by_id(id: ContentId, env: &Env) -> std::result::Result<Content, Refusal> {
-    let known = Contents::of(env).by_id(id).await.map_err(ContentsError::refusal)?;
+async fn by_id(id: ContentId, contents: &Contents<'_>) -> std::result::Result<Content, Refusal> {
+    let known = contents.by_id(id).await.map_err(ContentsError::refusal)?;
     let known = known.ok_or(Refusal::NoSuchContent)?;
     known.content().map_err(|unread| ContentsError::from(unread).refusal())
 }
@@ -127,9 +215,9 @@ async fn listen(
     method: &Method,
     last: Option<&str>,
     addresses: &Addresses,
-    env: &Env,
+    contents: &Contents<'_>,
 ) -> Result<Answered> {
-    let content = match by_id(id, env).await {
+    let content = match by_id(id, contents).await {
         Ok(content) => content,
         Err(refusal) => return Ok(Answered::Whole(refusal.answer())),
     };
@@ -139,7 +227,7 @@ async fn listen(
     if method == Method::HEAD {
         return Ok(Answered::Whole(events::begun()));
     }
-    Ok(match Contents::of(env).stream(id, addresses).await {
+    Ok(match contents.stream(id, addresses).await {
         Ok(Some(body)) => {
             let begun = events::begun();
             Answered::Streamed(Response::builder().with_headers(headers(begun.headers)?).body(body))
@@ -150,8 +238,8 @@ async fn listen(
 }
 
 /// The tile that holds a small picture of the whole content.
-async fn preview(id: ContentId, env: &Env) -> std::result::Result<ObjectKey, Answer> {
-    match by_id(id, env).await {
+async fn preview(id: ContentId, contents: &Contents<'_>) -> std::result::Result<ObjectKey, Answer> {
+    match by_id(id, contents).await {
         Ok(content) => page::preview_key(&content).ok_or_else(plain::nothing),
         Err(Refusal::NoSuchContent) => Err(plain::nothing()),
         Err(refusal) => Err(refusal.answer()),
@@ -159,20 +247,25 @@ async fn preview(id: ContentId, env: &Env) -> std::result::Result<ObjectKey, Ans
 }
 
 /// The home page; or, when a source was entered, on to its share page.
-async fn home(entry: Option<Entry>, addresses: &Addresses, gate: &Gate<'_>, env: &Env) -> Answer {
+async fn home(
+    entry: Option<&Entry>,
+    addresses: &Addresses,
+    gate: &Gate<'_>,
+    contents: &Contents<'_>,
+) -> Answer {
     let Some(Entry { text, source }) = entry else {
         return page::home(None, addresses);
     };
     let url = match source {
         Ok(url) => url,
-        Err(refusal) => return page::home(Some((&text, refusal)), addresses),
+        Err(refusal) => return page::home(Some((text, *refusal)), addresses),
     };
-    match Contents::of(env).of_source(&url, gate).await {
+    match contents.of_source(url, gate).await {
         Ok(known) => Answer::new(StatusCode::FOUND, "text/plain; charset=utf-8", Keep::Never, String::new())
             .with("Location", addresses.share(known.id())),
         Err(error) => {
             let refusal = error.refusal();
-            refusal.say_when(page::home(Some((&text, refusal)), addresses))
+            refusal.say_when(page::home(Some((text, refusal)), addresses))
         }
     }
 }
@@ -182,30 +275,13 @@ async fn picture(
     id: ContentId,
     page: fn(&Content, &Addresses) -> Answer,
     addresses: &Addresses,
-    env: &Env,
+    contents: &Contents<'_>,
 ) -> Answer {
-    match by_id(id, env).await {
+    match by_id(id, contents).await {
         Ok(content) => page(&content, addresses),
         Err(Refusal::NoSuchContent) => page::nothing(addresses),
         Err(refusal) => page::unavailable(refusal, addresses),
     }
-}
-
-fn send(answered: Answered, method: &Method, if_none_match: Option<&str>) -> Result<Response> {
-    let response = match answered {
-        Answered::Streamed(response) => response,
-        Answered::Whole(answer) => {
-            let Answer { status, headers, body } = answer.unless_known(if_none_match);
-            let response =
-                Response::builder().with_status(status.as_u16()).with_headers(self::headers(headers)?);
-            let bodiless = method == Method::HEAD || matches!(status.as_u16(), 204 | 304);
-            if bodiless { response.empty() } else { response.fixed(body.into_bytes()) }
-        }
-    };
-    for (name, value) in HEADERS_OF_ALL {
-        response.headers().set(name, value)?;
-    }
-    Ok(response)
 }
 
 fn headers(own: Vec<(&'static str, String)>) -> Result<Headers> {

@@ -7,7 +7,7 @@ import { Miniflare, convertV4MiniflareOptions } from "miniflare";
 export const TOKEN = "token-of-the-tests";
 export const ORIGIN = "http://zoom.test";
 
-const ENTRY = `
+const COUNTING = `
   import Edge, { BacklogObject, ConversionObject } from "./index.js";
   export { BacklogObject, ConversionObject };
 
@@ -32,13 +32,16 @@ const ENTRY = `
   }
 `;
 
+/** The Worker as it is deployed, and nothing seen. */
+export const PLAIN = `export { default, BacklogObject, ConversionObject } from "./index.js";`;
+
 const built = (name) => readFile(new URL(`../build/worker/${name}`, import.meta.url));
 
-/** A system of its own; `bindings` override its variables. Close it with `close`. */
-export async function start(bindings = {}) {
+/** A system of its own; `bindings` override its variables, `entry` is the module that starts it. Close it with `close`. */
+export async function start(bindings = {}, entry = COUNTING) {
   const options = convertV4MiniflareOptions({
     modules: [
-      { type: "ESModule", path: "entry.mjs", contents: ENTRY },
+      { type: "ESModule", path: "entry.mjs", contents: entry },
       { type: "ESModule", path: "index.js", contents: await built("index.js") },
       { type: "CompiledWasm", path: "index_bg.wasm", contents: await built("index_bg.wasm") },
     ],

@@ -1,12 +1,12 @@
 // A running system as clients and tilers see it: requests and whole answers. What the tests of the interface share.
 
-import { ORIGIN, PICTURE, TOKEN, start as startSystem } from "./system.mjs";
+import { ORIGIN, PICTURE, PLAIN, TOKEN, start as startSystem } from "./system.mjs";
 
-export { PICTURE };
+export { PICTURE, PLAIN };
 
 /** Starts a system; `variables` are the operator's. */
-export async function start(variables) {
-  const system = await startSystem(variables);
+export async function start(variables, entry) {
+  const system = await startSystem(variables, entry);
 
   /** Sends a request and does not follow where it leads. */
   async function send(target, init) {

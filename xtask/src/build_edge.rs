@@ -17,8 +17,14 @@ use crate::{command, setup};
 /// What the Worker may weigh, compressed: a cold start loads all of it.
 const MOST_BYTES: usize = 250_000;
 /// What the build is made from, besides the wasm. A change of the recipe is a change too.
-const INGREDIENTS: [&str; 5] =
-    ["edge/entry.js", "edge/viewer", "package.json", "package-lock.json", "xtask/src/build_edge.rs"];
+const INGREDIENTS: [&str; 6] = [
+    "edge/entry.js",
+    "edge/interface",
+    "edge/viewer",
+    "package.json",
+    "package-lock.json",
+    "xtask/src/build_edge.rs",
+];
 /// What rustc's wasm may use; binaryen has to be told.
 const WASM_FEATURES: [&str; 7] = [
     "--enable-mutable-globals",

@@ -2,7 +2,7 @@
 //! [`protocol`](edgezoom_content::protocol).
 
 use edgezoom_content::ContentId;
-use edgezoom_content::protocol::{Claim, Report, claim_path, report_path};
+use edgezoom_content::protocol::{BACKLOG_PATH, Backlog, Claim, Report, claim_path, report_path};
 use reqwest::StatusCode;
 use url::Url;
 
@@ -39,6 +39,12 @@ impl Edge {
             StatusCode::NOT_FOUND | StatusCode::CONFLICT => Ok(None),
             _ => Err(CallError::from_answer(answer).await),
         }
+    }
+
+    /// Tells how much waits in the queue.
+    pub(super) async fn tell_backlog(&self, backlog: &Backlog) -> Result<(), CallError> {
+        let answer = self.0.post(BACKLOG_PATH, backlog).await?;
+        if answer.status().is_success() { Ok(()) } else { Err(CallError::from_answer(answer).await) }
     }
 
     /// Tells of an attempt.

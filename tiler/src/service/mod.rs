@@ -11,6 +11,7 @@
 //! | [`job`] | one claimed job from its source to its end |
 //! | [`reporter`] | keeps the lease and tells the edge |
 //! | [`standing`], [`backoff`], [`failure`] | what is decided: progress, pauses, failure codes. Pure |
+//! | [`backlog`] | tells the edge how much waits |
 //! | [`edge`], [`queue`], [`call`] | the other sides |
 //! | [`health`], [`metrics`] | for whoever watches |
 
@@ -31,6 +32,7 @@ use crate::page::{PageSettings, Pages};
 use crate::renderer::RenderOptions;
 use crate::sink::s3::S3Store;
 
+mod backlog;
 mod backoff;
 mod call;
 mod edge;
@@ -80,6 +82,7 @@ struct Workshop {
     /// job holds its permit until it has cleaned up.
     places: Arc<Semaphore>,
     capacity: usize,
+    backlog: backlog::Latest,
     metrics: metrics::Metrics,
     pulse: health::Pulse,
     shutdown: CancellationToken,
@@ -100,6 +103,8 @@ pub async fn run(settings: Settings, shutdown: CancellationToken) -> Result<(), 
     info!(listen = %listener.local_addr().unwrap_or(address), jobs = workshop.capacity, "tiler serves");
 
     let watch = tokio::spawn(health::serve(listener, Arc::clone(&workshop)));
+    let telling = Arc::clone(&workshop);
+    let telling = tokio::spawn(async move { backlog::keep_telling(&telling).await });
     let out_of_time = async {
         shutdown.cancelled().await;
         info!("shutting down");
@@ -110,6 +115,7 @@ pub async fn run(settings: Settings, shutdown: CancellationToken) -> Result<(), 
         () = out_of_time => warn!("not everything came to an end in time; leases will run out"),
     }
     watch.abort();
+    telling.abort();
     Ok(())
 }
 
@@ -131,6 +137,7 @@ impl Workshop {
             poll: settings.poll,
             places: Arc::new(Semaphore::new(settings.jobs.get())),
             capacity: settings.jobs.get(),
+            backlog: backlog::Latest::default(),
             metrics: metrics::Metrics::new(),
             pulse: health::Pulse::default(),
             shutdown,

@@ -13,7 +13,7 @@ use tracing::{debug, error, warn};
 
 use super::backoff::Backoff;
 use super::call::CallError;
-use super::queue::{Message, Settlement};
+use super::queue::{Message, Pulled, Settlement};
 use super::{Workshop, job};
 
 /// Pulls failing calls apart, to the queue and to the edge alike: without the edge every message pulled is handed back, and
@@ -88,11 +88,14 @@ async fn round(workshop: &Arc<Workshop>, free: usize, jobs: &mut JoinSet<()>) ->
     let Some(pulled) = last_answer(&workshop.shutdown, workshop.queue.pull(free)).await else {
         return Ok(0);
     };
-    let messages = pulled.inspect_err(|error| {
+    let Pulled { messages, backlog } = pulled.inspect_err(|error| {
         workshop.metrics.pull_errors.inc();
         warn!(%error, "the queue cannot be pulled from");
     })?;
     workshop.pulse.pulled();
+    if let Some(waiting) = backlog {
+        workshop.backlog.note(waiting);
+    }
 
     let count = messages.len();
     let mut settlement = Settlement::default();

@@ -16,6 +16,14 @@ use crate::secret::Secret;
 #[derive(Clone)]
 pub(super) struct Queue(Peer);
 
+/// What a pull gives.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Pulled {
+    pub messages: Vec<Message>,
+    /// How many messages the queue has, these included, if it says so.
+    pub backlog: Option<u64>,
+}
+
 /// A message that was pulled: the queue keeps it from others until it is settled or forgotten about.
 #[derive(Debug, PartialEq)]
 pub(super) struct Message {
@@ -61,10 +69,11 @@ struct Envelope {
     result: Option<Batch>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 struct Batch {
     #[serde(default)]
     messages: Vec<Delivery>,
+    message_backlog_count: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -85,7 +94,7 @@ impl Queue {
     }
 
     /// Pulls at most `most` messages. There may be none.
-    pub(super) async fn pull(&self, most: usize) -> Result<Vec<Message>, CallError> {
+    pub(super) async fn pull(&self, most: usize) -> Result<Pulled, CallError> {
         let pull = Pull {
             batch_size: most.min(LARGEST_BATCH),
             visibility_timeout_ms: VISIBILITY.as_millis() as u64,
@@ -122,15 +131,16 @@ impl Settlement {
     }
 }
 
-fn read_batch(text: &str) -> Result<Vec<Message>, CallError> {
+fn read_batch(text: &str) -> Result<Pulled, CallError> {
     let envelope: Envelope =
         serde_json::from_str(text).map_err(|error| CallError::Garbled(error.to_string()))?;
     if !envelope.success {
         return Err(CallError::Garbled(excerpt(&envelope.errors.to_string())));
     }
-    let deliveries = envelope.result.map(|batch| batch.messages).unwrap_or_default();
+    let batch = envelope.result.unwrap_or_default();
     let read = |delivery: Delivery| Message { lease: delivery.lease_id, job: read_job(&delivery.body) };
-    Ok(deliveries.into_iter().map(read).collect())
+    let messages = batch.messages.into_iter().map(read).collect();
+    Ok(Pulled { messages, backlog: batch.message_backlog_count })
 }
 
 /// Reads a message's body. Cloudflare's documentation has it plain in one place and base64-encoded in another.
@@ -171,8 +181,8 @@ mod tests {
         let text = r#"{"id":"6qy4OXfXSid"}"#;
         let bodies = [serde_json::from_str(text).unwrap(), text.into(), BASE64_STANDARD.encode(text).into()];
         let job = Job { id: "6qy4OXfXSid".parse().unwrap() };
-        let messages = read_batch(&batch(&bodies)).unwrap();
-        assert_eq!(messages.len(), 3);
+        let Pulled { messages, backlog } = read_batch(&batch(&bodies)).unwrap();
+        assert_eq!((messages.len(), backlog), (3, Some(9)));
         for (n, message) in messages.into_iter().enumerate() {
             assert_eq!(message, Message { lease: Lease(format!("lease {n}")), job: Ok(job) });
         }
@@ -188,7 +198,7 @@ mod tests {
             serde_json::json!({ "id": "6qy4OXfXSid", "more": 1 }),
         ];
         let jobs: Vec<_> =
-            read_batch(&batch(&bodies)).unwrap().into_iter().map(|message| message.job).collect();
+            read_batch(&batch(&bodies)).unwrap().messages.into_iter().map(|message| message.job).collect();
         assert!(jobs[..4].iter().all(Result::is_err), "{jobs:?}");
         assert!(jobs[4].is_ok());
         assert!(jobs[3].as_ref().unwrap_err().len() <= 200);
@@ -200,7 +210,8 @@ mod tests {
         let refused =
             read_batch(r#"{"success":false,"errors":[{"code":7003,"message":"No route"}],"result":null}"#);
         assert!(refused.unwrap_err().to_string().contains("No route"));
-        assert_eq!(read_batch(r#"{"success":true,"errors":[],"messages":[],"result":{}}"#).unwrap(), []);
+        let nothing = r#"{"success":true,"errors":[],"messages":[],"result":{}}"#;
+        assert_eq!(read_batch(nothing).unwrap(), Pulled::default());
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // clippy.toml lets tests, but does not see that their helpers are part of them
 
+mod backlog;
 mod claims;
 mod jobs;
 mod leases;

@@ -12,7 +12,7 @@ use axum::extract::{Request, State};
 use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use edgezoom_content::ContentId;
-use edgezoom_content::protocol::{Outcome, Report};
+use edgezoom_content::protocol::{BACKLOG_PATH, Backlog, Outcome, Report};
 use serde_json::{Value, json};
 
 /// Everything around the tiler.
@@ -39,6 +39,8 @@ pub struct Known {
     pub objects: BTreeMap<String, Object>,
     pub sources: HashMap<String, Source>,
     pub lease: Duration,
+    /// How many messages the queue says that it has.
+    pub backlog: u64,
     pub puts: usize,
     /// Everything that was asked, in order.
     pub log: Vec<Asked>,
@@ -75,6 +77,7 @@ pub enum Asked {
     Put(String),
     Deleted(String),
     Told(Report),
+    Backlog(Backlog),
     Fetched(String),
 }
 
@@ -127,6 +130,7 @@ impl Known {
             objects: BTreeMap::new(),
             sources: HashMap::new(),
             lease: Duration::from_secs(60),
+            backlog: 0,
             puts: 0,
             log: vec![],
         }
@@ -193,9 +197,8 @@ impl Known {
             .drain(..count)
             .map(|body| json!({ "lease_id": format!("lease of {body}"), "body": body, "attempts": 1 }))
             .collect();
-        json!({ "success": true, "errors": [], "result": { "messages": messages } })
-            .to_string()
-            .into_response()
+        let result = json!({ "message_backlog_count": self.backlog, "messages": messages });
+        json!({ "success": true, "errors": [], "result": result }).to_string().into_response()
     }
 
     fn delete(&mut self, body: &str) -> Response {
@@ -247,6 +250,10 @@ async fn answer(State(world): State<World>, request: Request) -> Response {
         let status = (known.on_report)(&report);
         known.log.push(Asked::Told(report));
         return status.into_response();
+    }
+    if path.strip_prefix("edge") == Some(BACKLOG_PATH) {
+        world.known().log.push(Asked::Backlog(serde_json::from_slice(&body).unwrap()));
+        return StatusCode::NO_CONTENT.into_response();
     }
     if path == "queue/messages/pull" {
         let pull: Value = serde_json::from_slice(&body).unwrap();

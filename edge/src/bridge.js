@@ -1,0 +1,22 @@
+// What requests need of the platform, each in one call: a call from wasm into JavaScript costs more than what it does, and so does each
+// string that crosses.
+
+/** What is asked: method, URL, `Accept` and `If-None-Match`, a line each. */
+export function asked({ method, url, headers }) {
+  return `${method}\n${url}\n${headers.get("Accept") ?? ""}\n${headers.get("If-None-Match") ?? ""}`;
+}
+
+/** A response; `headers` are lines, `body` is undefined where there is none. */
+export function respond(status, headers, body) {
+  const fields = headers.split("\n").map((line) => {
+    const colon = line.indexOf(":");
+    return [line.slice(0, colon), line.slice(colon + 1)];
+  });
+  return new Response(body, { status, headers: fields });
+}
+
+/** Tells a Durable Object something, and gives the status and the body of its reply with a space between. */
+export async function tell(objects, name, path, body) {
+  const reply = await objects.getByName(name).fetch(`http://object${path}`, { method: "POST", body });
+  return `${reply.status} ${await reply.text()}`;
+}
