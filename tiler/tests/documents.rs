@@ -15,6 +15,7 @@ use edgezoom_tiler::renderer::{Output, RenderOptions, Renderer};
 use edgezoom_tiler::source::{self, DrawingOptions, Layout, SourceError};
 
 use support::files::{self, BOUNDS, file};
+use support::likeness::{mean_difference, similarity};
 use support::pdf::Pdf;
 use support::{Picture, pdf};
 
@@ -71,35 +72,6 @@ fn by_librsvg(path: &Path, size: Size) -> Picture {
     Picture { layout: Layout::Rgb, pixels, ..whole }
 }
 
-/// The structural similarity of two pictures, 1 when they are the same: the mean over squares of 8 pixels (Wang et al.,
-/// Image quality assessment, 2004).
-fn similarity(one: &Picture, other: &Picture) -> f64 {
-    assert_eq!((one.size(), one.layout), (other.size(), other.layout));
-    let (columns, rows) = (one.width / 8, one.height / 8);
-    let squares = (0..rows).flat_map(|row| (0..columns).map(move |column| (column * 8, row * 8)));
-    let similar = squares.map(|(left, top)| {
-        let grey = |picture: &Picture, x, y| {
-            picture.at(x, y).iter().map(|&channel| f64::from(channel)).sum::<f64>() / 3.0
-        };
-        let pixels = (0..64).map(|index| (left + index % 8, top + index / 8));
-        let pairs: Vec<(f64, f64)> = pixels.map(|(x, y)| (grey(one, x, y), grey(other, x, y))).collect();
-        let mean = |of: &dyn Fn(&(f64, f64)) -> f64| pairs.iter().map(of).sum::<f64>() / 64.0;
-        let (a, b) = (mean(&|pair| pair.0), mean(&|pair| pair.1));
-        let variance = mean(&|pair| (pair.0 - a).powi(2)) + mean(&|pair| (pair.1 - b).powi(2));
-        let covariance = mean(&|pair| (pair.0 - a) * (pair.1 - b));
-        let (c1, c2) = ((0.01_f64 * 255.0).powi(2), (0.03_f64 * 255.0).powi(2));
-        (2.0 * a * b + c1) * (2.0 * covariance + c2) / ((a * a + b * b + c1) * (variance + c2))
-    });
-    similar.sum::<f64>() / f64::from(columns * rows)
-}
-
-fn mean_difference(one: &Picture, other: &Picture) -> f64 {
-    assert_eq!((one.size(), one.layout), (other.size(), other.layout));
-    let differences =
-        one.pixels.iter().zip(&other.pixels).map(|(one, other)| f64::from(one.abs_diff(*other)));
-    differences.sum::<f64>() / one.pixels.len() as f64
-}
-
 #[test]
 fn pages_of_text_look_as_poppler_draws_them() {
     let bytes = fs::read(SPECIFICATION).expect("the package shared-mime-info is missing");
@@ -110,6 +82,44 @@ fn pages_of_text_look_as_poppler_draws_them() {
         let (similar, mean) = (similarity(&ours, &theirs), mean_difference(&ours, &theirs));
         // Poppler draws thin strokes a little bolder.
         assert!(similar > 0.95 && mean < 4.0, "page {number}: similar by {similar:.3}, {mean:.2} apart");
+    }
+}
+
+/// Some of the richest of Debian's package iso-flags-svg: Serbia's and the Dominican Republic's arms have thousands of paths.
+const FLAGS: [&str; 6] = ["rs", "do", "me", "es", "mx", "gb"];
+
+fn flag(name: &str) -> PathBuf {
+    let path = PathBuf::from(format!("/usr/share/iso-flags-svg/country-4x3/{name}.svg"));
+    assert!(path.is_file(), "{} is missing: install iso-flags-svg", path.display());
+    path
+}
+
+#[test]
+fn drawings_of_others_look_as_librsvg_draws_them() {
+    for name in FLAGS {
+        let options = DrawingOptions { svg_side: 1600, ..DrawingOptions::default() };
+        let ours = draw_with(&fs::read(flag(name)).unwrap(), &options).unwrap();
+        let theirs = by_librsvg(&flag(name), ours.size());
+        let (similar, mean) = (similarity(&ours, &theirs), mean_difference(&ours, &theirs));
+        assert!(similar > 0.98 && mean < 1.0, "{name}: similar by {similar:.3}, {mean:.2} apart");
+    }
+}
+
+#[test]
+fn documents_of_others_look_as_poppler_draws_them() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in FLAGS {
+        let path = folder.path().join(format!("{name}.pdf"));
+        let made = Command::new("rsvg-convert")
+            .args(["--format=pdf", "--output"])
+            .arg(&path)
+            .arg(flag(name))
+            .status();
+        assert!(made.expect("rsvg-convert is missing: install librsvg2-bin").success());
+        let ours = draw(&fs::read(&path).unwrap());
+        let theirs = by_poppler(&path, 1, ours.size());
+        let (similar, mean) = (similarity(&ours, &theirs), mean_difference(&ours, &theirs));
+        assert!(similar > 0.95 && mean < 2.0, "{name}: similar by {similar:.3}, {mean:.2} apart");
     }
 }
 
@@ -197,6 +207,28 @@ fn what_cannot_be_opened_says_why() {
         ("cut off", fs::read(SPECIFICATION).unwrap()[..300].to_vec()),
     ] {
         assert_eq!(failure(&bytes).code, FailureCode::CorruptSource, "{what}");
+    }
+}
+
+#[tokio::test]
+async fn progress_rises_in_small_steps() {
+    library();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/documents");
+    for path in [Path::new(SPECIFICATION), &folder.join("shapes.svg")] {
+        let tiler = Path::new(env!("CARGO_BIN_EXE_tiler"));
+        let options = RenderOptions { page: NonZeroU32::new(1), ..RenderOptions::default() };
+        let source = fs::File::open(path).unwrap();
+        let mut renderer = Renderer::start_as(tiler, source, &options, &Limits::default()).unwrap();
+        let mut steps = vec![0.0];
+        loop {
+            match renderer.next().await.unwrap() {
+                Output::Progress(done) => steps.push(done),
+                Output::Finished(_) => break,
+                _ => {}
+            }
+        }
+        assert_eq!(steps.last(), Some(&1.0));
+        assert!(steps.windows(2).all(|pair| (0.0..=0.05).contains(&(pair[1] - pair[0]))), "{steps:?}");
     }
 }
 

@@ -1,5 +1,7 @@
 //! What is no picture by itself and becomes one all the same: documents, drawings and web pages, from ask to pyramid.
 
+use std::time::Duration;
+
 use anyhow::Result;
 use edgezoom_tests::pyramid::Pyramid;
 use edgezoom_tests::{Client, Course, Source, SourceServer, System};
@@ -14,7 +16,8 @@ async fn becomes(
 ) -> Result<Course> {
     let (system, sources) = (System::shared()?, SourceServer::start()?);
     let client = Client::new(system.url())?;
-    let source = sources.serve("source", Source::file(media_type, bytes)) + fragment;
+    let file = Source::file(media_type, bytes).over(Duration::from_millis(1500), 30);
+    let source = sources.serve("source", file) + fragment;
     let course = client.convert(&source).await?;
     Pyramid::fetch(&client, course.ready()?).await?.equals(picture, 30.0)?;
     let figures = course.progress();
@@ -22,32 +25,49 @@ async fn becomes(
     Ok(course)
 }
 
-/// A picture of two colours, one above the other.
-fn halves(width: u32, height: u32, [above, below]: [[u8; 3]; 2]) -> RgbaImage {
-    RgbaImage::from_fn(width, height, |_, y| {
-        let [red, green, blue] = if y < height / 2 { above } else { below };
-        Rgba([red, green, blue, 255])
+/// A square's shade of grey: none is like its neighbours, so that a picture fits nowhere but at its place.
+fn shade(column: u32, row: u32) -> u8 {
+    96 + (column * 29 + row * 43 + column * row * 7) as u8 % 64
+}
+
+/// A picture of squares.
+fn squares(width: u32, height: u32, side: u32) -> RgbaImage {
+    RgbaImage::from_fn(width, height, |x, y| {
+        let grey = shade(x / side, y / side);
+        Rgba([grey, grey, grey, 255])
     })
+}
+
+/// What draws them, each as `draw` says.
+fn drawn(columns: u32, rows: u32, draw: impl Fn(u32, u32, u8) -> String) -> String {
+    let places = (0..rows).flat_map(|row| (0..columns).map(move |column| (column, row)));
+    places.map(|(column, row)| draw(column, row, shade(column, row))).collect()
 }
 
 #[tokio::test]
 async fn a_drawing() -> Result<()> {
-    let drawing = r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 2">
-        <rect width="1" height="1" fill="red"/><rect y="1" width="1" height="1" fill="blue"/></svg>"#;
-    let picture = halves(4096, 8192, [[255, 0, 0], [0, 0, 255]]);
-    becomes("image/svg+xml", drawing.into(), "", &picture).await?;
+    let squares_of_one = drawn(32, 64, |column, row, grey| {
+        format!(r#"<rect x="{column}" y="{row}" width="1" height="1" fill="rgb({grey},{grey},{grey})"/>"#)
+    });
+    let drawing =
+        format!(r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 64">{squares_of_one}</svg>"#);
+    becomes("image/svg+xml", drawing.into(), "", &squares(4096, 8192, 128)).await?;
     Ok(())
 }
 
 #[tokio::test]
 async fn a_page_of_a_document() -> Result<()> {
-    let document = document(&["0 g 0 0 144 144 re f", "1 0 0 rg 0 72 144 72 re f 0 0 1 rg 0 0 144 72 re f"]);
-    let picture = halves(4000, 4000, [[255, 0, 0], [0, 0, 255]]);
-    becomes("application/pdf", document, "#page=2", &picture).await?;
+    // 4,000 pixels for 200 points; the page's origin is below.
+    let page = drawn(40, 40, |column, row, grey| {
+        let grey = f64::from(grey) / 255.0;
+        format!("{grey:.4} g {} {} 5 5 re f ", column * 5, 195 - row * 5)
+    });
+    let document = document(&["0 g 0 0 200 200 re f", &page]);
+    becomes("application/pdf", document, "#page=2", &squares(4000, 4000, 100)).await?;
     Ok(())
 }
 
-/// A PDF with pages of two inches.
+/// A PDF with pages of 200 points a side.
 fn document(pages: &[&str]) -> Vec<u8> {
     let kids: String = (0..pages.len()).map(|page| format!("{} 0 R ", 3 + 2 * page)).collect();
     let mut objects = vec![
@@ -56,7 +76,7 @@ fn document(pages: &[&str]) -> Vec<u8> {
     ];
     for (page, content) in pages.iter().enumerate() {
         objects.push(format!(
-            "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 144 144] /Contents {} 0 R >>",
+            "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 200 200] /Contents {} 0 R >>",
             4 + 2 * page
         ));
         objects.push(format!("<< /Length {} >>\nstream\n{content}\nendstream", content.len()));
@@ -81,18 +101,22 @@ async fn a_web_page_without_what_lies_in_private_networks() -> Result<()> {
     let picture = r#"<svg xmlns="http://www.w3.org/2000/svg"/>"#;
     let allowed = sources.serve("allowed.svg", Source::file("image/svg+xml", picture));
     let secret = sources.serve("secret.svg", Source::file("image/svg+xml", picture));
+    let squares_of_fifty = drawn(26, 40, |column, row, grey| {
+        let (left, top) = (column * 50, row * 50);
+        format!("<i style='left:{left}px;top:{top}px;background:rgb({grey},{grey},{grey})'></i>")
+    });
     let page = format!(
-        "<!doctype html><title>Two colours</title><style>body{{margin:0}} div{{height:1000px}} img{{display:none}}</style>
-         <div style='background:red'></div><div style='background:blue'></div><img src='{allowed}'><img src='{}'>",
+        "<!doctype html><title>Many shades</title>
+         <style>body{{margin:0;height:2000px;position:relative;overflow:hidden}} i{{position:absolute;width:50px;height:50px}}</style>
+         {squares_of_fifty}<img src='{allowed}'><img src='{}'>",
         sources.forbidden(&secret)
     );
     let source = sources.serve("page", Source::file("text/html", page));
     let course = client.convert(&source).await?;
-    let halves = halves(2560, 4000, [[255, 0, 0], [0, 0, 255]]);
-    Pyramid::fetch(&client, course.ready()?).await?.equals(&halves, 30.0)?;
-    assert_eq!(course.ready()?["title"], "Two colours");
+    Pyramid::fetch(&client, course.ready()?).await?.equals(&squares(2560, 4000, 100), 30.0)?;
+    assert_eq!(course.ready()?["title"], "Many shades");
     let share = client.get(&format!("/{}", course.id()?)).await?.text();
-    assert!(share.contains("<title>Two colours – Edgezoom</title>"), "{share}");
+    assert!(share.contains("<title>Many shades – Edgezoom</title>"), "{share}");
     assert_eq!((sources.hits(&allowed), sources.hits(&secret)), (1, 0));
     let figures = course.progress();
     assert!(figures.len() >= 3, "progress was not live: {figures:?}");

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use edgezoom_content::{AddressPolicy, SourceUrl};
 use edgezoom_tiler::page::{CapturedPage, PageError, PageSettings, Pages};
-use edgezoom_tiler::source::page_strips;
+use edgezoom_tiler::source::{Layout, page_strips};
+
+use crate::support::Picture;
 
 /// A page's picture, RGB.
 pub struct View {
@@ -63,6 +65,12 @@ impl View {
             height,
             pixels,
         }
+    }
+
+    /// All of it.
+    pub fn picture(self) -> Picture {
+        let Self { width, height, pixels, .. } = self;
+        Picture { width: width as u32, height: height as u32, layout: Layout::Rgb, pixels }
     }
 
     /// The colour at a place, in device pixels.

@@ -62,14 +62,19 @@ const FONTS: [Tool; 3] = [
         purpose: "for web pages",
     },
 ];
-/// Other programs' drawings, and a document, to compare with.
-const REFERENCES: [Tool; 3] = [
+/// Other programs' drawings to compare with, and documents and drawings that others made.
+const REFERENCES: [Tool; 4] = [
     Tool { programs: &["pdftoppm"], package: "poppler-utils", purpose: "to compare PDF with" },
     Tool { programs: &["rsvg-convert"], package: "librsvg2-bin", purpose: "to compare SVG with" },
     Tool {
         programs: &["/usr/share/doc/shared-mime-info/shared-mime-info-spec.pdf"],
         package: "shared-mime-info",
         purpose: "for a PDF that others made",
+    },
+    Tool {
+        programs: &["/usr/share/iso-flags-svg/country-4x3/rs.svg"],
+        package: "iso-flags-svg",
+        purpose: "for SVGs that others made",
     },
 ];
 const VIPS: Tool = Tool { programs: &["vips"], package: "libvips-tools", purpose: "to compare speed with" };
