@@ -6,6 +6,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The XML namespace of descriptors.
+pub const NAMESPACE: &str = "http://schemas.microsoft.com/deepzoom/2008";
+
 /// A picture's width and height in pixels. Neither is zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Size {
@@ -131,11 +134,12 @@ impl Dzi {
             concat!(
                 r#"<?xml version="1.0" encoding="UTF-8"?>"#,
                 "\n",
-                r#"<Image xmlns="http://schemas.microsoft.com/deepzoom/2008" Format="{}" Overlap="{}" TileSize="{}">"#,
+                r#"<Image xmlns="{}" Format="{}" Overlap="{}" TileSize="{}">"#,
                 "\n",
                 r#"  <Size Width="{}" Height="{}"/>"#,
                 "\n</Image>\n"
             ),
+            NAMESPACE,
             self.tile_format.extension(),
             self.tile_overlap,
             self.tile_size,

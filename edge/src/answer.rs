@@ -2,6 +2,7 @@
 //! answer a file.
 
 pub mod content;
+pub mod descriptor;
 mod element;
 pub mod embed;
 pub mod events;

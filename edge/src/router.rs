@@ -36,6 +36,8 @@ pub enum Route {
     },
     /// `/v1/content/<id>/events`: a content as it changes.
     Events(ContentId),
+    /// `/v1/content/<id>/dzi.js`: the descriptor as a script.
+    DescriptorScript(ContentId),
     /// `/<id>/preview.jpg`: a small picture.
     Preview(ContentId),
     /// `/oembed`: what to put into a page for a share link.
@@ -108,7 +110,11 @@ impl Route {
             Self::Content { wish: Ok(Wish::Source(url)), .. } => ContentId::candidates(url).next(),
             Self::Home(Some(Entry { source: Ok(url), .. })) => ContentId::candidates(url).next(),
             Self::Content { wish: Ok(Wish::Id(id)), .. } => Some(*id),
-            Self::Events(id) | Self::Preview(id) | Self::Share(id) | Self::Framed(id) => Some(*id),
+            Self::Events(id)
+            | Self::DescriptorScript(id)
+            | Self::Preview(id)
+            | Self::Share(id)
+            | Self::Framed(id) => Some(*id),
             _ => None,
         }
     }
@@ -160,6 +166,9 @@ fn read(asked: Asked<'_>, policy: &AddressPolicy) -> Route {
                 let id = id.strip_suffix('/').unwrap_or(id);
                 if let Some(Ok(id)) = id.strip_suffix("/events").map(str::parse) {
                     return Route::Events(id);
+                }
+                if let Some(Ok(id)) = id.strip_suffix("/dzi.js").map(str::parse) {
+                    return Route::DescriptorScript(id);
                 }
                 let id = id.parse();
                 return content(asked, id.map(Wish::Id).map_err(|_| Refusal::NoSuchContent));

@@ -11,7 +11,7 @@ use worker::wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 use worker::{Env, Headers, Request, Response, Result, console_error, web_sys};
 
 use crate::answer::content::ContentAnswer;
-use crate::answer::{Answer, HEADERS_OF_ALL, Keep, Refusal, embed, events, page, plain};
+use crate::answer::{Answer, HEADERS_OF_ALL, Keep, Refusal, descriptor, embed, events, page, plain};
 use crate::config::{Addresses, Config};
 use crate::contents::{Contents, ContentsError, Read};
 use crate::gate::Gate;
@@ -151,6 +151,10 @@ async fn answer(
             let last = request().headers().get("Last-Event-ID")?;
             return listen(*id, &asked.method, last.as_deref(), addresses, contents).await;
         }
+        Route::DescriptorScript(id) => match by_id(*id, contents).await {
+            Ok(content) => descriptor::script(&content, addresses),
+            Err(refusal) => refusal.answer(),
+        },
         Route::Preview(id) => match preview(*id, contents).await {
             Ok(key) => match tiles::serve(&key, &request(), env).await? {
                 Some(response) => return Ok(Answered::Streamed(response)),

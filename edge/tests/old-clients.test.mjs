@@ -84,6 +84,23 @@ test("a PHP plugin polls until ready or failed, as the wrapped body says", async
   assert.deepEqual([done.ready, done.failed, done.progress, done.dzi.tileFormat], [true, false, 1, "jpg"]);
 });
 
+test("OpenSeadragon takes the descriptor by JSONP", async () => {
+  const answer = await system.send(`/v1/content/${id}/dzi.js`);
+  assert.equal(answer.type, "text/javascript; charset=utf-8");
+  const got = [];
+  vm.runInNewContext(answer.body, { dzi: (descriptor) => got.push(JSON.parse(JSON.stringify(descriptor))) });
+  const { width, height, tileSize, tileOverlap, tileFormat } = PICTURE;
+  const image = {
+    xmlns: "http://schemas.microsoft.com/deepzoom/2008",
+    Url: `${system.origin}/cache/${id}/1_files/`,
+    Format: tileFormat,
+    Overlap: String(tileOverlap),
+    TileSize: String(tileSize),
+    Size: { Width: String(width), Height: String(height) },
+  };
+  assert.deepEqual(got, [{ Image: image }]);
+});
+
 test("an embed is a script element that can be written into an iframe", async () => {
   const { content } = JSON.parse((await system.send(`/v1/content/${id}?format=json`)).body);
   const [, address] = content.embedHtml.match(/^<script src="([^"<>]+)"><\/script>$/);

@@ -58,6 +58,7 @@ test("so is everything else", async () => {
   await holds("/v1/content/{id}/events", `/v1/content/${ids.ready}/events`);
   await holds("/v1/content/{id}/events", `/v1/content/${ids.ready}/events`, { headers: { "Last-Event-ID": "finished" } });
   await holds("/v1/content/{id}/events", "/v1/content/00000000000/events");
+  for (const id of [ids.ready, ids.queued, "00000000000"]) await holds("/v1/content/{id}/dzi.js", `/v1/content/${id}/dzi.js`);
   await holds("/{id}/preview.jpg", `/${ids.queued}/preview.jpg`);
   await holds("/health", "/health");
   await holds("/version", "/version");

@@ -48,6 +48,12 @@ pub struct Options {
     /// How long a tiler may be silent before its job is given to another one
     #[arg(long, env = "EDGEZOOM_LEASE_SECONDS", default_value_t = 60)]
     lease_seconds: u32,
+    /// How many messages may wait in the queue while new contents are still taken
+    #[arg(long, default_value_t = 10_000)]
+    backlog_limit: u64,
+    /// Take nothing new: new contents get 503, known ones are answered as ever
+    #[arg(long)]
+    maintenance: bool,
 }
 
 /// Runs the service until it is told to stop.

@@ -1,0 +1,114 @@
+// Hostile text in every place that echoes what somebody else wrote: a source's URL, a failure's message, what was entered on the home
+// page, and the parameters of scripts.
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import vm from "node:vm";
+import { start } from "./wire.mjs";
+
+const HOSTILE = [
+  `"'><script>alert(1)</script>`,
+  `</title></textarea></script><!--`,
+  `]]><b>&amp;&#60;`,
+  `\u2028alert(1)\u2029//`,
+  `\u0000\u0007\u001b\u007f\\`,
+  `gpj.\u202eexe\u2066\u200b\ufeff`,
+  `{home}{content}\ufdd0\ufdd1`,
+];
+
+let system;
+before(async () => (system = await start()));
+after(() => system.close());
+
+/** What a browser would make of a page: its elements' names and the texts of its scripts. */
+function elements(html) {
+  const scripts = [...html.matchAll(/<script([^>]*)>(.*?)<\/script>/gs)].map(([, attributes, text]) => ({ attributes, text }));
+  const names = [...html.replace(/(<script[^>]*>).*?<\/script>/gs, "$1").matchAll(/<([a-z][a-z0-9]*)/gi)].map(([, name]) => name);
+  return { scripts, names };
+}
+
+async function failed(text) {
+  const url = `http://example.com/${encodeURIComponent(text)}?${encodeURIComponent(text)}`;
+  const { id } = await system.ask(url);
+  await system.claim(id);
+  const failure = { code: "corrupt-source", message: text };
+  assert.equal((await system.report(id, 1, { "gave-up": { failure } })).status, 204);
+  return id;
+}
+
+/** The same as XML and pages can carry it. */
+const carried = (text) => text.replace(/[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g, "\ufffd");
+const unmarked = (text) => text.replace(/[\ufdd0\ufdd1]/g, "\ufffd"); // marks of records are nobody else's
+
+for (const text of HOSTILE) {
+  describe(JSON.stringify(text), () => {
+    let id;
+    before(async () => (id = await failed(text)));
+
+    test("in JSON and in a script it is the text and nothing else", async () => {
+      const content = JSON.parse((await system.send(`/v1/content/${id}`)).body);
+      assert.equal(content.failure.message, unmarked(text));
+      assert.equal(JSON.parse((await system.send(`/v1/content/${id}?format=json`)).body).content.failure.message, unmarked(text));
+
+      const script = (await system.send(`/v1/content/${id}?callback=told`)).body;
+      assert.doesNotMatch(script, /[<>\u2028\u2029]/);
+      const told = [];
+      vm.runInNewContext(script, { told: (response) => told.push(response.content.failure.message), alert: assert.fail });
+      assert.deepEqual(told, [unmarked(text)]);
+    });
+
+    test("in XML it is the text of one element", async () => {
+      for (const form of ["", "?format=xml"]) {
+        const { body } = await system.send(`/v1/content/${id}${form}`, { headers: { Accept: "application/xml" } });
+        assert.doesNotMatch(body, /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|]]>/);
+        const [, message] = body.match(/<message>([^<]*)<\/message>/);
+        const entities = { "&lt;": "<", "&gt;": ">", "&amp;": "&", "&quot;": '"', "&apos;": "'" };
+        const read = message.replace(/&[a-z]+;/g, (entity) => entities[entity]);
+        assert.equal(read, carried(unmarked(text)));
+      }
+    });
+
+    test("in pages it makes no element and no script", async () => {
+      const plain = await failed(`plain ${id}`);
+      for (const page of ["", "/embed"]) {
+        const { body } = await system.send(`/${id}${page}`);
+        const [hostile, harmless] = [elements(body), elements((await system.send(`/${plain}${page}`)).body)];
+        assert.deepEqual(hostile.names, harmless.names);
+        for (const { attributes, text: script } of hostile.scripts) {
+          assert.doesNotMatch(script, /[<>\u2028\u2029]/);
+          if (/json/.test(attributes)) JSON.parse(script);
+        }
+        assert.doesNotMatch(body.replace(/<script.*?<\/script>/gs, ""), /[\0\u2028\u2029\u202e\u2066]/, "seen or turned around");
+      }
+    });
+
+    test("on the home page it stays in its field", async () => {
+      const { status, body } = await system.send(`/?url=${encodeURIComponent(`ftp://${text}`)}`);
+      assert.equal(status, 400);
+      assert.deepEqual(elements(body).names, elements((await system.send("/?url=ftp%3A%2F%2Fx")).body).names);
+      assert.equal(elements(body).scripts.filter(({ text: script }) => script !== "").length, 0);
+    });
+
+    test("as a parameter of a script it is refused or not echoed", async () => {
+      const called = await system.send(`/v1/content/${id}?callback=${encodeURIComponent(text)}`);
+      assert.deepEqual([called.status, called.type], [400, "text/plain; charset=utf-8"]);
+      const quoted = encodeURIComponent(text);
+      const embed = await system.send(`/${id}.js?id=${quoted}&width=${quoted}&height=${quoted}&background=${quoted}`);
+      assert.equal(embed.body, (await system.send(`/${id}.js`)).body);
+      const oembed = await system.send(`/oembed?url=${encodeURIComponent(`${system.origin}/${id}`)}&format=${quoted}`);
+      assert.deepEqual([oembed.status, oembed.type], [501, "text/plain; charset=utf-8"]);
+    });
+  });
+}
+
+test("in an oEmbed answer a name makes no element", async () => {
+  for (const text of HOSTILE) {
+    const id = await system.content(`http://example.com/oembed/${encodeURIComponent(text)}`, "ready");
+    const link = encodeURIComponent(`${system.origin}/${id}`);
+    const { html, title } = JSON.parse((await system.send(`/oembed?url=${link}`)).body);
+    assert.deepEqual(elements(html).names, ["iframe"], title);
+    const { body } = await system.send(`/oembed?url=${link}&format=xml`);
+    assert.doesNotMatch(body, /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|]]>/);
+    assert.deepEqual(elements((await system.send(`/${id}`)).body).names.filter((name) => name === "b"), []);
+  }
+});
