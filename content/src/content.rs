@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Attempt, ContentId, Dzi, Failure, Progress, SourceUrl};
+use crate::{Attempt, ContentId, Dzi, Failure, Progress, SourceUrl, Title};
 
 /// A content as clients may see it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +33,9 @@ pub enum Status {
         attempt: Attempt,
         /// The picture's description.
         dzi: Dzi,
+        /// What the source calls itself, if it is a web page.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        title: Option<Title>,
     },
     /// It could not be done.
     Failed {

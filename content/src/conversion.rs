@@ -19,7 +19,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::protocol::{Claim, Outcome, Report};
-use crate::{Attempt, Content, ContentId, Dzi, Failure, FailureCode, Progress, SourceUrl, Stage, Status};
+use crate::{
+    Attempt, Content, ContentId, Dzi, Failure, FailureCode, Progress, SourceUrl, Stage, Status, Title,
+};
 
 /// A moment, in milliseconds since the Unix epoch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -47,7 +49,13 @@ enum State {
     /// A tiler is at work. When it is not heard of until `lease_until`, the job is queued again.
     Claimed { attempt: Attempt, lease_until: Timestamp, stage: Stage },
     /// Until KV is known to have it, it is written again at `record_at`.
-    Ready { attempt: Attempt, dzi: Dzi, record_at: Option<Timestamp> },
+    Ready {
+        attempt: Attempt,
+        dzi: Dzi,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        title: Option<Title>,
+        record_at: Option<Timestamp>,
+    },
     /// An ask from `retry_at` on starts anew.
     Failed { by: Option<Attempt>, failure: Failure, retry_at: Timestamp, record_at: Option<Timestamp> },
 }
@@ -237,7 +245,7 @@ impl Conversion {
     ) -> Reply {
         match outcome {
             Outcome::Progress { stage, progress } => self.progress(attempt, stage, progress, now, rules),
-            Outcome::Finished { dzi } => self.finish(attempt, dzi, now, rules, effects),
+            Outcome::Finished { dzi, title } => self.finish(attempt, (dzi, title), now, rules, effects),
             Outcome::GaveUp { failure } => self.give_up(attempt, failure, now, rules, effects),
             Outcome::HandedBack if self.has_claim(attempt) => {
                 self.enqueue(now, rules, effects);
@@ -269,7 +277,7 @@ impl Conversion {
     fn finish(
         &mut self,
         by: Attempt,
-        dzi: Dzi,
+        (dzi, title): (Dzi, Option<Title>),
         now: Timestamp,
         rules: &Rules,
         effects: &mut Vec<Effect>,
@@ -277,7 +285,7 @@ impl Conversion {
         match self.state {
             State::Claimed { attempt, .. } if attempt == by => {
                 self.shown = Progress::COMPLETE;
-                self.state = State::Ready { attempt, dzi, record_at: Some(now + rules.repeat) };
+                self.state = State::Ready { attempt, dzi, title, record_at: Some(now + rules.repeat) };
                 effects.push(Effect::Record { content: self.content(), expires_in: None });
                 Reply::Accepted
             }
@@ -381,7 +389,9 @@ impl Conversion {
         let status = match &self.state {
             State::Queued { .. } => Status::Processing { stage: Stage::Queued },
             State::Claimed { stage, .. } => Status::Processing { stage: *stage },
-            State::Ready { attempt, dzi, .. } => Status::Ready { attempt: *attempt, dzi: *dzi },
+            State::Ready { attempt, dzi, title, .. } => {
+                Status::Ready { attempt: *attempt, dzi: *dzi, title: title.clone() }
+            }
             State::Failed { failure, .. } => Status::Failed { failure: failure.clone() },
         };
         Content { id: self.id, url: self.url.clone(), progress: self.shown, status }

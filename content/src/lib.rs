@@ -16,6 +16,7 @@ pub mod id;
 pub mod progress;
 pub mod protocol;
 pub mod source_url;
+pub mod title;
 
 pub use address::AddressPolicy;
 pub use content::{Content, Stage, Status};
@@ -26,3 +27,4 @@ pub use id::ContentId;
 pub use progress::Progress;
 pub use protocol::Attempt;
 pub use source_url::SourceUrl;
+pub use title::Title;

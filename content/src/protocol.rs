@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ContentId, Dzi, Failure, Progress, SourceUrl, Stage};
+use crate::{ContentId, Dzi, Failure, Progress, SourceUrl, Stage, Title};
 
 /// The number of an attempt to convert a content: 1, 2, … Never used twice, as it names where the attempt writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -65,6 +65,9 @@ pub enum Outcome {
     Finished {
         /// What was rendered.
         dzi: Dzi,
+        /// What the source calls itself, if it is a web page.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        title: Option<Title>,
     },
     /// It cannot be done. Nothing of the attempt is left in the store.
     GaveUp {

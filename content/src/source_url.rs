@@ -2,12 +2,14 @@
 //! Which addresses may be connected to is not decided here but by [`AddressPolicy`](crate::AddressPolicy).
 
 use std::fmt;
+use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 use url::{Host, Url};
 
 /// The URL of a source, canonical: the WHATWG serialisation without its fragment, unless that starts with `/` or `!`,
-/// as the fragments of hash-routed pages do.
+/// as the fragments of hash-routed pages do, or chooses a page of a document as `#page=5` does (RFC 8118, section 3). Of
+/// the latter only the page is kept: `#page=5&zoom=200` is `#page=5`.
 ///
 /// Always `http` or `https`, without user name or password, and with a host that is an IP address or a name with a dot.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -63,8 +65,9 @@ impl SourceUrl {
             Some(_) => {}
             None => return Err(SourceUrlError::Malformed),
         }
-        if !url.fragment().is_some_and(|fragment| fragment.starts_with(['/', '!'])) {
-            url.set_fragment(None);
+        if !url.fragment().is_some_and(is_route) {
+            let page = url.fragment().and_then(page_in).map(|page| format!("page={page}"));
+            url.set_fragment(page.as_deref());
         }
         if url.as_str().len() > Self::MAX_LENGTH {
             return Err(SourceUrlError::TooLong);
@@ -77,6 +80,25 @@ impl SourceUrl {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// The page of a document that the URL chooses, counted from 1.
+    #[must_use]
+    pub fn page(&self) -> Option<NonZeroU32> {
+        self.0.split_once('#').and_then(|(_, fragment)| page_in(fragment))
+    }
+}
+
+fn is_route(fragment: &str) -> bool {
+    fragment.starts_with(['/', '!'])
+}
+
+fn page_in(fragment: &str) -> Option<NonZeroU32> {
+    if is_route(fragment) {
+        return None;
+    }
+    let number = fragment.split('&').find_map(|parameter| parameter.strip_prefix("page="))?;
+    let digits = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    number.parse().ok().filter(|_| digits)
 }
 
 fn begins_with(text: &str, prefix: &str) -> bool {
@@ -133,6 +155,24 @@ mod tests {
         assert_eq!(canonical("http://example.com/a#"), "http://example.com/a");
         assert_eq!(canonical("http://example.com/#/map"), "http://example.com/#/map");
         assert_eq!(canonical("http://example.com/#!map"), "http://example.com/#!map");
+    }
+
+    #[test]
+    fn a_fragment_that_chooses_a_page_of_a_document_stays() {
+        assert_eq!(canonical("http://example.com/a.pdf#page=5"), "http://example.com/a.pdf#page=5");
+        assert_eq!(
+            canonical("http://example.com/a.pdf#zoom=200&page=005"),
+            "http://example.com/a.pdf#page=5"
+        );
+        for no_page in ["page=", "page=0", "page=+5", "page=-5", "page=5x", "page=99999999999", "pages=5"] {
+            let text = format!("http://example.com/a.pdf#{no_page}");
+            assert_eq!(canonical(&text), "http://example.com/a.pdf", "{no_page}");
+        }
+        let page = |text| SourceUrl::parse(text).unwrap().page().map(NonZeroU32::get);
+        assert_eq!(page("http://example.com/a.pdf#page=12"), Some(12));
+        assert_eq!(page("http://example.com/a.pdf?page=12"), None);
+        assert_eq!(page("http://example.com/#/a&page=12"), None);
+        assert_eq!(canonical("http://example.com/#/a&page=12"), "http://example.com/#/a&page=12");
     }
 
     #[test]

@@ -95,6 +95,7 @@ impl Record {
 
 /// The same without marks in what others wrote.
 fn unmarked(mut content: Content) -> Content {
+    // Titles are without them from the beginning.
     if let Status::Failed { failure } = &mut content.status {
         failure.message = failure.message.replace([SHARE, CACHE], "\u{fffd}");
     }
@@ -103,7 +104,7 @@ fn unmarked(mut content: Content) -> Content {
 
 #[cfg(test)]
 mod tests {
-    use edgezoom_content::{Attempt, Dzi, Failure, FailureCode, Progress, Size, TileFormat};
+    use edgezoom_content::{Attempt, Dzi, Failure, FailureCode, Progress, Size, TileFormat, Title};
 
     use super::*;
 
@@ -126,7 +127,7 @@ mod tests {
     fn ready() -> Status {
         let size = Size { width: 800, height: 600 };
         let dzi = Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg };
-        Status::Ready { attempt: Attempt::FIRST, dzi }
+        Status::Ready { attempt: Attempt::FIRST, dzi, title: Title::of_page("A <page>\u{fdd0}") }
     }
 
     fn failed(message: &str) -> Status {

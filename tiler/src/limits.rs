@@ -1,6 +1,9 @@
 //! What the tiler puts up with: one struct, every field settable, each default with its reason.
 
+use std::num::NonZeroUsize;
 use std::time::Duration;
+
+use crate::source::DrawingOptions;
 
 /// The limits of one conversion.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,6 +14,10 @@ pub struct Limits {
     pub pixels: u64,
     /// The pixels a side may have: what memory is proportional to.
     pub side: u32,
+    /// The pages of a PDF that are drawn; the rest is left out.
+    pub pdf_pages: NonZeroUsize,
+    /// The bytes that an SVG may have when unpacked. It is held in memory as a whole, as a tree some ten times as large.
+    pub svg_bytes: u64,
     /// The redirects followed until a source answers.
     pub redirects: u32,
     /// How long connecting to a source's host may take, its name look-up included.
@@ -28,10 +35,13 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
+        let drawing = DrawingOptions::default();
         Self {
             source_bytes: 2 << 30,
             pixels: 20_000_000_000,
             side: 1_000_000,
+            pdf_pages: drawing.pages,
+            svg_bytes: drawing.svg_bytes,
             redirects: 5,
             connect: Duration::from_secs(10),
             stall: Duration::from_secs(30),

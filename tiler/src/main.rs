@@ -5,6 +5,7 @@ mod commands;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use edgezoom_tiler::page::cell::{self, CellOptions};
 
 /// Makes zoomable images, as a service and by hand.
 #[derive(Parser)]
@@ -20,6 +21,8 @@ enum Command {
     Serve(Box<commands::serve::Args>),
     // What the others start for each picture.
     #[command(hide = true)]
+    PageCell(CellOptions),
+    #[command(hide = true)]
     Render(commands::render::Args),
 }
 
@@ -27,6 +30,7 @@ fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Convert(args) => commands::convert::run(&args),
         Command::Serve(args) => commands::serve::run(&args),
+        Command::PageCell(options) => cell::run(&options).map_err(anyhow::Error::from),
         Command::Render(args) => commands::render::run(&args),
     };
     result.unwrap_or_else(|error| {

@@ -216,7 +216,7 @@ fn a_failure_is_one_line_and_leaves_nothing() {
         ),
         (
             b"a text\n".as_slice(),
-            "tiler: a: The source is no picture of a known format: it would have to be JPEG, PNG, WebP, AVIF, HEIC, JPEG XL, JPEG 2000, TIFF, GIF, BMP or one of a few others. Convert it to one of the usual formats first.",
+            "tiler: a: The source is no picture of a known format: it would have to be JPEG, PNG, WebP, AVIF, HEIC, JPEG XL, TIFF, GIF, PDF, SVG or one of the others that the documentation names. Convert it to one of the usual formats first.",
         ),
         (
             b"",
@@ -227,6 +227,37 @@ fn a_failure_is_one_line_and_leaves_nothing() {
         assert_eq!(complaint(&convert(folder.path(), &["a", "-o", "out"])), expected);
         assert_eq!(names(folder.path()), ["a"]);
     }
+}
+
+#[test]
+fn a_drawing_is_converted_as_large_as_asked_for() {
+    let drawing = br#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 2 1"><rect width="1" height="1" fill="red"/></svg>"#;
+    let folder = folder_with("a.svg", drawing);
+    let output = convert(folder.path(), &["a.svg", "--svg-side", "1200", "--format", "png"]);
+    assert!(output.status.success(), "{output:?}");
+    let size = Size { width: 1200, height: 600 };
+    let dzi = Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Png };
+    let picture = rebuilt(&read_folder(&folder.path().join("a_files"), &dzi), &dzi);
+    assert_eq!((picture.at(10, 10), picture.at(1100, 590)), ([255, 0, 0, 255].as_slice(), [0; 4].as_slice()));
+}
+
+#[test]
+fn what_this_machine_lacks_is_said_with_the_way_out() {
+    let folder = folder_with("a.html", b"<!doctype html><title>a</title>");
+    fs::write(folder.path().join("a.pdf"), b"%PDF-1.4\n").unwrap();
+    let browser = complaint(&convert(folder.path(), &["a.html", "--chromium", "/nowhere/chromium"]));
+    assert_eq!(
+        browser,
+        "tiler: a.html: The source is a web page, and this service has no browser for web pages. Install Chromium, or say where it is with --chromium."
+    );
+    let output =
+        command(folder.path(), &["a.pdf"]).env("EDGEZOOM_PDFIUM", "/nowhere/libpdfium.so").output().unwrap();
+    let library = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(
+        library,
+        "tiler: a.pdf: This service cannot render PDF. Name its library, libpdfium.so, in EDGEZOOM_PDFIUM.\n"
+    );
+    assert_eq!(names(folder.path()), ["a.html", "a.pdf"]);
 }
 
 #[test]

@@ -16,14 +16,17 @@ pub enum Subject {
     Pyramid,
     /// What uploading adds to rendering
     Upload,
+    /// PDF, SVG and web pages beside what they must keep up with
+    Sources,
 }
 
 /// Runs a benchmark. What it is told beyond its name is its own matter.
 pub fn run(project: &Project, subject: Subject, words: &[String]) -> Result<()> {
-    let (purpose, name) = match subject {
-        Subject::Service => (Purpose::BenchService, "service"),
-        Subject::Pyramid => (Purpose::BenchPyramid, "pyramid"),
-        Subject::Upload => (Purpose::BenchPyramid, "upload"),
+    let (purpose, package, name) = match subject {
+        Subject::Service => (Purpose::BenchService, "edgezoom-tests", "service"),
+        Subject::Pyramid => (Purpose::BenchPyramid, "edgezoom-tests", "pyramid"),
+        Subject::Upload => (Purpose::BenchPyramid, "edgezoom-tiler", "upload"),
+        Subject::Sources => (Purpose::BenchSources, "edgezoom-tiler", "sources"),
     };
     setup::prepare(project, purpose)?;
     if subject == Subject::Service {
@@ -32,9 +35,8 @@ pub fn run(project: &Project, subject: Subject, words: &[String]) -> Result<()> 
     project.build("edgezoom-tiler", "tiler", Profile::Release)?;
     if subject == Subject::Upload {
         bench(project, "edgezoom-tests", "pyramid", &["--pictures".to_owned(), PICTURE.to_owned()])?;
-        return bench(project, "edgezoom-tiler", name, words);
     }
-    bench(project, "edgezoom-tests", name, words)
+    bench(project, package, name, words)
 }
 
 /// What is uploaded.

@@ -26,6 +26,10 @@ fn dzi() -> Dzi {
     Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg }
 }
 
+fn finished() -> Outcome {
+    Outcome::Finished { dzi: dzi(), title: Title::of_page("A page") }
+}
+
 fn failure(code: FailureCode) -> Failure {
     Failure::new(code, "It did not work.")
 }
@@ -133,7 +137,7 @@ fn a_lease_that_ran_out_queues_the_job_again_and_ends_the_attempt() {
     story.tell(Event::AlarmRang);
     assert_eq!(story.effects, [Effect::Enqueue]);
     assert_eq!(story.report(attempt, 0.5), Reply::Refused);
-    assert_eq!(story.tell(reported(attempt, Outcome::Finished { dzi: dzi() })), Reply::Refused);
+    assert_eq!(story.tell(reported(attempt, finished())), Reply::Refused);
 }
 
 #[test]
@@ -174,7 +178,7 @@ fn progress_never_falls_over_attempts_and_reaches_1_only_when_ready() {
     assert_eq!(story.content().progress, 0.7.into());
     story.report(second, 1.0);
     assert_eq!(story.content().progress, Progress::NEARLY);
-    story.tell(reported(second, Outcome::Finished { dzi: dzi() }));
+    story.tell(reported(second, finished()));
     assert_eq!(story.content().progress, Progress::COMPLETE);
 }
 
@@ -182,7 +186,7 @@ fn progress_never_falls_over_attempts_and_reaches_1_only_when_ready() {
 fn a_ready_content_is_recorded_until_kv_has_it() {
     let mut story = Story::new();
     let attempt = story.claim();
-    story.tell(reported(attempt, Outcome::Finished { dzi: dzi() }));
+    story.tell(reported(attempt, finished()));
     let record = Effect::Record { content: story.content(), expires_in: None };
     assert_eq!(story.effects, std::slice::from_ref(&record));
     story.wait(RULES.repeat);
@@ -196,8 +200,8 @@ fn a_ready_content_is_recorded_until_kv_has_it() {
 fn what_is_told_twice_is_accepted_twice_and_done_once() {
     let mut story = Story::new();
     let attempt = story.claim();
-    story.tell(reported(attempt, Outcome::Finished { dzi: dzi() }));
-    assert_eq!(story.tell(reported(attempt, Outcome::Finished { dzi: dzi() })), Reply::Accepted);
+    story.tell(reported(attempt, finished()));
+    assert_eq!(story.tell(reported(attempt, finished())), Reply::Accepted);
     assert_eq!(story.effects, []);
 
     let mut story = Story::new();
@@ -263,7 +267,7 @@ fn a_reset_tries_anew_whatever_is_not_ready() {
     assert_eq!(story.effects, [Effect::ForgetRecord, Effect::Enqueue]);
 
     let attempt = story.claim();
-    story.tell(reported(attempt, Outcome::Finished { dzi: dzi() }));
+    story.tell(reported(attempt, finished()));
     let ready = story.content();
     assert_eq!(story.tell(Event::Reset), Reply::Shown(ready));
     assert_eq!(story.effects, []);
@@ -370,7 +374,7 @@ impl World {
             }
             Chance::Finish(of) => {
                 if let Some(attempt) = attempt(of) {
-                    self.tell(reported(attempt, Outcome::Finished { dzi: dzi() }), true);
+                    self.tell(reported(attempt, finished()), true);
                 }
             }
             Chance::GiveUp(of, transient) => {
@@ -398,7 +402,7 @@ impl World {
             if self.messages > 0 {
                 self.messages -= 1;
                 if let Reply::Granted(claim) = self.tell(Event::Claim, true) {
-                    self.tell(reported(claim.attempt, Outcome::Finished { dzi: dzi() }), true);
+                    self.tell(reported(claim.attempt, finished()), true);
                 }
             } else if let Some(due) = self.story.known.as_ref().unwrap().alarm() {
                 self.story.now = self.story.now.max(due);

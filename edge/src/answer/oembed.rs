@@ -85,7 +85,7 @@ impl OembedRequest {
                 )),
             ),
         ];
-        if let Status::Ready { attempt, dzi } = &content.status {
+        if let Status::Ready { attempt, dzi, .. } = &content.status {
             let level = dzi.preview_level(self.most(Size { width: u32::MAX, height: u32::MAX }));
             let size = dzi.level_size(level);
             let key = format!("{}{}", attempt.tiles_prefix(content.id), dzi.tile_path(level, 0, 0));

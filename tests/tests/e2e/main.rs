@@ -8,4 +8,5 @@ mod dev;
 mod failures;
 mod queue;
 mod record;
+mod sources;
 mod tiler_death;

@@ -1,27 +1,29 @@
 //! `tiler convert`: one picture to a pyramid on disk, in the manner of `vips dzsave`. A picture on the web is downloaded
-//! first, as the service does it.
+//! first, and a web page captured, as the service does it.
 
-use std::fs::File;
+mod source;
+
 use std::future::Future;
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::SystemTime;
 
 use anyhow::{Context, anyhow, bail};
 use clap::{ValueEnum, value_parser};
-use edgezoom_content::{AddressPolicy, Dzi, Failure, FailureCode, SourceUrl, TileFormat};
-use edgezoom_tiler::fetch::{FetchError, Fetcher};
+use edgezoom_content::{Dzi, Failure, FailureCode, TileFormat};
 use edgezoom_tiler::limits::Limits;
 use edgezoom_tiler::renderer::{Output, RenderOptions, Renderer, Tile};
 use edgezoom_tiler::sink::SinkError;
 use edgezoom_tiler::sink::archive::{self, ArchiveSink};
 use edgezoom_tiler::sink::directory::{self, DirectorySink};
+use edgezoom_tiler::source::SourceError;
 use indicatif::{ProgressBar, ProgressStyle};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
-use super::limits;
+use super::{drawing, limits, pages};
+use source::Source;
 
 /// What shells expect of a command that was interrupted.
 const INTERRUPTED: u8 = 130;
@@ -29,7 +31,7 @@ const INTERRUPTED: u8 = 130;
 /// Makes a picture zoomable: writes a Deep Zoom pyramid to disk.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The picture, a file or a URL: JPEG, PNG, WebP, AVIF, HEIC, JPEG XL, TIFF and most other formats.
+    /// The picture, document or web page, a file or a URL: JPEG, PNG, WebP, AVIF, HEIC, JPEG XL, TIFF, PDF, SVG, HTML and others.
     source: PathBuf,
     /// Where the pyramid goes: writes <OUTPUT>.dzi and <OUTPUT>_files/. Without it, the source's name in this folder.
     #[arg(short, long)]
@@ -49,6 +51,9 @@ pub struct Args {
     /// The tiles' format. Without it, PNG where the picture has transparency, else JPEG.
     #[arg(long)]
     format: Option<Format>,
+    /// The page of a PDF to convert, counted from 1, as #page=N in a URL. Without it, all of them, side by side.
+    #[arg(long)]
+    page: Option<NonZeroU32>,
     /// The threads to use. Without it, all that the machine has.
     #[arg(long)]
     threads: Option<NonZeroUsize>,
@@ -58,6 +63,10 @@ pub struct Args {
     /// Private networks that a URL may lead to, as 127.0.0.0/8,fd00::/8
     #[arg(long, env = "EDGEZOOM_ALLOW_NETWORKS", default_value = "")]
     allow_networks: String,
+    #[command(flatten)]
+    drawing: drawing::Args,
+    #[command(flatten)]
+    pages: pages::Args,
     #[command(flatten)]
     limits: limits::Args,
 }
@@ -124,25 +133,49 @@ async fn convert(args: &Args) -> anyhow::Result<()> {
         place.must_be_free().context("add --force to replace it, or choose another --output")?;
     }
     let limits = Limits::from(&args.limits);
-    let source = match web_address(&args.source) {
-        Some(address) => download(address, args, &limits).await?,
-        None => open(&args.source)?,
-    };
-    let mut renderer = Renderer::start(source, &options(args), &limits)?;
+    let Source { file, capturing, page } = source::get(args, &limits).await?;
+    let options = RenderOptions { page: args.page.or(page), ..options(args) };
+    let renderer = Renderer::start(file, &options, &limits)?;
+    match (write(renderer, &place, args.force).await, capturing) {
+        (Err(Broken::Failed(failure)), Some(capturing)) => {
+            Err(explain(&args.source, &capturing.explain(failure).await))
+        }
+        (Err(Broken::Failed(failure)), None) => Err(explain(&args.source, &failure)),
+        (Err(Broken::Other(error)), _) => Err(error),
+        (Ok(()), _) => Ok(()),
+    }
+}
+
+/// Why there is no pyramid.
+enum Broken {
+    /// The source cannot be rendered.
+    Failed(Failure),
+    /// It cannot be written.
+    Other(anyhow::Error),
+}
+
+impl<E: Into<anyhow::Error>> From<E> for Broken {
+    fn from(error: E) -> Self {
+        Self::Other(error.into())
+    }
+}
+
+/// Writes what a renderer makes to disk.
+async fn write(mut renderer: Renderer, place: &Place, force: bool) -> Result<(), Broken> {
     let bar = ProgressBar::new(1000).with_style(ProgressStyle::with_template("{bar:40} {percent}% {eta}")?);
     let mut sink = None;
     loop {
-        let output = renderer.next().await.map_err(|failure| explain(&args.source, &failure));
-        match (output?, &mut sink) {
-            (Output::Begun(dzi), sink) => *sink = Some(place.begin(&dzi, args.force)?),
+        let output = renderer.next().await.map_err(Broken::Failed)?;
+        match (output, &mut sink) {
+            (Output::Begun(dzi), sink) => *sink = Some(place.begin(&dzi, force)?),
             (Output::Progress(done), _) => bar.set_position((done * 1000.0) as u64),
             (Output::Tile(tile), Some(sink)) => sink.put(tile).await?,
             (Output::Finished(_), _) => break,
-            (Output::Tile(_), None) => bail!("a tile came before the beginning"),
+            (Output::Tile(_), None) => return Err(anyhow!("a tile came before the beginning").into()),
         }
     }
     bar.finish_and_clear();
-    sink.context("the end came before the beginning")?.publish()?;
+    sink.ok_or_else(|| anyhow!("the end came before the beginning"))?.publish()?;
     Ok(())
 }
 
@@ -200,45 +233,8 @@ impl Sink {
     }
 }
 
-/// The source's URL, if it is one.
-fn web_address(source: &Path) -> Option<&str> {
-    source.to_str().filter(|name| name.starts_with("http://") || name.starts_with("https://"))
-}
-
-/// The picture at a URL, in a file without a name.
-async fn download(address: &str, args: &Args, limits: &Limits) -> anyhow::Result<File> {
-    let url = SourceUrl::parse(address).with_context(|| address.to_owned())?;
-    let policy = AddressPolicy::allowing(&args.allow_networks).context("--allow-networks")?;
-    let fetcher = Fetcher::new(policy, limits.clone(), std::env::temp_dir())?;
-    let bar = ProgressBar::no_length()
-        .with_style(ProgressStyle::with_template("downloading {bytes} of {total_bytes} {eta}")?);
-    let fetched = fetcher.fetch(&url, |received| {
-        if let Some(announced) = received.announced {
-            bar.set_length(announced);
-        }
-        bar.set_position(received.bytes);
-    });
-    let fetched = fetched.await;
-    bar.finish_and_clear();
-    let hint = match fetched {
-        Err(FetchError::Refused) => " Allow it with --allow-networks.",
-        _ => "",
-    };
-    Ok(fetched.map_err(|error| anyhow!("{address}: {error}{hint}"))?.file)
-}
-
-/// The file that a source names.
-fn open(source: &Path) -> anyhow::Result<File> {
-    let named = || format!("cannot read {}", source.display());
-    let file = File::open(source).with_context(named)?;
-    if file.metadata().with_context(named)?.is_dir() {
-        bail!("{} is a folder: name a picture in it", source.display());
-    }
-    Ok(file)
-}
-
 fn options(args: &Args) -> RenderOptions {
-    RenderOptions {
+    args.drawing.set(RenderOptions {
         tile_size: args.tile_size,
         overlap: args.overlap,
         quality: args.quality,
@@ -247,7 +243,8 @@ fn options(args: &Args) -> RenderOptions {
             Format::Png => TileFormat::Png,
         }),
         threads: args.threads,
-    }
+        ..RenderOptions::default()
+    })
 }
 
 /// A failure as one line that names the file and, where there is one, the way out.
@@ -255,6 +252,9 @@ fn explain(source: &Path, failure: &Failure) -> anyhow::Error {
     let hint = match failure.code {
         FailureCode::TooManyPixels => " If it is memory that is lacking, --memory allows more.",
         FailureCode::CorruptSource => " Fetch or export the file again.",
+        FailureCode::UnsupportedFormat if failure.message == SourceError::NoPdf.to_string() => {
+            " Name its library, libpdfium.so, in EDGEZOOM_PDFIUM."
+        }
         FailureCode::UnsupportedFormat => " Convert it to one of the usual formats first.",
         _ => "",
     };

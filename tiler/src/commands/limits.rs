@@ -1,6 +1,7 @@
 //! The limits of a conversion as flags and environment variables. What they mean, and why the defaults are what they are,
 //! stands at [`Limits`].
 
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use clap::value_parser;
@@ -22,6 +23,12 @@ pub struct Args {
     /// The pixels a side of a picture may have
     #[arg(long, env = "EDGEZOOM_MAX_SIDE", default_value_t = Limits::default().side)]
     max_side: u32,
+    /// The pages of a PDF that are drawn; the rest is left out
+    #[arg(long, env = "EDGEZOOM_MAX_PDF_PAGES", default_value_t = Limits::default().pdf_pages)]
+    max_pdf_pages: NonZeroUsize,
+    /// The size an SVG may have when unpacked, in MiB
+    #[arg(long, env = "EDGEZOOM_MAX_SVG_MIB", default_value_t = Limits::default().svg_bytes / MIB)]
+    max_svg_mib: u64,
     /// The redirects that are followed
     #[arg(long, env = "EDGEZOOM_MAX_REDIRECTS", default_value_t = Limits::default().redirects)]
     max_redirects: u32,
@@ -48,6 +55,8 @@ impl From<&Args> for Limits {
             source_bytes: args.max_source_mib.saturating_mul(MIB),
             pixels: args.max_megapixels.saturating_mul(1_000_000),
             side: args.max_side,
+            pdf_pages: args.max_pdf_pages,
+            svg_bytes: args.max_svg_mib.saturating_mul(MIB),
             redirects: args.max_redirects,
             connect: Duration::from_secs(args.connect_seconds),
             stall: Duration::from_secs(args.stall_seconds),

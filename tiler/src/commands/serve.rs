@@ -10,6 +10,7 @@ use anyhow::{Context, bail};
 use clap::ValueEnum;
 use edgezoom_content::AddressPolicy;
 use edgezoom_tiler::limits::Limits;
+use edgezoom_tiler::page::PageLimits;
 use edgezoom_tiler::renderer::RenderOptions;
 use edgezoom_tiler::secret::Secret;
 use edgezoom_tiler::service::{self, Settings};
@@ -19,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 use url::Url;
 
-use super::limits;
+use super::{drawing, limits, pages};
 
 /// Pulls jobs from the queue, converts their sources, and puts the pyramids into the store.
 #[derive(clap::Args)]
@@ -70,6 +71,10 @@ pub struct Args {
     #[arg(long, env = "EDGEZOOM_LOG", default_value = "text")]
     log: LogFormat,
     #[command(flatten)]
+    drawing: drawing::Args,
+    #[command(flatten)]
+    pages: pages::Args,
+    #[command(flatten)]
     limits: limits::Args,
 }
 
@@ -114,9 +119,11 @@ fn settings(args: &Args) -> anyhow::Result<Settings> {
         jobs: args.jobs,
         poll: Duration::from_millis(args.poll_ms),
         uploads: args.uploads,
+        browser: args.pages.chromium.clone(),
+        page_limits: PageLimits { at_once: args.jobs, ..PageLimits::from(&args.pages) },
         temporary: temporary(args)?,
         limits: Limits::from(&args.limits),
-        render: RenderOptions::default(),
+        render: args.drawing.set(RenderOptions::default()),
     })
 }
 

@@ -67,7 +67,7 @@ impl Check {
     }
 
     fn begin(&mut self, dzi: Dzi) -> Result<Output, Breach> {
-        let Order { options, pixels, side, .. } = self.order;
+        let Order { ref options, pixels, side, .. } = self.order;
         let size = dzi.size;
         let is_ordered = dzi == self.order.dzi(size, dzi.tile_format)
             && options.format.is_none_or(|format| format == dzi.tile_format);

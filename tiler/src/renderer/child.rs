@@ -14,17 +14,17 @@ use super::order::Order;
 use super::protocol::Frames;
 use super::sandbox;
 use crate::pyramid::{self, BuildError, Encoding, Output, Place};
-use crate::source::{self, Layout, OnWhite, Strips, Wish, is_opaque};
+use crate::source::{self, Layout, OnWhite, Prepared, SourceError, Strips, Wish, is_opaque};
 
 /// Renders as ordered. What went wrong is told to the parent; the exit code says only whether anything did.
 #[must_use]
 pub fn run(order: &Order) -> ExitCode {
     match prepare(order) {
-        Ok((sources, frames)) => match render(sources, order, &frames) {
+        Ok(start) => match render(start.sources, start.prepared, order, &start.frames) {
             Ok(()) => ExitCode::SUCCESS,
             Err(failure) => {
                 // When the parent is gone there is nobody to tell.
-                let _ = frames.failed(&failure);
+                let _ = start.frames.failed(&failure);
                 ExitCode::FAILURE
             }
         },
@@ -35,15 +35,25 @@ pub fn run(order: &Order) -> ExitCode {
     }
 }
 
-/// Takes hold of the pipes and locks the process in. No byte of the source has been looked at by then.
-fn prepare(order: &Order) -> io::Result<([File; 2], Frames)> {
-    // Twice, as a source may have to be opened again: no file can be opened any more then, nor duplicated.
-    let sources = [own(io::stdin())?, own(io::stdin())?];
+/// A process that is locked in and has all it needs.
+struct Start {
+    /// Twice, as a source may have to be opened again: no file can be opened any more then, nor duplicated.
+    sources: [File; 2],
+    /// The source's format and what it takes, if it is one that can be rendered.
+    prepared: Result<Prepared, SourceError>,
+    frames: Frames,
+}
+
+/// Takes hold of the pipes, gets ready what the format takes, and locks the process in. Of the source's bytes the first
+/// have been compared by then with those that formats begin with; none has been parsed.
+fn prepare(order: &Order) -> io::Result<Start> {
+    let mut sources = [own(io::stdin())?, own(io::stdin())?];
     let frames = own(io::stdout())?;
     let watched = own(io::stdout())?;
     thread::Builder::new().name("parent".into()).spawn(move || exit_with_parent(&watched))?;
+    let prepared = source::prepare(&mut sources[0], order.pdfium.as_deref());
     sandbox::enter(order.memory, Duration::from_secs(order.cpu_seconds))?;
-    Ok((sources, Frames::new(frames)))
+    Ok(Start { sources, prepared, frames: Frames::new(frames) })
 }
 
 fn own(stream: impl AsFd) -> io::Result<File> {
@@ -64,18 +74,26 @@ fn exit_with_parent(pipe: &File) {
     }
 }
 
-fn render([source, again]: [File; 2], order: &Order, frames: &Frames) -> Result<(), Failure> {
+fn render(
+    [source, again]: [File; 2],
+    prepared: Result<Prepared, SourceError>,
+    order: &Order,
+    frames: &Frames,
+) -> Result<(), Failure> {
     let wish = Wish {
         may_be_planes: order.options.format != Some(TileFormat::Png)
             && Encoding::halves_chroma(order.options.quality),
         threads: order.threads,
     };
-    let open = |source| source::open_for(source, order.bounds(), wish).map_err(|error| error.failure());
+    let prepared = prepared.map_err(|error| error.failure())?;
+    let open = |source| {
+        prepared.open(source, order.bounds(), &order.drawing(), wish).map_err(|error| error.failure())
+    };
     let mut source = open(source)?;
     // The choice has to be made before the first tile is out. Many pictures have an opacity channel that hides nothing, and as
     // PNG their tiles would be several times as large: those that are not known yet are looked through, up to the first
     // pixel that is not opaque. Encoding PNG instead of JPEG would take longer than that.
-    if order.options.format.is_none() && source.layout() == Layout::Rgba && !source.is_held() {
+    if order.options.format.is_none() && source.layout() == Layout::Rgba && !source.needs_opacity() {
         let opaque = is_opaque(&mut *source).map_err(|error| error.failure())?;
         source = open(again)?;
         if opaque {

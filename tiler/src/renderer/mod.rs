@@ -1,7 +1,7 @@
 //! Renders pictures in a process of their own, because their bytes may be hostile.
 //!
 //! [`Renderer::start`] runs the current executable as `tiler render`. That [`child`] has its source as standard input,
-//! locks itself in ([`sandbox`]) before it looks at the first byte, and writes what it makes to standard output, in the
+//! locks itself in ([`sandbox`]) before it parses the first byte, and writes what it makes to standard output, in the
 //! frames of [`protocol`]. The parent believes nothing of it: [`check`] compares every frame with what was ordered. A
 //! child that crashes, exceeds a limit or breaks the protocol costs its one picture.
 

@@ -1,14 +1,15 @@
 //! What a renderer process is told to do: its one argument, as JSON.
 
 use std::io;
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::PathBuf;
 use std::thread::available_parallelism;
 
 use edgezoom_content::{Dzi, Size, TileFormat};
 use serde::{Deserialize, Serialize};
 
 use crate::limits::Limits;
-use crate::source::Bounds;
+use crate::source::{self, Bounds, DrawingOptions};
 
 /// The largest tile that makes sense: what viewers still load at once.
 const MOST_TILE_SIZE: u32 = 4096;
@@ -26,10 +27,19 @@ pub struct RenderOptions {
     pub format: Option<TileFormat>,
     /// The threads to use. `None`: as many as the machine runs at once.
     pub threads: Option<NonZeroUsize>,
+    /// The page of a document to render, counted from 1. `None`: all of them, side by side.
+    pub page: Option<NonZeroU32>,
+    /// The dots per inch of a PDF's pages, 1 to 10,000. 200 shows all that was made to be printed.
+    pub dpi: u32,
+    /// The pixels that the widest page of a PDF has at least. At 200 dpi a page of paper has 1,700, which leaves little to
+    /// zoom into.
+    pub page_width: u32,
+    /// The pixels that the longer side of an SVG has at least.
+    pub svg_side: u32,
 }
 
 /// An order for a renderer process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Order {
     /// How to render.
     pub options: RenderOptions,
@@ -39,6 +49,12 @@ pub struct Order {
     pub pixels: u64,
     /// The pixels a side may have.
     pub side: u32,
+    /// The pages of a PDF that are drawn.
+    pub pdf_pages: NonZeroUsize,
+    /// The bytes that an SVG may have when unpacked.
+    pub svg_bytes: u64,
+    /// Where the library for PDF is. `None`: there is none.
+    pub pdfium: Option<PathBuf>,
     /// The memory the process may use, in bytes.
     pub memory: u64,
     /// How long the process may compute, in seconds, all its threads together.
@@ -47,7 +63,18 @@ pub struct Order {
 
 impl Default for RenderOptions {
     fn default() -> Self {
-        Self { tile_size: 510, overlap: 1, quality: 82, format: None, threads: None }
+        let DrawingOptions { page, dpi, page_width, svg_side, .. } = DrawingOptions::default();
+        Self {
+            tile_size: 510,
+            overlap: 1,
+            quality: 82,
+            format: None,
+            threads: None,
+            page,
+            dpi,
+            page_width,
+            svg_side,
+        }
     }
 }
 
@@ -67,13 +94,19 @@ impl Order {
         if !(1..=100).contains(&options.quality) {
             return refuse("the quality must be 1 to 100");
         }
-        // Counted here: the child cannot look any more.
+        if !(1..=10_000).contains(&options.dpi) {
+            return refuse("the resolution must be 1 to 10,000 dots per inch");
+        }
+        // Counted and looked up here: the child has no environment to tell it.
         let threads = options.threads.or_else(|| available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
         Ok(Self {
             options: *options,
             threads,
             pixels: limits.pixels,
             side: limits.side,
+            pdf_pages: limits.pdf_pages,
+            svg_bytes: limits.svg_bytes,
+            pdfium: source::locate_pdfium(),
             memory: limits.renderer_memory,
             // The clock ends it at the same time when all threads compute; this holds when nobody watches the clock.
             cpu_seconds: limits.renderer_time.as_secs().max(1).saturating_mul(threads.get() as u64),
@@ -84,6 +117,21 @@ impl Order {
     #[must_use]
     pub fn bounds(&self) -> Bounds {
         Bounds { pixels: self.pixels, side: self.side, memory: self.memory / 4 * 3 }
+    }
+
+    /// How a document is drawn.
+    #[must_use]
+    pub fn drawing(&self) -> DrawingOptions {
+        DrawingOptions {
+            page: self.options.page,
+            dpi: self.options.dpi,
+            page_width: self.options.page_width,
+            pages: self.pdf_pages,
+            svg_side: self.options.svg_side,
+            svg_bytes: self.svg_bytes,
+            transparent: self.options.format == Some(TileFormat::Png),
+            threads: self.threads,
+        }
     }
 
     /// The pyramid of a picture of this size.

@@ -7,12 +7,14 @@
 //! unheard, when the edge did not answer to the end. In that last case it may have taken the report, so the
 //! pyramid stays: a later attempt deletes it if it was not.
 
+use std::fs::File;
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use edgezoom_content::protocol::{Claim, Outcome};
-use edgezoom_content::{Attempt, Dzi, Failure, FailureCode};
+use edgezoom_content::{Attempt, Dzi, Failure, FailureCode, Title};
 use futures::FutureExt;
 use tokio::time::timeout;
 use tracing::{error, info, warn};
@@ -22,7 +24,9 @@ use super::failure;
 use super::metrics::{Ended, Phase};
 use super::reporter::{Farewell, Reporter};
 use super::standing::Standing;
-use crate::renderer::{Output, Renderer};
+use crate::fetch::{FetchError, Fetched};
+use crate::page::{self, Capturing, PageError};
+use crate::renderer::{Output, RenderOptions, Renderer};
 use crate::sink::s3::{StoreError, Stored, Upload};
 
 /// How long what is under way to the store may take to settle once the job is over.
@@ -35,9 +39,12 @@ const EARLIER_ATTEMPTS: usize = 16;
 /// How long handing back may take: the lease does the same a little later.
 const HAND_BACK_TIME: Duration = Duration::from_secs(3);
 
+/// How often a page that loads is looked at.
+const GLANCE: Duration = Duration::from_millis(200);
+
 /// How the work on a job came to an end.
 enum End {
-    Rendered(Dzi),
+    Rendered(Dzi, Option<Title>),
     Failed(Failure),
     ShuttingDown,
     Over,
@@ -65,7 +72,7 @@ pub(super) async fn run(workshop: Arc<Workshop>, claim: Claim, claimed: Instant)
         () = workshop.shutdown.cancelled() => End::ShuttingDown,
         // A bug costs this conversion, not the others.
         result = AssertUnwindSafe(work).catch_unwind() => match result {
-            Ok(Ok(dzi)) => End::Rendered(dzi),
+            Ok(Ok((dzi, title))) => End::Rendered(dzi, title),
             Ok(Err(failure)) => End::Failed(failure),
             Err(_) => End::Failed(failure::panicked()),
         },
@@ -82,7 +89,7 @@ async fn work(
     reporter: &Reporter,
     upload: &mut Upload,
     times: &mut Times,
-) -> Result<Dzi, Failure> {
+) -> Result<(Dzi, Option<Title>), Failure> {
     let begun = Instant::now();
     let on_bytes = |received| reporter.note(Standing::downloading(received));
     let fetched = workshop.fetcher.fetch(&claim.url, on_bytes).await?;
@@ -90,20 +97,13 @@ async fn work(
     times.fetch = Some(begun.elapsed());
 
     let begun = Instant::now();
-    reporter.note(Standing::rendering(0.0));
-    let mut renderer =
-        Renderer::start(fetched.file, &workshop.render, &workshop.limits).map_err(failure::not_started)?;
-    let mut begun_dzi = None;
-    let dzi = loop {
-        match renderer.next().await? {
-            Output::Begun(dzi) => begun_dzi = Some(dzi),
-            Output::Progress(rows) => reporter.note(Standing::rendering(rows)),
-            Output::Tile(tile) => {
-                let dzi = begun_dzi.as_ref().ok_or_else(failure::out_of_order)?;
-                upload.put_tile(dzi, tile).await.map_err(|error| not_stored(claim, error))?;
-            }
-            Output::Finished(dzi) => break dzi,
-        }
+    let Source { file, page, title } = source(workshop, claim, reporter, fetched).await?;
+    let on_rows = if page.is_some() { Standing::rendering_page } else { Standing::rendering };
+    reporter.note(on_rows(0.0));
+    let on_rows = |rows| reporter.note(on_rows(rows));
+    let dzi = match (render(workshop, claim, on_rows, upload, file).await, page) {
+        (Err(failure), Some(page)) => return Err(page.explain(failure).await),
+        (result, _) => result?,
     };
     times.render = Some(begun.elapsed());
 
@@ -111,7 +111,65 @@ async fn work(
     let on_settled = |missing, of| reporter.note(Standing::publishing(missing, of));
     upload.finish(&dzi, on_settled).await.map_err(|error| not_stored(claim, error))?;
     times.upload = Some(begun.elapsed());
-    Ok(dzi)
+    Ok((dzi, title))
+}
+
+/// What the renderer reads.
+struct Source {
+    /// The download itself or, if that is a web page, its picture while it is taken.
+    file: File,
+    /// The page whose picture it is.
+    page: Option<Capturing>,
+    /// The page's title.
+    title: Option<Title>,
+}
+
+/// Makes of a download what the renderer reads.
+async fn source(
+    workshop: &Workshop,
+    claim: &Claim,
+    reporter: &Reporter,
+    mut fetched: Fetched,
+) -> Result<Source, Failure> {
+    let is_page = page::is_page(&mut fetched.file, fetched.content_type.as_deref());
+    if !is_page.map_err(FetchError::File)? {
+        return Ok(Source { file: fetched.file, page: None, title: None });
+    }
+    let begun = Instant::now();
+    let mut opening = pin!(workshop.pages.open(&claim.url));
+    let page = loop {
+        match timeout(GLANCE, &mut opening).await {
+            Ok(opened) => break opened?,
+            Err(_) => reporter.note(Standing::loading_page(begun.elapsed())),
+        }
+    };
+    let title = page.title().cloned();
+    let (file, capturing) = page.stream().map_err(PageError::File)?;
+    Ok(Source { file, page: Some(capturing), title })
+}
+
+/// Renders the source in a process of its own, and puts the tiles into the store as they come.
+async fn render(
+    workshop: &Workshop,
+    claim: &Claim,
+    on_rows: impl Fn(f64),
+    upload: &mut Upload,
+    source: File,
+) -> Result<Dzi, Failure> {
+    let options = RenderOptions { page: claim.url.page(), ..workshop.render };
+    let mut renderer = Renderer::start(source, &options, &workshop.limits).map_err(failure::not_started)?;
+    let mut begun_dzi = None;
+    loop {
+        match renderer.next().await? {
+            Output::Begun(dzi) => begun_dzi = Some(dzi),
+            Output::Progress(rows) => on_rows(rows),
+            Output::Tile(tile) => {
+                let dzi = begun_dzi.as_ref().ok_or_else(failure::out_of_order)?;
+                upload.put_tile(dzi, tile).await.map_err(|error| not_stored(claim, error))?;
+            }
+            Output::Finished(dzi) => return Ok(dzi),
+        }
+    }
 }
 
 async fn conclude(
@@ -124,9 +182,9 @@ async fn conclude(
 ) -> Ended {
     let until_lease_ends = claim.lease();
     match end {
-        End::Rendered(dzi) => {
+        End::Rendered(dzi, title) => {
             let begun = Instant::now();
-            match reporter.conclude(Outcome::Finished { dzi }, until_lease_ends).await {
+            match reporter.conclude(Outcome::Finished { dzi, title }, until_lease_ends).await {
                 Farewell::Taken => {
                     times.report = Some(begun.elapsed());
                     // Now, not before: it costs no one's waiting, and what was refused must not delete anything.

@@ -28,6 +28,7 @@ use tracing::{info, warn};
 
 use crate::fetch::Fetcher;
 use crate::limits::Limits;
+use crate::page::{PageSettings, Pages};
 use crate::renderer::RenderOptions;
 use crate::sink::s3::S3Store;
 
@@ -61,6 +62,9 @@ pub enum ServeError {
     /// No HTTP client can be set up.
     #[error("no HTTP client can be set up: {0}")]
     Client(#[from] reqwest::Error),
+    /// The path of the running program is not known, so browsers for web pages could not be kept.
+    #[error("the program's own path is not known: {0}")]
+    OwnPath(#[from] io::Error),
 }
 
 /// What all jobs share.
@@ -69,6 +73,7 @@ struct Workshop {
     edge: edge::Edge,
     store: S3Store,
     fetcher: Fetcher,
+    pages: Pages,
     limits: Limits,
     render: RenderOptions,
     uploads: NonZeroUsize,
@@ -120,6 +125,11 @@ impl Workshop {
             queue: queue::Queue::new(settings.queue_url, settings.queue_token)?,
             edge: edge::Edge::new(settings.edge_url, settings.tiler_token)?,
             store: S3Store::new(&settings.store),
+            pages: Pages::new(PageSettings {
+                browser: settings.browser,
+                limits: settings.page_limits,
+                ..PageSettings::new(settings.policy.clone(), settings.temporary.clone())
+            })?,
             fetcher: Fetcher::new(settings.policy, settings.limits.clone(), settings.temporary)?,
             limits: settings.limits,
             render: settings.render,

@@ -9,6 +9,7 @@ use edgezoom_content::AddressPolicy;
 use url::Url;
 
 use crate::limits::Limits;
+use crate::page::PageLimits;
 use crate::renderer::RenderOptions;
 use crate::secret::Secret;
 use crate::sink::s3::S3Settings;
@@ -37,6 +38,10 @@ pub struct Settings {
     pub poll: Duration,
     /// How many tiles of a conversion are under way to the store at once.
     pub uploads: NonZeroUsize,
+    /// The browser for web pages. `None` looks for the usual ones.
+    pub browser: Option<PathBuf>,
+    /// What a web page may cost.
+    pub page_limits: PageLimits,
     /// Where sources are kept while they are converted.
     pub temporary: PathBuf,
     /// What a conversion may take.

@@ -16,6 +16,11 @@ pub struct Standing {
     pub done: f64,
 }
 
+/// A page takes as long to load as to be rendered, so here its rendering begins. Half of what lies before that is over after
+/// so many seconds: nobody knows what a page will load.
+const PAGE_FROM: f64 = 0.5;
+const HALF_LOADED: f64 = 6.0;
+
 /// Where the stages begin on the whole's scale. Rendering has the most, as it takes the longest; it includes uploading,
 /// because tiles go up while others are rendered and a slow store holds the renderer back.
 const RENDERING_FROM: f64 = 0.2;
@@ -42,10 +47,28 @@ impl Standing {
         Self { stage: Stage::Downloading, done: part * RENDERING_FROM }
     }
 
+    /// The source is a web page, and its browser loads it for so long.
+    #[must_use]
+    pub fn loading_page(waited: Duration) -> Self {
+        let seconds = waited.as_secs_f64();
+        let part = seconds / (seconds + HALF_LOADED);
+        Self { stage: Stage::Downloading, done: RENDERING_FROM + part * (PAGE_FROM - RENDERING_FROM) }
+    }
+
     /// So much of the picture's rows is rendered, from 0 to 1.
     #[must_use]
     pub fn rendering(rows: f64) -> Self {
-        let done = RENDERING_FROM + rows.clamp(0.0, 1.0) * (PUBLISHING_FROM - RENDERING_FROM);
+        Self::rendering_from(RENDERING_FROM, rows)
+    }
+
+    /// So much of a web page's rows is rendered, from 0 to 1.
+    #[must_use]
+    pub fn rendering_page(rows: f64) -> Self {
+        Self::rendering_from(PAGE_FROM, rows)
+    }
+
+    fn rendering_from(begun: f64, rows: f64) -> Self {
+        let done = begun + rows.clamp(0.0, 1.0) * (PUBLISHING_FROM - begun);
         Self { stage: Stage::Rendering, done }
     }
 
@@ -118,6 +141,22 @@ mod tests {
     }
 
     #[test]
+    fn a_page_that_loads_moves_and_is_rendered_from_half_way_on() {
+        let course = [
+            Standing::loading_page(Duration::ZERO),
+            Standing::loading_page(Duration::from_secs(6)),
+            Standing::loading_page(Duration::from_secs(600)),
+            Standing::rendering_page(0.0),
+            Standing::rendering_page(0.5),
+            Standing::rendering_page(1.0),
+            Standing::publishing(16, 16),
+        ];
+        let figures = course.map(|standing| (standing.done * 1000.0).round() as u32);
+        assert_eq!(figures, [200, 350, 497, 500, 725, 950, 950]);
+        assert!(course.is_sorted_by(|before, after| before.stage <= after.stage));
+    }
+
+    #[test]
     fn a_download_of_unknown_length_moves_and_never_arrives() {
         let at = |mib: u64| Standing::downloading(Received { bytes: mib << 20, announced: None }).done;
         assert_eq!(at(8), 0.1);
@@ -137,12 +176,13 @@ mod tests {
     proptest! {
         #[test]
         fn no_standing_leaves_the_scale_or_takes_anything_back(
-            bytes: u64, announced: Option<u64>, rows: f64, missing in 0_usize..99, of in 0_usize..99,
+            bytes: u64, announced: Option<u64>, page: bool, waited: u32, rows: f64, missing in 0_usize..99, of in 0_usize..99,
         ) {
             let mut standing = Standing::BEGUN;
             for next in [
                 Standing::downloading(Received { bytes, announced }),
-                Standing::rendering(rows),
+                if page { Standing::loading_page(Duration::from_millis(waited.into())) } else { Standing::BEGUN },
+                if page { Standing::rendering_page(rows) } else { Standing::rendering(rows) },
                 Standing::publishing(missing.min(of), of),
             ] {
                 let after = standing.max(next);

@@ -15,7 +15,7 @@ pub enum SourceError {
     NoBytes,
     /// The first bytes are of no known format.
     #[error(
-        "The source is no picture of a known format: it would have to be JPEG, PNG, WebP, AVIF, HEIC, JPEG XL, JPEG 2000, TIFF, GIF, BMP or one of a few others."
+        "The source is no picture of a known format: it would have to be JPEG, PNG, WebP, AVIF, HEIC, JPEG XL, TIFF, GIF, PDF, SVG or one of the others that the documentation names."
     )]
     Unknown,
     /// The format is known, but not this kind of it.
@@ -33,6 +33,20 @@ pub enum SourceError {
         format: Format,
         /// What does not fit.
         reason: String,
+    },
+    /// The library that reads PDF is not there.
+    #[error("This service cannot render PDF.")]
+    NoPdf,
+    /// The document opens only with a password.
+    #[error("The PDF is encrypted: it needs a password.")]
+    Encrypted,
+    /// The page that the URL chooses is not in the document.
+    #[error("The PDF has no page {page}: its last one is {last}.")]
+    NoSuchPage {
+        /// The page that was chosen.
+        page: u32,
+        /// The number of the last one.
+        last: u32,
     },
     /// A side is zero.
     #[error("The picture has no pixels.")]
@@ -66,6 +80,14 @@ pub enum SourceError {
     /// A decoder got no more memory.
     #[error("The picture takes more memory than is allowed for rendering.")]
     OutOfMemory,
+    /// More bytes than are allowed for a format that is held in memory.
+    #[error("The {format} is too large: it has more than {} MiB when unpacked.", bytes >> 20)]
+    TooManyBytes {
+        /// The format.
+        format: Format,
+        /// How many bytes are allowed.
+        bytes: u64,
+    },
     /// The file cannot be read.
     #[error("The source could not be read.")]
     Io(#[from] io::Error),
@@ -86,12 +108,17 @@ impl SourceError {
     #[must_use]
     pub fn failure(&self) -> Failure {
         let code = match self {
-            Self::NoBytes | Self::Unknown | Self::Unsupported { .. } => FailureCode::UnsupportedFormat,
+            Self::NoBytes | Self::Unknown | Self::Unsupported { .. } | Self::NoPdf => {
+                FailureCode::UnsupportedFormat
+            }
+            Self::Encrypted => FailureCode::SourceForbidden,
+            Self::NoSuchPage { .. } => FailureCode::SourceNotFound,
             Self::Corrupt { .. } | Self::Empty => FailureCode::CorruptSource,
             Self::TooManyPixels { .. }
             | Self::TooLong { .. }
             | Self::TooMuchMemory { .. }
             | Self::OutOfMemory => FailureCode::TooManyPixels,
+            Self::TooManyBytes { .. } => FailureCode::SourceTooLarge,
             Self::Io(_) => FailureCode::Internal,
         };
         Failure::new(code, self.to_string())

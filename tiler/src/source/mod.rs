@@ -1,18 +1,21 @@
 //! Sources: pictures of all kinds, as rows of pixels from top to bottom.
 //!
-//! [`open`] looks at a file's first bytes, never at a name or at what somebody said it was, and gives its picture as
-//! [`Strips`]. JPEG, PNG, TIFF, QOI, PNM, TGA, HDR and Farbfeld are decoded as they are read; all others, interlaced PNG, and
-//! pictures that EXIF turns or flips are decoded as a whole, if that fits into the memory that [`Bounds`] allow. Sizes are checked against
-//! the bounds from the header, before anything is allocated for them. Colour profiles are applied here too: what comes out
-//! is sRGB.
+//! [`prepare`] looks at a file's first bytes, never at a name or at what somebody said it was, and [`Prepared::open`] gives its
+//! picture as [`Strips`]. JPEG, PNG, TIFF, QOI, PNM, TGA, HDR and Farbfeld are decoded as they are read; all others, interlaced PNG,
+//! and pictures that EXIF turns or flips are decoded as a whole, if that fits into the memory that [`Bounds`] allow. Sizes
+//! are checked against the bounds from the header, before anything is allocated for them. Colour profiles are applied
+//! here too: what comes out is sRGB. PDF and SVG have no pixels of their own: they are drawn, a strip at a time, as large
+//! as [`DrawingOptions`] say.
 //!
 //! Nothing here knows of tiles. All of it is meant to run in the renderer process, as the bytes may be hostile.
 
 mod bmp;
 mod dds;
+mod drawing;
 mod error;
 mod exr;
 mod farbfeld;
+mod fonts;
 mod format;
 mod gif;
 mod hdr;
@@ -24,6 +27,8 @@ mod jpeg;
 mod jxl;
 mod light;
 mod orientation;
+pub mod page_strips;
+mod pdf;
 pub mod planes;
 mod png;
 mod png_colour;
@@ -31,6 +36,7 @@ mod pnm;
 mod profile;
 mod qoi;
 mod samples;
+mod svg;
 mod tga;
 mod tiff;
 mod webp;
@@ -38,14 +44,18 @@ mod white;
 mod whole;
 
 use std::fs::File;
-use std::io::{BufReader, Seek, SeekFrom};
+use std::io::{BufReader, Seek};
 use std::num::NonZeroUsize;
+use std::path::Path;
 
 use edgezoom_content::Size;
 
+pub use drawing::DrawingOptions;
 pub use error::SourceError;
+use fonts::Fonts;
 pub use format::Format;
 pub use orientation::Orientation;
+pub use pdf::locate as locate_pdfium;
 use profile::Profile;
 pub use white::{OnWhite, is_opaque};
 use whole::Whole;
@@ -65,8 +75,8 @@ pub trait Strips {
     /// # Errors
     /// When the file cannot be read or decoded any further. Nothing useful comes after that.
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError>;
-    /// Whether all of the picture is in memory. One that is has an opacity channel only if that hides something.
-    fn is_held(&self) -> bool {
+    /// Whether an opacity channel is known to hide something, so that nobody has to look.
+    fn needs_opacity(&self) -> bool {
         false
     }
 }
@@ -157,12 +167,43 @@ impl Bounds {
     }
 }
 
-/// Opens the picture in a file, upright.
+/// A file's format, and what that takes of the system: fonts, a library. A process that is locked in cannot get such things
+/// any more, so they are got before.
+pub struct Prepared {
+    format: Format,
+    fonts: Option<Fonts>,
+    pdfium: Option<pdf::Library>,
+}
+
+/// Tells the format of a file by its first bytes, and gets ready what it takes. `pdfium` is where the library for PDF is.
+///
+/// # Errors
+/// When the file is of no known format or cannot be read.
+pub fn prepare(file: &mut File, pdfium: Option<&Path>) -> Result<Prepared, SourceError> {
+    let format = Format::sniff(file)?;
+    Ok(Prepared {
+        format,
+        fonts: (format == Format::Svg).then(Fonts::of_system),
+        pdfium: pdfium.filter(|_| format == Format::Pdf).and_then(pdf::Library::load),
+    })
+}
+
+/// Opens the picture in a file, upright, with nothing of the system: no library for PDF, no fonts but the program's own.
 ///
 /// # Errors
 /// When the file is no picture that can be read, or one that the bounds do not admit.
 pub fn open(file: File, bounds: Bounds) -> Result<Box<dyn Strips>, SourceError> {
     open_for(file, bounds, Wish::default())
+}
+
+/// The same for somebody with wishes.
+///
+/// # Errors
+/// When the file is no picture that can be read, or one that the bounds do not admit.
+pub fn open_for(mut file: File, bounds: Bounds, wish: Wish) -> Result<Box<dyn Strips>, SourceError> {
+    let format = Format::sniff(&mut file)?;
+    let prepared = Prepared { format, fonts: None, pdfium: None };
+    prepared.open(file, bounds, &DrawingOptions::default(), wish)
 }
 
 /// What whoever reads a source could do with.
@@ -180,38 +221,59 @@ impl Default for Wish {
     }
 }
 
-/// The same with more wishes.
-///
-/// # Errors
-/// When the file is no picture that can be read, or one that the bounds do not admit.
-pub fn open_for(mut file: File, bounds: Bounds, wish: Wish) -> Result<Box<dyn Strips>, SourceError> {
-    file.seek(SeekFrom::Start(0))?;
-    let format = Format::sniff(&mut file)?;
-    let file = BufReader::with_capacity(READ_BYTES, file);
-    let Decoded { strips, orientation, profile } = match format {
-        Format::Jpeg => jpeg::open(file, bounds, wish)?,
-        Format::Png => png::open(file, bounds)?,
-        Format::WebP => webp::open(file, bounds)?,
-        Format::Gif => gif::open(file, bounds)?,
-        Format::Bmp => bmp::open(file, bounds)?,
-        Format::Tiff => tiff::open(file, bounds, wish)?,
-        Format::Avif | Format::Heic => heif::open(file, format, bounds)?,
-        Format::Jxl => jxl::open(file, bounds)?,
-        Format::Jp2 => jp2::open(file, bounds)?,
-        Format::Qoi => qoi::open(file, bounds)?,
-        Format::Pnm => pnm::open(file, bounds)?,
-        Format::Tga => tga::open(file, bounds)?,
-        Format::Ico => ico::open(file, bounds)?,
-        Format::Dds => dds::open(file, bounds)?,
-        Format::Hdr => hdr::open(file, bounds)?,
-        Format::Exr => exr::open(file, bounds)?,
-        Format::Farbfeld => farbfeld::open(file, bounds)?,
-    };
-    let strips = match profile {
-        Some(profile) => profile.apply(strips),
-        None => strips,
-    };
-    orientation.apply(strips, bounds)
+impl Prepared {
+    /// Opens the picture in the file, upright. A file may be opened several times.
+    ///
+    /// # Errors
+    /// When the file is no picture that can be read, or one that the bounds do not admit.
+    pub fn open(
+        &self,
+        mut file: File,
+        bounds: Bounds,
+        drawing: &DrawingOptions,
+        wish: Wish,
+    ) -> Result<Box<dyn Strips>, SourceError> {
+        // A captured page comes through a pipe, and only once.
+        if self.format != Format::PageStrips {
+            file.rewind()?;
+        }
+        let file = match self.format {
+            Format::Pdf => {
+                let library = self.pdfium.as_ref().ok_or(SourceError::NoPdf)?;
+                return pdf::open(file, library, bounds, drawing);
+            }
+            Format::Svg => {
+                let fonts = self.fonts.clone().unwrap_or_else(Fonts::built_in);
+                return svg::open(file, &fonts, bounds, drawing);
+            }
+            _ => BufReader::with_capacity(READ_BYTES, file),
+        };
+        let Decoded { strips, orientation, profile } = match self.format {
+            Format::Jpeg => jpeg::open_file(file, bounds, wish)?,
+            Format::Png => png::open(file, bounds)?,
+            Format::WebP => webp::open(file, bounds)?,
+            Format::Gif => gif::open(file, bounds)?,
+            Format::Bmp => bmp::open(file, bounds)?,
+            Format::Tiff => tiff::open(file, bounds, wish)?,
+            Format::Avif | Format::Heic => heif::open(file, self.format, bounds)?,
+            Format::Jxl => jxl::open(file, bounds)?,
+            Format::Jp2 => jp2::open(file, bounds)?,
+            Format::Qoi => qoi::open(file, bounds)?,
+            Format::Pnm => pnm::open(file, bounds)?,
+            Format::Tga => tga::open(file, bounds)?,
+            Format::Ico => ico::open(file, bounds)?,
+            Format::Dds => dds::open(file, bounds)?,
+            Format::Hdr => hdr::open(file, bounds)?,
+            Format::Exr => exr::open(file, bounds)?,
+            Format::Farbfeld => farbfeld::open(file, bounds)?,
+            Format::PageStrips | Format::Pdf | Format::Svg => return page_strips::open(file, bounds),
+        };
+        let strips = match profile {
+            Some(profile) => profile.apply(strips),
+            None => strips,
+        };
+        orientation.apply(strips, bounds)
+    }
 }
 
 impl Decoded {

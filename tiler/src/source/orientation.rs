@@ -85,8 +85,8 @@ impl Strips for Mirrored {
         self.strips.layout()
     }
 
-    fn is_held(&self) -> bool {
-        self.strips.is_held()
+    fn needs_opacity(&self) -> bool {
+        self.strips.needs_opacity()
     }
 
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
@@ -113,7 +113,7 @@ impl Strips for Turned {
         self.stored.layout
     }
 
-    fn is_held(&self) -> bool {
+    fn needs_opacity(&self) -> bool {
         true
     }
 

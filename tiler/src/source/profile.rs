@@ -211,8 +211,8 @@ impl Strips for Converted {
         self.strips.layout()
     }
 
-    fn is_held(&self) -> bool {
-        self.strips.is_held()
+    fn needs_opacity(&self) -> bool {
+        self.strips.needs_opacity()
     }
 
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {

@@ -73,7 +73,7 @@ impl Strips for Whole {
         Ok(())
     }
 
-    fn is_held(&self) -> bool {
+    fn needs_opacity(&self) -> bool {
         true
     }
 }

@@ -6,6 +6,7 @@ mod backlog;
 mod claims;
 mod jobs;
 mod leases;
+mod pages;
 mod shutdown;
 mod store;
 mod tiler;
@@ -42,7 +43,7 @@ async fn world() -> World {
 
 fn finished(known: &Known) -> Option<Dzi> {
     known.reports().into_iter().find_map(|outcome| match outcome {
-        Outcome::Finished { dzi } => Some(*dzi),
+        Outcome::Finished { dzi, .. } => Some(*dzi),
         _ => None,
     })
 }

@@ -80,6 +80,12 @@ impl Tiler {
         (answer.status().as_u16(), answer.text().await.unwrap())
     }
 
+    /// Ends it without asking.
+    pub fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
     /// Asks it to end.
     pub fn terminate(&self) {
         let pid = rustix::process::Pid::from_child(&self.child);

@@ -63,6 +63,7 @@ pub struct Object {
 #[derive(Clone)]
 pub enum Source {
     Bytes(Bytes),
+    Page(&'static str),
     Status(StatusCode),
     /// The connection stays open and nothing comes.
     Silence,
@@ -274,6 +275,7 @@ async fn answer(State(world): State<World>, request: Request) -> Response {
         };
         return match found {
             Some(Source::Bytes(bytes)) => bytes.into_response(),
+            Some(Source::Page(html)) => axum::response::Html(html).into_response(),
             Some(Source::Status(status)) => status.into_response(),
             Some(Source::Silence) => {
                 Response::new(Body::from_stream(futures::stream::pending::<Result<Bytes, std::io::Error>>()))

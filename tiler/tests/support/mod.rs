@@ -3,6 +3,8 @@
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 pub mod files;
+pub mod likeness;
+pub mod pdf;
 pub mod pyramid;
 
 use edgezoom_content::Size;

@@ -1,8 +1,9 @@
 //! Brings to the machine what a task needs and it lacks: the compiler's WebAssembly target, system packages, Node
-//! packages. Every look is a real one and quick, so each task does its set-up first and nobody has to think of it.
+//! packages, PDFium. Every look is a real one and quick, so each task does its set-up first and nobody has to think of it.
 
 mod codecs;
 mod node;
+mod pdfium;
 mod system;
 mod wasm;
 
@@ -23,6 +24,8 @@ pub enum Purpose {
     BenchService,
     /// Measure the pyramid engine against libvips.
     BenchPyramid,
+    /// Measure PDF, SVG and web pages.
+    BenchSources,
 }
 
 const COMPILER: Tool = Tool { programs: &["cc"], package: "build-essential", purpose: "to compile libjpeg" };
@@ -33,17 +36,74 @@ const BROWSER: Tool = Tool {
     package: "chromium",
     purpose: "for the browser tests",
 };
+/// Any Chromium does; where there is none, the one that is made for it.
+const CAMERA: Tool = Tool {
+    programs: &["/usr/lib/chromium/chromium-headless-shell", "chromium", "google-chrome"],
+    package: "chromium-headless-shell",
+    purpose: "for web pages",
+};
+/// Fonts, told by a file of each: letters as wide as those that documents name most, the scripts of the world, emoji.
+const FONTS: [Tool; 3] = [
+    Tool {
+        programs: &[
+            "/usr/share/fonts/truetype/liberation2/LiberationSans-Regular.ttf",
+            "/usr/share/fonts/truetype/liberation/LiberationSans-Regular.ttf",
+        ],
+        package: "fonts-liberation2",
+        purpose: "for documents and web pages",
+    },
+    Tool {
+        programs: &["/usr/share/fonts/truetype/noto/NotoSans-Regular.ttf"],
+        package: "fonts-noto-core",
+        purpose: "for documents and web pages",
+    },
+    Tool {
+        programs: &["/usr/share/fonts/truetype/noto/NotoColorEmoji.ttf"],
+        package: "fonts-noto-color-emoji",
+        purpose: "for web pages",
+    },
+];
+/// Other programs' drawings to compare with, and documents and drawings that others made.
+const REFERENCES: [Tool; 4] = [
+    Tool { programs: &["pdftoppm"], package: "poppler-utils", purpose: "to compare PDF with" },
+    Tool { programs: &["rsvg-convert"], package: "librsvg2-bin", purpose: "to compare SVG with" },
+    Tool {
+        programs: &["/usr/share/doc/shared-mime-info/shared-mime-info-spec.pdf"],
+        package: "shared-mime-info",
+        purpose: "for a PDF that others made",
+    },
+    Tool {
+        programs: &["/usr/share/iso-flags-svg/country-4x3/rs.svg"],
+        package: "iso-flags-svg",
+        purpose: "for SVGs that others made",
+    },
+];
 const VIPS: Tool = Tool { programs: &["vips"], package: "libvips-tools", purpose: "to compare speed with" };
 
 /// Installs what is missing for `purpose`, and says what it installs.
 pub fn prepare(project: &Project, purpose: Purpose) -> Result<()> {
     let _lock = project.lock()?;
     match purpose {
-        Purpose::Run | Purpose::BenchService => system::require(&[COMPILER, ASSEMBLER])?,
+        Purpose::Run => {
+            system::require(&[COMPILER, ASSEMBLER])?;
+            // Without these all else works: web pages and PDF fail and say why.
+            system::wish(&[&[CAMERA], FONTS.as_slice()].concat());
+            if let Err(error) = pdfium::require(project) {
+                eprintln!("xtask | going on without PDF: {error:#}");
+            }
+        }
+        Purpose::BenchService => system::require(&[COMPILER, ASSEMBLER])?,
         Purpose::Test => {
-            system::require(&[&[COMPILER, ASSEMBLER, BROWSER], codecs::CODECS].concat())?;
+            let tools =
+                [&[COMPILER, ASSEMBLER, BROWSER], FONTS.as_slice(), &REFERENCES, codecs::CODECS].concat();
+            system::require(&tools)?;
+            pdfium::require(project)?;
         }
         Purpose::BenchPyramid => return system::require(&[COMPILER, ASSEMBLER, VIPS]),
+        Purpose::BenchSources => {
+            system::require(&[&[COMPILER, ASSEMBLER, CAMERA], FONTS.as_slice()].concat())?;
+            return pdfium::require(project);
+        }
     }
     wasm::require()?;
     node::require(project)

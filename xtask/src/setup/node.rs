@@ -36,6 +36,7 @@ fn installed(stamp: &Path) -> Option<String> {
     std::fs::read_to_string(stamp).ok()
 }
 
-fn hex(bytes: &[u8]) -> String {
+/// Bytes in hexadecimal.
+pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -48,6 +48,14 @@ pub fn require(tools: &[Tool]) -> Result<()> {
     }
 }
 
+/// Installs the tools that are missing where that can be done; elsewhere says what will not work. For what the service can do
+/// without.
+pub fn wish(tools: &[Tool]) {
+    if let Err(error) = require(tools) {
+        eprintln!("xtask | going on without: {error:#}");
+    }
+}
+
 impl Tool {
     fn is_there(&self) -> bool {
         self.programs.iter().any(|program| command::on_path(program))

@@ -25,6 +25,8 @@ pub enum Step {
     Clippy,
     /// Unit and property tests
     Unit,
+    /// PDF, SVG and web pages beside what other programs make of them
+    Sources,
     /// The Worker builds and is small enough
     Edge,
     /// The Worker's own tests, under the Workers runtime
@@ -75,6 +77,7 @@ impl Step {
                 "--workspace",
                 "--exclude=edgezoom-tests",
             ])),
+            Self::Sources => sources(project),
             Self::Edge => build_edge::build(project).map(|()| Tally::PASSED),
             Self::Worker => {
                 build_edge::build(project)?;
@@ -88,6 +91,19 @@ impl Step {
 
 fn clippy(project: &Project, what: &[&str]) -> Result<Tally> {
     tally::check(project.cargo().arg("clippy").args(what).args(["--", "--deny=warnings"]))
+}
+
+/// What plain `cargo test` leaves out, because it needs a browser, PDFium or programs to compare with.
+fn sources(project: &Project) -> Result<Tally> {
+    let run = |arguments: &[&str]| {
+        tally::count(
+            project.cargo().args(["test", "--no-fail-fast", "--package=edgezoom-tiler"]).args(arguments),
+        )
+    };
+    let beside = run(&["--test=documents", "--test=page"])?;
+    // These measure a whole process's memory, or need a browser that most of their kind do not need.
+    let alone = run(&["--test=page", "--", "--ignored", "--test-threads=1"])?;
+    Ok(beside + alone + run(&["--test=serve", "--", "--ignored"])?)
 }
 
 /// The tests drive the built things from outside, so these are built first.

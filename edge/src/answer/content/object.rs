@@ -9,7 +9,7 @@ use crate::config::Addresses;
 use crate::escape;
 use crate::negotiate::Format;
 
-/// The content object of `service-interface.md`, with `stage` and `failure` besides.
+/// The content object of `service-interface.md`, with `title`, `stage` and `failure` besides.
 pub(super) fn content(content: &Content, addresses: &Addresses) -> Element {
     let mut fields = vec![
         ("id", Text(content.id.to_string())),
@@ -20,9 +20,12 @@ pub(super) fn content(content: &Content, addresses: &Addresses) -> Element {
         ("shareUrl", Text(addresses.share(content.id))),
         ("embedHtml", Text(embed_html(content.id, addresses))),
     ];
+    if let Status::Ready { title: Some(title), .. } = &content.status {
+        fields.push(("title", Text(title.to_string())));
+    }
     fields.push(match &content.status {
         Status::Processing { stage } => ("stage", Text(stage_name(*stage).to_owned())),
-        Status::Ready { attempt, dzi } => ("dzi", picture(content.id, *attempt, dzi, addresses)),
+        Status::Ready { attempt, dzi, .. } => ("dzi", picture(content.id, *attempt, dzi, addresses)),
         Status::Failed { failure } => ("failure", reason(failure)),
     });
     Object(fields)

@@ -8,8 +8,11 @@ use crate::config::Addresses;
 use crate::escape;
 use crate::object_key::ObjectKey;
 
-/// What a person would call the source: its file's name, or its host.
+/// What a person would call the source: its title, its file's name, or its host.
 pub(in crate::answer) fn name(content: &Content) -> String {
+    if let Status::Ready { title: Some(title), .. } = &content.status {
+        return title.to_string();
+    }
     let Ok(url) = Url::parse(content.url.as_str()) else {
         return content.url.to_string();
     };
@@ -43,7 +46,7 @@ pub(super) fn preview_level(dzi: &Dzi) -> u32 {
 /// The key of the picture that `/<id>/preview.jpg` shows, if there is one.
 #[must_use]
 pub fn preview_key(content: &Content) -> Option<ObjectKey> {
-    let Status::Ready { attempt, dzi } = &content.status else {
+    let Status::Ready { attempt, dzi, .. } = &content.status else {
         return None;
     };
     format!("{}{}", attempt.tiles_prefix(content.id), dzi.tile_path(preview_level(dzi), 0, 0)).parse().ok()

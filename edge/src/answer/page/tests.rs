@@ -1,7 +1,7 @@
 //! What pages say, what they are allowed to do, and that nothing foreign gets out of its place.
 
 use edgezoom_content::{
-    Attempt, Content, Dzi, Failure, FailureCode, Progress, Size, SourceUrl, Stage, Status, TileFormat,
+    Attempt, Content, Dzi, Failure, FailureCode, Progress, Size, SourceUrl, Stage, Status, TileFormat, Title,
 };
 
 use super::*;
@@ -23,7 +23,7 @@ fn content(status: Status) -> Content {
 fn ready() -> Content {
     let size = Size { width: 8000, height: 6000 };
     let dzi = Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg };
-    content(Status::Ready { attempt: Attempt::FIRST, dzi })
+    content(Status::Ready { attempt: Attempt::FIRST, dzi, title: None })
 }
 
 #[test]
@@ -74,6 +74,15 @@ fn the_share_page_carries_its_content() {
     </body>
     </html>
     "#);
+}
+
+#[test]
+fn a_web_page_is_called_by_its_title() {
+    let Status::Ready { attempt, dzi, .. } = ready().status else { panic!() };
+    let title = Title::of_page("Maps & <towns>");
+    let answer = share(&content(Status::Ready { attempt, dzi, title }), &addresses());
+    assert!(answer.body.contains("<title>Maps &amp; &lt;towns&gt; – Edgezoom</title>"), "{}", answer.body);
+    assert!(answer.body.contains(r#"<meta property="og:title" content="Maps &amp; &lt;towns&gt;">"#));
 }
 
 #[test]
@@ -137,6 +146,6 @@ fn a_small_picture_is_previewed_by_its_largest_tile() {
         tile_overlap: 1,
         tile_format: TileFormat::Png,
     };
-    let small = content(Status::Ready { attempt: Attempt::FIRST, dzi });
+    let small = content(Status::Ready { attempt: Attempt::FIRST, dzi, title: None });
     assert_eq!(preview_key(&small).unwrap().as_str(), "6qy4OXfXSid/1_files/7/0_0.png");
 }

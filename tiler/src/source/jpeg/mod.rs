@@ -23,42 +23,48 @@ use planes::Planes;
 use verdict::guarded;
 
 /// A JPEG whose rows libjpeg gives as they are wanted.
-struct Direct {
+struct Direct<R> {
     size: Size,
     layout: Layout,
-    decoder: DecompressStarted<BufReader<File>>,
+    decoder: DecompressStarted<R>,
 }
 
 /// A JPEG in the four colours of print.
-struct Print {
+struct Print<R> {
     size: Size,
-    decoder: DecompressStarted<BufReader<File>>,
+    decoder: DecompressStarted<R>,
     /// Whether 255 means no ink, as in all that Adobe's programs write.
     inverted: bool,
     inks: Inks,
     rows: Vec<u8>,
 }
 
-pub fn open(mut file: BufReader<File>, bounds: Bounds, wish: Wish) -> Result<Decoded, SourceError> {
-    let markers = header::read(&mut file)?;
-    if let Some(markers) = markers {
-        bounds.admit(u32::from(markers.width), u32::from(markers.height))?;
-    }
+/// Opens a JPEG that is a file of its own.
+pub fn open_file(mut file: BufReader<File>, bounds: Bounds, wish: Wish) -> Result<Decoded, SourceError> {
     if wish.may_be_planes {
-        file.seek(SeekFrom::Start(0))?;
+        let markers = read_markers(&mut file, bounds)?;
         let header = read_header(&mut file)?;
         let size = bounds.admit(narrow(header.width()), narrow(header.height()))?;
         // What is turned, or has other colours than sRGB's, changes pixel by pixel.
         let is_upright = orientation(&header) == Orientation::UPRIGHT;
         let is_srgb = !profile(&header).is_some_and(|profile| profile.changes(Layout::Rgb));
         let may_be_planes = is_upright && is_srgb && planes::suit(&header);
-        if may_be_planes && admits_coefficients(&header, markers, size, bounds).is_ok() {
-            drop(header);
-            file.seek(SeekFrom::Start(0))?;
+        let is_admitted = admits_coefficients(&header, markers, size, bounds).is_ok();
+        drop(header);
+        file.seek(SeekFrom::Start(0))?;
+        if may_be_planes && is_admitted {
             return Ok(Decoded::plain(Planes::open(file.into_inner(), size)?));
         }
     }
-    file.seek(SeekFrom::Start(0))?;
+    open(file, bounds)
+}
+
+/// Opens a JPEG that stands at its start.
+pub fn open<R>(mut file: R, bounds: Bounds) -> Result<Decoded, SourceError>
+where
+    R: BufRead + Seek + 'static,
+{
+    let markers = read_markers(&mut file, bounds)?;
     let header = read_header(file)?;
     let size = bounds.admit(narrow(header.width()), narrow(header.height()))?;
     admits_coefficients(&header, markers, size, bounds)?;
@@ -80,7 +86,7 @@ pub fn open(mut file: BufReader<File>, bounds: Bounds, wish: Wish) -> Result<Dec
     Ok(Decoded { strips, orientation, profile })
 }
 
-impl Strips for Direct {
+impl<R: BufRead> Strips for Direct<R> {
     fn size(&self) -> Size {
         self.size
     }
@@ -94,7 +100,7 @@ impl Strips for Direct {
     }
 }
 
-impl Strips for Print {
+impl<R: BufRead> Strips for Print<R> {
     fn size(&self) -> Size {
         self.size
     }
@@ -138,6 +144,19 @@ pub fn decode_into(file: &[u8], width: u32, rows: Vec<&mut [u8]>) -> Result<(), 
         }
     }
     Ok(())
+}
+
+/// What the markers say, if the size that they tell is admitted. The file stands at its start afterwards.
+fn read_markers(
+    file: &mut (impl BufRead + Seek),
+    bounds: Bounds,
+) -> Result<Option<header::Header>, SourceError> {
+    let markers = header::read(file)?;
+    if let Some(markers) = markers {
+        bounds.admit(u32::from(markers.width), u32::from(markers.height))?;
+    }
+    file.seek(SeekFrom::Start(0))?;
+    Ok(markers)
 }
 
 fn read_header<R: BufRead>(file: R) -> Result<Decompress<R>, SourceError> {

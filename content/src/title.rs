@@ -1,0 +1,61 @@
+//! What a web page calls itself.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A page's title as one short line: no white space but single blanks, and nothing that is not seen or turns the text around it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Title(String);
+
+impl Title {
+    /// How many characters a title may have. The rest is left out.
+    pub const MAX_LENGTH: usize = 300;
+
+    /// The title that a page gives itself; `None` when nothing of it is to be seen.
+    #[must_use]
+    pub fn of_page(text: &str) -> Option<Self> {
+        let seen: String =
+            text.chars().map(|c| if c.is_control() { ' ' } else { c }).filter(|c| !hides(*c)).collect();
+        let words: Vec<&str> = seen.split_whitespace().collect();
+        let line: String = words.join(" ").chars().take(Self::MAX_LENGTH).collect();
+        (!line.is_empty()).then_some(Self(line))
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Marks of direction, joiners that emoji do not need, and noncharacters (UTS #55; Unicode 23.7).
+fn hides(c: char) -> bool {
+    matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{fdd0}'..='\u{fdef}' | '\u{feff}')
+        || u32::from(c) & 0xfffe == 0xfffe
+}
+
+impl fmt::Display for Title {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn title(text: &str) -> Option<String> {
+        Title::of_page(text).map(|title| title.to_string())
+    }
+
+    #[test]
+    fn a_title_is_one_short_line_of_what_is_seen() {
+        assert_eq!(title(" A\n\tpage\u{0}\u{85} title "), Some("A page title".to_owned()));
+        assert_eq!(title("gpj\u{202e}.exe \u{fdd0}\u{ffff}"), Some("gpj.exe".to_owned()));
+        assert_eq!(title("👩\u{200d}🚀 地图"), Some("👩\u{200d}🚀 地图".to_owned()));
+        assert_eq!(title(&"é".repeat(1000)).map(|title| title.chars().count()), Some(Title::MAX_LENGTH));
+        assert_eq!((title(""), title(" \u{200b}\n")), (None, None));
+    }
+}

@@ -1,0 +1,124 @@
+//! What is no picture by itself and becomes one all the same: documents, drawings and web pages, from ask to pyramid.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use edgezoom_tests::pyramid::Pyramid;
+use edgezoom_tests::{Client, Course, Source, SourceServer, System};
+use image::{Rgba, RgbaImage};
+
+/// Converts a source and compares its pyramid with a picture.
+async fn becomes(
+    media_type: &'static str,
+    bytes: Vec<u8>,
+    fragment: &str,
+    picture: &RgbaImage,
+) -> Result<Course> {
+    let (system, sources) = (System::shared()?, SourceServer::start()?);
+    let client = Client::new(system.url())?;
+    let file = Source::file(media_type, bytes).over(Duration::from_millis(1500), 30);
+    let source = sources.serve("source", file) + fragment;
+    let course = client.convert(&source).await?;
+    Pyramid::fetch(&client, course.ready()?).await?.equals(picture, 30.0)?;
+    let figures = course.progress();
+    assert!(figures.len() >= 3, "progress was not live: {figures:?}");
+    Ok(course)
+}
+
+/// A square's shade of grey: none is like its neighbours, so that a picture fits nowhere but at its place.
+fn shade(column: u32, row: u32) -> u8 {
+    96 + (column * 29 + row * 43 + column * row * 7) as u8 % 64
+}
+
+/// A picture of squares.
+fn squares(width: u32, height: u32, side: u32) -> RgbaImage {
+    RgbaImage::from_fn(width, height, |x, y| {
+        let grey = shade(x / side, y / side);
+        Rgba([grey, grey, grey, 255])
+    })
+}
+
+/// What draws them, each as `draw` says.
+fn drawn(columns: u32, rows: u32, draw: impl Fn(u32, u32, u8) -> String) -> String {
+    let places = (0..rows).flat_map(|row| (0..columns).map(move |column| (column, row)));
+    places.map(|(column, row)| draw(column, row, shade(column, row))).collect()
+}
+
+#[tokio::test]
+async fn a_drawing() -> Result<()> {
+    let squares_of_one = drawn(32, 64, |column, row, grey| {
+        format!(r#"<rect x="{column}" y="{row}" width="1" height="1" fill="rgb({grey},{grey},{grey})"/>"#)
+    });
+    let drawing =
+        format!(r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 64">{squares_of_one}</svg>"#);
+    becomes("image/svg+xml", drawing.into(), "", &squares(4096, 8192, 128)).await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_page_of_a_document() -> Result<()> {
+    // 4,000 pixels for 200 points; the page's origin is below.
+    let page = drawn(40, 40, |column, row, grey| {
+        let grey = f64::from(grey) / 255.0;
+        format!("{grey:.4} g {} {} 5 5 re f ", column * 5, 195 - row * 5)
+    });
+    let document = document(&["0 g 0 0 200 200 re f", &page]);
+    becomes("application/pdf", document, "#page=2", &squares(4000, 4000, 100)).await?;
+    Ok(())
+}
+
+/// A PDF with pages of 200 points a side.
+fn document(pages: &[&str]) -> Vec<u8> {
+    let kids: String = (0..pages.len()).map(|page| format!("{} 0 R ", 3 + 2 * page)).collect();
+    let mut objects = vec![
+        "<< /Type /Catalog /Pages 2 0 R >>".to_owned(),
+        format!("<< /Type /Pages /Count {} /Kids [{kids}] >>", pages.len()),
+    ];
+    for (page, content) in pages.iter().enumerate() {
+        objects.push(format!(
+            "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 200 200] /Contents {} 0 R >>",
+            4 + 2 * page
+        ));
+        objects.push(format!("<< /Length {} >>\nstream\n{content}\nendstream", content.len()));
+    }
+    let mut file = "%PDF-1.4\n".to_owned();
+    let mut table = "0000000000 65535 f \n".to_owned();
+    for (number, object) in objects.iter().enumerate() {
+        table += &format!("{:010} 00000 n \n", file.len());
+        file += &format!("{} 0 obj\n{object}\nendobj\n", number + 1);
+    }
+    let (start, count) = (file.len(), objects.len() + 1);
+    file += &format!(
+        "xref\n0 {count}\n{table}trailer << /Size {count} /Root 1 0 R >>\nstartxref\n{start}\n%%EOF\n"
+    );
+    file.into_bytes()
+}
+
+#[tokio::test]
+async fn a_web_page_without_what_lies_in_private_networks() -> Result<()> {
+    let (system, sources) = (System::shared()?, SourceServer::start()?);
+    let client = Client::new(system.url())?;
+    let picture = r#"<svg xmlns="http://www.w3.org/2000/svg"/>"#;
+    let allowed = sources.serve("allowed.svg", Source::file("image/svg+xml", picture));
+    let secret = sources.serve("secret.svg", Source::file("image/svg+xml", picture));
+    let squares_of_fifty = drawn(26, 40, |column, row, grey| {
+        let (left, top) = (column * 50, row * 50);
+        format!("<i style='left:{left}px;top:{top}px;background:rgb({grey},{grey},{grey})'></i>")
+    });
+    let page = format!(
+        "<!doctype html><title>Many shades</title>
+         <style>body{{margin:0;height:2000px;position:relative;overflow:hidden}} i{{position:absolute;width:50px;height:50px}}</style>
+         {squares_of_fifty}<img src='{allowed}'><img src='{}'>",
+        sources.forbidden(&secret)
+    );
+    let source = sources.serve("page", Source::file("text/html", page));
+    let course = client.convert(&source).await?;
+    Pyramid::fetch(&client, course.ready()?).await?.equals(&squares(2560, 4000, 100), 30.0)?;
+    assert_eq!(course.ready()?["title"], "Many shades");
+    let share = client.get(&format!("/{}", course.id()?)).await?.text();
+    assert!(share.contains("<title>Many shades – Edgezoom</title>"), "{share}");
+    assert_eq!((sources.hits(&allowed), sources.hits(&secret)), (1, 0));
+    let figures = course.progress();
+    assert!(figures.len() >= 3, "progress was not live: {figures:?}");
+    Ok(())
+}

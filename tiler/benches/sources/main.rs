@@ -1,0 +1,69 @@
+//! PDF, SVG and web pages against what they must keep up with: `cargo xtask bench sources`. Each figure has its bound beside it;
+//! one that is missed makes the benchmark fail. Medians of several runs, each from a source to a pyramid on disk or, for pages,
+//! to tiles that come out of the renderer.
+#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a benchmark that cannot go on has failed")]
+
+mod page;
+mod pdf;
+#[path = "../../tests/page/site.rs"]
+#[allow(dead_code, reason = "the tests use more of it")]
+mod site;
+mod svg;
+
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::Instant;
+
+/// How often each thing is done. The first time does not count.
+const RUNS: usize = 5;
+
+/// A figure, and whether it is good enough.
+struct Figure {
+    what: &'static str,
+    value: f64,
+    unit: &'static str,
+    bound: Bound,
+}
+
+enum Bound {
+    AtLeast(f64),
+    AtMost(f64),
+}
+
+fn main() -> ExitCode {
+    let figures = [pdf::measure(), svg::measure(), page::measure()];
+    let mut all_hold = true;
+    for Figure { what, value, unit, bound } in figures {
+        let (holds, wanted) = match bound {
+            Bound::AtLeast(bound) => (value >= bound, format!("at least {bound}")),
+            Bound::AtMost(bound) => (value <= bound, format!("at most {bound}")),
+        };
+        println!("{what}: {value:.2}{unit} ({wanted}){}", if holds { "" } else { ": MISSED" });
+        all_hold &= holds;
+    }
+    if all_hold { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// The median of the seconds that something takes.
+fn median(mut run: impl FnMut()) -> f64 {
+    let seconds = (0..=RUNS).map(|_| {
+        let begun = Instant::now();
+        run();
+        begun.elapsed().as_secs_f64()
+    });
+    middle(seconds.skip(1).collect())
+}
+
+fn middle(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// Makes a pyramid on disk with `tiler convert`, as a user would.
+fn convert(source: &Path, flags: &[&str]) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tiler"));
+    command.arg("convert").arg(source).arg("--output").arg(folder.path().join("out")).args(flags);
+    let status = command.stdin(Stdio::null()).stdout(Stdio::null()).status().unwrap();
+    assert!(status.success(), "{command:?}: {status}");
+}

@@ -1,0 +1,70 @@
+//! A web page of 40,000 pixels, beside what the browser's captures alone take: the rest has to go on meanwhile.
+
+use std::path::Path;
+use std::time::Instant;
+
+use edgezoom_content::{AddressPolicy, SourceUrl};
+use edgezoom_tiler::limits::Limits;
+use edgezoom_tiler::page::{PageSettings, Pages};
+use edgezoom_tiler::renderer::{Output, RenderOptions, Renderer};
+
+use super::site::Site;
+use super::{Bound, Figure, RUNS, middle};
+
+pub fn measure() -> Figure {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let (alone, whole) = runtime.block_on(times());
+    println!("web page: captures alone {alone:.2} s, captured and tiled {whole:.2} s");
+    Figure {
+        what: "a tall page captured and tiled, beside its captures",
+        value: whole / alone,
+        unit: " times as long",
+        bound: Bound::AtMost(1.3),
+    }
+}
+
+/// How long the captures alone take, and captures and tiles.
+async fn times() -> (f64, f64) {
+    let site = Site::page(&tall());
+    let url = SourceUrl::parse(&site.url("/")).unwrap();
+    let program = Path::new(env!("CARGO_BIN_EXE_tiler"));
+    let policy = AddressPolicy::allowing("127.0.0.2/32").unwrap();
+    let settings = PageSettings {
+        cell: Some(program.to_owned()),
+        browser: std::env::var_os("EDGEZOOM_CHROMIUM").map(Into::into),
+        ..PageSettings::new(policy, std::env::temp_dir())
+    };
+    let pages = Pages::new(settings).unwrap();
+    let (mut alone, mut whole) = (Vec::new(), Vec::new());
+    for _ in 0..RUNS {
+        let page = pages.open(&url).await.unwrap();
+        assert_eq!(page.size().height, 40_000);
+        let begun = Instant::now();
+        page.write_strips(&mut tokio::io::sink(), |_| {}).await.unwrap();
+        alone.push(begun.elapsed().as_secs_f64());
+
+        let page = pages.open(&url).await.unwrap();
+        let begun = Instant::now();
+        let (strips, _capturing) = page.stream().unwrap();
+        let (options, limits) = (RenderOptions::default(), Limits::default());
+        let mut renderer = Renderer::start_as(program, strips, &options, &limits).unwrap();
+        while !matches!(renderer.next().await.unwrap(), Output::Finished(_)) {}
+        whole.push(begun.elapsed().as_secs_f64());
+    }
+    (middle(alone), middle(whole))
+}
+
+/// 20,000 CSS pixels of text, colours and gradients.
+fn tall() -> String {
+    let section = |n: u32| {
+        let text = "The quick brown fox jumps over the lazy dog. ".repeat(60);
+        format!(
+            "<section style='height:500px;overflow:hidden;background:linear-gradient({n}0deg,hsl({n}0,70%,80%),#fff)'>
+             <h2>{n}</h2><p>{text}</section>"
+        )
+    };
+    let sections: String = (0..40).map(section).collect();
+    format!(
+        "<!doctype html><style>body{{margin:0}} section{{box-sizing:border-box;padding:1px}}</style>{sections}"
+    )
+}

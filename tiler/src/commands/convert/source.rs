@@ -1,0 +1,110 @@
+//! What a picture is made of: a file, a download, or a web page in a browser, whichever `tiler convert` was told of.
+
+use std::fs::File;
+use std::num::NonZeroU32;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, anyhow, bail};
+use edgezoom_content::{AddressPolicy, SourceUrl};
+use edgezoom_tiler::fetch::{FetchError, Fetcher};
+use edgezoom_tiler::limits::Limits;
+use edgezoom_tiler::page::{self, Capturing, OpenPage, PageError, PageLimits, PageSettings, Pages};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::Args;
+
+/// A source, ready for a renderer.
+pub struct Source {
+    pub file: File,
+    /// The page whose picture comes out of the file while it is taken.
+    pub capturing: Option<Capturing>,
+    /// The page of a document that the source's URL chooses.
+    pub page: Option<NonZeroU32>,
+}
+
+/// Gets the source, and says how far that has come.
+pub async fn get(args: &Args, limits: &Limits) -> anyhow::Result<Source> {
+    let url = web_address(&args.source)
+        .map(|address| SourceUrl::parse(address).with_context(|| address.to_owned()))
+        .transpose()?;
+    let (mut file, content_type) = match &url {
+        Some(url) => download(url, args, limits).await?,
+        None => (open(&args.source)?, None),
+    };
+    let is_page = page::is_page(&mut file, content_type.as_deref())
+        .with_context(|| format!("cannot read {}", args.source.display()))?;
+    if is_page {
+        let (file, capturing) = open_page(url.as_ref(), args).await?.stream()?;
+        return Ok(Source { file, capturing: Some(capturing), page: None });
+    }
+    Ok(Source { file, capturing: None, page: url.as_ref().and_then(SourceUrl::page) })
+}
+
+/// The source's URL, if it is one.
+fn web_address(source: &Path) -> Option<&str> {
+    source.to_str().filter(|name| name.starts_with("http://") || name.starts_with("https://"))
+}
+
+/// What is at a URL, in a file without a name, and what its server calls it.
+async fn download(url: &SourceUrl, args: &Args, limits: &Limits) -> anyhow::Result<(File, Option<String>)> {
+    let fetcher = Fetcher::new(policy(args)?, limits.clone(), std::env::temp_dir())?;
+    let bar = ProgressBar::no_length()
+        .with_style(ProgressStyle::with_template("downloading {bytes} of {total_bytes} {eta}")?);
+    let fetched = fetcher.fetch(url, |received| {
+        if let Some(announced) = received.announced {
+            bar.set_length(announced);
+        }
+        bar.set_position(received.bytes);
+    });
+    let fetched = fetched.await;
+    bar.finish_and_clear();
+    let hint = match fetched {
+        Err(FetchError::Refused) => " Allow it with --allow-networks.",
+        _ => "",
+    };
+    let fetched = fetched.map_err(|error| anyhow!("{}: {error}{hint}", args.source.display()))?;
+    Ok((fetched.file, fetched.content_type))
+}
+
+fn policy(args: &Args) -> anyhow::Result<AddressPolicy> {
+    AddressPolicy::allowing(&args.allow_networks).context("--allow-networks")
+}
+
+/// Opens the page at a URL, or else the one that is the source's file, in a browser.
+async fn open_page(url: Option<&SourceUrl>, args: &Args) -> anyhow::Result<OpenPage> {
+    let pages = Pages::new(PageSettings {
+        browser: args.pages.chromium.clone(),
+        limits: PageLimits::from(&args.pages),
+        ..PageSettings::new(policy(args)?, std::env::temp_dir())
+    })?;
+    let bar =
+        ProgressBar::new_spinner().with_style(ProgressStyle::with_template("{spinner} loading the page")?);
+    bar.enable_steady_tick(Duration::from_millis(100));
+    let page = match url {
+        Some(url) => pages.open(url).await,
+        None => pages.open_file(&args.source).await,
+    };
+    bar.finish_and_clear();
+    page.map_err(|error| explain(&args.source, &error))
+}
+
+/// The file that a source names.
+fn open(source: &Path) -> anyhow::Result<File> {
+    let named = || format!("cannot read {}", source.display());
+    let file = File::open(source).with_context(named)?;
+    if file.metadata().with_context(named)?.is_dir() {
+        bail!("{} is a folder: name a picture in it", source.display());
+    }
+    Ok(file)
+}
+
+/// Why a page cannot be seen, as one line.
+fn explain(source: &Path, error: &PageError) -> anyhow::Error {
+    let hint = match error {
+        PageError::NoBrowser => " Install Chromium, or say where it is with --chromium.",
+        PageError::Refused => " Allow it with --allow-networks.",
+        _ => "",
+    };
+    anyhow!("{}: {error}{hint}", source.display())
+}

@@ -1,0 +1,56 @@
+//! How web pages are looked at and what they may cost, as flags and environment variables. What they mean, and why the
+//! defaults are what they are, stands at [`PageLimits`].
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::value_parser;
+use edgezoom_tiler::page::PageLimits;
+
+const MIB: u64 = 1 << 20;
+
+/// The browser, and flags for [`PageLimits`].
+#[derive(clap::Args)]
+#[command(next_help_heading = "Web pages")]
+#[group(id = "pages")]
+pub struct Args {
+    /// The Chromium for web pages [default: the first of the usual ones]
+    #[arg(long, env = "EDGEZOOM_CHROMIUM")]
+    pub chromium: Option<PathBuf>,
+    /// The width of a web page, in CSS pixels
+    #[arg(long, env = "EDGEZOOM_WEB_WIDTH", default_value_t = PageLimits::default().width, value_parser = value_parser!(u32).range(100..=8_000))]
+    web_width: u32,
+    /// The pixels of the picture to a CSS pixel
+    #[arg(long, env = "EDGEZOOM_WEB_SCALE", default_value_t = PageLimits::default().scale, value_parser = value_parser!(u32).range(1..=8))]
+    web_scale: u32,
+    /// How much of a web page is rendered from its top, in CSS pixels
+    #[arg(long, env = "EDGEZOOM_MAX_WEB_HEIGHT", default_value_t = PageLimits::default().height, value_parser = value_parser!(u32).range(1..=100_000))]
+    max_web_height: u32,
+    /// How long a web page may take until it is at rest, in seconds
+    #[arg(long, env = "EDGEZOOM_WEB_SETTLE_SECONDS", default_value_t = PageLimits::default().settle.as_secs(), value_parser = value_parser!(u64).range(1..))]
+    web_settle_seconds: u64,
+    /// How long a web page may take altogether, in seconds
+    #[arg(long, env = "EDGEZOOM_WEB_SECONDS", default_value_t = PageLimits::default().page.as_secs(), value_parser = value_parser!(u64).range(1..))]
+    web_seconds: u64,
+    /// What a web page may move over the network, in MiB
+    #[arg(long, env = "EDGEZOOM_MAX_WEB_MIB", default_value_t = PageLimits::default().traffic / MIB)]
+    max_web_mib: u64,
+    /// The memory that a web page's browser may use, in MiB
+    #[arg(long, env = "EDGEZOOM_WEB_MEMORY_MIB", default_value_t = PageLimits::default().memory / MIB)]
+    web_memory_mib: u64,
+}
+
+impl From<&Args> for PageLimits {
+    fn from(args: &Args) -> Self {
+        Self {
+            width: args.web_width,
+            scale: args.web_scale,
+            height: args.max_web_height,
+            settle: Duration::from_secs(args.web_settle_seconds),
+            page: Duration::from_secs(args.web_seconds),
+            traffic: args.max_web_mib.saturating_mul(MIB),
+            memory: args.web_memory_mib.saturating_mul(MIB),
+            ..Self::default()
+        }
+    }
+}

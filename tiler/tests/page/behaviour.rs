@@ -1,0 +1,175 @@
+//! How odd pages are dealt with: what they open, ask, load and never end.
+
+use std::time::{Duration, Instant};
+
+use edgezoom_content::{AddressPolicy, SourceUrl};
+use edgezoom_tiler::page::Pages;
+
+use crate::processes;
+use crate::site::{Reply, Site};
+use crate::view::{capture, see, settings};
+
+const MAGENTA: [u8; 3] = [255, 0, 255];
+
+#[tokio::test]
+async fn dialogs_are_dismissed() {
+    let site = Site::page(
+        "<!doctype html><body><script>
+         onbeforeunload = event => { event.preventDefault(); return 'stay' };
+         alert(1); const yes = confirm(2); const text = prompt(3, 'x'); print();
+         document.body.style.background = yes || text !== null ? '#000' : '#f0f'</script>",
+    );
+    assert_eq!(see(&site.url("/")).await.at(99, 99), MAGENTA);
+}
+
+#[tokio::test]
+async fn popups_and_downloads_come_to_nothing() {
+    let site = Site::serve("127.0.0.2", |path| {
+        match path {
+        "/" => Reply::Html(
+            "<!doctype html><body style='background:#f0f'><a href=/file download>a</a><a href=/popup target=_blank>b</a>
+             <script>window.open('/popup'); document.querySelectorAll('a').forEach(link => link.click());
+             onload = () => { const frame = document.createElement('iframe'); frame.hidden = true; frame.src = '/file';
+               document.body.append(frame) }</script>"
+                .to_owned(),
+        ),
+        "/file" => Reply::Raw(200, "Content-Disposition: attachment; filename=download.bin\r\n".to_owned(), vec![1; 99]),
+        _ => Reply::Html("<p>popup".to_owned()),
+    }
+    });
+    assert_eq!(see(&site.url("/")).await.at(900, 900), MAGENTA);
+    assert!(!site.asked().contains(&"/popup".to_owned()), "{:?}", site.asked());
+    assert!(!std::path::Path::new("download.bin").exists());
+}
+
+#[tokio::test]
+async fn permissions_are_denied() {
+    let site = Site::page(
+        "<!doctype html><body><script>
+         const denied = new Promise(done => navigator.geolocation.getCurrentPosition(() => done(0), () => done(1)));
+         const camera = navigator.mediaDevices.getUserMedia({ video: true }).then(() => 0, () => 1);
+         const notices = Notification.requestPermission().then(state => state === 'granted' ? 0 : 1);
+         Promise.all([denied, camera, notices]).then(all =>
+           document.body.style.background = all.every(Boolean) ? '#f0f' : '#000')</script>",
+    );
+    assert_eq!(see(&site.url("/")).await.at(99, 99), MAGENTA);
+}
+
+#[tokio::test]
+async fn a_picture_that_never_comes_is_left_out() {
+    let site = Site::serve("127.0.0.2", |path| match path {
+        "/" => Reply::Html("<!doctype html><body style='background:#f0f'><img src=/never>".to_owned()),
+        _ => Reply::Silence,
+    });
+    let mut settings = settings();
+    settings.limits.settle = Duration::from_secs(4);
+    let begun = Instant::now();
+    let page = capture(settings, &site.url("/")).await.unwrap();
+    assert_eq!(page.at(900, 900), MAGENTA);
+    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+}
+
+#[tokio::test]
+async fn a_page_that_keeps_talking_is_captured() {
+    let site = Site::serve("127.0.0.2", |path| {
+        match path {
+        "/" => Reply::Html(
+            "<!doctype html><body style='background:#f0f'><script>
+             setInterval(() => fetch('/poll?' + Math.random()), 100); fetch('/long'); new EventSource('/events')</script>"
+                .to_owned(),
+        ),
+        "/long" | "/events" => Reply::Silence,
+        _ => Reply::status(200),
+    }
+    });
+    let mut settings = settings();
+    settings.limits.settle = Duration::from_secs(4);
+    assert_eq!(capture(settings, &site.url("/")).await.unwrap().at(900, 900), MAGENTA);
+}
+
+#[tokio::test]
+async fn redirects_of_every_kind_lead_to_the_page() {
+    let site = Site::serve("127.0.0.2", |path| match path {
+        "/" => Reply::redirect("/meta"),
+        "/meta" => Reply::Html("<meta http-equiv=refresh content='0;url=/script'>".to_owned()),
+        "/script" => Reply::Html("<script>location.replace('/end')</script>".to_owned()),
+        _ => Reply::Html("<!doctype html><title>End</title><body style='background:#f0f'>".to_owned()),
+    });
+    let page = see(&site.url("/")).await;
+    assert_eq!((page.title.as_str(), &page.url), ("End", &site.url("/end")));
+    assert_eq!(page.at(99, 99), MAGENTA);
+}
+
+#[tokio::test]
+async fn who_asks_is_said_and_the_proxys_password_is_not() {
+    let site = Site::page("<!doctype html><body>");
+    see(&site.url("/")).await;
+    let heads = site.heads();
+    assert!(heads.contains("Edgezoom/") && heads.contains(" Chrome/"), "{heads}");
+    assert!(!heads.contains("Headless") && !heads.to_lowercase().contains("proxy"), "{heads}");
+    assert!(heads.contains(&format!("Host: {}", site.address)), "{heads}");
+}
+
+#[tokio::test]
+async fn pages_know_nothing_of_each_other() {
+    let site = Site::page(
+        "<!doctype html><body><script>
+         document.body.style.background = localStorage.been || document.cookie ? '#000' : '#f0f';
+         localStorage.been = 1; document.cookie = 'been=1;max-age=9999'</script>",
+    );
+    let pages = Pages::new(settings()).unwrap();
+    let url = SourceUrl::parse(&site.url("/")).unwrap();
+    for _ in 0..2 {
+        let page = crate::view::View::read(pages.capture(&url, |_| {}).await.unwrap());
+        assert_eq!(page.at(99, 99), MAGENTA);
+    }
+}
+
+#[tokio::test]
+async fn nothing_of_a_browser_is_left() {
+    for wall in [true, false] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut settings = settings();
+        (settings.wall, settings.folder) = (wall, folder.path().to_owned());
+        let url = SourceUrl::parse(&Site::page("<!doctype html><body>").url("/")).unwrap();
+        let page = Pages::new(settings).unwrap().open(&url).await.unwrap();
+        let alive = processes::of(folder.path());
+        assert!(alive.len() >= 3, "{alive:?}");
+        page.write_strips(&mut tokio::io::sink(), |_| {}).await.unwrap();
+        assert!(processes::are_gone(&alive), "wall: {wall}");
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
+    }
+}
+
+#[tokio::test]
+async fn a_page_that_is_given_up_on_leaves_nothing_either() {
+    for wall in [true, false] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut settings = settings();
+        (settings.wall, settings.folder) = (wall, folder.path().to_owned());
+        let site = Site::serve("127.0.0.2", |_| Reply::Silence);
+        let url = SourceUrl::parse(&site.url("/")).unwrap();
+        let pages = Pages::new(settings).unwrap();
+        let opening = tokio::time::timeout(Duration::from_secs(3), pages.open(&url));
+        assert!(opening.await.is_err());
+        let alive = processes::of(folder.path());
+        assert!(!alive.is_empty());
+        assert!(processes::are_gone(&alive), "wall: {wall}");
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
+    }
+}
+
+#[tokio::test]
+async fn so_many_pages_are_open_at_once_and_no_more() {
+    let site = Site::page("<!doctype html><body>");
+    let url = SourceUrl::parse(&site.url("/")).unwrap();
+    let mut settings = settings();
+    settings.policy = AddressPolicy::allowing("127.0.0.2/32").unwrap();
+    settings.limits.at_once = std::num::NonZeroUsize::MIN;
+    let pages = Pages::new(settings).unwrap();
+    let first = pages.open(&url).await.unwrap();
+    let second = pages.open(&url);
+    assert!(tokio::time::timeout(Duration::from_secs(3), second).await.is_err());
+    first.write_strips(&mut tokio::io::sink(), |_| {}).await.unwrap();
+    pages.open(&url).await.unwrap();
+}

@@ -1,0 +1,86 @@
+//! `tiler convert` of web pages: from the web, and from files with what lies beside them.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use edgezoom_content::{Dzi, Size, TileFormat};
+
+use crate::site::{Reply, Site};
+use crate::support::Picture;
+use crate::support::pyramid::{read_folder, rebuilt};
+
+fn convert(folder: &Path, source: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tiler"));
+    command.current_dir(folder).args(["convert", "--output=out", "--format=png"]).arg(source);
+    command.env("EDGEZOOM_ALLOW_NETWORKS", "127.0.0.2/32").output().unwrap()
+}
+
+/// The picture of the pyramid that was made, which is as wide as pages are.
+fn picture(folder: &Path, output: &Output, height: u32) -> Picture {
+    assert!(output.status.success(), "{output:?}");
+    let size = Size { width: 2560, height };
+    let dzi = Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Png };
+    rebuilt(&read_folder(&folder.join("out_files"), &dzi), &dzi)
+}
+
+#[test]
+fn a_file_is_shown_with_what_lies_beside_it_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let site = folder.path().join("site");
+    fs::create_dir_all(site.join("parts")).unwrap();
+    fs::write(folder.path().join("secret.svg"), svg("#000")).unwrap();
+    fs::write(site.join("parts/green.svg"), svg("#0f0")).unwrap();
+    fs::write(
+        site.join("parts/style.css"),
+        "body{margin:0;background:#00f} img{display:block;width:100px;height:100px}",
+    )
+    .unwrap();
+    let secret = folder.path().join("secret.svg");
+    let page = format!(
+        "<!doctype html><link rel=stylesheet href=parts/style.css><img src=parts/green.svg><img src=../secret.svg>
+         <img src='file://{}'><p id=told></p><script src=parts/script.js></script>",
+        secret.display()
+    );
+    fs::write(site.join("a page.html"), page).unwrap();
+    // What a page that belongs to nobody may not do: read what lies beside it.
+    fs::write(
+        site.join("parts/script.js"),
+        "fetch('parts/green.svg').then(a => a.text()).then(() => document.body.style.background = '#000', () => {})",
+    )
+    .unwrap();
+    let output = convert(folder.path(), "site/a page.html");
+    let picture = picture(folder.path(), &output, 1600);
+    assert_eq!(picture.at(100, 100), [0, 255, 0]);
+    assert_eq!(picture.at(2000, 1500), [0, 0, 255]);
+    assert!(!picture.pixels.chunks(3).any(|pixel| pixel == [0; 3]), "the secret is shown");
+}
+
+#[test]
+fn a_page_on_the_web_is_shown_wherever_redirects_lead() {
+    let site = Site::serve("127.0.0.2", |path| match path {
+        "/photograph.jpg" => Reply::redirect("/page"),
+        "/page" => {
+            Reply::Html("<!doctype html><body style='background:#f0f;height:2000px;margin:0'>".to_owned())
+        }
+        "/page.html" => Reply::redirect("/drawing"),
+        "/drawing" => Reply::of_type("text/html", svg("#0f0")),
+        _ => Reply::status(404),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let output = convert(folder.path(), &site.url("/page.html"));
+    assert!(output.status.success(), "{output:?}");
+    let descriptor = fs::read_to_string(folder.path().join("out.dzi")).unwrap();
+    assert!(descriptor.contains(r#"Width="8192""#), "a drawing, whatever it is called: {descriptor}");
+
+    let folder = tempfile::tempdir().unwrap();
+    let output = convert(folder.path(), &site.url("/photograph.jpg"));
+    let picture = picture(folder.path(), &output, 4000);
+    assert!(picture.pixels.chunks(3).all(|pixel| pixel == [255, 0, 255]));
+}
+
+fn svg(colour: &str) -> String {
+    format!(
+        "<svg xmlns='http://www.w3.org/2000/svg' width='100' height='100'><rect width='100' height='100' fill='{colour}'/></svg>"
+    )
+}

@@ -1,0 +1,190 @@
+//! What clients are told of a page that cannot be captured.
+
+use std::time::Duration;
+
+use edgezoom_content::{AddressPolicy, Failure, FailureCode, SourceUrl};
+use edgezoom_tiler::page::{PageError, PageSettings, Pages};
+use futures::future::BoxFuture;
+
+use crate::processes;
+use crate::site::{Reply, Site};
+use crate::view::{capture, settings};
+
+async fn code(settings: PageSettings, url: &str) -> FailureCode {
+    match capture(settings, url).await {
+        Ok(page) => panic!("{url} was captured: {}", page.title),
+        Err(error) => {
+            let failure = Failure::from(error);
+            assert!(!failure.message.contains("127.0.0"), "{failure:?}");
+            failure.code
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_servers_answer_decides() {
+    let site = Site::serve("127.0.0.2", |path| match path {
+        "/zip" => Reply::of_type("application/zip", "PK"),
+        "/download" => Reply::Raw(
+            200,
+            "Content-Type: text/html\r\nContent-Disposition: attachment\r\n".to_owned(),
+            b"<p>".to_vec(),
+        ),
+        "/nothing" => Reply::Raw(204, String::new(), Vec::new()),
+        "/cut-off" => Reply::CutOff,
+        "/round" => Reply::redirect("/round"),
+        "/empty/404" => Reply::Raw(404, String::new(), Vec::new()),
+        path => Reply::status(path[1..].parse().unwrap_or(404)), // some browsers ask for an icon
+    });
+    use FailureCode::*;
+    for (path, expected) in [
+        ("/404", SourceNotFound),
+        ("/410", SourceNotFound),
+        ("/empty/404", SourceNotFound),
+        ("/403", SourceForbidden),
+        ("/401", SourceForbidden),
+        ("/500", SourceUnreachable),
+        ("/round", SourceUnreachable),
+        ("/cut-off", SourceUnreachable),
+        ("/zip", UnsupportedFormat),
+        ("/download", UnsupportedFormat),
+        ("/nothing", UnsupportedFormat),
+    ] {
+        assert_eq!(code(settings(), &site.url(path)).await, expected, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn what_may_not_be_connected_to_is_forbidden() {
+    let forbidden = Site::serve("127.0.0.1", |_| Reply::Html("<p>secret".to_owned()));
+    assert_eq!(code(settings(), &forbidden.url("/")).await, FailureCode::SourceForbidden);
+    let port = forbidden.address.port();
+    for way in ["redirect", "meta", "script"] {
+        let site = Site::serve("127.0.0.2", move |_| match way {
+            "redirect" => Reply::redirect(&format!("http://127.0.0.1:{port}/")),
+            "meta" => {
+                Reply::Html(format!("<meta http-equiv=refresh content='0;url=http://127.0.0.1:{port}/'>"))
+            }
+            _ => Reply::Html(format!("<script>location = 'http://127.0.0.1:{port}/'</script>")),
+        });
+        assert_eq!(code(settings(), &site.url("/")).await, FailureCode::SourceForbidden, "{way}");
+    }
+    assert_eq!(forbidden.asked(), [""; 0]);
+}
+
+#[tokio::test]
+async fn a_host_that_is_not_there_is_unreachable() {
+    struct Nowhere;
+    impl edgezoom_tiler::fetch::lookup::Lookup for Nowhere {
+        fn lookup(&self, _: String) -> BoxFuture<'static, std::io::Result<Vec<std::net::IpAddr>>> {
+            Box::pin(async { Err(std::io::ErrorKind::NotFound.into()) })
+        }
+    }
+    let mut nowhere = settings();
+    nowhere.lookup = std::sync::Arc::new(Nowhere);
+    let error = capture(nowhere, "https://nowhere.example.com/").await.err().unwrap();
+    assert!(matches!(error, PageError::Unresolved), "{error:?}");
+
+    let unused = std::net::TcpListener::bind("127.0.0.2:0").unwrap().local_addr().unwrap();
+    for scheme in ["http", "https"] {
+        let error = capture(settings(), &format!("{scheme}://{unused}/")).await.err().unwrap();
+        assert!(matches!(error, PageError::Unreachable), "{scheme}: {error:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_page_that_never_loads_has_timed_out() {
+    let site = Site::serve("127.0.0.2", |path| match path {
+        "/unfinished" => Reply::Unfinished("<!doctype html><body style='background:#f0f'>".to_owned()),
+        "/silent" => Reply::Silence,
+        "/busy" => Reply::Html("<!doctype html><body><script>for (;;);</script>".to_owned()),
+        "/busy-later" => Reply::Html(
+            "<!doctype html><body><script>setTimeout(() => { for (;;); }, 300)</script>".to_owned(),
+        ),
+        "/alerts" => Reply::Html("<!doctype html><body><script>for (;;) alert(1)</script>".to_owned()),
+        _ => Reply::Html(
+            "<!doctype html><body><script>setTimeout(() => location.reload(), 50)</script>".to_owned(),
+        ),
+    });
+    for path in ["/unfinished", "/silent", "/busy", "/busy-later", "/alerts", "/reloads"] {
+        let mut settings = settings();
+        settings.limits.settle = Duration::from_secs(3);
+        settings.limits.answer = Duration::from_secs(5);
+        settings.limits.scroll = Duration::from_secs(2);
+        assert_eq!(code(settings, &site.url(path)).await, FailureCode::TimedOut, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_page_that_crashes_its_tab_is_corrupt() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut settings = settings();
+    settings.folder = folder.path().to_owned();
+    let site = Site::serve("127.0.0.2", |path| match path {
+        "/" => Reply::Html("<!doctype html><body><img src=/never>".to_owned()),
+        _ => Reply::Silence,
+    });
+    let watched = folder.path().to_owned();
+    let asked = site.url("/");
+    let crash = async {
+        while !site.asked().contains(&"/never".to_owned()) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        processes::kill_renderers(&watched);
+    };
+    let (error, ()) = tokio::join!(capture(settings, &asked), crash);
+    let error = error.err().unwrap();
+    assert!(matches!(error, PageError::Crashed), "{error:?}");
+    assert_eq!(error.code(), FailureCode::CorruptSource);
+}
+
+#[tokio::test]
+async fn a_browser_that_dies_is_our_fault() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut settings = settings();
+    settings.folder = folder.path().to_owned();
+    let url = SourceUrl::parse(&Site::page("<!doctype html><body>").url("/")).unwrap();
+    let page = Pages::new(settings).unwrap().open(&url).await.unwrap();
+    let alive = processes::of(folder.path());
+    processes::kill(processes::browser(folder.path()).unwrap());
+    let error = page.write_strips(&mut tokio::io::sink(), |_| {}).await.err().unwrap();
+    assert!(matches!(error, PageError::BrowserGone), "{error:?}");
+    assert!(processes::are_gone(&alive));
+}
+
+#[tokio::test]
+async fn a_page_that_takes_all_memory_is_too_large() {
+    let site = Site::page(
+        "<!doctype html><body><script>const kept = [];
+         for (let n = 1; n < 200; n++) kept.push(new Uint8Array(64 << 20).fill(n))</script>",
+    );
+    let mut settings = settings();
+    settings.limits.memory = 1 << 30;
+    assert_eq!(code(settings, &site.url("/")).await, FailureCode::SourceTooLarge);
+}
+
+#[tokio::test]
+async fn traffic_is_bounded() {
+    let site = Site::serve("127.0.0.2", |path| match path {
+        "/" => Reply::Html("<!doctype html><body style='background:#f0f'><img src=/large>".to_owned()),
+        "/large" => Reply::of_type("image/png", vec![0; 2 << 20]),
+        _ => Reply::Html("x".repeat(2 << 20)),
+    });
+    let small = || {
+        let mut settings = settings();
+        settings.limits.traffic = 1 << 20;
+        settings
+    };
+    assert_eq!(code(small(), &site.url("/page")).await, FailureCode::SourceTooLarge);
+    let page = capture(small(), &site.url("/")).await.unwrap();
+    assert_eq!(page.at(900, 900), [255, 0, 255], "what came before the bytes were used up is seen");
+}
+
+#[tokio::test]
+async fn without_a_browser_the_reason_is_said() {
+    let mut settings = PageSettings::new(AddressPolicy::default(), std::env::temp_dir());
+    settings.browser = Some("/nowhere/chromium".into());
+    let failure = Failure::from(capture(settings, "http://example.com/").await.err().unwrap());
+    assert_eq!(failure.code, FailureCode::UnsupportedFormat);
+    assert_eq!(failure.message, "The source is a web page, and this service has no browser for web pages.");
+}

@@ -1,0 +1,222 @@
+//! What a page cannot reach, whatever it tries: servers on an address that the policy does not allow count their hits.
+//! Everything is tried behind the wall and without it, and once under a policy that allows it, to see that it would hit.
+
+use std::io;
+use std::net::{IpAddr, TcpListener, UdpSocket};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use edgezoom_content::AddressPolicy;
+use edgezoom_tiler::fetch::lookup::Lookup;
+use futures::future::BoxFuture;
+
+use crate::site::{Reply, Site};
+use crate::view::{capture, settings};
+
+const MAGENTA: [u8; 3] = [255, 0, 255];
+
+/// What the page tries. `@` is the forbidden server, `~` a path at the page's own that redirects to it.
+const ATTEMPTS: &str = r#"<!doctype html><meta charset=utf-8>
+<link rel=icon href="@/icon.png">
+<link rel=stylesheet href="@/style.css">
+<link rel=preload as=image href="@/preload.png">
+<link rel=prefetch href="@/prefetch">
+<link rel=preconnect href="@/"><link rel=dns-prefetch href="@/">
+<link rel=manifest href="@/manifest.json">
+<script type=speculationrules>{"prefetch":[{"urls":["@/speculation"],"eagerness":"immediate"}],
+  "prerender":[{"urls":["/prerender"],"eagerness":"immediate"}]}</script>
+<style>@import url("@/import.css"); @font-face{font-family:f;src:url("@/font.woff2")} body{margin:0;font-family:f,serif}
+  iframe,object,embed,img,video{width:100px;height:100px;border:0;display:block} .seen{height:500px;background:#f0f}</style>
+<script src="@/script.js"></script>
+<div class=seen></div>
+<iframe id=file src="file:///etc/passwd"></iframe>
+<img src="@/image.png"><img src="~/image-redirect"><img src="file:///etc/passwd" style="display:none">
+<iframe src="@/frame"></iframe><iframe src="~/frame-redirect"></iframe>
+<iframe srcdoc="<meta http-equiv=refresh content='0;url=@/refresh'>"></iframe>
+<object data="@/object"></object><embed src="@/embed"><video src="@/video.mp4" autoplay muted></video>
+<form action="@/form" method=post target=formed><input name=a value=b></form><iframe name=formed></iframe>
+<div class=seen></div>
+<script>
+  const host = '@'.slice(7), quiet = () => {};
+  document.querySelector('form').submit();
+  fetch('@/fetch', { mode: 'no-cors' }).catch(quiet);
+  fetch('@/fetch-post', { mode: 'no-cors', method: 'POST', body: 'x', keepalive: true }).catch(quiet);
+  fetch('~/fetch-redirect', { mode: 'no-cors' }).catch(quiet);
+  fetch('@/fetch-local', { mode: 'no-cors', targetAddressSpace: 'loopback' }).catch(quiet);
+  const request = new XMLHttpRequest(); request.open('GET', '@/xhr'); request.onerror = quiet; request.send();
+  navigator.sendBeacon('@/beacon', 'x');
+  new WebSocket('ws://' + host + '/socket'); new EventSource('@/events');
+  try { new WebTransport('https://' + host + '/transport').ready.catch(quiet) } catch {}
+  for (const ice of ['stun:' + host, 'turn:' + host + '?transport=udp', 'turn:' + host + '?transport=tcp']) {
+    const peer = new RTCPeerConnection({ iceServers: [{ urls: ice, username: 'u', credential: 'c' }] });
+    peer.createDataChannel('c'); peer.createOffer().then(offer => peer.setLocalDescription(offer));
+    peer.addIceCandidate({ sdpMLineIndex: 0,
+      candidate: 'candidate:1 1 udp 2122260223 127.0.0.1 ' + host.split(':')[1] + ' typ host' }).catch(quiet);
+  }
+  new Worker(URL.createObjectURL(new Blob(["fetch('@/worker', { mode: 'no-cors' }); importScripts('@/import.js')"])));
+  navigator.serviceWorker.register('/worker.js').then(() => navigator.serviceWorker.ready).catch(quiet);
+  fetch('/login', { credentials: 'include' }).catch(quiet);
+</script>"#;
+
+/// What of it must hit when it is allowed to, or the test tests nothing.
+const HITS: [&str; 22] = [
+    "/style.css",
+    "/preload.png",
+    "/prefetch",
+    "/script.js",
+    "/image.png",
+    "/image-redirect",
+    "/frame",
+    "/frame-redirect",
+    "/refresh",
+    "/object",
+    "/form",
+    "/fetch",
+    "/fetch-post",
+    "/fetch-redirect",
+    "/xhr",
+    "/beacon",
+    "/socket",
+    "/events",
+    "/worker",
+    "/import.js",
+    "/embed",
+    "/service-worker",
+];
+
+/// The page at 127.0.0.2, whose attempts go to `forbidden`.
+fn attacker(forbidden: String) -> Site {
+    Site::serve("127.0.0.2", move |path| match path {
+        "/" => {
+            Reply::Html(ATTEMPTS.replace('@', &forbidden).replace("\"~", "\"/away").replace("'~", "'/away"))
+        }
+        "/worker.js" => Reply::of_type(
+            "text/javascript",
+            format!("fetch('{forbidden}/service-worker', {{ mode: 'no-cors' }}).catch(() => {{}})"),
+        ),
+        "/login" => Reply::Raw(407, "Proxy-Authenticate: Basic realm=\"page\"\r\n".to_owned(), Vec::new()),
+        path => match path.strip_prefix("/away") {
+            Some(path) => Reply::redirect(&format!("{forbidden}{path}")),
+            None => Reply::status(404),
+        },
+    })
+}
+
+/// A server that must not be hit, with a datagram socket on the same port.
+fn target() -> (Site, UdpSocket) {
+    let site = Site::serve("127.0.0.1", |_| Reply::Html("<body style='background:#000'>".to_owned()));
+    let datagrams = UdpSocket::bind(site.address).unwrap();
+    datagrams.set_nonblocking(true).unwrap();
+    (site, datagrams)
+}
+
+/// With and without the wall, in the usual browser and in each kind of Chromium that is here: their flags differ.
+fn ways() -> Vec<(bool, Option<PathBuf>)> {
+    let kinds =
+        ["/usr/lib/chromium/chromium-headless-shell", "/usr/lib/chromium/chromium"].map(PathBuf::from);
+    let kinds = kinds.into_iter().filter(|browser| browser.exists()).map(Some);
+    let mut ways: Vec<_> = kinds.map(|browser| (false, browser)).collect();
+    ways.extend([(true, None), (false, None)]);
+    ways
+}
+
+#[tokio::test]
+async fn forbidden_servers_are_never_hit() {
+    for (wall, browser) in ways() {
+        let (forbidden, datagrams) = target();
+        let site = attacker(forbidden.url(""));
+        let mut settings = settings();
+        settings.wall = wall;
+        settings.browser = browser.clone();
+        settings.limits.quiet = Duration::from_secs(3);
+        let page = capture(settings, &site.url("/")).await.unwrap();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(forbidden.asked(), [""; 0], "{browser:?}, wall: {wall}");
+        let datagram = datagrams.recv(&mut [0; 2000]);
+        assert!(datagram.is_err(), "{browser:?}, wall: {wall}: a datagram came through");
+        assert!(site.asked().contains(&"/worker.js".to_owned()), "{:?}", site.asked());
+
+        assert_eq!(page.at(10, 10), MAGENTA);
+        assert_eq!(page.count(MAGENTA), 2 * 1000 * 2560, "the rest of the page is there");
+        let file = (1000..1200).flat_map(|y| (0..200).map(move |x| (x, y)));
+        assert!(file.into_iter().all(|(x, y)| page.at(x, y) == [255; 3]), "a local file is shown");
+    }
+}
+
+#[tokio::test]
+async fn all_that_is_tried_would_hit_if_it_were_allowed() {
+    let (allowed, _) = target();
+    let site = attacker(allowed.url(""));
+    let mut settings = settings();
+    settings.policy = AddressPolicy::allowing("127.0.0.0/8").unwrap();
+    settings.limits.quiet = Duration::from_secs(3);
+    capture(settings, &site.url("/")).await.unwrap();
+    let asked = allowed.asked();
+    let missed: Vec<&str> =
+        HITS.into_iter().filter(|path| !asked.iter().any(|asked| asked == path)).collect();
+    assert_eq!(missed, [""; 0], "{asked:?}");
+}
+
+#[tokio::test]
+async fn names_and_other_spellings_of_a_forbidden_address_are_no_way_in() {
+    struct Loopback;
+    impl Lookup for Loopback {
+        fn lookup(&self, _: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
+            Box::pin(async { Ok(vec!["127.0.0.1".parse().unwrap(), "::1".parse().unwrap()]) })
+        }
+    }
+    let (forbidden, _) = target();
+    let port = forbidden.address.port();
+    let hosts =
+        ["localhost", "a.localhost", "evil.example.com", "127.1", "0", "0.0.0.0", "2130706433", "0x7f.1"];
+    let hosts =
+        hosts.into_iter().chain(["[::1]", "[::ffff:127.0.0.1]", "[::]", "169.254.169.254", "127.0.0.1."]);
+    let images: String = hosts.map(|host| format!("<img src='http://{host}:{port}/'>")).collect();
+    let site = Site::page(&format!("<!doctype html><body style='background:#f0f'>{images}"));
+    for wall in [true, false] {
+        let mut settings = settings();
+        settings.wall = wall;
+        settings.lookup = Arc::new(Loopback);
+        let page = capture(settings, &site.url("/")).await.unwrap();
+        assert_eq!(page.at(2000, 1500), MAGENTA);
+    }
+    assert_eq!(forbidden.asked(), [""; 0]);
+}
+
+#[tokio::test]
+async fn a_name_that_changes_its_address_gains_nothing() {
+    /// First the page's own address, and from then on a forbidden one.
+    #[derive(Default)]
+    struct Rebinding(AtomicUsize);
+    impl Lookup for Rebinding {
+        fn lookup(&self, name: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
+            if name != "rebind.example.com" {
+                return Box::pin(async { Ok(vec![]) }); // some browsers have errands of their own
+            }
+            let first = self.0.fetch_add(1, Ordering::SeqCst) == 0;
+            let address = if first { "127.0.0.2" } else { "127.0.0.1" };
+            Box::pin(async move { Ok(vec![address.parse().unwrap()]) })
+        }
+    }
+    let forbidden = Site::serve("127.0.0.1", |_| Reply::Html("secret".to_owned()));
+    let port = forbidden.address.port();
+    let site = Site::serve_on(TcpListener::bind(("127.0.0.2", port)).unwrap(), |_| {
+        Reply::Html(
+            "<!doctype html><body style='background:#f0f'><img src=/image><iframe src=/frame></iframe><script>
+             const read = () => fetch('/secret').then(answer => answer.text())
+               .then(text => { if (text.includes('secret')) document.body.style.background = '#000' }, () => {});
+             read(); setTimeout(read, 300); setTimeout(read, 600)</script>"
+                .to_owned(),
+        )
+    });
+    let mut settings = settings();
+    let lookup = Arc::new(Rebinding::default());
+    settings.lookup = Arc::clone(&lookup) as Arc<dyn Lookup>;
+    let page = capture(settings, &format!("http://rebind.example.com:{port}/")).await.unwrap();
+    assert_eq!(page.at(2000, 1500), MAGENTA);
+    assert!(lookup.0.load(Ordering::SeqCst) >= 4, "the page asked again");
+    assert_eq!(site.asked(), ["(connection)", "/"]);
+    assert_eq!(forbidden.asked(), [""; 0]);
+}

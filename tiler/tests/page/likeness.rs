@@ -1,0 +1,63 @@
+//! A captured page beside the picture that Chromium takes of it by itself.
+
+use std::path::Path;
+use std::process::Command;
+
+use edgezoom_tiler::source::Layout;
+
+use crate::site::{Reply, Site};
+use crate::support::Picture;
+use crate::support::files::decode;
+use crate::support::likeness::{mean_difference, similarity};
+use crate::view::{capture, settings};
+
+/// Text in several scripts and sizes, emoji, a table, shadows, a gradient, a picture.
+const PAGE: &str = "<!doctype html><meta charset=utf-8><title>Likeness</title><style>
+    body{margin:40px;font-family:serif;height:2400px} h1{font:bold 60px sans-serif;text-shadow:2px 2px 6px #888}
+    table{border-collapse:collapse} td{border:1px solid;padding:4px 12px} .columns{columns:3;text-align:justify}
+    .bar{height:120px;margin:20px 0;border-radius:30px;background:linear-gradient(90deg,#f80,#08f);box-shadow:0 8px 20px #0006}
+    code{font-family:monospace;background:#eee}</style>
+    <h1>Ein Bild, une image, образ</h1><p lang=el>Η γρήγορη αλεπού — 😀 🗺️ ☃</p><div class=bar></div>
+    <table><tr><td>one<td>two<td><code>let three = 3;</code><tr><td>1<td>2<td>3</table>
+    <div class=columns>TEXT</div><img src=/picture.svg width=600 height=300>";
+
+/// What Chromium writes when it is asked for nothing but a picture of the window.
+fn by_chromium(url: &str, width: u32, height: u32) -> Picture {
+    let browsers =
+        ["/usr/lib/chromium/chromium-headless-shell", "/usr/lib/chromium/chromium", "/usr/bin/chromium"];
+    let browser = browsers.into_iter().find(|browser| Path::new(browser).exists()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("page.png");
+    let mut command = Command::new(browser);
+    command.args(["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--disable-lcd-text"]);
+    command.args(["--font-render-hinting=none", "--force-color-profile=srgb"]);
+    command.arg(format!("--user-data-dir={}", folder.path().join("profile").display()));
+    command.arg(format!("--screenshot={}", file.display())).arg(format!("--window-size={width},{height}"));
+    assert!(command.arg(url).output().unwrap().status.success());
+    let whole = decode(&std::fs::read(file).unwrap()).unwrap();
+    let pixels = whole.pixels.chunks(whole.layout.channels()).flat_map(|pixel| pixel[..3].to_vec()).collect();
+    Picture { layout: Layout::Rgb, pixels, ..whole }
+}
+
+#[tokio::test]
+async fn a_page_looks_as_chromium_shows_it() {
+    let text = "The quick brown fox jumps over the lazy dog. ".repeat(60);
+    let page = PAGE.replace("TEXT", &text);
+    let site = Site::serve("127.0.0.2", move |path| match path {
+        "/" => Reply::Html(page.clone()),
+        "/picture.svg" => Reply::of_type(
+            "image/svg+xml",
+            "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 20 10'><circle cx='9' cy='5' r='4' fill='teal'/></svg>",
+        ),
+        _ => Reply::status(404),
+    });
+    // At twice the density the browser by itself would round the heights of lines otherwise than it does here, where a
+    // page is laid out as at single density and drawn finer.
+    let mut settings = settings();
+    settings.limits.scale = 1;
+    let ours = capture(settings, &site.url("/")).await.unwrap();
+    let theirs = by_chromium(&site.url("/"), 1280, ours.height as u32);
+    let ours = ours.picture();
+    let (similar, mean) = (similarity(&ours, &theirs), mean_difference(&ours, &theirs));
+    assert!(similar > 0.999 && mean < 0.05, "similar by {similar:.4}, {mean:.3} apart");
+}
