@@ -14,6 +14,8 @@ pub enum Subject {
     Service,
     /// `tiler convert` beside libvips
     Pyramid,
+    /// The Worker's answers for finished contents, beside a minimal Worker in JavaScript
+    Worker,
 }
 
 /// Runs a benchmark.
@@ -21,6 +23,7 @@ pub fn run(project: &Project, subject: Subject) -> Result<()> {
     let (purpose, name) = match subject {
         Subject::Service => (Purpose::BenchService, "service"),
         Subject::Pyramid => (Purpose::BenchPyramid, "pyramid"),
+        Subject::Worker => return worker(project),
     };
     setup::prepare(project, purpose)?;
     if subject == Subject::Service {
@@ -28,4 +31,10 @@ pub fn run(project: &Project, subject: Subject) -> Result<()> {
     }
     project.build("edgezoom-tiler", "tiler", Profile::Release)?;
     command::run_shown(project.cargo().args(["bench", "--package=edgezoom-tests", "--bench", name]))
+}
+
+fn worker(project: &Project) -> Result<()> {
+    setup::prepare(project, Purpose::BenchService)?;
+    build_edge::build(project)?;
+    command::run_shown(project.npm()?.args(["run", "--silent", "bench:worker"]))
 }
