@@ -16,6 +16,8 @@ pub enum Subject {
     Pyramid,
     /// PDF, SVG and web pages beside what they must keep up with
     Sources,
+    /// The Worker's answers for finished contents, beside a minimal Worker in JavaScript
+    Worker,
 }
 
 /// Runs a benchmark.
@@ -24,6 +26,7 @@ pub fn run(project: &Project, subject: Subject) -> Result<()> {
         Subject::Service => (Purpose::BenchService, "edgezoom-tests", "service"),
         Subject::Pyramid => (Purpose::BenchPyramid, "edgezoom-tests", "pyramid"),
         Subject::Sources => (Purpose::BenchSources, "edgezoom-tiler", "sources"),
+        Subject::Worker => return worker(project),
     };
     setup::prepare(project, purpose)?;
     if subject == Subject::Service {
@@ -31,4 +34,10 @@ pub fn run(project: &Project, subject: Subject) -> Result<()> {
     }
     project.build("edgezoom-tiler", "tiler", Profile::Release)?;
     command::run_shown(project.cargo().args(["bench", "--package", package, "--bench", name]))
+}
+
+fn worker(project: &Project) -> Result<()> {
+    setup::prepare(project, Purpose::BenchService)?;
+    build_edge::build(project)?;
+    command::run_shown(project.npm()?.args(["run", "--silent", "bench:worker"]))
 }
