@@ -18,6 +18,8 @@ pub enum Subject {
     Upload,
     /// PDF, SVG and web pages beside what they must keep up with
     Sources,
+    /// The Worker's answers for finished contents, beside a minimal Worker in JavaScript
+    Worker,
 }
 
 /// Runs a benchmark. What it is told beyond its name is its own matter.
@@ -27,6 +29,7 @@ pub fn run(project: &Project, subject: Subject, words: &[String]) -> Result<()> 
         Subject::Pyramid => (Purpose::BenchPyramid, "edgezoom-tests", "pyramid"),
         Subject::Upload => (Purpose::BenchPyramid, "edgezoom-tiler", "upload"),
         Subject::Sources => (Purpose::BenchSources, "edgezoom-tiler", "sources"),
+        Subject::Worker => return worker(project),
     };
     setup::prepare(project, purpose)?;
     if subject == Subject::Service {
@@ -46,4 +49,10 @@ fn bench(project: &Project, package: &str, name: &str, words: &[String]) -> Resu
     let mut bench = project.cargo();
     bench.args(["bench", "--package", package, "--bench", name, "--"]).args(words);
     command::run_shown(&mut bench)
+}
+
+fn worker(project: &Project) -> Result<()> {
+    setup::prepare(project, Purpose::BenchService)?;
+    build_edge::build(project)?;
+    command::run_shown(project.npm()?.args(["run", "--silent", "bench:worker"]))
 }

@@ -14,7 +14,7 @@ use crate::escape;
 /// The script; there is none before the content is ready.
 #[must_use]
 pub fn script(content: &Content, addresses: &Addresses) -> Answer {
-    let Status::Ready { attempt, dzi } = &content.status else {
+    let Status::Ready { attempt, dzi, .. } = &content.status else {
         return plain::nothing();
     };
     let number = |number: u32| Text(number.to_string()); // texts, as in the XML form

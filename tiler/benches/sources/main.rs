@@ -1,4 +1,5 @@
-//! PDF, SVG and web pages against what they must keep up with: `cargo xtask bench sources`. Each figure has its bound beside it;
+//! PDF, SVG and web pages against what they must keep up with: `cargo xtask bench sources`, or `cargo bench --bench sources svg`
+//! for one of them. Each figure has its bound beside it;
 //! one that is missed makes the benchmark fail. Medians of several runs, each from a source to a pyramid on disk or, for pages,
 //! to tiles that come out of the renderer.
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a benchmark that cannot go on has failed")]
@@ -31,9 +32,15 @@ enum Bound {
 }
 
 fn main() -> ExitCode {
-    let figures = [pdf::measure(), svg::measure(), page::measure()];
+    let wanted: Vec<String> =
+        std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
+    let measures: [fn() -> Figure; 3] = [pdf::measure, svg::measure, page::measure];
     let mut all_hold = true;
-    for Figure { what, value, unit, bound } in figures {
+    for (name, measure) in ["pdf", "svg", "page"].into_iter().zip(measures) {
+        if !wanted.is_empty() && !wanted.iter().any(|wanted| wanted == name) {
+            continue;
+        }
+        let Figure { what, value, unit, bound } = measure();
         let (holds, wanted) = match bound {
             Bound::AtLeast(bound) => (value >= bound, format!("at least {bound}")),
             Bound::AtMost(bound) => (value <= bound, format!("at most {bound}")),
