@@ -1,11 +1,14 @@
-// What the Worker is compared with: the least JavaScript that answers for finished contents as it does. It knows one route and one
-// form, and refuses nothing.
+// What the Worker is compared with: the least JavaScript that answers for finished contents as it does. It looks at what decides the
+// form, knows one route, and refuses nothing.
 
 const MARKS = /[\ufdd0\ufdd1]/g;
 
 export default {
   async fetch(request, env) {
-    const { origin, pathname } = new URL(request.url);
+    const { origin, pathname, searchParams } = new URL(request.url);
+    if (searchParams.has("format") || searchParams.has("callback") || /xml/.test(request.headers.get("Accept"))) {
+      return new Response("Only JSON.", { status: 400 });
+    }
     const [, id] = /^\/v1\/content\/([0-9A-Za-z]{11})$/.exec(pathname) ?? [];
     const record = id && (await env.FINISHED.get(id));
     if (!record) return new Response("There is no content with this id.", { status: 404 });

@@ -25,10 +25,11 @@ function type({ $ref, type, enum: values, oneOf, const: only, minimum, maximum, 
 }
 
 const row = (cells) => `<tr>${cells.map((cell) => `<td>${cell}</td>`).join("")}</tr>\n`;
-const table = (heads, rows) =>
+/** A table that keyboards can scroll where it is wider than the window. */
+const table = (name, heads, rows) =>
   rows.length === 0
     ? ""
-    : `<table>\n<thead><tr>${heads.map((head) => `<th scope="col">${head}</th>`).join("")}</tr></thead>\n<tbody>\n${rows.join("")}</tbody>\n</table>\n`;
+    : `<div class="wide" role="region" tabindex="0" aria-label="${escape(name)}"><table>\n<thead><tr>${heads.map((head) => `<th scope="col">${head}</th>`).join("")}</tr></thead>\n<tbody>\n${rows.join("")}</tbody>\n</table></div>\n`;
 
 function operation([path, { get }]) {
   const parameters = (get.parameters ?? []).map(resolved).map(({ name, in: place, required, schema, description }) =>
@@ -38,9 +39,10 @@ function operation([path, { get }]) {
     row([status, prose(description), Object.keys(content).map(escape).join("<br>")]),
   );
   return `<section>\n<h2><code>GET ${escape(path)}</code></h2>\n<p>${prose(get.summary)}. ${prose(get.description)}</p>\n${table(
-    ["Parameter", "Where", "Value", ""],
+    `Parameters of ${path}`,
+    ["Parameter", "Where", "Value", "Meaning"],
     parameters,
-  )}${table(["Status", "Meaning", "Form"], responses)}</section>\n`;
+  )}${table(`Answers of ${path}`, ["Status", "Meaning", "Form"], responses)}</section>\n`;
 }
 
 function schema([name, { properties = {}, required = [], ...own }]) {
@@ -49,7 +51,8 @@ function schema([name, { properties = {}, required = [], ...own }]) {
   );
   const itself = fields.length === 0 ? `<p>${type(own)} <code>${escape(own.pattern ?? "")}</code></p>\n` : "";
   return `<section id="${escape(name)}">\n<h2>${escape(name)}</h2>\n<p>${prose(own.description)}</p>\n${itself}${table(
-    ["Field", "Present", "Value", ""],
+    `Fields of ${name}`,
+    ["Field", "Present", "Value", "Meaning"],
     fields,
   )}</section>\n`;
 }

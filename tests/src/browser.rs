@@ -10,13 +10,20 @@ use tokio::process::Command;
 /// Where Debian puts its browsers.
 const BROWSERS: [&str; 2] = ["/usr/bin/chromium", "/usr/lib/chromium/chromium-headless-shell"];
 
+/// The browser.
+///
+/// # Errors
+/// There is none.
+pub fn program() -> Result<&'static str> {
+    BROWSERS.into_iter().find(|browser| Path::new(browser).exists()).context("no Chromium")
+}
+
 /// Runs a script of `tests/browser`.
 ///
 /// # Errors
 /// Says what the script said.
 pub async fn run(script: &str, mut arguments: Value) -> Result<Value> {
-    let browser = BROWSERS.into_iter().find(|browser| Path::new(browser).exists()).context("no Chromium")?;
-    arguments["browser"] = browser.into();
+    arguments["browser"] = program()?.into();
     let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
     let node: PathBuf = tests.join("../node_modules/.bin/node");
     let mut command = Command::new(&node);

@@ -28,6 +28,10 @@ pub struct Options {
     pub uploads: u32,
     /// Whether the tilers are built for speed.
     pub release: bool,
+    /// How many messages may wait while new contents are taken.
+    pub backlog_limit: u64,
+    /// Whether nothing new is taken.
+    pub maintenance: bool,
 }
 
 /// A running system.
@@ -61,6 +65,8 @@ impl Default for Options {
             lease: Duration::from_secs(60),
             uploads: 16,
             release: false,
+            backlog_limit: 10_000,
+            maintenance: false,
         }
     }
 }
@@ -75,6 +81,10 @@ impl Options {
         command.arg("dev").arg("--state").arg(state).arg(format!("--port={port}"));
         command.arg(format!("--tilers={}", self.tilers));
         command.arg(if self.release { "--profile=release" } else { "--profile=dev" });
+        command.arg(format!("--backlog-limit={}", self.backlog_limit));
+        if self.maintenance {
+            command.arg("--maintenance");
+        }
         command.env("EDGEZOOM_ALLOW_NETWORKS", self.allow_networks);
         command.env("EDGEZOOM_LEASE_SECONDS", self.lease.as_secs().to_string());
         command.env("EDGEZOOM_UPLOADS", self.uploads.to_string());

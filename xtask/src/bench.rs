@@ -16,6 +16,8 @@ pub enum Subject {
     Pyramid,
     /// What uploading adds to rendering
     Upload,
+    /// The Worker's answers for finished contents, beside a minimal Worker in JavaScript
+    Worker,
 }
 
 /// Runs a benchmark. What it is told beyond its name is its own matter.
@@ -24,6 +26,7 @@ pub fn run(project: &Project, subject: Subject, words: &[String]) -> Result<()> 
         Subject::Service => (Purpose::BenchService, "service"),
         Subject::Pyramid => (Purpose::BenchPyramid, "pyramid"),
         Subject::Upload => (Purpose::BenchPyramid, "upload"),
+        Subject::Worker => return worker(project),
     };
     setup::prepare(project, purpose)?;
     if subject == Subject::Service {
@@ -44,4 +47,10 @@ fn bench(project: &Project, package: &str, name: &str, words: &[String]) -> Resu
     let mut bench = project.cargo();
     bench.args(["bench", "--package", package, "--bench", name, "--"]).args(words);
     command::run_shown(&mut bench)
+}
+
+fn worker(project: &Project) -> Result<()> {
+    setup::prepare(project, Purpose::BenchService)?;
+    build_edge::build(project)?;
+    command::run_shown(project.npm()?.args(["run", "--silent", "bench:worker"]))
 }

@@ -55,6 +55,21 @@ test("an async script puts it into the element that it names, even one that come
   assert.deepEqual(page.wrongs, []);
 });
 
+test("a script that is written into a frame puts the picture into it", async () => {
+  const { embedHtml } = await (await fetch(`${service.origin}/v1/content/${ready}`)).json();
+  await open(`<iframe id="written" title="Picture" width="700" height="450"></iframe>
+    <script>
+      const { contentDocument } = document.getElementById("written");
+      contentDocument.open();
+      contentDocument.write(${JSON.stringify(embedHtml).replaceAll("</", "<\\/")});
+      contentDocument.close();
+    </script>`);
+  const frame = page.frameLocator("#written");
+  await painted(page, frame);
+  assert.equal((await embeds(frame).boundingBox()).height, 400);
+  assert.deepEqual(page.wrongs, []);
+});
+
 test("a script that is inserted later puts it where it is, or into the element that it names", async () => {
   await open(`<div id="here"></div><div id="there"></div>`);
   for (const [parent, query] of [["here", ""], ["there", "?id=here"]]) {

@@ -6,6 +6,8 @@ mod browser;
 mod conversion;
 mod dev;
 mod failures;
+mod overload;
 mod queue;
 mod record;
 mod tiler_death;
+mod viewer;

@@ -1,0 +1,36 @@
+// The pages that show no content: the interface's description, and what is said where there is nothing. Only a running service has
+// them.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+
+import { assertAccessible, newPage, startBrowser } from "./browser.mjs";
+import { startService } from "./service.mjs";
+
+let browser;
+let service;
+before(async () => ([browser, service] = await Promise.all([startBrowser(), startService()])));
+after(async () => {
+  await browser.close();
+  await service.close();
+});
+
+for (const colorScheme of ["light", "dark"]) {
+  for (const [path, status, heading] of [
+    ["/docs", 200, /Edgezoom/],
+    ["/nothing/here", 404, /Nothing here/],
+    ["/00000000000", 404, /Nothing here/],
+  ]) {
+    test(`${path} passes axe in ${colorScheme} colours, and nothing sticks out on a phone`, async (t) => {
+      if (!service.real) return t.skip("only a running service has it");
+      const page = await newPage(browser, { colorScheme, viewport: { width: 360, height: 640 } });
+      const answer = await page.goto(service.origin + path);
+      assert.equal(answer.status(), status);
+      assert.match(await page.getByRole("heading", { level: 1 }).textContent(), heading);
+      await assertAccessible(page);
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+      assert.deepEqual(page.wrongs.filter((wrong) => !/status of 404/.test(wrong)), []);
+      await page.context().close();
+    });
+  }
+}
