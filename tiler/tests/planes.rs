@@ -206,6 +206,17 @@ fn odd_tile_sizes_and_any_number_of_threads_are_exact() {
 }
 
 #[test]
+fn primes_long_sides_and_sides_about_a_multiple_of_the_tile_are_exact() {
+    let sides = [253, 254, 255, 508, 509];
+    for (width, height) in sides.iter().flat_map(|&width| sides.map(|height| (width, height))) {
+        assert_exact(width, height, 254, 1, 2);
+    }
+    for (width, height) in [(997, 1009), (65_500, 1), (1, 65_500), (65_497, 3)] {
+        assert_exact(width, height, 254, 1, 2);
+    }
+}
+
+#[test]
 fn planes_show_what_pixels_show() {
     let (width, height) = (1103, 777);
     let (file, _) = jpeg(width, height, false);

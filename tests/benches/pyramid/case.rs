@@ -16,6 +16,8 @@ pub struct Picture {
     extension: &'static str,
     pub width: u32,
     pub height: u32,
+    /// Whether a likeness is told to the TIFF in strips, which has the same pixels: this one's cannot be read here.
+    unreadable: bool,
     /// libvips' command that writes it, and its options.
     saver: &'static [&'static str],
 }
@@ -36,6 +38,7 @@ const JPEG_50: Picture = Picture {
     extension: "jpg",
     width: 8660,
     height: 5774,
+    unreadable: false,
     saver: &["jpegsave", "--Q=88", "--subsample-mode=on"],
 };
 const JPEG_216: Picture = Picture { name: "JPEG 4:2:0, 216 MP", width: 18_000, height: 12_000, ..JPEG_50 };
@@ -54,6 +57,7 @@ const PNG_100: Picture = Picture {
     extension: "png",
     width: 10_000,
     height: 10_000,
+    unreadable: false,
     // libpng's own choice of filters, which most writers leave it to.
     saver: &["pngsave", "--filter=all", "--compression=6"],
 };
@@ -62,10 +66,12 @@ const TIFF_STRIPS: Picture = Picture {
     extension: "tif",
     width: 20_000,
     height: 20_000,
+    unreadable: false,
     saver: &["tiffsave"],
 };
 const TIFF_TILES: Picture = Picture {
     name: "TIFF JPEG tiles, 400 MP",
+    unreadable: true,
     saver: &["tiffsave", "--tile", "--tile-width=256", "--tile-height=256", "--compression=jpeg", "--Q=88"],
     ..TIFF_STRIPS
 };
@@ -107,6 +113,11 @@ impl Picture {
         let words: Vec<&str> =
             self.name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
         folder.join(format!("{}.{}", words.join("-"), self.extension))
+    }
+
+    /// The file that a pyramid's likeness is told to.
+    pub fn reference(&self, folder: &Path) -> PathBuf {
+        if self.unreadable { TIFF_STRIPS.path(folder) } else { self.path(folder) }
     }
 
     /// Makes the file, unless it is there.

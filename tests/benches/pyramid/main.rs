@@ -49,10 +49,13 @@ fn main() -> Result<()> {
     if request.pictures {
         return Ok(());
     }
+    // Deleted only when all is done: for minutes ext4 looks at each inode that was freed, one after the other, before it
+    // gives out another. That would be half of the time of whoever runs next.
+    let outputs = tempfile::Builder::new().prefix("output-").tempdir_in(&folder)?;
     let mut report = table::heading(request.quick, &contenders)?;
     print!("{report}");
     for case in &cases {
-        let rows = run(case, &contenders, &folder, request.quick)?;
+        let rows = run(case, &contenders, &folder, outputs.path(), request.quick)?;
         let text = table::case(case, &rows);
         print!("{text}");
         report += &text;
@@ -65,18 +68,20 @@ fn main() -> Result<()> {
 }
 
 /// Runs a case: once to warm up and to look at what comes out, then the contenders in turn.
-fn run(case: &Case, contenders: &[Contender], folder: &Path, quick: bool) -> Result<Vec<Row>> {
-    let source = case.picture.path(&folder.join("pictures"));
-    // Deleted only when all is done: for some seconds ext4 looks at each inode that was freed, one after the other,
-    // before it gives out another. That would be half of the time of whoever runs next.
-    let outputs = tempfile::Builder::new().prefix("output-").tempdir_in(folder)?;
-    let mut count = 0;
-    let mut convert = |contender: &Contender, look: bool| -> Result<(Cost, Option<Quality>)> {
-        count += 1;
-        let output = outputs.path().join(count.to_string());
-        fs::create_dir(&output)?;
+fn run(
+    case: &Case,
+    contenders: &[Contender],
+    folder: &Path,
+    outputs: &Path,
+    quick: bool,
+) -> Result<Vec<Row>> {
+    let pictures = folder.join("pictures");
+    let source = case.picture.path(&pictures);
+    let convert = |contender: &Contender, look: bool| -> Result<(Cost, Option<Quality>)> {
+        let output = tempfile::tempdir_in(outputs)?.keep();
         let cost = contender.run(case, &source, &output.join("out"))?;
-        let quality = look.then(|| quality::of(&source, &output, case)).transpose()?;
+        let reference = case.picture.reference(&pictures);
+        let quality = look.then(|| quality::of(&reference, &output, case)).transpose()?;
         Ok((cost, quality))
     };
     let mut rows = vec![];
