@@ -3,6 +3,7 @@
 
 mod support;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -119,6 +120,71 @@ fn a_photograph_becomes_jpeg_close_to_it() {
     assert!(picture.psnr(&rebuilt(&tiles, &dzi)) >= 32.0);
 }
 
+/// The entries of an archive, as somebody else's reader finds them.
+fn entries(archive: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut archive = zip::ZipArchive::new(fs::File::open(archive).unwrap()).unwrap();
+    let names: Vec<String> = archive.file_names().map(|name| name.unwrap().into_owned()).collect();
+    let read = |name: String| {
+        let mut entry = archive.by_name(&name).unwrap();
+        assert_eq!(entry.compression(), zip::CompressionMethod::Stored);
+        let mut content = Vec::new();
+        entry.read_to_end(&mut content).unwrap();
+        (name, content)
+    };
+    names.into_iter().map(read).collect()
+}
+
+#[test]
+fn an_archive_has_what_the_folder_has() {
+    let picture = Picture::photo(700, 500, Layout::Rgb);
+    let folder = folder_with("a.jpg", &files::jpeg(&picture, Jpeg::default()));
+    let run = |args: &[&str]| {
+        let output = convert(folder.path(), &[&["a.jpg", "--tile-size", "254"], args].concat());
+        assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    };
+    run(&["-o", "b"]);
+    run(&["-o", "b", "--container", "zip"]);
+    run(&["-o", "b.szi"]);
+    assert_eq!(names(folder.path()), ["a.jpg", "b.dzi", "b.szi", "b.zip", "b_files"]);
+
+    let dzi = dzi(&picture, 254, 1, TileFormat::Jpg);
+    let mut expected = BTreeMap::from([("b/b.dzi".to_owned(), dzi.descriptor().into_bytes())]);
+    for level in 0..=dzi.max_level() {
+        let (columns, rows) = dzi.grid(level);
+        for (column, row) in (0..rows).flat_map(|row| (0..columns).map(move |column| (column, row))) {
+            let path = format!("b_files/{}", dzi.tile_path(level, column, row));
+            let tile = fs::read(folder.path().join(&path)).unwrap();
+            expected.insert(format!("b/{path}"), tile);
+        }
+    }
+    assert!(entries(&folder.path().join("b.zip")) == expected);
+    let mut szi = entries(&folder.path().join("b.szi"));
+    let properties = String::from_utf8(szi.remove("b/scan-properties.xml").unwrap()).unwrap();
+    assert!(szi == expected);
+    assert!(properties.contains("http://www.pathozoom.com/szi"), "{properties}");
+    for (name, value) in [("ImageWidth", 700), ("ImageHeight", 500)] {
+        let property = format!("<name>{name}</name>\n      <value type=\"gint\">{value}</value>");
+        assert!(properties.contains(&property), "{properties}");
+    }
+}
+
+#[test]
+fn an_archive_that_is_there_is_kept_unless_forced_and_a_failure_leaves_none() {
+    let folder = folder_with("a.png", &files::png(&Picture::photo(40, 30, Layout::Rgb), |_| {}));
+    fs::write(folder.path().join("b.zip"), "mine").unwrap();
+    fs::write(folder.path().join("broken.png"), &b"\x89PNG\r\n\x1a\n and no more"[..]).unwrap();
+    let said = complaint(&convert(folder.path(), &["a.png", "-o", "b.zip"]));
+    assert_eq!(said, "tiler: add --force to replace it, or choose another --output: ./b.zip exists already");
+    complaint(&convert(folder.path(), &["broken.png", "-o", "c.szi"]));
+    assert_eq!(fs::read(folder.path().join("b.zip")).unwrap(), b"mine");
+    assert_eq!(names(folder.path()), ["a.png", "b.zip", "broken.png"]);
+
+    let output = convert(folder.path(), &["a.png", "-o", "b.zip", "--force"]);
+    assert!(output.status.success(), "{output:?}");
+    assert!(entries(&folder.path().join("b.zip")).contains_key("b/b.dzi"));
+    assert_eq!(names(folder.path()), ["a.png", "b.zip", "broken.png"]);
+}
+
 #[test]
 fn a_pyramid_that_is_there_is_kept_unless_forced() {
     let folder = folder_with("a.png", &files::png(&Picture::photo(40, 30, Layout::Rgb), |_| {}));
@@ -182,8 +248,8 @@ fn an_interrupt_leaves_nothing() {
         Layout::Rgba,
         &mut fs::File::create(folder.path().join("a.png")).unwrap(),
     );
-    for signal in [Signal::INT, Signal::TERM] {
-        let mut child = command(folder.path(), &["a.png", "-o", "out", "--threads", "1"]).spawn().unwrap();
+    for (signal, output) in [(Signal::INT, "out"), (Signal::TERM, "out"), (Signal::TERM, "out.zip")] {
+        let mut child = command(folder.path(), &["a.png", "-o", output, "--threads", "1"]).spawn().unwrap();
         let deadline = Instant::now() + Duration::from_secs(20);
         while names(folder.path()).len() == 1 {
             assert!(Instant::now() < deadline, "it never began");

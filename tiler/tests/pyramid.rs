@@ -85,6 +85,25 @@ fn every_tile_of_every_level_is_exact_at_odd_sizes() {
 }
 
 #[test]
+fn pictures_of_a_single_row_or_column_are_exact_however_long() {
+    for (width, height) in [(100_000, 1), (1, 100_000), (99_991, 2), (2, 99_991)] {
+        for threads in [1, 2] {
+            assert_exact(&Picture::noise(width, height, Layout::Rgb), 254, 1, threads);
+        }
+    }
+}
+
+#[test]
+fn primes_and_sides_about_a_multiple_of_the_tile_are_exact() {
+    let sides = [253, 254, 255, 507, 508, 509];
+    for (width, height) in sides.iter().flat_map(|&width| sides.map(|height| (width, height))) {
+        assert_exact(&Picture::noise(width, height, Layout::Rgb), 254, 1, 2);
+    }
+    assert_exact(&Picture::noise(997, 1009, Layout::Rgb), 254, 1, 2);
+    assert_exact(&Picture::noise(1021, 509, Layout::Rgb), 510, 1, 3);
+}
+
+#[test]
 fn grey_and_transparent_pictures_are_exact_as_well() {
     for layout in [Layout::Grey, Layout::Rgba] {
         assert_exact(&Picture::noise(333, 217, layout), 64, 1, 3);

@@ -16,21 +16,37 @@ pub enum Subject {
     Pyramid,
     /// The Worker's answers for finished contents, beside a minimal Worker in JavaScript
     Worker,
+    /// What uploading adds to rendering
+    Upload,
 }
 
-/// Runs a benchmark.
-pub fn run(project: &Project, subject: Subject) -> Result<()> {
+/// Runs a benchmark. What it is told beyond its name is its own matter.
+pub fn run(project: &Project, subject: Subject, words: &[String]) -> Result<()> {
     let (purpose, name) = match subject {
         Subject::Service => (Purpose::BenchService, "service"),
         Subject::Pyramid => (Purpose::BenchPyramid, "pyramid"),
         Subject::Worker => return worker(project),
+        Subject::Upload => (Purpose::BenchPyramid, "upload"),
     };
     setup::prepare(project, purpose)?;
     if subject == Subject::Service {
         build_edge::build(project)?;
     }
     project.build("edgezoom-tiler", "tiler", Profile::Release)?;
-    command::run_shown(project.cargo().args(["bench", "--package=edgezoom-tests", "--bench", name]))
+    if subject == Subject::Upload {
+        bench(project, "edgezoom-tests", "pyramid", &["--pictures".to_owned(), PICTURE.to_owned()])?;
+        return bench(project, "edgezoom-tiler", name, words);
+    }
+    bench(project, "edgezoom-tests", name, words)
+}
+
+/// What is uploaded.
+const PICTURE: &str = "216 MP";
+
+fn bench(project: &Project, package: &str, name: &str, words: &[String]) -> Result<()> {
+    let mut bench = project.cargo();
+    bench.args(["bench", "--package", package, "--bench", name, "--"]).args(words);
+    command::run_shown(&mut bench)
 }
 
 fn worker(project: &Project) -> Result<()> {

@@ -37,6 +37,9 @@ enum Task {
     Bench {
         #[arg(value_enum, default_value = "service")]
         subject: bench::Subject,
+        /// What to tell the benchmark: `--quick`, `--record`, a word of the names of the cases to run
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
     },
     /// Build the Worker into edge/build
     BuildEdge,
@@ -65,7 +68,7 @@ fn run(task: Task) -> Result<()> {
     match task {
         Task::Dev(options) => dev::run(&project, &options),
         Task::Test { steps } => test::run(&project, &steps),
-        Task::Bench { subject } => bench::run(&project, subject),
+        Task::Bench { subject, words } => bench::run(&project, subject, &words),
         Task::BuildEdge => {
             setup::prepare(&project, Purpose::Run)?;
             build_edge::build(&project)

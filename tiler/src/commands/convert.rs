@@ -6,14 +6,17 @@ use std::future::Future;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::SystemTime;
 
 use anyhow::{Context, anyhow, bail};
 use clap::{ValueEnum, value_parser};
-use edgezoom_content::{AddressPolicy, Failure, FailureCode, SourceUrl, TileFormat};
+use edgezoom_content::{AddressPolicy, Dzi, Failure, FailureCode, SourceUrl, TileFormat};
 use edgezoom_tiler::fetch::{FetchError, Fetcher};
 use edgezoom_tiler::limits::Limits;
-use edgezoom_tiler::renderer::{Output, RenderOptions, Renderer};
-use edgezoom_tiler::sink::directory::{DirectorySink, Place};
+use edgezoom_tiler::renderer::{Output, RenderOptions, Renderer, Tile};
+use edgezoom_tiler::sink::SinkError;
+use edgezoom_tiler::sink::archive::{self, ArchiveSink};
+use edgezoom_tiler::sink::directory::{self, DirectorySink};
 use indicatif::{ProgressBar, ProgressStyle};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
@@ -31,6 +34,9 @@ pub struct Args {
     /// Where the pyramid goes: writes <OUTPUT>.dzi and <OUTPUT>_files/. Without it, the source's name in this folder.
     #[arg(short, long)]
     output: Option<PathBuf>,
+    /// What the tiles are put into. Without it, what the output's name ends in, else a directory.
+    #[arg(long)]
+    container: Option<Container>,
     /// A tile's width and height in pixels, without overlap.
     #[arg(long, default_value_t = RenderOptions::default().tile_size, value_parser = value_parser!(u32).range(1..=4096))]
     tile_size: u32,
@@ -60,6 +66,28 @@ pub struct Args {
 enum Format {
     Jpg,
     Png,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Container {
+    /// <OUTPUT>.dzi and <OUTPUT>_files/
+    Directory,
+    /// <OUTPUT>.zip: the same in one file, not compressed
+    Zip,
+    /// <OUTPUT>.szi: that, with the properties that slide viewers read
+    Szi,
+}
+
+/// Where the pyramid goes.
+enum Place {
+    Directory(directory::Place),
+    Archive(archive::Place),
+}
+
+/// A pyramid on its way there.
+enum Sink {
+    Directory(DirectorySink),
+    Archive(Box<ArchiveSink>),
 }
 
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
@@ -106,7 +134,7 @@ async fn convert(args: &Args) -> anyhow::Result<()> {
     loop {
         let output = renderer.next().await.map_err(|failure| explain(&args.source, &failure));
         match (output?, &mut sink) {
-            (Output::Begun(dzi), sink) => *sink = Some(DirectorySink::begin(&place, &dzi, args.force)?),
+            (Output::Begun(dzi), sink) => *sink = Some(place.begin(&dzi, args.force)?),
             (Output::Progress(done), _) => bar.set_position((done * 1000.0) as u64),
             (Output::Tile(tile), Some(sink)) => sink.put(tile).await?,
             (Output::Finished(_), _) => break,
@@ -122,13 +150,54 @@ async fn convert(args: &Args) -> anyhow::Result<()> {
 fn place(args: &Args) -> anyhow::Result<Place> {
     let stem = args.source.file_stem().map(PathBuf::from).unwrap_or_default();
     let path = args.output.as_ref().unwrap_or(&stem);
-    let place = Place::new(path)?;
-    let folder = place.descriptor();
-    let folder = folder.parent().unwrap_or(Path::new("."));
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if !folder.is_dir() {
         bail!("the folder {} does not exist: create it first", folder.display());
     }
-    Ok(place)
+    let kind = match args.container {
+        Some(Container::Directory) => None,
+        Some(Container::Zip) => Some(archive::Kind::Zip),
+        Some(Container::Szi) => Some(archive::Kind::Szi),
+        None => args.output.as_deref().and_then(archive::Kind::of_name),
+    };
+    Ok(match kind {
+        None => Place::Directory(directory::Place::new(path)?),
+        Some(kind) => Place::Archive(archive::Place::new(path, kind)?),
+    })
+}
+
+impl Place {
+    fn must_be_free(&self) -> Result<(), SinkError> {
+        match self {
+            Self::Directory(place) => place.must_be_free(),
+            Self::Archive(place) => place.must_be_free(),
+        }
+    }
+
+    fn begin(&self, dzi: &Dzi, replace: bool) -> Result<Sink, SinkError> {
+        Ok(match self {
+            Self::Directory(place) => Sink::Directory(DirectorySink::begin(place, dzi, replace)?),
+            Self::Archive(place) => {
+                Sink::Archive(Box::new(ArchiveSink::begin(place, dzi, replace, SystemTime::now())?))
+            }
+        })
+    }
+}
+
+impl Sink {
+    async fn put(&mut self, tile: Tile) -> Result<(), SinkError> {
+        match self {
+            Self::Directory(sink) => sink.put(tile).await,
+            Self::Archive(sink) => sink.put(&tile),
+        }
+    }
+
+    fn publish(self) -> Result<(), SinkError> {
+        match self {
+            Self::Directory(sink) => sink.publish(),
+            Self::Archive(sink) => sink.publish(),
+        }
+    }
 }
 
 /// The source's URL, if it is one.

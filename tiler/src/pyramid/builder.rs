@@ -13,16 +13,15 @@ use edgezoom_content::Dzi;
 
 use super::cutter::{Cutter, Share};
 use super::geometry::{self, Level};
-use super::shrink::halve_rows;
+use super::shrink::{halve_pairs, halve_rows};
 use super::strip::{Pool, Strip};
 use super::{Encoding, Output};
-use crate::source::{Layout, SourceError, Strips};
+use crate::source::{Layout, SourceError, Strips, planes};
 
 /// The bytes of a strip. It should still be in a core's cache when its tiles are cut: measured at 18,000 pixels of width
 /// on 2 MiB of cache for each core, strips of 3.4 MB cost 15 % more than those of 0.9 MB, and smaller ones save nothing.
 const STRIP_BYTES: usize = 512 << 10;
-/// The rows of a strip of a narrow picture. Even, as is what is made of it for wider ones, so that halving a strip never
-/// needs the one before.
+/// The rows of a strip of a narrow picture.
 const MOST_ROWS: u32 = 64;
 /// The strips of a level that may exist at once: one being filled, one being cut, and slack for when a thread is held up.
 const STRIPS_AT_ONCE: usize = 8;
@@ -101,17 +100,24 @@ struct Filling<'a> {
     next: u32,
     /// The rows of a strip.
     rows: u32,
+    /// The width of the level above.
+    above_width: u32,
 }
 
 impl<'a> Cascade<'a> {
     fn new(levels: &'a [Level], layout: Layout) -> Self {
         let widest = levels.iter().map(|level| level.row_bytes).max().unwrap_or(1);
-        let rows = u32::try_from(STRIP_BYTES / widest.max(1)).unwrap_or(MOST_ROWS).clamp(2, MOST_ROWS) & !1;
+        // What is read at once, and halved without looking at another strip.
+        let unit = layout.rows_read(2);
+        let rows = u32::try_from(STRIP_BYTES / widest.max(1)).unwrap_or(MOST_ROWS);
+        let rows = rows.clamp(unit, MOST_ROWS) / unit * unit;
+        let above_widths = levels.iter().skip(1).map(|level| level.size.width).chain([0]);
         let levels = levels
             .iter()
-            .map(|level| {
+            .zip(above_widths)
+            .map(|(level, above_width)| {
                 let pool = Pool::new(STRIPS_AT_ONCE, rows as usize * level.row_bytes);
-                Filling { level, pool, strip: None, next: 0, rows }
+                Filling { level, pool, strip: None, next: 0, rows, above_width }
             })
             .collect();
         Self { layout, levels }
@@ -128,7 +134,7 @@ impl<'a> Cascade<'a> {
         while full.next < full.level.size.height {
             let mut strip = full.begin();
             let rows = full.rows.min(full.level.size.height - full.next);
-            source.read_rows(strip.extend(rows))?;
+            source.read_rows(strip.extend(rows, self.layout.rows_read(rows)))?;
             full.next += rows;
             descend(self.layout, below, strip, &mut cut)?;
             output.progress(full.next)?;
@@ -164,12 +170,23 @@ impl Filling<'_> {
     fn take_halved(&mut self, layout: Layout, above: &Strip) -> Option<Strip> {
         let mut strip = self.strip.take().unwrap_or_else(|| self.begin());
         let above_rows = above.rows();
-        let above_bytes = above.pixels().len() / (above_rows.end - above_rows.start).max(1) as usize;
-        let halved = strip.extend((above_rows.end - above_rows.start).div_ceil(2));
-        for (pair, out) in above.pixels().chunks(2 * above_bytes).zip(halved.chunks_mut(self.level.row_bytes))
-        {
-            let (upper, lower) = pair.split_at(above_bytes);
-            halve_rows(layout, upper, if lower.is_empty() { upper } else { lower }, out);
+        let rows = above_rows.len() as u32;
+        let halved = rows.div_ceil(2);
+        if layout == Layout::YCbCr420 {
+            let out = strip.extend(halved, halved.next_multiple_of(2));
+            let mut pairs = above.pairs(self.above_width);
+            for (number, out) in (0..).zip(planes::pairs_mut(out, self.level.size.width)) {
+                if let Some(upper) = pairs.next() {
+                    halve_pairs(self.above_width, upper, pairs.next(), rows - 4 * number, out);
+                }
+            }
+        } else {
+            let above_bytes = layout.row_bytes(self.above_width);
+            let out = strip.extend(halved, halved).chunks_mut(self.level.row_bytes);
+            for (pair, out) in above.pixels_of(&above_rows).chunks(2 * above_bytes).zip(out) {
+                let (upper, lower) = pair.split_at(above_bytes);
+                halve_rows(layout, upper, if lower.is_empty() { upper } else { lower }, out);
+            }
         }
         self.next = strip.rows().end;
         if strip.is_full() || self.next == self.level.size.height {

@@ -9,9 +9,7 @@ use super::encode::{Encoding, TileEncoder};
 use super::geometry::Level;
 use super::strip::Strip;
 use super::{Output, Place};
-
-/// The spare buffers for encoded tiles that are kept.
-const SPARE_BUFFERS: usize = 8;
+use crate::source::Layout;
 
 pub struct Cutter<'a> {
     levels: &'a [Level],
@@ -20,7 +18,8 @@ pub struct Cutter<'a> {
     /// Which of the threads this is, and of how many.
     share: Share,
     open: HashMap<Place, TileEncoder>,
-    spare: Vec<Vec<u8>>,
+    /// Encoders that are between two tiles.
+    spare: Vec<TileEncoder>,
 }
 
 /// The columns that a thread owns.
@@ -64,26 +63,33 @@ impl<'a> Cutter<'a> {
         let mut encoder = match self.open.remove(&place) {
             Some(encoder) => encoder,
             None => {
-                let (width, height) = (columns.end - columns.start, rows.end - rows.start);
-                TileEncoder::start(self.encoding, width, height, self.spare.pop().unwrap_or_default())?
+                let mut encoder = self.spare.pop().unwrap_or_else(|| TileEncoder::new(self.encoding));
+                encoder.begin(columns.end - columns.start, rows.end - rows.start)?;
+                encoder
             }
         };
         let here = strip.rows();
         let shared = rows.start.max(here.start)..rows.end.min(here.end);
-        let channels = self.encoding.layout.channels();
-        let bytes = columns.start as usize * channels..columns.end as usize * channels;
-        for pixels in strip.pixels_of(&shared).chunks_exact(level.row_bytes) {
-            encoder.row(&pixels[bytes.clone()])?;
+        if self.encoding.layout == Layout::YCbCr420 {
+            let first = shared.start - here.start;
+            let pairs = strip.pairs(level.size.width).skip(first as usize / 2);
+            let rows = pairs.flat_map(|pair| [(pair, false), (pair, true)]).skip(first as usize % 2);
+            for (pair, is_lower) in rows.take(shared.len()) {
+                encoder.planar_row(&pair, is_lower, &columns);
+            }
+        } else {
+            let channels = self.encoding.layout.channels();
+            let bytes = columns.start as usize * channels..columns.end as usize * channels;
+            for pixels in strip.pixels_of(&shared).chunks_exact(level.row_bytes) {
+                encoder.row(&pixels[bytes.clone()])?;
+            }
         }
         if shared.end < rows.end {
             self.open.insert(place, encoder);
             return Ok(());
         }
-        let tile = encoder.finish()?;
-        self.output.tile(place, &tile)?;
-        if self.spare.len() < SPARE_BUFFERS {
-            self.spare.push(tile);
-        }
+        encoder.finish(|tile| self.output.tile(place, tile))?;
+        self.spare.push(encoder);
         Ok(())
     }
 }

@@ -66,7 +66,7 @@ pub fn levels(dzi: &Dzi, layout: Layout) -> Vec<Level> {
     (0..=dzi.max_level())
         .map(|number| {
             let size = dzi.level_size(number);
-            let row_bytes = size.width as usize * layout.channels();
+            let row_bytes = layout.row_bytes(size.width);
             Level { number, size, columns: axis(size.width), rows: axis(size.height), row_bytes }
         })
         .collect()

@@ -13,9 +13,11 @@
 //! Nothing here knows of picture formats, processes or files.
 
 pub mod builder;
+mod compressor;
 mod cutter;
 pub mod encode;
 pub mod geometry;
+mod planar;
 pub mod shrink;
 mod strip;
 

@@ -6,6 +6,8 @@ use std::mem;
 use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
+use crate::source::planes::{self, Pair};
+
 /// The buffers of one level.
 pub struct Pool {
     free: Mutex<Vec<Vec<u8>>>,
@@ -13,7 +15,7 @@ pub struct Pool {
     bytes: usize,
 }
 
-/// Some rows of a level, one after the other without gaps. Its buffer returns to the pool when it is dropped.
+/// Some rows of a level, one after the other without gaps, or in planes. Its buffer returns to the pool when it is dropped.
 pub struct Strip {
     /// The level's number.
     pub level: u32,
@@ -51,11 +53,11 @@ impl Pool {
 }
 
 impl Strip {
-    /// Room for `rows` more rows, which count as filled from now on.
-    pub fn extend(&mut self, rows: u32) -> &mut [u8] {
+    /// Room for `rows` more rows, which count as filled from now on, and behind them for as many as make `room` in all.
+    pub fn extend(&mut self, rows: u32, room: u32) -> &mut [u8] {
         let start = self.filled as usize * self.row_bytes;
         self.filled += rows;
-        &mut self.pixels[start..self.filled as usize * self.row_bytes]
+        &mut self.pixels[start..start + room.max(rows) as usize * self.row_bytes]
     }
 
     /// The rows it holds, by their numbers in the level.
@@ -68,9 +70,9 @@ impl Strip {
         self.filled == self.capacity
     }
 
-    /// The pixels of all the rows it holds.
-    pub fn pixels(&self) -> &[u8] {
-        &self.pixels[..self.filled as usize * self.row_bytes]
+    /// The pairs of rows that it holds, where they are planes of this width.
+    pub fn pairs(&self, width: u32) -> impl Iterator<Item = Pair<'_>> {
+        planes::pairs(&self.pixels[..self.filled.next_multiple_of(2) as usize * self.row_bytes], width)
     }
 
     /// The pixels of some of its rows.

@@ -14,7 +14,7 @@ use super::order::Order;
 use super::protocol::Frames;
 use super::sandbox;
 use crate::pyramid::{self, BuildError, Encoding, Output, Place};
-use crate::source::{self, Layout, OnWhite, Strips};
+use crate::source::{self, Layout, OnWhite, Strips, Wish};
 
 /// Renders as ordered. What went wrong is told to the parent; the exit code says only whether anything did.
 #[must_use]
@@ -64,12 +64,17 @@ fn exit_with_parent(pipe: &File) {
 }
 
 fn render(source: File, order: &Order, frames: &Frames) -> Result<(), Failure> {
-    let mut source = source::open(source, order.bounds()).map_err(|error| error.failure())?;
+    let wish = Wish {
+        may_be_planes: order.options.format != Some(TileFormat::Png)
+            && Encoding::halves_chroma(order.options.quality),
+        threads: order.threads,
+    };
+    let mut source = source::open_for(source, order.bounds(), wish).map_err(|error| error.failure())?;
     // The choice has to be made before the first tile is out. So it is made by what the source declares: a picture that
     // has an opacity channel and is opaque all the same becomes PNG.
     let format = order.options.format.unwrap_or(match source.layout() {
         Layout::Rgba => TileFormat::Png,
-        Layout::Grey | Layout::Rgb => TileFormat::Jpg,
+        Layout::Grey | Layout::Rgb | Layout::YCbCr420 => TileFormat::Jpg,
     });
     if format == TileFormat::Jpg {
         source = Box::new(OnWhite::new(source));

@@ -16,6 +16,7 @@ use rustix::fs::{Mode, OFlags, openat};
 use tempfile::TempDir;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
+use super::SinkError;
 use crate::renderer::Tile;
 
 /// The threads that write. Creating a file costs more than its bytes, and the kernel creates files of different folders
@@ -23,25 +24,6 @@ use crate::renderer::Tile;
 const WRITERS: usize = 2;
 /// The tiles that may wait for each writer.
 const WAITING_TILES: usize = 64;
-
-/// Why a pyramid could not be stored.
-#[derive(Debug, thiserror::Error)]
-pub enum DirectoryError {
-    /// Something is there already.
-    #[error("{} exists already", .0.display())]
-    Exists(PathBuf),
-    /// A path without a last part.
-    #[error("{} has no name for a pyramid", .0.display())]
-    Nameless(PathBuf),
-    /// The file system refuses.
-    #[error("cannot write {}: {source}", path.display())]
-    Io {
-        /// What could not be written.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-}
 
 /// The place of a pyramid.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +45,7 @@ pub struct DirectorySink {
 
 struct Writer {
     inbox: Option<Sender<Tile>>,
-    thread: Option<JoinHandle<Result<(), DirectoryError>>>,
+    thread: Option<JoinHandle<Result<(), SinkError>>>,
 }
 
 /// The folder of each level, open.
@@ -78,10 +60,10 @@ impl Place {
     ///
     /// # Errors
     /// When the path has no name at its end.
-    pub fn new(path: &Path) -> Result<Self, DirectoryError> {
+    pub fn new(path: &Path) -> Result<Self, SinkError> {
         let is_descriptor = path.extension().is_some_and(|extension| extension == "dzi");
         let name = if is_descriptor { path.file_stem() } else { path.file_name() };
-        let name = name.ok_or_else(|| DirectoryError::Nameless(path.to_owned()))?.to_owned();
+        let name = name.ok_or_else(|| SinkError::Nameless(path.to_owned()))?.to_owned();
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         Ok(Self { folder: folder.to_owned(), name })
     }
@@ -108,10 +90,10 @@ impl Place {
     ///
     /// # Errors
     /// When something is.
-    pub fn must_be_free(&self) -> Result<(), DirectoryError> {
+    pub fn must_be_free(&self) -> Result<(), SinkError> {
         let taken =
             [self.descriptor(), self.files()].into_iter().find(|path| path.symlink_metadata().is_ok());
-        taken.map_or(Ok(()), |path| Err(DirectoryError::Exists(path)))
+        taken.map_or(Ok(()), |path| Err(SinkError::Exists(path)))
     }
 }
 
@@ -120,14 +102,14 @@ impl DirectorySink {
     ///
     /// # Errors
     /// When the place is taken or cannot be written to.
-    pub fn begin(place: &Place, dzi: &Dzi, replace: bool) -> Result<Self, DirectoryError> {
+    pub fn begin(place: &Place, dzi: &Dzi, replace: bool) -> Result<Self, SinkError> {
         if !replace {
             place.must_be_free()?;
         }
         let growing = tempfile::Builder::new()
             .prefix(&place.with_suffix(".growing-"))
             .tempdir_in(&place.folder)
-            .map_err(|error| failed(&place.folder, error))?;
+            .map_err(|error| SinkError::io(&place.folder, error))?;
         let folders = Arc::new(Folders::create(growing.path().join("files"), dzi)?);
         let writers = (0..WRITERS).map(|_| Writer::start(Arc::clone(&folders))).collect();
         Ok(Self { writers, next_writer: 0, growing, place: place.clone(), dzi: *dzi, replace })
@@ -137,7 +119,7 @@ impl DirectorySink {
     ///
     /// # Errors
     /// When this tile or one before could not be written.
-    pub async fn put(&mut self, tile: Tile) -> Result<(), DirectoryError> {
+    pub async fn put(&mut self, tile: Tile) -> Result<(), SinkError> {
         self.next_writer = (self.next_writer + 1) % self.writers.len();
         let writer = &mut self.writers[self.next_writer];
         let Some(inbox) = &writer.inbox else { return writer.finish() };
@@ -151,42 +133,43 @@ impl DirectorySink {
     ///
     /// # Errors
     /// When a tile could not be written, or the place has been taken.
-    pub fn publish(mut self) -> Result<(), DirectoryError> {
+    pub fn publish(mut self) -> Result<(), SinkError> {
         self.writers.iter_mut().try_for_each(Writer::finish)?;
         let (files, descriptor) = (self.place.files(), self.place.descriptor());
         let (grown_files, grown_descriptor) =
             (self.growing.path().join("files"), self.growing.path().join("descriptor"));
-        fs::write(&grown_descriptor, self.dzi.descriptor()).map_err(|error| failed(&descriptor, error))?;
+        fs::write(&grown_descriptor, self.dzi.descriptor())
+            .map_err(|error| SinkError::io(&descriptor, error))?;
         if !self.replace {
             self.place.must_be_free()?;
         } else if files.symlink_metadata().is_ok() {
             fs::rename(&files, self.growing.path().join("replaced"))
-                .map_err(|error| failed(&files, error))?;
+                .map_err(|error| SinkError::io(&files, error))?;
         }
-        fs::rename(&grown_files, &files).map_err(|error| failed(&files, error))?;
+        fs::rename(&grown_files, &files).map_err(|error| SinkError::io(&files, error))?;
         fs::rename(&grown_descriptor, &descriptor).map_err(|error| {
             // Back under the folder that is about to be deleted.
             let _ = fs::rename(&files, &grown_files);
-            failed(&descriptor, error)
+            SinkError::io(&descriptor, error)
         })
     }
 }
 
 impl Folders {
-    fn create(path: PathBuf, dzi: &Dzi) -> Result<Self, DirectoryError> {
-        let create = |path: &Path| fs::create_dir(path).map_err(|error| failed(path, error));
+    fn create(path: PathBuf, dzi: &Dzi) -> Result<Self, SinkError> {
+        let create = |path: &Path| fs::create_dir(path).map_err(|error| SinkError::io(path, error));
         create(&path)?;
         let levels = (0..=dzi.max_level())
             .map(|level| path.join(level.to_string()))
             .map(|path| {
                 create(&path)?;
-                Ok(OwnedFd::from(File::open(&path).map_err(|error| failed(&path, error))?))
+                Ok(OwnedFd::from(File::open(&path).map_err(|error| SinkError::io(&path, error))?))
             })
-            .collect::<Result<_, DirectoryError>>()?;
+            .collect::<Result<_, SinkError>>()?;
         Ok(Self { path, levels, extension: dzi.tile_format.extension() })
     }
 
-    fn write(&self, tile: &Tile) -> Result<(), DirectoryError> {
+    fn write(&self, tile: &Tile) -> Result<(), SinkError> {
         let Tile { level, column, row, bytes } = tile;
         let name = format!("{column}_{row}.{}", self.extension);
         let write = || -> io::Result<()> {
@@ -194,7 +177,7 @@ impl Folders {
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
             File::from(openat(folder, &name, flags, Mode::from_raw_mode(0o666))?).write_all(bytes)
         };
-        write().map_err(|error| failed(&self.path.join(level.to_string()).join(&name), error))
+        write().map_err(|error| SinkError::io(&self.path.join(level.to_string()).join(&name), error))
     }
 }
 
@@ -205,9 +188,10 @@ impl Writer {
     }
 
     /// Waits until everything is written. An error is told once.
-    fn finish(&mut self) -> Result<(), DirectoryError> {
+    fn finish(&mut self) -> Result<(), SinkError> {
         self.inbox = None;
-        let died = |_| Err(failed(Path::new("tiles"), io::Error::other("the thread that writes died")));
+        let died =
+            |_| Err(SinkError::io(Path::new("tiles"), io::Error::other("the thread that writes died")));
         self.thread.take().map_or(Ok(()), |thread| thread.join().unwrap_or_else(died))
     }
 }
@@ -219,13 +203,9 @@ impl Drop for Writer {
     }
 }
 
-fn write_all(folders: &Folders, mut tiles: Receiver<Tile>) -> Result<(), DirectoryError> {
+fn write_all(folders: &Folders, mut tiles: Receiver<Tile>) -> Result<(), SinkError> {
     while let Some(tile) = tiles.blocking_recv() {
         folders.write(&tile)?;
     }
     Ok(())
-}
-
-fn failed(path: &Path, source: io::Error) -> DirectoryError {
-    DirectoryError::Io { path: path.to_owned(), source }
 }

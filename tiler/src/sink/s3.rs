@@ -6,10 +6,11 @@
 
 use std::error::Error;
 use std::num::NonZeroUsize;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use aws_sdk_s3::Client;
-use aws_sdk_s3::config::retry::RetryConfig;
+use aws_sdk_s3::config::interceptors::InterceptorContext;
+use aws_sdk_s3::config::retry::{ClassifyRetry, RetryAction, RetryConfig};
 use aws_sdk_s3::config::timeout::TimeoutConfig;
 use aws_sdk_s3::config::{
     BehaviorVersion, Config, Credentials, Region, RequestChecksumCalculation, ResponseChecksumValidation,
@@ -24,6 +25,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use url::Url;
 
+use super::pace::Pace;
 use crate::renderer::Tile;
 use crate::secret::Secret;
 
@@ -52,9 +54,15 @@ pub struct Upload {
     store: S3Store,
     id: ContentId,
     attempt: Attempt,
-    at_once: NonZeroUsize,
-    puts: JoinSet<Result<u64, StoreError>>,
+    pace: Pace,
+    puts: JoinSet<Result<Put, StoreError>>,
     stored: Stored,
+}
+
+/// A tile that the store has taken.
+struct Put {
+    bytes: u64,
+    took: Duration,
 }
 
 /// How much is in the store.
@@ -109,6 +117,23 @@ const REQUEST_TIME: Duration = Duration::from_secs(20);
 /// A request with its retries. A cleaner that waits for a dead store holds up its job no longer than this.
 const OPERATION_TIME: Duration = Duration::from_secs(45);
 
+/// 429 is to be tried again as well, which the SDK by itself only does for answers that also have a code it knows.
+#[derive(Debug)]
+struct TooMany;
+
+impl ClassifyRetry for TooMany {
+    fn classify_retry(&self, context: &InterceptorContext) -> RetryAction {
+        match context.response().map(|response| response.status().as_u16()) {
+            Some(429) => RetryAction::throttling_error(),
+            _ => RetryAction::NoActionIndicated,
+        }
+    }
+
+    fn name(&self) -> &'static str {
+        "too many requests"
+    }
+}
+
 impl S3Store {
     /// The store at `settings`. Nothing is connected to before the first request.
     #[must_use]
@@ -143,15 +168,24 @@ impl S3Store {
             .request_checksum_calculation(RequestChecksumCalculation::WhenRequired)
             .response_checksum_validation(ResponseChecksumValidation::WhenRequired)
             .retry_config(retry)
+            .retry_classifier(TooMany)
             .timeout_config(timeouts)
             .build();
         Self { client: Client::from_conf(config), bucket: settings.bucket.clone() }
     }
 
-    /// Begins the upload of an attempt's pyramid, with at most `at_once` tiles under way.
+    /// Begins the upload of an attempt's pyramid, with at most `at_once` tiles under way, and fewer as long as the store is
+    /// not the better for more.
     #[must_use]
     pub fn upload(&self, id: ContentId, attempt: Attempt, at_once: NonZeroUsize) -> Upload {
-        Upload { store: self.clone(), id, attempt, at_once, puts: JoinSet::new(), stored: Stored::default() }
+        Upload {
+            store: self.clone(),
+            id,
+            attempt,
+            pace: Pace::new(at_once),
+            puts: JoinSet::new(),
+            stored: Stored::default(),
+        }
     }
 
     /// Deletes whatever an attempt has left, its descriptor first, and tells how many tiles there were.
@@ -194,23 +228,23 @@ impl S3Store {
         }
     }
 
-    async fn put(&self, key: String, bytes: Bytes, media_type: &'static str) -> Result<u64, StoreError> {
-        let length = bytes.len() as u64;
+    async fn put(&self, key: String, bytes: Bytes, media_type: &'static str) -> Result<Put, StoreError> {
+        let (length, begun) = (bytes.len() as u64, Instant::now());
         let put = self.client.put_object().bucket(&self.bucket).key(&key).body(ByteStream::from(bytes));
         match put.content_type(media_type).cache_control(FOREVER).send().await {
-            Ok(_) => Ok(length),
+            Ok(_) => Ok(Put { bytes: length, took: begun.elapsed() }),
             Err(error) => Err(StoreError::Put { key, reason: reason(&error) }),
         }
     }
 }
 
 impl Upload {
-    /// Takes a tile, once there is room for one more under way. So no more than `at_once` tiles are ever in memory here.
+    /// Takes a tile, once there is room for one more under way. So no more tiles are ever in memory here than that.
     ///
     /// # Errors
     /// This tile's or an earlier one's: the upload has failed.
     pub async fn put_tile(&mut self, dzi: &Dzi, tile: Tile) -> Result<(), StoreError> {
-        while self.puts.len() >= self.at_once.get() {
+        while self.puts.len() >= self.pace.window() {
             self.settle_one().await?;
         }
         let path = dzi.tile_path(tile.level, tile.column, tile.row);
@@ -226,7 +260,9 @@ impl Upload {
         match self.puts.join_next().await {
             None => Ok(false),
             Some(Ok(put)) => {
-                self.stored.bytes += put?;
+                let Put { bytes, took } = put?;
+                self.pace.settled(took);
+                self.stored.bytes += bytes;
                 self.stored.tiles += 1;
                 Ok(true)
             }

@@ -13,6 +13,7 @@ mod format;
 mod gif;
 mod jpeg;
 mod orientation;
+pub mod planes;
 mod png;
 mod samples;
 mod tiff;
@@ -22,6 +23,7 @@ mod whole;
 
 use std::fs::File;
 use std::io::{BufReader, Seek, SeekFrom};
+use std::num::NonZeroUsize;
 
 use edgezoom_content::Size;
 
@@ -41,7 +43,7 @@ pub trait Strips {
     /// What a pixel is made of.
     fn layout(&self) -> Layout;
     /// Reads the next rows, as many as fill `into`: whole rows, one after the other without gaps. The caller asks for no
-    /// more rows than there are left.
+    /// more rows than there are left, and in planes for whole bands.
     ///
     /// # Errors
     /// When the file cannot be read or decoded any further. Nothing useful comes after that.
@@ -57,6 +59,8 @@ pub enum Layout {
     Rgb,
     /// Red, green, blue, opacity.
     Rgba,
+    /// Lightness, and chroma of half its resolution both ways, in [`planes`]. Only given where it is asked for.
+    YCbCr420,
 }
 
 /// What a picture may need.
@@ -71,13 +75,31 @@ pub struct Bounds {
 }
 
 impl Layout {
-    /// The bytes of a pixel.
+    /// The samples of a pixel.
     #[must_use]
     pub fn channels(self) -> usize {
         match self {
             Self::Grey => 1,
-            Self::Rgb => 3,
+            Self::Rgb | Self::YCbCr420 => 3,
             Self::Rgba => 4,
+        }
+    }
+
+    /// The bytes of a row of pixels.
+    #[must_use]
+    pub fn row_bytes(self, width: u32) -> usize {
+        match self {
+            Self::YCbCr420 => 3 * planes::stride(width) / 2,
+            _ => width as usize * self.channels(),
+        }
+    }
+
+    /// The rows that are read at once: of planes whole bands, of which the last one may be longer than the picture.
+    #[must_use]
+    pub fn rows_read(self, rows: u32) -> u32 {
+        match self {
+            Self::YCbCr420 => rows.next_multiple_of(planes::ROWS),
+            _ => rows,
         }
     }
 }
@@ -111,17 +133,40 @@ impl Bounds {
 ///
 /// # Errors
 /// When the file is no picture that can be read, or one that the bounds do not admit.
-pub fn open(mut file: File, bounds: Bounds) -> Result<Box<dyn Strips>, SourceError> {
+pub fn open(file: File, bounds: Bounds) -> Result<Box<dyn Strips>, SourceError> {
+    open_for(file, bounds, Wish::default())
+}
+
+/// What whoever reads a source could do with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wish {
+    /// Whether a JPEG may be given as its planes, [`Layout::YCbCr420`].
+    pub may_be_planes: bool,
+    /// The threads that may decode.
+    pub threads: NonZeroUsize,
+}
+
+impl Default for Wish {
+    fn default() -> Self {
+        Self { may_be_planes: false, threads: NonZeroUsize::MIN }
+    }
+}
+
+/// The same with more wishes.
+///
+/// # Errors
+/// When the file is no picture that can be read, or one that the bounds do not admit.
+pub fn open_for(mut file: File, bounds: Bounds, wish: Wish) -> Result<Box<dyn Strips>, SourceError> {
     file.seek(SeekFrom::Start(0))?;
     let format = Format::sniff(&mut file)?;
     let file = BufReader::with_capacity(READ_BYTES, file);
     let (strips, orientation) = match format {
-        Format::Jpeg => jpeg::open(file, bounds)?,
+        Format::Jpeg => jpeg::open(file, bounds, wish)?,
         Format::Png => png::open(file, bounds)?,
         Format::WebP => webp::open(file, bounds)?,
         Format::Gif => (gif::open(file, bounds)?, Orientation::UPRIGHT),
         Format::Bmp => (bmp::open(file, bounds)?, Orientation::UPRIGHT),
-        Format::Tiff => tiff::open(file, bounds)?,
+        Format::Tiff => tiff::open(file, bounds, wish)?,
     };
     orientation.apply(strips, bounds)
 }

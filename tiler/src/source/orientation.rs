@@ -92,6 +92,8 @@ impl Strips for Mirrored {
             Layout::Grey => mirror::<1>(into, width),
             Layout::Rgb => mirror::<3>(into, width),
             Layout::Rgba => mirror::<4>(into, width),
+            // Only upright pictures come so.
+            Layout::YCbCr420 => {}
         }
         Ok(())
     }
@@ -112,6 +114,8 @@ impl Strips for Turned {
             Layout::Grey => self.read::<1>(into),
             Layout::Rgb => self.read::<3>(into),
             Layout::Rgba => self.read::<4>(into),
+            // Only upright pictures come so.
+            Layout::YCbCr420 => {}
         }
         Ok(())
     }

@@ -42,6 +42,7 @@ pub fn jpeg(picture: &Picture, kind: Jpeg<'_>) -> Vec<u8> {
         Layout::Rgb => ColorSpace::JCS_RGB,
         // Four channels are taken for CMYK: there is no JPEG with opacity.
         Layout::Rgba => ColorSpace::JCS_CMYK,
+        Layout::YCbCr420 => panic!("no test's picture is in planes"),
     };
     let mut encoder = Compress::new(space);
     encoder.set_size(picture.width as usize, picture.height as usize);
@@ -65,6 +66,7 @@ pub fn png(picture: &Picture, set: impl FnOnce(&mut png::Info<'static>)) -> Vec<
         Layout::Grey => png::ColorType::Grayscale,
         Layout::Rgb => png::ColorType::Rgb,
         Layout::Rgba => png::ColorType::Rgba,
+        Layout::YCbCr420 => panic!("no test's picture is in planes"),
     };
     info.bit_depth = png::BitDepth::Eight;
     set(&mut info);
@@ -85,6 +87,7 @@ pub fn webp(picture: &Picture, exif: Option<&[u8]>) -> Vec<u8> {
         Layout::Grey => image_webp::ColorType::L8,
         Layout::Rgb => image_webp::ColorType::Rgb8,
         Layout::Rgba => image_webp::ColorType::Rgba8,
+        Layout::YCbCr420 => panic!("no test's picture is in planes"),
     };
     encoder.encode(&picture.pixels, picture.width, picture.height, color).unwrap();
     out
@@ -95,6 +98,7 @@ pub fn bmp(picture: &Picture) -> Vec<u8> {
         Layout::Grey => image::ExtendedColorType::L8,
         Layout::Rgb => image::ExtendedColorType::Rgb8,
         Layout::Rgba => image::ExtendedColorType::Rgba8,
+        Layout::YCbCr420 => panic!("no test's picture is in planes"),
     };
     let mut out = Vec::new();
     image::codecs::bmp::BmpEncoder::new(&mut out)
@@ -125,6 +129,7 @@ pub fn tiff(picture: &Picture, rows_per_strip: u32, orientation: Option<u16>) ->
         Layout::Rgba => {
             tiff_of::<tiff::encoder::colortype::RGBA8>(picture, rows_per_strip, orientation, &picture.pixels)
         }
+        Layout::YCbCr420 => panic!("no test's picture is in planes"),
     }
 }
 

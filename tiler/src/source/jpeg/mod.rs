@@ -4,18 +4,21 @@
 //! in scans of their own, are known only when the whole file is read: libjpeg keeps the coefficients of the whole picture
 //! then, which is checked against the bounds first.
 
+mod decompressor;
 mod header;
+pub mod planes;
 mod verdict;
 
 use std::fs::File;
-use std::io::{BufReader, Seek, SeekFrom};
+use std::io::{BufRead, BufReader, Seek, SeekFrom};
 
 use edgezoom_content::Size;
 use mozjpeg::decompress::{DecompressBuilder, DecompressStarted};
 use mozjpeg::{ColorSpace, Decompress, Marker};
 
 use super::samples::{from_cmyk, from_inverted_cmyk};
-use super::{Bounds, Format, Layout, Orientation, SourceError, Strips};
+use super::{Bounds, Format, Layout, Orientation, SourceError, Strips, Wish};
+use planes::Planes;
 use verdict::guarded;
 
 /// The marker segments that EXIF and Adobe's colour transform are in.
@@ -41,26 +44,30 @@ struct Print {
 pub fn open(
     mut file: BufReader<File>,
     bounds: Bounds,
+    wish: Wish,
 ) -> Result<(Box<dyn Strips>, Orientation), SourceError> {
     let markers = header::read(&mut file)?;
     if let Some(markers) = markers {
         bounds.admit(u32::from(markers.width), u32::from(markers.height))?;
     }
-    file.seek(SeekFrom::Start(0))?;
-    let header = guarded(|| {
-        DecompressBuilder::new().with_err(verdict::judge()).with_markers(&[EXIF, ADOBE]).from_reader(file)
-    })?;
-    let size = bounds.admit(narrow(header.width()), narrow(header.height()))?;
-    if markers.is_some_and(|markers| markers.is_kept_whole) {
-        bounds.admit_memory(coefficient_bytes(&header, size), "decoding a progressive JPEG")?;
+    if wish.may_be_planes {
+        file.seek(SeekFrom::Start(0))?;
+        let header = read_header(&mut file)?;
+        let size = bounds.admit(narrow(header.width()), narrow(header.height()))?;
+        let is_upright = orientation(&header) == Orientation::UPRIGHT;
+        if is_upright && planes::suit(&header) && admits_coefficients(&header, markers, size, bounds).is_ok()
+        {
+            drop(header);
+            file.seek(SeekFrom::Start(0))?;
+            return Ok((Box::new(Planes::open(file.into_inner(), size)?), Orientation::UPRIGHT));
+        }
     }
-    let segment = |marker, name: &'static [u8]| {
-        header.markers().find(|found| found.marker == marker && found.data.starts_with(name))
-    };
-    let orientation = segment(EXIF, b"Exif\0\0")
-        .and_then(|found| found.data.get(6..))
-        .map_or(Orientation::UPRIGHT, Orientation::of_exif);
-    let inverted = segment(ADOBE, b"Adobe").is_some();
+    file.seek(SeekFrom::Start(0))?;
+    let header = read_header(file)?;
+    let size = bounds.admit(narrow(header.width()), narrow(header.height()))?;
+    admits_coefficients(&header, markers, size, bounds)?;
+    let orientation = orientation(&header);
+    let inverted = segment(&header, ADOBE, b"Adobe").is_some();
     let strips: Box<dyn Strips> = match header.color_space() {
         ColorSpace::JCS_GRAYSCALE => {
             Box::new(Direct { size, layout: Layout::Grey, decoder: guarded(|| header.grayscale())? })
@@ -110,6 +117,61 @@ impl Strips for Print {
             *to = convert(from);
         }
         Ok(())
+    }
+}
+
+/// Whether a JPEG in memory can be given as planes.
+pub fn suits_planes(file: &[u8]) -> bool {
+    let header = guarded(|| DecompressBuilder::new().with_err(verdict::judge()).from_mem(file));
+    header.is_ok_and(|header| planes::suit(&header))
+}
+
+/// Decodes a JPEG in memory whose colours are to be RGB, to these parts of rows, which may be less than its width and height.
+pub fn decode_into(file: &[u8], width: u32, rows: Vec<&mut [u8]>) -> Result<(), SourceError> {
+    let header = guarded(|| DecompressBuilder::new().with_err(verdict::judge()).from_mem(file))?;
+    let is_colour = matches!(header.color_space(), ColorSpace::JCS_YCbCr | ColorSpace::JCS_RGB);
+    if !is_colour || narrow(header.width()) != width || header.height() < rows.len() {
+        return Err(SourceError::corrupt(Format::Jpeg, "its size or colours are not what is told of them"));
+    }
+    let mut decoder = guarded(|| header.rgb())?;
+    let mut whole = vec![0; Layout::Rgb.row_bytes(width)];
+    for row in rows {
+        if row.len() == whole.len() {
+            guarded(|| decoder.read_scanlines_into(row).map(|_| ()))?;
+        } else {
+            guarded(|| decoder.read_scanlines_into(&mut whole).map(|_| ()))?;
+            row.copy_from_slice(&whole[..row.len()]);
+        }
+    }
+    Ok(())
+}
+
+fn read_header<R: BufRead>(file: R) -> Result<Decompress<R>, SourceError> {
+    guarded(|| {
+        DecompressBuilder::new().with_err(verdict::judge()).with_markers(&[EXIF, ADOBE]).from_reader(file)
+    })
+}
+
+fn orientation<R>(header: &Decompress<R>) -> Orientation {
+    segment(header, EXIF, b"Exif\0\0").map_or(Orientation::UPRIGHT, Orientation::of_exif)
+}
+
+/// What follows a segment's name, if there is such a segment.
+fn segment<'a, R>(header: &'a Decompress<R>, marker: Marker, name: &'static [u8]) -> Option<&'a [u8]> {
+    header.markers().filter(|found| found.marker == marker).find_map(|found| found.data.strip_prefix(name))
+}
+
+fn admits_coefficients<R>(
+    header: &Decompress<R>,
+    markers: Option<header::Header>,
+    size: Size,
+    bounds: Bounds,
+) -> Result<(), SourceError> {
+    match markers {
+        Some(markers) if markers.is_kept_whole => {
+            bounds.admit_memory(coefficient_bytes(header, size), "decoding a progressive JPEG")
+        }
+        _ => Ok(()),
     }
 }
 

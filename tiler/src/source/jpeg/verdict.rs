@@ -67,23 +67,38 @@ fn sentence(panic: Box<dyn Any + Send>) -> SourceError {
     }
 }
 
+/// Complains of something that [`judge`] then judges.
+pub fn warn(code: c_int) {
+    if loses_pixels(code) {
+        resume_unwind(Box::new(Complaint(code)));
+    }
+}
+
+/// Gives up.
+pub fn fail(code: c_int) -> ! {
+    resume_unwind(Box::new(Complaint(code)));
+}
+
 extern "C-unwind" fn on_error(decoder: &mut jpeg_common_struct) {
-    resume_unwind(Box::new(Complaint(code_of(decoder))));
+    fail(code_of(decoder));
 }
 
 extern "C-unwind" fn on_message(decoder: &mut jpeg_common_struct, level: c_int) {
     let code = code_of(decoder);
     let is_warning = level < 0;
-    let loses_pixels = matches!(
+    if is_warning {
+        warn(code);
+    }
+}
+
+fn loses_pixels(code: c_int) -> bool {
+    matches!(
         code,
         libjpeg::JWRN_JPEG_EOF
             | libjpeg::JWRN_HIT_MARKER
             | libjpeg::JWRN_HUFF_BAD_CODE
             | libjpeg::JWRN_MUST_RESYNC
-    );
-    if is_warning && loses_pixels {
-        resume_unwind(Box::new(Complaint(code)));
-    }
+    )
 }
 
 extern "C-unwind" fn on_other(_: &mut jpeg_common_struct) {}

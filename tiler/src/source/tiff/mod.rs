@@ -3,6 +3,8 @@
 //! first one counts.
 
 mod colour;
+mod jpeg;
+mod raw;
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
@@ -12,8 +14,10 @@ use ::tiff::tags::Tag;
 use ::tiff::{ColorType, TiffError};
 use edgezoom_content::Size;
 
-use super::{Bounds, Format, Layout, Orientation, SourceError, Strips};
+use super::{Bounds, Format, Layout, Orientation, SourceError, Strips, Wish};
 use colour::{Colour, Sample};
+use jpeg::JpegChunks;
+use raw::Raw;
 
 /// The bytes that one of the file's tables may have: enough for a million chunks.
 const TABLE_BYTES: usize = 16 << 20;
@@ -41,7 +45,11 @@ struct Chunks {
     next: u32,
 }
 
-pub fn open(file: BufReader<File>, bounds: Bounds) -> Result<(Box<dyn Strips>, Orientation), SourceError> {
+pub fn open(
+    file: BufReader<File>,
+    bounds: Bounds,
+    wish: Wish,
+) -> Result<(Box<dyn Strips>, Orientation), SourceError> {
     let memory = usize::try_from(bounds.memory).unwrap_or(usize::MAX);
     let mut limits = Limits::default();
     limits.decoding_buffer_size = memory;
@@ -51,8 +59,25 @@ pub fn open(file: BufReader<File>, bounds: Bounds) -> Result<(Box<dyn Strips>, O
     let (width, height) = decoder.dimensions().map_err(error)?;
     let size = bounds.admit(width, height)?;
     let orientation = decoder.find_tag_unsigned(Tag::Orientation).ok().flatten();
-    let strips = Chunks::new(decoder, size, bounds)?;
-    Ok((Box::new(strips), orientation.map_or(Orientation::UPRIGHT, Orientation::from_exif)))
+    let orientation = orientation.map_or(Orientation::UPRIGHT, Orientation::from_exif);
+    // What is turned is turned pixel by pixel.
+    let wish = Wish { may_be_planes: wish.may_be_planes && orientation == Orientation::UPRIGHT, ..wish };
+    let strips: Box<dyn Strips> = if jpeg::suits(&mut decoder)? {
+        Box::new(JpegChunks::new(decoder, size, bounds, wish)?)
+    } else {
+        let mut chunks = Chunks::new(decoder, size, bounds)?;
+        let layout = chunks.layout();
+        match chunks
+            .is_final()
+            .then(|| raw::offsets(&mut chunks.decoder, size, layout))
+            .transpose()?
+            .flatten()
+        {
+            Some(offsets) => Box::new(Raw::new(chunks.decoder, size, layout, offsets)),
+            None => Box::new(chunks),
+        }
+    };
+    Ok((strips, orientation))
 }
 
 impl Chunks {
@@ -126,6 +151,10 @@ impl Chunks {
                 let stored_rows = self.stored.chunks_exact(row_bytes);
                 let sample_rows = self.samples.chunks_exact_mut(self.size.width as usize * samples);
                 for (stored, row) in stored_rows.zip(sample_rows) {
+                    if self.planes == 1 && self.sample == Sample::Uint8 {
+                        row[left * samples..(left + width as usize) * samples].copy_from_slice(stored);
+                        continue;
+                    }
                     let pixels = row.chunks_exact_mut(samples).skip(left).take(width as usize);
                     self.sample.narrow(stored, self.together, pixels, plane as usize);
                 }

@@ -1,0 +1,19 @@
+# Makes a pyramid with pyvips, and prints how long that took by the clock and of the processors, without the
+# interpreter's own start.
+import resource
+import sys
+import time
+
+import pyvips
+
+
+def used():
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
+
+
+source, output, tile_size, quality = sys.argv[1:]
+clock, cpu = time.perf_counter(), used()
+image = pyvips.Image.new_from_file(source, access="sequential")
+image.dzsave(output, tile_size=int(tile_size), overlap=1, suffix=f".jpg[Q={quality}]")
+print(time.perf_counter() - clock, used() - cpu)

@@ -1,0 +1,121 @@
+//! `tiler convert` beside libvips' `dzsave`, which everybody uses: the same pictures, the same settings, in turn. Prints
+//! medians of wall time, CPU time and peak memory, the bytes written, the tiles' likeness to the source, and how ours
+//! relate to the better libvips, which is looked for figure by figure.
+//!
+//! `--quick` runs each once instead of several times; `--record` keeps the table in `docs/benchmarks`; a word names the
+//! cases to run; `--pictures` only makes their pictures.
+
+mod case;
+mod contender;
+mod machine;
+mod measure;
+mod quality;
+mod table;
+mod texture;
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+
+use case::Case;
+use contender::Contender;
+use measure::Cost;
+use quality::Quality;
+use table::Row;
+
+/// What the command line asks for.
+struct Request {
+    quick: bool,
+    record: bool,
+    pictures: bool,
+    /// What the names of the cases have to contain.
+    only: Option<String>,
+}
+
+fn main() -> Result<()> {
+    let request = Request::read(std::env::args().skip(1))?;
+    let target = target()?;
+    let folder = target.join("bench");
+    fs::create_dir_all(folder.join("pictures"))?;
+    let contenders = contender::all(&target, &folder)?;
+    let cases: Vec<Case> = case::all()
+        .into_iter()
+        .filter(|case| request.only.as_ref().is_none_or(|word| case.name().contains(word.as_str())))
+        .collect();
+    for case in &cases {
+        case.picture.make(&folder.join("pictures"))?;
+    }
+    if request.pictures {
+        return Ok(());
+    }
+    // Deleted only when all is done: for minutes ext4 looks at each inode that was freed, one after the other, before it
+    // gives out another. That would be half of the time of whoever runs next.
+    let outputs = tempfile::Builder::new().prefix("output-").tempdir_in(&folder)?;
+    let mut report = table::heading(request.quick, &contenders)?;
+    print!("{report}");
+    for case in &cases {
+        let rows = run(case, &contenders, &folder, outputs.path(), request.quick)?;
+        let text = table::case(case, &rows);
+        print!("{text}");
+        report += &text;
+    }
+    if request.record {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/benchmarks/pyramid-results.md");
+        fs::write(&path, report).with_context(|| path.display().to_string())?;
+    }
+    Ok(())
+}
+
+/// Runs a case: once to warm up and to look at what comes out, then the contenders in turn.
+fn run(
+    case: &Case,
+    contenders: &[Contender],
+    folder: &Path,
+    outputs: &Path,
+    quick: bool,
+) -> Result<Vec<Row>> {
+    let pictures = folder.join("pictures");
+    let source = case.picture.path(&pictures);
+    let convert = |contender: &Contender, look: bool| -> Result<(Cost, Option<Quality>)> {
+        let output = tempfile::tempdir_in(outputs)?.keep();
+        let cost = contender.run(case, &source, &output.join("out"))?;
+        let reference = case.picture.reference(&pictures);
+        let quality = look.then(|| quality::of(&reference, &output, case)).transpose()?;
+        Ok((cost, quality))
+    };
+    let mut rows = vec![];
+    for contender in contenders {
+        let (warm, quality) = convert(contender, true)?;
+        let costs = if case.runs(quick) == 0 { vec![warm] } else { vec![] };
+        rows.push(Row { name: contender.name.clone(), is_ours: contender.is_ours(), costs, quality });
+    }
+    for _ in 0..case.runs(quick) {
+        for (contender, row) in contenders.iter().zip(&mut rows) {
+            row.costs.push(convert(contender, false)?.0);
+        }
+    }
+    Ok(rows)
+}
+
+impl Request {
+    fn read(arguments: impl Iterator<Item = String>) -> Result<Self> {
+        let mut request = Self { quick: false, record: false, pictures: false, only: None };
+        for argument in arguments {
+            match argument.as_str() {
+                "--quick" => request.quick = true,
+                "--record" => request.record = true,
+                "--pictures" => request.pictures = true,
+                "--bench" => {} // Cargo's
+                other if other.starts_with('-') => bail!("{other} is not known"),
+                word => request.only = Some(word.to_owned()),
+            }
+        }
+        Ok(request)
+    }
+}
+
+fn target() -> Result<std::path::PathBuf> {
+    let program = std::env::current_exe()?;
+    Ok(program.ancestors().nth(3).context("the benchmark does not run from a target folder")?.to_owned())
+}
