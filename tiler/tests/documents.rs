@@ -12,7 +12,7 @@ use std::process::Command;
 use edgezoom_content::{Failure, FailureCode, Size};
 use edgezoom_tiler::limits::Limits;
 use edgezoom_tiler::renderer::{Output, RenderOptions, Renderer};
-use edgezoom_tiler::source::{self, DrawingOptions, Layout, SourceError};
+use edgezoom_tiler::source::{self, DrawingOptions, Layout, SourceError, Wish};
 
 use support::files::{self, BOUNDS, file};
 use support::likeness::{mean_difference, similarity};
@@ -28,7 +28,7 @@ fn library() -> PathBuf {
 fn draw_with(bytes: &[u8], options: &DrawingOptions) -> Result<Picture, SourceError> {
     let mut file = file(bytes);
     let prepared = source::prepare(&mut file, Some(&library()))?;
-    Picture::read(&mut *prepared.open(file, BOUNDS, options)?)
+    Picture::read(&mut *prepared.open(file, BOUNDS, options, Wish::default())?)
 }
 
 fn draw(bytes: &[u8]) -> Picture {
