@@ -3,7 +3,7 @@
 // wasm-bindgen generated; the build says where that is. `__worker_init_state` is the `worker` crate's: its panic hook sets
 // `criticalError`, and each new instance raises `instanceId`.
 
-import { DurableObject, WorkerEntrypoint } from "cloudflare:workers";
+import { DurableObject } from "cloudflare:workers";
 import * as rust from "wasm-bindgen-output";
 
 const wasm = rust.__worker_init_state();
@@ -18,18 +18,19 @@ function revive() {
   rust.__wbg_reset_state();
 }
 
-export default class Edge extends WorkerEntrypoint {
-  async fetch(request) {
+export default {
+  async fetch(request, env) {
     revive();
     const { instanceId } = wasm;
-    let asking = new rust.Asking(request, this.env);
-    const key = asking.recordKey;
+    let number = rust.begin(request, env);
+    const key = rust.recordKey(number);
     // A store that fails is a store that does not know: the content's object does.
-    const record = key && (await this.env.FINISHED.get(key).catch((error) => console.error("KV:", error)));
-    if (key && wasm.instanceId !== instanceId) asking = new rust.Asking(request, this.env);
-    return asking.answer(request, this.env, record ?? undefined);
-  }
-}
+    const found = key && env.FINISHED.get(key, "arrayBuffer");
+    const record = await found?.catch((error) => console.error("KV:", error));
+    if (key && wasm.instanceId !== instanceId) number = rust.begin(request, env);
+    return rust.answer(number, request, env, record ? new Uint8Array(record) : undefined);
+  },
+};
 
 /** A Durable Object whose class is Rust's, by its name there. */
 const durableObject = (name) =>

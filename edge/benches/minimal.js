@@ -1,7 +1,7 @@
 // What the Worker is compared with: the least JavaScript that answers for finished contents as it does. It looks at what decides the
 // form, knows one route, and refuses nothing.
 
-const MARKS = /[\ufdd0\ufdd1]/g;
+const MARKS = /\ufdd0[sc]/g;
 
 export default {
   async fetch(request, env) {
@@ -13,7 +13,7 @@ export default {
     const record = id && (await env.FINISHED.get(id));
     if (!record) return new Response("There is no content with this id.", { status: 404 });
     const template = record.split("\n", 3)[2];
-    const body = template.replace(MARKS, (mark) => (mark === "\ufdd0" ? origin : `${origin}/cache`));
+    const body = template.replace(MARKS, (mark) => (mark === "\ufdd0s" ? origin : `${origin}/cache`));
     const tag = entityTag(body);
     const headers = {
       "Access-Control-Allow-Origin": "*",

@@ -6,13 +6,13 @@ export function asked({ method, url, headers }) {
   return `${method}\n${url}\n${headers.get("Accept") ?? ""}\n${headers.get("If-None-Match") ?? ""}`;
 }
 
-/** A response; `headers` are lines, `body` is undefined where there is none. */
+/** A response; `headers` are lines, `body` is undefined where there is none, and a view of memory that is used again. */
 export function respond(status, headers, body) {
   const fields = headers.split("\n").map((line) => {
     const colon = line.indexOf(":");
     return [line.slice(0, colon), line.slice(colon + 1)];
   });
-  return new Response(body, { status, headers: fields });
+  return new Response(body?.slice(), { status, headers: fields });
 }
 
 /** Tells a Durable Object something, and gives the status and the body of its reply with a space between. */

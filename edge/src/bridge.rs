@@ -18,7 +18,7 @@ extern "C" {
     fn respond(
         status: u16,
         headers: &str,
-        body: Option<&str>,
+        body: Option<&[u8]>,
     ) -> std::result::Result<web_sys::Response, JsValue>;
 }
 
@@ -52,7 +52,7 @@ impl Asked {
         let lines: Vec<String> =
             own.chain(HEADERS_OF_ALL).map(|(name, value)| format!("{name}:{value}")).collect();
         let bodiless = self.method == Method::HEAD || matches!(status.as_u16(), 204 | 304);
-        Ok(respond(status.as_u16(), &lines.join("\n"), (!bodiless).then_some(&body))?)
+        Ok(respond(status.as_u16(), &lines.join("\n"), (!bodiless).then_some(body.as_bytes()))?)
     }
 }
 

@@ -37,7 +37,7 @@ impl Finished {
 
     /// What is kept of a content here.
     pub async fn find(&self, id: ContentId) -> Result<Option<Record>, FinishedError> {
-        Ok(self.0.get(&id.to_string()).text().await?.and_then(|text| read(id, text)))
+        Ok(self.0.get(&id.to_string()).text().await?.and_then(|text| read(id, text.into_bytes())))
     }
 
     /// Keeps a finished content, for good or for a time.
@@ -58,6 +58,7 @@ impl Finished {
 
 /// Reads what is kept of a content. A record that another version of the Worker wrote counts as none: the content's Durable Object
 /// knows all of it.
-pub fn read(id: ContentId, text: String) -> Option<Record> {
+pub fn read(id: ContentId, kept: Vec<u8>) -> Option<Record> {
+    let text = String::from_utf8(kept).unwrap_or_default();
     Record::read(id, text).inspect_err(|unread| console_error!("{unread}")).ok()
 }

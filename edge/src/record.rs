@@ -9,17 +9,19 @@ use crate::answer::content::content_printed;
 use crate::config::Addresses;
 use crate::negotiate::Format;
 
-/// Where the share address goes. Noncharacters, which Unicode keeps for such inner uses (chapter 23.7): neither JSON nor XML
-/// escapes them, and foreign text is cleared of them.
-const SHARE: char = '\u{fdd0}';
-/// Where the address of pyramids goes.
-const CACHE: char = '\u{fdd1}';
+/// Where an address goes, followed by a letter that says which. A noncharacter, which Unicode keeps for such inner uses (chapter
+/// 23.7): neither JSON nor XML escapes it, and foreign text is cleared of it.
+const MARK: char = '\u{fdd0}';
+const SHARE: char = 's';
+const CACHE: char = 'c';
 
 /// A record of a content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     id: ContentId,
     text: String,
+    /// Where the first three lines end.
+    ends: [usize; 3],
 }
 
 /// A text that is no record.
@@ -34,7 +36,8 @@ impl Record {
     /// None that can happen: a content can be printed.
     pub fn print(content: &Content) -> Result<String, serde_json::Error> {
         let content = &unmarked(content.clone());
-        let marks = Addresses { base: String::new(), share: SHARE.into(), cache: CACHE.into() };
+        let mark = |which| String::from_iter([MARK, which]);
+        let marks = Addresses { base: String::new(), share: mark(SHARE), cache: mark(CACHE) };
         let printed = |format| content_printed(content, format, &marks);
         let inner = serde_json::to_string(content)?;
         Ok(format!("{}\n{inner}\n{}\n{}", content.url, printed(Format::Json), printed(Format::Xml)))
@@ -45,8 +48,12 @@ impl Record {
     /// # Errors
     /// It is of another version of the Worker.
     pub fn read(id: ContentId, text: String) -> Result<Self, NoRecord> {
-        let lines = text.splitn(4, '\n').filter(|line| !line.is_empty()).count();
-        if lines == 4 { Ok(Self { id, text }) } else { Err(NoRecord(id)) }
+        let mut ends = text.match_indices('\n').map(|(at, _)| at);
+        let (Some(first), Some(second), Some(third)) = (ends.next(), ends.next(), ends.next()) else {
+            return Err(NoRecord(id));
+        };
+        let filled = 0 < first && first + 1 < second && second + 1 < third && third + 1 < text.len();
+        if filled { Ok(Self { id, text, ends: [first, second, third] }) } else { Err(NoRecord(id)) }
     }
 
     /// The content's id.
@@ -76,27 +83,34 @@ impl Record {
         let template = self.line(if format == Format::Json { 2 } else { 3 });
         let mut spliced =
             String::with_capacity(template.len() + 4 * addresses.share.len().max(addresses.cache.len()));
-        for piece in template.split_inclusive([SHARE, CACHE]) {
-            match piece.strip_suffix(SHARE) {
-                Some(text) => spliced.extend([text, &addresses.share]),
-                None => match piece.strip_suffix(CACHE) {
-                    Some(text) => spliced.extend([text, &addresses.cache]),
-                    None => spliced.push_str(piece),
-                },
+        let mut pieces = template.split(MARK);
+        spliced.push_str(pieces.next().unwrap_or_default());
+        for piece in pieces {
+            if let Some(text) = piece.strip_prefix(SHARE) {
+                spliced.extend([addresses.share.as_str(), text]);
+            } else if let Some(text) = piece.strip_prefix(CACHE) {
+                spliced.extend([addresses.cache.as_str(), text]);
             }
         }
         spliced
     }
 
     fn line(&self, number: usize) -> &str {
-        self.text.splitn(4, '\n').nth(number).unwrap_or_default()
+        let [first, second, third] = self.ends;
+        let range = match number {
+            0 => 0..first,
+            1 => first + 1..second,
+            2 => second + 1..third,
+            _ => third + 1..self.text.len(),
+        };
+        self.text.get(range).unwrap_or_default()
     }
 }
 
 /// The same without marks in what others wrote.
 fn unmarked(mut content: Content) -> Content {
     if let Status::Failed { failure } = &mut content.status {
-        failure.message = failure.message.replace([SHARE, CACHE], "\u{fffd}");
+        failure.message = failure.message.replace(MARK, "\u{fffd}");
     }
     content
 }
@@ -151,9 +165,9 @@ mod tests {
 
     #[test]
     fn a_mark_of_somebody_else_is_no_mark() {
-        let (_, record) = kept(failed("a\u{fdd0}b\u{fdd1}c"));
+        let (_, record) = kept(failed("a\u{fdd0}sb\u{fdd0}c"));
         let json = record.splice(Format::Json, &addresses());
-        assert!(json.contains("a\u{fffd}b\u{fffd}c"), "{json}");
+        assert!(json.contains("a\u{fffd}sb\u{fffd}c"), "{json}");
         assert_eq!(json.matches("https://zoom.example").count(), 2, "{json}");
     }
 

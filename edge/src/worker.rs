@@ -1,11 +1,12 @@
 //! Takes requests and sends answers: finds the route, asks the other modules of the rim for what is needed, and turns the
 //! pure answer into the platform's.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
 use edgezoom_content::{Content, ContentId};
 use http::{Method, StatusCode};
+use slab::Slab;
 use worker::js_sys::futures::future_to_promise;
 use worker::wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 use worker::{Env, Headers, Request, Response, Result, console_error, web_sys};
@@ -24,8 +25,7 @@ use crate::{bridge, finished, internal, tiles};
 
 /// A request, from its route to its answer. `entry.js` reads the record in between, so that what is finished is answered in two
 /// calls without a future: an executor in wasm would cost as much as all the rest.
-#[wasm_bindgen]
-pub struct Asking {
+struct Asking {
     asked: bridge::Asked,
     /// None when what the operator chose is not understood: logged, and all that is answered is 503.
     begun: Option<Begun>,
@@ -37,11 +37,42 @@ struct Begun {
     route: Route,
 }
 
+thread_local! {
+    /// Requests between their two calls. `entry.js` has the key, a number: an object of a class would have to be registered with the
+    /// garbage collector.
+    static UNDER_WAY: RefCell<Slab<Asking>> = const { RefCell::new(Slab::new()) };
+}
+
+/// Finds a request's route, and gives the number by which it is known from then on.
 #[wasm_bindgen]
+pub fn begin(request: &web_sys::Request, env: &Env) -> usize {
+    let asking = Asking::new(request, env);
+    UNDER_WAY.with_borrow_mut(|requests| requests.insert(asking))
+}
+
+/// The key of the record that may answer a request.
+#[wasm_bindgen(js_name = recordKey)]
+pub fn record_key(number: usize) -> Option<String> {
+    UNDER_WAY.with_borrow(|requests| requests.get(number)?.record_key())
+}
+
+/// The response to a request, or the promise of one. `record` is what KV has under the key.
+///
+/// # Errors
+/// The number is none, or the platform makes no response.
+#[wasm_bindgen]
+pub fn answer(
+    number: usize,
+    request: web_sys::Request,
+    env: Env,
+    record: Option<Vec<u8>>,
+) -> std::result::Result<JsValue, JsValue> {
+    let asking = UNDER_WAY.with_borrow_mut(|requests| requests.try_remove(number));
+    asking.ok_or(JsValue::UNDEFINED)?.answer(request, env, record)
+}
+
 impl Asking {
-    /// Finds the route.
-    #[wasm_bindgen(constructor)]
-    pub fn new(request: &web_sys::Request, env: &Env) -> Self {
+    fn new(request: &web_sys::Request, env: &Env) -> Self {
         let asked = bridge::Asked::of(request);
         let config = config(env).inspect_err(|error| console_error!("{error}"));
         let begun = config.ok().map(|config| {
@@ -54,35 +85,36 @@ impl Asking {
         Self { asked, begun }
     }
 
-    /// The key of the record that may answer.
-    #[wasm_bindgen(getter = recordKey)]
-    pub fn record_key(&self) -> Option<String> {
+    fn record_key(&self) -> Option<String> {
         self.begun.as_ref()?.route.content_id().map(|id| id.to_string())
     }
 
-    /// The response, or the promise of one. `record` is what KV has under the key.
-    ///
-    /// # Errors
-    /// The platform makes no response.
-    pub fn answer(
+    fn answer(
         self,
         request: web_sys::Request,
         env: Env,
-        record: Option<String>,
+        record: Option<Vec<u8>>,
     ) -> std::result::Result<JsValue, JsValue> {
         let Self { asked, begun } = self;
         let Some(begun) = begun else {
             return Ok(asked.respond(Refusal::Unavailable.answer())?.into());
         };
         let id = begun.route.content_id();
-        let read = id.map(|id| (id, record.and_then(|text| finished::read(id, text))));
-        if let (Route::Content { wish: Ok(wish), variant }, Some((_, Some(record)))) = (&begun.route, &read)
-            && let Some(answer) = kept(wish, record)
-        {
-            return Ok(asked.respond(answer.write(variant, &begun.addresses))?.into());
-        }
+        let record = id.zip(record).and_then(|(id, kept)| finished::read(id, kept));
+        let record = match (&begun.route, record) {
+            (Route::Content { wish: Ok(wish), variant }, Some(record)) if answers(wish, &record) => {
+                let known = Known::Kept(record);
+                let answer = match wish {
+                    Wish::Id(_) => ContentAnswer::Found(known),
+                    Wish::Source(_) => ContentAnswer::Moved(known),
+                };
+                return Ok(asked.respond(answer.write(variant, &begun.addresses))?.into());
+            }
+            (_, record) => record,
+        };
+        let read = id.map(|id| (id, record));
         Ok(future_to_promise(async move {
-            let answered = answer(&asked, &begun, read, &request, &env).await.unwrap_or_else(|error| {
+            let answered = perform(&asked, &begun, read, &request, &env).await.unwrap_or_else(|error| {
                 console_error!("{error}");
                 Answered::Whole(Refusal::Unavailable.answer())
             });
@@ -92,11 +124,11 @@ impl Asking {
     }
 }
 
-/// What a record answers, if it is of the content that is wanted.
-fn kept(wish: &Wish, record: &Record) -> Option<ContentAnswer> {
+/// Whether a record is of the content that is wanted: an id may belong to another URL.
+fn answers(wish: &Wish, record: &Record) -> bool {
     match wish {
-        Wish::Id(_) => Some(ContentAnswer::Found(Known::Kept(record.clone()))),
-        Wish::Source(url) => record.is_of(url).then(|| ContentAnswer::Moved(Known::Kept(record.clone()))),
+        Wish::Id(_) => true,
+        Wish::Source(url) => record.is_of(url),
     }
 }
 
@@ -135,7 +167,7 @@ enum Answered {
     Streamed(Response),
 }
 
-async fn answer(
+async fn perform(
     asked: &bridge::Asked,
     Begun { config, addresses, route }: &Begun,
     read: Read,
