@@ -14,19 +14,18 @@
 //! attempt is ever published, an attempt that is over stays over, and there is always an alarm or a tiler at work until the
 //! conversion is finished and KV knows it.
 
+mod timestamp;
+
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+
+pub use timestamp::Timestamp;
 
 use crate::protocol::{Claim, Outcome, Report};
 use crate::{
     Attempt, Content, ContentId, Dzi, Failure, FailureCode, Progress, SourceUrl, Stage, Status, Title,
 };
-
-/// A moment, in milliseconds since the Unix epoch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Timestamp(pub u64);
 
 /// All that is known of a conversion. What of it clients may see is its [`Conversion::content`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -395,23 +394,6 @@ impl Conversion {
             State::Failed { failure, .. } => Status::Failed { failure: failure.clone() },
         };
         Content { id: self.id, url: self.url.clone(), progress: self.shown, status }
-    }
-}
-
-impl std::ops::Add<Duration> for Timestamp {
-    type Output = Self;
-
-    fn add(self, duration: Duration) -> Self {
-        Self(self.0.saturating_add(duration.as_millis() as u64))
-    }
-}
-
-impl std::ops::Sub for Timestamp {
-    type Output = Duration;
-
-    /// The time from `earlier` to this moment; zero when it lies after it.
-    fn sub(self, earlier: Self) -> Duration {
-        Duration::from_millis(self.0.saturating_sub(earlier.0))
     }
 }
 

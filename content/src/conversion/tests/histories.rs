@@ -1,0 +1,172 @@
+//! All rules at once, under random histories of what is lost, doubled and late.
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// A whole service in miniature: one conversion, its queue, KV, and tilers that crash, sleep and speak too late.
+struct World {
+    story: Story,
+    messages: usize,
+    /// Attempts that some tiler believes to have, dead and sleeping ones too.
+    attempts: Vec<Attempt>,
+    record: Option<Content>,
+    published: Vec<Attempt>,
+    highest: Progress,
+}
+
+/// One thing that may happen. Numbers choose among the attempts there have been.
+#[derive(Clone, Debug)]
+enum Chance {
+    Ask,
+    Pull { keep_message: bool, lose_answer: bool },
+    LoseMessage,
+    Report(usize, f64),
+    Finish(usize),
+    GiveUp(usize, bool),
+    HandBack(usize),
+    Wait(u64),
+    Alarm,
+    AlarmWhileAllIsDown,
+    Reset,
+}
+
+impl World {
+    fn new() -> Self {
+        let mut world = Self {
+            story: Story { known: None, now: Timestamp(0), effects: vec![] },
+            messages: 0,
+            attempts: vec![],
+            record: None,
+            published: vec![],
+            highest: Progress::NONE,
+        };
+        world.tell(Event::Created { id: id(), url: url() }, true);
+        world
+    }
+
+    /// Tells the conversion of an event and performs the effects; when `up` is false, queue and KV take nothing.
+    fn tell(&mut self, event: Event, up: bool) -> Reply {
+        let reply = self.story.tell(event);
+        for effect in std::mem::take(&mut self.story.effects) {
+            match effect {
+                Effect::Enqueue if up => self.messages += 1,
+                Effect::Enqueue => drop(self.story.tell(Event::NotQueued)),
+                Effect::Record { content, .. } if up => {
+                    if let Status::Ready { attempt, .. } = content.status {
+                        self.published.push(attempt);
+                    }
+                    self.record = Some(content);
+                    self.story.tell(Event::Recorded);
+                }
+                Effect::Record { .. } => {}
+                Effect::ForgetRecord => self.record = None,
+            }
+        }
+        let progress = self.story.content().progress;
+        assert!(progress >= self.highest, "progress fell from {:?} to {progress:?}", self.highest);
+        self.highest = progress;
+        assert!(self.published.iter().all(|attempt| *attempt == self.published[0]), "published twice");
+        reply
+    }
+
+    fn happen(&mut self, chance: Chance) {
+        let attempt = |of: usize| self.attempts.get(of % self.attempts.len().max(1)).copied();
+        match chance {
+            Chance::Ask => drop(self.tell(Event::Asked, true)),
+            Chance::Pull { keep_message, lose_answer } => {
+                if self.messages > 0 {
+                    self.messages -= usize::from(!keep_message);
+                    if let Reply::Granted(claim) = self.tell(Event::Claim, true)
+                        && !lose_answer
+                    {
+                        assert!(!self.attempts.contains(&claim.attempt), "an attempt was given twice");
+                        self.attempts.push(claim.attempt);
+                    }
+                }
+            }
+            Chance::LoseMessage => self.messages = self.messages.saturating_sub(1),
+            Chance::Report(of, progress) => {
+                if let Some(attempt) = attempt(of) {
+                    let progress = progress.into();
+                    self.tell(
+                        reported(attempt, Outcome::Progress { stage: Stage::Rendering, progress }),
+                        true,
+                    );
+                }
+            }
+            Chance::Finish(of) => {
+                if let Some(attempt) = attempt(of) {
+                    self.tell(reported(attempt, finished()), true);
+                }
+            }
+            Chance::GiveUp(of, transient) => {
+                if let Some(attempt) = attempt(of) {
+                    let code = if transient { FailureCode::TimedOut } else { FailureCode::UnsupportedFormat };
+                    self.tell(reported(attempt, Outcome::GaveUp { failure: failure(code) }), true);
+                }
+            }
+            Chance::HandBack(of) => {
+                if let Some(attempt) = attempt(of) {
+                    self.tell(reported(attempt, Outcome::HandedBack), true);
+                }
+            }
+            Chance::Wait(ms) => self.story.wait(Duration::from_millis(ms)),
+            Chance::Alarm => drop(self.tell(Event::AlarmRang, true)),
+            Chance::AlarmWhileAllIsDown => drop(self.tell(Event::AlarmRang, false)),
+            Chance::Reset => drop(self.tell(Event::Reset, true)),
+        }
+    }
+
+    /// From here on all goes well and the tilers that were are dead: alarms ring when due, and whoever pulls a message
+    /// and gets the claim finishes.
+    fn settle(&mut self) {
+        for _ in 0..20 {
+            if self.messages > 0 {
+                self.messages -= 1;
+                if let Reply::Granted(claim) = self.tell(Event::Claim, true) {
+                    self.tell(reported(claim.attempt, finished()), true);
+                }
+            } else if let Some(due) = self.story.known.as_ref().unwrap().alarm() {
+                self.story.now = self.story.now.max(due);
+                self.tell(Event::AlarmRang, true);
+            }
+        }
+    }
+}
+
+fn chance() -> impl Strategy<Value = Chance> {
+    prop_oneof![
+        2 => Just(Chance::Ask),
+        6 => (any::<bool>(), prop::bool::weighted(0.2))
+            .prop_map(|(keep_message, lose_answer)| Chance::Pull { keep_message, lose_answer }),
+        1 => Just(Chance::LoseMessage),
+        6 => (0..8_usize, -0.5..1.5).prop_map(|(of, progress)| Chance::Report(of, progress)),
+        2 => (0..8_usize).prop_map(Chance::Finish),
+        2 => (0..8_usize, any::<bool>()).prop_map(|(of, transient)| Chance::GiveUp(of, transient)),
+        1 => (0..8_usize).prop_map(Chance::HandBack),
+        3 => prop_oneof![0..100_000_u64, Just(HOUR), Just(24 * HOUR)].prop_map(Chance::Wait),
+        3 => Just(Chance::Alarm),
+        1 => Just(Chance::AlarmWhileAllIsDown),
+        1 => Just(Chance::Reset),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn no_history_makes_progress_fall_publishes_twice_or_loses_a_conversion(
+        history in prop::collection::vec(chance(), 0..60)
+    ) {
+        let mut world = World::new();
+        for chance in history {
+            world.happen(chance);
+        }
+        world.settle();
+        let content = world.story.content();
+        prop_assert!(content.is_finished(), "lost: {:?}", world.story.known);
+        prop_assert_eq!(world.story.known.as_ref().unwrap().alarm(), None);
+        prop_assert_eq!(world.record, Some(content));
+    }
+}
