@@ -6,12 +6,16 @@ export function asked({ method, url, headers }) {
   return `${method}\n${url}\n${headers.get("Accept") ?? ""}\n${headers.get("If-None-Match") ?? ""}`;
 }
 
-/** A response; `headers` are lines, `body` is undefined where there is none, and a view of memory that is used again. */
+/** A response; `headers` are lines, each with its end, `body` is undefined where there is none, and a view of memory that is used again. */
 export function respond(status, headers, body) {
-  const fields = headers.split("\n").map((line) => {
-    const colon = line.indexOf(":");
-    return [line.slice(0, colon), line.slice(colon + 1)];
-  });
+  // An object: the runtime takes twice as long for pairs.
+  const fields = {};
+  for (let at = 0; at < headers.length; ) {
+    const colon = headers.indexOf(":", at);
+    const end = headers.indexOf("\n", colon);
+    fields[headers.slice(at, colon)] = headers.slice(colon + 1, end);
+    at = end + 1;
+  }
   return new Response(body?.slice(), { status, headers: fields });
 }
 

@@ -49,10 +49,12 @@ impl Asked {
     pub fn respond(&self, answer: Answer) -> Result<web_sys::Response> {
         let Answer { status, headers, body } = answer.unless_known(self.if_none_match.as_deref());
         let own = headers.iter().map(|(name, value)| (*name, value.as_str()));
-        let lines: Vec<String> =
-            own.chain(HEADERS_OF_ALL).map(|(name, value)| format!("{name}:{value}")).collect();
+        let mut lines = String::with_capacity(1024);
+        for (name, value) in own.chain(HEADERS_OF_ALL) {
+            lines.extend([name, ":", value, "\n"]);
+        }
         let bodiless = self.method == Method::HEAD || matches!(status.as_u16(), 204 | 304);
-        Ok(respond(status.as_u16(), &lines.join("\n"), (!bodiless).then_some(body.as_bytes()))?)
+        Ok(respond(status.as_u16(), &lines, (!bodiless).then_some(body.as_bytes()))?)
     }
 }
 

@@ -6,7 +6,6 @@ use std::rc::Rc;
 
 use edgezoom_content::{Content, ContentId};
 use http::{Method, StatusCode};
-use slab::Slab;
 use worker::js_sys::futures::future_to_promise;
 use worker::wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 use worker::{Env, Headers, Request, Response, Result, console_error, web_sys};
@@ -37,38 +36,40 @@ struct Begun {
     route: Route,
 }
 
+/// How many requests wait for their records at most as they were read; older ones are read again.
+const MOST_UNDER_WAY: usize = 256;
+
 thread_local! {
-    /// Requests between their two calls. `entry.js` has the key, a number: an object of a class would have to be registered with the
-    /// garbage collector.
-    static UNDER_WAY: RefCell<Slab<Asking>> = const { RefCell::new(Slab::new()) };
+    /// Requests between their two calls, each where its number says. `entry.js` has the number: an object of a class would have to be
+    /// registered with the garbage collector. A client that leaves meanwhile makes no second call, so that others must be able to take its place.
+    static UNDER_WAY: RefCell<[Option<(u32, Asking)>; MOST_UNDER_WAY]> =
+        const { RefCell::new([const { None }; MOST_UNDER_WAY]) };
 }
 
-/// Finds a request's route, and gives the number by which it is known from then on.
+/// Finds a request's route, and gives the key of the record that may answer it.
 #[wasm_bindgen]
-pub fn begin(request: &web_sys::Request, env: &Env) -> usize {
+pub fn begin(number: u32, request: &web_sys::Request, env: &Env) -> Option<String> {
     let asking = Asking::new(request, env);
-    UNDER_WAY.with_borrow_mut(|requests| requests.insert(asking))
-}
-
-/// The key of the record that may answer a request.
-#[wasm_bindgen(js_name = recordKey)]
-pub fn record_key(number: usize) -> Option<String> {
-    UNDER_WAY.with_borrow(|requests| requests.get(number)?.record_key())
+    let key = asking.record_key();
+    UNDER_WAY.with_borrow_mut(|requests| requests[number as usize % MOST_UNDER_WAY] = Some((number, asking)));
+    key
 }
 
 /// The response to a request, or the promise of one. `record` is what KV has under the key.
 ///
 /// # Errors
-/// The number is none, or the platform makes no response.
+/// The platform makes no response.
 #[wasm_bindgen]
 pub fn answer(
-    number: usize,
+    number: u32,
     request: web_sys::Request,
     env: Env,
     record: Option<Vec<u8>>,
 ) -> std::result::Result<JsValue, JsValue> {
-    let asking = UNDER_WAY.with_borrow_mut(|requests| requests.try_remove(number));
-    asking.ok_or(JsValue::UNDEFINED)?.answer(request, env, record)
+    let place = number as usize % MOST_UNDER_WAY;
+    let asking = UNDER_WAY.with_borrow_mut(|requests| requests[place].take_if(|(taken, _)| *taken == number));
+    let asking = asking.map_or_else(|| Asking::new(&request, &env), |(_, asking)| asking);
+    asking.answer(request, env, record)
 }
 
 impl Asking {

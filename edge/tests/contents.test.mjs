@@ -46,6 +46,12 @@ test("clients that ask for a new URL at the same moment queue it once", async ()
   assert.equal(await jobsOf(id), 1);
 });
 
+test("of 600 requests at the same moment each gets its own answer", async () => {
+  const ids = await Promise.all([1, 2, 3].map((n) => finish(`http://example.com/throng-${n}.jpg`)));
+  const asks = Array.from({ length: 600 }, (_, n) => [ids[n % 3], system.find(ids[n % 3])]);
+  for (const [id, answer] of asks) assert.equal((await answer).id, id);
+});
+
 test("a finished content is recorded in KV, and answered with one read of it", async () => {
   const id = await finish("http://example.com/finished.jpg");
   const record = await system.finished.get(id);
