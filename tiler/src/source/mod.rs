@@ -32,6 +32,7 @@ mod pdf;
 pub mod planes;
 mod png;
 mod png_colour;
+mod png_exif;
 mod pnm;
 mod profile;
 mod qoi;

@@ -1,6 +1,7 @@
 //! PNG, row by row. Interlaced pictures give their rows in seven passes and are decoded as a whole.
 //!
-//! An `eXIf` chunk counts when it comes before the pixels: looking for it behind them would mean to read the file twice.
+//! An `eXIf` chunk counts wherever it stands. Many programs write it behind the pixels, so the chunks' headers are looked through
+//! before the first one is decoded.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -10,7 +11,7 @@ use edgezoom_content::Size;
 
 use super::profile::Wide;
 use super::samples::round_16;
-use super::{Bounds, Decoded, Format, Layout, Orientation, SourceError, Strips, Whole, png_colour};
+use super::{Bounds, Decoded, Format, Layout, Orientation, SourceError, Strips, Whole, png_colour, png_exif};
 
 /// What the decoder may allocate for its own purposes: a few rows, and chunks that it does not skip.
 const DECODER_BYTES: usize = 64 << 20;
@@ -33,14 +34,14 @@ struct Kind {
 }
 
 pub fn open(file: BufReader<File>, bounds: Bounds) -> Result<Decoded, SourceError> {
+    let exif = png_exif::find(file.get_ref());
+    let orientation = exif.as_deref().map_or(Orientation::UPRIGHT, Orientation::of_exif);
     let mut decoder = Decoder::new_with_limits(file, Limits { bytes: DECODER_BYTES });
     decoder.set_transformations(Transformations::EXPAND);
     decoder.set_ignore_text_chunk(true);
     let header = decoder.read_header_info().map_err(error)?;
     let size = bounds.admit(header.width, header.height)?;
     let mut reader = decoder.read_info().map_err(error)?;
-    let orientation =
-        reader.info().exif_metadata.as_deref().map_or(Orientation::UPRIGHT, Orientation::of_exif);
     let profile = png_colour::profile(reader.info());
     let (color, depth) = reader.output_color_type();
     let kind = Kind { color, wide: depth == BitDepth::Sixteen };

@@ -43,6 +43,8 @@ const PNG: &[Variant] = &[
     variant("png palette with opacity", "f.png", "vips pngsave clear.png f.png --palette", MAGICK_PNG),
     variant("png with a transparent colour", "f.png", "convert vivid.png -transparent white PNG24:f.png", MAGICK_PNG),
     variant("png turned", "f.png", "cp photo.png f.png && exiftool -q -overwrite_original -n -Orientation=8 f.png", "vips rot photo.png shown.png d270"),
+    // ImageMagick writes EXIF behind the pixels, and no orientation anywhere else.
+    variant("png turned behind its pixels", "f.png", "vips jpegsave photo.png t.jpg --Q 95 && exiftool -q -overwrite_original -n -Orientation=6 t.jpg && convert t.jpg f.png && exiftool -v3 f.png | tr -d '\\n' | grep -q 'PNG IDAT.*PNG eXIf'", "vips autorot t.jpg shown.png"),
 ];
 /// 16 bits rounded to 8, not cut off.
 const ROUNDED: &str = "vips linear f.png[unlimited] rounded.v 0.0038910505836576 0.0 && vips rint rounded.v r.v 2>/dev/null || vips round rounded.v r.v rint; vips cast r.v u.v uchar && vips copy u.v shown.png --interpretation srgb";

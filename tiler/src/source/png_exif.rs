@@ -1,0 +1,71 @@
+//! A PNG's `eXIf` chunk, which may stand behind the pixels: ImageMagick writes it there. A decoder would come to it when the first
+//! rows have long gone out.
+//!
+//! Only the chunks' headers are read, at their places, so that a file of a gigabyte takes some ten thousand small reads,
+//! and the file stays where it is.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+/// Where the first chunk begins.
+const SIGNATURE_BYTES: u64 = 8;
+/// A chunk's length and type, and its checksum behind it.
+const HEADER_BYTES: u64 = 8;
+const CHECKSUM_BYTES: u64 = 4;
+/// The most that a block of EXIF has: elsewhere it has to fit into a segment of 64 KiB.
+const MOST_BYTES: u32 = 1 << 20;
+
+/// The first block of EXIF in a PNG. What is no chunk, or cut off, ends the search: the decoder will say what is wrong.
+pub fn find(file: &File) -> Option<Vec<u8>> {
+    let mut at = SIGNATURE_BYTES;
+    loop {
+        let mut header = [0; HEADER_BYTES as usize];
+        file.read_exact_at(&mut header, at).ok()?;
+        let [a, b, c, d, kind @ ..] = header;
+        let length = u32::from_be_bytes([a, b, c, d]);
+        match &kind {
+            b"eXIf" if length <= MOST_BYTES => {
+                let mut block = vec![0; length as usize];
+                file.read_exact_at(&mut block, at + HEADER_BYTES).ok()?;
+                return Some(block);
+            }
+            b"IEND" => return None,
+            _ => at += HEADER_BYTES + u64::from(length) + CHECKSUM_BYTES,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn file(chunks: &[(&[u8; 4], &[u8])]) -> File {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(b"\x89PNG\r\n\x1a\n").unwrap();
+        for (kind, content) in chunks {
+            file.write_all(&(content.len() as u32).to_be_bytes()).unwrap();
+            file.write_all(&[kind.as_slice(), content, b"sums"].concat()).unwrap();
+        }
+        file
+    }
+
+    #[test]
+    fn the_first_block_counts_before_and_behind_the_pixels() {
+        let [header, pixels, end] = [(b"IHDR", b"".as_slice()), (b"IDAT", b"eXIf"), (b"IEND", b"")];
+        let [exif, other] = [(b"eXIf", b"turned".as_slice()), (b"eXIf", b"upright")];
+        for chunks in [[header, exif, pixels, other, end], [header, pixels, pixels, exif, other]] {
+            assert_eq!(find(&file(&chunks)).as_deref(), Some(b"turned".as_slice()));
+        }
+        assert_eq!(find(&file(&[header, pixels, end, exif])), None);
+    }
+
+    #[test]
+    fn a_file_that_is_cut_off_has_none() {
+        assert_eq!(find(&file(&[(b"IHDR", b""), (b"IDAT", b"12345")])), None);
+        let cut = file(&[(b"eXIf", b"turned")]);
+        cut.set_len(18).unwrap();
+        assert_eq!(find(&cut), None);
+    }
+}
