@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 
 use super::error::PageError;
+use super::kind::Html;
 use super::limits::PageLimits;
 use super::proxy::ledger::Ledger;
 use super::tab::Tab;
@@ -48,10 +49,12 @@ impl Camera {
         Self { tab, ledger, limits: limits.clone() }
     }
 
-    /// Opens a page and waits until it is at rest. What has not come when its time is over is left out.
-    pub(super) async fn settle(&mut self, source: &str) -> Result<Still, PageError> {
+    /// Opens a page and waits until it is at rest. What has not come when its time is over is left out. `html` is shown if
+    /// the browser would take what it gets for something else than a page.
+    pub(super) async fn settle(&mut self, source: &str, html: Option<Html>) -> Result<Still, PageError> {
         let begun = Instant::now();
         let end = begun + self.limits.settle;
+        self.tab.watch.html = html;
         self.navigate(source, end).await?;
         for _ in 0..MOVES {
             let document = self.tab.watch.documents;

@@ -1,5 +1,6 @@
 //! Whether a download is a web page, by its first bytes and what its server calls it. Bytes are compared, nothing is parsed.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -8,6 +9,37 @@ use crate::source::Format;
 
 /// How much of a file is looked at. Licences stand in comments before the first element.
 const HEAD: usize = 16 << 10;
+
+/// What the HTML of a page may have that is shown whatever its server calls it. Browsers are slow with a tenth of it.
+const MOST_HTML: u64 = 32 << 20;
+
+/// A download that is a web page: what is shown if the browser is told that it is something else.
+#[derive(Clone, Debug)]
+pub struct Html {
+    pub(super) bytes: Vec<u8>,
+    /// The encoding that its server names.
+    pub(super) charset: Option<String>,
+}
+
+impl Html {
+    /// A download as a web page, if it is one: if it begins as HTML does, or is text that its server calls HTML and no
+    /// picture or document that can be read as such. Leaves the file at its start.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn recognise(file: &mut File, content_type: Option<&str>) -> io::Result<Option<Self>> {
+        if !is_page(file, content_type)? {
+            return Ok(None);
+        }
+        let mut bytes = Vec::new();
+        let length = file.metadata()?.len();
+        if length <= MOST_HTML {
+            bytes.resize(length as usize, 0);
+            file.read_exact_at(&mut bytes, 0)?;
+        }
+        Ok(Some(Self { bytes, charset: content_type.and_then(charset) }))
+    }
+}
 
 /// The elements and the declaration by which HTML is known, in lower case.
 /// Source: <https://mimesniff.spec.whatwg.org/#identifying-a-resource-with-an-unknown-mime-type>.
@@ -32,11 +64,8 @@ const HTML: [&[u8]; 17] = [
 ];
 
 /// Whether a file is a web page: it begins as HTML does; or it is text that its server calls HTML, and no picture or document
-/// that can be read as such. Leaves the file at its start.
-///
-/// # Errors
-/// It cannot be read.
-pub fn is_page(file: &mut File, content_type: Option<&str>) -> io::Result<bool> {
+/// that can be read as such.
+fn is_page(file: &mut File, content_type: Option<&str>) -> io::Result<bool> {
     let mut head = vec![0; HEAD];
     let read = file.read_at(&mut head, 0)?;
     let head = head.get(..read).unwrap_or_default();
@@ -45,13 +74,38 @@ pub fn is_page(file: &mut File, content_type: Option<&str>) -> io::Result<bool> 
 }
 
 fn begins_as_html(head: &[u8]) -> bool {
-    let start = first_element(head);
+    let head = narrowed(head);
+    let start = first_element(&head);
     HTML.iter().any(|tag| begins(start, tag))
 }
 
 fn is_called_html(content_type: Option<&str>) -> bool {
-    let called = content_type.and_then(|value| value.split(';').next()).unwrap_or_default().trim();
+    let called = content_type.map(media_type).unwrap_or_default();
     ["text/html", "application/xhtml+xml"].iter().any(|name| called.eq_ignore_ascii_case(name))
+}
+
+/// What a `Content-Type` says without its parameters.
+pub(super) fn media_type(content_type: &str) -> &str {
+    content_type.split(';').next().unwrap_or_default().trim()
+}
+
+/// The encoding that a `Content-Type` names.
+fn charset(content_type: &str) -> Option<String> {
+    let parameters = content_type.split(';').skip(1).filter_map(|parameter| parameter.split_once('='));
+    let named = parameters.into_iter().find(|(name, _)| name.trim().eq_ignore_ascii_case("charset"));
+    let value = named?.1.trim().trim_matches('"');
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':' | b'+');
+    (!value.is_empty() && value.bytes().all(plain)).then(|| value.to_owned())
+}
+
+/// UTF-16 without its zeros is close enough to ASCII to find a tag in it.
+fn narrowed(head: &[u8]) -> Cow<'_, [u8]> {
+    match head {
+        [0xff, 0xfe, rest @ ..] | [0xfe, 0xff, rest @ ..] => {
+            rest.iter().copied().filter(|&byte| byte != 0).collect()
+        }
+        _ => head.into(),
+    }
 }
 
 /// What comes after the byte order mark, white space, comments and XML declarations.
@@ -106,7 +160,8 @@ mod tests {
             "<p>Hello",
             "<BODY>",
         ] {
-            for called in [None, Some("text/html"), Some("image/jpeg"), Some("text/plain")] {
+            let names = ["text/html", "image/jpeg", "text/plain", "application/octet-stream"].map(Some);
+            for called in names.into_iter().chain([None]) {
                 assert!(looks_like_page(page.as_bytes(), called), "{page} {called:?}");
             }
         }
@@ -120,8 +175,30 @@ mod tests {
             assert!(!looks_like_page(text.as_bytes(), Some("text/plain")), "{text}");
             assert!(!looks_like_page(text.as_bytes(), None), "{text}");
         }
-        let utf_16: Vec<u8> = "\u{feff}<html>".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let utf_16: Vec<u8> = "\u{feff}Hello".encode_utf16().flat_map(u16::to_le_bytes).collect();
         assert!(looks_like_page(&utf_16, Some("text/html")));
+        assert!(!looks_like_page(&utf_16, Some("text/plain")));
+    }
+
+    #[test]
+    fn html_in_utf_16_is_known_by_its_beginning_too() {
+        let page = "\u{feff}\n<!-- ä --><!DOCTYPE html><html>";
+        let little: Vec<u8> = page.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let big: Vec<u8> = page.encode_utf16().flat_map(u16::to_be_bytes).collect();
+        for called in [None, Some("image/jpeg"), Some("text/html")] {
+            assert!(looks_like_page(&little, called) && looks_like_page(&big, called), "{called:?}");
+        }
+    }
+
+    #[test]
+    fn a_pages_encoding_is_what_its_server_names() {
+        assert_eq!(charset("text/html; charset=utf-8").as_deref(), Some("utf-8"));
+        assert_eq!(charset("image/jpeg; q=1; Charset=\"ISO-8859-1\"").as_deref(), Some("ISO-8859-1"));
+        for none in
+            ["text/html", "text/html; charset=", "text/html; charset=a b", "text/html; charset=a\r\nb"]
+        {
+            assert_eq!(charset(none), None, "{none}");
+        }
     }
 
     #[test]

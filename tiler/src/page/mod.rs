@@ -22,6 +22,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::fetch::lookup::{Lookup, SystemLookup};
 use crate::http_client::USER_AGENT;
 
+mod answer;
 mod browser;
 mod capture;
 mod cdp;
@@ -42,7 +43,7 @@ use browser::{Browser, Launch};
 use capture::{Camera, Still};
 use cell::Ending;
 pub use error::PageError;
-pub use kind::is_page;
+pub use kind::Html;
 pub use limits::PageLimits;
 use proxy::Proxy;
 use proxy::folder::Folder;
@@ -165,19 +166,32 @@ impl Pages {
     /// # Errors
     /// Why the page cannot be seen.
     pub async fn open(&self, source: &SourceUrl) -> Result<OpenPage, PageError> {
-        self.open_in(source.as_str(), None).await
+        self.open_in(source.as_str(), None, None).await
+    }
+
+    /// The same of what was downloaded and found to be a web page, whatever its server calls it.
+    ///
+    /// # Errors
+    /// Why the page cannot be seen.
+    pub async fn open_fetched(&self, source: &SourceUrl, html: Html) -> Result<OpenPage, PageError> {
+        self.open_in(source.as_str(), Some(html), None).await
     }
 
     /// Opens a page that is a file. What lies in its folder and below is shown to it, but not told.
     ///
     /// # Errors
     /// Why the page cannot be seen.
-    pub async fn open_file(&self, page: &Path) -> Result<OpenPage, PageError> {
+    pub async fn open_file(&self, page: &Path, html: Html) -> Result<OpenPage, PageError> {
         let (folder, url) = Folder::of(page)?;
-        self.open_in(&url, Some(folder)).await
+        self.open_in(&url, Some(html), Some(folder)).await
     }
 
-    async fn open_in(&self, source: &str, folder: Option<Folder>) -> Result<OpenPage, PageError> {
+    async fn open_in(
+        &self,
+        source: &str,
+        html: Option<Html>,
+        folder: Option<Folder>,
+    ) -> Result<OpenPage, PageError> {
         let launch = self.launch.clone().ok_or(PageError::NoBrowser)?;
         let closed = |_| PageError::BrowserGone; // the semaphore is never closed
         let place = Arc::clone(&self.places).acquire_owned().await.map_err(closed)?;
@@ -192,7 +206,7 @@ impl Pages {
             let protocol = tokio::net::UnixStream::from_std(started.protocol)?;
             let tab = Tab::open(protocol, &self.limits, &proxy.password, user_agent).await?;
             let mut camera = Camera::new(tab, Arc::clone(&proxy.ledger), &self.limits);
-            let still = camera.settle(source).await?;
+            let still = camera.settle(source, html).await?;
             Ok((proxy, camera, still))
         };
         match in_time(end, &self.limits, opened).await {

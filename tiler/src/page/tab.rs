@@ -67,6 +67,9 @@ impl Tab {
         tab.ask("Page.navigate", json!({ "url": format!("http://{}/", proxy::DOOR) })).await?;
         tab.ask("Fetch.disable", json!({})).await?;
         tab.until(Instant::now() + limits.answer, |watch, _| watch.document.loaded).await?;
+        // From now on, answers to frames wait until we have seen what they are.
+        let answers = json!({ "patterns": [{ "resourceType": "Document", "requestStage": "Response" }] });
+        tab.ask("Fetch.enable", answers).await?;
         Ok(tab)
     }
 

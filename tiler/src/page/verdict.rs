@@ -41,9 +41,9 @@ pub(super) fn of_error(error: &str) -> PageError {
     }
 }
 
-/// HTML in its two forms, and text, which Chromium shows as it is.
+/// HTML in its two forms, the second under its general names too, and text, which Chromium shows as it is.
 fn is_page(kind: &str) -> bool {
-    matches!(kind, "text/html" | "application/xhtml+xml" | "text/plain" | "")
+    matches!(kind, "text/html" | "application/xhtml+xml" | "application/xml" | "text/xml" | "text/plain" | "")
 }
 
 #[cfg(test)]

@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use super::answer::Paused;
 use super::cdp::Event;
+use super::kind::Html;
 use super::proxy;
 
 /// What is known of a page.
@@ -15,6 +17,8 @@ pub(super) struct Watch {
     main_frame: String,
     /// What the proxy asks for.
     password: String,
+    /// What was downloaded from where the main frame is going, until it shows something of it.
+    pub html: Option<Html>,
     /// How many documents the main frame has shown.
     pub documents: u32,
     /// The document that the main frame shows.
@@ -75,6 +79,7 @@ impl Watch {
         Self {
             main_frame,
             password,
+            html: None,
             documents: 0,
             document: Document::default(),
             crashed: false,
@@ -107,10 +112,7 @@ impl Watch {
             "Page.javascriptDialogOpening" => {
                 return Some(Reaction::to_page("Page.handleJavaScriptDialog", json!({ "accept": false })));
             }
-            "Fetch.requestPaused" => {
-                let request = json!({ "requestId": params["requestId"] });
-                return Some(Reaction::to_page("Fetch.continueRequest", request));
-            }
+            "Fetch.requestPaused" => return Some(self.answered(params)),
             "Fetch.authRequired" => return Some(self.log_in(params)),
             "Target.targetCreated" => return self.uninvited(&params["targetInfo"]),
             _ => {}
@@ -135,6 +137,7 @@ impl Watch {
         let loader = frame["loaderId"].as_str().unwrap_or_default();
         let came = self.answers.take(loader);
         self.documents += 1;
+        self.html = None;
         self.document = Document {
             url: unreachable.or(frame["url"].as_str()).unwrap_or_default().to_owned(),
             error: unreachable.map(|_| came.error.unwrap_or_default()),
@@ -142,6 +145,18 @@ impl Watch {
             loader: loader.to_owned(),
             ..Document::default()
         };
+    }
+
+    /// An answer that waits for our leave, or a request. The first one to the main frame is known to be HTML.
+    fn answered(&self, params: &Value) -> Reaction {
+        if let (Some(html), Some(answer)) = (&self.html, Paused::of(params))
+            && answer.is_document_of(&self.main_frame)
+            && !answer.is_called_page()
+            && !html.bytes.is_empty()
+        {
+            return Reaction::to_page("Fetch.fulfillRequest", answer.replaced(html));
+        }
+        Reaction::to_page("Fetch.continueRequest", json!({ "requestId": params["requestId"] }))
     }
 
     /// A request for a document failed: one that the main frame shows already is cut off, unless something else comes in

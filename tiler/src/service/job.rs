@@ -25,7 +25,7 @@ use super::metrics::{Ended, Phase};
 use super::reporter::{Farewell, Reporter};
 use super::standing::Standing;
 use crate::fetch::{FetchError, Fetched};
-use crate::page::{self, Capturing, PageError};
+use crate::page::{Capturing, Html, PageError};
 use crate::renderer::{Output, RenderOptions, Renderer};
 use crate::sink::s3::{StoreError, Stored, Upload};
 
@@ -131,12 +131,12 @@ async fn source(
     reporter: &Reporter,
     mut fetched: Fetched,
 ) -> Result<Source, Failure> {
-    let is_page = page::is_page(&mut fetched.file, fetched.content_type.as_deref());
-    if !is_page.map_err(FetchError::File)? {
+    let html = Html::recognise(&mut fetched.file, fetched.content_type.as_deref());
+    let Some(html) = html.map_err(FetchError::File)? else {
         return Ok(Source { file: fetched.file, page: None, title: None });
-    }
+    };
     let begun = Instant::now();
-    let mut opening = pin!(workshop.pages.open(&claim.url));
+    let mut opening = pin!(workshop.pages.open_fetched(&claim.url, html));
     let page = loop {
         match timeout(GLANCE, &mut opening).await {
             Ok(opened) => break opened?,

@@ -13,6 +13,7 @@ mod behaviour;
 mod convert;
 mod failures;
 mod forbidden;
+mod kinds;
 mod likeness;
 mod memory;
 mod picture;

@@ -29,6 +29,20 @@ async fn a_page_becomes_a_pyramid() {
 }
 
 #[tokio::test]
+#[ignore = "needs Chromium: cargo xtask test"]
+async fn a_page_that_its_server_calls_something_else_is_one_all_the_same() {
+    let world = world().await;
+    // Sent as application/octet-stream.
+    let page = b"<!doctype html><title>T</title><body style='margin:0;height:3000px'>".as_slice();
+    world.known().sources.insert("page".into(), Source::Bytes(page.into()));
+    world.enqueue(ID, 1, "page");
+    let _tiler = Tiler::start(&world, &[]);
+    world.until("the end", Known::ended).await;
+    let dzi = finished(&world.known()).unwrap();
+    assert_eq!((dzi.size.width, dzi.size.height), (2560, 6000));
+}
+
+#[tokio::test]
 async fn without_a_browser_a_page_is_not_supported() {
     let world = world().await;
     world.known().sources.insert("page".into(), Source::Page("<!doctype html>"));

@@ -9,7 +9,7 @@ use anyhow::{Context, anyhow, bail};
 use edgezoom_content::{AddressPolicy, SourceUrl};
 use edgezoom_tiler::fetch::{FetchError, Fetcher};
 use edgezoom_tiler::limits::Limits;
-use edgezoom_tiler::page::{self, Capturing, OpenPage, PageError, PageLimits, PageSettings, Pages};
+use edgezoom_tiler::page::{Capturing, Html, OpenPage, PageError, PageLimits, PageSettings, Pages};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::Args;
@@ -32,10 +32,10 @@ pub async fn get(args: &Args, limits: &Limits) -> anyhow::Result<Source> {
         Some(url) => download(url, args, limits).await?,
         None => (open(&args.source)?, None),
     };
-    let is_page = page::is_page(&mut file, content_type.as_deref())
+    let html = Html::recognise(&mut file, content_type.as_deref())
         .with_context(|| format!("cannot read {}", args.source.display()))?;
-    if is_page {
-        let (file, capturing) = open_page(url.as_ref(), args).await?.stream()?;
+    if let Some(html) = html {
+        let (file, capturing) = open_page(url.as_ref(), html, args).await?.stream()?;
         return Ok(Source { file, capturing: Some(capturing), page: None });
     }
     Ok(Source { file, capturing: None, page: url.as_ref().and_then(SourceUrl::page) })
@@ -72,7 +72,7 @@ fn policy(args: &Args) -> anyhow::Result<AddressPolicy> {
 }
 
 /// Opens the page at a URL, or else the one that is the source's file, in a browser.
-async fn open_page(url: Option<&SourceUrl>, args: &Args) -> anyhow::Result<OpenPage> {
+async fn open_page(url: Option<&SourceUrl>, html: Html, args: &Args) -> anyhow::Result<OpenPage> {
     let pages = Pages::new(PageSettings {
         browser: args.pages.chromium.clone(),
         limits: PageLimits::from(&args.pages),
@@ -82,8 +82,8 @@ async fn open_page(url: Option<&SourceUrl>, args: &Args) -> anyhow::Result<OpenP
         ProgressBar::new_spinner().with_style(ProgressStyle::with_template("{spinner} loading the page")?);
     bar.enable_steady_tick(Duration::from_millis(100));
     let page = match url {
-        Some(url) => pages.open(url).await,
-        None => pages.open_file(&args.source).await,
+        Some(url) => pages.open_fetched(url, html).await,
+        None => pages.open_file(&args.source, html).await,
     };
     bar.finish_and_clear();
     page.map_err(|error| explain(&args.source, &error))

@@ -1,0 +1,100 @@
+//! Which kind a source is: what its bytes say counts before what its server calls them. From the download to the page, as
+//! a job does it.
+
+use edgezoom_content::{AddressPolicy, SourceUrl};
+use edgezoom_tiler::fetch::Fetcher;
+use edgezoom_tiler::limits::Limits;
+use edgezoom_tiler::page::{Html, OpenPage, PageError, Pages};
+use edgezoom_tiler::source::Format;
+
+use crate::site::{Reply, Site};
+use crate::view::settings;
+
+/// Downloads a source and opens it if it is a page; what else it is otherwise.
+async fn open(site: &Site, path: &str) -> Result<Result<OpenPage, PageError>, Option<Format>> {
+    let policy = AddressPolicy::allowing("127.0.0.2/32").unwrap();
+    let fetcher = Fetcher::new(policy, Limits::default(), std::env::temp_dir()).unwrap();
+    let url = SourceUrl::parse(&site.url(path)).unwrap();
+    let mut fetched = fetcher.fetch(&url, |_| {}).await.unwrap();
+    match Html::recognise(&mut fetched.file, fetched.content_type.as_deref()).unwrap() {
+        Some(html) => Ok(Pages::new(settings()).unwrap().open_fetched(&url, html).await),
+        None => Err(Format::sniff(&mut fetched.file).ok()),
+    }
+}
+
+fn utf_16(text: &str) -> Vec<u8> {
+    format!("\u{feff}{text}").encode_utf16().flat_map(u16::to_le_bytes).collect()
+}
+
+#[tokio::test]
+async fn html_is_a_page_whatever_its_server_calls_it() {
+    let page = "<!doctype html><title>Grüße</title><body style='margin:0;height:1234px'>";
+    let pages: [(&str, Vec<u8>); 11] = [
+        ("Content-Type: image/jpeg\r\n", format!("\u{feff}{page}").into()),
+        ("Content-Type: image/png\r\nX-Content-Type-Options: nosniff\r\n", utf_16(page)),
+        ("Content-Type: application/octet-stream; charset=utf-8\r\n", format!("<!-- a --> \n{page}").into()),
+        ("Content-Type: application/pdf; charset=UTF-8\r\n", page.into()),
+        ("Content-Type: text/plain; charset=utf-8\r\n", page.into()),
+        ("Content-Type: text/html\r\n", utf_16(page)),
+        ("Content-Type: text/html; charset=utf-8\r\nContent-Disposition: attachment\r\n", page.into()),
+        ("", utf_16(page)),
+        ("Content-Type: image/jpeg; charset=iso-8859-1\r\n", latin_1(page)),
+        ("Content-Type: application/xhtml+xml\r\n", XHTML.into()),
+        ("Content-Type: text/xml\r\n", XHTML.into()),
+    ];
+    let (all, served) = (pages.len(), pages.clone());
+    let site = Site::serve("127.0.0.2", move |path| {
+        let page = path[1..].parse::<usize>().ok().and_then(|page| served.get(page));
+        page.map_or(Reply::status(404), |(headers, body)| {
+            Reply::Raw(200, (*headers).to_owned(), body.clone())
+        })
+    });
+    for page in 0..all {
+        let opened = open(&site, &format!("/{page}")).await.unwrap().unwrap();
+        assert_eq!((opened.size().height, opened.title().unwrap().as_str()), (2468, "Grüße"), "{page}");
+    }
+}
+
+const XHTML: &str =
+    "<?xml version='1.0' encoding='utf-8'?>\n<!DOCTYPE html><html xmlns='http://www.w3.org/1999/xhtml'>
+    <head><title>Grüße</title></head><body style='margin:0;height:1234px'></body></html>";
+
+fn latin_1(text: &str) -> Vec<u8> {
+    text.chars().map(|letter| u8::try_from(letter).unwrap()).collect()
+}
+
+#[tokio::test]
+async fn what_is_called_a_page_may_be_something_else() {
+    let svg = "<!-- <html> --><svg xmlns='http://www.w3.org/2000/svg'/>";
+    let site = Site::serve("127.0.0.2", move |path| match path {
+        "/svg" => Reply::of_type("text/html", svg),
+        "/pdf" => Reply::of_type("text/html", "%PDF-1.4\n<html>"),
+        "/png" => Reply::of_type("text/html", b"\x89PNG\r\n\x1a\n".as_slice()),
+        "/json" => Reply::of_type("image/jpeg", "{\"error\":\"<html>\"}"),
+        "/text" => Reply::of_type("image/jpeg", "No such picture"),
+        _ => Reply::of_type("application/octet-stream", utf_16("No such picture <html>")),
+    });
+    for (path, format) in [
+        ("/svg", Some(Format::Svg)),
+        ("/pdf", Some(Format::Pdf)),
+        ("/png", Some(Format::Png)),
+        ("/json", None),
+        ("/text", None),
+        ("/utf-16", None),
+    ] {
+        assert_eq!(open(&site, path).await.map(|_| ()).unwrap_err(), format, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn what_the_server_says_of_a_page_that_it_miscalls_still_counts() {
+    let site = Site::serve("127.0.0.2", |_| {
+        Reply::Raw(
+            200,
+            "Content-Type: image/jpeg\r\nContent-Security-Policy: script-src 'none'\r\n".to_owned(),
+            b"<!doctype html><body><script>document.title = 'run'</script>".to_vec(),
+        )
+    });
+    let opened = open(&site, "/").await.unwrap().unwrap();
+    assert!(opened.title().is_none(), "{:?}", opened.title());
+}
