@@ -1,7 +1,8 @@
 //! Builds a pyramid: reads the source, halves it level by level, and has the strips of all levels cut into tiles.
 //!
-//! The calling thread reads and halves; the others cut. With one thread in all, it does both. Reading a JPEG and cutting
-//! it cost about the same, so two threads are busy, and more of them wait for the reader.
+//! The calling thread reads and halves; as many others as there may be threads cut, so that no core idles while the reader
+//! waits for them: what is read without decoding takes longer to cut than to read. With one thread in all, it does both.
+//! Reading a JPEG and cutting it cost about the same; with more than two cores the cutters wait for the reader.
 
 use std::io;
 use std::num::NonZeroUsize;
@@ -52,8 +53,8 @@ pub fn build(
     output: &dyn Output,
 ) -> Result<(), BuildError> {
     let levels = geometry::levels(dzi, encoding.layout);
-    let cutters = u32::try_from(threads.get() - 1).unwrap_or(u32::MAX);
-    if cutters == 0 {
+    let cutters = u32::try_from(threads.get()).unwrap_or(u32::MAX);
+    if cutters == 1 {
         let mut cutter = Cutter::new(&levels, encoding, output, Share { index: 0, of: 1 });
         return Cascade::new(&levels, encoding.layout).run(source, output, |strip| Ok(cutter.cut(&strip)?));
     }
