@@ -1,8 +1,9 @@
 //! A PNG's `eXIf` chunk, which may stand behind the pixels: ImageMagick writes it there. A decoder would come to it when the first
 //! rows have long gone out.
 //!
-//! Only the chunks' headers are read, at their places, so that a file of a gigabyte takes some ten thousand small reads,
-//! and the file stays where it is.
+//! Only chunks' headers are read, at their places, so that the file stays where it is. Encoders cut the pixels into
+//! thousands of chunks of one length, and nothing may stand between those: if one stands where it would were all between
+//! of that length, they are passed over at once.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -15,14 +16,20 @@ const CHECKSUM_BYTES: u64 = 4;
 /// The most that a block of EXIF has: elsewhere it has to fit into a segment of 64 KiB.
 const MOST_BYTES: u32 = 1 << 20;
 
+/// How many headers are looked at: what has more is no picture, but made to take time.
+const MOST_HEADERS: u32 = 1 << 20;
+
 /// The first block of EXIF in a PNG. What is no chunk, or cut off, ends the search: the decoder will say what is wrong.
 pub fn find(file: &File) -> Option<Vec<u8>> {
     let mut at = SIGNATURE_BYTES;
-    loop {
-        let mut header = [0; HEADER_BYTES as usize];
-        file.read_exact_at(&mut header, at).ok()?;
+    let mut last = None;
+    // How many chunks like the last one are passed over at once.
+    let mut leap = 1;
+    for _ in 0..MOST_HEADERS {
+        let header = header(file, at)?;
         let [a, b, c, d, kind @ ..] = header;
         let length = u32::from_be_bytes([a, b, c, d]);
+        let next = HEADER_BYTES + u64::from(length) + CHECKSUM_BYTES;
         match &kind {
             b"eXIf" if length <= MOST_BYTES => {
                 let mut block = vec![0; length as usize];
@@ -30,9 +37,28 @@ pub fn find(file: &File) -> Option<Vec<u8>> {
                 return Some(block);
             }
             b"IEND" => return None,
-            _ => at += HEADER_BYTES + u64::from(length) + CHECKSUM_BYTES,
+            b"IDAT" if last == Some(header) => {
+                let far = at.saturating_add(next.saturating_mul(leap));
+                if self::header(file, far) == Some(header) {
+                    (at, leap) = (far, leap.saturating_mul(2));
+                } else if leap > 1 {
+                    leap /= 2;
+                } else {
+                    at += next;
+                }
+            }
+            _ => at += next,
         }
+        last = Some(header);
     }
+    None
+}
+
+/// A chunk's length and type.
+fn header(file: &File, at: u64) -> Option<[u8; HEADER_BYTES as usize]> {
+    let mut header = [0; HEADER_BYTES as usize];
+    file.read_exact_at(&mut header, at).ok()?;
+    Some(header)
 }
 
 #[cfg(test)]
@@ -59,6 +85,18 @@ mod tests {
             assert_eq!(find(&file(&chunks)).as_deref(), Some(b"turned".as_slice()));
         }
         assert_eq!(find(&file(&[header, pixels, end, exif])), None);
+    }
+
+    #[test]
+    fn many_chunks_of_pixels_are_passed_over() {
+        let [exif, end] = [(b"eXIf", b"turned".as_slice()), (b"IEND", b"")];
+        for count in 0..70 {
+            let pixels = vec![(b"IDAT", b"like the others".as_slice()); count];
+            let chunks = [&pixels[..], &[(b"IDAT", b"the last"), exif, end]].concat();
+            assert_eq!(find(&file(&chunks)).as_deref(), Some(b"turned".as_slice()), "behind {count}");
+            let chunks = [&pixels[..], &[end]].concat();
+            assert_eq!(find(&file(&chunks)), None);
+        }
     }
 
     #[test]

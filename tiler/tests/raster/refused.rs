@@ -33,6 +33,15 @@ const FILES: &[(&str, &str)] = &[
     ("f.qoi", "pngtopam s.png | pamtoqoi > f.qoi"),
     ("f.tga", "convert s.png -compress RLE f.tga"),
     ("f.tif", "convert s.png -compress LZW f.tif"),
+    ("fax.tif", "convert s.png -monochrome -compress Fax fax.tif"),
+    (
+        "group4.tif",
+        "convert s.png -monochrome -compress Fax t.tif && tiffcp -c g4 -t -w 32 -l 32 t.tif group4.tif",
+    ),
+    (
+        "two.tif",
+        "convert s.png -monochrome -compress Fax t.tif && tiffcp -c g3:2d -f lsb2msb -r 8 t.tif two.tif",
+    ),
     ("zip.tif", "vips tiffsave s.png zip.tif --compression zstd --tile --tile-width 32 --tile-height 32"),
     ("f.webp", "cwebp -quiet s.png -o f.webp"),
 ];
@@ -132,8 +141,8 @@ fn a_variant_that_is_not_read_is_named() {
         assert!(said.contains(what), "{file}: {said}");
     };
     says(
-        "vips tiffsave grey.png t.tif --bitdepth 1; tiffcp -c g3 t.tif g3.tif",
-        "g3.tif",
+        "vips cast photo.png s.v short && vips copy s.v signed.tif",
+        "signed.tif",
         "This kind of TIFF cannot be read",
     );
     says(

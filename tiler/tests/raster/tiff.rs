@@ -25,6 +25,12 @@ const LAYOUTS: &[Variant] = &[
     variant("tiff pages", "f.tif", "vips copy photo.png a.tif; convert vivid.png -resize 400% b.tif; tiffcp a.tif b.tif f.tif", PHOTO),
     variant("tiff turned", "f.tif", "vips copy photo.png f.tif && tiffset -s 274 6 f.tif", "vips rot photo.png shown.png d90"),
 ];
+/// Four rows of 20 pixels by hand: of the programs at hand, none writes this kind.
+const RUN_LENGTHS: &str = "printf 'II\\52\\0\\20\\0\\0\\0\\20\\233\\230\\65\\15\\0\\217P\\11\\0\\0\\1\\3\\0\\1\\0\\0\\0\\24\\0\\0\
+    \\0\\1\\1\\3\\0\\1\\0\\0\\0\\4\\0\\0\\0\\2\\1\\3\\0\\1\\0\\0\\0\\1\\0\\0\\0\\3\\1\\3\\0\\1\\0\\0\\0\\2\
+    \\0\\0\\0\\6\\1\\3\\0\\1\\0\\0\\0\\0\\0\\0\\0\\21\\1\\3\\0\\1\\0\\0\\0\\10\\0\\0\\0\\25\\1\\3\\0\\1\\0\
+    \\0\\0\\1\\0\\0\\0\\26\\1\\3\\0\\1\\0\\0\\0\\4\\0\\0\\0\\27\\1\\3\\0\\1\\0\\0\\0\\10\\0\\0\\0\\0\\0\\0\
+    \\0' > f.tif";
 const DEEP: &str = "convert deep.png -depth 8 shown.png";
 
 #[rustfmt::skip]
@@ -43,6 +49,21 @@ const COMPRESSIONS: &[Variant] = &[
     variant("tiff webp lossless", "f.tif", "vips tiffsave photo.png f.tif --compression webp --lossless --tile", PHOTO),
     variant("tiff ccitt group 4", "f.tif", "vips tiffsave grey.png f.tif --compression ccittfax4 --bitdepth 1", MAGICK),
     variant("tiff ccitt group 4 in strips", "f.tif", "vips tiffsave grey.png t.tif --bitdepth 1; tiffcp -c g4 -r 16 t.tif f.tif", MAGICK),
+    variant("tiff ccitt group 4 in tiles", "f.tif", "vips tiffsave grey.png t.tif --bitdepth 1; tiffcp -c g4 -t -w 64 -l 64 t.tif f.tif", MAGICK),
+    variant("tiff ccitt group 4 from the lowest bit", "f.tif", "vips tiffsave grey.png t.tif --bitdepth 1; tiffcp -c g4 -f lsb2msb t.tif f.tif", MAGICK),
+    variant("tiff ccitt group 3", "f.tif", "vips tiffsave grey.png t.tif --bitdepth 1; tiffcp -c g3:1d t.tif f.tif", MAGICK),
+    variant("tiff ccitt group 3 in strips", "f.tif", "vips tiffsave grey.png t.tif --bitdepth 1; tiffcp -c g3:1d -r 16 t.tif f.tif", MAGICK),
+    variant("tiff ccitt group 3 filled", "f.tif", "vips tiffsave grey.png t.tif --bitdepth 1; tiffcp -c g3:1d:fill t.tif f.tif", MAGICK),
+    variant("tiff ccitt group 3 in two dimensions", "f.tif", "vips tiffsave grey.png t.tif --bitdepth 1; tiffcp -c g3:2d t.tif f.tif", MAGICK),
+    variant("tiff ccitt group 3 in two dimensions, filled", "f.tif", "vips tiffsave grey.png t.tif --bitdepth 1; tiffcp -c g3:2d:fill -r 50 t.tif f.tif", MAGICK),
+    variant("tiff ccitt group 3 from the lowest bit", "f.tif", "vips tiffsave grey.png t.tif --bitdepth 1; tiffcp -c g3:2d -f lsb2msb t.tif f.tif", MAGICK),
+    variant("tiff ccitt group 3, white is 0", "f.tif", "vips tiffsave grey.png t.tif --bitdepth 1 --miniswhite; tiffcp -c g3:2d t.tif f.tif", MAGICK),
+    variant("tiff ccitt group 3 of photographs", "f.tif", "convert photo.png -monochrome -compress Fax f.tif", MAGICK),
+    variant("tiff ccitt run lengths", "f.tif", RUN_LENGTHS, MAGICK),
+    variant("tiff lzw from the lowest bit", "f.tif", "vips copy photo.png t.tif; tiffcp -c lzw -f lsb2msb t.tif f.tif", PHOTO),
+    variant("tiff packbits from the lowest bit", "f.tif", "vips copy photo.png t.tif; tiffcp -c packbits -f lsb2msb t.tif f.tif", PHOTO),
+    variant("tiff deflate from the lowest bit", "f.tif", "vips copy photo.png t.tif; tiffcp -c zip -f lsb2msb t.tif f.tif", PHOTO),
+    variant("tiff stored from the lowest bit", "f.tif", "vips copy photo.png t.tif; tiffcp -c none -f lsb2msb t.tif f.tif", PHOTO),
 ];
 
 #[rustfmt::skip]

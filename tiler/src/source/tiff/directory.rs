@@ -6,7 +6,7 @@
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 
-use ::tiff::decoder::Decoder;
+use ::tiff::decoder::{ChunkType, Decoder};
 use ::tiff::tags::Tag;
 
 use super::error;
@@ -71,6 +71,17 @@ pub fn palette(shades: &[u16]) -> Vec<[u8; 3]> {
     reds.iter().zip(greens).zip(blues).map(|((&red, &green), &blue)| [red, green, blue].map(narrow)).collect()
 }
 
+/// Where each strip or tile begins in the file, and its bytes.
+pub fn places<R: Read + Seek>(decoder: &mut Decoder<R>) -> Result<Vec<(u64, u64)>, SourceError> {
+    let (offsets, lengths) = match decoder.get_chunk_type() {
+        ChunkType::Strip => (Tag::StripOffsets, Tag::StripByteCounts),
+        ChunkType::Tile => (Tag::TileOffsets, Tag::TileByteCounts),
+    };
+    let offsets = decoder.get_tag_u64_vec(offsets).map_err(error)?;
+    let lengths = decoder.get_tag_u64_vec(lengths).map_err(error)?;
+    Ok(offsets.into_iter().zip(lengths).collect())
+}
+
 /// Has the decoder read the directory again, with another PhotometricInterpretation: chunks are stored alike whatever
 /// their samples mean, but it reads none whose meaning it does not know.
 pub fn retell(decoder: &mut Decoder<Retold>, meaning: u16) -> Result<(), SourceError> {
@@ -87,7 +98,17 @@ pub fn retell(decoder: &mut Decoder<Retold>, meaning: u16) -> Result<(), SourceE
     Ok(())
 }
 
-/// A TIFF of which two bytes may be read differently than they are stored.
+/// Whether the bits of the chunks' bytes are stored from the lowest to the highest, as fax machines send them.
+pub fn is_reversed(decoder: &mut Decoder<Retold>) -> bool {
+    const LOWEST_FIRST: u16 = 2;
+    // A JPEG keeps its own order.
+    const JPEG: [u16; 2] = [6, 7];
+    let mut tag = |tag| decoder.find_tag_unsigned::<u16>(tag).ok().flatten();
+    tag(Tag::FillOrder) == Some(LOWEST_FIRST)
+        && tag(Tag::Compression).is_none_or(|compression| !JPEG.contains(&compression))
+}
+
+/// A TIFF of which two bytes may be read differently than they are stored, or the bits of all.
 ///
 /// It keeps its buffer when it is told to go where it already is: chunks mostly follow each other.
 pub struct Retold {
@@ -95,11 +116,17 @@ pub struct Retold {
     position: u64,
     /// Where the bytes are, and what they are to be.
     told: Option<(u64, [u8; 2])>,
+    is_reversed: bool,
 }
 
 impl Retold {
     pub fn new(file: BufReader<File>) -> Self {
-        Self { file, position: 0, told: None }
+        Self { file, position: 0, told: None, is_reversed: false }
+    }
+
+    /// Has the bits of every byte turned over from now on: for chunks, when all else is read.
+    pub fn reverse(&mut self) {
+        self.is_reversed = true;
     }
 
     /// Finds PhotometricInterpretation in a directory and has another value read there.
@@ -144,6 +171,9 @@ impl Read for Retold {
                     *stored = byte;
                 }
             }
+        }
+        if self.is_reversed {
+            buffer[..bytes].iter_mut().for_each(|byte| *byte = byte.reverse_bits());
         }
         self.position += bytes as u64;
         Ok(bytes)

@@ -9,7 +9,7 @@ use ::tiff::decoder::{ChunkType, Decoder};
 use ::tiff::tags::Tag;
 use edgezoom_content::Size;
 
-use super::error;
+use super::{directory, error};
 use crate::source::planes::{self, ROWS};
 use crate::source::{Bounds, Format, Layout, SourceError, Strips, Wish, jpeg};
 
@@ -50,12 +50,7 @@ pub fn suits<R: Read + Seek>(decoder: &mut Decoder<R>) -> Result<bool, SourceErr
 impl<R: Read + Seek> JpegChunks<R> {
     /// The picture, which must be of this kind.
     pub fn new(mut decoder: Decoder<R>, size: Size, bounds: Bounds, wish: Wish) -> Result<Self, SourceError> {
-        let (offsets, lengths) = match decoder.get_chunk_type() {
-            ChunkType::Strip => (Tag::StripOffsets, Tag::StripByteCounts),
-            ChunkType::Tile => (Tag::TileOffsets, Tag::TileByteCounts),
-        };
-        let offsets = decoder.get_tag_u64_vec(offsets).map_err(error)?;
-        let lengths = decoder.get_tag_u64_vec(lengths).map_err(error)?;
+        let places = directory::places(&mut decoder)?;
         let mut tables = match decoder.find_tag(Tag::JPEGTables).map_err(error)? {
             Some(tables) => tables.into_u8_vec().map_err(error)?,
             None => Vec::new(),
@@ -75,7 +70,7 @@ impl<R: Read + Seek> JpegChunks<R> {
             layout: Layout::Rgb,
             decoder,
             threads: wish.threads,
-            places: offsets.into_iter().zip(lengths).collect(),
+            places,
             tables,
             chunk,
             chunks_across: size.width.div_ceil(chunk.width),

@@ -1,6 +1,7 @@
 //! TIFF and BigTIFF, chunk by chunk: a chunk is a strip of rows or a tile. One row of chunks is held at a time, so memory
 //! is bounded as the file's author divided it; a file that is one single strip is held as a whole.
 
+mod ccitt;
 mod colour;
 mod directory;
 mod jpeg;
@@ -16,6 +17,7 @@ use edgezoom_content::Size;
 
 use super::profile::Wide;
 use super::{Bounds, Decoded, Format, Layout, Orientation, Profile, SourceError, Strips, Wish};
+use ccitt::Ccitt;
 use colour::{Colour, Sample};
 use directory::Retold;
 use jpeg::JpegChunks;
@@ -32,6 +34,8 @@ struct Chunks {
     colour: Colour,
     sample: Sample,
     wide: Option<Wide>,
+    /// How chunks of fax are read.
+    ccitt: Option<Ccitt>,
     /// The samples of a pixel that are stored together: all, or one where each has a plane of its own.
     together: usize,
     planes: u32,
@@ -83,6 +87,9 @@ pub fn open(file: BufReader<File>, bounds: Bounds, wish: Wish) -> Result<Decoded
         true => raw::offsets(&mut chunks.decoder, size, layout)?,
         false => None,
     };
+    if directory::is_reversed(&mut chunks.decoder) {
+        chunks.decoder.inner().reverse();
+    }
     let strips: Box<dyn Strips> = match offsets {
         Some(offsets) => Box::new(Raw::new(chunks.decoder, size, layout, offsets)),
         None => Box::new(chunks),
@@ -141,16 +148,20 @@ impl Chunks {
         let chunks_across = size.width.div_ceil(chunk_width);
         let pixels = u64::from(size.width) * u64::from(chunk_rows);
         // As stored, as 8-bit samples, and as the pixels that are read.
-        bounds.admit_memory(
-            pixels * (samples * (sample.bytes() + 1) + colour.layout().channels()) as u64,
-            "decoding the strips or tiles of the TIFF",
-        )?;
+        let bytes = pixels * (samples * (sample.bytes() + 1) + colour.layout().channels()) as u64;
+        bounds.admit_memory(bytes, "decoding the strips or tiles of the TIFF")?;
+        // A buffer that grows is copied.
+        let ccitt = Ccitt::of(&mut decoder, chunk_width, (bounds.memory - bytes) / 2)?;
+        if ccitt.is_some() && (sample != Sample::Bits(1) || together != 1) {
+            return Err(SourceError::unsupported(Format::Tiff, "it is fax of more than 1 bit"));
+        }
         Ok(Self {
             size,
             decoder,
             colour,
             sample,
             wide: None,
+            ccitt,
             together,
             planes,
             chunk_rows,
@@ -188,7 +199,12 @@ impl Chunks {
                 let (width, height) = self.decoder.chunk_data_dimensions(chunk);
                 let row_bytes = self.sample.row_bytes(width as usize * self.together);
                 self.stored.resize(row_bytes * height as usize, 0);
-                self.decoder.read_chunk_bytes(chunk, &mut self.stored).map_err(error)?;
+                match &mut self.ccitt {
+                    Some(ccitt) => {
+                        ccitt.read_chunk(self.decoder.inner(), chunk, row_bytes, &mut self.stored)?;
+                    }
+                    None => self.decoder.read_chunk_bytes(chunk, &mut self.stored).map_err(error)?,
+                }
                 let stored_rows = self.stored.chunks_exact(row_bytes);
                 if let Some(wide) = &mut self.wide {
                     let (across, start) = (self.size.width as usize * samples, left * samples);
