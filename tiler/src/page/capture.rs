@@ -95,6 +95,7 @@ impl Camera {
         if !self.tab.watch.document.parsed {
             return Err(self.judge_time());
         }
+        self.smooth().await?;
         let scroll = json!({
             "height": self.limits.height,
             "step": self.limits.window,
@@ -104,10 +105,20 @@ impl Camera {
         let until = Instant::now() + self.limits.scroll + self.limits.answer;
         self.tab.run(include_str!("script/scroll.js"), scroll, until).await?;
         self.tab.rest(end.max(Instant::now() + self.limits.quiet)).await?;
+        self.smooth().await?; // what came meanwhile
         let until = Instant::now() + self.limits.answer;
         let seen = self.tab.run(include_str!("script/finish.js"), json!({ "patience": 2000 }), until).await?;
         self.judge()?;
         Ok(seen)
+    }
+
+    /// Takes out of the way what is for a reader at a window only: questions about cookies, and boxes that scroll.
+    async fn smooth(&mut self) -> Result<(), PageError> {
+        let until = Instant::now() + self.limits.answer;
+        self.tab.run(include_str!("script/consent.js"), json!({}), until).await?;
+        let unfold = json!({ "height": self.limits.height });
+        self.tab.run(include_str!("script/unfold.js"), unfold, until).await?;
+        Ok(())
     }
 
     /// Why a page's own HTML did not come to its end.

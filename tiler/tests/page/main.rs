@@ -16,5 +16,6 @@ mod forbidden;
 mod kinds;
 mod likeness;
 mod memory;
+mod oddities;
 mod picture;
 mod pyramid;

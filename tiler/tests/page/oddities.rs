@@ -1,0 +1,213 @@
+//! Pages made for a window that scrolls, as one long sheet: boxes that scroll in the page's stead, backgrounds that stand
+//! still, what shows itself only while it is passed, and questions about cookies.
+
+use std::time::{Duration, Instant};
+
+use crate::site::Site;
+use crate::view::{View, capture, see, settings};
+
+const MAGENTA: [u8; 3] = [255, 0, 255];
+const GREEN: [u8; 3] = [0, 255, 0];
+const BLUE: [u8; 3] = [0, 0, 255];
+
+async fn page(html: &str) -> View {
+    see(&Site::page(&format!("<!doctype html><style>body{{margin:0}}</style>{html}")).url("/")).await
+}
+
+#[tokio::test]
+async fn a_box_that_scrolls_in_the_pages_stead_is_unfolded() {
+    let content = "<p style='height:3000px;margin:0;background:#f0f'></p><p style='height:1000px;margin:0;background:#0f0'></p>";
+    for shell in [
+        "<style>html,body{height:100vh;overflow:hidden} body{display:flex;flex-direction:column}
+         header{height:60px;background:#00f} main{flex:1;min-height:0;overflow-y:auto}</style><header></header><main>",
+        "<style>*{box-sizing:border-box} #app{position:fixed;inset:0;display:grid;grid-template:60px 1fr/240px 1fr}
+         header{grid-column:1/3;background:#00f} aside{overflow-y:auto} main{overflow-y:scroll;position:relative}</style>
+         <div id=app><header></header><aside>side</aside><main>",
+        "<style>.a{height:100dvh} .b{height:100%;position:relative;background:#00f}
+         main{position:absolute;top:60px;bottom:0;left:0;right:0;overflow:auto}</style><div class=a><div class=b><main>",
+    ] {
+        let page = page(&format!("{shell}{content}")).await;
+        assert_eq!(page.height, 2 * 4060, "{shell}");
+        assert_eq!((page.at(2000, 60), page.at(2000, 130)), (BLUE, MAGENTA), "{shell}");
+        assert_eq!((page.at(2000, 6100), page.at(2000, 6130), page.at(2000, 8119)), (MAGENTA, GREEN, GREEN));
+    }
+}
+
+#[tokio::test]
+async fn an_unfolded_box_keeps_its_width() {
+    let page = page(
+        "<style>body{display:flex;height:100vh;overflow:hidden} main{flex:1;overflow-y:auto;background:#f0f} aside{width:240px;background:#00f}
+         main div{width:5000px;height:3000px}</style><main><script>document.write('many words '.repeat(999))</script><div></div></main>
+         <aside></aside>",
+    )
+    .await;
+    assert!(page.height > 6000, "{}", page.height);
+    assert_eq!((page.at(2070, 4), page.at(2090, 20), page.at(2550, 1000)), (MAGENTA, BLUE, BLUE));
+}
+
+#[tokio::test]
+async fn a_box_beside_a_page_that_scrolls_stays_a_box() {
+    let page = page(
+        "<style>.box{height:700px;overflow:auto;background:#0f0} .box p{height:5000px}</style>
+         <div class=box><p></div><div style='height:2000px;background:#f0f'></div>",
+    )
+    .await;
+    assert_eq!(page.height, 2 * 2700);
+    assert_eq!((page.at(9, 1390), page.at(9, 1410)), (GREEN, MAGENTA));
+}
+
+#[tokio::test]
+async fn a_box_without_end_ends_at_the_limit() {
+    let site = Site::page(
+        "<!doctype html><style>body{margin:0} main{position:fixed;inset:0;overflow:auto} p{height:9000000px;margin:0;background:#f0f}
+         </style><main><p>",
+    );
+    let mut settings = settings();
+    settings.limits.height = 5000;
+    let page = capture(settings, &site.url("/")).await.unwrap();
+    assert_eq!((page.height, page.at(9, 9999)), (10_000, MAGENTA));
+}
+
+#[tokio::test]
+async fn backgrounds_that_stand_still_are_drawn_everywhere() {
+    let page = page(
+        "<style>body{background:linear-gradient(#0f0,#0f0) fixed} p{height:3000px;margin:0}
+         .section{background:linear-gradient(90deg,#f0f 50%,#00f 50%) fixed 50%/cover}</style><p></p><p class=section></p><p></p>",
+    )
+    .await;
+    assert_eq!(page.height, 18_000);
+    for y in [100, 5900, 12_100, 17_900] {
+        assert_eq!(page.at(1000, y), GREEN, "{y}");
+    }
+    for y in [6100, 9000, 11_900] {
+        assert_eq!((page.at(1000, y), page.at(1500, y)), (MAGENTA, BLUE), "{y}");
+    }
+}
+
+#[tokio::test]
+async fn what_shows_itself_only_while_it_is_passed_is_shown() {
+    let page = page(
+        "<style>p{height:700px;margin:0 0 20px;background:#f0f;opacity:0;transform:translateY(80px);transition:all .6s}
+         .in{opacity:1;transform:none}</style><script>
+         for (let i = 0; i < 10; i++) document.write('<p class=' + (i % 2 ? 'seen' : 'passed') + '></p>');
+         const observer = new IntersectionObserver(all => all.forEach(one => one.target.classList.toggle('in', one.isIntersecting)));
+         document.querySelectorAll('.seen').forEach(one => observer.observe(one));
+         let late;
+         const pass = () => document.querySelectorAll('.passed').forEach(one =>
+           one.classList.toggle('in', scrollY + 700 > one.offsetTop));
+         onscroll = () => late ??= setTimeout(() => { late = null; pass() }, 99); pass()</script>",
+    )
+    .await;
+    assert_eq!(page.height, 14_400);
+    for block in 0..10 {
+        let top = block * 1440;
+        for y in [top + 2, top + 1398] {
+            assert_eq!(page.at(99, y), MAGENTA, "block {block}, row {y}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_a_page_hides_stays_hidden() {
+    let page = page(
+        "<style>p{height:3000px;margin:0;background:#0f0} .menu{opacity:0} .tip{visibility:hidden} div{height:100px;background:#f0f}</style>
+         <p></p><div class=menu></div><div class=tip></div><p></p>",
+    )
+    .await;
+    assert_eq!((page.height, page.count(MAGENTA)), (12_400, 0));
+}
+
+#[tokio::test]
+async fn places_to_snap_to_do_not_move_the_page() {
+    let page = page(
+        "<style>html{scroll-snap-type:y mandatory;scroll-behavior:smooth} p{height:1000px;margin:0;scroll-snap-align:end}</style>
+         <script>for (let i = 0; i < 12; i++) document.write(`<p style='background:rgb(${i},0,255)'></p>`)</script>",
+    )
+    .await;
+    assert_eq!(page.height, 24_000);
+    for section in 0..12 {
+        for y in [0, 1999] {
+            assert_eq!(
+                page.at(99, section * 2000 + y),
+                [section as u8, 0, 255],
+                "section {section}, row {y}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn questions_about_cookies_are_hidden_and_the_page_let_go() {
+    const STORY: &str = "<p style='height:2000px;margin:0;background:#0f0'>A long story</p>";
+    const HELD: &str = "<style>html,body{overflow:hidden;height:100%}</style>";
+    const VEIL: &str = "<div style='position:fixed;inset:0;background:rgba(0,0,0,.5)'></div>";
+    const BAR: &str = "style='position:fixed;bottom:0;left:0;right:0;height:200px;background:#f0f'";
+    for (name, banner) in [
+        ("known by name", format!("{HELD}<div id=onetrust-consent-sdk><div {BAR}></div>{VEIL}</div>")),
+        (
+            "English",
+            format!(
+                "{HELD}{VEIL}<div {BAR}>We value your privacy: cookies. <button>Accept all</button></div>"
+            ),
+        ),
+        ("German", format!("<div {BAR}>Wir verwenden Cookies. <a href=#>Alle akzeptieren</a></div>")),
+        ("Japanese", format!("<div {BAR}>クッキーを使用しています。<button>同意する</button></div>")),
+        (
+            "a modal dialog",
+            "<dialog style='background:#f0f'>Cookies? <button>OK</button></dialog>
+             <script>document.querySelector('dialog').showModal()</script>"
+                .to_owned(),
+        ),
+        (
+            "after a while",
+            format!(
+                "<script>setTimeout(() => {{ document.body.insertAdjacentHTML('beforeend',
+              `<div {BAR}>Cookies? <button>Agree</button></div>`) }}, 700)</script>"
+            ),
+        ),
+    ] {
+        let page = page(&format!("{STORY}{banner}")).await;
+        assert_eq!((page.height, page.count(MAGENTA)), (4000, 0), "{name}");
+        assert_eq!((page.at(2000, 1000), page.at(2000, 3999)), (GREEN, GREEN), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_about_cookies_and_no_question_stays() {
+    let shop = "<style>header{position:sticky;top:0;height:60px;background:#00f} article{height:2000px;background:#f0f}
+         h1{margin:0}</style>
+        <header>Cookies and cakes <nav>Cookies</nav><button>Search</button></header>
+        <article><h1>Cookies and consent</h1>How banners ask. <button>Accept all cookies</button></article>";
+    let article = page(shop).await;
+    assert_eq!(article.height, 2 * 2060);
+    assert_eq!((article.at(2000, 60), article.at(2000, 4000)), (BLUE, MAGENTA));
+    let contents =
+        "<a href=#>Cookie policy</a> <a href=#>Acceptable use</a> <a href=#>How to allow cookies</a> "
+            .repeat(3);
+    let contents =
+        page(&format!("<div style='position:sticky;top:0;height:900px;background:#f0f'>{contents}</div>"))
+            .await;
+    assert_eq!(contents.at(2000, 1000), MAGENTA, "a table of contents");
+    let app = page(
+        "<div style='position:fixed;inset:0;background:#f0f'>All about cookies <button>Accept all</button></div>",
+    )
+    .await;
+    assert_eq!(app.at(2000, 1000), MAGENTA, "what fills the window is the page itself");
+}
+
+#[tokio::test]
+async fn a_page_that_is_in_the_way_of_all_this_is_captured_nevertheless() {
+    let site = Site::page(
+        "<!doctype html><body style='background:#f0f;margin:0'><form name=body><input name=style></form>
+         <div style='position:fixed;overflow:auto;inset:0'></div><script>
+         for (let i = 0; i < 30000; i++) document.body.append(document.createElement('i'));
+         for (const name of ['setTimeout', 'getComputedStyle', 'requestAnimationFrame']) window[name] = () => { throw 1 };
+         Element.prototype.getBoundingClientRect = () => { while (true); };
+         new MutationObserver(all => all.forEach(({ target }) => target.removeAttribute('style')))
+           .observe(document.documentElement, { attributes: true, attributeFilter: ['class'], subtree: true })</script>",
+    );
+    let begun = Instant::now();
+    let page = capture(settings(), &site.url("/")).await.unwrap();
+    assert_eq!(page.at(900, 1200), MAGENTA);
+    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
+}
