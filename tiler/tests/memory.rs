@@ -4,7 +4,7 @@
 mod support;
 
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{BufWriter, Read, Seek, Write};
 use std::process::{Command, Stdio};
 
 use edgezoom_tiler::limits::Limits;
@@ -62,6 +62,39 @@ fn a_png_of_200_megapixels_is_rendered_in_150_mib() {
         let peak = peak(file);
         println!("PNG, {layout:?}: {peak} MiB");
         assert!(peak <= MOST, "{peak} MiB");
+    }
+}
+
+#[test]
+fn what_is_stored_row_by_row_is_rendered_in_50_mib() {
+    const WIDTH: u16 = 20_000;
+    const HEIGHT: u16 = 5_000;
+    let (wide, high) = (WIDTH.to_be_bytes(), HEIGHT.to_be_bytes());
+    let tga =
+        [&[0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0][..], &WIDTH.to_le_bytes(), &HEIGHT.to_le_bytes(), &[24, 0x20]];
+    let farbfeld = [&b"farbfeld"[..], &[0, 0], &wide, &[0, 0], &high];
+    let qoi = [&b"qoif"[..], &[0, 0], &wide, &[0, 0], &high, &[3, 0]];
+    let ppm = format!("P6 {WIDTH} {HEIGHT} 255\n").into_bytes();
+    let hdr = format!("#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y {HEIGHT} +X {WIDTH}\n").into_bytes();
+    let cases: [(&str, Vec<u8>, &[u8]); 5] = [
+        ("PPM", ppm, &[10, 120, 230]),
+        ("TGA", tga.concat(), &[10, 120, 230]),
+        ("Farbfeld", farbfeld.concat(), &[10, 10, 120, 120, 230, 230, 255, 255]),
+        ("QOI", qoi.concat(), &[0xfe, 10, 120, 230]),
+        ("HDR", hdr, &[10, 120, 230, 128]),
+    ];
+    for (format, header, pixel) in cases {
+        let mut file = tempfile::tempfile().unwrap();
+        let row = pixel.repeat(WIDTH.into());
+        let mut writer = BufWriter::new(&file);
+        writer.write_all(&header).unwrap();
+        (0..HEIGHT).for_each(|_| writer.write_all(&row).unwrap());
+        writer.write_all(&[0, 0, 0, 0, 0, 0, 0, 1]).unwrap(); // the end of a QOI; others end before it
+        drop(writer);
+        file.rewind().unwrap();
+        let peak = peak(file);
+        println!("{format}: {peak} MiB");
+        assert!(peak <= 50, "{format}: {peak} MiB");
     }
 }
 
