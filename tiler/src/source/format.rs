@@ -90,7 +90,7 @@ impl Format {
             [0xff, 0x4f, 0xff, 0x51, ..] => Ok(Self::Jp2),
             [0, 0, 0, 12, b'j', b'P', b' ', b' ', 0x0d, 0x0a, 0x87, 0x0a, ..] => Ok(Self::Jp2),
             [b'q', b'o', b'i', b'f', ..] => Ok(Self::Qoi),
-            [b'P', b'1'..=b'6', b' ' | b'\t' | b'\r' | b'\n' | b'#', ..] => Ok(Self::Pnm),
+            [b'P', b'1'..=b'6' | b'F' | b'f', b' ' | b'\t' | b'\r' | b'\n' | b'#', ..] => Ok(Self::Pnm),
             [b'P', b'7', b'\n', ..] => Ok(Self::Pnm),
             [b'D', b'D', b'S', b' ', ..] => Ok(Self::Dds),
             [b'#', b'?', b'R', b'A', b'D', b'I', b'A', b'N', b'C', b'E', ..]

@@ -16,10 +16,15 @@ const PNM: &[Variant] = &[
     variant("ppm", "f.ppm", "pngtopnm photo.png > f.ppm", PHOTO),
     variant("ppm as text", "f.ppm", "pngtopnm photo.png | pnmtoplainpnm > f.ppm", PHOTO),
     variant("ppm 16 bits", "f.ppm", "pngtopnm deep.png > f.ppm", "convert deep.png -depth 8 shown.png"),
+    variant("pfm", "f.pfm", "vips flip photo.png u.v vertical && vips colourspace u.v l.v scrgb && vips ppmsave l.v f.pfm", PHOTO),
+    variant("pfm big-endian", "f.pfm", "pngtopnm photo.png | pamtopfm -endian=big > f.pfm", PFM),
+    variant("pfm grey", "f.pfm", "pngtopnm grey.png | pamtopfm -endian=little > f.pfm && cp grey.png photo.png", PFM),
     variant("ppm of few shades", "f.ppm", "pngtopnm photo.png | pamdepth 100 > f.ppm", MAGICK),
     variant("pam with opacity", "f.pam", "pngtopam -alphapam clear.png > f.pam", CLEAR),
     variant("pam grey with opacity", "f.pam", "convert clear.png -colorspace Gray f.pam", MAGICK),
 ];
+// Netpbm takes the numbers as they are, and libvips writes the rows from the top.
+const PFM: &str = "vips colourspace photo.png c.v srgb && vips linear c.v l.v 0.00392156862745 0 && vips copy l.v m.v --interpretation scrgb && vips colourspace m.v shown.png srgb";
 const PNMTOPNG: &str = "pnmtopng f.pbm > shown.png";
 
 #[rustfmt::skip]

@@ -27,6 +27,7 @@ const FILES: &[(&str, &str)] = &[
     ("f.jxl", "cjxl --quiet -d 1 s.png f.jxl"),
     ("lossless.jxl", "cjxl --quiet -d 0 s.png lossless.jxl"),
     ("f.pam", "pngtopam s.png > f.pam"),
+    ("f.pfm", "vips colourspace s.png l.v scrgb && vips ppmsave l.v f.pfm"),
     ("f.png", "cp s.png f.png"),
     ("f.ppm", "pngtopnm s.png > f.ppm"),
     ("text.ppm", "pngtopnm s.png | pnmtoplainpnm > text.ppm"),

@@ -1,6 +1,7 @@
-//! Netpbm's formats, row by row: PBM, PGM and PPM, as text or binary, and PAM.
+//! Netpbm's formats, row by row: PBM, PGM and PPM, as text or binary, PAM, and PFM.
 
 mod header;
+mod pfm;
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -22,6 +23,9 @@ struct Rows {
 }
 
 pub fn open(mut file: BufReader<File>, bounds: Bounds) -> Result<Decoded, SourceError> {
+    if let [b'P', b'F' | b'f', ..] = file.fill_buf()? {
+        return pfm::open(file.into_inner(), bounds);
+    }
     let header = header::read(&mut file)?;
     let size = bounds.admit(header.width, header.height)?;
     let layout = match header.channels {
