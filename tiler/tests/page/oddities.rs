@@ -120,13 +120,15 @@ async fn what_a_page_hides_stays_hidden() {
 #[tokio::test]
 async fn places_to_snap_to_do_not_move_the_page() {
     let page = page(
-        "<style>html{scroll-snap-type:y mandatory;scroll-behavior:smooth} p{height:1000px;margin:0;scroll-snap-align:end}</style>
+        "<style>html{scroll-snap-type:y mandatory;scroll-behavior:smooth} p{height:1000px;margin:0;scroll-snap-align:start}
+         header{position:sticky;top:0;height:50px;background:#f0f}</style><header></header>
          <script>for (let i = 0; i < 12; i++) document.write(`<p style='background:rgb(${i},0,255)'></p>`)</script>",
     )
     .await;
-    assert_eq!(page.height, 24_000);
+    assert_eq!(page.height, 24_100);
+    assert_eq!((page.at(99, 0), page.at(99, 99), page.count(MAGENTA)), (MAGENTA, MAGENTA, 2560 * 100));
     for section in 0..12 {
-        for y in [0, 1999] {
+        for y in [100, 2099] {
             assert_eq!(
                 page.at(99, section * 2000 + y),
                 [section as u8, 0, 255],
