@@ -26,9 +26,13 @@ export default {
     revive();
     const number = requests++;
     const key = rust.begin(number, request, env);
-    // A store that fails is a store that does not know: the content's object does.
-    const found = key && env.FINISHED.get(key, "arrayBuffer");
-    const record = await found?.catch((error) => console.error("KV:", error));
+    let record;
+    try {
+      record = key && (await env.FINISHED.get(key, "arrayBuffer"));
+    } catch (error) {
+      // A store that fails is a store that does not know: the content's object does.
+      console.error("KV:", error);
+    }
     return rust.answer(number, request, env, record ? new Uint8Array(record) : undefined);
   },
 };

@@ -66,8 +66,13 @@ impl FromStr for ContentId {
         }
         text.bytes()
             .try_fold(0_u64, |value, byte| {
-                let digit = DIGITS.iter().position(|digit| *digit == byte)?;
-                value.checked_mul(62)?.checked_add(digit as u64)
+                let digit = match byte {
+                    b'0'..=b'9' => byte - b'0',
+                    b'A'..=b'Z' => byte - b'A' + 10,
+                    b'a'..=b'z' => byte - b'a' + 36,
+                    _ => return None,
+                };
+                value.checked_mul(62)?.checked_add(digit.into())
             })
             .map(Self)
             .ok_or(ContentIdError)

@@ -14,6 +14,7 @@ pub mod refusal;
 pub use content::ContentAnswer;
 pub use refusal::Refusal;
 
+use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hasher};
 
 use http::StatusCode;
@@ -25,8 +26,8 @@ use crate::conditional;
 pub struct Answer {
     /// The status.
     pub status: StatusCode,
-    /// The headers that are this answer's own; the rim adds those that every answer has.
-    pub headers: Vec<(&'static str, String)>,
+    /// The headers that are this answer's own; the rim adds those that every answer has. The borrowed ones are the same in many answers.
+    pub headers: Vec<(&'static str, Cow<'static, str>)>,
     /// The body.
     pub body: String,
 }
@@ -47,9 +48,8 @@ pub enum Keep {
 impl Answer {
     /// An answer of a media type.
     #[must_use]
-    pub fn new(status: StatusCode, media_type: &str, keep: Keep, body: String) -> Self {
-        let mut headers = vec![("Content-Type", media_type.to_owned())];
-        headers.push(("Cache-Control", keep.header().to_owned()));
+    pub fn new(status: StatusCode, media_type: &'static str, keep: Keep, body: String) -> Self {
+        let headers = vec![("Content-Type", media_type.into()), ("Cache-Control", keep.header().into())];
         Self { status, headers, body }
     }
 
@@ -78,7 +78,7 @@ impl Answer {
 
     /// The same with one more header.
     #[must_use]
-    pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
+    pub fn with(mut self, name: &'static str, value: impl Into<Cow<'static, str>>) -> Self {
         self.headers.push((name, value.into()));
         self
     }
@@ -86,7 +86,7 @@ impl Answer {
     /// The value of a header.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+        self.headers.iter().find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_ref())
     }
 
     /// 304 without a body where `If-None-Match` says that the client has this very answer.

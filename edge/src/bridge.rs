@@ -1,6 +1,8 @@
 //! What nearly every request needs of the platform, by `bridge.js` instead of the `worker` crate: one call for what is
 //! asked and one for the answer, instead of one for each header.
 
+use std::borrow::Cow;
+
 use http::Method;
 use worker::js_sys::{Promise, Reflect};
 use worker::wasm_bindgen::prelude::{JsValue, wasm_bindgen};
@@ -17,8 +19,9 @@ extern "C" {
     #[wasm_bindgen(catch)]
     fn respond(
         status: u16,
-        headers: &str,
-        body: Option<&[u8]>,
+        shared: &str,
+        own: &str,
+        body: Option<&str>,
     ) -> std::result::Result<web_sys::Response, JsValue>;
 }
 
@@ -48,13 +51,16 @@ impl Asked {
     /// Makes an answer a response: without its body to `HEAD`, and 304 where the client has it already.
     pub fn respond(&self, answer: Answer) -> Result<web_sys::Response> {
         let Answer { status, headers, body } = answer.unless_known(self.if_none_match.as_deref());
-        let own = headers.iter().map(|(name, value)| (*name, value.as_str()));
-        let mut lines = String::with_capacity(1024);
-        for (name, value) in own.chain(HEADERS_OF_ALL) {
-            lines.extend([name, ":", value, "\n"]);
+        let (mut shared, mut own) = (String::with_capacity(512), String::with_capacity(512));
+        for (name, value) in HEADERS_OF_ALL {
+            shared.extend([name, ":", value, "\n"]);
         }
-        let bodiless = self.method == Method::HEAD || matches!(status.as_u16(), 204 | 304);
-        Ok(respond(status.as_u16(), &lines, (!bodiless).then_some(body.as_bytes()))?)
+        for (name, value) in headers {
+            let lines = if matches!(value, Cow::Borrowed(_)) { &mut shared } else { &mut own };
+            lines.extend([name, ":", value.as_ref(), "\n"]);
+        }
+        let body = (self.method != Method::HEAD && !body.is_empty()).then_some(body.as_str());
+        Ok(respond(status.as_u16(), &shared, &own, body)?)
     }
 }
 

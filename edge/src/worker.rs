@@ -1,6 +1,7 @@
 //! Takes requests and sends answers: finds the route, asks the other modules of the rim for what is needed, and turns the
 //! pure answer into the platform's.
 
+use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
@@ -321,7 +322,7 @@ async fn picture(
     }
 }
 
-fn headers(own: Vec<(&'static str, String)>) -> Result<Headers> {
+fn headers(own: Vec<(&'static str, Cow<'static, str>)>) -> Result<Headers> {
     let headers = Headers::new();
     for (name, value) in own {
         headers.set(name, &value)?;

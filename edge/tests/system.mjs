@@ -33,17 +33,25 @@ export const PLAIN = `export { default, BacklogObject, ConversionObject } from "
 
 const built = (name) => readFile(new URL(`../build/worker/${name}`, import.meta.url));
 
-/** A system of its own; `bindings` override its variables, `entry` is the module that starts it. Close it with `close`. */
-export async function start(bindings = {}, entry = COUNTING) {
-  const options = convertV4MiniflareOptions({
+/** What every Worker has: a KV store that is the same for all, and a socket of its own. */
+const COMMON = {
+  compatibilityDate: "2026-11-01",
+  kvNamespaces: ["FINISHED"],
+  unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
+};
+
+/** A system of its own; `bindings` override its variables, `entry` is the module that starts it, `others` are Workers beside it. Close
+ * it with `close`. */
+export async function start(bindings = {}, entry = COUNTING, ...others) {
+  const edgezoom = {
+    ...COMMON,
+    name: "edgezoom",
     modules: [
       { type: "ESModule", path: "entry.mjs", contents: entry },
       { type: "ESModule", path: "index.js", contents: await built("index.js") },
       { type: "CompiledWasm", path: "index_bg.wasm", contents: await built("index_bg.wasm") },
     ],
-    compatibilityDate: "2026-11-01",
     bindings: { TILER_TOKEN: TOKEN, ...bindings },
-    kvNamespaces: ["FINISHED"],
     r2Buckets: ["PYRAMIDS"],
     queueProducers: { JOBS: "edgezoom-jobs" },
     queueConsumers: { "edgezoom-jobs": { maxBatchSize: 1, maxBatchTimeout: 0 } },
@@ -52,8 +60,9 @@ export async function start(bindings = {}, entry = COUNTING) {
       CONVERSIONS: { className: "ConversionObject", useSQLite: true },
     },
     ratelimits: { CREATIONS: { namespace_id: "1001", simple: { limit: 20, period: 60 } } },
-  });
-  const miniflare = new Miniflare(options);
+  };
+  const workers = [edgezoom, ...others.map((other) => ({ ...COMMON, ...other }))];
+  const miniflare = new Miniflare(convertV4MiniflareOptions({ workers }));
 
   const fetch = (path, init) => miniflare.dispatchFetch(ORIGIN + path, { redirect: "manual", ...init });
   const tell = (id, what, body) =>
@@ -66,6 +75,8 @@ export async function start(bindings = {}, entry = COUNTING) {
   return {
     /** Where it listens, for clients that bring their own HTTP. */
     address: (await miniflare.ready).origin,
+    /** Where each Worker listens by itself, by its name. */
+    addresses: Object.fromEntries(await Promise.all(workers.map(async ({ name }) => [name, (await miniflare.unsafeGetDirectURL(name)).origin]))),
     fetch,
     /** What the counting entry saw. */
     seen: async () => (await fetch("/seen")).json(),

@@ -4,9 +4,9 @@ import { ORIGIN, PICTURE, PLAIN, TOKEN, start as startSystem } from "./system.mj
 
 export { PICTURE, PLAIN };
 
-/** Starts a system; `variables` are the operator's. */
-export async function start(variables, entry) {
-  const system = await startSystem(variables, entry);
+/** Starts a system; `variables` are the operator's, `others` Workers beside ours. */
+export async function start(variables, entry, ...others) {
+  const system = await startSystem(variables, entry, ...others);
 
   /** Sends a request and does not follow where it leads. */
   async function send(target, init) {

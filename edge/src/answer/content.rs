@@ -29,7 +29,7 @@ impl ContentAnswer {
     /// Writes the answer in a variant.
     #[must_use]
     pub fn write(&self, variant: &Variant, addresses: &Addresses) -> Answer {
-        let wrapped = |format| print(format, "response", &object::response(self, format, addresses));
+        let wrapped = |format| print(format, "response", object::response(self, format, addresses));
         match variant {
             Variant::Standard(format) => self.standard(*format, addresses),
             Variant::Wrapped(format) => {
@@ -49,7 +49,7 @@ impl ContentAnswer {
             Self::Moved(known) | Self::Found(known) => known,
             Self::Refused(refusal) => return refusal.answer(),
         };
-        let body = print(format, "content", &Element::Printed(known.printed(format, addresses)));
+        let body = print(format, "content", Element::Printed(known.printed(format, addresses)));
         let answer = Answer::new(self.status(), format.media_type(), self.keep(), body)
             .tagged()
             .with("Vary", "Accept");
@@ -77,7 +77,7 @@ impl ContentAnswer {
     }
 }
 
-fn print(format: Format, root: &str, element: &Element) -> String {
+fn print(format: Format, root: &str, element: Element) -> String {
     match format {
         Format::Json => element.json(),
         Format::Xml => element.xml(root),

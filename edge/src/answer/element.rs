@@ -17,7 +17,10 @@ pub(in crate::answer) enum Element {
 }
 
 impl Element {
-    pub(in crate::answer) fn json(&self) -> String {
+    pub(in crate::answer) fn json(self) -> String {
+        if let Self::Printed(json) = self {
+            return json;
+        }
         let mut json = String::new();
         self.write_json(&mut json);
         json

@@ -41,7 +41,7 @@ pub(super) fn tags(content: &Content, addresses: &Addresses) -> String {
                 meta("property", "og:image:height", &size.height.to_string()),
                 meta("property", "og:image:alt", &title),
                 meta("name", "twitter:card", "summary_large_image"),
-                linked_data(&Object(vec![
+                linked_data(Object(vec![
                     ("@context", Text("https://schema.org".to_owned())),
                     ("@type", Text("ImageObject".to_owned())),
                     ("name", Text(title.clone())),
@@ -67,7 +67,7 @@ fn meta(kind: &str, name: &str, value: &str) -> String {
     format!("<meta {kind}=\"{name}\" content=\"{}\">\n", escape::html(value))
 }
 
-fn linked_data(value: &Element) -> String {
+fn linked_data(value: Element) -> String {
     format!("<script type=\"application/ld+json\">{}</script>\n", escape::script(&value.json()))
 }
 
