@@ -4,7 +4,7 @@ use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use edgezoom_tests::{Options, System, processes};
 use rustix::process::Signal;
 
@@ -68,18 +68,32 @@ fn a_system_that_is_killed_leaves_no_process() -> Result<()> {
 }
 
 #[test]
+fn a_system_whose_watchdog_is_interrupted_too_leaves_no_process() -> Result<()> {
+    let mut system = System::start(Options::default())?;
+    let state = system.state();
+    let watchdog = process(&state, |line| line.ends_with("xtask\0watchdog\0"))?;
+    processes::signal(watchdog, Signal::INT)?;
+    assert!(system.end(Signal::INT)?.success(), "{}", system.log());
+    all_gone(&state, Duration::from_secs(1))
+}
+
+#[test]
 fn an_edge_that_dies_takes_the_system_down() -> Result<()> {
     let mut system = System::start(Options::default())?;
     let state = system.state();
-    let wrangler = processes::of(state.path())?.into_iter().find(|id| {
-        let line = std::fs::read_to_string(format!("/proc/{id}/cmdline")).unwrap_or_default();
-        line.contains("wrangler") && line.contains("--persist-to")
-    });
-    processes::signal(wrangler.unwrap_or_default(), Signal::KILL)?;
+    let wrangler = process(&state, |line| line.contains("wrangler") && line.contains("--persist-to"))?;
+    processes::signal(wrangler, Signal::KILL)?;
     let status = system.wait()?;
     assert!(!status.success());
     assert!(system.log().contains("the edge ended"), "{}", system.log());
     all_gone(&state, Duration::from_secs(1))
+}
+
+/// The first process of a system with such a command line, in which each argument ends with a zero.
+fn process(state: &tempfile::TempDir, is_it: impl Fn(&str) -> bool) -> Result<u32> {
+    let line = |id: &u32| std::fs::read_to_string(format!("/proc/{id}/cmdline")).unwrap_or_default();
+    let found = processes::of(state.path())?.into_iter().find(|id| is_it(&line(id)));
+    found.context("there is no such process")
 }
 
 fn all_gone(state: &tempfile::TempDir, within: Duration) -> Result<()> {

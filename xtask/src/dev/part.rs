@@ -51,9 +51,9 @@ impl Part {
     }
 
     /// Ends whatever it left in its group once it has ended itself.
-    pub fn end_group(&self, watchdog: &Watchdog) -> Result<()> {
+    pub fn end_group(&self, watchdog: &Watchdog) {
         let _ = kill_process_group(self.group, Signal::KILL); // an error: it left nothing
-        watchdog.forget(self.group)
+        watchdog.forget(self.group);
     }
 
     /// Ends it, and whatever it left in its group.
@@ -62,7 +62,7 @@ impl Part {
         if timeout(GRACE, self.process.wait()).await.is_err() {
             eprintln!("xtask | the {} does not stop; it is killed", self.name);
         }
-        self.end_group(watchdog)?;
+        self.end_group(watchdog);
         self.process.wait().await?;
         Ok(())
     }

@@ -77,7 +77,7 @@ impl Tiler {
                 pause = first;
             }
             eprintln!("xtask | the {} ended: {status}; it is started anew in {pause:?}", self.name);
-            self.part.end_group(watchdog)?;
+            self.part.end_group(watchdog);
             tokio::time::sleep(pause).await;
             pause = most.min(pause * 2);
             (self.part, self.address) =
