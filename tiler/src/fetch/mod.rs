@@ -44,6 +44,8 @@ pub struct Fetched {
     pub length: u64,
     /// Where they came from in the end.
     pub url: SourceUrl,
+    /// How many redirects led there.
+    pub redirects: u32,
     /// What the server says they are.
     pub content_type: Option<String>,
 }
@@ -104,23 +106,40 @@ impl Fetcher {
         source: &SourceUrl,
         on_bytes: impl FnMut(Received),
     ) -> Result<Fetched, FetchError> {
-        timeout(self.limits.download, self.follow(source, on_bytes))
+        self.fetch_after(0, source, on_bytes).await
+    }
+
+    /// The same for what so many redirects led to already.
+    ///
+    /// # Errors
+    /// As [`Fetcher::fetch`].
+    pub async fn fetch_after(
+        &self,
+        redirects: u32,
+        source: &SourceUrl,
+        on_bytes: impl FnMut(Received),
+    ) -> Result<Fetched, FetchError> {
+        timeout(self.limits.download, self.follow(redirects, source, on_bytes))
             .await
             .unwrap_or(Err(FetchError::TookTooLong(self.limits.download)))
     }
 
     async fn follow(
         &self,
+        before: u32,
         source: &SourceUrl,
         on_bytes: impl FnMut(Received),
     ) -> Result<Fetched, FetchError> {
         let mut url = source.clone();
-        for _ in 0..=self.limits.redirects {
+        for redirects in before..=self.limits.redirects {
             self.policy.admit(&url)?;
             let response = self.ask(&url).await?;
             match redirect::target(&url, response.status(), response.headers().get(LOCATION))? {
                 Some(target) => url = target,
-                None if response.status().is_success() => return self.keep(url, response, on_bytes).await,
+                None if response.status().is_success() => {
+                    let fetched = self.keep(url, response, on_bytes).await?;
+                    return Ok(Fetched { redirects, ..fetched });
+                }
                 None => return Err(FetchError::Answered(response.status())),
             }
         }
@@ -180,6 +199,6 @@ impl Fetcher {
         file.flush().await?;
         let mut file = file.into_std().await;
         file.seek(SeekFrom::Start(0))?;
-        Ok(Fetched { file, length: bytes, url, content_type })
+        Ok(Fetched { file, length: bytes, url, redirects: 0, content_type })
     }
 }

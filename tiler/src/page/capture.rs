@@ -54,7 +54,7 @@ impl Camera {
     pub(super) async fn settle(&mut self, source: &str, html: Option<Html>) -> Result<Still, PageError> {
         let begun = Instant::now();
         let end = begun + self.limits.settle;
-        self.tab.watch.html = html;
+        self.tab.watch.expect(html);
         self.navigate(source, end).await?;
         for _ in 0..MOVES {
             let document = self.tab.watch.documents;

@@ -4,7 +4,7 @@
 use std::io;
 use std::time::Duration;
 
-use edgezoom_content::{Failure, FailureCode};
+use edgezoom_content::{Failure, FailureCode, SourceUrl};
 
 use super::proxy::gate::Closed;
 
@@ -47,6 +47,9 @@ pub enum PageError {
     /// The server answered with a download, or with something else that is no page.
     #[error("The source is no page that can be shown.")]
     NoPage,
+    /// The page goes on by itself to a picture or document, which is to be had here.
+    #[error("The page leads to a source that is no page.")]
+    LeadsTo(SourceUrl),
     /// The page's own HTML never came to an end, or its scripts never rested.
     #[error("The page did not finish loading within {} s.", .0.as_secs())]
     NeverLoaded(Duration),
@@ -63,7 +66,7 @@ impl PageError {
     #[must_use]
     pub fn code(&self) -> FailureCode {
         match self {
-            Self::NoBrowser | Self::NoPage => FailureCode::UnsupportedFormat,
+            Self::NoBrowser | Self::NoPage | Self::LeadsTo(_) => FailureCode::UnsupportedFormat,
             Self::Crashed => FailureCode::CorruptSource,
             Self::TooMuchMemory(_) | Self::TooMuchTraffic(_) => FailureCode::SourceTooLarge,
             Self::Refused | Self::Answered(401 | 403 | 407 | 451) => FailureCode::SourceForbidden,

@@ -1,5 +1,5 @@
 //! The one tab of a browser: commands and their answers, with the [`Watch`] kept up to date and its reactions sent on the
-//! way. Every wait has an end, and a crash of the page ends any of them.
+//! way. Every wait has an end; a crash of the page ends any of them, and so does a page that leads to something else.
 
 use std::time::{Duration, Instant};
 
@@ -176,7 +176,11 @@ impl Tab {
             let session = reaction.to_page.then(|| self.session.clone());
             self.send(session.as_deref(), reaction.method, reaction.params).await?;
         }
-        if self.watch.crashed { Err(PageError::Crashed) } else { Ok(()) }
+        match &self.watch.lead {
+            _ if self.watch.crashed => Err(PageError::Crashed),
+            Some(lead) => Err(PageError::LeadsTo(lead.clone())),
+            None => Ok(()),
+        }
     }
 
     async fn send(&mut self, session: Option<&str>, method: &str, params: Value) -> Result<u64, PageError> {

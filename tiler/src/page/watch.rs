@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use edgezoom_content::SourceUrl;
 use serde_json::{Value, json};
 
 use super::answer::Paused;
@@ -17,8 +18,10 @@ pub(super) struct Watch {
     main_frame: String,
     /// What the proxy asks for.
     password: String,
-    /// What was downloaded from where the main frame is going, until it shows something of it.
-    pub html: Option<Html>,
+    /// What the next answer to the main frame is.
+    coming: Coming,
+    /// Where the picture or document is that the page goes on to.
+    pub lead: Option<SourceUrl>,
     /// How many documents the main frame has shown.
     pub documents: u32,
     /// The document that the main frame shows.
@@ -30,6 +33,17 @@ pub(super) struct Watch {
     /// When the network was last busy.
     busy: Instant,
     answers: Answers,
+}
+
+/// What an answer to the main frame is.
+#[derive(Debug)]
+enum Coming {
+    /// The proxy's door.
+    Door,
+    /// The source, which is HTML if something was downloaded.
+    Source(Option<Html>),
+    /// What the page goes on to by itself.
+    Another,
 }
 
 /// A document in the main frame.
@@ -79,7 +93,8 @@ impl Watch {
         Self {
             main_frame,
             password,
-            html: None,
+            coming: Coming::Door,
+            lead: None,
             documents: 0,
             document: Document::default(),
             crashed: false,
@@ -87,6 +102,11 @@ impl Watch {
             busy: now,
             answers: Answers::default(),
         }
+    }
+
+    /// Expects the source from now on, and what was downloaded of it, if that is known to be a page.
+    pub(super) fn expect(&mut self, html: Option<Html>) {
+        self.coming = Coming::Source(html);
     }
 
     /// Takes an event in.
@@ -112,7 +132,7 @@ impl Watch {
             "Page.javascriptDialogOpening" => {
                 return Some(Reaction::to_page("Page.handleJavaScriptDialog", json!({ "accept": false })));
             }
-            "Fetch.requestPaused" => return Some(self.answered(params)),
+            "Fetch.requestPaused" => return self.answered(params),
             "Fetch.authRequired" => return Some(self.log_in(params)),
             "Target.targetCreated" => return self.uninvited(&params["targetInfo"]),
             _ => {}
@@ -137,7 +157,9 @@ impl Watch {
         let loader = frame["loaderId"].as_str().unwrap_or_default();
         let came = self.answers.take(loader);
         self.documents += 1;
-        self.html = None;
+        if matches!(self.coming, Coming::Source(_)) {
+            self.coming = Coming::Another;
+        }
         self.document = Document {
             url: unreachable.or(frame["url"].as_str()).unwrap_or_default().to_owned(),
             error: unreachable.map(|_| came.error.unwrap_or_default()),
@@ -147,16 +169,20 @@ impl Watch {
         };
     }
 
-    /// An answer that waits for our leave, or a request. The first one to the main frame is known to be HTML.
-    fn answered(&self, params: &Value) -> Reaction {
-        if let (Some(html), Some(answer)) = (&self.html, Paused::of(params))
-            && answer.is_document_of(&self.main_frame)
-            && !answer.is_called_page()
-            && !html.bytes.is_empty()
-        {
-            return Reaction::to_page("Fetch.fulfillRequest", answer.replaced(html));
+    /// An answer that waits for our leave, or a request. One that leads to no page waits for ever.
+    fn answered(&mut self, params: &Value) -> Option<Reaction> {
+        let answer = Paused::of(params).filter(|answer| answer.is_document_of(&self.main_frame));
+        match (answer, &self.coming) {
+            (Some(answer), Coming::Source(Some(html)))
+                if !answer.is_called_page() && !html.bytes.is_empty() =>
+            {
+                return Some(Reaction::to_page("Fetch.fulfillRequest", answer.replaced(html)));
+            }
+            (Some(answer), Coming::Another) => self.lead = answer.lead(),
+            _ => {}
         }
-        Reaction::to_page("Fetch.continueRequest", json!({ "requestId": params["requestId"] }))
+        let leave = json!({ "requestId": params["requestId"] });
+        self.lead.is_none().then(|| Reaction::to_page("Fetch.continueRequest", leave))
     }
 
     /// A request for a document failed: one that the main frame shows already is cut off, unless something else comes in
@@ -294,6 +320,30 @@ mod tests {
             watch.observe(&event("Network.loadingFailed", failed(loader, canceled)), now);
             assert_eq!(watch.document.broken, broken, "{loader} {canceled}");
         }
+    }
+
+    #[test]
+    fn only_what_the_page_goes_on_to_by_itself_is_a_lead() {
+        let now = Instant::now();
+        let mut watch = watch(now);
+        let frame = json!({ "frame": { "id": "main", "loaderId": "1", "url": "http://a.example/" } });
+        let picture = json!({
+            "requestId": "1", "frameId": "main", "resourceType": "Document", "responseStatusCode": 200,
+            "responseHeaders": [{ "name": "Content-Type", "value": "image/png" }],
+            "request": { "url": "http://a.example/b.png", "method": "GET" },
+        });
+        let observe = |watch: &mut Watch, method: &str, params: &Value| {
+            watch.observe(&event(method, params.clone()), now).map(|reaction| reaction.method)
+        };
+        watch.expect(None);
+        assert_eq!(observe(&mut watch, "Fetch.requestPaused", &picture), Some("Fetch.continueRequest"));
+        let html = Html { bytes: b"<p>".to_vec(), charset: None };
+        watch.expect(Some(html));
+        assert_eq!(observe(&mut watch, "Fetch.requestPaused", &picture), Some("Fetch.fulfillRequest"));
+        assert!(watch.lead.is_none());
+        observe(&mut watch, "Page.frameNavigated", &frame);
+        assert_eq!(observe(&mut watch, "Fetch.requestPaused", &picture), None, "it waits");
+        assert_eq!(watch.lead.unwrap().as_str(), "http://a.example/b.png");
     }
 
     #[test]

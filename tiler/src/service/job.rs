@@ -8,13 +8,14 @@
 //! pyramid stays: a later attempt deletes it if it was not.
 
 use std::fs::File;
+use std::num::NonZeroU32;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use edgezoom_content::protocol::{Claim, Outcome};
-use edgezoom_content::{Attempt, Dzi, Failure, FailureCode, Title};
+use edgezoom_content::{Attempt, Dzi, Failure, FailureCode, SourceUrl, Title};
 use futures::FutureExt;
 use tokio::time::timeout;
 use tracing::{error, info, warn};
@@ -24,8 +25,8 @@ use super::failure;
 use super::metrics::{Ended, Phase};
 use super::reporter::{Farewell, Reporter};
 use super::standing::Standing;
-use crate::fetch::{FetchError, Fetched};
-use crate::page::{Capturing, Html, PageError};
+use crate::fetch::FetchError;
+use crate::page::{Capturing, Html, OpenPage, PageError};
 use crate::renderer::{Output, RenderOptions, Renderer};
 use crate::sink::s3::{StoreError, Stored, Upload};
 
@@ -90,18 +91,12 @@ async fn work(
     upload: &mut Upload,
     times: &mut Times,
 ) -> Result<(Dzi, Option<Title>), Failure> {
+    let Source { file, page, title, url } = source(workshop, claim, reporter, times).await?;
     let begun = Instant::now();
-    let on_bytes = |received| reporter.note(Standing::downloading(received));
-    let fetched = workshop.fetcher.fetch(&claim.url, on_bytes).await?;
-    workshop.metrics.fetched_bytes.inc_by(fetched.length);
-    times.fetch = Some(begun.elapsed());
-
-    let begun = Instant::now();
-    let Source { file, page, title } = source(workshop, claim, reporter, fetched).await?;
     let on_rows = if page.is_some() { Standing::rendering_page } else { Standing::rendering };
     reporter.note(on_rows(0.0));
     let on_rows = |rows| reporter.note(on_rows(rows));
-    let dzi = match (render(workshop, claim, on_rows, upload, file).await, page) {
+    let dzi = match (render(workshop, claim, url.page(), on_rows, upload, file).await, page) {
         (Err(failure), Some(page)) => return Err(page.explain(failure).await),
         (result, _) => result?,
     };
@@ -122,41 +117,68 @@ struct Source {
     page: Option<Capturing>,
     /// The page's title.
     title: Option<Title>,
+    /// What was asked for; its fragment may name a page of a document, whatever redirects led to.
+    url: SourceUrl,
 }
 
-/// Makes of a download what the renderer reads.
+/// Gets what the renderer reads. A page that goes on to a picture or document counts as a redirect to it.
 async fn source(
     workshop: &Workshop,
     claim: &Claim,
     reporter: &Reporter,
-    mut fetched: Fetched,
+    times: &mut Times,
 ) -> Result<Source, Failure> {
-    let html = Html::recognise(&mut fetched.file, fetched.content_type.as_deref());
-    let Some(html) = html.map_err(FetchError::File)? else {
-        return Ok(Source { file: fetched.file, page: None, title: None });
-    };
     let begun = Instant::now();
-    let mut opening = pin!(workshop.pages.open_fetched(&claim.url, html));
-    let page = loop {
+    let (mut url, mut redirects) = (claim.url.clone(), 0);
+    loop {
+        let on_bytes = |received| reporter.note(Standing::downloading(received));
+        let mut fetched = workshop.fetcher.fetch_after(redirects, &url, on_bytes).await?;
+        workshop.metrics.fetched_bytes.inc_by(fetched.length);
+        times.fetch = Some(begun.elapsed());
+        let html = Html::recognise(&mut fetched.file, fetched.content_type.as_deref());
+        let Some(html) = html.map_err(FetchError::File)? else {
+            return Ok(Source { file: fetched.file, page: None, title: None, url });
+        };
+        let page = match open(workshop, reporter, &url, html).await {
+            Err(PageError::LeadsTo(lead)) => {
+                (url, redirects) = (lead, fetched.redirects + 1);
+                continue;
+            }
+            opened => opened?,
+        };
+        let title = page.title().cloned();
+        let (file, capturing) = page.stream().map_err(PageError::File)?;
+        return Ok(Source { file, page: Some(capturing), title, url });
+    }
+}
+
+/// Opens a page, and tells that it loads.
+async fn open(
+    workshop: &Workshop,
+    reporter: &Reporter,
+    url: &SourceUrl,
+    html: Html,
+) -> Result<OpenPage, PageError> {
+    let begun = Instant::now();
+    let mut opening = pin!(workshop.pages.open_fetched(url, html));
+    loop {
         match timeout(GLANCE, &mut opening).await {
-            Ok(opened) => break opened?,
+            Ok(opened) => return opened,
             Err(_) => reporter.note(Standing::loading_page(begun.elapsed())),
         }
-    };
-    let title = page.title().cloned();
-    let (file, capturing) = page.stream().map_err(PageError::File)?;
-    Ok(Source { file, page: Some(capturing), title })
+    }
 }
 
 /// Renders the source in a process of its own, and puts the tiles into the store as they come.
 async fn render(
     workshop: &Workshop,
     claim: &Claim,
+    page: Option<NonZeroU32>,
     on_rows: impl Fn(f64),
     upload: &mut Upload,
     source: File,
 ) -> Result<Dzi, Failure> {
-    let options = RenderOptions { page: claim.url.page(), ..workshop.render };
+    let options = RenderOptions { page, ..workshop.render };
     let mut renderer = Renderer::start(source, &options, &workshop.limits).map_err(failure::not_started)?;
     let mut begun_dzi = None;
     loop {

@@ -57,6 +57,32 @@ fn a_file_is_shown_with_what_lies_beside_it_and_nothing_else() {
 }
 
 #[test]
+fn a_page_that_goes_on_to_a_picture_is_that_picture() {
+    let folder = tempfile::tempdir().unwrap();
+    let site = Site::serve("127.0.0.2", |path| match path {
+        "/picture" => Reply::of_type("image/svg+xml", svg("#0f0")),
+        _ => Reply::Html("<meta http-equiv=refresh content='0;url=/picture'>".into()),
+    });
+    let output = convert(folder.path(), &site.url("/"));
+    assert!(output.status.success(), "{output:?}");
+    assert!(fs::read_to_string(folder.path().join("out.dzi")).unwrap().contains("Width=\"8192\""));
+}
+
+#[test]
+fn pages_that_lead_on_for_ever_end_as_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    // To the browser a picture, by its bytes a page.
+    let site = Site::serve("127.0.0.2", |_| {
+        let page = "<!doctype html><meta http-equiv=refresh content='0;url=/again'>";
+        Reply::of_type("image/png", page)
+    });
+    let output = convert(folder.path(), &site.url("/"));
+    assert!(!output.status.success());
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("redirects more than 5 times"), "{said}");
+}
+
+#[test]
 fn a_page_on_the_web_is_shown_wherever_redirects_lead() {
     let site = Site::serve("127.0.0.2", |path| match path {
         "/photograph.jpg" => Reply::redirect("/page"),

@@ -98,3 +98,54 @@ async fn what_the_server_says_of_a_page_that_it_miscalls_still_counts() {
     let opened = open(&site, "/").await.unwrap().unwrap();
     assert!(opened.title().is_none(), "{:?}", opened.title());
 }
+
+#[tokio::test]
+async fn a_page_that_goes_on_to_a_picture_or_document_leads_to_it() {
+    let site = Site::serve("127.0.0.2", |path| match path {
+        "/refresh" => Reply::Html("<meta http-equiv=refresh content='0;url=/a.png'>Wait".into()),
+        "/script" => Reply::Html("<script>location.replace('/b.pdf#page=2')</script>".into()),
+        "/later" => Reply::Html("<script>setTimeout(() => location = '/a.png', 300)</script>".into()),
+        "/file" => Reply::Html("<a href=/c.TIF></a><script>document.links[0].click()</script>".into()),
+        "/moved" => Reply::Html("<meta http-equiv=refresh content='0;url=/to-a'>".into()),
+        "/to-a" => Reply::redirect("/a.png"),
+        "/a.png" => Reply::of_type("image/png", b"\x89PNG\r\n\x1a\n".as_slice()),
+        "/b.pdf" => Reply::of_type("application/pdf", "%PDF-1.4"),
+        "/c.TIF" => Reply::of_type("application/octet-stream", "II*\0"),
+        _ => Reply::status(404),
+    });
+    for (path, to) in [
+        ("/refresh", "/a.png"),
+        ("/script", "/b.pdf#page=2"),
+        ("/later", "/a.png"),
+        ("/file", "/c.TIF"),
+        ("/moved", "/a.png"),
+    ] {
+        let opened = open(&site, path).await.unwrap().map(|page| page.size());
+        let Err(PageError::LeadsTo(url)) = &opened else { panic!("{path}: {opened:?}") };
+        assert_eq!(url.as_str(), site.url(to), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_page_with_pictures_and_downloads_in_it_leads_nowhere() {
+    let pages = [
+        ("Next", "<script>location.replace('/next')</script>"),
+        ("Parts", "<img src=/a.png><iframe src=/a.png></iframe><object data=/a.png></object>"),
+        ("Window", "<script>open('/a.png')</script>"),
+        ("Download", "<a href=/a.zip></a><script>onload = () => document.links[0].click()</script>"),
+    ];
+    let site = Site::serve("127.0.0.2", move |path| match path {
+        "/a.png" => Reply::of_type("image/png", b"\x89PNG\r\n\x1a\n".as_slice()),
+        "/a.zip" => Reply::of_type("application/zip", "PK"),
+        "/next" => Reply::Html("<!doctype html><title>Next</title>".into()),
+        path => match path[1..].parse::<usize>().ok().and_then(|page| pages.get(page)) {
+            Some((title, html)) => Reply::Html(format!("<!doctype html><title>{title}</title>{html}")),
+            None => Reply::status(404),
+        },
+    });
+    for (number, (title, _)) in pages.into_iter().enumerate() {
+        let opened = open(&site, &format!("/{number}")).await.unwrap();
+        let shown = opened.map(|page| page.title().map(ToString::to_string));
+        assert_eq!(shown.unwrap().as_deref(), Some(title));
+    }
+}

@@ -7,7 +7,7 @@ use edgezoom_content::protocol::Outcome;
 
 use super::tiler::Tiler;
 use super::world::{Asked, Known, Source};
-use super::{ID, failure, finished, keys, world};
+use super::{ID, failure, finished, keys, picture, world};
 
 #[tokio::test]
 #[ignore = "needs Chromium: cargo xtask test"]
@@ -40,6 +40,20 @@ async fn a_page_that_its_server_calls_something_else_is_one_all_the_same() {
     world.until("the end", Known::ended).await;
     let dzi = finished(&world.known()).unwrap();
     assert_eq!((dzi.size.width, dzi.size.height), (2560, 6000));
+}
+
+#[tokio::test]
+#[ignore = "needs Chromium: cargo xtask test"]
+async fn a_page_that_goes_on_to_a_picture_becomes_that_picture() {
+    let world = world().await;
+    let page = "<!doctype html><title>T</title><meta http-equiv=refresh content='0;url=picture.png'>";
+    world.known().sources.insert("page".into(), Source::Page(page));
+    world.known().sources.insert("picture.png".into(), picture());
+    world.enqueue(ID, 1, "page");
+    let _tiler = Tiler::start(&world, &[]);
+    world.until("the end", Known::ended).await;
+    let dzi = finished(&world.known()).unwrap();
+    assert_eq!((dzi.size.width, dzi.size.height), (1600, 1100));
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
 use edgezoom_content::{AddressPolicy, SourceUrl};
-use edgezoom_tiler::fetch::{FetchError, Fetcher};
+use edgezoom_tiler::fetch::{FetchError, Fetched, Fetcher};
 use edgezoom_tiler::limits::Limits;
 use edgezoom_tiler::page::{Capturing, Html, OpenPage, PageError, PageLimits, PageSettings, Pages};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -25,20 +25,36 @@ pub struct Source {
 
 /// Gets the source, and says how far that has come.
 pub async fn get(args: &Args, limits: &Limits) -> anyhow::Result<Source> {
-    let url = web_address(&args.source)
+    let mut url = web_address(&args.source)
         .map(|address| SourceUrl::parse(address).with_context(|| address.to_owned()))
         .transpose()?;
-    let (mut file, content_type) = match &url {
-        Some(url) => download(url, args, limits).await?,
-        None => (open(&args.source)?, None),
-    };
-    let html = Html::recognise(&mut file, content_type.as_deref())
-        .with_context(|| format!("cannot read {}", args.source.display()))?;
-    if let Some(html) = html {
-        let (file, capturing) = open_page(url.as_ref(), html, args).await?.stream()?;
-        return Ok(Source { file, capturing: Some(capturing), page: None });
+    let mut redirects = 0;
+    loop {
+        let (mut file, content_type) = match &url {
+            Some(asked) => {
+                let fetched = download(asked, redirects, args, limits).await?;
+                redirects = fetched.redirects;
+                (fetched.file, fetched.content_type)
+            }
+            None => (open(&args.source)?, None),
+        };
+        let html = Html::recognise(&mut file, content_type.as_deref())
+            .with_context(|| format!("cannot read {}", args.source.display()))?;
+        let Some(html) = html else {
+            return Ok(Source { file, capturing: None, page: url.as_ref().and_then(SourceUrl::page) });
+        };
+        match open_page(url.as_ref(), html, args).await? {
+            Err(PageError::LeadsTo(lead)) => {
+                url = Some(lead);
+                redirects += 1;
+            }
+            opened => {
+                let page = opened.map_err(|error| explain(&args.source, &error))?;
+                let (file, capturing) = page.stream()?;
+                return Ok(Source { file, capturing: Some(capturing), page: None });
+            }
+        }
     }
-    Ok(Source { file, capturing: None, page: url.as_ref().and_then(SourceUrl::page) })
 }
 
 /// The source's URL, if it is one.
@@ -46,12 +62,12 @@ fn web_address(source: &Path) -> Option<&str> {
     source.to_str().filter(|name| name.starts_with("http://") || name.starts_with("https://"))
 }
 
-/// What is at a URL, in a file without a name, and what its server calls it.
-async fn download(url: &SourceUrl, args: &Args, limits: &Limits) -> anyhow::Result<(File, Option<String>)> {
+/// What is at a URL that so many redirects led to, in a file without a name, and what its server calls it.
+async fn download(url: &SourceUrl, redirects: u32, args: &Args, limits: &Limits) -> anyhow::Result<Fetched> {
     let fetcher = Fetcher::new(policy(args)?, limits.clone(), std::env::temp_dir())?;
     let bar = ProgressBar::no_length()
         .with_style(ProgressStyle::with_template("downloading {bytes} of {total_bytes} {eta}")?);
-    let fetched = fetcher.fetch(url, |received| {
+    let fetched = fetcher.fetch_after(redirects, url, |received| {
         if let Some(announced) = received.announced {
             bar.set_length(announced);
         }
@@ -63,8 +79,7 @@ async fn download(url: &SourceUrl, args: &Args, limits: &Limits) -> anyhow::Resu
         Err(FetchError::Refused) => " Allow it with --allow-networks.",
         _ => "",
     };
-    let fetched = fetched.map_err(|error| anyhow!("{}: {error}{hint}", args.source.display()))?;
-    Ok((fetched.file, fetched.content_type))
+    fetched.map_err(|error| anyhow!("{}: {error}{hint}", args.source.display()))
 }
 
 fn policy(args: &Args) -> anyhow::Result<AddressPolicy> {
@@ -72,7 +87,11 @@ fn policy(args: &Args) -> anyhow::Result<AddressPolicy> {
 }
 
 /// Opens the page at a URL, or else the one that is the source's file, in a browser.
-async fn open_page(url: Option<&SourceUrl>, html: Html, args: &Args) -> anyhow::Result<OpenPage> {
+async fn open_page(
+    url: Option<&SourceUrl>,
+    html: Html,
+    args: &Args,
+) -> anyhow::Result<Result<OpenPage, PageError>> {
     let pages = Pages::new(PageSettings {
         browser: args.pages.chromium.clone(),
         limits: PageLimits::from(&args.pages),
@@ -86,7 +105,7 @@ async fn open_page(url: Option<&SourceUrl>, html: Html, args: &Args) -> anyhow::
         None => pages.open_file(&args.source, html).await,
     };
     bar.finish_and_clear();
-    page.map_err(|error| explain(&args.source, &error))
+    Ok(page)
 }
 
 /// The file that a source names.
