@@ -137,8 +137,7 @@ impl Fetcher {
             match redirect::target(&url, response.status(), response.headers().get(LOCATION))? {
                 Some(target) => url = target,
                 None if response.status().is_success() => {
-                    let fetched = self.keep(url, response, on_bytes).await?;
-                    return Ok(Fetched { redirects, ..fetched });
+                    return self.keep(url, redirects, response, on_bytes).await;
                 }
                 None => return Err(FetchError::Answered(response.status())),
             }
@@ -169,6 +168,7 @@ impl Fetcher {
     async fn keep(
         &self,
         url: SourceUrl,
+        redirects: u32,
         mut response: Response,
         mut on_bytes: impl FnMut(Received),
     ) -> Result<Fetched, FetchError> {
@@ -199,6 +199,6 @@ impl Fetcher {
         file.flush().await?;
         let mut file = file.into_std().await;
         file.seek(SeekFrom::Start(0))?;
-        Ok(Fetched { file, length: bytes, url, redirects: 0, content_type })
+        Ok(Fetched { file, length: bytes, url, redirects, content_type })
     }
 }

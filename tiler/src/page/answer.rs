@@ -33,9 +33,10 @@ const UNKNOWN: [&str; 5] = [
 ];
 
 /// The endings of names that pictures and documents have.
-const ENDINGS: [&str; 27] = [
+const ENDINGS: [&str; 30] = [
     "jpg", "jpeg", "png", "webp", "gif", "bmp", "tif", "tiff", "avif", "heic", "heif", "jxl", "jp2", "j2k",
-    "qoi", "pbm", "pgm", "ppm", "pam", "tga", "ico", "dds", "hdr", "exr", "pdf", "svg", "svgz",
+    "qoi", "pnm", "pbm", "pgm", "ppm", "pam", "pfm", "ff", "tga", "ico", "dds", "hdr", "exr", "pdf", "svg",
+    "svgz",
 ];
 
 /// An answer that the browser holds back, `Fetch.requestPaused` with a response.
