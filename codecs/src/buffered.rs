@@ -92,10 +92,12 @@ pub fn read_all(mut file: BufReader<File>, bounds: Bounds) -> Result<Vec<u8>, So
     Ok(bytes)
 }
 
-/// Calls a decoder that may panic on files that make no sense.
-pub fn guarded<T>(format: Format, decode: impl FnOnce() -> Result<T, SourceError>) -> Result<T, SourceError> {
-    catch_unwind(AssertUnwindSafe(decode))
-        .unwrap_or_else(|_| Err(SourceError::corrupt(format, "its structure makes no sense")))
+/// Calls a decoder that may panic on broken files. A panic counts as a broken file.
+pub fn catch_panics<T>(
+    format: &'static Format,
+    decode: impl FnOnce() -> Result<T, SourceError>,
+) -> Result<T, SourceError> {
+    catch_unwind(AssertUnwindSafe(decode)).unwrap_or_else(|_| Err(format.corrupt("its structure is invalid")))
 }
 
 #[cfg(test)]
@@ -115,7 +117,8 @@ mod tests {
 
     #[test]
     fn a_decoder_that_panics_has_met_a_broken_file() {
-        let error = guarded::<()>(Format::Bmp, || panic!("index out of bounds")).unwrap_err();
+        let error = catch_panics::<()>(&crate::formats::screenshot::FORMAT, || panic!("index out of bounds"))
+            .unwrap_err();
         assert!(matches!(error, SourceError::Corrupt { .. }));
     }
 }

@@ -1,6 +1,5 @@
 //! What may be wrong with a source, and what of it clients are told.
 
-use std::fmt::Display;
 use std::io;
 
 use edgezoom_content::{Failure, FailureCode, Size};
@@ -14,15 +13,13 @@ pub enum SourceError {
     #[error("The source is empty: it has no bytes.")]
     NoBytes,
     /// The first bytes are of no known format.
-    #[error(
-        "The source is no picture of a known format: it would have to be JPEG, PNG, WebP, AVIF, HEIC, JPEG XL, TIFF, GIF, PDF, SVG or one of the others that the documentation names."
-    )]
+    #[error("The format of the source is unknown. These can be read: {}.", Format::list())]
     Unknown,
     /// The format is known, but not this kind of it.
     #[error("This kind of {format} cannot be read: {reason}.")]
     Unsupported {
         /// The format.
-        format: Format,
+        format: &'static Format,
         /// What is special about it.
         reason: String,
     },
@@ -30,7 +27,7 @@ pub enum SourceError {
     #[error("The {format} is cut off or broken: {reason}.")]
     Corrupt {
         /// The format.
-        format: Format,
+        format: &'static Format,
         /// What does not fit.
         reason: String,
     },
@@ -84,7 +81,7 @@ pub enum SourceError {
     #[error("The {format} is too large: it has more than {} MiB when unpacked.", bytes >> 20)]
     TooManyBytes {
         /// The format.
-        format: Format,
+        format: &'static Format,
         /// How many bytes are allowed.
         bytes: u64,
     },
@@ -94,16 +91,6 @@ pub enum SourceError {
 }
 
 impl SourceError {
-    /// A broken file, with what a decoder says of it.
-    pub(crate) fn corrupt(format: Format, reason: impl Display) -> Self {
-        Self::Corrupt { format, reason: reason.to_string().trim_end_matches('.').to_owned() }
-    }
-
-    /// A file of a kind that is not read.
-    pub(crate) fn unsupported(format: Format, reason: impl Display) -> Self {
-        Self::Unsupported { format, reason: reason.to_string().trim_end_matches('.').to_owned() }
-    }
-
     /// The failure that clients see.
     #[must_use]
     pub fn failure(&self) -> Failure {

@@ -10,7 +10,17 @@ use std::io::{BufReader, Cursor, Read};
 use ::png::{BitDepth, ColorType, Decoder, DecodingError, Limits, Reader};
 use edgezoom_content::Size;
 
-use crate::{Bounds, Format, Layout, RowReader, SourceError};
+use crate::open::{Input, Open};
+use crate::{Decoded, Format, Layout, Reading, RowReader, SourceError};
+
+pub(crate) static FORMAT: Format = Format {
+    name: "captured page",
+    media_types: &[],
+    endings: &[],
+    reading: Reading::Rows,
+    signature: |head| head.starts_with(&MAGIC),
+    open: Open::Directly(open),
+};
 
 /// What a captured page begins with. The first byte is no letter, and no other format's.
 pub const MAGIC: [u8; 8] = *b"\x9dEZPAGE\n";
@@ -37,7 +47,7 @@ struct Strip {
     opaque: Option<Vec<u8>>,
 }
 
-pub(crate) fn open(mut file: BufReader<File>, bounds: Bounds) -> Result<Box<dyn RowReader>, SourceError> {
+fn open(Input { mut file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     let mut magic = [0; MAGIC.len()];
     read(&mut file, &mut magic)?;
     if magic != MAGIC {
@@ -45,7 +55,7 @@ pub(crate) fn open(mut file: BufReader<File>, bounds: Bounds) -> Result<Box<dyn 
     }
     let size = bounds.admit(number(&mut file)?, number(&mut file)?)?;
     bounds.admit_memory(u64::from(STRIP_BYTES), "reading a captured page")?;
-    Ok(Box::new(Screenshot { file, size, missing: size.height, strip: None }))
+    Ok(Decoded::plain(Screenshot { file, size, missing: size.height, strip: None }))
 }
 
 impl RowReader for Screenshot {
@@ -148,5 +158,5 @@ fn broken(error: DecodingError) -> SourceError {
 }
 
 fn corrupt(reason: impl std::fmt::Display) -> SourceError {
-    SourceError::corrupt(Format::Screenshot, reason)
+    FORMAT.corrupt(reason)
 }

@@ -18,29 +18,33 @@ const BAND_ROWS: usize = 64;
 const MARGIN_ROWS: usize = 2;
 
 /// Decodes the primary picture.
-pub fn decode(file: &HeifFile<'_>, format: Format, most_pixels: u64) -> Result<Image<u8>, SourceError> {
-    Pictures { file, format, most_pixels }.item(file.primary_id, 0)
+pub fn decode(
+    file: &HeifFile<'_>,
+    format: &'static Format,
+    max_pixels: u64,
+) -> Result<Image<u8>, SourceError> {
+    Pictures { file, format, max_pixels }.item(file.primary_id, 0)
 }
 
 struct Pictures<'a> {
     file: &'a HeifFile<'a>,
-    format: Format,
-    most_pixels: u64,
+    format: &'static Format,
+    max_pixels: u64,
 }
 
 impl Pictures<'_> {
     fn corrupt(&self, reason: impl std::fmt::Display) -> SourceError {
-        SourceError::corrupt(self.format, reason)
+        self.format.corrupt(reason)
     }
 
     /// A picture with its opacity, and turned as it is to be.
     fn item(&self, id: ItemId, depth: u32) -> Result<Image<u8>, SourceError> {
         let mut image = self.coded(id, depth)?;
         let auxiliary = self.file.referencing_items(id, b"auxl");
-        if let Some(&alpha) = auxiliary.iter().find(|&&other| self.is_opacity(other)) {
+        if let Some(&alpha) = auxiliary.iter().find(|&&other| self.is_alpha(other)) {
             let alpha = self.coded(alpha, depth)?;
             if (alpha.width, alpha.height) != (image.width, image.height) {
-                return Err(SourceError::unsupported(self.format, "its opacity has another size"));
+                return Err(self.format.unsupported("its opacity has another size"));
             }
             let is_multiplied = !self.file.referenced_items(id, b"prem").is_empty();
             let (pixels, _) = image.data.as_chunks_mut::<4>();
@@ -71,7 +75,7 @@ impl Pictures<'_> {
         Ok(image)
     }
 
-    fn is_opacity(&self, id: ItemId) -> bool {
+    fn is_alpha(&self, id: ItemId) -> bool {
         self.file.item_properties(id).is_ok_and(|mut properties| {
             properties.any(|property| match property {
                 Property::AuxiliaryType(kind) => kind == "urn:mpeg:mpegB:cicp:systems:auxiliary:alpha",
@@ -86,7 +90,7 @@ impl Pictures<'_> {
         match &kind.0 {
             b"av01" => self.frame(id),
             b"grid" if depth < MOST_DEPTH => self.grid(id, depth),
-            _ => Err(SourceError::unsupported(self.format, format_args!("a part of it is {kind}"))),
+            _ => Err(self.format.unsupported(format_args!("a part of it is {kind}"))),
         }
     }
 
@@ -96,7 +100,7 @@ impl Pictures<'_> {
         let columns = usize::from(grid.columns).max(1);
         let (width, height) = (grid.output_width, grid.output_height);
         if tiles.len() != columns * usize::from(grid.rows)
-            || u64::from(width) * u64::from(height) > self.most_pixels
+            || u64::from(width) * u64::from(height) > self.max_pixels
         {
             return Err(self.corrupt("its grid makes no sense"));
         }
@@ -132,7 +136,7 @@ impl Pictures<'_> {
         settings.set_n_threads(1);
         settings.set_max_frame_delay(1);
         settings.set_all_layers(false);
-        settings.set_frame_size_limit(u32::try_from(self.most_pixels).unwrap_or(u32::MAX));
+        settings.set_frame_size_limit(u32::try_from(self.max_pixels).unwrap_or(u32::MAX));
         let mut decoder = Decoder::with_settings(&settings).map_err(|error| self.refusal(error))?;
         match decoder.send_data(bytes, None, None, None) {
             Ok(()) | Err(Error::Again) => {}
@@ -158,7 +162,7 @@ impl Pictures<'_> {
     fn refusal(&self, error: Error) -> SourceError {
         match error {
             Error::NotEnoughMemory => SourceError::OutOfMemory,
-            Error::UnsupportedBitstream => SourceError::unsupported(self.format, "a part of AV1"),
+            Error::UnsupportedBitstream => self.format.unsupported("a part of AV1"),
             _ => self.corrupt("a frame cannot be decoded"),
         }
     }
