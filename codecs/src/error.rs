@@ -1,4 +1,4 @@
-//! What may be wrong with a source, and what of it clients are told.
+//! Why a source cannot be read, and the failure that clients see.
 
 use std::io;
 
@@ -15,12 +15,12 @@ pub enum SourceError {
     /// The first bytes are of no known format.
     #[error("The format of the source is unknown. These can be read: {}.", Format::list())]
     Unknown,
-    /// The format is known, but not this kind of it.
+    /// The format is known, but not this variant of it.
     #[error("This kind of {format} cannot be read: {reason}.")]
     Unsupported {
         /// The format.
         format: &'static Format,
-        /// What is special about it.
+        /// The feature that is not read.
         reason: String,
     },
     /// The file is cut off or broken.
@@ -28,13 +28,13 @@ pub enum SourceError {
     Corrupt {
         /// The format.
         format: &'static Format,
-        /// What does not fit.
+        /// What the decoder found.
         reason: String,
     },
-    /// The library that reads PDF is not there.
+    /// The library for PDF is not installed.
     #[error("This service cannot render PDF.")]
     NoPdf,
-    /// The document opens only with a password.
+    /// The document has a password.
     #[error("The PDF is encrypted: it needs a password.")]
     Encrypted,
     /// The page that the URL chooses is not in the document.
@@ -48,7 +48,7 @@ pub enum SourceError {
     /// A side is zero.
     #[error("The picture has no pixels.")]
     Empty,
-    /// More pixels than the bounds.
+    /// The picture has more pixels than the bounds allow.
     #[error("The picture has {}×{} pixels, more than the {pixels} that are allowed.", size.width, size.height)]
     TooManyPixels {
         /// The picture's size.
@@ -56,7 +56,7 @@ pub enum SourceError {
         /// How many are allowed.
         pixels: u64,
     },
-    /// A longer side than the bounds.
+    /// A side is longer than the bounds allow.
     #[error("The picture has {}×{} pixels, and a side may have at most {side}.", size.width, size.height)]
     TooLong {
         /// The picture's size.
@@ -64,7 +64,7 @@ pub enum SourceError {
         /// How long a side may be.
         side: u32,
     },
-    /// It would have to be held in memory, and there is not enough.
+    /// The picture has to be buffered, and the bounds do not allow as much memory.
     #[error("The picture is too large: {reason} takes {} MiB of memory, and {} MiB are allowed.", bytes >> 20, memory >> 20)]
     TooMuchMemory {
         /// What needs the memory.
@@ -77,7 +77,7 @@ pub enum SourceError {
     /// A decoder got no more memory.
     #[error("The picture takes more memory than is allowed for rendering.")]
     OutOfMemory,
-    /// More bytes than are allowed for a format that is held in memory.
+    /// The file has more bytes than the bounds allow for a format that is buffered.
     #[error("The {format} is too large: it has more than {} MiB when unpacked.", bytes >> 20)]
     TooManyBytes {
         /// The format.

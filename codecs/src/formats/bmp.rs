@@ -34,7 +34,7 @@ fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     };
     let mut picture = Buffered::new(size, layout, bounds)?;
     decoder.read_image(&mut picture.pixels).map_err(error)?;
-    Ok(Decoded::plain(picture.without_idle_opacity()))
+    Ok(Decoded::plain(picture.without_opaque_alpha()))
 }
 
 fn error(error: ImageError) -> SourceError {

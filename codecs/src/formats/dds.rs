@@ -50,7 +50,7 @@ fn decode(file: BufReader<File>, bounds: Bounds) -> Result<Buffered, SourceError
     };
     let mut picture = Buffered::new(size, layout, bounds)?;
     read(&mut decoder, &mut picture.pixels, stored, ColorFormat::new(channels, Precision::U8))?;
-    Ok(picture.without_idle_opacity())
+    Ok(picture.without_opaque_alpha())
 }
 
 /// Linear pixels.

@@ -70,7 +70,7 @@ fn decode(file: BufReader<File>, bounds: Bounds) -> Result<Buffered, SourceError
     if blocks < size.pixels() {
         return Err(FORMAT.corrupt("some of its blocks are missing"));
     }
-    Ok(picture.without_idle_opacity())
+    Ok(picture.without_opaque_alpha())
 }
 
 impl Channels {

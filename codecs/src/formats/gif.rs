@@ -33,7 +33,7 @@ fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     let layout = if covers(frame, size) && frame.transparent.is_none() { Layout::Rgb } else { Layout::Rgba };
     let mut canvas = Buffered::new(size, layout, bounds)?;
     paint(frame, palette, &mut canvas);
-    Ok(Decoded::plain(canvas.without_idle_opacity()))
+    Ok(Decoded::plain(canvas.without_opaque_alpha()))
 }
 
 fn covers(frame: &Frame<'_>, size: Size) -> bool {

@@ -39,7 +39,7 @@ fn decode(file: BufReader<File>, bounds: Bounds) -> Result<Buffered, SourceError
     let size = bounds.admit(width, height)?;
     bounds.admit_memory(size.pixels() * BYTES_A_PIXEL, "decoding an icon")?;
     let picture = DynamicImage::from_decoder(decoder).map_err(error)?;
-    Ok(Buffered::of(size, Layout::Rgba, picture.into_rgba8().into_raw()).without_idle_opacity())
+    Ok(Buffered::of(size, Layout::Rgba, picture.into_rgba8().into_raw()).without_opaque_alpha())
 }
 
 fn error(error: ImageError) -> SourceError {

@@ -83,7 +83,7 @@ fn decode(bytes: &[u8], bounds: Bounds) -> Result<Decoded, SourceError> {
         }
     }
     Ok(Decoded {
-        reader: Box::new(picture.without_idle_opacity()),
+        reader: Box::new(picture.without_opaque_alpha()),
         orientation: Orientation::UPRIGHT,
         profile: profile.filter(|_| !is_cmyk),
     })

@@ -48,7 +48,7 @@ fn decode(file: BufReader<File>, bounds: Bounds) -> Result<Decoded, SourceError>
     let frame = image.render_frame(0).map_err(error)?;
     let picture = paint(&frame, image.pixel_format(), profile.as_ref(), bounds)?;
     Ok(Decoded {
-        reader: Box::new(picture.without_idle_opacity()),
+        reader: Box::new(picture.without_opaque_alpha()),
         orientation: Orientation::UPRIGHT,
         profile: profile.filter(|_| !image.pixel_format().has_black()),
     })

@@ -35,7 +35,7 @@ fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     let mut picture = Buffered::new(size, layout, bounds)?;
     decoder.read_image(&mut picture.pixels).map_err(error)?;
     let orientation = exif.as_deref().map_or(Orientation::UPRIGHT, Orientation::of_exif);
-    Ok(Decoded { reader: Box::new(picture.without_idle_opacity()), orientation, profile })
+    Ok(Decoded { reader: Box::new(picture.without_opaque_alpha()), orientation, profile })
 }
 
 fn error(error: DecodingError) -> SourceError {

@@ -1,5 +1,7 @@
-//! HEIF's container: HEIC, whose pictures are HEVC's, and AVIF, whose pictures are AV1's. Decoded as a whole, with the
-//! container's own turns, mirrorings and crops; the orientation in EXIF means nothing here.
+//! HEIF: HEIC, coded with HEVC, and AVIF, coded with AV1. Buffered. Rotation, mirroring and crop come from the container's
+//! properties; the orientation in EXIF has no meaning here.
+//!
+//! Source: ISO/IEC 23008-12 (HEIF), 6.5 for properties, 6.6.2.3 for grids; AV1 Image File Format (AVIF), 1.1.0.
 
 mod av1;
 
@@ -35,7 +37,7 @@ pub(crate) static HEIC: Format = Format {
 const HEIF_BRANDS: &[&[u8; 4]] =
     &[b"heic", b"heix", b"hevc", b"hevx", b"heim", b"heis", b"mif1", b"mif2", b"msf1"];
 
-/// What decoding takes for each pixel, in bytes: the codec's planes, and four channels twice while a picture is turned.
+/// The memory that decoding takes for each pixel, in bytes: the codec's planes, and RGBA twice while a picture is rotated.
 const BYTES_A_PIXEL: u64 = 16;
 
 /// Whether the `ftyp` box at a file's start has one of these brands: the major one or a compatible one.
@@ -67,12 +69,12 @@ fn decode(bytes: &[u8], format: &'static Format, bounds: Bounds) -> Result<Decod
     };
     let size = bounds.admit(width, height)?;
     bounds.admit_memory(bytes.len() as u64 + size.pixels() * BYTES_A_PIXEL, "decoding a HEIF")?;
-    // What parts of the picture claim of their size counts against the memory as well.
+    // The sizes that parts of the picture claim count against the memory too.
     let max_pixels = bounds.memory / BYTES_A_PIXEL;
     let image = match codec(&file)? {
         Codec::Hevc => {
             let options = Options { max_threads: 0, max_pixels };
-            heifer::decode_rgba8(bytes, &options).map_err(|error| refusal(format, error))?
+            heifer::decode_rgba8(bytes, &options).map_err(|error| source_error(format, error))?
         }
         Codec::Av1 => av1::decode(&file, format, max_pixels)?,
     };
@@ -81,7 +83,7 @@ fn decode(bytes: &[u8], format: &'static Format, bounds: Bounds) -> Result<Decod
         None => coded_colours(&file).and_then(|(primaries, transfer)| Profile::of_cicp(primaries, transfer)),
     };
     let size = Size { width: image.width, height: image.height };
-    let picture = Buffered::of(size, Layout::Rgba, image.data).without_idle_opacity();
+    let picture = Buffered::of(size, Layout::Rgba, image.data).without_opaque_alpha();
     Ok(Decoded { reader: Box::new(picture), orientation: Orientation::UPRIGHT, profile })
 }
 
@@ -90,13 +92,13 @@ enum Codec {
     Av1,
 }
 
-/// The codec of the primary picture, or of the tiles that it is put together from.
+/// The codec of the primary picture, or of its tiles.
 fn codec(file: &HeifFile<'_>) -> Result<Codec, SourceError> {
     let unsupported = |kind: &dyn std::fmt::Display| HEIC.unsupported(format_args!("its codec is {kind}"));
-    let kind = |id: ItemId| file.item(id).map(|item| item.item_type);
-    let mut kinds = vec![kind(file.primary_id)];
-    kinds.extend(file.referenced_items(file.primary_id, b"dimg").first().map(|&tile| kind(tile)));
-    for kind in kinds.into_iter().flatten() {
+    let item_type = |id: ItemId| file.item(id).map(|item| item.item_type);
+    let mut types = vec![item_type(file.primary_id)];
+    types.extend(file.referenced_items(file.primary_id, b"dimg").first().map(|&tile| item_type(tile)));
+    for kind in types.into_iter().flatten() {
         match &kind.0 {
             b"av01" => return Ok(Codec::Av1),
             b"hvc1" | b"hev1" => return Ok(Codec::Hevc),
@@ -118,7 +120,7 @@ fn coded_colours(file: &HeifFile<'_>) -> Option<(u16, u16)> {
     own(file.primary_id).or_else(|| own(*file.referenced_items(file.primary_id, b"dimg").first()?))
 }
 
-fn refusal(format: &'static Format, error: Error) -> SourceError {
+fn source_error(format: &'static Format, error: Error) -> SourceError {
     match error {
         Error::Unsupported(reason) => format.unsupported(reason),
         other => format.corrupt(other),

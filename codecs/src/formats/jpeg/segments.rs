@@ -1,6 +1,6 @@
 //! The application segments of a JPEG: EXIF (APP1), the colour profile (APP2), Adobe's marker (APP14).
 //!
-//! Source: CIPA DC-008 (Exif 2.32), 4.7.2; ICC.1:2022, annex B.4; Adobe Technical Note 5116, section 18.
+//! Source: CIPA DC-008 (Exif 2.3), 4.7.2; ICC.1:2022, annex B.4; Adobe Technical Note 5116, section 18.
 
 use mozjpeg::{Decompress, Marker};
 

@@ -83,7 +83,7 @@ fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
             kind.convert(row, &mut transform_16, out);
         }
     }
-    Ok(Decoded { reader: Box::new(picture.without_idle_opacity()), orientation, profile })
+    Ok(Decoded { reader: Box::new(picture.without_opaque_alpha()), orientation, profile })
 }
 
 impl RowReader for Rows {
