@@ -1,5 +1,6 @@
-//! Builds the Worker into `edge/build`: `worker/` is what the Workers runtime loads, `assets/` what it serves as files.
-//! Nothing is downloaded on the way: wasm-bindgen is linked into this program, esbuild and binaryen are Node packages.
+//! Makes `edge/build` of the WebAssembly that Cargo has compiled: `worker/` is what the Workers runtime loads, `assets/`
+//! what it serves as files. Nothing is downloaded on the way: wasm-bindgen is linked into this program, esbuild and
+//! binaryen are Node packages.
 
 use std::fs;
 use std::io::Write;
@@ -10,20 +11,20 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
 use wasm_bindgen_cli_support::Bindgen;
-
-use crate::project::Project;
-use crate::{command, setup};
+use xtask::command;
+use xtask::project::Project;
+use xtask::setup::WASM;
 
 /// What the Worker may weigh, compressed: a cold start loads all of it.
 const MOST_BYTES: usize = 250_000;
-/// What the build is made from, besides the wasm. A change of the recipe is a change too.
+/// What the build is made from, besides the wasm. This file is the recipe.
 const INGREDIENTS: [&str; 6] = [
     "edge/entry.js",
     "edge/interface",
     "edge/viewer",
     "package.json",
     "package-lock.json",
-    "xtask/src/build_edge.rs",
+    "xtask/tools/src/worker.rs",
 ];
 /// What rustc's wasm may use; binaryen has to be told.
 const WASM_FEATURES: [&str; 7] = [
@@ -36,12 +37,10 @@ const WASM_FEATURES: [&str; 7] = [
     "--enable-exception-handling",
 ];
 
-/// Builds the Worker, unless it is built already of just these sources.
+/// Builds `edge/build`, unless it is built already of just these sources.
 pub fn build(project: &Project) -> Result<()> {
     let _lock = project.lock()?;
-    let package = ["build", "--package=edgezoom-edge", "--profile=edge", "--target", setup::WASM];
-    command::run(project.cargo().args(package))?;
-    let wasm = project.target.join(setup::WASM).join("edge/edgezoom_edge.wasm");
+    let wasm = project.target.join(WASM).join("edge/edgezoom_edge.wasm");
     let ingredients = digest(project, &wasm)?;
     let folder = project.root.join("edge/build");
     let stamp = folder.join("made-of");

@@ -1,18 +1,16 @@
 //! Counting what passed and what failed, from the closing lines of `cargo test` and of Node's test runner.
 
 use std::fmt;
-use std::io::{BufRead, BufReader};
 use std::ops::{Add, AddAssign};
-use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result};
-
-use crate::command;
+use anyhow::{Result, ensure};
 
 /// How many tests or checks passed and failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
+    /// Passed.
     pub passed: u64,
+    /// Failed.
     pub failed: u64,
 }
 
@@ -22,8 +20,14 @@ impl Tally {
     /// One that failed.
     pub const FAILED: Self = Self { passed: 0, failed: 1 };
 
-    /// What a line of a test runner's output says of counts, if it is such a line.
-    fn of_line(line: &str) -> Self {
+    /// An error when anything failed.
+    pub fn result(self) -> Result<()> {
+        ensure!(self.failed == 0, "{self}");
+        Ok(())
+    }
+
+    /// The counts in a line of a test runner's output; none in most lines.
+    pub fn of_line(line: &str) -> Self {
         if let Some(counts) = line.strip_prefix("test result: ") {
             let count = |name| {
                 let of = |part: &str| part.trim().strip_suffix(name)?.trim().rsplit(' ').next()?.parse().ok();
@@ -38,30 +42,6 @@ impl Tally {
             _ => Self::default(),
         }
     }
-}
-
-/// Runs a command that is one check.
-pub fn check(command: &mut Command) -> Result<Tally> {
-    command::run(command).map(|()| Tally::PASSED)
-}
-
-/// Runs tests, shows what they print, and counts them. A runner that fails without a failed test, as when something does
-/// not compile, counts as one failure.
-pub fn count(command: &mut Command) -> Result<Tally> {
-    let mut runner = command.stdout(Stdio::piped()).spawn().with_context(|| command::text(command))?;
-    let mut tally = Tally::default();
-    if let Some(output) = runner.stdout.take() {
-        for line in BufReader::new(output).split(b'\n') {
-            let line = line?;
-            let line = String::from_utf8_lossy(&line);
-            println!("{line}");
-            tally += Tally::of_line(&line);
-        }
-    }
-    if !runner.wait()?.success() && tally.failed == 0 {
-        tally += Tally::FAILED;
-    }
-    Ok(tally)
 }
 
 impl Add for Tally {

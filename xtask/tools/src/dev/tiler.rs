@@ -7,12 +7,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use tokio::process::Command;
+use xtask::dev::Options;
+use xtask::port;
 
 use super::edge::EdgeAddress;
 use super::part::Part;
+use super::ready;
 use super::state::State;
 use super::watchdog::Watchdog;
-use super::{Options, port, ready};
 
 /// The pause before a tiler that died is started anew: at first, and at most.
 const PAUSE: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(30)];

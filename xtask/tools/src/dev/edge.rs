@@ -3,10 +3,10 @@
 
 use anyhow::{Result, bail};
 use tokio::process::Command;
+use xtask::dev::Options;
+use xtask::project::Project;
 
-use super::Options;
 use super::state::State;
-use crate::project::Project;
 
 /// Where a local edge answers.
 #[derive(Clone, Debug)]
