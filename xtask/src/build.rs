@@ -84,7 +84,15 @@ mod tests {
     /// Each dependency with its features, as Cargo gives them when it builds these kinds of dependencies.
     fn features(project: &Project, kinds: &str) -> BTreeSet<String> {
         let mut cargo = project.cargo();
-        cargo.args(["tree", "--workspace", "--locked", "--prefix=none", "--format={p} [{f}]", "--edges", kinds]);
+        cargo.args([
+            "tree",
+            "--workspace",
+            "--locked",
+            "--prefix=none",
+            "--format={p} [{f}]",
+            "--edges",
+            kinds,
+        ]);
         let text = command::output(&mut cargo).unwrap();
         text.lines().map(|line| line.trim_end_matches(" (*)").to_owned()).collect()
     }
