@@ -18,7 +18,7 @@ use axum::http::StatusCode;
 use edgezoom_content::{Attempt, ContentId};
 use edgezoom_tiler::limits::Limits;
 use edgezoom_tiler::renderer::{Output, RenderOptions, Renderer};
-use edgezoom_tiler::sink::s3::{S3Settings, S3Store, Upload};
+use edgezoom_tiler::s3::{S3Settings, S3Store, Upload};
 use tokio::net::TcpListener;
 
 const RUNS: usize = 5;

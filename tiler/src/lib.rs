@@ -5,13 +5,12 @@
 //! A web page is photographed by a browser that [`page`] keeps in check, and its picture goes the same way.
 //! The tiles come back over a pipe and go into a [`sink`]. The command line is the same path with other ends.
 
+pub mod browser;
 pub mod fetch;
 pub mod http_client;
 pub mod limits;
-pub mod page;
-pub mod pyramid;
 pub mod renderer;
+pub mod s3;
+pub mod sandbox;
 pub mod secret;
 pub mod service;
-pub mod sink;
-pub mod source;

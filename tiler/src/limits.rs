@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use crate::source::DrawingOptions;
+use edgezoom_codecs::DrawingOptions;
 
 /// The limits of one conversion.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ mod commands;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use edgezoom_tiler::page::cell::{self, CellOptions};
+use edgezoom_tiler::browser::supervisor::{self, CellOptions};
 
 /// Makes zoomable images, as a service and by hand.
 #[derive(Parser)]
@@ -30,7 +30,7 @@ fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Convert(args) => commands::convert::run(&args),
         Command::Serve(args) => commands::serve::run(&args),
-        Command::PageCell(options) => cell::run(&options).map_err(anyhow::Error::from),
+        Command::PageCell(options) => supervisor::run(&options).map_err(anyhow::Error::from),
         Command::Render(args) => commands::render::run(&args),
     };
     result.unwrap_or_else(|error| {

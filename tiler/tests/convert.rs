@@ -1,8 +1,6 @@
 //! `tiler convert`, as a person would call it.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod support;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Read, Write};
@@ -12,14 +10,14 @@ use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use edgezoom_codecs::Layout;
 use edgezoom_content::{Dzi, Size, TileFormat};
-use edgezoom_tiler::source::Layout;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-use support::Picture;
-use support::files::{self, Jpeg};
-use support::pyramid::{read_folder, rebuilt, reference};
+use edgezoom_test_support::Picture;
+use edgezoom_test_support::files::{self, Jpeg};
+use edgezoom_test_support::pyramid::{read_folder, rebuilt, reference};
 
 fn command(folder: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tiler"));

@@ -2,33 +2,31 @@
 //! those programs and libpdfium, so plain `cargo test` leaves them out: `cargo test -p edgezoom-tiler --test documents`.
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod support;
-
 use std::fs;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use edgezoom_codecs::{DecodeOptions, DrawingOptions, Layout, SourceError};
 use edgezoom_content::{Failure, FailureCode, Size};
 use edgezoom_tiler::limits::Limits;
 use edgezoom_tiler::renderer::{Output, RenderOptions, Renderer};
-use edgezoom_tiler::source::{self, DrawingOptions, Layout, SourceError, Wish};
 
-use support::files::{self, BOUNDS, file};
-use support::likeness::{mean_difference, similarity};
-use support::pdf::Pdf;
-use support::{Picture, pdf};
+use edgezoom_test_support::files::{self, BOUNDS, file};
+use edgezoom_test_support::likeness::{mean_difference, similarity};
+use edgezoom_test_support::pdf::Pdf;
+use edgezoom_test_support::{Picture, pdf};
 
 const SPECIFICATION: &str = "/usr/share/doc/shared-mime-info/shared-mime-info-spec.pdf";
 
 fn library() -> PathBuf {
-    source::locate_pdfium().expect("libpdfium.so is nowhere: `cargo xtask setup` brings it")
+    edgezoom_codecs::locate_pdfium().expect("libpdfium.so is nowhere: `cargo xtask setup` brings it")
 }
 
 fn draw_with(bytes: &[u8], options: &DrawingOptions) -> Result<Picture, SourceError> {
     let mut file = file(bytes);
-    let prepared = source::prepare(&mut file, Some(&library()))?;
-    Picture::read(&mut *prepared.open(file, BOUNDS, options, Wish::default())?)
+    let prepared = edgezoom_codecs::prepare(&mut file, Some(&library()))?;
+    Picture::read(&mut *prepared.open(file, BOUNDS, options, DecodeOptions::default())?)
 }
 
 fn draw(bytes: &[u8]) -> Picture {

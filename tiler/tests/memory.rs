@@ -1,18 +1,16 @@
 //! How much memory a renderer takes for pictures of 200 megapixels, at the default options.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod support;
-
 use std::fs::{self, File};
 use std::io::{BufWriter, Read, Seek, Write};
 use std::process::{Command, Stdio};
 
+use edgezoom_codecs::Layout;
 use edgezoom_tiler::limits::Limits;
 use edgezoom_tiler::renderer::RenderOptions;
 use edgezoom_tiler::renderer::order::Order;
-use edgezoom_tiler::source::Layout;
 
-use support::files;
+use edgezoom_test_support::files;
 
 /// The most that a renderer may take, in MiB.
 const MOST: u64 = 150;

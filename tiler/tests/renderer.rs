@@ -1,8 +1,6 @@
 //! The renderer process from its parent's side: what comes out of it, and what ends it.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod support;
-
 use std::fs::{self, File};
 use std::io::{Seek, SeekFrom};
 use std::num::NonZeroUsize;
@@ -10,13 +8,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use edgezoom_codecs::Layout;
 use edgezoom_content::{Dzi, Failure, FailureCode, TileFormat};
 use edgezoom_tiler::limits::Limits;
 use edgezoom_tiler::renderer::{Output, RenderOptions, Renderer};
-use edgezoom_tiler::source::Layout;
 
-use support::Picture;
-use support::files::{self, Jpeg, file};
+use edgezoom_test_support::Picture;
+use edgezoom_test_support::files::{self, Jpeg, file};
 
 const TILER: &str = env!("CARGO_BIN_EXE_tiler");
 
@@ -103,7 +101,7 @@ async fn transparent_pixels_are_white_in_jpeg() {
     let outputs = render(file(&files::png(&nothing, |_| {})), &options, &Limits::default()).await.unwrap();
     for output in outputs {
         if let Output::Tile(tile) = output {
-            let picture = support::pyramid::decode(TileFormat::Jpg, &tile.bytes);
+            let picture = edgezoom_test_support::pyramid::decode(TileFormat::Jpg, &tile.bytes);
             assert!(picture.pixels.iter().all(|&value| value == 255));
         }
     }

@@ -10,7 +10,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use edgezoom_tiler::renderer::sandbox;
+use edgezoom_tiler::sandbox;
 use rustix::process::{Pid, Resource, Signal};
 
 /// What is in the environment of the process that is to lock itself in.

@@ -1,8 +1,6 @@
 //! SVG: drawn in strips as it would be in one piece, with nothing read from outside of it, whatever it asks for.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod support;
-
 use std::fs;
 use std::io::Write;
 use std::num::NonZeroUsize;
@@ -10,17 +8,17 @@ use std::path::Path;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use edgezoom_codecs::{DecodeOptions, DrawingOptions, Layout};
 use edgezoom_content::{Failure, FailureCode, Size, TileFormat};
 use edgezoom_tiler::limits::Limits;
 use edgezoom_tiler::renderer::{Output, RenderOptions, Renderer};
-use edgezoom_tiler::source::{self, DrawingOptions, Layout, Wish};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use resvg::tiny_skia::{Color, Pixmap, Transform};
 use resvg::usvg::{Options, Tree};
 
-use support::Picture;
-use support::files::{self, BOUNDS, file};
+use edgezoom_test_support::Picture;
+use edgezoom_test_support::files::{self, BOUNDS, file};
 
 const WHITE: [u8; 3] = [255; 3];
 
@@ -33,8 +31,8 @@ fn svg(attributes: &str, content: &str) -> String {
 fn draw(text: &str, side: u32) -> Picture {
     let options = DrawingOptions { svg_side: side, ..DrawingOptions::default() };
     let mut file = file(text.as_bytes());
-    let prepared = source::prepare(&mut file, None).unwrap();
-    Picture::read(&mut *prepared.open(file, BOUNDS, &options, Wish::default()).unwrap()).unwrap()
+    let prepared = edgezoom_codecs::prepare(&mut file, None).unwrap();
+    Picture::read(&mut *prepared.open(file, BOUNDS, &options, DecodeOptions::default()).unwrap()).unwrap()
 }
 
 fn failure(bytes: &[u8]) -> Failure {
@@ -207,7 +205,12 @@ fn the_background_is_white_unless_transparency_is_asked_for() {
     let text = svg(r#"viewBox="0 0 8 8""#, r#"<rect width="4" height="8" fill="red" fill-opacity=".5"/>"#);
     let options = DrawingOptions { svg_side: 64, transparent: true, ..DrawingOptions::default() };
     let mut file = file(text.as_bytes());
-    let strips = source::prepare(&mut file, None).unwrap().open(file, BOUNDS, &options, Wish::default());
+    let strips = edgezoom_codecs::prepare(&mut file, None).unwrap().open(
+        file,
+        BOUNDS,
+        &options,
+        DecodeOptions::default(),
+    );
     let transparent = Picture::read(&mut *strips.unwrap()).unwrap();
     assert_eq!((transparent.layout, transparent.at(60, 5)), (Layout::Rgba, [0; 4].as_slice()));
     assert_eq!(transparent.at(5, 5), [255, 0, 0, 128]);

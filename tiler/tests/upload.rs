@@ -14,7 +14,7 @@ use axum::http::{StatusCode, Uri};
 use axum::serve::ListenerExt;
 use edgezoom_content::{Attempt, ContentId, Dzi, Size, TileFormat};
 use edgezoom_tiler::renderer::Tile;
-use edgezoom_tiler::sink::s3::{S3Settings, S3Store, StoreError, Upload};
+use edgezoom_tiler::s3::{S3Settings, S3Store, StoreError, Upload};
 use tokio::net::TcpListener;
 
 /// An endpoint that takes PUTs.

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use edgezoom_content::{AddressPolicy, SourceUrl};
+use edgezoom_tiler::browser::{PageSettings, Pages};
 use edgezoom_tiler::limits::Limits;
-use edgezoom_tiler::page::{PageSettings, Pages};
 use edgezoom_tiler::renderer::{Output, RenderOptions, Renderer};
 
 use super::site::Site;

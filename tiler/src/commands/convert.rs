@@ -11,13 +11,13 @@ use std::time::SystemTime;
 
 use anyhow::{Context, anyhow, bail};
 use clap::{ValueEnum, value_parser};
+use edgezoom_codecs::SourceError;
 use edgezoom_content::{Dzi, Failure, FailureCode, TileFormat};
+use edgezoom_pyramid::sinks::SinkError;
+use edgezoom_pyramid::sinks::archive::{self, ArchiveSink};
+use edgezoom_pyramid::sinks::directory::{self, DirectorySink};
 use edgezoom_tiler::limits::Limits;
 use edgezoom_tiler::renderer::{Output, RenderOptions, Renderer, Tile};
-use edgezoom_tiler::sink::SinkError;
-use edgezoom_tiler::sink::archive::{self, ArchiveSink};
-use edgezoom_tiler::sink::directory::{self, DirectorySink};
-use edgezoom_tiler::source::SourceError;
 use indicatif::{ProgressBar, ProgressStyle};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
@@ -169,7 +169,7 @@ async fn write(mut renderer: Renderer, place: &Place, force: bool) -> Result<(),
         match (output, &mut sink) {
             (Output::Begun(dzi), sink) => *sink = Some(place.begin(&dzi, force)?),
             (Output::Progress(done), _) => bar.set_position((done * 1000.0) as u64),
-            (Output::Tile(tile), Some(sink)) => sink.put(tile).await?,
+            (Output::Tile(tile), Some(sink)) => sink.put(tile)?,
             (Output::Finished(_), _) => break,
             (Output::Tile(_), None) => return Err(anyhow!("a tile came before the beginning").into()),
         }
@@ -218,9 +218,9 @@ impl Place {
 }
 
 impl Sink {
-    async fn put(&mut self, tile: Tile) -> Result<(), SinkError> {
+    fn put(&mut self, tile: Tile) -> Result<(), SinkError> {
         match self {
-            Self::Directory(sink) => sink.put(tile).await,
+            Self::Directory(sink) => sink.put(tile),
             Self::Archive(sink) => sink.put(&tile),
         }
     }

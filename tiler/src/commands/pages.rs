@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::value_parser;
-use edgezoom_tiler::page::PageLimits;
+use edgezoom_tiler::browser::PageLimits;
 
 const MIB: u64 = 1 << 20;
 

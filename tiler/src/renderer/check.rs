@@ -7,7 +7,7 @@ use edgezoom_content::{Dzi, Failure, TileFormat};
 use super::order::Order;
 use super::protocol::{self, Breach, Message};
 use super::{Output, Tile};
-use crate::pyramid::Place;
+use edgezoom_pyramid::Place;
 
 /// The characters of a failure's message that are passed on.
 const MESSAGE_CHARACTERS: usize = 300;

@@ -12,9 +12,9 @@ use rustix::event::{PollFd, PollFlags, poll};
 
 use super::order::Order;
 use super::protocol::Frames;
-use super::sandbox;
-use crate::pyramid::{self, BuildError, Encoding, Output, Place};
-use crate::source::{self, Layout, OnWhite, Prepared, SourceError, Strips, Wish, is_opaque};
+use crate::sandbox;
+use edgezoom_codecs::{DecodeOptions, Flattened, Layout, Prepared, RowReader, SourceError, is_opaque};
+use edgezoom_pyramid::{BuildError, Encoding, Output, Place};
 
 /// Renders as ordered. What went wrong is told to the parent; the exit code says only whether anything did.
 #[must_use]
@@ -51,7 +51,7 @@ fn prepare(order: &Order) -> io::Result<Start> {
     let frames = own(io::stdout())?;
     let watched = own(io::stdout())?;
     thread::Builder::new().name("parent".into()).spawn(move || exit_with_parent(&watched))?;
-    let prepared = source::prepare(&mut sources[0], order.pdfium.as_deref());
+    let prepared = edgezoom_codecs::prepare(&mut sources[0], order.pdfium.as_deref());
     sandbox::enter(order.memory, Duration::from_secs(order.cpu_seconds))?;
     Ok(Start { sources, prepared, frames: Frames::new(frames) })
 }
@@ -80,8 +80,8 @@ fn render(
     order: &Order,
     frames: &Frames,
 ) -> Result<(), Failure> {
-    let wish = Wish {
-        may_be_planes: order.options.format != Some(TileFormat::Png)
+    let wish = DecodeOptions {
+        ycbcr420: order.options.format != Some(TileFormat::Png)
             && Encoding::halves_chroma(order.options.quality),
         threads: order.threads,
     };
@@ -97,7 +97,7 @@ fn render(
         let opaque = is_opaque(&mut *source).map_err(|error| error.failure())?;
         source = open(again)?;
         if opaque {
-            source = Box::new(OnWhite::new(source));
+            source = Box::new(Flattened::new(source));
         }
     }
     let format = order.options.format.unwrap_or(match source.layout() {
@@ -105,13 +105,13 @@ fn render(
         Layout::Grey | Layout::Rgb | Layout::YCbCr420 => TileFormat::Jpg,
     });
     if format == TileFormat::Jpg {
-        source = Box::new(OnWhite::new(source));
+        source = Box::new(Flattened::new(source));
     }
     render_strips(&mut *source, format, order, frames).map_err(|error| failure(&error))
 }
 
 fn render_strips(
-    source: &mut dyn Strips,
+    source: &mut dyn RowReader,
     format: TileFormat,
     order: &Order,
     frames: &Frames,
@@ -119,7 +119,7 @@ fn render_strips(
     let dzi = order.dzi(source.size(), format);
     let encoding = Encoding { format, quality: order.options.quality, layout: source.layout() };
     frames.begun(&dzi)?;
-    pyramid::build(source, &dzi, encoding, order.threads, frames)?;
+    edgezoom_pyramid::build(source, &dzi, encoding, order.threads, frames)?;
     Ok(frames.finished()?)
 }
 

@@ -1,7 +1,7 @@
 //! Renders pictures in a process of their own, because their bytes may be hostile.
 //!
 //! [`Renderer::start`] runs the current executable as `tiler render`. That [`child`] has its source as standard input,
-//! locks itself in ([`sandbox`]) before it parses the first byte, and writes what it makes to standard output, in the
+//! locks itself in ([`sandbox`](crate::sandbox)) before it parses the first byte, and writes what it makes to standard output, in the
 //! frames of [`protocol`]. The parent believes nothing of it: [`check`] compares every frame with what was ordered. A
 //! child that crashes, exceeds a limit or breaks the protocol costs its one picture.
 
@@ -9,7 +9,6 @@ mod check;
 pub mod child;
 pub mod order;
 mod protocol;
-pub mod sandbox;
 
 use std::fs::File;
 use std::io;
@@ -17,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use edgezoom_content::{Dzi, Failure, FailureCode};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, ChildStdout, Command};
@@ -26,6 +25,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::limits::Limits;
 use check::Check;
+pub use edgezoom_pyramid::Tile;
 use order::Order;
 pub use order::RenderOptions;
 
@@ -64,19 +64,6 @@ pub enum Output {
     Tile(Tile),
     /// All tiles have come, and the child has exited well. Comes last.
     Finished(Dzi),
-}
-
-/// An encoded tile.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tile {
-    /// The level, 0 being one pixel.
-    pub level: u32,
-    /// The column, from the left.
-    pub column: u32,
-    /// The row, from the top.
-    pub row: u32,
-    /// The file's content.
-    pub bytes: Bytes,
 }
 
 impl Renderer {

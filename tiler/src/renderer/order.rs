@@ -9,7 +9,7 @@ use edgezoom_content::{Dzi, Size, TileFormat};
 use serde::{Deserialize, Serialize};
 
 use crate::limits::Limits;
-use crate::source::{self, Bounds, DrawingOptions};
+use edgezoom_codecs::{Bounds, DrawingOptions};
 
 /// The largest tile that makes sense: what viewers still load at once.
 const MOST_TILE_SIZE: u32 = 4096;
@@ -106,7 +106,7 @@ impl Order {
             side: limits.side,
             pdf_pages: limits.pdf_pages,
             svg_bytes: limits.svg_bytes,
-            pdfium: source::locate_pdfium(),
+            pdfium: edgezoom_codecs::locate_pdfium(),
             memory: limits.renderer_memory,
             // The clock ends it at the same time when all threads compute; this holds when nobody watches the clock.
             cpu_seconds: limits.renderer_time.as_secs().max(1).saturating_mul(threads.get() as u64),

@@ -6,7 +6,7 @@ use edgezoom_content::{Failure, FailureCode};
 use reqwest::StatusCode;
 
 use crate::fetch::FetchError;
-use crate::sink::s3::StoreError;
+use crate::s3::StoreError;
 
 impl From<FetchError> for Failure {
     fn from(error: FetchError) -> Self {

@@ -23,12 +23,12 @@ use tracing::{error, info, warn};
 use super::Workshop;
 use super::failure;
 use super::metrics::{Ended, Phase};
+use super::progress::Standing;
 use super::reporter::{Farewell, Reporter};
-use super::standing::Standing;
+use crate::browser::{Capturing, Html, OpenPage, PageError};
 use crate::fetch::FetchError;
-use crate::page::{Capturing, Html, OpenPage, PageError};
 use crate::renderer::{Output, RenderOptions, Renderer};
-use crate::sink::s3::{StoreError, Stored, Upload};
+use crate::s3::{StoreError, Stored, Upload};
 
 /// How long what is under way to the store may take to settle once the job is over.
 const SETTLE_TIME: Duration = Duration::from_secs(2);

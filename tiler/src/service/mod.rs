@@ -10,7 +10,7 @@
 //! | [`pull`] | the loop: free places, pull, claim, start, settle |
 //! | [`job`] | one claimed job from its source to its end |
 //! | [`reporter`] | keeps the lease and tells the edge |
-//! | [`standing`], [`backoff`], [`failure`] | what is decided: progress, pauses, failure codes. Pure |
+//! | [`progress`], [`backoff`], [`failure`] | what is decided: progress, pauses, failure codes. Pure |
 //! | [`backlog`] | tells the edge how much waits |
 //! | [`edge`], [`queue`], [`call`] | the other sides |
 //! | [`health`], [`metrics`] | for whoever watches |
@@ -26,11 +26,11 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+use crate::browser::{PageSettings, Pages};
 use crate::fetch::Fetcher;
 use crate::limits::Limits;
-use crate::page::{PageSettings, Pages};
 use crate::renderer::RenderOptions;
-use crate::sink::s3::S3Store;
+use crate::s3::S3Store;
 
 mod backlog;
 mod backoff;
@@ -40,11 +40,11 @@ mod failure;
 mod health;
 mod job;
 mod metrics;
+mod progress;
 mod pull;
 mod queue;
 mod reporter;
 mod settings;
-mod standing;
 
 pub use settings::Settings;
 

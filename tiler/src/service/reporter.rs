@@ -13,7 +13,7 @@ use tracing::warn;
 
 use super::backoff::Backoff;
 use super::edge::{Edge, Told};
-use super::standing::{Pace, Standing};
+use super::progress::{Pace, Standing};
 
 /// Tells the edge of one attempt. Dropped: it falls silent, and the lease runs out.
 pub(super) struct Reporter {

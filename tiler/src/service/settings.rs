@@ -8,11 +8,11 @@ use std::time::Duration;
 use edgezoom_content::AddressPolicy;
 use url::Url;
 
+use crate::browser::PageLimits;
 use crate::limits::Limits;
-use crate::page::PageLimits;
 use crate::renderer::RenderOptions;
+use crate::s3::S3Settings;
 use crate::secret::Secret;
-use crate::sink::s3::S3Settings;
 
 /// What the service has to be told.
 #[derive(Clone, Debug)]

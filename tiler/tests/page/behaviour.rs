@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use edgezoom_content::{AddressPolicy, SourceUrl};
-use edgezoom_tiler::page::Pages;
+use edgezoom_tiler::browser::Pages;
 
 use crate::processes;
 use crate::site::{Reply, Site};

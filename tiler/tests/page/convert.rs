@@ -7,8 +7,8 @@ use std::process::{Command, Output};
 use edgezoom_content::{Dzi, Size, TileFormat};
 
 use crate::site::{Reply, Site};
-use crate::support::Picture;
-use crate::support::pyramid::{read_folder, rebuilt};
+use edgezoom_test_support::Picture;
+use edgezoom_test_support::pyramid::{read_folder, rebuilt};
 
 fn convert(folder: &Path, source: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tiler"));

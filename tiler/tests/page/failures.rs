@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use edgezoom_content::{AddressPolicy, Failure, FailureCode, SourceUrl};
-use edgezoom_tiler::page::{PageError, PageSettings, Pages};
+use edgezoom_tiler::browser::{PageError, PageSettings, Pages};
 use futures::future::BoxFuture;
 
 use crate::processes;

@@ -1,11 +1,11 @@
 //! Which kind a source is: what its bytes say counts before what its server calls them. From the download to the page, as
 //! a job does it.
 
+use edgezoom_codecs::Format;
 use edgezoom_content::{AddressPolicy, SourceUrl};
+use edgezoom_tiler::browser::{Html, OpenPage, PageError, Pages};
 use edgezoom_tiler::fetch::Fetcher;
 use edgezoom_tiler::limits::Limits;
-use edgezoom_tiler::page::{Html, OpenPage, PageError, Pages};
-use edgezoom_tiler::source::Format;
 
 use crate::site::{Reply, Site};
 use crate::view::settings;

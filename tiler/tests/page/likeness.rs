@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::process::Command;
 
-use edgezoom_tiler::source::Layout;
+use edgezoom_codecs::Layout;
 
 use crate::site::{Reply, Site};
-use crate::support::Picture;
-use crate::support::files::decode;
-use crate::support::likeness::{mean_difference, similarity};
 use crate::view::{capture, settings};
+use edgezoom_test_support::Picture;
+use edgezoom_test_support::files::decode;
+use edgezoom_test_support::likeness::{mean_difference, similarity};
 
 /// Text in several scripts and sizes, emoji, a table, shadows, a gradient, a picture.
 const PAGE: &str = "<!doctype html><meta charset=utf-8><title>Likeness</title><style>

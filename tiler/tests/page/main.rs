@@ -5,8 +5,6 @@
 
 mod processes;
 mod site;
-#[path = "../support/mod.rs"]
-mod support;
 mod view;
 
 mod behaviour;

@@ -1,7 +1,7 @@
 //! What a page takes of our own process: the browser has its own limit. In a process of its own, as that is what is measured.
 
 use edgezoom_content::SourceUrl;
-use edgezoom_tiler::page::Pages;
+use edgezoom_tiler::browser::Pages;
 
 use crate::site::Site;
 use crate::view::settings;

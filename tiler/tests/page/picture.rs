@@ -1,6 +1,6 @@
 //! What a captured page looks like.
 
-use edgezoom_tiler::page::{PageProgress, Pages};
+use edgezoom_tiler::browser::{PageProgress, Pages};
 
 use crate::site::{Reply, Site};
 use crate::view::{View, capture, see, settings};

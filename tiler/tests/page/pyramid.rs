@@ -4,11 +4,11 @@ use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 
+use edgezoom_codecs::formats::screenshot::MAGIC;
 use edgezoom_content::{Failure, FailureCode, Size, SourceUrl, TileFormat};
+use edgezoom_tiler::browser::Pages;
 use edgezoom_tiler::limits::Limits;
-use edgezoom_tiler::page::Pages;
 use edgezoom_tiler::renderer::{Output, RenderOptions, Renderer};
-use edgezoom_tiler::source::page_strips::MAGIC;
 
 use crate::processes;
 use crate::site::Site;

@@ -4,11 +4,11 @@ use std::io::{BufReader, Read};
 use std::path::Path;
 use std::time::Duration;
 
+use edgezoom_codecs::{Layout, page_strips};
 use edgezoom_content::{AddressPolicy, SourceUrl};
-use edgezoom_tiler::page::{CapturedPage, PageError, PageSettings, Pages};
-use edgezoom_tiler::source::{Layout, page_strips};
+use edgezoom_tiler::browser::{CapturedPage, PageError, PageSettings, Pages};
 
-use crate::support::Picture;
+use edgezoom_test_support::Picture;
 
 /// A page's picture, RGB.
 pub struct View {

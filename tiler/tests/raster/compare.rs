@@ -1,8 +1,8 @@
 //! How far two pictures are from each other: in numbers, and to the eye.
 
-use edgezoom_tiler::source::Layout;
+use edgezoom_codecs::Layout;
 
-use crate::support::Picture;
+use edgezoom_test_support::Picture;
 
 /// What two pictures differ by, of 255.
 pub struct Difference {

@@ -5,9 +5,6 @@
 //! programs. A file that comes out wrong stays in `target/tmp/raster/`, beside what it should have been.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-#[path = "../support/mod.rs"]
-mod support;
-
 mod colour;
 mod compare;
 mod containers;

@@ -4,11 +4,11 @@
 use std::fs;
 use std::path::Path;
 
+use edgezoom_codecs::Bounds;
 use edgezoom_content::FailureCode;
-use edgezoom_tiler::source::Bounds;
 
-use crate::support::files::{BOUNDS, decode_within};
 use crate::variant::{convert, folder, originals, script};
+use edgezoom_test_support::files::{BOUNDS, decode_within};
 
 /// A small file of each format, by other people's encoders.
 const FILES: &[(&str, &str)] = &[

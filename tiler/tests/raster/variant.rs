@@ -4,12 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use edgezoom_codecs::Layout;
 use edgezoom_content::{Dzi, Size, TileFormat};
-use edgezoom_tiler::source::Layout;
 
 use crate::compare::Difference;
-use crate::support::pyramid::{read_folder, rebuilt};
-use crate::support::{Picture, files};
+use edgezoom_test_support::pyramid::{read_folder, rebuilt};
+use edgezoom_test_support::{Picture, files};
 
 /// A kind of file.
 #[derive(Clone, Copy)]

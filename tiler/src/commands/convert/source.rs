@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
 use edgezoom_content::{AddressPolicy, SourceUrl};
+use edgezoom_tiler::browser::{Capturing, Html, OpenPage, PageError, PageLimits, PageSettings, Pages};
 use edgezoom_tiler::fetch::{FetchError, Fetched, Fetcher};
 use edgezoom_tiler::limits::Limits;
-use edgezoom_tiler::page::{Capturing, Html, OpenPage, PageError, PageLimits, PageSettings, Pages};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::Args;

@@ -1,0 +1,121 @@
+//! A picture held in memory as a whole, for decoders that give no rows and for pictures that have to be turned.
+
+use std::fs::File;
+use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use edgezoom_content::Size;
+
+use crate::{Bounds, Format, Layout, RowReader, SourceError};
+
+/// A decoded picture.
+pub struct Buffered {
+    pub size: Size,
+    pub layout: Layout,
+    /// Its rows, one after the other without gaps.
+    pub pixels: Vec<u8>,
+    /// How many bytes have been read of it.
+    read: usize,
+}
+
+impl Buffered {
+    /// A black picture, for a decoder to fill.
+    pub fn new(size: Size, layout: Layout, bounds: Bounds) -> Result<Self, SourceError> {
+        let bytes = size.pixels() * layout.channels() as u64;
+        bounds.admit_memory(bytes, "holding it as a whole")?;
+        let mut pixels = Vec::new();
+        usize::try_from(bytes).ok().and_then(|bytes| pixels.try_reserve_exact(bytes).ok()).ok_or(
+            SourceError::TooMuchMemory { reason: "holding it as a whole", bytes, memory: bounds.memory },
+        )?;
+        pixels.resize(bytes as usize, 0);
+        Ok(Self { size, layout, pixels, read: 0 })
+    }
+
+    /// A picture that a decoder has put into memory.
+    pub fn of(size: Size, layout: Layout, pixels: Vec<u8>) -> Self {
+        Self { size, layout, pixels, read: 0 }
+    }
+
+    /// The picture without its opacity, if all of it is opaque: it gets smaller tiles then.
+    pub fn without_idle_opacity(mut self) -> Self {
+        let (pixels, _) = self.pixels.as_chunks::<4>();
+        if self.layout != Layout::Rgba || pixels.iter().any(|pixel| pixel[3] != 255) {
+            return self;
+        }
+        for index in 0..pixels.len() {
+            self.pixels.copy_within(4 * index..4 * index + 3, 3 * index);
+        }
+        self.pixels.truncate(self.pixels.len() / 4 * 3);
+        Self { layout: Layout::Rgb, ..self }
+    }
+
+    /// All of a source that gives rows.
+    pub fn load(strips: &mut dyn RowReader, bounds: Bounds) -> Result<Self, SourceError> {
+        let mut whole = Self::new(strips.size(), strips.layout(), bounds)?;
+        strips.read_rows(&mut whole.pixels)?;
+        Ok(whole.without_idle_opacity())
+    }
+}
+
+impl RowReader for Buffered {
+    fn size(&self) -> Size {
+        self.size
+    }
+
+    fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
+        let end = self.read + into.len();
+        into.copy_from_slice(&self.pixels[self.read..end]);
+        self.read = end;
+        Ok(())
+    }
+
+    fn needs_opacity(&self) -> bool {
+        true
+    }
+}
+
+/// All bytes of a file, for decoders that jump about in it. What else decoding takes is counted by the pixel.
+pub fn read_all(mut file: BufReader<File>, bounds: Bounds) -> Result<Vec<u8>, SourceError> {
+    const REASON: &str = "holding the file as a whole";
+    // Where it ends is asked by going there: the renderer may not ask for a file's metadata.
+    let length = file.seek(SeekFrom::End(0))?;
+    file.seek(SeekFrom::Start(0))?;
+    bounds.admit_memory(length, REASON)?;
+    let too_much = || SourceError::TooMuchMemory { reason: REASON, bytes: length, memory: bounds.memory };
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(usize::try_from(length).map_err(|_| too_much())?).map_err(|_| too_much())?;
+    file.take(length).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Calls a decoder that may panic on files that make no sense.
+pub fn guarded<T>(format: Format, decode: impl FnOnce() -> Result<T, SourceError>) -> Result<T, SourceError> {
+    catch_unwind(AssertUnwindSafe(decode))
+        .unwrap_or_else(|_| Err(SourceError::corrupt(format, "its structure makes no sense")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZE: Size = Size { width: 2, height: 1 };
+
+    #[test]
+    fn opacity_that_hides_nothing_is_dropped() {
+        let opaque =
+            Buffered::of(SIZE, Layout::Rgba, vec![1, 2, 3, 255, 4, 5, 6, 255]).without_idle_opacity();
+        assert_eq!((opaque.layout, opaque.pixels), (Layout::Rgb, vec![1, 2, 3, 4, 5, 6]));
+        let clear = Buffered::of(SIZE, Layout::Rgba, vec![1, 2, 3, 255, 4, 5, 6, 254]).without_idle_opacity();
+        assert_eq!(clear.layout, Layout::Rgba);
+    }
+
+    #[test]
+    fn a_decoder_that_panics_has_met_a_broken_file() {
+        let error = guarded::<()>(Format::Bmp, || panic!("index out of bounds")).unwrap_err();
+        assert!(matches!(error, SourceError::Corrupt { .. }));
+    }
+}

@@ -1,0 +1,77 @@
+//! A picture with transparency laid on white, for tiles of a format that has none; and whether it has any.
+
+use edgezoom_content::Size;
+
+use crate::{Layout, RowReader, SourceError};
+
+/// The bytes of rows that are looked at together.
+const LOOK_BYTES: usize = 1 << 20;
+
+/// Reads a source up to its first pixel that is not opaque. Gives whether there is none.
+///
+/// # Errors
+/// As reading does.
+pub fn is_opaque(source: &mut dyn RowReader) -> Result<bool, SourceError> {
+    if source.layout() != Layout::Rgba {
+        return Ok(true);
+    }
+    let Size { width, height } = source.size();
+    let row_bytes = width as usize * 4;
+    let rows = u32::try_from(LOOK_BYTES / row_bytes.max(1)).unwrap_or(1).max(1);
+    let mut pixels = vec![0; row_bytes * rows.min(height) as usize];
+    let mut next = 0;
+    while next < height {
+        let count = rows.min(height - next);
+        let pixels = &mut pixels[..row_bytes * count as usize];
+        source.read_rows(pixels)?;
+        if pixels.as_chunks::<4>().0.iter().any(|pixel| pixel[3] != 255) {
+            return Ok(false);
+        }
+        next += count;
+    }
+    Ok(true)
+}
+
+/// A source whose transparent pixels show white. Opaque sources go through as they are.
+pub struct Flattened {
+    source: Box<dyn RowReader>,
+    rows: Vec<u8>,
+}
+
+impl Flattened {
+    /// Lays a source on white.
+    #[must_use]
+    pub fn new(source: Box<dyn RowReader>) -> Self {
+        Self { source, rows: Vec::new() }
+    }
+}
+
+impl RowReader for Flattened {
+    fn size(&self) -> Size {
+        self.source.size()
+    }
+
+    fn layout(&self) -> Layout {
+        match self.source.layout() {
+            Layout::Rgba => Layout::Rgb,
+            opaque => opaque,
+        }
+    }
+
+    fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
+        if self.source.layout() != Layout::Rgba {
+            return self.source.read_rows(into);
+        }
+        self.rows.resize(into.len() / 3 * 4, 0);
+        self.source.read_rows(&mut self.rows)?;
+        let (from, _) = self.rows.as_chunks::<4>();
+        let (to, _) = into.as_chunks_mut::<3>();
+        for (to, &[red, green, blue, alpha]) in to.iter_mut().zip(from) {
+            *to = [red, green, blue].map(|colour| {
+                let (colour, alpha) = (u32::from(colour), u32::from(alpha));
+                ((colour * alpha + 255 * (255 - alpha) + 127) / 255) as u8
+            });
+        }
+        Ok(())
+    }
+}

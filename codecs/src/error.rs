@@ -1,0 +1,126 @@
+//! What may be wrong with a source, and what of it clients are told.
+
+use std::fmt::Display;
+use std::io;
+
+use edgezoom_content::{Failure, FailureCode, Size};
+
+use crate::Format;
+
+/// Why a source cannot be read. The messages are for people and name no file, address or library.
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    /// The file is empty.
+    #[error("The source is empty: it has no bytes.")]
+    NoBytes,
+    /// The first bytes are of no known format.
+    #[error(
+        "The source is no picture of a known format: it would have to be JPEG, PNG, WebP, AVIF, HEIC, JPEG XL, TIFF, GIF, PDF, SVG or one of the others that the documentation names."
+    )]
+    Unknown,
+    /// The format is known, but not this kind of it.
+    #[error("This kind of {format} cannot be read: {reason}.")]
+    Unsupported {
+        /// The format.
+        format: Format,
+        /// What is special about it.
+        reason: String,
+    },
+    /// The file is cut off or broken.
+    #[error("The {format} is cut off or broken: {reason}.")]
+    Corrupt {
+        /// The format.
+        format: Format,
+        /// What does not fit.
+        reason: String,
+    },
+    /// The library that reads PDF is not there.
+    #[error("This service cannot render PDF.")]
+    NoPdf,
+    /// The document opens only with a password.
+    #[error("The PDF is encrypted: it needs a password.")]
+    Encrypted,
+    /// The page that the URL chooses is not in the document.
+    #[error("The PDF has no page {page}: its last one is {last}.")]
+    NoSuchPage {
+        /// The page that was chosen.
+        page: u32,
+        /// The number of the last one.
+        last: u32,
+    },
+    /// A side is zero.
+    #[error("The picture has no pixels.")]
+    Empty,
+    /// More pixels than the bounds.
+    #[error("The picture has {}×{} pixels, more than the {pixels} that are allowed.", size.width, size.height)]
+    TooManyPixels {
+        /// The picture's size.
+        size: Size,
+        /// How many are allowed.
+        pixels: u64,
+    },
+    /// A longer side than the bounds.
+    #[error("The picture has {}×{} pixels, and a side may have at most {side}.", size.width, size.height)]
+    TooLong {
+        /// The picture's size.
+        size: Size,
+        /// How long a side may be.
+        side: u32,
+    },
+    /// It would have to be held in memory, and there is not enough.
+    #[error("The picture is too large: {reason} takes {} MiB of memory, and {} MiB are allowed.", bytes >> 20, memory >> 20)]
+    TooMuchMemory {
+        /// What needs the memory.
+        reason: &'static str,
+        /// How much it needs, in bytes.
+        bytes: u64,
+        /// How much may be used, in bytes.
+        memory: u64,
+    },
+    /// A decoder got no more memory.
+    #[error("The picture takes more memory than is allowed for rendering.")]
+    OutOfMemory,
+    /// More bytes than are allowed for a format that is held in memory.
+    #[error("The {format} is too large: it has more than {} MiB when unpacked.", bytes >> 20)]
+    TooManyBytes {
+        /// The format.
+        format: Format,
+        /// How many bytes are allowed.
+        bytes: u64,
+    },
+    /// The file cannot be read.
+    #[error("The source could not be read.")]
+    Io(#[from] io::Error),
+}
+
+impl SourceError {
+    /// A broken file, with what a decoder says of it.
+    pub(crate) fn corrupt(format: Format, reason: impl Display) -> Self {
+        Self::Corrupt { format, reason: reason.to_string().trim_end_matches('.').to_owned() }
+    }
+
+    /// A file of a kind that is not read.
+    pub(crate) fn unsupported(format: Format, reason: impl Display) -> Self {
+        Self::Unsupported { format, reason: reason.to_string().trim_end_matches('.').to_owned() }
+    }
+
+    /// The failure that clients see.
+    #[must_use]
+    pub fn failure(&self) -> Failure {
+        let code = match self {
+            Self::NoBytes | Self::Unknown | Self::Unsupported { .. } | Self::NoPdf => {
+                FailureCode::UnsupportedFormat
+            }
+            Self::Encrypted => FailureCode::SourceForbidden,
+            Self::NoSuchPage { .. } => FailureCode::SourceNotFound,
+            Self::Corrupt { .. } | Self::Empty => FailureCode::CorruptSource,
+            Self::TooManyPixels { .. }
+            | Self::TooLong { .. }
+            | Self::TooMuchMemory { .. }
+            | Self::OutOfMemory => FailureCode::TooManyPixels,
+            Self::TooManyBytes { .. } => FailureCode::SourceTooLarge,
+            Self::Io(_) => FailureCode::Internal,
+        };
+        Failure::new(code, self.to_string())
+    }
+}

@@ -1,0 +1,82 @@
+//! DDS: the largest level of the first texture, face or slice, decoded as a whole.
+
+use std::fs::File;
+use std::io::BufReader;
+
+use ::dds::{Channels, ColorFormat, Decoder, DecodingError, ImageViewMut, Precision};
+
+use crate::buffered::guarded;
+use crate::colour::tone_mapping;
+use crate::{Bounds, Buffered, Decoded, Format, Layout, SourceError};
+
+/// What the decoder may allocate for its own purposes.
+const DECODER_BYTES: usize = 64 << 20;
+
+pub fn open(file: BufReader<File>, bounds: Bounds) -> Result<Decoded, SourceError> {
+    guarded(Format::Dds, || decode(file, bounds)).map(Decoded::plain)
+}
+
+fn decode(file: BufReader<File>, bounds: Bounds) -> Result<Buffered, SourceError> {
+    let mut decoder = Decoder::new(file).map_err(error)?;
+    decoder.options.memory_limit = DECODER_BYTES;
+    let stored = decoder.main_size();
+    let size = bounds.admit(stored.width, stored.height)?;
+    let native = decoder.native_color();
+    if native.precision == Precision::F32 {
+        // Light without an upper end.
+        let floats = Floats::read(&mut decoder, stored, bounds)?;
+        let mut picture = Buffered::new(size, Layout::Rgb, bounds)?;
+        for (out, &light) in picture.pixels.as_chunks_mut::<3>().0.iter_mut().zip(&floats.0) {
+            *out = tone_mapping::to_screen(light);
+        }
+        return Ok(picture);
+    }
+    let (layout, channels) = match native.channels {
+        Channels::Grayscale => (Layout::Grey, Channels::Grayscale),
+        Channels::Rgb => (Layout::Rgb, Channels::Rgb),
+        Channels::Rgba | Channels::Alpha => (Layout::Rgba, Channels::Rgba),
+    };
+    let mut picture = Buffered::new(size, layout, bounds)?;
+    read(&mut decoder, &mut picture.pixels, stored, ColorFormat::new(channels, Precision::U8))?;
+    Ok(picture.without_idle_opacity())
+}
+
+/// Pixels of light.
+struct Floats(Vec<[f32; 3]>);
+
+impl Floats {
+    fn read(
+        decoder: &mut Decoder<BufReader<File>>,
+        size: ::dds::Size,
+        bounds: Bounds,
+    ) -> Result<Self, SourceError> {
+        let bytes = size.pixels() * 12;
+        // As bytes, as numbers, and as the picture.
+        bounds.admit_memory(2 * bytes + size.pixels() * 3, "decoding a DDS of floats")?;
+        let mut stored = vec![0; usize::try_from(bytes).map_err(|_| SourceError::OutOfMemory)?];
+        read(decoder, &mut stored, size, ColorFormat::new(Channels::Rgb, Precision::F32))?;
+        let (channels, _) = stored.as_chunks::<4>();
+        let (pixels, _) = channels.as_chunks::<3>();
+        Ok(Self(pixels.iter().map(|pixel| pixel.map(f32::from_ne_bytes)).collect()))
+    }
+}
+
+fn read(
+    decoder: &mut Decoder<BufReader<File>>,
+    pixels: &mut [u8],
+    size: ::dds::Size,
+    format: ColorFormat,
+) -> Result<(), SourceError> {
+    let view = ImageViewMut::new(pixels, size, format)
+        .ok_or_else(|| SourceError::corrupt(Format::Dds, "its size makes no sense"))?;
+    decoder.read_surface(view).map_err(error)
+}
+
+fn error(error: DecodingError) -> SourceError {
+    match error {
+        DecodingError::Format(error) => SourceError::unsupported(Format::Dds, error),
+        DecodingError::Io(_) => SourceError::corrupt(Format::Dds, "it ends too early"),
+        DecodingError::MemoryLimitExceeded => SourceError::OutOfMemory,
+        other => SourceError::corrupt(Format::Dds, other),
+    }
+}

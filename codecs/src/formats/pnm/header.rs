@@ -1,0 +1,133 @@
+//! The text that Netpbm's files begin with.
+
+use std::io::{BufRead, Read};
+
+use crate::{Format, SourceError};
+
+/// The bytes that a header may have, comments included. GIMP and others write a comment of a line or two.
+const MOST_BYTES: u64 = 64 << 10;
+
+/// How samples are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coding {
+    Text,
+    /// Eight pixels a byte, rows padded.
+    Bits,
+    Bytes,
+    /// Two bytes each, the high one first.
+    Words,
+}
+
+/// What a header says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    pub width: u32,
+    pub height: u32,
+    pub channels: u16,
+    /// The value that is white.
+    pub most: u16,
+    pub coding: Coding,
+    /// Whether 1 is black and 0 white.
+    pub is_bitmap: bool,
+}
+
+/// Reads a header, to just before the first sample.
+pub fn read(file: &mut impl BufRead) -> Result<Header, SourceError> {
+    let mut file = file.take(MOST_BYTES);
+    match word(&mut file)?.as_str() {
+        "P7" => read_pam(&mut file),
+        "P1" => plain(&mut file, 1, Coding::Text, true),
+        "P2" => plain(&mut file, 1, Coding::Text, false),
+        "P3" => plain(&mut file, 3, Coding::Text, false),
+        "P4" => plain(&mut file, 1, Coding::Bits, true),
+        "P5" => plain(&mut file, 1, Coding::Bytes, false),
+        _ => plain(&mut file, 3, Coding::Bytes, false),
+    }
+}
+
+fn plain(
+    file: &mut impl BufRead,
+    channels: u16,
+    coding: Coding,
+    is_bitmap: bool,
+) -> Result<Header, SourceError> {
+    let (width, height) = (parse(&word(file)?)?, parse(&word(file)?)?);
+    let most = if is_bitmap { 1 } else { parse(&word(file)?)? };
+    Header { width, height, channels, most: 1, coding, is_bitmap }.with_most(most)
+}
+
+fn read_pam(file: &mut impl BufRead) -> Result<Header, SourceError> {
+    let mut header =
+        Header { width: 0, height: 0, channels: 0, most: 1, coding: Coding::Bytes, is_bitmap: false };
+    let mut most = 255;
+    loop {
+        match word(file)?.as_str() {
+            "ENDHDR" => return header.with_most(most),
+            "WIDTH" => header.width = parse(&word(file)?)?,
+            "HEIGHT" => header.height = parse(&word(file)?)?,
+            "DEPTH" => header.channels = u16::try_from(parse(&word(file)?)?).unwrap_or(u16::MAX),
+            "MAXVAL" => most = parse(&word(file)?)?,
+            // The kind of tuple says what the number of channels says already.
+            _ => {}
+        }
+    }
+}
+
+impl Header {
+    fn with_most(self, most: u32) -> Result<Self, SourceError> {
+        let most = u16::try_from(most).ok().filter(|&most| most > 0);
+        let most =
+            most.ok_or_else(|| SourceError::corrupt(Format::Pnm, "its white is no number up to 65535"))?;
+        let coding = if self.coding == Coding::Bytes && most > 255 { Coding::Words } else { self.coding };
+        Ok(Self { most, coding, ..self })
+    }
+}
+
+/// The next word, and the one space after it.
+fn word(file: &mut impl BufRead) -> Result<String, SourceError> {
+    let mut word = String::new();
+    loop {
+        let Some(&byte) = file.fill_buf()?.first() else {
+            return Err(SourceError::corrupt(Format::Pnm, "it ends in its header"));
+        };
+        match byte {
+            b'#' if word.is_empty() => {
+                file.skip_until(b'\n')?;
+                continue;
+            }
+            byte if byte.is_ascii_whitespace() => {
+                file.consume(1);
+                if !word.is_empty() {
+                    return Ok(word);
+                }
+                continue;
+            }
+            byte => word.push(char::from(byte)),
+        }
+        file.consume(1);
+    }
+}
+
+fn parse(word: &str) -> Result<u32, SourceError> {
+    word.parse().map_err(|_| SourceError::corrupt(Format::Pnm, "a number in its header is none"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_may_stand_anywhere_between_words() {
+        let mut file = b"P6 # made by hand\n# twice\n3\n2 # height\n65535\nrest".as_slice();
+        let header = read(&mut file).unwrap();
+        assert_eq!((header.width, header.height, header.most, header.coding), (3, 2, 65535, Coding::Words));
+        assert_eq!(file, b"rest");
+    }
+
+    #[test]
+    fn what_is_no_header_is_an_error() {
+        for header in ["P6 1", "P6 a 1 255 ", "P5 1 1 0 ", "P7\nWIDTH 1\n", "P6 1 1 65536 "] {
+            assert!(read(&mut header.as_bytes()).is_err(), "{header}");
+        }
+    }
+}

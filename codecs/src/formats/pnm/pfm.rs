@@ -1,0 +1,139 @@
+//! PFM, Netpbm's format for light without an upper end: floats, of the lowest row first, brought to the screen by [`light`].
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+use edgezoom_content::Size;
+
+use super::too_short;
+use crate::colour::tone_mapping;
+use crate::{Bounds, Decoded, Format, Layout, RowReader, SourceError};
+
+/// The bytes that the header may have: four words, and comments between them.
+const MOST_HEADER_BYTES: usize = 4096;
+/// The bytes that are read at once, if a row has no more.
+const BLOCK_BYTES: usize = 1 << 16;
+const SAMPLE_BYTES: usize = 4;
+
+struct Header {
+    width: u32,
+    height: u32,
+    layout: Layout,
+    is_little_endian: bool,
+    bytes: usize,
+}
+
+struct Rows {
+    size: Size,
+    header: Header,
+    file: File,
+    /// The rows that are still to be read: they are the first in the file.
+    left: u32,
+    /// Some rows as stored.
+    stored: Vec<u8>,
+}
+
+pub fn open(file: File, bounds: Bounds) -> Result<Decoded, SourceError> {
+    let mut head = [0; MOST_HEADER_BYTES];
+    let bytes = file.read_at(&mut head, 0)?;
+    let header = header(head.get(..bytes).unwrap_or_default())?;
+    let size = bounds.admit(header.width, header.height)?;
+    Ok(Decoded::plain(Rows { size, header, file, left: size.height, stored: Vec::new() }))
+}
+
+fn header(head: &[u8]) -> Result<Header, SourceError> {
+    let broken = || SourceError::corrupt(Format::Pnm, "a number in its header is none");
+    let mut at = 0;
+    let mut word = || {
+        let rest = loop {
+            let rest = head.get(at..)?;
+            let start = rest.iter().position(|byte| !byte.is_ascii_whitespace())?;
+            at += start;
+            let rest = rest.get(start..)?;
+            if !rest.starts_with(b"#") {
+                break rest;
+            }
+            at += rest.iter().position(|&byte| byte == b'\n')?;
+        };
+        let length = rest.iter().position(u8::is_ascii_whitespace)?;
+        // One space ends a word, and behind the last one the rows begin.
+        at += length + 1;
+        std::str::from_utf8(rest.get(..length)?).ok()
+    };
+    let layout = if word() == Some("PF") { Layout::Rgb } else { Layout::Grey };
+    let mut number = || word().and_then(|word| word.parse::<u32>().ok()).ok_or_else(broken);
+    let (width, height) = (number()?, number()?);
+    // How much light 1 is, in units of the author's: only its sign says something of the file.
+    let scale = word().and_then(|word| word.parse::<f32>().ok()).ok_or_else(broken)?;
+    Ok(Header { width, height, layout, is_little_endian: scale < 0.0, bytes: at })
+}
+
+impl RowReader for Rows {
+    fn size(&self) -> Size {
+        self.size
+    }
+
+    fn layout(&self) -> Layout {
+        self.header.layout
+    }
+
+    fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
+        let row_bytes = self.header.layout.row_bytes(self.size.width);
+        let stored_bytes = row_bytes * SAMPLE_BYTES;
+        let block_rows = (BLOCK_BYTES / stored_bytes).max(1);
+        for block in into.chunks_mut(block_rows * row_bytes) {
+            let rows = block.len() / row_bytes;
+            self.left = u32::try_from(rows)
+                .ok()
+                .and_then(|rows| self.left.checked_sub(rows))
+                .ok_or_else(too_short)?;
+            self.stored.resize(rows * stored_bytes, 0);
+            let start = self.header.bytes as u64 + u64::from(self.left) * stored_bytes as u64;
+            self.file.read_exact_at(&mut self.stored, start).map_err(|_| too_short())?;
+            for (out, stored) in
+                block.chunks_exact_mut(row_bytes).zip(self.stored.rchunks_exact(stored_bytes))
+            {
+                let light = |&sample: &[u8; SAMPLE_BYTES]| match self.header.is_little_endian {
+                    true => f32::from_le_bytes(sample),
+                    false => f32::from_be_bytes(sample),
+                };
+                let samples = stored.as_chunks().0;
+                if self.header.layout == Layout::Grey {
+                    for (out, sample) in out.iter_mut().zip(samples) {
+                        [*out, ..] = tone_mapping::to_screen([light(sample); 3]);
+                    }
+                } else {
+                    for (out, [red, green, blue]) in
+                        out.as_chunks_mut().0.iter_mut().zip(samples.as_chunks().0)
+                    {
+                        *out = tone_mapping::to_screen([light(red), light(green), light(blue)]);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rows_begin_behind_one_space() {
+        let read = header(b"PF\n3 2\n-1.0\n\n\n").unwrap();
+        assert_eq!((read.width, read.height, read.layout, read.bytes), (3, 2, Layout::Rgb, 12));
+        assert!(read.is_little_endian);
+        let read = header(b"PF\n#by a\n# program\n3 2\n1\n#").unwrap();
+        assert_eq!((read.width, read.height, read.bytes), (3, 2, 25));
+        let read = header(b"Pf 3 2 1 \0").unwrap();
+        assert_eq!((read.layout, read.is_little_endian, read.bytes), (Layout::Grey, false, 9));
+    }
+
+    #[test]
+    fn headers_that_are_cut_off_or_no_numbers_are_errors() {
+        for head in ["PF", "PF\n3 2\n-1.0", "PF\n3 x\n1\n", "PF\n-3 2\n1\n", "PF\n3 2\none\n", "PF\n# 3"] {
+            assert!(header(head.as_bytes()).is_err(), "{head:?}");
+        }
+    }
+}

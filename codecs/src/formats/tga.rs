@@ -1,0 +1,261 @@
+//! Truevision TGA, row by row. Most are stored from the bottom up: those that are not packed are read from their end.
+//!
+//! Source: Truevision TGA File Format Specification, version 2.0.
+
+use std::fs::File;
+use std::io::{BufReader, Read, Seek, SeekFrom};
+
+use edgezoom_content::Size;
+
+use crate::{Bounds, Decoded, Format, Layout, Orientation, RowReader, SourceError};
+
+/// The header's length.
+pub const HEADER_BYTES: usize = 18;
+
+/// What the header says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Header {
+    width: u16,
+    height: u16,
+    kind: Kind,
+    /// Whether runs of one pixel are packed.
+    packed: bool,
+    /// The bits of a pixel, or of an index into the palette.
+    bits: u8,
+    /// The bits of a pixel that are opacity.
+    opacity_bits: u8,
+    from_right: bool,
+    from_top: bool,
+    comment: u8,
+    /// The palette's first index, how many colours it has, and their bits.
+    palette: (u16, u16, u8),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Palette,
+    Colour,
+    Grey,
+}
+
+struct Rows {
+    header: Header,
+    size: Size,
+    layout: Layout,
+    file: BufReader<File>,
+    palette: Vec<[u8; 4]>,
+    /// Where the pixels begin, for those that are read from their end.
+    backwards_from: Option<u64>,
+    /// The next row.
+    next: u32,
+    row: Vec<u8>,
+    /// A packed pixel and how often it is still to come; or how many pixels come as they are.
+    run: ([u8; 4], u8),
+    literal: u8,
+}
+
+impl Header {
+    /// Reads a header. `None` when it is none: TGA has no magic number, so every field has to make sense.
+    fn read(bytes: &[u8; HEADER_BYTES]) -> Option<Self> {
+        let [comment, palettes, kind, f0, f1, n0, n1, entry, _, _, _, _, w0, w1, h0, h1, bits, flags] =
+            *bytes;
+        let number = |low, high| u16::from_le_bytes([low, high]);
+        let (width, height) = (number(w0, w1), number(h0, h1));
+        let packed = kind & 8 != 0;
+        let kind = match kind & !8 {
+            1 => Kind::Palette,
+            2 => Kind::Colour,
+            3 => Kind::Grey,
+            _ => return None,
+        };
+        let palette = (number(f0, f1), number(n0, n1), entry);
+        let palette_fits = match kind {
+            Kind::Palette => palettes == 1 && palette.1 > 0 && matches!(entry, 15 | 16 | 24 | 32),
+            // A palette beside full colours is allowed and means nothing.
+            _ => palettes == 0 && palette == (0, 0, 0) || palettes == 1 && matches!(entry, 15 | 16 | 24 | 32),
+        };
+        let bits_fit = match kind {
+            Kind::Palette => matches!(bits, 8 | 16),
+            Kind::Grey => matches!(bits, 8 | 16),
+            Kind::Colour => matches!(bits, 15 | 16 | 24 | 32),
+        };
+        let opacity_bits = flags & 15;
+        let fits = palette_fits && bits_fit && width > 0 && height > 0;
+        // The two highest bits are reserved; one of opacity fits into 16 bits, eight into 32.
+        let flags_fit =
+            flags & 0xc0 == 0 && matches!((opacity_bits, bits), (0, _) | (1, 16) | (8, 8 | 16 | 32));
+        (fits && flags_fit).then_some(Self {
+            width,
+            height,
+            kind,
+            packed,
+            bits,
+            opacity_bits,
+            from_right: flags & 16 != 0,
+            from_top: flags & 32 != 0,
+            comment,
+            palette,
+        })
+    }
+
+    fn layout(&self) -> Layout {
+        let is_clear = match (self.kind, self.bits) {
+            (Kind::Grey, 8) => return Layout::Grey,
+            (Kind::Grey, _) => true,
+            (Kind::Colour, _) => self.opacity_bits > 0,
+            (Kind::Palette, _) => self.palette.2 == 32,
+        };
+        if is_clear { Layout::Rgba } else { Layout::Rgb }
+    }
+
+    fn pixel_bytes(&self) -> usize {
+        usize::from(self.bits).div_ceil(8)
+    }
+}
+
+/// Whether a file's first bytes are a header that makes sense.
+pub fn is_header(head: &[u8]) -> bool {
+    head.first_chunk().is_some_and(|head| Header::read(head).is_some())
+}
+
+pub fn open(mut file: BufReader<File>, bounds: Bounds) -> Result<Decoded, SourceError> {
+    let mut head = [0; HEADER_BYTES];
+    file.read_exact(&mut head).map_err(|_| too_short())?;
+    let header =
+        Header::read(&head).ok_or_else(|| SourceError::corrupt(Format::Tga, "its header makes no sense"))?;
+    let size = bounds.admit(u32::from(header.width), u32::from(header.height))?;
+    file.seek_relative(i64::from(header.comment))?;
+    let palette = read_palette(&mut file, &header)?;
+    let start = file.stream_position()?;
+    let is_backwards = !header.from_top && !header.packed;
+    let row = vec![0; size.width as usize * header.pixel_bytes()];
+    let (layout, run) = (header.layout(), ([0; 4], 0));
+    let backwards_from = is_backwards.then_some(start);
+    let rows = Rows { header, size, layout, file, palette, backwards_from, next: 0, row, run, literal: 0 };
+    let orientation = Orientation::from_exif(match (header.from_right, header.from_top || is_backwards) {
+        (false, true) => 1,
+        (true, true) => 2,
+        (true, false) => 3,
+        (false, false) => 4,
+    });
+    Ok(Decoded { orientation, ..Decoded::plain(rows) })
+}
+
+fn read_palette(file: &mut BufReader<File>, header: &Header) -> Result<Vec<[u8; 4]>, SourceError> {
+    let (first, count, bits) = header.palette;
+    let entry = usize::from(bits).div_ceil(8);
+    let mut stored = vec![0; usize::from(count) * entry];
+    file.read_exact(&mut stored).map_err(|_| too_short())?;
+    let mut palette = vec![[0, 0, 0, 255]; usize::from(first)];
+    palette.extend(stored.chunks_exact(entry.max(1)).map(|entry| colour(entry, bits == 32)));
+    Ok(palette)
+}
+
+/// A colour as stored: blue, green, red and opacity, or five bits of each.
+fn colour(stored: &[u8], is_clear: bool) -> [u8; 4] {
+    match *stored {
+        [low, high] => {
+            let bits = u16::from_le_bytes([low, high]);
+            let wide = |shift: u16| ((u32::from(bits >> shift & 31) * 255 + 15) / 31) as u8;
+            let alpha = if is_clear && bits >> 15 == 0 { 0 } else { 255 };
+            [wide(10), wide(5), wide(0), alpha]
+        }
+        [blue, green, red, alpha] => [red, green, blue, if is_clear { alpha } else { 255 }],
+        [blue, green, red] => [red, green, blue, 255],
+        _ => [0, 0, 0, 255],
+    }
+}
+
+impl Rows {
+    /// Reads the next row into `row`, unpacked.
+    fn read_row(&mut self) -> Result<(), SourceError> {
+        if let Some(start) = self.backwards_from {
+            let row = u64::from(self.size.height - 1 - self.next) * self.row.len() as u64;
+            self.file.seek(SeekFrom::Start(start + row))?;
+        }
+        self.next += 1;
+        if !self.header.packed {
+            return self.file.read_exact(&mut self.row).map_err(|_| too_short());
+        }
+        let bytes = self.header.pixel_bytes();
+        for out in self.row.chunks_exact_mut(bytes) {
+            if self.run.1 == 0 && self.literal == 0 {
+                let mut packet = [0];
+                self.file.read_exact(&mut packet).map_err(|_| too_short())?;
+                let count = (packet[0] & 0x7f) + 1;
+                if packet[0] & 0x80 == 0 {
+                    self.literal = count;
+                } else {
+                    self.file.read_exact(&mut self.run.0[..bytes]).map_err(|_| too_short())?;
+                    self.run.1 = count;
+                }
+            }
+            if self.literal > 0 {
+                self.literal -= 1;
+                self.file.read_exact(out).map_err(|_| too_short())?;
+            } else {
+                self.run.1 -= 1;
+                out.copy_from_slice(&self.run.0[..bytes]);
+            }
+        }
+        Ok(())
+    }
+
+    fn pixel(&self, stored: &[u8]) -> [u8; 4] {
+        match (self.header.kind, stored) {
+            (Kind::Grey, &[grey]) => [grey, grey, grey, 255],
+            (Kind::Grey, &[grey, alpha]) => [grey, grey, grey, alpha],
+            (Kind::Palette, &[index]) => self.palette.get(usize::from(index)).copied().unwrap_or_default(),
+            (Kind::Palette, &[low, high]) => {
+                let index = usize::from(u16::from_le_bytes([low, high]));
+                self.palette.get(index).copied().unwrap_or_default()
+            }
+            (_, stored) => colour(stored, self.header.opacity_bits > 0),
+        }
+    }
+}
+
+impl RowReader for Rows {
+    fn size(&self) -> Size {
+        self.size
+    }
+
+    fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
+        let (bytes, channels) = (self.header.pixel_bytes(), self.layout.channels());
+        for out in into.chunks_exact_mut(self.size.width as usize * channels) {
+            self.read_row()?;
+            for (out, stored) in out.chunks_exact_mut(channels).zip(self.row.chunks_exact(bytes)) {
+                out.copy_from_slice(&self.pixel(stored)[..channels]);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn too_short() -> SourceError {
+    SourceError::corrupt(Format::Tga, "it ends before its last row")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_has_to_make_sense_in_every_field() {
+        let good = [0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 16, 0, 9, 0, 24, 0x20];
+        assert!(is_header(&good));
+        for (field, value) in
+            [(1, 2), (2, 4), (2, 0), (12, 0), (16, 23), (17, 0x80), (17, 1), (3, 1), (7, 24)]
+        {
+            let mut bad = good;
+            bad[field] = value;
+            assert!(!is_header(&bad), "{field}: {value}");
+        }
+        assert!(!is_header(&good[..17]));
+        assert!(!is_header(&[0; 18]));
+    }
+}

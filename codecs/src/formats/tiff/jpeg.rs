@@ -1,0 +1,195 @@
+//! TIFF whose tiles or strips are JPEG in colour, which scanners of slides and maps write. Those of a row are decoded side
+//! by side by several threads, with libjpeg, straight into their places: as planes, where that is wished for and possible.
+
+use std::io::{Read, Seek, SeekFrom};
+use std::num::NonZeroUsize;
+use std::thread;
+
+use ::tiff::decoder::{ChunkType, Decoder};
+use ::tiff::tags::Tag;
+use edgezoom_content::Size;
+
+use super::{directory, error};
+use crate::formats::jpeg;
+use crate::ycbcr420::{self, ROWS};
+use crate::{Bounds, DecodeOptions, Format, Layout, RowReader, SourceError};
+
+/// The value of the tag Compression for JPEG.
+const JPEG: u16 = 7;
+/// The value of the tag PhotometricInterpretation for what JPEG is mostly made of.
+const YCBCR: u16 = 6;
+
+pub struct JpegChunks<R: Read + Seek> {
+    size: Size,
+    layout: Layout,
+    decoder: Decoder<R>,
+    threads: NonZeroUsize,
+    /// Where each chunk begins in the file, and its bytes.
+    places: Vec<(u64, u64)>,
+    /// What all the chunks have in common: a JPEG without a picture, and without its end.
+    tables: Vec<u8>,
+    chunk: Size,
+    chunks_across: u32,
+    bounds: Bounds,
+    /// The chunks of a row, as stored, with the tables before them.
+    stored: Vec<Vec<u8>>,
+    /// A row of chunks, and how much of it has been read.
+    band: Vec<u8>,
+    band_read: usize,
+    next: u32,
+}
+
+/// Whether a TIFF is of this kind.
+pub fn suits<R: Read + Seek>(decoder: &mut Decoder<R>) -> Result<bool, SourceError> {
+    let mut tag = |tag| decoder.find_tag_unsigned::<u16>(tag).map_err(error);
+    Ok(tag(Tag::Compression)? == Some(JPEG)
+        && tag(Tag::PhotometricInterpretation)? == Some(YCBCR)
+        && tag(Tag::SamplesPerPixel)? == Some(3)
+        && tag(Tag::PlanarConfiguration)?.is_none_or(|configuration| configuration == 1))
+}
+
+impl<R: Read + Seek> JpegChunks<R> {
+    /// The picture, which must be of this kind.
+    pub fn new(
+        mut decoder: Decoder<R>,
+        size: Size,
+        bounds: Bounds,
+        wish: DecodeOptions,
+    ) -> Result<Self, SourceError> {
+        let places = directory::places(&mut decoder)?;
+        let mut tables = match decoder.find_tag(Tag::JPEGTables).map_err(error)? {
+            Some(tables) => tables.into_u8_vec().map_err(error)?,
+            None => Vec::new(),
+        };
+        if tables.ends_with(&[0xff, 0xd9]) {
+            tables.truncate(tables.len() - 2);
+        }
+        let (width, height) = decoder.chunk_dimensions();
+        let chunk = match decoder.get_chunk_type() {
+            ChunkType::Strip => Size { width: size.width, height: height.clamp(1, size.height) },
+            ChunkType::Tile => Size { width: width.max(1), height: height.max(1) },
+        };
+        let band = u64::from(size.width) * u64::from(chunk.height.min(size.height)) * 3;
+        bounds.admit_memory(band, "decoding the strips or tiles of the TIFF")?;
+        let mut chunks = Self {
+            size,
+            layout: Layout::Rgb,
+            decoder,
+            threads: wish.threads,
+            places,
+            tables,
+            chunk,
+            chunks_across: size.width.div_ceil(chunk.width),
+            bounds,
+            stored: Vec::new(),
+            band: Vec::new(),
+            band_read: 0,
+            next: 0,
+        };
+        let in_columns = chunk.width == size.width || chunk.width.is_multiple_of(ROWS);
+        let in_rows = chunk.height == size.height || chunk.height.is_multiple_of(ROWS);
+        if wish.ycbcr420 && in_columns && in_rows {
+            chunks.read_chunks()?;
+            if chunks.stored.iter().all(|chunk| jpeg::suits_planes(chunk)) {
+                chunks.layout = Layout::YCbCr420;
+            }
+        }
+        Ok(chunks)
+    }
+
+    /// Reads the chunks of the next row from the file.
+    fn read_chunks(&mut self) -> Result<(), SourceError> {
+        let first = (self.next / self.chunk.height * self.chunks_across) as usize;
+        let too_early = || SourceError::corrupt(Format::Tiff, "it ends too early");
+        let places = self.places.get(first..first + self.chunks_across as usize).ok_or_else(too_early)?;
+        let bytes = places.iter().fold(self.band.len() as u64, |sum, (_, bytes)| sum.saturating_add(*bytes));
+        self.bounds.admit_memory(bytes, "decoding the strips or tiles of the TIFF")?;
+        self.stored.resize_with(places.len(), Vec::new);
+        for (stored, &(offset, bytes)) in self.stored.iter_mut().zip(places) {
+            let file = self.decoder.inner();
+            file.seek(SeekFrom::Start(offset)).map_err(|_| too_early())?;
+            // The tables end where the chunk's own start would be.
+            let skipped = if self.tables.is_empty() { 0 } else { 2 };
+            file.seek(SeekFrom::Start(offset.saturating_add(skipped))).map_err(|_| too_early())?;
+            stored.clear();
+            stored.extend_from_slice(&self.tables);
+            stored.resize(self.tables.len() + bytes.saturating_sub(skipped) as usize, 0);
+            file.read_exact(&mut stored[self.tables.len()..]).map_err(|_| too_early())?;
+        }
+        Ok(())
+    }
+
+    /// Decodes the next row of chunks.
+    fn decode_band(&mut self) -> Result<(), SourceError> {
+        self.read_chunks()?;
+        let rows = self.chunk.height.min(self.size.height - self.next);
+        let rows_read = self.layout.rows_read(rows) as usize;
+        self.band.resize(rows_read * self.layout.row_bytes(self.size.width), 0);
+        let chunk = self.chunk;
+        if self.layout == Layout::YCbCr420 {
+            let pairs = ycbcr420::pairs_mut(&mut self.band, self.size.width);
+            let rows = pairs.map(|pair| pair.split(chunk.width));
+            let decode = |file: &[u8], pairs| jpeg::ycbcr420::decode_into(file, chunk.width, pairs);
+            side_by_side(self.threads, &self.stored, rows, decode)?;
+        } else {
+            let rows = self.band.chunks_exact_mut(Layout::Rgb.row_bytes(self.size.width));
+            let rows = rows.map(|row| row.chunks_mut(Layout::Rgb.row_bytes(chunk.width)));
+            let decode = |file: &[u8], rows| jpeg::decode_into(file, chunk.width, rows);
+            side_by_side(self.threads, &self.stored, rows, decode)?;
+        }
+        self.band_read = 0;
+        self.next += rows;
+        Ok(())
+    }
+}
+
+/// Decodes files that lie beside each other, each to its part of all rows, with so many threads.
+fn side_by_side<T: Send, Row: Iterator<Item = T>>(
+    threads: NonZeroUsize,
+    files: &[Vec<u8>],
+    rows: impl Iterator<Item = Row>,
+    decode: impl Fn(&[u8], Vec<T>) -> Result<(), SourceError> + Sync,
+) -> Result<(), SourceError> {
+    let mut places: Vec<Vec<T>> = files.iter().map(|_| Vec::new()).collect();
+    for row in rows {
+        places.iter_mut().zip(row).for_each(|(place, part)| place.push(part));
+    }
+    let mut shares: Vec<Vec<_>> = (0..threads.get()).map(|_| Vec::new()).collect();
+    for (number, work) in files.iter().zip(places).enumerate() {
+        shares[number % threads.get()].push(work);
+    }
+    let work =
+        |share: Vec<(&Vec<u8>, Vec<T>)>| share.into_iter().try_for_each(|(file, parts)| decode(file, parts));
+    let died = |_| Err(SourceError::corrupt(Format::Tiff, "a thread that decodes stopped"));
+    let own = shares.pop().unwrap_or_default();
+    thread::scope(|scope| {
+        let others: Vec<_> = shares.into_iter().map(|share| scope.spawn(|| work(share))).collect();
+        let own = work(own);
+        others.into_iter().map(|thread| thread.join().unwrap_or_else(died)).fold(own, Result::and)
+    })
+}
+
+impl<R: Read + Seek> RowReader for JpegChunks<R> {
+    fn size(&self) -> Size {
+        self.size
+    }
+
+    fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    fn read_rows(&mut self, mut into: &mut [u8]) -> Result<(), SourceError> {
+        while !into.is_empty() {
+            if self.band_read == self.band.len() {
+                self.decode_band()?;
+            }
+            let waiting = &self.band[self.band_read..];
+            let bytes = waiting.len().min(into.len());
+            let (now, later) = into.split_at_mut(bytes);
+            now.copy_from_slice(&waiting[..bytes]);
+            self.band_read += bytes;
+            into = later;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,180 @@
+//! Where the pages of a document lie in the picture: one as it is, several in a grid that is as near to a square as can be,
+//! with a gap between them and around, all to the same scale.
+
+use edgezoom_content::Size;
+
+use crate::{Bounds, DrawingOptions};
+
+/// A gap, as a part of the widest page.
+const GAP: f64 = 0.02;
+/// PDF counts in points: 72 are an inch (ISO 32000, 8.3.2.3).
+const POINTS_PER_INCH: f64 = 72.0;
+
+/// A page as it is measured in the document.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Paper {
+    /// In points.
+    pub width: f64,
+    /// In points.
+    pub height: f64,
+    /// The size in pixels that shows all there is, of a page that is one scanned picture.
+    pub native: Option<Size>,
+}
+
+/// A page's place in the picture, in pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Area {
+    pub left: u32,
+    pub top: u32,
+    pub size: Size,
+}
+
+/// The picture that the pages make.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    pub size: Size,
+    /// In the order of the pages.
+    pub areas: Vec<Area>,
+}
+
+/// Lays the pages out, within the bounds.
+pub fn lay_out(papers: &[Paper], options: &DrawingOptions, bounds: Bounds) -> Layout {
+    let widest = papers.iter().map(|paper| paper.width).fold(1.0, f64::max);
+    let scale = (f64::from(options.dpi) / POINTS_PER_INCH).max(f64::from(options.page_width) / widest);
+    let pages: Vec<(f64, f64)> = papers
+        .iter()
+        .map(|paper| match paper.native {
+            Some(size) => (size.width.into(), size.height.into()),
+            None => (paper.width * scale, paper.height * scale),
+        })
+        .collect();
+    let columns = squarest(&pages);
+    let mut shrunk = 1.0;
+    loop {
+        let layout = grid(&pages, columns, shrunk);
+        let longest = layout.size.width.max(layout.size.height);
+        let too_long = f64::from(longest) / f64::from(bounds.side.max(1));
+        let too_many = (layout.size.pixels() as f64 / bounds.pixels.max(1) as f64).sqrt();
+        let excess = too_long.max(too_many);
+        // A picture of a few pixels cannot shrink for ever: the caller refuses what is too large still.
+        if excess <= 1.0 || longest <= 64 {
+            return layout;
+        }
+        // A little more than that, because whole pixels are rounded up.
+        shrunk /= excess * 1.000_1;
+    }
+}
+
+/// The number of columns whose grid is nearest to a square.
+fn squarest(pages: &[(f64, f64)]) -> usize {
+    let oblong = |columns: usize| {
+        let size = grid(pages, columns, 1.0).size;
+        (f64::from(size.width) / f64::from(size.height)).ln().abs()
+    };
+    (1..=pages.len()).min_by(|&one, &other| oblong(one).total_cmp(&oblong(other))).unwrap_or(1)
+}
+
+/// A table of pages, each in the middle of its cell.
+fn grid(pages: &[(f64, f64)], columns: usize, scale: f64) -> Layout {
+    let pixels = |length: f64| (length * scale).round().clamp(1.0, f64::from(u32::MAX)) as u32;
+    let sizes: Vec<Size> =
+        pages.iter().map(|&(width, height)| Size { width: pixels(width), height: pixels(height) }).collect();
+    let widest = sizes.iter().map(|size| size.width).max().unwrap_or(1);
+    let gap = if pages.len() == 1 { 0 } else { (f64::from(widest) * GAP).ceil() as u32 };
+    let column = |column: usize| sizes.iter().skip(column).step_by(columns);
+    let widths = (0..columns).map(|index| column(index).map(|size| size.width).max().unwrap_or(0));
+    let heights = sizes.chunks(columns).map(|row| row.iter().map(|size| size.height).max().unwrap_or(0));
+    let (columns_at, width) = line_up(widths, gap);
+    let (rows_at, height) = line_up(heights, gap);
+    let areas = sizes.iter().enumerate().map(|(index, &size)| {
+        let ((left, width), (top, height)) = (columns_at[index % columns], rows_at[index / columns]);
+        Area { left: left + (width - size.width) / 2, top: top + (height - size.height) / 2, size }
+    });
+    Layout { areas: areas.collect(), size: Size { width, height } }
+}
+
+/// Where cells begin and how long they are, with gaps between and around them, and where it all ends.
+fn line_up(lengths: impl Iterator<Item = u32>, gap: u32) -> (Vec<(u32, u32)>, u32) {
+    let mut end = gap;
+    let cells = lengths
+        .map(|length| {
+            let start = end;
+            end = start.saturating_add(length).saturating_add(gap);
+            (start, length)
+        })
+        .collect();
+    (cells, end)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const A4: Paper = Paper { width: 595.0, height: 842.0, native: None };
+    const WIDE: Bounds = Bounds { pixels: 20_000_000_000, side: 1_000_000, memory: 0 };
+
+    fn layout(papers: &[Paper]) -> Layout {
+        lay_out(papers, &DrawingOptions::default(), WIDE)
+    }
+
+    #[test]
+    fn a_page_of_paper_is_as_wide_as_wanted_and_has_no_border() {
+        let alone = layout(&[A4]);
+        assert_eq!(alone.size, Size { width: 4000, height: 5661 });
+        assert_eq!(alone.areas, [Area { left: 0, top: 0, size: alone.size }]);
+    }
+
+    #[test]
+    fn a_poster_is_drawn_at_the_wanted_resolution() {
+        let poster = Paper { width: 72.0 * 36.0, height: 72.0 * 48.0, native: None };
+        assert_eq!(layout(&[poster]).size, Size { width: 7200, height: 9600 });
+    }
+
+    #[test]
+    fn a_scan_keeps_its_pixels() {
+        let native = Size { width: 2550, height: 3301 };
+        assert_eq!(layout(&[Paper { native: Some(native), ..A4 }]).size, native);
+    }
+
+    #[test]
+    fn pages_make_a_grid_that_is_nearly_square() {
+        let many = layout(&[A4; 12]);
+        // Four columns of three rows: 4 × 4000 and 3 × 5661, and the gaps.
+        assert_eq!(many.size, Size { width: 16_000 + 5 * 80, height: 3 * 5661 + 4 * 80 });
+        assert_eq!(many.areas[0], Area { left: 80, top: 80, size: Size { width: 4000, height: 5661 } });
+        assert_eq!((many.areas[5].left, many.areas[5].top), (80 + 4080, 80 + 5661 + 80));
+    }
+
+    #[test]
+    fn a_smaller_page_keeps_its_proportion_and_lies_in_the_middle() {
+        let half = Paper { width: A4.width / 2.0, ..A4 };
+        let both = layout(&[A4, half]);
+        assert_eq!(both.areas[1].size.width, 2000);
+        assert_eq!(both.size.width, 4000 + 2000 + 3 * 80);
+    }
+
+    proptest! {
+        #[test]
+        fn pages_lie_within_the_picture_and_never_on_each_other(
+            pages in prop::collection::vec((1.0_f64..5000.0, 1.0_f64..5000.0), 1..20),
+            pixels in 1_000_000_u64..10_000_000_000, side in 5_000_u32..1_000_000,
+        ) {
+            let papers: Vec<_> =
+                pages.iter().map(|&(width, height)| Paper { width, height, native: None }).collect();
+            let layout = lay_out(&papers, &DrawingOptions::default(), Bounds { pixels, side, memory: 0 });
+            prop_assert!(layout.size.pixels() <= pixels);
+            prop_assert!(layout.size.width.max(layout.size.height) <= side);
+            for (index, one) in layout.areas.iter().enumerate() {
+                prop_assert!(one.left + one.size.width <= layout.size.width);
+                prop_assert!(one.top + one.size.height <= layout.size.height);
+                for other in &layout.areas[..index] {
+                    let beside = one.left >= other.left + other.size.width || other.left >= one.left + one.size.width;
+                    let below = one.top >= other.top + other.size.height || other.top >= one.top + one.size.height;
+                    prop_assert!(beside || below, "{one:?} {other:?}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! The library that reads PDF, PDFium. It is no part of the program but loaded when a PDF is met: without it all else works.
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use pdfium_render::prelude::Pdfium;
+
+use super::substitutes::Substitutes;
+use crate::vector::fonts::Fonts;
+
+/// The library's file.
+const FILE_NAME: &str = "libpdfium.so";
+
+/// PDFium, loaded and with fonts at hand.
+#[derive(Clone, Copy)]
+pub struct Library(pub(super) &'static Pdfium);
+
+impl Library {
+    /// Loads the library from a file. `None` when there is none that can be loaded; the reason goes to standard error, as
+    /// it is nothing that clients could mend.
+    pub fn load(path: &Path) -> Option<Self> {
+        /// It is loaded once in a process and stays.
+        static LOADED: OnceLock<Option<Pdfium>> = OnceLock::new();
+        LOADED.get_or_init(|| bind(path)).as_ref().map(Self)
+    }
+}
+
+fn bind(path: &Path) -> Option<Pdfium> {
+    match Pdfium::bind_to_library(path) {
+        Ok(bindings) => {
+            let mut pdfium = Pdfium::new(bindings);
+            pdfium.set_custom_font_provider(Box::new(Substitutes::new(Fonts::of_system())));
+            Some(pdfium)
+        }
+        Err(error) => {
+            eprintln!("the library for PDF cannot be loaded: {error}");
+            None
+        }
+    }
+}
+
+/// Where the library is: in the file that `EDGEZOOM_PDFIUM` names, else beside the executable, else where set-up puts it, in
+/// `pdfium/` of the build's folder, which is up to two above the executable's. `None` when it is nowhere.
+#[must_use]
+pub fn locate() -> Option<PathBuf> {
+    if let Some(named) = std::env::var_os("EDGEZOOM_PDFIUM").filter(|named| !named.is_empty()) {
+        return std::path::absolute(named).ok();
+    }
+    let executable = std::env::current_exe().ok()?;
+    let folder = executable.parent()?;
+    let beside = folder.join(FILE_NAME);
+    let built = folder.ancestors().skip(1).take(2).map(|above| above.join("pdfium").join(FILE_NAME));
+    std::iter::once(beside).chain(built).find(|path| path.is_file())
+}

@@ -1,0 +1,203 @@
+//! PDF, drawn by PDFium at the size that is wanted, strip by strip. Forms and annotations show as they do in viewers;
+//! scripts do not run. A page that is nothing but one scanned picture is drawn with that picture's own pixels.
+
+mod layout;
+mod library;
+mod scan;
+mod substitutes;
+
+use std::fs::File;
+use std::io::Cursor;
+use std::ops::Range;
+
+use edgezoom_content::Size;
+use pdfium_render::prelude::{
+    PdfBitmap, PdfBitmapFormat, PdfDocument, PdfPage, PdfRenderConfig, PdfiumError, PdfiumInternalError,
+};
+
+use crate::{Bounds, DrawingOptions, Format, Layout, RowReader, SourceError};
+use layout::{Area, Paper, lay_out};
+pub use library::{Library, locate};
+
+/// The bytes that a strip should have. Each takes all of a page's objects once more.
+const STRIP_BYTES: usize = 24 << 20;
+/// What lies between pages: the grey of paper's shadow, so that white pages stand out.
+const BETWEEN_PAGES: u8 = 0xdd;
+/// Red, green, blue.
+const CHANNELS: usize = 3;
+
+/// The pages of a document, side by side.
+struct Pages {
+    /// Those of which the current strip shows something. Closed before the document: PDFium wants it so.
+    open: Vec<(usize, PdfPage<'static>)>,
+    document: PdfDocument<'static>,
+    /// The number of the first page that is drawn, counted from 0.
+    first: i32,
+    size: Size,
+    areas: Vec<Area>,
+    /// The rows that are drawn, as many as `strip` has been.
+    drawn: Range<u32>,
+    /// How many bytes of the strip have been read.
+    read: usize,
+    strip: Vec<u8>,
+    bitmap: Vec<u8>,
+}
+
+pub fn open(
+    file: File,
+    library: &Library,
+    bounds: Bounds,
+    options: &DrawingOptions,
+) -> Result<Box<dyn RowReader>, SourceError> {
+    let document = library.0.load_pdf_from_reader(file, None).map_err(refused)?;
+    let chosen = choose(document.pages().len(), options)?;
+    if let Some(jpeg) = lone_jpeg(&document, &chosen)? {
+        // How the camera was held is the document's business, and it has turned the picture already.
+        return Ok(crate::formats::jpeg::open(Cursor::new(jpeg), bounds)?.strips);
+    }
+    let papers: Vec<Paper> = chosen.clone().map(|page| measure(&document, page)).collect::<Result<_, _>>()?;
+    let layout = lay_out(&papers, options, bounds);
+    let size = bounds.admit(layout.size.width, layout.size.height)?;
+    Ok(Box::new(Pages {
+        open: Vec::new(),
+        document,
+        first: chosen.start,
+        size,
+        areas: layout.areas,
+        drawn: 0..0,
+        read: 0,
+        strip: Vec::new(),
+        bitmap: Vec::new(),
+    }))
+}
+
+/// The pages to draw, counted from 0.
+fn choose(pages: i32, options: &DrawingOptions) -> Result<Range<i32>, SourceError> {
+    if pages <= 0 {
+        return Err(SourceError::corrupt(Format::Pdf, "it has no pages"));
+    }
+    let Some(page) = options.page else {
+        return Ok(0..pages.min(i32::try_from(options.pages.get()).unwrap_or(i32::MAX)));
+    };
+    match i32::try_from(page.get()) {
+        Ok(page) if page <= pages => Ok(page - 1..page),
+        _ => Err(SourceError::NoSuchPage { page: page.get(), last: pages.unsigned_abs() }),
+    }
+}
+
+/// The JPEG that the one page which is drawn consists of.
+fn lone_jpeg(document: &PdfDocument<'static>, chosen: &Range<i32>) -> Result<Option<Vec<u8>>, SourceError> {
+    if chosen.len() != 1 {
+        return Ok(None);
+    }
+    Ok(scan::jpeg(&document.pages().get(chosen.start).map_err(broken)?))
+}
+
+fn measure(document: &PdfDocument<'static>, page: i32) -> Result<Paper, SourceError> {
+    let page = document.pages().get(page).map_err(broken)?;
+    let (width, height) = (page.width().value, page.height().value);
+    Ok(Paper {
+        width: width.max(1.0).into(),
+        height: height.max(1.0).into(),
+        native: scan::native_size(&page),
+    })
+}
+
+fn refused(error: PdfiumError) -> SourceError {
+    match error {
+        PdfiumError::PdfiumLibraryInternalError(
+            PdfiumInternalError::PasswordError | PdfiumInternalError::SecurityError,
+        ) => SourceError::Encrypted,
+        other => broken(other),
+    }
+}
+
+fn broken(_: PdfiumError) -> SourceError {
+    SourceError::corrupt(Format::Pdf, "its structure does not hold together")
+}
+
+impl RowReader for Pages {
+    fn size(&self) -> Size {
+        self.size
+    }
+
+    fn layout(&self) -> Layout {
+        Layout::Rgb
+    }
+
+    fn read_rows(&mut self, mut into: &mut [u8]) -> Result<(), SourceError> {
+        while !into.is_empty() {
+            if self.read == self.strip.len() {
+                self.draw_strip()?;
+            }
+            let left = &self.strip[self.read..];
+            let (now, later) = into.split_at_mut(left.len().min(into.len()));
+            now.copy_from_slice(&left[..now.len()]);
+            self.read += now.len();
+            into = later;
+        }
+        Ok(())
+    }
+}
+
+impl Pages {
+    /// Draws the next strip.
+    fn draw_strip(&mut self) -> Result<(), SourceError> {
+        let row_bytes = self.size.width as usize * CHANNELS;
+        let rows = u32::try_from(STRIP_BYTES / row_bytes).unwrap_or(u32::MAX).clamp(16, 1024);
+        let top = self.drawn.end;
+        self.drawn = top..top.saturating_add(rows).min(self.size.height);
+        self.read = 0;
+        self.strip.clear();
+        self.strip.resize(self.drawn.len() * row_bytes, BETWEEN_PAGES);
+        self.open.retain(|&(index, _)| self.areas[index].rows().end > top);
+        for index in 0..self.areas.len() {
+            let area = self.areas[index];
+            if area.rows().start < self.drawn.end && area.rows().end > top {
+                self.draw_page(index, area)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Draws what the strip shows of a page.
+    fn draw_page(&mut self, index: usize, area: Area) -> Result<(), SourceError> {
+        let at = match self.open.iter().position(|&(open, _)| open == index) {
+            Some(at) => at,
+            None => {
+                let page = self.document.pages().get(self.first + index as i32).map_err(broken)?;
+                self.open.push((index, page));
+                self.open.len() - 1
+            }
+        };
+        let (_, page) = &self.open[at];
+        let rows = area.rows().start.max(self.drawn.start)..area.rows().end.min(self.drawn.end);
+        let (width, height) = (area.size.width as i32, area.size.height as i32);
+        // PDFium wants rows that begin at multiples of four bytes.
+        let stride = (area.size.width as usize * CHANNELS).next_multiple_of(4);
+        self.bitmap.resize(stride * rows.len(), 0);
+        let mut bitmap =
+            PdfBitmap::from_bytes(width, rows.len() as i32, PdfBitmapFormat::BGR, &mut self.bitmap)
+                .map_err(broken)?;
+        // What is painted first is white, as paper is; the bytes come in the order red, green, blue.
+        let config = PdfRenderConfig::new()
+            .set_fixed_size(width, height)
+            .set_origin(0, -((rows.start - area.top) as i32));
+        page.render_into_bitmap_with_config(&mut bitmap, &config).map_err(broken)?;
+        drop(bitmap);
+        let row_bytes = self.size.width as usize * CHANNELS;
+        let page_bytes = area.size.width as usize * CHANNELS;
+        let into = self.strip.chunks_exact_mut(row_bytes).skip((rows.start - self.drawn.start) as usize);
+        for (from, into) in self.bitmap.chunks_exact(stride).zip(into) {
+            let left = area.left as usize * CHANNELS;
+            into[left..left + page_bytes].copy_from_slice(&from[..page_bytes]);
+        }
+        Ok(())
+    }
+}
+
+impl Area {
+    fn rows(&self) -> Range<u32> {
+        self.top..self.top + self.size.height
+    }
+}

@@ -1,0 +1,95 @@
+//! The fonts for documents that name a font without bringing it. PDFium has the fourteen standard ones built in; without
+//! this it would look for others among the system's files, which a process that is locked in cannot open.
+
+use pdfium_render::prelude::{
+    PdfFontCharacterSet, PdfiumCustomFontProvider, PdfiumCustomFontProviderRequest,
+    PdfiumCustomFontProviderResponse,
+};
+use resvg::usvg::fontdb::{Database, Family, ID, Query, Style, Weight};
+
+use crate::vector::fonts::Fonts;
+
+/// Families with the letters of those scripts that no standard font has, by what free systems have.
+const JAPANESE: &[&str] = &["Noto Sans CJK JP", "Noto Serif CJK JP", "IPAGothic", "TakaoGothic", "VL Gothic"];
+const KOREAN: &[&str] = &["Noto Sans CJK KR", "Noto Serif CJK KR", "NanumGothic", "UnBatang"];
+const SIMPLIFIED: &[&str] = &["Noto Sans CJK SC", "Noto Serif CJK SC", "WenQuanYi Zen Hei", "AR PL UMing CN"];
+const TRADITIONAL: &[&str] =
+    &["Noto Sans CJK TC", "Noto Serif CJK TC", "AR PL UMing TW", "WenQuanYi Zen Hei"];
+const ANY_CJK: &[&str] = &["Droid Sans Fallback"];
+const THAI: &[&str] = &["Noto Sans Thai", "Garuda", "Loma"];
+const OTHERS: &[&str] = &["Noto Sans", "DejaVu Sans"];
+
+/// Answers PDFium's questions for fonts.
+pub struct Substitutes {
+    fonts: Fonts,
+    /// The number of the last answer, by which PDFium knows the font. Each answer has its own: when one font is given back
+    /// others may still be in use.
+    last: u64,
+}
+
+impl Substitutes {
+    pub fn new(fonts: Fonts) -> Self {
+        Self { fonts, last: 0 }
+    }
+}
+
+impl PdfiumCustomFontProvider for Substitutes {
+    fn provide(
+        &mut self,
+        request: PdfiumCustomFontProviderRequest,
+    ) -> Option<PdfiumCustomFontProviderResponse> {
+        let fonts = self.fonts.database();
+        let face = choose(&fonts, &request)?;
+        // Of a collection PDFium takes the first font, whichever is meant.
+        let bytes = fonts.with_face_data(face, |bytes, index| (index == 0).then(|| bytes.to_vec()))??;
+        self.last += 1;
+        Some(PdfiumCustomFontProviderResponse {
+            id: self.last,
+            font_face: request.font_face,
+            character_set: request.character_set,
+            data: bytes,
+        })
+    }
+}
+
+/// The font of that name; or one that has the letters, if PDFium's own have not.
+fn choose(fonts: &Database, request: &PdfiumCustomFontProviderRequest) -> Option<ID> {
+    let stand_ins: &[&[&str]] = match request.character_set {
+        PdfFontCharacterSet::JapaneseShiftJis => &[JAPANESE, ANY_CJK],
+        PdfFontCharacterSet::KoreanHangul => &[KOREAN, ANY_CJK],
+        PdfFontCharacterSet::ChineseGb2312 => &[SIMPLIFIED, ANY_CJK],
+        PdfFontCharacterSet::ChineseBig5 => &[TRADITIONAL, ANY_CJK],
+        PdfFontCharacterSet::Thai => &[THAI],
+        PdfFontCharacterSet::Ansi | PdfFontCharacterSet::Default | PdfFontCharacterSet::Symbol => &[],
+        _ => &[OTHERS],
+    };
+    let families: Vec<Family<'_>> = std::iter::once(request.font_face.as_str())
+        .chain(stand_ins.iter().copied().flatten().copied())
+        .map(Family::Name)
+        .collect();
+    fonts.query(&Query {
+        families: &families,
+        weight: Weight(weight(request)),
+        style: if request.is_italic { Style::Italic } else { Style::Normal },
+        ..Query::default()
+    })
+}
+
+fn weight(request: &PdfiumCustomFontProviderRequest) -> u16 {
+    use pdfium_render::prelude::PdfFontWeight::{
+        Custom, Weight100, Weight200, Weight300, Weight400Normal, Weight500, Weight600, Weight700Bold,
+        Weight800, Weight900,
+    };
+    match request.weight {
+        Weight100 => 100,
+        Weight200 => 200,
+        Weight300 => 300,
+        Weight500 => 500,
+        Weight600 => 600,
+        Weight700Bold => 700,
+        Weight800 => 800,
+        Weight900 => 900,
+        Weight400Normal | Custom(0) => 400,
+        Custom(other) => u16::try_from(other).unwrap_or(400),
+    }
+}

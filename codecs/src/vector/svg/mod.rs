@@ -1,0 +1,117 @@
+//! SVG and SVGZ: drawn by resvg at the size that is wanted, strip by strip and with all threads. Nothing outside of the
+//! document is read, text is set in the fonts of [`Fonts`], and scripts and animations do nothing.
+
+mod document;
+mod filter_extent;
+mod line;
+mod painter;
+mod strip;
+
+use std::fs::File;
+
+use edgezoom_content::Size;
+
+use crate::vector::fonts::Fonts;
+use crate::{Bounds, DrawingOptions, Format, Layout, RowReader, SourceError};
+use painter::{Canvas, Painter};
+
+/// A drawing whose strips come from threads.
+struct Drawing {
+    size: Size,
+    layout: Layout,
+    painter: Painter,
+    /// The strip that is being read, and how much of it has been.
+    strip: Vec<u8>,
+    read: usize,
+}
+
+pub fn open(
+    file: File,
+    fonts: &Fonts,
+    bounds: Bounds,
+    options: &DrawingOptions,
+) -> Result<Box<dyn RowReader>, SourceError> {
+    let tree = document::read(file, options.svg_bytes, fonts)?;
+    let natural = tree.size();
+    let size = size_of(natural.width().into(), natural.height().into(), options.svg_side, bounds);
+    let size = bounds.admit(size.width, size.height)?;
+    let layout = if options.transparent { Layout::Rgba } else { Layout::Rgb };
+    let canvas = Canvas::new(tree, size, layout);
+    let threads = canvas.threads_within(bounds.memory / 2, options.threads.get());
+    let painter = Painter::start(&canvas, threads)?;
+    Ok(Box::new(Drawing { size, layout, painter, strip: Vec::new(), read: 0 }))
+}
+
+/// The size in pixels of a drawing that says how large it is: its longer side at least `side`, and within the bounds.
+fn size_of(width: f64, height: f64, side: u32, bounds: Bounds) -> Size {
+    let wanted = (f64::from(side) / width.max(height)).max(1.0);
+    let by_side = f64::from(bounds.side) / width.max(height);
+    let by_pixels = (bounds.pixels as f64 / (width * height)).sqrt();
+    let scale = wanted.min(by_side).min(by_pixels);
+    // Rounding up could go past the bounds again.
+    let round = if scale < wanted { f64::floor } else { f64::round };
+    let pixels = |length: f64| (round(length * scale) as u32).max(1);
+    Size { width: pixels(width), height: pixels(height) }
+}
+
+impl RowReader for Drawing {
+    fn size(&self) -> Size {
+        self.size
+    }
+
+    fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    fn needs_opacity(&self) -> bool {
+        // It has an opacity channel only where somebody asked for one.
+        true
+    }
+
+    fn read_rows(&mut self, mut into: &mut [u8]) -> Result<(), SourceError> {
+        while !into.is_empty() {
+            if self.read == self.strip.len() {
+                let failed = || SourceError::corrupt(Format::Svg, "it cannot be drawn");
+                self.strip = self.painter.next().ok_or_else(failed)?;
+                self.read = 0;
+            }
+            let left = &self.strip[self.read..];
+            let (now, later) = into.split_at_mut(left.len().min(into.len()));
+            now.copy_from_slice(&left[..now.len()]);
+            self.read += now.len();
+            into = later;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn bounds(pixels: u64, side: u32) -> Bounds {
+        Bounds { pixels, side, memory: 1 << 30 }
+    }
+
+    #[test]
+    fn a_drawing_is_enlarged_to_the_wanted_side_and_never_made_smaller() {
+        let bounds = bounds(u64::MAX, u32::MAX);
+        assert_eq!(size_of(300.0, 150.0, 8192, bounds), Size { width: 8192, height: 4096 });
+        assert_eq!(size_of(10_000.0, 20_000.4, 8192, bounds), Size { width: 10_000, height: 20_000 });
+        assert_eq!(size_of(1.0, 100_000.0, 8192, bounds), Size { width: 1, height: 100_000 });
+    }
+
+    proptest! {
+        #[test]
+        fn no_drawing_is_larger_than_the_bounds(
+            width in 0.1_f64..1e7, height in 0.1_f64..1e7, side in 1_u32..20_000,
+            pixels in 1_000_000_u64..1_000_000_000, longest in 1_000_u32..100_000,
+        ) {
+            let size = size_of(width, height, side, bounds(pixels, longest));
+            prop_assert!(size.width.max(size.height) <= longest);
+            prop_assert!(size.pixels() <= pixels.max(u64::from(longest)), "{size:?}");
+        }
+    }
+}

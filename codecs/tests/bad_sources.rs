@@ -1,0 +1,140 @@
+//! Sources that are cut off, broken, of no format, or not what they claim: the right failure, and quickly.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use edgezoom_codecs::{Bounds, Layout};
+use edgezoom_content::FailureCode;
+use proptest::prelude::*;
+
+use edgezoom_test_support::Picture;
+use edgezoom_test_support::files::{self, BOUNDS, Jpeg, decode, decode_within};
+
+fn code(bytes: &[u8]) -> Result<Picture, FailureCode> {
+    decode(bytes).map_err(|error| error.failure().code)
+}
+
+fn one_of_each() -> Vec<(&'static str, Vec<u8>)> {
+    let picture = Picture::photo(301, 203, Layout::Rgb);
+    let grey = Picture::photo(301, 203, Layout::Grey);
+    let frame = gif::Frame::from_indexed_pixels(301, 203, grey.pixels, None);
+    vec![
+        ("jpeg", files::jpeg(&picture, Jpeg::default())),
+        ("progressive jpeg", files::jpeg(&picture, Jpeg { progressive: true, exif: None })),
+        ("png", files::png(&picture, |_| {})),
+        ("webp", files::webp(&picture, None)),
+        ("gif", files::gif((301, 203), &frame)),
+        ("bmp", files::bmp(&picture)),
+        ("tiff", files::tiff(&picture, 16, None)),
+    ]
+}
+
+#[test]
+fn a_file_cut_off_anywhere_is_corrupt_and_never_a_grey_picture() {
+    for (format, bytes) in one_of_each() {
+        for tenths in 2..=9 {
+            let cut = &bytes[..bytes.len() * tenths / 10];
+            assert_eq!(code(cut), Err(FailureCode::CorruptSource), "{format} at {tenths}0 %");
+        }
+    }
+}
+
+#[test]
+fn a_jpeg_with_a_hole_is_corrupt() {
+    let mut bytes = files::jpeg(&Picture::photo(301, 203, Layout::Rgb), Jpeg::default());
+    let end = bytes.len() - 2;
+    bytes.drain(end - 2000..end);
+    assert!(bytes.ends_with(&[0xff, 0xd9]));
+    assert_eq!(code(&bytes), Err(FailureCode::CorruptSource));
+}
+
+#[test]
+fn harmless_oddities_of_jpeg_are_no_failure() {
+    let picture = Picture::photo(64, 48, Layout::Rgb);
+    let plain = files::jpeg(&picture, Jpeg::default());
+    let expected = decode(&plain).unwrap();
+    let trailing = [plain.as_slice(), b"what a camera appends"].concat();
+    assert_eq!(decode(&trailing).unwrap(), expected);
+    // Bytes between two segments: libjpeg warns of extraneous bytes.
+    let mut extraneous = plain;
+    extraneous.splice(20..20, [0, 0, 0]);
+    assert_eq!(decode(&extraneous).unwrap(), expected);
+}
+
+#[test]
+fn what_is_no_picture_is_unsupported() {
+    for bytes in [
+        b"".as_slice(),
+        b"a",
+        b"Dear reader, this is a text.\n",
+        b"BMX is a kind of cycling, and this is a text about it.",
+        b"<html><body>Not found</body></html>",
+        b"%PDF-1.7\n",
+        &[0; 1000],
+    ] {
+        assert_eq!(code(bytes), Err(FailureCode::UnsupportedFormat), "{:?}", bytes.get(..10));
+    }
+}
+
+#[test]
+fn messages_are_sentences_without_paths() {
+    let truncated = &files::jpeg(&Picture::photo(64, 48, Layout::Rgb), Jpeg::default())[..900];
+    let message = decode(truncated).unwrap_err().failure().message;
+    assert_eq!(message, "The JPEG is cut off or broken: it ends before its last row.");
+    let message = decode(b"").unwrap_err().failure().message;
+    assert_eq!(message, "The source is empty: it has no bytes.");
+}
+
+#[test]
+fn a_header_that_claims_too_much_fails_before_anything_is_allocated() {
+    let picture = Picture::photo(16, 16, Layout::Rgb);
+    let mut jpeg = files::jpeg(&picture, Jpeg::default());
+    let frame = jpeg.windows(2).position(|marker| marker == [0xff, 0xc0]).unwrap();
+    jpeg[frame + 5..frame + 9].copy_from_slice(&[0xff; 4]);
+    let mut progressive = files::jpeg(&picture, Jpeg { progressive: true, exif: None });
+    let frame = progressive.windows(2).position(|marker| marker == [0xff, 0xc2]).unwrap();
+    progressive[frame + 5..frame + 9].copy_from_slice(&[0xea, 0x60, 0xea, 0x60]);
+    let mut bmp = files::bmp(&picture);
+    bmp[18..26].copy_from_slice(&[0, 0xf0, 0, 0, 0, 0xf0, 0, 0]);
+    let frame = gif::Frame::from_indexed_pixels(1, 1, vec![0], None);
+    let gif = files::gif((u16::MAX, u16::MAX), &frame);
+
+    let started = Instant::now();
+    for bytes in [jpeg, progressive.clone(), bmp, gif] {
+        assert_eq!(code(&bytes), Err(FailureCode::TooManyPixels));
+    }
+    // As many pixels may be allowed and still not be held in memory.
+    let bounds = Bounds { pixels: u64::MAX, ..BOUNDS };
+    let error = decode_within(&progressive, bounds).unwrap_err();
+    assert_eq!(error.failure().code, FailureCode::TooManyPixels);
+    assert!(error.to_string().contains("progressive"), "{error}");
+    assert!(started.elapsed() < Duration::from_secs(2));
+}
+
+#[test]
+fn a_side_beyond_the_limit_is_refused() {
+    let long = files::png(&Picture::photo(2000, 1, Layout::Grey), |_| {});
+    let error = decode_within(&long, Bounds { side: 1999, ..BOUNDS }).unwrap_err();
+    assert_eq!(error.failure().code, FailureCode::TooManyPixels);
+    assert_eq!(error.to_string(), "The picture has 2000×1 pixels, and a side may have at most 1999.");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+    /// Whatever is changed in a file, decoding ends, with a picture or an error. A panic in a decoder is caught by the
+    /// renderer process, but none should be known.
+    #[test]
+    fn broken_files_end_in_a_picture_or_an_error(
+        which in 0usize..7, changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+    ) {
+        static FILES: OnceLock<Vec<(&str, Vec<u8>)>> = OnceLock::new();
+        let (_, mut bytes) = FILES.get_or_init(one_of_each)[which].clone();
+        for (index, value) in changes {
+            let at = index.index(bytes.len());
+            bytes[at] = value;
+        }
+        let bounds = Bounds { pixels: 20_000_000, memory: 200 << 20, ..BOUNDS };
+        let _ = decode_within(&bytes, bounds);
+    }
+}

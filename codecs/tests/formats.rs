@@ -1,0 +1,260 @@
+//! Every format that is read, against the picture that the file was made of.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use edgezoom_codecs::Layout;
+use edgezoom_content::FailureCode;
+
+use edgezoom_test_support::files::{self, Jpeg, decode, exif};
+use edgezoom_test_support::{Picture, files::BOUNDS};
+
+/// What an EXIF orientation means: which stored pixel is seen at a place of the upright picture.
+fn upright(stored: &Picture, orientation: u8) -> Picture {
+    let (w, h) = (stored.width, stored.height);
+    let (width, height) = if orientation >= 5 { (h, w) } else { (w, h) };
+    Picture::new(width, height, stored.layout, |x, y| {
+        let (x, y) = match orientation {
+            1 => (x, y),
+            2 => (w - 1 - x, y),
+            3 => (w - 1 - x, h - 1 - y),
+            4 => (x, h - 1 - y),
+            5 => (y, x),
+            6 => (y, h - 1 - x),
+            7 => (w - 1 - y, h - 1 - x),
+            _ => (w - 1 - y, x),
+        };
+        let mut pixel = [0; 4];
+        pixel[..stored.layout.channels()].copy_from_slice(stored.at(x, y));
+        pixel
+    })
+}
+
+#[test]
+fn jpeg_in_colour_and_grey_baseline_and_progressive() {
+    for layout in [Layout::Rgb, Layout::Grey] {
+        let picture = Picture::photo(333, 217, layout);
+        for progressive in [false, true] {
+            let read = decode(&files::jpeg(&picture, Jpeg { progressive, exif: None })).unwrap();
+            let psnr = picture.psnr(&read);
+            assert!(psnr > 38.0, "{layout:?}, progressive {progressive}: {psnr:.1} dB");
+        }
+    }
+}
+
+/// Inks as light, which is what 255 means to Adobe: the picture that its file shows.
+fn printed(inks: &Picture) -> Picture {
+    Picture::new(inks.width, inks.height, Layout::Rgb, |x, y| {
+        let &[cyan, magenta, yellow, black] = inks.at(x, y) else { panic!("four inks") };
+        let light = |ink: u8| ((255 - u32::from(ink)) * (255 - u32::from(black)) / 255) as u8;
+        [light(cyan), light(magenta), light(yellow), 0]
+    })
+}
+
+#[test]
+fn jpeg_in_cmyk_becomes_rgb_inverted_when_adobe_wrote_it() {
+    let inks = Picture::photo(120, 80, Layout::Rgba);
+    let expected = printed(&inks);
+    // libjpeg writes Adobe's marker by itself, so the inks are stored inverted.
+    let inverted = Picture { pixels: inks.pixels.iter().map(|ink| 255 - ink).collect(), ..inks.clone() };
+    let adobe = files::jpeg(&inverted, Jpeg::default());
+    assert!(expected.psnr(&decode(&adobe).unwrap()) > 35.0);
+
+    // Without the marker 255 is full ink.
+    let mut plain = files::jpeg(&inks, Jpeg::default());
+    let marker = plain.windows(9).position(|window| window == b"\xff\xee\0\x0eAdobe").unwrap();
+    plain.drain(marker..marker + 16);
+    assert!(expected.psnr(&decode(&plain).unwrap()) > 35.0);
+}
+
+#[test]
+fn jpeg_in_ycck_is_what_it_is_in_cmyk() {
+    let inks = Picture::photo(120, 80, Layout::Rgba);
+    let expected = printed(&inks);
+    let inverted: Vec<u8> = inks.pixels.iter().map(|ink| 255 - ink).collect();
+    let mut encoder = mozjpeg::Compress::new(mozjpeg::ColorSpace::JCS_CMYK);
+    encoder.set_size(120, 80);
+    encoder.set_fastest_defaults();
+    encoder.set_color_space(mozjpeg::ColorSpace::JCS_YCCK);
+    encoder.set_quality(95.0);
+    let mut encoder = encoder.start_compress(Vec::new()).unwrap();
+    encoder.write_scanlines(&inverted).unwrap();
+    let file = encoder.finish().unwrap();
+    let transform = file.windows(5).position(|window| window == b"Adobe").unwrap() + 11;
+    assert_eq!(file[transform], 2, "it is stored as YCCK");
+    assert!(expected.psnr(&decode(&file).unwrap()) > 33.0);
+}
+
+#[test]
+fn png_that_is_animated_shows_its_first_picture() {
+    let [first, second] = [Picture::noise(40, 30, Layout::Rgb), Picture::photo(40, 30, Layout::Rgb)];
+    let mut file = Vec::new();
+    let mut encoder = png::Encoder::new(&mut file, 40, 30);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.set_animated(2, 0).unwrap();
+    let mut writer = encoder.write_header().unwrap();
+    writer.write_image_data(&first.pixels).unwrap();
+    writer.write_image_data(&second.pixels).unwrap();
+    writer.finish().unwrap();
+    assert_eq!(decode(&file).unwrap(), first);
+}
+
+#[test]
+fn png_of_all_layouts() {
+    for layout in [Layout::Grey, Layout::Rgb, Layout::Rgba] {
+        let picture = Picture::noise(133, 71, layout);
+        assert_eq!(decode(&files::png(&picture, |_| {})).unwrap(), picture);
+    }
+}
+
+#[test]
+fn png_with_16_bits_is_rounded_to_8() {
+    let picture = Picture::noise(50, 40, Layout::Rgb);
+    let stored = Picture { width: 25, ..picture.clone() };
+    let read = decode(&files::png(&stored, |info| info.bit_depth = png::BitDepth::Sixteen)).unwrap();
+    let rounded = picture.pixels.chunks(2).map(|pair| {
+        let sample = u16::from_be_bytes([pair[0], pair[1]]);
+        (f64::from(sample) / 257.0).round() as u8
+    });
+    assert_eq!(read, Picture { width: 25, pixels: rounded.collect(), ..picture });
+}
+
+#[test]
+fn png_with_grey_and_opacity() {
+    let stored = Picture { width: 30, ..Picture::noise(60, 20, Layout::Grey) };
+    let read = decode(&files::png(&stored, |info| info.color_type = png::ColorType::GrayscaleAlpha)).unwrap();
+    let pixels = stored.pixels.chunks(2).flat_map(|pair| [pair[0], pair[0], pair[0], pair[1]]).collect();
+    assert_eq!(read, Picture { layout: Layout::Rgba, pixels, ..stored });
+}
+
+#[test]
+fn png_with_a_palette_and_a_transparent_colour() {
+    let indices = Picture::new(40, 30, Layout::Grey, |x, y| [((x + y) % 3) as u8, 0, 0, 0]);
+    let palette = vec![10, 20, 30, 40, 50, 60, 70, 80, 90];
+    let indexed = |info: &mut png::Info<'static>| {
+        info.color_type = png::ColorType::Indexed;
+        info.palette = Some(palette.clone().into());
+    };
+    let read = decode(&files::png(&indices, indexed)).unwrap();
+    let colours = |index: &u8| palette[usize::from(*index) * 3..][..3].to_vec();
+    assert_eq!((read.layout, read.pixels), (Layout::Rgb, indices.pixels.iter().flat_map(colours).collect()));
+
+    let read = decode(&files::png(&indices, |info| {
+        indexed(info);
+        info.trns = Some(vec![255, 0, 128].into());
+    }))
+    .unwrap();
+    assert_eq!(read.layout, Layout::Rgba);
+    assert_eq!((read.at(0, 0)[3], read.at(1, 0)[3], read.at(2, 0)[3]), (255, 0, 128));
+}
+
+#[test]
+fn png_that_is_interlaced() {
+    // Written by libvips: 5×3 pixels of red, 16 bits, in Adam7.
+    let picture = decode(include_bytes!("pictures/interlaced.png")).unwrap();
+    assert_eq!((picture.width, picture.height, picture.layout), (5, 3, Layout::Rgb));
+    assert!(picture.pixels.chunks(3).all(|pixel| pixel == [255, 128, 0]), "{:?}", picture.pixels);
+}
+
+#[test]
+fn webp_with_and_without_opacity() {
+    for layout in [Layout::Rgb, Layout::Rgba] {
+        let picture = Picture::noise(90, 60, layout);
+        assert_eq!(decode(&files::webp(&picture, None)).unwrap(), picture);
+    }
+}
+
+#[test]
+fn bmp_from_the_bottom_up() {
+    let picture = Picture::noise(91, 60, Layout::Rgb);
+    assert_eq!(decode(&files::bmp(&picture)).unwrap(), picture);
+}
+
+#[test]
+fn gif_that_fills_its_canvas_is_opaque() {
+    let picture = Picture::noise(61, 40, Layout::Grey);
+    let frame = gif::Frame::from_indexed_pixels(61, 40, picture.pixels.clone(), None);
+    let read = decode(&files::gif((61, 40), &frame)).unwrap();
+    assert_eq!(read.layout, Layout::Rgb);
+    assert!(read.pixels.chunks(3).zip(&picture.pixels).all(|(pixel, &grey)| pixel == [grey; 3]));
+}
+
+#[test]
+fn gif_whose_frame_is_smaller_is_transparent_around_it() {
+    let mut frame =
+        gif::Frame::from_indexed_pixels(4, 4, vec![9, 7, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9], Some(7));
+    (frame.left, frame.top) = (2, 1);
+    let read = decode(&files::gif((5, 8), &frame)).unwrap();
+    assert_eq!((read.width, read.height, read.layout), (5, 8, Layout::Rgba));
+    assert_eq!(read.at(0, 0), [0; 4]);
+    assert_eq!(read.at(2, 1), [9, 9, 9, 255]);
+    assert_eq!(read.at(3, 1), [0; 4], "the frame's own transparent pixel");
+    assert_eq!(read.at(4, 4), [9, 9, 9, 255], "what lies outside of the canvas is cut off");
+}
+
+#[test]
+fn tiff_of_all_layouts_whatever_its_strips() {
+    for layout in [Layout::Grey, Layout::Rgb, Layout::Rgba] {
+        let picture = Picture::noise(100, 77, layout);
+        for rows in [1, 7, 16, 77] {
+            assert_eq!(
+                decode(&files::tiff(&picture, rows, None)).unwrap(),
+                picture,
+                "{layout:?}, {rows} rows"
+            );
+        }
+    }
+}
+
+#[test]
+fn tiff_with_other_samples_becomes_8_bit() {
+    use tiff::encoder::colortype::{CMYK8, Gray16, RGB32Float};
+    let shades = Picture::photo(64, 50, Layout::Grey);
+    let wide: Vec<u16> = shades.pixels.iter().map(|&grey| u16::from(grey) * 257).collect();
+    assert_eq!(decode(&files::tiff_of::<Gray16>(&shades, 9, None, &wide)).unwrap(), shades);
+
+    let colours = Picture::photo(64, 50, Layout::Rgb);
+    let floats: Vec<f32> = colours.pixels.iter().map(|&value| f32::from(value) / 255.0).collect();
+    assert_eq!(decode(&files::tiff_of::<RGB32Float>(&colours, 9, None, &floats)).unwrap(), colours);
+
+    let inks = Picture::photo(64, 50, Layout::Rgba);
+    assert!(
+        printed(&inks).psnr(&decode(&files::tiff_of::<CMYK8>(&inks, 9, None, &inks.pixels)).unwrap()) > 50.0
+    );
+}
+
+#[test]
+fn all_eight_orientations_stand_upright() {
+    let picture = Picture::noise(37, 23, Layout::Rgb);
+    let smooth = Picture::photo(160, 96, Layout::Rgb);
+    for orientation in 1..=8 {
+        let expected = upright(&picture, orientation);
+        let block = exif(orientation);
+        let png = files::png(&picture, |info| info.exif_metadata = Some(block.clone().into()));
+        assert_eq!(decode(&png).unwrap(), expected, "PNG, {orientation}");
+        assert_eq!(decode(&files::webp(&picture, Some(&block))).unwrap(), expected, "WebP, {orientation}");
+        let tiff = files::tiff(&picture, 5, Some(u16::from(orientation)));
+        assert_eq!(decode(&tiff).unwrap(), expected, "TIFF, {orientation}");
+        let jpeg = files::jpeg(&smooth, Jpeg { exif: Some(&block), progressive: false });
+        assert!(upright(&smooth, orientation).psnr(&decode(&jpeg).unwrap()) > 38.0, "JPEG, {orientation}");
+    }
+}
+
+#[test]
+fn senseless_orientations_and_broken_exif_are_ignored() {
+    let picture = Picture::noise(9, 5, Layout::Rgb);
+    for block in [exif(0), exif(9), b"II*\0\xff\xff\xff\xff".to_vec(), Vec::new()] {
+        let png = files::png(&picture, |info| info.exif_metadata = Some(block.clone().into()));
+        assert_eq!(decode(&png).unwrap(), picture);
+    }
+}
+
+#[test]
+fn turning_a_picture_that_does_not_fit_into_memory_says_so() {
+    let picture = Picture::photo(400, 300, Layout::Rgb);
+    let bounds = edgezoom_codecs::Bounds { memory: 300_000, ..BOUNDS };
+    let turned = |orientation| {
+        let block = exif(orientation);
+        files::decode_within(&files::jpeg(&picture, Jpeg { exif: Some(&block), progressive: false }), bounds)
+    };
+    assert!(turned(2).is_ok(), "mirrored pictures are not held");
+    assert_eq!(turned(6).unwrap_err().failure().code, FailureCode::TooManyPixels);
+}

@@ -1,0 +1,23 @@
+//! Where the library for PDF is missing, only PDF fails. In a file of its own, as a process loads the library once.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::path::Path;
+
+use edgezoom_codecs::{DecodeOptions, DrawingOptions};
+use edgezoom_content::FailureCode;
+
+use edgezoom_test_support::files::{BOUNDS, file};
+use edgezoom_test_support::pdf::Pdf;
+
+#[test]
+fn without_the_library_only_pdf_fails() {
+    let mut pdf = file(&Pdf::new().page(10, 10, "").bytes());
+    let prepared = edgezoom_codecs::prepare(&mut pdf, Some(Path::new("/nowhere/libpdfium.so"))).unwrap();
+    let failure = prepared
+        .open(pdf, BOUNDS, &DrawingOptions::default(), DecodeOptions::default())
+        .map(|_| ())
+        .unwrap_err()
+        .failure();
+    assert_eq!(failure.code, FailureCode::UnsupportedFormat);
+    assert_eq!(failure.message, "This service cannot render PDF.");
+}

@@ -1,0 +1,395 @@
+//! JPEGs that go through the pyramid in their own planes, against planes that are halved and cut the obvious way, and
+//! encoded by the safe binding of libjpeg.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::collections::BTreeMap;
+use std::io;
+use std::num::NonZeroUsize;
+use std::sync::Mutex;
+
+use edgezoom_codecs::{DecodeOptions, Layout, ycbcr420};
+use edgezoom_content::{Dzi, FailureCode, Size, TileFormat};
+use edgezoom_pyramid::{Encoding, Output, Place};
+use mozjpeg::{ColorSpace, Compress, Decompress};
+
+use edgezoom_test_support::Picture;
+use edgezoom_test_support::files::{self, BOUNDS, Jpeg};
+use edgezoom_test_support::pyramid::{decode, rebuilt, reference};
+
+const QUALITY: u8 = 75;
+const PLANES: DecodeOptions = DecodeOptions { ycbcr420: true, threads: NonZeroUsize::MIN };
+
+/// A plane of samples.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Plane {
+    width: usize,
+    height: usize,
+    samples: Vec<u8>,
+}
+
+impl Plane {
+    fn new(width: usize, height: usize, sample: impl Fn(usize, usize) -> u8) -> Self {
+        let samples = (0..height).flat_map(|y| (0..width).map(move |x| (x, y))).map(|(x, y)| sample(x, y));
+        Self { width, height, samples: samples.collect() }
+    }
+
+    /// The sample at a place; past an edge, the one at the edge.
+    fn at(&self, x: usize, y: usize) -> u32 {
+        self.samples[y.min(self.height - 1) * self.width + x.min(self.width - 1)].into()
+    }
+
+    fn halved(&self) -> Self {
+        Self::new(self.width.div_ceil(2), self.height.div_ceil(2), |x, y| {
+            let sum = self.at(2 * x, 2 * y) + self.at(2 * x + 1, 2 * y);
+            ((sum + self.at(2 * x, 2 * y + 1) + self.at(2 * x + 1, 2 * y + 1) + 2) / 4) as u8
+        })
+    }
+
+    /// A part of the plane, continued past its right and lower edges by what is there.
+    fn part(&self, left: usize, top: usize, size: (usize, usize), padded: (usize, usize)) -> Vec<u8> {
+        let within = |x: usize, y: usize| (left + x.min(size.0 - 1), top + y.min(size.1 - 1));
+        let part = Self::new(padded.0, padded.1, |x, y| {
+            let (x, y) = within(x, y);
+            self.at(x, y) as u8
+        });
+        part.samples
+    }
+}
+
+/// A JPEG whose chroma has half the resolution, and its planes.
+fn jpeg(width: u32, height: u32, progressive: bool) -> (Vec<u8>, [Plane; 3]) {
+    let picture = Picture::photo(width, height, Layout::Rgb);
+    let mut encoder = Compress::new(ColorSpace::JCS_RGB);
+    encoder.set_size(width as usize, height as usize);
+    encoder.set_fastest_defaults();
+    encoder.set_quality(93.0);
+    encoder.set_chroma_sampling_pixel_sizes((2, 2), (2, 2));
+    if progressive {
+        encoder.set_progressive_mode();
+    }
+    let mut encoder = encoder.start_compress(Vec::new()).unwrap();
+    encoder.write_scanlines(&picture.pixels).unwrap();
+    let file = encoder.finish().unwrap();
+
+    let mut stored = [Vec::new(), Vec::new(), Vec::new()];
+    let [luma, blue, red] = &mut stored;
+    Decompress::new_mem(&file).unwrap().raw().unwrap().read_raw_data(&mut [luma, blue, red]);
+    let (width, height) = (width as usize, height as usize);
+    let sizes =
+        [(width, height), (width.div_ceil(2), height.div_ceil(2)), (width.div_ceil(2), height.div_ceil(2))];
+    let planes = std::array::from_fn(|plane| {
+        let (width, height) = sizes[plane];
+        let stride = width.next_multiple_of(8);
+        Plane::new(width, height, |x, y| stored[plane][y * stride + x])
+    });
+    (file, planes)
+}
+
+/// A tile the obvious way.
+fn tile(level: &[Plane; 3], dzi: &Dzi, column: u32, row: u32) -> Vec<u8> {
+    let start = |index: u32| (index * dzi.tile_size).saturating_sub(dzi.tile_overlap) as usize;
+    let end = |index: u32, side: usize| side.min(((index + 1) * dzi.tile_size + dzi.tile_overlap) as usize);
+    let (left, top) = (start(column), start(row));
+    let (width, height) = (end(column, level[0].width) - left, end(row, level[0].height) - top);
+    let (chroma_width, chroma_height) = (width.div_ceil(2), height.div_ceil(2));
+    let padded = |width: usize, height: usize| (width.next_multiple_of(8), height.next_multiple_of(8));
+    let chroma = |plane: &Plane| {
+        // A sample of the tile covers 2×2 pixels of it: each has the chroma of the level's 2×2 pixels that it is in.
+        let right = (left + width - 1) / 2;
+        let bottom = (top + height - 1) / 2;
+        let mixed = Plane::new(chroma_width, chroma_height, |x, y| {
+            let columns = [2 * x, 2 * x + 1].map(|x| ((left + x) / 2).min(right));
+            let rows = [2 * y, 2 * y + 1].map(|y| ((top + y) / 2).min(bottom));
+            let sum: u32 = rows.iter().flat_map(|&y| columns.map(|x| plane.at(x, y))).sum();
+            ((sum + 2) / 4) as u8
+        });
+        let (padded_width, padded_height) = padded(chroma_width, height.next_multiple_of(16) / 2);
+        mixed.part(0, 0, (chroma_width, chroma_height), (padded_width, padded_height))
+    };
+    let (padded_width, padded_height) = (width.next_multiple_of(8), height.next_multiple_of(16));
+    let luma = level[0].part(left, top, (width, height), (padded_width, padded_height));
+
+    let mut encoder = Compress::new(ColorSpace::JCS_YCbCr);
+    encoder.set_size(width, height);
+    encoder.set_fastest_defaults();
+    encoder.set_quality(QUALITY.into());
+    encoder.set_raw_data_in(true);
+    let mut encoder = encoder.start_compress(Vec::new()).unwrap();
+    assert!(encoder.write_raw_data(&[&luma, &chroma(&level[1]), &chroma(&level[2])]));
+    encoder.finish().unwrap()
+}
+
+fn expected(planes: [Plane; 3], dzi: &Dzi) -> BTreeMap<Place, Vec<u8>> {
+    let mut tiles = BTreeMap::new();
+    let mut planes = planes;
+    for level in (0..=dzi.max_level()).rev() {
+        let (columns, rows) = dzi.grid(level);
+        for (column, row) in (0..rows).flat_map(|row| (0..columns).map(move |column| (column, row))) {
+            tiles.insert(Place { level, column, row }, tile(&planes, dzi, column, row));
+        }
+        planes = planes.map(|plane| plane.halved());
+    }
+    tiles
+}
+
+#[derive(Default)]
+struct Kept(Mutex<BTreeMap<Place, Vec<u8>>>);
+
+impl Output for Kept {
+    fn tile(&self, place: Place, bytes: &[u8]) -> io::Result<()> {
+        assert!(self.0.lock().unwrap().insert(place, bytes.to_vec()).is_none(), "{place:?} came twice");
+        Ok(())
+    }
+
+    fn progress(&self, _: u32) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn build(file: &[u8], dzi: &Dzi, ycbcr420: bool, threads: usize) -> BTreeMap<Place, Vec<u8>> {
+    let mut source = edgezoom_codecs::open_for(
+        files::file(file),
+        BOUNDS,
+        DecodeOptions { ycbcr420, ..DecodeOptions::default() },
+    )
+    .unwrap();
+    let layout = source.layout();
+    assert_eq!(layout, if ycbcr420 { Layout::YCbCr420 } else { Layout::Rgb });
+    let encoding = Encoding { format: TileFormat::Jpg, quality: QUALITY, layout };
+    let kept = Kept::default();
+    edgezoom_pyramid::build(&mut *source, dzi, encoding, NonZeroUsize::new(threads).unwrap(), &kept).unwrap();
+    kept.0.into_inner().unwrap()
+}
+
+fn dzi(width: u32, height: u32, tile_size: u32, tile_overlap: u32) -> Dzi {
+    Dzi { size: Size { width, height }, tile_size, tile_overlap, tile_format: TileFormat::Jpg }
+}
+
+fn assert_exact(width: u32, height: u32, tile_size: u32, overlap: u32, threads: usize) {
+    let (file, planes) = jpeg(width, height, (width + height).is_multiple_of(3));
+    let dzi = dzi(width, height, tile_size, overlap);
+    let (built, expected) = (build(&file, &dzi, true, threads), expected(planes, &dzi));
+    assert_eq!(built.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());
+    for (place, tile) in expected {
+        assert!(built[&place] == tile, "{place:?} of {width}x{height}, tiles of {tile_size}+{overlap}");
+    }
+}
+
+#[test]
+fn every_tile_of_every_level_is_exact_at_odd_sizes() {
+    for (width, height) in [
+        (1, 1),
+        (2, 1),
+        (1, 600),
+        (600, 1),
+        (3, 5),
+        (15, 17),
+        (16, 16),
+        (33, 31),
+        (127, 131),
+        (128, 128),
+        (129, 127),
+        (641, 257),
+        (255, 513),
+    ] {
+        for overlap in [0, 1, 2, 3] {
+            assert_exact(width, height, 64, overlap, 2);
+        }
+    }
+}
+
+#[test]
+fn odd_tile_sizes_and_any_number_of_threads_are_exact() {
+    for (tile_size, threads) in [(254, 1), (51, 2), (7, 3), (1, 2), (255, 5)] {
+        assert_exact(317, 263, tile_size, 1, threads);
+    }
+    assert_exact(40_001, 21, 510, 1, 2);
+    assert_exact(19, 20_001, 254, 1, 2);
+}
+
+#[test]
+fn primes_long_sides_and_sides_about_a_multiple_of_the_tile_are_exact() {
+    let sides = [253, 254, 255, 508, 509];
+    for (width, height) in sides.iter().flat_map(|&width| sides.map(|height| (width, height))) {
+        assert_exact(width, height, 254, 1, 2);
+    }
+    for (width, height) in [(997, 1009), (65_500, 1), (1, 65_500), (65_497, 3)] {
+        assert_exact(width, height, 254, 1, 2);
+    }
+}
+
+#[test]
+fn planes_show_what_pixels_show() {
+    let (width, height) = (1103, 777);
+    let (file, _) = jpeg(width, height, false);
+    let dzi = dzi(width, height, 254, 1);
+    let read = |ycbcr420| -> BTreeMap<Place, Picture> {
+        let tiles = build(&file, &dzi, ycbcr420, 2).into_iter();
+        tiles.map(|(place, bytes)| (place, decode(TileFormat::Jpg, &bytes))).collect()
+    };
+    let source = files::decode(&file).unwrap();
+    let (planes, pixels) = (rebuilt(&read(true), &dzi), rebuilt(&read(false), &dzi));
+    let (through_planes, through_pixels) = (source.psnr(&planes), source.psnr(&pixels));
+    assert!(through_planes > through_pixels - 0.1, "{through_planes:.2} dB and {through_pixels:.2} dB");
+    let levels = reference(&source, &dzi);
+    // What is smaller is all edges, and JPEG of this quality not good at it.
+    for (place, tile) in read(true).into_iter().filter(|(_, tile)| tile.width.min(tile.height) >= 64) {
+        let psnr = levels[&place].psnr(&tile);
+        assert!(psnr > 30.0, "{place:?}: {psnr:.1} dB");
+    }
+}
+
+#[test]
+fn a_jpeg_of_another_kind_comes_as_pixels_even_if_planes_would_do() {
+    let picture = Picture::photo(60, 40, Layout::Rgb);
+    let turned = files::exif(3);
+    let (planar, _) = jpeg(60, 40, false);
+    let with_exif =
+        [&planar[..2], &[0xff, 0xe1, 0, turned.len() as u8 + 8], b"Exif\0\0", &turned, &planar[2..]].concat();
+    for (file, layout) in [
+        (files::jpeg(&picture, Jpeg::default()), Layout::Rgb),
+        (files::jpeg(&Picture::photo(60, 40, Layout::Grey), Jpeg::default()), Layout::Grey),
+        (with_exif, Layout::Rgb),
+    ] {
+        assert_eq!(edgezoom_codecs::open_for(files::file(&file), BOUNDS, PLANES).unwrap().layout(), layout);
+    }
+}
+
+/// A TIFF whose tiles, or strips if they are as wide as it, are JPEG with chroma of half the resolution.
+fn tiff_of_jpeg(picture: &Picture, chunk: (u32, u32)) -> Vec<u8> {
+    let is_strips = chunk.0 == picture.width;
+    let mut file = b"II\x2a\0\0\0\0\0".to_vec();
+    let (mut offsets, mut lengths) = (Vec::new(), Vec::new());
+    for top in (0..picture.height).step_by(chunk.1 as usize) {
+        for left in (0..picture.width).step_by(chunk.0 as usize) {
+            let height = if is_strips { chunk.1.min(picture.height - top) } else { chunk.1 };
+            let part = Picture::new(chunk.0, height, Layout::Rgb, |x, y| {
+                let pixel = picture.at((left + x).min(picture.width - 1), (top + y).min(picture.height - 1));
+                [pixel[0], pixel[1], pixel[2], 0]
+            });
+            let mut encoder = Compress::new(ColorSpace::JCS_RGB);
+            encoder.set_size(part.width as usize, part.height as usize);
+            encoder.set_fastest_defaults();
+            encoder.set_quality(95.0);
+            let mut encoder = encoder.start_compress(Vec::new()).unwrap();
+            encoder.write_scanlines(&part.pixels).unwrap();
+            let bytes = encoder.finish().unwrap();
+            offsets.push(file.len() as u32);
+            lengths.push(bytes.len() as u32);
+            file.extend(bytes);
+        }
+    }
+    let mut table = |values: &[u32]| {
+        if let [value] = values {
+            return *value;
+        }
+        let offset = file.len() as u32;
+        file.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+        offset
+    };
+    let count = offsets.len() as u32;
+    let (offsets, lengths) = (table(&offsets), table(&lengths));
+    // Depths of 8, as 16-bit numbers.
+    let depths = table(&[8 | 8 << 16, 8]);
+    let (short, long) = (3_u16, 4_u16);
+    let mut entries = vec![
+        (256, long, 1, picture.width),
+        (257, long, 1, picture.height),
+        (258, short, 3, depths),
+        (259, short, 1, 7),
+        (262, short, 1, 6),
+        (277, short, 1, 3),
+    ];
+    if is_strips {
+        entries.extend([(273, long, count, offsets), (278, long, 1, chunk.1), (279, long, count, lengths)]);
+    } else {
+        entries.extend([(322, long, 1, chunk.0), (323, long, 1, chunk.1)]);
+        entries.extend([(324, long, count, offsets), (325, long, count, lengths)]);
+    }
+    entries.sort();
+    let directory = file.len() as u32;
+    file[4..8].copy_from_slice(&directory.to_le_bytes());
+    file.extend((entries.len() as u16).to_le_bytes());
+    for (tag, kind, count, value) in entries {
+        file.extend(u16::to_le_bytes(tag));
+        file.extend(kind.to_le_bytes());
+        file.extend(u32::to_le_bytes(count));
+        file.extend(value.to_le_bytes());
+    }
+    file.extend([0; 4]);
+    file
+}
+
+#[test]
+fn a_tiff_of_jpegs_is_the_same_as_pixels_and_as_planes_with_any_number_of_threads() {
+    let picture = Picture::photo(333, 217, Layout::Rgb);
+    // Tiles that fit and tiles that reach past the edges, tiles that are no whole blocks, strips.
+    for (chunk, layout) in [
+        ((64, 48), Layout::YCbCr420),
+        ((352, 224), Layout::YCbCr420),
+        ((50, 24), Layout::Rgb),
+        ((333, 32), Layout::YCbCr420),
+        ((333, 20), Layout::Rgb),
+    ] {
+        let file = tiff_of_jpeg(&picture, chunk);
+        let dzi = dzi(333, 217, 100, 1);
+        let mut ways = Vec::new();
+        for (ycbcr420, threads) in [(false, 1), (false, 3), (true, 1), (true, 2)] {
+            let threads = NonZeroUsize::new(threads).unwrap();
+            let wish = DecodeOptions { ycbcr420, threads };
+            let mut source = edgezoom_codecs::open_for(files::file(&file), BOUNDS, wish).unwrap();
+            let found = source.layout();
+            assert_eq!(found, if ycbcr420 { layout } else { Layout::Rgb }, "{chunk:?}");
+            let encoding = Encoding { format: TileFormat::Jpg, quality: 89, layout: found };
+            let kept = Kept::default();
+            edgezoom_pyramid::build(&mut *source, &dzi, encoding, threads, &kept).unwrap();
+            let tiles = kept.0.into_inner().unwrap().into_iter();
+            ways.push(rebuilt(
+                &tiles.map(|(place, tile)| (place, decode(TileFormat::Jpg, &tile))).collect(),
+                &dzi,
+            ));
+        }
+        let [pixels, same_pixels, planes, same_planes] = ways.try_into().unwrap();
+        assert!(pixels == same_pixels && planes == same_planes, "{chunk:?}: threads matter");
+        let (through_pixels, through_planes) = (picture.psnr(&pixels), picture.psnr(&planes));
+        assert!(through_planes > 34.0, "{chunk:?}: {through_planes:.1} dB");
+        assert!((through_planes - through_pixels).abs() < 0.2, "{through_planes:.2} {through_pixels:.2} dB");
+    }
+}
+
+#[test]
+fn a_tiff_whose_jpegs_are_cut_off_or_of_another_size_fails() {
+    let picture = Picture::photo(200, 150, Layout::Rgb);
+    let whole = tiff_of_jpeg(&picture, (64, 48));
+    let start = whole.windows(2).position(|bytes| bytes == [0xff, 0xda]).unwrap();
+    let mut broken = whole.clone();
+    broken[start + 200..start + 400].fill(0xff);
+    // The first tile's frame tells another height: 48 becomes 16.
+    let frame = whole.windows(2).position(|bytes| bytes == [0xff, 0xc0]).unwrap();
+    let mut smaller = whole;
+    smaller[frame + 6] = 16;
+    for file in [broken, smaller] {
+        for ycbcr420 in [false, true] {
+            let wish = DecodeOptions { ycbcr420, ..DecodeOptions::default() };
+            let mut source = edgezoom_codecs::open_for(files::file(&file), BOUNDS, wish).unwrap();
+            let rows = source.layout().rows_read(150);
+            let mut pixels = vec![0; source.layout().row_bytes(200) * rows as usize];
+            let failure = source.read_rows(&mut pixels).unwrap_err().failure();
+            assert_eq!(failure.code, FailureCode::CorruptSource, "{}", failure.message);
+        }
+    }
+}
+
+#[test]
+fn a_jpeg_that_is_cut_off_fails_in_planes_too() {
+    let (file, _) = jpeg(800, 600, false);
+    for end in [file.len() / 4, file.len() / 2, file.len() - 100] {
+        let mut source = edgezoom_codecs::open_for(files::file(&file[..end]), BOUNDS, PLANES).unwrap();
+        assert_eq!(source.layout(), Layout::YCbCr420);
+        let mut rows = vec![0; Layout::YCbCr420.row_bytes(800) * ycbcr420::ROWS as usize];
+        let failure = (0..600_u32.div_ceil(ycbcr420::ROWS)).find_map(|_| source.read_rows(&mut rows).err());
+        let failure = failure.unwrap().failure();
+        assert_eq!(failure.code, FailureCode::CorruptSource);
+        assert!(failure.message.contains("it ends before its last row"), "{}", failure.message);
+    }
+}

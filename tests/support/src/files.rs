@@ -1,0 +1,196 @@
+//! Pictures as files of every format that is read, by encoders of other people.
+
+use std::fs::File;
+use std::io::{BufWriter, Cursor, Seek, SeekFrom, Write};
+
+use edgezoom_codecs::{Bounds, Layout, SourceError};
+use mozjpeg::{ColorSpace, Compress};
+
+use crate::Picture;
+
+/// Bounds that no test's picture comes near.
+pub const BOUNDS: Bounds = Bounds { pixels: 1_000_000_000, side: 1_000_000, memory: 1 << 30 };
+
+/// A file without a name that holds these bytes.
+pub fn file(bytes: &[u8]) -> File {
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(bytes).unwrap();
+    file.seek(SeekFrom::Start(0)).unwrap();
+    file
+}
+
+/// Decodes a file with the tiler's sources.
+pub fn decode(bytes: &[u8]) -> Result<Picture, SourceError> {
+    decode_within(bytes, BOUNDS)
+}
+
+pub fn decode_within(bytes: &[u8], bounds: Bounds) -> Result<Picture, SourceError> {
+    Picture::read(&mut *edgezoom_codecs::open(file(bytes), bounds)?)
+}
+
+/// How a JPEG is to be special.
+#[derive(Clone, Copy, Default)]
+pub struct Jpeg<'a> {
+    pub progressive: bool,
+    /// EXIF, without its heading.
+    pub exif: Option<&'a [u8]>,
+}
+
+pub fn jpeg(picture: &Picture, kind: Jpeg<'_>) -> Vec<u8> {
+    let space = match picture.layout {
+        Layout::Grey => ColorSpace::JCS_GRAYSCALE,
+        Layout::Rgb => ColorSpace::JCS_RGB,
+        // Four channels are taken for CMYK: there is no JPEG with opacity.
+        Layout::Rgba => ColorSpace::JCS_CMYK,
+        Layout::YCbCr420 => panic!("no test's picture is in planes"),
+    };
+    let mut encoder = Compress::new(space);
+    encoder.set_size(picture.width as usize, picture.height as usize);
+    encoder.set_fastest_defaults();
+    encoder.set_quality(95.0);
+    encoder.set_chroma_sampling_pixel_sizes((1, 1), (1, 1));
+    if kind.progressive {
+        encoder.set_progressive_mode();
+    }
+    let mut encoder = encoder.start_compress(Vec::new()).unwrap();
+    if let Some(exif) = kind.exif {
+        encoder.write_marker(mozjpeg::Marker::APP(1), &[b"Exif\0\0", exif].concat());
+    }
+    encoder.write_scanlines(&picture.pixels).unwrap();
+    encoder.finish().unwrap()
+}
+
+pub fn png(picture: &Picture, set: impl FnOnce(&mut png::Info<'static>)) -> Vec<u8> {
+    let mut info = png::Info::with_size(picture.width, picture.height);
+    info.color_type = match picture.layout {
+        Layout::Grey => png::ColorType::Grayscale,
+        Layout::Rgb => png::ColorType::Rgb,
+        Layout::Rgba => png::ColorType::Rgba,
+        Layout::YCbCr420 => panic!("no test's picture is in planes"),
+    };
+    info.bit_depth = png::BitDepth::Eight;
+    set(&mut info);
+    let mut out = Vec::new();
+    let mut writer = png::Encoder::with_info(&mut out, info).unwrap().write_header().unwrap();
+    writer.write_image_data(&picture.pixels).unwrap();
+    writer.finish().unwrap();
+    out
+}
+
+pub fn webp(picture: &Picture, exif: Option<&[u8]>) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut encoder = image_webp::WebPEncoder::new(&mut out);
+    if let Some(exif) = exif {
+        encoder.set_exif_metadata(exif.to_vec());
+    }
+    let color = match picture.layout {
+        Layout::Grey => image_webp::ColorType::L8,
+        Layout::Rgb => image_webp::ColorType::Rgb8,
+        Layout::Rgba => image_webp::ColorType::Rgba8,
+        Layout::YCbCr420 => panic!("no test's picture is in planes"),
+    };
+    encoder.encode(&picture.pixels, picture.width, picture.height, color).unwrap();
+    out
+}
+
+pub fn bmp(picture: &Picture) -> Vec<u8> {
+    let color = match picture.layout {
+        Layout::Grey => image::ExtendedColorType::L8,
+        Layout::Rgb => image::ExtendedColorType::Rgb8,
+        Layout::Rgba => image::ExtendedColorType::Rgba8,
+        Layout::YCbCr420 => panic!("no test's picture is in planes"),
+    };
+    let mut out = Vec::new();
+    image::codecs::bmp::BmpEncoder::new(&mut out)
+        .encode(&picture.pixels, picture.width, picture.height, color)
+        .unwrap();
+    out
+}
+
+/// A GIF of one frame, whose pixels are indices into a palette of greys.
+pub fn gif(canvas: (u16, u16), frame: &gif::Frame<'_>) -> Vec<u8> {
+    let greys: Vec<u8> = (0..=255).flat_map(|grey| [grey; 3]).collect();
+    let mut out = Vec::new();
+    let mut encoder = gif::Encoder::new(&mut out, canvas.0, canvas.1, &greys).unwrap();
+    encoder.write_frame(frame).unwrap();
+    drop(encoder);
+    out
+}
+
+/// A TIFF with strips of so many rows.
+pub fn tiff(picture: &Picture, rows_per_strip: u32, orientation: Option<u16>) -> Vec<u8> {
+    match picture.layout {
+        Layout::Grey => {
+            tiff_of::<tiff::encoder::colortype::Gray8>(picture, rows_per_strip, orientation, &picture.pixels)
+        }
+        Layout::Rgb => {
+            tiff_of::<tiff::encoder::colortype::RGB8>(picture, rows_per_strip, orientation, &picture.pixels)
+        }
+        Layout::Rgba => {
+            tiff_of::<tiff::encoder::colortype::RGBA8>(picture, rows_per_strip, orientation, &picture.pixels)
+        }
+        Layout::YCbCr420 => panic!("no test's picture is in planes"),
+    }
+}
+
+/// A TIFF of another kind of samples, of the picture's size.
+pub fn tiff_of<C>(
+    picture: &Picture,
+    rows_per_strip: u32,
+    orientation: Option<u16>,
+    samples: &[C::Inner],
+) -> Vec<u8>
+where
+    C: tiff::encoder::colortype::ColorType,
+    [C::Inner]: tiff::encoder::TiffValue,
+{
+    let mut out = Cursor::new(Vec::new());
+    let mut encoder =
+        tiff::encoder::TiffEncoder::new(&mut out).unwrap().with_compression(tiff::encoder::Compression::Lzw);
+    let mut image = encoder.new_image::<C>(picture.width, picture.height).unwrap();
+    image.rows_per_strip(rows_per_strip).unwrap();
+    if let Some(orientation) = orientation {
+        image.encoder().write_tag(tiff::tags::Tag::Orientation, orientation).unwrap();
+    }
+    image.write_data(samples).unwrap();
+    out.into_inner()
+}
+
+/// EXIF that holds an orientation and nothing else.
+pub fn exif(orientation: u8) -> Vec<u8> {
+    let mut block = b"MM\0\x2a\0\0\0\x08\0\x01".to_vec();
+    block.extend([0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, orientation, 0, 0, 0, 0, 0, 0]);
+    block
+}
+
+/// A large picture, written a row at a time by somebody who does not hold it either.
+pub fn large_jpeg(width: u32, height: u32, to: &mut File) {
+    let mut encoder = Compress::new(ColorSpace::JCS_RGB);
+    encoder.set_size(width as usize, height as usize);
+    encoder.set_fastest_defaults();
+    encoder.set_quality(75.0);
+    let mut encoder = encoder.start_compress(BufWriter::new(to)).unwrap();
+    let block = Picture::photo(width, 64, Layout::Rgb);
+    for y in 0..height as usize {
+        let row = y % 64 * block.row_bytes();
+        encoder.write_scanlines(&block.pixels[row..row + block.row_bytes()]).unwrap();
+    }
+    encoder.finish().unwrap().flush().unwrap();
+}
+
+/// The same as PNG.
+pub fn large_png(width: u32, height: u32, layout: Layout, to: &mut File) {
+    let mut encoder = png::Encoder::new(BufWriter::new(to), width, height);
+    encoder.set_color(if layout == Layout::Rgba { png::ColorType::Rgba } else { png::ColorType::Rgb });
+    encoder.set_depth(png::BitDepth::Eight);
+    encoder.set_compression(png::Compression::Fast);
+    encoder.set_filter(png::Filter::Up);
+    let mut header = encoder.write_header().unwrap();
+    let mut writer = header.stream_writer().unwrap();
+    let block = Picture::photo(width, 64, layout);
+    for y in 0..height as usize {
+        let row = y % 64 * block.row_bytes();
+        writer.write_all(&block.pixels[row..row + block.row_bytes()]).unwrap();
+    }
+    writer.finish().unwrap();
+}

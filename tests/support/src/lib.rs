@@ -1,0 +1,122 @@
+//! What the tests share: pictures that are made up, files of them in every format, a pyramid built the obvious way, and
+//! readers of what the tiler writes.
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    reason = "names say what test helpers do, and a test that cannot prepare its files should panic"
+)]
+
+pub mod files;
+pub mod likeness;
+pub mod pdf;
+pub mod pyramid;
+
+use edgezoom_codecs::{Layout, RowReader, SourceError};
+use edgezoom_content::Size;
+
+/// A picture in memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Picture {
+    pub width: u32,
+    pub height: u32,
+    pub layout: Layout,
+    pub pixels: Vec<u8>,
+}
+
+impl Picture {
+    pub fn new(width: u32, height: u32, layout: Layout, pixel: impl Fn(u32, u32) -> [u8; 4]) -> Self {
+        let pixels = (0..height)
+            .flat_map(|y| (0..width).map(move |x| (x, y)))
+            .flat_map(|(x, y)| pixel(x, y).into_iter().take(layout.channels()))
+            .collect();
+        Self { width, height, layout, pixels }
+    }
+
+    /// Something like a photograph: soft shades, some grain, a few hard edges. The same each time.
+    pub fn photo(width: u32, height: u32, layout: Layout) -> Self {
+        Self::new(width, height, layout, photo_pixel)
+    }
+
+    /// Grain in all channels, opacity included: nothing hides in it.
+    pub fn noise(width: u32, height: u32, layout: Layout) -> Self {
+        Self::new(width, height, layout, |x, y| hash(x, y).to_le_bytes())
+    }
+
+    pub fn size(&self) -> Size {
+        Size { width: self.width, height: self.height }
+    }
+
+    pub fn at(&self, x: u32, y: u32) -> &[u8] {
+        let channels = self.layout.channels();
+        let start = (y as usize * self.width as usize + x as usize) * channels;
+        &self.pixels[start..start + channels]
+    }
+
+    pub fn row_bytes(&self) -> usize {
+        self.width as usize * self.layout.channels()
+    }
+
+    pub fn reader(&self) -> PictureReader<'_> {
+        PictureReader { picture: self, read: 0 }
+    }
+
+    /// All of a source.
+    pub fn read(strips: &mut dyn RowReader) -> Result<Self, SourceError> {
+        let (size, layout) = (strips.size(), strips.layout());
+        let row_bytes = size.width as usize * layout.channels();
+        let mut pixels = vec![0; row_bytes * size.height as usize];
+        // In portions that no chunk of a file falls in line with.
+        pixels.chunks_mut(7 * row_bytes).try_for_each(|rows| strips.read_rows(rows))?;
+        Ok(Self { width: size.width, height: size.height, layout, pixels })
+    }
+
+    /// The peak signal-to-noise ratio of a picture that should be this one, in dB.
+    pub fn psnr(&self, other: &Self) -> f64 {
+        assert_eq!((self.size(), self.layout), (other.size(), other.layout));
+        let squares: f64 = self
+            .pixels
+            .iter()
+            .zip(&other.pixels)
+            .map(|(&one, &other)| (f64::from(one) - f64::from(other)).powi(2))
+            .sum();
+        10.0 * (255.0 * 255.0 * self.pixels.len() as f64 / squares.max(1e-9)).log10()
+    }
+}
+
+fn photo_pixel(x: u32, y: u32) -> [u8; 4] {
+    let (fx, fy) = (f64::from(x), f64::from(y));
+    let grain = f64::from(hash(x, y) % 9) - 4.0;
+    let edge = if (fx - 90.0).hypot(fy - 70.0) < 60.0 || (x / 200 + y / 300) % 5 == 4 { -50.0 } else { 0.0 };
+    let light = 130.0 + 50.0 * (fx / 61.0 + fy / 190.0).sin() + 30.0 * (fy / 43.0 - fx / 211.0).cos() + edge;
+    let shade = |by: f64| (light + by * (fx / 300.0).sin() + grain).clamp(0.0, 255.0) as u8;
+    let alpha = (128.0 + 200.0 * (fx / 50.0).sin() + 100.0 * (fy / 70.0).cos()).clamp(0.0, 255.0) as u8;
+    [shade(25.0), shade(-5.0), shade(-30.0), alpha]
+}
+
+fn hash(x: u32, y: u32) -> u32 {
+    let mixed = (u64::from(x) << 32 | u64::from(y)).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    ((mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 32) as u32
+}
+
+/// A picture as a source.
+pub struct PictureReader<'a> {
+    picture: &'a Picture,
+    read: usize,
+}
+
+impl RowReader for PictureReader<'_> {
+    fn size(&self) -> Size {
+        self.picture.size()
+    }
+
+    fn layout(&self) -> Layout {
+        self.picture.layout
+    }
+
+    fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
+        assert_eq!(into.len() % self.picture.row_bytes(), 0, "whole rows are asked for");
+        into.copy_from_slice(&self.picture.pixels[self.read..self.read + into.len()]);
+        self.read += into.len();
+        Ok(())
+    }
+}

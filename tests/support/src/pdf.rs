@@ -1,0 +1,115 @@
+//! PDFs, written as plainly as the format allows: objects one after the other and a table of where they begin.
+
+use crate::Picture;
+use crate::files::{self, Jpeg};
+
+/// A document of pages, in the order in which they are added.
+#[derive(Default)]
+pub struct Pdf {
+    /// The objects from number 3 on: 1 is the catalogue, 2 the list of pages.
+    objects: Vec<Vec<u8>>,
+    pages: Vec<usize>,
+    /// What stands in the catalogue.
+    catalogue: String,
+}
+
+impl Pdf {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A page of a size in points that draws what its content says. Helvetica is its font F1.
+    pub fn page(self, width: u32, height: u32, content: &str) -> Self {
+        self.page_with(
+            width,
+            height,
+            content,
+            "/Resources << /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> >>",
+        )
+    }
+
+    /// A page with more in its dictionary.
+    pub fn page_with(mut self, width: u32, height: u32, content: &str, more: &str) -> Self {
+        let content = self.object(&stream("", content.as_bytes()));
+        let page = format!(
+            "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {width} {height}] /Contents {content} 0 R {more} >>"
+        );
+        let page = self.object(page.as_bytes());
+        self.pages.push(page);
+        self
+    }
+
+    /// Adds an object and gives its number.
+    pub fn object(&mut self, content: &[u8]) -> usize {
+        self.objects.push(content.to_vec());
+        self.objects.len() + 2
+    }
+
+    pub fn bytes(self) -> Vec<u8> {
+        let kids: String = self.pages.iter().map(|page| format!("{page} 0 R ")).collect();
+        let catalogue = format!("<< /Type /Catalog /Pages 2 0 R {} >>", self.catalogue).into_bytes();
+        let list = format!("<< /Type /Pages /Kids [{kids}] /Count {} >>", self.pages.len()).into_bytes();
+        let mut file = b"%PDF-1.7\n".to_vec();
+        let mut table = "0000000000 65535 f \n".to_owned();
+        let objects = [catalogue, list].into_iter().chain(self.objects);
+        let mut count = 1;
+        for object in objects {
+            table += &format!("{:010} 00000 n \n", file.len());
+            file.extend(format!("{count} 0 obj\n").bytes());
+            file.extend(object);
+            file.extend(b"\nendobj\n");
+            count += 1;
+        }
+        let start = file.len();
+        let end = format!(
+            "xref\n0 {count}\n{table}trailer << /Size {count} /Root 1 0 R >>\nstartxref\n{start}\n%%EOF\n"
+        );
+        file.extend(end.bytes());
+        file
+    }
+}
+
+fn stream(dictionary: &str, content: &[u8]) -> Vec<u8> {
+    let head = format!("<< {dictionary} /Length {} >>\nstream\n", content.len());
+    [head.as_bytes(), content, b"\nendstream"].concat()
+}
+
+/// A page of 8½ by 11 inches that is one JPEG, and whatever else its content says.
+pub fn scan(picture: &Picture, more: &str) -> Vec<u8> {
+    let mut pdf = Pdf::new();
+    let dictionary = format!(
+        "/Type /XObject /Subtype /Image /Width {} /Height {} /ColorSpace /DeviceRGB /BitsPerComponent 8 /Filter /DCTDecode",
+        picture.width, picture.height
+    );
+    let image = pdf.object(&stream(&dictionary, &files::jpeg(picture, Jpeg::default())));
+    let resources = format!(
+        "/Resources << /XObject << /I {image} 0 R >> /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> >>"
+    );
+    pdf.page_with(612, 792, &format!("q 612 0 0 792 0 0 cm /I Do Q {more}"), &resources).bytes()
+}
+
+/// A page with a filled-in field, an annotation, and text in a font that is not embedded.
+pub fn form() -> Vec<u8> {
+    let mut pdf = Pdf::new();
+    let font = pdf.object(b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>");
+    let looks = stream(
+        &format!(
+            "/Type /XObject /Subtype /Form /BBox [0 0 100 20] /Resources << /Font << /F1 {font} 0 R >> >>"
+        ),
+        b"BT /F1 18 Tf 2 4 Td (filled in) Tj ET",
+    );
+    let looks = pdf.object(&looks);
+    let square =
+        pdf.object(&stream("/Type /XObject /Subtype /Form /BBox [0 0 20 20]", b"1 0 0 rg 0 0 20 20 re f"));
+    let field = pdf.object(
+        format!("<< /Type /Annot /Subtype /Widget /FT /Tx /T (name) /V (filled in) /DA (/F1 18 Tf 0 g) /F 4 /Rect [10 370 110 390] /AP << /N {looks} 0 R >> >>")
+            .as_bytes(),
+    );
+    let note = pdf.object(
+        format!("<< /Type /Annot /Subtype /Stamp /F 4 /Rect [120 370 140 390] /AP << /N {square} 0 R >> >>")
+            .as_bytes(),
+    );
+    pdf.catalogue = format!("/AcroForm << /Fields [{field} 0 R] /DR << /Font << /F1 {font} 0 R >> >> >>");
+    let more = format!("/Annots [{field} 0 R {note} 0 R] /Resources << /Font << /F1 {font} 0 R >> >>");
+    pdf.page_with(200, 400, "BT /F1 24 Tf 10 260 Td (not embedded) Tj ET", &more).bytes()
+}
