@@ -18,7 +18,8 @@ const END_TO_END: &str = "tests";
 
 /// Tests that run in the step `sources` although their programs run in another one, or run differently there: they measure a
 /// whole process's memory, or need a browser that most of their kind do not need.
-const MORE: [(&str, &[&str]); 2] = [("page", &["--ignored", "--test-threads=1"]), ("serve", &["--ignored"])];
+const MORE: [(&str, &[&str]); 2] =
+    [("sources", &["--ignored", "--test-threads=1"]), ("integration", &["--ignored"])];
 
 /// The test programs, once they are built.
 #[derive(Default)]

@@ -211,7 +211,7 @@ fn what_cannot_be_opened_says_why() {
 #[tokio::test]
 async fn progress_rises_in_small_steps() {
     library();
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/documents");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sources/documents");
     for path in [Path::new(SPECIFICATION), &folder.join("shapes.svg")] {
         let tiler = Path::new(env!("CARGO_BIN_EXE_tiler"));
         let options = RenderOptions { page: NonZeroU32::new(1), ..RenderOptions::default() };
@@ -264,7 +264,7 @@ async fn five_hundred_megapixels_are_rendered_in_300_mib() {
 
 #[test]
 fn drawings_look_as_librsvg_draws_them() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/documents");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sources/documents");
     for name in ["shapes.svg", "text.svg", "groups.svg"] {
         let path = folder.join(name);
         let options = DrawingOptions { svg_side: 1200, ..DrawingOptions::default() };

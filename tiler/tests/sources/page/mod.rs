@@ -3,9 +3,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
-mod processes;
-mod site;
-mod view;
+pub mod processes;
+pub mod site;
+pub mod view;
 
 mod behaviour;
 mod convert;

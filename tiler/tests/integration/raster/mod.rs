@@ -6,10 +6,10 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod colour;
-mod compare;
+pub mod compare;
 mod containers;
 mod modern;
 mod old;
 mod refused;
 mod tiff;
-mod variant;
+pub mod variant;
