@@ -29,10 +29,11 @@ fn svg(attributes: &str, content: &str) -> String {
 }
 
 fn draw(text: &str, side: u32) -> Picture {
-    let options = DrawingOptions { svg_side: side, ..DrawingOptions::default() };
+    let drawing = DrawingOptions { svg_side: side, ..DrawingOptions::default() };
+    let options = DecodeOptions { drawing, ..DecodeOptions::default() };
     let mut file = file(text.as_bytes());
     let prepared = edgezoom_codecs::prepare(&mut file, None).unwrap();
-    Picture::read(&mut *prepared.open(file, BOUNDS, &options, DecodeOptions::default()).unwrap()).unwrap()
+    Picture::read(&mut *prepared.open(file, BOUNDS, &options).unwrap()).unwrap()
 }
 
 fn failure(bytes: &[u8]) -> Failure {
@@ -203,14 +204,10 @@ fn without_a_size_it_fails_and_says_so() {
 #[test]
 fn the_background_is_white_unless_transparency_is_asked_for() {
     let text = svg(r#"viewBox="0 0 8 8""#, r#"<rect width="4" height="8" fill="red" fill-opacity=".5"/>"#);
-    let options = DrawingOptions { svg_side: 64, transparent: true, ..DrawingOptions::default() };
+    let drawing = DrawingOptions { svg_side: 64, ..DrawingOptions::default() };
+    let options = DecodeOptions { drawing, transparent: true, ..DecodeOptions::default() };
     let mut file = file(text.as_bytes());
-    let strips = edgezoom_codecs::prepare(&mut file, None).unwrap().open(
-        file,
-        BOUNDS,
-        &options,
-        DecodeOptions::default(),
-    );
+    let strips = edgezoom_codecs::prepare(&mut file, None).unwrap().open(file, BOUNDS, &options);
     let transparent = Picture::read(&mut *strips.unwrap()).unwrap();
     assert_eq!((transparent.layout, transparent.at(60, 5)), (Layout::Rgba, [0; 4].as_slice()));
     assert_eq!(transparent.at(5, 5), [255, 0, 0, 128]);

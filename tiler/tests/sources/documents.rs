@@ -23,10 +23,11 @@ fn library() -> PathBuf {
     edgezoom_codecs::locate_pdfium().expect("libpdfium.so is nowhere: `cargo xtask setup` brings it")
 }
 
-fn draw_with(bytes: &[u8], options: &DrawingOptions) -> Result<Picture, SourceError> {
+fn draw_with(bytes: &[u8], drawing: &DrawingOptions) -> Result<Picture, SourceError> {
     let mut file = file(bytes);
     let prepared = edgezoom_codecs::prepare(&mut file, Some(&library()))?;
-    Picture::read(&mut *prepared.open(file, BOUNDS, options, DecodeOptions::default())?)
+    let options = DecodeOptions { drawing: *drawing, ..DecodeOptions::default() };
+    Picture::read(&mut *prepared.open(file, BOUNDS, &options)?)
 }
 
 fn draw(bytes: &[u8]) -> Picture {

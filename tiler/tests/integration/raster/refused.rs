@@ -108,7 +108,7 @@ fn changed_bytes_end_in_a_picture_or_an_error() {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) as usize % below
     };
-    let bounds = Bounds { pixels: 4_000_000, side: 20_000, memory: 64 << 20 };
+    let bounds = Bounds { pixels: 4_000_000, side: 20_000, memory: 64 << 20, ..BOUNDS };
     for (file, bytes) in files("changed") {
         for round in 0..60 {
             let mut changed = bytes.clone();
