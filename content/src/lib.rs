@@ -8,6 +8,7 @@
 //! Nothing here does I/O, reads a clock or knows of wasm: everything is a value or a pure function.
 
 pub mod address;
+pub mod attempt;
 pub mod content;
 pub mod conversion;
 pub mod dzi;
@@ -19,12 +20,12 @@ pub mod source_url;
 pub mod title;
 
 pub use address::AddressPolicy;
+pub use attempt::Attempt;
 pub use content::{Content, Stage, Status};
 pub use conversion::Conversion;
 pub use dzi::{Dzi, Size, TileFormat};
 pub use failure::{Failure, FailureCode};
 pub use id::ContentId;
 pub use progress::Progress;
-pub use protocol::Attempt;
 pub use source_url::SourceUrl;
 pub use title::Title;

@@ -8,17 +8,11 @@
 //! | `POST` [`report_path`], a [`Report`] | 204: taken, the lease runs anew; 404, 409: the attempt is over, stop and delete what it wrote |
 //! | either | 400: not understood; 401: wrong token; 5xx: try again |
 
-use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ContentId, Dzi, Failure, Progress, SourceUrl, Stage, Title};
-
-/// The number of an attempt to convert a content: 1, 2, … Never used twice, as it names where the attempt writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Attempt(u32);
+use crate::{Attempt, ContentId, Dzi, Failure, Progress, SourceUrl, Stage, Title};
 
 /// The message in the queue: somebody should convert this content. It may arrive twice, late or never.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,41 +92,6 @@ pub fn claim_path(id: ContentId) -> String {
 #[must_use]
 pub fn report_path(id: ContentId) -> String {
     format!("/internal/content/{id}/report")
-}
-
-impl Attempt {
-    /// The first attempt.
-    pub const FIRST: Self = Self(1);
-
-    /// The one after.
-    #[must_use]
-    pub fn next(self) -> Self {
-        Self(self.0.saturating_add(1))
-    }
-
-    /// All attempts before this one.
-    pub fn earlier(self) -> impl Iterator<Item = Self> {
-        (Self::FIRST.0..self.0).map(Self)
-    }
-
-    /// The key of the attempt's descriptor in the store: `<id>/<attempt>.dzi`.
-    #[must_use]
-    pub fn descriptor_key(self, id: ContentId) -> String {
-        format!("{id}/{self}.dzi")
-    }
-
-    /// What the keys of the attempt's tiles begin with: `<id>/<attempt>_files/`, followed by
-    /// [`Dzi::tile_path`](crate::Dzi::tile_path).
-    #[must_use]
-    pub fn tiles_prefix(self, id: ContentId) -> String {
-        format!("{id}/{self}_files/")
-    }
-}
-
-impl fmt::Display for Attempt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
 }
 
 impl Claim {

@@ -12,9 +12,11 @@ use edgezoom_content::{
     AddressPolicy, Attempt, Content, Dzi, Failure, FailureCode, Progress, Size, SourceUrl, Stage, Status,
     TileFormat,
 };
-use edgezoom_edge::answer::{Answer, ContentAnswer, Refusal, plain};
 use edgezoom_edge::config::Addresses;
-use edgezoom_edge::router::{Asked, Route, Wish, route};
+use edgezoom_edge::content::response::ContentAnswer;
+use edgezoom_edge::request::route::{Route, Wish};
+use edgezoom_edge::request::router::{Asked, route};
+use edgezoom_edge::response::{Answer, Refusal, plain};
 use http::Method;
 
 const ID: &str = "6qy4OXfXSid";
