@@ -25,7 +25,7 @@ export default {
   async fetch(request, env) {
     revive();
     const number = requests++;
-    const key = rust.begin(number, request, env);
+    const key = rust.cacheKey(number, request, env);
     let record;
     try {
       record = key && (await env.FINISHED.get(key, "arrayBuffer"));
@@ -33,7 +33,7 @@ export default {
       // A store that fails is a store that does not know: the content's object does.
       console.error("KV:", error);
     }
-    return rust.answer(number, request, env, record ? new Uint8Array(record) : undefined);
+    return rust.respond(number, request, env, record ? new Uint8Array(record) : undefined);
   },
 };
 

@@ -1,4 +1,5 @@
-//! Takes requests and sends answers: `entry.js` calls it twice for a request, and reads KV in between.
+//! Where requests enter: `entry.js` calls twice for a request, and reads KV in between. So a finished content is answered without a future: an
+//! executor in wasm would cost as much as all the rest of the request.
 
 use std::cell::RefCell;
 
@@ -7,111 +8,110 @@ use worker::wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 use worker::{Env, Result, console_error, web_sys};
 
 use crate::content::kv_cache;
-use crate::handlers::content::from_record;
-use crate::handlers::{self, Answered, RoutedRequest};
-use crate::platform::bridge;
+use crate::handlers::content::from_cache;
+use crate::handlers::{self, Outgoing, RoutedRequest};
+use crate::platform::bridge::RequestHead;
 use crate::platform::environment::config;
-use crate::request::router::{Asked, route};
-use crate::request::url::Href;
-use crate::response::{HEADERS_OF_ALL, Refusal};
+use crate::request::router::{RequestParts, route};
+use crate::request::url::RequestUrl;
+use crate::response::{ApiError, COMMON_HEADERS};
 
-/// A request, from its route to its answer. `entry.js` reads the record in between, so that what is finished is answered in two
-/// calls without a future: an executor in wasm would cost as much as all the rest.
-struct Asking {
-    asked: bridge::Asked,
-    /// None when what the operator chose is not understood: logged, and all that is answered is 503.
-    begun: Option<RoutedRequest>,
+/// A request between the two calls.
+struct ParsedRequest {
+    head: RequestHead,
+    /// None when the configuration is malformed: that is logged, and the response is 503.
+    routed: Option<RoutedRequest>,
 }
 
-/// How many requests wait for their records at most as they were read; older ones are read again.
-const MOST_UNDER_WAY: usize = 256;
+/// How many requests are stored between their calls; older ones are parsed again.
+const MOST_STORED: usize = 256;
 
 thread_local! {
-    /// Requests between their two calls, each where its number says. `entry.js` has the number: an object of a class would have to be
-    /// registered with the garbage collector. A client that leaves meanwhile makes no second call, so that others must be able to take its place.
-    static UNDER_WAY: RefCell<[Option<(u32, Asking)>; MOST_UNDER_WAY]> =
-        const { RefCell::new([const { None }; MOST_UNDER_WAY]) };
+    /// Requests between their two calls, each at the place that its number gives. `entry.js` has the number: an object of a class would have
+    /// to be registered with the garbage collector. A request that its client aborts has no second call, so others may take its place.
+    static STORED: RefCell<[Option<(u32, ParsedRequest)>; MOST_STORED]> =
+        const { RefCell::new([const { None }; MOST_STORED]) };
 }
 
-/// Finds a request's route, and gives the key of the record that may answer it.
-#[wasm_bindgen]
-pub fn begin(number: u32, request: &web_sys::Request, env: &Env) -> Option<String> {
-    let asking = Asking::new(request, env);
-    let key = asking.record_key();
-    UNDER_WAY.with_borrow_mut(|requests| requests[number as usize % MOST_UNDER_WAY] = Some((number, asking)));
+/// Parses a request, and gives the key of KV whose value may be all that the response takes.
+#[wasm_bindgen(js_name = cacheKey)]
+pub fn cache_key(number: u32, request: &web_sys::Request, env: &Env) -> Option<String> {
+    let parsed = ParsedRequest::new(request, env);
+    let key = parsed.cache_key();
+    STORED.with_borrow_mut(|requests| requests[number as usize % MOST_STORED] = Some((number, parsed)));
     key
 }
 
-/// The response to a request, or the promise of one. `record` is what KV has under the key.
+/// The response to a request, or the promise of one. `cached` is the value that KV has.
 ///
 /// # Errors
 /// The platform makes no response.
 #[wasm_bindgen]
-pub fn answer(
+pub fn respond(
     number: u32,
     request: web_sys::Request,
     env: Env,
-    record: Option<Vec<u8>>,
+    cached: Option<Vec<u8>>,
 ) -> std::result::Result<JsValue, JsValue> {
-    let place = number as usize % MOST_UNDER_WAY;
-    let asking = UNDER_WAY.with_borrow_mut(|requests| requests[place].take_if(|(taken, _)| *taken == number));
-    let asking = asking.map_or_else(|| Asking::new(&request, &env), |(_, asking)| asking);
-    asking.answer(request, env, record)
+    let place = number as usize % MOST_STORED;
+    let stored = STORED.with_borrow_mut(|requests| requests[place].take_if(|(of, _)| *of == number));
+    let parsed = stored.map_or_else(|| ParsedRequest::new(&request, &env), |(_, parsed)| parsed);
+    parsed.respond(request, env, cached)
 }
 
-impl Asking {
+impl ParsedRequest {
     fn new(request: &web_sys::Request, env: &Env) -> Self {
-        let asked = bridge::Asked::of(request);
+        let head = RequestHead::of(request);
         let config = config(env).inspect_err(|error| console_error!("{error}"));
-        let begun = config.ok().map(|config| {
-            let Href { origin, path, query } = Href::of(&asked.url);
+        let routed = config.ok().map(|config| {
+            let RequestUrl { origin, path, query } = RequestUrl::split(&head.url);
             let addresses = config.addresses(origin);
-            let accept = asked.accept.as_deref();
-            let route = route(Asked { method: &asked.method, path, query, accept }, &config.policy);
+            let accept = head.accept.as_deref();
+            let route = route(RequestParts { method: &head.method, path, query, accept }, &config.policy);
             RoutedRequest { config, addresses, route }
         });
-        Self { asked, begun }
+        Self { head, routed }
     }
 
-    fn record_key(&self) -> Option<String> {
-        self.begun.as_ref()?.route.content_id().map(|id| id.to_string())
+    fn cache_key(&self) -> Option<String> {
+        self.routed.as_ref()?.route.content_id().map(|id| id.to_string())
     }
 
-    fn answer(
+    fn respond(
         self,
         request: web_sys::Request,
         env: Env,
-        record: Option<Vec<u8>>,
+        cached: Option<Vec<u8>>,
     ) -> std::result::Result<JsValue, JsValue> {
-        let Self { asked, begun } = self;
-        let Some(begun) = begun else {
-            return Ok(asked.respond(Refusal::Unavailable.answer())?.into());
+        let Self { head, routed } = self;
+        let Some(routed) = routed else {
+            return Ok(head.respond(ApiError::Unavailable.response())?.into());
         };
-        let id = begun.route.content_id();
-        let record = id.zip(record).and_then(|(id, kept)| kv_cache::read(id, kept));
-        let record = match record.map(|record| from_record(&begun.route, record, &begun.addresses)) {
-            Some(Ok(answer)) => return Ok(asked.respond(answer)?.into()),
-            Some(Err(of_another)) => Some(of_another),
+        let id = routed.route.content_id();
+        let cached = id.zip(cached).and_then(|(id, value)| kv_cache::parse(id, value));
+        let cached = match cached.map(|cached| from_cache(&routed.route, cached, &routed.addresses)) {
+            Some(Ok(response)) => return Ok(head.respond(response)?.into()),
+            Some(Err(cached)) => Some(cached),
             None => None,
         };
-        let read = id.map(|id| (id, record));
+        let looked_up = id.map(|id| (id, cached));
         Ok(future_to_promise(async move {
-            let answered =
-                handlers::handle(&asked, &begun, read, &request, &env).await.unwrap_or_else(|error| {
-                    console_error!("{error}");
-                    Answered::Whole(Refusal::Unavailable.answer())
-                });
-            Ok(send(answered, &asked)?.into())
+            let handled = handlers::handle(&head, &routed, looked_up, &request, &env).await;
+            let outgoing = handled.unwrap_or_else(|error| {
+                console_error!("{error}");
+                Outgoing::Buffered(ApiError::Unavailable.response())
+            });
+            Ok(send(outgoing, &head)?.into())
         })
         .into())
     }
 }
 
-fn send(answered: Answered, asked: &bridge::Asked) -> Result<web_sys::Response> {
-    match answered {
-        Answered::Whole(answer) => asked.respond(answer),
-        Answered::Streamed(response) => {
-            for (name, value) in HEADERS_OF_ALL {
+fn send(outgoing: Outgoing, head: &RequestHead) -> Result<web_sys::Response> {
+    match outgoing {
+        Outgoing::Buffered(response) => head.respond(response),
+        Outgoing::Streamed(response) => {
+            for (name, value) in COMMON_HEADERS {
                 response.headers().set(name, value)?;
             }
             Ok(response.into())

@@ -1,77 +1,86 @@
-//! What tilers and the operator say, `POST /internal/…`, with the tilers' token. The protocol's table of
-//! statuses is in [`edgezoom_content::protocol`].
+//! The tilers' interface, `POST /internal/…`: tilers claim jobs and report on them, the operator resets contents. All show the tilers' token.
+//! The table of statuses is in [`edgezoom_content::protocol`].
 
 use edgezoom_content::ContentId;
 use http::StatusCode;
 use worker::{Env, Request, console_error};
 
 use crate::config::Config;
-use crate::content::repository::Contents;
+use crate::content::repository::Repository;
 use crate::durable::backlog;
-use crate::durable::messages::Said;
-use crate::request::route::Internal;
-use crate::response::{Answer, Keep, Refusal};
+use crate::durable::messages::Message;
+use crate::request::route::TilerCall;
+use crate::response::{ApiError, CachePolicy, Response};
 
-/// Hears what is said of a content.
-pub async fn hear(id: ContentId, said: Internal, mut request: Request, config: &Config, env: &Env) -> Answer {
-    if let Err(refused) = admit(&request, config) {
-        return refused;
+/// Passes a call on to the Durable Object of its content.
+pub async fn handle(
+    id: ContentId,
+    call: TilerCall,
+    mut request: Request,
+    config: &Config,
+    env: &Env,
+) -> Response {
+    if let Err(unauthorized) = authorize(&request, config) {
+        return unauthorized;
     }
-    let reported = match request.text().await {
-        Ok(reported) => reported,
-        Err(error) => return Answer::text(StatusCode::BAD_REQUEST, error.to_string()),
+    let body = match request.text().await {
+        Ok(body) => body,
+        Err(error) => return Response::text(StatusCode::BAD_REQUEST, error.to_string()),
     };
-    let said = match said {
-        Internal::Claim => Said::Claim,
-        Internal::Report => Said::Report(&reported),
-        Internal::Reset => Said::Reset,
+    let message = match call {
+        TilerCall::Claim => Message::Claim,
+        TilerCall::Report => Message::Report(&body),
+        TilerCall::Reset => Message::Reset,
     };
-    match Contents::of(env, None).tell(id, said).await {
-        Ok((status, reply)) => answer(status, reply),
-        Err(error) => error.refusal().answer(),
+    match Repository::new(env, None).send(id, message).await {
+        Ok((status, reply)) => relay(status, reply),
+        Err(error) => error.api_error().response(),
     }
 }
 
-/// Hears how much waits in the queue.
-pub async fn hear_backlog(mut request: Request, config: &Config, env: &Env) -> Answer {
-    if let Err(refused) = admit(&request, config) {
-        return refused;
+/// Takes the length of the queue's backlog.
+pub async fn handle_backlog(mut request: Request, config: &Config, env: &Env) -> Response {
+    if let Err(unauthorized) = authorize(&request, config) {
+        return unauthorized;
     }
     let backlog = match request.json().await {
         Ok(backlog) => backlog,
-        Err(error) => return Answer::text(StatusCode::BAD_REQUEST, format!("Not a backlog: {error}")),
+        Err(error) => return Response::text(StatusCode::BAD_REQUEST, format!("Not a backlog: {error}")),
     };
     match backlog::report(backlog, env).await {
-        Ok(()) => Answer::text(StatusCode::NO_CONTENT, ""),
+        Ok(()) => Response::text(StatusCode::NO_CONTENT, ""),
         Err(error) => {
             console_error!("the backlog is not kept: {error}");
-            Refusal::Unavailable.answer()
+            ApiError::Unavailable.response()
         }
     }
 }
 
-/// Lets in who shows the token.
-fn admit(request: &Request, config: &Config) -> Result<(), Answer> {
+/// Checks the token (RFC 6750).
+fn authorize(request: &Request, config: &Config) -> Result<(), Response> {
     let Some(token) = &config.tilers else {
-        console_error!("tilers are not let in: TILER_TOKEN is not set");
-        return Err(Answer::text(StatusCode::SERVICE_UNAVAILABLE, "Tilers are not let in yet."));
+        console_error!("tilers are refused: TILER_TOKEN is not set");
+        return Err(Response::text(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "The service has no token for tilers yet.",
+        ));
     };
     let authorization = request.headers().get("Authorization").ok().flatten();
-    if token.admits(authorization.as_deref()) {
+    if token.authorizes(authorization.as_deref()) {
         return Ok(());
     }
-    let refused = Answer::text(StatusCode::UNAUTHORIZED, "The token is wrong.");
-    Err(refused.with("WWW-Authenticate", "Bearer"))
+    let unauthorized = Response::text(StatusCode::UNAUTHORIZED, "The token is wrong.");
+    Err(unauthorized.with("WWW-Authenticate", "Bearer"))
 }
 
-/// The object's reply, passed on.
-fn answer(status: u16, reply: String) -> Answer {
+/// The Durable Object's reply as a response.
+fn relay(status: u16, reply: String) -> Response {
     match StatusCode::from_u16(status) {
         Ok(StatusCode::OK) => {
-            Answer::new(StatusCode::OK, "application/json; charset=utf-8", Keep::Never, reply)
+            Response::new(StatusCode::OK, "application/json; charset=utf-8", CachePolicy::NoStore, reply)
         }
-        Ok(StatusCode::NO_CONTENT) => Answer::empty(StatusCode::NO_CONTENT),
-        Ok(status) if status.is_client_error() => Answer::text(status, reply),
-        _ => Refusal::Unavailable.answer(),
+        Ok(StatusCode::NO_CONTENT) => Response::empty(StatusCode::NO_CONTENT),
+        Ok(status) if status.is_client_error() => Response::text(status, reply),
+        _ => ApiError::Unavailable.response(),
     }
 }

@@ -224,8 +224,8 @@ fn tokens(text: &str) -> Vec<String> {
     while let Some(first) = rest.chars().next() {
         let length = if rest.starts_with("//") {
             rest.find('\n').unwrap_or(rest.len())
-        } else if rest.starts_with("r#\"") {
-            rest[3..].find("\"#").map_or(rest.len(), |end| end + 5)
+        } else if let Some(raw) = rest.strip_prefix("r#\"") {
+            raw.find("\"#").map_or(rest.len(), |end| end + 5)
         } else if first == '"' {
             let mut escaped = false;
             let end = rest.char_indices().skip(1).find(|(_, c)| {

@@ -1,5 +1,4 @@
-//! Lets new contents in or keeps them out: maintenance, a limit for each client, and the queue's backlog. Only who would create
-//! a content comes here; what is known is answered as ever.
+//! Admits new contents or refuses them: maintenance, the limit of each client, the queue's backlog. Contents that exist are never checked.
 
 use worker::{Env, console_error, web_sys};
 
@@ -7,44 +6,44 @@ use crate::admission::policy;
 use crate::config::Config;
 use crate::durable::backlog;
 use crate::platform::clock::now;
-use crate::response::Refusal;
+use crate::response::ApiError;
 
-/// The gate, as one client comes to it.
-pub struct Gate<'a> {
+/// The admission check for one client.
+pub struct AdmissionCheck<'a> {
     config: &'a Config,
     env: &'a Env,
     request: &'a web_sys::Request,
 }
 
-impl<'a> Gate<'a> {
-    /// The gate for whoever sent the request.
+impl<'a> AdmissionCheck<'a> {
+    /// The check for the client that sent the request.
     pub fn new(request: &'a web_sys::Request, config: &'a Config, env: &'a Env) -> Self {
         Self { config, env, request }
     }
 
-    /// Lets one new content in, or says why not. Where the means to tell fail, it is let in, and the operator is told.
-    pub async fn admit(&self) -> Result<(), Refusal> {
+    /// Admits one new content, or says why not. Where the check itself fails, the content is admitted and the failure is logged.
+    pub async fn admit(&self) -> Result<(), ApiError> {
         if self.config.maintenance {
-            return Err(Refusal::Maintenance);
+            return Err(ApiError::Maintenance);
         }
         let checked = async {
             Ok(if self.is_over_its_limit().await? {
-                Err(Refusal::TooManyNew)
+                Err(ApiError::TooManyNew)
             } else if self.is_overloaded().await? {
-                Err(Refusal::Overloaded)
+                Err(ApiError::Overloaded)
             } else {
                 Ok(())
             })
         };
         checked.await.unwrap_or_else(|error: worker::Error| {
-            console_error!("a new content is let in unchecked: {error}");
+            console_error!("a new content is admitted unchecked: {error}");
             Ok(())
         })
     }
 
     async fn is_over_its_limit(&self) -> worker::Result<bool> {
         let address = self.request.headers().get("CF-Connecting-IP").ok().flatten();
-        match address.as_deref().and_then(policy::client) {
+        match address.as_deref().and_then(policy::client_key) {
             Some(client) => Ok(!self.env.rate_limiter("CREATIONS")?.limit(client).await?.success),
             None => Ok(false),
         }
@@ -52,7 +51,7 @@ impl<'a> Gate<'a> {
 
     async fn is_overloaded(&self) -> worker::Result<bool> {
         let now = now();
-        let reported = backlog::known(self.env, now).await?;
-        Ok(reported.is_some_and(|reported| reported.is_past(self.config.backlog_limit, now)))
+        let report = backlog::last_report(self.env, now).await?;
+        Ok(report.is_some_and(|report| report.exceeds(self.config.backlog_limit, now)))
     }
 }

@@ -1,5 +1,4 @@
-//! When a new content may be created: whether the queue's backlog is past the limit, and who counts as one client. What is
-//! known already is never asked for here.
+//! The rules of admission: when the queue's backlog is past the limit, and what counts as one client.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -8,31 +7,31 @@ use edgezoom_content::conversion::Timestamp;
 use edgezoom_content::protocol::Backlog;
 use serde::{Deserialize, Serialize};
 
-/// For how long a report is believed. When tilers are silent for longer, nothing is known of the queue: it takes what comes,
-/// and loses nothing for days.
-const BELIEVED: Duration = Duration::from_secs(120);
+/// How long a report counts. When no tiler has reported for longer, the length of the queue is unknown, and new contents are admitted: the
+/// queue keeps its messages for days.
+const VALID: Duration = Duration::from_secs(120);
 
-/// What a tiler told of the queue, and when.
+/// A tiler's report on the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reported {
-    /// How much waits.
+pub struct BacklogReport {
+    /// The length of the backlog.
     pub backlog: Backlog,
-    /// When that was heard.
+    /// When the report came.
     pub at: Timestamp,
 }
 
-impl Reported {
-    /// Whether more waits than may.
+impl BacklogReport {
+    /// Whether the backlog is longer than the limit.
     #[must_use]
-    pub fn is_past(&self, limit: u64, now: Timestamp) -> bool {
-        now - self.at < BELIEVED && self.backlog.messages > limit
+    pub fn exceeds(&self, limit: u64, now: Timestamp) -> bool {
+        now - self.at < VALID && self.backlog.messages > limit
     }
 }
 
-/// By what a client is counted: an IPv4 address, or the 64 bits of an IPv6 one that name a network, as its owner has all
-/// addresses in it. Who comes from the machine itself is the operator, and not counted.
+/// The key by which a client is counted: an IPv4 address, or the first 64 bits of an IPv6 address, as one customer has all addresses of
+/// such a network. `None` for a client on the same machine, which is the operator and is not counted.
 #[must_use]
-pub fn client(address: &str) -> Option<String> {
+pub fn client_key(address: &str) -> Option<String> {
     match address.parse::<IpAddr>().ok()?.to_canonical() {
         address if address.is_loopback() => None,
         IpAddr::V4(address) => Some(address.to_string()),
@@ -48,18 +47,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_backlog_past_the_limit_stops_what_is_new_while_it_is_fresh() {
-        let reported = Reported { backlog: Backlog { messages: 11 }, at: Timestamp(1_000_000) };
-        assert!(reported.is_past(10, Timestamp(1_000_000)));
-        assert!(reported.is_past(10, Timestamp(1_119_999)));
-        assert!(!reported.is_past(10, Timestamp(1_120_000)));
-        assert!(!reported.is_past(11, Timestamp(1_000_000)));
-        assert!(reported.is_past(10, Timestamp(999_000)), "clocks differ");
+    fn a_backlog_exceeds_the_limit_while_its_report_is_fresh() {
+        let report = BacklogReport { backlog: Backlog { messages: 11 }, at: Timestamp(1_000_000) };
+        assert!(report.exceeds(10, Timestamp(1_000_000)));
+        assert!(report.exceeds(10, Timestamp(1_119_999)));
+        assert!(!report.exceeds(10, Timestamp(1_120_000)));
+        assert!(!report.exceeds(11, Timestamp(1_000_000)));
+        assert!(report.exceeds(10, Timestamp(999_000)), "clocks differ");
     }
 
     #[test]
     fn a_client_is_an_address_or_a_network() {
-        for (address, counted) in [
+        for (address, key) in [
             ("203.0.113.7", Some("203.0.113.7")),
             ("::ffff:203.0.113.7", Some("203.0.113.7")),
             ("2001:db8:1:2:3:4:5:6", Some("2001:db8:1:2")),
@@ -69,7 +68,7 @@ mod tests {
             ("nonsense", None),
             ("", None),
         ] {
-            assert_eq!(client(address).as_deref(), counted, "{address}");
+            assert_eq!(client_key(address).as_deref(), key, "{address}");
         }
     }
 }

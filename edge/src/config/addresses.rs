@@ -4,20 +4,19 @@
 use edgezoom_content::{Attempt, ContentId};
 use url::{Url, form_urlencoded};
 
-/// The service's public addresses, none with a slash at its end, and none with a character that is escaped in JSON, XML or
-/// HTML.
+/// The service's public addresses, without a slash at the end, and without characters that are escaped in JSON, XML or HTML.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Addresses {
     /// Where the interface is: `{base_url}`.
     pub base: String,
-    /// Where share pages, embed scripts and our own assets are: `{share_base}`.
+    /// Where share pages, embed scripts and static files are: `{share_base}`.
     pub share: String,
     /// Where pyramids are: `{cache_url}`.
     pub cache: String,
 }
 
 impl Addresses {
-    /// As a query, to be handed on to an object.
+    /// The addresses as a query, for a Durable Object.
     #[must_use]
     pub fn to_query(&self) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());
@@ -28,7 +27,7 @@ impl Addresses {
         query.finish()
     }
 
-    /// What [`Addresses::to_query`] wrote.
+    /// Parses what [`Addresses::to_query`] wrote.
     #[must_use]
     pub fn from_query(query: &str) -> Self {
         let mut addresses = Self { base: String::new(), share: String::new(), cache: String::new() };
@@ -43,45 +42,45 @@ impl Addresses {
         addresses
     }
 
-    /// Where a content's description is for good.
+    /// The address of a content object.
     #[must_use]
     pub fn content(&self, id: ContentId) -> String {
         format!("{}/v1/content/{id}", self.base)
     }
 
-    /// A content's short URL.
+    /// The address of the share page.
     #[must_use]
     pub fn share(&self, id: ContentId) -> String {
         format!("{}/{id}", self.share)
     }
 
-    /// A content as a page for frames.
+    /// The address of the page for frames.
     #[must_use]
-    pub fn framed(&self, id: ContentId) -> String {
+    pub fn frame(&self, id: ContentId) -> String {
         format!("{}/{id}/embed", self.share)
     }
 
-    /// A small picture of a ready content.
+    /// The address of a small picture of a ready content.
     #[must_use]
     pub fn preview(&self, id: ContentId) -> String {
         format!("{}/{id}/preview.jpg", self.share)
     }
 
-    /// A file of the browser's side.
+    /// The address of a static file, such as the viewer.
     #[must_use]
     pub fn asset(&self, name: &str) -> String {
         format!("{}/assets/{name}", self.share)
     }
 
-    /// A pyramid's descriptor.
+    /// The address of a pyramid's descriptor.
     #[must_use]
     pub fn descriptor(&self, id: ContentId, attempt: Attempt) -> String {
         format!("{}/{}", self.cache, attempt.descriptor_key(id))
     }
 }
 
-/// An address that the operator chose; `None` when it is no plain http or https URL. Addresses are written into JSON, XML and HTML
-/// as they are.
+/// Parses a configured address; `None` when it is not a plain http or https URL. Addresses are written into JSON, XML and HTML without
+/// escaping.
 pub(super) fn parse(text: &str) -> Option<String> {
     let has_to_be_escaped = |c: char| c <= ' ' || !c.is_ascii() || "\"'<>&\\?#".contains(c);
     let is_plain = Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));

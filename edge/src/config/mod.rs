@@ -1,5 +1,5 @@
-//! What the operator chose: addresses, limits and the tilers' token, read from the Worker's variables. Where variables come
-//! from is the rim's business.
+//! The operator's configuration: addresses, limits and the tilers' token, parsed from the Worker's variables.
+//! `platform/environment.rs` reads those.
 
 mod addresses;
 mod tiler_token;
@@ -21,40 +21,40 @@ pub struct Config {
     cache: Option<String>,
     /// Which literal addresses a source may have.
     pub policy: AddressPolicy,
-    /// By what conversions are governed.
+    /// The times and counts of a conversion.
     pub rules: Rules,
-    /// How many messages may wait in the queue while new contents are still taken.
+    /// How many messages may wait in the queue before new contents are refused.
     pub backlog_limit: u64,
-    /// Whether nothing new is taken for now.
+    /// Whether new contents are refused for now.
     pub maintenance: bool,
-    /// What tilers show to be let in. Without one nobody is.
+    /// The token of tilers. Without one, their calls are refused.
     pub tilers: Option<TilerToken>,
 }
 
-/// A variable that cannot be understood. For the operator: it is logged, never answered.
+/// A variable is malformed. The message is for the operator: it is logged, and clients do not see it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
-    /// An address is none, or would have to be escaped where it is written.
-    #[error("{0}: `{1}` is no plain http or https URL")]
+    /// An address is not a URL, or contains characters that would have to be escaped.
+    #[error("{0}: `{1}` is not a plain http or https URL")]
     Address(&'static str, String),
-    /// `ALLOW_NETWORKS` is no list of networks.
+    /// `ALLOW_NETWORKS` is not a list of networks.
     #[error("ALLOW_NETWORKS: {0}")]
     Networks(#[from] NetworkError),
-    /// `LEASE_SECONDS` is no whole number of seconds from 1 on.
-    #[error("LEASE_SECONDS: `{0}` is no whole number of seconds")]
+    /// `LEASE_SECONDS` is not a whole number from 1 on.
+    #[error("LEASE_SECONDS: `{0}` is not a whole number of seconds")]
     Lease(String),
-    /// `BACKLOG_LIMIT` is no whole number.
-    #[error("BACKLOG_LIMIT: `{0}` is no whole number")]
+    /// `BACKLOG_LIMIT` is not a whole number.
+    #[error("BACKLOG_LIMIT: `{0}` is not a whole number")]
     Backlog(String),
-    /// `MAINTENANCE` is neither.
+    /// `MAINTENANCE` is neither `on` nor `off`.
     #[error("MAINTENANCE: `{0}` is neither on nor off")]
     Maintenance(String),
-    /// The token can be guessed.
+    /// The token is short enough to be guessed.
     #[error("TILER_TOKEN has fewer than {} characters", TilerToken::MIN_LENGTH)]
     ShortToken,
 }
 
-/// Where conversions take seconds, a queue of this length takes hours: whoever asks then is better told to come back.
+/// At some seconds a conversion, a queue of this length takes hours; a client does better to come back later.
 const BACKLOG_LIMIT: u64 = 10_000;
 
 impl Config {
@@ -62,7 +62,7 @@ impl Config {
     /// as none.
     ///
     /// # Errors
-    /// The first variable that cannot be understood.
+    /// The first variable that is malformed.
     pub fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
         let filled = |name| variable(name).filter(|value| !value.is_empty());
         let address = |name| {
@@ -99,7 +99,7 @@ impl Config {
         })
     }
 
-    /// The service's public addresses, as whoever came to `origin` is to see them.
+    /// The service's public addresses. Those that are not configured follow from the origin of the request.
     #[must_use]
     pub fn addresses(&self, origin: &str) -> Addresses {
         let or_origin = |address: &Option<String>| address.clone().unwrap_or_else(|| origin.to_owned());
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_has_to_be_configured_but_the_token() {
+    fn only_the_token_has_to_be_configured() {
         let config = read(&[("BASE_URL", ""), ("LEASE_SECONDS", "")]).unwrap();
         assert_eq!(config.rules, Rules::default());
         assert!(config.tilers.is_none());
@@ -147,12 +147,12 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_understood_is_named() {
+    fn a_malformed_variable_is_named() {
         let message = |variables: &[(&str, &str)]| read(variables).unwrap_err().to_string();
         for lease in ["0", "-1", "1.5", "soon"] {
             assert_eq!(
                 message(&[("LEASE_SECONDS", lease)]),
-                format!("LEASE_SECONDS: `{lease}` is no whole number of seconds")
+                format!("LEASE_SECONDS: `{lease}` is not a whole number of seconds")
             );
         }
         for address in [
@@ -164,10 +164,10 @@ mod tests {
         ] {
             assert_eq!(
                 message(&[("SHARE_BASE", address)]),
-                format!("SHARE_BASE: `{address}` is no plain http or https URL")
+                format!("SHARE_BASE: `{address}` is not a plain http or https URL")
             );
         }
-        assert_eq!(message(&[("BACKLOG_LIMIT", "-1")]), "BACKLOG_LIMIT: `-1` is no whole number");
+        assert_eq!(message(&[("BACKLOG_LIMIT", "-1")]), "BACKLOG_LIMIT: `-1` is not a whole number");
         assert_eq!(message(&[("MAINTENANCE", "yes")]), "MAINTENANCE: `yes` is neither on nor off");
         assert!(message(&[("ALLOW_NETWORKS", "127.0.0.1")]).starts_with("ALLOW_NETWORKS: `127.0.0.1`"));
         assert_eq!(
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn the_operator_can_stop_what_is_new() {
+    fn the_operator_can_refuse_new_contents() {
         let config = read(&[]).unwrap();
         assert_eq!((config.backlog_limit, config.maintenance), (10_000, false));
         let config = read(&[("BACKLOG_LIMIT", "0"), ("MAINTENANCE", "on")]).unwrap();

@@ -4,7 +4,7 @@ use std::fmt;
 
 use subtle::ConstantTimeEq;
 
-/// What a tiler shows to be let in. It is compared in constant time and never printed.
+/// The token. It is compared in constant time and never printed.
 #[derive(Clone)]
 pub struct TilerToken(String);
 
@@ -12,14 +12,14 @@ impl TilerToken {
     /// Shorter ones can be guessed.
     pub const MIN_LENGTH: usize = 16;
 
-    /// The token; `None` when it can be guessed.
+    /// A token; `None` when it is short enough to be guessed.
     pub(super) fn new(token: String) -> Option<Self> {
         (token.len() >= Self::MIN_LENGTH).then_some(Self(token))
     }
 
     /// Whether an `Authorization` header carries the token (RFC 6750).
     #[must_use]
-    pub fn admits(&self, authorization: Option<&str>) -> bool {
+    pub fn authorizes(&self, authorization: Option<&str>) -> bool {
         let Some((scheme, token)) = authorization.and_then(|header| header.split_once(' ')) else {
             return false;
         };
@@ -38,16 +38,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_token_itself_is_let_in() {
+    fn only_the_token_itself_authorizes() {
         let token = TilerToken::new("1234567890123456".to_owned()).unwrap();
-        assert!(token.admits(Some("Bearer 1234567890123456")));
-        assert!(token.admits(Some("bearer 1234567890123456")));
+        assert!(token.authorizes(Some("Bearer 1234567890123456")));
+        assert!(token.authorizes(Some("bearer 1234567890123456")));
         for wrong in
             ["", "Bearer", "Bearer ", "Bearer 1234567890123457", "Bearer 123456789012345", "1234567890123456"]
         {
-            assert!(!token.admits(Some(wrong)), "{wrong}");
+            assert!(!token.authorizes(Some(wrong)), "{wrong}");
         }
-        assert!(!token.admits(None));
+        assert!(!token.authorizes(None));
         assert!(!format!("{token:?}").contains("1234"));
     }
 }

@@ -1,7 +1,12 @@
-//! What KV keeps of a finished content: the answer, printed once by the Durable Object, so that a request costs one read and
-//! the splicing of the service's addresses into it. Those are not kept, as the operator may change them: where one goes, a
-//! record has a mark. Lines: the source's URL, the content for pages, the content object as JSON; all that follows is the same
-//! as XML.
+//! A finished content as KV has it: its representations, printed once by the Durable Object, so that a request costs one read and the
+//! insertion of the service's addresses. Those are not stored, as the operator may change them: a mark stands for each.
+//!
+//! | line | holds |
+//! |---|---|
+//! | 1 | the source's URL |
+//! | 2 | the content as the Durable Object has it, for pages |
+//! | 3 | the content object as JSON |
+//! | 4 and all that follow | the content object as XML |
 
 use edgezoom_content::{Content, ContentId, SourceUrl, Status};
 
@@ -9,32 +14,32 @@ use crate::config::Addresses;
 use crate::content::representation::content_printed;
 use crate::response::negotiation::Format;
 
-/// Where an address goes, followed by a letter that says which. A noncharacter, which Unicode keeps for such inner uses (chapter
-/// 23.7): neither JSON nor XML escapes it, and foreign text is cleared of it.
+/// Stands for an address; the letter that follows says which. It is a noncharacter, which Unicode reserves for internal use (chapter
+/// 23.7): neither JSON nor XML escapes it, and it is removed from the texts of sources.
 const MARK: char = '\u{fdd0}';
 const SHARE: char = 's';
 const CACHE: char = 'c';
 
-/// A record of a content.
+/// The value of a content in KV.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Record {
+pub struct CachedContent {
     id: ContentId,
     text: String,
     /// Where the first three lines end.
     ends: [usize; 3],
 }
 
-/// A text that is no record.
+/// The value in KV has another form: another version of the Worker wrote it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the record of {0} is not understood")]
-pub struct NoRecord(ContentId);
+#[error("the value of {0} in KV has an unknown form")]
+pub struct InvalidCachedContent(ContentId);
 
-impl Record {
-    /// What is to be kept of a content.
+impl CachedContent {
+    /// The value for KV.
     ///
     /// # Errors
-    /// None that can happen: a content can be printed.
-    pub fn print(content: &Content) -> Result<String, serde_json::Error> {
+    /// The content is not serialized, which does not happen.
+    pub fn serialize(content: &Content) -> Result<String, serde_json::Error> {
         let content = &unmarked(content.clone());
         let mark = |which| String::from_iter([MARK, which]);
         let marks = Addresses { base: String::new(), share: mark(SHARE), cache: mark(CACHE) };
@@ -43,17 +48,21 @@ impl Record {
         Ok(format!("{}\n{inner}\n{}\n{}", content.url, printed(Format::Json), printed(Format::Xml)))
     }
 
-    /// The record of a content, as it was kept.
+    /// Parses a value of KV.
     ///
     /// # Errors
-    /// It is of another version of the Worker.
-    pub fn read(id: ContentId, text: String) -> Result<Self, NoRecord> {
+    /// Another version of the Worker wrote it.
+    pub fn parse(id: ContentId, text: String) -> Result<Self, InvalidCachedContent> {
         let mut ends = text.match_indices('\n').map(|(at, _)| at);
         let (Some(first), Some(second), Some(third)) = (ends.next(), ends.next(), ends.next()) else {
-            return Err(NoRecord(id));
+            return Err(InvalidCachedContent(id));
         };
         let filled = 0 < first && first + 1 < second && second + 1 < third && third + 1 < text.len();
-        if filled { Ok(Self { id, text, ends: [first, second, third] }) } else { Err(NoRecord(id)) }
+        if filled {
+            Ok(Self { id, text, ends: [first, second, third] })
+        } else {
+            Err(InvalidCachedContent(id))
+        }
     }
 
     /// The content's id.
@@ -62,37 +71,37 @@ impl Record {
         self.id
     }
 
-    /// Whether it is the content of this source.
+    /// Whether the content has this source.
     #[must_use]
-    pub fn is_of(&self, url: &SourceUrl) -> bool {
+    pub fn has_source(&self, url: &SourceUrl) -> bool {
         self.line(0) == url.as_str()
     }
 
     /// The content.
     ///
     /// # Errors
-    /// The record is of another version of the Worker.
-    pub fn content(&self) -> Result<Content, NoRecord> {
-        serde_json::from_str(self.line(1)).map_err(|_| NoRecord(self.id))
+    /// Another version of the Worker wrote it.
+    pub fn content(&self) -> Result<Content, InvalidCachedContent> {
+        serde_json::from_str(self.line(1)).map_err(|_| InvalidCachedContent(self.id))
     }
 
-    /// The content object in a format; in XML, what is between the root's tags. Addresses need no escaping in either, which
-    /// [`Config::read`](crate::config::Config::read) sees to.
+    /// The content object in a format; in XML, what is between the root's tags. Addresses need no escaping in either:
+    /// [`Config::read`](crate::config::Config::read) refuses those that would.
     #[must_use]
-    pub fn splice(&self, format: Format, addresses: &Addresses) -> String {
+    pub fn printed(&self, format: Format, addresses: &Addresses) -> String {
         let template = self.line(if format == Format::Json { 2 } else { 3 });
-        let mut spliced =
+        let mut printed =
             String::with_capacity(template.len() + 4 * addresses.share.len().max(addresses.cache.len()));
         let mut pieces = template.split(MARK);
-        spliced.push_str(pieces.next().unwrap_or_default());
+        printed.push_str(pieces.next().unwrap_or_default());
         for piece in pieces {
             if let Some(text) = piece.strip_prefix(SHARE) {
-                spliced.extend([addresses.share.as_str(), text]);
+                printed.extend([addresses.share.as_str(), text]);
             } else if let Some(text) = piece.strip_prefix(CACHE) {
-                spliced.extend([addresses.cache.as_str(), text]);
+                printed.extend([addresses.cache.as_str(), text]);
             }
         }
-        spliced
+        printed
     }
 
     fn line(&self, number: usize) -> &str {
@@ -107,9 +116,9 @@ impl Record {
     }
 }
 
-/// The same without marks in what others wrote.
+/// The content without marks in the texts of its source.
 fn unmarked(mut content: Content) -> Content {
-    // Titles are without them from the beginning.
+    // A title has none: `Title::of_page` removes noncharacters.
     if let Status::Failed { failure } = &mut content.status {
         failure.message = failure.message.replace(MARK, "\u{fffd}");
     }
@@ -130,12 +139,12 @@ mod tests {
         }
     }
 
-    fn kept(status: Status) -> (Content, Record) {
+    fn cached(status: Status) -> (Content, CachedContent) {
         let url = SourceUrl::parse("http://example.com/a.jpg?x=%22&y=<\u{fdd0}").unwrap();
         let content =
             Content { id: "6qy4OXfXSid".parse().unwrap(), url, progress: Progress::COMPLETE, status };
-        let record = Record::read(content.id, Record::print(&content).unwrap()).unwrap();
-        (content, record)
+        let cached = CachedContent::parse(content.id, CachedContent::serialize(&content).unwrap()).unwrap();
+        (content, cached)
     }
 
     fn ready() -> Status {
@@ -149,15 +158,15 @@ mod tests {
     }
 
     #[test]
-    fn it_says_what_the_content_says() {
+    fn it_prints_what_the_content_prints() {
         for status in [ready(), failed("a\nb \"c\" <d> \\u0001 é")] {
-            let (content, record) = kept(status);
-            assert_eq!(record.content(), Ok(content.clone()));
-            assert!(record.is_of(&content.url));
-            assert!(!record.is_of(&SourceUrl::parse("http://example.com/a.jpg").unwrap()));
+            let (content, cached) = cached(status);
+            assert_eq!(cached.content(), Ok(content.clone()));
+            assert!(cached.has_source(&content.url));
+            assert!(!cached.has_source(&SourceUrl::parse("http://example.com/a.jpg").unwrap()));
             for format in [Format::Json, Format::Xml] {
                 assert_eq!(
-                    record.splice(format, &addresses()),
+                    cached.printed(format, &addresses()),
                     content_printed(&content, format, &addresses())
                 );
             }
@@ -165,18 +174,18 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_of_somebody_else_is_no_mark() {
-        let (_, record) = kept(failed("a\u{fdd0}sb\u{fdd0}c"));
-        let json = record.splice(Format::Json, &addresses());
+    fn a_mark_in_a_text_of_the_source_is_removed() {
+        let (_, cached) = cached(failed("a\u{fdd0}sb\u{fdd0}c"));
+        let json = cached.printed(Format::Json, &addresses());
         assert!(json.contains("a\u{fffd}sb\u{fffd}c"), "{json}");
         assert_eq!(json.matches("https://zoom.example").count(), 2, "{json}");
     }
 
     #[test]
-    fn what_is_no_record_is_refused() {
+    fn a_value_of_another_form_is_refused() {
         let id = "6qy4OXfXSid".parse().unwrap();
         for text in ["", "{}", "a\nb\nc", "a\n\nc\nd", "{\"id\":\"6qy4OXfXSid\"}"] {
-            assert_eq!(Record::read(id, text.to_owned()), Err(NoRecord(id)), "{text:?}");
+            assert_eq!(CachedContent::parse(id, text.to_owned()), Err(InvalidCachedContent(id)), "{text:?}");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! `/v1/content/<id>/dzi.js`: the pyramid's descriptor as a script, as OpenSeadragon takes one by JSONP: it loads what ends in `.js`
-//! into the page, and waits for a call of the function that has the file's name
+//! `/v1/content/<id>/dzi.js`: the pyramid's descriptor as a script. OpenSeadragon loads a tile source whose address ends in `.js` by JSONP:
+//! the script calls the function that has the file's name
 //! (<https://openseadragon.github.io/examples/tilesource-dzi/>).
 
 use edgezoom_content::dzi::NAMESPACE;
@@ -9,15 +9,15 @@ use http::StatusCode;
 use crate::config::Addresses;
 use crate::response::element::Element::{Object, Text};
 use crate::response::escape;
-use crate::response::{Answer, Keep, plain};
+use crate::response::{CachePolicy, Response, plain};
 
-/// The script; there is none before the content is ready.
+/// The script of a ready content; 404 for any other.
 #[must_use]
-pub fn script(content: &Content, addresses: &Addresses) -> Answer {
+pub fn script(content: &Content, addresses: &Addresses) -> Response {
     let Status::Ready { attempt, dzi, .. } = &content.status else {
-        return plain::nothing();
+        return plain::not_found();
     };
-    let number = |number: u32| Text(number.to_string()); // texts, as in the XML form
+    let number = |number: u32| Text(number.to_string()); // strings, as in the XML form
     let size = vec![("Width", number(dzi.size.width)), ("Height", number(dzi.size.height))];
     let image = vec![
         ("xmlns", Text(NAMESPACE.to_owned())),
@@ -28,6 +28,11 @@ pub fn script(content: &Content, addresses: &Addresses) -> Answer {
         ("Size", Object(size)),
     ];
     let json = escape::script(&Object(vec![("Image", Object(image))]).json());
-    Answer::new(StatusCode::OK, "text/javascript; charset=utf-8", Keep::AnHour, format!("dzi({json});"))
-        .tagged()
+    Response::new(
+        StatusCode::OK,
+        "text/javascript; charset=utf-8",
+        CachePolicy::OneHour,
+        format!("dzi({json});"),
+    )
+    .tagged()
 }

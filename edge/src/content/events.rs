@@ -1,44 +1,44 @@
-//! `/v1/content/<id>/events`: a content as it changes, as server-sent events
+//! `/v1/content/<id>/events`: the changes of a content as server-sent events
 //! (<https://html.spec.whatwg.org/multipage/server-sent-events.html>). Each event is the content object as JSON. The last one,
-//! ready or failed, has the id `finished`: a browser that lost the connection after it says so when it comes back, and gets the
-//! status that lets it rest.
+//! ready or failed, has the id `finished`. A browser reconnects after the stream has ended, with that id in `Last-Event-ID`; it gets 204,
+//! which stops it.
 
 use edgezoom_content::Content;
 use http::StatusCode;
 
 use super::representation::content_json;
 use crate::config::Addresses;
-use crate::response::{Answer, Keep};
+use crate::response::{CachePolicy, Response};
 
 /// The media type of a stream of events.
 pub const MEDIA_TYPE: &str = "text/event-stream; charset=utf-8";
 
-/// What says that the connection lives: a comment.
+/// A comment, which keeps an idle connection open.
 pub const HEARTBEAT: &str = ":\n\n";
 
 /// The id of the last event.
 const FINISHED: &str = "finished";
 
-/// The event that tells a content.
+/// The event of a content.
 #[must_use]
 pub fn event(content: &Content, addresses: &Addresses) -> String {
     let id = if content.is_finished() { format!("id: {FINISHED}\n") } else { String::new() };
     format!("{id}data: {}\n\n", content_json(content, addresses)) // JSON has no line ends
 }
 
-/// The whole stream of a content that is finished; `last` is the id of the last event that the client has seen.
+/// The whole stream of a finished content. `last` is the id of the last event that the client has.
 #[must_use]
-pub fn finished(content: &Content, last: Option<&str>, addresses: &Addresses) -> Answer {
+pub fn finished(content: &Content, last: Option<&str>, addresses: &Addresses) -> Response {
     if last == Some(FINISHED) {
-        return Answer::empty(StatusCode::NO_CONTENT);
+        return Response::empty(StatusCode::NO_CONTENT);
     }
-    Answer::new(StatusCode::OK, MEDIA_TYPE, Keep::Never, event(content, addresses))
+    Response::new(StatusCode::OK, MEDIA_TYPE, CachePolicy::NoStore, event(content, addresses))
 }
 
-/// The head of the stream of a content that is not finished.
+/// Status and headers of the stream of a content that is not finished.
 #[must_use]
-pub fn begun() -> Answer {
-    Answer::new(StatusCode::OK, MEDIA_TYPE, Keep::Never, String::new())
+pub fn head() -> Response {
+    Response::new(StatusCode::OK, MEDIA_TYPE, CachePolicy::NoStore, String::new())
 }
 
 #[cfg(test)]
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_seen_the_end_is_told_to_rest() {
+    fn a_client_that_has_the_last_event_gets_204() {
         let failed = content(Status::Failed { failure: Failure::new(FailureCode::Internal, "") });
         assert_eq!(finished(&failed, None, &addresses()).status, StatusCode::OK);
         assert_eq!(finished(&failed, Some("x"), &addresses()).status, StatusCode::OK);

@@ -1,4 +1,5 @@
-//! Finished contents in KV: read where the request is (by `entry.js`, as a rule), written by the Durable Object of the content.
+//! KV, which has finished contents at each of Cloudflare's locations. `entry.js` reads it for nearly every request; the Durable Object of a
+//! content writes it.
 
 use std::time::Duration;
 
@@ -7,58 +8,57 @@ use worker::Env;
 use worker::console_error;
 use worker::kv::{KvError, KvStore};
 
-use crate::content::cached_content::Record;
+use crate::content::cached_content::CachedContent;
 
-/// KV takes no shorter expiry.
-const SHORTEST_EXPIRY: Duration = Duration::from_secs(60);
+/// KV refuses a shorter time to live.
+const SHORTEST_TTL: Duration = Duration::from_secs(60);
 
-/// KV did not do what it was asked.
+/// A call of KV failed.
 #[derive(Debug, thiserror::Error)]
-pub enum FinishedError {
+pub enum KvCacheError {
     /// The binding is missing.
     #[error("KV: {0}")]
     Platform(#[from] worker::Error),
-    /// A call failed.
+    /// KV refused the call, or did not answer.
     #[error("KV: {0}")]
     Store(#[from] KvError),
-    /// What is to be kept cannot be printed.
-    #[error("the record in KV: {0}")]
-    Record(#[from] serde_json::Error),
+    /// The content cannot be serialized.
+    #[error("KV: the content is not serialized: {0}")]
+    Serialize(#[from] serde_json::Error),
 }
 
-/// The finished contents.
-pub struct Finished(KvStore);
+/// The KV namespace of finished contents.
+pub struct KvCache(KvStore);
 
-impl Finished {
-    /// The store that the Worker is bound to.
-    pub fn of(env: &Env) -> Result<Self, FinishedError> {
+impl KvCache {
+    /// The namespace that the Worker is bound to.
+    pub fn of(env: &Env) -> Result<Self, KvCacheError> {
         Ok(Self(env.kv("FINISHED")?))
     }
 
-    /// What is kept of a content here.
-    pub async fn find(&self, id: ContentId) -> Result<Option<Record>, FinishedError> {
-        Ok(self.0.get(&id.to_string()).text().await?.and_then(|text| read(id, text.into_bytes())))
+    /// Reads a content.
+    pub async fn get(&self, id: ContentId) -> Result<Option<CachedContent>, KvCacheError> {
+        Ok(self.0.get(&id.to_string()).text().await?.and_then(|text| parse(id, text.into_bytes())))
     }
 
-    /// Keeps a finished content, for good or for a time.
-    pub async fn write(&self, content: &Content, expires_in: Option<Duration>) -> Result<(), FinishedError> {
-        let put = self.0.put(&content.id.to_string(), Record::print(content)?)?;
-        let put = match expires_in {
-            Some(time) => put.expiration_ttl(time.max(SHORTEST_EXPIRY).as_secs()),
+    /// Writes a finished content, with a time to live if there is one.
+    pub async fn put(&self, content: &Content, ttl: Option<Duration>) -> Result<(), KvCacheError> {
+        let put = self.0.put(&content.id.to_string(), CachedContent::serialize(content)?)?;
+        let put = match ttl {
+            Some(ttl) => put.expiration_ttl(ttl.max(SHORTEST_TTL).as_secs()),
             None => put,
         };
         Ok(put.execute().await?)
     }
 
-    /// Forgets a content.
-    pub async fn forget(&self, id: ContentId) -> Result<(), FinishedError> {
+    /// Deletes a content.
+    pub async fn delete(&self, id: ContentId) -> Result<(), KvCacheError> {
         Ok(self.0.delete(&id.to_string()).await?)
     }
 }
 
-/// Reads what is kept of a content. A record that another version of the Worker wrote counts as none: the content's Durable Object
-/// knows all of it.
-pub fn read(id: ContentId, kept: Vec<u8>) -> Option<Record> {
-    let text = String::from_utf8(kept).unwrap_or_default();
-    Record::read(id, text).inspect_err(|unread| console_error!("{unread}")).ok()
+/// Parses a value of KV. One that another version of the Worker wrote counts as missing: the content's Durable Object has the content too.
+pub fn parse(id: ContentId, value: Vec<u8>) -> Option<CachedContent> {
+    let text = String::from_utf8(value).unwrap_or_default();
+    CachedContent::parse(id, text).inspect_err(|error| console_error!("{error}")).ok()
 }

@@ -1,37 +1,37 @@
-//! A content as it was found: kept in KV, ready to be sent, or told by its Durable Object.
+//! The result of looking a content up: from KV, with its representations printed already, or from its Durable Object.
 
 use edgezoom_content::{Content, ContentId, SourceUrl};
 
 use crate::config::Addresses;
-use crate::content::cached_content::{NoRecord, Record};
+use crate::content::cached_content::{CachedContent, InvalidCachedContent};
 use crate::content::representation::content_printed;
 use crate::response::negotiation::Format;
 
-/// A content that there is.
+/// A content that exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Known {
-    /// KV has it: it is finished.
-    Kept(Record),
-    /// Its Durable Object told it.
-    Told(Content),
+pub enum FoundContent {
+    /// From KV: the conversion is finished.
+    Cached(CachedContent),
+    /// From its Durable Object, as it is now.
+    Current(Content),
 }
 
-impl Known {
-    /// Its id.
+impl FoundContent {
+    /// The content's id.
     #[must_use]
     pub fn id(&self) -> ContentId {
         match self {
-            Self::Kept(record) => record.id(),
-            Self::Told(content) => content.id,
+            Self::Cached(cached) => cached.id(),
+            Self::Current(content) => content.id,
         }
     }
 
-    /// Whether it is the content of this source.
+    /// Whether the content has this source.
     #[must_use]
-    pub fn is_of(&self, url: &SourceUrl) -> bool {
+    pub fn has_source(&self, url: &SourceUrl) -> bool {
         match self {
-            Self::Kept(record) => record.is_of(url),
-            Self::Told(content) => content.url == *url,
+            Self::Cached(cached) => cached.has_source(url),
+            Self::Current(content) => content.url == *url,
         }
     }
 
@@ -39,8 +39,8 @@ impl Known {
     #[must_use]
     pub fn is_finished(&self) -> bool {
         match self {
-            Self::Kept(_) => true,
-            Self::Told(content) => content.is_finished(),
+            Self::Cached(_) => true,
+            Self::Current(content) => content.is_finished(),
         }
     }
 
@@ -48,25 +48,25 @@ impl Known {
     #[must_use]
     pub fn printed(&self, format: Format, addresses: &Addresses) -> String {
         match self {
-            Self::Kept(record) => record.splice(format, addresses),
-            Self::Told(content) => content_printed(content, format, addresses),
+            Self::Cached(cached) => cached.printed(format, addresses),
+            Self::Current(content) => content_printed(content, format, addresses),
         }
     }
 
-    /// All that is known, for pages.
+    /// The content as a value, for pages.
     ///
     /// # Errors
-    /// KV has what another version of the Worker wrote.
-    pub fn content(self) -> Result<Content, NoRecord> {
+    /// Another version of the Worker wrote the value in KV.
+    pub fn content(self) -> Result<Content, InvalidCachedContent> {
         match self {
-            Self::Kept(record) => record.content(),
-            Self::Told(content) => Ok(content),
+            Self::Cached(cached) => cached.content(),
+            Self::Current(content) => Ok(content),
         }
     }
 }
 
-impl From<Content> for Known {
+impl From<Content> for FoundContent {
     fn from(content: Content) -> Self {
-        Self::Told(content)
+        Self::Current(content)
     }
 }

@@ -3,125 +3,129 @@
 use edgezoom_content::{ContentId, SourceUrl};
 use worker::{Env, ResponseBody, console_error};
 
-use crate::admission::check::Gate;
+use crate::admission::check::AdmissionCheck;
 use crate::config::Addresses;
-use crate::content::cached_content::{NoRecord, Record};
-use crate::content::kv_cache::{Finished, FinishedError};
-use crate::content::lookup::Known;
-use crate::durable::messages::Said;
+use crate::content::cached_content::{CachedContent, InvalidCachedContent};
+use crate::content::kv_cache::{KvCache, KvCacheError};
+use crate::content::lookup::FoundContent;
+use crate::durable::messages::Message;
 use crate::platform::bridge;
-use crate::response::Refusal;
+use crate::response::ApiError;
 
-/// Why there is no content to be had. [`ContentsError::refusal`] logs what the operator should know, and says what clients get.
+/// Why a content is not found. [`RepositoryError::api_error`] logs what the operator should know, and gives the error for clients.
 #[derive(Debug, thiserror::Error)]
-pub enum ContentsError {
-    /// KV.
+pub enum RepositoryError {
+    /// KV failed.
     #[error(transparent)]
-    Finished(#[from] FinishedError),
-    /// What KV has of a content says nothing to this version of the Worker.
+    KvCache(#[from] KvCacheError),
+    /// KV has a value of another version of the Worker.
     #[error(transparent)]
-    Record(#[from] NoRecord),
-    /// The object is not reached, or fails.
+    CachedContent(#[from] InvalidCachedContent),
+    /// The Durable Object cannot be reached, or failed.
     #[error("the Durable Object of {0}: {1}")]
     Object(ContentId, worker::Error),
-    /// The object replies what does not answer the event.
-    #[error("the Durable Object of {0} does not reply to what it was told")]
+    /// The Durable Object's reply does not belong to the message.
+    #[error("the Durable Object of {0} sent an unexpected reply")]
     Reply(ContentId),
-    /// There is none, and none is created now.
+    /// The content does not exist and may not be created now.
     #[error(transparent)]
-    NotAdmitted(#[from] Refusal),
+    NotAdmitted(#[from] ApiError),
     /// Every id that the URL may have belongs to another URL.
     #[error("all ids of {0} are taken")]
     AllTaken(SourceUrl),
 }
 
-impl ContentsError {
-    /// What clients are told.
-    pub fn refusal(self) -> Refusal {
+impl RepositoryError {
+    /// The error that clients get.
+    pub fn api_error(self) -> ApiError {
         match self {
-            Self::NotAdmitted(refusal) => refusal,
+            Self::NotAdmitted(error) => error,
             fault => {
                 console_error!("{fault}");
-                Refusal::Unavailable
+                ApiError::Unavailable
             }
         }
     }
 }
 
 /// All contents.
-pub struct Contents<'a> {
+pub struct Repository<'a> {
     env: &'a Env,
-    read: Read,
+    looked_up: LookedUp,
 }
 
-/// The content whose record was looked for in KV already, and what was found.
-pub type Read = Option<(ContentId, Option<Record>)>;
+/// The content that KV was asked for already, and its value there.
+pub type LookedUp = Option<(ContentId, Option<CachedContent>)>;
 
-impl<'a> Contents<'a> {
-    /// Those that the Worker is bound to.
-    pub fn of(env: &'a Env, read: Read) -> Self {
-        Self { env, read }
+impl<'a> Repository<'a> {
+    /// The repository behind the Worker's bindings.
+    pub fn new(env: &'a Env, looked_up: LookedUp) -> Self {
+        Self { env, looked_up }
     }
 
-    /// The content of a source, created if there is none and the gate is open. When its id belongs to another source, the
-    /// next one is tried.
-    pub async fn of_source(&self, url: &SourceUrl, gate: &Gate<'_>) -> Result<Known, ContentsError> {
+    /// The content of a source, created if it does not exist and is admitted. When its id belongs to another source, the next id is tried.
+    pub async fn find_or_create(
+        &self,
+        url: &SourceUrl,
+        admission: &AdmissionCheck<'_>,
+    ) -> Result<FoundContent, RepositoryError> {
         for id in ContentId::candidates(url) {
-            match self.by_id(id).await? {
-                Some(known) if known.is_of(url) => return Ok(known),
+            match self.find(id).await? {
+                Some(found) if found.has_source(url) => return Ok(found),
                 Some(_) => continue,
-                None => gate.admit().await?,
+                None => admission.admit().await?,
             }
-            match self.tell(id, Said::Created(url)).await? {
-                (200, content) => return told(id, &content),
+            match self.send(id, Message::Create(url)).await? {
+                (200, content) => return parse(id, &content),
                 (409, _) => {}
-                _ => return Err(ContentsError::Reply(id)),
+                _ => return Err(RepositoryError::Reply(id)),
             }
         }
-        Err(ContentsError::AllTaken(url.clone()))
+        Err(RepositoryError::AllTaken(url.clone()))
     }
 
-    /// The content with an id, if there is one.
-    pub async fn by_id(&self, id: ContentId) -> Result<Option<Known>, ContentsError> {
-        let record = match &self.read {
-            Some((read, record)) if *read == id => record.clone(),
-            _ => Finished::of(self.env)?.find(id).await?,
-        };
-        if let Some(record) = record {
-            return Ok(Some(Known::Kept(record)));
+    /// The content with an id, if it exists.
+    pub async fn find(&self, id: ContentId) -> Result<Option<FoundContent>, RepositoryError> {
+        if let Some(cached) = self.cached(id).await? {
+            return Ok(Some(FoundContent::Cached(cached)));
         }
-        match self.tell(id, Said::Asked).await? {
-            (200, content) => told(id, &content).map(Some),
+        match self.send(id, Message::Get).await? {
+            (200, content) => parse(id, &content).map(Some),
             (404, _) => Ok(None),
-            _ => Err(ContentsError::Reply(id)),
+            _ => Err(RepositoryError::Reply(id)),
         }
     }
 
-    /// The stream of what becomes of a content that is under way; `None` when too many listen already.
-    pub async fn stream(
+    async fn cached(&self, id: ContentId) -> Result<Option<CachedContent>, RepositoryError> {
+        match &self.looked_up {
+            Some((looked_up, cached)) if *looked_up == id => Ok(cached.clone()),
+            _ => Ok(KvCache::of(self.env)?.get(id).await?),
+        }
+    }
+
+    /// The stream of events of a content that is not finished; `None` when it has too many subscribers.
+    pub async fn subscribe(
         &self,
         id: ContentId,
         addresses: &Addresses,
-    ) -> Result<Option<ResponseBody>, ContentsError> {
+    ) -> Result<Option<ResponseBody>, RepositoryError> {
         let response = async {
             let stub = self.env.durable_object("CONVERSIONS")?.get_by_name(&id.to_string())?;
             stub.fetch_with_str(&format!("http://conversion/?{}", addresses.to_query())).await
         };
-        let response = response.await.map_err(|error| ContentsError::Object(id, error))?;
+        let response = response.await.map_err(|error| RepositoryError::Object(id, error))?;
         Ok((response.status_code() == 200).then(|| response.body().clone()))
     }
 
-    /// Tells the object of a content something, and gives the status and the body of its reply.
-    pub async fn tell(&self, id: ContentId, said: Said<'_>) -> Result<(u16, String), ContentsError> {
-        self.ask_object(id, said).await.map_err(|error| ContentsError::Object(id, error))
-    }
-
-    async fn ask_object(&self, id: ContentId, said: Said<'_>) -> worker::Result<(u16, String)> {
-        let (path, body) = said.write();
-        bridge::tell_object(self.env, "CONVERSIONS", &id.to_string(), path, body).await
+    /// Sends a message to the Durable Object of a content, and gives the status and the body of the reply.
+    pub async fn send(&self, id: ContentId, message: Message<'_>) -> Result<(u16, String), RepositoryError> {
+        let (path, body) = message.encode();
+        let name = id.to_string();
+        let reply = bridge::call_object(self.env, "CONVERSIONS", &name, path, body).await;
+        reply.map_err(|error| RepositoryError::Object(id, error))
     }
 }
 
-fn told(id: ContentId, content: &str) -> Result<Known, ContentsError> {
-    serde_json::from_str(content).map(Known::Told).map_err(|_| ContentsError::Reply(id))
+fn parse(id: ContentId, content: &str) -> Result<FoundContent, RepositoryError> {
+    serde_json::from_str(content).map(FoundContent::Current).map_err(|_| RepositoryError::Reply(id))
 }

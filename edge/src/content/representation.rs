@@ -1,5 +1,5 @@
-//! The content object of the interface, printed as JSON or XML. It is printed for every answer, for pages and for what KV keeps, so
-//! that this file knows neither the answers nor KV. A field without a value is left out, never `null`.
+//! The content object of the interface (`Content` in `edge/interface/openapi.json`), printed as JSON or XML. Responses, pages and KV all
+//! take it from here, so this file knows none of them. A field without a value is left out, never `null`.
 
 use edgezoom_content::{Attempt, Content, ContentId, Dzi, Failure, FailureCode, Stage, Status};
 
@@ -8,7 +8,6 @@ use crate::response::element::Element::{self, Count, Flag, Fraction, Object, Tex
 use crate::response::escape;
 use crate::response::negotiation::Format;
 
-/// The content object of `service-interface.md`, with `title`, `stage` and `failure` besides.
 fn object(content: &Content, addresses: &Addresses) -> Element {
     let mut fields = vec![
         ("id", Text(content.id.to_string())),
@@ -24,8 +23,8 @@ fn object(content: &Content, addresses: &Addresses) -> Element {
     }
     fields.push(match &content.status {
         Status::Processing { stage } => ("stage", Text(stage_name(*stage).to_owned())),
-        Status::Ready { attempt, dzi, .. } => ("dzi", picture(content.id, *attempt, dzi, addresses)),
-        Status::Failed { failure } => ("failure", reason(failure)),
+        Status::Ready { attempt, dzi, .. } => ("dzi", dzi_object(content.id, *attempt, dzi, addresses)),
+        Status::Failed { failure } => ("failure", failure_object(failure)),
     });
     Object(fields)
 }
@@ -44,13 +43,13 @@ pub fn content_printed(content: &Content, format: Format, addresses: &Addresses)
     }
 }
 
-/// The content object as JSON, for our own pages.
+/// The content object as JSON, for pages and events.
 #[must_use]
 pub fn content_json(content: &Content, addresses: &Addresses) -> String {
     content_printed(content, Format::Json, addresses)
 }
 
-fn picture(id: ContentId, attempt: Attempt, dzi: &Dzi, addresses: &Addresses) -> Element {
+fn dzi_object(id: ContentId, attempt: Attempt, dzi: &Dzi, addresses: &Addresses) -> Element {
     Object(vec![
         ("url", Text(addresses.descriptor(id, attempt))),
         ("width", Count(dzi.size.width.into())),
@@ -61,7 +60,7 @@ fn picture(id: ContentId, attempt: Attempt, dzi: &Dzi, addresses: &Addresses) ->
     ])
 }
 
-fn reason(failure: &Failure) -> Element {
+fn failure_object(failure: &Failure) -> Element {
     Object(vec![
         ("code", Text(code_name(failure.code).to_owned())),
         ("message", Text(failure.message.clone())),

@@ -1,7 +1,7 @@
-//! How much waits in the queue: told by tilers, kept by one small Durable Object for the whole service, and by each instance of
+//! The length of the queue's backlog: reported by tilers, kept by one small Durable Object for the whole service, and by each instance of
 //! the Worker for a few seconds, so that creating many contents asks the object once.
 //!
-//! Why not KV: tilers report all the time, and KV takes one write a second and bills each; an object's memory takes thousands.
+//! KV would not do: tilers report every few seconds, and KV takes one write a second for a key and bills each.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -10,43 +10,43 @@ use edgezoom_content::conversion::Timestamp;
 use edgezoom_content::protocol::Backlog;
 use worker::{DurableObject, Env, Request, Response, Result, State, durable_object};
 
-use crate::admission::policy::Reported;
+use crate::admission::policy::BacklogReport;
 use crate::platform::bridge;
 use crate::platform::clock::now;
 
 const NAME: &str = "backlog";
-const REPORTED: &str = "reported";
-/// For how long an instance of the Worker goes by what it knows.
+const REPORT: &str = "reported";
+/// How long an instance of the Worker uses its copy.
 const FRESH: Duration = Duration::from_secs(5);
 
 thread_local! {
-    /// What this instance knows, and since when.
-    static KNOWN: Cell<Option<(Timestamp, Option<Reported>)>> = const { Cell::new(None) };
+    /// This instance's copy of the last report, and when it was read.
+    static COPY: Cell<Option<(Timestamp, Option<BacklogReport>)>> = const { Cell::new(None) };
 }
 
-/// What was last reported, if anything was.
-pub async fn known(env: &Env, now: Timestamp) -> Result<Option<Reported>> {
-    if let Some((since, reported)) = KNOWN.get()
+/// The last report, if a tiler has reported yet.
+pub async fn last_report(env: &Env, now: Timestamp) -> Result<Option<BacklogReport>> {
+    if let Some((since, report)) = COPY.get()
         && now - since < FRESH
     {
-        return Ok(reported);
+        return Ok(report);
     }
-    let (_, kept) = bridge::tell_object(env, "BACKLOG", NAME, "/", "").await?;
-    let reported = serde_json::from_str(&kept)?;
-    KNOWN.set(Some((now, reported)));
-    Ok(reported)
+    let (_, stored) = bridge::call_object(env, "BACKLOG", NAME, "/", "").await?;
+    let report = serde_json::from_str(&stored)?;
+    COPY.set(Some((now, report)));
+    Ok(report)
 }
 
-/// Takes what a tiler reports.
+/// Stores a tiler's report.
 pub async fn report(backlog: Backlog, env: &Env) -> Result<()> {
     let now = now();
-    let reported = Reported { backlog, at: now };
-    bridge::tell_object(env, "BACKLOG", NAME, "/", &serde_json::to_string(&reported)?).await?;
-    KNOWN.set(Some((now, Some(reported))));
+    let report = BacklogReport { backlog, at: now };
+    bridge::call_object(env, "BACKLOG", NAME, "/", &serde_json::to_string(&report)?).await?;
+    COPY.set(Some((now, Some(report))));
     Ok(())
 }
 
-/// The one Durable Object that keeps the last report.
+/// The one Durable Object that stores the last report.
 #[durable_object]
 pub struct BacklogObject {
     state: State,
@@ -57,15 +57,15 @@ impl DurableObject for BacklogObject {
         Self { state }
     }
 
-    /// Takes a [`Reported`]; told nothing, gives the last one, or `null`.
+    /// Stores a [`BacklogReport`]; a request without a body gets the last one, or `null`.
     async fn fetch(&self, mut request: Request) -> Result<Response> {
         let storage = self.state.storage();
-        let reported = request.text().await?;
-        if !reported.is_empty() {
-            storage.put(REPORTED, reported).await?;
+        let report = request.text().await?;
+        if !report.is_empty() {
+            storage.put(REPORT, report).await?;
             return Response::empty();
         }
-        let kept: Option<String> = storage.get(REPORTED).await?;
-        Response::ok(kept.unwrap_or_else(|| "null".to_owned()))
+        let stored: Option<String> = storage.get(REPORT).await?;
+        Response::ok(stored.unwrap_or_else(|| "null".to_owned()))
     }
 }

@@ -1,32 +1,34 @@
-//! What the Durable Object of a content is told, and what it replies, as HTTP: a path and a body, a status and a body. What a
-//! tiler reports, and what it gets, passes through the Worker unread.
+//! The messages of the Worker to the Durable Object of a content, and its replies, as HTTP: a path and a body, a status and a body. A tiler's
+//! report, and the reply to it, pass through the Worker unread.
+//!
+//! The paths stay as they are: while a deployment is rolled out, a Worker of one version can meet an object of the other.
 
 use edgezoom_content::conversion::{Event, Reply};
 use edgezoom_content::{ContentId, SourceUrl};
 use http::StatusCode;
 
-/// What is said to an object from outside.
+/// A message to the Durable Object of a content.
 #[derive(Clone, Copy, Debug)]
-pub enum Said<'a> {
-    /// Somebody asks for the content by its id: 200 with the content, or 404.
-    Asked,
-    /// Somebody asks for the content by its URL: 200 with the content; 409 when the id belongs to another URL.
-    Created(&'a SourceUrl),
-    /// A tiler wants the job: 200 with the claim, 404 or 409.
+pub enum Message<'a> {
+    /// Get the content: 200 with the content, or 404.
+    Get,
+    /// Get the content of a URL, and create it if it does not exist: 200 with the content; 409 when the id belongs to another URL.
+    Create(&'a SourceUrl),
+    /// A tiler claims the job: 200 with the claim, 404 or 409.
     Claim,
     /// A tiler reports, as JSON: 204, 400, 404 or 409.
     Report(&'a str),
-    /// The operator wants it tried anew: 200 with the content, or 404.
+    /// The operator starts the conversion anew: 200 with the content, or 404.
     Reset,
 }
 
-impl<'a> Said<'a> {
-    /// The path and the body that say so.
+impl<'a> Message<'a> {
+    /// The path and the body of the message.
     #[must_use]
-    pub fn write(self) -> (&'static str, &'a str) {
+    pub fn encode(self) -> (&'static str, &'a str) {
         match self {
-            Self::Asked => ("/asked", ""),
-            Self::Created(url) => ("/created", url.as_str()),
+            Self::Get => ("/asked", ""),
+            Self::Create(url) => ("/created", url.as_str()),
             Self::Claim => ("/claim", ""),
             Self::Report(report) => ("/report", report),
             Self::Reset => ("/reset", ""),
@@ -34,39 +36,41 @@ impl<'a> Said<'a> {
     }
 }
 
-/// Reads what is said to the object of a content.
+/// The event of a message to the object of a content.
 ///
 /// # Errors
-/// It is not understood, and why; for who said it.
-pub fn read(id: ContentId, path: &str, body: &str) -> Result<Event, String> {
+/// The message is malformed. The text says why, for its sender.
+pub fn decode(id: ContentId, path: &str, body: &str) -> Result<Event, String> {
     match path {
-        "/asked" => Ok(Event::Asked),
+        "/asked" => Ok(Event::Requested),
         "/created" => match SourceUrl::parse(body) {
             Ok(url) => Ok(Event::Created { id, url }),
             Err(error) => Err(error.to_string()),
         },
-        "/claim" => Ok(Event::Claim),
+        "/claim" => Ok(Event::Claimed),
         "/report" => match serde_json::from_str(body) {
             Ok(report) => Ok(Event::Reported(report)),
             Err(error) => Err(format!("Not a report: {error}")),
         },
         "/reset" => Ok(Event::Reset),
-        _ => Err("Nobody says that.".to_owned()),
+        _ => Err(format!("Unknown message: {path}")),
     }
 }
 
-/// Writes a reply.
+/// The status and the body of a reply.
 ///
 /// # Errors
-/// None that can happen: all that is replied can be printed.
-pub fn reply(reply: &Reply) -> Result<(StatusCode, String), serde_json::Error> {
+/// The content or the claim is not serialized, which does not happen.
+pub fn encode_reply(reply: &Reply) -> Result<(StatusCode, String), serde_json::Error> {
     Ok(match reply {
-        Reply::Shown(content) => (StatusCode::OK, serde_json::to_string(content)?),
-        Reply::Granted(claim) => (StatusCode::OK, serde_json::to_string(claim)?),
+        Reply::Content(content) => (StatusCode::OK, serde_json::to_string(content)?),
+        Reply::Claim(claim) => (StatusCode::OK, serde_json::to_string(claim)?),
         Reply::Accepted => (StatusCode::NO_CONTENT, String::new()),
-        Reply::Unknown => (StatusCode::NOT_FOUND, "There is no such conversion.".to_owned()),
-        Reply::Refused => (StatusCode::CONFLICT, "Somebody else has it, or it is finished.".to_owned()),
-        Reply::Taken => (StatusCode::CONFLICT, "The id belongs to another URL.".to_owned()),
+        Reply::NotFound => (StatusCode::NOT_FOUND, "There is no such conversion.".to_owned()),
+        Reply::Conflict => {
+            (StatusCode::CONFLICT, "The conversion is finished, or another attempt has the lease.".to_owned())
+        }
+        Reply::IdTaken => (StatusCode::CONFLICT, "The id belongs to another URL.".to_owned()),
     })
 }
 
@@ -78,23 +82,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_said_is_understood() {
+    fn a_message_is_decoded_as_it_was_encoded() {
         let id: ContentId = "6qy4OXfXSid".parse().unwrap();
         let url = SourceUrl::parse("http://example.com/a b?c=\"d").unwrap();
         let report = Report { attempt: Attempt::FIRST, outcome: Outcome::HandedBack };
         let json = serde_json::to_string(&report).unwrap();
-        for (said, event) in [
-            (Said::Asked, Event::Asked),
-            (Said::Created(&url), Event::Created { id, url: url.clone() }),
-            (Said::Claim, Event::Claim),
-            (Said::Report(&json), Event::Reported(report)),
-            (Said::Reset, Event::Reset),
+        for (message, event) in [
+            (Message::Get, Event::Requested),
+            (Message::Create(&url), Event::Created { id, url: url.clone() }),
+            (Message::Claim, Event::Claimed),
+            (Message::Report(&json), Event::Reported(report)),
+            (Message::Reset, Event::Reset),
         ] {
-            let (path, body) = said.write();
-            assert_eq!(read(id, path, body), Ok(event));
+            let (path, body) = message.encode();
+            assert_eq!(decode(id, path, body), Ok(event));
         }
         for (path, body) in [("/report", "{}"), ("/report", ""), ("/created", "no url"), ("/", "")] {
-            assert!(read(id, path, body).is_err(), "{path} {body}");
+            assert!(decode(id, path, body).is_err(), "{path} {body}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Who listens to a content: the streams that a Durable Object has open, and what is sent into them.
+//! The subscribers of a content: the streams that its Durable Object has open, and the events that are sent into them.
 
 use std::cell::RefCell;
 use std::pin::pin;
@@ -14,64 +14,64 @@ use worker::Delay;
 use crate::config::Addresses;
 use crate::content::events;
 
-/// How many may listen to one content: each costs the object memory and a write at each change. More poll.
+/// How many subscribers a content may have: each costs the object memory and a write at each change. Other clients poll.
 const MOST: usize = 100;
-/// After this time a stream is ended, and a browser opens it anew by itself: whatever was lost without a word is gone then.
+/// A stream ends after this time, and the browser opens it again by itself: so a connection that broke without notice does not stay.
 const LONGEST: Duration = Duration::from_secs(10 * 60);
-/// Proxies end connections on which nothing happens, most of them after a minute.
+/// Proxies close idle connections, most of them after a minute.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
-/// All who listen to one content.
+/// All subscribers of one content.
 #[derive(Default)]
-pub struct Listeners(RefCell<Vec<Listener>>);
+pub struct Subscribers(RefCell<Vec<Subscriber>>);
 
-struct Listener {
+struct Subscriber {
     addresses: Addresses,
     since: Timestamp,
     sender: UnboundedSender<String>,
 }
 
-impl Listeners {
-    /// One more, who is told the content as it is; `None` when there are enough.
+impl Subscribers {
+    /// Adds a subscriber and sends it the content as it is now; `None` when the content has too many.
     pub fn add(
         &self,
         content: &Content,
         addresses: Addresses,
         now: Timestamp,
     ) -> Option<impl Stream<Item = worker::Result<String>> + use<>> {
-        let mut listeners = self.0.borrow_mut();
-        listeners.retain(|listener| !listener.sender.is_closed() && now - listener.since < LONGEST);
-        if listeners.len() >= MOST {
+        let mut subscribers = self.0.borrow_mut();
+        subscribers.retain(|subscriber| !subscriber.sender.is_closed() && now - subscriber.since < LONGEST);
+        if subscribers.len() >= MOST {
             return None;
         }
         let (sender, receiver) = unbounded();
-        let listener = Listener { addresses, since: now, sender };
-        listener.tell(content);
+        let subscriber = Subscriber { addresses, since: now, sender };
+        subscriber.send(content);
         if !content.is_finished() {
-            listeners.push(listener);
+            subscribers.push(subscriber);
         }
-        Some(beating(receiver))
+        Some(with_heartbeat(receiver))
     }
 
-    /// Tells all what the content is now. After its end there is nothing to listen to.
-    pub fn tell(&self, content: &Content, now: Timestamp) {
-        let mut listeners = self.0.borrow_mut();
-        listeners.retain(|listener| listener.tell(content) && now - listener.since < LONGEST);
+    /// Sends the content to all subscribers. A finished content ends their streams.
+    pub fn publish(&self, content: &Content, now: Timestamp) {
+        let mut subscribers = self.0.borrow_mut();
+        subscribers.retain(|subscriber| subscriber.send(content) && now - subscriber.since < LONGEST);
         if content.is_finished() {
-            listeners.clear();
+            subscribers.clear();
         }
     }
 }
 
-impl Listener {
-    /// Whether anybody is there still.
-    fn tell(&self, content: &Content) -> bool {
+impl Subscriber {
+    /// Sends the content; `false` when the client has left.
+    fn send(&self, content: &Content) -> bool {
         self.sender.unbounded_send(events::event(content, &self.addresses)).is_ok()
     }
 }
 
-/// What is received, and a sign of life where nothing is.
-fn beating(receiver: UnboundedReceiver<String>) -> impl Stream<Item = worker::Result<String>> {
+/// The received events, with a heartbeat when none came for a while.
+fn with_heartbeat(receiver: UnboundedReceiver<String>) -> impl Stream<Item = worker::Result<String>> {
     unfold(receiver, |mut receiver| async move {
         let event = match select(receiver.next(), pin!(Delay::from(HEARTBEAT))).await {
             Either::Left((event, _)) => event?,

@@ -2,44 +2,55 @@
 
 use edgezoom_content::{Content, ContentId};
 
-use crate::admission::check::Gate;
+use crate::admission::check::AdmissionCheck;
 use crate::config::Addresses;
-use crate::content::cached_content::Record;
-use crate::content::lookup::Known;
-use crate::content::repository::{Contents, ContentsError};
-use crate::content::response::ContentAnswer;
-use crate::request::route::{Route, Wish};
-use crate::response::{Answer, Refusal};
+use crate::content::cached_content::CachedContent;
+use crate::content::lookup::FoundContent;
+use crate::content::repository::{Repository, RepositoryError};
+use crate::content::response::ContentResponse;
+use crate::request::route::{ContentKey, Route};
+use crate::response::{ApiError, Response};
 
-/// The answer for a finished content whose record is of what is wanted: an id may belong to another URL.
-pub fn from_record(route: &Route, record: Record, addresses: &Addresses) -> Result<Answer, Record> {
+/// The response that needs nothing but the value in KV. Gives the value back where that is not enough: the route needs more, or the id
+/// belongs to another source.
+pub fn from_cache(
+    route: &Route,
+    cached: CachedContent,
+    addresses: &Addresses,
+) -> Result<Response, CachedContent> {
     match route {
-        Route::Content { wish: Ok(Wish::Id(_)), variant } => {
-            Ok(ContentAnswer::Found(Known::Kept(record)).write(variant, addresses))
+        Route::Content { key: Ok(ContentKey::Id(_)), variant } => {
+            Ok(ContentResponse::Found(FoundContent::Cached(cached)).write(variant, addresses))
         }
-        Route::Content { wish: Ok(Wish::Source(url)), variant } if record.is_of(url) => {
-            Ok(ContentAnswer::Moved(Known::Kept(record)).write(variant, addresses))
+        Route::Content { key: Ok(ContentKey::Source(url)), variant } if cached.has_source(url) => {
+            Ok(ContentResponse::Moved(FoundContent::Cached(cached)).write(variant, addresses))
         }
-        _ => Err(record),
+        _ => Err(cached),
     }
 }
 
-/// The content that is wanted, created if need be, or why there is none.
-pub async fn find(wish: &Result<Wish, Refusal>, gate: &Gate<'_>, contents: &Contents<'_>) -> ContentAnswer {
-    let found = match wish {
-        Ok(Wish::Source(url)) => contents.of_source(url, gate).await.map(ContentAnswer::Moved),
-        Ok(Wish::Id(id)) => contents.by_id(*id).await.map(|known| match known {
-            Some(known) => ContentAnswer::Found(known),
-            None => ContentAnswer::Refused(Refusal::NoSuchContent),
+/// Finds the content that a request names, and creates the content of a new source.
+pub async fn find(
+    key: &Result<ContentKey, ApiError>,
+    admission: &AdmissionCheck<'_>,
+    repository: &Repository<'_>,
+) -> ContentResponse {
+    let found = match key {
+        Ok(ContentKey::Source(url)) => {
+            repository.find_or_create(url, admission).await.map(ContentResponse::Moved)
+        }
+        Ok(ContentKey::Id(id)) => repository.find(*id).await.map(|found| match found {
+            Some(found) => ContentResponse::Found(found),
+            None => ContentResponse::Failed(ApiError::NoSuchContent),
         }),
-        Err(refusal) => Ok(ContentAnswer::Refused(*refusal)),
+        Err(error) => Ok(ContentResponse::Failed(*error)),
     };
-    found.unwrap_or_else(|error| ContentAnswer::Refused(error.refusal()))
+    found.unwrap_or_else(|error| ContentResponse::Failed(error.api_error()))
 }
 
-/// All that is known of a content.
-pub async fn by_id(id: ContentId, contents: &Contents<'_>) -> Result<Content, Refusal> {
-    let known = contents.by_id(id).await.map_err(ContentsError::refusal)?;
-    let known = known.ok_or(Refusal::NoSuchContent)?;
-    known.content().map_err(|unread| ContentsError::from(unread).refusal())
+/// The content with an id, as a value.
+pub async fn by_id(id: ContentId, repository: &Repository<'_>) -> Result<Content, ApiError> {
+    let found = repository.find(id).await.map_err(RepositoryError::api_error)?;
+    let found = found.ok_or(ApiError::NoSuchContent)?;
+    found.content().map_err(|error| RepositoryError::from(error).api_error())
 }

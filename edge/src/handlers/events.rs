@@ -4,40 +4,40 @@ use std::borrow::Cow;
 
 use edgezoom_content::ContentId;
 use http::Method;
-use worker::{Headers, Response, Result};
+use worker::{Headers, Result};
 
-use super::Answered;
+use super::Outgoing;
 use super::content::by_id;
 use crate::config::Addresses;
 use crate::content::events;
-use crate::content::repository::Contents;
-use crate::response::Refusal;
+use crate::content::repository::Repository;
+use crate::response::ApiError;
 
-/// A content as it changes. One that is finished needs no object, and who only asks whether there is one holds none.
+/// The events of a content. The Durable Object is subscribed to only for a `GET` of a content that is not finished.
 pub async fn stream(
     id: ContentId,
     method: &Method,
-    last: Option<&str>,
+    last_event_id: Option<&str>,
     addresses: &Addresses,
-    contents: &Contents<'_>,
-) -> Result<Answered> {
-    let content = match by_id(id, contents).await {
+    repository: &Repository<'_>,
+) -> Result<Outgoing> {
+    let content = match by_id(id, repository).await {
         Ok(content) => content,
-        Err(refusal) => return Ok(Answered::Whole(refusal.answer())),
+        Err(error) => return Ok(Outgoing::Buffered(error.response())),
     };
     if content.is_finished() {
-        return Ok(Answered::Whole(events::finished(&content, last, addresses)));
+        return Ok(Outgoing::Buffered(events::finished(&content, last_event_id, addresses)));
     }
     if method == Method::HEAD {
-        return Ok(Answered::Whole(events::begun()));
+        return Ok(Outgoing::Buffered(events::head()));
     }
-    Ok(match contents.stream(id, addresses).await {
+    Ok(match repository.subscribe(id, addresses).await {
         Ok(Some(body)) => {
-            let begun = events::begun();
-            Answered::Streamed(Response::builder().with_headers(headers(begun.headers)?).body(body))
+            let headers = headers(events::head().headers)?;
+            Outgoing::Streamed(worker::Response::builder().with_headers(headers).body(body))
         }
-        Ok(None) => Answered::Whole(Refusal::Unavailable.answer()),
-        Err(error) => Answered::Whole(error.refusal().answer()),
+        Ok(None) => Outgoing::Buffered(ApiError::Unavailable.response()),
+        Err(error) => Outgoing::Buffered(error.api_error().response()),
     })
 }
 

@@ -1,4 +1,4 @@
-//! From a route to its answer: which content is looked up, and which answer is made of it.
+//! From a route to its response: looks up what the route names and lets the rooms below make the response.
 
 pub mod content;
 mod events;
@@ -6,25 +6,24 @@ mod pages;
 
 use std::rc::Rc;
 
-use worker::{Env, Request, Response, Result, web_sys};
+use worker::{Env, Request, Result, web_sys};
 
-use crate::admission::check::Gate;
+use crate::admission::check::AdmissionCheck;
 use crate::config::{Addresses, Config};
 use crate::content::descriptor;
-use crate::content::repository::{Contents, Read};
-use crate::pages as page;
-use crate::pages::embed;
+use crate::content::repository::{LookedUp, Repository};
+use crate::pages::{self as page, embed};
 use crate::platform::{bridge, r2};
 use crate::request::route::Route;
-use crate::response::{Answer, plain};
+use crate::response::{Response, plain};
 use crate::tiler_api;
 
-/// What is to be sent.
-pub enum Answered {
-    /// An answer, all of it.
-    Whole(Answer),
+/// A response, as it is sent.
+pub enum Outgoing {
+    /// A response whose body is in memory.
+    Buffered(Response),
     /// A response whose body the runtime streams.
-    Streamed(Response),
+    Streamed(worker::Response),
 }
 
 /// A request whose route is found.
@@ -34,60 +33,60 @@ pub struct RoutedRequest {
     pub route: Route,
 }
 
-/// Makes the response to a request. `read` is what KV has of the content that the route names.
+/// Makes the response to a request. `looked_up` is what KV has of the content that the route names.
 pub async fn handle(
-    asked: &bridge::Asked,
+    head: &bridge::RequestHead,
     RoutedRequest { config, addresses, route }: &RoutedRequest,
-    read: Read,
+    looked_up: LookedUp,
     request: &web_sys::Request,
     env: &Env,
-) -> Result<Answered> {
-    let gate = &Gate::new(request, config, env);
-    let contents = &Contents::of(env, read);
+) -> Result<Outgoing> {
+    let admission = &AdmissionCheck::new(request, config, env);
+    let repository = &Repository::new(env, looked_up);
     let request = || Request::from(Clone::clone(request));
-    let answer = match route {
-        Route::Content { wish, variant } => {
-            content::find(wish, gate, contents).await.write(variant, addresses)
+    let response = match route {
+        Route::Content { key, variant } => {
+            content::find(key, admission, repository).await.write(variant, addresses)
         }
         Route::Events(id) => {
             let last = request().headers().get("Last-Event-ID")?;
-            return events::stream(*id, &asked.method, last.as_deref(), addresses, contents).await;
+            return events::stream(*id, &head.method, last.as_deref(), addresses, repository).await;
         }
-        Route::DescriptorScript(id) => match content::by_id(*id, contents).await {
+        Route::DescriptorScript(id) => match content::by_id(*id, repository).await {
             Ok(content) => descriptor::script(&content, addresses),
-            Err(refusal) => refusal.answer(),
+            Err(error) => error.response(),
         },
-        Route::Preview(id) => match pages::preview(*id, contents).await {
+        Route::Preview(id) => match pages::preview(*id, repository).await {
             Ok(key) => match r2::serve(&key, &request(), env).await? {
-                Some(response) => return Ok(Answered::Streamed(response)),
-                None => plain::nothing(),
+                Some(response) => return Ok(Outgoing::Streamed(response)),
+                None => plain::not_found(),
             },
-            Err(answer) => answer,
+            Err(response) => response,
         },
         Route::Oembed(oembed) => match oembed.content(addresses) {
-            Ok(id) => match content::by_id(id, contents).await {
-                Ok(content) => oembed.answer(&content, addresses),
-                Err(refusal) => refusal.answer(),
+            Ok(id) => match content::by_id(id, repository).await {
+                Ok(content) => oembed.response(&content, addresses),
+                Err(error) => error.response(),
             },
-            Err(answer) => answer,
+            Err(response) => response,
         },
-        Route::Home(entry) => pages::home(entry.as_ref(), addresses, gate, contents).await,
-        Route::Share(id) => pages::picture(*id, page::share, addresses, contents).await,
-        Route::Framed(id) => pages::picture(*id, page::framed, addresses, contents).await,
-        Route::Embed => embed::script(),
+        Route::Home(form) => pages::home(form.as_ref(), addresses, admission, repository).await,
+        Route::Share(id) => pages::picture(*id, page::share, addresses, repository).await,
+        Route::Frame(id) => pages::picture(*id, page::frame, addresses, repository).await,
+        Route::EmbedScript => embed::script(),
         Route::Object(key) => match r2::serve(key, &request(), env).await? {
-            Some(response) => return Ok(Answered::Streamed(response)),
-            None => plain::nothing(),
+            Some(response) => return Ok(Outgoing::Streamed(response)),
+            None => plain::not_found(),
         },
-        Route::Internal(id, said) => tiler_api::hear(*id, *said, request(), config, env).await,
-        Route::Backlog => tiler_api::hear_backlog(request(), config, env).await,
+        Route::TilerCall(id, call) => tiler_api::handle(*id, *call, request(), config, env).await,
+        Route::Backlog => tiler_api::handle_backlog(request(), config, env).await,
         Route::Health => plain::health(),
         Route::Version => plain::version(),
         Route::Robots => plain::robots(),
         Route::Preflight => plain::preflight(),
-        Route::WrongMethod(allowed) => plain::wrong_method(allowed),
-        Route::Nothing { page: true } => page::nothing(addresses),
-        Route::Nothing { page: false } => plain::nothing(),
+        Route::MethodNotAllowed(allowed) => plain::method_not_allowed(allowed),
+        Route::NotFound { page: true } => page::not_found(addresses),
+        Route::NotFound { page: false } => plain::not_found(),
     };
-    Ok(Answered::Whole(answer))
+    Ok(Outgoing::Buffered(response))
 }

@@ -4,43 +4,46 @@ use edgezoom_content::{Content, ContentId};
 use http::StatusCode;
 
 use super::content::by_id;
-use crate::admission::check::Gate;
+use crate::admission::check::AdmissionCheck;
 use crate::config::Addresses;
-use crate::content::repository::Contents;
+use crate::content::repository::Repository;
 use crate::pages as page;
 use crate::request::object_key::ObjectKey;
-use crate::request::route::Entry;
-use crate::response::{Answer, Keep, Refusal, plain};
+use crate::request::route::HomeForm;
+use crate::response::{ApiError, CachePolicy, Response, plain};
 
-/// The tile that holds a small picture of the whole content.
-pub async fn preview(id: ContentId, contents: &Contents<'_>) -> Result<ObjectKey, Answer> {
-    match by_id(id, contents).await {
-        Ok(content) => page::preview_key(&content).ok_or_else(plain::nothing),
-        Err(Refusal::NoSuchContent) => Err(plain::nothing()),
-        Err(refusal) => Err(refusal.answer()),
+/// The R2 key of the tile that shows the whole picture small.
+pub async fn preview(id: ContentId, repository: &Repository<'_>) -> Result<ObjectKey, Response> {
+    match by_id(id, repository).await {
+        Ok(content) => page::preview_key(&content).ok_or_else(plain::not_found),
+        Err(ApiError::NoSuchContent) => Err(plain::not_found()),
+        Err(error) => Err(error.response()),
     }
 }
 
-/// The home page; or, when a source was entered, on to its share page.
+/// The home page; when its form was sent, a redirect to the share page of the source.
 pub async fn home(
-    entry: Option<&Entry>,
+    form: Option<&HomeForm>,
     addresses: &Addresses,
-    gate: &Gate<'_>,
-    contents: &Contents<'_>,
-) -> Answer {
-    let Some(Entry { text, source }) = entry else {
+    admission: &AdmissionCheck<'_>,
+    repository: &Repository<'_>,
+) -> Response {
+    let Some(HomeForm { text, source }) = form else {
         return page::home(None, addresses);
     };
     let url = match source {
         Ok(url) => url,
-        Err(refusal) => return page::home(Some((text, *refusal)), addresses),
+        Err(error) => return page::home(Some((text, *error)), addresses),
     };
-    match contents.of_source(url, gate).await {
-        Ok(known) => Answer::new(StatusCode::FOUND, "text/plain; charset=utf-8", Keep::Never, String::new())
-            .with("Location", addresses.share(known.id())),
+    match repository.find_or_create(url, admission).await {
+        Ok(found) => {
+            let empty = String::new();
+            Response::new(StatusCode::FOUND, "text/plain; charset=utf-8", CachePolicy::NoStore, empty)
+                .with("Location", addresses.share(found.id()))
+        }
         Err(error) => {
-            let refusal = error.refusal();
-            refusal.say_when(page::home(Some((text, refusal)), addresses))
+            let error = error.api_error();
+            error.add_retry_after(page::home(Some((text, error)), addresses))
         }
     }
 }
@@ -48,13 +51,13 @@ pub async fn home(
 /// A page that shows a content.
 pub async fn picture(
     id: ContentId,
-    page: fn(&Content, &Addresses) -> Answer,
+    page: fn(&Content, &Addresses) -> Response,
     addresses: &Addresses,
-    contents: &Contents<'_>,
-) -> Answer {
-    match by_id(id, contents).await {
+    repository: &Repository<'_>,
+) -> Response {
+    match by_id(id, repository).await {
         Ok(content) => page(&content, addresses),
-        Err(Refusal::NoSuchContent) => page::nothing(addresses),
-        Err(refusal) => page::unavailable(refusal, addresses),
+        Err(ApiError::NoSuchContent) => page::not_found(addresses),
+        Err(error) => page::unavailable(error, addresses),
     }
 }

@@ -1,29 +1,28 @@
-//! `/`: one field. It is a plain form, so that it works in any browser; what it sends comes back as `/?url=`.
+//! `/`: a form with one field. It works without scripts, and sends `/?url=`.
 
 use http::StatusCode;
 
 use super::{Frames, Page, home_address, icon, script};
 use crate::config::Addresses;
 use crate::response::escape;
-use crate::response::{Answer, Keep, Refusal};
+use crate::response::{ApiError, CachePolicy, Response};
 
-/// The home page, with what was entered and why it was refused, if it was.
+/// The home page; after an error, with the entered text and the message.
 #[must_use]
-pub fn home(refused: Option<(&str, Refusal)>, addresses: &Addresses) -> Answer {
-    let (status, keep, entered, problem) = match refused {
-        None => (StatusCode::OK, Keep::AnHour, "", String::new()),
-        Some((entered, refusal)) => (
-            refusal.status(),
-            Keep::Never,
+pub fn home(failed: Option<(&str, ApiError)>, addresses: &Addresses) -> Response {
+    let (status, cache, entered, problem) = match failed {
+        None => (StatusCode::OK, CachePolicy::OneHour, "", String::new()),
+        Some((entered, error)) => (
+            error.status(),
+            CachePolicy::NoStore,
             entered,
             format!(
                 "<p class=\"problem\" id=\"problem\" role=\"alert\">{}</p>\n",
-                escape::html(&refusal.to_string())
+                escape::html(&error.to_string())
             ),
         ),
     };
-    let described =
-        if refused.is_some() { " aria-describedby=\"problem\" aria-invalid=\"true\"" } else { "" };
+    let described = if failed.is_some() { " aria-describedby=\"problem\" aria-invalid=\"true\"" } else { "" };
     let body = format!(
         include_str!("../../viewer/pages/home.html"),
         home = home_address(addresses),
@@ -34,5 +33,5 @@ pub fn home(refused: Option<(&str, Refusal)>, addresses: &Addresses) -> Answer {
         problem = problem,
     );
     let head = script("home.js", addresses);
-    Page { status, keep, title: "Edgezoom", head, body, frames: Frames::None }.answer(addresses)
+    Page { status, cache, title: "Edgezoom", head, body, frames: Frames::None }.response(addresses)
 }

@@ -1,8 +1,8 @@
-//! Pages for people: the frame that all of them share, with its security headers. What a page shows is in a file of its own;
-//! its HTML is in `edge/viewer/pages/`, beside its script and style. Nothing is inline but data.
+//! Pages for people: the frame that all pages share, with its security headers. Each page has a file here, and its HTML in
+//! `edge/viewer/pages/`, beside its script and style. Only data is inline. The embed script and oEmbed are here too.
 
 pub mod embed;
-mod framed;
+mod frame;
 mod home;
 mod notice;
 pub mod oembed;
@@ -10,9 +10,9 @@ mod picture;
 mod share;
 mod tags;
 
-pub use framed::framed;
+pub use frame::frame;
 pub use home::home;
-pub use notice::{nothing, unavailable};
+pub use notice::{not_found, unavailable};
 pub use picture::preview_key;
 pub use share::share;
 
@@ -20,12 +20,12 @@ use http::StatusCode;
 
 use crate::config::Addresses;
 use crate::response::escape;
-use crate::response::{Answer, Keep};
+use crate::response::{CachePolicy, Response};
 
-/// What differs between pages. Texts are plain, elements are HTML.
+/// The parts in which pages differ. Texts are plain, elements are HTML.
 struct Page<'a> {
     status: StatusCode,
-    keep: Keep,
+    cache: CachePolicy,
     title: &'a str,
     /// Elements for the head, besides those that every page has.
     head: String,
@@ -34,17 +34,17 @@ struct Page<'a> {
     frames: Frames,
 }
 
-/// In whose frames a page may be shown.
+/// Which sites may show a page in a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Frames {
-    /// In nobody's: what looks like our page is our page.
+    /// None, against clickjacking.
     None,
-    /// In anybody's: it is made for that.
+    /// All: the page is made for frames.
     Any,
 }
 
 impl Page<'_> {
-    fn answer(&self, addresses: &Addresses) -> Answer {
+    fn response(&self, addresses: &Addresses) -> Response {
         let html = format!(
             include_str!("../../viewer/pages/frame.html"),
             title = escape::html(self.title),
@@ -53,14 +53,14 @@ impl Page<'_> {
             head = self.head,
             body = self.body,
         );
-        Answer::new(self.status, "text/html; charset=utf-8", self.keep, html)
+        Response::new(self.status, "text/html; charset=utf-8", self.cache, html)
             .tagged()
             .with("Content-Security-Policy", policy(addresses, self.frames))
             .with("Referrer-Policy", "strict-origin-when-cross-origin")
     }
 }
 
-/// Only our own scripts and styles, only our own interface and pyramids.
+/// The Content-Security-Policy: scripts, styles, interface and pyramids of the service only.
 fn policy(addresses: &Addresses, frames: Frames) -> String {
     let Addresses { base, share, cache } = addresses;
     let (base, share, cache) = (origin(base), origin(share), origin(cache));
@@ -74,7 +74,7 @@ fn policy(addresses: &Addresses, frames: Frames) -> String {
     )
 }
 
-/// An address's origin, as a source in a policy. One that is no URL, which is the operator's mistake, permits nothing.
+/// An address's origin as a source in a policy. An address that is not a URL, the operator's mistake, permits nothing.
 fn origin(address: &str) -> String {
     url::Url::parse(address).map_or_else(|_| "'none'".to_owned(), |url| url.origin().ascii_serialization())
 }

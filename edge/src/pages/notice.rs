@@ -1,25 +1,25 @@
-//! Pages that only say something: that there is nothing here, that the service is unavailable.
+//! Pages with a message only: 404 and 503.
 
 use http::StatusCode;
 
 use super::{Frames, Page, home_address, icon};
 use crate::config::Addresses;
 use crate::response::escape;
-use crate::response::{Answer, Keep, Refusal};
+use crate::response::{ApiError, CachePolicy, Response};
 
-/// 404 for people.
+/// 404.
 #[must_use]
-pub fn nothing(addresses: &Addresses) -> Answer {
-    notice(StatusCode::NOT_FOUND, "Nothing here", "There is no picture at this address.", addresses)
+pub fn not_found(addresses: &Addresses) -> Response {
+    notice(StatusCode::NOT_FOUND, "Not found", "There is no picture at this address.", addresses)
 }
 
-/// 503 for people.
+/// 503.
 #[must_use]
-pub fn unavailable(refusal: Refusal, addresses: &Addresses) -> Answer {
-    refusal.say_when(notice(refusal.status(), "Not now", &refusal.to_string(), addresses))
+pub fn unavailable(error: ApiError, addresses: &Addresses) -> Response {
+    error.add_retry_after(notice(error.status(), "Not now", &error.to_string(), addresses))
 }
 
-fn notice(status: StatusCode, title: &str, text: &str, addresses: &Addresses) -> Answer {
+fn notice(status: StatusCode, title: &str, text: &str, addresses: &Addresses) -> Response {
     let body = format!(
         include_str!("../../viewer/pages/notice.html"),
         home = home_address(addresses),
@@ -29,5 +29,6 @@ fn notice(status: StatusCode, title: &str, text: &str, addresses: &Addresses) ->
     );
     let head = "<meta name=\"robots\" content=\"noindex\">\n".to_owned();
     let title = format!("{title} – Edgezoom");
-    Page { status, keep: Keep::Never, title: &title, head, body, frames: Frames::None }.answer(addresses)
+    Page { status, cache: CachePolicy::NoStore, title: &title, head, body, frames: Frames::None }
+        .response(addresses)
 }

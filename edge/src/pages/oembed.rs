@@ -1,5 +1,5 @@
-//! `/oembed`: what a site puts into its page for a share link (oEmbed 1.0, <https://oembed.com>): the page for frames, as large
-//! as the site allows, in the picture's shape.
+//! `/oembed`: the HTML that a site puts into its page for a share link (oEmbed 1.0, <https://oembed.com>): a frame as large as the site
+//! allows, in the picture's shape.
 
 use edgezoom_content::{Content, ContentId, Size, Status};
 use http::StatusCode;
@@ -10,41 +10,41 @@ use crate::config::Addresses;
 use crate::request::route::OembedRequest;
 use crate::response::element::Element::{self, Count, Object, Text};
 use crate::response::escape;
-use crate::response::{Answer, Keep};
+use crate::response::{CachePolicy, Response};
 
-/// How large the viewer is where the site does not say: as wide as a column of text, and not higher than a small screen.
+/// The largest viewer without limits of the site: as wide as a column of text, and not higher than a small screen.
 const DEFAULT: Size = Size { width: 800, height: 600 };
-/// The lowest that a viewer can be used in, for very wide pictures.
+/// The smallest height that a viewer is usable in, for very wide pictures.
 const LOWEST: u32 = 200;
 
 impl OembedRequest {
-    /// The content whose share link is asked about.
+    /// The content of the share link.
     ///
     /// # Errors
-    /// The answer that says that there is none: 400, 404, or 501 for a format that does not exist.
-    pub fn content(&self, addresses: &Addresses) -> Result<ContentId, Answer> {
+    /// The response without one: 400, 404, or 501 for an unknown format.
+    pub fn content(&self, addresses: &Addresses) -> Result<ContentId, Response> {
         if !matches!(self.format.as_deref(), None | Some("json" | "xml")) {
-            return Err(Answer::text(StatusCode::NOT_IMPLEMENTED, "The format must be json or xml."));
+            return Err(Response::text(StatusCode::NOT_IMPLEMENTED, "The format must be json or xml."));
         }
         let url = self.url.as_deref().ok_or_else(|| {
-            Answer::text(StatusCode::BAD_REQUEST, "Say which share link: /oembed?url=<share link>.")
+            Response::text(StatusCode::BAD_REQUEST, "Say which share link: /oembed?url=<share link>.")
         })?;
-        shared(url, &addresses.share).ok_or_else(nothing)
+        content_of(url, &addresses.share).ok_or_else(not_found)
     }
 
-    /// The answer about a content.
+    /// The response for a content.
     #[must_use]
-    pub fn answer(&self, content: &Content, addresses: &Addresses) -> Answer {
+    pub fn response(&self, content: &Content, addresses: &Addresses) -> Response {
         if matches!(content.status, Status::Failed { .. }) {
-            return nothing();
+            return not_found();
         }
-        let keep = if content.is_finished() { Keep::AnHour } else { Keep::Never };
+        let cache = if content.is_finished() { CachePolicy::OneHour } else { CachePolicy::NoStore };
         let object = self.object(content, addresses);
         let (media_type, body) = match self.format.as_deref() {
             Some("xml") => ("text/xml; charset=utf-8", object.xml("oembed")),
             _ => ("application/json; charset=utf-8", object.json()),
         };
-        Answer::new(StatusCode::OK, media_type, keep, body).tagged()
+        Response::new(StatusCode::OK, media_type, cache, body).tagged()
     }
 
     fn object(&self, content: &Content, addresses: &Addresses) -> Element {
@@ -68,7 +68,7 @@ impl OembedRequest {
                 Text(format!(
                     "<iframe src=\"{}\" width=\"{width}\" height=\"{height}\" title=\"{}\" frameborder=\"0\" \
                      allow=\"fullscreen\" loading=\"lazy\"></iframe>",
-                    escape::html(&addresses.framed(content.id)),
+                    escape::html(&addresses.frame(content.id)),
                     escape::html(&title),
                 )),
             ),
@@ -89,7 +89,7 @@ impl OembedRequest {
         Size { width: or(self.max_width, otherwise.width), height: or(self.max_height, otherwise.height) }
     }
 
-    /// The largest frame in a shape that is within what the site allows, and high enough if that can be.
+    /// The largest frame in a shape within the limits of the site, and high enough if they allow it.
     fn fit(&self, shape: Size) -> Size {
         let most = self.most(DEFAULT);
         let scaled =
@@ -105,12 +105,12 @@ impl OembedRequest {
     }
 }
 
-fn nothing() -> Answer {
-    Answer::text(StatusCode::NOT_FOUND, "There is nothing to embed for this link.")
+fn not_found() -> Response {
+    Response::text(StatusCode::NOT_FOUND, "There is nothing to embed for this link.")
 }
 
-/// The content of a share link, or of its page for frames. Links lose and gain an `s` in their scheme, and carry a place.
-fn shared(link: &str, share: &str) -> Option<ContentId> {
+/// The content of a share link, or of its page for frames. Links may have either scheme, a query and a fragment.
+fn content_of(link: &str, share: &str) -> Option<ContentId> {
     let (link, share) = (Url::parse(link).ok()?, Url::parse(share).ok()?);
     let same = matches!(link.scheme(), "http" | "https")
         && link.host() == share.host()

@@ -1,4 +1,4 @@
-//! What the pages that show a content have in common: what the picture is called, and how it looks without JavaScript.
+//! What the pages that show a content share: the picture's name, and its preview without JavaScript.
 
 use edgezoom_content::{Content, Dzi, Size, Status};
 use percent_encoding::percent_decode_str;
@@ -8,7 +8,7 @@ use crate::config::Addresses;
 use crate::request::object_key::ObjectKey;
 use crate::response::escape;
 
-/// What a person would call the source: its title, its file's name, or its host.
+/// The name of the source: its title, the name of its file, or its host.
 pub(crate) fn name(content: &Content) -> String {
     if let Status::Ready { title: Some(title), .. } = &content.status {
         return title.to_string();
@@ -23,13 +23,13 @@ pub(crate) fn name(content: &Content) -> String {
     }
 }
 
-/// Whose it is.
+/// The host of the source.
 pub(super) fn host(content: &Content) -> String {
     let url = Url::parse(content.url.as_str()).ok();
     url.as_ref().and_then(Url::host_str).unwrap_or_default().to_owned()
 }
 
-/// An element that shows the picture as it is in one small tile, for browsers without JavaScript; nothing while there is none.
+/// An element with a small picture for browsers without JavaScript; empty while the content is not ready.
 pub(super) fn preview(content: &Content, addresses: &Addresses) -> String {
     if !matches!(content.status, Status::Ready { .. }) {
         return String::new();
@@ -43,7 +43,7 @@ pub(super) fn preview_level(dzi: &Dzi) -> u32 {
     dzi.preview_level(Size { width: 1200, height: 1200 })
 }
 
-/// The key of the picture that `/<id>/preview.jpg` shows, if there is one.
+/// The R2 key of the picture that `/<id>/preview.jpg` shows; `None` while the content is not ready.
 #[must_use]
 pub fn preview_key(content: &Content) -> Option<ObjectKey> {
     let Status::Ready { attempt, dzi, .. } = &content.status else {
@@ -52,7 +52,7 @@ pub fn preview_key(content: &Content) -> Option<ObjectKey> {
     format!("{}{}", attempt.tiles_prefix(content.id), dzi.tile_path(preview_level(dzi), 0, 0)).parse().ok()
 }
 
-/// A part of a path as it was meant, unless that holds what is not seen or turns the text around it (UTS #55).
+/// A part of a path, decoded, unless that has invisible characters or reverses the direction of the text around it (UTS #55).
 fn legible(part: &str) -> String {
     let hides = |c: char| {
         c.is_control()
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_source_is_called_by_its_file_or_its_host() {
+    fn a_source_has_the_name_of_its_file_or_its_host() {
         for (url, expected) in [
             ("https://example.com/maps/old%20town.jpg?size=9#x", "old town.jpg"),
             ("https://example.com/maps/", "maps"),

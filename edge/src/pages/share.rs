@@ -1,5 +1,5 @@
-//! `/<id>`: the share page. The viewer fills the window; while there is nothing to be seen yet it shows progress, and turns
-//! into the picture by itself. The content object goes along in the page, so that a ready picture needs no further question.
+//! `/<id>`: the share page. The viewer fills the window; until the content is ready it shows the progress, then the picture. The content
+//! object is part of the page, so a ready picture needs no further request.
 
 use edgezoom_content::{Content, Status};
 use http::StatusCode;
@@ -10,12 +10,12 @@ use super::{Frames, Page, home_address, icon, script};
 use crate::config::Addresses;
 use crate::content::representation::content_json;
 use crate::response::escape;
-use crate::response::{Answer, Keep};
+use crate::response::{CachePolicy, Response};
 
 /// The share page of a content.
 #[must_use]
-pub fn share(content: &Content, addresses: &Addresses) -> Answer {
-    let keep = if content.is_finished() { Keep::AnHour } else { Keep::Never };
+pub fn share(content: &Content, addresses: &Addresses) -> Response {
+    let cache = if content.is_finished() { CachePolicy::OneHour } else { CachePolicy::NoStore };
     let robots = match content.status {
         Status::Ready { .. } => "",
         Status::Processing { .. } | Status::Failed { .. } => "<meta name=\"robots\" content=\"noindex\">\n",
@@ -38,5 +38,6 @@ pub fn share(content: &Content, addresses: &Addresses) -> Answer {
         content = escape::script(&content_json(content, addresses)),
     );
     let title = format!("{} – Edgezoom", name(content));
-    Page { status: StatusCode::OK, keep, title: &title, head, body, frames: Frames::None }.answer(addresses)
+    Page { status: StatusCode::OK, cache, title: &title, head, body, frames: Frames::None }
+        .response(addresses)
 }

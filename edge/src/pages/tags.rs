@@ -1,5 +1,5 @@
-//! What the share page says of itself to other programs, in its head: to sites that show a card for a link (OpenGraph, Twitter),
-//! to sites that embed it (oEmbed), to search engines (JSON-LD).
+//! The metadata in the head of the share page: for sites that show a card for a link (OpenGraph, Twitter), for sites that embed it (oEmbed),
+//! for search engines (JSON-LD).
 
 use edgezoom_content::{Content, Status};
 use url::form_urlencoded;
@@ -9,7 +9,7 @@ use crate::config::Addresses;
 use crate::response::element::Element::{self, Object, Text};
 use crate::response::escape;
 
-/// The elements for the head. What failed has nothing to be shown, and says nothing.
+/// The elements for the head; none for a failed content.
 pub(super) fn tags(content: &Content, addresses: &Addresses) -> String {
     if matches!(content.status, Status::Failed { .. }) {
         return String::new();
@@ -71,7 +71,7 @@ fn linked_data(value: Element) -> String {
     format!("<script type=\"application/ld+json\">{}</script>\n", escape::script(&value.json()))
 }
 
-/// Where the oEmbed answer is. The media types are those that consumers look for.
+/// The link to the oEmbed response (oEmbed 1.0, section 4). The media types are those that consumers look for.
 fn discovery(format: &str, share: &str, title: &str, addresses: &Addresses) -> String {
     let kind = if format == "xml" { "text/xml" } else { "application/json" };
     let query = form_urlencoded::Serializer::new(String::new())

@@ -1,11 +1,11 @@
-//! What pages say, what they are allowed to do, and that nothing foreign gets out of its place.
+//! What pages contain, what their policy allows, and that the texts of sources stay escaped.
 
 use edgezoom_content::{
     Attempt, Content, Dzi, Failure, FailureCode, Progress, Size, SourceUrl, Stage, Status, TileFormat, Title,
 };
 
 use super::*;
-use crate::response::Refusal;
+use crate::response::ApiError;
 
 fn addresses() -> Addresses {
     Addresses {
@@ -77,65 +77,69 @@ fn the_share_page_carries_its_content() {
 }
 
 #[test]
-fn a_web_page_is_called_by_its_title() {
+fn a_web_page_has_its_title_as_name() {
     let Status::Ready { attempt, dzi, .. } = ready().status else { panic!() };
     let title = Title::of_page("Maps & <towns>");
-    let answer = share(&content(Status::Ready { attempt, dzi, title }), &addresses());
-    assert!(answer.body.contains("<title>Maps &amp; &lt;towns&gt; – Edgezoom</title>"), "{}", answer.body);
-    assert!(answer.body.contains(r#"<meta property="og:title" content="Maps &amp; &lt;towns&gt;">"#));
+    let response = share(&content(Status::Ready { attempt, dzi, title }), &addresses());
+    assert!(
+        response.body.contains("<title>Maps &amp; &lt;towns&gt; – Edgezoom</title>"),
+        "{}",
+        response.body
+    );
+    assert!(response.body.contains(r#"<meta property="og:title" content="Maps &amp; &lt;towns&gt;">"#));
 }
 
 #[test]
-fn pages_run_only_our_own_files_and_are_framed_by_nobody() {
-    let answer = home(None, &addresses());
-    insta::assert_snapshot!(answer.header("Content-Security-Policy").unwrap(), @r#"default-src 'none'; script-src https://zoom.example; style-src https://zoom.example; img-src https://zoom.example https://cache.example data:; connect-src https://api.example https://cache.example; base-uri 'none'; form-action https://zoom.example; frame-ancestors 'none'"#);
-    assert_eq!(answer.header("Referrer-Policy"), Some("strict-origin-when-cross-origin"));
+fn pages_run_only_the_services_files_and_are_not_framed() {
+    let response = home(None, &addresses());
+    insta::assert_snapshot!(response.header("Content-Security-Policy").unwrap(), @r#"default-src 'none'; script-src https://zoom.example; style-src https://zoom.example; img-src https://zoom.example https://cache.example data:; connect-src https://api.example https://cache.example; base-uri 'none'; form-action https://zoom.example; frame-ancestors 'none'"#);
+    assert_eq!(response.header("Referrer-Policy"), Some("strict-origin-when-cross-origin"));
     let broken = Addresses { cache: "; script-src *".into(), ..addresses() };
     assert!(!home(None, &broken).header("Content-Security-Policy").unwrap().contains("script-src *"));
 }
 
 #[test]
-fn only_finished_contents_are_kept_and_only_ready_ones_are_found_by_robots() {
+fn only_finished_contents_are_cached_and_only_ready_ones_are_indexed() {
     let failure = Failure::new(FailureCode::CorruptSource, "</script><script>alert(1)</script>");
-    for (content, kept, hidden) in [
+    for (content, cached, hidden) in [
         (ready(), "public, max-age=3600", false),
         (content(Status::Failed { failure }), "public, max-age=3600", true),
         (content(Status::Processing { stage: Stage::Queued }), "no-store", true),
     ] {
-        let answer = share(&content, &addresses());
-        assert_eq!(answer.header("Cache-Control"), Some(kept));
-        assert_eq!(answer.body.contains("noindex"), hidden);
+        let response = share(&content, &addresses());
+        assert_eq!(response.header("Cache-Control"), Some(cached));
+        assert_eq!(response.body.contains("noindex"), hidden);
         let scripts = if hidden { 2 } else { 3 }; // of ours: code, content, and linked data when ready
-        assert_eq!(answer.body.matches("</script>").count(), scripts, "{}", answer.body);
+        assert_eq!(response.body.matches("</script>").count(), scripts, "{}", response.body);
     }
 }
 
 #[test]
-fn the_home_page_gives_back_what_was_entered_with_the_reason() {
+fn the_home_page_shows_the_entered_text_and_the_error() {
     let entered = "\"><script>alert('1')</script>";
-    let answer = home(
-        Some((entered, Refusal::Url(edgezoom_content::source_url::SourceUrlError::Scheme))),
+    let response = home(
+        Some((entered, ApiError::Url(edgezoom_content::source_url::SourceUrlError::Scheme))),
         &addresses(),
     );
-    assert_eq!((answer.status.as_u16(), answer.header("Cache-Control")), (400, Some("no-store")));
-    assert_eq!(answer.body.matches("<script").count(), 1); // our own
-    assert!(answer.body.contains("value=\"&quot;&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;\""));
-    assert!(answer.body.contains("must begin with http:// or https://"));
+    assert_eq!((response.status.as_u16(), response.header("Cache-Control")), (400, Some("no-store")));
+    assert_eq!(response.body.matches("<script").count(), 1); // our own
+    assert!(response.body.contains("value=\"&quot;&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;\""));
+    assert!(response.body.contains("must begin with http:// or https://"));
 }
 
 #[test]
-fn what_is_not_there_or_not_now_is_said_with_the_right_status() {
-    assert_eq!(nothing(&addresses()).status.as_u16(), 404);
-    let answer = unavailable(Refusal::Unavailable, &addresses());
-    assert_eq!((answer.status.as_u16(), answer.header("Retry-After")), (503, Some("5")));
+fn notices_have_the_status_of_their_error() {
+    assert_eq!(not_found(&addresses()).status.as_u16(), 404);
+    let response = unavailable(ApiError::Unavailable, &addresses());
+    assert_eq!((response.status.as_u16(), response.header("Retry-After")), (503, Some("5")));
 }
 
 #[test]
 fn only_the_page_for_frames_may_be_framed() {
-    let policy = |answer: Answer| answer.header("Content-Security-Policy").unwrap().to_owned();
-    assert!(policy(framed(&ready(), &addresses())).ends_with("frame-ancestors *"));
+    let policy = |response: Response| response.header("Content-Security-Policy").unwrap().to_owned();
+    assert!(policy(frame(&ready(), &addresses())).ends_with("frame-ancestors *"));
     assert!(policy(share(&ready(), &addresses())).ends_with("frame-ancestors 'none'"));
-    assert!(framed(&ready(), &addresses()).body.contains("noindex"));
+    assert!(frame(&ready(), &addresses()).body.contains("noindex"));
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! What nearly every request needs of the platform, by `bridge.js` instead of the `worker` crate: one call for what is
-//! asked and one for the answer, instead of one for each header.
+//! What nearly every request needs of the platform, through `bridge.js` instead of the `worker` crate: one call that reads the request and one
+//! that makes the response, instead of one for each header.
 
 use std::borrow::Cow;
 
@@ -9,15 +9,16 @@ use worker::wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 use worker::wasm_bindgen_futures::JsFuture;
 use worker::{Env, Error, Result, web_sys};
 
-use crate::response::{Answer, HEADERS_OF_ALL};
+use crate::response::{COMMON_HEADERS, Response};
 
 #[wasm_bindgen(module = "/src/platform/bridge.js")]
 extern "C" {
-    fn asked(request: &web_sys::Request) -> String;
-    #[wasm_bindgen(catch)]
-    fn tell(objects: &JsValue, name: &str, path: &str, body: &str) -> std::result::Result<Promise, JsValue>;
-    #[wasm_bindgen(catch)]
-    fn respond(
+    #[wasm_bindgen(js_name = readRequest)]
+    fn read_request(request: &web_sys::Request) -> String;
+    #[wasm_bindgen(catch, js_name = callObject)]
+    fn call(objects: &JsValue, name: &str, path: &str, body: &str) -> std::result::Result<Promise, JsValue>;
+    #[wasm_bindgen(catch, js_name = makeResponse)]
+    fn make_response(
         status: u16,
         shared: &str,
         own: &str,
@@ -25,18 +26,18 @@ extern "C" {
     ) -> std::result::Result<web_sys::Response, JsValue>;
 }
 
-/// What a request asks for, as far as that is known before its route is.
-pub struct Asked {
+/// Of a request, what is needed before its route is known.
+pub struct RequestHead {
     pub method: Method,
     pub url: String,
     pub accept: Option<String>,
     pub if_none_match: Option<String>,
 }
 
-impl Asked {
+impl RequestHead {
     /// Reads a request.
     pub fn of(request: &web_sys::Request) -> Self {
-        let text = asked(request);
+        let text = read_request(request);
         let mut lines = text.split('\n');
         let mut line = || lines.next().unwrap_or_default();
         let filled = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
@@ -48,11 +49,11 @@ impl Asked {
         }
     }
 
-    /// Makes an answer a response: without its body to `HEAD`, and 304 where the client has it already.
-    pub fn respond(&self, answer: Answer) -> Result<web_sys::Response> {
-        let Answer { status, headers, body } = answer.unless_known(self.if_none_match.as_deref());
+    /// The platform's response to this request: without a body for `HEAD`, and 304 where `If-None-Match` names its entity tag.
+    pub fn respond(&self, response: Response) -> Result<web_sys::Response> {
+        let Response { status, headers, body } = response.or_not_modified(self.if_none_match.as_deref());
         let (mut shared, mut own) = (String::with_capacity(512), String::with_capacity(512));
-        for (name, value) in HEADERS_OF_ALL {
+        for (name, value) in COMMON_HEADERS {
             shared.extend([name, ":", value, "\n"]);
         }
         for (name, value) in headers {
@@ -60,12 +61,12 @@ impl Asked {
             lines.extend([name, ":", value.as_ref(), "\n"]);
         }
         let body = (self.method != Method::HEAD && !body.is_empty()).then_some(body.as_str());
-        Ok(respond(status.as_u16(), &shared, &own, body)?)
+        Ok(make_response(status.as_u16(), &shared, &own, body)?)
     }
 }
 
-/// Tells the Durable Object with a name something, and gives the status and the body of its reply.
-pub async fn tell_object(
+/// Sends a message to the Durable Object with a name, and gives the status and the body of its reply.
+pub async fn call_object(
     env: &Env,
     binding: &str,
     name: &str,
@@ -73,8 +74,8 @@ pub async fn tell_object(
     body: &str,
 ) -> Result<(u16, String)> {
     let objects = Reflect::get(env, &binding.into())?;
-    let reply = JsFuture::from(tell(&objects, name, path, body)?).await?.as_string().unwrap_or_default();
+    let reply = JsFuture::from(call(&objects, name, path, body)?).await?.as_string().unwrap_or_default();
     let (status, body) = reply.split_once(' ').unwrap_or_default();
-    let status = status.parse().map_err(|_| Error::RustError(format!("{binding} replies nothing")))?;
+    let status = status.parse().map_err(|_| Error::RustError(format!("{binding} sent no reply")))?;
     Ok((status, body.to_owned()))
 }

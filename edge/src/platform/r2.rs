@@ -1,5 +1,5 @@
-//! Descriptors and tiles, streamed from R2 by the runtime: their bytes never pass through wasm. An object is never changed
-//! once written, so that it may be kept for good.
+//! Descriptors and tiles, streamed from R2 by the runtime: their bytes never pass through wasm. An object is immutable once written, and
+//! caches may keep it for ever.
 
 use http::StatusCode;
 use worker::{Bucket, Env, Headers, Method, Object, Range, Request, Response, Result};
@@ -7,15 +7,15 @@ use worker::{Bucket, Env, Headers, Method, Object, Range, Request, Response, Res
 use crate::request::object_key::ObjectKey;
 use crate::response::conditional::{ByteRange, none_match_names};
 
-const FOR_GOOD: &str = "public, max-age=31536000, immutable";
+const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 
-/// The object with a key, or as much of it as is asked for; `None` when there is no such object.
+/// The response with an object, or with the requested range of it; `None` when the object does not exist.
 pub async fn serve(key: &ObjectKey, request: &Request, env: &Env) -> Result<Option<Response>> {
     let bucket = env.bucket("PYRAMIDS")?;
-    let asked = request.headers();
-    let range = asked.get("Range")?.and_then(|range| ByteRange::parse(&range));
-    if request.method() == Method::Head || asked.get("If-None-Match")?.is_some() || range.is_some() {
-        return describe_first(key, range, request, &bucket).await;
+    let conditions = request.headers();
+    let range = conditions.get("Range")?.and_then(|range| ByteRange::parse(&range));
+    if request.method() == Method::Head || conditions.get("If-None-Match")?.is_some() || range.is_some() {
+        return serve_conditionally(key, range, request, &bucket).await;
     }
     let Some(object) = bucket.get(key.as_str()).execute().await? else {
         return Ok(None);
@@ -24,8 +24,8 @@ pub async fn serve(key: &ObjectKey, request: &Request, env: &Env) -> Result<Opti
     Ok(Some(stream(&object, StatusCode::OK, headers)?))
 }
 
-/// Answers where what is sent depends on the object's tag or size: its description is read before its bytes.
-async fn describe_first(
+/// A response that depends on the object's tag or size: its metadata is read before its bytes.
+async fn serve_conditionally(
     key: &ObjectKey,
     range: Option<ByteRange>,
     request: &Request,
@@ -36,8 +36,8 @@ async fn describe_first(
     };
     let (tag, size) = (object.http_etag(), object.size());
     let headers = headers(&object, key)?;
-    let asked = request.headers();
-    if asked.get("If-None-Match")?.is_some_and(|known| none_match_names(&known, &tag)) {
+    let conditions = request.headers();
+    if conditions.get("If-None-Match")?.is_some_and(|tags| none_match_names(&tags, &tag)) {
         headers.delete("Content-Type")?;
         return empty(StatusCode::NOT_MODIFIED, headers);
     }
@@ -45,8 +45,8 @@ async fn describe_first(
         headers.set("Content-Length", &size.to_string())?;
         return empty(StatusCode::OK, headers);
     }
-    // A range of another version than the client has is no use to it (RFC 9110, 13.1.5).
-    let same = asked.get("If-Range")?.is_none_or(|had| had.trim() == tag);
+    // A range of another version does not fit what the client has (RFC 9110, 13.1.5).
+    let same = conditions.get("If-Range")?.is_none_or(|tag_of_client| tag_of_client.trim() == tag);
     let Some(range) = range.filter(|_| same) else {
         return match bucket.get(key.as_str()).execute().await? {
             Some(object) => Ok(Some(stream(&object, StatusCode::OK, headers)?)),
@@ -71,7 +71,7 @@ fn headers(object: &Object, key: &ObjectKey) -> Result<Headers> {
     let headers = Headers::new();
     let stored = object.http_metadata().content_type;
     headers.set("Content-Type", stored.as_deref().unwrap_or(key.media_type()))?;
-    headers.set("Cache-Control", FOR_GOOD)?;
+    headers.set("Cache-Control", IMMUTABLE)?;
     headers.set("ETag", &object.http_etag())?;
     headers.set("Accept-Ranges", "bytes")?;
     Ok(headers)

@@ -1,5 +1,4 @@
-//! What may be read from the store: descriptors and tiles, and nothing that merely lies there. A path that is no such key is
-//! never looked up.
+//! The keys of R2 that may be read: descriptors and tiles. A path of another form is never looked up.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,19 +12,19 @@ pub struct ObjectKey {
     media_type: &'static str,
 }
 
-/// A text that is the key of nothing.
+/// A text is not the key of a descriptor or a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not the key of a descriptor or a tile")]
 pub struct ObjectKeyError;
 
 impl ObjectKey {
-    /// What the object is when the store does not say.
+    /// The media type of an object that R2 has none for.
     #[must_use]
     pub fn media_type(&self) -> &'static str {
         self.media_type
     }
 
-    /// The key, as the store knows it.
+    /// The key in R2.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.key

@@ -3,40 +3,40 @@
 use edgezoom_content::{ContentId, SourceUrl};
 
 use super::object_key::ObjectKey;
-use crate::response::Refusal;
+use crate::response::ApiError;
 use crate::response::negotiation::Variant;
 
-/// What a request asks for.
+/// An endpoint with its parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Route {
     /// `/v1/content…`: a content object.
     Content {
-        /// Which one.
-        wish: Result<Wish, Refusal>,
-        /// In which form.
+        /// Which content.
+        key: Result<ContentKey, ApiError>,
+        /// In which variant.
         variant: Variant,
     },
-    /// `/v1/content/<id>/events`: a content as it changes.
+    /// `/v1/content/<id>/events`: the changes of a content.
     Events(ContentId),
     /// `/v1/content/<id>/dzi.js`: the descriptor as a script.
     DescriptorScript(ContentId),
     /// `/<id>/preview.jpg`: a small picture.
     Preview(ContentId),
-    /// `/oembed`: what to put into a page for a share link.
+    /// `/oembed`: how a site embeds a share link.
     Oembed(OembedRequest),
-    /// `/`: the page with one field, with what was entered in it if it was sent.
-    Home(Option<Entry>),
+    /// `/`: the page with one form, and its fields if it was sent.
+    Home(Option<HomeForm>),
     /// `/<id>`: the share page.
     Share(ContentId),
-    /// `/<id>.js`: the embed script, which is the same for all.
-    Embed,
+    /// `/<id>.js`: the embed script, which is the same for all contents.
+    EmbedScript,
     /// `/<id>/embed`: the page for frames.
-    Framed(ContentId),
+    Frame(ContentId),
     /// `/cache/<key>`: a descriptor or a tile.
     Object(ObjectKey),
     /// `POST /internal/content/<id>/…`: a tiler or the operator.
-    Internal(ContentId, Internal),
-    /// `POST /internal/backlog`: a tiler tells how much waits.
+    TilerCall(ContentId, TilerCall),
+    /// `POST /internal/backlog`: a tiler reports how long the backlog is.
     Backlog,
     /// `/health`.
     Health,
@@ -44,73 +44,73 @@ pub enum Route {
     Version,
     /// `/robots.txt`.
     Robots,
-    /// `OPTIONS`: what a browser asks before a request to another origin.
+    /// `OPTIONS`: a preflight request of the Fetch standard.
     Preflight,
-    /// The path exists, but not with this method; these are allowed.
-    WrongMethod(&'static str),
-    /// There is nothing at the path. A person looks at pages, programs at objects.
-    Nothing {
-        /// Whether the answer should be a page.
+    /// The path exists with other methods: these.
+    MethodNotAllowed(&'static str),
+    /// The path does not exist.
+    NotFound {
+        /// Whether the response is a page, for people, or text, for programs.
         page: bool,
     },
 }
 
-/// Which content is wanted.
+/// How a request names a content.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wish {
-    /// The one of a source, to be created if there is none.
+pub enum ContentKey {
+    /// By its source; the content is created if it does not exist.
     Source(SourceUrl),
-    /// The one with an id.
+    /// By its id.
     Id(ContentId),
 }
 
-/// What somebody entered on the home page.
+/// The form of the home page.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// As entered.
+pub struct HomeForm {
+    /// The text of its field.
     pub text: String,
-    /// What it means.
-    pub source: Result<SourceUrl, Refusal>,
+    /// The text as the URL of a source.
+    pub source: Result<SourceUrl, ApiError>,
 }
 
-/// What the other side of `/internal` wants.
+/// A call of `/internal/content/<id>/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Internal {
-    /// A tiler wants the job.
+pub enum TilerCall {
+    /// A tiler claims the job.
     Claim,
-    /// A tiler tells what became of it.
+    /// A tiler reports on its attempt.
     Report,
-    /// The operator wants it tried anew.
+    /// The operator starts the conversion anew.
     Reset,
 }
 
 impl Route {
-    /// The content that it is about: whose record may be all that the answer takes.
+    /// The id under which KV may have the content of this route.
     #[must_use]
     pub fn content_id(&self) -> Option<ContentId> {
         match self {
-            Self::Content { wish: Ok(Wish::Source(url)), .. } => ContentId::candidates(url).next(),
-            Self::Home(Some(Entry { source: Ok(url), .. })) => ContentId::candidates(url).next(),
-            Self::Content { wish: Ok(Wish::Id(id)), .. } => Some(*id),
+            Self::Content { key: Ok(ContentKey::Source(url)), .. } => ContentId::candidates(url).next(),
+            Self::Home(Some(HomeForm { source: Ok(url), .. })) => ContentId::candidates(url).next(),
+            Self::Content { key: Ok(ContentKey::Id(id)), .. } => Some(*id),
             Self::Events(id)
             | Self::DescriptorScript(id)
             | Self::Preview(id)
             | Self::Share(id)
-            | Self::Framed(id) => Some(*id),
+            | Self::Frame(id) => Some(*id),
             _ => None,
         }
     }
 }
 
-/// What a consumer asks for, as it came.
+/// The parameters of `/oembed`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OembedRequest {
     /// The share link.
     pub url: Option<String>,
     /// `json` or `xml`.
     pub format: Option<String>,
-    /// The most pixels.
+    /// The largest width in pixels.
     pub max_width: Option<u32>,
-    /// The most pixels.
+    /// The largest height in pixels.
     pub max_height: Option<u32>,
 }

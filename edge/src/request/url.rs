@@ -1,8 +1,8 @@
-//! A request's URL in its parts. The runtime gives it in its normal form (WHATWG), so that nothing is left to be parsed.
+//! The parts of a request's URL. The runtime gives the URL as the WHATWG URL standard serializes it, so splitting it is enough.
 
-/// The parts of an http or https URL in its normal form.
+/// The parts of a serialized http or https URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Href<'a> {
+pub struct RequestUrl<'a> {
     /// Scheme, host and port.
     pub origin: &'a str,
     /// The path, with its slash.
@@ -11,10 +11,10 @@ pub struct Href<'a> {
     pub query: &'a str,
 }
 
-impl<'a> Href<'a> {
-    /// Takes a URL apart.
+impl<'a> RequestUrl<'a> {
+    /// Splits a URL.
     #[must_use]
-    pub fn of(url: &'a str) -> Self {
+    pub fn split(url: &'a str) -> Self {
         let url = url.split('#').next().unwrap_or_default();
         let authority = url.find("//").map_or(0, |slashes| slashes + 2);
         let path =
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_what_a_parser_says() {
+    fn it_splits_as_a_parser_does() {
         for text in [
             "http://127.0.0.1:8787/",
             "https://zoom.example.com/v1/content/?url=http://a.example/?b#c",
@@ -41,10 +41,10 @@ mod tests {
             "https://user@zoom.example/é?é=#",
         ] {
             let url = Url::parse(text).unwrap();
-            let href = Href::of(url.as_str());
-            assert_eq!((href.path, href.query), (url.path(), url.query().unwrap_or_default()), "{text}");
+            let split = RequestUrl::split(url.as_str());
+            assert_eq!((split.path, split.query), (url.path(), url.query().unwrap_or_default()), "{text}");
             if url.username().is_empty() {
-                assert_eq!(href.origin, url.origin().ascii_serialization());
+                assert_eq!(split.origin, url.origin().ascii_serialization());
             }
         }
     }

@@ -1,5 +1,4 @@
-//! Why an ask is not answered with a content: the only place where a reason becomes a status. The messages are shown to
-//! clients; their wording is no contract.
+//! The errors of the interface, and the only place where an error becomes a status. Clients show the messages; their wording may change.
 
 use std::time::Duration;
 
@@ -7,47 +6,47 @@ use edgezoom_content::address::RefusedAddress;
 use edgezoom_content::source_url::SourceUrlError;
 use http::StatusCode;
 
-use super::Answer;
-use crate::response::negotiation::FormError;
+use super::Response;
+use crate::response::negotiation::NegotiationError;
 
-/// Why an ask is not answered with a content.
+/// An error of the interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
-    /// Nothing says which content.
+pub enum ApiError {
+    /// The request names no content.
     #[error("Say which content: /v1/content/?url=<url of the source>, or /v1/content/<id>.")]
     NeitherIdNorUrl,
-    /// The URL can be no source.
+    /// The URL cannot be a source.
     #[error(transparent)]
     Url(#[from] SourceUrlError),
-    /// The URL's host is an address that may not be connected to.
+    /// The URL's host is a private or reserved address.
     #[error(transparent)]
     Address(#[from] RefusedAddress),
-    /// The answer cannot be given in the form that is asked for.
+    /// The response cannot have the requested form.
     #[error(transparent)]
-    Form(#[from] FormError),
+    NotAcceptable(#[from] NegotiationError),
     /// There is no content with the id.
     #[error("There is no content with this id.")]
     NoSuchContent,
-    /// The operator takes nothing new for now.
+    /// The operator admits no new contents for now.
     #[error("The service is down for maintenance and takes no new content. Please try again later.")]
     Maintenance,
-    /// Too much waits already.
+    /// The queue's backlog is past its limit.
     #[error("The service is overloaded and takes no new content. Please try again later.")]
     Overloaded,
-    /// The client created more contents than one may in a while.
+    /// The client created too many contents within a minute.
     #[error("You have asked for many new contents within a minute. Please try again in a minute.")]
     TooManyNew,
-    /// Something that is needed does not answer.
+    /// A part of the service does not respond.
     #[error("The service is unavailable for the moment. Please try again.")]
     Unavailable,
 }
 
-impl Refusal {
+impl ApiError {
     /// The status.
     #[must_use]
     pub fn status(self) -> StatusCode {
         match self {
-            Self::NeitherIdNorUrl | Self::Url(_) | Self::Address(_) | Self::Form(_) => {
+            Self::NeitherIdNorUrl | Self::Url(_) | Self::Address(_) | Self::NotAcceptable(_) => {
                 StatusCode::BAD_REQUEST
             }
             Self::NoSuchContent => StatusCode::NOT_FOUND,
@@ -64,25 +63,29 @@ impl Refusal {
             Self::Unavailable => 5,
             Self::Overloaded | Self::TooManyNew => 60,
             Self::Maintenance => 300,
-            Self::NeitherIdNorUrl | Self::Url(_) | Self::Address(_) | Self::Form(_) | Self::NoSuchContent => {
+            Self::NeitherIdNorUrl
+            | Self::Url(_)
+            | Self::Address(_)
+            | Self::NotAcceptable(_)
+            | Self::NoSuchContent => {
                 return None;
             }
         };
         Some(Duration::from_secs(seconds))
     }
 
-    /// The refusal as it is said without wrapping: plain text.
+    /// The response in plain text.
     #[must_use]
-    pub fn answer(self) -> Answer {
-        self.say_when(Answer::text(self.status(), self.to_string()))
+    pub fn response(self) -> Response {
+        self.add_retry_after(Response::text(self.status(), self.to_string()))
     }
 
-    /// Adds to an answer when to try again.
+    /// Adds `Retry-After` to a response, if trying again can help.
     #[must_use]
-    pub fn say_when(self, answer: Answer) -> Answer {
+    pub fn add_retry_after(self, response: Response) -> Response {
         match self.retry_after() {
-            Some(time) => answer.with("Retry-After", time.as_secs().to_string()),
-            None => answer,
+            Some(time) => response.with("Retry-After", time.as_secs().to_string()),
+            None => response,
         }
     }
 }

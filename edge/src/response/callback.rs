@@ -1,14 +1,14 @@
-//! The function that a JSONP answer calls. Its name is the only text of a caller's that is ever written into a script as code,
-//! so that nothing but a name may pass.
+//! The function that a JSONP response calls. Its name is the only text of a client that is written into a script as code, so nothing but
+//! a name is accepted.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// The name of a function of the caller's page: identifiers of ASCII letters, digits, `_` and `$`, with dots between them.
+/// The name of a function: identifiers of ASCII letters, digits, `_` and `$`, with dots between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Callback(String);
 
-/// A text that is no such name.
+/// A text is not the name of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "The callback must be the name of a JavaScript function, such as a.b.c, of at most {} characters.",

@@ -1,19 +1,19 @@
-//! What a client says it has already, or wants only a part of: `If-None-Match`, `Range`, `If-Range` (RFC 9110, 13 and 14).
+//! Conditional requests and ranges: `If-None-Match`, `Range`, `If-Range` (RFC 9110, sections 13 and 14).
 
-/// Whether `If-None-Match` names the entity tag `etag`: the client has the content, a 304 will do. The comparison is the weak
-/// one, a list may name several, and `*` names all.
+/// Whether `If-None-Match` names the entity tag `etag`. The comparison is the weak one, a list may have several tags, and `*` names
+/// all.
 #[must_use]
 pub fn none_match_names(if_none_match: &str, etag: &str) -> bool {
     let opaque = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
     if if_none_match.trim() == "*" {
         return true;
     }
-    // A tag has no quote in it, so that every second part between quotes is one, commas in it and all.
+    // A tag contains no quote, but it may contain commas: every second part between quotes is a tag.
     let etag = opaque(etag);
     if_none_match.split('"').skip(1).step_by(2).any(|tag| etag == format!("\"{tag}\""))
 }
 
-/// The part of a file that a client wants. No figure is larger than JavaScript can count.
+/// The range of bytes that a client requests. Numbers are integers that JavaScript can represent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ByteRange {
     /// From this byte to the end.
@@ -30,7 +30,7 @@ pub enum ByteRange {
 }
 
 impl ByteRange {
-    /// Reads a `Range` header. `None` when it is to be ignored: another unit, several ranges, or not understood.
+    /// Reads a `Range` header. `None` when it has to be ignored: another unit, several ranges, or malformed.
     #[must_use]
     pub fn parse(range: &str) -> Option<Self> {
         let (first, last) = range.trim().strip_prefix("bytes=")?.split_once('-')?;
@@ -44,7 +44,7 @@ impl ByteRange {
         }
     }
 
-    /// The first and the last byte of it in a file of `size` bytes; `None` when there is no byte of it.
+    /// The first and the last byte of the range in a file of `size` bytes; `None` when the file ends before it.
     #[must_use]
     pub fn resolve(self, size: u64) -> Option<(u64, u64)> {
         let last = size.checked_sub(1)?;
@@ -58,7 +58,7 @@ impl ByteRange {
     }
 }
 
-/// Digits only (no sign), and no more than JavaScript can count.
+/// Digits without a sign, up to the largest integer that JavaScript can represent.
 fn count(text: &str) -> Option<u64> {
     const MOST: u64 = (1 << 53) - 2;
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_client_that_has_the_content_is_recognised() {
+    fn a_tag_is_found_in_the_header() {
         for header in [r#""a,b""#, r#"W/"a,b""#, r#""x", "a,b""#, r#""x",W/"a,b" , "y""#, "*", " * "] {
             assert!(none_match_names(header, r#""a,b""#), "{header}");
             assert!(none_match_names(header, r#"W/"a,b""#), "{header}");
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_are_understood_or_ignored() {
+    fn ranges_are_parsed_or_ignored() {
         use ByteRange::*;
         for (header, range) in [
             ("bytes=0-0", Some(Within { offset: 0, length: 1 })),

@@ -1,5 +1,5 @@
-//! What the interface's objects are made of, before they are written as JSON or XML. One small tree for both: a printer for
-//! each type and format would be a third of the Worker.
+//! The values of the interface's objects, before they are printed as JSON or XML. Both formats print one small tree: serializers for each
+//! type and format were a third of the Worker.
 
 use edgezoom_content::Progress;
 
@@ -12,7 +12,7 @@ pub(crate) enum Element {
     Count(u64),
     Fraction(Progress),
     Object(Vec<(&'static str, Element)>),
-    /// What has been printed before, in the form that is being printed.
+    /// A value that is printed already, in the same format.
     Printed(String),
 }
 
@@ -26,7 +26,7 @@ impl Element {
         json
     }
 
-    /// An XML document with this root. Names are ours, and need no escaping.
+    /// An XML document with this root. The names of elements need no escaping.
     pub(crate) fn xml(&self, root: &str) -> String {
         let mut xml = r#"<?xml version="1.0" encoding="UTF-8"?>"#.to_owned();
         self.write_xml_element(root, &mut xml);
@@ -35,7 +35,7 @@ impl Element {
 
     fn write_json(&self, json: &mut String) {
         match self {
-            Self::Text(text) => json.push_str(&serde_json::to_string(text).unwrap_or_default()), // no text fails
+            Self::Text(text) => json.push_str(&serde_json::to_string(text).unwrap_or_default()), // a string always serializes
             Self::Object(fields) => {
                 let mut before = '{';
                 for (name, field) in fields {
@@ -50,7 +50,7 @@ impl Element {
         }
     }
 
-    /// What is between an element's tags.
+    /// Writes what is between an element's tags.
     pub(crate) fn write_xml(&self, xml: &mut String) {
         match self {
             Self::Text(text) => xml.push_str(&quick_xml::escape::escape(escape::xml_characters(text))),
@@ -67,7 +67,7 @@ impl Element {
         xml.extend(["</", name, ">"]);
     }
 
-    /// What looks the same in both.
+    /// Writes a value that is the same in JSON and XML.
     fn write_bare(&self, to: &mut String) {
         match self {
             Self::Flag(flag) => to.push_str(if *flag { "true" } else { "false" }),

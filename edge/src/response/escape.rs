@@ -1,8 +1,8 @@
-//! How foreign text is written into HTML and into scripts, one function a context.
+//! Escapes text of clients and sources for HTML, scripts and XML: one function a context.
 
 use std::fmt::Write;
 
-/// A text as it may stand in HTML, between tags and in attribute values with quotes around them.
+/// Escapes a text for HTML: between tags, and in attribute values in quotes.
 #[must_use]
 pub fn html(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
@@ -19,8 +19,8 @@ pub fn html(text: &str) -> String {
     escaped
 }
 
-/// A JSON text as it may stand in a script: in a file of its own, and inside `<script>` in a page. It stays JSON. What could
-/// end a script element, open a comment in one, or end a line in old JavaScript (U+2028, U+2029) only ever stands in strings.
+/// Escapes JSON for a script: a file of its own, or `<script>` in a page. The result is JSON too. The characters that could end the
+/// element, open a comment, or end a line in old JavaScript (U+2028, U+2029) occur in JSON's strings only, where they can be escaped.
 #[must_use]
 pub fn script(json: &str) -> String {
     let mut escaped = String::with_capacity(json.len());
@@ -35,7 +35,7 @@ pub fn script(json: &str) -> String {
     escaped
 }
 
-/// A text as XML can carry it: what XML 1.0 has no place for, not even escaped, becomes U+FFFD
+/// Replaces the characters that XML 1.0 cannot have, not even escaped, by U+FFFD
 /// (<https://www.w3.org/TR/xml/#charsets>).
 #[must_use]
 pub fn xml_characters(text: &str) -> String {
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn what_xml_cannot_carry_is_replaced() {
+    fn characters_that_xml_cannot_have_are_replaced() {
         assert_eq!(
             xml_characters("a\0b\u{b}c\u{ffff}d\te\u{1f600}"),
             "a\u{fffd}b\u{fffd}c\u{fffd}d\te\u{1f600}"

@@ -1,5 +1,4 @@
-//! Everything that can be sent back, as values: a status, headers and a body that the rim only has to send. One kind of
-//! answer a file.
+//! Responses as values: status, headers and body. `platform/bridge.rs` sends them.
 
 pub mod api_error;
 pub mod callback;
@@ -9,69 +8,70 @@ pub mod escape;
 pub mod negotiation;
 pub mod plain;
 
-pub use api_error::Refusal;
+pub use api_error::ApiError;
 
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hasher};
 
 use http::StatusCode;
 
-/// An answer that is not streamed.
+/// A response that is not streamed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct Response {
     /// The status.
     pub status: StatusCode,
-    /// The headers that are this answer's own; the rim adds those that every answer has. The borrowed ones are the same in many answers.
+    /// The headers besides [`COMMON_HEADERS`]. Borrowed values are constants that many responses share.
     pub headers: Vec<(&'static str, Cow<'static, str>)>,
     /// The body.
     pub body: String,
 }
 
-/// What every answer carries: everything here may be read by any page, and is what its type says.
-pub const HEADERS_OF_ALL: [(&str, &str); 2] =
+/// The headers of every response: any page may read it (the CORS protocol), and its media type is final.
+pub const COMMON_HEADERS: [(&str, &str); 2] =
     [("Access-Control-Allow-Origin", "*"), ("X-Content-Type-Options", "nosniff")];
 
-/// For how long an answer may be kept by who got it.
+/// How long clients and proxies may cache a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keep {
-    /// An hour, then it is asked whether it changed: what is finished.
-    AnHour,
-    /// Not at all: what may be another thing in a moment, and errors.
-    Never,
+pub enum CachePolicy {
+    /// An hour, then they revalidate: for finished contents and constant texts.
+    OneHour,
+    /// Not at all: for contents that still change, and errors.
+    NoStore,
 }
 
-impl Answer {
-    /// An answer of a media type.
+impl Response {
+    /// A response with a media type and a cache policy.
     #[must_use]
-    pub fn new(status: StatusCode, media_type: &'static str, keep: Keep, body: String) -> Self {
-        let headers = vec![("Content-Type", media_type.into()), ("Cache-Control", keep.header().into())];
+    pub fn new(status: StatusCode, media_type: &'static str, cache: CachePolicy, body: String) -> Self {
+        let headers = vec![("Content-Type", media_type.into()), ("Cache-Control", cache.header().into())];
         Self { status, headers, body }
     }
 
-    /// The same with an entity tag, so that who kept it can ask whether it changed. Only what is found and may be kept
-    /// gets one: conditions do not apply to any other status than 200 (RFC 9110, 13.2.1).
+    /// Adds an entity tag, if the response is a 200 that may be cached: conditions do not apply to other statuses (RFC 9110, 13.2.1).
     #[must_use]
     pub fn tagged(self) -> Self {
-        if self.status != StatusCode::OK || self.header("Cache-Control") != Some(Keep::AnHour.header()) {
+        if self.status != StatusCode::OK
+            || self.header("Cache-Control") != Some(CachePolicy::OneHour.header())
+        {
             return self;
         }
         let tag = entity_tag(&self.body);
         self.with("ETag", tag)
     }
 
-    /// A short text for people and logs.
+    /// A short text.
     #[must_use]
     pub fn text(status: StatusCode, body: impl Into<String>) -> Self {
-        Self::new(status, "text/plain; charset=utf-8", Keep::Never, body.into())
+        Self::new(status, "text/plain; charset=utf-8", CachePolicy::NoStore, body.into())
     }
 
-    /// A status that says all.
+    /// A response without a body.
     #[must_use]
     pub fn empty(status: StatusCode) -> Self {
         Self { status, headers: vec![], body: String::new() }
     }
 
-    /// The same with one more header.
+    /// Adds a header.
     #[must_use]
     pub fn with(mut self, name: &'static str, value: impl Into<Cow<'static, str>>) -> Self {
         self.headers.push((name, value.into()));
@@ -84,9 +84,9 @@ impl Answer {
         self.headers.iter().find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_ref())
     }
 
-    /// 304 without a body where `If-None-Match` says that the client has this very answer.
+    /// Becomes 304 without a body when `If-None-Match` names the entity tag.
     #[must_use]
-    pub fn unless_known(mut self, if_none_match: Option<&str>) -> Self {
+    pub fn or_not_modified(mut self, if_none_match: Option<&str>) -> Self {
         if let (Some(known), Some(tag)) = (if_none_match, self.header("ETag"))
             && conditional::none_match_names(known, tag)
         {
@@ -98,16 +98,16 @@ impl Answer {
     }
 }
 
-impl Keep {
+impl CachePolicy {
     fn header(self) -> &'static str {
         match self {
-            Self::AnHour => "public, max-age=3600",
-            Self::Never => "no-store",
+            Self::OneHour => "public, max-age=3600",
+            Self::NoStore => "no-store",
         }
     }
 }
 
-/// The same for the same body in one build of the Worker; another build may give another one, which costs a revalidation.
+/// The entity tag of a body. Another build of the Worker may give another one, which costs a revalidation.
 fn entity_tag(body: &str) -> String {
     let mut hasher = DefaultHasher::new();
     hasher.write(body.as_bytes());
@@ -119,25 +119,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_client_that_has_the_answer_gets_304() {
-        let answer = Answer::new(StatusCode::OK, "text/x", Keep::AnHour, "body".into()).tagged();
-        let tag = answer.header("ETag").unwrap().to_owned();
-        let known = answer.clone().unless_known(Some(&format!("\"other\", {tag}")));
+    fn a_client_that_has_the_response_gets_304() {
+        let response = Response::new(StatusCode::OK, "text/x", CachePolicy::OneHour, "body".into()).tagged();
+        let tag = response.header("ETag").unwrap().to_owned();
+        let known = response.clone().or_not_modified(Some(&format!("\"other\", {tag}")));
         assert_eq!((known.status, known.body.as_str()), (StatusCode::NOT_MODIFIED, ""));
         assert_eq!(known.header("ETag"), Some(tag.as_str()));
         assert_eq!(known.header("Cache-Control"), Some("public, max-age=3600"));
-        assert_eq!(answer.clone().unless_known(Some("\"other\"")), answer);
-        assert_eq!(answer.clone().unless_known(None), answer);
+        assert_eq!(response.clone().or_not_modified(Some("\"other\"")), response);
+        assert_eq!(response.clone().or_not_modified(None), response);
     }
 
     #[test]
-    fn what_is_not_kept_and_what_is_no_200_is_not_compared() {
-        for answer in [
-            Answer::text(StatusCode::OK, "body").tagged(),
-            Answer::new(StatusCode::MOVED_PERMANENTLY, "text/x", Keep::AnHour, "body".into()).tagged(),
+    fn a_response_without_caching_or_with_another_status_has_no_tag() {
+        for response in [
+            Response::text(StatusCode::OK, "body").tagged(),
+            Response::new(StatusCode::MOVED_PERMANENTLY, "text/x", CachePolicy::OneHour, "body".into())
+                .tagged(),
         ] {
-            assert_eq!(answer.header("ETag"), None);
-            assert_eq!(answer.clone().unless_known(Some("*")), answer);
+            assert_eq!(response.header("ETag"), None);
+            assert_eq!(response.clone().or_not_modified(Some("*")), response);
         }
     }
 }

@@ -1,73 +1,73 @@
-//! In which form a caller wants the answer: with real statuses, wrapped, or for a script; in JSON or XML.
+//! The form of a response: with its own status, wrapped in a response object, or as a script (JSONP); in JSON or XML.
 
 use crate::response::callback::{Callback, CallbackError};
 
-/// How a content is written down.
+/// The serialization of a content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// JSON, the default.
     Json,
-    /// XML, for who asks for it.
+    /// XML, on request.
     Xml,
 }
 
-/// Whether status and headers are real or in the body.
+/// Where status and headers of the response are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Variant {
-    /// Real statuses and headers.
+    /// In the status line and the headers, as usual.
     Standard(Format),
-    /// Always 200; what the standard variant would have sent is in the body.
+    /// In a response object in the body; the status is always 200.
     Wrapped(Format),
-    /// The same as a script that calls a function with it.
+    /// In a response object, which a script passes to a function.
     Jsonp(Callback),
 }
 
-/// A form that does not exist, and the one in which the caller understands that.
+/// A form that does not exist, and the variant of the error response.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Misfit {
-    /// What is wrong.
-    pub error: FormError,
-    /// How to say so.
+pub struct NotAcceptable {
+    /// The error.
+    pub error: NegotiationError,
+    /// The variant of the error response.
     pub variant: Variant,
 }
 
-/// Why a form does not exist. The messages are shown to clients.
+/// Why a form does not exist. Clients show the messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum FormError {
-    /// `format` is neither.
+pub enum NegotiationError {
+    /// `format` is neither `json` nor `xml`.
     #[error("The format must be json or xml.")]
     UnknownFormat,
-    /// A function cannot be called with XML.
+    /// A script cannot pass XML to a function.
     #[error("A callback needs JSON: leave format out, or give json.")]
     CallbackWithXml,
-    /// Nothing can be called safely.
+    /// `callback` is not the name of a function.
     #[error(transparent)]
     Callback(#[from] CallbackError),
 }
 
 impl Variant {
-    /// Chooses by the query parameters `format` and `callback`, which override the header `Accept`.
+    /// Chooses the variant by the query parameters `format` and `callback`, which override the header `Accept`.
     ///
     /// # Errors
-    /// The format does not exist, or nothing can be called with it.
+    /// The format does not exist, or it cannot go with the callback.
     pub fn choose(
         format: Option<&str>,
         callback: Option<&str>,
         accept: Option<&str>,
-    ) -> Result<Self, Misfit> {
-        let misfit = |error, variant| Err(Misfit { error, variant });
+    ) -> Result<Self, NotAcceptable> {
+        let not_acceptable = |error, variant| Err(NotAcceptable { error, variant });
         if format == Some("xml") && callback.is_some() {
-            return misfit(FormError::CallbackWithXml, Self::Wrapped(Format::Xml));
+            return not_acceptable(NegotiationError::CallbackWithXml, Self::Wrapped(Format::Xml));
         }
         let callback = match callback.map(str::parse::<Callback>).transpose() {
             Ok(callback) => callback,
-            Err(error) => return misfit(error.into(), Self::Standard(Format::Json)),
+            Err(error) => return not_acceptable(error.into(), Self::Standard(Format::Json)),
         };
         let in_json = |callback: Option<Callback>| callback.map_or(Self::Wrapped(Format::Json), Self::Jsonp);
         match format {
             Some("json") => Ok(in_json(callback)),
             Some("xml") => Ok(Self::Wrapped(Format::Xml)),
-            Some(_) => misfit(FormError::UnknownFormat, in_json(callback)),
+            Some(_) => not_acceptable(NegotiationError::UnknownFormat, in_json(callback)),
             None if callback.is_some() => Ok(in_json(callback)),
             None => Ok(Self::Standard(accept.map_or(Format::Json, Format::accepted))),
         }
@@ -84,11 +84,11 @@ impl Format {
         }
     }
 
-    /// The format that `Accept` prefers (RFC 9110, 12.5.1): XML where one of its media types is named and weighs more than
-    /// JSON does, in all other cases JSON. Between two named with one weight, the first counts.
+    /// The format that `Accept` prefers (RFC 9110, 12.5.1): XML where one of its media types is named with a higher weight than
+    /// JSON's, otherwise JSON. Of two with the same weight, the first counts.
     fn accepted(accept: &str) -> Self {
         let mut best = (0, Self::Json);
-        let mut any = 0; // what a range that includes JSON without naming it weighs
+        let mut any = 0; // the weight of a range that includes JSON without naming it
         for range in accept.split(',') {
             let mut parts = range.split(';').map(str::trim);
             let media_type = parts.next().unwrap_or_default().to_ascii_lowercase();
@@ -110,8 +110,7 @@ impl Format {
     }
 }
 
-/// The weight that a parameter of a media range gives, in thousandths, if it is the one for that; one that is not understood
-/// weighs nothing.
+/// The weight in thousandths, if the parameter of a media range is the weight; 0 when it is malformed.
 fn weight(parameter: &str) -> Option<u16> {
     let (name, value) = parameter.split_once('=')?;
     name.trim_end().eq_ignore_ascii_case("q").then(|| thousandths(value.trim()).unwrap_or(0))
@@ -133,7 +132,11 @@ fn thousandths(figure: &str) -> Option<u16> {
 mod tests {
     use super::*;
 
-    fn choose(format: Option<&str>, callback: Option<&str>, accept: Option<&str>) -> Result<Variant, Misfit> {
+    fn choose(
+        format: Option<&str>,
+        callback: Option<&str>,
+        accept: Option<&str>,
+    ) -> Result<Variant, NotAcceptable> {
         Variant::choose(format, callback, accept)
     }
 
@@ -170,9 +173,10 @@ mod tests {
     fn format_wraps_and_overrides_accept() {
         assert_eq!(choose(Some("json"), None, Some("application/xml")), Ok(Variant::Wrapped(Format::Json)));
         assert_eq!(choose(Some("xml"), None, Some("application/json")), Ok(Variant::Wrapped(Format::Xml)));
-        let told = Misfit { error: FormError::UnknownFormat, variant: Variant::Wrapped(Format::Json) };
+        let expected =
+            NotAcceptable { error: NegotiationError::UnknownFormat, variant: Variant::Wrapped(Format::Json) };
         for unknown in ["", "JSON", "yaml"] {
-            assert_eq!(choose(Some(unknown), None, None), Err(told.clone()), "{unknown}");
+            assert_eq!(choose(Some(unknown), None, None), Err(expected.clone()), "{unknown}");
         }
     }
 
@@ -182,17 +186,20 @@ mod tests {
         for (format, accept) in [(None, None), (Some("json"), None), (None, Some("application/xml"))] {
             assert_eq!(choose(format, Some("cb"), accept), Ok(called.clone()), "{format:?} {accept:?}");
         }
-        let told = Misfit { error: FormError::UnknownFormat, variant: called };
-        assert_eq!(choose(Some("yaml"), Some("cb"), None), Err(told));
+        let expected = NotAcceptable { error: NegotiationError::UnknownFormat, variant: called };
+        assert_eq!(choose(Some("yaml"), Some("cb"), None), Err(expected));
     }
 
     #[test]
-    fn what_cannot_be_called_is_never_written_into_a_script() {
-        let xml = Misfit { error: FormError::CallbackWithXml, variant: Variant::Wrapped(Format::Xml) };
+    fn a_callback_that_is_no_name_is_never_written_into_a_script() {
+        let xml = NotAcceptable {
+            error: NegotiationError::CallbackWithXml,
+            variant: Variant::Wrapped(Format::Xml),
+        };
         for callback in ["cb", "1;alert(1)"] {
             assert_eq!(choose(Some("xml"), Some(callback), None), Err(xml.clone()), "{callback}");
         }
-        let plain = Misfit { error: CallbackError.into(), variant: Variant::Standard(Format::Json) };
+        let plain = NotAcceptable { error: CallbackError.into(), variant: Variant::Standard(Format::Json) };
         for format in [None, Some("json"), Some("yaml")] {
             assert_eq!(choose(format, Some("1;alert(1)"), None), Err(plain.clone()), "{format:?}");
         }

@@ -1,53 +1,54 @@
-//! What programs and people ask beside the interface: health, version, robots, preflight, and the ways to say no.
+//! The small responses: health, version, robots.txt, preflight, 404, 405.
 
 use http::StatusCode;
 
-use super::{Answer, Keep};
+use super::{CachePolicy, Response};
 
 /// `/health`: the Worker runs.
 #[must_use]
-pub fn health() -> Answer {
+pub fn health() -> Response {
     json(r#"{"status":"ok"}"#.to_owned())
 }
 
-/// `/version`: which one it is.
+/// `/version`: the name and the version of the service.
 #[must_use]
-pub fn version() -> Answer {
+pub fn version() -> Response {
     json(format!(r#"{{"name":"edgezoom","version":"{}"}}"#, env!("CARGO_PKG_VERSION")))
 }
 
-/// `/robots.txt`: pages may be found; the interface, which starts conversions, and tiles are not for robots.
+/// `/robots.txt`: crawlers may read pages, but not the interface, which starts conversions, nor tiles.
 #[must_use]
-pub fn robots() -> Answer {
+pub fn robots() -> Response {
     let rules = "User-agent: *\nDisallow: /v1/\nDisallow: /cache/\nDisallow: /internal/\nDisallow: /?url=\n";
-    Answer::new(StatusCode::OK, "text/plain; charset=utf-8", Keep::AnHour, rules.to_owned()).tagged()
+    Response::new(StatusCode::OK, "text/plain; charset=utf-8", CachePolicy::OneHour, rules.to_owned())
+        .tagged()
 }
 
-/// The answer to a browser that asks whether a page of another origin may read here: yes, with any header.
+/// The response to a preflight request: any origin may read, with any header.
 #[must_use]
-pub fn preflight() -> Answer {
-    Answer::empty(StatusCode::NO_CONTENT)
+pub fn preflight() -> Response {
+    Response::empty(StatusCode::NO_CONTENT)
         .with("Allow", "GET, HEAD, OPTIONS")
         .with("Access-Control-Allow-Methods", "GET, HEAD, OPTIONS")
         .with("Access-Control-Allow-Headers", "*")
         .with("Access-Control-Max-Age", "86400")
 }
 
-/// 405, naming the methods that are allowed.
+/// 405 with the allowed methods.
 #[must_use]
-pub fn wrong_method(allowed: &'static str) -> Answer {
-    Answer::text(StatusCode::METHOD_NOT_ALLOWED, format!("Only {allowed} can be used here."))
+pub fn method_not_allowed(allowed: &'static str) -> Response {
+    Response::text(StatusCode::METHOD_NOT_ALLOWED, format!("Only {allowed} can be used here."))
         .with("Allow", allowed)
 }
 
 /// 404 for programs.
 #[must_use]
-pub fn nothing() -> Answer {
-    Answer::text(StatusCode::NOT_FOUND, "There is nothing at this address.")
+pub fn not_found() -> Response {
+    Response::text(StatusCode::NOT_FOUND, "There is nothing at this address.")
 }
 
-fn json(body: String) -> Answer {
-    Answer::new(StatusCode::OK, "application/json; charset=utf-8", Keep::Never, body)
+fn json(body: String) -> Response {
+    Response::new(StatusCode::OK, "application/json; charset=utf-8", CachePolicy::NoStore, body)
 }
 
 #[cfg(test)]
@@ -55,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn programs_read_health_and_version_as_json() {
+    fn health_and_version_are_json() {
         let health: serde_json::Value = serde_json::from_str(&health().body).unwrap();
         assert_eq!(health["status"], "ok");
         let version: serde_json::Value = serde_json::from_str(&version().body).unwrap();
@@ -64,8 +65,8 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_method_is_told_the_right_ones() {
-        let answer = wrong_method("POST");
-        assert_eq!((answer.status.as_u16(), answer.header("Allow")), (405, Some("POST")));
+    fn a_405_names_the_allowed_methods() {
+        let response = method_not_allowed("POST");
+        assert_eq!((response.status.as_u16(), response.header("Allow")), (405, Some("POST")));
     }
 }

@@ -13,10 +13,10 @@ use edgezoom_content::{
     TileFormat,
 };
 use edgezoom_edge::config::Addresses;
-use edgezoom_edge::content::response::ContentAnswer;
-use edgezoom_edge::request::route::{Route, Wish};
-use edgezoom_edge::request::router::{Asked, route};
-use edgezoom_edge::response::{Answer, Refusal, plain};
+use edgezoom_edge::content::response::ContentResponse;
+use edgezoom_edge::request::route::{ContentKey, Route};
+use edgezoom_edge::request::router::{RequestParts, route};
+use edgezoom_edge::response::{ApiError, Response, plain};
 use http::Method;
 
 const ID: &str = "6qy4OXfXSid";
@@ -48,30 +48,30 @@ fn content(there: There) -> Content {
     Content { id: ID.parse().unwrap(), url, progress: Progress::from(progress), status }
 }
 
-fn answer(method: Method, target: &str, accept: Option<&str>, there: There) -> Answer {
+fn answer(method: Method, target: &str, accept: Option<&str>, there: There) -> Response {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let addresses = Addresses {
         base: "https://api.example".into(),
         share: "https://zoom.example".into(),
         cache: "https://cache.example".into(),
     };
-    match route(Asked { method: &method, path, query, accept }, &AddressPolicy::default()) {
-        Route::Content { wish, variant } => match wish {
-            Err(refusal) => ContentAnswer::Refused(refusal),
-            Ok(_) if there == Outage => ContentAnswer::Refused(Refusal::Unavailable),
-            Ok(Wish::Source(_)) => ContentAnswer::Moved(content(there).into()),
-            Ok(Wish::Id(_)) if there == Nothing => ContentAnswer::Refused(Refusal::NoSuchContent),
-            Ok(Wish::Id(_)) => ContentAnswer::Found(content(there).into()),
+    match route(RequestParts { method: &method, path, query, accept }, &AddressPolicy::default()) {
+        Route::Content { key, variant } => match key {
+            Err(error) => ContentResponse::Failed(error),
+            Ok(_) if there == Outage => ContentResponse::Failed(ApiError::Unavailable),
+            Ok(ContentKey::Source(_)) => ContentResponse::Moved(content(there).into()),
+            Ok(ContentKey::Id(_)) if there == Nothing => ContentResponse::Failed(ApiError::NoSuchContent),
+            Ok(ContentKey::Id(_)) => ContentResponse::Found(content(there).into()),
         }
         .write(&variant, &addresses),
         Route::Preflight => plain::preflight(),
-        Route::WrongMethod(allowed) => plain::wrong_method(allowed),
+        Route::MethodNotAllowed(allowed) => plain::method_not_allowed(allowed),
         other => panic!("{target} asks for {other:?}"),
     }
 }
 
 /// The answer as it goes over the wire, but for the value of the entity tag, which changes with the compiler.
-fn wire(answer: &Answer) -> String {
+fn wire(answer: &Response) -> String {
     let headers = answer.headers.iter().map(|(name, value)| match *name {
         "ETag" => "ETag: …\n".to_owned(),
         _ => format!("{name}: {value}\n"),

@@ -1,4 +1,4 @@
-//! What consumers get for a share link, and that nothing foreign leaves its place.
+//! The oEmbed response of a share link, and that the texts of sources stay escaped.
 
 use edgezoom_content::{Attempt, Dzi, Failure, FailureCode, Progress, SourceUrl, Stage, TileFormat};
 
@@ -31,32 +31,32 @@ fn within(max_width: u32, max_height: u32) -> OembedRequest {
 
 #[test]
 fn a_share_link_is_embedded_as_a_frame_with_a_thumbnail() {
-    let answer = OembedRequest::default().answer(&ready(8000, 6000), &addresses());
-    assert_eq!(answer.header("Content-Type"), Some("application/json; charset=utf-8"));
-    insta::assert_snapshot!(answer.body, @r#"{"type":"rich","version":"1.0","title":"\"><b>]]>.jpg","provider_name":"Edgezoom","provider_url":"https://zoom.example/","cache_age":3600,"width":800,"height":600,"html":"<iframe src=\"https://zoom.example/6qy4OXfXSid/embed\" width=\"800\" height=\"600\" title=\"&quot;&gt;&lt;b&gt;]]&gt;.jpg\" frameborder=\"0\" allow=\"fullscreen\" loading=\"lazy\"></iframe>","thumbnail_url":"https://cache.example/6qy4OXfXSid/1_files/9/0_0.jpg","thumbnail_width":500,"thumbnail_height":375}"#);
+    let response = OembedRequest::default().response(&ready(8000, 6000), &addresses());
+    assert_eq!(response.header("Content-Type"), Some("application/json; charset=utf-8"));
+    insta::assert_snapshot!(response.body, @r#"{"type":"rich","version":"1.0","title":"\"><b>]]>.jpg","provider_name":"Edgezoom","provider_url":"https://zoom.example/","cache_age":3600,"width":800,"height":600,"html":"<iframe src=\"https://zoom.example/6qy4OXfXSid/embed\" width=\"800\" height=\"600\" title=\"&quot;&gt;&lt;b&gt;]]&gt;.jpg\" frameborder=\"0\" allow=\"fullscreen\" loading=\"lazy\"></iframe>","thumbnail_url":"https://cache.example/6qy4OXfXSid/1_files/9/0_0.jpg","thumbnail_width":500,"thumbnail_height":375}"#);
 }
 
 #[test]
-fn xml_says_the_same() {
+fn xml_has_the_same_fields() {
     let request = OembedRequest { format: Some("xml".into()), ..within(300, 300) };
-    let answer = request.answer(&ready(8000, 6000), &addresses());
-    assert_eq!(answer.header("Content-Type"), Some("text/xml; charset=utf-8"));
-    insta::assert_snapshot!(answer.body, @r#"<?xml version="1.0" encoding="UTF-8"?><oembed><type>rich</type><version>1.0</version><title>&quot;&gt;&lt;b&gt;]]&gt;.jpg</title><provider_name>Edgezoom</provider_name><provider_url>https://zoom.example/</provider_url><cache_age>3600</cache_age><width>300</width><height>225</height><html>&lt;iframe src=&quot;https://zoom.example/6qy4OXfXSid/embed&quot; width=&quot;300&quot; height=&quot;225&quot; title=&quot;&amp;quot;&amp;gt;&amp;lt;b&amp;gt;]]&amp;gt;.jpg&quot; frameborder=&quot;0&quot; allow=&quot;fullscreen&quot; loading=&quot;lazy&quot;&gt;&lt;/iframe&gt;</html><thumbnail_url>https://cache.example/6qy4OXfXSid/1_files/8/0_0.jpg</thumbnail_url><thumbnail_width>250</thumbnail_width><thumbnail_height>188</thumbnail_height></oembed>"#);
+    let response = request.response(&ready(8000, 6000), &addresses());
+    assert_eq!(response.header("Content-Type"), Some("text/xml; charset=utf-8"));
+    insta::assert_snapshot!(response.body, @r#"<?xml version="1.0" encoding="UTF-8"?><oembed><type>rich</type><version>1.0</version><title>&quot;&gt;&lt;b&gt;]]&gt;.jpg</title><provider_name>Edgezoom</provider_name><provider_url>https://zoom.example/</provider_url><cache_age>3600</cache_age><width>300</width><height>225</height><html>&lt;iframe src=&quot;https://zoom.example/6qy4OXfXSid/embed&quot; width=&quot;300&quot; height=&quot;225&quot; title=&quot;&amp;quot;&amp;gt;&amp;lt;b&amp;gt;]]&amp;gt;.jpg&quot; frameborder=&quot;0&quot; allow=&quot;fullscreen&quot; loading=&quot;lazy&quot;&gt;&lt;/iframe&gt;</html><thumbnail_url>https://cache.example/6qy4OXfXSid/1_files/8/0_0.jpg</thumbnail_url><thumbnail_width>250</thumbnail_width><thumbnail_height>188</thumbnail_height></oembed>"#);
 }
 
 #[test]
-fn what_is_under_way_has_no_thumbnail_and_what_failed_is_not_embedded() {
-    let queued =
-        OembedRequest::default().answer(&content(Status::Processing { stage: Stage::Queued }), &addresses());
+fn an_unfinished_content_has_no_thumbnail_and_a_failed_one_is_not_embedded() {
+    let queued = OembedRequest::default()
+        .response(&content(Status::Processing { stage: Stage::Queued }), &addresses());
     assert_eq!((queued.status, queued.header("Cache-Control")), (StatusCode::OK, Some("no-store")));
     assert!(!queued.body.contains("thumbnail"));
     let failure = Failure::new(FailureCode::Internal, "");
-    let failed = OembedRequest::default().answer(&content(Status::Failed { failure }), &addresses());
+    let failed = OembedRequest::default().response(&content(Status::Failed { failure }), &addresses());
     assert_eq!(failed.status, StatusCode::NOT_FOUND);
 }
 
 #[test]
-fn the_frame_and_the_thumbnail_stay_within_what_the_site_allows() {
+fn the_frame_and_the_thumbnail_stay_within_the_limits_of_the_site() {
     for (picture, most, frame) in [
         ((8000, 6000), (400, 1000), (400, 300)),
         ((8000, 6000), (1000, 300), (400, 300)),
@@ -70,7 +70,7 @@ fn the_frame_and_the_thumbnail_stay_within_what_the_site_allows() {
         let request = within(most.0, most.1);
         let size = request.fit(Size { width: picture.0, height: picture.1 });
         assert_eq!((size.width, size.height), frame, "{picture:?} within {most:?}");
-        let body = request.answer(&ready(picture.0, picture.1), &addresses()).body;
+        let body = request.response(&ready(picture.0, picture.1), &addresses()).body;
         let object: serde_json::Value = serde_json::from_str(&body).unwrap();
         if most.0 > 0 {
             assert!(object["thumbnail_width"].as_u64() <= Some(most.0.into()), "{body}");
@@ -80,13 +80,17 @@ fn the_frame_and_the_thumbnail_stay_within_what_the_site_allows() {
 }
 
 #[test]
-fn share_links_are_known_in_all_their_spellings() {
-    let asked =
+fn share_links_are_recognised_in_all_spellings() {
+    let content_of =
         |url: &str| OembedRequest { url: Some(url.into()), ..OembedRequest::default() }.content(&addresses());
     for link in ["", "/", "?x=y", "#0.5,0.5,2", "/embed", "/embed/"] {
-        assert_eq!(asked(&format!("https://zoom.example/{ID}{link}")), Ok(ID.parse().unwrap()), "{link}");
+        assert_eq!(
+            content_of(&format!("https://zoom.example/{ID}{link}")),
+            Ok(ID.parse().unwrap()),
+            "{link}"
+        );
     }
-    assert!(asked(&format!("http://ZOOM.example/{ID}")).is_ok());
+    assert!(content_of(&format!("http://ZOOM.example/{ID}")).is_ok());
     for link in [
         format!("https://other.example/{ID}"),
         format!("https://zoom.example:8443/{ID}"),
@@ -95,7 +99,7 @@ fn share_links_are_known_in_all_their_spellings() {
         "https://zoom.example/".to_owned(),
         "nonsense".to_owned(),
     ] {
-        assert_eq!(asked(&link).unwrap_err().status, StatusCode::NOT_FOUND, "{link}");
+        assert_eq!(content_of(&link).unwrap_err().status, StatusCode::NOT_FOUND, "{link}");
     }
     let odd = OembedRequest { format: Some("yaml".into()), ..OembedRequest::default() };
     assert_eq!(odd.content(&addresses()).unwrap_err().status, StatusCode::NOT_IMPLEMENTED);

@@ -1,16 +1,16 @@
-//! Each path of the interface, and what is near to one.
+//! Each path of the interface, and paths that are nearly one.
 
 use edgezoom_content::protocol::{claim_path, report_path};
 use edgezoom_content::source_url::SourceUrlError;
 
 use super::*;
-use crate::response::negotiation::{FormError, Format};
+use crate::response::negotiation::{Format, NegotiationError};
 
 const ID: &str = "6qy4OXfXSid";
 
 fn ask(method: Method, target: &str) -> Route {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
-    route(Asked { method: &method, path, query, accept: None }, &AddressPolicy::default())
+    route(RequestParts { method: &method, path, query, accept: None }, &AddressPolicy::default())
 }
 
 fn get(target: &str) -> Route {
@@ -21,68 +21,68 @@ fn id() -> ContentId {
     ID.parse().unwrap()
 }
 
-fn wish(target: &str) -> Result<Wish, Refusal> {
+fn key(target: &str) -> Result<ContentKey, ApiError> {
     match get(target) {
-        Route::Content { wish, variant: Variant::Standard(Format::Json) } => wish,
-        other => panic!("{target} asks for {other:?}"),
+        Route::Content { key, variant: Variant::Standard(Format::Json) } => key,
+        other => panic!("{target} is routed to {other:?}"),
     }
 }
 
 #[test]
 fn content_is_asked_for_by_url_with_or_without_a_slash() {
-    let source = Ok(Wish::Source(SourceUrl::parse("http://example.com/a?b=1&c").unwrap()));
-    assert_eq!(wish("/v1/content/?url=http%3A%2F%2Fexample.com%2Fa%3Fb%3D1%26c"), source);
-    assert_eq!(wish("/v1/content?_=1&url=HTTP://example.com/a?b=1%26c&url=http://other.example/"), source);
+    let source = Ok(ContentKey::Source(SourceUrl::parse("http://example.com/a?b=1&c").unwrap()));
+    assert_eq!(key("/v1/content/?url=http%3A%2F%2Fexample.com%2Fa%3Fb%3D1%26c"), source);
+    assert_eq!(key("/v1/content?_=1&url=HTTP://example.com/a?b=1%26c&url=http://other.example/"), source);
 }
 
 #[test]
 fn content_is_asked_for_by_id_with_or_without_a_slash() {
-    assert_eq!(wish(&format!("/v1/content/{ID}")), Ok(Wish::Id(id())));
-    assert_eq!(wish(&format!("/v1/content/{ID}/?x=y")), Ok(Wish::Id(id())));
+    assert_eq!(key(&format!("/v1/content/{ID}")), Ok(ContentKey::Id(id())));
+    assert_eq!(key(&format!("/v1/content/{ID}/?x=y")), Ok(ContentKey::Id(id())));
 }
 
 #[test]
-fn what_can_be_no_id_is_no_content() {
+fn a_text_that_is_no_id_is_no_content() {
     for text in ["x", "..%2f", "6qy4OXfXSi", "6qy4OXfXSidd", "6qy4OXfXSid//", "%00"] {
-        assert_eq!(wish(&format!("/v1/content/{text}")), Err(Refusal::NoSuchContent), "{text}");
+        assert_eq!(key(&format!("/v1/content/{text}")), Err(ApiError::NoSuchContent), "{text}");
     }
 }
 
 #[test]
-fn a_url_that_can_be_no_source_is_refused_with_the_reason() {
-    assert_eq!(wish("/v1/content/"), Err(Refusal::NeitherIdNorUrl));
-    assert_eq!(wish("/v1/content/?url="), Err(Refusal::Url(SourceUrlError::Scheme)));
-    assert_eq!(wish("/v1/content/?url=http://nodots/"), Err(Refusal::Url(SourceUrlError::PrivateName)));
-    assert!(matches!(wish("/v1/content/?url=http://127.0.0.1/a.jpg"), Err(Refusal::Address(_))));
+fn a_url_that_is_no_source_is_refused_with_the_reason() {
+    assert_eq!(key("/v1/content/"), Err(ApiError::NeitherIdNorUrl));
+    assert_eq!(key("/v1/content/?url="), Err(ApiError::Url(SourceUrlError::Scheme)));
+    assert_eq!(key("/v1/content/?url=http://nodots/"), Err(ApiError::Url(SourceUrlError::PrivateName)));
+    assert!(matches!(key("/v1/content/?url=http://127.0.0.1/a.jpg"), Err(ApiError::Address(_))));
 }
 
 #[test]
-fn an_unknown_format_is_answered_wrapped() {
+fn the_error_of_an_unknown_format_is_wrapped() {
     let route = get(&format!("/v1/content/{ID}?format=yaml"));
     let variant = Variant::Wrapped(Format::Json);
-    assert_eq!(route, Route::Content { wish: Err(FormError::UnknownFormat.into()), variant });
+    assert_eq!(route, Route::Content { key: Err(NegotiationError::UnknownFormat.into()), variant });
 }
 
 #[test]
 fn share_embed_and_home_are_found() {
     assert_eq!(get("/"), Route::Home(None));
     assert_eq!(get("/?url="), Route::Home(None));
-    assert!(matches!(get("/?url=http://a.example/"), Route::Home(Some(Entry { source: Ok(_), .. }))));
-    assert!(matches!(get("/?url=nonsense"), Route::Home(Some(Entry { source: Err(_), .. }))));
+    assert!(matches!(get("/?url=http://a.example/"), Route::Home(Some(HomeForm { source: Ok(_), .. }))));
+    assert!(matches!(get("/?url=nonsense"), Route::Home(Some(HomeForm { source: Err(_), .. }))));
     assert_eq!(get(&format!("/{ID}")), Route::Share(id()));
     assert_eq!(get(&format!("/{ID}/")), Route::Share(id()));
-    assert_eq!(get(&format!("/{ID}.js?width=50%25&height=30&id=here")), Route::Embed);
-    assert_eq!(get(&format!("/{ID}/embed")), Route::Framed(id()));
-    assert_eq!(get(&format!("/{ID}/embed/?fit=cover")), Route::Framed(id()));
-    for nothing in ["/x.js", "/x/embed", "/embed", &format!("/{ID}/embed/embed"), &format!("/{ID}.js/")] {
-        assert_eq!(get(nothing), Route::Nothing { page: true }, "{nothing}");
+    assert_eq!(get(&format!("/{ID}.js?width=50%25&height=30&id=here")), Route::EmbedScript);
+    assert_eq!(get(&format!("/{ID}/embed")), Route::Frame(id()));
+    assert_eq!(get(&format!("/{ID}/embed/?fit=cover")), Route::Frame(id()));
+    for unknown in ["/x.js", "/x/embed", "/embed", &format!("/{ID}/embed/embed"), &format!("/{ID}.js/")] {
+        assert_eq!(get(unknown), Route::NotFound { page: true }, "{unknown}");
     }
 }
 
 #[test]
 fn events_previews_and_oembed_are_found() {
     assert_eq!(get(&format!("/v1/content/{ID}/events")), Route::Events(id()));
-    assert_eq!(wish("/v1/content/x/events"), Err(Refusal::NoSuchContent));
+    assert_eq!(key("/v1/content/x/events"), Err(ApiError::NoSuchContent));
     assert_eq!(get(&format!("/{ID}/preview.jpg")), Route::Preview(id()));
     let route = get("/oembed?url=a&format=xml&maxwidth=300&maxheight=-1");
     let (url, format) = (Some("a".to_owned()), Some("xml".to_owned()));
@@ -90,32 +90,32 @@ fn events_previews_and_oembed_are_found() {
 }
 
 #[test]
-fn only_keys_of_descriptors_and_tiles_reach_the_store() {
+fn only_keys_of_descriptors_and_tiles_reach_r2() {
     assert!(matches!(get(&format!("/cache/{ID}/1.dzi")), Route::Object(_)));
     assert!(matches!(get(&format!("/cache/{ID}/1_files/0/0_0.jpg")), Route::Object(_)));
-    assert_eq!(get(&format!("/cache/{ID}/secrets")), Route::Nothing { page: false });
+    assert_eq!(get(&format!("/cache/{ID}/secrets")), Route::NotFound { page: false });
 }
 
 #[test]
 fn tilers_and_the_operator_post() {
-    assert_eq!(ask(Method::POST, &claim_path(id())), Route::Internal(id(), Internal::Claim));
-    assert_eq!(ask(Method::POST, &report_path(id())), Route::Internal(id(), Internal::Report));
+    assert_eq!(ask(Method::POST, &claim_path(id())), Route::TilerCall(id(), TilerCall::Claim));
+    assert_eq!(ask(Method::POST, &report_path(id())), Route::TilerCall(id(), TilerCall::Report));
     assert_eq!(
         ask(Method::POST, &format!("/internal/content/{ID}/reset")),
-        Route::Internal(id(), Internal::Reset)
+        Route::TilerCall(id(), TilerCall::Reset)
     );
     assert_eq!(ask(Method::POST, BACKLOG_PATH), Route::Backlog);
-    assert_eq!(get(BACKLOG_PATH), Route::WrongMethod("POST"));
-    assert_eq!(get(&claim_path(id())), Route::WrongMethod("POST"));
-    for nothing in ["/internal/", "/internal/content/x/claim", "/internal/content/6qy4OXfXSid/steal"] {
-        assert_eq!(ask(Method::POST, nothing), Route::Nothing { page: false }, "{nothing}");
+    assert_eq!(get(BACKLOG_PATH), Route::MethodNotAllowed("POST"));
+    assert_eq!(get(&claim_path(id())), Route::MethodNotAllowed("POST"));
+    for unknown in ["/internal/", "/internal/content/x/claim", "/internal/content/6qy4OXfXSid/steal"] {
+        assert_eq!(ask(Method::POST, unknown), Route::NotFound { page: false }, "{unknown}");
     }
 }
 
 #[test]
 fn only_reading_is_allowed_elsewhere() {
     for method in [Method::POST, Method::PUT, Method::DELETE, Method::PATCH, Method::TRACE] {
-        assert_eq!(ask(method, "/v1/content/"), Route::WrongMethod("GET, HEAD, OPTIONS"));
+        assert_eq!(ask(method, "/v1/content/"), Route::MethodNotAllowed("GET, HEAD, OPTIONS"));
     }
     assert_eq!(ask(Method::OPTIONS, "/v1/content/"), Route::Preflight);
     assert_eq!(ask(Method::HEAD, "/health"), Route::Health);
@@ -124,7 +124,7 @@ fn only_reading_is_allowed_elsewhere() {
 #[test]
 fn a_person_at_a_wrong_address_gets_a_page() {
     for path in ["/nothing", "/6qy4OXfXSi", "/a/b/c", "//", "/%ff", "/favicon.ico"] {
-        assert_eq!(get(path), Route::Nothing { page: true }, "{path}");
+        assert_eq!(get(path), Route::NotFound { page: true }, "{path}");
     }
-    assert_eq!(get("/v1/nothing"), Route::Nothing { page: false });
+    assert_eq!(get("/v1/nothing"), Route::NotFound { page: false });
 }

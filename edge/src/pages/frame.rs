@@ -1,5 +1,4 @@
-//! `/<id>/embed`: the viewer as a page for frames, for sites that let no foreign script in. Search engines are sent to the share
-//! page.
+//! `/<id>/embed`: the viewer as a page for frames, for sites that allow no scripts of others. Search engines are referred to the share page.
 
 use edgezoom_content::Content;
 use http::StatusCode;
@@ -9,12 +8,12 @@ use super::{Frames, Page, script};
 use crate::config::Addresses;
 use crate::content::representation::content_json;
 use crate::response::escape;
-use crate::response::{Answer, Keep};
+use crate::response::{CachePolicy, Response};
 
 /// The page for frames of a content.
 #[must_use]
-pub fn framed(content: &Content, addresses: &Addresses) -> Answer {
-    let keep = if content.is_finished() { Keep::AnHour } else { Keep::Never };
+pub fn frame(content: &Content, addresses: &Addresses) -> Response {
+    let cache = if content.is_finished() { CachePolicy::OneHour } else { CachePolicy::NoStore };
     let head = format!(
         "<meta name=\"robots\" content=\"noindex\">\n<link rel=\"canonical\" href=\"{}\">\n{}",
         escape::html(&addresses.share(content.id)),
@@ -28,5 +27,5 @@ pub fn framed(content: &Content, addresses: &Addresses) -> Answer {
         content = escape::script(&content_json(content, addresses)),
     );
     let title = name(content);
-    Page { status: StatusCode::OK, keep, title: &title, head, body, frames: Frames::Any }.answer(addresses)
+    Page { status: StatusCode::OK, cache, title: &title, head, body, frames: Frames::Any }.response(addresses)
 }
