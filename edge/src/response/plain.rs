@@ -44,7 +44,7 @@ pub fn method_not_allowed(allowed: &'static str) -> Response {
 /// 404 for programs.
 #[must_use]
 pub fn not_found() -> Response {
-    Response::text(StatusCode::NOT_FOUND, "There is nothing at this address.")
+    Response::text(StatusCode::NOT_FOUND, "This address does not exist.")
 }
 
 fn json(body: String) -> Response {
