@@ -1,57 +1,49 @@
-//! Admits new contents or refuses them: maintenance, the limit of each client, the queue's backlog. Contents that exist are never checked.
+//! Admits new contents or refuses them: maintenance, the limit of each client, the queue's backlog. The Durable Object of a content asks when it
+//! would create the content, so contents that exist are never checked and their clients are not counted.
 
-use worker::{Env, console_error, web_sys};
+use futures::future::join;
+use worker::{Env, Result, console_error};
 
-use crate::admission::policy;
+use crate::admission::policy::AdmissionError;
 use crate::config::Config;
 use crate::durable::backlog;
 use crate::platform::clock::now;
-use crate::response::ApiError;
 
-/// The admission check for one client.
-pub struct AdmissionCheck<'a> {
-    config: &'a Config,
-    env: &'a Env,
-    request: &'a web_sys::Request,
+/// Admits one new content of a client, or says why not. Where a part of the check fails, the failure is logged and that part admits.
+pub async fn admit(
+    client: Option<&str>,
+    config: &Config,
+    env: &Env,
+) -> std::result::Result<(), AdmissionError> {
+    if config.maintenance {
+        return Err(AdmissionError::Maintenance);
+    }
+    let (over_its_limit, overloaded) = join(is_over_its_limit(client, env), is_overloaded(config, env)).await;
+    if or_admitted(over_its_limit) {
+        return Err(AdmissionError::TooManyNew);
+    }
+    if or_admitted(overloaded) {
+        return Err(AdmissionError::Overloaded);
+    }
+    Ok(())
 }
 
-impl<'a> AdmissionCheck<'a> {
-    /// The check for the client that sent the request.
-    pub fn new(request: &'a web_sys::Request, config: &'a Config, env: &'a Env) -> Self {
-        Self { config, env, request }
+async fn is_over_its_limit(client: Option<&str>, env: &Env) -> Result<bool> {
+    match client {
+        Some(client) => Ok(!env.rate_limiter("CREATIONS")?.limit(client.to_owned()).await?.success),
+        None => Ok(false),
     }
+}
 
-    /// Admits one new content, or says why not. Where the check itself fails, the content is admitted and the failure is logged.
-    pub async fn admit(&self) -> Result<(), ApiError> {
-        if self.config.maintenance {
-            return Err(ApiError::Maintenance);
-        }
-        let checked = async {
-            Ok(if self.is_over_its_limit().await? {
-                Err(ApiError::TooManyNew)
-            } else if self.is_overloaded().await? {
-                Err(ApiError::Overloaded)
-            } else {
-                Ok(())
-            })
-        };
-        checked.await.unwrap_or_else(|error: worker::Error| {
-            console_error!("a new content is admitted unchecked: {error}");
-            Ok(())
-        })
-    }
+async fn is_overloaded(config: &Config, env: &Env) -> Result<bool> {
+    let now = now();
+    let report = backlog::last_report(env, now).await?;
+    Ok(report.is_some_and(|report| report.exceeds(config.backlog_limit, now)))
+}
 
-    async fn is_over_its_limit(&self) -> worker::Result<bool> {
-        let address = self.request.headers().get("CF-Connecting-IP").ok().flatten();
-        match address.as_deref().and_then(policy::client_key) {
-            Some(client) => Ok(!self.env.rate_limiter("CREATIONS")?.limit(client).await?.success),
-            None => Ok(false),
-        }
-    }
-
-    async fn is_overloaded(&self) -> worker::Result<bool> {
-        let now = now();
-        let report = backlog::last_report(self.env, now).await?;
-        Ok(report.is_some_and(|report| report.exceeds(self.config.backlog_limit, now)))
-    }
+fn or_admitted(refused: Result<bool>) -> bool {
+    refused.unwrap_or_else(|error| {
+        console_error!("a part of the admission check failed: {error}");
+        false
+    })
 }

@@ -1,4 +1,4 @@
-//! The rules of admission: when the queue's backlog is past the limit, and what counts as one client.
+//! The rules of admission: why a new content is refused, when the queue's backlog is past the limit, and what counts as one client.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -10,6 +10,37 @@ use serde::{Deserialize, Serialize};
 /// How long a report counts. When no tiler has reported for longer, the length of the queue is unknown, and new contents are admitted: the
 /// queue keeps its messages for days.
 const VALID: Duration = Duration::from_secs(120);
+
+/// Why a new content is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AdmissionError {
+    /// The operator admits no new contents for now.
+    Maintenance,
+    /// The client created too many contents within a minute.
+    TooManyNew,
+    /// The queue's backlog is past its limit.
+    Overloaded,
+}
+
+impl AdmissionError {
+    const ALL: [Self; 3] = [Self::Maintenance, Self::TooManyNew, Self::Overloaded];
+
+    /// The name in the Durable Object's reply.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Maintenance => "maintenance",
+            Self::TooManyNew => "too-many-new",
+            Self::Overloaded => "overloaded",
+        }
+    }
+
+    /// The error with a name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|error| error.name() == name)
+    }
+}
 
 /// A tiler's report on the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use edgezoom_content::{ContentId, SourceUrl};
 use worker::{Env, ResponseBody, console_error};
 
-use crate::admission::check::AdmissionCheck;
+use crate::admission::policy::AdmissionError;
 use crate::config::Addresses;
 use crate::content::cached_content::{CachedContent, InvalidCachedContent};
 use crate::content::kv_cache::{KvCache, KvCacheError};
@@ -28,8 +28,8 @@ pub enum RepositoryError {
     #[error("the Durable Object of {0} sent an unexpected reply")]
     Reply(ContentId),
     /// The content does not exist and may not be created now.
-    #[error(transparent)]
-    NotAdmitted(#[from] ApiError),
+    #[error("a new content is refused: {}", .0.name())]
+    NotAdmitted(AdmissionError),
     /// Every id that the URL may have belongs to another URL.
     #[error("all ids of {0} are taken")]
     AllTaken(SourceUrl),
@@ -39,7 +39,7 @@ impl RepositoryError {
     /// The error that clients get.
     pub fn api_error(self) -> ApiError {
         match self {
-            Self::NotAdmitted(error) => error,
+            Self::NotAdmitted(error) => error.into(),
             fault => {
                 console_error!("{fault}");
                 ApiError::Unavailable
@@ -63,21 +63,26 @@ impl<'a> Repository<'a> {
         Self { env, looked_up }
     }
 
-    /// The content of a source, created if it does not exist and is admitted. When its id belongs to another source, the next id is tried.
+    /// The content of a source, created if it does not exist and is admitted; `client` is counted then. When its id belongs to another
+    /// source, the next id is tried.
     pub async fn find_or_create(
         &self,
         url: &SourceUrl,
-        admission: &AdmissionCheck<'_>,
+        client: Option<&str>,
     ) -> Result<FoundContent, RepositoryError> {
         for id in ContentId::candidates(url) {
-            match self.find(id).await? {
-                Some(found) if found.has_source(url) => return Ok(found),
+            match self.cached(id).await? {
+                Some(cached) if cached.has_source(url) => return Ok(FoundContent::Cached(cached)),
                 Some(_) => continue,
-                None => admission.admit().await?,
+                None => {}
             }
-            match self.send(id, Message::Create(url)).await? {
+            match self.send(id, Message::Create { url, client }).await? {
                 (200, content) => return parse(id, &content),
                 (409, _) => {}
+                (503, name) => {
+                    let error = AdmissionError::from_name(&name).ok_or(RepositoryError::Reply(id))?;
+                    return Err(RepositoryError::NotAdmitted(error));
+                }
                 _ => return Err(RepositoryError::Reply(id)),
             }
         }
@@ -121,7 +126,7 @@ impl<'a> Repository<'a> {
     pub async fn send(&self, id: ContentId, message: Message<'_>) -> Result<(u16, String), RepositoryError> {
         let (path, body) = message.encode();
         let name = id.to_string();
-        let reply = bridge::call_object(self.env, "CONVERSIONS", &name, path, body).await;
+        let reply = bridge::call_object(self.env, "CONVERSIONS", &name, &path, body).await;
         reply.map_err(|error| RepositoryError::Object(id, error))
     }
 }

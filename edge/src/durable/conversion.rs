@@ -10,6 +10,8 @@ use edgezoom_content::protocol::Job;
 use edgezoom_content::{ContentId, Conversion};
 use worker::{DurableObject, Env, Method, Request, Response, Result, State, console_error, durable_object};
 
+use crate::admission;
+use crate::admission::policy::AdmissionError;
 use crate::config::{Addresses, Config};
 use crate::content::kv_cache::KvCache;
 use crate::durable::messages;
@@ -38,14 +40,18 @@ impl DurableObject for ConversionObject {
             return self.subscribe(&request).await;
         }
         let body = request.text().await?;
-        match messages::decode(self.id()?, &request.path(), &body) {
-            Ok(event) => {
-                let (status, body) = messages::encode_reply(&self.handle(event).await?)?;
-                let reply = Response::builder().with_status(status.as_u16());
-                Ok(if body.is_empty() { reply.empty() } else { reply.fixed(body.into_bytes()) })
-            }
-            Err(why) => Response::error(why, 400),
-        }
+        let event = match messages::decode(self.id()?, &request.path(), &body) {
+            Ok(event) => event,
+            Err(why) => return Response::error(why, 400),
+        };
+        let url = request.url()?;
+        let client = url.query().and_then(messages::client);
+        let (status, body) = match self.admit(&event, client).await? {
+            Ok(()) => messages::encode_reply(&self.handle(event).await?)?,
+            Err(error) => messages::encode_admission_error(error),
+        };
+        let reply = Response::builder().with_status(status.as_u16());
+        Ok(if body.is_empty() { reply.empty() } else { reply.fixed(body.into_bytes()) })
     }
 
     async fn alarm(&self) -> Result<Response> {
@@ -76,6 +82,20 @@ impl ConversionObject {
     async fn stored(&self) -> Result<Option<Conversion>> {
         let stored: Option<String> = self.state.storage().get(STATE).await?;
         Ok(stored.map(|json| serde_json::from_str(&json)).transpose()?)
+    }
+
+    /// Checks a new content before it is created. Here rather than in the Worker, which would have to ask this object whether the content
+    /// exists, and then once more to create it.
+    async fn admit(
+        &self,
+        event: &Event,
+        client: Option<&str>,
+    ) -> Result<std::result::Result<(), AdmissionError>> {
+        if !matches!(event, Event::Created { .. }) || self.stored().await?.is_some() {
+            return Ok(Ok(()));
+        }
+        let config = config(&self.env)?;
+        Ok(admission::check::admit(client, &config, &self.env).await)
     }
 
     async fn handle(&self, event: Event) -> Result<Reply> {

@@ -2,7 +2,6 @@
 
 use edgezoom_content::{Content, ContentId};
 
-use crate::admission::check::AdmissionCheck;
 use crate::config::Addresses;
 use crate::content::cached_content::CachedContent;
 use crate::content::lookup::FoundContent;
@@ -29,15 +28,15 @@ pub fn from_cache(
     }
 }
 
-/// Finds the content that a request names, and creates the content of a new source.
+/// Finds the content that a request names, and creates the content of a new source for the client.
 pub async fn find(
     key: &Result<ContentKey, ApiError>,
-    admission: &AdmissionCheck<'_>,
+    client: impl Fn() -> Option<String>,
     repository: &Repository<'_>,
 ) -> ContentResponse {
     let found = match key {
         Ok(ContentKey::Source(url)) => {
-            repository.find_or_create(url, admission).await.map(ContentResponse::Moved)
+            repository.find_or_create(url, client().as_deref()).await.map(ContentResponse::Moved)
         }
         Ok(ContentKey::Id(id)) => repository.find(*id).await.map(|found| match found {
             Some(found) => ContentResponse::Found(found),

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use worker::{Env, Request, Result, web_sys};
 
-use crate::admission::check::AdmissionCheck;
+use crate::admission::policy::client_key;
 use crate::config::{Addresses, Config};
 use crate::content::descriptor;
 use crate::content::repository::{LookedUp, Repository};
@@ -41,12 +41,15 @@ pub async fn handle(
     request: &web_sys::Request,
     env: &Env,
 ) -> Result<Outgoing> {
-    let admission = &AdmissionCheck::new(request, config, env);
     let repository = &Repository::new(env, looked_up);
+    let client = || {
+        let address = request.headers().get("CF-Connecting-IP").ok().flatten();
+        address.as_deref().and_then(client_key)
+    };
     let request = || Request::from(Clone::clone(request));
     let response = match route {
         Route::Content { key, variant } => {
-            content::find(key, admission, repository).await.write(variant, addresses)
+            content::find(key, client, repository).await.write(variant, addresses)
         }
         Route::Events(id) => {
             let last = request().headers().get("Last-Event-ID")?;
@@ -70,7 +73,7 @@ pub async fn handle(
             },
             Err(response) => response,
         },
-        Route::Home(form) => pages::home(form.as_ref(), addresses, admission, repository).await,
+        Route::Home(form) => pages::home(form.as_ref(), addresses, client, repository).await,
         Route::Share(id) => pages::picture(*id, page::share, addresses, repository).await,
         Route::Frame(id) => pages::picture(*id, page::frame, addresses, repository).await,
         Route::EmbedScript => embed::script(),

@@ -4,7 +4,6 @@ use edgezoom_content::{Content, ContentId};
 use http::StatusCode;
 
 use super::content::by_id;
-use crate::admission::check::AdmissionCheck;
 use crate::config::Addresses;
 use crate::content::repository::Repository;
 use crate::pages as page;
@@ -25,7 +24,7 @@ pub async fn preview(id: ContentId, repository: &Repository<'_>) -> Result<Objec
 pub async fn home(
     form: Option<&HomeForm>,
     addresses: &Addresses,
-    admission: &AdmissionCheck<'_>,
+    client: impl Fn() -> Option<String>,
     repository: &Repository<'_>,
 ) -> Response {
     let Some(HomeForm { text, source }) = form else {
@@ -35,7 +34,7 @@ pub async fn home(
         Ok(url) => url,
         Err(error) => return page::home(Some((text, *error)), addresses),
     };
-    match repository.find_or_create(url, admission).await {
+    match repository.find_or_create(url, client().as_deref()).await {
         Ok(found) => {
             let empty = String::new();
             Response::new(StatusCode::FOUND, "text/plain; charset=utf-8", CachePolicy::NoStore, empty)

@@ -7,6 +7,7 @@ use edgezoom_content::source_url::SourceUrlError;
 use http::StatusCode;
 
 use super::Response;
+use crate::admission::policy::AdmissionError;
 use crate::response::negotiation::NegotiationError;
 
 /// An error of the interface.
@@ -39,6 +40,16 @@ pub enum ApiError {
     /// A part of the service does not respond.
     #[error("The service is unavailable for the moment. Please try again.")]
     Unavailable,
+}
+
+impl From<AdmissionError> for ApiError {
+    fn from(error: AdmissionError) -> Self {
+        match error {
+            AdmissionError::Maintenance => Self::Maintenance,
+            AdmissionError::TooManyNew => Self::TooManyNew,
+            AdmissionError::Overloaded => Self::Overloaded,
+        }
+    }
 }
 
 impl ApiError {
