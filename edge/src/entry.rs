@@ -1,8 +1,6 @@
 //! Where requests enter: `entry.js` calls twice for a request, and reads KV in between. So a finished content is answered without a future: an
 //! executor in wasm would cost as much as all the rest of the request.
 
-use std::cell::RefCell;
-
 use worker::js_sys::futures::future_to_promise;
 use worker::wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 use worker::{Env, Result, console_error, web_sys};
@@ -16,30 +14,18 @@ use crate::request::router::{RequestParts, route};
 use crate::request::url::RequestUrl;
 use crate::response::{ApiError, COMMON_HEADERS};
 
-/// A request between the two calls.
+/// A request, parsed. Both calls parse it: that costs less than to keep it between them (a slot in the memory of wasm that aborted requests
+/// must not hold, or an object that the garbage collector has to know).
 struct ParsedRequest {
     head: RequestHead,
     /// None when the configuration is malformed: that is logged, and the response is 503.
     routed: Option<RoutedRequest>,
 }
 
-/// How many requests are stored between their calls; older ones are parsed again.
-const MOST_STORED: usize = 256;
-
-thread_local! {
-    /// Requests between their two calls, each at the place that its number gives. `entry.js` has the number: an object of a class would have
-    /// to be registered with the garbage collector. A request that its client aborts has no second call, so others may take its place.
-    static STORED: RefCell<[Option<(u32, ParsedRequest)>; MOST_STORED]> =
-        const { RefCell::new([const { None }; MOST_STORED]) };
-}
-
-/// Parses a request, and gives the key of KV whose value may be all that the response takes.
+/// The key of KV whose value may be all that the response takes. `head` is the request as `readRequest` of `bridge.js` gives it.
 #[wasm_bindgen(js_name = cacheKey)]
-pub fn cache_key(number: u32, request: &web_sys::Request, env: &Env) -> Option<String> {
-    let parsed = ParsedRequest::new(request, env);
-    let key = parsed.cache_key();
-    STORED.with_borrow_mut(|requests| requests[number as usize % MOST_STORED] = Some((number, parsed)));
-    key
+pub fn cache_key(head: &str, env: &Env) -> Option<String> {
+    ParsedRequest::new(head, env).cache_key()
 }
 
 /// The response to a request, or the promise of one. `cached` is the value that KV has.
@@ -48,20 +34,17 @@ pub fn cache_key(number: u32, request: &web_sys::Request, env: &Env) -> Option<S
 /// The platform makes no response.
 #[wasm_bindgen]
 pub fn respond(
-    number: u32,
+    head: &str,
     request: web_sys::Request,
     env: Env,
     cached: Option<Vec<u8>>,
 ) -> std::result::Result<JsValue, JsValue> {
-    let place = number as usize % MOST_STORED;
-    let stored = STORED.with_borrow_mut(|requests| requests[place].take_if(|(of, _)| *of == number));
-    let parsed = stored.map_or_else(|| ParsedRequest::new(&request, &env), |(_, parsed)| parsed);
-    parsed.respond(request, env, cached)
+    ParsedRequest::new(head, &env).respond(request, env, cached)
 }
 
 impl ParsedRequest {
-    fn new(request: &web_sys::Request, env: &Env) -> Self {
-        let head = RequestHead::of(request);
+    fn new(head: &str, env: &Env) -> Self {
+        let head = RequestHead::parse(head);
         let config = config(env).inspect_err(|error| console_error!("{error}"));
         let routed = config.ok().map(|config| {
             let RequestUrl { origin, path, query } = RequestUrl::split(&head.url);

@@ -1,5 +1,5 @@
-//! What nearly every request needs of the platform, through `bridge.js` instead of the `worker` crate: one call that reads the request and one
-//! that makes the response, instead of one for each header.
+//! What nearly every request needs of the platform, through `bridge.js` instead of the `worker` crate: one text that is the request and one
+//! call that makes the response, instead of one for each header.
 
 use std::borrow::Cow;
 
@@ -13,8 +13,6 @@ use crate::response::{COMMON_HEADERS, Response};
 
 #[wasm_bindgen(module = "/src/platform/bridge.js")]
 extern "C" {
-    #[wasm_bindgen(js_name = readRequest)]
-    fn read_request(request: &web_sys::Request) -> String;
     #[wasm_bindgen(catch, js_name = callObject)]
     fn call(objects: &JsValue, name: &str, path: &str, body: &str) -> std::result::Result<Promise, JsValue>;
     #[wasm_bindgen(catch, js_name = makeResponse)]
@@ -35,9 +33,8 @@ pub struct RequestHead {
 }
 
 impl RequestHead {
-    /// Reads a request.
-    pub fn of(request: &web_sys::Request) -> Self {
-        let text = read_request(request);
+    /// Parses what `readRequest` of `bridge.js` gives.
+    pub fn parse(text: &str) -> Self {
         let mut lines = text.split('\n');
         let mut line = || lines.next().unwrap_or_default();
         let filled = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
