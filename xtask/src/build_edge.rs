@@ -14,7 +14,7 @@ use wasm_bindgen_cli_support::Bindgen;
 use crate::project::Project;
 use crate::{command, setup};
 
-/// What the Worker may weigh, compressed: a cold start loads all of it.
+/// The limit of the Worker's size, compressed: each new isolate loads and compiles all of it.
 const MOST_BYTES: usize = 400_000;
 /// What the build is made from, besides the wasm. A change of the recipe is a change too.
 const INGREDIENTS: [&str; 6] = [
