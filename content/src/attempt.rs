@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ContentId;
 
-/// The number of an attempt to convert a content: 1, 2, … Never used twice, as it names where the attempt writes.
+/// The number of an attempt to convert a content: 1, 2, … No number is used twice, as it is the prefix of the attempt's keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Attempt(u32);
@@ -32,7 +32,7 @@ impl Attempt {
         format!("{id}/{self}.dzi")
     }
 
-    /// What the keys of the attempt's tiles begin with: `<id>/<attempt>_files/`, followed by
+    /// The prefix of the keys of the attempt's tiles: `<id>/<attempt>_files/`, followed by
     /// [`Dzi::tile_path`](crate::Dzi::tile_path).
     #[must_use]
     pub fn tiles_prefix(self, id: ContentId) -> String {

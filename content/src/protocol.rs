@@ -1,12 +1,11 @@
-//! What edge and tiler say to each other. The queue carries a [`Job`]; a tiler that pulled one asks the edge for a
-//! [`Claim`], and with it in hand sends [`Report`]s. Both go to the Worker's `/internal/` paths as JSON, with the tilers'
-//! bearer token.
+//! The messages between edge and tiler. The queue carries a [`Job`]. A tiler that pulled one requests a [`Claim`] from the edge, and sends
+//! [`Report`]s while it works. Both go to the Worker's `/internal/` paths as JSON, with the tilers' bearer token.
 //!
-//! | call | answers |
+//! | call | response |
 //! |---|---|
-//! | `POST` [`claim_path`], empty body | 200 with a [`Claim`]; 404: no such conversion; 409: nothing to do (claimed or finished). After 404 and 409 the job is done with |
-//! | `POST` [`report_path`], a [`Report`] | 204: taken, the lease runs anew; 404, 409: the attempt is over, stop and delete what it wrote |
-//! | either | 400: not understood; 401: wrong token; 5xx: try again |
+//! | `POST` [`claim_path`], empty body | 200 with a [`Claim`]; 404: no such conversion; 409: the conversion is claimed or finished. After 404 and 409 the tiler drops the job |
+//! | `POST` [`report_path`], a [`Report`] | 204: accepted, the lease is renewed; 404, 409: the attempt is over, the tiler stops and deletes what the attempt wrote |
+//! | either | 400: malformed; 401: wrong token; 5xx: try again |
 
 use std::time::Duration;
 
@@ -14,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Attempt, ContentId, Dzi, Failure, Progress, SourceUrl, Stage, Title};
 
-/// The message in the queue: somebody should convert this content. It may arrive twice, late or never.
+/// The message in the queue: this content has to be converted. It may arrive twice, late or never.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Job {
     /// The content to convert.
@@ -29,57 +28,57 @@ pub struct Claim {
     pub id: ContentId,
     /// Its source.
     pub url: SourceUrl,
-    /// The attempt, under whose prefix to write. Whatever lies under a lower one is to be deleted.
+    /// The attempt, which is the prefix of the keys to write. Objects of earlier attempts are to be deleted.
     pub attempt: Attempt,
-    /// How long the lease runs from the claim and from each report that is taken, in milliseconds.
+    /// The duration of the lease in milliseconds, from the claim and from each accepted report.
     pub lease_ms: u64,
 }
 
-/// What a tiler tells of the attempt it claimed. Any report renews the lease.
+/// A tiler's report on the attempt that it claimed. Any report renews the lease.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
-    /// The attempt it is about.
+    /// The attempt.
     pub attempt: Attempt,
-    /// What there is to tell.
+    /// Its progress or its result.
     pub outcome: Outcome,
 }
 
-/// What became, so far, of an attempt.
+/// The progress or the result of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// It is under way.
+    /// The attempt goes on.
     Progress {
-        /// What is being done.
+        /// The stage of the conversion.
         stage: Stage,
-        /// How far the whole has come.
+        /// The progress of the whole conversion.
         progress: Progress,
     },
-    /// The pyramid is complete and its descriptor in place.
+    /// The pyramid and its descriptor are in the store.
     Finished {
-        /// What was rendered.
+        /// The description of the picture.
         dzi: Dzi,
-        /// What the source calls itself, if it is a web page.
+        /// The title of a web page.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         title: Option<Title>,
     },
-    /// It cannot be done. Nothing of the attempt is left in the store.
+    /// The conversion failed. The tiler has deleted the objects of the attempt.
     GaveUp {
         /// Why.
         failure: Failure,
     },
-    /// The tiler shuts down: another one should do it. Does not count as a failed attempt.
+    /// The tiler shuts down, and the job is queued again. Does not count as a failed attempt.
     HandedBack,
 }
 
-/// How much waits in the queue, as a tiler sees it when it pulls. The edge starts nothing new past its limit.
+/// The length of the queue, as a tiler sees it when it pulls. Past its limit the edge refuses new contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Backlog {
-    /// How many messages the queue has, those included that tilers are at work on.
+    /// How many messages the queue has, including those that tilers have pulled.
     pub messages: u64,
 }
 
-/// The path to `POST` the [`Backlog`] to, every ten seconds or so: it is believed for two minutes.
+/// The path to `POST` the [`Backlog`] to, about every ten seconds: a report is valid for two minutes.
 pub const BACKLOG_PATH: &str = "/internal/backlog";
 
 /// The path to `POST` to for the claim on a content.
@@ -95,7 +94,7 @@ pub fn report_path(id: ContentId) -> String {
 }
 
 impl Claim {
-    /// How long the lease runs.
+    /// The duration of the lease.
     #[must_use]
     pub fn lease(&self) -> Duration {
         Duration::from_millis(self.lease_ms)

@@ -199,7 +199,7 @@ fn a_ready_content_is_recorded_until_kv_has_it() {
 }
 
 #[test]
-fn what_is_told_twice_is_accepted_twice_and_done_once() {
+fn a_report_that_comes_twice_is_accepted_twice_and_applied_once() {
     let mut story = Story::new();
     let attempt = story.claim();
     story.tell(reported(attempt, finished()));

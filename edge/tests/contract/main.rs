@@ -1,5 +1,5 @@
-//! The interface's tables, a test a row: what a request asks for and what it is answered, without a platform between. The tests
-//! beside this one (`*.test.mjs`) send the same over the wire.
+//! The interface's tables, a test a row: requests and their responses, without the platform. The tests beside this one (`*.test.mjs`) send
+//! the same over the wire.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -23,7 +23,7 @@ const ID: &str = "6qy4OXfXSid";
 const BY_URL: &str = "/v1/content/?url=http%3A%2F%2Fexample.com%2Fa.jpg";
 const BY_ID: &str = "/v1/content/6qy4OXfXSid";
 
-/// What there is when somebody asks.
+/// The state of the content when the request comes.
 #[derive(Clone, Copy, PartialEq)]
 enum There {
     Nothing,
@@ -70,7 +70,7 @@ fn answer(method: Method, target: &str, accept: Option<&str>, there: There) -> R
     }
 }
 
-/// The answer as it goes over the wire, but for the value of the entity tag, which changes with the compiler.
+/// The response as it goes over the wire, without the value of the entity tag, which changes with the compiler.
 fn wire(answer: &Response) -> String {
     let headers = answer.headers.iter().map(|(name, value)| match *name {
         "ETag" => "ETag: …\n".to_owned(),
@@ -91,7 +91,7 @@ fn with(target: &str, parameters: &str) -> String {
     format!("{target}{}{parameters}", if target.contains('?') { '&' } else { '?' })
 }
 
-/// The media type of the answer, and what its body begins with.
+/// The media type of the response, and the beginning of its body.
 fn form(target: &str, accept: Option<&str>) -> (String, String) {
     let answer = answer(Method::GET, target, accept, Ready);
     (answer.header("Content-Type").unwrap().to_owned(), answer.body.chars().take(20).collect())

@@ -1,28 +1,28 @@
-// Asks the interface for contents, and puts its answers into the words of this side: what a reader can see of a content.
+// Requests contents from the interface, and turns responses into updates: the states of a content that a reader can see.
 
 /**
- * What is known of a content: `kind` is `processing`, `ready`, `failed`, `missing` (there is no such content) or
- * `unreachable` (the interface did not answer sensibly); `content` is the content object of the first three.
+ * The update for a content object. `kind` is `processing`, `ready`, `failed`, `missing` (no such content) or
+ * `unreachable` (no usable response); `content` is the content object of the first three.
  */
-export function newsOf(content) {
+export function updateOf(content) {
   if (content.ready && content.dzi) return { kind: "ready", content };
   return { kind: content.failed ? "failed" : "processing", content };
 }
 
-/** Asks for the content at an address of the interface. Never throws but when `signal` aborts. */
-export async function ask(address, { signal, afresh = false } = {}) {
+/** Requests the content at an address of the interface. Throws only when `signal` aborts. */
+export async function fetchContent(address, { signal, revalidate = false } = {}) {
   try {
     const headers = { Accept: "application/json" };
-    const answer = await fetch(address, { headers, signal, cache: afresh ? "no-cache" : "default" });
-    if (answer.status === 404) return { kind: "missing" };
-    return answer.ok ? newsOf(await answer.json()) : { kind: "unreachable" };
+    const response = await fetch(address, { headers, signal, cache: revalidate ? "no-cache" : "default" });
+    if (response.status === 404) return { kind: "missing" };
+    return response.ok ? updateOf(await response.json()) : { kind: "unreachable" };
   } catch (error) {
     if (signal?.aborted) throw error;
     return { kind: "unreachable" };
   }
 }
 
-/** The address at which asking starts a failed conversion anew, if its time has come. */
-export function addressOfSource(address, content) {
+/** The address of a content by its source. A request starts a failed conversion anew once its retry is due. */
+export function sourceAddress(address, content) {
   return new URL(`./?url=${encodeURIComponent(content.url)}`, address).href;
 }

@@ -1,12 +1,12 @@
-// A content's own stream of events, which tells each change as it happens.
+// Follows a content by its stream of server-sent events.
 
-import { newsOf } from "./contents.js";
+import { updateOf } from "./api.js";
 
 /**
- * Calls `onNews` with each change of the content at `address`. Resolves to whether it was followed to its end; where there is
- * no stream, or it breaks off, somebody has to ask.
+ * Calls `onUpdate` with each change of the content at `address`. Resolves to true when the content is finished, and to false when there is no
+ * stream or it broke off: then the caller has to poll.
  */
-export function listen(address, onNews, signal) {
+export function followEvents(address, onUpdate, signal) {
   return new Promise((resolve) => {
     const stream = new EventSource(`${address}/events`);
     const end = (finished) => {
@@ -14,11 +14,11 @@ export function listen(address, onNews, signal) {
       resolve(finished);
     };
     stream.addEventListener("message", ({ data }) => {
-      const news = newsOf(JSON.parse(data));
-      if (news.kind !== "processing") end(true);
-      onNews(news);
+      const update = updateOf(JSON.parse(data));
+      if (update.kind !== "processing") end(true);
+      onUpdate(update);
     });
-    // The browser would open it anew by itself, again and again; asking tells a silent service from an ended stream.
+    // The browser would reconnect for ever. A request by the caller distinguishes a service that is down from a stream that ended.
     stream.addEventListener("error", () => end(false));
     signal.addEventListener("abort", () => end(true));
   });
