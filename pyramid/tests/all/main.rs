@@ -1,0 +1,6 @@
+//! The tests of the crate as a whole, in one program.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod exact;
+mod output;
+mod ycbcr420;
