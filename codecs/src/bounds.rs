@@ -1,11 +1,14 @@
 //! What a picture may cost. Decoders check these bounds against the header, before they allocate anything.
 
+use std::num::NonZeroUsize;
+
 use edgezoom_content::Size;
 
 use crate::SourceError;
 
 /// What a picture may need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Bounds {
     /// The pixels it may have.
     pub pixels: u64,
@@ -13,6 +16,22 @@ pub struct Bounds {
     pub side: u32,
     /// The memory that may be used to hold a picture as a whole, in bytes.
     pub memory: u64,
+    /// The pages of a PDF that are drawn; the rest is left out.
+    pub pdf_pages: NonZeroUsize,
+    /// The bytes that an SVG may have when unpacked. It is held in memory as a tree some ten times as large.
+    pub svg_bytes: u64,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            pixels: 20_000_000_000,
+            side: 1_000_000,
+            memory: 768 << 20,
+            pdf_pages: NonZeroUsize::MIN.saturating_add(99),
+            svg_bytes: 64 << 20,
+        }
+    }
 }
 
 impl Bounds {

@@ -28,7 +28,7 @@ pub use colour::flatten::{Flattened, is_opaque};
 use colour::icc::Profile;
 pub use error::SourceError;
 use open::{Decoded, READ_BYTES};
-pub use open::{Prepared, open, open_for, prepare};
+pub use open::{Prepared, open, open_with, prepare};
 pub use options::{DecodeOptions, DrawingOptions};
 pub use orientation::Orientation;
 pub use registry::Format;

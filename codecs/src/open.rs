@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::colour::icc::Profile;
 use crate::vector::fonts::Fonts;
 use crate::vector::{pdf, svg};
-use crate::{Bounds, DecodeOptions, DrawingOptions, Format, Orientation, RowReader, SourceError, formats};
+use crate::{Bounds, DecodeOptions, Format, Orientation, RowReader, SourceError, formats};
 
 /// How much of a file is read at once.
 pub(crate) const READ_BYTES: usize = 128 << 10;
@@ -45,21 +45,21 @@ pub fn prepare(file: &mut File, pdfium: Option<&Path>) -> Result<Prepared, Sourc
 /// # Errors
 /// When the file is no picture that can be read, or one that the bounds do not admit.
 pub fn open(file: File, bounds: Bounds) -> Result<Box<dyn RowReader>, SourceError> {
-    open_for(file, bounds, DecodeOptions::default())
+    open_with(file, bounds, &DecodeOptions::default())
 }
 
-/// The same for somebody with wishes.
+/// Opens the picture in a file as [`open`] does, with options.
 ///
 /// # Errors
 /// When the file is no picture that can be read, or one that the bounds do not admit.
-pub fn open_for(
+pub fn open_with(
     mut file: File,
     bounds: Bounds,
-    wish: DecodeOptions,
+    options: &DecodeOptions,
 ) -> Result<Box<dyn RowReader>, SourceError> {
     let format = Format::sniff(&mut file)?;
     let prepared = Prepared { format, fonts: None, pdfium: None };
-    prepared.open(file, bounds, &DrawingOptions::default(), wish)
+    prepared.open(file, bounds, options)
 }
 
 impl Prepared {
@@ -71,8 +71,7 @@ impl Prepared {
         &self,
         mut file: File,
         bounds: Bounds,
-        drawing: &DrawingOptions,
-        wish: DecodeOptions,
+        options: &DecodeOptions,
     ) -> Result<Box<dyn RowReader>, SourceError> {
         // A captured page comes through a pipe, and only once.
         if self.format != Format::Screenshot {
@@ -81,21 +80,21 @@ impl Prepared {
         let file = match self.format {
             Format::Pdf => {
                 let library = self.pdfium.as_ref().ok_or(SourceError::NoPdf)?;
-                return pdf::open(file, library, bounds, drawing);
+                return pdf::open(file, library, bounds, &options.drawing);
             }
             Format::Svg => {
                 let fonts = self.fonts.clone().unwrap_or_else(Fonts::built_in);
-                return svg::open(file, &fonts, bounds, drawing);
+                return svg::open(file, &fonts, bounds, options);
             }
             _ => BufReader::with_capacity(READ_BYTES, file),
         };
         let Decoded { strips, orientation, profile } = match self.format {
-            Format::Jpeg => formats::jpeg::open_file(file, bounds, wish)?,
+            Format::Jpeg => formats::jpeg::open_file(file, bounds, *options)?,
             Format::Png => formats::png::open(file, bounds)?,
             Format::WebP => formats::webp::open(file, bounds)?,
             Format::Gif => formats::gif::open(file, bounds)?,
             Format::Bmp => formats::bmp::open(file, bounds)?,
-            Format::Tiff => formats::tiff::open(file, bounds, wish)?,
+            Format::Tiff => formats::tiff::open(file, bounds, *options)?,
             Format::Avif | Format::Heic => formats::heif::open(file, self.format, bounds)?,
             Format::Jxl => formats::jxl::open(file, bounds)?,
             Format::Jp2 => formats::jp2::open(file, bounds)?,

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use edgezoom_codecs::{DecodeOptions, DrawingOptions};
+use edgezoom_codecs::DecodeOptions;
 use edgezoom_content::FailureCode;
 
 use edgezoom_test_support::files::{BOUNDS, file};
@@ -13,11 +13,7 @@ use edgezoom_test_support::pdf::Pdf;
 fn without_the_library_only_pdf_fails() {
     let mut pdf = file(&Pdf::new().page(10, 10, "").bytes());
     let prepared = edgezoom_codecs::prepare(&mut pdf, Some(Path::new("/nowhere/libpdfium.so"))).unwrap();
-    let failure = prepared
-        .open(pdf, BOUNDS, &DrawingOptions::default(), DecodeOptions::default())
-        .map(|_| ())
-        .unwrap_err()
-        .failure();
+    let failure = prepared.open(pdf, BOUNDS, &DecodeOptions::default()).map(|_| ()).unwrap_err().failure();
     assert_eq!(failure.code, FailureCode::UnsupportedFormat);
     assert_eq!(failure.message, "This service cannot render PDF.");
 }

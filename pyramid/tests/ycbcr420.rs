@@ -17,7 +17,10 @@ use edgezoom_test_support::files::{self, BOUNDS, Jpeg};
 use edgezoom_test_support::pyramid::{decode, rebuilt, reference};
 
 const QUALITY: u8 = 75;
-const PLANES: DecodeOptions = DecodeOptions { ycbcr420: true, threads: NonZeroUsize::MIN };
+
+fn planes() -> DecodeOptions {
+    DecodeOptions { ycbcr420: true, ..DecodeOptions::default() }
+}
 
 /// A plane of samples.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -147,10 +150,10 @@ impl Output for Kept {
 }
 
 fn build(file: &[u8], dzi: &Dzi, ycbcr420: bool, threads: usize) -> BTreeMap<Place, Vec<u8>> {
-    let mut source = edgezoom_codecs::open_for(
+    let mut source = edgezoom_codecs::open_with(
         files::file(file),
         BOUNDS,
-        DecodeOptions { ycbcr420, ..DecodeOptions::default() },
+        &DecodeOptions { ycbcr420, ..DecodeOptions::default() },
     )
     .unwrap();
     let layout = source.layout();
@@ -251,7 +254,10 @@ fn a_jpeg_of_another_kind_comes_as_pixels_even_if_planes_would_do() {
         (files::jpeg(&Picture::photo(60, 40, Layout::Grey), Jpeg::default()), Layout::Grey),
         (with_exif, Layout::Rgb),
     ] {
-        assert_eq!(edgezoom_codecs::open_for(files::file(&file), BOUNDS, PLANES).unwrap().layout(), layout);
+        assert_eq!(
+            edgezoom_codecs::open_with(files::file(&file), BOUNDS, &planes()).unwrap().layout(),
+            layout
+        );
     }
 }
 
@@ -336,8 +342,8 @@ fn a_tiff_of_jpegs_is_the_same_as_pixels_and_as_planes_with_any_number_of_thread
         let mut ways = Vec::new();
         for (ycbcr420, threads) in [(false, 1), (false, 3), (true, 1), (true, 2)] {
             let threads = NonZeroUsize::new(threads).unwrap();
-            let wish = DecodeOptions { ycbcr420, threads };
-            let mut source = edgezoom_codecs::open_for(files::file(&file), BOUNDS, wish).unwrap();
+            let options = DecodeOptions { ycbcr420, threads, ..DecodeOptions::default() };
+            let mut source = edgezoom_codecs::open_with(files::file(&file), BOUNDS, &options).unwrap();
             let found = source.layout();
             assert_eq!(found, if ycbcr420 { layout } else { Layout::Rgb }, "{chunk:?}");
             let encoding = Encoding { format: TileFormat::Jpg, quality: 89, layout: found };
@@ -370,8 +376,8 @@ fn a_tiff_whose_jpegs_are_cut_off_or_of_another_size_fails() {
     smaller[frame + 6] = 16;
     for file in [broken, smaller] {
         for ycbcr420 in [false, true] {
-            let wish = DecodeOptions { ycbcr420, ..DecodeOptions::default() };
-            let mut source = edgezoom_codecs::open_for(files::file(&file), BOUNDS, wish).unwrap();
+            let options = DecodeOptions { ycbcr420, ..DecodeOptions::default() };
+            let mut source = edgezoom_codecs::open_with(files::file(&file), BOUNDS, &options).unwrap();
             let rows = source.layout().rows_read(150);
             let mut pixels = vec![0; source.layout().row_bytes(200) * rows as usize];
             let failure = source.read_rows(&mut pixels).unwrap_err().failure();
@@ -384,7 +390,7 @@ fn a_tiff_whose_jpegs_are_cut_off_or_of_another_size_fails() {
 fn a_jpeg_that_is_cut_off_fails_in_planes_too() {
     let (file, _) = jpeg(800, 600, false);
     for end in [file.len() / 4, file.len() / 2, file.len() - 100] {
-        let mut source = edgezoom_codecs::open_for(files::file(&file[..end]), BOUNDS, PLANES).unwrap();
+        let mut source = edgezoom_codecs::open_with(files::file(&file[..end]), BOUNDS, &planes()).unwrap();
         assert_eq!(source.layout(), Layout::YCbCr420);
         let mut rows = vec![0; Layout::YCbCr420.row_bytes(800) * ycbcr420::ROWS as usize];
         let failure = (0..600_u32.div_ceil(ycbcr420::ROWS)).find_map(|_| source.read_rows(&mut rows).err());

@@ -52,8 +52,8 @@ pub struct RunningTiler {
     pub address: String,
 }
 
-/// How long a system may take to be ready: long, as it builds what is not built.
-const START: Duration = Duration::from_secs(900);
+/// How long a system may take to be ready, on a machine that is busy.
+const START: Duration = Duration::from_secs(120);
 /// How long it may take to be gone.
 const END: Duration = Duration::from_secs(60);
 
@@ -78,7 +78,8 @@ impl Options {
     /// xtask is not built.
     pub fn command(self, state: &Path, port: u16) -> Result<Command> {
         let mut command = Command::new(xtask()?);
-        command.arg("dev").arg("--state").arg(state).arg(format!("--port={port}"));
+        // What is built stays so while tests run: a look by Cargo would take seconds each time, and a lock.
+        command.arg("dev").arg("--built").arg("--state").arg(state).arg(format!("--port={port}"));
         command.arg(format!("--tilers={}", self.tilers));
         command.arg(if self.release { "--profile=release" } else { "--profile=dev" });
         command.arg(format!("--backlog-limit={}", self.backlog_limit));
@@ -216,23 +217,28 @@ impl Drop for System {
     }
 }
 
-/// The xtask that `cargo xtask` built. It lies beside the folder of the tests, or beside that of the other profile.
+/// The xtask that `cargo xtask` built.
 ///
 /// # Errors
 /// It is not there.
 pub fn xtask() -> Result<PathBuf> {
+    built("xtask")
+}
+
+/// A program that `cargo xtask` built. It lies beside the folder of the tests, or beside that of the other profile.
+fn built(name: &str) -> Result<PathBuf> {
     let program = std::env::current_exe()?;
     let target = program.ancestors().nth(3).context("the tests do not run from a target folder")?;
-    let xtask = target.join("debug/xtask");
-    if !xtask.exists() {
-        bail!("{} is missing: `cargo build -p xtask` builds it", xtask.display());
+    let path = target.join("debug").join(name);
+    if !path.exists() {
+        bail!("{} is missing: `cargo xtask test end-to-end` builds it", path.display());
     }
-    Ok(xtask)
+    Ok(path)
 }
 
 /// Has a process group ended when the tests are killed.
 fn watch(group: u32) -> Result<Child> {
-    let mut command = Command::new(xtask()?);
+    let mut command = Command::new(built("xtask-tools")?);
     let mut watchdog = command.arg("watchdog").stdin(Stdio::piped()).process_group(0).spawn()?;
     writeln!(watchdog.stdin.as_mut().context("no pipe")?, "+{group}")?;
     Ok(watchdog)

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use edgezoom_codecs::DrawingOptions;
+use edgezoom_codecs::Bounds;
 
 /// The limits of one conversion.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,13 +35,13 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        let drawing = DrawingOptions::default();
+        let bounds = Bounds::default();
         Self {
             source_bytes: 2 << 30,
-            pixels: 20_000_000_000,
-            side: 1_000_000,
-            pdf_pages: drawing.pages,
-            svg_bytes: drawing.svg_bytes,
+            pixels: bounds.pixels,
+            side: bounds.side,
+            pdf_pages: bounds.pdf_pages,
+            svg_bytes: bounds.svg_bytes,
             redirects: 5,
             connect: Duration::from_secs(10),
             stall: Duration::from_secs(30),

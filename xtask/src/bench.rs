@@ -5,7 +5,7 @@ use clap::ValueEnum;
 
 use crate::project::{Profile, Project};
 use crate::setup::Purpose;
-use crate::{build_edge, command, setup};
+use crate::{build, command, setup};
 
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -22,37 +22,36 @@ pub enum Subject {
     Worker,
 }
 
-/// Runs a benchmark. What it is told beyond its name is its own matter.
+/// Runs a benchmark with words of its own.
 pub fn run(project: &Project, subject: Subject, words: &[String]) -> Result<()> {
-    let (purpose, package, name) = match subject {
-        Subject::Service => (Purpose::BenchService, "edgezoom-tests", "service"),
-        Subject::Pyramid => (Purpose::BenchPyramid, "edgezoom-tests", "pyramid"),
-        Subject::Upload => (Purpose::BenchPyramid, "edgezoom-tiler", "upload"),
-        Subject::Sources => (Purpose::BenchSources, "edgezoom-tiler", "sources"),
+    let (purpose, name) = match subject {
+        Subject::Service => (Purpose::BenchService, "service"),
+        Subject::Pyramid => (Purpose::BenchPyramid, "pyramid"),
+        Subject::Upload => (Purpose::BenchPyramid, "upload"),
+        Subject::Sources => (Purpose::BenchSources, "sources"),
         Subject::Worker => return worker(project),
     };
     setup::prepare(project, purpose)?;
     if subject == Subject::Service {
-        build_edge::build(project)?;
+        build::worker_alone(project, Purpose::BenchService)?;
     }
-    project.build("edgezoom-tiler", "tiler", Profile::Release)?;
+    build::program(project, build::TILER, Profile::Release)?;
     if subject == Subject::Upload {
-        bench(project, "edgezoom-tests", "pyramid", &["--pictures".to_owned(), PICTURE.to_owned()])?;
+        bench(project, "pyramid", &["--pictures".to_owned(), PICTURE.to_owned()])?;
     }
-    bench(project, package, name, words)
+    bench(project, name, words)
 }
 
 /// What is uploaded.
 const PICTURE: &str = "216 MP";
 
-fn bench(project: &Project, package: &str, name: &str, words: &[String]) -> Result<()> {
+fn bench(project: &Project, name: &str, words: &[String]) -> Result<()> {
     let mut bench = project.cargo();
-    bench.args(["bench", "--package", package, "--bench", name, "--"]).args(words);
+    bench.args(["bench", "--workspace", "--bench", name, "--"]).args(words);
     command::run_shown(&mut bench)
 }
 
 fn worker(project: &Project) -> Result<()> {
-    setup::prepare(project, Purpose::BenchService)?;
-    build_edge::build(project)?;
+    build::worker_alone(project, Purpose::BenchService)?;
     command::run_shown(project.npm()?.args(["run", "--silent", "bench:worker"]))
 }

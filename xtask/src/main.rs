@@ -1,21 +1,13 @@
 //! Edgezoom's tasks. `cargo xtask dev` runs the whole service here, `cargo xtask test` tests everything, `bench` measures;
 //! `setup` and `build-edge` are what these do first, and can be asked for by themselves.
 
-mod bench;
-mod build_edge;
-mod command;
-mod dev;
-mod project;
-mod setup;
-mod test;
-
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-
-use crate::project::Project;
-use crate::setup::Purpose;
+use xtask::project::Project;
+use xtask::setup::Purpose;
+use xtask::{bench, build, dev, setup, test};
 
 #[derive(Parser)]
 #[command(bin_name = "cargo xtask", about = "Edgezoom's tasks", disable_help_subcommand = true)]
@@ -37,17 +29,18 @@ enum Task {
     Bench {
         #[arg(value_enum, default_value = "service")]
         subject: bench::Subject,
-        /// What to tell the benchmark: `--quick`, `--record`, a word of the names of the cases to run
+        /// Passed on to the benchmark: `--quick`, `--record`, a word of the names of the cases to run
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<String>,
     },
     /// Build the Worker into edge/build
     BuildEdge,
     /// Install what building and testing need
-    Setup,
-    /// End what the process at the other end of standard input leaves running
-    #[command(hide = true)]
-    Watchdog,
+    Setup {
+        /// For what
+        #[arg(long = "for", value_enum, default_value = "test")]
+        purpose: Purpose,
+    },
 }
 
 fn main() -> ExitCode {
@@ -61,19 +54,12 @@ fn main() -> ExitCode {
 }
 
 fn run(task: Task) -> Result<()> {
-    if let Task::Watchdog = task {
-        return dev::watchdog::run();
-    }
     let project = Project::locate()?;
     match task {
         Task::Dev(options) => dev::run(&project, &options),
         Task::Test { steps } => test::run(&project, &steps),
         Task::Bench { subject, words } => bench::run(&project, subject, &words),
-        Task::BuildEdge => {
-            setup::prepare(&project, Purpose::Run)?;
-            build_edge::build(&project)
-        }
-        Task::Setup => setup::prepare(&project, Purpose::Test),
-        Task::Watchdog => Ok(()),
+        Task::BuildEdge => build::worker_alone(&project, Purpose::Run),
+        Task::Setup { purpose } => setup::prepare(&project, purpose),
     }
 }

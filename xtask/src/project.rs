@@ -9,7 +9,7 @@ use clap::ValueEnum;
 
 use crate::command;
 
-/// What the names of those variables begin with that describe a package.
+/// The beginnings of the names of the variables that describe a package.
 const OF_A_PACKAGE: [&str; 2] = ["CARGO_PKG_", "CARGO_MANIFEST_"];
 
 /// The workspace that this program was built from.
@@ -23,10 +23,28 @@ pub struct Project {
 /// The Cargo profile that native programs are built with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Profile {
-    /// As users want it: fast.
+    /// As for deployment, and for measuring.
     Release,
-    /// As `cargo test` has built it already.
+    /// As for tests: the code that touches pixels is optimised, overflow checks stay on.
     Dev,
+}
+
+impl Profile {
+    /// What Cargo calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Release => "release",
+            Self::Dev => "dev",
+        }
+    }
+
+    /// The folder in the target folder that has what is built with it.
+    fn folder(self) -> &'static str {
+        match self {
+            Self::Release => "release",
+            Self::Dev => "debug",
+        }
+    }
 }
 
 impl Project {
@@ -45,8 +63,7 @@ impl Project {
     pub fn cargo(&self) -> Command {
         let mut command = Command::new(cargo());
         command.current_dir(&self.root);
-        // What Cargo tells the program it runs is not meant for the Cargo that this program runs: build scripts that look
-        // at it would run again and again.
+        // Cargo sets these for the program that it runs, which is this one. Build scripts that read them would run again.
         for (name, _) in std::env::vars_os() {
             if name.to_str().is_some_and(|name| OF_A_PACKAGE.iter().any(|prefix| name.starts_with(prefix))) {
                 command.env_remove(name);
@@ -86,12 +103,9 @@ impl Project {
         Ok(std::env::join_paths(folders)?)
     }
 
-    /// Builds one of the workspace's programs and gives its path.
-    pub fn build(&self, package: &str, program: &str, profile: Profile) -> Result<PathBuf> {
-        let name = if profile == Profile::Release { "release" } else { "dev" };
-        command::run(self.cargo().args(["build", "--package", package, "--profile", name]))?;
-        let folder = if profile == Profile::Release { "release" } else { "debug" };
-        Ok(self.target.join(folder).join(program))
+    /// Where one of the workspace's programs lies once it is built.
+    pub fn program(&self, name: &str, profile: Profile) -> PathBuf {
+        self.target.join(profile.folder()).join(name)
     }
 
     /// Keeps other tasks of this workspace from installing and building at the same time, until it is dropped.

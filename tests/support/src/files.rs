@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufWriter, Cursor, Seek, SeekFrom, Write};
+use std::num::NonZeroUsize;
 
 use edgezoom_codecs::{Bounds, Layout, SourceError};
 use mozjpeg::{ColorSpace, Compress};
@@ -9,7 +10,13 @@ use mozjpeg::{ColorSpace, Compress};
 use crate::Picture;
 
 /// Bounds that no test's picture comes near.
-pub const BOUNDS: Bounds = Bounds { pixels: 1_000_000_000, side: 1_000_000, memory: 1 << 30 };
+pub const BOUNDS: Bounds = Bounds {
+    pixels: 1_000_000_000,
+    side: 1_000_000,
+    memory: 1 << 30,
+    pdf_pages: NonZeroUsize::MIN.saturating_add(99),
+    svg_bytes: 64 << 20,
+};
 
 /// A file without a name that holds these bytes.
 pub fn file(bytes: &[u8]) -> File {

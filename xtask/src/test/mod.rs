@@ -1,18 +1,18 @@
-//! `cargo xtask test`: everything that tells whether the work is good, in the order in which it fails fastest, each step
-//! with its time. A failed step does not keep the others from telling what they know.
+//! `cargo xtask test`: everything that tells whether the work is good. The steps and what they build are one graph: the
+//! Worker and its tests in Node do not wait for the native programs, nor for each other's failures.
 
-mod licences;
-mod tally;
+mod rust;
 
 use std::time::Instant;
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 
-use crate::project::{Profile, Project};
-use crate::setup::Purpose;
-use crate::{build_edge, setup};
-use tally::Tally;
+use crate::build;
+use crate::project::Project;
+use crate::setup::{self, Purpose};
+use crate::steps::{self, Tally, Transcript};
+use rust::Programs;
 
 /// The steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -38,23 +38,12 @@ pub enum Step {
 }
 
 /// Runs `steps`; all of them when none is named.
-pub fn run(project: &Project, steps: &[Step]) -> Result<()> {
+pub fn run(project: &Project, wanted: &[Step]) -> Result<()> {
     let started = Instant::now();
-    setup::prepare(project, Purpose::Test)?;
-    eprintln!("xtask | set-up: {:.1} s", started.elapsed().as_secs_f64());
-    let steps = if steps.is_empty() { Step::value_variants() } else { steps };
-    let mut total = Tally::default();
-    for step in steps {
-        let name = step.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());
-        eprintln!("xtask | {name} …");
-        let begun = Instant::now();
-        let tally = step.run(project).unwrap_or_else(|error| {
-            eprintln!("xtask | {error:#}");
-            Tally::FAILED
-        });
-        println!("{name}: {tally}; {:.1} s", begun.elapsed().as_secs_f64());
-        total += tally;
-    }
+    setup::prepare(project, Purpose::Compile)?;
+    let wanted = if wanted.is_empty() { Step::value_variants() } else { wanted };
+    let programs = Programs::default();
+    let total = steps::run(graph(project, &programs, wanted));
     println!("\n{total} ({:.0} s)", started.elapsed().as_secs_f64());
     if total.failed > 0 {
         bail!("not everything passed");
@@ -62,53 +51,76 @@ pub fn run(project: &Project, steps: &[Step]) -> Result<()> {
     Ok(())
 }
 
+/// The wanted steps and those that they need. A step that would wait for Cargo's lock waits for the step that has it, so
+/// that its time is its own.
+fn graph<'a>(project: &'a Project, programs: &'a Programs, wanted: &[Step]) -> Vec<steps::Step<'a>> {
+    use Step::{Edge, EndToEnd, Licences, Sources, Unit, Viewer, Worker};
+    let any = |of: &[Step]| of.iter().any(|step| wanted.contains(step));
+    let with_worker = any(&[Edge, Worker, Viewer, EndToEnd]);
+    let mut graph = vec![];
+    if with_worker || any(&[Unit, Sources]) {
+        graph.push(build::set_up(Purpose::Test));
+    }
+    if with_worker || any(&[Licences]) {
+        graph.push(build::tools(project));
+    }
+    if with_worker {
+        graph.extend([build::wasm(project), build::edge(project)]);
+    }
+    if any(&[Unit, Sources, EndToEnd]) {
+        let compile = steps::Step::new("compile", |out| programs.build(project, out));
+        graph.push(compile.after(&["tools"]));
+    }
+    graph.extend(wanted.iter().filter(|step| **step != Edge).map(|step| step.check(project, programs)));
+    graph
+}
+
 impl Step {
-    fn run(self, project: &Project) -> Result<Tally> {
+    /// The check itself.
+    fn check<'a>(self, project: &'a Project, programs: &'a Programs) -> steps::Step<'a> {
+        type Check<'a> = steps::Step<'a>;
         match self {
-            Self::Format => tally::check(project.cargo().args(["fmt", "--all", "--check"])),
-            Self::Licences => licences::check(project),
+            Self::Format => {
+                Check::new("format", |out| out.check(project.cargo().args(["fmt", "--all", "--check"])))
+            }
+            Self::Licences => Check::new("licences", |out| licences(project, out)).needs(&["tools"]),
             Self::Clippy => {
-                let native = clippy(project, &["--workspace", "--all-targets"])?;
-                Ok(native + clippy(project, &["--package=edgezoom-edge", "--target", setup::WASM])?)
+                Check::new("clippy", |out| clippy(project, out)).after(&["tools", "compile", "wasm"])
             }
-            Self::Unit => tally::count(project.cargo().args([
-                "test",
-                "--no-fail-fast",
-                "--workspace",
-                "--exclude=edgezoom-tests",
-            ])),
-            Self::Sources => sources(project),
-            Self::Edge => build_edge::build(project).map(|()| Tally::PASSED),
+            Self::Unit => Check::new("unit", |out| programs.unit(project, out)).needs(&["set-up", "compile"]),
+            Self::Sources => Check::new("sources", |out| programs.sources(out))
+                .needs(&["set-up", "compile"])
+                .after(&["unit", "viewer"]),
+            Self::Edge => build::edge(project),
             Self::Worker => {
-                build_edge::build(project)?;
-                tally::count(project.npm()?.args(["run", "test:worker"]))
+                Check::new("worker", |out| out.count(project.npm()?.args(["run", "test:worker"])))
+                    .needs(&["edge"])
             }
-            Self::Viewer => tally::count(project.npm()?.args(["run", "test:viewer"])),
-            Self::EndToEnd => end_to_end(project),
+            Self::Viewer => {
+                Check::new("viewer", |out| out.count(project.npm()?.args(["run", "test:viewer"])))
+                    .needs(&["edge"])
+                    .after(&["worker"])
+            }
+            Self::EndToEnd => Check::new("end-to-end", |out| programs.end_to_end(out))
+                .needs(&["compile", "edge"])
+                .after(&["sources", "clippy"]),
         }
     }
 }
 
-fn clippy(project: &Project, what: &[&str]) -> Result<Tally> {
-    tally::check(project.cargo().arg("clippy").args(what).args(["--", "--deny=warnings"]))
+fn clippy(project: &Project, out: &Transcript<'_>) -> Result<Tally> {
+    let check =
+        |what: &[&str]| out.check(project.cargo().arg("clippy").args(what).args(["--", "--deny=warnings"]));
+    Ok(check(&["--workspace", "--all-targets"])?
+        + check(&["--package=edgezoom-edge", "--target", setup::WASM])?)
 }
 
-/// What plain `cargo test` leaves out, because it needs a browser, PDFium or programs to compare with.
-fn sources(project: &Project) -> Result<Tally> {
-    let run = |arguments: &[&str]| {
-        tally::count(
-            project.cargo().args(["test", "--no-fail-fast", "--package=edgezoom-tiler"]).args(arguments),
-        )
-    };
-    let beside = run(&["--test=documents", "--test=page"])?;
-    // These measure a whole process's memory, or need a browser that most of their kind do not need.
-    let alone = run(&["--test=page", "--", "--ignored", "--test-threads=1"])?;
-    Ok(beside + alone + run(&["--test=serve", "--", "--ignored"])?)
-}
-
-/// The tests drive the built things from outside, so these are built first.
-fn end_to_end(project: &Project) -> Result<Tally> {
-    build_edge::build(project)?;
-    project.build("edgezoom-tiler", "tiler", Profile::Dev)?;
-    tally::count(project.cargo().args(["test", "--no-fail-fast", "--package=edgezoom-tests"]))
+/// cargo-deny checks all of `deny.toml`, advisories included. Installing it takes minutes and needs a download of its
+/// database, so without it the licences are checked by a tool of our own.
+fn licences(project: &Project, out: &Transcript<'_>) -> Result<Tally> {
+    if crate::command::succeeds(project.cargo().args(["deny", "--version"])) {
+        return out.check(project.cargo().args(["deny", "check"]));
+    }
+    out.line(b"cargo-deny is not installed: licences are checked without it, advisories are not");
+    out.check(&mut build::tool(project, ["licences"]))
 }

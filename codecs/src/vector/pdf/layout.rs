@@ -113,10 +113,9 @@ mod tests {
     use super::*;
 
     const A4: Paper = Paper { width: 595.0, height: 842.0, native: None };
-    const WIDE: Bounds = Bounds { pixels: 20_000_000_000, side: 1_000_000, memory: 0 };
 
     fn layout(papers: &[Paper]) -> Layout {
-        lay_out(papers, &DrawingOptions::default(), WIDE)
+        lay_out(papers, &DrawingOptions::default(), Bounds::default())
     }
 
     #[test]
@@ -163,7 +162,7 @@ mod tests {
         ) {
             let papers: Vec<_> =
                 pages.iter().map(|&(width, height)| Paper { width, height, native: None }).collect();
-            let layout = lay_out(&papers, &DrawingOptions::default(), Bounds { pixels, side, memory: 0 });
+            let layout = lay_out(&papers, &DrawingOptions::default(), Bounds { pixels, side, ..Bounds::default() });
             prop_assert!(layout.size.pixels() <= pixels);
             prop_assert!(layout.size.width.max(layout.size.height) <= side);
             for (index, one) in layout.areas.iter().enumerate() {

@@ -50,7 +50,7 @@ pub fn open(
     options: &DrawingOptions,
 ) -> Result<Box<dyn RowReader>, SourceError> {
     let document = library.0.load_pdf_from_reader(file, None).map_err(refused)?;
-    let chosen = choose(document.pages().len(), options)?;
+    let chosen = choose(document.pages().len(), bounds, options)?;
     if let Some(jpeg) = lone_jpeg(&document, &chosen)? {
         // How the camera was held is the document's business, and it has turned the picture already.
         return Ok(crate::formats::jpeg::open(Cursor::new(jpeg), bounds)?.strips);
@@ -72,12 +72,12 @@ pub fn open(
 }
 
 /// The pages to draw, counted from 0.
-fn choose(pages: i32, options: &DrawingOptions) -> Result<Range<i32>, SourceError> {
+fn choose(pages: i32, bounds: Bounds, options: &DrawingOptions) -> Result<Range<i32>, SourceError> {
     if pages <= 0 {
         return Err(SourceError::corrupt(Format::Pdf, "it has no pages"));
     }
     let Some(page) = options.page else {
-        return Ok(0..pages.min(i32::try_from(options.pages.get()).unwrap_or(i32::MAX)));
+        return Ok(0..pages.min(i32::try_from(bounds.pdf_pages.get()).unwrap_or(i32::MAX)));
     };
     match i32::try_from(page.get()) {
         Ok(page) if page <= pages => Ok(page - 1..page),

@@ -12,7 +12,7 @@ use std::fs::File;
 use edgezoom_content::Size;
 
 use crate::vector::fonts::Fonts;
-use crate::{Bounds, DrawingOptions, Format, Layout, RowReader, SourceError};
+use crate::{Bounds, DecodeOptions, Format, Layout, RowReader, SourceError};
 use painter::{Canvas, Painter};
 
 /// A drawing whose strips come from threads.
@@ -29,11 +29,11 @@ pub fn open(
     file: File,
     fonts: &Fonts,
     bounds: Bounds,
-    options: &DrawingOptions,
+    options: &DecodeOptions,
 ) -> Result<Box<dyn RowReader>, SourceError> {
-    let tree = document::read(file, options.svg_bytes, fonts)?;
+    let tree = document::read(file, bounds.svg_bytes, fonts)?;
     let natural = tree.size();
-    let size = size_of(natural.width().into(), natural.height().into(), options.svg_side, bounds);
+    let size = size_of(natural.width().into(), natural.height().into(), options.drawing.svg_side, bounds);
     let size = bounds.admit(size.width, size.height)?;
     let layout = if options.transparent { Layout::Rgba } else { Layout::Rgb };
     let canvas = Canvas::new(tree, size, layout);
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     fn bounds(pixels: u64, side: u32) -> Bounds {
-        Bounds { pixels, side, memory: 1 << 30 }
+        Bounds { pixels, side, ..Bounds::default() }
     }
 
     #[test]

@@ -1,0 +1,173 @@
+//! Files that are refused, or cut off, or claim what is not so: each with the right code and a sentence that says why, and
+//! never a crash.
+
+use std::fs;
+use std::path::Path;
+
+use edgezoom_codecs::Bounds;
+use edgezoom_content::FailureCode;
+
+use crate::variant::{convert, folder, originals, script};
+use edgezoom_test_support::files::{BOUNDS, decode_within};
+
+/// A small file of each format, by other people's encoders.
+const FILES: &[(&str, &str)] = &[
+    ("f.avif", "avifenc -s 8 s.png f.avif"),
+    ("f.bmp", "convert s.png f.bmp"),
+    ("f.dds", "convert s.png -define dds:compression=dxt5 f.dds"),
+    ("f.exr", "convert s.png -compress Zip f.exr"),
+    ("f.ff", "png2ff < s.png > f.ff"),
+    ("f.gif", "convert s.png f.gif"),
+    ("f.hdr", "vips colourspace s.png l.v scrgb && vips radsave l.v f.hdr"),
+    ("f.heic", "heif-enc s.png -o f.heic"),
+    ("f.ico", "convert s.png f.ico"),
+    ("f.j2k", "opj_compress -i s.png -o f.j2k"),
+    ("f.jp2", "opj_compress -i s.png -o f.jp2"),
+    ("f.jpg", "convert s.png f.jpg"),
+    ("f.jxl", "cjxl --quiet -d 1 s.png f.jxl"),
+    ("lossless.jxl", "cjxl --quiet -d 0 s.png lossless.jxl"),
+    ("f.pam", "pngtopam s.png > f.pam"),
+    ("f.pfm", "vips colourspace s.png l.v scrgb && vips ppmsave l.v f.pfm"),
+    ("f.png", "cp s.png f.png"),
+    ("f.ppm", "pngtopnm s.png > f.ppm"),
+    ("text.ppm", "pngtopnm s.png | pnmtoplainpnm > text.ppm"),
+    ("f.qoi", "pngtopam s.png | pamtoqoi > f.qoi"),
+    ("f.tga", "convert s.png -compress RLE f.tga"),
+    ("f.tif", "convert s.png -compress LZW f.tif"),
+    ("fax.tif", "convert s.png -monochrome -compress Fax fax.tif"),
+    (
+        "group4.tif",
+        "convert s.png -monochrome -compress Fax t.tif && tiffcp -c g4 -t -w 32 -l 32 t.tif group4.tif",
+    ),
+    (
+        "two.tif",
+        "convert s.png -monochrome -compress Fax t.tif && tiffcp -c g3:2d -f lsb2msb -r 8 t.tif two.tif",
+    ),
+    ("zip.tif", "vips tiffsave s.png zip.tif --compression zstd --tile --tile-width 32 --tile-height 32"),
+    ("f.webp", "cwebp -quiet s.png -o f.webp"),
+];
+
+fn files(name: &str) -> Vec<(&'static str, Vec<u8>)> {
+    let folder = folder(name);
+    originals(&folder);
+    script(&folder, "convert photo.png -resize 96x72! s.png");
+    let read = |(file, make): &(&'static str, &str)| {
+        script(&folder, make);
+        (*file, fs::read(folder.join(file)).unwrap())
+    };
+    let files = FILES.iter().map(read).collect();
+    fs::remove_dir_all(&folder).unwrap();
+    files
+}
+
+fn code(bytes: &[u8]) -> Result<(), FailureCode> {
+    decode_within(bytes, BOUNDS).map(|_| ()).map_err(|error| error.failure().code)
+}
+
+#[test]
+fn a_file_cut_off_is_corrupt_in_every_format() {
+    for (file, bytes) in files("cut off") {
+        assert_eq!(code(&bytes), Ok(()), "{file} as a whole");
+        for tenths in [1, 3, 5, 7, 9] {
+            let cut = &bytes[..bytes.len() * tenths / 10];
+            assert_eq!(code(cut), Err(FailureCode::CorruptSource), "{file} at {tenths}0 %");
+        }
+    }
+}
+
+#[test]
+fn pixels_sides_and_memory_are_bounded_in_every_format() {
+    for (file, bytes) in files("bounded") {
+        for bounds in [Bounds { pixels: 96 * 72 - 1, ..BOUNDS }, Bounds { side: 95, ..BOUNDS }] {
+            let error = decode_within(&bytes, bounds).unwrap_err();
+            assert_eq!(error.failure().code, FailureCode::TooManyPixels, "{file}: {error}");
+        }
+    }
+}
+
+#[test]
+fn formats_that_are_held_as_a_whole_say_so_when_there_is_no_memory() {
+    let held = ["f.avif", "f.bmp", "f.dds", "f.exr", "f.gif", "f.heic", "f.ico", "f.jp2", "f.jxl", "f.webp"];
+    for (file, bytes) in files("memory") {
+        let bounds = Bounds { memory: 4 << 10, ..BOUNDS };
+        let result = decode_within(&bytes, bounds);
+        if held.contains(&file) {
+            let failure = result.unwrap_err().failure();
+            assert_eq!(failure.code, FailureCode::TooManyPixels, "{file}: {}", failure.message);
+        } else if matches!(file, "f.ppm" | "f.pam" | "text.ppm" | "f.qoi" | "f.ff" | "f.hdr") {
+            assert!(result.is_ok(), "{file} is not held");
+        }
+    }
+}
+
+#[test]
+fn changed_bytes_end_in_a_picture_or_an_error() {
+    // Every panic would be the end of a renderer, which is safe, but a worse answer than an error.
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut random = move |below: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below
+    };
+    let bounds = Bounds { pixels: 4_000_000, side: 20_000, memory: 64 << 20, ..BOUNDS };
+    for (file, bytes) in files("changed") {
+        for round in 0..60 {
+            let mut changed = bytes.clone();
+            for _ in 0..=random(5) {
+                // Headers decide more than pixels.
+                let among = if round % 2 == 0 { changed.len().min(200) } else { changed.len() };
+                changed[random(among)] = random(256) as u8;
+            }
+            if let Err(error) = decode_within(&changed, bounds) {
+                let failure = error.failure();
+                assert_ne!(failure.code, FailureCode::Internal, "{file}: {}", failure.message);
+            }
+        }
+    }
+}
+
+/// What the command says of a file that a script makes.
+fn complaint(folder: &Path, make: &str, file: &str) -> String {
+    script(folder, make);
+    let output = convert(folder, file, &[]);
+    assert!(!output.status.success(), "{file} was converted");
+    String::from_utf8_lossy(&output.stderr).trim_end().to_owned()
+}
+
+#[test]
+fn a_variant_that_is_not_read_is_named() {
+    let folder = folder("not read");
+    originals(&folder);
+    let says = |make: &str, file: &str, what: &str| {
+        let said = complaint(&folder, make, file);
+        assert!(said.contains(what), "{file}: {said}");
+    };
+    says(
+        "vips cast photo.png s.v short && vips copy s.v signed.tif",
+        "signed.tif",
+        "This kind of TIFF cannot be read",
+    );
+    says(
+        "vips colourspace photo.png l.v scrgb && vips radsave l.v t.hdr && sed s/-Y/+X/\\;s/+X/-Y/2 t.hdr > turned.hdr",
+        "turned.hdr",
+        "This kind of HDR cannot be read",
+    );
+    says(
+        "printf '\\0\\0\\0\\030ftypmif1\\0\\0\\0\\0mif1heic' > empty.heic",
+        "empty.heic",
+        "The HEIC is cut off or broken",
+    );
+    says("printf 'P6 3 2 70000\\n' > odd.ppm", "odd.ppm", "The PNM is cut off or broken");
+    says(": > empty.jpg", "empty.jpg", "The source is empty");
+    says("printf 'Dear reader' > text.jpg", "text.jpg", "no picture of a known format");
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_wrong_extension_does_not_matter() {
+    let folder = folder("wrong extension");
+    originals(&folder);
+    script(&folder, "cwebp -quiet -lossless photo.png -o photo.jpg");
+    let output = convert(&folder, "photo.jpg", &[]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    fs::remove_dir_all(folder).unwrap();
+}

@@ -1,0 +1,296 @@
+//! SVG: drawn in strips as it would be in one piece, with nothing read from outside of it, whatever it asks for.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::fs;
+use std::io::Write;
+use std::num::NonZeroUsize;
+use std::path::Path;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use edgezoom_codecs::{DecodeOptions, DrawingOptions, Layout};
+use edgezoom_content::{Failure, FailureCode, Size, TileFormat};
+use edgezoom_tiler::limits::Limits;
+use edgezoom_tiler::renderer::{Output, RenderOptions, Renderer};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use resvg::tiny_skia::{Color, Pixmap, Transform};
+use resvg::usvg::{Options, Tree};
+
+use edgezoom_test_support::Picture;
+use edgezoom_test_support::files::{self, BOUNDS, file};
+
+const WHITE: [u8; 3] = [255; 3];
+
+fn svg(attributes: &str, content: &str) -> String {
+    format!(
+        r#"<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" {attributes}>{content}</svg>"#
+    )
+}
+
+fn draw(text: &str, side: u32) -> Picture {
+    let drawing = DrawingOptions { svg_side: side, ..DrawingOptions::default() };
+    let options = DecodeOptions { drawing, ..DecodeOptions::default() };
+    let mut file = file(text.as_bytes());
+    let prepared = edgezoom_codecs::prepare(&mut file, None).unwrap();
+    Picture::read(&mut *prepared.open(file, BOUNDS, &options).unwrap()).unwrap()
+}
+
+fn failure(bytes: &[u8]) -> Failure {
+    files::decode(bytes).unwrap_err().failure()
+}
+
+async fn render(bytes: &[u8], limits: &Limits) -> Result<u64, Failure> {
+    let options = RenderOptions { svg_side: 2048, ..RenderOptions::default() };
+    let tiler = Path::new(env!("CARGO_BIN_EXE_tiler"));
+    let mut renderer = Renderer::start_as(tiler, file(bytes), &options, limits).unwrap();
+    let mut tiles = 0;
+    loop {
+        match renderer.next().await? {
+            Output::Tile(_) => tiles += 1,
+            Output::Finished(_) => return Ok(tiles),
+            _ => {}
+        }
+    }
+}
+
+/// A column eight times as high as wide, so that it takes several strips.
+const COLUMN: &str = r#"viewBox="0 0 100 800""#;
+
+#[test]
+fn strips_join_to_what_is_drawn_in_one_piece() {
+    let groups_in_groups = r##"
+        <clipPath id="round"><circle cx="50" cy="400" r="390"/></clipPath>
+        <clipPath id="inner" clip-path="url(#round)"><rect x="5" y="5" width="90" height="700"/></clipPath>
+        <linearGradient id="fade" x2="0" y2="1"><stop stop-color="white"/><stop offset="1" stop-color="black"/></linearGradient>
+        <mask id="fading" maskUnits="userSpaceOnUse" x="0" y="0" width="100" height="800">
+            <rect width="100" height="800" fill="url(#fade)"/></mask>
+        <g opacity=".9"><g clip-path="url(#inner)"><g mask="url(#fading)"><g opacity=".8">
+            <rect width="100" height="800" fill="#06c"/>
+            <circle cx="50" cy="770" r="40" fill="red"/>
+            <g style="mix-blend-mode:multiply"><rect x="20" y="100" width="40" height="650" fill="yellow"/></g>
+        </g></g></g></g>"##;
+    let lines = r##"
+        <linearGradient id="g" gradientUnits="userSpaceOnUse" x2="0" y2="800"><stop stop-color="red"/><stop offset="1" stop-color="blue"/></linearGradient>
+        <path d="M10 0V800" stroke="url(#g)" stroke-width="5"/>
+        <path d="M0 399.3H100" stroke="#000" stroke-width="3" stroke-dasharray="7 2"/>
+        <g transform="rotate(30 50 400)"><path d="M50 0V800" stroke="green" stroke-opacity=".5"/></g>
+        <path d="M90 10 20 790" stroke="purple" fill="none" stroke-width="40" stroke-opacity=".3"/>"##;
+    let picture = files::png(&Picture::photo(60, 480, Layout::Rgb), |_| {});
+    let picture = format!(
+        r#"<image x="20" y="100" width="60" height="480" xlink:href="data:image/png;base64,{}"/>"#,
+        STANDARD.encode(picture)
+    );
+    for (name, content) in [("groups", groups_in_groups), ("lines", lines), ("a picture", &picture)] {
+        let text = svg(COLUMN, content);
+        let strips = draw(&text, 8192);
+        let whole = in_one_piece(&text, strips.size());
+        let differences = || strips.pixels.iter().zip(&whole.pixels).map(|(one, other)| one.abs_diff(*other));
+        let mean = differences().map(f64::from).sum::<f64>() / strips.pixels.len() as f64;
+        let off = differences().filter(|&difference| difference > 8).count();
+        // On edges that fall between pixels, which round differently from another origin.
+        assert!(mean < 0.005 && off * 5_000 < strips.pixels.len(), "{name}: {mean} in the mean, {off} off");
+    }
+}
+
+#[test]
+fn a_blur_has_no_seams() {
+    let text = svg(
+        COLUMN,
+        r##"<filter id="f" filterUnits="userSpaceOnUse" x="0" y="0" width="100" height="800"><feGaussianBlur stdDeviation="9"/></filter>
+        <path filter="url(#f)" d="M10 50 90 200 10 350 90 500 10 650 90 790" stroke="#c00" stroke-width="25" fill="none"/>"##,
+    );
+    let strips = draw(&text, 8192);
+    let steepest = |rows: std::ops::Range<u32>| {
+        let step = |y, x| i16::from(strips.at(x, y)[1]).abs_diff(i16::from(strips.at(x, y + 1)[1]));
+        rows.flat_map(|y| (0..strips.width).step_by(16).map(move |x| step(y, x))).max().unwrap()
+    };
+    assert!(strips.pixels.iter().any(|&channel| channel < 100), "there is something to see");
+    assert!(steepest(0..strips.height - 1) <= 3, "{}", steepest(0..strips.height - 1));
+}
+
+/// The whole drawing by resvg alone.
+fn in_one_piece(text: &str, size: Size) -> Picture {
+    let tree = Tree::from_str(text, &Options::default()).unwrap();
+    let mut pixmap = Pixmap::new(size.width, size.height).unwrap();
+    pixmap.fill(Color::WHITE);
+    let (width, height) = (tree.size().width(), tree.size().height());
+    let transform = Transform::from_scale(size.width as f32 / width, size.height as f32 / height);
+    resvg::render(&tree, transform, &mut pixmap.as_mut());
+    let pixels = pixmap.data().chunks(4).flat_map(|pixel| pixel[..3].to_vec()).collect();
+    Picture { width: size.width, height: size.height, layout: Layout::Rgb, pixels }
+}
+
+#[test]
+fn nothing_outside_of_the_document_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let green = folder.path().join("green.png");
+    fs::write(&green, files::png(&Picture::new(8, 8, Layout::Rgb, |_, _| [0, 255, 0, 0]), |_| {})).unwrap();
+    let path = green.to_str().unwrap();
+    let nested = STANDARD
+        .encode(svg(r#"width="8" height="8""#, &format!(r#"<image width="8" height="8" href="{path}"/>"#)));
+    let entity = format!(
+        r#"<!DOCTYPE svg [<!ENTITY e SYSTEM "file://{path}">]>{}"#,
+        svg(r#"viewBox="0 0 8 8""#, "<desc>&e;</desc>")
+    );
+    assert_eq!(failure(entity.as_bytes()).code, FailureCode::CorruptSource);
+    for content in [
+        format!(r#"<image width="8" height="8" xlink:href="{path}"/>"#),
+        format!(r#"<image width="8" height="8" href="file://{path}"/>"#),
+        format!(r#"<image width="8" height="8" href="data:image/svg+xml;base64,{nested}"/>"#),
+        format!(
+            r#"<filter id="f"><feImage href="{path}"/></filter><rect width="8" height="8" filter="url(#f)"/>"#
+        ),
+        format!(r#"<style>@import url("{path}");</style><rect width="8" height="8" fill="url({path}#a)"/>"#),
+        format!(r#"<use href="{path}#a"/>"#),
+        r#"<image width="8" height="8" href="http://127.0.0.1:1/a.png"/>"#.to_owned(),
+    ] {
+        let picture = draw(&svg(r#"viewBox="0 0 8 8""#, &content), 64);
+        assert!(picture.pixels.chunks(3).all(|pixel| pixel != [0, 255, 0]), "{content}");
+    }
+}
+
+#[test]
+fn pictures_inside_of_the_document_are_drawn() {
+    let black = Picture::new(8, 8, Layout::Rgb, |_, _| [0; 4]);
+    let nested = svg(r#"width="8" height="8""#, r#"<rect width="8" height="8"/>"#);
+    for (kind, bytes) in [
+        ("png", files::png(&black, |_| {})),
+        ("jpeg", files::jpeg(&black, files::Jpeg::default())),
+        ("webp", files::webp(&black, None)),
+        ("svg+xml", nested.into_bytes()),
+    ] {
+        let content = format!(
+            r#"<image width="8" height="8" href="data:image/{kind};base64,{}"/>"#,
+            STANDARD.encode(bytes)
+        );
+        assert_eq!(draw(&svg(r#"viewBox="0 0 8 8""#, &content), 64).at(32, 32), [0; 3], "{kind}");
+    }
+}
+
+#[test]
+fn text_shows_even_where_no_font_of_the_system_is_there() {
+    for family in ["Arial", "serif", "No Such Font", ""] {
+        let text = svg(
+            r#"viewBox="0 0 100 20""#,
+            &format!(r#"<text x="2" y="16" font-size="16" font-family="{family}">Ägypten ☃</text>"#),
+        );
+        // Opened without having been prepared it has the program's own font alone.
+        let picture = files::decode(text.as_bytes()).unwrap();
+        let dark = picture.pixels.iter().filter(|&&channel| channel < 64).count();
+        assert!(dark * 50 > picture.pixels.len(), "{family}: {dark} of {}", picture.pixels.len());
+    }
+}
+
+#[test]
+fn the_size_is_that_of_the_document_enlarged() {
+    let size = |attributes: &str, side| draw(&svg(attributes, ""), side).size();
+    let square = |side| Size { width: side, height: side };
+    assert_eq!(size(r#"viewBox="0 0 30 15""#, 600), Size { width: 600, height: 300 });
+    assert_eq!(size(r#"width="100" height="400" viewBox="0 0 1 1""#, 600), Size { width: 150, height: 600 });
+    assert_eq!(size(r#"width="100%" height="100%" viewBox="0 0 1 1""#, 600), square(600));
+    assert_eq!(size(r#"width="10in" height="10in""#, 600), square(960));
+}
+
+#[test]
+fn without_a_size_it_fails_and_says_so() {
+    for attributes in ["", r#"width="100""#, r#"width="100%" height="100%""#] {
+        let failure = failure(svg(attributes, r#"<rect width="9" height="9"/>"#).as_bytes());
+        assert_eq!(failure.code, FailureCode::CorruptSource, "{attributes}");
+        assert!(failure.message.contains("no size"), "{}", failure.message);
+    }
+}
+
+#[test]
+fn the_background_is_white_unless_transparency_is_asked_for() {
+    let text = svg(r#"viewBox="0 0 8 8""#, r#"<rect width="4" height="8" fill="red" fill-opacity=".5"/>"#);
+    let drawing = DrawingOptions { svg_side: 64, ..DrawingOptions::default() };
+    let options = DecodeOptions { drawing, transparent: true, ..DecodeOptions::default() };
+    let mut file = file(text.as_bytes());
+    let strips = edgezoom_codecs::prepare(&mut file, None).unwrap().open(file, BOUNDS, &options);
+    let transparent = Picture::read(&mut *strips.unwrap()).unwrap();
+    assert_eq!((transparent.layout, transparent.at(60, 5)), (Layout::Rgba, [0; 4].as_slice()));
+    assert_eq!(transparent.at(5, 5), [255, 0, 0, 128]);
+    let opaque = draw(&text, 64);
+    assert_eq!((opaque.layout, opaque.at(60, 5)), (Layout::Rgb, WHITE.as_slice()));
+    assert_eq!(opaque.at(5, 5), [255, 127, 127]);
+}
+
+#[test]
+fn it_may_be_gzipped_or_of_another_encoding() {
+    let text = svg(r#"viewBox="0 0 8 8""#, "<!-- ä --><rect width='8' height='8'/>");
+    let gzipped = gzip(text.as_bytes());
+    let utf_16: Vec<u8> = format!("\u{feff}{text}").encode_utf16().flat_map(u16::to_be_bytes).collect();
+    let latin_1: Vec<u8> = text.chars().map(|char| char as u8).collect();
+    for bytes in [gzipped, utf_16, latin_1] {
+        assert_eq!(files::decode(&bytes).unwrap().at(9, 9), [0; 3]);
+    }
+    assert_eq!(failure(&gzip(b"no picture at all")).code, FailureCode::CorruptSource);
+    assert_eq!(failure(&gzip(b"<html/>")).code, FailureCode::UnsupportedFormat);
+    assert_eq!(failure(&gzip(text.as_bytes())[..60]).code, FailureCode::CorruptSource);
+}
+
+#[test]
+fn a_gzip_bomb_is_too_large() {
+    assert_eq!(failure(&gzip(&vec![b' '; 80 << 20])).code, FailureCode::SourceTooLarge);
+}
+
+#[tokio::test]
+async fn bombs_end_with_a_reason() {
+    let deep = svg(COLUMN, &format!("{}{}", "<g>".repeat(50_000), "</g>".repeat(50_000)));
+    assert_eq!(
+        render(deep.as_bytes(), &Limits::default()).await.unwrap_err().code,
+        FailureCode::CorruptSource
+    );
+
+    let laughs = (1..10).fold(r#"<!ENTITY e0 "lol">"#.to_owned(), |all, level| {
+        let ten = format!("&e{};", level - 1).repeat(10);
+        format!(r#"{all}<!ENTITY e{level} "{ten}">"#)
+    });
+    let laughs = format!("<!DOCTYPE svg [{laughs}]>{}", svg(COLUMN, "<text>&e9;</text>"));
+    assert_eq!(
+        render(laughs.as_bytes(), &Limits::default()).await.unwrap_err().code,
+        FailureCode::CorruptSource
+    );
+
+    // One level of entities, which the parser allows: 60 KB twenty thousand times.
+    let quadratic = format!(
+        r#"<!DOCTYPE svg [<!ENTITY e "{}">]>{}"#,
+        "x".repeat(60_000),
+        svg(COLUMN, &"<desc a='&e;'/>".repeat(20_000))
+    );
+    assert_eq!(
+        render(quadratic.as_bytes(), &Limits::default()).await.unwrap_err().code,
+        FailureCode::TooManyPixels
+    );
+}
+
+#[tokio::test]
+async fn deep_groups_are_drawn_unless_they_take_too_much_memory() {
+    let plain =
+        svg(COLUMN, &format!("{}<rect width='9' height='9'/>{}", "<g>".repeat(900), "</g>".repeat(900)));
+    assert!(render(plain.as_bytes(), &Limits::default()).await.is_ok());
+    let layers = plain.replace("<g>", "<g opacity='.99'>");
+    let failure = render(layers.as_bytes(), &Limits::default()).await.unwrap_err();
+    assert_eq!(failure.code, FailureCode::TooManyPixels, "{}", failure.message);
+}
+
+#[tokio::test]
+async fn the_renderer_keeps_transparency_where_png_is_asked_for() {
+    let text = svg(r#"viewBox="0 0 8 8""#, "<rect width='4' height='4'/>");
+    let tiler = Path::new(env!("CARGO_BIN_EXE_tiler"));
+    for (format, expected) in [(None, TileFormat::Jpg), (Some(TileFormat::Png), TileFormat::Png)] {
+        let options =
+            RenderOptions { format, threads: NonZeroUsize::new(2), svg_side: 64, ..RenderOptions::default() };
+        let source = file(text.as_bytes());
+        let mut renderer = Renderer::start_as(tiler, source, &options, &Limits::default()).unwrap();
+        let Output::Begun(dzi) = renderer.next().await.unwrap() else { panic!("no beginning") };
+        assert_eq!((dzi.tile_format, dzi.size), (expected, Size { width: 64, height: 64 }));
+    }
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}

@@ -1,0 +1,277 @@
+//! PDF and SVG beside what other programs make of them: poppler's `pdftoppm` and librsvg's `rsvg-convert`. These tests need
+//! those programs and libpdfium, so plain `cargo test` leaves them out: `cargo test -p edgezoom-tiler --test documents`.
+#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::fs;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use edgezoom_codecs::{DecodeOptions, DrawingOptions, Layout, SourceError};
+use edgezoom_content::{Failure, FailureCode, Size};
+use edgezoom_tiler::limits::Limits;
+use edgezoom_tiler::renderer::{Output, RenderOptions, Renderer};
+
+use edgezoom_test_support::files::{self, BOUNDS, file};
+use edgezoom_test_support::likeness::{mean_difference, similarity};
+use edgezoom_test_support::pdf::Pdf;
+use edgezoom_test_support::{Picture, pdf};
+
+const SPECIFICATION: &str = "/usr/share/doc/shared-mime-info/shared-mime-info-spec.pdf";
+
+fn library() -> PathBuf {
+    edgezoom_codecs::locate_pdfium().expect("libpdfium.so is nowhere: `cargo xtask setup` brings it")
+}
+
+fn draw_with(bytes: &[u8], drawing: &DrawingOptions) -> Result<Picture, SourceError> {
+    let mut file = file(bytes);
+    let prepared = edgezoom_codecs::prepare(&mut file, Some(&library()))?;
+    let options = DecodeOptions { drawing: *drawing, ..DecodeOptions::default() };
+    Picture::read(&mut *prepared.open(file, BOUNDS, &options)?)
+}
+
+fn draw(bytes: &[u8]) -> Picture {
+    draw_with(bytes, &DrawingOptions { page_width: 1000, ..DrawingOptions::default() }).unwrap()
+}
+
+fn failure(bytes: &[u8]) -> Failure {
+    draw_with(bytes, &DrawingOptions::default()).unwrap_err().failure()
+}
+
+fn page(number: u32) -> DrawingOptions {
+    DrawingOptions { page: NonZeroU32::new(number), page_width: 2000, ..DrawingOptions::default() }
+}
+
+/// A page of a file, as poppler draws it.
+fn by_poppler(path: &Path, page: u32, size: Size) -> Picture {
+    let output = Command::new("pdftoppm")
+        .args(["-f", &page.to_string(), "-l", &page.to_string()])
+        .args(["-scale-to-x", &size.width.to_string(), "-scale-to-y", &size.height.to_string()])
+        .arg(path)
+        .output()
+        .expect("pdftoppm is missing: install poppler-utils");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let header = format!("P6\n{} {}\n255\n", size.width, size.height);
+    let pixels =
+        output.stdout.strip_prefix(header.as_bytes()).expect("a picture of the size asked for").to_vec();
+    Picture { width: size.width, height: size.height, layout: Layout::Rgb, pixels }
+}
+
+/// A drawing, as librsvg draws it on white.
+fn by_librsvg(path: &Path, size: Size) -> Picture {
+    let output = Command::new("rsvg-convert")
+        .args(["--width", &size.width.to_string(), "--height", &size.height.to_string()])
+        .args(["--background-color", "white"])
+        .arg(path)
+        .output()
+        .expect("rsvg-convert is missing: install librsvg2-bin");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let whole = files::decode(&output.stdout).unwrap();
+    let pixels = whole.pixels.chunks(whole.layout.channels()).flat_map(|pixel| pixel[..3].to_vec()).collect();
+    Picture { layout: Layout::Rgb, pixels, ..whole }
+}
+
+#[test]
+fn pages_of_text_look_as_poppler_draws_them() {
+    let bytes = fs::read(SPECIFICATION).expect("the package shared-mime-info is missing");
+    for number in [1, 5, 9, 17] {
+        let ours = draw_with(&bytes, &page(number)).unwrap();
+        assert_eq!(ours.width, 2000);
+        let theirs = by_poppler(Path::new(SPECIFICATION), number, ours.size());
+        let (similar, mean) = (similarity(&ours, &theirs), mean_difference(&ours, &theirs));
+        // Poppler draws thin strokes a little bolder.
+        assert!(similar > 0.95 && mean < 4.0, "page {number}: similar by {similar:.3}, {mean:.2} apart");
+    }
+}
+
+/// Some of the richest of Debian's package iso-flags-svg: Serbia's and the Dominican Republic's arms have thousands of paths.
+const FLAGS: [&str; 6] = ["rs", "do", "me", "es", "mx", "gb"];
+
+fn flag(name: &str) -> PathBuf {
+    let path = PathBuf::from(format!("/usr/share/iso-flags-svg/country-4x3/{name}.svg"));
+    assert!(path.is_file(), "{} is missing: install iso-flags-svg", path.display());
+    path
+}
+
+#[test]
+fn drawings_of_others_look_as_librsvg_draws_them() {
+    for name in FLAGS {
+        let options = DrawingOptions { svg_side: 1600, ..DrawingOptions::default() };
+        let ours = draw_with(&fs::read(flag(name)).unwrap(), &options).unwrap();
+        let theirs = by_librsvg(&flag(name), ours.size());
+        let (similar, mean) = (similarity(&ours, &theirs), mean_difference(&ours, &theirs));
+        assert!(similar > 0.98 && mean < 1.0, "{name}: similar by {similar:.3}, {mean:.2} apart");
+    }
+}
+
+#[test]
+fn documents_of_others_look_as_poppler_draws_them() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in FLAGS {
+        let path = folder.path().join(format!("{name}.pdf"));
+        let made = Command::new("rsvg-convert")
+            .args(["--format=pdf", "--output"])
+            .arg(&path)
+            .arg(flag(name))
+            .status();
+        assert!(made.expect("rsvg-convert is missing: install librsvg2-bin").success());
+        let ours = draw(&fs::read(&path).unwrap());
+        let theirs = by_poppler(&path, 1, ours.size());
+        let (similar, mean) = (similarity(&ours, &theirs), mean_difference(&ours, &theirs));
+        assert!(similar > 0.95 && mean < 2.0, "{name}: similar by {similar:.3}, {mean:.2} apart");
+    }
+}
+
+#[test]
+fn forms_annotations_and_fonts_that_are_not_embedded_show() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("form.pdf");
+    let form = pdf::form();
+    fs::write(&path, &form).unwrap();
+    let ours = draw(&form);
+    let theirs = by_poppler(&path, 1, ours.size());
+    let (similar, mean) = (similarity(&ours, &theirs), mean_difference(&ours, &theirs));
+    assert!(similar > 0.95 && mean < 2.0, "similar by {similar:.3}, {mean:.2} apart");
+    // The field's text, the note's red square, and the text in a standard font each leave a mark.
+    for (what, area) in [("the field", (50, 100)), ("the note", (550, 100)), ("the text", (50, 600))] {
+        let dark = (0..100)
+            .flat_map(|y| (0..200).map(move |x| (x, y)))
+            .filter(|&(x, y)| ours.at(area.0 + x, area.1 + y)[1] < 128);
+        assert!(dark.count() > 200, "{what}");
+    }
+}
+
+#[test]
+fn several_pages_lie_side_by_side_and_one_can_be_chosen() {
+    let four = Pdf::new()
+        .page(100, 100, "1 0 0 rg 0 0 100 100 re f")
+        .page(100, 100, "0 1 0 rg 0 0 100 100 re f")
+        .page(100, 100, "0 0 1 rg 0 0 100 100 re f")
+        .page(50, 100, "0 g 0 0 50 100 re f")
+        .bytes();
+    let all = draw(&four);
+    // Two columns of 1,000 pixels and two rows, gaps of 20 between and around.
+    assert_eq!(all.size(), Size { width: 2060, height: 2060 });
+    assert_eq!(all.at(10, 10), [0xdd; 3]);
+    assert_eq!(all.at(20, 20), [255, 0, 0]);
+    assert_eq!(all.at(1019, 1019), [255, 0, 0]);
+    assert_eq!(all.at(1020, 1019), [0xdd; 3]);
+    assert_eq!(all.at(1040, 20), [0, 255, 0]);
+    assert_eq!(all.at(20, 1040), [0, 0, 255]);
+    assert_eq!((all.at(1289, 1500), all.at(1290, 1500)), ([0xdd; 3].as_slice(), [0; 3].as_slice()));
+
+    let second = draw_with(&four, &page(2)).unwrap();
+    assert_eq!(
+        (second.size(), second.at(1000, 1000)),
+        (Size { width: 2000, height: 2000 }, [0, 255, 0].as_slice())
+    );
+    let failure = draw_with(&four, &page(5)).unwrap_err().failure();
+    assert_eq!(failure.code, FailureCode::SourceNotFound);
+    assert_eq!(failure.message, "The PDF has no page 5: its last one is 4.");
+}
+
+#[test]
+fn strips_of_a_page_join_without_a_seam() {
+    // A slanted edge and a shading over the whole page, high enough for several strips.
+    let bytes =
+        Pdf::new().page(100, 900, "0 g 0 0 m 100 900 l 100 0 l f 5 w 1 0 0 RG 0 900 m 100 0 l S").bytes();
+    let whole = draw_with(&bytes, &DrawingOptions { page_width: 3000, ..DrawingOptions::default() }).unwrap();
+    assert_eq!(whole.size(), Size { width: 3000, height: 27_000 });
+    let edge = |y: u32| (0..whole.width).position(|x| whole.at(x, y)[1] < 128).unwrap() as i64;
+    for y in 0..whole.height - 1 {
+        let step = edge(y) - edge(y + 1);
+        assert!((-1..=1).contains(&step) || (13_400..13_600).contains(&y), "row {y}: a step of {step}");
+    }
+}
+
+#[test]
+fn a_scanned_page_keeps_its_own_pixels() {
+    let scan = Picture::photo(850, 1100, Layout::Rgb);
+    let as_jpeg = files::decode(&files::jpeg(&scan, files::Jpeg::default())).unwrap();
+    for hidden in ["", "BT /F1 12 Tf 3 Tr 100 100 Td (what was recognised) Tj ET"] {
+        assert!(draw(&pdf::scan(&scan, hidden)) == as_jpeg, "the very pixels of the JPEG");
+    }
+    // With a word on it that shows it is a page like any other, at 200 dpi.
+    assert_eq!(draw(&pdf::scan(&scan, "BT /F1 12 Tf 100 100 Td (stamped) Tj ET")).width, 1700);
+}
+
+#[test]
+fn what_cannot_be_opened_says_why() {
+    let encrypted = failure(include_bytes!("documents/encrypted.pdf"));
+    assert_eq!(encrypted.code, FailureCode::SourceForbidden, "{}", encrypted.message);
+    for (what, bytes) in [
+        ("no pages", Pdf::new().bytes()),
+        ("only a header", b"%PDF-1.7\n".to_vec()),
+        ("noise", [b"%PDF-1.7\n".as_slice(), &Picture::noise(64, 64, Layout::Rgb).pixels].concat()),
+        ("cut off", fs::read(SPECIFICATION).unwrap()[..300].to_vec()),
+    ] {
+        assert_eq!(failure(&bytes).code, FailureCode::CorruptSource, "{what}");
+    }
+}
+
+#[tokio::test]
+async fn progress_rises_in_small_steps() {
+    library();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sources/documents");
+    for path in [Path::new(SPECIFICATION), &folder.join("shapes.svg")] {
+        let tiler = Path::new(env!("CARGO_BIN_EXE_tiler"));
+        let options = RenderOptions { page: NonZeroU32::new(1), ..RenderOptions::default() };
+        let source = fs::File::open(path).unwrap();
+        let mut renderer = Renderer::start_as(tiler, source, &options, &Limits::default()).unwrap();
+        let mut steps = vec![0.0];
+        loop {
+            match renderer.next().await.unwrap() {
+                Output::Progress(done) => steps.push(done),
+                Output::Finished(_) => break,
+                _ => {}
+            }
+        }
+        assert_eq!(steps.last(), Some(&1.0));
+        assert!(steps.windows(2).all(|pair| (0.0..=0.05).contains(&(pair[1] - pair[0]))), "{steps:?}");
+    }
+}
+
+/// Renders in a process of its own with so much memory, and gives the picture's pixels.
+async fn render(bytes: &[u8], options: RenderOptions, memory: u64) -> Result<u64, Failure> {
+    let limits = Limits { renderer_memory: memory, ..Limits::default() };
+    let tiler = Path::new(env!("CARGO_BIN_EXE_tiler"));
+    let mut renderer = Renderer::start_as(tiler, file(bytes), &options, &limits).unwrap();
+    loop {
+        if let Output::Finished(dzi) = renderer.next().await? {
+            return Ok(dzi.size.pixels());
+        }
+    }
+}
+
+#[tokio::test]
+async fn five_hundred_megapixels_are_rendered_in_300_mib() {
+    library();
+    let text = fs::read(SPECIFICATION).unwrap();
+    let page = RenderOptions { page: NonZeroU32::new(1), page_width: 20_000, ..RenderOptions::default() };
+    assert!(render(&text, page, 300 << 20).await.unwrap() > 500_000_000);
+    let circles: String = (0..2_000)
+        .map(|index| {
+            format!(
+                r#"<circle cx="{}" cy="{}" r="7" fill="none" stroke="red"/>"#,
+                index % 50 * 20,
+                index / 50 * 25
+            )
+        })
+        .collect();
+    let svg = format!(r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1000 1000">{circles}</svg>"#);
+    let drawing = RenderOptions { svg_side: 22_400, ..RenderOptions::default() };
+    assert!(render(svg.as_bytes(), drawing, 300 << 20).await.unwrap() > 500_000_000);
+}
+
+#[test]
+fn drawings_look_as_librsvg_draws_them() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sources/documents");
+    for name in ["shapes.svg", "text.svg", "groups.svg"] {
+        let path = folder.join(name);
+        let options = DrawingOptions { svg_side: 1200, ..DrawingOptions::default() };
+        let ours = draw_with(&fs::read(&path).unwrap(), &options).unwrap();
+        let theirs = by_librsvg(&path, ours.size());
+        let (similar, mean) = (similarity(&ours, &theirs), mean_difference(&ours, &theirs));
+        assert!(similar > 0.97 && mean < 2.0, "{name}: similar by {similar:.3}, {mean:.2} apart");
+    }
+}

@@ -1,0 +1,7 @@
+//! Sources that are drawn: PDF, SVG and web pages, beside what other programs make of them. Needs PDFium, Chromium and those
+//! programs, which `cargo xtask test` brings; plain `cargo test` leaves this out.
+
+mod documents;
+mod page;
+
+use page::{processes, site, view}; // what the rooms of `page` call `crate::processes` and so on

@@ -1,0 +1,107 @@
+//! What Cargo builds for the tasks. Which features a dependency gets depends on the packages that a call of Cargo selects,
+//! and each set of features is compiled by itself. So every call here selects the whole workspace, as `cargo test` does,
+//! and names the programs that it wants: all tasks share one compiled copy of each dependency. The Worker's WebAssembly is
+//! for another target, which shares nothing anyway.
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::Result;
+
+use crate::command;
+use crate::project::{Profile, Project};
+use crate::setup::{self, Purpose, WASM};
+use crate::steps::{self, Step};
+
+/// The program in `xtask/tools`.
+pub const TOOLS: &str = "xtask-tools";
+/// The program that users run.
+pub const TILER: &str = "tiler";
+
+/// The command that builds programs of the workspace.
+pub fn programs(project: &Project, names: &[&str], profile: Profile) -> Command {
+    let mut cargo = project.cargo();
+    cargo.args(["build", "--workspace", "--profile", profile.name()]);
+    for name in names {
+        cargo.args(["--bin", name]);
+    }
+    cargo
+}
+
+/// A command of the program in `xtask/tools`, which has to be built.
+pub fn tool<S: AsRef<OsStr>>(project: &Project, arguments: impl IntoIterator<Item = S>) -> Command {
+    let mut tool = Command::new(project.program(TOOLS, Profile::Dev));
+    tool.current_dir(&project.root).args(arguments);
+    tool
+}
+
+/// Builds a program and gives its path.
+pub fn program(project: &Project, name: &str, profile: Profile) -> Result<PathBuf> {
+    command::run(&mut programs(project, &[name], profile))?;
+    Ok(project.program(name, profile))
+}
+
+/// The step `set-up`.
+pub fn set_up(purpose: Purpose) -> Step<'static> {
+    Step::new("set-up", move |out| out.prepare(&mut setup::command(purpose)?))
+}
+
+/// The step `tools`.
+pub fn tools(project: &Project) -> Step<'_> {
+    Step::new("tools", |out| out.prepare(&mut programs(project, &[TOOLS], Profile::Dev)))
+}
+
+/// The step `wasm`. WebAssembly is optimised as a whole, on one core: the native programs have the others meanwhile.
+pub fn wasm(project: &Project) -> Step<'_> {
+    let package = ["build", "--package=edgezoom-edge", "--profile=edge", "--target", WASM];
+    Step::new("wasm", move |out| out.prepare(project.cargo().args(package)))
+}
+
+/// The step `edge`, which makes `edge/build` of the WebAssembly.
+pub fn edge(project: &Project) -> Step<'_> {
+    let edge = Step::new("edge", |out| out.check(&mut tool(project, ["build-edge"])));
+    edge.needs(&["set-up", "wasm", "tools"])
+}
+
+/// All steps that build the Worker into `edge/build`.
+pub fn worker(project: &Project, purpose: Purpose) -> Vec<Step<'_>> {
+    vec![set_up(purpose), tools(project), wasm(project), edge(project)]
+}
+
+/// Builds the Worker into `edge/build`.
+pub fn worker_alone(project: &Project, purpose: Purpose) -> Result<()> {
+    setup::prepare(project, Purpose::Compile)?;
+    steps::run(worker(project, purpose)).result()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// Each dependency with its features, as Cargo gives them when it builds these kinds of dependencies.
+    fn features(project: &Project, kinds: &str) -> BTreeSet<String> {
+        let mut cargo = project.cargo();
+        cargo.args([
+            "tree",
+            "--workspace",
+            "--locked",
+            "--prefix=none",
+            "--format={p} [{f}]",
+            "--edges",
+            kinds,
+        ]);
+        let text = command::output(&mut cargo).unwrap();
+        text.lines().map(|line| line.trim_end_matches(" (*)").to_owned()).collect()
+    }
+
+    #[test]
+    fn tests_compile_dependencies_with_the_features_that_programs_have() {
+        let project = Project::locate().unwrap();
+        let (programs, tests) = (features(&project, "normal,build"), features(&project, "normal,build,dev"));
+        let other: Vec<_> = programs.difference(&tests).collect();
+        assert!(other.is_empty(), "ask for the features of the tests in tests/Cargo.toml too: {other:?}");
+    }
+}

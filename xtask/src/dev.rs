@@ -1,0 +1,62 @@
+//! `cargo xtask dev`: builds what is not built, then becomes the program that runs the local service, which is in
+//! `tools/src/dev`.
+
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+
+use crate::build::{self, TILER};
+use crate::port;
+use crate::project::{Profile, Project};
+use crate::setup::{self, Purpose};
+use crate::steps::{self, Step};
+
+/// How the local service is run.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Options {
+    /// The port that the service answers at; 0: any that is free
+    #[arg(long, default_value_t = 8787)]
+    pub port: u16,
+    /// The folder that keeps the service's state from one run to the next [default: .local]
+    #[arg(long)]
+    pub state: Option<PathBuf>,
+    /// How many tilers run
+    #[arg(long, default_value_t = 1)]
+    pub tilers: usize,
+    /// How the tilers are compiled: as the tests have them, or as for deployment, which takes minutes more
+    #[arg(long, value_enum, default_value = "dev")]
+    pub profile: Profile,
+    /// Networks that sources may lie in besides the public internet, such as 127.0.0.0/8, separated by commas
+    #[arg(long, env = "EDGEZOOM_ALLOW_NETWORKS", default_value = "")]
+    pub allow_networks: String,
+    /// How long a tiler may be silent before its job is given to another one
+    #[arg(long, env = "EDGEZOOM_LEASE_SECONDS", default_value_t = 60)]
+    pub lease_seconds: u32,
+    /// How many messages may wait in the queue while new contents are still taken
+    #[arg(long, default_value_t = 10_000)]
+    pub backlog_limit: u64,
+    /// Take nothing new: new contents get 503, known ones are answered as ever
+    #[arg(long)]
+    pub maintenance: bool,
+    /// Run what is built, without asking Cargo whether it is up to date
+    #[arg(long)]
+    pub built: bool,
+}
+
+/// Runs the service until it is asked to stop.
+pub fn run(project: &Project, options: &Options) -> Result<()> {
+    port::free(options.port)?; // before the build, which may take minutes
+    if !options.built {
+        setup::prepare(project, Purpose::Compile)?;
+        let mut tiler = build::programs(project, &[TILER], options.profile);
+        let tiler = Step::new("tiler", |out| out.prepare(&mut tiler)).after(&["tools"]);
+        let mut graph = build::worker(project, Purpose::Run);
+        graph.push(tiler);
+        steps::run(graph).result()?;
+    }
+    // The same words once more: the options are one type for both programs.
+    let words = ["dev".into()].into_iter().chain(std::env::args_os().skip(2));
+    let error = build::tool(project, words).exec();
+    Err(error).context("the local service cannot be started")
+}

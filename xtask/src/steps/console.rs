@@ -1,0 +1,137 @@
+//! One terminal for steps that run at the same time. The step that began first prints as it goes; what others print is
+//! kept until it is their turn. So nothing is mixed, and somebody who waits sees something move.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use anyhow::{Context, Result, bail};
+
+use super::Tally;
+use crate::command;
+
+/// The terminal.
+#[derive(Default)]
+pub struct Console(Mutex<Vec<Page>>);
+
+/// What a step has printed and has not been shown yet. The first page is the one that is shown as it grows.
+struct Page {
+    name: &'static str,
+    text: Vec<u8>,
+    complete: bool,
+}
+
+/// The end of the console that a step prints to.
+pub struct Transcript<'a> {
+    console: &'a Console,
+    name: &'static str,
+}
+
+impl Console {
+    /// Begins a step, under its name.
+    pub fn begin(&self, name: &'static str) -> Transcript<'_> {
+        let text = format!("xtask | {name} …\n").into_bytes();
+        self.change(|pages| pages.push(Page { name, text, complete: false }));
+        Transcript { console: self, name }
+    }
+
+    /// Changes pages, then shows what can be shown.
+    fn change(&self, change: impl FnOnce(&mut Vec<Page>)) {
+        let mut pages: MutexGuard<'_, Vec<Page>> = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        change(&mut pages);
+        let mut output = std::io::stdout().lock();
+        while let Some(page) = pages.first_mut() {
+            let _ = output.write_all(&page.text); // an error: the reader of our output is gone, and the tally remains
+            page.text.clear();
+            if !page.complete {
+                break;
+            }
+            pages.remove(0);
+        }
+        let _ = output.flush();
+    }
+}
+
+impl Transcript<'_> {
+    /// Prints a line.
+    pub fn line(&self, line: &[u8]) {
+        self.change(|page| {
+            page.text.extend_from_slice(line);
+            page.text.push(b'\n');
+        });
+    }
+
+    /// Runs a command that is one check, and shows what it prints.
+    pub fn check(&self, command: &mut Command) -> Result<Tally> {
+        self.prepare(command).map(|_| Tally::PASSED)
+    }
+
+    /// Runs a command that only prepares checks, and shows what it prints.
+    pub fn prepare(&self, command: &mut Command) -> Result<Tally> {
+        if !self.read(command, |line| self.line(line))? {
+            bail!("`{}` failed", command::text(command));
+        }
+        Ok(Tally::default())
+    }
+
+    /// Runs tests, shows what they print, and counts them. A runner that fails without a failed test, as when something
+    /// does not compile, counts as one failure.
+    pub fn count(&self, command: &mut Command) -> Result<Tally> {
+        let mut tally = Tally::default();
+        let success = self.read(command, |line| {
+            tally += Tally::of_line(&String::from_utf8_lossy(line));
+            self.line(line);
+        })?;
+        if !success && tally.failed == 0 {
+            tally += Tally::FAILED;
+        }
+        Ok(tally)
+    }
+
+    /// Runs a command whose standard output is `lines`; what it prints to standard error is shown.
+    pub fn lines(&self, command: &mut Command, mut lines: impl FnMut(&[u8])) -> Result<()> {
+        let (output, errors) = (std::io::pipe()?, std::io::pipe()?);
+        command.stdin(Stdio::null()).stdout(output.1).stderr(errors.1);
+        let mut process = command.spawn().with_context(|| command::text(command))?;
+        command.stdout(Stdio::null()).stderr(Stdio::null()); // closes our copies of the ends that are written to
+        std::thread::scope(|scope| {
+            scope.spawn(|| each_line(errors.0, |line| self.line(line)));
+            each_line(output.0, &mut lines)
+        })?;
+        if !process.wait()?.success() {
+            bail!("`{}` failed", command::text(command));
+        }
+        Ok(())
+    }
+
+    /// Runs a command with its standard output and standard error in one, and says whether it succeeded.
+    fn read(&self, command: &mut Command, line: impl FnMut(&[u8])) -> Result<bool> {
+        let (reader, writer) = std::io::pipe()?;
+        command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
+        let mut process = command.spawn().with_context(|| command::text(command))?;
+        command.stdout(Stdio::null()).stderr(Stdio::null()); // closes our copies of the end that is written to
+        each_line(reader, line)?;
+        Ok(process.wait()?.success())
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Page)) {
+        self.console.change(|pages| {
+            if let Some(page) = pages.iter_mut().find(|page| page.name == self.name) {
+                change(page);
+            }
+        });
+    }
+}
+
+impl Drop for Transcript<'_> {
+    fn drop(&mut self) {
+        self.change(|page| page.complete = true);
+    }
+}
+
+fn each_line(source: impl std::io::Read, mut take: impl FnMut(&[u8])) -> Result<()> {
+    for line in BufReader::new(source).split(b'\n') {
+        take(&line?);
+    }
+    Ok(())
+}

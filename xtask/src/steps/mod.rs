@@ -1,0 +1,155 @@
+//! Running steps side by side: each [`Step`] has a name, the steps it waits for, and its work. It runs as early as it can,
+//! what it prints stays together, and one that fails stops only those that need it. At the end a table says how long each
+//! took.
+
+mod console;
+mod tally;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, anyhow};
+
+pub use console::Transcript;
+pub use tally::Tally;
+
+use console::Console;
+
+/// The work of a step.
+type Work<'a> = Box<dyn FnOnce(&Transcript<'_>) -> Result<Tally> + Send + 'a>;
+
+/// One thing to be done.
+pub struct Step<'a> {
+    name: &'static str,
+    needs: Vec<&'static str>,
+    after: Vec<&'static str>,
+    work: Work<'a>,
+}
+
+impl<'a> Step<'a> {
+    /// A step that waits for nothing.
+    pub fn new(name: &'static str, work: impl FnOnce(&Transcript<'_>) -> Result<Tally> + Send + 'a) -> Self {
+        Self { name, needs: vec![], after: vec![], work: Box::new(work) }
+    }
+
+    /// It runs once these have passed. Names that are not among the steps count as passed.
+    pub fn needs(mut self, names: &[&'static str]) -> Self {
+        self.needs.extend(names);
+        self
+    }
+
+    /// It runs once these have ended, passed or not.
+    pub fn after(mut self, names: &[&'static str]) -> Self {
+        self.after.extend(names);
+        self
+    }
+}
+
+/// How a step ended.
+struct Ended {
+    name: &'static str,
+    tally: Tally,
+    began: Duration,
+    took: Duration,
+}
+
+/// The steps that have ended so far.
+#[derive(Default)]
+struct Board {
+    ended: Mutex<Vec<Ended>>,
+    changed: Condvar,
+}
+
+impl Board {
+    fn lock(&self) -> MutexGuard<'_, Vec<Ended>> {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, ended: Ended) {
+        self.lock().push(ended);
+        self.changed.notify_all();
+    }
+
+    /// Waits until all of these have ended, and gives the names of those that failed.
+    fn wait(&self, names: &[&'static str]) -> Vec<&'static str> {
+        let missing =
+            |ended: &mut Vec<Ended>| !names.iter().all(|name| ended.iter().any(|step| step.name == *name));
+        let ended = self.changed.wait_while(self.lock(), missing).unwrap_or_else(PoisonError::into_inner);
+        ended.iter().filter(|step| step.tally.failed > 0).map(|step| step.name).collect()
+    }
+}
+
+/// Runs all steps, prints the table, and gives the sum of what they counted.
+pub fn run(steps: Vec<Step<'_>>) -> Tally {
+    let started = Instant::now();
+    let names: Vec<&str> = steps.iter().map(|step| step.name).collect();
+    let (console, board) = (Console::default(), Board::default());
+    std::thread::scope(|scope| {
+        for mut step in steps {
+            step.needs.retain(|name| names.contains(name));
+            step.after.retain(|name| names.contains(name));
+            let (console, board) = (&console, &board);
+            scope.spawn(move || {
+                let failed = board.wait(&[step.needs.as_slice(), &step.after].concat());
+                let name = step.name;
+                let began = started.elapsed();
+                let tally = match failed.into_iter().find(|name| step.needs.contains(name)) {
+                    Some(needed) => {
+                        console.begin(name).line(format!("not run, as {needed} failed").as_bytes());
+                        Tally::FAILED
+                    }
+                    None => perform(step.work, &console.begin(name)),
+                };
+                board.add(Ended { name, tally, began, took: started.elapsed() - began });
+            });
+        }
+    });
+    let mut ended = board.ended.into_inner().unwrap_or_else(PoisonError::into_inner);
+    ended.sort_by_key(|step| step.began);
+    print_table(&ended);
+    ended.into_iter().fold(Tally::default(), |sum, step| sum + step.tally)
+}
+
+/// Does a step's work. An error and a panic count as one failure.
+fn perform(work: Work<'_>, transcript: &Transcript<'_>) -> Tally {
+    let result = catch_unwind(AssertUnwindSafe(|| work(transcript)));
+    result.unwrap_or_else(|_| Err(anyhow!("the step panicked"))).unwrap_or_else(|error| {
+        transcript.line(format!("{error:#}").as_bytes());
+        Tally::FAILED
+    })
+}
+
+fn print_table(ended: &[Ended]) {
+    println!("\n{:12} {:>7} {:>7} {:>10} {:>10}", "step", "passed", "failed", "began at", "took");
+    for Ended { name, tally: Tally { passed, failed }, began, took } in ended {
+        let [began, took] = [began, took].map(|time| format!("{:.1} s", time.as_secs_f64()));
+        println!("{name:12} {passed:7} {failed:7} {began:>10} {took:>10}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_runs_after_what_it_waits_for_and_not_without_what_it_needs() {
+        let order = Mutex::new(vec![]);
+        let note = |name: &'static str, tally: Tally| {
+            let order = &order;
+            move |_: &Transcript<'_>| {
+                order.lock().unwrap().push(name);
+                Ok(tally)
+            }
+        };
+        let total = run(vec![
+            Step::new("last", note("last", Tally::PASSED)).after(&["needy", "bad"]),
+            Step::new("needy", note("needy", Tally::PASSED)).needs(&["bad", "absent"]),
+            Step::new("bad", note("bad", Tally::FAILED)).after(&["first"]),
+            Step::new("first", note("first", Tally { passed: 3, failed: 0 })),
+            Step::new("panics", |_| panic!("on purpose")).after(&["last"]),
+        ]);
+        assert_eq!(*order.lock().unwrap(), ["first", "bad", "last"]);
+        assert_eq!(total, Tally { passed: 4, failed: 3 });
+    }
+}

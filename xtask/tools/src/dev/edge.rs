@@ -1,0 +1,76 @@
+//! The Worker's side of the local service: one wrangler that runs the Worker with its KV, R2 and Durable Objects, and the
+//! emulator that offers the queue to pull from, all on one port.
+
+use anyhow::{Result, bail};
+use tokio::process::Command;
+use xtask::dev::Options;
+use xtask::project::Project;
+
+use super::state::State;
+
+/// Where a local edge answers.
+#[derive(Clone, Debug)]
+pub struct EdgeAddress {
+    /// The port on the loopback address.
+    pub port: u16,
+}
+
+impl EdgeAddress {
+    /// The base URL.
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// The base URL of the queue's pull interface.
+    pub fn queue_url(&self) -> String {
+        format!("{}/accounts/local/queues/edgezoom-jobs", self.url())
+    }
+
+    /// The S3 endpoint of the local R2.
+    pub fn s3_url(&self) -> String {
+        format!("{}/cdn-cgi/local/r2/s3", self.url())
+    }
+}
+
+/// The command that runs the edge at `address`.
+pub fn command(
+    project: &Project,
+    state: &State,
+    address: &EdgeAddress,
+    options: &Options,
+) -> Result<Command> {
+    if project.root.join(".dev.vars").exists() {
+        bail!(
+            "wrangler prefers .dev.vars to what it is told here: move that file away for `cargo xtask dev`"
+        );
+    }
+    let mut command = Command::from(project.node_tool("wrangler")?);
+    // The emulator's configuration comes first: what wrangler takes for the main Worker gets the port, and the emulator
+    // passes on what is not for it.
+    command.args(["dev", "--config=edge/local/wrangler.toml", "--config=wrangler.toml", "--ip=127.0.0.1"]);
+    command.arg(format!("--port={}", address.port)).arg("--inspector-port=0").arg("--log-level=warn");
+    command.arg("--persist-to").arg(state.bindings());
+    command.env("WRANGLER_REGISTRY_PATH", state.registry());
+    // wrangler takes a variable from its environment when wrangler.toml names it, under [vars] or [secrets].
+    command.env("TILER_TOKEN", state.token()).env("ALLOW_NETWORKS", &options.allow_networks);
+    command.env("LEASE_SECONDS", options.lease_seconds.to_string());
+    command.env("BACKLOG_LIMIT", options.backlog_limit.to_string());
+    command.env("MAINTENANCE", if options.maintenance { "on" } else { "off" });
+    for address in ["BASE_URL", "SHARE_BASE", "CACHE_URL"] {
+        command.env(address, ""); // the origin that is asked, whatever the shell that we run in knows
+    }
+    for (name, value) in QUIET {
+        command.env(name, value);
+    }
+    Ok(command)
+}
+
+/// No questions, no log files, no statistics sent, no adverts, and no look-up of a made-up visitor's location.
+const QUIET: [(&str, &str); 6] = [
+    ("CI", "1"),
+    ("WRANGLER_WRITE_LOGS", "false"),
+    ("WRANGLER_DISABLE_EXPERIMENTAL_WARNING", "true"), // of the local S3 interface
+    ("WRANGLER_SEND_METRICS", "false"),
+    ("WRANGLER_HIDE_BANNER", "true"),
+    ("CLOUDFLARE_CF_FETCH_ENABLED", "false"),
+];

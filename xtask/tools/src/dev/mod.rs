@@ -1,0 +1,117 @@
+//! `cargo xtask dev`, once all is built: the whole service on this machine, with nothing in the cloud. Starts the edge and
+//! the tilers, says when they answer, shows what they log, and takes them down together.
+
+mod edge;
+mod part;
+mod ready;
+mod state;
+mod tiler;
+pub mod watchdog;
+
+use std::convert::Infallible;
+use std::io::Write;
+
+use anyhow::{Result, bail};
+use edgezoom_content::AddressPolicy;
+use tokio::signal::unix::{SignalKind, signal};
+use xtask::build::TILER;
+use xtask::dev::Options;
+use xtask::port;
+use xtask::project::Project;
+
+use edge::EdgeAddress;
+use part::Part;
+use state::State;
+use tiler::Tiler;
+use watchdog::Watchdog;
+
+/// Runs the service until it is asked to stop.
+pub fn run(project: &Project, options: &Options) -> Result<()> {
+    AddressPolicy::allowing(&options.allow_networks)?; // the Worker and the tilers would refuse it one by one
+    let address = EdgeAddress { port: port::free(options.port)? };
+    let state = State::open(options.state.as_deref().unwrap_or(&project.root.join(".local")))?;
+    let program = project.program(TILER, options.profile);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let mut system = System::new()?;
+        let ended = tokio::select! {
+            ended = system.live(project, &state, &address, &program, options) => ended.map(|never| match never {}),
+            stop = stop_signal() => stop,
+        };
+        system.stop().await?;
+        ended
+    })
+}
+
+/// What runs. On its way out, whatever that is, nothing of it stays.
+struct System {
+    watchdog: Watchdog,
+    edge: Option<Part>,
+    tilers: Vec<Tiler>,
+}
+
+impl System {
+    fn new() -> Result<Self> {
+        Ok(Self { watchdog: Watchdog::start()?, edge: None, tilers: vec![] })
+    }
+
+    /// Brings all parts up and keeps them up.
+    async fn live(
+        &mut self,
+        project: &Project,
+        state: &State,
+        address: &EdgeAddress,
+        program: &std::path::Path,
+        options: &Options,
+    ) -> Result<Infallible> {
+        let mut command = edge::command(project, state, address, options)?;
+        let edge = self.edge.insert(Part::start("edge", &mut command, &self.watchdog)?);
+        tokio::select! {
+            answered = answers(address, state.token()) => answered?,
+            status = edge.ended() => bail!("the edge ended before it was ready: {}", status?),
+        }
+        for number in 1..=options.tilers {
+            self.tilers.push(Tiler::start(number, program, state, address, options, &self.watchdog)?);
+        }
+        for tiler in &mut self.tilers {
+            tiler.ready().await?;
+        }
+        writeln!(std::io::stdout(), "ready: {}", address.url())?;
+        let tilers = self.tilers.iter_mut().map(|tiler| tiler.keep_running(&self.watchdog));
+        tokio::select! {
+            status = edge.ended() => bail!("the edge ended: {}", status?),
+            Err(error) = futures::future::try_join_all(tilers) => Err(error),
+        }
+    }
+
+    /// Takes the tilers down first: they hand their jobs back to the edge.
+    async fn stop(mut self) -> Result<()> {
+        for tiler in self.tilers.drain(..) {
+            tiler.stop(&self.watchdog).await?;
+        }
+        match self.edge.take() {
+            Some(edge) => edge.stop(&self.watchdog).await,
+            None => Ok(()),
+        }
+    }
+}
+
+/// Waits until the Worker and the queue before it answer.
+async fn answers(edge: &EdgeAddress, token: &str) -> Result<()> {
+    ready::answers(format!("{}/health", edge.url()), "").await?;
+    ready::answers(format!("{}/metrics", edge.queue_url()), token).await
+}
+
+/// Waits for Ctrl-C, a polite kill, or the terminal's closing.
+async fn stop_signal() -> Result<()> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut hang_up = signal(SignalKind::hangup())?;
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+        _ = hang_up.recv() => {}
+    }
+    eprintln!("xtask | stopping");
+    Ok(())
+}

@@ -1,0 +1,113 @@
+//! A tiler of the local service. It is started anew when it dies, which the Worker's leases are there for, with a pause
+//! that grows while it keeps dying.
+
+use std::convert::Infallible;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use tokio::process::Command;
+use xtask::dev::Options;
+use xtask::port;
+
+use super::edge::EdgeAddress;
+use super::part::Part;
+use super::ready;
+use super::state::State;
+use super::watchdog::Watchdog;
+
+/// The pause before a tiler that died is started anew: at first, and at most.
+const PAUSE: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(30)];
+/// A tiler that ran this long was well: the pause starts small again.
+const WELL: Duration = Duration::from_secs(30);
+
+/// One of the local service's tilers.
+pub struct Tiler {
+    name: String,
+    program: PathBuf,
+    environment: Vec<(&'static str, String)>,
+    note: PathBuf,
+    part: Part,
+    address: String,
+    started: Instant,
+}
+
+impl Tiler {
+    /// Starts a tiler.
+    pub fn start(
+        number: usize,
+        program: &Path,
+        state: &State,
+        edge: &EdgeAddress,
+        options: &Options,
+        watchdog: &Watchdog,
+    ) -> Result<Self> {
+        let name = if options.tilers == 1 { "tiler".to_owned() } else { format!("tiler {number}") };
+        let environment = vec![
+            ("EDGEZOOM_EDGE_URL", edge.url()),
+            ("EDGEZOOM_TILER_TOKEN", state.token().to_owned()),
+            ("EDGEZOOM_QUEUE_URL", edge.queue_url()),
+            ("EDGEZOOM_QUEUE_TOKEN", state.token().to_owned()),
+            ("EDGEZOOM_S3_ENDPOINT", edge.s3_url()),
+            ("EDGEZOOM_S3_BUCKET", "edgezoom-pyramids".to_owned()),
+            ("EDGEZOOM_S3_ACCESS_KEY_ID", "local".to_owned()),
+            ("EDGEZOOM_S3_SECRET_ACCESS_KEY", "local-secret-for-development".to_owned()),
+            ("EDGEZOOM_ALLOW_NETWORKS", options.allow_networks.clone()),
+            ("EDGEZOOM_POLL_MS", "100".to_owned()),
+        ];
+        let note = state.tiler_note(number);
+        let (part, address) = spawn(&name, program, &environment, &note, watchdog)?;
+        let program = program.to_owned();
+        Ok(Self { name, program, environment, note, part, address, started: Instant::now() })
+    }
+
+    /// Waits until it answers.
+    pub async fn ready(&mut self) -> Result<()> {
+        tokio::select! {
+            answered = ready::answers(format!("http://{}/health", self.address), "") => answered,
+            status = self.part.ended() => bail!("the {} ended before it was ready: {}", self.name, status?),
+        }
+    }
+
+    /// Starts the tiler anew whenever it ends. Gives only errors back.
+    pub async fn keep_running(&mut self, watchdog: &Watchdog) -> Result<Infallible> {
+        let [first, most] = PAUSE;
+        let mut pause = first;
+        loop {
+            let status = self.part.ended().await?;
+            if self.started.elapsed() >= WELL {
+                pause = first;
+            }
+            eprintln!("xtask | the {} ended: {status}; it is started anew in {pause:?}", self.name);
+            self.part.end_group(watchdog);
+            tokio::time::sleep(pause).await;
+            pause = most.min(pause * 2);
+            (self.part, self.address) =
+                spawn(&self.name, &self.program, &self.environment, &self.note, watchdog)?;
+            self.started = Instant::now();
+        }
+    }
+
+    /// Asks the tiler to stop, which hands its jobs back, and waits until it has.
+    pub async fn stop(self, watchdog: &Watchdog) -> Result<()> {
+        let _ = std::fs::remove_file(&self.note); // an error: somebody else has removed it
+        self.part.stop(watchdog).await
+    }
+}
+
+/// Starts the process on a port of its own for health and metrics, and notes who it is.
+fn spawn(
+    name: &str,
+    program: &Path,
+    environment: &[(&'static str, String)],
+    note: &Path,
+    watchdog: &Watchdog,
+) -> Result<(Part, String)> {
+    let address = format!("127.0.0.1:{}", port::free(0)?);
+    let mut command = Command::new(program);
+    command.arg("serve").envs(environment.iter().cloned()).env("EDGEZOOM_LISTEN", &address);
+    let part = Part::start(name, &mut command, watchdog)?;
+    let text = serde_json::json!({ "process": part.id(), "address": address }).to_string();
+    std::fs::write(note, text).with_context(|| format!("{} cannot be written", note.display()))?;
+    Ok((part, address))
+}

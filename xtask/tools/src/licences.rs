@@ -1,0 +1,76 @@
+//! Whether the licence of every dependency is one of those that `deny.toml` allows. That file is cargo-deny's; this
+//! reads it with the library that cargo-deny has, for machines without cargo-deny.
+
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+use spdx::{Expression, Licensee, ParseMode};
+use xtask::command;
+use xtask::project::Project;
+
+/// What is read of `deny.toml`.
+#[derive(Deserialize)]
+struct Deny {
+    graph: Graph,
+    licenses: Licences,
+}
+
+#[derive(Deserialize)]
+struct Graph {
+    targets: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Licences {
+    allow: Vec<String>,
+}
+
+/// What is read of `cargo metadata`.
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<Package>,
+}
+
+#[derive(Deserialize)]
+struct Package {
+    name: String,
+    version: String,
+    license: Option<String>,
+}
+
+/// Checks all packages that the workspace is built of.
+pub fn check(project: &Project) -> Result<()> {
+    let text = std::fs::read_to_string(project.root.join("deny.toml")).context("deny.toml cannot be read")?;
+    let deny: Deny = toml::from_str(&text).context("deny.toml")?;
+    let allowed = deny
+        .licenses
+        .allow
+        .iter()
+        .map(|name| Licensee::parse(name).with_context(|| format!("deny.toml allows {name}")))
+        .collect::<Result<Vec<_>>>()?;
+    let mut cargo = project.cargo();
+    cargo.args(["metadata", "--format-version=1", "--locked"]);
+    for target in &deny.graph.targets {
+        cargo.args(["--filter-platform", target]);
+    }
+    let metadata: Metadata = serde_json::from_str(&command::output(&mut cargo)?)?;
+    let refused: Vec<String> =
+        metadata.packages.iter().filter(|package| !package.is_allowed(&allowed)).map(Package::text).collect();
+    if !refused.is_empty() {
+        bail!("deny.toml does not allow the licences of\n{}", refused.join("\n"));
+    }
+    eprintln!("xtask | the licences of {} packages are allowed", metadata.packages.len());
+    Ok(())
+}
+
+impl Package {
+    fn is_allowed(&self, allowed: &[Licensee]) -> bool {
+        let expression = |text: &String| Expression::parse_mode(text, ParseMode::LAX).ok();
+        self.license.as_ref().and_then(expression).is_some_and(|needed| {
+            needed.evaluate(|licence| allowed.iter().any(|ours| ours.satisfies(licence)))
+        })
+    }
+
+    fn text(&self) -> String {
+        format!("  {} {}: {}", self.name, self.version, self.license.as_deref().unwrap_or("none named"))
+    }
+}

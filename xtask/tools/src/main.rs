@@ -1,0 +1,54 @@
+//! The parts of `cargo xtask` that need many crates, in a program of their own: it is compiled when a task first needs it,
+//! together with what the service is made of, and nobody waits for it who only wants to see a task begin.
+
+mod dev;
+mod licences;
+mod worker;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+use xtask::project::Project;
+
+#[derive(Parser)]
+#[command(about = "Parts of `cargo xtask`, which runs them", disable_help_subcommand = true)]
+struct Arguments {
+    #[command(subcommand)]
+    part: Part,
+}
+
+#[derive(Subcommand)]
+enum Part {
+    /// Run the whole service on this machine, with programs that are built
+    Dev(xtask::dev::Options),
+    /// Make edge/build of the Worker's WebAssembly
+    BuildEdge,
+    /// Check the licences of all dependencies
+    Licences,
+    /// End the process groups that the process at the other end of standard input leaves running
+    Watchdog,
+}
+
+fn main() -> ExitCode {
+    match run(Arguments::parse().part) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask | {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(part: Part) -> Result<()> {
+    if let Part::Watchdog = part {
+        return dev::watchdog::run(); // needs no project
+    }
+    let project = Project::locate()?;
+    match part {
+        Part::Dev(options) => dev::run(&project, &options),
+        Part::BuildEdge => worker::build(&project),
+        Part::Licences => licences::check(&project),
+        Part::Watchdog => Ok(()),
+    }
+}
