@@ -1,10 +1,10 @@
-// What the Workers runtime loads: it hands requests and alarms to the wasm that Rust was compiled to, and gives it a new
-// instance after a panic or a trap, as the memory of the old one cannot be trusted then. `wasm-bindgen-output` is what
-// wasm-bindgen generated; the build says where that is. `__worker_init_state` is the `worker` crate's: its panic hook sets
-// `criticalError`, and each new instance raises `instanceId`.
+// The module that the Workers runtime loads: it passes requests and alarms to Rust, compiled to wasm. After a panic or a trap the memory of
+// the wasm instance is not reliable, so a new instance takes its place. The build makes an alias of `wasm-bindgen-output` for the generated
+// file. `__worker_init_state` is the `worker` crate's: its panic hook sets `criticalError`, and each new instance increases `instanceId`.
 
 import { DurableObject } from "cloudflare:workers";
 import * as rust from "wasm-bindgen-output";
+import { readRequest } from "./src/platform/bridge.js";
 
 const wasm = rust.__worker_init_state();
 
@@ -18,33 +18,29 @@ function revive() {
   rust.__wbg_reset_state();
 }
 
-/** How many requests there were; the last number is the one of the last request. */
-let requests = 0;
-
 export default {
   async fetch(request, env) {
     revive();
-    const number = requests++;
-    const key = rust.begin(number, request, env);
-    let record;
+    const head = readRequest(request);
+    const key = rust.cacheKey(head, env);
+    let cached;
     try {
-      record = key && (await env.FINISHED.get(key, "arrayBuffer"));
+      cached = key && (await env.FINISHED.get(key, "arrayBuffer"));
     } catch (error) {
-      // A store that fails is a store that does not know: the content's object does.
+      // Without KV the content's Durable Object answers.
       console.error("KV:", error);
     }
-    return rust.answer(number, request, env, record ? new Uint8Array(record) : undefined);
+    return rust.respond(head, request, env, cached ? new Uint8Array(cached) : undefined);
   },
 };
 
-/** A Durable Object whose class is Rust's, by its name there. */
+/** The class of a Durable Object, which Rust implements under the same name. */
 const durableObject = (name) =>
   class extends DurableObject {
     #inner;
     #instance;
 
-    /** The object as Rust sees it. What it keeps in memory can be lost at any time, so that it can be made anew for a new
-     * wasm instance. */
+    /** Rust's object. It is made again for a new wasm instance, as its memory may be lost at any time. */
     get #rust() {
       revive();
       if (this.#instance !== wasm.instanceId) {

@@ -8,7 +8,7 @@ use url::{Host, Url};
 
 use crate::SourceUrl;
 
-/// Tells which addresses may be connected to: every globally reachable unicast address, and the networks that the
+/// Says which addresses may be connected to: every globally reachable unicast address, and the networks that the
 /// operator allowed with `EDGEZOOM_ALLOW_NETWORKS`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AddressPolicy {
@@ -27,22 +27,22 @@ pub struct Network {
     prefix: u8,
 }
 
-/// A text that is no network. Says what was expected.
+/// A text is not a network. The message says what is expected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no network: write an address and a prefix length, such as 127.0.0.0/8")]
+#[error("`{0}` is not a network: write an address and a prefix length, such as 127.0.0.0/8")]
 pub struct NetworkError(String);
 
 impl AddressPolicy {
     /// The policy that allows `networks` besides the public internet: networks in CIDR notation, separated by commas.
     ///
     /// # Errors
-    /// Names the first part that is no network.
+    /// Names the first part that is not a network.
     pub fn allowing(networks: &str) -> Result<Self, NetworkError> {
         let parts = networks.split(',').map(str::trim).filter(|part| !part.is_empty());
         Ok(Self { allowed: parts.map(str::parse).collect::<Result<_, _>>()? })
     }
 
-    /// Whether `address` may be connected to. An IPv4 address inside an IPv6 one is judged as what it is.
+    /// Whether `address` may be connected to. An IPv4 address that is mapped into IPv6 counts as IPv4.
     #[must_use]
     pub fn permits(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
@@ -53,8 +53,8 @@ impl AddressPolicy {
             }
     }
 
-    /// Refuses a source whose host is a literal address that may not be connected to. A name passes: only who resolves
-    /// it can tell.
+    /// Refuses a source whose host is a literal address that may not be connected to. A name passes: its addresses
+    /// are checked where it is resolved.
     ///
     /// # Errors
     /// The address is not permitted.
@@ -130,8 +130,8 @@ const SPECIAL_V4: [Network; 15] = [
     Network::v4(240, 0, 0, 4),
 ];
 
-/// Global unicast is 2000::/3; all outside is local, translated or unassigned. NAT64 (64:ff9b::/96) is outside too: behind
-/// it lie IPv4 addresses that were not checked.
+/// Global unicast is 2000::/3; everything else is local, translated or unassigned. NAT64 (64:ff9b::/96) is outside too: it leads to IPv4
+/// addresses that were not checked.
 const GLOBAL_V6: Network = Network::v6(0x2000, 0, 3);
 
 /// What the IANA IPv6 Special-Purpose Address Registry takes out of global unicast: IETF protocol assignments (Teredo
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_literal_address_is_seen_through_its_disguises() {
+    fn a_literal_address_is_refused_in_every_notation() {
         let policy = AddressPolicy::default();
         for url in [
             "http://127.0.0.1/",

@@ -1,5 +1,5 @@
-//! What is known of a content: what the Durable Object tells, what KV keeps when it is finished, and what every answer
-//! to a client is made of. It holds no address of the service; an answer adds those.
+//! A content: the Durable Object sends it, KV has it when it is finished, and every response about it is made of it. It holds no address of
+//! the service; the response adds those.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,51 +10,51 @@ use crate::{Attempt, ContentId, Dzi, Failure, Progress, SourceUrl, Title};
 pub struct Content {
     /// Its identifier.
     pub id: ContentId,
-    /// Where it comes from.
+    /// The URL of its source.
     pub url: SourceUrl,
-    /// How far its conversion has come: 1 when ready, where it stopped when failed.
+    /// The progress of its conversion: 1 when ready; when failed, the last one.
     pub progress: Progress,
-    /// Whether it is under way, ready or failed.
+    /// Whether it is processing, ready or failed.
     pub status: Status,
 }
 
-/// Where a content's conversion stands.
+/// The state of a content's conversion.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
-    /// Under way.
+    /// The conversion is not finished.
     Processing {
-        /// What is being done.
+        /// The stage of the conversion.
         stage: Stage,
     },
-    /// The pyramid can be seen, for good.
+    /// The pyramid is published, for ever.
     Ready {
-        /// The attempt that rendered it; its pyramid is the one that is linked.
+        /// The attempt whose pyramid is published.
         attempt: Attempt,
         /// The picture's description.
         dzi: Dzi,
-        /// What the source calls itself, if it is a web page.
+        /// The title of a web page.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         title: Option<Title>,
     },
-    /// It could not be done.
+    /// The conversion failed.
     Failed {
         /// Why.
         failure: Failure,
     },
 }
 
-/// What is being done for a content that is under way.
+/// The stages of a conversion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stage {
-    /// It waits for a tiler.
+    /// The job waits for a tiler.
     Queued,
     /// The source is being downloaded.
     Downloading,
     /// The pyramid is being rendered and uploaded.
     Rendering,
-    /// All tiles are rendered; the last of them and the descriptor are being put in place.
+    /// All tiles are rendered; the last of them and the descriptor are being uploaded.
     Publishing,
 }
 

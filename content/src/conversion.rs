@@ -1,41 +1,42 @@
-//! The state machine of a conversion, as a pure function: [`decide`] takes what is known, what happened and the time, and
-//! gives what is known then, what is to be done about it, and what to reply. The Durable Object of a content is its only
-//! caller in the service; it keeps the [`Conversion`], performs the [`Effect`]s and sets its alarm to [`Conversion::alarm`].
+//! The state machine of a conversion, as a pure function: [`decide`] takes the state, an event and the time, and gives the new state, the
+//! effects to perform and the reply. The Durable Object of a content is its only caller in the service; it stores the [`Conversion`],
+//! performs the [`Effect`]s and sets its alarm to [`Conversion::alarm`].
 //!
 //! ```text
-//!            Created               Claim                  Finished
+//!            Created              Claimed                 Finished
 //!   (nothing) ─────▶ Queued ───────────────▶ Claimed ───────────────▶ Ready
 //!                     ▲  ▲  HandedBack, lease  │   │ GaveUp, or the
-//!                     │  └── ran out, Reset ───┘   │ last lease ran out
-//!                     └──── asked when the retry is due, Reset ──── Failed
+//!                     │  └── expired, Reset ───┘   │ last lease expired
+//!                     └── Requested when the retry is due, Reset ── Failed
 //! ```
 //!
-//! What always holds, whatever is lost, doubled or late: what a client saw of the progress never falls, at most one
-//! attempt is ever published, an attempt that is over stays over, and there is always an alarm or a tiler at work until the
-//! conversion is finished and KV knows it.
+//! These hold even when messages are lost, doubled or late: the progress that clients see never falls, at most one attempt is ever
+//! published, an attempt that is over stays over, and until the conversion is finished and KV has it, an alarm is set.
 
+mod event;
+mod rules;
 mod timestamp;
 
-use std::time::Duration;
+pub use event::{Effect, Event, Reply};
+pub use rules::Rules;
+pub use timestamp::Timestamp;
 
 use serde::{Deserialize, Serialize};
-
-pub use timestamp::Timestamp;
 
 use crate::protocol::{Claim, Outcome, Report};
 use crate::{
     Attempt, Content, ContentId, Dzi, Failure, FailureCode, Progress, SourceUrl, Stage, Status, Title,
 };
 
-/// All that is known of a conversion. What of it clients may see is its [`Conversion::content`].
+/// The state of a conversion. Clients see its [`Conversion::content`]. Its fields are what the Durable Object stores as JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conversion {
     id: ContentId,
     url: SourceUrl,
-    /// The highest progress that any attempt reported: what clients are shown.
+    /// The highest progress that any attempt reported, which clients see.
     shown: Progress,
     next_attempt: Attempt,
-    /// How many leases ran out since somebody last asked for a fresh start.
+    /// How many leases expired since the conversion was created or started over.
     expired_leases: u32,
     state: State,
 }
@@ -43,11 +44,11 @@ pub struct Conversion {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum State {
-    /// A message in the queue says so. In case it was lost, another one is sent at `resend_at`.
+    /// The job is in the queue. In case the message was lost, another one is sent at `resend_at`.
     Queued { sends: u32, resend_at: Timestamp },
-    /// A tiler is at work. When it is not heard of until `lease_until`, the job is queued again.
+    /// A tiler is at work. Without a report until `lease_until`, the job is queued again.
     Claimed { attempt: Attempt, lease_until: Timestamp, stage: Stage },
-    /// Until KV is known to have it, it is written again at `record_at`.
+    /// Until KV has it, it is written again at `record_at`.
     Ready {
         attempt: Attempt,
         dzi: Dzi,
@@ -55,113 +56,28 @@ enum State {
         title: Option<Title>,
         record_at: Option<Timestamp>,
     },
-    /// An ask from `retry_at` on starts anew.
+    /// A request from `retry_at` on starts over.
     Failed { by: Option<Attempt>, failure: Failure, retry_at: Timestamp, record_at: Option<Timestamp> },
 }
 
-/// The times and counts by which [`decide`] decides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rules {
-    /// How long a tiler may be silent before its job is given to another one. Tilers report every few seconds, so this is
-    /// how long a network may be down, and how long a killed tiler delays its job.
-    pub lease: Duration,
-    /// How many leases may run out before the conversion fails: a source that takes its tiler down three times is left.
-    pub leases: u32,
-    /// How long a queued job waits before its message is taken for lost and sent again; four times longer each time, up
-    /// to 64 times. A message too many costs one refused claim.
-    pub resend: Duration,
-    /// How long until a message that the queue did not take, or a record that KV did not take, is sent again.
-    pub repeat: Duration,
-}
-
-/// Something that happened.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
-    /// Somebody asks for the content by its URL.
-    Created {
-        /// The content's id.
-        id: ContentId,
-        /// The URL that was asked for.
-        url: SourceUrl,
-    },
-    /// Somebody asks for the content by its id.
-    Asked,
-    /// A tiler pulled the job and wants it.
-    Claim,
-    /// A tiler tells what became of the attempt that it claimed.
-    Reported(Report),
-    /// The alarm rang: a lease ran out, or a message or a record has to be sent again.
-    AlarmRang,
-    /// The queue did not take the message.
-    NotQueued,
-    /// KV has taken the record.
-    Recorded,
-    /// The operator wants a content that is not ready to be tried anew at once.
-    Reset,
-}
-
-/// Something to be done outside, after the new state is kept.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Effect {
-    /// Send the content's job to the queue. When that fails: [`Event::NotQueued`].
-    Enqueue,
-    /// Write the finished content to KV, to expire after this time if there is one. When done: [`Event::Recorded`].
-    Record {
-        /// What to write.
-        content: Content,
-        /// When a failed content may be tried again. KV takes no less than a minute.
-        expires_in: Option<Duration>,
-    },
-    /// Delete the content's record from KV.
-    ForgetRecord,
-}
-
-/// What to answer whoever told of the event.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reply {
-    /// The content as it is now.
-    Shown(Content),
-    /// The claim on the job.
-    Granted(Claim),
-    /// The report is taken; or there is nothing to say.
-    Accepted,
-    /// There is no such conversion.
-    Unknown,
-    /// The claim or the report is refused: somebody else has the job, or it is finished.
-    Refused,
-    /// The id belongs to another URL.
-    Taken,
-}
-
-/// What [`decide`] decided.
+/// The result of [`decide`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// What is known from now on; `None` when there is still nothing.
+    /// The new state; `None` when the conversion still does not exist.
     pub after: Option<Conversion>,
-    /// What to do once that is kept.
+    /// What to do once the state is stored.
     pub effects: Vec<Effect>,
-    /// What to answer.
+    /// The reply to the sender.
     pub reply: Reply,
 }
 
-impl Default for Rules {
-    fn default() -> Self {
-        Self {
-            lease: Duration::from_secs(60),
-            leases: 3,
-            resend: Duration::from_secs(120),
-            repeat: Duration::from_secs(10),
-        }
-    }
-}
-
-/// Decides what follows from `event` for the conversion of which `before` is known.
+/// Decides what follows from `event` for a conversion in the state `before`.
 #[must_use]
 pub fn decide(before: Option<Conversion>, event: Event, now: Timestamp, rules: &Rules) -> Decision {
     let Some(mut conversion) = before else {
         return match event {
-            Event::Created { id, url } => Conversion::begin(id, url, now, rules),
-            _ => Decision { after: None, effects: vec![], reply: Reply::Unknown },
+            Event::Created { id, url } => Conversion::create(id, url, now, rules),
+            _ => Decision { after: None, effects: vec![], reply: Reply::NotFound },
         };
     };
     let mut effects = vec![];
@@ -170,36 +86,38 @@ pub fn decide(before: Option<Conversion>, event: Event, now: Timestamp, rules: &
 }
 
 impl Conversion {
-    fn begin(id: ContentId, url: SourceUrl, now: Timestamp, rules: &Rules) -> Decision {
+    fn create(id: ContentId, url: SourceUrl, now: Timestamp, rules: &Rules) -> Decision {
         let state = State::Queued { sends: 1, resend_at: now + rules.resend };
         let conversion =
             Self { id, url, shown: Progress::NONE, next_attempt: Attempt::FIRST, expired_leases: 0, state };
-        let reply = Reply::Shown(conversion.content());
+        let reply = Reply::Content(conversion.content());
         Decision { after: Some(conversion), effects: vec![Effect::Enqueue], reply }
     }
 
     fn apply(&mut self, event: Event, now: Timestamp, rules: &Rules, effects: &mut Vec<Effect>) -> Reply {
         match event {
-            Event::Created { url, .. } if url != self.url => Reply::Taken,
-            Event::Created { .. } | Event::Asked => {
+            Event::Created { url, .. } if url != self.url => Reply::IdTaken,
+            Event::Created { .. } | Event::Requested => {
                 if matches!(self.state, State::Failed { retry_at, .. } if retry_at <= now) {
                     self.start_over(now, rules, effects);
                 }
-                Reply::Shown(self.content())
+                Reply::Content(self.content())
             }
-            Event::Claim => self.claim(now, rules, effects),
-            Event::Reported(Report { attempt, outcome }) => self.hear(attempt, outcome, now, rules, effects),
-            Event::AlarmRang => {
-                self.catch_up(now, rules, effects);
+            Event::Claimed => self.claim(now, rules, effects),
+            Event::Reported(Report { attempt, outcome }) => {
+                self.handle_report(attempt, outcome, now, rules, effects)
+            }
+            Event::AlarmFired => {
+                self.handle_alarm(now, rules, effects);
                 Reply::Accepted
             }
-            Event::NotQueued => {
+            Event::EnqueueFailed => {
                 if let State::Queued { resend_at, .. } = &mut self.state {
                     *resend_at = now + rules.repeat;
                 }
                 Reply::Accepted
             }
-            Event::Recorded => {
+            Event::CacheWritten => {
                 if let State::Ready { record_at, .. } | State::Failed { record_at, .. } = &mut self.state {
                     *record_at = None;
                 }
@@ -207,34 +125,34 @@ impl Conversion {
             }
             Event::Reset => {
                 match self.state {
-                    State::Ready { .. } => {} // ready is for good: caches everywhere have it
+                    State::Ready { .. } => {} // caches everywhere have a ready content
                     State::Failed { .. } => {
-                        effects.push(Effect::ForgetRecord);
+                        effects.push(Effect::DeleteFromCache);
                         self.start_over(now, rules, effects);
                     }
                     State::Queued { .. } | State::Claimed { .. } => self.start_over(now, rules, effects),
                 }
-                Reply::Shown(self.content())
+                Reply::Content(self.content())
             }
         }
     }
 
     fn claim(&mut self, now: Timestamp, rules: &Rules, effects: &mut Vec<Effect>) -> Reply {
         if matches!(self.state, State::Claimed { .. }) {
-            self.catch_up(now, rules, effects); // the alarm may be late
-            effects.retain(|effect| *effect != Effect::Enqueue); // whoever claims is the one to be queued for
+            self.handle_alarm(now, rules, effects); // the alarm may be late
+            effects.retain(|effect| *effect != Effect::Enqueue); // this claim takes the job
         }
         if !matches!(self.state, State::Queued { .. }) {
-            return Reply::Refused;
+            return Reply::Conflict;
         }
         let attempt = self.next_attempt;
         self.next_attempt = attempt.next();
         self.state = State::Claimed { attempt, lease_until: now + rules.lease, stage: Stage::Downloading };
         let lease_ms = rules.lease.as_millis() as u64;
-        Reply::Granted(Claim { id: self.id, url: self.url.clone(), attempt, lease_ms })
+        Reply::Claim(Claim { id: self.id, url: self.url.clone(), attempt, lease_ms })
     }
 
-    fn hear(
+    fn handle_report(
         &mut self,
         attempt: Attempt,
         outcome: Outcome,
@@ -250,7 +168,7 @@ impl Conversion {
                 self.enqueue(now, rules, effects);
                 Reply::Accepted
             }
-            Outcome::HandedBack => Reply::Refused,
+            Outcome::HandedBack => Reply::Conflict,
         }
     }
 
@@ -269,7 +187,7 @@ impl Conversion {
                 self.shown = self.shown.max(progress.min(Progress::NEARLY));
                 Reply::Accepted
             }
-            _ => Reply::Refused,
+            _ => Reply::Conflict,
         }
     }
 
@@ -285,11 +203,11 @@ impl Conversion {
             State::Claimed { attempt, .. } if attempt == by => {
                 self.shown = Progress::COMPLETE;
                 self.state = State::Ready { attempt, dzi, title, record_at: Some(now + rules.repeat) };
-                effects.push(Effect::Record { content: self.content(), expires_in: None });
+                effects.push(Effect::WriteCache { content: self.content(), expires_in: None });
                 Reply::Accepted
             }
-            State::Ready { attempt, .. } if attempt == by => Reply::Accepted, // told twice
-            _ => Reply::Refused,
+            State::Ready { attempt, .. } if attempt == by => Reply::Accepted, // reported twice
+            _ => Reply::Conflict,
         }
     }
 
@@ -306,13 +224,13 @@ impl Conversion {
                 self.fail(Some(by), failure, now, rules, effects);
                 Reply::Accepted
             }
-            State::Failed { by: attempt, .. } if attempt == Some(by) => Reply::Accepted, // told twice
-            _ => Reply::Refused,
+            State::Failed { by: attempt, .. } if attempt == Some(by) => Reply::Accepted, // reported twice
+            _ => Reply::Conflict,
         }
     }
 
-    /// Does what is due by the clock.
-    fn catch_up(&mut self, now: Timestamp, rules: &Rules, effects: &mut Vec<Effect>) {
+    /// Does what is due.
+    fn handle_alarm(&mut self, now: Timestamp, rules: &Rules, effects: &mut Vec<Effect>) {
         if self.alarm().is_none_or(|due| due > now) {
             return;
         }
@@ -334,12 +252,12 @@ impl Conversion {
             }
             State::Ready { record_at, .. } => {
                 *record_at = Some(now + rules.repeat);
-                effects.push(Effect::Record { content: self.content(), expires_in: None });
+                effects.push(Effect::WriteCache { content: self.content(), expires_in: None });
             }
             State::Failed { record_at, retry_at, .. } => {
                 *record_at = Some(now + rules.repeat);
                 let expires_in = Some(*retry_at - now);
-                effects.push(Effect::Record { content: self.content(), expires_in });
+                effects.push(Effect::WriteCache { content: self.content(), expires_in });
             }
         }
     }
@@ -365,14 +283,14 @@ impl Conversion {
         let retry_after = failure.code.retry_after();
         let record_at = Some(now + rules.repeat);
         self.state = State::Failed { by, failure, retry_at: now + retry_after, record_at };
-        effects.push(Effect::Record { content: self.content(), expires_in: Some(retry_after) });
+        effects.push(Effect::WriteCache { content: self.content(), expires_in: Some(retry_after) });
     }
 
     fn has_claim(&self, by: Attempt) -> bool {
         matches!(self.state, State::Claimed { attempt, .. } if attempt == by)
     }
 
-    /// When [`Event::AlarmRang`] is due; `None` when nothing is left to be done.
+    /// When [`Event::AlarmFired`] is due; `None` when nothing is left to do.
     #[must_use]
     pub fn alarm(&self) -> Option<Timestamp> {
         match self.state {
@@ -382,7 +300,7 @@ impl Conversion {
         }
     }
 
-    /// What clients may see.
+    /// The content as clients see it.
     #[must_use]
     pub fn content(&self) -> Content {
         let status = match &self.state {

@@ -1,4 +1,8 @@
-//! Why a conversion failed, in a closed list of codes for programs and a sentence for people.
+//! Why a conversion failed: a code for programs, from a closed list, and a sentence for people.
+//!
+//! This file is where a code is added. The compiler asks for its place in [`FailureCode::ALL`], its name and its retry;
+//! `edge/tests/failure_codes.rs` asks for its words in the viewer and its entry in the description of the interface. The edge is deployed
+//! before the tilers that send the code (docs/operations.md).
 
 use std::time::Duration;
 
@@ -14,18 +18,21 @@ pub struct Failure {
 }
 
 /// The kinds of failure. The list is part of the interface and closed.
+///
+/// A name that this version does not have is read as [`FailureCode::Internal`]: a tiler of a newer version sent it, and its message is still
+/// right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(from = "String", into = "&'static str")]
 pub enum FailureCode {
-    /// The source's host answers that there is nothing at the URL (404, 410).
+    /// The source's host responds that the URL does not exist (404, 410).
     SourceNotFound,
-    /// The host does not resolve, refuses the connection, breaks it off, or answers with an error of its own (5xx).
+    /// The host does not resolve, refuses the connection, breaks it off, or responds with an error of its own (5xx).
     SourceUnreachable,
     /// The source needs a login or a password (401, 403), or its address may not be connected to.
     SourceForbidden,
     /// The source has more bytes than the limit.
     SourceTooLarge,
-    /// The source is no picture, document or page that can be rendered.
+    /// The source is not a picture, document or page that can be rendered.
     UnsupportedFormat,
     /// The source is of a known format but cannot be decoded: truncated or broken.
     CorruptSource,
@@ -33,7 +40,7 @@ pub enum FailureCode {
     TooManyPixels,
     /// Downloading or rendering took longer than the limit.
     TimedOut,
-    /// The fault is ours.
+    /// A fault of the service. Stays the last one: the length of [`FailureCode::ALL`] is counted by it.
     Internal,
 }
 
@@ -46,7 +53,7 @@ impl Failure {
 
 impl FailureCode {
     /// All codes, in the order in which they are documented.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; Self::Internal as usize + 1] = [
         Self::SourceNotFound,
         Self::SourceUnreachable,
         Self::SourceForbidden,
@@ -58,18 +65,73 @@ impl FailureCode {
         Self::Internal,
     ];
 
-    /// How long the failure is answered before an ask starts a new conversion: an hour when it may pass by itself, a day
-    /// when the source would have to change.
+    /// The name in JSON and XML.
     #[must_use]
-    pub fn retry_after(self) -> Duration {
+    pub fn name(self) -> &'static str {
         match self {
-            Self::SourceUnreachable | Self::TimedOut | Self::Internal => Duration::from_secs(60 * 60),
+            Self::SourceNotFound => "source-not-found",
+            Self::SourceUnreachable => "source-unreachable",
+            Self::SourceForbidden => "source-forbidden",
+            Self::SourceTooLarge => "source-too-large",
+            Self::UnsupportedFormat => "unsupported-format",
+            Self::CorruptSource => "corrupt-source",
+            Self::TooManyPixels => "too-many-pixels",
+            Self::TimedOut => "timed-out",
+            Self::Internal => "internal",
+        }
+    }
+
+    /// Whether the failure may pass without a change of the source.
+    #[must_use]
+    pub fn is_transient(self) -> bool {
+        match self {
+            Self::SourceUnreachable | Self::TimedOut | Self::Internal => true,
             Self::SourceNotFound
             | Self::SourceForbidden
             | Self::SourceTooLarge
             | Self::UnsupportedFormat
             | Self::CorruptSource
-            | Self::TooManyPixels => Duration::from_secs(24 * 60 * 60),
+            | Self::TooManyPixels => false,
         }
+    }
+
+    /// How long the failure stands before a request starts a new conversion: an hour for a transient failure, a day for any other.
+    #[must_use]
+    pub fn retry_after(self) -> Duration {
+        Duration::from_secs(if self.is_transient() { 60 * 60 } else { 24 * 60 * 60 })
+    }
+}
+
+impl From<String> for FailureCode {
+    fn from(name: String) -> Self {
+        Self::ALL.into_iter().find(|code| code.name() == name).unwrap_or(Self::Internal)
+    }
+}
+
+impl From<FailureCode> for &'static str {
+    fn from(code: FailureCode) -> Self {
+        code.name()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_code_is_read_by_its_name() {
+        for (place, code) in FailureCode::ALL.into_iter().enumerate() {
+            assert_eq!(code as usize, place, "{code:?} is listed once, in the order of the variants");
+            let json = serde_json::to_string(&code).unwrap();
+            assert_eq!(json, format!("\"{}\"", code.name()));
+            assert_eq!(serde_json::from_str::<FailureCode>(&json).unwrap(), code);
+        }
+    }
+
+    #[test]
+    fn a_code_of_a_newer_version_is_internal_and_keeps_its_message() {
+        let failure: Failure =
+            serde_json::from_str(r#"{"code":"source-moved","message":"It moved."}"#).unwrap();
+        assert_eq!(failure, Failure::new(FailureCode::Internal, "It moved."));
     }
 }

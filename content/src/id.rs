@@ -1,5 +1,4 @@
-//! The identifier of a content: a pure function of its source URL, so that every edge location agrees on it without
-//! asking anyone.
+//! The identifier of a content: a pure function of its source URL, so that all locations of the edge agree on it without communication.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,7 +13,7 @@ use crate::SourceUrl;
 #[serde(try_from = "String", into = "String")]
 pub struct ContentId(u64);
 
-/// A text that is the identifier of nothing.
+/// A text is not the identifier of a content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an id has 11 characters out of 0-9, A-Z and a-z")]
 pub struct ContentIdError;
@@ -28,8 +27,8 @@ impl ContentId {
     /// The ids that the content of `url` may have, in the order in which they are to be tried: the next one only when a
     /// different URL holds the one before.
     pub fn candidates(url: &SourceUrl) -> impl Iterator<Item = Self> {
-        // With a billion contents the chance that a new URL meets a taken id is 1 in 18 billion; that it meets four in
-        // a row does not happen, so whoever runs out of candidates has met a bug.
+        // With a billion contents the chance that a new URL meets a taken id is 1 in 18 billion; to meet four in a
+        // row does not happen; running out of candidates is a bug.
         (0..4).map(|salt| Self::salted(url, salt))
     }
 

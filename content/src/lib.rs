@@ -1,13 +1,13 @@
 //! The vocabulary that Edgezoom's edge and tiler share, and the rules of a conversion.
 //!
-//! A [`SourceUrl`] names a picture, a PDF or a page somewhere on the web; its [`ContentId`] is a function of it. What is
-//! known of it is a [`Content`], whose picture is described by a [`Dzi`]. How it gets from asked-for to finished is the
-//! state machine in [`conversion`], and what edge and tiler say to each other on the way is in [`protocol`].
-//! [`AddressPolicy`] says which hosts may be connected to at all.
+//! A [`SourceUrl`] names a picture, a PDF or a page on the web; its [`ContentId`] is a function of it. The state of its conversion is a
+//! [`Content`], whose picture a [`Dzi`] describes. The conversion is the state machine in [`conversion`], and [`protocol`] has the messages
+//! between edge and tiler. [`AddressPolicy`] says which hosts may be connected to.
 //!
-//! Nothing here does I/O, reads a clock or knows of wasm: everything is a value or a pure function.
+//! Everything here is a value or a pure function: no I/O, no clock, nothing of wasm.
 
 pub mod address;
+pub mod attempt;
 pub mod content;
 pub mod conversion;
 pub mod dzi;
@@ -19,12 +19,12 @@ pub mod source_url;
 pub mod title;
 
 pub use address::AddressPolicy;
+pub use attempt::Attempt;
 pub use content::{Content, Stage, Status};
 pub use conversion::Conversion;
 pub use dzi::{Dzi, Size, TileFormat};
 pub use failure::{Failure, FailureCode};
 pub use id::ContentId;
 pub use progress::Progress;
-pub use protocol::Attempt;
 pub use source_url::SourceUrl;
 pub use title::Title;

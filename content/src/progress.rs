@@ -1,23 +1,23 @@
-//! How far a conversion has come, as clients see it.
+//! The progress of a conversion, as clients see it.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A figure between 0 and 1 inclusive, kept to four decimals so that it is compared and printed exactly.
+/// A number between 0 and 1 inclusive, rounded to four decimals so that it is compared and printed exactly.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(from = "f64", into = "f64")]
 pub struct Progress(u16);
 
 impl Progress {
-    /// Nothing is done yet.
+    /// The conversion has not begun.
     pub const NONE: Self = Self(0);
-    /// All is done and can be seen. Only a ready content has it.
+    /// The content is ready.
     pub const COMPLETE: Self = Self(10_000);
-    /// The most that a content shows which is not ready.
+    /// The largest progress of a content that is not ready.
     pub const NEARLY: Self = Self(9_900);
 
-    /// The figure as a fraction of 1, rounded to four decimals.
+    /// The number, rounded to four decimals.
     #[must_use]
     pub fn fraction(self) -> f64 {
         f64::from(self.0) / 10_000.0
@@ -38,7 +38,7 @@ impl fmt::Display for Progress {
     }
 }
 
-/// Brings any number into range; what is not a number counts as nothing done.
+/// Clamps any number; NaN becomes 0.
 impl From<f64> for Progress {
     fn from(fraction: f64) -> Self {
         Self((fraction.clamp(0.0, 1.0) * 10_000.0).round() as u16) // NaN casts to 0

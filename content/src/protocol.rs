@@ -1,26 +1,19 @@
-//! What edge and tiler say to each other. The queue carries a [`Job`]; a tiler that pulled one asks the edge for a
-//! [`Claim`], and with it in hand sends [`Report`]s. Both go to the Worker's `/internal/` paths as JSON, with the tilers'
-//! bearer token.
+//! The messages between edge and tiler. The queue carries a [`Job`]. A tiler that pulled one requests a [`Claim`] from the edge, and sends
+//! [`Report`]s while it works. Both go to the Worker's `/internal/` paths as JSON, with the tilers' bearer token.
 //!
-//! | call | answers |
+//! | call | response |
 //! |---|---|
-//! | `POST` [`claim_path`], empty body | 200 with a [`Claim`]; 404: no such conversion; 409: nothing to do (claimed or finished). After 404 and 409 the job is done with |
-//! | `POST` [`report_path`], a [`Report`] | 204: taken, the lease runs anew; 404, 409: the attempt is over, stop and delete what it wrote |
-//! | either | 400: not understood; 401: wrong token; 5xx: try again |
+//! | `POST` [`claim_path`], empty body | 200 with a [`Claim`]; 404: no such conversion; 409: the conversion is claimed or finished. After 404 and 409 the tiler drops the job |
+//! | `POST` [`report_path`], a [`Report`] | 204: accepted, the lease is renewed; 404, 409: the attempt is over, the tiler stops and deletes what the attempt wrote |
+//! | either | 400: malformed; 401: wrong token; 5xx: try again |
 
-use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ContentId, Dzi, Failure, Progress, SourceUrl, Stage, Title};
+use crate::{Attempt, ContentId, Dzi, Failure, Progress, SourceUrl, Stage, Title};
 
-/// The number of an attempt to convert a content: 1, 2, … Never used twice, as it names where the attempt writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Attempt(u32);
-
-/// The message in the queue: somebody should convert this content. It may arrive twice, late or never.
+/// The message in the queue: this content has to be converted. It may arrive twice, late or never.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Job {
     /// The content to convert.
@@ -35,57 +28,57 @@ pub struct Claim {
     pub id: ContentId,
     /// Its source.
     pub url: SourceUrl,
-    /// The attempt, under whose prefix to write. Whatever lies under a lower one is to be deleted.
+    /// The attempt, which is the prefix of the keys to write. Objects of earlier attempts are to be deleted.
     pub attempt: Attempt,
-    /// How long the lease runs from the claim and from each report that is taken, in milliseconds.
+    /// The duration of the lease in milliseconds, from the claim and from each accepted report.
     pub lease_ms: u64,
 }
 
-/// What a tiler tells of the attempt it claimed. Any report renews the lease.
+/// A tiler's report on the attempt that it claimed. Any report renews the lease.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
-    /// The attempt it is about.
+    /// The attempt.
     pub attempt: Attempt,
-    /// What there is to tell.
+    /// Its progress or its result.
     pub outcome: Outcome,
 }
 
-/// What became, so far, of an attempt.
+/// The progress or the result of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// It is under way.
+    /// The attempt goes on.
     Progress {
-        /// What is being done.
+        /// The stage of the conversion.
         stage: Stage,
-        /// How far the whole has come.
+        /// The progress of the whole conversion.
         progress: Progress,
     },
-    /// The pyramid is complete and its descriptor in place.
+    /// The pyramid and its descriptor are in the store.
     Finished {
-        /// What was rendered.
+        /// The description of the picture.
         dzi: Dzi,
-        /// What the source calls itself, if it is a web page.
+        /// The title of a web page.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         title: Option<Title>,
     },
-    /// It cannot be done. Nothing of the attempt is left in the store.
+    /// The conversion failed. The tiler has deleted the objects of the attempt.
     GaveUp {
         /// Why.
         failure: Failure,
     },
-    /// The tiler shuts down: another one should do it. Does not count as a failed attempt.
+    /// The tiler shuts down, and the job is queued again. Does not count as a failed attempt.
     HandedBack,
 }
 
-/// How much waits in the queue, as a tiler sees it when it pulls. The edge starts nothing new past its limit.
+/// The length of the queue, as a tiler sees it when it pulls. Past its limit the edge refuses new contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Backlog {
-    /// How many messages the queue has, those included that tilers are at work on.
+    /// How many messages the queue has, including those that tilers have pulled.
     pub messages: u64,
 }
 
-/// The path to `POST` the [`Backlog`] to, every ten seconds or so: it is believed for two minutes.
+/// The path to `POST` the [`Backlog`] to, about every ten seconds: a report is valid for two minutes.
 pub const BACKLOG_PATH: &str = "/internal/backlog";
 
 /// The path to `POST` to for the claim on a content.
@@ -100,43 +93,8 @@ pub fn report_path(id: ContentId) -> String {
     format!("/internal/content/{id}/report")
 }
 
-impl Attempt {
-    /// The first attempt.
-    pub const FIRST: Self = Self(1);
-
-    /// The one after.
-    #[must_use]
-    pub fn next(self) -> Self {
-        Self(self.0.saturating_add(1))
-    }
-
-    /// All attempts before this one.
-    pub fn earlier(self) -> impl Iterator<Item = Self> {
-        (Self::FIRST.0..self.0).map(Self)
-    }
-
-    /// The key of the attempt's descriptor in the store: `<id>/<attempt>.dzi`.
-    #[must_use]
-    pub fn descriptor_key(self, id: ContentId) -> String {
-        format!("{id}/{self}.dzi")
-    }
-
-    /// What the keys of the attempt's tiles begin with: `<id>/<attempt>_files/`, followed by
-    /// [`Dzi::tile_path`](crate::Dzi::tile_path).
-    #[must_use]
-    pub fn tiles_prefix(self, id: ContentId) -> String {
-        format!("{id}/{self}_files/")
-    }
-}
-
-impl fmt::Display for Attempt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
 impl Claim {
-    /// How long the lease runs.
+    /// The duration of the lease.
     #[must_use]
     pub fn lease(&self) -> Duration {
         Duration::from_millis(self.lease_ms)

@@ -1,5 +1,5 @@
-//! The URL of a source in its canonical form: what makes two spellings one content, and what is refused at the door.
-//! Which addresses may be connected to is not decided here but by [`AddressPolicy`](crate::AddressPolicy).
+//! The URL of a source in its canonical form, which makes two spellings one content. Which addresses may be connected to is decided by
+//! [`AddressPolicy`](crate::AddressPolicy).
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -16,7 +16,7 @@ use url::{Host, Url};
 #[serde(try_from = "String", into = "String")]
 pub struct SourceUrl(String);
 
-/// Why a text is no URL of a source. The messages are shown to clients.
+/// Why a text is not the URL of a source. Clients show the messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SourceUrlError {
     /// The text does not begin with one of the two schemes.
@@ -25,13 +25,13 @@ pub enum SourceUrlError {
     /// More than [`SourceUrl::MAX_LENGTH`] characters, as given or in canonical form.
     #[error("The URL is longer than {} characters.", SourceUrl::MAX_LENGTH)]
     TooLong,
-    /// What follows the scheme does not parse.
+    /// The text does not parse as a URL.
     #[error("The URL is malformed.")]
     Malformed,
     /// A user name or a password: it would be published with the content.
     #[error("The URL must not carry a user name or a password.")]
     Credentials,
-    /// A host name without a dot, or one that only means something on a private network.
+    /// A host name without a dot, or one of a private network.
     #[error("The URL's host is not a public one.")]
     PrivateName,
 }
@@ -41,7 +41,7 @@ const PRIVATE_DOMAINS: [&str; 8] =
     ["localhost", "local", "internal", "invalid", "test", "onion", "alt", "home.arpa"];
 
 impl SourceUrl {
-    /// How many characters a URL may have. Longer ones do not survive proxies and old browsers either.
+    /// How many characters a URL may have. Proxies and old browsers refuse longer ones too.
     pub const MAX_LENGTH: usize = 2048;
 
     /// Reads a URL as a client wrote it and brings it into canonical form. White space around it is dropped.
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fragment_goes_unless_it_routes() {
+    fn a_fragment_is_removed_unless_it_is_a_route() {
         assert_eq!(canonical("http://example.com/a#top"), "http://example.com/a");
         assert_eq!(canonical("http://example.com/a#"), "http://example.com/a");
         assert_eq!(canonical("http://example.com/#/map"), "http://example.com/#/map");
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_public_http_url_is_refused_with_the_reason() {
+    fn a_text_that_is_no_public_http_url_is_refused_with_the_reason() {
         use SourceUrlError::*;
         let long = format!("http://example.com/{}", "a".repeat(2048));
         let grows = format!("http://example.com/{}", "ä".repeat(1000));
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_url_is_still_one() {
+    fn the_longest_url_is_accepted() {
         let longest = format!("http://example.com/{}", "a".repeat(2048 - 19));
         assert_eq!(canonical(&longest), longest);
         assert_eq!(SourceUrl::parse(&format!("{longest}a")), Err(SourceUrlError::TooLong));

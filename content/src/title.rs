@@ -1,19 +1,19 @@
-//! What a web page calls itself.
+//! The title of a web page.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A page's title as one short line: no white space but single blanks, and nothing that is not seen or turns the text around it.
+/// A page's title as one short line: single spaces, and no characters that are invisible or change the direction of the text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Title(String);
 
 impl Title {
-    /// How many characters a title may have. The rest is left out.
+    /// How many characters a title may have. The rest is cut off.
     pub const MAX_LENGTH: usize = 300;
 
-    /// The title that a page gives itself; `None` when nothing of it is to be seen.
+    /// The title from a page's text; `None` when it has no visible characters.
     #[must_use]
     pub fn of_page(text: &str) -> Option<Self> {
         let seen: String =
@@ -30,7 +30,7 @@ impl Title {
     }
 }
 
-/// Marks of direction, joiners that emoji do not need, and noncharacters (UTS #55; Unicode 23.7).
+/// Directional formatting, joiners that emoji do not need, and noncharacters (UTS #55; Unicode 23.7).
 fn hides(c: char) -> bool {
     matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{fdd0}'..='\u{fdef}' | '\u{feff}')
         || u32::from(c) & 0xfffe == 0xfffe
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn a_title_is_one_short_line_of_what_is_seen() {
+    fn a_title_is_one_short_line_of_visible_characters() {
         assert_eq!(title(" A\n\tpage\u{0}\u{85} title "), Some("A page title".to_owned()));
         assert_eq!(title("gpj\u{202e}.exe \u{fdd0}\u{ffff}"), Some("gpj.exe".to_owned()));
         assert_eq!(title("👩\u{200d}🚀 地图"), Some("👩\u{200d}🚀 地图".to_owned()));

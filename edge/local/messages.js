@@ -1,6 +1,6 @@
 // The messages of one queue, kept in SQLite so that queued work survives a restart. Meets what Cloudflare's queues do to a
 // pull consumer: a message that is neither acknowledged nor retried comes back when its lease is over, and after too many
-// attempts it is dropped. There is no time of our own in it but the clock's: what is due is asked for when somebody pulls.
+// attempts it is dropped. It has no timers: a pull looks for the messages that are due.
 
 import { DurableObject } from "cloudflare:workers";
 
@@ -63,7 +63,7 @@ export class Messages extends DurableObject {
     return { ackCount, retryCount, warnings: [] };
   }
 
-  /** As Cloudflare tells it, and besides how many messages were ever sent, which tests want to know. */
+  /** Cloudflare's metrics, and for tests the number of messages ever sent. */
   metrics() {
     const [{ sent_count }] = this.sql
       .exec("SELECT coalesce(max(seq), 0) AS sent_count FROM sqlite_sequence WHERE name = 'messages'")

@@ -1,7 +1,7 @@
-// Cloudflare's pull queues do not exist locally. This Worker makes one out of what does: it consumes the local queue,
-// keeps the messages (messages.js), and offers them as Cloudflare's REST API does, so that the tiler's code is the same
+// wrangler has no pull queues. This Worker emulates one: it consumes the local queue, stores the messages (messages.js), and offers them as
+// Cloudflare's REST API does, so that the tiler's code is the same
 // in production: https://developers.cloudflare.com/queues/configuration/pull-consumers/
-// Any other request goes through to the Worker as it came, and its answer back as it is.
+// Any other request is passed on to the Worker unchanged, and so is the response.
 
 export { Messages } from "./messages.js";
 
@@ -23,9 +23,9 @@ export default {
     }
     const stored = messages(env, queue);
     if (operation === "metrics") return granted(await stored.metrics());
-    const wish = await request.json().catch(() => null);
-    if (wish === null || typeof wish !== "object") return refused(400, 10026, "Could not parse request body");
-    return granted(await (operation === "messages/pull" ? stored.pull(wish) : stored.acknowledge(wish)));
+    const parameters = await request.json().catch(() => null);
+    if (parameters === null || typeof parameters !== "object") return refused(400, 10026, "Could not parse request body");
+    return granted(await (operation === "messages/pull" ? stored.pull(parameters) : stored.acknowledge(parameters)));
   },
 };
 

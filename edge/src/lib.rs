@@ -1,33 +1,33 @@
-//! The Worker that answers for Edgezoom at the edge: a pure half that decides, and a rim that touches the platform.
+//! The Worker that answers for Edgezoom at the edge: Rust, compiled to wasm, between Cloudflare's runtime and the rules in
+//! [`edgezoom_content`].
 //!
-//! **Pure**, tested natively: [`config`] says what the operator chose, [`router`] what a request asks for, [`negotiate`] in
-//! which form ([`callback`] for scripts); [`answer`] is everything that can be sent back; [`conditional`] reads what a client has already;
-//! [`admission`] says when new contents may be created; [`object_key`] names what may be read from the store. None of them names the `worker` crate.
+//! A request enters in `entry`, which `entry.js` calls. [`request`] finds its route, `handlers` look up what the route names and make
+//! the [`response`]. The rooms:
 //!
-//! **Rim**, bindings only: `worker` takes requests and sends answers; `contents` finds a content in KV (`finished`) or asks
-//! its Durable Object (`conversion_object`, to which `listeners` may listen), and `gate` lets new ones in, as long as the `backlog` is bearable; `tiles` streams from R2; `internal` hears the tilers.
+//! - [`config`]: what the operator chose: addresses, limits, the tilers' token.
+//! - [`request`]: a request's URL in parts, the router, and which keys of R2 may be read.
+//! - [`response`]: status, headers and body as a value; the errors of the interface; the choice between JSON, XML and JSONP; escaping.
+//! - [`content`]: a content as the edge knows it. `representation` prints it, `cached_content` is what KV keeps, `repository` finds
+//!   it in KV or at its Durable Object.
+//! - [`durable`]: the Durable Objects: one for each content, the single writer of its conversion's state, and one for the backlog.
+//! - [`admission`]: whether a new content may be created.
+//! - [`pages`]: HTML for people, the embed script and oEmbed.
+//! - `tiler_api`: what tilers and the operator send to `/internal/`.
+//! - `platform`: the runtime's bindings where the `worker` crate needs help: headers in one call, R2, the configuration, the clock.
+//!
+//! What decides is pure and tested natively: [`config`], [`request`], [`response`], [`pages`], the messages, and of [`content`] what prints.
+//! Only `entry`, `handlers`, `platform`, `tiler_api`, the two objects, KV, the repository and the admission check name the `worker` crate.
+//! No two files import each other, in however many steps; `content/tests/imports` holds the code to that.
 
 pub mod admission;
-pub mod answer;
-pub mod callback;
-pub mod conditional;
 pub mod config;
-pub mod escape;
-pub mod href;
-pub mod known;
-pub mod negotiate;
-pub mod object_key;
-pub mod object_protocol;
-pub mod record;
-pub mod router;
+pub mod content;
+pub mod durable;
+pub mod pages;
+pub mod request;
+pub mod response;
 
-mod backlog;
-mod bridge;
-mod contents;
-mod conversion_object;
-mod finished;
-mod gate;
-mod internal;
-mod listeners;
-mod tiles;
-mod worker;
+mod entry;
+mod handlers;
+mod platform;
+mod tiler_api;

@@ -57,6 +57,15 @@ test("what does not exist cannot be claimed, and what is no report is refused", 
   }
 });
 
+test("a failure code of a newer tiler is internal, with the tiler's message", async () => {
+  const { id } = await system.ask("http://example.com/newer.jpg");
+  await system.claim(id);
+  const message = "The source has moved.";
+  assert.equal((await system.report(id, 1, { "gave-up": { failure: { code: "source-moved", message } } })).status, 204);
+  const { failed, failure } = await system.find(id);
+  assert.deepEqual([failed, failure], [true, { code: "internal", message }]);
+});
+
 test("a lease that runs out queues the job again, and progress does not fall", async () => {
   const { id } = await system.ask("http://example.com/killed.jpg");
   await system.claim(id);

@@ -1,5 +1,5 @@
-// Elements in one expression. Attributes and text only, never HTML, so that nothing foreign can become markup and a host's
-// Content-Security-Policy or Trusted Types have nothing to refuse.
+// Creates elements in one expression, from attributes and text, never from HTML: no text of a source can become markup, and the
+// Content-Security-Policy and Trusted Types of the embedding page allow it.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -15,7 +15,7 @@ export function element(tag, attributes = {}, ...children) {
   return made;
 }
 
-/** A picture of 24 × 24 units, drawn as lines in the text's colour. It says nothing to those who cannot see it. */
+/** An icon of 24 × 24 units, drawn as lines in the colour of the text. Screen readers skip it. */
 export function icon(path) {
   const svg = document.createElementNS(SVG, "svg");
   svg.setAttribute("viewBox", "0 0 24 24");

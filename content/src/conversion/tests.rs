@@ -2,6 +2,8 @@
 
 mod histories;
 
+use std::time::Duration;
+
 use super::*;
 use crate::{Size, TileFormat};
 
@@ -65,8 +67,8 @@ impl Story {
     }
 
     fn claim(&mut self) -> Attempt {
-        match self.tell(Event::Claim) {
-            Reply::Granted(claim) => claim.attempt,
+        match self.tell(Event::Claimed) {
+            Reply::Claim(claim) => claim.attempt,
             other => panic!("no claim but {other:?}"),
         }
     }
@@ -85,21 +87,21 @@ fn a_new_url_is_queued_once() {
     let mut story = Story::new();
     assert_eq!(story.effects, [Effect::Enqueue]);
     assert_eq!(story.content().status, Status::Processing { stage: Stage::Queued });
-    assert_eq!(story.tell(Event::Created { id: id(), url: url() }), Reply::Shown(story.content()));
+    assert_eq!(story.tell(Event::Created { id: id(), url: url() }), Reply::Content(story.content()));
     assert_eq!(story.effects, []);
 }
 
 #[test]
 fn an_id_that_another_url_has_is_taken() {
     let other = SourceUrl::parse("http://example.com/b.jpg").unwrap();
-    assert_eq!(Story::new().tell(Event::Created { id: id(), url: other }), Reply::Taken);
+    assert_eq!(Story::new().tell(Event::Created { id: id(), url: other }), Reply::IdTaken);
 }
 
 #[test]
 fn what_was_never_asked_for_is_unknown() {
-    for event in [Event::Asked, Event::Claim, Event::Reset, Event::AlarmRang] {
+    for event in [Event::Requested, Event::Claimed, Event::Reset, Event::AlarmFired] {
         let decision = decide(None, event, Timestamp(0), &RULES);
-        assert_eq!(decision, Decision { after: None, effects: vec![], reply: Reply::Unknown });
+        assert_eq!(decision, Decision { after: None, effects: vec![], reply: Reply::NotFound });
     }
 }
 
@@ -108,7 +110,7 @@ fn a_second_claim_is_refused_while_the_lease_runs() {
     let mut story = Story::new();
     story.claim();
     story.wait(RULES.lease - Duration::from_millis(1));
-    assert_eq!(story.tell(Event::Claim), Reply::Refused);
+    assert_eq!(story.tell(Event::Claimed), Reply::Conflict);
 }
 
 #[test]
@@ -134,10 +136,10 @@ fn a_lease_that_ran_out_queues_the_job_again_and_ends_the_attempt() {
     let mut story = Story::new();
     let attempt = story.claim();
     story.wait(RULES.lease);
-    story.tell(Event::AlarmRang);
+    story.tell(Event::AlarmFired);
     assert_eq!(story.effects, [Effect::Enqueue]);
-    assert_eq!(story.report(attempt, 0.5), Reply::Refused);
-    assert_eq!(story.tell(reported(attempt, finished())), Reply::Refused);
+    assert_eq!(story.report(attempt, 0.5), Reply::Conflict);
+    assert_eq!(story.tell(reported(attempt, finished())), Reply::Conflict);
 }
 
 #[test]
@@ -146,12 +148,12 @@ fn the_third_lease_that_runs_out_fails_the_conversion() {
     for _ in 0..3 {
         story.claim();
         story.wait(RULES.lease);
-        story.tell(Event::AlarmRang);
+        story.tell(Event::AlarmFired);
     }
     assert!(
         matches!(story.content().status, Status::Failed { failure } if failure.code == FailureCode::Internal)
     );
-    assert!(matches!(story.effects[..], [Effect::Record { expires_in: Some(_), .. }]));
+    assert!(matches!(story.effects[..], [Effect::WriteCache { expires_in: Some(_), .. }]));
 }
 
 #[test]
@@ -172,7 +174,7 @@ fn progress_never_falls_over_attempts_and_reaches_1_only_when_ready() {
     story.report(first, 0.3);
     assert_eq!(story.content().progress, 0.7.into());
     story.wait(RULES.lease);
-    story.tell(Event::AlarmRang);
+    story.tell(Event::AlarmFired);
     let second = story.claim();
     story.report(second, 0.1);
     assert_eq!(story.content().progress, 0.7.into());
@@ -187,17 +189,17 @@ fn a_ready_content_is_recorded_until_kv_has_it() {
     let mut story = Story::new();
     let attempt = story.claim();
     story.tell(reported(attempt, finished()));
-    let record = Effect::Record { content: story.content(), expires_in: None };
+    let record = Effect::WriteCache { content: story.content(), expires_in: None };
     assert_eq!(story.effects, std::slice::from_ref(&record));
     story.wait(RULES.repeat);
-    story.tell(Event::AlarmRang);
+    story.tell(Event::AlarmFired);
     assert_eq!(story.effects, [record]);
-    story.tell(Event::Recorded);
+    story.tell(Event::CacheWritten);
     assert_eq!(story.known.as_ref().unwrap().alarm(), None);
 }
 
 #[test]
-fn what_is_told_twice_is_accepted_twice_and_done_once() {
+fn a_report_that_comes_twice_is_accepted_twice_and_applied_once() {
     let mut story = Story::new();
     let attempt = story.claim();
     story.tell(reported(attempt, finished()));
@@ -220,10 +222,10 @@ fn a_failure_is_answered_until_its_retry_is_due() {
         story.report(attempt, 0.4);
         story.tell(reported(attempt, Outcome::GaveUp { failure: failure(code) }));
         story.now = Timestamp(hours * HOUR - 1);
-        story.tell(Event::Asked);
+        story.tell(Event::Requested);
         assert_eq!(story.content().status, Status::Failed { failure: failure(code) });
         story.now = Timestamp(hours * HOUR);
-        story.tell(Event::Asked);
+        story.tell(Event::Requested);
         assert_eq!(story.effects, [Effect::Enqueue]);
         assert_eq!(story.content().status, Status::Processing { stage: Stage::Queued });
         assert_eq!(story.content().progress, 0.4.into());
@@ -236,10 +238,10 @@ fn a_lost_message_is_sent_again_ever_more_rarely() {
     let mut story = Story::new();
     for factor in [1, 4, 16, 64, 64] {
         story.wait(RULES.resend * factor - Duration::from_millis(1));
-        story.tell(Event::AlarmRang);
+        story.tell(Event::AlarmFired);
         assert_eq!(story.effects, []);
         story.wait(Duration::from_millis(1));
-        story.tell(Event::AlarmRang);
+        story.tell(Event::AlarmFired);
         assert_eq!(story.effects, [Effect::Enqueue]);
     }
 }
@@ -247,9 +249,9 @@ fn a_lost_message_is_sent_again_ever_more_rarely() {
 #[test]
 fn a_message_that_the_queue_did_not_take_is_sent_again_soon() {
     let mut story = Story::new();
-    story.tell(Event::NotQueued);
+    story.tell(Event::EnqueueFailed);
     story.wait(RULES.repeat);
-    story.tell(Event::AlarmRang);
+    story.tell(Event::AlarmFired);
     assert_eq!(story.effects, [Effect::Enqueue]);
 }
 
@@ -259,17 +261,17 @@ fn a_reset_tries_anew_whatever_is_not_ready() {
     let attempt = story.claim();
     story.tell(Event::Reset);
     assert_eq!(story.effects, [Effect::Enqueue]);
-    assert_eq!(story.report(attempt, 0.5), Reply::Refused);
+    assert_eq!(story.report(attempt, 0.5), Reply::Conflict);
 
     let attempt = story.claim();
     story.tell(reported(attempt, Outcome::GaveUp { failure: failure(FailureCode::CorruptSource) }));
     story.tell(Event::Reset);
-    assert_eq!(story.effects, [Effect::ForgetRecord, Effect::Enqueue]);
+    assert_eq!(story.effects, [Effect::DeleteFromCache, Effect::Enqueue]);
 
     let attempt = story.claim();
     story.tell(reported(attempt, finished()));
     let ready = story.content();
-    assert_eq!(story.tell(Event::Reset), Reply::Shown(ready));
+    assert_eq!(story.tell(Event::Reset), Reply::Content(ready));
     assert_eq!(story.effects, []);
 }
 

@@ -1,11 +1,11 @@
-//! Moments and what lies between them. Where the time comes from is the rim's business.
+//! Points in time, as arguments of the rules: the caller reads the clock.
 
 use std::ops::{Add, Sub};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// A moment, in milliseconds since the Unix epoch.
+/// A point in time, in milliseconds since the Unix epoch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Timestamp(pub u64);
@@ -21,7 +21,7 @@ impl Add<Duration> for Timestamp {
 impl Sub for Timestamp {
     type Output = Duration;
 
-    /// The time from `earlier` to this moment; zero when it lies after it.
+    /// The time since `earlier`; zero when that is later.
     fn sub(self, earlier: Self) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
     }

@@ -1,5 +1,5 @@
-//! The interface's tables, a test a row: what a request asks for and what it is answered, without a platform between. The tests
-//! beside this one (`*.test.mjs`) send the same over the wire.
+//! The interface's tables, a test a row: requests and their responses, without the platform. The tests beside this one (`*.test.mjs`) send
+//! the same over the wire.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -12,16 +12,18 @@ use edgezoom_content::{
     AddressPolicy, Attempt, Content, Dzi, Failure, FailureCode, Progress, Size, SourceUrl, Stage, Status,
     TileFormat,
 };
-use edgezoom_edge::answer::{Answer, ContentAnswer, Refusal, plain};
 use edgezoom_edge::config::Addresses;
-use edgezoom_edge::router::{Asked, Route, Wish, route};
+use edgezoom_edge::content::response::ContentResponse;
+use edgezoom_edge::request::route::{ContentKey, Route};
+use edgezoom_edge::request::router::{RequestParts, route};
+use edgezoom_edge::response::{ApiError, Response, plain};
 use http::Method;
 
 const ID: &str = "6qy4OXfXSid";
 const BY_URL: &str = "/v1/content/?url=http%3A%2F%2Fexample.com%2Fa.jpg";
 const BY_ID: &str = "/v1/content/6qy4OXfXSid";
 
-/// What there is when somebody asks.
+/// The state of the content when the request comes.
 #[derive(Clone, Copy, PartialEq)]
 enum There {
     Nothing,
@@ -46,30 +48,30 @@ fn content(there: There) -> Content {
     Content { id: ID.parse().unwrap(), url, progress: Progress::from(progress), status }
 }
 
-fn answer(method: Method, target: &str, accept: Option<&str>, there: There) -> Answer {
+fn answer(method: Method, target: &str, accept: Option<&str>, there: There) -> Response {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let addresses = Addresses {
         base: "https://api.example".into(),
         share: "https://zoom.example".into(),
         cache: "https://cache.example".into(),
     };
-    match route(Asked { method: &method, path, query, accept }, &AddressPolicy::default()) {
-        Route::Content { wish, variant } => match wish {
-            Err(refusal) => ContentAnswer::Refused(refusal),
-            Ok(_) if there == Outage => ContentAnswer::Refused(Refusal::Unavailable),
-            Ok(Wish::Source(_)) => ContentAnswer::Moved(content(there).into()),
-            Ok(Wish::Id(_)) if there == Nothing => ContentAnswer::Refused(Refusal::NoSuchContent),
-            Ok(Wish::Id(_)) => ContentAnswer::Found(content(there).into()),
+    match route(RequestParts { method: &method, path, query, accept }, &AddressPolicy::default()) {
+        Route::Content { key, variant } => match key {
+            Err(error) => ContentResponse::Failed(error),
+            Ok(_) if there == Outage => ContentResponse::Failed(ApiError::Unavailable),
+            Ok(ContentKey::Source(_)) => ContentResponse::Moved(content(there).into()),
+            Ok(ContentKey::Id(_)) if there == Nothing => ContentResponse::Failed(ApiError::NoSuchContent),
+            Ok(ContentKey::Id(_)) => ContentResponse::Found(content(there).into()),
         }
         .write(&variant, &addresses),
         Route::Preflight => plain::preflight(),
-        Route::WrongMethod(allowed) => plain::wrong_method(allowed),
+        Route::MethodNotAllowed(allowed) => plain::method_not_allowed(allowed),
         other => panic!("{target} asks for {other:?}"),
     }
 }
 
-/// The answer as it goes over the wire, but for the value of the entity tag, which changes with the compiler.
-fn wire(answer: &Answer) -> String {
+/// The response as it goes over the wire, without the value of the entity tag, which changes with the compiler.
+fn wire(answer: &Response) -> String {
     let headers = answer.headers.iter().map(|(name, value)| match *name {
         "ETag" => "ETag: …\n".to_owned(),
         _ => format!("{name}: {value}\n"),
@@ -89,7 +91,7 @@ fn with(target: &str, parameters: &str) -> String {
     format!("{target}{}{parameters}", if target.contains('?') { '&' } else { '?' })
 }
 
-/// The media type of the answer, and what its body begins with.
+/// The media type of the response, and the beginning of its body.
 fn form(target: &str, accept: Option<&str>) -> (String, String) {
     let answer = answer(Method::GET, target, accept, Ready);
     (answer.header("Content-Type").unwrap().to_owned(), answer.body.chars().take(20).collect())

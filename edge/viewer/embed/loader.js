@@ -1,30 +1,30 @@
-// The embed script, `/<id>.js?width=&height=&id=&fit=&background=`. It takes all that it needs from its own address, reserves the
-// viewer's place, and imports the viewer when the reader comes near. The browser loads a module once for a page, however many
-// scripts import it. It leaves no global behind and never writes into the document's stream.
+// The embed script, `/<id>.js?width=&height=&id=&fit=&background=`. It reads its parameters from its own address, reserves the space of the
+// viewer, and imports the viewer when the reader scrolls near. The browser loads a module once for a page, however many scripts import
+// it. The script defines no global and never calls `document.write`.
 (() => {
   const script = document.currentScript;
   if (!script) return console.warn("Edgezoom: embed it with a classic script element, not as a module.");
 
   const address = new URL(script.src);
-  const asked = (name) => address.searchParams.get(name);
+  const parameter = (name) => address.searchParams.get(name);
   const id = address.pathname.split("/").pop().replace(/\.js$/, "");
   const content = new URL(`v1/content/${id}`, address).href;
   const module = new URL("assets/viewer.js", address).href;
 
-  /** A CSS length from `N`, `Npx` or `N%`; from `auto`, `0` and what is none of these: `auto`. */
+  /** A CSS length from `N`, `Npx` or `N%`; `auto` from any other text and from 0. */
   function length(text) {
     const [, figure, unit] = /^(\d{1,6})(px|%)?$/.exec(text) ?? [];
     return Number(figure) > 0 ? figure + (unit ?? "px") : "auto";
   }
-  /** A colour, with or without the `#` that an address has to escape; none from anything else. */
+  /** A CSS colour, with or without the `#` that an address has to escape; undefined from any other text. */
   function colour(text) {
     return ["#" + text, text].find((value) => CSS.supports("color", value));
   }
 
-  const width = length(asked("width") ?? "auto");
-  const height = length(asked("height") ?? "400px");
-  const background = colour(asked("background") ?? "");
-  const fit = asked("fit") === "cover" ? "cover" : "contain";
+  const width = length(parameter("width") ?? "auto");
+  const height = length(parameter("height") ?? "400px");
+  const background = colour(parameter("background") ?? "");
+  const fit = parameter("fit") === "cover" ? "cover" : "contain";
 
   const host = document.createElement("div");
   Object.assign(host.style, {
@@ -34,12 +34,12 @@
     width: width === "auto" ? "100%" : width,
     maxWidth: "100%",
     height,
-    // Counts where the height is `auto`, or a part of something that has no height itself.
+    // Applies where the height is `auto`, or a percentage of an element without a height.
     aspectRatio: "4 / 3",
     background: background ?? "rgb(127 127 127 / 0.12)",
   });
 
-  /** What is shown where even the viewer could not be loaded. */
+  /** Shows a button to retry when the viewer could not be loaded. */
   function offerRetry(attempt) {
     const button = document.createElement("button");
     button.type = "button";
@@ -50,7 +50,7 @@
   }
 
   function load(attempt = 0) {
-    // Browsers may remember that a module failed to load: another query is another module.
+    // Browsers may cache the failure of a module; another query makes another module.
     import(attempt ? `${module}?again=${attempt}` : module).then(
       ({ embed }) => {
         host.replaceChildren();
@@ -75,11 +75,11 @@
     near.observe(host);
   }
 
-  const target = () => document.getElementById(asked("id") ?? "");
-  if (target() || (!asked("id") && document.body?.contains(script))) return put(target());
+  const target = () => document.getElementById(parameter("id") ?? "");
+  if (target() || (!parameter("id") && document.body?.contains(script))) return put(target());
 
-  // Its place may still be to come: an element further down, or the body. A document that was written and never closed does
-  // not come to an end; then a moment has to do.
+  // The target may come later in the document: an element further down, or the body. A document that was opened by script and never
+  // closed does not finish loading; then a timer has to do.
   let waiting = true;
   function begin() {
     if (!waiting) return;

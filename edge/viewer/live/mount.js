@@ -1,9 +1,8 @@
-// A content in an element, whatever its state: progress, then the picture by itself, or the reason why there is none. This is
-// the module that embeds and pages load.
+// Shows a content in an element, in any state: its progress, then the picture, or the failure. Embeds and pages load this module.
 
 import { element, shadow } from "../dom.js";
 import { mountViewer } from "../zoom/viewer.js";
-import { addressOfSource, ask } from "./contents.js";
+import { fetchContent, sourceAddress } from "./api.js";
 import css from "./live.css";
 import { problemCard, progressCard } from "./status.js";
 import { watch } from "./watch.js";
@@ -12,15 +11,14 @@ import { nameOf } from "./words.js";
 /**
  * Shows the content at `address` of the interface in `host`, filling it.
  *
- * Options: `known` (the content object, where the page has it already), `home` (an address to offer when there is no
- * picture), `onReady(content)` (called before the viewer is mounted), and those of `mountViewer`. Gives the function that
- * takes all of it away.
+ * Options: `known` (the content object, if the page has it), `home` (the address of a link when there is no picture), `onReady(content)`
+ * (called before the viewer is mounted), and those of `mountViewer`. Returns the function that removes everything.
  */
 export function mountContent(host, address, options = {}) {
   const { known, home, onReady, ...viewing } = options;
   let leave = () => {};
   let progress = null;
-  /** Whether the reader's focus was in what is about to be replaced. */
+  /** Whether the element that is about to be replaced has the focus. */
   const hadFocus = () => host.shadowRoot?.activeElement != null;
 
   function place(card) {
@@ -29,32 +27,32 @@ export function mountContent(host, address, options = {}) {
     shadow(host, css).replaceChildren(frame);
   }
 
-  function show(news) {
-    if (news.kind === "processing") {
+  function show(update) {
+    if (update.kind === "processing") {
       if (!progress) {
-        progress = progressCard(news.content);
+        progress = progressCard(update.content);
         place(progress.card);
       }
-      progress.update(news.content);
+      progress.update(update.content);
       return;
     }
     progress = null;
     const focused = hadFocus();
-    if (news.kind === "ready") {
-      onReady?.(news.content);
-      const mounted = mountViewer(host, news.content, { name: nameOf(news.content.url), ...viewing });
+    if (update.kind === "ready") {
+      onReady?.(update.content);
+      const mounted = mountViewer(host, update.content, { name: nameOf(update.content.url), ...viewing });
       leave = mounted.destroy;
       if (focused) mounted.focus();
-    } else place(problemCard(news, { home, onRetry: () => retry(news) }));
+    } else place(problemCard(update, { home, onRetry: () => retry(update) }));
   }
 
-  /** Asks by the source's URL, which begins anew what may be begun anew, then follows what comes of it. */
-  async function retry(news) {
+  /** Requests the content by its source, which starts a conversion whose retry is due, then follows it. */
+  async function retry(update) {
     const waiting = element("div", { class: "card", role: "status", tabindex: "-1" }, "One moment …");
     place(waiting);
     waiting.focus({ preventScroll: true });
-    if (news.content) await ask(addressOfSource(address, news.content), { afresh: true });
-    leave = watch(address, show, { afresh: true });
+    if (update.content) await fetchContent(sourceAddress(address, update.content), { revalidate: true });
+    leave = watch(address, show, { revalidate: true });
   }
 
   leave = watch(address, show, { known });

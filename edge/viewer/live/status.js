@@ -1,4 +1,4 @@
-// What is shown in a picture's place while it is not there: how far it has come, or why it will not come.
+// The cards in the place of a picture that is not shown: its progress, or its failure.
 
 import { element, icon } from "../dom.js";
 import { nameOf, problemWords, stageWords } from "./words.js";
@@ -7,7 +7,7 @@ const BROKEN = "M4 7a2 2 0 0 1 2-2h6l-2 4 4 3-4 3 2 4H6a2 2 0 0 1-2-2zM15 5h3a2 
 const COLUMNS = 12;
 const TILES = COLUMNS * 5;
 
-/** The progress of a content. Gives `{ card, update(content) }`; the stage is read out when it changes, the figure is not. */
+/** The progress of a content. Returns `{ card, update(content) }`. Screen readers read the stage when it changes, but not the figure. */
 export function progressCard(content) {
   const tiles = Array.from({ length: TILES }, () => element("i"));
   const figure = element("span", { class: "figure" });
@@ -26,7 +26,7 @@ export function progressCard(content) {
     update({ progress, stage: name }) {
       const words = stageWords(name);
       if (stage.textContent !== words) stage.textContent = words;
-      // A bar without a value says that nothing can be said; nothing can, before the work begins.
+      // Before the work begins the bar has no value: it is indeterminate.
       const begun = name !== "queued" || progress > 0;
       if (begun) bar.value = progress;
       else bar.removeAttribute("value");
@@ -36,17 +36,17 @@ export function progressCard(content) {
   };
 }
 
-/** When a tile of the drawing lights up. Seventh powers modulo 61 are the numbers from 1 to 60 in an order that looks like none. */
+/** The rank at which a tile of the drawing lights up. Seventh powers modulo 61 are a permutation of 1 to 60 that looks random. */
 function scattered(index) {
   let power = 1;
   for (let times = 0; times < 7; times += 1) power = (power * (index + 1)) % 61;
   return power - 1;
 }
 
-/** Why there is no picture, with a way on: `onRetry` when trying again makes sense, else the page to begin anew. */
-export function problemCard(news, { onRetry, home }) {
-  const { title, text, canRetry } = problemWords(news);
-  const source = news.content?.url;
+/** The failure, with a button to retry (`onRetry`) where that makes sense, and a link to the home page (`home`) if given. */
+export function problemCard(update, { onRetry, home }) {
+  const { title, text, canRetry } = problemWords(update);
+  const source = update.content?.url;
   const retry = canRetry ? element("button", { type: "button", onclick: onRetry }, "Try again") : null;
   const other = home ? element("a", { class: "way", href: home }, "Zoom into another picture") : null;
   return element(

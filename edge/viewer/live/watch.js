@@ -1,62 +1,62 @@
-// Follows a content until it is finished. How the news come is this side's business alone: through the content's stream of
-// events, and where there is none by asking, often while much happens and less often while nothing does.
+// Follows a content until it is finished: by its stream of events, and without one by polling, often while it changes and less often while
+// it does not.
 
-import { ask, newsOf } from "./contents.js";
-import { listen } from "./listen.js";
+import { fetchContent, updateOf } from "./api.js";
+import { followEvents } from "./events.js";
 
 const FIRST_DELAY_MS = 400;
 const LONGEST_DELAY_MS = 8000;
-/** How many questions in a row may go unanswered before that is told. */
-const SILENCE = 3;
+/** How many polls in a row may fail before the content counts as unreachable. */
+const MOST_FAILURES = 3;
 
 /**
- * Calls `onNews` with what becomes known of the content at `address` (see `contents.js`), first with `known` if there is
- * one, until it is finished, missing or, after some silence, unreachable. Gives the function that ends it.
+ * Calls `onUpdate` with each update of the content at `address` (see `api.js`), first with that of `known`, a content object, if given; until
+ * the content is finished, missing or, after some failures, unreachable. Returns the function that stops.
  */
-export function watch(address, onNews, { known, afresh = false } = {}) {
+export function watch(address, onUpdate, { known, revalidate = false } = {}) {
   const watching = new AbortController();
   const { signal } = watching;
-  follow(address, onNews, { known, afresh, signal }).catch((error) => {
+  follow(address, onUpdate, { known, revalidate, signal }).catch((error) => {
     if (!signal.aborted) throw error;
   });
   return () => watching.abort();
 }
 
-async function follow(address, onNews, { known, afresh, signal }) {
-  let news = known ? newsOf(known) : await ask(address, { signal, afresh });
-  // A failure may have been kept by the browser for an hour, and be over.
-  if (news.kind === "failed" && !afresh) news = await ask(address, { signal, afresh: true });
-  if (news.kind === "processing") {
-    onNews(news);
-    if (await listen(address, onNews, signal)) return;
-    news = await ask(address, { signal, afresh: true });
+async function follow(address, onUpdate, { known, revalidate, signal }) {
+  let update = known ? updateOf(known) : await fetchContent(address, { signal, revalidate });
+  // The browser caches a failure for an hour; it may be over.
+  if (update.kind === "failed" && !revalidate) update = await fetchContent(address, { signal, revalidate: true });
+  if (update.kind === "processing") {
+    onUpdate(update);
+    if (await followEvents(address, onUpdate, signal)) return;
+    update = await fetchContent(address, { signal, revalidate: true });
   }
-  await poll(address, onNews, news, signal);
+  await poll(address, onUpdate, update, signal);
 }
 
-async function poll(address, onNews, first, signal) {
-  let news = first;
-  let silence = 0;
+async function poll(address, onUpdate, first, signal) {
+  let update = first;
+  let failures = 0;
   let delay = FIRST_DELAY_MS;
   for (;;) {
-    silence = news.kind === "unreachable" ? silence + 1 : 0;
-    if (silence === 0 || silence === SILENCE) onNews(news);
-    if (silence === SILENCE || (silence === 0 && news.kind !== "processing")) return;
+    failures = update.kind === "unreachable" ? failures + 1 : 0;
+    if (failures === 0 || failures === MOST_FAILURES) onUpdate(update);
+    if (failures === MOST_FAILURES || (failures === 0 && update.kind !== "processing")) return;
 
     await pause(delay, signal);
-    await seen(signal);
-    const before = news;
-    news = await ask(address, { signal, afresh: true });
-    delay = moved(before, news) ? FIRST_DELAY_MS : Math.min(delay * 1.5, LONGEST_DELAY_MS);
+    await whenVisible(signal);
+    const before = update;
+    update = await fetchContent(address, { signal, revalidate: true });
+    delay = changed(before, update) ? FIRST_DELAY_MS : Math.min(delay * 1.5, LONGEST_DELAY_MS);
   }
 }
 
-function moved(before, after) {
+function changed(before, after) {
   const [was, is] = [before.content, after.content];
   return is !== undefined && (was?.progress !== is.progress || was?.stage !== is.stage);
 }
 
-/** Waits, with a little chance in it, so that many pages that opened at once do not go on asking at once. */
+/** Waits, with some jitter, so that pages that opened at the same time do not poll at the same time. */
 function pause(ms, signal) {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, ms * (0.85 + Math.random() * 0.3));
@@ -67,8 +67,8 @@ function pause(ms, signal) {
   });
 }
 
-/** Waits until the page can be seen. */
-function seen(signal) {
+/** Waits until the page is visible. */
+function whenVisible(signal) {
   if (!document.hidden) return Promise.resolve();
   return new Promise((resolve, reject) => {
     document.addEventListener("visibilitychange", resolve, { once: true, signal });

@@ -1,5 +1,5 @@
-// The home page's form works without this. This makes it forgiving: an address may be pasted anywhere and lack its `https://`, and
-// the button says that something is happening.
+// The home page's form works without this script, which accepts an address that is pasted anywhere or has no `https://`, and shows on the
+// button that the form was sent.
 
 const form = document.getElementById("ask");
 const field = form.elements.url;
@@ -13,7 +13,7 @@ form.addEventListener("submit", () => {
   button.setAttribute("aria-disabled", "true");
 });
 
-// Coming back with the browser's back button finds the page as it was left.
+// The browser's back button may restore the page with the changed button.
 addEventListener("pageshow", () => {
   button.textContent = label;
   button.removeAttribute("aria-disabled");

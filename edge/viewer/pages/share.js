@@ -1,4 +1,4 @@
-// The share page, and its sister for frames: mounts the content into the page's stage, with the content object that came along.
+// The script of the share page and of the page for frames: mounts the content into the page, with the content object that the page has.
 
 import { mountContent } from "../live/mount.js";
 import { offerSharing } from "./share_dialog.js";
@@ -11,7 +11,7 @@ if (framed === undefined) {
   offerSharing(known);
   mountContent(stage, address, { known, home, address: true, onReady: showSize });
 } else {
-  mountContent(stage, address, { known, cooperative: true, fit: asked("fit"), background: asked("background") });
+  mountContent(stage, address, { known, cooperative: true, fit: parameter("fit"), background: parameter("background") });
 }
 
 function showSize({ dzi }) {
@@ -19,8 +19,8 @@ function showSize({ dzi }) {
   document.getElementById("size").textContent = ` · ${width} × ${height}`;
 }
 
-/** What the frame's own address asks for, as the embed script understands it. */
-function asked(name) {
+/** A parameter of the frame's address, parsed as the embed script does. */
+function parameter(name) {
   const value = new URLSearchParams(location.search).get(name);
   if (name === "fit") return value === "cover" ? "cover" : "contain";
   return ["#" + value, value].find((colour) => CSS.supports("color", colour));

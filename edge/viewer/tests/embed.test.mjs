@@ -127,7 +127,7 @@ test("an embed before the content is ready turns into the viewer by itself", asy
 
 test("an embed of a failed content says why", async () => {
   await open(script("", await service.failed()));
-  await page.getByRole("heading", { name: "There is nothing at this address" }).waitFor();
+  await page.getByRole("heading", { name: "The address does not exist" }).waitFor();
   await assertAccessible(page);
   assert.deepEqual(page.wrongs, []);
 });

@@ -18,8 +18,8 @@ after(async () => {
 for (const colorScheme of ["light", "dark"]) {
   for (const [path, status, heading] of [
     ["/docs", 200, /Edgezoom/],
-    ["/nothing/here", 404, /Nothing here/],
-    ["/00000000000", 404, /Nothing here/],
+    ["/nothing/here", 404, /Not found/],
+    ["/00000000000", 404, /Not found/],
   ]) {
     test(`${path} passes axe in ${colorScheme} colours, and nothing sticks out on a phone`, async (t) => {
       if (!service.real) return t.skip("only a running service has it");

@@ -52,7 +52,7 @@ test("progress is shown in words and as a figure, and turns into the picture by 
   await open(id);
   const bar = page.getByRole("progressbar");
   await bar.waitFor();
-  assert.match(await page.getByRole("status").first().textContent(), /Fetching the source|Waiting for its turn/);
+  assert.match(await page.getByRole("status").first().textContent(), /Downloading the source|Waiting for its turn/);
   finish();
   await painted(page);
   assert.equal(await bar.count(), 0);
@@ -71,7 +71,7 @@ test("where events do not come through, progress is asked for", async () => {
 
 test("a failure says its reason and offers another picture, but no vain retry", async () => {
   await open(await service.failed());
-  await page.getByRole("heading", { name: "There is nothing at this address" }).waitFor();
+  await page.getByRole("heading", { name: "The address does not exist" }).waitFor();
   assert.notEqual(await page.getByRole("alert").textContent(), "");
   assert.equal(await page.getByRole("button", { name: "Try again" }).count(), 0);
   await page.getByRole("link", { name: "Zoom into another picture" }).click();

@@ -1,9 +1,9 @@
-// The view on a picture: where it is, how far it may go, and the moves that controls, keys and addresses make. It drives
-// OpenSeadragon's viewport and knows nothing of buttons or pages.
+// The view of a picture: its position, its limits, and the moves of controls, keys and addresses. It drives OpenSeadragon's viewport and knows
+// neither buttons nor pages.
 
 import { isCrisp, scaleOf, zoomRange } from "./geometry.js";
 
-/** Two zooms or places that differ by less, as a part of the whole, are the same. */
+/** Two zooms or positions are the same when they differ by less than this part of the whole. */
 const SAME = 1e-3;
 
 export class Camera {
@@ -12,7 +12,7 @@ export class Camera {
   #isStill;
   #smooth = null;
 
-  /** `picture` is `{ width, height }`, `fit` is `contain` or `cover`; `isStill()` tells whether moves are to be jumps. */
+  /** `picture` is `{ width, height }`, `fit` is `contain` or `cover`; `isStill()` says whether moves have no animation. */
   constructor(viewer, picture, fit, isStill) {
     this.#viewer = viewer;
     this.#fit = fit;
@@ -30,7 +30,7 @@ export class Camera {
     return { width, height };
   }
 
-  /** Sets the limits that the picture has in the view as it is now. */
+  /** Sets the limits of the picture in the view as it is now. */
   measure() {
     const sideways = Math.round(this.#viewport.getRotation() / 90) % 2 !== 0;
     const range = zoomRange(this.picture, this.#view, sideways, this.#fit);
@@ -39,7 +39,7 @@ export class Camera {
     this.#viewport.maxZoomLevel = range.most;
   }
 
-  /** Lets pixels be drawn as squares from where they are large enough. To be called as the view moves. */
+  /** Turns smoothing off where pixels are large enough to be drawn as squares. Has to be called when the view moves. */
   sharpen() {
     const smooth = !isCrisp(scaleOf(this.#viewport.getZoom(true), this.picture, this.#view));
     if (smooth === this.#smooth) return;
@@ -47,12 +47,12 @@ export class Camera {
     this.#viewer.drawer.setImageSmoothingEnabled(smooth);
   }
 
-  /** Of 100 picture pixels, how many CSS pixels are drawn: now, or where the view is going. */
+  /** CSS pixels for each picture pixel, in percent: now, or at the end of the animation. */
   percent(now) {
     return Math.round(scaleOf(this.#viewport.getZoom(now), this.picture, this.#view) * 100);
   }
 
-  /** What can still be done from where the view is going. */
+  /** The moves that are possible from the end of the animation. */
   get range() {
     const zoom = this.#viewport.getZoom();
     return {
@@ -69,7 +69,7 @@ export class Camera {
     return [x - 0.5, y / height - 0.5, zoom - 1].every((distance) => Math.abs(distance) < SAME);
   }
 
-  /** Where the view is going, as a place of `place.js`. */
+  /** The position at the end of the animation, as a place of `place.js`. */
   place() {
     const { x, y } = this.#viewport.viewportToImageCoordinates(this.#viewport.getCenter());
     return { x, y, zoom: this.#viewport.getZoom() };
@@ -109,13 +109,13 @@ export class Camera {
     this.#viewport.applyConstraints(this.#isStill());
   }
 
-  /** Calls `listener` whenever the view has come to rest; gives the function that ends that. */
+  /** Calls `listener` at the end of each animation. Returns the function that stops that. */
   onRest(listener) {
     this.#viewer.addHandler("animation-finish", listener);
     return () => this.#viewer.removeHandler("animation-finish", listener);
   }
 
-  /** A view that shows the whole picture goes on doing so after `change`. */
+  /** Makes a `change`. A view of the whole picture shows the whole picture after it too. */
   #keepHome(change) {
     const wasHome = this.isHome();
     change();

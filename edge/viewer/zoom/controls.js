@@ -1,4 +1,4 @@
-// The viewer's controls: real buttons with names, so that every way of operating a page operates the viewer.
+// The viewer's controls: buttons with names, so that keyboards and screen readers can operate the viewer.
 
 import { element, icon } from "../dom.js";
 
@@ -16,8 +16,8 @@ const CONTROLS = {
 const LEAVE_FULLSCREEN = "M9 4v5H4M20 9h-5V4M15 20v-5h5M4 15h5v5";
 
 /**
- * The bar of controls. `actions` maps the names of controls to what they do; a control without an action is left out.
- * Gives `{ bar, setScale(percent), setRange({ canZoomIn, canZoomOut, isHome }), setFullscreen(active) }`.
+ * The bar of controls. `actions` maps the names of controls to functions; a control without one is left out. Returns
+ * `{ bar, setScale(percent), setRange({ canZoomIn, canZoomOut, isHome }), setFullscreen(active) }`.
  */
 export function controlBar(actions) {
   const buttons = {};
@@ -31,7 +31,7 @@ export function controlBar(actions) {
   const bar = element("div", { class: "controls", role: "group", "aria-label": "Viewer controls" });
   bar.append(zoomOut, scale, zoomIn, ...Object.values(others));
 
-  /** A control that can do nothing now stays in the order of focus, and says so. */
+  /** A disabled control stays focusable, and screen readers say that it is disabled. */
   const enable = (button, enabled) => button.setAttribute("aria-disabled", String(!enabled));
   return {
     bar,

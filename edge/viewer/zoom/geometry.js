@@ -1,13 +1,13 @@
 // How far a picture can be zoomed, as pure arithmetic. A zoom is OpenSeadragon's: how many times as wide as the view the
 // picture is drawn. A scale is CSS pixels per picture pixel.
 
-/** At this scale single pixels are plain to see; there is nothing more to be found further in. */
+/** At this scale single pixels are clearly visible; a larger one shows nothing more. */
 const MOST_MAGNIFIED = 8;
 
 /** A picture that is small already may be magnified this much beyond its first view. */
 const BEYOND_HOME = 4;
 
-/** From this scale on, a pixel is shown as the square that it is. */
+/** From this scale on, pixels are drawn as squares. */
 const CRISP_FROM = 4;
 
 /**

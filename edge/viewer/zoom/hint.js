@@ -1,11 +1,11 @@
-// Says how the picture is moved where a plain gesture belongs to the page around it. OpenSeadragon lets those gestures through
-// and tells of them; the words and the look are ours.
+// A hint on how to move the picture where plain gestures scroll the page around it. OpenSeadragon passes those gestures to the page and raises
+// an event.
 
 import { element } from "../dom.js";
 
 const SHOWN_MS = 1500;
 
-/** An overlay that shows how to zoom when OpenSeadragon left a gesture to the page. Gives the element. */
+/** An overlay that shows how to zoom when OpenSeadragon left a gesture to the page. Returns the element. */
 export function gestureHint(viewer) {
   const modifier = /Mac/i.test(navigator.platform) ? "⌘" : "Ctrl";
   const words = {

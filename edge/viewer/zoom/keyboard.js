@@ -1,5 +1,5 @@
-// What a key means to a viewer. OpenSeadragon's own keys are switched off: they go by the key's place on an American
-// keyboard, know no number pad, and take `f` for mirroring.
+// The keys of the viewer. OpenSeadragon's own are switched off: they depend on the position of keys on an American keyboard, ignore the
+// number pad, and mirror the picture with `f`.
 
 const ACTIONS = new Map(Object.entries({
   ArrowLeft: { pan: [-1, 0] },
@@ -17,7 +17,7 @@ const ACTIONS = new Map(Object.entries({
 }));
 
 /**
- * What a key press asks for: `{ pan: [right, down] }`, `{ press: <name of a control> }`, or null. Combinations belong to
+ * The action of a key press: `{ pan: [right, down] }`, `{ press: <name of a control> }`, or null. Combinations belong to
  * the browser; the arrows move the picture only where the picture itself has the focus.
  */
 export function keyAction({ key, ctrlKey, metaKey, altKey }, onPicture) {

@@ -1,14 +1,14 @@
-// When tiles do not come, OpenSeadragon asks for them again a few times. After that a quiet notice says so, over what can be
-// seen, with a button that asks for all that is missing once more.
+// OpenSeadragon requests a tile that failed to load a few times more. After that a notice over the picture says so, with a button that
+// requests all missing tiles again.
 
 import { element } from "../dom.js";
 
-/** A notice that is hidden until tiles are lost for good. Gives the element. */
+/** A notice that is hidden until the retries of a tile are used up. Returns the element. */
 export function lostTilesNotice(viewer) {
   const text = element("span", {}, "Parts of the picture did not load.");
   const again = element("button", { type: "button", onclick: retry }, "Try again");
   const notice = element("div", { class: "notice" });
-  // The live region is there from the beginning: one that comes with its text is not read out.
+  // The live region exists from the beginning: screen readers do not read one that is inserted with its text.
   const region = element("div", { role: "status" }, notice);
 
   const lost = new Set();
@@ -22,7 +22,7 @@ export function lostTilesNotice(viewer) {
     const focused = again.matches(":focus");
     notice.replaceChildren();
     if (focused) viewer.canvas.focus({ preventScroll: true });
-    // OpenSeadragon takes a tile that failed for one that is not there, and does not look again until it is reset.
+    // OpenSeadragon marks a failed tile as nonexistent, and does not request it again until it is reset.
     for (const tile of lost) tile.exists = true;
     lost.clear();
     viewer.world.getItemAt(0)?.reset();

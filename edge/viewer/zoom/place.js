@@ -3,7 +3,7 @@
 
 const PLACE = /^#(\d{1,9}(?:\.\d{1,3})?),(\d{1,9}(?:\.\d{1,3})?),(\d{1,9}(?:\.\d{1,6})?)$/;
 
-/** How long the view must rest before the address follows it. Safari refuses more than 100 changes in 30 seconds. */
+/** How long the view must rest before the address changes. Safari refuses more than 100 changes in 30 seconds. */
 const REST_MS = 400;
 
 /** The place that a fragment names, if it names one in the picture. */

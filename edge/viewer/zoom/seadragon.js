@@ -1,9 +1,8 @@
-// OpenSeadragon, set up as an engine only: it loads and draws tiles and follows pointers. Controls, keys, hints and
-// fullscreen are ours.
+// OpenSeadragon's set-up: it loads and draws tiles and handles pointers. Controls, keys, hints and fullscreen are modules beside this one.
 
 import OpenSeadragon from "openseadragon";
 
-/** A drawn second of animation is long; the viewer's answer should be felt at once. */
+/** OpenSeadragon's default of 1.2 s feels slow. */
 const ANIMATION_S = 0.7;
 
 const POINTER = { clickToZoom: false, dblClickToZoom: true };
@@ -34,7 +33,7 @@ export function openPicture(element, dzi, { still, cooperative }) {
   return viewer;
 }
 
-/** The source as OpenSeadragon would make it of the descriptor, which needs not be fetched. */
+/** The tile source that OpenSeadragon would read from the descriptor, without fetching it. */
 function tileSource({ url, width, height, tileSize, tileOverlap, tileFormat }) {
   return {
     Image: {
@@ -60,7 +59,7 @@ export function setStill(viewer, still) {
 /**
  * OpenSeadragon 6 puts a style element into the page's head that hides the focus on touch screens, unless there is one
  * already. We want neither that, nor the error that a strict Content-Security-Policy would report: an inert element stands in
- * for it until the viewer is made. Gives the function that takes it away.
+ * for it until the viewer exists. Returns the function that removes it.
  */
 function withoutStyleElement() {
   const mark = document.createElementNS(null, "style");

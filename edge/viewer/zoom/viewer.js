@@ -1,5 +1,5 @@
-// A picture that can be zoomed: OpenSeadragon with what it lacks. Named and visible controls, keys, a labelled region, stillness
-// for those who ask for it, gestures that leave the page around it alone, limits that suit the picture.
+// A zoomable picture: OpenSeadragon with named controls, keys, a labelled region, reduced motion on request, gestures that do not interfere
+// with the page around it, and limits that fit the picture.
 
 import { element, shadow } from "../dom.js";
 import { Camera } from "./camera.js";
@@ -19,7 +19,7 @@ const ZOOM_STEP = 1.6;
 const USAGE = "Arrow keys move the picture, plus and minus zoom, 0 shows the whole, f is fullscreen.";
 
 /**
- * Shows a ready content in `host`, filling it; what was in the host's shadow root goes.
+ * Shows a ready content in `host`, filling it. Replaces the content of the host's shadow root.
  *
  * Options: `name` (what the picture is called), `cooperative` (plain gestures belong to the page around), `mayCover` (may
  * cover the page where there is no fullscreen), `address` (keep the view in the page's address), `fit` (`contain` or

@@ -37,7 +37,7 @@ fn a_setting_that_cannot_be_is_named() -> Result<()> {
     let output = options.command(state.path(), 0)?.output()?;
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success());
-    assert!(said.contains("`127.0.0.1` is no network"), "{said}");
+    assert!(said.contains("`127.0.0.1` is not a network"), "{said}");
     Ok(())
 }
 

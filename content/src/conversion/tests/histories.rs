@@ -2,6 +2,8 @@
 
 use proptest::prelude::*;
 
+use std::time::Duration;
+
 use super::*;
 
 /// A whole service in miniature: one conversion, its queue, KV, and tilers that crash, sleep and speak too late.
@@ -51,16 +53,16 @@ impl World {
         for effect in std::mem::take(&mut self.story.effects) {
             match effect {
                 Effect::Enqueue if up => self.messages += 1,
-                Effect::Enqueue => drop(self.story.tell(Event::NotQueued)),
-                Effect::Record { content, .. } if up => {
+                Effect::Enqueue => drop(self.story.tell(Event::EnqueueFailed)),
+                Effect::WriteCache { content, .. } if up => {
                     if let Status::Ready { attempt, .. } = content.status {
                         self.published.push(attempt);
                     }
                     self.record = Some(content);
-                    self.story.tell(Event::Recorded);
+                    self.story.tell(Event::CacheWritten);
                 }
-                Effect::Record { .. } => {}
-                Effect::ForgetRecord => self.record = None,
+                Effect::WriteCache { .. } => {}
+                Effect::DeleteFromCache => self.record = None,
             }
         }
         let progress = self.story.content().progress;
@@ -73,11 +75,11 @@ impl World {
     fn happen(&mut self, chance: Chance) {
         let attempt = |of: usize| self.attempts.get(of % self.attempts.len().max(1)).copied();
         match chance {
-            Chance::Ask => drop(self.tell(Event::Asked, true)),
+            Chance::Ask => drop(self.tell(Event::Requested, true)),
             Chance::Pull { keep_message, lose_answer } => {
                 if self.messages > 0 {
                     self.messages -= usize::from(!keep_message);
-                    if let Reply::Granted(claim) = self.tell(Event::Claim, true)
+                    if let Reply::Claim(claim) = self.tell(Event::Claimed, true)
                         && !lose_answer
                     {
                         assert!(!self.attempts.contains(&claim.attempt), "an attempt was given twice");
@@ -112,8 +114,8 @@ impl World {
                 }
             }
             Chance::Wait(ms) => self.story.wait(Duration::from_millis(ms)),
-            Chance::Alarm => drop(self.tell(Event::AlarmRang, true)),
-            Chance::AlarmWhileAllIsDown => drop(self.tell(Event::AlarmRang, false)),
+            Chance::Alarm => drop(self.tell(Event::AlarmFired, true)),
+            Chance::AlarmWhileAllIsDown => drop(self.tell(Event::AlarmFired, false)),
             Chance::Reset => drop(self.tell(Event::Reset, true)),
         }
     }
@@ -124,12 +126,12 @@ impl World {
         for _ in 0..20 {
             if self.messages > 0 {
                 self.messages -= 1;
-                if let Reply::Granted(claim) = self.tell(Event::Claim, true) {
+                if let Reply::Claim(claim) = self.tell(Event::Claimed, true) {
                     self.tell(reported(claim.attempt, finished()), true);
                 }
             } else if let Some(due) = self.story.known.as_ref().unwrap().alarm() {
                 self.story.now = self.story.now.max(due);
-                self.tell(Event::AlarmRang, true);
+                self.tell(Event::AlarmFired, true);
             }
         }
     }

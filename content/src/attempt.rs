@@ -1,0 +1,47 @@
+//! The number of an attempt to convert a content, and the keys in the object store that follow from it.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::ContentId;
+
+/// The number of an attempt to convert a content: 1, 2, … No number is used twice, as it is the prefix of the attempt's keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Attempt(u32);
+
+impl Attempt {
+    /// The first attempt.
+    pub const FIRST: Self = Self(1);
+
+    /// The one after.
+    #[must_use]
+    pub fn next(self) -> Self {
+        Self(self.0.saturating_add(1))
+    }
+
+    /// All attempts before this one.
+    pub fn earlier(self) -> impl Iterator<Item = Self> {
+        (Self::FIRST.0..self.0).map(Self)
+    }
+
+    /// The key of the attempt's descriptor in the store: `<id>/<attempt>.dzi`.
+    #[must_use]
+    pub fn descriptor_key(self, id: ContentId) -> String {
+        format!("{id}/{self}.dzi")
+    }
+
+    /// The prefix of the keys of the attempt's tiles: `<id>/<attempt>_files/`, followed by
+    /// [`Dzi::tile_path`](crate::Dzi::tile_path).
+    #[must_use]
+    pub fn tiles_prefix(self, id: ContentId) -> String {
+        format!("{id}/{self}_files/")
+    }
+}
+
+impl fmt::Display for Attempt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}

@@ -1,0 +1,65 @@
+//! What goes into [`decide`](super::decide), and what comes out of it: events, effects, replies.
+
+use std::time::Duration;
+
+use crate::protocol::{Claim, Report};
+use crate::{Content, ContentId, SourceUrl};
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A client asks for the content by its URL.
+    Created {
+        /// The content's id.
+        id: ContentId,
+        /// The URL of its source.
+        url: SourceUrl,
+    },
+    /// A client asks for the content by its id.
+    Requested,
+    /// A tiler pulled the job and claims it.
+    Claimed,
+    /// A tiler reports on the attempt that it claimed.
+    Reported(Report),
+    /// The alarm fired: a lease expired, or a message or a value for KV has to be sent again.
+    AlarmFired,
+    /// The queue did not take the message.
+    EnqueueFailed,
+    /// KV has the finished content.
+    CacheWritten,
+    /// The operator starts a content that is not ready anew, at once.
+    Reset,
+}
+
+/// Something to be done outside, after the new state is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Send the content's job to the queue. On failure: [`Event::EnqueueFailed`].
+    Enqueue,
+    /// Write the finished content to KV. On success: [`Event::CacheWritten`].
+    WriteCache {
+        /// The content.
+        content: Content,
+        /// When a failed content may be tried again; a ready one stays. KV takes no less than a minute.
+        expires_in: Option<Duration>,
+    },
+    /// Delete the content from KV.
+    DeleteFromCache,
+}
+
+/// The reply to the sender of an event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// The content as it is now.
+    Content(Content),
+    /// The claim on the job.
+    Claim(Claim),
+    /// The report is accepted; or the event needs no reply.
+    Accepted,
+    /// There is no such conversion.
+    NotFound,
+    /// The claim or the report is refused: another attempt has the lease, or the conversion is finished.
+    Conflict,
+    /// The id belongs to another URL.
+    IdTaken,
+}

@@ -1,0 +1,255 @@
+//! Reads which module of a crate imports which, from the text of its sources. It understands as much Rust as this needs: `use` trees,
+//! paths that begin with `crate`, `self` or `super`, and re-exports, which count as the module that they lead to. Tests are left out.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+type Name = Vec<String>;
+
+/// The modules of one crate.
+pub struct Modules {
+    imports: BTreeMap<Name, BTreeSet<Name>>,
+    crates: BTreeSet<(String, String)>,
+}
+
+/// What a source file says, without comments, texts and tests.
+struct Source {
+    uses: Vec<(bool, Name)>,
+    paths: Vec<Name>,
+}
+
+impl Modules {
+    /// Reads all modules of a `src` folder.
+    pub fn read(src: &Path) -> Self {
+        let mut sources = BTreeMap::new();
+        collect(src, &vec![], &mut sources);
+        let mut exports = BTreeMap::new();
+        for (module, source) in &sources {
+            for (_, path) in source.uses.iter().filter(|(public, _)| *public) {
+                if let (Some(path), Some(name)) = (absolute(module, path, &sources), path.last()) {
+                    exports.insert((module.clone(), name.clone()), path);
+                }
+            }
+        }
+        let mut imports = BTreeMap::new();
+        let mut crates = BTreeSet::new();
+        for (module, source) in &sources {
+            let used = source.uses.iter().filter(|(public, _)| !public).map(|(_, path)| path);
+            let mut targets = BTreeSet::new();
+            for path in used.chain(&source.paths) {
+                match absolute(module, path, &sources) {
+                    Some(path) => {
+                        targets.insert(resolve(&path, &sources, &exports));
+                    }
+                    None => {
+                        crates.insert((module.join("::"), path[0].clone()));
+                    }
+                }
+            }
+            targets.remove(module);
+            imports.insert(module.clone(), targets);
+        }
+        Self { imports, crates }
+    }
+
+    /// Each import of a module by another one.
+    pub fn imports(&self) -> impl Iterator<Item = (String, String)> {
+        let pairs = |(from, to): (&Name, &BTreeSet<Name>)| {
+            to.iter().map(|to| (from.join("::"), to.join("::"))).collect::<Vec<_>>()
+        };
+        self.imports.iter().flat_map(pairs)
+    }
+
+    /// Each module with the other crates that it names.
+    pub fn crates(&self) -> impl Iterator<Item = &(String, String)> {
+        self.crates.iter()
+    }
+
+    /// A circle, as the modules on it.
+    pub fn circle(&self) -> Option<String> {
+        let mut done = BTreeSet::new();
+        self.imports.keys().find_map(|module| self.circle_from(module, &mut vec![], &mut done))
+    }
+
+    fn circle_from<'a>(
+        &'a self,
+        module: &'a Name,
+        path: &mut Vec<&'a Name>,
+        done: &mut BTreeSet<&'a Name>,
+    ) -> Option<String> {
+        if let Some(first) = path.iter().position(|before| *before == module) {
+            let names = path[first..].iter().chain([&module]).map(|name| name.join("::"));
+            return Some(names.collect::<Vec<_>>().join(" → "));
+        }
+        if done.contains(module) {
+            return None;
+        }
+        path.push(module);
+        let found = self.imports.get(module)?.iter().find_map(|next| self.circle_from(next, path, done));
+        path.pop();
+        done.insert(module);
+        found
+    }
+}
+
+fn collect(folder: &Path, under: &Name, sources: &mut BTreeMap<Name, Source>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        let module = [under.clone(), vec![name.clone()]].concat();
+        if name == "tests" {
+            continue;
+        }
+        if path.is_dir() {
+            collect(&path, &module, sources);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let is_root = matches!(name.as_str(), "lib" | "main" | "mod");
+            let source = Source::read(&fs::read_to_string(&path).unwrap());
+            sources.insert(if is_root { under.clone() } else { module }, source);
+        }
+    }
+}
+
+/// A path from the crate's root; `None` when it leads to another crate.
+fn absolute(module: &Name, path: &Name, sources: &BTreeMap<Name, Source>) -> Option<Name> {
+    let mut base = module.clone();
+    let mut rest = path.as_slice();
+    match rest.first()?.as_str() {
+        "crate" => base.clear(),
+        "self" => {}
+        "super" => {
+            while rest.first()? == "super" && rest.get(1).is_some_and(|next| next == "super") {
+                base.pop();
+                rest = &rest[1..];
+            }
+            base.pop();
+        }
+        first => {
+            let child = [base, vec![first.to_owned()]].concat();
+            return sources.contains_key(&child).then(|| [module, path.as_slice()].concat());
+        }
+    }
+    Some([base.as_slice(), &rest[1..]].concat())
+}
+
+/// The module in which that is defined which a path names.
+fn resolve(path: &Name, sources: &BTreeMap<Name, Source>, exports: &BTreeMap<(Name, String), Name>) -> Name {
+    let mut module = vec![];
+    for (index, name) in path.iter().enumerate() {
+        let child = [module.clone(), vec![name.clone()]].concat();
+        if sources.contains_key(&child) {
+            module = child;
+        } else if let Some(exported) = exports.get(&(module.clone(), name.clone())) {
+            return resolve(&[exported.as_slice(), &path[index + 1..]].concat(), sources, exports);
+        } else {
+            break;
+        }
+    }
+    module
+}
+
+impl Source {
+    fn read(text: &str) -> Self {
+        let text = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+        let tokens = tokens(text);
+        let (mut uses, mut paths) = (vec![], vec![]);
+        let mut at = 0;
+        while at < tokens.len() {
+            if tokens[at] == "use" {
+                let end =
+                    tokens[at..].iter().position(|token| token == ";").map_or(tokens.len(), |end| at + end);
+                let public = tokens[..at]
+                    .iter()
+                    .rev()
+                    .take(4)
+                    .take_while(|token| !ends(token))
+                    .any(|token| token == "pub");
+                expand(&tokens[at + 1..end], &vec![], &mut |path| uses.push((public, path)));
+                at = end;
+            } else if at + 1 < tokens.len() && tokens[at + 1] == "::" && (at == 0 || tokens[at - 1] != "::") {
+                let mut path = vec![tokens[at].clone()];
+                while tokens.get(at + 1).is_some_and(|token| token == "::") {
+                    path.extend(tokens.get(at + 2).cloned());
+                    at += 2;
+                }
+                if matches!(path[0].as_str(), "crate" | "self" | "super" | "worker") {
+                    paths.push(path);
+                }
+            }
+            at += 1;
+        }
+        Self { uses, paths }
+    }
+}
+
+fn ends(token: &str) -> bool {
+    matches!(token, ";" | "{" | "}")
+}
+
+/// Gives each path of a `use` tree.
+fn expand(tree: &[String], prefix: &Name, give: &mut impl FnMut(Name)) {
+    let mut path = prefix.clone();
+    let mut at = 0;
+    while let Some(token) = tree.get(at) {
+        match token.as_str() {
+            "::" => {}
+            "{" => {
+                let mut depth = 0;
+                let mut begin = at + 1;
+                for (index, token) in tree.iter().enumerate().skip(at) {
+                    depth += i32::from(token == "{") - i32::from(token == "}");
+                    if depth == 0 || (depth == 1 && token == ",") {
+                        if begin < index {
+                            expand(&tree[begin..index], &path, give);
+                        }
+                        begin = index + 1;
+                    }
+                }
+                return;
+            }
+            "as" => break,
+            "self" if !path.is_empty() => {}
+            name => path.push(name.to_owned()),
+        }
+        at += 1;
+    }
+    give(path);
+}
+
+/// Names, `::` and single characters; no comments and no texts.
+fn tokens(text: &str) -> Vec<String> {
+    let mut tokens: Vec<String> = vec![];
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let length = if rest.starts_with("//") {
+            rest.find('\n').unwrap_or(rest.len())
+        } else if let Some(raw) = rest.strip_prefix("r#\"") {
+            raw.find("\"#").map_or(rest.len(), |end| end + 5)
+        } else if first == '"' {
+            let mut escaped = false;
+            let end = rest.char_indices().skip(1).find(|(_, c)| {
+                let closes = *c == '"' && !escaped;
+                escaped = *c == '\\' && !escaped;
+                closes
+            });
+            end.map_or(rest.len(), |(at, _)| at + 1)
+        } else if rest.starts_with("'\"'") || rest.starts_with("b'\"'") {
+            rest.find("\"'").map_or(1, |at| at + 2)
+        } else if rest.starts_with("::") {
+            tokens.push("::".to_owned());
+            2
+        } else if first.is_alphabetic() || first == '_' {
+            let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+            tokens.push(rest[..end].to_owned());
+            end
+        } else {
+            if !first.is_whitespace() {
+                tokens.push(first.to_string());
+            }
+            first.len_utf8()
+        };
+        rest = &rest[length..];
+    }
+    tokens
+}

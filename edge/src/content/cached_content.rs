@@ -1,0 +1,191 @@
+//! A finished content as KV has it: its representations, printed once by the Durable Object, so that a request costs one read and the
+//! insertion of the service's addresses. Those are not stored, as the operator may change them: a mark stands for each.
+//!
+//! | line | holds |
+//! |---|---|
+//! | 1 | the source's URL |
+//! | 2 | the content as the Durable Object has it, for pages |
+//! | 3 | the content object as JSON |
+//! | 4 and all that follow | the content object as XML |
+
+use edgezoom_content::{Content, ContentId, SourceUrl, Status};
+
+use crate::config::Addresses;
+use crate::content::representation::content_printed;
+use crate::response::negotiation::Format;
+
+/// Stands for an address; the letter that follows says which. It is a noncharacter, which Unicode reserves for internal use (chapter
+/// 23.7): neither JSON nor XML escapes it, and it is removed from the texts of sources.
+const MARK: char = '\u{fdd0}';
+const SHARE: char = 's';
+const CACHE: char = 'c';
+
+/// The value of a content in KV.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CachedContent {
+    id: ContentId,
+    text: String,
+    /// Where the first three lines end.
+    ends: [usize; 3],
+}
+
+/// The value in KV has another form: another version of the Worker wrote it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the value of {0} in KV has an unknown form")]
+pub struct InvalidCachedContent(ContentId);
+
+impl CachedContent {
+    /// The value for KV.
+    ///
+    /// # Errors
+    /// The content is not serialized, which does not happen.
+    pub fn serialize(content: &Content) -> Result<String, serde_json::Error> {
+        let content = &unmarked(content.clone());
+        let mark = |which| String::from_iter([MARK, which]);
+        let marks = Addresses { base: String::new(), share: mark(SHARE), cache: mark(CACHE) };
+        let printed = |format| content_printed(content, format, &marks);
+        let inner = serde_json::to_string(content)?;
+        Ok(format!("{}\n{inner}\n{}\n{}", content.url, printed(Format::Json), printed(Format::Xml)))
+    }
+
+    /// Parses a value of KV.
+    ///
+    /// # Errors
+    /// Another version of the Worker wrote it.
+    pub fn parse(id: ContentId, text: String) -> Result<Self, InvalidCachedContent> {
+        let mut ends = text.match_indices('\n').map(|(at, _)| at);
+        let (Some(first), Some(second), Some(third)) = (ends.next(), ends.next(), ends.next()) else {
+            return Err(InvalidCachedContent(id));
+        };
+        let filled = 0 < first && first + 1 < second && second + 1 < third && third + 1 < text.len();
+        if filled {
+            Ok(Self { id, text, ends: [first, second, third] })
+        } else {
+            Err(InvalidCachedContent(id))
+        }
+    }
+
+    /// The content's id.
+    #[must_use]
+    pub fn id(&self) -> ContentId {
+        self.id
+    }
+
+    /// Whether the content has this source.
+    #[must_use]
+    pub fn has_source(&self, url: &SourceUrl) -> bool {
+        self.line(0) == url.as_str()
+    }
+
+    /// The content.
+    ///
+    /// # Errors
+    /// Another version of the Worker wrote it.
+    pub fn content(&self) -> Result<Content, InvalidCachedContent> {
+        serde_json::from_str(self.line(1)).map_err(|_| InvalidCachedContent(self.id))
+    }
+
+    /// The content object in a format; in XML, what is between the root's tags. Addresses need no escaping in either:
+    /// [`Config::read`](crate::config::Config::read) refuses those that would.
+    #[must_use]
+    pub fn printed(&self, format: Format, addresses: &Addresses) -> String {
+        let template = self.line(if format == Format::Json { 2 } else { 3 });
+        let mut printed =
+            String::with_capacity(template.len() + 4 * addresses.share.len().max(addresses.cache.len()));
+        let mut pieces = template.split(MARK);
+        printed.push_str(pieces.next().unwrap_or_default());
+        for piece in pieces {
+            if let Some(text) = piece.strip_prefix(SHARE) {
+                printed.extend([addresses.share.as_str(), text]);
+            } else if let Some(text) = piece.strip_prefix(CACHE) {
+                printed.extend([addresses.cache.as_str(), text]);
+            }
+        }
+        printed
+    }
+
+    fn line(&self, number: usize) -> &str {
+        let [first, second, third] = self.ends;
+        let range = match number {
+            0 => 0..first,
+            1 => first + 1..second,
+            2 => second + 1..third,
+            _ => third + 1..self.text.len(),
+        };
+        self.text.get(range).unwrap_or_default()
+    }
+}
+
+/// The content without marks in the texts of its source.
+fn unmarked(mut content: Content) -> Content {
+    // A title has none: `Title::of_page` removes noncharacters.
+    if let Status::Failed { failure } = &mut content.status {
+        failure.message = failure.message.replace(MARK, "\u{fffd}");
+    }
+    content
+}
+
+#[cfg(test)]
+mod tests {
+    use edgezoom_content::{Attempt, Dzi, Failure, FailureCode, Progress, Size, TileFormat, Title};
+
+    use super::*;
+
+    fn addresses() -> Addresses {
+        Addresses {
+            base: "https://api.example".into(),
+            share: "https://zoom.example".into(),
+            cache: "https://cache.example/x".into(),
+        }
+    }
+
+    fn cached(status: Status) -> (Content, CachedContent) {
+        let url = SourceUrl::parse("http://example.com/a.jpg?x=%22&y=<\u{fdd0}").unwrap();
+        let content =
+            Content { id: "6qy4OXfXSid".parse().unwrap(), url, progress: Progress::COMPLETE, status };
+        let cached = CachedContent::parse(content.id, CachedContent::serialize(&content).unwrap()).unwrap();
+        (content, cached)
+    }
+
+    fn ready() -> Status {
+        let size = Size { width: 800, height: 600 };
+        let dzi = Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg };
+        Status::Ready { attempt: Attempt::FIRST, dzi, title: Title::of_page("A <page>\u{fdd0}") }
+    }
+
+    fn failed(message: &str) -> Status {
+        Status::Failed { failure: Failure::new(FailureCode::CorruptSource, message) }
+    }
+
+    #[test]
+    fn it_prints_what_the_content_prints() {
+        for status in [ready(), failed("a\nb \"c\" <d> \\u0001 é")] {
+            let (content, cached) = cached(status);
+            assert_eq!(cached.content(), Ok(content.clone()));
+            assert!(cached.has_source(&content.url));
+            assert!(!cached.has_source(&SourceUrl::parse("http://example.com/a.jpg").unwrap()));
+            for format in [Format::Json, Format::Xml] {
+                assert_eq!(
+                    cached.printed(format, &addresses()),
+                    content_printed(&content, format, &addresses())
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_mark_in_a_text_of_the_source_is_removed() {
+        let (_, cached) = cached(failed("a\u{fdd0}sb\u{fdd0}c"));
+        let json = cached.printed(Format::Json, &addresses());
+        assert!(json.contains("a\u{fffd}sb\u{fffd}c"), "{json}");
+        assert_eq!(json.matches("https://zoom.example").count(), 2, "{json}");
+    }
+
+    #[test]
+    fn a_value_of_another_form_is_refused() {
+        let id = "6qy4OXfXSid".parse().unwrap();
+        for text in ["", "{}", "a\nb\nc", "a\n\nc\nd", "{\"id\":\"6qy4OXfXSid\"}"] {
+            assert_eq!(CachedContent::parse(id, text.to_owned()), Err(InvalidCachedContent(id)), "{text:?}");
+        }
+    }
+}

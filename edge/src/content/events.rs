@@ -1,0 +1,77 @@
+//! `/v1/content/<id>/events`: the changes of a content as server-sent events
+//! (<https://html.spec.whatwg.org/multipage/server-sent-events.html>). Each event is the content object as JSON. The last one,
+//! ready or failed, has the id `finished`. A browser reconnects after the stream has ended, with that id in `Last-Event-ID`; it gets 204,
+//! which stops it.
+
+use edgezoom_content::Content;
+use http::StatusCode;
+
+use super::representation::content_json;
+use crate::config::Addresses;
+use crate::response::{CachePolicy, Response};
+
+/// The media type of a stream of events.
+pub const MEDIA_TYPE: &str = "text/event-stream; charset=utf-8";
+
+/// A comment, which keeps an idle connection open.
+pub const HEARTBEAT: &str = ":\n\n";
+
+/// The id of the last event.
+const FINISHED: &str = "finished";
+
+/// The event of a content.
+#[must_use]
+pub fn event(content: &Content, addresses: &Addresses) -> String {
+    let id = if content.is_finished() { format!("id: {FINISHED}\n") } else { String::new() };
+    format!("{id}data: {}\n\n", content_json(content, addresses)) // JSON has no line ends
+}
+
+/// The whole stream of a finished content. `last` is the id of the last event that the client has.
+#[must_use]
+pub fn finished(content: &Content, last: Option<&str>, addresses: &Addresses) -> Response {
+    if last == Some(FINISHED) {
+        return Response::empty(StatusCode::NO_CONTENT);
+    }
+    Response::new(StatusCode::OK, MEDIA_TYPE, CachePolicy::NoStore, event(content, addresses))
+}
+
+/// Status and headers of the stream of a content that is not finished.
+#[must_use]
+pub fn head() -> Response {
+    Response::new(StatusCode::OK, MEDIA_TYPE, CachePolicy::NoStore, String::new())
+}
+
+#[cfg(test)]
+mod tests {
+    use edgezoom_content::{Failure, FailureCode, Progress, SourceUrl, Stage, Status};
+
+    use super::*;
+
+    fn content(status: Status) -> Content {
+        let url = SourceUrl::parse("http://example.com/a.jpg").unwrap();
+        Content { id: "6qy4OXfXSid".parse().unwrap(), url, progress: Progress::NONE, status }
+    }
+
+    fn addresses() -> Addresses {
+        Addresses { base: String::new(), share: String::new(), cache: String::new() }
+    }
+
+    #[test]
+    fn each_event_is_one_line_of_json() {
+        let queued = event(&content(Status::Processing { stage: Stage::Queued }), &addresses());
+        assert!(queued.starts_with("data: {\"id\":"), "{queued}");
+        let failure = Failure::new(FailureCode::Internal, "a\r\n\r\ndata: b\n\n");
+        let failed = event(&content(Status::Failed { failure }), &addresses());
+        assert!(failed.starts_with("id: finished\ndata: {"), "{failed}");
+        assert!(failed.ends_with("}\n\n"));
+        assert_eq!(failed.matches('\n').count(), 3);
+    }
+
+    #[test]
+    fn a_client_that_has_the_last_event_gets_204() {
+        let failed = content(Status::Failed { failure: Failure::new(FailureCode::Internal, "") });
+        assert_eq!(finished(&failed, None, &addresses()).status, StatusCode::OK);
+        assert_eq!(finished(&failed, Some("x"), &addresses()).status, StatusCode::OK);
+        assert_eq!(finished(&failed, Some("finished"), &addresses()).status, StatusCode::NO_CONTENT);
+    }
+}

@@ -1,0 +1,136 @@
+//! Finds contents: finished ones in KV, all others at their Durable Object.
+
+use edgezoom_content::{ContentId, SourceUrl};
+use worker::{Env, ResponseBody, console_error};
+
+use crate::admission::policy::AdmissionError;
+use crate::config::Addresses;
+use crate::content::cached_content::{CachedContent, InvalidCachedContent};
+use crate::content::kv_cache::{KvCache, KvCacheError};
+use crate::content::lookup::FoundContent;
+use crate::durable::messages::Message;
+use crate::platform::bridge;
+use crate::response::ApiError;
+
+/// Why a content is not found. [`RepositoryError::api_error`] logs what the operator should know, and gives the error for clients.
+#[derive(Debug, thiserror::Error)]
+pub enum RepositoryError {
+    /// KV failed.
+    #[error(transparent)]
+    KvCache(#[from] KvCacheError),
+    /// KV has a value of another version of the Worker.
+    #[error(transparent)]
+    CachedContent(#[from] InvalidCachedContent),
+    /// The Durable Object cannot be reached, or failed.
+    #[error("the Durable Object of {0}: {1}")]
+    Object(ContentId, worker::Error),
+    /// The Durable Object's reply does not belong to the message.
+    #[error("the Durable Object of {0} sent an unexpected reply")]
+    Reply(ContentId),
+    /// The content does not exist and may not be created now.
+    #[error("a new content is refused: {}", .0.name())]
+    NotAdmitted(AdmissionError),
+    /// Every id that the URL may have belongs to another URL.
+    #[error("all ids of {0} are taken")]
+    AllTaken(SourceUrl),
+}
+
+impl RepositoryError {
+    /// The error that clients get.
+    pub fn api_error(self) -> ApiError {
+        match self {
+            Self::NotAdmitted(error) => error.into(),
+            fault => {
+                console_error!("{fault}");
+                ApiError::Unavailable
+            }
+        }
+    }
+}
+
+/// All contents.
+pub struct Repository<'a> {
+    env: &'a Env,
+    looked_up: LookedUp,
+}
+
+/// The content that KV was asked for already, and its value there.
+pub type LookedUp = Option<(ContentId, Option<CachedContent>)>;
+
+impl<'a> Repository<'a> {
+    /// The repository behind the Worker's bindings.
+    pub fn new(env: &'a Env, looked_up: LookedUp) -> Self {
+        Self { env, looked_up }
+    }
+
+    /// The content of a source, created if it does not exist and is admitted; `client` is counted then. When its id belongs to another
+    /// source, the next id is tried.
+    pub async fn find_or_create(
+        &self,
+        url: &SourceUrl,
+        client: Option<&str>,
+    ) -> Result<FoundContent, RepositoryError> {
+        for id in ContentId::candidates(url) {
+            match self.cached(id).await? {
+                Some(cached) if cached.has_source(url) => return Ok(FoundContent::Cached(cached)),
+                Some(_) => continue,
+                None => {}
+            }
+            match self.send(id, Message::Create { url, client }).await? {
+                (200, content) => return parse(id, &content),
+                (409, _) => {}
+                (503, name) => {
+                    let error = AdmissionError::from_name(&name).ok_or(RepositoryError::Reply(id))?;
+                    return Err(RepositoryError::NotAdmitted(error));
+                }
+                _ => return Err(RepositoryError::Reply(id)),
+            }
+        }
+        Err(RepositoryError::AllTaken(url.clone()))
+    }
+
+    /// The content with an id, if it exists.
+    pub async fn find(&self, id: ContentId) -> Result<Option<FoundContent>, RepositoryError> {
+        if let Some(cached) = self.cached(id).await? {
+            return Ok(Some(FoundContent::Cached(cached)));
+        }
+        match self.send(id, Message::Get).await? {
+            (200, content) => parse(id, &content).map(Some),
+            (404, _) => Ok(None),
+            _ => Err(RepositoryError::Reply(id)),
+        }
+    }
+
+    async fn cached(&self, id: ContentId) -> Result<Option<CachedContent>, RepositoryError> {
+        match &self.looked_up {
+            Some((looked_up, cached)) if *looked_up == id => Ok(cached.clone()),
+            _ => Ok(KvCache::of(self.env)?.get(id).await?),
+        }
+    }
+
+    /// The stream of events of a content that is not finished; `None` when it has too many subscribers.
+    pub async fn subscribe(
+        &self,
+        id: ContentId,
+        addresses: &Addresses,
+    ) -> Result<Option<ResponseBody>, RepositoryError> {
+        let response = async {
+            let stub = self.env.durable_object("CONVERSIONS")?.get_by_name(&id.to_string())?;
+            stub.fetch_with_str(&format!("http://conversion/?{}", addresses.to_query())).await
+        };
+        let response = response.await.map_err(|error| RepositoryError::Object(id, error))?;
+        Ok((response.status_code() == 200).then(|| response.body().clone()))
+    }
+
+    /// Sends a message to the Durable Object of a content, and gives the status and the body of the reply.
+    pub async fn send(&self, id: ContentId, message: Message<'_>) -> Result<(u16, String), RepositoryError> {
+        let (path, body) = message.encode();
+        let name = id.to_string();
+        let reply = bridge::call_object(self.env, "CONVERSIONS", &name, &path, body).await;
+        reply.map_err(|error| RepositoryError::Object(id, error))
+    }
+}
+
+fn parse(id: ContentId, content: &str) -> Result<FoundContent, RepositoryError> {
+    serde_json::from_str(content).map(FoundContent::Current).map_err(|_| RepositoryError::Reply(id))
+}

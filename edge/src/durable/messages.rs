@@ -1,0 +1,135 @@
+//! The messages of the Worker to the Durable Object of a content, and its replies, as HTTP: a path and a body, a status and a body. A tiler's
+//! report, and the reply to it, pass through the Worker unread.
+//!
+//! The paths and bodies of old messages stay as they are: while a deployment is rolled out, a Worker of one version can meet an object of the other.
+
+use std::borrow::Cow;
+
+use edgezoom_content::conversion::{Event, Reply};
+use edgezoom_content::{ContentId, SourceUrl};
+use http::StatusCode;
+
+use crate::admission::policy::AdmissionError;
+
+const CLIENT: &str = "client=";
+
+/// A message to the Durable Object of a content.
+#[derive(Clone, Copy, Debug)]
+pub enum Message<'a> {
+    /// Get the content: 200 with the content, or 404.
+    Get,
+    /// Get the content of a URL, and create it if it does not exist and the [admission check](crate::admission) admits it: 200 with the
+    /// content; 409 when the id belongs to another URL; 503 with the name of the [`AdmissionError`] when it is not admitted.
+    Create {
+        /// The source.
+        url: &'a SourceUrl,
+        /// The [key](crate::admission::policy::client_key) of the client that is counted.
+        client: Option<&'a str>,
+    },
+    /// A tiler claims the job: 200 with the claim, 404 or 409.
+    Claim,
+    /// A tiler reports, as JSON: 204, 400, 404 or 409.
+    Report(&'a str),
+    /// The operator starts the conversion anew: 200 with the content, or 404.
+    Reset,
+}
+
+impl<'a> Message<'a> {
+    /// The path and the body of the message.
+    #[must_use]
+    pub fn encode(self) -> (Cow<'static, str>, &'a str) {
+        match self {
+            Self::Get => ("/asked".into(), ""),
+            Self::Create { url, client: None } => ("/created".into(), url.as_str()),
+            // The key of a client has digits, dots and colons only.
+            Self::Create { url, client: Some(client) } => {
+                (format!("/created?{CLIENT}{client}").into(), url.as_str())
+            }
+            Self::Claim => ("/claim".into(), ""),
+            Self::Report(report) => ("/report".into(), report),
+            Self::Reset => ("/reset".into(), ""),
+        }
+    }
+}
+
+/// The event of a message to the object of a content.
+///
+/// # Errors
+/// The message is malformed. The text says why, for its sender.
+pub fn decode(id: ContentId, path: &str, body: &str) -> Result<Event, String> {
+    match path {
+        "/asked" => Ok(Event::Requested),
+        "/created" => match SourceUrl::parse(body) {
+            Ok(url) => Ok(Event::Created { id, url }),
+            Err(error) => Err(error.to_string()),
+        },
+        "/claim" => Ok(Event::Claimed),
+        "/report" => match serde_json::from_str(body) {
+            Ok(report) => Ok(Event::Reported(report)),
+            Err(error) => Err(format!("Not a report: {error}")),
+        },
+        "/reset" => Ok(Event::Reset),
+        _ => Err(format!("Unknown message: {path}")),
+    }
+}
+
+/// The client of [`Message::Create`], from the query of the message.
+#[must_use]
+pub fn client(query: &str) -> Option<&str> {
+    query.strip_prefix(CLIENT)
+}
+
+/// The status and the body of the reply when a content is not admitted.
+#[must_use]
+pub fn encode_admission_error(error: AdmissionError) -> (StatusCode, String) {
+    (StatusCode::SERVICE_UNAVAILABLE, error.name().to_owned())
+}
+
+/// The status and the body of a reply.
+///
+/// # Errors
+/// The content or the claim is not serialized, which does not happen.
+pub fn encode_reply(reply: &Reply) -> Result<(StatusCode, String), serde_json::Error> {
+    Ok(match reply {
+        Reply::Content(content) => (StatusCode::OK, serde_json::to_string(content)?),
+        Reply::Claim(claim) => (StatusCode::OK, serde_json::to_string(claim)?),
+        Reply::Accepted => (StatusCode::NO_CONTENT, String::new()),
+        Reply::NotFound => (StatusCode::NOT_FOUND, "There is no such conversion.".to_owned()),
+        Reply::Conflict => {
+            (StatusCode::CONFLICT, "The conversion is finished, or another attempt has the lease.".to_owned())
+        }
+        Reply::IdTaken => (StatusCode::CONFLICT, "The id belongs to another URL.".to_owned()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use edgezoom_content::Attempt;
+    use edgezoom_content::protocol::{Outcome, Report};
+
+    use super::*;
+
+    #[test]
+    fn a_message_is_decoded_as_it_was_encoded() {
+        let id: ContentId = "6qy4OXfXSid".parse().unwrap();
+        let url = SourceUrl::parse("http://example.com/a b?c=\"d").unwrap();
+        let report = Report { attempt: Attempt::FIRST, outcome: Outcome::HandedBack };
+        let json = serde_json::to_string(&report).unwrap();
+        for (message, event) in [
+            (Message::Get, Event::Requested),
+            (Message::Create { url: &url, client: None }, Event::Created { id, url: url.clone() }),
+            (Message::Create { url: &url, client: Some("::1") }, Event::Created { id, url: url.clone() }),
+            (Message::Claim, Event::Claimed),
+            (Message::Report(&json), Event::Reported(report)),
+            (Message::Reset, Event::Reset),
+        ] {
+            let (path, body) = message.encode();
+            let (path, query) = path.split_once('?').unwrap_or((&path, ""));
+            assert_eq!(decode(id, path, body), Ok(event));
+            assert_eq!(client(query), (!query.is_empty()).then_some("::1"));
+        }
+        for (path, body) in [("/report", "{}"), ("/report", ""), ("/created", "no url"), ("/", "")] {
+            assert!(decode(id, path, body).is_err(), "{path} {body}");
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Where requests enter: `entry.js` calls twice for a request, and reads KV in between. So a finished content is answered without a future: an
+//! executor in wasm would cost as much as all the rest of the request.
+
+use worker::js_sys::futures::future_to_promise;
+use worker::wasm_bindgen::prelude::{JsValue, wasm_bindgen};
+use worker::{Env, Result, console_error, web_sys};
+
+use crate::content::kv_cache;
+use crate::handlers::content::from_cache;
+use crate::handlers::{self, Outgoing, RoutedRequest};
+use crate::platform::bridge::RequestHead;
+use crate::platform::environment::config;
+use crate::request::router::{RequestParts, route};
+use crate::request::url::RequestUrl;
+use crate::response::{ApiError, COMMON_HEADERS};
+
+/// A request, parsed. Both calls parse it: that costs less than to keep it between them (a slot in the memory of wasm that aborted requests
+/// must not hold, or an object that the garbage collector has to know).
+struct ParsedRequest {
+    head: RequestHead,
+    /// None when the configuration is malformed: that is logged, and the response is 503.
+    routed: Option<RoutedRequest>,
+}
+
+/// The key of KV whose value may be all that the response takes. `head` is the request as `readRequest` of `bridge.js` gives it.
+#[wasm_bindgen(js_name = cacheKey)]
+pub fn cache_key(head: &str, env: &Env) -> Option<String> {
+    ParsedRequest::new(head, env).cache_key()
+}
+
+/// The response to a request, or the promise of one. `cached` is the value that KV has.
+///
+/// # Errors
+/// The platform makes no response.
+#[wasm_bindgen]
+pub fn respond(
+    head: &str,
+    request: web_sys::Request,
+    env: Env,
+    cached: Option<Vec<u8>>,
+) -> std::result::Result<JsValue, JsValue> {
+    ParsedRequest::new(head, &env).respond(request, env, cached)
+}
+
+impl ParsedRequest {
+    fn new(head: &str, env: &Env) -> Self {
+        let head = RequestHead::parse(head);
+        let config = config(env).inspect_err(|error| console_error!("{error}"));
+        let routed = config.ok().map(|config| {
+            let RequestUrl { origin, path, query } = RequestUrl::split(&head.url);
+            let addresses = config.addresses(origin);
+            let accept = head.accept.as_deref();
+            let route = route(RequestParts { method: &head.method, path, query, accept }, &config.policy);
+            RoutedRequest { config, addresses, route }
+        });
+        Self { head, routed }
+    }
+
+    fn cache_key(&self) -> Option<String> {
+        self.routed.as_ref()?.route.content_id().map(|id| id.to_string())
+    }
+
+    fn respond(
+        self,
+        request: web_sys::Request,
+        env: Env,
+        cached: Option<Vec<u8>>,
+    ) -> std::result::Result<JsValue, JsValue> {
+        let Self { head, routed } = self;
+        let Some(routed) = routed else {
+            return Ok(head.respond(ApiError::Unavailable.response())?.into());
+        };
+        let id = routed.route.content_id();
+        let cached = id.zip(cached).and_then(|(id, value)| kv_cache::parse(id, value));
+        let cached = match cached.map(|cached| from_cache(&routed.route, cached, &routed.addresses)) {
+            Some(Ok(response)) => return Ok(head.respond(response)?.into()),
+            Some(Err(cached)) => Some(cached),
+            None => None,
+        };
+        let looked_up = id.map(|id| (id, cached));
+        Ok(future_to_promise(async move {
+            let handled = handlers::handle(&head, &routed, looked_up, &request, &env).await;
+            let outgoing = handled.unwrap_or_else(|error| {
+                console_error!("{error}");
+                Outgoing::Buffered(ApiError::Unavailable.response())
+            });
+            Ok(send(outgoing, &head)?.into())
+        })
+        .into())
+    }
+}
+
+fn send(outgoing: Outgoing, head: &RequestHead) -> Result<web_sys::Response> {
+    match outgoing {
+        Outgoing::Buffered(response) => head.respond(response),
+        Outgoing::Streamed(response) => {
+            for (name, value) in COMMON_HEADERS {
+                response.headers().set(name, value)?;
+            }
+            Ok(response.into())
+        }
+    }
+}

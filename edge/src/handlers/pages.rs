@@ -1,0 +1,62 @@
+//! Looks a content up for pages.
+
+use edgezoom_content::{Content, ContentId};
+use http::StatusCode;
+
+use super::content::by_id;
+use crate::config::Addresses;
+use crate::content::repository::Repository;
+use crate::pages as page;
+use crate::request::object_key::ObjectKey;
+use crate::request::route::HomeForm;
+use crate::response::{ApiError, CachePolicy, Response, plain};
+
+/// The R2 key of the tile that shows the whole picture small.
+pub async fn preview(id: ContentId, repository: &Repository<'_>) -> Result<ObjectKey, Response> {
+    match by_id(id, repository).await {
+        Ok(content) => page::preview_key(&content).ok_or_else(plain::not_found),
+        Err(ApiError::NoSuchContent) => Err(plain::not_found()),
+        Err(error) => Err(error.response()),
+    }
+}
+
+/// The home page; when its form was sent, a redirect to the share page of the source.
+pub async fn home(
+    form: Option<&HomeForm>,
+    addresses: &Addresses,
+    client: impl Fn() -> Option<String>,
+    repository: &Repository<'_>,
+) -> Response {
+    let Some(HomeForm { text, source }) = form else {
+        return page::home(None, addresses);
+    };
+    let url = match source {
+        Ok(url) => url,
+        Err(error) => return page::home(Some((text, *error)), addresses),
+    };
+    match repository.find_or_create(url, client().as_deref()).await {
+        Ok(found) => {
+            let empty = String::new();
+            Response::new(StatusCode::FOUND, "text/plain; charset=utf-8", CachePolicy::NoStore, empty)
+                .with("Location", addresses.share(found.id()))
+        }
+        Err(error) => {
+            let error = error.api_error();
+            error.add_retry_after(page::home(Some((text, error)), addresses))
+        }
+    }
+}
+
+/// A page that shows a content.
+pub async fn picture(
+    id: ContentId,
+    page: fn(&Content, &Addresses) -> Response,
+    addresses: &Addresses,
+    repository: &Repository<'_>,
+) -> Response {
+    match by_id(id, repository).await {
+        Ok(content) => page(&content, addresses),
+        Err(ApiError::NoSuchContent) => page::not_found(addresses),
+        Err(error) => page::unavailable(error, addresses),
+    }
+}

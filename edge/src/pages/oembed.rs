@@ -1,0 +1,124 @@
+//! `/oembed`: the HTML that a site puts into its page for a share link (oEmbed 1.0, <https://oembed.com>): a frame as large as the site
+//! allows, in the picture's shape.
+
+use edgezoom_content::{Content, ContentId, Size, Status};
+use http::StatusCode;
+use url::Url;
+
+use super::picture::name;
+use crate::config::Addresses;
+use crate::request::route::OembedRequest;
+use crate::response::element::Element::{self, Count, Object, Text};
+use crate::response::escape;
+use crate::response::{CachePolicy, Response};
+
+/// The largest viewer without limits of the site: as wide as a column of text, and not higher than a small screen.
+const DEFAULT: Size = Size { width: 800, height: 600 };
+/// The smallest height that a viewer is usable in, for very wide pictures.
+const LOWEST: u32 = 200;
+
+impl OembedRequest {
+    /// The content of the share link.
+    ///
+    /// # Errors
+    /// The response without one: 400, 404, or 501 for an unknown format.
+    pub fn content(&self, addresses: &Addresses) -> Result<ContentId, Response> {
+        if !matches!(self.format.as_deref(), None | Some("json" | "xml")) {
+            return Err(Response::text(StatusCode::NOT_IMPLEMENTED, "The format must be json or xml."));
+        }
+        let url = self.url.as_deref().ok_or_else(|| {
+            Response::text(StatusCode::BAD_REQUEST, "Say which share link: /oembed?url=<share link>.")
+        })?;
+        content_of(url, &addresses.share).ok_or_else(not_found)
+    }
+
+    /// The response for a content.
+    #[must_use]
+    pub fn response(&self, content: &Content, addresses: &Addresses) -> Response {
+        if matches!(content.status, Status::Failed { .. }) {
+            return not_found();
+        }
+        let cache = if content.is_finished() { CachePolicy::OneHour } else { CachePolicy::NoStore };
+        let object = self.object(content, addresses);
+        let (media_type, body) = match self.format.as_deref() {
+            Some("xml") => ("text/xml; charset=utf-8", object.xml("oembed")),
+            _ => ("application/json; charset=utf-8", object.json()),
+        };
+        Response::new(StatusCode::OK, media_type, cache, body).tagged()
+    }
+
+    fn object(&self, content: &Content, addresses: &Addresses) -> Element {
+        let shape = match &content.status {
+            Status::Ready { dzi, .. } => dzi.size,
+            Status::Processing { .. } | Status::Failed { .. } => DEFAULT,
+        };
+        let Size { width, height } = self.fit(shape);
+        let title = name(content);
+        let mut fields = vec![
+            ("type", Text("rich".to_owned())),
+            ("version", Text("1.0".to_owned())),
+            ("title", Text(title.clone())),
+            ("provider_name", Text("Edgezoom".to_owned())),
+            ("provider_url", Text(format!("{}/", addresses.share))),
+            ("cache_age", Count(if content.is_finished() { 3600 } else { 0 })),
+            ("width", Count(width.into())),
+            ("height", Count(height.into())),
+            (
+                "html",
+                Text(format!(
+                    "<iframe src=\"{}\" width=\"{width}\" height=\"{height}\" title=\"{}\" frameborder=\"0\" \
+                     allow=\"fullscreen\" loading=\"lazy\"></iframe>",
+                    escape::html(&addresses.frame(content.id)),
+                    escape::html(&title),
+                )),
+            ),
+        ];
+        if let Status::Ready { attempt, dzi, .. } = &content.status {
+            let level = dzi.preview_level(self.most(Size { width: u32::MAX, height: u32::MAX }));
+            let size = dzi.level_size(level);
+            let key = format!("{}{}", attempt.tiles_prefix(content.id), dzi.tile_path(level, 0, 0));
+            fields.push(("thumbnail_url", Text(format!("{}/{key}", addresses.cache))));
+            fields.push(("thumbnail_width", Count(size.width.into())));
+            fields.push(("thumbnail_height", Count(size.height.into())));
+        }
+        Object(fields)
+    }
+
+    fn most(&self, otherwise: Size) -> Size {
+        let or = |most: Option<u32>, otherwise| most.filter(|most| *most > 0).unwrap_or(otherwise);
+        Size { width: or(self.max_width, otherwise.width), height: or(self.max_height, otherwise.height) }
+    }
+
+    /// The largest frame in a shape within the limits of the site, and high enough if they allow it.
+    fn fit(&self, shape: Size) -> Size {
+        let most = self.most(DEFAULT);
+        let scaled =
+            |side: u32, by: u32, of: u32| (u64::from(side) * u64::from(by) / u64::from(of.max(1))) as u32;
+        let height = scaled(most.width, shape.height, shape.width);
+        if height <= most.height {
+            return Size { width: most.width, height: height.max(LOWEST.min(most.height)) };
+        }
+        Size {
+            width: scaled(most.height, shape.width, shape.height).max(LOWEST.min(most.width)),
+            height: most.height,
+        }
+    }
+}
+
+fn not_found() -> Response {
+    Response::text(StatusCode::NOT_FOUND, "There is nothing to embed for this link.")
+}
+
+/// The content of a share link, or of its page for frames. Links may have either scheme, a query and a fragment.
+fn content_of(link: &str, share: &str) -> Option<ContentId> {
+    let (link, share) = (Url::parse(link).ok()?, Url::parse(share).ok()?);
+    let same = matches!(link.scheme(), "http" | "https")
+        && link.host() == share.host()
+        && link.port() == share.port();
+    let path = link.path().strip_prefix(share.path().trim_end_matches('/'))?.strip_prefix('/')?;
+    let path = path.strip_suffix('/').unwrap_or(path);
+    path.strip_suffix("/embed").unwrap_or(path).parse().ok().filter(|_| same)
+}
+
+#[cfg(test)]
+mod tests;

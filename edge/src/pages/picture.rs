@@ -1,0 +1,96 @@
+//! What the pages that show a content share: the picture's name, and its preview without JavaScript.
+
+use edgezoom_content::{Content, Dzi, Size, Status};
+use percent_encoding::percent_decode_str;
+use url::Url;
+
+use crate::config::Addresses;
+use crate::request::object_key::ObjectKey;
+use crate::response::escape;
+
+/// The name of the source: its title, the name of its file, or its host.
+pub(crate) fn name(content: &Content) -> String {
+    if let Status::Ready { title: Some(title), .. } = &content.status {
+        return title.to_string();
+    }
+    let Ok(url) = Url::parse(content.url.as_str()) else {
+        return content.url.to_string();
+    };
+    let file = url.path_segments().and_then(|segments| segments.rev().find(|segment| !segment.is_empty()));
+    match file {
+        Some(file) => legible(file),
+        None => host(content),
+    }
+}
+
+/// The host of the source.
+pub(super) fn host(content: &Content) -> String {
+    let url = Url::parse(content.url.as_str()).ok();
+    url.as_ref().and_then(Url::host_str).unwrap_or_default().to_owned()
+}
+
+/// An element with a small picture for browsers without JavaScript; empty while the content is not ready.
+pub(super) fn preview(content: &Content, addresses: &Addresses) -> String {
+    if !matches!(content.status, Status::Ready { .. }) {
+        return String::new();
+    }
+    let address = addresses.preview(content.id);
+    format!("<img src=\"{}\" alt=\"{}\">", escape::html(&address), escape::html(&name(content)))
+}
+
+/// The level of a pyramid that `/<id>/preview.jpg` shows: the largest that is one tile.
+pub(super) fn preview_level(dzi: &Dzi) -> u32 {
+    dzi.preview_level(Size { width: 1200, height: 1200 })
+}
+
+/// The R2 key of the picture that `/<id>/preview.jpg` shows; `None` while the content is not ready.
+#[must_use]
+pub fn preview_key(content: &Content) -> Option<ObjectKey> {
+    let Status::Ready { attempt, dzi, .. } = &content.status else {
+        return None;
+    };
+    format!("{}{}", attempt.tiles_prefix(content.id), dzi.tile_path(preview_level(dzi), 0, 0)).parse().ok()
+}
+
+/// A part of a path, decoded, unless that has invisible characters or reverses the direction of the text around it (UTS #55).
+fn legible(part: &str) -> String {
+    let hides = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+    };
+    match percent_decode_str(part).decode_utf8() {
+        Ok(decoded) if !decoded.contains(hides) => decoded.into_owned(),
+        _ => part.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use edgezoom_content::{Progress, SourceUrl, Stage};
+
+    use super::*;
+
+    fn content(url: &str) -> Content {
+        Content {
+            id: "6qy4OXfXSid".parse().unwrap(),
+            url: SourceUrl::parse(url).unwrap(),
+            progress: Progress::NONE,
+            status: Status::Processing { stage: Stage::Queued },
+        }
+    }
+
+    #[test]
+    fn a_source_has_the_name_of_its_file_or_its_host() {
+        for (url, expected) in [
+            ("https://example.com/maps/old%20town.jpg?size=9#x", "old town.jpg"),
+            ("https://example.com/maps/", "maps"),
+            ("https://example.com", "example.com"),
+            ("https://example.com/%E5%9C%B0%E5%9B%BE.png", "地图.png"),
+            ("https://example.com/%ff.png", "%ff.png"),
+            ("https://example.com/gpj%E2%80%AE.exe", "gpj%E2%80%AE.exe"),
+            ("https://example.com/a%00b%0A", "a%00b%0A"),
+        ] {
+            assert_eq!(name(&content(url)), expected, "{url}");
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! `/<id>`: the share page. The viewer fills the window; until the content is ready it shows the progress, then the picture. The content
+//! object is part of the page, so a ready picture needs no further request.
+
+use edgezoom_content::{Content, Status};
+use http::StatusCode;
+
+use super::picture::{host, name, preview};
+use super::tags::tags;
+use super::{Frames, Page, home_address, icon, script};
+use crate::config::Addresses;
+use crate::content::representation::content_json;
+use crate::response::escape;
+use crate::response::{CachePolicy, Response};
+
+/// The share page of a content.
+#[must_use]
+pub fn share(content: &Content, addresses: &Addresses) -> Response {
+    let cache = if content.is_finished() { CachePolicy::OneHour } else { CachePolicy::NoStore };
+    let robots = match content.status {
+        Status::Ready { .. } => "",
+        Status::Processing { .. } | Status::Failed { .. } => "<meta name=\"robots\" content=\"noindex\">\n",
+    };
+    let canonical = escape::html(&addresses.share(content.id));
+    let head = format!(
+        "{robots}<link rel=\"canonical\" href=\"{canonical}\">\n{}{}",
+        tags(content, addresses),
+        script("share.js", addresses)
+    );
+    let body = format!(
+        include_str!("../../viewer/pages/share.html"),
+        home = home_address(addresses),
+        icon = icon(addresses),
+        name = escape::html(&name(content)),
+        source = escape::html(content.url.as_str()),
+        host = escape::html(&host(content)),
+        address = escape::html(&addresses.content(content.id)),
+        preview = preview(content, addresses),
+        content = escape::script(&content_json(content, addresses)),
+    );
+    let title = format!("{} – Edgezoom", name(content));
+    Page { status: StatusCode::OK, cache, title: &title, head, body, frames: Frames::None }
+        .response(addresses)
+}

@@ -1,0 +1,155 @@
+//! What pages contain, what their policy allows, and that the texts of sources stay escaped.
+
+use edgezoom_content::{
+    Attempt, Content, Dzi, Failure, FailureCode, Progress, Size, SourceUrl, Stage, Status, TileFormat, Title,
+};
+
+use super::*;
+use crate::response::ApiError;
+
+fn addresses() -> Addresses {
+    Addresses {
+        base: "https://api.example".into(),
+        share: "https://zoom.example".into(),
+        cache: "https://cache.example/pyramids".into(),
+    }
+}
+
+fn content(status: Status) -> Content {
+    let url = SourceUrl::parse("http://example.com/a'b.jpg?c=</script>&d").unwrap();
+    Content { id: "6qy4OXfXSid".parse().unwrap(), url, progress: Progress::NONE, status }
+}
+
+fn ready() -> Content {
+    let size = Size { width: 8000, height: 6000 };
+    let dzi = Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg };
+    content(Status::Ready { attempt: Attempt::FIRST, dzi, title: None })
+}
+
+#[test]
+fn the_share_page_carries_its_content() {
+    insta::assert_snapshot!(share(&ready(), &addresses()).body, @r#"
+    <!doctype html>
+    <html lang="en">
+    <head>
+    <meta charset="utf-8">
+    <title>a&#39;b.jpg – Edgezoom</title>
+    <meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover">
+    <meta name="color-scheme" content="light dark">
+    <link rel="icon" href="https://zoom.example/assets/icon.svg" type="image/svg+xml">
+    <link rel="stylesheet" href="https://zoom.example/assets/page.css">
+    <link rel="canonical" href="https://zoom.example/6qy4OXfXSid">
+    <meta name="description" content="8000 × 6000 pixels from example.com, to zoom into.">
+    <meta property="og:type" content="website">
+    <meta property="og:site_name" content="Edgezoom">
+    <meta property="og:title" content="a&#39;b.jpg">
+    <meta property="og:description" content="8000 × 6000 pixels from example.com, to zoom into.">
+    <meta property="og:url" content="https://zoom.example/6qy4OXfXSid">
+    <meta property="og:image" content="https://zoom.example/6qy4OXfXSid/preview.jpg">
+    <meta property="og:image:type" content="image/jpeg">
+    <meta property="og:image:width" content="500">
+    <meta property="og:image:height" content="375">
+    <meta property="og:image:alt" content="a&#39;b.jpg">
+    <meta name="twitter:card" content="summary_large_image">
+    <script type="application/ld+json">{"@context":"https://schema.org","@type":"ImageObject","name":"a'b.jpg","url":"https://zoom.example/6qy4OXfXSid","contentUrl":"http://example.com/a'b.jpg?c=%3C/script%3E\u0026d","thumbnailUrl":"https://zoom.example/6qy4OXfXSid/preview.jpg","width":"8000 px","height":"6000 px"}</script>
+    <link rel="alternate" type="application/json+oembed" href="https://zoom.example/oembed?url=https%3A%2F%2Fzoom.example%2F6qy4OXfXSid&amp;format=json" title="a&#39;b.jpg">
+    <link rel="alternate" type="text/xml+oembed" href="https://zoom.example/oembed?url=https%3A%2F%2Fzoom.example%2F6qy4OXfXSid&amp;format=xml" title="a&#39;b.jpg">
+    <script type="module" src="https://zoom.example/assets/share.js"></script>
+    </head>
+    <body>
+    <main class="share">
+    <div class="top">
+    <a class="mark" href="https://zoom.example/" aria-label="Edgezoom"><img src="https://zoom.example/assets/icon.svg" alt="" width="28" height="28"></a>
+    <div class="about">
+    <h1>a&#39;b.jpg</h1>
+    <p><a href="http://example.com/a&#39;b.jpg?c=%3C/script%3E&amp;d" rel="noopener noreferrer">example.com</a><span id="size"></span></p>
+    </div>
+    <button type="button" id="open-share" aria-haspopup="dialog" hidden>Share</button>
+    </div>
+    <div id="stage" data-address="https://api.example/v1/content/6qy4OXfXSid" data-home="https://zoom.example/">
+    <noscript><img src="https://zoom.example/6qy4OXfXSid/preview.jpg" alt="a&#39;b.jpg"><p class="script">Zooming needs JavaScript.</p></noscript>
+    </div>
+    </main>
+    <script type="application/json" id="content">{"id":"6qy4OXfXSid","url":"http://example.com/a'b.jpg?c=%3C/script%3E\u0026d","ready":true,"failed":false,"progress":0,"shareUrl":"https://zoom.example/6qy4OXfXSid","embedHtml":"\u003cscript src=\"https://zoom.example/6qy4OXfXSid.js?width=auto\u0026height=400px\"\u003e\u003c/script\u003e","dzi":{"url":"https://cache.example/pyramids/6qy4OXfXSid/1.dzi","width":8000,"height":6000,"tileSize":510,"tileOverlap":1,"tileFormat":"jpg"}}</script>
+    </body>
+    </html>
+    "#);
+}
+
+#[test]
+fn a_web_page_has_its_title_as_name() {
+    let Status::Ready { attempt, dzi, .. } = ready().status else { panic!() };
+    let title = Title::of_page("Maps & <towns>");
+    let response = share(&content(Status::Ready { attempt, dzi, title }), &addresses());
+    assert!(
+        response.body.contains("<title>Maps &amp; &lt;towns&gt; – Edgezoom</title>"),
+        "{}",
+        response.body
+    );
+    assert!(response.body.contains(r#"<meta property="og:title" content="Maps &amp; &lt;towns&gt;">"#));
+}
+
+#[test]
+fn pages_run_only_the_services_files_and_are_not_framed() {
+    let response = home(None, &addresses());
+    insta::assert_snapshot!(response.header("Content-Security-Policy").unwrap(), @r#"default-src 'none'; script-src https://zoom.example; style-src https://zoom.example; img-src https://zoom.example https://cache.example data:; connect-src https://api.example https://cache.example; base-uri 'none'; form-action https://zoom.example; frame-ancestors 'none'"#);
+    assert_eq!(response.header("Referrer-Policy"), Some("strict-origin-when-cross-origin"));
+    let broken = Addresses { cache: "; script-src *".into(), ..addresses() };
+    assert!(!home(None, &broken).header("Content-Security-Policy").unwrap().contains("script-src *"));
+}
+
+#[test]
+fn only_finished_contents_are_cached_and_only_ready_ones_are_indexed() {
+    let failure = Failure::new(FailureCode::CorruptSource, "</script><script>alert(1)</script>");
+    for (content, cached, hidden) in [
+        (ready(), "public, max-age=3600", false),
+        (content(Status::Failed { failure }), "public, max-age=3600", true),
+        (content(Status::Processing { stage: Stage::Queued }), "no-store", true),
+    ] {
+        let response = share(&content, &addresses());
+        assert_eq!(response.header("Cache-Control"), Some(cached));
+        assert_eq!(response.body.contains("noindex"), hidden);
+        let scripts = if hidden { 2 } else { 3 }; // of ours: code, content, and linked data when ready
+        assert_eq!(response.body.matches("</script>").count(), scripts, "{}", response.body);
+    }
+}
+
+#[test]
+fn the_home_page_shows_the_entered_text_and_the_error() {
+    let entered = "\"><script>alert('1')</script>";
+    let response = home(
+        Some((entered, ApiError::Url(edgezoom_content::source_url::SourceUrlError::Scheme))),
+        &addresses(),
+    );
+    assert_eq!((response.status.as_u16(), response.header("Cache-Control")), (400, Some("no-store")));
+    assert_eq!(response.body.matches("<script").count(), 1); // our own
+    assert!(response.body.contains("value=\"&quot;&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;\""));
+    assert!(response.body.contains("must begin with http:// or https://"));
+}
+
+#[test]
+fn notices_have_the_status_of_their_error() {
+    assert_eq!(not_found(&addresses()).status.as_u16(), 404);
+    let response = unavailable(ApiError::Unavailable, &addresses());
+    assert_eq!((response.status.as_u16(), response.header("Retry-After")), (503, Some("5")));
+}
+
+#[test]
+fn only_the_page_for_frames_may_be_framed() {
+    let policy = |response: Response| response.header("Content-Security-Policy").unwrap().to_owned();
+    assert!(policy(frame(&ready(), &addresses())).ends_with("frame-ancestors *"));
+    assert!(policy(share(&ready(), &addresses())).ends_with("frame-ancestors 'none'"));
+    assert!(frame(&ready(), &addresses()).body.contains("noindex"));
+}
+
+#[test]
+fn a_small_picture_is_previewed_by_its_largest_tile() {
+    let dzi = Dzi {
+        size: Size { width: 100, height: 9 },
+        tile_size: 510,
+        tile_overlap: 1,
+        tile_format: TileFormat::Png,
+    };
+    let small = content(Status::Ready { attempt: Attempt::FIRST, dzi, title: None });
+    assert_eq!(preview_key(&small).unwrap().as_str(), "6qy4OXfXSid/1_files/7/0_0.png");
+}

@@ -1,0 +1,78 @@
+//! What nearly every request needs of the platform, through `bridge.js` instead of the `worker` crate: one text that is the request and one
+//! call that makes the response, instead of one for each header.
+
+use std::borrow::Cow;
+
+use http::Method;
+use worker::js_sys::{Promise, Reflect};
+use worker::wasm_bindgen::prelude::{JsValue, wasm_bindgen};
+use worker::wasm_bindgen_futures::JsFuture;
+use worker::{Env, Error, Result, web_sys};
+
+use crate::response::{COMMON_HEADERS, Response};
+
+#[wasm_bindgen(module = "/src/platform/bridge.js")]
+extern "C" {
+    #[wasm_bindgen(catch, js_name = callObject)]
+    fn call(objects: &JsValue, name: &str, path: &str, body: &str) -> std::result::Result<Promise, JsValue>;
+    #[wasm_bindgen(catch, js_name = makeResponse)]
+    fn make_response(
+        status: u16,
+        shared: &str,
+        own: &str,
+        body: Option<&str>,
+    ) -> std::result::Result<web_sys::Response, JsValue>;
+}
+
+/// Of a request, what is needed before its route is known.
+pub struct RequestHead {
+    pub method: Method,
+    pub url: String,
+    pub accept: Option<String>,
+    pub if_none_match: Option<String>,
+}
+
+impl RequestHead {
+    /// Parses what `readRequest` of `bridge.js` gives.
+    pub fn parse(text: &str) -> Self {
+        let mut lines = text.split('\n');
+        let mut line = || lines.next().unwrap_or_default();
+        let filled = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+        Self {
+            method: Method::from_bytes(line().as_bytes()).unwrap_or_default(),
+            url: line().to_owned(),
+            accept: filled(line()),
+            if_none_match: filled(line()),
+        }
+    }
+
+    /// The platform's response to this request: without a body for `HEAD`, and 304 where `If-None-Match` names its entity tag.
+    pub fn respond(&self, response: Response) -> Result<web_sys::Response> {
+        let Response { status, headers, body } = response.or_not_modified(self.if_none_match.as_deref());
+        let (mut shared, mut own) = (String::with_capacity(512), String::with_capacity(512));
+        for (name, value) in COMMON_HEADERS {
+            shared.extend([name, ":", value, "\n"]);
+        }
+        for (name, value) in headers {
+            let lines = if matches!(value, Cow::Borrowed(_)) { &mut shared } else { &mut own };
+            lines.extend([name, ":", value.as_ref(), "\n"]);
+        }
+        let body = (self.method != Method::HEAD && !body.is_empty()).then_some(body.as_str());
+        Ok(make_response(status.as_u16(), &shared, &own, body)?)
+    }
+}
+
+/// Sends a message to the Durable Object with a name, and gives the status and the body of its reply.
+pub async fn call_object(
+    env: &Env,
+    binding: &str,
+    name: &str,
+    path: &str,
+    body: &str,
+) -> Result<(u16, String)> {
+    let objects = Reflect::get(env, &binding.into())?;
+    let reply = JsFuture::from(call(&objects, name, path, body)?).await?.as_string().unwrap_or_default();
+    let (status, body) = reply.split_once(' ').unwrap_or_default();
+    let status = status.parse().map_err(|_| Error::RustError(format!("{binding} sent no reply")))?;
+    Ok((status, body.to_owned()))
+}

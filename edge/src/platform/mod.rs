@@ -1,0 +1,6 @@
+//! The platform's bindings, where they need more than one call of the `worker` crate.
+
+pub(crate) mod bridge;
+pub(crate) mod clock;
+pub(crate) mod environment;
+pub(crate) mod r2;

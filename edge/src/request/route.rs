@@ -1,0 +1,116 @@
+//! What a request can ask for: one variant of [`Route`] an endpoint, with its parameters parsed.
+
+use edgezoom_content::{ContentId, SourceUrl};
+
+use super::object_key::ObjectKey;
+use crate::response::ApiError;
+use crate::response::negotiation::Variant;
+
+/// An endpoint with its parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Route {
+    /// `/v1/content…`: a content object.
+    Content {
+        /// Which content.
+        key: Result<ContentKey, ApiError>,
+        /// In which variant.
+        variant: Variant,
+    },
+    /// `/v1/content/<id>/events`: the changes of a content.
+    Events(ContentId),
+    /// `/v1/content/<id>/dzi.js`: the descriptor as a script.
+    DescriptorScript(ContentId),
+    /// `/<id>/preview.jpg`: a small picture.
+    Preview(ContentId),
+    /// `/oembed`: how a site embeds a share link.
+    Oembed(OembedRequest),
+    /// `/`: the page with one form, and its fields if it was sent.
+    Home(Option<HomeForm>),
+    /// `/<id>`: the share page.
+    Share(ContentId),
+    /// `/<id>.js`: the embed script, which is the same for all contents.
+    EmbedScript,
+    /// `/<id>/embed`: the page for frames.
+    Frame(ContentId),
+    /// `/cache/<key>`: a descriptor or a tile.
+    Object(ObjectKey),
+    /// `POST /internal/content/<id>/…`: a tiler or the operator.
+    TilerCall(ContentId, TilerCall),
+    /// `POST /internal/backlog`: a tiler reports how long the backlog is.
+    Backlog,
+    /// `/health`.
+    Health,
+    /// `/version`.
+    Version,
+    /// `/robots.txt`.
+    Robots,
+    /// `OPTIONS`: a preflight request of the Fetch standard.
+    Preflight,
+    /// The path exists with other methods: these.
+    MethodNotAllowed(&'static str),
+    /// The path does not exist.
+    NotFound {
+        /// Whether the response is a page, for people, or text, for programs.
+        page: bool,
+    },
+}
+
+/// How a request names a content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ContentKey {
+    /// By its source; the content is created if it does not exist.
+    Source(SourceUrl),
+    /// By its id.
+    Id(ContentId),
+}
+
+/// The form of the home page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HomeForm {
+    /// The text of its field.
+    pub text: String,
+    /// The text as the URL of a source.
+    pub source: Result<SourceUrl, ApiError>,
+}
+
+/// A call of `/internal/content/<id>/`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TilerCall {
+    /// A tiler claims the job.
+    Claim,
+    /// A tiler reports on its attempt.
+    Report,
+    /// The operator starts the conversion anew.
+    Reset,
+}
+
+impl Route {
+    /// The id under which KV may have the content of this route.
+    #[must_use]
+    pub fn content_id(&self) -> Option<ContentId> {
+        match self {
+            Self::Content { key: Ok(ContentKey::Source(url)), .. } => ContentId::candidates(url).next(),
+            Self::Home(Some(HomeForm { source: Ok(url), .. })) => ContentId::candidates(url).next(),
+            Self::Content { key: Ok(ContentKey::Id(id)), .. } => Some(*id),
+            Self::Events(id)
+            | Self::DescriptorScript(id)
+            | Self::Preview(id)
+            | Self::Share(id)
+            | Self::Frame(id) => Some(*id),
+            _ => None,
+        }
+    }
+}
+
+/// The parameters of `/oembed`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OembedRequest {
+    /// The share link.
+    pub url: Option<String>,
+    /// `json` or `xml`.
+    pub format: Option<String>,
+    /// The largest width in pixels.
+    pub max_width: Option<u32>,
+    /// The largest height in pixels.
+    pub max_height: Option<u32>,
+}

@@ -1,0 +1,102 @@
+//! The errors of the interface, and the only place where an error becomes a status. Clients show the messages; their wording may change.
+
+use std::time::Duration;
+
+use edgezoom_content::address::RefusedAddress;
+use edgezoom_content::source_url::SourceUrlError;
+use http::StatusCode;
+
+use super::Response;
+use crate::admission::policy::AdmissionError;
+use crate::response::negotiation::NegotiationError;
+
+/// An error of the interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ApiError {
+    /// The request names no content.
+    #[error("Say which content: /v1/content/?url=<url of the source>, or /v1/content/<id>.")]
+    NeitherIdNorUrl,
+    /// The URL cannot be a source.
+    #[error(transparent)]
+    Url(#[from] SourceUrlError),
+    /// The URL's host is a private or reserved address.
+    #[error(transparent)]
+    Address(#[from] RefusedAddress),
+    /// The response cannot have the requested form.
+    #[error(transparent)]
+    NotAcceptable(#[from] NegotiationError),
+    /// There is no content with the id.
+    #[error("There is no content with this id.")]
+    NoSuchContent,
+    /// The operator admits no new contents for now.
+    #[error("The service is down for maintenance and takes no new content. Please try again later.")]
+    Maintenance,
+    /// The queue's backlog is past its limit.
+    #[error("The service is overloaded and takes no new content. Please try again later.")]
+    Overloaded,
+    /// The client created too many contents within a minute.
+    #[error("You have asked for many new contents within a minute. Please try again in a minute.")]
+    TooManyNew,
+    /// A part of the service does not respond.
+    #[error("The service is unavailable for the moment. Please try again.")]
+    Unavailable,
+}
+
+impl From<AdmissionError> for ApiError {
+    fn from(error: AdmissionError) -> Self {
+        match error {
+            AdmissionError::Maintenance => Self::Maintenance,
+            AdmissionError::TooManyNew => Self::TooManyNew,
+            AdmissionError::Overloaded => Self::Overloaded,
+        }
+    }
+}
+
+impl ApiError {
+    /// The status.
+    #[must_use]
+    pub fn status(self) -> StatusCode {
+        match self {
+            Self::NeitherIdNorUrl | Self::Url(_) | Self::Address(_) | Self::NotAcceptable(_) => {
+                StatusCode::BAD_REQUEST
+            }
+            Self::NoSuchContent => StatusCode::NOT_FOUND,
+            Self::Maintenance | Self::Overloaded | Self::TooManyNew | Self::Unavailable => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
+        }
+    }
+
+    /// When to try again, if that can help.
+    #[must_use]
+    pub fn retry_after(self) -> Option<Duration> {
+        let seconds = match self {
+            Self::Unavailable => 5,
+            Self::Overloaded | Self::TooManyNew => 60,
+            Self::Maintenance => 300,
+            Self::NeitherIdNorUrl
+            | Self::Url(_)
+            | Self::Address(_)
+            | Self::NotAcceptable(_)
+            | Self::NoSuchContent => {
+                return None;
+            }
+        };
+        Some(Duration::from_secs(seconds))
+    }
+
+    /// The response in plain text.
+    #[must_use]
+    pub fn response(self) -> Response {
+        self.add_retry_after(Response::text(self.status(), self.to_string()))
+    }
+
+    /// Adds `Retry-After` to a response, if trying again can help.
+    #[must_use]
+    pub fn add_retry_after(self, response: Response) -> Response {
+        match self.retry_after() {
+            Some(time) => response.with("Retry-After", time.as_secs().to_string()),
+            None => response,
+        }
+    }
+}

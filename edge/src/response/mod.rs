@@ -1,0 +1,144 @@
+//! Responses as values: status, headers and body. `platform/bridge.rs` sends them.
+
+pub mod api_error;
+pub mod callback;
+pub mod conditional;
+pub(crate) mod element;
+pub mod escape;
+pub mod negotiation;
+pub mod plain;
+
+pub use api_error::ApiError;
+
+use std::borrow::Cow;
+use std::hash::{DefaultHasher, Hasher};
+
+use http::StatusCode;
+
+/// A response that is not streamed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Response {
+    /// The status.
+    pub status: StatusCode,
+    /// The headers besides [`COMMON_HEADERS`]. Borrowed values are constants that many responses share.
+    pub headers: Vec<(&'static str, Cow<'static, str>)>,
+    /// The body.
+    pub body: String,
+}
+
+/// The headers of every response: any page may read it (the CORS protocol), and its media type is final.
+pub const COMMON_HEADERS: [(&str, &str); 2] =
+    [("Access-Control-Allow-Origin", "*"), ("X-Content-Type-Options", "nosniff")];
+
+/// How long clients and proxies may cache a response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CachePolicy {
+    /// An hour, then they revalidate: for finished contents and constant texts.
+    OneHour,
+    /// Not at all: for contents that still change, and errors.
+    NoStore,
+}
+
+impl Response {
+    /// A response with a media type and a cache policy.
+    #[must_use]
+    pub fn new(status: StatusCode, media_type: &'static str, cache: CachePolicy, body: String) -> Self {
+        let headers = vec![("Content-Type", media_type.into()), ("Cache-Control", cache.header().into())];
+        Self { status, headers, body }
+    }
+
+    /// Adds an entity tag, if the response is a 200 that may be cached: conditions do not apply to other statuses (RFC 9110, 13.2.1).
+    #[must_use]
+    pub fn tagged(self) -> Self {
+        if self.status != StatusCode::OK
+            || self.header("Cache-Control") != Some(CachePolicy::OneHour.header())
+        {
+            return self;
+        }
+        let tag = entity_tag(&self.body);
+        self.with("ETag", tag)
+    }
+
+    /// A short text.
+    #[must_use]
+    pub fn text(status: StatusCode, body: impl Into<String>) -> Self {
+        Self::new(status, "text/plain; charset=utf-8", CachePolicy::NoStore, body.into())
+    }
+
+    /// A response without a body.
+    #[must_use]
+    pub fn empty(status: StatusCode) -> Self {
+        Self { status, headers: vec![], body: String::new() }
+    }
+
+    /// Adds a header.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, value: impl Into<Cow<'static, str>>) -> Self {
+        self.headers.push((name, value.into()));
+        self
+    }
+
+    /// The value of a header.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_ref())
+    }
+
+    /// Becomes 304 without a body when `If-None-Match` names the entity tag.
+    #[must_use]
+    pub fn or_not_modified(mut self, if_none_match: Option<&str>) -> Self {
+        if let (Some(known), Some(tag)) = (if_none_match, self.header("ETag"))
+            && conditional::none_match_names(known, tag)
+        {
+            self.status = StatusCode::NOT_MODIFIED;
+            self.headers.retain(|(name, _)| *name != "Content-Type");
+            self.body.clear();
+        }
+        self
+    }
+}
+
+impl CachePolicy {
+    fn header(self) -> &'static str {
+        match self {
+            Self::OneHour => "public, max-age=3600",
+            Self::NoStore => "no-store",
+        }
+    }
+}
+
+/// The entity tag of a body. Another build of the Worker may give another one, which costs a revalidation.
+fn entity_tag(body: &str) -> String {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(body.as_bytes());
+    format!("\"{:016x}\"", hasher.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_that_has_the_response_gets_304() {
+        let response = Response::new(StatusCode::OK, "text/x", CachePolicy::OneHour, "body".into()).tagged();
+        let tag = response.header("ETag").unwrap().to_owned();
+        let known = response.clone().or_not_modified(Some(&format!("\"other\", {tag}")));
+        assert_eq!((known.status, known.body.as_str()), (StatusCode::NOT_MODIFIED, ""));
+        assert_eq!(known.header("ETag"), Some(tag.as_str()));
+        assert_eq!(known.header("Cache-Control"), Some("public, max-age=3600"));
+        assert_eq!(response.clone().or_not_modified(Some("\"other\"")), response);
+        assert_eq!(response.clone().or_not_modified(None), response);
+    }
+
+    #[test]
+    fn a_response_without_caching_or_with_another_status_has_no_tag() {
+        for response in [
+            Response::text(StatusCode::OK, "body").tagged(),
+            Response::new(StatusCode::MOVED_PERMANENTLY, "text/x", CachePolicy::OneHour, "body".into())
+                .tagged(),
+        ] {
+            assert_eq!(response.header("ETag"), None);
+            assert_eq!(response.clone().or_not_modified(Some("*")), response);
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! The tilers' interface, `POST /internal/…`: tilers claim jobs and report on them, the operator resets contents. All show the tilers' token.
+//! The table of statuses is in [`edgezoom_content::protocol`].
+
+use edgezoom_content::ContentId;
+use http::StatusCode;
+use worker::{Env, Request, console_error};
+
+use crate::config::Config;
+use crate::content::repository::Repository;
+use crate::durable::backlog;
+use crate::durable::messages::Message;
+use crate::request::route::TilerCall;
+use crate::response::{ApiError, CachePolicy, Response};
+
+/// Passes a call on to the Durable Object of its content.
+pub async fn handle(
+    id: ContentId,
+    call: TilerCall,
+    mut request: Request,
+    config: &Config,
+    env: &Env,
+) -> Response {
+    if let Err(unauthorized) = authorize(&request, config) {
+        return unauthorized;
+    }
+    let body = match request.text().await {
+        Ok(body) => body,
+        Err(error) => return Response::text(StatusCode::BAD_REQUEST, error.to_string()),
+    };
+    let message = match call {
+        TilerCall::Claim => Message::Claim,
+        TilerCall::Report => Message::Report(&body),
+        TilerCall::Reset => Message::Reset,
+    };
+    match Repository::new(env, None).send(id, message).await {
+        Ok((status, reply)) => relay(status, reply),
+        Err(error) => error.api_error().response(),
+    }
+}
+
+/// Takes the length of the queue's backlog.
+pub async fn handle_backlog(mut request: Request, config: &Config, env: &Env) -> Response {
+    if let Err(unauthorized) = authorize(&request, config) {
+        return unauthorized;
+    }
+    let backlog = match request.json().await {
+        Ok(backlog) => backlog,
+        Err(error) => return Response::text(StatusCode::BAD_REQUEST, format!("Not a backlog: {error}")),
+    };
+    match backlog::report(backlog, env).await {
+        Ok(()) => Response::text(StatusCode::NO_CONTENT, ""),
+        Err(error) => {
+            console_error!("the backlog is not kept: {error}");
+            ApiError::Unavailable.response()
+        }
+    }
+}
+
+/// Checks the token (RFC 6750).
+fn authorize(request: &Request, config: &Config) -> Result<(), Response> {
+    let Some(token) = &config.tilers else {
+        console_error!("tilers are refused: TILER_TOKEN is not set");
+        return Err(Response::text(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "The service has no token for tilers yet.",
+        ));
+    };
+    let authorization = request.headers().get("Authorization").ok().flatten();
+    if token.authorizes(authorization.as_deref()) {
+        return Ok(());
+    }
+    let unauthorized = Response::text(StatusCode::UNAUTHORIZED, "The token is wrong.");
+    Err(unauthorized.with("WWW-Authenticate", "Bearer"))
+}
+
+/// The Durable Object's reply as a response.
+fn relay(status: u16, reply: String) -> Response {
+    match StatusCode::from_u16(status) {
+        Ok(StatusCode::OK) => {
+            Response::new(StatusCode::OK, "application/json; charset=utf-8", CachePolicy::NoStore, reply)
+        }
+        Ok(StatusCode::NO_CONTENT) => Response::empty(StatusCode::NO_CONTENT),
+        Ok(status) if status.is_client_error() => Response::text(status, reply),
+        _ => ApiError::Unavailable.response(),
+    }
+}

@@ -1,0 +1,85 @@
+// How many calls of the platform a request takes: those of the Worker, and those of the Durable Objects that it calls. Each call is a way
+// through the network in production.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { start } from "./wire.mjs";
+
+/** The Worker and its object with an environment whose calls are counted. `/calls` gives them and begins anew. */
+const COUNTING = `
+  import edge, { BacklogObject, ConversionObject as Inner } from "./index.js";
+  export { BacklogObject };
+
+  let calls = [];
+  const COUNTED = ["FINISHED", "CONVERSIONS", "CREATIONS", "BACKLOG", "JOBS", "PYRAMIDS"];
+
+  /** The binding, with a note of each call. The Worker checks the class of a binding by its constructor. */
+  function counted(name, binding) {
+    return new Proxy(binding, {
+      get(target, property) {
+        const value = target[property];
+        if (property === "constructor" || typeof value !== "function") return value;
+        return (...of) => (calls.push(name), value.apply(target, of));
+      },
+    });
+  }
+  const countedAll = (env) => ({ ...env, ...Object.fromEntries(COUNTED.map((name) => [name, counted(name, env[name])])) });
+
+  export class ConversionObject extends Inner {
+    constructor(state, env) {
+      super(state, countedAll(env));
+    }
+  }
+
+  export default {
+    queue() {},
+    fetch(request, env) {
+      if (new URL(request.url).pathname !== "/calls") return edge.fetch(request, countedAll(env));
+      const made = calls;
+      calls = [];
+      return Response.json(made);
+    },
+  };
+`;
+
+let system;
+before(async () => (system = await start({}, COUNTING)));
+after(() => system.close());
+
+const byUrl = (name) => `/v1/content/?url=${encodeURIComponent(`http://example.com/${name}.jpg`)}`;
+
+/** The calls that a request takes, in their order. */
+async function calls(path, status) {
+  await system.send("/calls");
+  const response = await system.send(path, { headers: { "CF-Connecting-IP": "203.0.113.7" } });
+  assert.equal(response.status, status, path);
+  return JSON.parse((await system.send("/calls")).body);
+}
+
+test("a new URL asks its object once, which checks admission and queues it", async () => {
+  const first = await calls(byUrl("first"), 301);
+  assert.deepEqual(first, ["FINISHED", "CONVERSIONS", "CREATIONS", "BACKLOG", "JOBS"]);
+  const second = await calls(byUrl("second"), 301);
+  assert.deepEqual(second, ["FINISHED", "CONVERSIONS", "CREATIONS", "JOBS"], "the backlog is known for five seconds");
+  const home = await calls("/?url=http%3A%2F%2Fexample.com%2Fthird.jpg", 302);
+  assert.deepEqual(home, ["FINISHED", "CONVERSIONS", "CREATIONS", "JOBS"]);
+});
+
+test("a content that exists is not checked, and its client is not counted", async () => {
+  const id = await system.content("http://example.com/queued.jpg", "queued");
+  for (const path of [`/v1/content/${id}`, `/${id}`]) {
+    assert.deepEqual(await calls(path, 200), ["FINISHED", "CONVERSIONS"], path);
+  }
+  assert.deepEqual(await calls(byUrl("queued"), 301), ["FINISHED", "CONVERSIONS"]);
+});
+
+test("a finished content takes one read of KV", async () => {
+  const id = await system.content("http://example.com/ready.jpg", "ready");
+  assert.deepEqual(await calls(`/v1/content/${id}`, 200), ["FINISHED"]);
+  assert.deepEqual(await calls(`/${id}`, 200), ["FINISHED"]);
+  assert.deepEqual(await calls(byUrl("ready"), 301), ["FINISHED"]);
+});
+
+test("an id without a content asks its object, and nothing is queued", async () => {
+  assert.deepEqual(await calls("/v1/content/00000000000", 404), ["FINISHED", "CONVERSIONS"]);
+});

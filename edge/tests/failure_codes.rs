@@ -1,0 +1,48 @@
+//! Each failure code has its words in the viewer and its entry in the description of the interface. Both are no Rust, so that the compiler
+//! cannot ask for them; this test does.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use edgezoom_content::FailureCode;
+
+const WORDS: &str = include_str!("../viewer/live/words.js");
+const DESCRIPTION: &str = include_str!("../interface/openapi.json");
+
+/// The text of `words.js` between the line that begins with `begin` and the next line that begins with `end`.
+fn section(begin: &str, end: &str) -> &'static str {
+    let from = WORDS.find(begin).unwrap_or_else(|| panic!("words.js has no `{begin}`"));
+    let section = &WORDS[from..];
+    &section[..section.find(end).unwrap()]
+}
+
+#[test]
+fn the_viewer_has_words_for_each_code() {
+    let words = section("const FAILURES = {", "\n};");
+    for code in FailureCode::ALL {
+        let name = code.name();
+        let keys = [format!("\n  \"{name}\": \""), format!("\n  {name}: \"")];
+        assert!(keys.iter().any(|key| words.contains(key)), "FAILURES in words.js has no words for {name}");
+    }
+    assert_eq!(
+        words.lines().count() - 1,
+        FailureCode::ALL.len(),
+        "FAILURES in words.js has words for a code that is none"
+    );
+}
+
+#[test]
+fn the_viewer_offers_to_try_again_after_each_transient_failure() {
+    let transient = section("const TRANSIENT = new Set([", "]);");
+    for code in FailureCode::ALL {
+        let named = transient.contains(&format!("\"{}\"", code.name()));
+        assert_eq!(named, code.is_transient(), "{} in TRANSIENT of words.js", code.name());
+    }
+}
+
+#[test]
+fn the_interface_is_described_with_each_code() {
+    let description: serde_json::Value = serde_json::from_str(DESCRIPTION).unwrap();
+    let described = &description["components"]["schemas"]["Failure"]["properties"]["code"]["enum"];
+    let names: Vec<&str> = FailureCode::ALL.iter().map(|code| code.name()).collect();
+    assert_eq!(*described, serde_json::json!(names), "the codes in edge/interface/openapi.json");
+}

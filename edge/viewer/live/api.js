@@ -1,0 +1,28 @@
+// Requests contents from the interface, and turns responses into updates: the states of a content that a reader can see.
+
+/**
+ * The update for a content object. `kind` is `processing`, `ready`, `failed`, `missing` (no such content) or
+ * `unreachable` (no usable response); `content` is the content object of the first three.
+ */
+export function updateOf(content) {
+  if (content.ready && content.dzi) return { kind: "ready", content };
+  return { kind: content.failed ? "failed" : "processing", content };
+}
+
+/** Requests the content at an address of the interface. Throws only when `signal` aborts. */
+export async function fetchContent(address, { signal, revalidate = false } = {}) {
+  try {
+    const headers = { Accept: "application/json" };
+    const response = await fetch(address, { headers, signal, cache: revalidate ? "no-cache" : "default" });
+    if (response.status === 404) return { kind: "missing" };
+    return response.ok ? updateOf(await response.json()) : { kind: "unreachable" };
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    return { kind: "unreachable" };
+  }
+}
+
+/** The address of a content by its source. A request starts a failed conversion anew once its retry is due. */
+export function sourceAddress(address, content) {
+  return new URL(`./?url=${encodeURIComponent(content.url)}`, address).href;
+}
