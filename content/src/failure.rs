@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn a_code_of_a_newer_version_is_internal_and_keeps_its_message() {
         let failure: Failure =
-            serde_json::from_str(r#"{"code":"source-moved","message":"It moved."}"#).unwrap();
+            serde_json::from_str(r#"{"code":"of-a-newer-tiler","message":"It moved."}"#).unwrap();
         assert_eq!(failure, Failure::new(FailureCode::Internal, "It moved."));
     }
 }

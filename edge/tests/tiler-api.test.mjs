@@ -61,7 +61,7 @@ test("a failure code of a newer tiler is internal, with the tiler's message", as
   const { id } = await system.ask("http://example.com/newer.jpg");
   await system.claim(id);
   const message = "The source has moved.";
-  assert.equal((await system.report(id, 1, { "gave-up": { failure: { code: "source-moved", message } } })).status, 204);
+  assert.equal((await system.report(id, 1, { "gave-up": { failure: { code: "of-a-newer-tiler", message } } })).status, 204);
   const { failed, failure } = await system.find(id);
   assert.deepEqual([failed, failure], [true, { code: "internal", message }]);
 });
