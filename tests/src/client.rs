@@ -1,4 +1,4 @@
-//! A client of the interface. It follows no redirect by itself and looks at every answer: what it is told of a
+//! A client of the interface. It follows no redirect by itself and looks at every answer: what it reads of a
 //! conversion's progress has to make sense over time, whatever else a test is about.
 
 use std::time::{Duration, Instant};

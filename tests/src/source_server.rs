@@ -111,7 +111,7 @@ impl SourceServer {
         Ok(Self { port, shelf })
     }
 
-    /// Serves a source, and gives its URL. Each gets one of its own, so that nobody has seen it before.
+    /// Serves a source, and gives its URL. Each gets one of its own, which no content has yet.
     pub fn serve(&self, name: &str, source: Source) -> String {
         let mut shelf = self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
         let path = format!("{}/{name}", shelf.sources.len());

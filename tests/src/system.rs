@@ -96,7 +96,7 @@ impl Options {
 }
 
 impl System {
-    /// The system that the tests of one program share: as it is by default. It runs as long as anybody holds it.
+    /// The system that the tests of one program share: as it is by default. It runs until the last reference is dropped.
     ///
     /// # Errors
     /// It does not come up.
@@ -144,7 +144,7 @@ impl System {
         &self.url
     }
 
-    /// The folder that keeps its state. It stays as long as anybody holds it.
+    /// The folder that keeps its state. It stays until the last reference is dropped.
     #[must_use]
     pub fn state(&self) -> Arc<TempDir> {
         Arc::clone(&self.state)
@@ -259,7 +259,7 @@ fn ready_line(output: impl Read + Send + 'static) -> Receiver<String> {
     std::thread::spawn(move || {
         for line in BufReader::new(output).lines().map_while(Result::ok) {
             if let Some(url) = line.strip_prefix("ready: ") {
-                let _ = sender.send(url.to_owned()); // nobody may wait any more
+                let _ = sender.send(url.to_owned()); // an error: the wait has timed out
             }
         }
     });

@@ -1,6 +1,6 @@
-//! What Edgezoom's tasks consist of. This crate stays light, as everybody waits for it on a fresh machine: it sets up,
-//! has Cargo build, and runs the steps of a test. What takes many crates is the program in `tools/`, which shares the
-//! modules here.
+//! The parts of `cargo xtask` that every task needs: set-up, calls of Cargo, steps that run side by side. Each crate that
+//! this one depends on delays the first line of output on a fresh machine, so parts that need many crates are in
+//! `tools/`, a program of its own that uses the modules here.
 
 pub mod bench;
 pub mod build;

@@ -16,7 +16,7 @@ pub struct Picture {
     extension: &'static str,
     pub width: u32,
     pub height: u32,
-    /// Whether a likeness is told to the TIFF in strips, which has the same pixels: this one's cannot be read here.
+    /// Whether the likeness is measured with the TIFF in strips, which has the same pixels: this one cannot be read here.
     unreadable: bool,
     /// libvips' command that writes it, and its options.
     saver: &'static [&'static str],
@@ -115,7 +115,7 @@ impl Picture {
         folder.join(format!("{}.{}", words.join("-"), self.extension))
     }
 
-    /// The file that a pyramid's likeness is told to.
+    /// The file that a pyramid is compared with.
     pub fn reference(&self, folder: &Path) -> PathBuf {
         if self.unreadable { TIFF_STRIPS.path(folder) } else { self.path(folder) }
     }

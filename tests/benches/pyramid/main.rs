@@ -1,4 +1,4 @@
-//! `tiler convert` beside libvips' `dzsave`, which everybody uses: the same pictures, the same settings, in turn. Prints
+//! `tiler convert` beside libvips' `dzsave`: the same pictures, the same settings, in turn. Prints
 //! medians of wall time, CPU time and peak memory, the bytes written, the tiles' likeness to the source, and how ours
 //! relate to the better libvips, which is looked for figure by figure.
 //!
@@ -50,7 +50,7 @@ fn main() -> Result<()> {
         return Ok(());
     }
     // Deleted only when all is done: for minutes ext4 looks at each inode that was freed, one after the other, before it
-    // gives out another. That would be half of the time of whoever runs next.
+    // gives out another. That would be half of the time of the next run.
     let outputs = tempfile::Builder::new().prefix("output-").tempdir_in(&folder)?;
     let mut report = table::heading(request.quick, &contenders)?;
     print!("{report}");

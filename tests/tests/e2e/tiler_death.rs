@@ -1,4 +1,4 @@
-//! Tilers that die or are told to stop in the middle of a conversion: another one finishes it, and nothing of the first
+//! Tilers that die or are stopped in the middle of a conversion: another one finishes it, and nothing of the first
 //! is to be seen.
 
 use std::time::{Duration, Instant};
@@ -58,12 +58,12 @@ async fn a_killed_tiler_is_replaced_once_its_lease_runs_out() -> Result<()> {
     while scene.system.tiler()?.process == killed.process {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    assert!(scene.system.log().contains("the tiler ended: signal: 9"), "its death is told");
+    assert!(scene.system.log().contains("the tiler ended: signal: 9"), "its death is logged");
     scene.end().await
 }
 
 #[tokio::test]
-async fn a_tiler_that_is_told_to_stop_hands_its_job_back_at_once() -> Result<()> {
+async fn a_tiler_that_is_stopped_hands_its_job_back_at_once() -> Result<()> {
     let scene = Scene::set(Duration::from_secs(600)).await?; // far longer than this test waits
     let told = Instant::now();
     processes::signal(scene.system.tiler()?.process, Signal::TERM)?;

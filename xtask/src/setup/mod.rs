@@ -1,5 +1,5 @@
 //! Brings to the machine what a task needs and it lacks: the compiler's WebAssembly target, system packages, Node
-//! packages, PDFium. Every look is a real one and quick, so each task does its set-up first and nobody has to think of it.
+//! packages, PDFium. Every check looks at the machine and is quick, so each task does its set-up first.
 
 mod codecs;
 mod node;
@@ -47,7 +47,7 @@ const CAMERA: Tool = Tool {
     package: "chromium-headless-shell",
     purpose: "for web pages",
 };
-/// Fonts, told by a file of each: letters as wide as those that documents name most, the scripts of the world, emoji.
+/// Fonts, recognised by one file each: letters as wide as those that documents name most, the scripts of the world, emoji.
 const FONTS: [Tool; 3] = [
     Tool {
         programs: &[

@@ -1,5 +1,5 @@
-//! One terminal for steps that run at the same time. The step that began first prints as it goes; what others print is
-//! kept until it is their turn. So nothing is mixed, and somebody who waits sees something move.
+//! One terminal for steps that run at the same time. The step that began first prints as it goes; the output of the others
+//! is kept until it is their turn. So the lines of two steps are not mixed, and the terminal shows progress.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};

@@ -1,5 +1,5 @@
-//! The parts of `cargo xtask` that need many crates, in a program of their own: it is compiled when a task first needs it,
-//! together with what the service is made of, and nobody waits for it who only wants to see a task begin.
+//! The parts of `cargo xtask` that need many crates, in a program of their own. It is compiled when a task first needs it,
+//! with the features and the profile of the rest of the workspace, while `xtask` itself already runs.
 
 mod dev;
 mod licences;

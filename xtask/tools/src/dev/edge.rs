@@ -41,7 +41,7 @@ pub fn command(
 ) -> Result<Command> {
     if project.root.join(".dev.vars").exists() {
         bail!(
-            "wrangler prefers .dev.vars to what it is told here: move that file away for `cargo xtask dev`"
+            "wrangler takes its variables from .dev.vars when there is one: move that file away for `cargo xtask dev`"
         );
     }
     let mut command = Command::from(project.node_tool("wrangler")?);

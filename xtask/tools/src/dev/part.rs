@@ -68,7 +68,7 @@ impl Part {
     }
 }
 
-/// Passes lines on until their source closes, without empty ones and colours: wrangler sends both whatever it is told.
+/// Passes lines on until their source closes, without empty ones and colours: wrangler prints both, whatever its options say.
 async fn show(name: String, source: impl AsyncRead + Unpin) {
     let mut lines = BufReader::new(source).split(b'\n');
     while let Ok(Some(line)) = lines.next_segment().await {

@@ -9,7 +9,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// The pause between asks: at first, and at most. What answers badly logs each ask.
 const PAUSE: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(2)];
 
-/// Waits until a GET of `url` is answered well. The token is shown to whoever wants one.
+/// Waits until a GET of `url` succeeds. Each request carries the token; parts that need none ignore it.
 pub async fn answers(url: String, token: &str) -> Result<()> {
     let client = reqwest::Client::builder().no_proxy().timeout(Duration::from_secs(5)).build()?;
     let started = Instant::now();

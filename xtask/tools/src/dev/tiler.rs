@@ -90,7 +90,7 @@ impl Tiler {
 
     /// Asks the tiler to stop, which hands its jobs back, and waits until it has.
     pub async fn stop(self, watchdog: &Watchdog) -> Result<()> {
-        let _ = std::fs::remove_file(&self.note); // an error: somebody else has removed it
+        let _ = std::fs::remove_file(&self.note); // an error: it is gone already
         self.part.stop(watchdog).await
     }
 }

@@ -54,7 +54,7 @@ impl Drop for Watchdog {
     }
 }
 
-/// The watchdog's own work: listens on standard input until it closes, then ends the process groups it was told of.
+/// The watchdog's own work: reads process groups from standard input until it closes, then ends them.
 pub fn run() -> Result<()> {
     let mut groups = HashSet::new();
     for line in std::io::stdin().lock().lines() {
