@@ -1,12 +1,19 @@
 //! Which pixels belong to which tile: the arithmetic of one axis, the same for columns and rows.
 //!
+//! ```text
+//! tile 0    |<---- tile ---->|overlap|
+//! tile 1            |overlap|<---- tile ---->|overlap|
+//! tile 2                            |overlap|<- rest ->|
+//! ```
+//!
 //! Tile `i` covers `tile` pixels from `i * tile` on, and `overlap` more on each side, as far as the level reaches.
+//! Source: the Deep Zoom file format,
+//! <https://learn.microsoft.com/previous-versions/windows/silverlight/dotnet-windows-silverlight/cc645077(v=vs.95)>.
 
 use std::ops::Range;
 
-use edgezoom_content::{Dzi, Size};
-
 use edgezoom_codecs::Layout;
+use edgezoom_content::{Dzi, Size};
 
 /// One axis of a level: how its pixels are divided among tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +26,7 @@ pub struct Axis {
     pub overlap: u32,
 }
 
-/// A level of a pyramid, with what there is to know of its rows.
+/// A level of a pyramid: its size and how it is divided into tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Level {
     /// The level's number: 0 is one pixel.
@@ -30,19 +37,17 @@ pub struct Level {
     pub columns: Axis,
     /// Its rows of tiles.
     pub rows: Axis,
-    /// The bytes of a row of pixels.
+    /// The bytes of a row in the picture's layout.
     pub row_bytes: usize,
 }
 
 impl Axis {
     /// How many tiles there are.
-    #[must_use]
     pub fn count(&self) -> u32 {
         self.side.div_ceil(self.tile)
     }
 
     /// The pixels of a tile, its overlap included. Empty past the last tile.
-    #[must_use]
     pub fn span(&self, index: u32) -> Range<u32> {
         let start = u64::from(index) * u64::from(self.tile);
         let end = start + u64::from(self.tile) + u64::from(self.overlap);
@@ -50,8 +55,7 @@ impl Axis {
         within(start.saturating_sub(u64::from(self.overlap)))..within(end)
     }
 
-    /// The tiles that have any of these pixels, which must lie within the level and not be empty.
-    #[must_use]
+    /// The tiles that contain any of these pixels. The range must lie within the level and not be empty.
     pub fn touching(&self, pixels: &Range<u32>) -> Range<u32> {
         let first = pixels.start.saturating_sub(self.overlap) / self.tile;
         let end = (u64::from(pixels.end) + u64::from(self.overlap)).div_ceil(u64::from(self.tile));
@@ -60,7 +64,6 @@ impl Axis {
 }
 
 /// The levels of a pyramid, from 0 to the full picture.
-#[must_use]
 pub fn levels(dzi: &Dzi, layout: Layout) -> Vec<Level> {
     let axis = |side| Axis { side, tile: dzi.tile_size, overlap: dzi.tile_overlap };
     (0..=dzi.max_level())

@@ -1,62 +1,69 @@
-//! From rows of pixels to the tiles of a Deep Zoom pyramid, in memory proportional to the picture's width.
+//! Deep Zoom pyramids of pictures of any size, in memory proportional to the picture's width.
 //!
-//! A picture comes as [`RowReader`](edgezoom_codecs::RowReader): rows from top to bottom. [`build()`] reads them a strip of some
-//! rows at a time into a buffer, halves the strip into the buffer of the level below, and so on down to one pixel.
-//! Every strip goes to the threads that cut tiles. Each of them owns some columns of tiles and keeps an encoder open for
-//! each tile that has begun: it gives the encoder the tile's share of each row, straight from the strip. So no tile is
-//! ever copied together, nothing waits for a whole row of tiles, and a strip is read by the encoders while the cache
-//! still holds it.
+//! [`dzsave`] does what libvips' operation of that name does: it cuts a picture into tiles, halves it, cuts that into
+//! tiles, and so on down to one pixel, and writes all tiles to a [sink](sinks): a directory, or an archive.
 //!
-//! A picture of 20,000 by 10,000 pixels takes 40 MiB so. Buffered rows of tiles as the unit would be 31 MB each, and several
-//! of them are needed.
+//! ```
+//! use std::fs::{self, File};
 //!
-//! Nothing here knows of picture formats, processes or files.
+//! use edgezoom_pyramid::codecs::{Bounds, open_with};
+//! use edgezoom_pyramid::sinks::DirectorySink;
+//! use edgezoom_pyramid::{Options, TileFormat, dzsave};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! # let photo = folder.path().join("photo.ppm");
+//! # fs::write(&photo, [b"P6 600 400 255\n".as_slice(), &vec![128; 3 * 600 * 400]].concat())?;
+//! # let out = folder.path().join("out");
+//! let dzi = dzsave(
+//!     |decode| open_with(File::open(&photo)?, Bounds::default(), decode),
+//!     &DirectorySink::new(&out)?,
+//!     &Options { tile_size: 254, ..Options::default() },
+//! )?;
+//! assert_eq!((dzi.size.width, dzi.tile_format), (600, TileFormat::Jpg));
+//! assert!(fs::read_to_string(out.with_extension("dzi"))?.contains(r#"TileSize="254""#));
+//! assert!(folder.path().join("out_files/10/2_1.jpg").is_file());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The picture comes as a [`RowReader`](codecs::RowReader), so it need not come from a file: anything that gives rows of
+//! pixels from top to bottom will do. The program `examples/dzsave.rs` opens any file that the codecs read.
+//!
+//! # Hostile files
+//! [`dzsave`] decodes in the calling process. [`Bounds`](codecs::Bounds) keep a picture from being too large, but a file
+//! that was made to attack a decoder can still crash it or keep it busy for long. Decode files of strangers in a process
+//! without network, credentials and file system, with limits on memory and time, as Edgezoom's `tiler` does: its renderer
+//! process opens a [`TileSource`] and passes the tiles to its parent by a [`TileOutput`] of its own.
+//!
+//! # How it works
+//! One thread reads a strip of some rows at a time, halves it into the strip of the level below, and so on. Every strip
+//! goes to the encoder threads. Each of them owns some columns of tiles and keeps an encoder for each tile that has begun,
+//! to which it gives the tile's part of each row. So a tile's pixels are never collected first, no thread waits for a
+//! whole row of tiles, and the encoders read a strip while the cache still holds it.
+//!
+//! A picture of 20,000×10,000 pixels takes 40 MiB in this way. If rows of tiles were buffered instead, each would take
+//! 31 MB, and several of them would be needed.
 
-pub mod builder;
-mod compressor;
+mod builder;
 mod cutter;
-pub mod encode;
-pub mod geometry;
-mod planar;
-pub mod shrink;
+mod downsampler;
+mod dzsave;
+mod geometry;
+mod jpeg_encoder;
+mod mcu_row;
+mod options;
+mod shrink;
 pub mod sinks;
 mod strip;
+mod tile;
+mod tile_encoder;
+mod tile_source;
 
-use std::io;
-
-use bytes::Bytes;
-
-pub use builder::{BuildError, build};
-pub use encode::Encoding;
-
-/// Where a tile is in a pyramid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Place {
-    /// The level: 0 is one pixel.
-    pub level: u32,
-    /// The column, from the left.
-    pub column: u32,
-    /// The row, from the top.
-    pub row: u32,
-}
-
-/// What takes the finished tiles, called by several threads at once and in no particular order.
-pub trait Output: Sync {
-    /// Takes a tile, in its final format. An error ends the building.
-    fn tile(&self, place: Place, bytes: &[u8]) -> io::Result<()>;
-    /// Is told how many of the picture's rows are read. An error ends the building.
-    fn progress(&self, rows: u32) -> io::Result<()>;
-}
-
-/// An encoded tile.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tile {
-    /// The level, 0 being one pixel.
-    pub level: u32,
-    /// The column, from the left.
-    pub column: u32,
-    /// The row, from the top.
-    pub row: u32,
-    /// The file's content.
-    pub bytes: Bytes,
-}
+pub use builder::{BuildError, build_tiles};
+pub use dzsave::{DzsaveError, dzsave};
+pub use edgezoom_codecs as codecs;
+pub use edgezoom_content::{Dzi, Size, TileFormat};
+pub use options::{Options, OptionsError};
+pub use tile::{Tile, TileCoord, TileOutput};
+pub use tile_source::TileSource;

@@ -1,6 +1,7 @@
-//! RowReader of a level's rows, in buffers that are used again. There are only so many buffers for each level: whoever wants
-//! another one waits until a strip is done with. That is what bounds the memory, and what holds the decoder back when
-//! encoding is slower.
+//! Strips: a few rows of a level, as wide as the level, in buffers that are used again.
+//!
+//! Each level has a fixed number of buffers. Taking another one waits until a strip has been encoded on all threads and
+//! is dropped. This bounds the memory, and holds the decoder back when encoding is slower.
 
 use std::mem;
 use std::ops::Range;
@@ -15,15 +16,16 @@ pub struct Pool {
     bytes: usize,
 }
 
-/// Some rows of a level, one after the other without gaps, or in planes. Its buffer returns to the pool when it is dropped.
+/// Consecutive rows of a level without gaps between them, as pixels or as pairs of rows in
+/// [`ycbcr420`]. Dropping a strip returns its buffer to the pool.
 pub struct Strip {
     /// The level's number.
     pub level: u32,
     /// The first row.
     first: u32,
-    /// How many rows it can hold.
+    /// The rows that it has room for.
     capacity: u32,
-    /// How many rows it holds.
+    /// The rows that it holds.
     filled: u32,
     row_bytes: usize,
     pixels: Vec<u8>,
@@ -31,13 +33,13 @@ pub struct Strip {
 }
 
 impl Pool {
-    /// A pool of `count` buffers of `bytes` each, that are allocated when first used.
+    /// A pool of `count` buffers of `bytes` each. A buffer is allocated when it is first used.
     pub fn new(count: usize, bytes: usize) -> Arc<Self> {
         let free = Mutex::new(vec![Vec::new(); count]);
         Arc::new(Self { free, returned: Condvar::new(), bytes })
     }
 
-    /// An empty strip of the pool, as soon as one is free.
+    /// An empty strip. Waits until a buffer is free.
     pub fn strip(self: &Arc<Self>, level: u32, first: u32, capacity: u32, row_bytes: usize) -> Strip {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         let mut pixels = loop {
@@ -53,29 +55,30 @@ impl Pool {
 }
 
 impl Strip {
-    /// Room for `rows` more rows, which count as filled from now on, and behind them for as many as make `room` in all.
+    /// The bytes of the next `rows` rows, to be written, which count as filled from now on. The slice is longer than that
+    /// if `room`, also in rows, is larger: decoders write whole blocks, past the last row.
     pub fn extend(&mut self, rows: u32, room: u32) -> &mut [u8] {
         let start = self.filled as usize * self.row_bytes;
         self.filled += rows;
         &mut self.pixels[start..start + room.max(rows) as usize * self.row_bytes]
     }
 
-    /// The rows it holds, by their numbers in the level.
+    /// The rows that it holds, by their numbers in the level.
     pub fn rows(&self) -> Range<u32> {
         self.first..self.first + self.filled
     }
 
-    /// Whether there is no room for another row.
+    /// Whether it has no room for another row.
     pub fn is_full(&self) -> bool {
         self.filled == self.capacity
     }
 
-    /// The pairs of rows that it holds, where they are planes of this width.
+    /// The pairs of rows that it holds, if its layout is `YCbCr420` and its level has this width.
     pub fn pairs(&self, width: u32) -> impl Iterator<Item = Pair<'_>> {
         ycbcr420::pairs(&self.pixels[..self.filled.next_multiple_of(2) as usize * self.row_bytes], width)
     }
 
-    /// The pixels of some of its rows.
+    /// The pixels of some of its rows, by their numbers in the level.
     pub fn pixels_of(&self, rows: &Range<u32>) -> &[u8] {
         let offset = |row: u32| (row - self.first) as usize * self.row_bytes;
         &self.pixels[offset(rows.start)..offset(rows.end)]

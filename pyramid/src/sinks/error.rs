@@ -1,25 +1,29 @@
-//! Why a pyramid could not be stored in files.
+//! Why a pyramid could not be written to a sink.
 
+use std::error::Error;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a pyramid could not be stored.
+/// Why a pyramid could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum SinkError {
-    /// Something is there already.
+    /// There is a file or folder already.
     #[error("{} exists already", .0.display())]
     Exists(PathBuf),
-    /// A path without a last part.
-    #[error("{} has no name for a pyramid", .0.display())]
+    /// The path ends in no file name.
+    #[error("{} does not end in a name for the pyramid", .0.display())]
     Nameless(PathBuf),
-    /// The file system refuses.
+    /// The file system returned an error.
     #[error("cannot write {}: {source}", path.display())]
     Io {
-        /// What could not be written.
+        /// The file or folder that could not be written.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
+    /// The error of a sink outside this crate.
+    #[error(transparent)]
+    Other(Box<dyn Error + Send + Sync>),
 }
 
 impl SinkError {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use edgezoom_codecs::Layout;
 use edgezoom_content::{Dzi, TileFormat};
-use edgezoom_pyramid::Place;
+use edgezoom_pyramid::TileCoord;
 
 use crate::Picture;
 
@@ -40,15 +40,15 @@ pub fn halved(picture: &Picture) -> Picture {
 }
 
 /// All tiles of a picture's pyramid.
-pub fn reference(picture: &Picture, dzi: &Dzi) -> BTreeMap<Place, Picture> {
+pub fn reference(picture: &Picture, dzi: &Dzi) -> BTreeMap<TileCoord, Picture> {
     let mut tiles = BTreeMap::new();
     let mut level = picture.clone();
     for number in (0..=dzi.max_level()).rev() {
         assert_eq!(level.size(), dzi.level_size(number));
         let (columns, rows) = dzi.grid(number);
         for (column, row) in (0..rows).flat_map(|row| (0..columns).map(move |column| (column, row))) {
-            let place = Place { level: number, column, row };
-            tiles.insert(place, tile(&level, dzi, column, row));
+            let coord = TileCoord { level: number, column, row };
+            tiles.insert(coord, tile(&level, dzi, column, row));
         }
         level = halved(&level);
     }
@@ -102,7 +102,7 @@ fn decode_png(bytes: &[u8]) -> Picture {
 }
 
 /// All tiles of a pyramid on disk, decoded. Anything else in its folder is an error.
-pub fn read_folder(files: &Path, dzi: &Dzi) -> BTreeMap<Place, Picture> {
+pub fn read_folder(files: &Path, dzi: &Dzi) -> BTreeMap<TileCoord, Picture> {
     let mut tiles = BTreeMap::new();
     for folder in fs::read_dir(files).unwrap().map(Result::unwrap) {
         let level = folder.file_name().to_str().unwrap().parse().unwrap();
@@ -111,22 +111,22 @@ pub fn read_folder(files: &Path, dzi: &Dzi) -> BTreeMap<Place, Picture> {
             let (stem, extension) = name.split_once('.').unwrap();
             assert_eq!(extension, dzi.tile_format.extension());
             let (column, row) = stem.split_once('_').unwrap();
-            let place = Place { level, column: column.parse().unwrap(), row: row.parse().unwrap() };
-            tiles.insert(place, decode(dzi.tile_format, &fs::read(file.path()).unwrap()));
+            let coord = TileCoord { level, column: column.parse().unwrap(), row: row.parse().unwrap() };
+            tiles.insert(coord, decode(dzi.tile_format, &fs::read(file.path()).unwrap()));
         }
     }
     tiles
 }
 
 /// The full picture, put together from the tiles of the highest level.
-pub fn rebuilt(tiles: &BTreeMap<Place, Picture>, dzi: &Dzi) -> Picture {
+pub fn rebuilt(tiles: &BTreeMap<TileCoord, Picture>, dzi: &Dzi) -> Picture {
     let level = dzi.max_level();
     let layout = tiles.values().next().unwrap().layout;
     Picture::new(dzi.size.width, dzi.size.height, layout, |x, y| {
         let (column, row) = (x / dzi.tile_size, y / dzi.tile_size);
         let start = |index: u32| (index * dzi.tile_size).saturating_sub(dzi.tile_overlap);
         let mut pixel = [0; 4];
-        let tile = &tiles[&Place { level, column, row }];
+        let tile = &tiles[&TileCoord { level, column, row }];
         pixel[..layout.channels()].copy_from_slice(tile.at(x - start(column), y - start(row)));
         pixel
     })

@@ -12,12 +12,10 @@ use std::time::SystemTime;
 use anyhow::{Context, anyhow, bail};
 use clap::{ValueEnum, value_parser};
 use edgezoom_codecs::SourceError;
-use edgezoom_content::{Dzi, Failure, FailureCode, TileFormat};
-use edgezoom_pyramid::sinks::SinkError;
-use edgezoom_pyramid::sinks::archive::{self, ArchiveSink};
-use edgezoom_pyramid::sinks::directory::{self, DirectorySink};
+use edgezoom_content::{Failure, FailureCode, TileFormat};
+use edgezoom_pyramid::sinks::{ArchiveFormat, ArchiveSink, DirectorySink, Sink};
 use edgezoom_tiler::limits::Limits;
-use edgezoom_tiler::renderer::{Output, RenderOptions, Renderer, Tile};
+use edgezoom_tiler::renderer::{Output, RenderOptions, Renderer};
 use indicatif::{ProgressBar, ProgressStyle};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
@@ -87,18 +85,6 @@ enum Container {
     Szi,
 }
 
-/// Where the pyramid goes.
-enum Place {
-    Directory(directory::Place),
-    Archive(archive::Place),
-}
-
-/// A pyramid on its way there.
-enum Sink {
-    Directory(DirectorySink),
-    Archive(Box<ArchiveSink>),
-}
-
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     // What a renderer died of is for whoever looks into it: RUST_LOG=warn shows it.
     tracing_subscriber::fmt()
@@ -128,15 +114,13 @@ fn interrupted() -> anyhow::Result<impl Future<Output = ()>> {
 }
 
 async fn convert(args: &Args) -> anyhow::Result<()> {
-    let place = place(args)?;
-    if !args.force {
-        place.must_be_free().context("add --force to replace it, or choose another --output")?;
-    }
+    let sink = sink(args)?;
+    sink.check().context("add --force to replace it, or choose another --output")?;
     let limits = Limits::from(&args.limits);
     let Source { file, capturing, page } = source::get(args, &limits).await?;
     let options = RenderOptions { page: args.page.or(page), ..options(args) };
     let renderer = Renderer::start(file, &options, &limits)?;
-    match (write(renderer, &place, args.force).await, capturing) {
+    match (write(renderer, &*sink).await, capturing) {
         (Err(Broken::Failed(failure)), Some(capturing)) => {
             Err(explain(&args.source, &capturing.explain(failure).await))
         }
@@ -161,76 +145,42 @@ impl<E: Into<anyhow::Error>> From<E> for Broken {
 }
 
 /// Writes what a renderer makes to disk.
-async fn write(mut renderer: Renderer, place: &Place, force: bool) -> Result<(), Broken> {
+async fn write(mut renderer: Renderer, sink: &dyn Sink) -> Result<(), Broken> {
     let bar = ProgressBar::new(1000).with_style(ProgressStyle::with_template("{bar:40} {percent}% {eta}")?);
-    let mut sink = None;
+    let mut writer = None;
     loop {
         let output = renderer.next().await.map_err(Broken::Failed)?;
-        match (output, &mut sink) {
-            (Output::Begun(dzi), sink) => *sink = Some(place.begin(&dzi, force)?),
+        match (output, &mut writer) {
+            (Output::Begun(dzi), writer) => *writer = Some(sink.begin(&dzi)?),
             (Output::Progress(done), _) => bar.set_position((done * 1000.0) as u64),
-            (Output::Tile(tile), Some(sink)) => sink.put(tile)?,
+            (Output::Tile(tile), Some(writer)) => writer.put(tile)?,
             (Output::Finished(_), _) => break,
             (Output::Tile(_), None) => return Err(anyhow!("a tile came before the beginning").into()),
         }
     }
     bar.finish_and_clear();
-    sink.ok_or_else(|| anyhow!("the end came before the beginning"))?.publish()?;
+    writer.ok_or_else(|| anyhow!("the end came before the beginning"))?.publish()?;
     Ok(())
 }
 
 /// Where the pyramid goes.
-fn place(args: &Args) -> anyhow::Result<Place> {
+fn sink(args: &Args) -> anyhow::Result<Box<dyn Sink>> {
     let stem = args.source.file_stem().map(PathBuf::from).unwrap_or_default();
     let path = args.output.as_ref().unwrap_or(&stem);
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if !folder.is_dir() {
         bail!("the folder {} does not exist: create it first", folder.display());
     }
-    let kind = match args.container {
+    let archive = match args.container {
         Some(Container::Directory) => None,
-        Some(Container::Zip) => Some(archive::Kind::Zip),
-        Some(Container::Szi) => Some(archive::Kind::Szi),
-        None => args.output.as_deref().and_then(archive::Kind::of_name),
+        Some(Container::Zip) => Some(ArchiveFormat::Zip),
+        Some(Container::Szi) => Some(ArchiveFormat::Szi),
+        None => args.output.as_deref().and_then(ArchiveFormat::from_path),
     };
-    Ok(match kind {
-        None => Place::Directory(directory::Place::new(path)?),
-        Some(kind) => Place::Archive(archive::Place::new(path, kind)?),
+    Ok(match archive {
+        None => Box::new(DirectorySink::new(path)?.replacing(args.force)),
+        Some(format) => Box::new(ArchiveSink::new(path, format, SystemTime::now())?.replacing(args.force)),
     })
-}
-
-impl Place {
-    fn must_be_free(&self) -> Result<(), SinkError> {
-        match self {
-            Self::Directory(place) => place.must_be_free(),
-            Self::Archive(place) => place.must_be_free(),
-        }
-    }
-
-    fn begin(&self, dzi: &Dzi, replace: bool) -> Result<Sink, SinkError> {
-        Ok(match self {
-            Self::Directory(place) => Sink::Directory(DirectorySink::begin(place, dzi, replace)?),
-            Self::Archive(place) => {
-                Sink::Archive(Box::new(ArchiveSink::begin(place, dzi, replace, SystemTime::now())?))
-            }
-        })
-    }
-}
-
-impl Sink {
-    fn put(&mut self, tile: Tile) -> Result<(), SinkError> {
-        match self {
-            Self::Directory(sink) => sink.put(tile),
-            Self::Archive(sink) => sink.put(&tile),
-        }
-    }
-
-    fn publish(self) -> Result<(), SinkError> {
-        match self {
-            Self::Directory(sink) => sink.publish(),
-            Self::Archive(sink) => sink.publish(),
-        }
-    }
 }
 
 fn options(args: &Args) -> RenderOptions {

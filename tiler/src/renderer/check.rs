@@ -7,7 +7,7 @@ use edgezoom_content::{Dzi, Failure, TileFormat};
 use super::order::Order;
 use super::protocol::{self, Breach, Message};
 use super::{Output, Tile};
-use edgezoom_pyramid::Place;
+use edgezoom_pyramid::TileCoord as Place;
 
 /// The characters of a failure's message that are passed on.
 const MESSAGE_CHARACTERS: usize = 300;

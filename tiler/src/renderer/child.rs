@@ -7,14 +7,14 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
-use edgezoom_content::{Failure, FailureCode, TileFormat};
+use edgezoom_content::{Dzi, Failure, FailureCode};
 use rustix::event::{PollFd, PollFlags, poll};
 
 use super::order::Order;
 use super::protocol::Frames;
 use crate::sandbox;
-use edgezoom_codecs::{Flattened, Layout, Prepared, RowReader, SourceError, is_opaque};
-use edgezoom_pyramid::{BuildError, Encoding, Output, Place};
+use edgezoom_codecs::{Prepared, SourceError};
+use edgezoom_pyramid::{BuildError, TileCoord, TileOutput, TileSource};
 
 /// Renders as ordered. What went wrong is told to the parent; the exit code says only whether anything did.
 #[must_use]
@@ -22,9 +22,9 @@ pub fn run(order: &Order) -> ExitCode {
     match prepare(order) {
         Ok(start) => match render(start.sources, start.prepared, order, &start.frames) {
             Ok(()) => ExitCode::SUCCESS,
-            Err(failure) => {
+            Err(error) => {
                 // When the parent is gone there is nobody to tell.
-                let _ = start.frames.failed(&failure);
+                let _ = start.frames.failed(&failure(&error));
                 ExitCode::FAILURE
             }
         },
@@ -75,61 +75,39 @@ fn exit_with_parent(pipe: &File) {
 }
 
 fn render(
-    [source, again]: [File; 2],
+    sources: [File; 2],
     prepared: Result<Prepared, SourceError>,
     order: &Order,
     frames: &Frames,
-) -> Result<(), Failure> {
-    let prepared = prepared.map_err(|error| error.failure())?;
-    let options = order.decode_options();
-    let open = |source| prepared.open(source, order.bounds(), &options).map_err(|error| error.failure());
-    let mut source = open(source)?;
-    // The choice has to be made before the first tile is out. Many pictures have an opacity channel that hides nothing, and as
-    // PNG their tiles would be several times as large: those that are not known yet are looked through, up to the first
-    // pixel that is not opaque. Encoding PNG instead of JPEG would take longer than that.
-    if order.options.format.is_none() && source.layout() == Layout::Rgba && !source.needs_opacity() {
-        let opaque = is_opaque(&mut *source).map_err(|error| error.failure())?;
-        source = open(again)?;
-        if opaque {
-            source = Box::new(Flattened::new(source));
-        }
-    }
-    let format = order.options.format.unwrap_or(match source.layout() {
-        Layout::Rgba => TileFormat::Png,
-        Layout::Grey | Layout::Rgb | Layout::YCbCr420 => TileFormat::Jpg,
-    });
-    if format == TileFormat::Jpg {
-        source = Box::new(Flattened::new(source));
-    }
-    render_strips(&mut *source, format, order, frames).map_err(|error| failure(&error))
-}
-
-fn render_strips(
-    source: &mut dyn RowReader,
-    format: TileFormat,
-    order: &Order,
-    frames: &Frames,
 ) -> Result<(), BuildError> {
-    let dzi = order.dzi(source.size(), format);
-    let encoding = Encoding { format, quality: order.options.quality, layout: source.layout() };
-    frames.begun(&dzi)?;
-    edgezoom_pyramid::build(source, &dzi, encoding, order.threads, frames)?;
+    let prepared = prepared?;
+    let options = order.pyramid_options();
+    let mut sources = sources.into_iter();
+    let source = TileSource::open(&options, |decode| {
+        let source = sources.next().ok_or_else(|| io::Error::other("the source is opened a third time"))?;
+        prepared.open(source, order.bounds(), decode)
+    })?;
+    source.build(&options, frames)?;
     Ok(frames.finished()?)
 }
 
 fn failure(error: &BuildError) -> Failure {
     match error {
         BuildError::Source(error) => error.failure(),
-        BuildError::Output(_) | BuildError::Cutter => {
+        BuildError::Output(_) | BuildError::Thread => {
             eprintln!("{error}");
             Failure::new(FailureCode::Internal, "The tiles could not be made.")
         }
     }
 }
 
-impl Output for Frames {
-    fn tile(&self, place: Place, bytes: &[u8]) -> io::Result<()> {
-        Self::tile(self, place, bytes)
+impl TileOutput for Frames {
+    fn begin(&self, dzi: &Dzi) -> io::Result<()> {
+        self.begun(dzi)
+    }
+
+    fn tile(&self, coord: TileCoord, bytes: &[u8]) -> io::Result<()> {
+        Self::tile(self, coord, bytes)
     }
 
     fn progress(&self, rows: u32) -> io::Result<()> {

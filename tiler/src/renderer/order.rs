@@ -6,11 +6,10 @@ use std::path::PathBuf;
 use std::thread::available_parallelism;
 
 use edgezoom_content::{Dzi, Size, TileFormat};
-use edgezoom_pyramid::Encoding;
 use serde::{Deserialize, Serialize};
 
 use crate::limits::Limits;
-use edgezoom_codecs::{Bounds, DecodeOptions, DrawingOptions};
+use edgezoom_codecs::{Bounds, DrawingOptions};
 
 /// The largest tile that makes sense: what viewers still load at once.
 const MOST_TILE_SIZE: u32 = 4096;
@@ -65,17 +64,8 @@ pub struct Order {
 impl Default for RenderOptions {
     fn default() -> Self {
         let DrawingOptions { page, dpi, page_width, svg_side } = DrawingOptions::default();
-        Self {
-            tile_size: 510,
-            overlap: 1,
-            quality: 82,
-            format: None,
-            threads: None,
-            page,
-            dpi,
-            page_width,
-            svg_side,
-        }
+        let edgezoom_pyramid::Options { tile_size, overlap, quality, format, .. } = Default::default();
+        Self { tile_size, overlap, quality, format, threads: None, page, dpi, page_width, svg_side }
     }
 }
 
@@ -126,22 +116,19 @@ impl Order {
         }
     }
 
-    /// How the source is decoded.
+    /// How the pyramid is made.
     #[must_use]
-    pub fn decode_options(&self) -> DecodeOptions {
-        let RenderOptions { page, dpi, page_width, svg_side, format, quality, .. } = self.options;
-        DecodeOptions {
-            drawing: DrawingOptions { page, dpi, page_width, svg_side },
-            transparent: format == Some(TileFormat::Png),
-            ycbcr420: format != Some(TileFormat::Png) && Encoding::halves_chroma(quality),
-            threads: self.threads,
-        }
+    pub fn pyramid_options(&self) -> edgezoom_pyramid::Options {
+        let RenderOptions { tile_size, overlap, quality, format, page, dpi, page_width, svg_side, .. } =
+            self.options;
+        let drawing = DrawingOptions { page, dpi, page_width, svg_side };
+        edgezoom_pyramid::Options { tile_size, overlap, quality, format, drawing, threads: self.threads }
     }
 
     /// The pyramid of a picture of this size.
     #[must_use]
     pub fn dzi(&self, size: Size, tile_format: TileFormat) -> Dzi {
-        Dzi { size, tile_size: self.options.tile_size, tile_overlap: self.options.overlap, tile_format }
+        self.pyramid_options().dzi(size, tile_format)
     }
 
     /// The bytes that a tile may have at most: twice its pixels, which no encoder comes near, and something for headers.

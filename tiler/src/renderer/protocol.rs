@@ -16,7 +16,7 @@ use std::sync::{Mutex, PoisonError};
 use bytes::{Buf, Bytes, BytesMut};
 use edgezoom_content::{Dzi, Failure};
 
-use edgezoom_pyramid::Place;
+use edgezoom_pyramid::TileCoord as Place;
 
 /// Parent and child are one executable, but an executable may be replaced between two starts.
 const VERSION: u8 = 1;

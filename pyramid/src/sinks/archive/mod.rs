@@ -1,14 +1,21 @@
-//! A pyramid as one file, for those who move it around: a ZIP with what the folder would have, or an SZI ("smart zoom
-//! image"), which is that with a description of the scan, as slide viewers take it. Nothing in it is compressed, so that a
-//! server can give a tile out of it by its range.
+//! A pyramid as one file: a ZIP archive with the files of the directory sink, or an SZI (Smart Zoom Image), which slide
+//! viewers read. Nothing in it is compressed, so that a server can answer a tile with a range of the file.
 //!
-//! It grows in a hidden file beside its place and gets its name when it is complete. Whatever ends it before, nothing is
-//! left.
+//! ```text
+//! <name>/<name>_files/<level>/<column>_<row>.<format>     the tiles
+//! <name>/<name>.dzi                                       the descriptor
+//! <name>/scan-properties.xml                              only in SZI: the properties of the scan
+//! ```
+//!
+//! It is written to a hidden file beside the output and renamed when it is complete. Dropping the writer before that
+//! deletes the hidden file.
+//!
+//! Source: Smart In Media, "SZI format description", 2018-11-24, <https://github.com/smartinmedia/SZI-Format>, and what
+//! libvips' `dzsave` writes with `container=szi`.
 
-mod date;
+mod timestamp;
 mod zip;
 
-use std::ffi::OsString;
 use std::fs::File;
 #[cfg(unix)]
 use std::fs::Permissions;
@@ -20,43 +27,43 @@ use std::time::SystemTime;
 use edgezoom_content::Dzi;
 use tempfile::{NamedTempFile, PersistError};
 
-use super::SinkError;
+use super::output_path::{OutputPath, check_free};
+use super::{PyramidWriter, Sink, SinkError};
 use crate::Tile;
-use date::Date;
+use timestamp::Timestamp;
 use zip::ZipWriter;
 
-/// How much is collected before it is written.
+/// The bytes that are collected before they are written.
 const WRITE_BYTES: usize = 256 << 10;
 
-/// The kinds of archives.
+/// The formats of archives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ArchiveFormat {
     /// A plain ZIP.
     Zip,
     /// A ZIP with the properties of the scan.
     Szi,
 }
 
-/// The place of an archive: `<folder>/<name>.zip` or `.szi`.
+/// Writes a pyramid to `<name>.zip` or `<name>.szi`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
-    folder: PathBuf,
-    /// The name without the ending, which also is that of the folder in the archive.
-    name: OsString,
-    kind: Kind,
-}
-
-/// An archive that grows. Dropped, it is gone.
 pub struct ArchiveSink {
-    zip: ZipWriter<BufWriter<NamedTempFile>>,
-    place: Place,
-    dzi: Dzi,
-    date: Date,
-    replace: bool,
+    /// The name also is that of the folder in the archive.
+    path: OutputPath,
+    format: ArchiveFormat,
+    date: SystemTime,
+    replaces: bool,
 }
 
-impl Kind {
-    /// The ending of the file's name.
+/// An archive in a hidden file.
+struct ArchiveWriter {
+    zip: ZipWriter<BufWriter<NamedTempFile>>,
+    sink: ArchiveSink,
+    dzi: Dzi,
+}
+
+impl ArchiveFormat {
+    /// The extension of the file's name.
     #[must_use]
     pub fn extension(self) -> &'static str {
         match self {
@@ -65,114 +72,107 @@ impl Kind {
         }
     }
 
-    /// The kind that a file's name asks for by its ending.
+    /// The format that a path asks for by its extension.
     #[must_use]
-    pub fn of_name(path: &Path) -> Option<Self> {
+    pub fn from_path(path: &Path) -> Option<Self> {
         [Self::Zip, Self::Szi]
             .into_iter()
-            .find(|kind| path.extension().is_some_and(|extension| extension == kind.extension()))
+            .find(|format| path.extension().is_some_and(|extension| extension == format.extension()))
     }
 }
 
-impl Place {
-    /// The place that a path means, with or without the ending.
+impl ArchiveSink {
+    /// A sink for the path `<folder>/<name>`, with or without the format's extension at its end. All entries of the
+    /// archive get the date.
     ///
     /// # Errors
-    /// When the path has no name at its end.
-    pub fn new(path: &Path, kind: Kind) -> Result<Self, SinkError> {
-        let named = Kind::of_name(path) == Some(kind);
-        let name = if named { path.file_stem() } else { path.file_name() };
-        let name = name.ok_or_else(|| SinkError::Nameless(path.to_owned()))?.to_owned();
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        Ok(Self { folder: folder.to_owned(), name, kind })
+    /// When the path does not end in a name.
+    pub fn new(path: impl AsRef<Path>, format: ArchiveFormat, date: SystemTime) -> Result<Self, SinkError> {
+        let path = OutputPath::new(path.as_ref(), format.extension())?;
+        Ok(Self { path, format, date, replaces: false })
+    }
+
+    /// Whether an archive that is there already is replaced. If not, which is the default, it is an error.
+    #[must_use]
+    pub fn replacing(self, replaces: bool) -> Self {
+        Self { replaces, ..self }
     }
 
     /// The archive's path.
     #[must_use]
     pub fn path(&self) -> PathBuf {
-        let mut file = self.name.clone();
-        file.push(".");
-        file.push(self.kind.extension());
-        self.folder.join(file)
+        self.path.with_suffix(&format!(".{}", self.format.extension()))
     }
 
-    /// That nothing is there yet.
-    ///
-    /// # Errors
-    /// When something is.
-    pub fn must_be_free(&self) -> Result<(), SinkError> {
-        let path = self.path();
-        if path.symlink_metadata().is_ok() { Err(SinkError::Exists(path)) } else { Ok(()) }
+    /// A hidden file beside the output, with the permissions of a new file.
+    fn temporary_file(&self) -> io::Result<NamedTempFile<File>> {
+        let prefix = self.path.temporary_prefix();
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(&prefix);
+        #[cfg(unix)]
+        builder.permissions(<Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o666));
+        builder.tempfile_in(&self.path.folder)
     }
 }
 
-impl ArchiveSink {
-    /// Begins an archive. With `replace` it takes the place of one that is there.
-    ///
-    /// # Errors
-    /// When the place is taken or cannot be written to.
-    pub fn begin(place: &Place, dzi: &Dzi, replace: bool, now: SystemTime) -> Result<Self, SinkError> {
-        if !replace {
-            place.must_be_free()?;
-        }
-        let growing = growing(place).map_err(|error| SinkError::io(&place.folder, error))?;
-        let date = Date::from(now);
-        let zip = ZipWriter::new(BufWriter::with_capacity(WRITE_BYTES, growing), date);
-        Ok(Self { zip, place: place.clone(), dzi: *dzi, date, replace })
+impl Sink for ArchiveSink {
+    fn check(&self) -> Result<(), SinkError> {
+        if self.replaces { Ok(()) } else { check_free(&[self.path()]) }
     }
 
-    /// Takes a tile.
-    ///
-    /// # Errors
-    /// When it cannot be written.
-    pub fn put(&mut self, tile: &Tile) -> Result<(), SinkError> {
+    fn begin(&self, dzi: &Dzi) -> Result<Box<dyn PyramidWriter>, SinkError> {
+        self.check()?;
+        let file = self.temporary_file().map_err(|error| self.path.folder_error(error))?;
+        let zip = ZipWriter::new(BufWriter::with_capacity(WRITE_BYTES, file), self.date.into());
+        Ok(Box::new(ArchiveWriter { zip, sink: self.clone(), dzi: *dzi }))
+    }
+}
+
+impl PyramidWriter for ArchiveWriter {
+    fn put(&mut self, tile: Tile) -> Result<(), SinkError> {
         let path = self.dzi.tile_path(tile.level, tile.column, tile.row);
-        let name = self.place.name.to_string_lossy();
-        self.add(&format!("{name}/{name}_files/{path}"), &tile.bytes)
+        let name = self.sink.path.name.to_string_lossy();
+        let entry = format!("{name}/{name}_files/{path}");
+        self.add(&entry, &tile.bytes)
     }
 
-    /// Completes the archive and gives it its name.
-    ///
-    /// # Errors
-    /// When it cannot be written, or the place has been taken.
-    pub fn publish(mut self) -> Result<(), SinkError> {
-        let name = self.place.name.to_string_lossy().into_owned();
+    fn publish(mut self: Box<Self>) -> Result<(), SinkError> {
+        let name = self.sink.path.name.to_string_lossy().into_owned();
         self.add(&format!("{name}/{name}.dzi"), self.dzi.descriptor().as_bytes())?;
-        if self.place.kind == Kind::Szi {
-            let properties = scan_properties(&self.dzi, self.date);
+        if self.sink.format == ArchiveFormat::Szi {
+            let properties = scan_properties(&self.dzi, self.sink.date.into());
             self.add(&format!("{name}/scan-properties.xml"), properties.as_bytes())?;
         }
-        let path = self.place.path();
-        let failed = |error| SinkError::io(&path, error);
-        let file = self.zip.finish().and_then(|written| Ok(written.into_inner()?)).map_err(failed)?;
-        let named = if self.replace { file.persist(&path) } else { file.persist_noclobber(&path) };
-        match named {
+        let path = self.sink.path();
+        let io_error = |error| SinkError::io(&path, error);
+        let file = self.zip.finish().and_then(|buffer| Ok(buffer.into_inner()?)).map_err(io_error)?;
+        let renamed = if self.sink.replaces { file.persist(&path) } else { file.persist_noclobber(&path) };
+        match renamed {
             Ok(_) => Ok(()),
             Err(PersistError { error, .. }) if error.kind() == io::ErrorKind::AlreadyExists => {
                 Err(SinkError::Exists(path))
             }
-            Err(PersistError { error, .. }) => Err(failed(error)),
+            Err(PersistError { error, .. }) => Err(io_error(error)),
         }
     }
+}
 
+impl ArchiveWriter {
     fn add(&mut self, name: &str, content: &[u8]) -> Result<(), SinkError> {
-        self.zip.add(name, content).map_err(|error| SinkError::io(&self.place.path(), error))
+        self.zip.add(name, content).map_err(|error| SinkError::io(&self.sink.path(), error))
     }
 }
 
-/// A hidden file beside the place, with the rights that a new file has.
-fn growing(place: &Place) -> io::Result<NamedTempFile<File>> {
-    let mut prefix = place.name.clone();
-    prefix.push(".growing-");
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(&prefix);
-    #[cfg(unix)]
-    builder.permissions(<Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o666));
-    builder.tempfile_in(&place.folder)
-}
-
-/// What SZI readers ask of a scan, in the form that libvips gives it.
-fn scan_properties(dzi: &Dzi, date: Date) -> String {
+/// `scan-properties.xml` of an SZI, with the properties that libvips writes of every picture:
+///
+/// ```xml
+/// <image xmlns="http://www.pathozoom.com/szi" date="2026-11-21T10:10:10Z" version="1.0">
+///   <properties>
+///     <property>
+///       <name>ImageWidth</name>
+///       <value type="gint">800</value>
+/// ```
+fn scan_properties(dzi: &Dzi, date: Timestamp) -> String {
     let property = |name, value| {
         format!(
             "    <property>\n      <name>{name}</name>\n      <value type=\"gint\">{value}</value>\n    </property>\n"

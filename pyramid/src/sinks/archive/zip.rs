@@ -1,54 +1,96 @@
-//! Writes ZIP files whose entries are stored as they are, one after the other to anything that takes bytes. Where there are
-//! more than 65,534 entries, or more than 4 GiB, the records of ZIP64 are added.
+//! Writes ZIP files whose entries are not compressed, from the first byte to the last without seeking. The records of
+//! ZIP64 are added when there are more than 65,534 entries or more than 4 GiB.
 //!
-//! Source: PKWARE, APPNOTE.TXT 6.3.10, sections 4.3.7 to 4.3.16 and 4.5.3.
+//! ```text
+//! local file header (4.3.7), then the content      central directory header (4.3.12)
+//!    4  "PK\3\4"                                       4  "PK\1\2"
+//!                                                      2  version made by
+//!    2  version needed                                 2  version needed
+//!   22  common fields                                 22  common fields
+//!    2  length of the extra field: 0                   2  length of the extra field
+//!                                                      6  comment length, disk, internal attributes: 0
+//!                                                      4  external attributes
+//!                                                      4  offset of the local file header
+//!    n  name                                           n  name
+//!                                                      e  extra field: nothing, or the offset in ZIP64
+//!
+//! common fields (4.4.4 to 4.4.10)
+//!    2  general purpose bit flag     2  compression method     2  time     2  date
+//!    4  CRC-32     4  compressed size     4  uncompressed size     2  length of the name
+//!
+//! ZIP64 end of central directory (4.3.14)          end of central directory (4.3.16)
+//!    4  "PK\6\6"                                       4  "PK\5\6"
+//!    8  length of the rest: 44
+//!    2  version made by
+//!    2  version needed
+//!    8  disks: 0                                       4  disks: 0
+//!    8  entries on this disk                           2  entries on this disk
+//!    8  entries                                        2  entries
+//!    8  length of the central directory                4  length of the central directory
+//!    8  offset of the central directory                4  offset of the central directory
+//!                                                      2  comment length: 0
+//! ZIP64 locator (4.3.15)
+//!    4  "PK\6\7"
+//!    4  disk: 0
+//!    8  offset of the ZIP64 end of central directory
+//!    4  disks: 1
+//! ```
+//!
+//! The left numbers are bytes. All numbers are little-endian.
+//!
+//! Source: PKWARE, APPNOTE.TXT 6.3.10, <https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT>, in the sections
+//! that are named.
 
 use std::io::{self, Write};
 
-use super::date::Date;
+use super::timestamp::Timestamp;
 
-/// What an entry needs of its reader: nothing special, and ZIP64.
-const PLAIN: u16 = 10;
-const ZIP64: u16 = 45;
-/// Made by Unix: rights are to be found in the external attributes.
-const MADE_BY: u16 = 3 << 8 | ZIP64;
-/// A plain file that everybody may read.
-const RIGHTS: u32 = 0o100_644 << 16;
-/// Names are UTF-8.
+/// Version needed to extract (4.4.3): 1.0, the default.
+const VERSION_1_0: u16 = 10;
+/// Version needed to extract (4.4.3): 4.5, for ZIP64.
+const VERSION_ZIP64: u16 = 45;
+/// Version made by (4.4.2): 3 in the upper byte is Unix, whose permissions are in the external attributes.
+const MADE_BY: u16 = 3 << 8 | VERSION_ZIP64;
+/// External file attributes (4.4.15) of Unix: a regular file, `rw-r--r--`, in the upper 16 bits.
+const ATTRIBUTES: u32 = 0o100_644 << 16;
+/// General purpose bit flag (4.4.4): bit 11, names are UTF-8 (appendix D).
 const FLAGS: u16 = 1 << 11;
-/// What stands in a field of 16 or 32 bits whose value is in a ZIP64 record.
-const MANY: u16 = u16::MAX;
-const FAR: u32 = u32::MAX;
+/// Compression method (4.4.5): stored.
+const STORED: u16 = 0;
+/// The value of a 16-bit field whose real value is in a ZIP64 record (4.4.1.4).
+const IN_ZIP64_16: u16 = u16::MAX;
+/// The value of a 32-bit field whose real value is in a ZIP64 record (4.4.1.4).
+const IN_ZIP64_32: u32 = u32::MAX;
 
-/// A ZIP file that grows.
+/// A ZIP file that is being written.
 pub struct ZipWriter<W> {
     to: W,
     written: u64,
-    date: Date,
+    date: Timestamp,
     /// The central directory so far.
     directory: Vec<u8>,
     entries: u64,
 }
 
 impl<W: Write> ZipWriter<W> {
-    /// A new file, whose entries all have this date.
-    pub fn new(to: W, date: Date) -> Self {
+    /// A new file. All its entries get this date.
+    pub fn new(to: W, date: Timestamp) -> Self {
         Self { to, written: 0, date, directory: Vec::new(), entries: 0 }
     }
 
-    /// Adds an entry, of less than 4 GiB.
+    /// Adds an entry of less than 4 GiB.
     pub fn add(&mut self, name: &str, content: &[u8]) -> io::Result<()> {
         let too_large = |_| io::Error::new(io::ErrorKind::InvalidInput, "the entry is too large for a ZIP");
-        let size = u32::try_from(content.len()).ok().filter(|&size| size != FAR);
+        let size = u32::try_from(content.len()).ok().filter(|&size| size != IN_ZIP64_32);
         let size = size.ok_or_else(|| too_large(()))?;
         let name_bytes = u16::try_from(name.len()).map_err(|_| too_large(()))?;
         let (time, date) = self.date.dos();
         let crc = crc32fast::hash(content);
         let offset = self.written;
 
-        // What the local header and the one in the directory have in common.
-        let mut common = Vec::with_capacity(26);
-        for field in [FLAGS, 0, time, date] {
+        // The fields that both headers of an entry have.
+        let mut common = Vec::with_capacity(22);
+        for field in [FLAGS, STORED, time, date] {
             common.extend(field.to_le_bytes());
         }
         for field in [crc, size, size] {
@@ -56,21 +98,29 @@ impl<W: Write> ZipWriter<W> {
         }
         common.extend(name_bytes.to_le_bytes());
 
-        self.write(&[b"PK\x03\x04", &PLAIN.to_le_bytes(), &common, &[0; 2], name.as_bytes(), content])?;
+        let local = [
+            b"PK\x03\x04".as_slice(),
+            &VERSION_1_0.to_le_bytes(),
+            &common,
+            &[0; 2],
+            name.as_bytes(),
+            content,
+        ];
+        self.write(&local)?;
 
-        let near = u32::try_from(offset).ok().filter(|&offset| offset != FAR);
-        let extra = if near.is_some() { Vec::new() } else { zip64_offset(offset) };
-        let needed = if near.is_some() { PLAIN } else { ZIP64 };
+        let offset_32 = as_u32(offset);
+        let extra = if offset_32.is_some() { Vec::new() } else { zip64_extra_field(offset) };
+        let needed = if offset_32.is_some() { VERSION_1_0 } else { VERSION_ZIP64 };
         for part in [
             b"PK\x01\x02".as_slice(),
             &MADE_BY.to_le_bytes(),
             &needed.to_le_bytes(),
             &common,
             &(extra.len() as u16).to_le_bytes(),
-            // No comment, on the first disk, no internal attributes.
+            // The comment's length, the disk's number, the internal attributes.
             &[0; 6],
-            &RIGHTS.to_le_bytes(),
-            &near.unwrap_or(FAR).to_le_bytes(),
+            &ATTRIBUTES.to_le_bytes(),
+            &offset_32.unwrap_or(IN_ZIP64_32).to_le_bytes(),
             name.as_bytes(),
             &extra,
         ] {
@@ -80,32 +130,32 @@ impl<W: Write> ZipWriter<W> {
         Ok(())
     }
 
-    /// Writes the directory, and gives back what was written to.
+    /// Writes the central directory and returns the writer.
     pub fn finish(mut self) -> io::Result<W> {
-        let (begin, length, entries) = (self.written, self.directory.len() as u64, self.entries);
+        let (offset, length, entries) = (self.written, self.directory.len() as u64, self.entries);
         let directory = std::mem::take(&mut self.directory);
         self.write(&[&directory])?;
-        let few = u16::try_from(entries).ok().filter(|&entries| entries != MANY);
-        let near = u32::try_from(begin).ok().filter(|&begin| begin != FAR);
-        let short = u32::try_from(length).ok().filter(|&length| length != FAR);
-        if few.is_none() || near.is_none() || short.is_none() {
-            self.zip64_end(begin, length, entries)?;
+        let entries_16 = u16::try_from(entries).ok().filter(|&entries| entries != IN_ZIP64_16);
+        let (length_32, offset_32) = (as_u32(length), as_u32(offset));
+        if entries_16.is_none() || length_32.is_none() || offset_32.is_none() {
+            self.zip64_end(offset, length, entries)?;
         }
-        let entries = few.unwrap_or(MANY).to_le_bytes();
-        let (length, begin) = (short.unwrap_or(FAR).to_le_bytes(), near.unwrap_or(FAR).to_le_bytes());
-        self.write(&[b"PK\x05\x06", &[0; 4], &entries, &entries, &length, &begin, &[0; 2]])?;
+        let entries = entries_16.unwrap_or(IN_ZIP64_16).to_le_bytes();
+        let length = length_32.unwrap_or(IN_ZIP64_32).to_le_bytes();
+        let offset = offset_32.unwrap_or(IN_ZIP64_32).to_le_bytes();
+        self.write(&[b"PK\x05\x06", &[0; 4], &entries, &entries, &length, &offset, &[0; 2]])?;
         self.to.flush()?;
         Ok(self.to)
     }
 
-    /// The end of the directory in large numbers, and where that is to be found.
-    fn zip64_end(&mut self, begin: u64, length: u64, entries: u64) -> io::Result<()> {
+    /// Writes the ZIP64 end of central directory record (4.3.14) and its locator (4.3.15).
+    fn zip64_end(&mut self, offset: u64, length: u64, entries: u64) -> io::Result<()> {
         let here = self.written.to_le_bytes();
-        // The record's length is counted from after itself.
+        // The record's length counts what follows the length itself.
         let (rest, entries) = (44_u64.to_le_bytes(), entries.to_le_bytes());
-        let (length, begin) = (length.to_le_bytes(), begin.to_le_bytes());
-        let (made, needed) = (MADE_BY.to_le_bytes(), ZIP64.to_le_bytes());
-        self.write(&[b"PK\x06\x06", &rest, &made, &needed, &[0; 8], &entries, &entries, &length, &begin])?;
+        let (length, offset) = (length.to_le_bytes(), offset.to_le_bytes());
+        let (made, needed) = (MADE_BY.to_le_bytes(), VERSION_ZIP64.to_le_bytes());
+        self.write(&[b"PK\x06\x06", &rest, &made, &needed, &[0; 8], &entries, &entries, &length, &offset])?;
         self.write(&[b"PK\x06\x07", &[0; 4], &here, &1_u32.to_le_bytes()])
     }
 
@@ -118,8 +168,13 @@ impl<W: Write> ZipWriter<W> {
     }
 }
 
-/// The extra field that holds an offset of more than 4 GiB.
-fn zip64_offset(offset: u64) -> Vec<u8> {
+/// A number for a 32-bit field, unless it belongs into a ZIP64 record.
+fn as_u32(number: u64) -> Option<u32> {
+    u32::try_from(number).ok().filter(|&number| number != IN_ZIP64_32)
+}
+
+/// The ZIP64 extended information extra field (4.5.3) with an offset: tag 1, the length of what follows, the offset.
+fn zip64_extra_field(offset: u64) -> Vec<u8> {
     let mut field = vec![1, 0, 8, 0];
     field.extend(offset.to_le_bytes());
     field
@@ -133,7 +188,7 @@ mod tests {
 
     use super::*;
 
-    /// A file in which zeros take no room.
+    /// A file in which zeros take no space on disk.
     struct Sparse(File);
 
     impl Write for Sparse {
@@ -151,10 +206,10 @@ mod tests {
     }
 
     fn writer<W: Write>(to: W) -> ZipWriter<W> {
-        ZipWriter::new(to, Date::from(UNIX_EPOCH))
+        ZipWriter::new(to, Timestamp::from(UNIX_EPOCH))
     }
 
-    /// An entry's content, as somebody else's reader finds it.
+    /// An entry's content, read by the `zip` crate.
     fn read(archive: &mut ::zip::ZipArchive<impl Read + Seek>, name: &str) -> Vec<u8> {
         let mut content = Vec::new();
         archive.by_name(name).unwrap().read_to_end(&mut content).unwrap();

@@ -1,52 +1,26 @@
 //! The pyramid against one that is built the obvious way: every tile of every level.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::collections::BTreeMap;
 use std::io;
 use std::num::NonZeroUsize;
-use std::sync::Mutex;
 
 use edgezoom_codecs::Layout;
 use edgezoom_content::{Dzi, TileFormat};
-use edgezoom_pyramid::{BuildError, Encoding, Output, Place};
+use edgezoom_pyramid::{BuildError, TileCoord, TileOutput};
 use proptest::prelude::*;
 
 use edgezoom_test_support::Picture;
 use edgezoom_test_support::pyramid::{decode, rebuilt, reference};
 
-/// Keeps the tiles, and how many rows were told to be read.
-#[derive(Default)]
-struct Kept {
-    tiles: Mutex<BTreeMap<Place, Vec<u8>>>,
-    progress: Mutex<Vec<u32>>,
-}
-
-impl Output for Kept {
-    fn tile(&self, place: Place, bytes: &[u8]) -> io::Result<()> {
-        let before = self.tiles.lock().unwrap().insert(place, bytes.to_vec());
-        assert!(before.is_none(), "{place:?} came twice");
-        Ok(())
-    }
-
-    fn progress(&self, rows: u32) -> io::Result<()> {
-        self.progress.lock().unwrap().push(rows);
-        Ok(())
-    }
-}
+use crate::output;
 
 fn dzi(picture: &Picture, tile_size: u32, tile_overlap: u32, tile_format: TileFormat) -> Dzi {
     Dzi { size: picture.size(), tile_size, tile_overlap, tile_format }
 }
 
-fn build(picture: &Picture, dzi: &Dzi, quality: u8, threads: usize) -> BTreeMap<Place, Picture> {
-    let kept = Kept::default();
-    let encoding = Encoding { format: dzi.tile_format, quality, layout: picture.layout };
-    let threads = NonZeroUsize::new(threads).unwrap();
-    edgezoom_pyramid::build(&mut picture.reader(), dzi, encoding, threads, &kept).unwrap();
-    assert!(kept.progress.lock().unwrap().is_sorted());
-    assert_eq!(kept.progress.lock().unwrap().last(), Some(&picture.height));
-    let tiles = kept.tiles.into_inner().unwrap();
-    tiles.into_iter().map(|(place, bytes)| (place, decode(dzi.tile_format, &bytes))).collect()
+fn build(picture: &Picture, dzi: &Dzi, quality: u8, threads: usize) -> BTreeMap<TileCoord, Picture> {
+    let tiles = output::build(&mut picture.reader(), dzi, quality, threads);
+    tiles.into_iter().map(|(coord, bytes)| (coord, decode(dzi.tile_format, &bytes))).collect()
 }
 
 fn assert_exact(picture: &Picture, tile_size: u32, overlap: u32, threads: usize) {
@@ -54,10 +28,10 @@ fn assert_exact(picture: &Picture, tile_size: u32, overlap: u32, threads: usize)
     let (built, expected) = (build(picture, &dzi, 75, threads), reference(picture, &dzi));
     assert_eq!(built.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());
     assert_eq!(built.len() as u64, dzi.tile_count());
-    for (place, tile) in &expected {
-        let what = format!("{place:?} of {:?}, tiles of {tile_size}+{overlap}", picture.size());
-        assert_eq!(built[place].size(), tile.size(), "{what}");
-        assert!(built[place] == *tile, "{what}");
+    for (coord, tile) in &expected {
+        let what = format!("{coord:?} of {:?}, tiles of {tile_size}+{overlap}", picture.size());
+        assert_eq!(built[coord].size(), tile.size(), "{what}");
+        assert!(built[coord] == *tile, "{what}");
     }
     assert!(rebuilt(&built, &dzi) == *picture);
 }
@@ -133,8 +107,8 @@ fn a_photograph_as_jpeg_stays_close_to_its_source() {
         let picture = Picture::photo(1100, 777, layout);
         let dzi = dzi(&picture, 254, 1, TileFormat::Jpg);
         let (built, expected) = (build(&picture, &dzi, quality, 2), reference(&picture, &dzi));
-        for (place, tile) in &expected {
-            assert_eq!(built[place].size(), tile.size());
+        for (coord, tile) in &expected {
+            assert_eq!(built[coord].size(), tile.size());
         }
         let psnr = picture.psnr(&rebuilt(&built, &dzi));
         assert!(psnr >= 32.0, "{psnr:.1} dB at quality {quality}");
@@ -144,21 +118,17 @@ fn a_photograph_as_jpeg_stays_close_to_its_source() {
 #[test]
 fn an_output_that_takes_no_tile_ends_the_building() {
     struct Full;
-    impl Output for Full {
-        fn tile(&self, _: Place, _: &[u8]) -> io::Result<()> {
+    impl TileOutput for Full {
+        fn tile(&self, _: TileCoord, _: &[u8]) -> io::Result<()> {
             Err(io::ErrorKind::StorageFull.into())
-        }
-        fn progress(&self, _: u32) -> io::Result<()> {
-            Ok(())
         }
     }
     let picture = Picture::photo(2000, 2000, Layout::Rgb);
-    let encoding = Encoding { format: TileFormat::Jpg, quality: 75, layout: Layout::Rgb };
     for threads in [1, 2, 4] {
-        let result = edgezoom_pyramid::build(
+        let result = edgezoom_pyramid::build_tiles(
             &mut picture.reader(),
             &dzi(&picture, 64, 1, TileFormat::Jpg),
-            encoding,
+            75,
             NonZeroUsize::new(threads).unwrap(),
             &Full,
         );

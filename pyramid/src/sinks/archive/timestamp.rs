@@ -1,11 +1,18 @@
-//! A point in time as archives note it: in UTC, as ISO 8601 or in the bits of MS-DOS.
+//! A point in time in the two forms that archives have: MS-DOS date and time in ZIP, ISO 8601 in SZI. Both in UTC.
+//!
+//! ```text
+//! date  15       9 8     5 4     0     time  15    11 10      5 4       0
+//!       │year-1980│ month │  day  │          │  hour  │ minute │second/2│
+//! ```
+//!
+//! Source: PKWARE, APPNOTE.TXT 6.3.10, section 4.4.6, and Microsoft's documentation of `DosDateTimeToFileTime`.
 
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A date and the time of the day, in UTC.
+/// A date and a time of day, in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Date {
+pub struct Timestamp {
     year: u32,
     month: u32,
     day: u32,
@@ -13,8 +20,8 @@ pub struct Date {
     second: u32,
 }
 
-impl From<SystemTime> for Date {
-    /// Before 1970 there are no archives: 1970 it is then.
+impl From<SystemTime> for Timestamp {
+    /// A time before 1970 becomes the beginning of 1970.
     fn from(time: SystemTime) -> Self {
         let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let (days, second) = (seconds / 86_400, (seconds % 86_400) as u32);
@@ -31,8 +38,8 @@ impl From<SystemTime> for Date {
     }
 }
 
-impl Date {
-    /// The time and the date as MS-DOS packs them, which begins in 1980 and counts every second second.
+impl Timestamp {
+    /// The time and the date of MS-DOS, whose years are 1980 to 2107 and whose seconds are even.
     pub fn dos(self) -> (u16, u16) {
         let Self { year, month, day, second } = self;
         let date = year.saturating_sub(1980).min(127) << 9 | month << 5 | day;
@@ -42,7 +49,7 @@ impl Date {
     }
 }
 
-impl fmt::Display for Date {
+impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { year, month, day, second } = self;
         let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
@@ -56,8 +63,8 @@ mod tests {
 
     use super::*;
 
-    fn at(seconds: u64) -> Date {
-        Date::from(UNIX_EPOCH + Duration::from_secs(seconds))
+    fn at(seconds: u64) -> Timestamp {
+        Timestamp::from(UNIX_EPOCH + Duration::from_secs(seconds))
     }
 
     #[test]

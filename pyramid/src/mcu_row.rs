@@ -1,35 +1,46 @@
-//! Collects a tile's part of planes until there is enough for the encoder.
+//! Collects a tile's samples in YCbCr 4:2:0 until there are enough for libjpeg: a row of MCUs (ITU-T T.81,
+//! section A.2.3).
 //!
-//! Tiles begin where overlap has them begin, mostly at an odd pixel: their chroma then lies between the chroma of the
-//! level and is the mean of its neighbours. That is also what comes out when chroma is enlarged, as decoders do it, and
-//! then made smaller again at the tile's own pixels.
+//! ```text
+//! MCU    16×16 of luma   8×8 of Cb   8×8 of Cr      MCU row    16 rows of luma, 8 of Cb, 8 of Cr,
+//!        ┌─────┬─────┐   ┌─────┐     ┌─────┐                   each padded to whole MCUs by its last sample,
+//!        │ 8×8 │ 8×8 │   │ 8×8 │     │ 8×8 │                   as section A.2.4 recommends
+//!        ├─────┼─────┤   └─────┘     └─────┘
+//!        │ 8×8 │ 8×8 │
+//!        └─────┴─────┘
+//! ```
+//!
+//! Because of the overlap most tiles begin at an odd pixel. A chroma sample of such a tile covers halves of two samples
+//! of the level, and is their mean. Enlarging the chroma as decoders do, and halving it again at the tile's own pixels,
+//! gives the same.
 
 use std::ops::Range;
 
-use crate::compressor::Compressor;
 use edgezoom_codecs::ycbcr420::{self, Pair, ROWS};
 
-/// The rows of chroma in a band.
+use crate::jpeg_encoder::JpegEncoder;
+
+/// The rows of each chroma plane in a row of MCUs.
 const CHROMA_ROWS: usize = ROWS as usize / 2;
 
-/// The band of a tile that is being filled.
+/// The row of MCUs of a tile that is being filled.
 #[derive(Default)]
-pub struct Band {
+pub struct McuRow {
     /// The tile's width.
     width: usize,
-    /// Lightness and both chromas, row after row.
+    /// Luma, Cb and Cr, row after row.
     planes: [Vec<u8>; 3],
-    /// The bytes of their rows.
+    /// The bytes of a row of each plane.
     strides: [usize; 3],
-    /// The rows that are filled.
+    /// The rows of luma that are filled.
     rows: usize,
-    /// 1 where the tile's chroma lies between that of the level's columns.
+    /// 1 if the tile begins at an odd column of the level, else 0.
     shift: usize,
     /// The level's chroma at an upper row, until the lower one has come.
     upper: [Vec<u8>; 2],
 }
 
-impl Band {
+impl McuRow {
     /// Begins a tile.
     pub fn begin(&mut self, width: u32) {
         let stride = ycbcr420::stride(width);
@@ -43,8 +54,8 @@ impl Band {
         self.rows = 0;
     }
 
-    /// Takes a row of a level of which the tile has these columns: the upper or the lower row of a pair.
-    pub fn row(&mut self, pair: &Pair<'_>, is_lower: bool, columns: &Range<u32>, to: &mut Compressor) {
+    /// Takes the tile's next row: these columns of the upper or the lower row of a pair.
+    pub fn row(&mut self, pair: &Pair<'_>, is_lower: bool, columns: &Range<u32>, encoder: &mut JpegEncoder) {
         let (left, right) = (columns.start as usize, columns.end as usize);
         let stride = self.strides[0];
         let row = &mut self.planes[0][self.rows * stride..][..stride];
@@ -65,12 +76,12 @@ impl Band {
         }
         self.rows += 1;
         if self.rows == ROWS as usize {
-            self.flush(to);
+            self.flush(encoder);
         }
     }
 
-    /// Completes the tile.
-    pub fn finish(&mut self, to: &mut Compressor) {
+    /// Completes the tile: pads the last row of MCUs by its last row of samples.
+    pub fn finish(&mut self, encoder: &mut JpegEncoder) {
         if self.rows == 0 {
             return;
         }
@@ -84,10 +95,10 @@ impl Band {
             let last = &filled[filled.len() - stride..];
             padding.chunks_exact_mut(stride).for_each(|row| row.copy_from_slice(last));
         }
-        self.flush(to);
+        self.flush(encoder);
     }
 
-    /// Makes the row of chroma between the upper row and this one.
+    /// Makes the tile's row of chroma from that of the upper row and that of the lower one.
     fn mix(&mut self, lower: [&[u8]; 2]) {
         let shift = self.shift;
         let samples = self.width.div_ceil(2);
@@ -96,7 +107,7 @@ impl Band {
             let stride = self.strides[1];
             let out = &mut plane[row * stride..][..stride];
             let (out, padding) = out.split_at_mut(samples);
-            // At an odd right edge the last one has no right neighbour.
+            // At an odd right edge the last sample has no right neighbour.
             let inner = samples.min(upper.len() - shift);
             let pairs = upper[..inner].iter().zip(&upper[shift..]).zip(lower.iter().zip(&lower[shift..]));
             for (out, ((&a, &b), (&c, &d))) in out.iter_mut().zip(pairs) {
@@ -109,9 +120,9 @@ impl Band {
         }
     }
 
-    fn flush(&mut self, to: &mut Compressor) {
+    fn flush(&mut self, encoder: &mut JpegEncoder) {
         let [luma, blue, red] = &self.planes;
-        to.band([luma, blue, red]);
+        encoder.mcu_row([luma, blue, red]);
         self.rows = 0;
     }
 }

@@ -1,24 +1,23 @@
-//! JPEGs that go through the pyramid in their own planes, against planes that are halved and cut the obvious way, and
-//! encoded by the safe binding of libjpeg.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+//! JPEGs that go through the pyramid as YCbCr 4:2:0, against planes that are halved and cut the obvious way and encoded by
+//! the safe binding of libjpeg.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::num::NonZeroUsize;
-use std::sync::Mutex;
 
 use edgezoom_codecs::{DecodeOptions, Layout, ycbcr420};
 use edgezoom_content::{Dzi, FailureCode, Size, TileFormat};
-use edgezoom_pyramid::{Encoding, Output, Place};
+use edgezoom_pyramid::TileCoord;
 use mozjpeg::{ColorSpace, Compress, Decompress};
 
 use edgezoom_test_support::Picture;
 use edgezoom_test_support::files::{self, BOUNDS, Jpeg};
 use edgezoom_test_support::pyramid::{decode, rebuilt, reference};
 
-const QUALITY: u8 = 75;
+use crate::output;
 
-fn planes() -> DecodeOptions {
+const QUALITY: u8 = 75;
+/// Decode options that accept YCbCr 4:2:0.
+fn ycbcr420_accepted() -> DecodeOptions {
     DecodeOptions { ycbcr420: true, ..DecodeOptions::default() }
 }
 
@@ -36,7 +35,7 @@ impl Plane {
         Self { width, height, samples: samples.collect() }
     }
 
-    /// The sample at a place; past an edge, the one at the edge.
+    /// The sample at a position; past an edge, the one at the edge.
     fn at(&self, x: usize, y: usize) -> u32 {
         self.samples[y.min(self.height - 1) * self.width + x.min(self.width - 1)].into()
     }
@@ -122,34 +121,20 @@ fn tile(level: &[Plane; 3], dzi: &Dzi, column: u32, row: u32) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-fn expected(planes: [Plane; 3], dzi: &Dzi) -> BTreeMap<Place, Vec<u8>> {
+fn expected(planes: [Plane; 3], dzi: &Dzi) -> BTreeMap<TileCoord, Vec<u8>> {
     let mut tiles = BTreeMap::new();
     let mut planes = planes;
     for level in (0..=dzi.max_level()).rev() {
         let (columns, rows) = dzi.grid(level);
         for (column, row) in (0..rows).flat_map(|row| (0..columns).map(move |column| (column, row))) {
-            tiles.insert(Place { level, column, row }, tile(&planes, dzi, column, row));
+            tiles.insert(TileCoord { level, column, row }, tile(&planes, dzi, column, row));
         }
         planes = planes.map(|plane| plane.halved());
     }
     tiles
 }
 
-#[derive(Default)]
-struct Kept(Mutex<BTreeMap<Place, Vec<u8>>>);
-
-impl Output for Kept {
-    fn tile(&self, place: Place, bytes: &[u8]) -> io::Result<()> {
-        assert!(self.0.lock().unwrap().insert(place, bytes.to_vec()).is_none(), "{place:?} came twice");
-        Ok(())
-    }
-
-    fn progress(&self, _: u32) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-fn build(file: &[u8], dzi: &Dzi, ycbcr420: bool, threads: usize) -> BTreeMap<Place, Vec<u8>> {
+fn build(file: &[u8], dzi: &Dzi, ycbcr420: bool, threads: usize) -> BTreeMap<TileCoord, Vec<u8>> {
     let mut source = edgezoom_codecs::open_with(
         files::file(file),
         BOUNDS,
@@ -158,10 +143,7 @@ fn build(file: &[u8], dzi: &Dzi, ycbcr420: bool, threads: usize) -> BTreeMap<Pla
     .unwrap();
     let layout = source.layout();
     assert_eq!(layout, if ycbcr420 { Layout::YCbCr420 } else { Layout::Rgb });
-    let encoding = Encoding { format: TileFormat::Jpg, quality: QUALITY, layout };
-    let kept = Kept::default();
-    edgezoom_pyramid::build(&mut *source, dzi, encoding, NonZeroUsize::new(threads).unwrap(), &kept).unwrap();
-    kept.0.into_inner().unwrap()
+    output::build(&mut *source, dzi, QUALITY, threads)
 }
 
 fn dzi(width: u32, height: u32, tile_size: u32, tile_overlap: u32) -> Dzi {
@@ -173,8 +155,8 @@ fn assert_exact(width: u32, height: u32, tile_size: u32, overlap: u32, threads: 
     let dzi = dzi(width, height, tile_size, overlap);
     let (built, expected) = (build(&file, &dzi, true, threads), expected(planes, &dzi));
     assert_eq!(built.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());
-    for (place, tile) in expected {
-        assert!(built[&place] == tile, "{place:?} of {width}x{height}, tiles of {tile_size}+{overlap}");
+    for (coord, tile) in expected {
+        assert!(built[&coord] == tile, "{coord:?} of {width}x{height}, tiles of {tile_size}+{overlap}");
     }
 }
 
@@ -222,28 +204,28 @@ fn primes_long_sides_and_sides_about_a_multiple_of_the_tile_are_exact() {
 }
 
 #[test]
-fn planes_show_what_pixels_show() {
+fn ycbcr420_shows_what_rgb_shows() {
     let (width, height) = (1103, 777);
     let (file, _) = jpeg(width, height, false);
     let dzi = dzi(width, height, 254, 1);
-    let read = |ycbcr420| -> BTreeMap<Place, Picture> {
+    let read = |ycbcr420| -> BTreeMap<TileCoord, Picture> {
         let tiles = build(&file, &dzi, ycbcr420, 2).into_iter();
-        tiles.map(|(place, bytes)| (place, decode(TileFormat::Jpg, &bytes))).collect()
+        tiles.map(|(coord, bytes)| (coord, decode(TileFormat::Jpg, &bytes))).collect()
     };
     let source = files::decode(&file).unwrap();
-    let (planes, pixels) = (rebuilt(&read(true), &dzi), rebuilt(&read(false), &dzi));
-    let (through_planes, through_pixels) = (source.psnr(&planes), source.psnr(&pixels));
-    assert!(through_planes > through_pixels - 0.1, "{through_planes:.2} dB and {through_pixels:.2} dB");
+    let (ycbcr420, rgb) = (rebuilt(&read(true), &dzi), rebuilt(&read(false), &dzi));
+    let (through_ycbcr420, through_rgb) = (source.psnr(&ycbcr420), source.psnr(&rgb));
+    assert!(through_ycbcr420 > through_rgb - 0.1, "{through_ycbcr420:.2} dB and {through_rgb:.2} dB");
     let levels = reference(&source, &dzi);
-    // What is smaller is all edges, and JPEG of this quality not good at it.
-    for (place, tile) in read(true).into_iter().filter(|(_, tile)| tile.width.min(tile.height) >= 64) {
-        let psnr = levels[&place].psnr(&tile);
-        assert!(psnr > 30.0, "{place:?}: {psnr:.1} dB");
+    // Smaller tiles are mostly edges, for which this quality is too low.
+    for (coord, tile) in read(true).into_iter().filter(|(_, tile)| tile.width.min(tile.height) >= 64) {
+        let psnr = levels[&coord].psnr(&tile);
+        assert!(psnr > 30.0, "{coord:?}: {psnr:.1} dB");
     }
 }
 
 #[test]
-fn a_jpeg_of_another_kind_comes_as_pixels_even_if_planes_would_do() {
+fn a_jpeg_of_another_kind_comes_as_rgb_even_if_ycbcr420_is_accepted() {
     let picture = Picture::photo(60, 40, Layout::Rgb);
     let turned = files::exif(3);
     let (planar, _) = jpeg(60, 40, false);
@@ -255,7 +237,7 @@ fn a_jpeg_of_another_kind_comes_as_pixels_even_if_planes_would_do() {
         (with_exif, Layout::Rgb),
     ] {
         assert_eq!(
-            edgezoom_codecs::open_with(files::file(&file), BOUNDS, &planes()).unwrap().layout(),
+            edgezoom_codecs::open_with(files::file(&file), BOUNDS, &ycbcr420_accepted()).unwrap().layout(),
             layout
         );
     }
@@ -327,9 +309,9 @@ fn tiff_of_jpeg(picture: &Picture, chunk: (u32, u32)) -> Vec<u8> {
 }
 
 #[test]
-fn a_tiff_of_jpegs_is_the_same_as_pixels_and_as_planes_with_any_number_of_threads() {
+fn a_tiff_of_jpegs_is_the_same_as_rgb_and_as_ycbcr420_with_any_number_of_threads() {
     let picture = Picture::photo(333, 217, Layout::Rgb);
-    // Tiles that fit and tiles that reach past the edges, tiles that are no whole blocks, strips.
+    // Tiles inside and past the edges, tiles that are no multiple of an MCU, strips.
     for (chunk, layout) in [
         ((64, 48), Layout::YCbCr420),
         ((352, 224), Layout::YCbCr420),
@@ -341,25 +323,25 @@ fn a_tiff_of_jpegs_is_the_same_as_pixels_and_as_planes_with_any_number_of_thread
         let dzi = dzi(333, 217, 100, 1);
         let mut ways = Vec::new();
         for (ycbcr420, threads) in [(false, 1), (false, 3), (true, 1), (true, 2)] {
-            let threads = NonZeroUsize::new(threads).unwrap();
-            let options = DecodeOptions { ycbcr420, threads, ..DecodeOptions::default() };
-            let mut source = edgezoom_codecs::open_with(files::file(&file), BOUNDS, &options).unwrap();
+            let decode_options = DecodeOptions {
+                ycbcr420,
+                threads: NonZeroUsize::new(threads).unwrap(),
+                ..DecodeOptions::default()
+            };
+            let mut source = edgezoom_codecs::open_with(files::file(&file), BOUNDS, &decode_options).unwrap();
             let found = source.layout();
             assert_eq!(found, if ycbcr420 { layout } else { Layout::Rgb }, "{chunk:?}");
-            let encoding = Encoding { format: TileFormat::Jpg, quality: 89, layout: found };
-            let kept = Kept::default();
-            edgezoom_pyramid::build(&mut *source, &dzi, encoding, threads, &kept).unwrap();
-            let tiles = kept.0.into_inner().unwrap().into_iter();
+            let tiles = output::build(&mut *source, &dzi, 89, threads).into_iter();
             ways.push(rebuilt(
-                &tiles.map(|(place, tile)| (place, decode(TileFormat::Jpg, &tile))).collect(),
+                &tiles.map(|(coord, tile)| (coord, decode(TileFormat::Jpg, &tile))).collect(),
                 &dzi,
             ));
         }
-        let [pixels, same_pixels, planes, same_planes] = ways.try_into().unwrap();
-        assert!(pixels == same_pixels && planes == same_planes, "{chunk:?}: threads matter");
-        let (through_pixels, through_planes) = (picture.psnr(&pixels), picture.psnr(&planes));
-        assert!(through_planes > 34.0, "{chunk:?}: {through_planes:.1} dB");
-        assert!((through_planes - through_pixels).abs() < 0.2, "{through_planes:.2} {through_pixels:.2} dB");
+        let [rgb, same_rgb, ycbcr420, same_ycbcr420] = ways.try_into().unwrap();
+        assert!(rgb == same_rgb && ycbcr420 == same_ycbcr420, "{chunk:?}: the number of threads matters");
+        let (through_rgb, through_ycbcr420) = (picture.psnr(&rgb), picture.psnr(&ycbcr420));
+        assert!(through_ycbcr420 > 34.0, "{chunk:?}: {through_ycbcr420:.1} dB");
+        assert!((through_ycbcr420 - through_rgb).abs() < 0.2, "{through_ycbcr420:.2} {through_rgb:.2} dB");
     }
 }
 
@@ -370,14 +352,14 @@ fn a_tiff_whose_jpegs_are_cut_off_or_of_another_size_fails() {
     let start = whole.windows(2).position(|bytes| bytes == [0xff, 0xda]).unwrap();
     let mut broken = whole.clone();
     broken[start + 200..start + 400].fill(0xff);
-    // The first tile's frame tells another height: 48 becomes 16.
+    // Another height in the first tile's frame header: 48 becomes 16.
     let frame = whole.windows(2).position(|bytes| bytes == [0xff, 0xc0]).unwrap();
     let mut smaller = whole;
     smaller[frame + 6] = 16;
     for file in [broken, smaller] {
         for ycbcr420 in [false, true] {
-            let options = DecodeOptions { ycbcr420, ..DecodeOptions::default() };
-            let mut source = edgezoom_codecs::open_with(files::file(&file), BOUNDS, &options).unwrap();
+            let decode_options = DecodeOptions { ycbcr420, ..DecodeOptions::default() };
+            let mut source = edgezoom_codecs::open_with(files::file(&file), BOUNDS, &decode_options).unwrap();
             let rows = source.layout().rows_read(150);
             let mut pixels = vec![0; source.layout().row_bytes(200) * rows as usize];
             let failure = source.read_rows(&mut pixels).unwrap_err().failure();
@@ -387,10 +369,11 @@ fn a_tiff_whose_jpegs_are_cut_off_or_of_another_size_fails() {
 }
 
 #[test]
-fn a_jpeg_that_is_cut_off_fails_in_planes_too() {
+fn a_jpeg_that_is_cut_off_fails_as_ycbcr420_too() {
     let (file, _) = jpeg(800, 600, false);
     for end in [file.len() / 4, file.len() / 2, file.len() - 100] {
-        let mut source = edgezoom_codecs::open_with(files::file(&file[..end]), BOUNDS, &planes()).unwrap();
+        let mut source =
+            edgezoom_codecs::open_with(files::file(&file[..end]), BOUNDS, &ycbcr420_accepted()).unwrap();
         assert_eq!(source.layout(), Layout::YCbCr420);
         let mut rows = vec![0; Layout::YCbCr420.row_bytes(800) * ycbcr420::ROWS as usize];
         let failure = (0..600_u32.div_ceil(ycbcr420::ROWS)).find_map(|_| source.read_rows(&mut rows).err());

@@ -1,0 +1,36 @@
+//! Makes a picture zoomable, as `vips dzsave` does:
+//!
+//! ```sh
+//! cargo run --release --example dzsave -p edgezoom-pyramid photo.jpg out       # out.dzi and out_files/
+//! cargo run --release --example dzsave -p edgezoom-pyramid photo.jpg out.szi   # one file
+//! ```
+//!
+//! It decodes in its own process: use it for files that you trust. `tiler convert` decodes in a sandbox.
+
+use std::env;
+use std::error::Error;
+use std::fs::File;
+use std::path::Path;
+use std::time::SystemTime;
+
+use edgezoom_pyramid::codecs::{Bounds, DecodeOptions, locate_pdfium, prepare};
+use edgezoom_pyramid::sinks::{ArchiveFormat, ArchiveSink, DirectorySink, Sink};
+use edgezoom_pyramid::{Options, dzsave};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<_> = env::args_os().skip(1).collect();
+    let [source, output] = arguments.as_slice() else {
+        return Err("usage: dzsave <PICTURE> <OUTPUT>[.dzi|.zip|.szi]".into());
+    };
+    let output = Path::new(output);
+    let sink: Box<dyn Sink> = match ArchiveFormat::from_path(output) {
+        Some(format) => Box::new(ArchiveSink::new(output, format, SystemTime::now())?),
+        None => Box::new(DirectorySink::new(output)?),
+    };
+    // The format, and what it needs of the system: PDFium for PDF, fonts for SVG.
+    let prepared = prepare(&mut File::open(source)?, locate_pdfium().as_deref())?;
+    let open = |decode: &DecodeOptions| prepared.open(File::open(source)?, Bounds::default(), decode);
+    let dzi = dzsave(open, &*sink, &Options::default())?;
+    println!("{}×{} pixels in {} tiles", dzi.size.width, dzi.size.height, dzi.tile_count());
+    Ok(())
+}

@@ -1,0 +1,143 @@
+//! Encodes one tile after the other, row by row: as PNG, or as JPEG in the way of libjpeg-turbo, which is also what libvips
+//! writes at the same quality.
+
+use std::cell::RefCell;
+use std::io::{self, Write};
+use std::ops::Range;
+use std::rc::Rc;
+
+use edgezoom_codecs::Layout;
+use edgezoom_codecs::ycbcr420::Pair;
+use edgezoom_content::TileFormat;
+use mozjpeg::ColorSpace;
+
+use crate::jpeg_encoder::{Input, JpegEncoder};
+use crate::mcu_row::McuRow;
+
+/// From this quality on, chroma keeps its full resolution (4:4:4), as in libvips.
+const FULL_CHROMA_FROM: u8 = 90;
+/// The bytes of a PNG's IDAT chunk. A larger one costs memory for every tile that has begun.
+const IDAT_BYTES: usize = 16 << 10;
+
+/// How tiles are encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Encoding {
+    /// The format of the tiles.
+    pub format: TileFormat,
+    /// The quality of JPEG, 1 to 100.
+    pub quality: u8,
+    /// The layout of the picture's pixels.
+    pub layout: Layout,
+}
+
+/// An encoder that is used again for one tile after the other.
+pub enum TileEncoder {
+    Jpeg(JpegEncoder),
+    JpegYCbCr420(JpegEncoder, McuRow),
+    Png(Layout, Option<Box<png::StreamWriter<'static, PngBuffer>>>, PngBuffer),
+}
+
+/// The file that a PNG is written to. It is shared, because `png`'s writer keeps its half for good.
+#[derive(Clone, Default)]
+pub struct PngBuffer(Rc<RefCell<Vec<u8>>>);
+
+/// Whether JPEG of a quality stores chroma at half the resolution (4:2:0).
+pub fn halves_chroma(quality: u8) -> bool {
+    quality < FULL_CHROMA_FROM
+}
+
+impl TileEncoder {
+    pub fn new(encoding: Encoding) -> Self {
+        let jpeg = |input| JpegEncoder::new(input, encoding.quality, halves_chroma(encoding.quality));
+        match (encoding.format, encoding.layout) {
+            (TileFormat::Jpg, Layout::Grey) => Self::Jpeg(jpeg(Input::Pixels(ColorSpace::JCS_GRAYSCALE))),
+            (TileFormat::Jpg, Layout::Rgb) => Self::Jpeg(jpeg(Input::Pixels(ColorSpace::JCS_RGB))),
+            (TileFormat::Jpg, Layout::Rgba) => Self::Jpeg(jpeg(Input::Pixels(ColorSpace::JCS_EXT_RGBA))),
+            (TileFormat::Jpg, Layout::YCbCr420) => {
+                Self::JpegYCbCr420(jpeg(Input::YCbCr420), McuRow::default())
+            }
+            (TileFormat::Png, layout) => Self::Png(layout, None, PngBuffer::default()),
+        }
+    }
+
+    /// Begins a tile.
+    pub fn begin(&mut self, width: u32, height: u32) -> io::Result<()> {
+        match self {
+            Self::Jpeg(jpeg) => jpeg.begin(width, height),
+            Self::JpegYCbCr420(jpeg, mcu_row) => {
+                jpeg.begin(width, height);
+                mcu_row.begin(width);
+            }
+            Self::Png(layout, writer, file) => {
+                file.0.borrow_mut().clear();
+                *writer = Some(start_png(*layout, width, height, file).map_err(io::Error::other)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the tile's part of the next row of pixels.
+    pub fn row(&mut self, pixels: &[u8]) -> io::Result<()> {
+        match self {
+            Self::Jpeg(jpeg) => jpeg.row(pixels),
+            Self::Png(_, Some(writer), _) => writer.write_all(pixels)?,
+            Self::JpegYCbCr420(..) | Self::Png(_, None, _) => {
+                return Err(io::Error::other("a row of pixels for an encoder that expects none"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the next row of a tile in YCbCr 4:2:0: these columns of the upper or the lower row of a pair.
+    pub fn ycbcr420_row(&mut self, pair: &Pair<'_>, is_lower: bool, columns: &Range<u32>) {
+        if let Self::JpegYCbCr420(jpeg, mcu_row) = self {
+            mcu_row.row(pair, is_lower, columns, jpeg);
+        }
+    }
+
+    /// Passes the finished tile to `take`. All its rows must have come.
+    pub fn finish(&mut self, take: impl FnOnce(&[u8]) -> io::Result<()>) -> io::Result<()> {
+        match self {
+            Self::Jpeg(jpeg) => take(jpeg.finish()),
+            Self::JpegYCbCr420(jpeg, mcu_row) => {
+                mcu_row.finish(jpeg);
+                take(jpeg.finish())
+            }
+            Self::Png(_, writer, file) => {
+                if let Some(writer) = writer.take() {
+                    writer.finish().map_err(io::Error::other)?;
+                }
+                take(&file.0.borrow())
+            }
+        }
+    }
+}
+
+fn start_png(
+    layout: Layout,
+    width: u32,
+    height: u32,
+    file: &PngBuffer,
+) -> Result<Box<png::StreamWriter<'static, PngBuffer>>, png::EncodingError> {
+    let mut encoder = png::Encoder::new(file.clone(), width, height);
+    encoder.set_color(match layout {
+        Layout::Grey => png::ColorType::Grayscale,
+        Layout::Rgb | Layout::YCbCr420 => png::ColorType::Rgb,
+        Layout::Rgba => png::ColorType::Rgba,
+    });
+    encoder.set_depth(png::BitDepth::Eight);
+    encoder.set_compression(png::Compression::Fast);
+    // Trying every filter on every row takes a third more time and saves nothing: measured on a photograph, 0.4 %.
+    encoder.set_filter(png::Filter::Paeth);
+    Ok(Box::new(encoder.write_header()?.into_stream_writer_with_size(IDAT_BYTES)?))
+}
+
+impl Write for PngBuffer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

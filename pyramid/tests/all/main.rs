@@ -1,0 +1,8 @@
+//! The tests of the crate as a whole, in one program.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod dzsave;
+mod exact;
+mod output;
+mod sinks;
+mod ycbcr420;

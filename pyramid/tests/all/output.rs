@@ -1,0 +1,54 @@
+//! An output that keeps everything in memory.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::num::NonZeroUsize;
+use std::sync::Mutex;
+
+use edgezoom_codecs::RowReader;
+use edgezoom_content::Dzi;
+use edgezoom_pyramid::{TileCoord, TileOutput};
+
+/// Keeps what the builder gives.
+#[derive(Default)]
+pub struct MemoryOutput {
+    pub begun: Mutex<Vec<Dzi>>,
+    pub tiles: Mutex<BTreeMap<TileCoord, Vec<u8>>>,
+    pub progress: Mutex<Vec<u32>>,
+}
+
+impl TileOutput for MemoryOutput {
+    fn begin(&self, dzi: &Dzi) -> io::Result<()> {
+        assert!(self.tiles.lock().unwrap().is_empty(), "the beginning after a tile");
+        self.begun.lock().unwrap().push(*dzi);
+        Ok(())
+    }
+
+    fn tile(&self, coord: TileCoord, bytes: &[u8]) -> io::Result<()> {
+        let before = self.tiles.lock().unwrap().insert(coord, bytes.to_vec());
+        assert!(before.is_none(), "{coord:?} came twice");
+        Ok(())
+    }
+
+    fn progress(&self, rows: u32) -> io::Result<()> {
+        self.progress.lock().unwrap().push(rows);
+        Ok(())
+    }
+}
+
+/// The tiles of a picture's pyramid. Checks what the output is told besides.
+pub fn build(
+    reader: &mut dyn RowReader,
+    dzi: &Dzi,
+    quality: u8,
+    threads: usize,
+) -> BTreeMap<TileCoord, Vec<u8>> {
+    let output = MemoryOutput::default();
+    let threads = NonZeroUsize::new(threads).unwrap();
+    edgezoom_pyramid::build_tiles(reader, dzi, quality, threads, &output).unwrap();
+    assert_eq!(output.begun.into_inner().unwrap(), [*dzi]);
+    let progress = output.progress.into_inner().unwrap();
+    assert!(progress.is_sorted());
+    assert_eq!(progress.last(), Some(&dzi.size.height));
+    output.tiles.into_inner().unwrap()
+}
