@@ -1,4 +1,4 @@
-//! What a picture may cost. Decoders check these bounds against the header, before they allocate anything.
+//! The bounds on a picture. Decoders compare them with the header before they allocate anything.
 
 use std::num::NonZeroUsize;
 
@@ -6,7 +6,7 @@ use edgezoom_content::Size;
 
 use crate::SourceError;
 
-/// What a picture may need.
+/// The size and the memory that a picture may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Bounds {
@@ -14,7 +14,7 @@ pub struct Bounds {
     pub pixels: u64,
     /// The pixels a side may have.
     pub side: u32,
-    /// The memory that may be used to hold a picture as a whole, in bytes.
+    /// The bytes of memory that may be used to buffer a picture.
     pub memory: u64,
     /// The pages of a PDF that are drawn; the rest is left out.
     pub pdf_pages: NonZeroUsize,
@@ -35,7 +35,7 @@ impl Default for Bounds {
 }
 
 impl Bounds {
-    /// The size, if a picture may be as large.
+    /// The size, if it is within the bounds.
     pub(crate) fn admit(&self, width: u32, height: u32) -> Result<Size, SourceError> {
         let size = Size { width, height };
         if width == 0 || height == 0 {
@@ -50,7 +50,7 @@ impl Bounds {
         Ok(size)
     }
 
-    /// Whether so many bytes may be used for what `reason` says.
+    /// Checks that so many bytes may be used. `reason` says what for.
     pub(crate) fn admit_memory(&self, bytes: u64, reason: &'static str) -> Result<(), SourceError> {
         if bytes > self.memory {
             return Err(SourceError::TooMuchMemory { reason, bytes, memory: self.memory });

@@ -1,4 +1,4 @@
-//! A picture held in memory as a whole, for decoders that give no rows and for pictures that have to be turned.
+//! A picture in memory, for decoders that give no rows and for pictures that have to be rotated.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
@@ -14,12 +14,12 @@ pub struct Buffered {
     pub layout: Layout,
     /// Its rows, one after the other without gaps.
     pub pixels: Vec<u8>,
-    /// How many bytes have been read of it.
+    /// How many bytes have been read.
     read: usize,
 }
 
 impl Buffered {
-    /// A black picture, for a decoder to fill.
+    /// A black picture that a decoder fills.
     pub fn new(size: Size, layout: Layout, bounds: Bounds) -> Result<Self, SourceError> {
         let bytes = size.pixels() * layout.channels() as u64;
         bounds.admit_memory(bytes, "holding it as a whole")?;
@@ -36,8 +36,8 @@ impl Buffered {
         Self { size, layout, pixels, read: 0 }
     }
 
-    /// The picture without its opacity, if all of it is opaque: it gets smaller tiles then.
-    pub fn without_idle_opacity(mut self) -> Self {
+    /// Drops the alpha channel, if all pixels are opaque: tiles are smaller without it.
+    pub fn without_opaque_alpha(mut self) -> Self {
         let (pixels, _) = self.pixels.as_chunks::<4>();
         if self.layout != Layout::Rgba || pixels.iter().any(|pixel| pixel[3] != 255) {
             return self;
@@ -49,11 +49,11 @@ impl Buffered {
         Self { layout: Layout::Rgb, ..self }
     }
 
-    /// All of a source that gives rows.
-    pub fn load(strips: &mut dyn RowReader, bounds: Bounds) -> Result<Self, SourceError> {
-        let mut whole = Self::new(strips.size(), strips.layout(), bounds)?;
-        strips.read_rows(&mut whole.pixels)?;
-        Ok(whole.without_idle_opacity())
+    /// Reads all rows of a source.
+    pub fn load(source: &mut dyn RowReader, bounds: Bounds) -> Result<Self, SourceError> {
+        let mut picture = Self::new(source.size(), source.layout(), bounds)?;
+        source.read_rows(&mut picture.pixels)?;
+        Ok(picture.without_opaque_alpha())
     }
 }
 
@@ -78,10 +78,10 @@ impl RowReader for Buffered {
     }
 }
 
-/// All bytes of a file, for decoders that jump about in it. What else decoding takes is counted by the pixel.
+/// All bytes of a file, for decoders that need random access. The rest of their memory is counted by the pixel.
 pub fn read_all(mut file: BufReader<File>, bounds: Bounds) -> Result<Vec<u8>, SourceError> {
     const REASON: &str = "holding the file as a whole";
-    // Where it ends is asked by going there: the renderer may not ask for a file's metadata.
+    // The sandbox forbids asking for metadata, so the length comes from seeking to the end.
     let length = file.seek(SeekFrom::End(0))?;
     file.seek(SeekFrom::Start(0))?;
     bounds.admit_memory(length, REASON)?;
@@ -92,10 +92,12 @@ pub fn read_all(mut file: BufReader<File>, bounds: Bounds) -> Result<Vec<u8>, So
     Ok(bytes)
 }
 
-/// Calls a decoder that may panic on files that make no sense.
-pub fn guarded<T>(format: Format, decode: impl FnOnce() -> Result<T, SourceError>) -> Result<T, SourceError> {
-    catch_unwind(AssertUnwindSafe(decode))
-        .unwrap_or_else(|_| Err(SourceError::corrupt(format, "its structure makes no sense")))
+/// Calls a decoder that may panic on broken files. A panic counts as a broken file.
+pub fn catch_panics<T>(
+    format: &'static Format,
+    decode: impl FnOnce() -> Result<T, SourceError>,
+) -> Result<T, SourceError> {
+    catch_unwind(AssertUnwindSafe(decode)).unwrap_or_else(|_| Err(format.corrupt("its structure is invalid")))
 }
 
 #[cfg(test)]
@@ -105,17 +107,18 @@ mod tests {
     const SIZE: Size = Size { width: 2, height: 1 };
 
     #[test]
-    fn opacity_that_hides_nothing_is_dropped() {
+    fn alpha_of_opaque_pixels_is_dropped() {
         let opaque =
-            Buffered::of(SIZE, Layout::Rgba, vec![1, 2, 3, 255, 4, 5, 6, 255]).without_idle_opacity();
+            Buffered::of(SIZE, Layout::Rgba, vec![1, 2, 3, 255, 4, 5, 6, 255]).without_opaque_alpha();
         assert_eq!((opaque.layout, opaque.pixels), (Layout::Rgb, vec![1, 2, 3, 4, 5, 6]));
-        let clear = Buffered::of(SIZE, Layout::Rgba, vec![1, 2, 3, 255, 4, 5, 6, 254]).without_idle_opacity();
+        let clear = Buffered::of(SIZE, Layout::Rgba, vec![1, 2, 3, 255, 4, 5, 6, 254]).without_opaque_alpha();
         assert_eq!(clear.layout, Layout::Rgba);
     }
 
     #[test]
     fn a_decoder_that_panics_has_met_a_broken_file() {
-        let error = guarded::<()>(Format::Bmp, || panic!("index out of bounds")).unwrap_err();
+        let error = catch_panics::<()>(&crate::formats::screenshot::FORMAT, || panic!("index out of bounds"))
+            .unwrap_err();
         assert!(matches!(error, SourceError::Corrupt { .. }));
     }
 }

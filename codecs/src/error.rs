@@ -1,6 +1,5 @@
-//! What may be wrong with a source, and what of it clients are told.
+//! Why a source cannot be read, and the failure that clients see.
 
-use std::fmt::Display;
 use std::io;
 
 use edgezoom_content::{Failure, FailureCode, Size};
@@ -14,30 +13,28 @@ pub enum SourceError {
     #[error("The source is empty: it has no bytes.")]
     NoBytes,
     /// The first bytes are of no known format.
-    #[error(
-        "The source is no picture of a known format: it would have to be JPEG, PNG, WebP, AVIF, HEIC, JPEG XL, TIFF, GIF, PDF, SVG or one of the others that the documentation names."
-    )]
+    #[error("The format of the source is unknown. These can be read: {}.", Format::list())]
     Unknown,
-    /// The format is known, but not this kind of it.
+    /// The format is known, but not this variant of it.
     #[error("This kind of {format} cannot be read: {reason}.")]
     Unsupported {
         /// The format.
-        format: Format,
-        /// What is special about it.
+        format: &'static Format,
+        /// The feature that is not read.
         reason: String,
     },
     /// The file is cut off or broken.
     #[error("The {format} is cut off or broken: {reason}.")]
     Corrupt {
         /// The format.
-        format: Format,
-        /// What does not fit.
+        format: &'static Format,
+        /// What the decoder found.
         reason: String,
     },
-    /// The library that reads PDF is not there.
+    /// The library for PDF is not installed.
     #[error("This service cannot render PDF.")]
     NoPdf,
-    /// The document opens only with a password.
+    /// The document has a password.
     #[error("The PDF is encrypted: it needs a password.")]
     Encrypted,
     /// The page that the URL chooses is not in the document.
@@ -51,7 +48,7 @@ pub enum SourceError {
     /// A side is zero.
     #[error("The picture has no pixels.")]
     Empty,
-    /// More pixels than the bounds.
+    /// The picture has more pixels than the bounds allow.
     #[error("The picture has {}×{} pixels, more than the {pixels} that are allowed.", size.width, size.height)]
     TooManyPixels {
         /// The picture's size.
@@ -59,7 +56,7 @@ pub enum SourceError {
         /// How many are allowed.
         pixels: u64,
     },
-    /// A longer side than the bounds.
+    /// A side is longer than the bounds allow.
     #[error("The picture has {}×{} pixels, and a side may have at most {side}.", size.width, size.height)]
     TooLong {
         /// The picture's size.
@@ -67,7 +64,7 @@ pub enum SourceError {
         /// How long a side may be.
         side: u32,
     },
-    /// It would have to be held in memory, and there is not enough.
+    /// The picture has to be buffered, and the bounds do not allow as much memory.
     #[error("The picture is too large: {reason} takes {} MiB of memory, and {} MiB are allowed.", bytes >> 20, memory >> 20)]
     TooMuchMemory {
         /// What needs the memory.
@@ -80,11 +77,11 @@ pub enum SourceError {
     /// A decoder got no more memory.
     #[error("The picture takes more memory than is allowed for rendering.")]
     OutOfMemory,
-    /// More bytes than are allowed for a format that is held in memory.
+    /// The file has more bytes than the bounds allow for a format that is buffered.
     #[error("The {format} is too large: it has more than {} MiB when unpacked.", bytes >> 20)]
     TooManyBytes {
         /// The format.
-        format: Format,
+        format: &'static Format,
         /// How many bytes are allowed.
         bytes: u64,
     },
@@ -94,16 +91,6 @@ pub enum SourceError {
 }
 
 impl SourceError {
-    /// A broken file, with what a decoder says of it.
-    pub(crate) fn corrupt(format: Format, reason: impl Display) -> Self {
-        Self::Corrupt { format, reason: reason.to_string().trim_end_matches('.').to_owned() }
-    }
-
-    /// A file of a kind that is not read.
-    pub(crate) fn unsupported(format: Format, reason: impl Display) -> Self {
-        Self::Unsupported { format, reason: reason.to_string().trim_end_matches('.').to_owned() }
-    }
-
     /// The failure that clients see.
     #[must_use]
     pub fn failure(&self) -> Failure {

@@ -9,6 +9,19 @@
 //!
 //! Nothing here knows of tiles. All of it is meant to run in the renderer process, as the bytes may be hostile.
 
+// Helpers of formats that this build leaves out are not called.
+#![cfg_attr(
+    not(all(
+        feature = "dds",
+        feature = "modern",
+        feature = "openexr",
+        feature = "pdf",
+        feature = "svg",
+        feature = "tiff"
+    )),
+    allow(dead_code, unused_imports)
+)]
+
 mod bounds;
 mod buffered;
 mod colour;
@@ -31,6 +44,7 @@ use open::{Decoded, READ_BYTES};
 pub use open::{Prepared, open, open_with, prepare};
 pub use options::{DecodeOptions, DrawingOptions};
 pub use orientation::Orientation;
-pub use registry::Format;
+pub use registry::{Format, Reading};
 pub use row_reader::{Layout, RowReader};
+#[cfg(feature = "pdf")]
 pub use vector::pdf::locate as locate_pdfium;

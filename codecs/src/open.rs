@@ -1,49 +1,70 @@
-//! From a file to a row reader: finds the format, gets ready what it takes, and opens the picture, upright and in sRGB.
+//! From a file to a row reader: finds the format, takes hold of what its decoder needs of the system, and opens the
+//! picture, upright and in sRGB.
 
 use std::fs::File;
-use std::io::{BufReader, Seek};
+use std::io::{BufReader, ErrorKind, Seek};
 use std::path::Path;
 
 use crate::colour::icc::Profile;
-use crate::vector::fonts::Fonts;
-use crate::vector::{pdf, svg};
-use crate::{Bounds, DecodeOptions, Format, Orientation, RowReader, SourceError, formats};
+use crate::{Bounds, DecodeOptions, Format, Orientation, RowReader, SourceError};
 
-/// How much of a file is read at once.
+/// How many bytes of a file are read at once.
 pub(crate) const READ_BYTES: usize = 128 << 10;
+
+/// What a decoder opens.
+pub(crate) struct Input<'a> {
+    /// The file, at its start.
+    pub(crate) file: BufReader<File>,
+    pub(crate) bounds: Bounds,
+    pub(crate) options: &'a DecodeOptions,
+}
 
 /// A picture as its decoder gives it, and what is still to be done to it.
 pub(crate) struct Decoded {
-    pub(crate) strips: Box<dyn RowReader>,
+    pub(crate) reader: Box<dyn RowReader>,
     pub(crate) orientation: Orientation,
     pub(crate) profile: Option<Profile>,
 }
 
-/// A file's format, and what that takes of the system: fonts, a library. A process that is locked in cannot get such things
-/// any more, so they are got before.
+/// How a format's files are opened.
+pub(crate) enum Open {
+    /// With nothing but the file.
+    Directly(fn(Input<'_>) -> Result<Decoded, SourceError>),
+    /// With fonts or a library, which are loaded before the process is locked in.
+    Prepared(fn(&System<'_>) -> Opener),
+}
+
+/// Opens files with what was loaded for them.
+pub(crate) type Opener = Box<dyn Fn(Input<'_>) -> Result<Decoded, SourceError> + Send + Sync>;
+
+/// What a decoder may take of the system.
+#[cfg_attr(not(any(feature = "pdf", feature = "svg")), allow(dead_code))]
+pub(crate) struct System<'a> {
+    /// Whether the system's fonts are used beside the built-in one.
+    pub(crate) fonts: bool,
+    /// Where the library for PDF is.
+    pub(crate) pdfium: Option<&'a Path>,
+}
+
+/// A file's format, with what its decoder needs of the system: fonts, a library. A process that is locked in cannot open
+/// such files any more, so they are loaded before.
 pub struct Prepared {
-    format: Format,
-    fonts: Option<Fonts>,
-    pdfium: Option<pdf::Library>,
+    opener: Opener,
 }
 
-/// Tells the format of a file by its first bytes, and gets ready what it takes. `pdfium` is where the library for PDF is.
+/// Finds the format of a file by its first bytes, and loads what its decoder needs. `pdfium` is where the library for PDF
+/// is.
 ///
 /// # Errors
-/// When the file is of no known format or cannot be read.
+/// When the file has no known format or cannot be read.
 pub fn prepare(file: &mut File, pdfium: Option<&Path>) -> Result<Prepared, SourceError> {
-    let format = Format::sniff(file)?;
-    Ok(Prepared {
-        format,
-        fonts: (format == Format::Svg).then(Fonts::of_system),
-        pdfium: pdfium.filter(|_| format == Format::Pdf).and_then(pdf::Library::load),
-    })
+    Ok(Prepared::of(Format::sniff(file)?, &System { fonts: true, pdfium }))
 }
 
-/// Opens the picture in a file, upright, with nothing of the system: no library for PDF, no fonts but the program's own.
+/// Opens the picture in a file, upright, with nothing of the system: no library for PDF, no fonts but the built-in one.
 ///
 /// # Errors
-/// When the file is no picture that can be read, or one that the bounds do not admit.
+/// When the file has no known format, is broken, or exceeds the bounds.
 pub fn open(file: File, bounds: Bounds) -> Result<Box<dyn RowReader>, SourceError> {
     open_with(file, bounds, &DecodeOptions::default())
 }
@@ -51,74 +72,53 @@ pub fn open(file: File, bounds: Bounds) -> Result<Box<dyn RowReader>, SourceErro
 /// Opens the picture in a file as [`open`] does, with options.
 ///
 /// # Errors
-/// When the file is no picture that can be read, or one that the bounds do not admit.
+/// When the file has no known format, is broken, or exceeds the bounds.
 pub fn open_with(
     mut file: File,
     bounds: Bounds,
     options: &DecodeOptions,
 ) -> Result<Box<dyn RowReader>, SourceError> {
     let format = Format::sniff(&mut file)?;
-    let prepared = Prepared { format, fonts: None, pdfium: None };
-    prepared.open(file, bounds, options)
+    Prepared::of(format, &System { fonts: false, pdfium: None }).open(file, bounds, options)
 }
 
 impl Prepared {
+    fn of(format: &'static Format, system: &System<'_>) -> Self {
+        let opener = match format.open {
+            Open::Directly(open) => Box::new(open),
+            Open::Prepared(prepare) => prepare(system),
+        };
+        Self { opener }
+    }
+
     /// Opens the picture in the file, upright. A file may be opened several times.
     ///
     /// # Errors
-    /// When the file is no picture that can be read, or one that the bounds do not admit.
+    /// When the file is broken or exceeds the bounds.
     pub fn open(
         &self,
         mut file: File,
         bounds: Bounds,
         options: &DecodeOptions,
     ) -> Result<Box<dyn RowReader>, SourceError> {
-        // A captured page comes through a pipe, and only once.
-        if self.format != Format::Screenshot {
-            file.rewind()?;
+        match file.rewind() {
+            // The picture of a page that is still being captured comes through a pipe, and only once.
+            Err(error) if error.kind() == ErrorKind::NotSeekable => {}
+            result => result?,
         }
-        let file = match self.format {
-            Format::Pdf => {
-                let library = self.pdfium.as_ref().ok_or(SourceError::NoPdf)?;
-                return pdf::open(file, library, bounds, &options.drawing);
-            }
-            Format::Svg => {
-                let fonts = self.fonts.clone().unwrap_or_else(Fonts::built_in);
-                return svg::open(file, &fonts, bounds, options);
-            }
-            _ => BufReader::with_capacity(READ_BYTES, file),
+        let file = BufReader::with_capacity(READ_BYTES, file);
+        let Decoded { reader, orientation, profile } = (self.opener)(Input { file, bounds, options })?;
+        let reader = match profile {
+            Some(profile) => profile.apply(reader),
+            None => reader,
         };
-        let Decoded { strips, orientation, profile } = match self.format {
-            Format::Jpeg => formats::jpeg::open_file(file, bounds, *options)?,
-            Format::Png => formats::png::open(file, bounds)?,
-            Format::WebP => formats::webp::open(file, bounds)?,
-            Format::Gif => formats::gif::open(file, bounds)?,
-            Format::Bmp => formats::bmp::open(file, bounds)?,
-            Format::Tiff => formats::tiff::open(file, bounds, *options)?,
-            Format::Avif | Format::Heic => formats::heif::open(file, self.format, bounds)?,
-            Format::Jxl => formats::jxl::open(file, bounds)?,
-            Format::Jp2 => formats::jp2::open(file, bounds)?,
-            Format::Qoi => formats::qoi::open(file, bounds)?,
-            Format::Pnm => formats::pnm::open(file, bounds)?,
-            Format::Tga => formats::tga::open(file, bounds)?,
-            Format::Ico => formats::ico::open(file, bounds)?,
-            Format::Dds => formats::dds::open(file, bounds)?,
-            Format::Hdr => formats::hdr::open(file, bounds)?,
-            Format::Exr => formats::exr::open(file, bounds)?,
-            Format::Farbfeld => formats::farbfeld::open(file, bounds)?,
-            Format::Screenshot | Format::Pdf | Format::Svg => return formats::screenshot::open(file, bounds),
-        };
-        let strips = match profile {
-            Some(profile) => profile.apply(strips),
-            None => strips,
-        };
-        orientation.apply(strips, bounds)
+        orientation.apply(reader, bounds)
     }
 }
 
 impl Decoded {
-    /// A picture that is upright and in sRGB, as far as its file tells.
-    pub(crate) fn plain(strips: impl RowReader + 'static) -> Self {
-        Self { strips: Box::new(strips), orientation: Orientation::UPRIGHT, profile: None }
+    /// A picture that is upright and in sRGB, as far as its file says.
+    pub(crate) fn plain(reader: impl RowReader + 'static) -> Self {
+        Self { reader: Box::new(reader), orientation: Orientation::UPRIGHT, profile: None }
     }
 }

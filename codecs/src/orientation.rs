@@ -1,15 +1,19 @@
-//! How a picture has to be turned to stand upright, as cameras note it in EXIF (and TIFF in a tag of its own).
+//! The orientation of a picture, from EXIF or from TIFF's own tag, and the rotation that makes it upright.
 //!
-//! A picture that is only mirrored left to right is still a stream of rows. All other turns need rows that come last to go
-//! out first: such a picture is decoded as a whole, which the renderer's memory limit bounds (at 768 MiB, 268 megapixels
-//! of colour), and fails with a clear message beyond. A temporary file would lift that bound, but the renderer has no
-//! file system, and phones, whose pictures these are, make none as large.
+//! ```text
+//! 1 upright   2 mirrored   3 rotated 180°   4 flipped   5 transposed   6 rotate 90° clockwise   7 transversed   8 rotate 270°
+//! ```
+//! A picture that is only mirrored left to right is still a stream of rows. All others need the last rows first, so the
+//! picture is buffered within the memory bound (768 MiB hold 268 megapixels in RGB), and refused beyond. A temporary file
+//! would lift that bound, but the renderer has no file system, and phones, which write this tag, make no larger pictures.
+//!
+//! Source: CIPA DC-008 (Exif 2.3), 4.6.4, tag 274; TIFF 6.0, section 8.
 
 use edgezoom_content::Size;
 
 use crate::{Bounds, Buffered, Layout, RowReader, SourceError};
 
-/// Where a pixel of the upright picture is found in the stored one: at (x, y), swapped, then counted from the other side.
+/// The place of an upright pixel (x, y) in the stored picture: swap x and y, then count from the other side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Orientation {
     swapped: bool,
@@ -21,7 +25,7 @@ impl Orientation {
     /// Stored as it is to be shown.
     pub const UPRIGHT: Self = Self { swapped: false, from_right: false, from_bottom: false };
 
-    /// The orientation by its number in EXIF, 1 to 8. Others mean nothing and count as upright.
+    /// The orientation by its EXIF value, 1 to 8. Other values count as upright.
     #[must_use]
     pub fn from_exif(number: u32) -> Self {
         let (swapped, from_right, from_bottom) = match number {
@@ -37,7 +41,7 @@ impl Orientation {
         Self { swapped, from_right, from_bottom }
     }
 
-    /// The orientation that a block of EXIF names. Broken EXIF is no reason not to show a picture: it counts as none.
+    /// The orientation in a block of EXIF. Broken EXIF counts as upright: the pixels may be good.
     pub(crate) fn of_exif(block: &[u8]) -> Self {
         let number = exif::Reader::new()
             .read_raw(block.to_vec())
@@ -46,30 +50,30 @@ impl Orientation {
         number.map_or(Self::UPRIGHT, Self::from_exif)
     }
 
-    /// The source, upright.
+    /// Makes a picture upright.
     pub(crate) fn apply(
         self,
-        mut strips: Box<dyn RowReader>,
+        mut source: Box<dyn RowReader>,
         bounds: Bounds,
     ) -> Result<Box<dyn RowReader>, SourceError> {
         if self == Self::UPRIGHT {
-            return Ok(strips);
+            return Ok(source);
         }
         if !self.swapped && !self.from_bottom {
-            return Ok(Box::new(Mirrored { strips }));
+            return Ok(Box::new(Mirrored { source }));
         }
-        let stored = Buffered::load(&mut *strips, bounds)?;
-        Ok(Box::new(Turned { stored, orientation: self, next: 0 }))
+        let stored = Buffered::load(&mut *source, bounds)?;
+        Ok(Box::new(Rotated { stored, orientation: self, next: 0 }))
     }
 }
 
 /// A picture that is mirrored left to right.
 struct Mirrored {
-    strips: Box<dyn RowReader>,
+    source: Box<dyn RowReader>,
 }
 
-/// A picture that is held as it was stored, and read turned.
-struct Turned {
+/// A picture that is buffered as it was stored, and rotated as it is read.
+struct Rotated {
     stored: Buffered,
     orientation: Orientation,
     /// The upright picture's next row.
@@ -78,32 +82,32 @@ struct Turned {
 
 impl RowReader for Mirrored {
     fn size(&self) -> Size {
-        self.strips.size()
+        self.source.size()
     }
 
     fn layout(&self) -> Layout {
-        self.strips.layout()
+        self.source.layout()
     }
 
     fn needs_opacity(&self) -> bool {
-        self.strips.needs_opacity()
+        self.source.needs_opacity()
     }
 
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
-        self.strips.read_rows(into)?;
+        self.source.read_rows(into)?;
         let width = self.size().width as usize;
         match self.layout() {
             Layout::Grey => mirror::<1>(into, width),
             Layout::Rgb => mirror::<3>(into, width),
             Layout::Rgba => mirror::<4>(into, width),
-            // Only upright pictures come so.
+            // Only upright pictures are read as planes.
             Layout::YCbCr420 => {}
         }
         Ok(())
     }
 }
 
-impl RowReader for Turned {
+impl RowReader for Rotated {
     fn size(&self) -> Size {
         let Size { width, height } = self.stored.size;
         if self.orientation.swapped { Size { width: height, height: width } } else { self.stored.size }
@@ -122,14 +126,14 @@ impl RowReader for Turned {
             Layout::Grey => self.read::<1>(into),
             Layout::Rgb => self.read::<3>(into),
             Layout::Rgba => self.read::<4>(into),
-            // Only upright pictures come so.
+            // Only upright pictures are read as planes.
             Layout::YCbCr420 => {}
         }
         Ok(())
     }
 }
 
-impl Turned {
+impl Rotated {
     fn read<const N: usize>(&mut self, into: &mut [u8]) {
         let (stored, _) = self.stored.pixels.as_chunks::<N>();
         let (into, _) = into.as_chunks_mut::<N>();
@@ -139,7 +143,7 @@ impl Turned {
         let column = |x: usize| if from_right { width - 1 - x } else { x };
         let row = |y: usize| if from_bottom { height - 1 - y } else { y };
         if swapped {
-            // A stored row is a column here: each gives a few neighbouring pixels to the rows that are read at once.
+            // A stored row is a column of the upright picture: it has a pixel for each of the rows that are read at once.
             let rows = into.len() / height;
             for (x, y) in (0..height).map(|x| (x, row(x))) {
                 for offset in 0..rows {

@@ -1,4 +1,4 @@
-//! The interface between decoders and all that follows them: a picture as rows of pixels.
+//! The interface between decoders and their callers: a picture as rows of pixels.
 
 use edgezoom_content::Size;
 
@@ -10,28 +10,29 @@ pub trait RowReader {
     fn size(&self) -> Size;
     /// What a pixel is made of.
     fn layout(&self) -> Layout;
-    /// Reads the next rows, as many as fill `into`: whole rows, one after the other without gaps. The caller asks for no
-    /// more rows than there are left, and in [`Layout::YCbCr420`] for whole bands.
+    /// Reads the next rows, as many as fill `into`: full rows, one after the other without gaps. The caller asks for no more
+    /// rows than are left, and in [`Layout::YCbCr420`] for full bands of [`ROWS`](crate::ycbcr420::ROWS) rows.
     ///
     /// # Errors
-    /// When the file cannot be read or decoded any further. Nothing useful comes after that.
+    /// When the file cannot be read or decoded any further. Later calls give no useful pixels.
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError>;
-    /// Whether the picture is known to have pixels that are not opaque, so that a search for one can be left out.
+    /// Whether the picture is known to have pixels that are not opaque, so that the caller need not search for one.
     fn needs_opacity(&self) -> bool {
         false
     }
 }
 
-/// What a pixel is made of, in bytes of 8-bit sRGB. Opacity is not multiplied into the colours.
+/// What a pixel is made of, in bytes of 8-bit sRGB. Colours are not premultiplied with alpha.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// Lightness.
+    /// Grey.
     Grey,
     /// Red, green, blue.
     Rgb,
-    /// Red, green, blue, opacity.
+    /// Red, green, blue, alpha.
     Rgba,
-    /// Lightness, and chroma of half its resolution both ways, in [`ycbcr420`](crate::ycbcr420). Only given where it is asked for.
+    /// Planes of luma, and of chroma with half its resolution both ways, as [`ycbcr420`](crate::ycbcr420) lays them out. Only
+    /// given where [`DecodeOptions`](crate::DecodeOptions) allow it.
     YCbCr420,
 }
 
@@ -55,7 +56,8 @@ impl Layout {
         }
     }
 
-    /// The rows that are read at once: of planes whole bands, of which the last one may be longer than the picture.
+    /// The rows that are read at once, for a caller that wants so many. Planes are read in bands of 16 rows, of which the last
+    /// may extend below the picture.
     #[must_use]
     pub fn rows_read(self, rows: u32) -> u32 {
         match self {

@@ -1,32 +1,36 @@
-//! RowReader in planes: the colours of a JPEG as it stores them, lightness for every pixel and chroma for every 2×2. A
-//! JPEG that becomes JPEG again needs no more. Half the bytes go through the pyramid so, and neither side converts colours
-//! or makes chroma larger only to make it smaller again.
+//! Rows as planes, with 4:2:0 chroma subsampling: the YCbCr that a JPEG stores, luma for every pixel and chroma for every
+//! 2×2. A JPEG whose tiles are JPEG needs no RGB: half the bytes pass through the pyramid, no colour is converted, and
+//! chroma is not upsampled only to be downsampled again.
 //!
-//! Two rows of pixels are a pair: both rows of lightness, then a row of each chroma. All rows are padded to whole blocks
-//! of JPEG, so that a decoder can write where the rows are to be, and what is read at once is [`ROWS`] rows.
+//! ```text
+//! a pair   luma, upper row   luma, lower row   Cb   Cr        two rows of pixels
+//!          stride bytes      stride bytes      stride / 2 each
+//! ```
+//! Rows are padded to full blocks of 16 pixels, so that a decoder can write directly into them. [`ROWS`] rows are read at
+//! once.
 
-/// The rows of pixels that are decoded and encoded at once: those of two blocks of lightness, one of each chroma.
+/// The rows of pixels that are decoded and encoded at once: two blocks of luma high, one block of each chroma.
 pub const ROWS: u32 = 16;
 
 /// Two rows of pixels.
 #[derive(Clone, Copy)]
 pub struct Pair<'a> {
-    /// The lightness of the upper and the lower row. Below an odd lower edge there is nothing useful.
+    /// The luma of the upper and the lower row. Below an odd lower edge the lower row is padding.
     pub luma: [&'a [u8]; 2],
-    /// The chroma of both.
+    /// Cb and Cr of both.
     pub chroma: [&'a [u8]; 2],
 }
 
-/// The same to be written.
+/// Two rows of pixels to write to.
 pub struct PairMut<'a> {
-    /// The lightness of the upper and the lower row.
+    /// The luma of the upper and the lower row.
     pub luma: [&'a mut [u8]; 2],
-    /// The chroma of both.
+    /// Cb and Cr of both.
     pub chroma: [&'a mut [u8]; 2],
 }
 
 impl PairMut<'_> {
-    /// Takes the left part of another pair, as wide as this one.
+    /// Copies the left part of another pair, as wide as this one.
     pub fn copy_from(self, pair: &Pair<'_>) {
         let rows = self.luma.into_iter().zip(pair.luma).chain(self.chroma.into_iter().zip(pair.chroma));
         for (to, from) in rows {
@@ -36,7 +40,7 @@ impl PairMut<'_> {
 }
 
 impl<'a> PairMut<'a> {
-    /// Parts of it, each for so many pixels in a row, or as many as fill whole blocks.
+    /// Splits the rows into parts of so many pixels, rounded up to full blocks.
     pub fn split(self, width: u32) -> impl Iterator<Item = PairMut<'a>> {
         let width = stride(width);
         let [upper, lower] = self.luma.map(|row| row.chunks_mut(width));
@@ -48,7 +52,7 @@ impl<'a> PairMut<'a> {
     }
 }
 
-/// The bytes of a row of lightness, padding included.
+/// The bytes of a row of luma, padding included.
 #[must_use]
 pub fn stride(width: u32) -> usize {
     width.next_multiple_of(16) as usize
@@ -59,7 +63,7 @@ fn pair_bytes(width: u32) -> usize {
     3 * stride(width)
 }
 
-/// The pairs in so many pixels of this width.
+/// The pairs in rows of this width.
 pub fn pairs(pixels: &[u8], width: u32) -> impl Iterator<Item = Pair<'_>> {
     let stride = stride(width);
     pixels.chunks_exact(pair_bytes(width)).map(move |pair| {
@@ -69,7 +73,7 @@ pub fn pairs(pixels: &[u8], width: u32) -> impl Iterator<Item = Pair<'_>> {
     })
 }
 
-/// The same to be written.
+/// The pairs in rows of this width, to write to.
 pub fn pairs_mut(pixels: &mut [u8], width: u32) -> impl Iterator<Item = PairMut<'_>> {
     let stride = stride(width);
     pixels.chunks_exact_mut(pair_bytes(width)).map(move |pair| {

@@ -1,7 +1,7 @@
-//! Pictures in the four colours of print, made RGB: by their profile, or by the plain formula where they have none.
+//! CMYK to RGB: by the file's ICC profile, or by the plain formula where it has none.
 //!
-//! The formula takes inks for perfect filters: `light = (1 - ink) × (1 - black)`. It is what browsers do with untagged
-//! files, so nobody is surprised; what a press would print is duller, but which press is not known.
+//! The formula takes inks for perfect filters: `red = (1 - cyan) × (1 - black)`, and so on. Browsers do the same with
+//! untagged files. A press would print duller colours, but which press is not known.
 
 use std::sync::Arc;
 
@@ -9,33 +9,33 @@ use moxcms::Transform8BitExecutor;
 
 use crate::Profile;
 
-/// How inks become RGB. 255 is all ink that the paper takes, 0 is none.
-pub enum Inks {
-    Plain,
-    Profiled(Arc<Transform8BitExecutor>),
+/// Converts CMYK to RGB. 255 is full ink, 0 is none.
+pub enum CmykConverter {
+    Formula,
+    Icc(Arc<Transform8BitExecutor>),
 }
 
-impl Inks {
-    /// The way for a picture with this profile, if it has one.
+impl CmykConverter {
+    /// The converter for a picture with this profile, if it has one.
     pub fn new(profile: Option<&Profile>) -> Self {
-        profile.and_then(Profile::of_inks).map_or(Self::Plain, Self::Profiled)
+        profile.and_then(Profile::cmyk_to_rgb).map_or(Self::Formula, Self::Icc)
     }
 
-    /// Makes RGB of cyan, magenta, yellow and black.
-    pub fn convert(&self, inks: &[u8], out: &mut [u8]) {
-        let (pixels, _) = inks.as_chunks::<4>();
+    /// Converts whole pixels of cyan, magenta, yellow and black.
+    pub fn convert(&self, cmyk: &[u8], out: &mut [u8]) {
+        let (pixels, _) = cmyk.as_chunks::<4>();
         match self {
-            Self::Profiled(transform) if transform.transform(inks, out).is_ok() => {}
+            Self::Icc(transform) if transform.transform(cmyk, out).is_ok() => {}
             _ => {
-                for (out, &inks) in out.as_chunks_mut::<3>().0.iter_mut().zip(pixels) {
-                    *out = plain(inks);
+                for (out, &pixel) in out.as_chunks_mut::<3>().0.iter_mut().zip(pixels) {
+                    *out = formula(pixel);
                 }
             }
         }
     }
 }
 
-fn plain([cyan, magenta, yellow, black]: [u8; 4]) -> [u8; 3] {
+fn formula([cyan, magenta, yellow, black]: [u8; 4]) -> [u8; 3] {
     [cyan, magenta, yellow].map(|ink| multiply(255 - ink, 255 - black))
 }
 
@@ -50,8 +50,8 @@ mod tests {
 
     #[test]
     fn paper_is_white_and_black_ink_is_black() {
-        assert_eq!(plain([0, 0, 0, 0]), [255; 3]);
-        assert_eq!(plain([255, 0, 0, 0]), [0, 255, 255]);
-        assert_eq!(plain([0, 0, 0, 255]), [0; 3]);
+        assert_eq!(formula([0, 0, 0, 0]), [255; 3]);
+        assert_eq!(formula([255, 0, 0, 0]), [0, 255, 255]);
+        assert_eq!(formula([0, 0, 0, 255]), [0; 3]);
     }
 }

@@ -1,23 +1,24 @@
-//! A picture with transparency laid on white, for tiles of a format that has none; and whether it has any.
+//! Flattens pictures with an alpha channel on white, for tiles of a format without one; and finds out whether a picture has
+//! pixels that are not opaque.
 
 use edgezoom_content::Size;
 
 use crate::{Layout, RowReader, SourceError};
 
-/// The bytes of rows that are looked at together.
-const LOOK_BYTES: usize = 1 << 20;
+/// The bytes of rows that are read at once.
+const BLOCK_BYTES: usize = 1 << 20;
 
-/// Reads a source up to its first pixel that is not opaque. Gives whether there is none.
+/// Whether all pixels of a source are opaque. Reads up to the first one that is not.
 ///
 /// # Errors
-/// As reading does.
+/// When the source cannot be read.
 pub fn is_opaque(source: &mut dyn RowReader) -> Result<bool, SourceError> {
     if source.layout() != Layout::Rgba {
         return Ok(true);
     }
     let Size { width, height } = source.size();
     let row_bytes = width as usize * 4;
-    let rows = u32::try_from(LOOK_BYTES / row_bytes.max(1)).unwrap_or(1).max(1);
+    let rows = u32::try_from(BLOCK_BYTES / row_bytes.max(1)).unwrap_or(1).max(1);
     let mut pixels = vec![0; row_bytes * rows.min(height) as usize];
     let mut next = 0;
     while next < height {
@@ -32,14 +33,14 @@ pub fn is_opaque(source: &mut dyn RowReader) -> Result<bool, SourceError> {
     Ok(true)
 }
 
-/// A source whose transparent pixels show white. Opaque sources go through as they are.
+/// A source on a white background. Sources without an alpha channel pass unchanged.
 pub struct Flattened {
     source: Box<dyn RowReader>,
     rows: Vec<u8>,
 }
 
 impl Flattened {
-    /// Lays a source on white.
+    /// Flattens a source.
     #[must_use]
     pub fn new(source: Box<dyn RowReader>) -> Self {
         Self { source, rows: Vec::new() }

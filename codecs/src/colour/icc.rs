@@ -1,8 +1,10 @@
-//! Colour profiles: what a file says its numbers mean, turned into sRGB as the rows go by.
+//! Colour profiles: pictures with another colour space than sRGB are converted as their rows are read.
 //!
-//! Most pictures have no profile, or one that says sRGB in one of its many wordings. Those go through untouched: a profile
-//! counts as sRGB when it moves no colour of a coarse grid by more than one step, whatever its name. A profile that is
-//! broken, or not of the picture's kind, is ignored, as browsers do.
+//! Most pictures have no profile, or one of the many versions of sRGB's. Their pixels pass unchanged: a profile counts as
+//! sRGB when it moves no colour of a coarse grid by more than one step, whatever its name. A profile that is broken, or of
+//! another kind than the picture, is ignored, as browsers do.
+//!
+//! Source: ICC.1:2022; ITU-T H.273 for code points.
 
 use std::sync::Arc;
 
@@ -19,37 +21,37 @@ use crate::{Layout, RowReader, SourceError};
 /// The steps of the grid on which a profile is compared with sRGB: 0, 17, 34 … 255.
 const GRID_STEP: usize = 17;
 
-/// What the numbers of a picture mean.
+/// The colour space of a picture.
 pub struct Profile(ColorProfile);
 
 /// A picture whose colours become sRGB as its rows are read.
 struct Converted {
-    strips: Box<dyn RowReader>,
+    source: Box<dyn RowReader>,
     conversion: Conversion,
     rows: Vec<u8>,
 }
 
 /// How colours become sRGB.
 enum Conversion {
-    /// Each channel by itself: pictures of grey shades.
+    /// Each channel by itself: greyscale.
     Table(Box<[u8; 256]>),
     /// All channels of a pixel together.
     Pixels(Arc<Transform8BitExecutor>),
-    /// Brighter than a screen's white: the light that each number stands for, and what makes sRGB's primaries of it.
-    Light(Box<[f32; 256]>, [[f32; 3]; 3]),
+    /// PQ and HLG, by tone mapping: the linear value of each sample, and the matrix to sRGB's primaries.
+    ToneMapped(Box<[f32; 256]>, [[f32; 3]; 3]),
 }
 
-/// Colours of 16 bits made sRGB before they are rounded: a wide gamut has fewer steps in 8 bits than sRGB needs.
-pub struct Wide {
+/// Converts 16-bit colours before they are rounded: in a wide gamut, 8 bits have too few steps.
+pub struct Transform16 {
     transform: Arc<Transform16BitExecutor>,
     colours: Vec<u16>,
 }
 
-impl Wide {
+impl Transform16 {
     /// Converts whole pixels.
     pub fn convert(&mut self, samples: &[u16], out: &mut [u8]) {
         self.colours.resize(samples.len(), 0);
-        // It fails only where the lengths do not fit, which they do.
+        // It fails only for slices of unequal length.
         if self.transform.transform(samples, &mut self.colours).is_ok() {
             for (out, &sample) in out.iter_mut().zip(&self.colours) {
                 *out = round_16(sample);
@@ -59,14 +61,15 @@ impl Wide {
 }
 
 impl Profile {
-    /// Reads an ICC profile. `None` when it makes no sense.
+    /// Reads an ICC profile. `None` when it is broken.
     pub fn of_icc(bytes: &[u8]) -> Option<Self> {
         ColorProfile::new_from_slice(bytes).ok().map(Self)
     }
 
-    /// The meaning by the code points of ITU-T H.273 for primaries and transfer. `None` where they say sRGB or nothing.
+    /// The colour space by the code points of ITU-T H.273 for primaries (table 2) and transfer (table 3). `None` where they
+    /// say sRGB or nothing.
     ///
-    /// The transfer of television counts as that of sRGB: files name it whose makers never looked, and browsers do so too.
+    /// The transfer function of BT.709 counts as that of sRGB, as in browsers: encoders name it by default.
     pub fn of_cicp(primaries: u16, transfer: u16) -> Option<Self> {
         const SRGB: TransferCharacteristics = TransferCharacteristics::Srgb;
         let primaries = CicpColorPrimaries::try_from(u8::try_from(primaries).ok()?).ok()?;
@@ -90,8 +93,8 @@ impl Profile {
         })
     }
 
-    /// The meaning by a power and the chromaticities of white, red, green and blue.
-    pub fn of_measures(gamma: f32, chromaticities: Option<[(f32, f32); 4]>) -> Self {
+    /// The colour space by gamma and the chromaticities of white, red, green and blue.
+    pub fn of_gamma(gamma: f32, chromaticities: Option<[(f32, f32); 4]>) -> Self {
         let mut profile = ColorProfile::new_srgb();
         if let Some([white, red, green, blue]) = chromaticities {
             let at = |(x, y)| moxcms::Chromaticity { x, y };
@@ -105,35 +108,35 @@ impl Profile {
     }
 
     /// The picture in sRGB.
-    pub fn apply(&self, strips: Box<dyn RowReader>) -> Box<dyn RowReader> {
-        match self.conversion(strips.layout()) {
-            Some(conversion) => Box::new(Converted { strips, conversion, rows: Vec::new() }),
-            None => strips,
+    pub fn apply(&self, source: Box<dyn RowReader>) -> Box<dyn RowReader> {
+        match self.conversion(source.layout()) {
+            Some(conversion) => Box::new(Converted { source, conversion, rows: Vec::new() }),
+            None => source,
         }
     }
 
-    /// Whether pixels in this layout are others in sRGB.
+    /// Whether converting pixels in this layout to sRGB changes any.
     pub fn changes(&self, layout: Layout) -> bool {
         self.conversion(layout).is_some()
     }
 
-    /// The conversion of 16-bit pixels in this layout, if they need one by which colours change together.
-    pub fn wide(&self, layout: Layout) -> Option<Wide> {
+    /// The conversion of 16-bit pixels in this layout, if they need one that mixes channels.
+    pub fn transform_16(&self, layout: Layout) -> Option<Transform16> {
         let Some(Conversion::Pixels(_)) = self.conversion(layout) else { return None };
         let layout = if layout == Layout::Rgba { moxcms::Layout::Rgba } else { moxcms::Layout::Rgb };
         let srgb = ColorProfile::new_srgb();
         let transform = self.0.create_transform_16bit(layout, &srgb, layout, TransformOptions::default());
-        Some(Wide { transform: transform.ok()?, colours: Vec::new() })
+        Some(Transform16 { transform: transform.ok()?, colours: Vec::new() })
     }
 
-    /// From inks, in which 255 is all that the paper takes, to RGB. `None` when the profile is none for printing.
-    pub fn of_inks(&self) -> Option<Arc<Transform8BitExecutor>> {
-        // Four channels of any meaning are laid out as RGBA.
-        let is_print = self.0.color_space == DataColorSpace::Cmyk;
-        is_print.then(|| self.transform(moxcms::Layout::Rgba, moxcms::Layout::Rgb)).flatten()
+    /// The conversion from CMYK, where 255 is full ink, to RGB. `None` when this is no CMYK profile.
+    pub fn cmyk_to_rgb(&self) -> Option<Arc<Transform8BitExecutor>> {
+        // `moxcms` lays any four channels out as RGBA.
+        let is_cmyk = self.0.color_space == DataColorSpace::Cmyk;
+        is_cmyk.then(|| self.transform(moxcms::Layout::Rgba, moxcms::Layout::Rgb)).flatten()
     }
 
-    /// `None` where nothing is to be done, or nothing can be.
+    /// The conversion of pixels in this layout. `None` where they are sRGB already, or the profile is of another kind.
     fn conversion(&self, layout: Layout) -> Option<Conversion> {
         match (self.0.color_space, layout) {
             (_, Layout::YCbCr420) => None,
@@ -145,8 +148,8 @@ impl Profile {
             (DataColorSpace::Rgb, Layout::Rgb | Layout::Rgba) => {
                 if let Some(curve) = self.curve() {
                     let matrix = self.0.transform_matrix(&ColorProfile::new_srgb()).v;
-                    return Some(Conversion::Light(
-                        Box::new(std::array::from_fn(|value| curve.light(value as f32 / 255.0))),
+                    return Some(Conversion::ToneMapped(
+                        Box::new(std::array::from_fn(|value| curve.linear(value as f32 / 255.0))),
                         matrix.map(|row| row.map(|factor| factor as f32)),
                     ));
                 }
@@ -160,7 +163,7 @@ impl Profile {
         }
     }
 
-    /// The curve of a picture that may be brighter than a screen's white.
+    /// The transfer function of a picture that may be brighter than the screen's white.
     fn curve(&self) -> Option<Curve> {
         match self.0.cicp?.transfer_characteristics {
             TransferCharacteristics::Smpte2084 => Some(Curve::Quantizer),
@@ -174,7 +177,7 @@ impl Profile {
         self.0.create_transform_8bit(from, &srgb, to, TransformOptions::default()).ok()
     }
 
-    /// What becomes of each shade of grey.
+    /// The sRGB value of each grey value.
     fn table(&self) -> Option<Box<[u8; 256]>> {
         let (from, channels) = match self.0.color_space {
             DataColorSpace::Gray => (moxcms::Layout::Gray, 1),
@@ -204,45 +207,45 @@ impl Profile {
 
 impl RowReader for Converted {
     fn size(&self) -> Size {
-        self.strips.size()
+        self.source.size()
     }
 
     fn layout(&self) -> Layout {
-        self.strips.layout()
+        self.source.layout()
     }
 
     fn needs_opacity(&self) -> bool {
-        self.strips.needs_opacity()
+        self.source.needs_opacity()
     }
 
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
         match &self.conversion {
             Conversion::Table(table) => {
-                self.strips.read_rows(into)?;
-                let channels = self.strips.layout().channels();
+                self.source.read_rows(into)?;
+                let channels = self.source.layout().channels();
                 for pixel in into.chunks_exact_mut(channels) {
-                    // Opacity is none of its business.
+                    // Alpha stays.
                     for shade in pixel.iter_mut().take(3) {
                         *shade = table[usize::from(*shade)];
                     }
                 }
                 Ok(())
             }
-            Conversion::Light(table, matrix) => {
-                self.strips.read_rows(into)?;
-                let channels = self.strips.layout().channels();
+            Conversion::ToneMapped(table, matrix) => {
+                self.source.read_rows(into)?;
+                let channels = self.source.layout().channels();
                 for pixel in into.chunks_exact_mut(channels) {
                     let &mut [red, green, blue, ..] = pixel else { continue };
                     let [red, green, blue] = [red, green, blue].map(|value| table[usize::from(value)]);
-                    let light = matrix.map(|[r, g, b]| r * red + g * green + b * blue);
-                    pixel[..3].copy_from_slice(&tone_mapping::to_screen(light));
+                    let linear = matrix.map(|[r, g, b]| r * red + g * green + b * blue);
+                    pixel[..3].copy_from_slice(&tone_mapping::map(linear));
                 }
                 Ok(())
             }
             Conversion::Pixels(transform) => {
                 self.rows.resize(into.len(), 0);
-                self.strips.read_rows(&mut self.rows)?;
-                // It fails only where the lengths do not fit, which they do.
+                self.source.read_rows(&mut self.rows)?;
+                // It fails only for slices of unequal length.
                 transform.transform(&self.rows, into).map_err(|_| SourceError::OutOfMemory)
             }
         }
@@ -254,7 +257,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn srgb_goes_through_untouched() {
+    fn srgb_passes_unchanged() {
         assert!(Profile(ColorProfile::new_srgb()).conversion(Layout::Rgb).is_none());
         let encoded = ColorProfile::new_srgb().encode().unwrap();
         assert!(Profile::of_icc(&encoded).unwrap().conversion(Layout::Rgba).is_none());
@@ -279,22 +282,22 @@ mod tests {
         assert!(matches!(p3.conversion(Layout::Rgb), Some(Conversion::Pixels(_))));
         for transfer in [16, 18] {
             let bright = Profile::of_cicp(9, transfer).unwrap();
-            assert!(matches!(bright.conversion(Layout::Rgba), Some(Conversion::Light(..))));
+            assert!(matches!(bright.conversion(Layout::Rgba), Some(Conversion::ToneMapped(..))));
         }
     }
 
     #[test]
-    fn measures_of_srgb_are_nearly_srgb_and_a_linear_picture_is_not() {
+    fn gamma_and_chromaticities_of_srgb_are_nearly_srgb_and_a_linear_picture_is_not() {
         let srgb = Some([(0.3127, 0.329), (0.64, 0.33), (0.3, 0.6), (0.15, 0.06)]);
-        let table = Profile::of_measures(2.2, srgb).table().unwrap();
+        let table = Profile::of_gamma(2.2, srgb).table().unwrap();
         assert!(table.iter().zip(0..=255).all(|(to, from): (&u8, u8)| to.abs_diff(from) <= 10), "{table:?}");
-        assert_eq!(Profile::of_measures(1.0, None).table().unwrap()[55], 128);
+        assert_eq!(Profile::of_gamma(1.0, None).table().unwrap()[55], 128);
     }
 
     #[test]
-    fn what_does_not_fit_the_picture_is_ignored() {
+    fn profiles_of_another_kind_are_ignored() {
         let grey = Profile(ColorProfile::new_gray_with_gamma(1.0));
-        assert!(grey.of_inks().is_none());
+        assert!(grey.cmyk_to_rgb().is_none());
         assert!(Profile::of_icc(b"no profile").is_none());
     }
 }

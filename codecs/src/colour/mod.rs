@@ -1,4 +1,4 @@
-//! Colour: what decoders give becomes 8-bit sRGB.
+//! Colour: samples and colours of all kinds become 8-bit sRGB.
 
 pub mod cmyk;
 pub mod flatten;

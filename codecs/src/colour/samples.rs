@@ -1,11 +1,11 @@
-//! Samples and colours of other kinds, made 8-bit grey, RGB or RGBA.
+//! Conversions of single samples and pixels to 8-bit grey, RGB or RGBA.
 
 /// A 16-bit sample as 8 bits, rounded: 65535 becomes 255, 128 becomes 0, 129 becomes 1.
 pub fn round_16(sample: u16) -> u8 {
     ((u32::from(sample) * 255 + 32_895) >> 16) as u8
 }
 
-/// Full-range YCbCr of ITU-R BT.601, as JPEG has it.
+/// Full-range YCbCr of ITU-R BT.601, as JPEG has it. Source: JFIF 1.02 (ITU-T T.871), clause 7.
 pub fn from_ycbcr([luma, blue, red]: [u8; 3]) -> [u8; 3] {
     let luma = f32::from(luma);
     let (blue, red) = (f32::from(blue) - 128.0, f32::from(red) - 128.0);
@@ -13,7 +13,7 @@ pub fn from_ycbcr([luma, blue, red]: [u8; 3]) -> [u8; 3] {
         .map(|colour| colour.round() as u8)
 }
 
-/// CIE L*a*b* under D50 as TIFF stores it in 8 bits: lightness from 0 to 255, the others signed.
+/// CIE L*a*b* under D50 as TIFF stores it in 8 bits: L* from 0 to 255, a* and b* signed. Source: TIFF 6.0, section 23.
 pub fn from_lab([lightness, a, b]: [u8; 3]) -> [u8; 3] {
     let lightness = f32::from(lightness) * 100.0 / 255.0;
     let (a, b) = (f32::from(a as i8), f32::from(b as i8));
@@ -29,14 +29,14 @@ pub fn from_lab([lightness, a, b]: [u8; 3]) -> [u8; 3] {
     .map(encode_srgb)
 }
 
-/// Linear light from 0 to 1 as 8 bits of sRGB.
-pub fn encode_srgb(light: f32) -> u8 {
-    let light = light.clamp(0.0, 1.0);
-    let encoded = if light <= 0.003_130_8 { light * 12.92 } else { 1.055 * light.powf(1.0 / 2.4) - 0.055 };
+/// A linear value from 0 to 1 as 8 bits of sRGB. Source: IEC 61966-2-1.
+pub fn encode_srgb(linear: f32) -> u8 {
+    let linear = linear.clamp(0.0, 1.0);
+    let encoded = if linear <= 0.003_130_8 { linear * 12.92 } else { 1.055 * linear.powf(1.0 / 2.4) - 0.055 };
     (encoded * 255.0).round() as u8
 }
 
-/// A float of 16 bits: one of sign, five of exponent, ten of mantissa.
+/// A float of 16 bits (IEEE 754 binary16): `seeeeemm mmmmmmmm`, with sign, exponent and mantissa.
 pub fn half(bits: u16) -> f32 {
     let (exponent, mantissa) = (i32::from(bits >> 10 & 0x1f), f32::from(bits & 0x3ff));
     let size = match exponent {
@@ -48,7 +48,7 @@ pub fn half(bits: u16) -> f32 {
     if bits >> 15 == 0 { size } else { -size }
 }
 
-/// Takes the opacity out of a colour that it was multiplied into.
+/// The colour before it was multiplied with alpha.
 pub fn unmultiply(colour: u8, alpha: u8) -> u8 {
     match alpha {
         0 => 0,
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn opacity_comes_out_again() {
+    fn unmultiplying_undoes_the_multiplication() {
         assert_eq!(unmultiply(64, 128), 128);
         assert_eq!(unmultiply(200, 100), 255);
         assert_eq!(unmultiply(9, 0), 0);

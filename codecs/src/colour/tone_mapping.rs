@@ -1,17 +1,17 @@
-//! Light without an upper end, as renderers and bracketed photographs have it, brought to what a screen shows.
+//! Tone mapping: linear colours without an upper end, as renderers and bracketed photographs have them, become sRGB.
 //!
-//! 1 is the screen's white. Up to nine tenths of it every colour is shown as it is, so that an ordinary picture in such a
-//! format looks as everywhere; what is brighter is rolled off towards white instead of being cut off, and keeps its hue.
-//! No exposure is guessed: the author chose one.
+//! 1 is the screen's white. Colours up to 0.9 of it are shown as they are, so that an ordinary picture in a
+//! high-dynamic-range format looks as in other formats. Brighter colours are rolled off towards white instead of being
+//! clipped, and keep their hue. The exposure is the author's.
 
 use crate::colour::samples::encode_srgb;
 
 /// Where the roll-off begins.
 const KNEE: f32 = 0.9;
-/// More light than any format's sensible values: infinities become this.
-const MOST: f32 = 1e9;
+/// Larger than the values of any real picture: infinities become this.
+const MAX: f32 = 1e9;
 
-/// Curves by which numbers stand for light far brighter than white.
+/// Transfer functions of pictures that may be brighter than white.
 ///
 /// Source: ITU-R BT.2100-2; white is put at 203 cd/m² as ITU-R BT.2408 does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,12 +22,12 @@ pub enum Curve {
     HybridLogGamma,
 }
 
-/// The light of white, in cd/m².
+/// The luminance of white, in cd/m².
 const WHITE: f32 = 203.0;
 
 impl Curve {
-    /// The light that a number from 0 to 1 stands for.
-    pub fn light(self, value: f32) -> f32 {
+    /// The linear value that an encoded value from 0 to 1 stands for.
+    pub fn linear(self, value: f32) -> f32 {
         match self {
             Self::Quantizer => {
                 let root = value.powf(1.0 / 78.843_75);
@@ -46,18 +46,18 @@ impl Curve {
     }
 }
 
-/// The sRGB of linear light with sRGB's primaries.
-pub fn to_screen(light: [f32; 3]) -> [u8; 3] {
-    // What is no number counts as dark: `max` takes its other side then, where `clamp` would keep it.
-    let light = light.map(|channel| channel.max(0.0)).map(|channel| channel.min(MOST));
-    let brightest = light[0].max(light[1]).max(light[2]);
+/// Maps a linear colour with sRGB's primaries to 8-bit sRGB.
+pub fn map(linear: [f32; 3]) -> [u8; 3] {
+    // NaN becomes black: `max` returns its other side then, where `clamp` would keep NaN.
+    let linear = linear.map(|channel| channel.max(0.0)).map(|channel| channel.min(MAX));
+    let brightest = linear[0].max(linear[1]).max(linear[2]);
     let scale = if brightest > KNEE { roll_off(brightest) / brightest } else { 1.0 };
-    light.map(|channel| encode_srgb(channel * scale))
+    linear.map(|channel| encode_srgb(channel * scale))
 }
 
-/// Goes on from the knee with the same slope and comes ever closer to 1.
-fn roll_off(light: f32) -> f32 {
-    let past = (light - KNEE) / (1.0 - KNEE);
+/// Continues from the knee with the same slope and approaches 1.
+fn roll_off(value: f32) -> f32 {
+    let past = (value - KNEE) / (1.0 - KNEE);
     KNEE + (1.0 - KNEE) * past / (1.0 + past)
 }
 
@@ -66,30 +66,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_screen_can_show_is_left_alone() {
-        assert_eq!(to_screen([0.0; 3]), [0; 3]);
-        assert_eq!(to_screen([0.215_861, 0.0, 0.215_861]), [128, 0, 128]);
+    fn colours_below_the_knee_are_unchanged() {
+        assert_eq!(map([0.0; 3]), [0; 3]);
+        assert_eq!(map([0.215_861, 0.0, 0.215_861]), [128, 0, 128]);
     }
 
     #[test]
     fn highlights_differ_and_keep_their_hue() {
-        let shades = [1.0, 2.0, 8.0].map(|light| to_screen([light; 3])[0]);
+        let shades = [1.0, 2.0, 8.0].map(|value| map([value; 3])[0]);
         assert!(shades.is_sorted_by(|one, other| one < other), "{shades:?}");
-        let [red, green, blue] = to_screen([8.0, 4.0, 0.0]);
+        let [red, green, blue] = map([8.0, 4.0, 0.0]);
         assert!(red > 250 && (180..195).contains(&green) && blue == 0, "{red} {green} {blue}");
     }
 
     #[test]
     fn white_is_where_the_recommendation_puts_it() {
-        let quantizer = Curve::Quantizer.light(0.58);
-        let hybrid = Curve::HybridLogGamma.light(0.75);
+        let quantizer = Curve::Quantizer.linear(0.58);
+        let hybrid = Curve::HybridLogGamma.linear(0.75);
         assert!((0.97..1.03).contains(&quantizer) && (0.97..1.03).contains(&hybrid), "{quantizer} {hybrid}");
-        assert!((Curve::Quantizer.light(1.0) * WHITE - 10_000.0).abs() < 20.0);
+        assert!((Curve::Quantizer.linear(1.0) * WHITE - 10_000.0).abs() < 20.0);
     }
 
     #[test]
-    fn what_is_no_number_is_dark_and_infinity_is_white() {
-        assert_eq!(to_screen([f32::NAN, -1.0, 0.0]), [0; 3]);
-        assert_eq!(to_screen([f32::INFINITY; 3]), [255; 3]);
+    fn nan_is_black_and_infinity_is_white() {
+        assert_eq!(map([f32::NAN, -1.0, 0.0]), [0; 3]);
+        assert_eq!(map([f32::INFINITY; 3]), [255; 3]);
     }
 }

@@ -1,14 +1,28 @@
-//! Windows bitmaps, decoded as a whole: most are stored from the bottom up.
-
-use std::fs::File;
-use std::io::BufReader;
+//! Windows bitmaps. Buffered: most are stored from the bottom up.
+//!
+//! ```text
+//! 0     2          6         10              14
+//! "BM"  file size  reserved  offset of rows  size of the header that follows: 12 (OS/2), 40 (Windows 3) to 124 (version 5)
+//! ```
+//! Source: Microsoft, "Bitmap Storage", BITMAPFILEHEADER and BITMAPINFOHEADER.
 
 use image::codecs::bmp::BmpDecoder;
 use image::{ColorType, ImageDecoder, ImageError};
 
-use crate::{Bounds, Buffered, Decoded, Format, Layout, SourceError};
+use crate::open::{Input, Open};
+use crate::{Buffered, Decoded, Format, Layout, Reading, SourceError};
 
-pub fn open(file: BufReader<File>, bounds: Bounds) -> Result<Decoded, SourceError> {
+pub(crate) static FORMAT: Format = Format {
+    name: "BMP",
+    media_types: &["image/bmp"],
+    endings: &["bmp"],
+    reading: Reading::Buffered,
+    signature: // "BM" alone also begins a text about BMX: the size of the header that follows is one of a few small numbers.
+    |head| matches!(head, [b'B', b'M', _, _, _, _, _, _, _, _, _, _, _, _, 12..=124, 0, ..]),
+    open: Open::Directly(open),
+};
+
+fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     let decoder = BmpDecoder::new(file).map_err(error)?;
     let (width, height) = decoder.dimensions();
     let size = bounds.admit(width, height)?;
@@ -16,17 +30,17 @@ pub fn open(file: BufReader<File>, bounds: Bounds) -> Result<Decoded, SourceErro
         ColorType::L8 => Layout::Grey,
         ColorType::Rgb8 => Layout::Rgb,
         ColorType::Rgba8 => Layout::Rgba,
-        _ => return Err(SourceError::unsupported(Format::Bmp, "its colours are of an unknown kind")),
+        _ => return Err(FORMAT.unsupported("its pixel format is unknown")),
     };
-    let mut whole = Buffered::new(size, layout, bounds)?;
-    decoder.read_image(&mut whole.pixels).map_err(error)?;
-    Ok(Decoded::plain(whole.without_idle_opacity()))
+    let mut picture = Buffered::new(size, layout, bounds)?;
+    decoder.read_image(&mut picture.pixels).map_err(error)?;
+    Ok(Decoded::plain(picture.without_opaque_alpha()))
 }
 
 fn error(error: ImageError) -> SourceError {
     match error {
-        ImageError::Unsupported(error) => SourceError::unsupported(Format::Bmp, error),
-        ImageError::IoError(_) => SourceError::corrupt(Format::Bmp, "it ends too early"),
-        other => SourceError::corrupt(Format::Bmp, other),
+        ImageError::Unsupported(error) => FORMAT.unsupported(error),
+        ImageError::IoError(_) => FORMAT.corrupt("it ends too early"),
+        other => FORMAT.corrupt(other),
     }
 }

@@ -1,19 +1,31 @@
-//! DDS: the largest level of the first texture, face or slice, decoded as a whole.
+//! DirectDraw surfaces: the largest level of the first texture, face or slice. Buffered: textures are compressed in blocks.
+//!
+//! Source: Microsoft, "DDS file layout" and "DDS_HEADER".
 
 use std::fs::File;
 use std::io::BufReader;
 
 use ::dds::{Channels, ColorFormat, Decoder, DecodingError, ImageViewMut, Precision};
 
-use crate::buffered::guarded;
+use crate::buffered::catch_panics;
 use crate::colour::tone_mapping;
-use crate::{Bounds, Buffered, Decoded, Format, Layout, SourceError};
+use crate::open::{Input, Open};
+use crate::{Bounds, Buffered, Decoded, Format, Layout, Reading, SourceError};
 
-/// What the decoder may allocate for its own purposes.
+pub(crate) static FORMAT: Format = Format {
+    name: "DDS",
+    media_types: &["image/vnd-ms.dds"],
+    endings: &["dds"],
+    reading: Reading::Buffered,
+    signature: |head| head.starts_with(b"DDS "),
+    open: Open::Directly(open),
+};
+
+/// The bytes that the decoder may allocate beside the picture.
 const DECODER_BYTES: usize = 64 << 20;
 
-pub fn open(file: BufReader<File>, bounds: Bounds) -> Result<Decoded, SourceError> {
-    guarded(Format::Dds, || decode(file, bounds)).map(Decoded::plain)
+fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
+    catch_panics(&FORMAT, || decode(file, bounds)).map(Decoded::plain)
 }
 
 fn decode(file: BufReader<File>, bounds: Bounds) -> Result<Buffered, SourceError> {
@@ -23,11 +35,11 @@ fn decode(file: BufReader<File>, bounds: Bounds) -> Result<Buffered, SourceError
     let size = bounds.admit(stored.width, stored.height)?;
     let native = decoder.native_color();
     if native.precision == Precision::F32 {
-        // Light without an upper end.
+        // Linear colours without an upper end.
         let floats = Floats::read(&mut decoder, stored, bounds)?;
         let mut picture = Buffered::new(size, Layout::Rgb, bounds)?;
-        for (out, &light) in picture.pixels.as_chunks_mut::<3>().0.iter_mut().zip(&floats.0) {
-            *out = tone_mapping::to_screen(light);
+        for (out, &linear) in picture.pixels.as_chunks_mut::<3>().0.iter_mut().zip(&floats.0) {
+            *out = tone_mapping::map(linear);
         }
         return Ok(picture);
     }
@@ -38,10 +50,10 @@ fn decode(file: BufReader<File>, bounds: Bounds) -> Result<Buffered, SourceError
     };
     let mut picture = Buffered::new(size, layout, bounds)?;
     read(&mut decoder, &mut picture.pixels, stored, ColorFormat::new(channels, Precision::U8))?;
-    Ok(picture.without_idle_opacity())
+    Ok(picture.without_opaque_alpha())
 }
 
-/// Pixels of light.
+/// Linear pixels.
 struct Floats(Vec<[f32; 3]>);
 
 impl Floats {
@@ -51,7 +63,7 @@ impl Floats {
         bounds: Bounds,
     ) -> Result<Self, SourceError> {
         let bytes = size.pixels() * 12;
-        // As bytes, as numbers, and as the picture.
+        // The stored bytes, the floats and the picture exist at the same time.
         bounds.admit_memory(2 * bytes + size.pixels() * 3, "decoding a DDS of floats")?;
         let mut stored = vec![0; usize::try_from(bytes).map_err(|_| SourceError::OutOfMemory)?];
         read(decoder, &mut stored, size, ColorFormat::new(Channels::Rgb, Precision::F32))?;
@@ -67,16 +79,16 @@ fn read(
     size: ::dds::Size,
     format: ColorFormat,
 ) -> Result<(), SourceError> {
-    let view = ImageViewMut::new(pixels, size, format)
-        .ok_or_else(|| SourceError::corrupt(Format::Dds, "its size makes no sense"))?;
+    let view =
+        ImageViewMut::new(pixels, size, format).ok_or_else(|| FORMAT.corrupt("its size is invalid"))?;
     decoder.read_surface(view).map_err(error)
 }
 
 fn error(error: DecodingError) -> SourceError {
     match error {
-        DecodingError::Format(error) => SourceError::unsupported(Format::Dds, error),
-        DecodingError::Io(_) => SourceError::corrupt(Format::Dds, "it ends too early"),
+        DecodingError::Format(error) => FORMAT.unsupported(error),
+        DecodingError::Io(_) => FORMAT.corrupt("it ends too early"),
         DecodingError::MemoryLimitExceeded => SourceError::OutOfMemory,
-        other => SourceError::corrupt(Format::Dds, other),
+        other => FORMAT.corrupt(other),
     }
 }

@@ -1,5 +1,7 @@
-//! OpenEXR, block by block into a picture of 8 bits, brought to the screen by [`light`]. Of several layers the first that
-//! has colours or lightness; of a pyramid its largest level; nothing of what is deep.
+//! OpenEXR: each block is tone-mapped into a buffered picture of 8 bits. Of several layers the first that has colours or
+//! luminance is shown, of a pyramid the largest level. Deep data is not read.
+//!
+//! Source: OpenEXR documentation, "OpenEXR File Layout" and "Technical Introduction" (channel names, premultiplied alpha).
 
 use std::fs::File;
 use std::io::BufReader;
@@ -11,24 +13,34 @@ use ::exr::meta::attribute::{ChannelList, SampleType};
 use ::exr::meta::header::Header;
 use edgezoom_content::Size;
 
-use crate::buffered::guarded;
+use crate::buffered::catch_panics;
 use crate::colour::tone_mapping;
-use crate::{Bounds, Buffered, Decoded, Format, Layout, SourceError};
+use crate::open::{Input, Open};
+use crate::{Bounds, Buffered, Decoded, Format, Layout, Reading, SourceError};
 
-/// How often a block's bytes are there at once: as stored, as unpacked, in another order, and as numbers. Most formats have
-/// blocks of a few rows, but one can be the whole picture.
-const TIMES_A_BLOCK: u64 = 5;
+pub(crate) static FORMAT: Format = Format {
+    name: "OpenEXR",
+    media_types: &["image/x-exr"],
+    endings: &["exr"],
+    reading: Reading::Buffered,
+    signature: |head| head.starts_with(&[0x76, 0x2f, 0x31, 0x01]),
+    open: Open::Directly(open),
+};
 
-/// Where a layer's channels are in its list.
+/// How many copies of a block exist at the same time: compressed, decompressed, reordered and as floats. Most files have
+/// blocks of a few rows, but a block can be the whole picture.
+const BLOCK_COPIES: u64 = 5;
+
+/// The indices of a layer's channels in its list.
 #[derive(Clone, Copy)]
 struct Channels {
-    /// One for lightness, else red, green and blue.
+    /// Red, green and blue; three times the same for luminance.
     colours: [usize; 3],
     alpha: Option<usize>,
 }
 
-pub fn open(file: BufReader<File>, bounds: Bounds) -> Result<Decoded, SourceError> {
-    guarded(Format::Exr, || decode(file, bounds)).map(Decoded::plain)
+fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
+    catch_panics(&FORMAT, || decode(file, bounds)).map(Decoded::plain)
 }
 
 fn decode(file: BufReader<File>, bounds: Bounds) -> Result<Buffered, SourceError> {
@@ -36,13 +48,13 @@ fn decode(file: BufReader<File>, bounds: Bounds) -> Result<Buffered, SourceError
     let layers = reader.headers();
     let found = layers.iter().enumerate().find_map(|(index, layer)| Some((index, Channels::of(layer)?)));
     let Some((layer, channels)) = found else {
-        return Err(SourceError::unsupported(Format::Exr, "it has no colours"));
+        return Err(FORMAT.unsupported("it has no colours"));
     };
     let header = layers[layer].clone();
     let side = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
     let size = bounds.admit(side(header.layer_size.width()), side(header.layer_size.height()))?;
     let block = header.max_block_byte_size() as u64;
-    bounds.admit_memory(TIMES_A_BLOCK.saturating_mul(block), "decoding an OpenEXR")?;
+    bounds.admit_memory(BLOCK_COPIES.saturating_mul(block), "decoding an OpenEXR")?;
     let layout = if channels.alpha.is_some() { Layout::Rgba } else { Layout::Rgb };
     let mut picture = Buffered::new(size, layout, bounds)?;
     let mut chunks = reader
@@ -56,13 +68,13 @@ fn decode(file: BufReader<File>, bounds: Bounds) -> Result<Buffered, SourceError
         blocks += block.index.pixel_size.area() as u64;
     }
     if blocks < size.pixels() {
-        return Err(SourceError::corrupt(Format::Exr, "some of its blocks are missing"));
+        return Err(FORMAT.corrupt("some of its blocks are missing"));
     }
-    Ok(picture.without_idle_opacity())
+    Ok(picture.without_opaque_alpha())
 }
 
 impl Channels {
-    /// `None` for a layer that has no picture, or one that is deep or subsampled.
+    /// The channels of a layer. `None` for layers without colours, deep ones and subsampled ones.
     fn of(layer: &Header) -> Option<Self> {
         let list = &layer.channels.list;
         let find = |name: &str| {
@@ -74,7 +86,7 @@ impl Channels {
         let is_plain = !layer.deep && list.iter().all(|channel| channel.sampling.area() == 1);
         let colours = match (find("R"), find("G"), find("B"), find("Y")) {
             (Some(red), Some(green), Some(blue), _) => [red, green, blue],
-            (_, _, _, Some(lightness)) => [lightness; 3],
+            (_, _, _, Some(luminance)) => [luminance; 3],
             _ => return None,
         };
         is_plain.then_some(Self { colours, alpha: find("A") })
@@ -96,21 +108,20 @@ fn paint(
     let mut lines = block.lines(list);
     for y in top..top + height {
         for _ in 0..list.list.len() {
-            let line =
-                lines.next().ok_or_else(|| SourceError::corrupt(Format::Exr, "a block is too short"))?;
+            let line = lines.next().ok_or_else(|| FORMAT.corrupt("a block is too short"))?;
             let LineIndex { channel, .. } = line.location;
             let kind = list.list[channel].sample_type;
             read_line(line.value, kind, &mut rows[channel]);
         }
         let start = (y * across as usize + left) * bytes;
         let out = picture.pixels.get_mut(start..start + width * bytes);
-        let out = out.ok_or_else(|| SourceError::corrupt(Format::Exr, "a block lies outside of it"))?;
+        let out = out.ok_or_else(|| FORMAT.corrupt("a block lies outside of it"))?;
         for (x, out) in out.chunks_exact_mut(bytes).enumerate() {
             let alpha = channels.alpha.map_or(1.0, |alpha| rows[alpha][x].clamp(0.0, 1.0));
-            // Colours are multiplied with the opacity. What glows and covers nothing stays as bright as it is.
-            let light =
+            // Colours are premultiplied. A pixel that emits light and covers nothing (alpha 0) keeps its brightness.
+            let linear =
                 channels.colours.map(|colour| rows[colour][x] / if alpha > 0.0 { alpha } else { 1.0 });
-            out[..3].copy_from_slice(&tone_mapping::to_screen(light));
+            out[..3].copy_from_slice(&tone_mapping::map(linear));
             if let Some(out) = out.get_mut(3) {
                 *out = (alpha * 255.0).round() as u8;
             }
@@ -119,7 +130,7 @@ fn paint(
     Ok(())
 }
 
-/// A line's samples, in the machine's byte order, as numbers.
+/// A line's samples, stored in the machine's byte order, as floats.
 fn read_line(stored: &[u8], kind: SampleType, out: &mut [f32]) {
     match kind {
         SampleType::F16 => {
@@ -142,8 +153,8 @@ fn read_line(stored: &[u8], kind: SampleType, out: &mut [f32]) {
 
 fn error(error: ::exr::error::Error) -> SourceError {
     match error {
-        ::exr::error::Error::NotSupported(reason) => SourceError::unsupported(Format::Exr, reason),
-        ::exr::error::Error::Io(_) => SourceError::corrupt(Format::Exr, "it ends too early"),
-        other => SourceError::corrupt(Format::Exr, other),
+        ::exr::error::Error::NotSupported(reason) => FORMAT.unsupported(reason),
+        ::exr::error::Error::Io(_) => FORMAT.corrupt("it ends too early"),
+        other => FORMAT.corrupt(other),
     }
 }

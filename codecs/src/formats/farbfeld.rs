@@ -1,4 +1,10 @@
-//! Farbfeld, row by row: a header, and pixels of four samples of 16 bits.
+//! Farbfeld, row by row.
+//!
+//! ```text
+//! 0           8           12           16
+//! "farbfeld"  width: u32  height: u32  pixels: red, green, blue, alpha, each u16; all numbers are big-endian
+//! ```
+//! Source: farbfeld(5), <https://tools.suckless.org/farbfeld/>.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -6,7 +12,17 @@ use std::io::{BufReader, Read};
 use edgezoom_content::Size;
 
 use crate::colour::samples::round_16;
-use crate::{Bounds, Decoded, Format, Layout, RowReader, SourceError};
+use crate::open::{Input, Open};
+use crate::{Decoded, Format, Layout, Reading, RowReader, SourceError};
+
+pub(crate) static FORMAT: Format = Format {
+    name: "Farbfeld",
+    media_types: &[],
+    endings: &["ff"],
+    reading: Reading::Rows,
+    signature: |head| head.starts_with(b"farbfeld"),
+    open: Open::Directly(open),
+};
 
 struct Rows {
     size: Size,
@@ -14,7 +30,7 @@ struct Rows {
     row: Vec<u8>,
 }
 
-pub fn open(mut file: BufReader<File>, bounds: Bounds) -> Result<Decoded, SourceError> {
+fn open(Input { mut file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     let mut head = [0; 16];
     file.read_exact(&mut head).map_err(|_| too_short())?;
     let [.., w0, w1, w2, w3, h0, h1, h2, h3] = head;
@@ -43,5 +59,5 @@ impl RowReader for Rows {
 }
 
 fn too_short() -> SourceError {
-    SourceError::corrupt(Format::Farbfeld, "it ends before its last row")
+    FORMAT.corrupt("it ends before its last row")
 }

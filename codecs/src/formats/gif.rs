@@ -1,14 +1,23 @@
-//! The first frame of a GIF, on its canvas.
-
-use std::fs::File;
-use std::io::BufReader;
+//! The first frame of a GIF, on its canvas. Buffered: interlaced frames come in four passes.
+//!
+//! Source: GIF89a specification (CompuServe, 1990), sections 17 to 23.
 
 use ::gif::{DecodeOptions, DecodingError, Frame, MemoryLimit};
 use edgezoom_content::Size;
 
-use crate::{Bounds, Buffered, Decoded, Format, Layout, SourceError};
+use crate::open::{Input, Open};
+use crate::{Buffered, Decoded, Format, Layout, Reading, SourceError};
 
-pub fn open(file: BufReader<File>, bounds: Bounds) -> Result<Decoded, SourceError> {
+pub(crate) static FORMAT: Format = Format {
+    name: "GIF",
+    media_types: &["image/gif"],
+    endings: &["gif"],
+    reading: Reading::Buffered,
+    signature: |head| head.starts_with(b"GIF87a") || head.starts_with(b"GIF89a"),
+    open: Open::Directly(open),
+};
+
+fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     let mut options = DecodeOptions::new();
     options.set_memory_limit(MemoryLimit::Bytes(
         bounds.memory.max(1).try_into().unwrap_or(std::num::NonZeroU64::MIN),
@@ -19,12 +28,12 @@ pub fn open(file: BufReader<File>, bounds: Bounds) -> Result<Decoded, SourceErro
     bounds.admit_memory(size.pixels() * 5, "decoding a GIF")?;
     let globals = decoder.global_palette().map(<[u8]>::to_vec);
     let frame = decoder.read_next_frame().map_err(error)?;
-    let frame = frame.ok_or_else(|| SourceError::corrupt(Format::Gif, "it has no picture"))?;
+    let frame = frame.ok_or_else(|| FORMAT.corrupt("it has no picture"))?;
     let palette = frame.palette.as_deref().or(globals.as_deref()).unwrap_or_default();
     let layout = if covers(frame, size) && frame.transparent.is_none() { Layout::Rgb } else { Layout::Rgba };
     let mut canvas = Buffered::new(size, layout, bounds)?;
     paint(frame, palette, &mut canvas);
-    Ok(Decoded::plain(canvas.without_idle_opacity()))
+    Ok(Decoded::plain(canvas.without_opaque_alpha()))
 }
 
 fn covers(frame: &Frame<'_>, size: Size) -> bool {
@@ -32,7 +41,7 @@ fn covers(frame: &Frame<'_>, size: Size) -> bool {
     reaches(frame.left, frame.width, size.width) && reaches(frame.top, frame.height, size.height)
 }
 
-/// Paints the part of the frame that lies on the canvas. An index past the palette's end is black, as in browsers.
+/// Paints the part of the frame that lies on the canvas. An index beyond the palette is black, as in browsers.
 fn paint(frame: &Frame<'_>, palette: &[u8], canvas: &mut Buffered) {
     let (colours, _) = palette.as_chunks::<3>();
     let channels = canvas.layout.channels();
@@ -52,7 +61,7 @@ fn paint(frame: &Frame<'_>, palette: &[u8], canvas: &mut Buffered) {
 
 fn error(error: DecodingError) -> SourceError {
     match error {
-        DecodingError::Io(_) => SourceError::corrupt(Format::Gif, "it ends too early"),
-        other => SourceError::corrupt(Format::Gif, other),
+        DecodingError::Io(_) => FORMAT.corrupt("it ends too early"),
+        other => FORMAT.corrupt(other),
     }
 }

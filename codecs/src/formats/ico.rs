@@ -1,4 +1,10 @@
-//! Icons: the largest picture of several, decoded as a whole.
+//! Windows icons and cursors: the largest picture of several. Buffered: the entries are BMP, stored bottom up, or PNG.
+//!
+//! ```text
+//! 0         2                      4      6      7       8        9         10 …
+//! reserved  1: icon, 2: cursor     count  width  height  colours  reserved  the rest of the first entry (16 bytes each)
+//! ```
+//! Source: Microsoft, "Icons" (ICONDIR, ICONDIRENTRY).
 
 use std::fs::File;
 use std::io::BufReader;
@@ -6,14 +12,25 @@ use std::io::BufReader;
 use image::codecs::ico::IcoDecoder;
 use image::{DynamicImage, ImageDecoder, ImageError};
 
-use crate::buffered::guarded;
-use crate::{Bounds, Buffered, Decoded, Format, Layout, SourceError};
+use crate::buffered::catch_panics;
+use crate::open::{Input, Open};
+use crate::{Bounds, Buffered, Decoded, Format, Layout, Reading, SourceError};
 
-/// What decoding takes for each pixel, in bytes: up to 16 bits of four samples, and the picture.
+pub(crate) static FORMAT: Format = Format {
+    name: "ICO",
+    media_types: &["image/vnd.microsoft.icon", "image/x-icon"],
+    endings: &["ico", "cur"],
+    reading: Reading::Buffered,
+    signature: // Reserved, type, count, and the reserved byte of the first entry.
+    |head| matches!(head, [0, 0, 1 | 2, 0, 1..=255, 0, _, _, _, 0, ..]),
+    open: Open::Directly(open),
+};
+
+/// The memory that decoding takes for each pixel, in bytes: up to four samples of 16 bits, and the picture.
 const BYTES_A_PIXEL: u64 = 12;
 
-pub fn open(file: BufReader<File>, bounds: Bounds) -> Result<Decoded, SourceError> {
-    guarded(Format::Ico, || decode(file, bounds)).map(Decoded::plain)
+fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
+    catch_panics(&FORMAT, || decode(file, bounds)).map(Decoded::plain)
 }
 
 fn decode(file: BufReader<File>, bounds: Bounds) -> Result<Buffered, SourceError> {
@@ -22,13 +39,13 @@ fn decode(file: BufReader<File>, bounds: Bounds) -> Result<Buffered, SourceError
     let size = bounds.admit(width, height)?;
     bounds.admit_memory(size.pixels() * BYTES_A_PIXEL, "decoding an icon")?;
     let picture = DynamicImage::from_decoder(decoder).map_err(error)?;
-    Ok(Buffered::of(size, Layout::Rgba, picture.into_rgba8().into_raw()).without_idle_opacity())
+    Ok(Buffered::of(size, Layout::Rgba, picture.into_rgba8().into_raw()).without_opaque_alpha())
 }
 
 fn error(error: ImageError) -> SourceError {
     match error {
-        ImageError::Unsupported(error) => SourceError::unsupported(Format::Ico, error),
-        ImageError::IoError(_) => SourceError::corrupt(Format::Ico, "it ends too early"),
-        other => SourceError::corrupt(Format::Ico, other),
+        ImageError::Unsupported(error) => FORMAT.unsupported(error),
+        ImageError::IoError(_) => FORMAT.corrupt("it ends too early"),
+        other => FORMAT.corrupt(other),
     }
 }

@@ -1,4 +1,6 @@
-//! JPEG XL, decoded as a whole: the first frame, upright.
+//! JPEG XL, as a codestream or in its container: the first frame, upright. Buffered: `jxl-oxide` decodes whole frames.
+//!
+//! Source: ISO/IEC 18181-1 (codestream), ISO/IEC 18181-2 (container).
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -7,20 +9,33 @@ use jxl_oxide::{
     AllocTracker, EnumColourEncoding, InitializeResult, JxlImage, PixelFormat, Render, RenderingIntent,
 };
 
-use crate::buffered::guarded;
-use crate::colour::cmyk::Inks;
-use crate::{Bounds, Buffered, Decoded, Format, Layout, Orientation, Profile, READ_BYTES, SourceError};
+use crate::buffered::catch_panics;
+use crate::colour::cmyk::CmykConverter;
+use crate::open::{Input, Open};
+use crate::{
+    Bounds, Buffered, Decoded, Format, Layout, Orientation, Profile, READ_BYTES, Reading, SourceError,
+};
 
-/// What decoding takes for each pixel, in bytes: 27.5 were measured. The decoder counts too, and gives up at the limit.
+pub(crate) static FORMAT: Format = Format {
+    name: "JPEG XL",
+    media_types: &["image/jxl"],
+    endings: &["jxl"],
+    reading: Reading::Buffered,
+    signature: |head| head.starts_with(&[0xff, 0x0a]) || head.starts_with(b"\0\0\0\x0cJXL \r\n\x87\n"),
+    open: Open::Directly(open),
+};
+
+/// The memory that decoding takes for each pixel, in bytes: 27.5 were measured. The decoder itself counts too, and stops at
+/// the limit.
 const BYTES_A_PIXEL: u64 = 28;
 
-pub fn open(file: BufReader<File>, bounds: Bounds) -> Result<Decoded, SourceError> {
-    guarded(Format::Jxl, || decode(file, bounds))
+fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
+    catch_panics(&FORMAT, || decode(file, bounds))
 }
 
 fn decode(file: BufReader<File>, bounds: Bounds) -> Result<Decoded, SourceError> {
     let mut image = load(file, bounds)?;
-    // Greys, and colours with a profile of their author's, come as they are meant there; all others the decoder makes sRGB.
+    // Greys, and colours with an ICC profile, come in their own colour space; the decoder converts all others to sRGB.
     let is_grey = image.pixel_format().is_grayscale();
     let profile = (is_grey || image.original_icc().is_some()).then(|| image.rendered_icc());
     let profile = profile.and_then(|profile| Profile::of_icc(&profile));
@@ -28,18 +43,18 @@ fn decode(file: BufReader<File>, bounds: Bounds) -> Result<Decoded, SourceError>
         image.request_color_encoding(EnumColourEncoding::srgb(RenderingIntent::Relative));
     }
     if image.num_loaded_keyframes() == 0 {
-        return Err(SourceError::corrupt(Format::Jxl, "it ends before its last row"));
+        return Err(FORMAT.corrupt("it ends before its last row"));
     }
     let frame = image.render_frame(0).map_err(error)?;
     let picture = paint(&frame, image.pixel_format(), profile.as_ref(), bounds)?;
     Ok(Decoded {
-        strips: Box::new(picture.without_idle_opacity()),
+        reader: Box::new(picture.without_opaque_alpha()),
         orientation: Orientation::UPRIGHT,
         profile: profile.filter(|_| !image.pixel_format().has_black()),
     })
 }
 
-/// Reads the file, whose size is looked at as soon as it is known.
+/// Feeds the decoder until the first frame is loaded. The bounds are checked as soon as the size is known.
 fn load(mut file: BufReader<File>, bounds: Bounds) -> Result<JxlImage, SourceError> {
     let memory = usize::try_from(bounds.memory).unwrap_or(usize::MAX);
     let mut unread = JxlImage::builder().alloc_tracker(AllocTracker::with_limit(memory)).build_uninit();
@@ -47,7 +62,7 @@ fn load(mut file: BufReader<File>, bounds: Bounds) -> Result<JxlImage, SourceErr
     let mut image = loop {
         let read = file.read(&mut buffer[filled..])?;
         if read == 0 {
-            return Err(SourceError::corrupt(Format::Jxl, "it ends in its header"));
+            return Err(FORMAT.corrupt("it ends in its header"));
         }
         filled += read;
         let used = unread.feed_bytes(&buffer[..filled]).map_err(error)?;
@@ -60,7 +75,7 @@ fn load(mut file: BufReader<File>, bounds: Bounds) -> Result<JxlImage, SourceErr
     };
     let size = bounds.admit(image.width(), image.height())?;
     bounds.admit_memory(size.pixels() * BYTES_A_PIXEL, "decoding a JPEG XL")?;
-    // The first frame is all that is wanted of an animation.
+    // Of an animation only the first frame is shown.
     while image.num_loaded_keyframes() == 0 && !image.is_loading_done() {
         let read = file.read(&mut buffer[filled..])?;
         if read == 0 {
@@ -89,7 +104,7 @@ fn paint(
     };
     let mut picture = Buffered::new(size, layout, bounds)?;
     let channels = stream.channels() as usize;
-    let inks = Inks::new(profile);
+    let cmyk = CmykConverter::new(profile);
     let mut row = vec![0u8; size.width as usize * channels];
     for out in picture.pixels.chunks_exact_mut(size.width as usize * layout.channels()) {
         stream.write_to_buffer(&mut row);
@@ -101,9 +116,9 @@ fn paint(
             match *pixel {
                 [grey, alpha] => out.copy_from_slice(&[grey, grey, grey, alpha]),
                 [cyan, magenta, yellow, black, ..] => {
-                    // 0 is all ink there.
-                    let stored = [cyan, magenta, yellow, black].map(|light| 255 - light);
-                    inks.convert(&stored, &mut out[..3]);
+                    // In JPEG XL 0 is full ink.
+                    let stored = [cyan, magenta, yellow, black].map(|sample| 255 - sample);
+                    cmyk.convert(&stored, &mut out[..3]);
                     if let (Some(out), Some(&alpha)) = (out.get_mut(3), pixel.get(4)) {
                         *out = alpha;
                     }
@@ -123,5 +138,5 @@ fn error(error: Box<dyn std::error::Error + Send + Sync>) -> SourceError {
         }
         cause = one.source();
     }
-    SourceError::corrupt(Format::Jxl, error)
+    FORMAT.corrupt(error)
 }

@@ -1,20 +1,61 @@
-//! Pictures: a file or folder for each format.
+//! The table of formats, and a file or folder for each. Documents and drawings are in [`vector`](crate::vector).
+//!
+//! A new format is a file here that exports `FORMAT`, its `mod` line, and its line in the table.
 
-pub(crate) mod bmp;
-pub(crate) mod dds;
-pub(crate) mod exr;
-pub(crate) mod farbfeld;
-pub(crate) mod gif;
-pub(crate) mod hdr;
-pub(crate) mod heif;
-pub(crate) mod ico;
-pub(crate) mod jp2;
+use crate::Format;
+#[cfg(feature = "pdf")]
+use crate::vector::pdf;
+#[cfg(feature = "svg")]
+use crate::vector::svg;
+
+mod bmp;
+#[cfg(feature = "dds")]
+mod dds;
+#[cfg(feature = "openexr")]
+mod exr;
+mod farbfeld;
+mod gif;
+mod hdr;
+#[cfg(feature = "modern")]
+mod heif;
+mod ico;
+#[cfg(feature = "modern")]
+mod jp2;
 pub(crate) mod jpeg;
-pub(crate) mod jxl;
-pub(crate) mod png;
-pub(crate) mod pnm;
-pub(crate) mod qoi;
+#[cfg(feature = "modern")]
+mod jxl;
+mod png;
+mod pnm;
+mod qoi;
 pub mod screenshot;
-pub(crate) mod tga;
-pub(crate) mod tiff;
-pub(crate) mod webp;
+mod tga;
+#[cfg(feature = "tiff")]
+mod tiff;
+mod webp;
+
+/// All formats, in the order in which their signatures are compared: SVG is found by its root element and PDF anywhere in
+/// the first KiB, so they come late, and TGA has no signature at all, so it comes last.
+#[rustfmt::skip] // one line a format
+pub(crate) static FORMATS: &[&Format] = &[
+    &jpeg::FORMAT,
+    &png::FORMAT,
+    &webp::FORMAT,
+    &gif::FORMAT,
+    #[cfg(feature = "tiff")] &tiff::FORMAT,
+    #[cfg(feature = "modern")] &heif::AVIF,
+    #[cfg(feature = "modern")] &heif::HEIC,
+    #[cfg(feature = "modern")] &jxl::FORMAT,
+    #[cfg(feature = "modern")] &jp2::FORMAT,
+    &bmp::FORMAT,
+    &ico::FORMAT,
+    #[cfg(feature = "dds")] &dds::FORMAT,
+    #[cfg(feature = "openexr")] &exr::FORMAT,
+    &hdr::FORMAT,
+    &qoi::FORMAT,
+    &pnm::FORMAT,
+    &farbfeld::FORMAT,
+    &screenshot::FORMAT,
+    #[cfg(feature = "svg")] &svg::FORMAT,
+    #[cfg(feature = "pdf")] &pdf::FORMAT,
+    &tga::FORMAT,
+];

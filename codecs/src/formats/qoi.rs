@@ -1,13 +1,33 @@
-//! QOI, pixel by pixel as it is read.
+//! QOI, row by row.
 //!
-//! Source: the QOI specification, version 1.0.
+//! ```text
+//! 0       4           8            12        13
+//! "qoif"  width: u32  height: u32  channels  colour space; numbers are big-endian, then chunks:
+//!
+//! 11111110 r g b          QOI_OP_RGB    11111111 r g b a        QOI_OP_RGBA
+//! 00iiiiii                QOI_OP_INDEX  a colour seen before, by its hash
+//! 01rrggbb                QOI_OP_DIFF   differences to the last pixel, biased by 2
+//! 10gggggg rrrrbbbb       QOI_OP_LUMA   difference of green, biased by 32; of red and blue to that, biased by 8
+//! 11nnnnnn                QOI_OP_RUN    the last pixel, n + 1 times
+//! ```
+//! Source: The Quite OK Image Format Specification, version 1.0 (2022).
 
 use std::fs::File;
 use std::io::{BufReader, Read};
 
 use edgezoom_content::Size;
 
-use crate::{Bounds, Decoded, Format, Layout, RowReader, SourceError};
+use crate::open::{Input, Open};
+use crate::{Decoded, Format, Layout, Reading, RowReader, SourceError};
+
+pub(crate) static FORMAT: Format = Format {
+    name: "QOI",
+    media_types: &["image/qoi"],
+    endings: &["qoi"],
+    reading: Reading::Rows,
+    signature: |head| head.starts_with(b"qoif"),
+    open: Open::Directly(open),
+};
 
 type Pixel = [u8; 4];
 
@@ -16,19 +36,19 @@ struct Rows {
     layout: Layout,
     file: BufReader<File>,
     pixel: Pixel,
-    /// Colours that came before, each at the place that its hash gives it.
+    /// Colours that came before, each at the index of its hash.
     seen: [Pixel; 64],
-    /// How often the last pixel is still to be repeated.
+    /// How often the last pixel is still repeated.
     run: u8,
 }
 
-pub fn open(mut file: BufReader<File>, bounds: Bounds) -> Result<Decoded, SourceError> {
+fn open(Input { mut file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     let [_, _, _, _, w0, w1, w2, w3, h0, h1, h2, h3, channels, _] = bytes::<14>(&mut file)?;
     let size = bounds.admit(u32::from_be_bytes([w0, w1, w2, w3]), u32::from_be_bytes([h0, h1, h2, h3]))?;
     let layout = match channels {
         3 => Layout::Rgb,
         4 => Layout::Rgba,
-        _ => return Err(SourceError::corrupt(Format::Qoi, "it has neither 3 nor 4 channels")),
+        _ => return Err(FORMAT.corrupt("it has neither 3 nor 4 channels")),
     };
     Ok(Decoded::plain(Rows { size, layout, file, pixel: [0, 0, 0, 255], seen: [[0; 4]; 64], run: 0 }))
 }
@@ -67,12 +87,12 @@ impl Rows {
                 self.pixel
             }
         };
-        self.seen[place(self.pixel)] = self.pixel;
+        self.seen[hash(self.pixel)] = self.pixel;
         Ok(self.pixel)
     }
 }
 
-fn place([red, green, blue, alpha]: Pixel) -> usize {
+fn hash([red, green, blue, alpha]: Pixel) -> usize {
     (usize::from(red) * 3 + usize::from(green) * 5 + usize::from(blue) * 7 + usize::from(alpha) * 11) % 64
 }
 
@@ -96,7 +116,6 @@ impl RowReader for Rows {
 
 fn bytes<const N: usize>(file: &mut BufReader<File>) -> Result<[u8; N], SourceError> {
     let mut bytes = [0; N];
-    file.read_exact(&mut bytes)
-        .map_err(|_| SourceError::corrupt(Format::Qoi, "it ends before its last row"))?;
+    file.read_exact(&mut bytes).map_err(|_| FORMAT.corrupt("it ends before its last row"))?;
     Ok(bytes)
 }

@@ -1,8 +1,11 @@
-//! The picture of a web page, as the browser took it: a magic number, the picture's size, then strips from top to bottom,
-//! each a PNG with its length before it. All numbers are 32 bits, little-endian.
+//! The screenshot of a web page, as the tiler's browser writes it: strips from top to bottom, each a PNG.
 //!
-//! It comes as a file, or as a stream out of which the first strips are read while the page's last ones are still taken.
-//! Its bytes are the browser's, and a page may have taken over its browser: they are trusted no more than others.
+//! ```text
+//! 0               8           12           16
+//! 9d "EZPAGE\n"   width: u32  height: u32  strips: length: u32, a PNG;  numbers are little-endian
+//! ```
+//! It comes as a file, or as a stream whose first strips are read while the browser still takes the last ones. A page may
+//! have taken over its browser, so these bytes are trusted no more than others.
 
 use std::fs::File;
 use std::io::{BufReader, Cursor, Read};
@@ -10,21 +13,31 @@ use std::io::{BufReader, Cursor, Read};
 use ::png::{BitDepth, ColorType, Decoder, DecodingError, Limits, Reader};
 use edgezoom_content::Size;
 
-use crate::{Bounds, Format, Layout, RowReader, SourceError};
+use crate::open::{Input, Open};
+use crate::{Decoded, Format, Layout, Reading, RowReader, SourceError};
 
-/// What a captured page begins with. The first byte is no letter, and no other format's.
+pub(crate) static FORMAT: Format = Format {
+    name: "captured page",
+    media_types: &[],
+    endings: &[],
+    reading: Reading::Rows,
+    signature: |head| head.starts_with(&MAGIC),
+    open: Open::Directly(open),
+};
+
+/// The signature. No other format begins with its first byte.
 pub const MAGIC: [u8; 8] = *b"\x9dEZPAGE\n";
 
-/// What a strip may have: 2,560 × 8,192 pixels that do not compress are 63 MB, or 84 MB with opacity.
+/// The bytes that a strip may have: 2,560 × 8,192 pixels that do not compress are 63 MB, or 84 MB with alpha.
 const STRIP_BYTES: u32 = 96 << 20;
 
-/// What the decoder may allocate for its own purposes: a few rows.
+/// The bytes that the decoder may allocate: a few rows.
 const DECODER_BYTES: usize = 16 << 20;
 
 struct Screenshot {
     file: BufReader<File>,
     size: Size,
-    /// The rows that are not read yet, those of the strip at hand among them.
+    /// The rows that are not read yet, those of the open strip included.
     missing: u32,
     strip: Option<Strip>,
 }
@@ -33,11 +46,11 @@ struct Screenshot {
 struct Strip {
     reader: Reader<Cursor<Vec<u8>>>,
     missing: u32,
-    /// A row with opacity, if the browser wrote one: it is of no use, as a page has white behind it.
-    opaque: Option<Vec<u8>>,
+    /// A row with alpha, if the browser wrote one. Alpha is dropped: a page has a white background.
+    rgba_row: Option<Vec<u8>>,
 }
 
-pub(crate) fn open(mut file: BufReader<File>, bounds: Bounds) -> Result<Box<dyn RowReader>, SourceError> {
+fn open(Input { mut file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     let mut magic = [0; MAGIC.len()];
     read(&mut file, &mut magic)?;
     if magic != MAGIC {
@@ -45,7 +58,7 @@ pub(crate) fn open(mut file: BufReader<File>, bounds: Bounds) -> Result<Box<dyn 
     }
     let size = bounds.admit(number(&mut file)?, number(&mut file)?)?;
     bounds.admit_memory(u64::from(STRIP_BYTES), "reading a captured page")?;
-    Ok(Box::new(Screenshot { file, size, missing: size.height, strip: None }))
+    Ok(Decoded::plain(Screenshot { file, size, missing: size.height, strip: None }))
 }
 
 impl RowReader for Screenshot {
@@ -68,7 +81,7 @@ impl RowReader for Screenshot {
 }
 
 impl Screenshot {
-    /// The strip that has the next row.
+    /// The strip with the next row.
     fn strip(&mut self) -> Result<&mut Strip, SourceError> {
         let strip = match self.strip.take() {
             Some(strip) if strip.missing > 0 => strip,
@@ -96,7 +109,7 @@ impl Screenshot {
 impl Strip {
     fn open(bytes: Vec<u8>) -> Result<Self, SourceError> {
         let mut decoder = Decoder::new_with_limits(Cursor::new(bytes), Limits { bytes: DECODER_BYTES });
-        // The bytes came through a pipe or a file of ours, not over a network.
+        // The strip comes from a pipe or a local file, not over a network.
         decoder.ignore_checksums(true);
         decoder.set_ignore_text_chunk(true);
         decoder.set_ignore_iccp_chunk(true);
@@ -104,21 +117,21 @@ impl Strip {
         if reader.info().interlaced {
             return Err(corrupt("a strip is interlaced"));
         }
-        let opaque = match reader.output_color_type() {
+        let rgba_row = match reader.output_color_type() {
             (ColorType::Rgb, BitDepth::Eight) => None,
             (ColorType::Rgba, BitDepth::Eight) => Some(vec![0; reader.info().width as usize * 4]),
             _ => return Err(corrupt("a strip has other pixels")),
         };
         let missing = reader.info().height;
-        Ok(Self { reader, missing, opaque })
+        Ok(Self { reader, missing, rgba_row })
     }
 
     fn read_row(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
-        let row = self.opaque.as_deref_mut().unwrap_or(&mut *into);
+        let row = self.rgba_row.as_deref_mut().unwrap_or(&mut *into);
         if self.reader.read_row(row).map_err(broken)?.is_none() {
             return Err(corrupt("a strip ends before its last row"));
         }
-        if let Some(row) = &self.opaque {
+        if let Some(row) = &self.rgba_row {
             let (from, _) = row.as_chunks::<4>();
             let (to, _) = into.as_chunks_mut::<3>();
             for ([red, green, blue, _], to) in from.iter().zip(to) {
@@ -148,5 +161,5 @@ fn broken(error: DecodingError) -> SourceError {
 }
 
 fn corrupt(reason: impl std::fmt::Display) -> SourceError {
-    SourceError::corrupt(Format::Screenshot, reason)
+    FORMAT.corrupt(reason)
 }

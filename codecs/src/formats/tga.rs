@@ -1,16 +1,36 @@
-//! Truevision TGA, row by row. Most are stored from the bottom up: those that are not packed are read from their end.
+//! Truevision TGA, row by row. Most files are stored from the bottom up: uncompressed ones are read from their end.
 //!
-//! Source: Truevision TGA File Format Specification, version 2.0.
+//! ```text
+//! 0          1           2     3            5              7           8               12     14      16    17
+//! id length  has palette type  first index  palette length entry bits  x, y origin     width  height  bits  flags
+//! u8         u8          u8    u16          u16            u8          u16, u16        u16    u16     u8    u8
+//!
+//! type   1 palette, 2 colour, 3 grey; + 8 run-length compressed
+//! flags  bits 0–3 alpha bits of a pixel, bit 4 from the right, bit 5 from the top, bits 6–7 reserved
+//! ```
+//! Numbers are little-endian. The identification, the palette and the pixels follow.
+//!
+//! Source: Truevision TGA File Format Specification, version 2.0 (1991), "TGA File Header", fields 1 to 8.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 
 use edgezoom_content::Size;
 
-use crate::{Bounds, Decoded, Format, Layout, Orientation, RowReader, SourceError};
+use crate::open::{Input, Open};
+use crate::{Decoded, Format, Layout, Orientation, Reading, RowReader, SourceError};
+
+pub(crate) static FORMAT: Format = Format {
+    name: "TGA",
+    media_types: &["image/x-tga"],
+    endings: &["tga"],
+    reading: Reading::Rows,
+    signature: is_header,
+    open: Open::Directly(open),
+};
 
 /// The header's length.
-pub const HEADER_BYTES: usize = 18;
+const HEADER_BYTES: usize = 18;
 
 /// What the header says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,12 +38,12 @@ struct Header {
     width: u16,
     height: u16,
     kind: Kind,
-    /// Whether runs of one pixel are packed.
-    packed: bool,
+    /// Whether runs of equal pixels are compressed.
+    compressed: bool,
     /// The bits of a pixel, or of an index into the palette.
     bits: u8,
-    /// The bits of a pixel that are opacity.
-    opacity_bits: u8,
+    /// The bits of a pixel that are alpha.
+    alpha_bits: u8,
     from_right: bool,
     from_top: bool,
     comment: u8,
@@ -49,19 +69,19 @@ struct Rows {
     /// The next row.
     next: u32,
     row: Vec<u8>,
-    /// A packed pixel and how often it is still to come; or how many pixels come as they are.
+    /// A repeated pixel and how often it still comes; or how many literal pixels still come.
     run: ([u8; 4], u8),
     literal: u8,
 }
 
 impl Header {
-    /// Reads a header. `None` when it is none: TGA has no magic number, so every field has to make sense.
+    /// Reads a header. `None` when a field is invalid: TGA has no signature, so every field is checked.
     fn read(bytes: &[u8; HEADER_BYTES]) -> Option<Self> {
         let [comment, palettes, kind, f0, f1, n0, n1, entry, _, _, _, _, w0, w1, h0, h1, bits, flags] =
             *bytes;
         let number = |low, high| u16::from_le_bytes([low, high]);
         let (width, height) = (number(w0, w1), number(h0, h1));
-        let packed = kind & 8 != 0;
+        let compressed = kind & 8 != 0;
         let kind = match kind & !8 {
             1 => Kind::Palette,
             2 => Kind::Colour,
@@ -71,7 +91,7 @@ impl Header {
         let palette = (number(f0, f1), number(n0, n1), entry);
         let palette_fits = match kind {
             Kind::Palette => palettes == 1 && palette.1 > 0 && matches!(entry, 15 | 16 | 24 | 32),
-            // A palette beside full colours is allowed and means nothing.
+            // A palette beside colours is allowed and ignored.
             _ => palettes == 0 && palette == (0, 0, 0) || palettes == 1 && matches!(entry, 15 | 16 | 24 | 32),
         };
         let bits_fit = match kind {
@@ -79,18 +99,18 @@ impl Header {
             Kind::Grey => matches!(bits, 8 | 16),
             Kind::Colour => matches!(bits, 15 | 16 | 24 | 32),
         };
-        let opacity_bits = flags & 15;
+        let alpha_bits = flags & 15;
         let fits = palette_fits && bits_fit && width > 0 && height > 0;
-        // The two highest bits are reserved; one of opacity fits into 16 bits, eight into 32.
+        // A pixel of 16 bits has room for one alpha bit, one of 32 bits for eight.
         let flags_fit =
-            flags & 0xc0 == 0 && matches!((opacity_bits, bits), (0, _) | (1, 16) | (8, 8 | 16 | 32));
+            flags & 0xc0 == 0 && matches!((alpha_bits, bits), (0, _) | (1, 16) | (8, 8 | 16 | 32));
         (fits && flags_fit).then_some(Self {
             width,
             height,
             kind,
-            packed,
+            compressed,
             bits,
-            opacity_bits,
+            alpha_bits,
             from_right: flags & 16 != 0,
             from_top: flags & 32 != 0,
             comment,
@@ -99,13 +119,13 @@ impl Header {
     }
 
     fn layout(&self) -> Layout {
-        let is_clear = match (self.kind, self.bits) {
+        let has_alpha = match (self.kind, self.bits) {
             (Kind::Grey, 8) => return Layout::Grey,
             (Kind::Grey, _) => true,
-            (Kind::Colour, _) => self.opacity_bits > 0,
+            (Kind::Colour, _) => self.alpha_bits > 0,
             (Kind::Palette, _) => self.palette.2 == 32,
         };
-        if is_clear { Layout::Rgba } else { Layout::Rgb }
+        if has_alpha { Layout::Rgba } else { Layout::Rgb }
     }
 
     fn pixel_bytes(&self) -> usize {
@@ -113,21 +133,20 @@ impl Header {
     }
 }
 
-/// Whether a file's first bytes are a header that makes sense.
-pub fn is_header(head: &[u8]) -> bool {
+/// Whether a file's first bytes are a valid header.
+fn is_header(head: &[u8]) -> bool {
     head.first_chunk().is_some_and(|head| Header::read(head).is_some())
 }
 
-pub fn open(mut file: BufReader<File>, bounds: Bounds) -> Result<Decoded, SourceError> {
+fn open(Input { mut file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     let mut head = [0; HEADER_BYTES];
     file.read_exact(&mut head).map_err(|_| too_short())?;
-    let header =
-        Header::read(&head).ok_or_else(|| SourceError::corrupt(Format::Tga, "its header makes no sense"))?;
+    let header = Header::read(&head).ok_or_else(|| FORMAT.corrupt("its header is invalid"))?;
     let size = bounds.admit(u32::from(header.width), u32::from(header.height))?;
     file.seek_relative(i64::from(header.comment))?;
     let palette = read_palette(&mut file, &header)?;
     let start = file.stream_position()?;
-    let is_backwards = !header.from_top && !header.packed;
+    let is_backwards = !header.from_top && !header.compressed;
     let row = vec![0; size.width as usize * header.pixel_bytes()];
     let (layout, run) = (header.layout(), ([0; 4], 0));
     let backwards_from = is_backwards.then_some(start);
@@ -151,30 +170,30 @@ fn read_palette(file: &mut BufReader<File>, header: &Header) -> Result<Vec<[u8; 
     Ok(palette)
 }
 
-/// A colour as stored: blue, green, red and opacity, or five bits of each.
-fn colour(stored: &[u8], is_clear: bool) -> [u8; 4] {
+/// A stored colour: blue, green, red and alpha, or 16 bits `arrrrrgg gggbbbbb`.
+fn colour(stored: &[u8], has_alpha: bool) -> [u8; 4] {
     match *stored {
         [low, high] => {
             let bits = u16::from_le_bytes([low, high]);
             let wide = |shift: u16| ((u32::from(bits >> shift & 31) * 255 + 15) / 31) as u8;
-            let alpha = if is_clear && bits >> 15 == 0 { 0 } else { 255 };
+            let alpha = if has_alpha && bits >> 15 == 0 { 0 } else { 255 };
             [wide(10), wide(5), wide(0), alpha]
         }
-        [blue, green, red, alpha] => [red, green, blue, if is_clear { alpha } else { 255 }],
+        [blue, green, red, alpha] => [red, green, blue, if has_alpha { alpha } else { 255 }],
         [blue, green, red] => [red, green, blue, 255],
         _ => [0, 0, 0, 255],
     }
 }
 
 impl Rows {
-    /// Reads the next row into `row`, unpacked.
+    /// Reads the next row into `row`, decompressed.
     fn read_row(&mut self) -> Result<(), SourceError> {
         if let Some(start) = self.backwards_from {
             let row = u64::from(self.size.height - 1 - self.next) * self.row.len() as u64;
             self.file.seek(SeekFrom::Start(start + row))?;
         }
         self.next += 1;
-        if !self.header.packed {
+        if !self.header.compressed {
             return self.file.read_exact(&mut self.row).map_err(|_| too_short());
         }
         let bytes = self.header.pixel_bytes();
@@ -210,7 +229,7 @@ impl Rows {
                 let index = usize::from(u16::from_le_bytes([low, high]));
                 self.palette.get(index).copied().unwrap_or_default()
             }
-            (_, stored) => colour(stored, self.header.opacity_bits > 0),
+            (_, stored) => colour(stored, self.header.alpha_bits > 0),
         }
     }
 }
@@ -237,7 +256,7 @@ impl RowReader for Rows {
 }
 
 fn too_short() -> SourceError {
-    SourceError::corrupt(Format::Tga, "it ends before its last row")
+    FORMAT.corrupt("it ends before its last row")
 }
 
 #[cfg(test)]
@@ -245,7 +264,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_header_has_to_make_sense_in_every_field() {
+    fn a_header_is_valid_in_every_field() {
         let good = [0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 16, 0, 9, 0, 24, 0x20];
         assert!(is_header(&good));
         for (field, value) in

@@ -1,19 +1,28 @@
-//! WebP, decoded as a whole: its formats allow nothing else. Of an animation the first frame.
-
-use std::fs::File;
-use std::io::BufReader;
+//! WebP, lossy or lossless; of an animation the first frame. Buffered: both codecs refer to pixels anywhere above.
+//!
+//! Source: RFC 9649: section 2.4 for the file header, 2.7 for the chunks, of which EXIF and ICCP are read.
 
 use image_webp::{DecodingError, WebPDecoder};
 
-use crate::{Bounds, Buffered, Decoded, Format, Layout, Orientation, Profile, SourceError};
+use crate::open::{Input, Open};
+use crate::{Buffered, Decoded, Format, Layout, Orientation, Profile, Reading, SourceError};
 
-/// What decoding takes at most for each pixel, in bytes: the decoded picture, and either the planes of the lossy codec or
+pub(crate) static FORMAT: Format = Format {
+    name: "WebP",
+    media_types: &["image/webp"],
+    endings: &["webp"],
+    reading: Reading::Buffered,
+    signature: |head| matches!(head, [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..]),
+    open: Open::Directly(open),
+};
+
+/// The memory that decoding takes at most for each pixel, in bytes: the picture, and either the planes of the lossy codec or
 /// a copy of four channels for the lossless one.
 const BYTES_A_PIXEL: u64 = 8;
-/// The EXIF and the profile that are looked at, in bytes.
+/// The bytes that EXIF and the profile may have.
 const METADATA_BYTES: usize = 4 << 20;
 
-pub fn open(file: BufReader<File>, bounds: Bounds) -> Result<Decoded, SourceError> {
+fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     let mut decoder = WebPDecoder::new(file).map_err(error)?;
     let (width, height) = decoder.dimensions();
     let size = bounds.admit(width, height)?;
@@ -23,16 +32,16 @@ pub fn open(file: BufReader<File>, bounds: Bounds) -> Result<Decoded, SourceErro
     let profile = decoder.icc_profile().ok().flatten().and_then(|profile| Profile::of_icc(&profile));
     decoder.set_memory_limit(usize::try_from(bounds.memory).unwrap_or(usize::MAX));
     let layout = if decoder.has_alpha() { Layout::Rgba } else { Layout::Rgb };
-    let mut whole = Buffered::new(size, layout, bounds)?;
-    decoder.read_image(&mut whole.pixels).map_err(error)?;
+    let mut picture = Buffered::new(size, layout, bounds)?;
+    decoder.read_image(&mut picture.pixels).map_err(error)?;
     let orientation = exif.as_deref().map_or(Orientation::UPRIGHT, Orientation::of_exif);
-    Ok(Decoded { strips: Box::new(whole.without_idle_opacity()), orientation, profile })
+    Ok(Decoded { reader: Box::new(picture.without_opaque_alpha()), orientation, profile })
 }
 
 fn error(error: DecodingError) -> SourceError {
     match error {
-        DecodingError::IoError(_) => SourceError::corrupt(Format::WebP, "it ends too early"),
-        DecodingError::UnsupportedFeature(feature) => SourceError::unsupported(Format::WebP, feature),
-        other => SourceError::corrupt(Format::WebP, other),
+        DecodingError::IoError(_) => FORMAT.corrupt("it ends too early"),
+        DecodingError::UnsupportedFeature(feature) => FORMAT.unsupported(feature),
+        other => FORMAT.corrupt(other),
     }
 }

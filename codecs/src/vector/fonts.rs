@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use resvg::usvg::fontdb::{Database, FaceInfo, ID, Language, Source};
+use fontdb::{Database, FaceInfo, ID, Language, Source};
 
 /// DejaVu Sans: Latin, Greek, Cyrillic, Arabic, Georgian, Armenian and thousands of symbols in 740 KB.
 const FALLBACK: &[u8] = include_bytes!("../../fonts/DejaVuSans.ttf");
@@ -148,7 +148,7 @@ impl AsRef<[u8]> for Unread {
 
 #[cfg(test)]
 mod tests {
-    use resvg::usvg::fontdb::{Family, Query};
+    use fontdb::{Family, Query};
 
     use super::*;
 

@@ -1,5 +1,8 @@
 //! Documents and drawings, which have no pixels of their own: they are drawn, a strip at a time.
 
+#[cfg(any(feature = "pdf", feature = "svg"))]
 pub mod fonts;
+#[cfg(feature = "pdf")]
 pub mod pdf;
+#[cfg(feature = "svg")]
 pub mod svg;

@@ -7,6 +7,7 @@
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use edgezoom_codecs::Format;
 use edgezoom_content::SourceUrl;
 use serde_json::{Value, json};
 use url::Url;
@@ -30,13 +31,6 @@ const UNKNOWN: [&str; 5] = [
     "binary/octet-stream",
     "application/force-download",
     "application/x-download",
-];
-
-/// The endings of names that pictures and documents have.
-const ENDINGS: [&str; 30] = [
-    "jpg", "jpeg", "png", "webp", "gif", "bmp", "tif", "tiff", "avif", "heic", "heif", "jxl", "jp2", "j2k",
-    "qoi", "pnm", "pbm", "pgm", "ppm", "pam", "pfm", "ff", "tga", "ico", "dds", "hdr", "exr", "pdf", "svg",
-    "svgz",
 ];
 
 /// An answer that the browser holds back, `Fetch.requestPaused` with a response.
@@ -71,7 +65,7 @@ impl<'a> Paused<'a> {
         url.set_fragment(request["urlFragment"].as_str().map(|fragment| fragment.trim_start_matches('#')));
         let called = self.header("content-type").map(media_type).unwrap_or_default().to_ascii_lowercase();
         let is_picture = called.starts_with("image/")
-            || called == "application/pdf"
+            || Format::has_media_type(&called)
             || (UNKNOWN.contains(&called.as_str()) && self.is_named_picture(&url));
         // What is answered to a form cannot be had by asking for it once more.
         (is_picture && request["method"] == "GET").then(|| SourceUrl::parse(url.as_str()).ok())?
@@ -82,8 +76,7 @@ impl<'a> Paused<'a> {
         let names = [named.map(|(_, name)| name), Some(url.path())];
         names.into_iter().flatten().any(|name| {
             let name = name.split(';').next().unwrap_or_default().trim_end_matches(['"', ' ']);
-            let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
-            ending.is_some_and(|ending| ENDINGS.contains(&ending.as_str()))
+            name.rsplit_once('.').is_some_and(|(_, ending)| Format::has_ending(ending))
         })
     }
 

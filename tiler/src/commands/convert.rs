@@ -29,7 +29,7 @@ const INTERRUPTED: u8 = 130;
 /// Makes a picture zoomable: writes a Deep Zoom pyramid to disk.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The picture, document or web page, a file or a URL: JPEG, PNG, WebP, AVIF, HEIC, JPEG XL, TIFF, PDF, SVG, HTML and others.
+    #[arg(help = format!("The picture, document or web page, a file or a URL: HTML, {}", edgezoom_codecs::Format::list()))]
     source: PathBuf,
     /// Where the pyramid goes: writes <OUTPUT>.dzi and <OUTPUT>_files/. Without it, the source's name in this folder.
     #[arg(short, long)]

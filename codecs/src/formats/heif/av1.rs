@@ -1,4 +1,6 @@
-//! The pictures of AVIF: one frame of AV1, or a grid of them, with another for the opacity.
+//! The pictures of AVIF: a frame of AV1 or a grid of frames, and another for alpha.
+//!
+//! Source: AV1 Image File Format (AVIF) 1.1.0, section 4 (auxiliary images); ISO/IEC 23008-12, 6.6.2.3 (grids).
 
 use heifer::Image;
 use heifer::color::{ColorParams, frame_to_rgba_into};
@@ -11,44 +13,48 @@ use re_rav1d::dav1d::{
 
 use crate::{Format, SourceError};
 
-/// How deep pictures may be put together from pictures.
-const MOST_DEPTH: u32 = 4;
-/// The rows whose colours are made at once, and those around them that chroma is interpolated with. Both even.
+/// How deep grids may be nested.
+const MAX_DEPTH: u32 = 4;
+/// The rows that are converted to RGBA at once, and the rows around them that chroma is interpolated with. Both even.
 const BAND_ROWS: usize = 64;
 const MARGIN_ROWS: usize = 2;
 
 /// Decodes the primary picture.
-pub fn decode(file: &HeifFile<'_>, format: Format, most_pixels: u64) -> Result<Image<u8>, SourceError> {
-    Pictures { file, format, most_pixels }.item(file.primary_id, 0)
+pub fn decode(
+    file: &HeifFile<'_>,
+    format: &'static Format,
+    max_pixels: u64,
+) -> Result<Image<u8>, SourceError> {
+    Pictures { file, format, max_pixels }.item(file.primary_id, 0)
 }
 
 struct Pictures<'a> {
     file: &'a HeifFile<'a>,
-    format: Format,
-    most_pixels: u64,
+    format: &'static Format,
+    max_pixels: u64,
 }
 
 impl Pictures<'_> {
     fn corrupt(&self, reason: impl std::fmt::Display) -> SourceError {
-        SourceError::corrupt(self.format, reason)
+        self.format.corrupt(reason)
     }
 
-    /// A picture with its opacity, and turned as it is to be.
+    /// A picture with its alpha, rotated, mirrored and cropped.
     fn item(&self, id: ItemId, depth: u32) -> Result<Image<u8>, SourceError> {
         let mut image = self.coded(id, depth)?;
         let auxiliary = self.file.referencing_items(id, b"auxl");
-        if let Some(&alpha) = auxiliary.iter().find(|&&other| self.is_opacity(other)) {
+        if let Some(&alpha) = auxiliary.iter().find(|&&other| self.is_alpha(other)) {
             let alpha = self.coded(alpha, depth)?;
             if (alpha.width, alpha.height) != (image.width, image.height) {
-                return Err(SourceError::unsupported(self.format, "its opacity has another size"));
+                return Err(self.format.unsupported("its alpha plane has another size"));
             }
-            let is_multiplied = !self.file.referenced_items(id, b"prem").is_empty();
+            let is_premultiplied = !self.file.referenced_items(id, b"prem").is_empty();
             let (pixels, _) = image.data.as_chunks_mut::<4>();
-            for (pixel, &[opacity, ..]) in pixels.iter_mut().zip(alpha.data.as_chunks::<4>().0) {
-                pixel[3] = opacity;
-                if is_multiplied {
-                    let plain = |colour| crate::colour::samples::unmultiply(colour, opacity);
-                    pixel[..3].iter_mut().for_each(|colour| *colour = plain(*colour));
+            for (pixel, &[alpha, ..]) in pixels.iter_mut().zip(alpha.data.as_chunks::<4>().0) {
+                pixel[3] = alpha;
+                if is_premultiplied {
+                    let unmultiplied = |colour| crate::colour::samples::unmultiply(colour, alpha);
+                    pixel[..3].iter_mut().for_each(|colour| *colour = unmultiplied(*colour));
                 }
             }
             image.has_alpha = true;
@@ -71,7 +77,7 @@ impl Pictures<'_> {
         Ok(image)
     }
 
-    fn is_opacity(&self, id: ItemId) -> bool {
+    fn is_alpha(&self, id: ItemId) -> bool {
         self.file.item_properties(id).is_ok_and(|mut properties| {
             properties.any(|property| match property {
                 Property::AuxiliaryType(kind) => kind == "urn:mpeg:mpegB:cicp:systems:auxiliary:alpha",
@@ -80,13 +86,13 @@ impl Pictures<'_> {
         })
     }
 
-    /// A picture as it is coded.
+    /// A picture as it is coded, without its properties.
     fn coded(&self, id: ItemId, depth: u32) -> Result<Image<u8>, SourceError> {
         let kind = self.file.item(id).map_err(|error| self.corrupt(error))?.item_type;
         match &kind.0 {
             b"av01" => self.frame(id),
-            b"grid" if depth < MOST_DEPTH => self.grid(id, depth),
-            _ => Err(SourceError::unsupported(self.format, format_args!("a part of it is {kind}"))),
+            b"grid" if depth < MAX_DEPTH => self.grid(id, depth),
+            _ => Err(self.format.unsupported(format_args!("a part of it is {kind}"))),
         }
     }
 
@@ -96,9 +102,9 @@ impl Pictures<'_> {
         let columns = usize::from(grid.columns).max(1);
         let (width, height) = (grid.output_width, grid.output_height);
         if tiles.len() != columns * usize::from(grid.rows)
-            || u64::from(width) * u64::from(height) > self.most_pixels
+            || u64::from(width) * u64::from(height) > self.max_pixels
         {
-            return Err(self.corrupt("its grid makes no sense"));
+            return Err(self.corrupt("its grid is invalid"));
         }
         let mut canvas = Image::filled_samples(width, height, 8, [0; 4]);
         for (index, &id) in tiles.iter().enumerate() {
@@ -128,11 +134,11 @@ impl Pictures<'_> {
             return Err(self.corrupt("a frame is empty"));
         }
         let mut settings = Settings::new();
-        // A still has one frame; what threads there are cut tiles meanwhile.
+        // A still picture has one frame. The other threads encode tiles meanwhile.
         settings.set_n_threads(1);
         settings.set_max_frame_delay(1);
         settings.set_all_layers(false);
-        settings.set_frame_size_limit(u32::try_from(self.most_pixels).unwrap_or(u32::MAX));
+        settings.set_frame_size_limit(u32::try_from(self.max_pixels).unwrap_or(u32::MAX));
         let mut decoder = Decoder::with_settings(&settings).map_err(|error| self.refusal(error))?;
         match decoder.send_data(bytes, None, None, None) {
             Ok(()) | Err(Error::Again) => {}
@@ -158,12 +164,12 @@ impl Pictures<'_> {
     fn refusal(&self, error: Error) -> SourceError {
         match error {
             Error::NotEnoughMemory => SourceError::OutOfMemory,
-            Error::UnsupportedBitstream => SourceError::unsupported(self.format, "a part of AV1"),
+            Error::UnsupportedBitstream => self.format.unsupported("a part of AV1"),
             _ => self.corrupt("a frame cannot be decoded"),
         }
     }
 
-    /// How YCbCr becomes RGB: as the container says, else as the frame does.
+    /// The conversion from YCbCr to RGB: by the container's properties, else by the frame's.
     fn params(&self, id: ItemId, picture: &Picture) -> ColorParams {
         let own = self.file.item_properties(id).ok().and_then(|mut properties| {
             properties.find_map(|property| match property {
@@ -180,7 +186,7 @@ impl Pictures<'_> {
     }
 }
 
-/// Where a crop of one direction begins, and how long it is.
+/// The start and the length of a clean aperture in one direction (ISO/IEC 14496-12, 12.1.4).
 fn aperture(side: u32, (length, over): (u32, u32), (offset, offset_over): (i32, u32)) -> (u32, u32) {
     let length = f64::from(length) / f64::from(over.max(1));
     let offset = f64::from(offset) / f64::from(offset_over.max(1));
@@ -189,7 +195,7 @@ fn aperture(side: u32, (length, over): (u32, u32), (offset, offset_over): (i32, 
     (start as u32, length as u32)
 }
 
-/// Copies as much of a tile as lies on the canvas.
+/// Copies the part of a tile that lies on the canvas.
 fn place(tile: &Image<u8>, canvas: &mut Image<u8>, x: usize, y: usize) {
     let (tile_row, canvas_row) = (tile.width as usize * 4, canvas.width as usize * 4);
     let Some(length) = canvas_row.checked_sub(x * 4).map(|room| room.min(tile_row)) else { return };
@@ -199,7 +205,7 @@ fn place(tile: &Image<u8>, canvas: &mut Image<u8>, x: usize, y: usize) {
     }
 }
 
-/// Makes RGBA of a frame, band by band.
+/// Converts a frame to RGBA, band by band.
 fn paint(picture: &Picture, params: ColorParams, width: usize, height: usize) -> Option<Image<u8>> {
     let mut image = Image::filled_samples(width as u32, height as u32, 8, [0; 4]);
     let mut rgba = vec![0; (BAND_ROWS + 2 * MARGIN_ROWS) * width * 4];
@@ -217,7 +223,7 @@ fn paint(picture: &Picture, params: ColorParams, width: usize, height: usize) ->
     Some(image)
 }
 
-/// Rows of a frame, from an even one on, in the form that its colours are made of. Luma is padded to whole chroma samples.
+/// Rows of a frame, from an even one on, as `heifer` converts them. Luma is padded to full chroma samples.
 fn band(picture: &Picture, params: ColorParams, top: usize, end: usize) -> Option<Frame> {
     let (width, height) = (picture.width() as usize, picture.height() as usize);
     let (across, down) = match picture.pixel_layout() {
@@ -251,7 +257,7 @@ fn band(picture: &Picture, params: ColorParams, top: usize, end: usize) -> Optio
     Some(frame)
 }
 
-/// Rows of a plane as 16-bit samples, so many to a row. What lies past the plane repeats its edge.
+/// Rows of a plane as 16-bit samples, `padded` to a row. Samples beyond the plane repeat its edge.
 fn plane(
     picture: &Picture,
     component: Component,

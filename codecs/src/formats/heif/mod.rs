@@ -1,53 +1,90 @@
-//! HEIF's container: HEIC, whose pictures are HEVC's, and AVIF, whose pictures are AV1's. Decoded as a whole, with the
-//! container's own turns, mirrorings and crops; the orientation in EXIF means nothing here.
+//! HEIF: HEIC, coded with HEVC, and AVIF, coded with AV1. Buffered. Rotation, mirroring and crop come from the container's
+//! properties; the orientation in EXIF has no meaning here.
+//!
+//! Source: ISO/IEC 23008-12 (HEIF), 6.5 for properties, 6.6.2.3 for grids; AV1 Image File Format (AVIF), 1.1.0.
 
 mod av1;
-
-use std::fs::File;
-use std::io::BufReader;
 
 use edgezoom_content::Size;
 use heifer::heifer_isobmff::boxes::{ColorInfo, Property};
 use heifer::heifer_isobmff::{HeifFile, ItemId};
 use heifer::{Error, Options};
 
-use crate::buffered::{self, guarded};
-use crate::{Bounds, Buffered, Decoded, Format, Layout, Orientation, Profile, SourceError};
+use crate::buffered::{self, catch_panics};
+use crate::open::{Input, Open};
+use crate::{Bounds, Buffered, Decoded, Format, Layout, Orientation, Profile, Reading, SourceError};
 
-/// What decoding takes for each pixel, in bytes: the codec's planes, and four channels twice while a picture is turned.
+pub(crate) static AVIF: Format = Format {
+    name: "AVIF",
+    media_types: &["image/avif"],
+    endings: &["avif"],
+    reading: Reading::Buffered,
+    signature: |head| has_brand(head, &[b"avif", b"avis"]),
+    open: Open::Directly(|input| open(input, &AVIF)),
+};
+
+/// HEIC, and HEIF whose codec is known only when the boxes are parsed.
+pub(crate) static HEIC: Format = Format {
+    name: "HEIC",
+    media_types: &["image/heic", "image/heif"],
+    endings: &["heic", "heif"],
+    reading: Reading::Buffered,
+    signature: |head| has_brand(head, HEIF_BRANDS),
+    open: Open::Directly(|input| open(input, &HEIC)),
+};
+
+/// The brands of HEVC's pictures, and the general ones. Source: ISO/IEC 23008-12, annex B and clause 10.
+const HEIF_BRANDS: &[&[u8; 4]] =
+    &[b"heic", b"heix", b"hevc", b"hevx", b"heim", b"heis", b"mif1", b"mif2", b"msf1"];
+
+/// The memory that decoding takes for each pixel, in bytes: the codec's planes, and RGBA twice while a picture is rotated.
 const BYTES_A_PIXEL: u64 = 16;
 
-pub fn open(file: BufReader<File>, format: Format, bounds: Bounds) -> Result<Decoded, SourceError> {
-    guarded(format, || {
+/// Whether the `ftyp` box at a file's start has one of these brands: the major one or a compatible one.
+///
+/// ```text
+/// bytes  0      4       8            12             16
+///        length "ftyp"  major brand  minor version  compatible brands, 4 bytes each, up to length
+/// ```
+/// Source: ISO/IEC 14496-12, clause 4.3.
+fn has_brand(head: &[u8], known: &[&[u8; 4]]) -> bool {
+    let [l0, l1, l2, l3, b'f', b't', b'y', b'p', ..] = *head else { return false };
+    let length = u32::from_be_bytes([l0, l1, l2, l3]) as usize;
+    let (brands, _) = head.get(8..head.len().min(length)).unwrap_or_default().as_chunks::<4>();
+    brands.iter().any(|brand| known.contains(&brand))
+}
+
+fn open(Input { file, bounds, .. }: Input<'_>, format: &'static Format) -> Result<Decoded, SourceError> {
+    catch_panics(format, || {
         let bytes = buffered::read_all(file, bounds)?;
         decode(&bytes, format, bounds)
     })
 }
 
-fn decode(bytes: &[u8], format: Format, bounds: Bounds) -> Result<Decoded, SourceError> {
-    let corrupt = |error| SourceError::corrupt(format, error);
+fn decode(bytes: &[u8], format: &'static Format, bounds: Bounds) -> Result<Decoded, SourceError> {
+    let corrupt = |error| format.corrupt(error);
     let file = HeifFile::parse(bytes).map_err(corrupt)?;
     let Some((width, height)) = file.image_size(file.primary_id).map_err(corrupt)? else {
-        return Err(SourceError::corrupt(format, "its size is missing"));
+        return Err(format.corrupt("its size is missing"));
     };
     let size = bounds.admit(width, height)?;
     bounds.admit_memory(bytes.len() as u64 + size.pixels() * BYTES_A_PIXEL, "decoding a HEIF")?;
-    // What parts of the picture claim of their size counts against the memory as well.
-    let most_pixels = bounds.memory / BYTES_A_PIXEL;
+    // The sizes that parts of the picture claim count against the memory too.
+    let max_pixels = bounds.memory / BYTES_A_PIXEL;
     let image = match codec(&file)? {
         Codec::Hevc => {
-            let options = Options { max_threads: 0, max_pixels: most_pixels };
-            heifer::decode_rgba8(bytes, &options).map_err(|error| refusal(format, error))?
+            let options = Options { max_threads: 0, max_pixels };
+            heifer::decode_rgba8(bytes, &options).map_err(|error| source_error(format, error))?
         }
-        Codec::Av1 => av1::decode(&file, format, most_pixels)?,
+        Codec::Av1 => av1::decode(&file, format, max_pixels)?,
     };
     let profile = match file.icc_profile(file.primary_id).map_err(corrupt)? {
         Some(profile) => Profile::of_icc(profile),
         None => coded_colours(&file).and_then(|(primaries, transfer)| Profile::of_cicp(primaries, transfer)),
     };
     let size = Size { width: image.width, height: image.height };
-    let picture = Buffered::of(size, Layout::Rgba, image.data).without_idle_opacity();
-    Ok(Decoded { strips: Box::new(picture), orientation: Orientation::UPRIGHT, profile })
+    let picture = Buffered::of(size, Layout::Rgba, image.data).without_opaque_alpha();
+    Ok(Decoded { reader: Box::new(picture), orientation: Orientation::UPRIGHT, profile })
 }
 
 enum Codec {
@@ -55,15 +92,13 @@ enum Codec {
     Av1,
 }
 
-/// The codec of the primary picture, or of the tiles that it is put together from.
+/// The codec of the primary picture, or of its tiles.
 fn codec(file: &HeifFile<'_>) -> Result<Codec, SourceError> {
-    let unsupported = |kind: &dyn std::fmt::Display| {
-        SourceError::unsupported(Format::Heic, format_args!("its codec is {kind}"))
-    };
-    let kind = |id: ItemId| file.item(id).map(|item| item.item_type);
-    let mut kinds = vec![kind(file.primary_id)];
-    kinds.extend(file.referenced_items(file.primary_id, b"dimg").first().map(|&tile| kind(tile)));
-    for kind in kinds.into_iter().flatten() {
+    let unsupported = |kind: &dyn std::fmt::Display| HEIC.unsupported(format_args!("its codec is {kind}"));
+    let item_type = |id: ItemId| file.item(id).map(|item| item.item_type);
+    let mut types = vec![item_type(file.primary_id)];
+    types.extend(file.referenced_items(file.primary_id, b"dimg").first().map(|&tile| item_type(tile)));
+    for kind in types.into_iter().flatten() {
         match &kind.0 {
             b"av01" => return Ok(Codec::Av1),
             b"hvc1" | b"hev1" => return Ok(Codec::Hevc),
@@ -85,9 +120,9 @@ fn coded_colours(file: &HeifFile<'_>) -> Option<(u16, u16)> {
     own(file.primary_id).or_else(|| own(*file.referenced_items(file.primary_id, b"dimg").first()?))
 }
 
-fn refusal(format: Format, error: Error) -> SourceError {
+fn source_error(format: &'static Format, error: Error) -> SourceError {
     match error {
-        Error::Unsupported(reason) => SourceError::unsupported(format, reason),
-        other => SourceError::corrupt(format, other),
+        Error::Unsupported(reason) => format.unsupported(reason),
+        other => format.corrupt(other),
     }
 }

@@ -1,5 +1,8 @@
-//! libjpeg's decoder, as far as the safe binding to it does not go: it gives planes only of a whole picture at once. What
-//! may be complained of is judged as everywhere; all calls belong into [`guarded`](super::guarded).
+//! libjpeg's raw data output: the planes of a picture, 16 rows at a time. The safe binding offers that only for a whole picture
+//! at once. Errors are handled by the [error manager](super::error_manager); all calls belong into
+//! [`catch_errors`](super::catch_errors).
+//!
+//! Source: libjpeg.txt, "Raw (downsampled) image data" and "Compressed data handling (source and destination managers)".
 #![allow(unsafe_code)]
 
 use std::io::{self, Read};
@@ -13,7 +16,7 @@ use mozjpeg_sys::{boolean, jpeg_decompress_struct, jpeg_error_mgr, jpeg_source_m
 use super::error_manager;
 use crate::ycbcr420::{PairMut, ROWS};
 
-/// A decoder that gives the planes of a picture whose chroma has half the resolution both ways.
+/// A decoder of the planes of a picture with 4:2:0 chroma subsampling.
 pub struct Decompressor<'a> {
     /// Owned, and only ever used through this pointer: libjpeg keeps pointers to its parts.
     state: NonNull<State<'a>>,
@@ -28,12 +31,12 @@ struct State<'a> {
 }
 
 impl<'a> Decompressor<'a> {
-    /// A decoder of what is in a file from here on, which is read in portions of so many bytes.
-    pub fn new(file: impl Read + 'a, portion: usize) -> Self {
+    /// A decoder that reads the file in blocks of so many bytes.
+    pub fn new(file: impl Read + 'a, block_bytes: usize) -> Self {
         let state = Box::into_raw(Box::new(State {
             // SAFETY: it consists of numbers and pointers, for all of which zero is a value.
             info: unsafe { mem::zeroed() },
-            errors: error_manager::judge(),
+            errors: error_manager::new(),
             source: jpeg_source_mgr {
                 next_input_byte: ptr::null(),
                 bytes_in_buffer: 0,
@@ -44,7 +47,7 @@ impl<'a> Decompressor<'a> {
                 term_source: Some(nothing),
             },
             file: Box::new(file),
-            buffer: vec![0; portion],
+            buffer: vec![0; block_bytes],
         }));
         // SAFETY: the pointers are to fields of one allocation, which lives until `drop` has destroyed the decoder.
         unsafe {
@@ -56,13 +59,13 @@ impl<'a> Decompressor<'a> {
         }
     }
 
-    /// Reads the header and begins to decode. Gives the picture's width and height.
+    /// Reads the header and starts decoding. Returns the picture's width and height.
     pub fn start(&mut self) -> io::Result<(u32, u32)> {
         // SAFETY: the decoder is new, and has a source. It cannot be short of input, which `fill` gives or unwinds.
         unsafe { libjpeg::jpeg_read_header(self.info(), 1) };
         let sampling = self.components().map(|component| (component.h_samp_factor, component.v_samp_factor));
         if sampling != [(2, 2), (1, 1), (1, 1)] {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "its chroma is of another kind"));
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "its chroma subsampling is not 4:2:0"));
         }
         let info = self.info();
         info.raw_data_out = 1;
@@ -74,7 +77,7 @@ impl<'a> Decompressor<'a> {
 
     /// Decodes the next 16 rows into 8 pairs.
     pub fn read_band(&mut self, mut band: Vec<PairMut<'_>>) -> io::Result<()> {
-        // libjpeg writes whole blocks: what it may write to is checked here, once a band.
+        // libjpeg writes whole blocks of 8×8: the rows have to be that long.
         let blocks = self.components().map(|component| component.width_in_blocks as usize);
         let fits = |plane: usize, row: &[u8]| blocks[plane] * 8 <= row.len();
         let fits = band.iter().all(|pair| {
@@ -110,13 +113,13 @@ impl<'a> Decompressor<'a> {
         unsafe { &mut (*self.state.as_ptr()).info }
     }
 
-    /// The three components. Only to be called once the header has told that there are three.
+    /// The three components, once the header is read.
     fn components(&mut self) -> [libjpeg::jpeg_component_info; 3] {
         let info = self.info();
         if info.comp_info.is_null() || info.num_components != 3 {
             return Default::default();
         }
-        // SAFETY: libjpeg has an array of as many components there as it says.
+        // SAFETY: `comp_info` points to an array of `num_components` elements.
         std::array::from_fn(|index| unsafe { ptr::read(info.comp_info.add(index)) })
     }
 }
@@ -133,7 +136,7 @@ impl Drop for Decompressor<'_> {
 
 unsafe extern "C-unwind" fn nothing(_: &mut jpeg_decompress_struct) {}
 
-/// Reads on. The end of the file, where there should be more, is judged like any other complaint.
+/// Fills the input buffer. An early end of the file is a fatal warning.
 unsafe extern "C-unwind" fn fill(info: &mut jpeg_decompress_struct) -> boolean {
     let state = info.common.client_data.cast::<State<'_>>();
     // SAFETY: it is what `new` set: the state that `info` is in. Only its other fields are touched through it.

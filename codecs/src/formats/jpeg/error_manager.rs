@@ -1,8 +1,10 @@
-//! Which of libjpeg's complaints are fatal, and how they come back as errors.
+//! The error manager that libjpeg calls: which of its warnings are fatal, and how they become errors.
 //!
-//! libjpeg fills what it cannot decode with grey and only warns. A picture that is cut off has to fail, so the warnings
-//! that mean lost pixels end the decoding; those about odd but whole files do not. Both its errors and ours unwind
-//! through the C code, which is compiled for that, to [`guarded`].
+//! libjpeg fills what it cannot decode with grey and only warns. A picture that is cut off has to fail, so warnings that
+//! mean lost pixels end the decoding; warnings about odd but complete files do not. Errors unwind through the C code, which
+//! is compiled for that, to [`catch_errors`].
+//!
+//! Source: libjpeg.txt, "Error handling"; jerror.h for the codes.
 
 use std::any::Any;
 use std::io;
@@ -12,19 +14,20 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use mozjpeg_sys as libjpeg;
 use mozjpeg_sys::{jpeg_common_struct, jpeg_error_mgr, msg_parm_union};
 
-use crate::{Format, SourceError};
+use super::FORMAT;
+use crate::SourceError;
 
-/// What libjpeg complained of, by its code, on its way to [`guarded`].
-struct Complaint(c_int);
+/// An error code of libjpeg on its way to [`catch_errors`].
+struct LibjpegError(c_int);
 
-/// libjpeg's error manager, with our judgement in it.
-pub fn judge() -> jpeg_error_mgr {
+/// An error manager whose errors and fatal warnings unwind.
+pub fn new() -> jpeg_error_mgr {
     jpeg_error_mgr {
         error_exit: Some(on_error),
         emit_message: Some(on_message),
-        output_message: Some(on_other),
+        output_message: Some(ignore),
         format_message: None,
-        reset_error_mgr: Some(on_other),
+        reset_error_mgr: Some(ignore),
         msg_code: 0,
         msg_parm: msg_parm_union { _bindgen_data_: [0; 20] },
         trace_level: 0,
@@ -37,21 +40,21 @@ pub fn judge() -> jpeg_error_mgr {
     }
 }
 
-/// Calls into libjpeg. What it complains of becomes the error.
-pub fn guarded<T>(call: impl FnOnce() -> io::Result<T>) -> Result<T, SourceError> {
+/// Calls libjpeg and returns its errors.
+pub fn catch_errors<T>(call: impl FnOnce() -> io::Result<T>) -> Result<T, SourceError> {
     match catch_unwind(AssertUnwindSafe(call)) {
-        Ok(result) => result.map_err(|error| SourceError::corrupt(Format::Jpeg, error)),
-        Err(panic) => Err(sentence(panic)),
+        Ok(result) => result.map_err(|error| FORMAT.corrupt(error)),
+        Err(panic) => Err(source_error(panic)),
     }
 }
 
-fn sentence(panic: Box<dyn Any + Send>) -> SourceError {
-    let Complaint(code) = match panic.downcast::<Complaint>() {
-        Ok(complaint) => *complaint,
+fn source_error(panic: Box<dyn Any + Send>) -> SourceError {
+    let LibjpegError(code) = match panic.downcast::<LibjpegError>() {
+        Ok(error) => *error,
         Err(panic) => resume_unwind(panic),
     };
-    let corrupt = |reason: &str| SourceError::corrupt(Format::Jpeg, reason);
-    let unsupported = |reason: &str| SourceError::unsupported(Format::Jpeg, reason);
+    let corrupt = |reason: &str| FORMAT.corrupt(reason);
+    let unsupported = |reason: &str| FORMAT.unsupported(reason);
     match code {
         libjpeg::JWRN_JPEG_EOF | libjpeg::JERR_FILE_READ => corrupt("it ends before its last row"),
         libjpeg::JWRN_HIT_MARKER => corrupt("pixels are missing in its middle"),
@@ -63,20 +66,20 @@ fn sentence(panic: Box<dyn Any + Send>) -> SourceError {
         libjpeg::JERR_SOF_UNSUPPORTED => unsupported("it is lossless or hierarchical"),
         libjpeg::JERR_IMAGE_TOO_BIG => unsupported("a side is longer than 65,500 pixels"),
         libjpeg::JERR_OUT_OF_MEMORY => SourceError::OutOfMemory,
-        other => corrupt(&format!("its structure makes no sense (libjpeg's error {other})")),
+        other => corrupt(&format!("its structure is invalid (libjpeg's error {other})")),
     }
 }
 
-/// Complains of something that [`judge`] then judges.
+/// Unwinds with a warning, if it means lost pixels.
 pub fn warn(code: c_int) {
     if loses_pixels(code) {
-        resume_unwind(Box::new(Complaint(code)));
+        resume_unwind(Box::new(LibjpegError(code)));
     }
 }
 
-/// Gives up.
+/// Unwinds with an error.
 pub fn fail(code: c_int) -> ! {
-    resume_unwind(Box::new(Complaint(code)));
+    resume_unwind(Box::new(LibjpegError(code)));
 }
 
 extern "C-unwind" fn on_error(decoder: &mut jpeg_common_struct) {
@@ -101,13 +104,13 @@ fn loses_pixels(code: c_int) -> bool {
     )
 }
 
-extern "C-unwind" fn on_other(_: &mut jpeg_common_struct) {}
+extern "C-unwind" fn ignore(_: &mut jpeg_common_struct) {}
 
-/// What libjpeg complains of just now. There is no safe way to it: the binding offers neither the code nor the count of
-/// warnings.
+/// The code of the message that libjpeg is reporting. There is no safe way to it: the binding offers neither the code nor the
+/// count of warnings.
 #[allow(unsafe_code)]
 fn code_of(decoder: &jpeg_common_struct) -> c_int {
-    // SAFETY: libjpeg calls its handlers with the structure whose `err` points to the error manager of `judge()`, which
+    // SAFETY: libjpeg calls its handlers with the structure whose `err` points to the error manager of `new()`, which
     // the binding keeps in a box for as long as the decoder lives.
     unsafe { decoder.err.as_ref() }.map_or(0, |manager| manager.msg_code)
 }

@@ -1,20 +1,26 @@
-//! Reads a JPEG's markers up to its first scan, for what has to be known before libjpeg is let at it: the picture's size,
-//! and whether libjpeg is going to keep the whole picture's coefficients, which its Rust binding does not tell.
+//! Reads a JPEG's markers up to its first scan, for what has to be known before libjpeg decodes: the picture's size, and
+//! whether libjpeg will buffer the coefficients of the whole picture, which its Rust binding does not say.
 //!
-//! Source: ITU-T T.81, annex B.
+//! ```text
+//! marker   ff code          alone: SOI d8, EOI d9, RST0–7 d0–d7, TEM 01; all others begin a segment
+//! segment  length: u16      counts itself, big-endian
+//! frame    SOF0–15 c0–cf    length  precision: u8  height: u16  width: u16  components: u8 …
+//! scan     SOS da           length  components: u8 …
+//! ```
+//! Source: ITU-T T.81, annex B: B.1.1 for markers, B.2.2 for the frame, B.2.3 for the scan.
 
 use std::io::{self, BufRead, ErrorKind, Read};
 
-/// What the markers say.
+/// What the markers up to the first scan say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     pub width: u16,
     pub height: u16,
-    /// Whether the picture is progressive, or its first scan has not all of its components.
-    pub is_kept_whole: bool,
+    /// Whether the picture is progressive, or its first scan does not have all components.
+    pub is_buffered: bool,
 }
 
-/// Reads the header. `None` for a file that has no frame and scan: libjpeg says what is wrong with it.
+/// Reads the header. `None` for a file without a frame and a scan: libjpeg reports what is wrong.
 pub fn read(file: &mut impl BufRead) -> io::Result<Option<Header>> {
     match scan(file) {
         Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(None),
@@ -30,21 +36,21 @@ fn scan(file: &mut impl BufRead) -> io::Result<Option<Header>> {
             // Start of image, restarts and TEM stand alone; an end here means there was no scan.
             0xd8 | 0x01 | 0xd0..=0xd7 => continue,
             0xd9 => return Ok(None),
-            // Tables of Huffman and arithmetic coding, and a reserved code, stand among the frames.
+            // Among the codes of frames: DHT, JPG (reserved) and DAC.
             0xc4 | 0xc8 | 0xcc => segment::<0>(file)?.0,
             code @ 0xc0..=0xcf => {
                 // The frame: precision, height, width, number of components.
                 let (length, [_, h1, h2, w1, w2, count]) = segment::<6>(file)?;
                 let (width, height) = (u16::from_be_bytes([w1, w2]), u16::from_be_bytes([h1, h2]));
                 let is_progressive = code & 3 == 2;
-                header = Some(Header { width, height, is_kept_whole: is_progressive });
+                header = Some(Header { width, height, is_buffered: is_progressive });
                 components = count;
                 length
             }
             0xda => {
                 let (_, [in_scan]) = segment::<1>(file)?;
                 return Ok(header.map(|header| Header {
-                    is_kept_whole: header.is_kept_whole || in_scan < components,
+                    is_buffered: header.is_buffered || in_scan < components,
                     ..header
                 }));
             }
@@ -54,7 +60,7 @@ fn scan(file: &mut impl BufRead) -> io::Result<Option<Header>> {
     }
 }
 
-/// The code of the next marker, past whatever stands before it.
+/// The code of the next marker. Bytes before it are skipped, as libjpeg does.
 fn next_marker(file: &mut impl BufRead) -> io::Result<u8> {
     loop {
         file.skip_until(0xff)?;
@@ -93,8 +99,8 @@ mod tests {
         file
     }
 
-    fn is_kept_whole(file: &[u8]) -> bool {
-        read(&mut &*file).unwrap().unwrap().is_kept_whole
+    fn is_buffered(file: &[u8]) -> bool {
+        read(&mut &*file).unwrap().unwrap().is_buffered
     }
 
     #[test]
@@ -105,13 +111,13 @@ mod tests {
 
     #[test]
     fn a_baseline_picture_in_one_scan_is_decoded_as_it_is_read() {
-        assert!(!is_kept_whole(&jpeg(0xc0, 3)));
+        assert!(!is_buffered(&jpeg(0xc0, 3)));
     }
 
     #[test]
-    fn progressive_pictures_and_several_scans_are_kept() {
-        assert!(is_kept_whole(&jpeg(0xc2, 3)));
-        assert!(is_kept_whole(&jpeg(0xc0, 1)));
+    fn progressive_pictures_and_several_scans_are_buffered() {
+        assert!(is_buffered(&jpeg(0xc2, 3)));
+        assert!(is_buffered(&jpeg(0xc0, 1)));
     }
 
     #[test]

@@ -1,9 +1,11 @@
-//! What stands beside a JPEG's pixels: EXIF, the colour profile, Adobe's mark.
+//! The application segments of a JPEG: EXIF (APP1), the colour profile (APP2), Adobe's marker (APP14).
+//!
+//! Source: CIPA DC-008 (Exif 2.3), 4.7.2; ICC.1:2022, annex B.4; Adobe Technical Note 5116, section 18.
 
 use mozjpeg::{Decompress, Marker};
 
-/// The segments that libjpeg is to keep.
-pub const KEPT: &[Marker] = &[EXIF, PROFILE, ADOBE];
+/// The segments that libjpeg saves.
+pub const SAVED: &[Marker] = &[EXIF, PROFILE, ADOBE];
 
 const EXIF: Marker = Marker::APP(1);
 const PROFILE: Marker = Marker::APP(2);
@@ -14,15 +16,13 @@ pub fn exif<R>(header: &Decompress<R>) -> Option<&[u8]> {
     segments(header, EXIF, b"Exif\0\0").next()
 }
 
-/// Whether one of Adobe's programs wrote the file, or one that does as they do.
-pub fn is_adobes<R>(header: &Decompress<R>) -> bool {
+/// Whether the file has Adobe's marker: its CMYK is inverted then.
+pub fn has_adobe_marker<R>(header: &Decompress<R>) -> bool {
     segments(header, ADOBE, b"Adobe").next().is_some()
 }
 
-/// The colour profile. A segment holds 64 KiB at most, so it may come in several, each with its number from 1 on and how
-/// many there are. `None` when one is missing.
-///
-/// Source: ICC.1:2022, annex B.4.
+/// The colour profile. A segment has at most 64 KiB, so a profile may be in several, each with its number, counted from 1,
+/// and the count. `None` when one is missing.
 pub fn profile<R>(header: &Decompress<R>) -> Option<Vec<u8>> {
     let mut parts: Vec<&[u8]> = segments(header, PROFILE, b"ICC_PROFILE\0").collect();
     parts.sort_by_key(|part| part.first().copied());

@@ -1,66 +1,68 @@
-//! JPEGs whose chroma has half the resolution both ways, in the planes that they are stored in.
+//! JPEG with 4:2:0 chroma subsampling, read as the planes that are stored. Tiles in JPEG are encoded from planes
+//! again, so no colour is converted on the way.
 
 use std::fs::File;
 
 use edgezoom_content::Size;
 use mozjpeg::{ColorSpace, Decompress};
 
+use super::FORMAT;
+use super::catch_errors;
 use super::decompressor::Decompressor;
-use super::guarded;
 use crate::ycbcr420::{self, PairMut, ROWS};
-use crate::{Format, Layout, READ_BYTES, RowReader, SourceError};
+use crate::{Layout, READ_BYTES, RowReader, SourceError};
 
-/// A JPEG whose planes libjpeg gives as they are wanted.
-pub struct Planes {
+/// A JPEG that is read as planes.
+pub struct YCbCr420Reader {
     size: Size,
     decompressor: Decompressor<'static>,
 }
 
-/// Whether a picture is of this kind.
-pub fn suit<R>(header: &Decompress<R>) -> bool {
+/// Whether a picture is YCbCr with 4:2:0 chroma subsampling.
+pub fn is_ycbcr420<R>(header: &Decompress<R>) -> bool {
     let sampling =
         header.components().iter().map(|component| (component.h_samp_factor, component.v_samp_factor));
     header.color_space() == ColorSpace::JCS_YCbCr && sampling.eq([(2, 2), (1, 1), (1, 1)])
 }
 
-/// Decodes a JPEG in memory, which must suit and be so wide, into parts of pairs, which may be less than its width and
-/// height.
+/// Decodes a 4:2:0 JPEG of this width in memory into these pairs of rows. They may cover less than its width and height: the
+/// rest is cropped.
 pub fn decode_into(file: &[u8], width: u32, pairs: Vec<PairMut<'_>>) -> Result<(), SourceError> {
     let mut decompressor = Decompressor::new(file, file.len().clamp(1, READ_BYTES));
-    let (found, height) = guarded(|| decompressor.start())?;
+    let (found, height) = catch_errors(|| decompressor.start())?;
     if found != width || (height.div_ceil(ROWS) * ROWS / 2) < pairs.len() as u32 {
-        return Err(SourceError::corrupt(Format::Jpeg, "its size is not what is told of it"));
+        return Err(FORMAT.corrupt("a strip or tile has another size than the file says"));
     }
     let mut pairs = pairs.into_iter();
-    let mut whole = Vec::new();
+    let mut full = Vec::new();
     loop {
         let band: Vec<_> = pairs.by_ref().take(ROWS as usize / 2).collect();
         match band.first() {
             None => return Ok(()),
             Some(pair) if pair.luma[0].len() >= ycbcr420::stride(width) => {
-                guarded(|| decompressor.read_band(band))?;
+                catch_errors(|| decompressor.read_band(band))?;
             }
             Some(_) => {
-                whole.resize(Layout::YCbCr420.row_bytes(width) * ROWS as usize, 0);
-                guarded(|| decompressor.read_band(ycbcr420::pairs_mut(&mut whole, width).collect()))?;
+                full.resize(Layout::YCbCr420.row_bytes(width) * ROWS as usize, 0);
+                catch_errors(|| decompressor.read_band(ycbcr420::pairs_mut(&mut full, width).collect()))?;
                 band.into_iter()
-                    .zip(ycbcr420::pairs(&whole, width))
+                    .zip(ycbcr420::pairs(&full, width))
                     .for_each(|(part, pair)| part.copy_from(&pair));
             }
         }
     }
 }
 
-impl Planes {
-    /// Opens the JPEG that a file stands at, which must suit and have this size.
+impl YCbCr420Reader {
+    /// Opens a 4:2:0 JPEG of this size, whose file is at its start.
     pub fn open(file: File, size: Size) -> Result<Self, SourceError> {
         let mut decompressor = Decompressor::new(file, READ_BYTES);
-        guarded(|| decompressor.start())?;
+        catch_errors(|| decompressor.start())?;
         Ok(Self { size, decompressor })
     }
 }
 
-impl RowReader for Planes {
+impl RowReader for YCbCr420Reader {
     fn size(&self) -> Size {
         self.size
     }
@@ -76,7 +78,7 @@ impl RowReader for Planes {
             if band.is_empty() {
                 return Ok(());
             }
-            guarded(|| self.decompressor.read_band(band))?;
+            catch_errors(|| self.decompressor.read_band(band))?;
         }
     }
 }

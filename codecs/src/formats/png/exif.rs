@@ -1,9 +1,14 @@
-//! A PNG's `eXIf` chunk, which may stand behind the pixels: ImageMagick writes it there. A decoder would come to it when the first
-//! rows have long gone out.
+//! A PNG's `eXIf` chunk, which may stand behind the pixels: ImageMagick writes it there. A decoder reaches it only after the
+//! last row, but the orientation is needed before the first.
 //!
-//! Only chunks' headers are read, at their places, so that the file stays where it is. Encoders cut the pixels into
-//! thousands of chunks of one length, and nothing may stand between those: if one stands where it would were all between
-//! of that length, they are passed over at once.
+//! ```text
+//! chunk  length: u32  type: 4 bytes  content  CRC: u32        numbers are big-endian
+//! ```
+//! Only the headers of chunks are read, by offset, so the file's position does not change. Encoders cut the pixels into
+//! thousands of IDAT chunks of equal length, with nothing between them. So the search leaps: where a chunk header of the
+//! same length stands exactly n lengths on, all chunks between are skipped at once.
+//!
+//! Source: PNG Specification (Third Edition), 5.3 (chunk layout), 11.3.4.5 (eXIf).
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -13,25 +18,25 @@ const SIGNATURE_BYTES: u64 = 8;
 /// A chunk's length and type, and its checksum behind it.
 const HEADER_BYTES: u64 = 8;
 const CHECKSUM_BYTES: u64 = 4;
-/// The most that a block of EXIF has: elsewhere it has to fit into a segment of 64 KiB.
-const MOST_BYTES: u32 = 1 << 20;
+/// The bytes that EXIF may have: in JPEG it has to fit into a segment of 64 KiB.
+const MAX_BYTES: u32 = 1 << 20;
 
-/// How many headers are looked at: what has more is no picture, but made to take time.
-const MOST_HEADERS: u32 = 1 << 20;
+/// The headers that are read: a file with more was made to waste time.
+const MAX_HEADERS: u32 = 1 << 20;
 
-/// The first block of EXIF in a PNG. What is no chunk, or cut off, ends the search: the decoder will say what is wrong.
+/// The first block of EXIF in a PNG. A broken chunk ends the search: the decoder will report it.
 pub fn find(file: &File) -> Option<Vec<u8>> {
     let mut at = SIGNATURE_BYTES;
     let mut last = None;
-    // How many chunks like the last one are passed over at once.
+    // How many chunks like the last one are skipped at once.
     let mut leap = 1;
-    for _ in 0..MOST_HEADERS {
+    for _ in 0..MAX_HEADERS {
         let header = header(file, at)?;
         let [a, b, c, d, kind @ ..] = header;
         let length = u32::from_be_bytes([a, b, c, d]);
         let next = HEADER_BYTES + u64::from(length) + CHECKSUM_BYTES;
         match &kind {
-            b"eXIf" if length <= MOST_BYTES => {
+            b"eXIf" if length <= MAX_BYTES => {
                 let mut block = vec![0; length as usize];
                 file.read_exact_at(&mut block, at + HEADER_BYTES).ok()?;
                 return Some(block);
@@ -88,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn many_chunks_of_pixels_are_passed_over() {
+    fn many_chunks_of_pixels_are_skipped() {
         let [exif, end] = [(b"eXIf", b"turned".as_slice()), (b"IEND", b"")];
         for count in 0..70 {
             let pixels = vec![(b"IDAT", b"like the others".as_slice()); count];

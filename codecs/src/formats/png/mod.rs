@@ -1,7 +1,9 @@
-//! PNG, row by row. Interlaced pictures give their rows in seven passes and are decoded as a whole.
+//! PNG, row by row. Interlaced pictures come in seven passes and are buffered.
 //!
-//! An `eXIf` chunk counts wherever it stands. Many programs write it behind the pixels, so the chunks' headers are looked through
-//! before the first one is decoded.
+//! An `eXIf` chunk counts wherever it stands. Many programs write it behind the pixels, so the headers of all chunks are read
+//! before the first chunk is decoded.
+//!
+//! Source: PNG Specification (Third Edition), W3C 2025: 5.2 for the signature, 8 for interlacing, 11.2 for the header.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -9,14 +11,24 @@ use std::io::BufReader;
 use ::png::{BitDepth, ColorType, Decoder, DecodingError, Limits, Reader, Transformations};
 use edgezoom_content::Size;
 
-use crate::colour::icc::Wide;
+use crate::colour::icc::Transform16;
 use crate::colour::samples::round_16;
-use crate::{Bounds, Buffered, Decoded, Format, Layout, Orientation, RowReader, SourceError};
+use crate::open::{Input, Open};
+use crate::{Buffered, Decoded, Format, Layout, Orientation, Reading, RowReader, SourceError};
 
 mod colour;
 mod exif;
 
-/// What the decoder may allocate for its own purposes: a few rows, and chunks that it does not skip.
+pub(crate) static FORMAT: Format = Format {
+    name: "PNG",
+    media_types: &["image/png"],
+    endings: &["png"],
+    reading: Reading::Rows,
+    signature: |head| head.starts_with(b"\x89PNG\r\n\x1a\n"),
+    open: Open::Directly(open),
+};
+
+/// The bytes that the decoder may allocate: a few rows, and chunks that it does not skip.
 const DECODER_BYTES: usize = 64 << 20;
 
 /// A PNG whose rows come one by one.
@@ -24,7 +36,7 @@ struct Rows {
     size: Size,
     reader: Reader<BufReader<File>>,
     kind: Kind,
-    wide: Option<Wide>,
+    transform_16: Option<Transform16>,
     row: Vec<u8>,
 }
 
@@ -32,11 +44,11 @@ struct Rows {
 #[derive(Clone, Copy)]
 struct Kind {
     color: ColorType,
-    /// Whether samples are 16 bits wide.
-    wide: bool,
+    /// Whether samples have 16 bits.
+    is_16_bit: bool,
 }
 
-pub fn open(file: BufReader<File>, bounds: Bounds) -> Result<Decoded, SourceError> {
+fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     let exif = exif::find(file.get_ref());
     let orientation = exif.as_deref().map_or(Orientation::UPRIGHT, Orientation::of_exif);
     let mut decoder = Decoder::new_with_limits(file, Limits { bytes: DECODER_BYTES });
@@ -47,30 +59,31 @@ pub fn open(file: BufReader<File>, bounds: Bounds) -> Result<Decoded, SourceErro
     let mut reader = decoder.read_info().map_err(error)?;
     let profile = colour::profile(reader.info());
     let (color, depth) = reader.output_color_type();
-    let kind = Kind { color, wide: depth == BitDepth::Sixteen };
-    let mut wide = profile.as_ref().filter(|_| kind.wide).and_then(|profile| profile.wide(kind.layout()));
-    // What is converted while it is wide is sRGB then.
-    let profile = profile.filter(|_| wide.is_none());
+    let kind = Kind { color, is_16_bit: depth == BitDepth::Sixteen };
+    let mut transform_16 =
+        profile.as_ref().filter(|_| kind.is_16_bit).and_then(|profile| profile.transform_16(kind.layout()));
+    // Pixels that are converted with 16 bits are sRGB after that.
+    let profile = profile.filter(|_| transform_16.is_none());
     if !reader.info().interlaced {
-        let strips = Box::new(Rows { size, reader, kind, wide, row: Vec::new() });
-        return Ok(Decoded { strips, orientation, profile });
+        let reader = Box::new(Rows { size, reader, kind, transform_16, row: Vec::new() });
+        return Ok(Decoded { reader, orientation, profile });
     }
-    let mut whole = Buffered::new(size, kind.layout(), bounds)?;
+    let mut picture = Buffered::new(size, kind.layout(), bounds)?;
     if kind.is_final() {
-        reader.next_frame(&mut whole.pixels).map_err(error)?;
+        reader.next_frame(&mut picture.pixels).map_err(error)?;
     } else {
         let bytes = reader.output_buffer_size().unwrap_or(usize::MAX);
-        bounds.admit_memory(bytes as u64 + whole.pixels.len() as u64, "decoding an interlaced PNG")?;
+        bounds.admit_memory(bytes as u64 + picture.pixels.len() as u64, "decoding an interlaced PNG")?;
         let mut samples = vec![0; bytes];
         reader.next_frame(&mut samples).map_err(error)?;
         let rows = samples.chunks_exact(kind.bytes() * size.width as usize);
         for (row, out) in
-            rows.zip(whole.pixels.chunks_exact_mut(size.width as usize * kind.layout().channels()))
+            rows.zip(picture.pixels.chunks_exact_mut(size.width as usize * kind.layout().channels()))
         {
-            kind.convert(row, &mut wide, out);
+            kind.convert(row, &mut transform_16, out);
         }
     }
-    Ok(Decoded { strips: Box::new(whole.without_idle_opacity()), orientation, profile })
+    Ok(Decoded { reader: Box::new(picture.without_opaque_alpha()), orientation, profile })
 }
 
 impl RowReader for Rows {
@@ -89,11 +102,11 @@ impl RowReader for Rows {
             } else {
                 self.row.resize(self.kind.bytes() * self.size.width as usize, 0);
                 let row = self.reader.read_row(&mut self.row).map_err(error)?;
-                self.kind.convert(&self.row, &mut self.wide, out);
+                self.kind.convert(&self.row, &mut self.transform_16, out);
                 row
             };
             if row.is_none() {
-                return Err(SourceError::corrupt(Format::Png, "it ends before its last row"));
+                return Err(FORMAT.corrupt("it ends before its last row"));
             }
         }
         Ok(())
@@ -111,16 +124,16 @@ impl Kind {
 
     /// The bytes of a pixel as the decoder gives it.
     fn bytes(self) -> usize {
-        self.color.samples() * if self.wide { 2 } else { 1 }
+        self.color.samples() * if self.is_16_bit { 2 } else { 1 }
     }
 
-    /// Whether the decoder gives just the pixels that are wanted.
+    /// Whether the decoder gives pixels in the layout that is read.
     fn is_final(self) -> bool {
-        !self.wide && self.color != ColorType::GrayscaleAlpha
+        !self.is_16_bit && self.color != ColorType::GrayscaleAlpha
     }
 
-    fn convert(self, samples: &[u8], wide: &mut Option<Wide>, out: &mut [u8]) {
-        if let Some(wide) = wide {
+    fn convert(self, samples: &[u8], transform_16: &mut Option<Transform16>, out: &mut [u8]) {
+        if let Some(transform) = transform_16 {
             let stored = samples.as_chunks().0.iter().map(|&sample| u16::from_be_bytes(sample));
             let samples: Vec<u16> = match self.color {
                 ColorType::GrayscaleAlpha => {
@@ -129,21 +142,21 @@ impl Kind {
                 }
                 _ => stored.collect(),
             };
-            return wide.convert(&samples, out);
+            return transform.convert(&samples, out);
         }
-        let narrow = |index: usize| match samples {
-            _ if !self.wide => samples[index],
+        let sample = |index: usize| match samples {
+            _ if !self.is_16_bit => samples[index],
             _ => round_16(u16::from_be_bytes([samples[2 * index], samples[2 * index + 1]])),
         };
         if self.color == ColorType::GrayscaleAlpha {
             let (out, _) = out.as_chunks_mut::<4>();
             for (index, out) in out.iter_mut().enumerate() {
-                let grey = narrow(2 * index);
-                *out = [grey, grey, grey, narrow(2 * index + 1)];
+                let grey = sample(2 * index);
+                *out = [grey, grey, grey, sample(2 * index + 1)];
             }
         } else {
             for (index, out) in out.iter_mut().enumerate() {
-                *out = narrow(index);
+                *out = sample(index);
             }
         }
     }
@@ -151,10 +164,8 @@ impl Kind {
 
 fn error(error: DecodingError) -> SourceError {
     match error {
-        DecodingError::LimitsExceeded => {
-            SourceError::unsupported(Format::Png, "its rows or its metadata are too long")
-        }
-        DecodingError::IoError(_) => SourceError::corrupt(Format::Png, "it ends before its last row"),
-        other => SourceError::corrupt(Format::Png, other),
+        DecodingError::LimitsExceeded => FORMAT.unsupported("its rows or its metadata are too long"),
+        DecodingError::IoError(_) => FORMAT.corrupt("it ends before its last row"),
+        other => FORMAT.corrupt(other),
     }
 }

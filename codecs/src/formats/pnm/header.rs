@@ -1,11 +1,17 @@
-//! The text that Netpbm's files begin with.
+//! The text header of PBM, PGM, PPM and PAM.
+//!
+//! ```text
+//! P6 # comment\n 301 203\n 255\n samples            PAM:  P7\n WIDTH 301\n HEIGHT 203\n DEPTH 3\n MAXVAL 255\n ENDHDR\n
+//! ```
+//! Source: Netpbm, pbm(5), pgm(5), ppm(5), pam(5).
 
 use std::io::{BufRead, Read};
 
-use crate::{Format, SourceError};
+use super::FORMAT;
+use crate::SourceError;
 
 /// The bytes that a header may have, comments included. GIMP and others write a comment of a line or two.
-const MOST_BYTES: u64 = 64 << 10;
+const MAX_BYTES: u64 = 64 << 10;
 
 /// How samples are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,8 +30,8 @@ pub struct Header {
     pub width: u32,
     pub height: u32,
     pub channels: u16,
-    /// The value that is white.
-    pub most: u16,
+    /// The sample value of white.
+    pub max_value: u16,
     pub coding: Coding,
     /// Whether 1 is black and 0 white.
     pub is_bitmap: bool,
@@ -33,7 +39,7 @@ pub struct Header {
 
 /// Reads a header, to just before the first sample.
 pub fn read(file: &mut impl BufRead) -> Result<Header, SourceError> {
-    let mut file = file.take(MOST_BYTES);
+    let mut file = file.take(MAX_BYTES);
     match word(&mut file)?.as_str() {
         "P7" => read_pam(&mut file),
         "P1" => plain(&mut file, 1, Coding::Text, true),
@@ -53,33 +59,33 @@ fn plain(
 ) -> Result<Header, SourceError> {
     let (width, height) = (parse(&word(file)?)?, parse(&word(file)?)?);
     let most = if is_bitmap { 1 } else { parse(&word(file)?)? };
-    Header { width, height, channels, most: 1, coding, is_bitmap }.with_most(most)
+    Header { width, height, channels, max_value: 1, coding, is_bitmap }.with_max_value(most)
 }
 
 fn read_pam(file: &mut impl BufRead) -> Result<Header, SourceError> {
     let mut header =
-        Header { width: 0, height: 0, channels: 0, most: 1, coding: Coding::Bytes, is_bitmap: false };
+        Header { width: 0, height: 0, channels: 0, max_value: 1, coding: Coding::Bytes, is_bitmap: false };
     let mut most = 255;
     loop {
         match word(file)?.as_str() {
-            "ENDHDR" => return header.with_most(most),
+            "ENDHDR" => return header.with_max_value(most),
             "WIDTH" => header.width = parse(&word(file)?)?,
             "HEIGHT" => header.height = parse(&word(file)?)?,
             "DEPTH" => header.channels = u16::try_from(parse(&word(file)?)?).unwrap_or(u16::MAX),
             "MAXVAL" => most = parse(&word(file)?)?,
-            // The kind of tuple says what the number of channels says already.
+            // TUPLTYPE repeats what DEPTH says.
             _ => {}
         }
     }
 }
 
 impl Header {
-    fn with_most(self, most: u32) -> Result<Self, SourceError> {
-        let most = u16::try_from(most).ok().filter(|&most| most > 0);
-        let most =
-            most.ok_or_else(|| SourceError::corrupt(Format::Pnm, "its white is no number up to 65535"))?;
-        let coding = if self.coding == Coding::Bytes && most > 255 { Coding::Words } else { self.coding };
-        Ok(Self { most, coding, ..self })
+    fn with_max_value(self, max_value: u32) -> Result<Self, SourceError> {
+        let max_value = u16::try_from(max_value).ok().filter(|&value| value > 0);
+        let max_value = max_value.ok_or_else(|| FORMAT.corrupt("its maximum value is not 1 to 65535"))?;
+        let coding =
+            if self.coding == Coding::Bytes && max_value > 255 { Coding::Words } else { self.coding };
+        Ok(Self { max_value, coding, ..self })
     }
 }
 
@@ -88,7 +94,7 @@ fn word(file: &mut impl BufRead) -> Result<String, SourceError> {
     let mut word = String::new();
     loop {
         let Some(&byte) = file.fill_buf()?.first() else {
-            return Err(SourceError::corrupt(Format::Pnm, "it ends in its header"));
+            return Err(FORMAT.corrupt("it ends in its header"));
         };
         match byte {
             b'#' if word.is_empty() => {
@@ -109,7 +115,7 @@ fn word(file: &mut impl BufRead) -> Result<String, SourceError> {
 }
 
 fn parse(word: &str) -> Result<u32, SourceError> {
-    word.parse().map_err(|_| SourceError::corrupt(Format::Pnm, "a number in its header is none"))
+    word.parse().map_err(|_| FORMAT.corrupt("its header has something else than a number"))
 }
 
 #[cfg(test)]
@@ -120,7 +126,10 @@ mod tests {
     fn comments_may_stand_anywhere_between_words() {
         let mut file = b"P6 # made by hand\n# twice\n3\n2 # height\n65535\nrest".as_slice();
         let header = read(&mut file).unwrap();
-        assert_eq!((header.width, header.height, header.most, header.coding), (3, 2, 65535, Coding::Words));
+        assert_eq!(
+            (header.width, header.height, header.max_value, header.coding),
+            (3, 2, 65535, Coding::Words)
+        );
         assert_eq!(file, b"rest");
     }
 

@@ -1,4 +1,6 @@
 //! Netpbm's formats, row by row: PBM, PGM and PPM, as text or binary, PAM, and PFM.
+//!
+//! Source: Netpbm, pbm(5), pgm(5), ppm(5), pam(5), pfm(5), <https://netpbm.sourceforge.net/doc/>.
 
 mod header;
 mod pfm;
@@ -8,8 +10,29 @@ use std::io::{BufRead, BufReader, Read};
 
 use edgezoom_content::Size;
 
-use crate::{Bounds, Decoded, Format, Layout, RowReader, SourceError};
+use crate::open::{Input, Open};
+use crate::{Decoded, Format, Layout, Reading, RowReader, SourceError};
 use header::{Coding, Header};
+
+pub(crate) static FORMAT: Format = Format {
+    name: "PNM",
+    media_types: &[
+        "image/x-portable-anymap",
+        "image/x-portable-bitmap",
+        "image/x-portable-graymap",
+        "image/x-portable-pixmap",
+    ],
+    endings: &["pnm", "pbm", "pgm", "ppm", "pam", "pfm"],
+    reading: Reading::Rows,
+    signature: |head| {
+        matches!(
+            head,
+            [b'P', b'1'..=b'6' | b'F' | b'f', b' ' | b'\t' | b'\r' | b'\n' | b'#', ..]
+                | [b'P', b'7', b'\n', ..]
+        )
+    },
+    open: Open::Directly(open),
+};
 
 struct Rows {
     header: Header,
@@ -22,7 +45,7 @@ struct Rows {
     samples: Vec<u16>,
 }
 
-pub fn open(mut file: BufReader<File>, bounds: Bounds) -> Result<Decoded, SourceError> {
+fn open(Input { mut file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     if let [b'P', b'F' | b'f', ..] = file.fill_buf()? {
         return pfm::open(file.into_inner(), bounds);
     }
@@ -33,7 +56,7 @@ pub fn open(mut file: BufReader<File>, bounds: Bounds) -> Result<Decoded, Source
         3 => Layout::Rgb,
         2 | 4 => Layout::Rgba,
         other => {
-            return Err(SourceError::unsupported(Format::Pnm, format_args!("it has {other} channels")));
+            return Err(FORMAT.unsupported(format_args!("it has {other} channels")));
         }
     };
     let samples = size.width as usize * usize::from(header.channels);
@@ -52,9 +75,9 @@ impl Rows {
     fn read_row(&mut self) -> Result<(), SourceError> {
         if self.header.coding == Coding::Text {
             // In a bitmap as text, digits need no space between them.
-            let single = self.header.is_bitmap;
+            let one_digit = self.header.is_bitmap;
             for sample in &mut self.samples {
-                *sample = number(&mut self.file, single)?;
+                *sample = number(&mut self.file, one_digit)?;
             }
             return Ok(());
         }
@@ -80,9 +103,9 @@ impl Rows {
     }
 
     /// A sample as 8 bits.
-    fn narrow(&self, sample: u16) -> u8 {
-        let most = u32::from(self.header.most);
-        let value = (u32::from(sample).min(most) * 255 + most / 2) / most;
+    fn to_8_bits(&self, sample: u16) -> u8 {
+        let max = u32::from(self.header.max_value);
+        let value = (u32::from(sample).min(max) * 255 + max / 2) / max;
         // In a bitmap 1 is black.
         if self.header.is_bitmap { 255 - value as u8 } else { value as u8 }
     }
@@ -103,12 +126,12 @@ impl RowReader for Rows {
             if self.header.channels == 2 {
                 for (out, pixel) in out.as_chunks_mut::<4>().0.iter_mut().zip(self.samples.as_chunks::<2>().0)
                 {
-                    let [grey, alpha] = pixel.map(|sample| self.narrow(sample));
+                    let [grey, alpha] = pixel.map(|sample| self.to_8_bits(sample));
                     *out = [grey, grey, grey, alpha];
                 }
             } else {
                 for (out, &sample) in out.iter_mut().zip(&self.samples) {
-                    *out = self.narrow(sample);
+                    *out = self.to_8_bits(sample);
                 }
             }
         }
@@ -117,7 +140,7 @@ impl RowReader for Rows {
 }
 
 /// The next number of a text, or its next digit.
-fn number(file: &mut BufReader<File>, single: bool) -> Result<u16, SourceError> {
+fn number(file: &mut BufReader<File>, one_digit: bool) -> Result<u16, SourceError> {
     let mut value: Option<u32> = None;
     while let Some(&byte) = file.fill_buf()?.first() {
         match (byte, value) {
@@ -131,10 +154,10 @@ fn number(file: &mut BufReader<File>, single: bool) -> Result<u16, SourceError> 
             }
             (byte, None) if byte.is_ascii_whitespace() => {}
             (_, Some(_)) => break,
-            _ => return Err(SourceError::corrupt(Format::Pnm, "there is something else among its numbers")),
+            _ => return Err(FORMAT.corrupt("a sample is not a number")),
         }
         file.consume(1);
-        if single && value.is_some() {
+        if one_digit && value.is_some() {
             break;
         }
     }
@@ -142,5 +165,5 @@ fn number(file: &mut BufReader<File>, single: bool) -> Result<u16, SourceError> 
 }
 
 fn too_short() -> SourceError {
-    SourceError::corrupt(Format::Pnm, "it ends before its last row")
+    FORMAT.corrupt("it ends before its last row")
 }

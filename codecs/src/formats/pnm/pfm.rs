@@ -1,16 +1,22 @@
-//! PFM, Netpbm's format for light without an upper end: floats, of the lowest row first, brought to the screen by [`light`].
+//! PFM: floats without an upper end, the lowest row first, tone-mapped.
+//!
+//! ```text
+//! PF\n 301 203\n -1.0\n floats           "PF" is RGB, "Pf" grey; a negative scale means little-endian
+//! ```
+//! Source: Netpbm, pfm(5).
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
 use edgezoom_content::Size;
 
+use super::FORMAT;
 use super::too_short;
 use crate::colour::tone_mapping;
-use crate::{Bounds, Decoded, Format, Layout, RowReader, SourceError};
+use crate::{Bounds, Decoded, Layout, RowReader, SourceError};
 
 /// The bytes that the header may have: four words, and comments between them.
-const MOST_HEADER_BYTES: usize = 4096;
+const MAX_HEADER_BYTES: usize = 4096;
 /// The bytes that are read at once, if a row has no more.
 const BLOCK_BYTES: usize = 1 << 16;
 const SAMPLE_BYTES: usize = 4;
@@ -29,12 +35,12 @@ struct Rows {
     file: File,
     /// The rows that are still to be read: they are the first in the file.
     left: u32,
-    /// Some rows as stored.
+    /// Some rows, as stored.
     stored: Vec<u8>,
 }
 
 pub fn open(file: File, bounds: Bounds) -> Result<Decoded, SourceError> {
-    let mut head = [0; MOST_HEADER_BYTES];
+    let mut head = [0; MAX_HEADER_BYTES];
     let bytes = file.read_at(&mut head, 0)?;
     let header = header(head.get(..bytes).unwrap_or_default())?;
     let size = bounds.admit(header.width, header.height)?;
@@ -42,7 +48,7 @@ pub fn open(file: File, bounds: Bounds) -> Result<Decoded, SourceError> {
 }
 
 fn header(head: &[u8]) -> Result<Header, SourceError> {
-    let broken = || SourceError::corrupt(Format::Pnm, "a number in its header is none");
+    let broken = || FORMAT.corrupt("its header has something else than a number");
     let mut at = 0;
     let mut word = || {
         let rest = loop {
@@ -56,14 +62,14 @@ fn header(head: &[u8]) -> Result<Header, SourceError> {
             at += rest.iter().position(|&byte| byte == b'\n')?;
         };
         let length = rest.iter().position(u8::is_ascii_whitespace)?;
-        // One space ends a word, and behind the last one the rows begin.
+        // One space ends a word; after the last one the rows begin.
         at += length + 1;
         std::str::from_utf8(rest.get(..length)?).ok()
     };
     let layout = if word() == Some("PF") { Layout::Rgb } else { Layout::Grey };
     let mut number = || word().and_then(|word| word.parse::<u32>().ok()).ok_or_else(broken);
     let (width, height) = (number()?, number()?);
-    // How much light 1 is, in units of the author's: only its sign says something of the file.
+    // Only the sign of the scale matters here: its size is in units of the author's.
     let scale = word().and_then(|word| word.parse::<f32>().ok()).ok_or_else(broken)?;
     Ok(Header { width, height, layout, is_little_endian: scale < 0.0, bytes: at })
 }
@@ -93,20 +99,20 @@ impl RowReader for Rows {
             for (out, stored) in
                 block.chunks_exact_mut(row_bytes).zip(self.stored.rchunks_exact(stored_bytes))
             {
-                let light = |&sample: &[u8; SAMPLE_BYTES]| match self.header.is_little_endian {
+                let linear = |&sample: &[u8; SAMPLE_BYTES]| match self.header.is_little_endian {
                     true => f32::from_le_bytes(sample),
                     false => f32::from_be_bytes(sample),
                 };
                 let samples = stored.as_chunks().0;
                 if self.header.layout == Layout::Grey {
                     for (out, sample) in out.iter_mut().zip(samples) {
-                        [*out, ..] = tone_mapping::to_screen([light(sample); 3]);
+                        [*out, ..] = tone_mapping::map([linear(sample); 3]);
                     }
                 } else {
                     for (out, [red, green, blue]) in
                         out.as_chunks_mut().0.iter_mut().zip(samples.as_chunks().0)
                     {
-                        *out = tone_mapping::to_screen([light(red), light(green), light(blue)]);
+                        *out = tone_mapping::map([linear(red), linear(green), linear(blue)]);
                     }
                 }
             }

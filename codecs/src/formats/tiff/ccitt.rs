@@ -1,5 +1,7 @@
-//! Fax: black and white as scanners of documents store it, in CCITT's codes of group 3, in one dimension or two, and of
-//! group 4. The `tiff` crate knows group 4 only, and sides of 16 bits there.
+//! CCITT fax compression, in which scanners store black and white: modified Huffman, group 3 in one or two dimensions, group 4.
+//! The `tiff` crate reads only group 4, up to 65,535 pixels a side.
+//!
+//! Source: ITU-T T.4 (group 3), ITU-T T.6 (group 4); TIFF 6.0, sections 10 and 11.
 
 use std::io::{Read, Seek, SeekFrom};
 
@@ -7,42 +9,42 @@ use ::tiff::decoder::Decoder;
 use ::tiff::tags::Tag;
 use hayro_ccitt::{DecodeSettings, DecoderContext, EncodingMode};
 
-use super::{directory, error};
-use crate::{Format, SourceError};
+use super::{FORMAT, directory, error};
+use crate::SourceError;
 
-/// Values of the tag Compression: group 3 without ends of lines, each in bytes of its own; group 3; group 4.
+/// Values of Compression: modified Huffman (group 3 without end-of-line codes, rows aligned to bytes); group 3; group 4.
 const RUN_LENGTHS: u16 = 2;
 const GROUP_3: u16 = 3;
 const GROUP_4: u16 = 4;
-/// A tag of group 3, and the bit in it that says "in two dimensions".
+/// The tag T4Options, and its bit for two-dimensional coding.
 const GROUP_3_OPTIONS: Tag = Tag::Unknown(292);
 const TWO_DIMENSIONS: u32 = 1;
-/// The value of the tag PhotometricInterpretation for greys of which 0 is white.
+/// The value of PhotometricInterpretation for greys whose 0 is white.
 const WHITE_IS_0: u16 = 0;
-/// The most pixels across: a row's changes of colour are held, and those of the row above.
-const MOST_COLUMNS: u32 = 1 << 24;
+/// The largest width: the colour changes of a row and of the row above are held.
+const MAX_COLUMNS: u32 = 1 << 24;
 
 pub struct Ccitt {
     encoding: EncodingMode,
     rows_are_byte_aligned: bool,
-    /// Whether white is stored as 0: the decoder's callers want it to be 1.
+    /// Whether white is stored as 0. What is read has 1 for white.
     white_is_0: bool,
     /// The pixels across a chunk.
     columns: u32,
-    /// Where each chunk begins in the file, and its bytes.
-    places: Vec<(u64, u64)>,
+    /// The offset and the length of each chunk.
+    chunks: Vec<(u64, u64)>,
     /// The bytes that a chunk may have.
-    most_bytes: u64,
-    /// The chunk that is being decoded, as stored.
+    max_bytes: u64,
+    /// The compressed bytes of the chunk that is being decoded.
     stored: Vec<u8>,
 }
 
 impl Ccitt {
-    /// How a TIFF's chunks are read, if they are of this kind: of so many columns and, stored, at most so many bytes.
+    /// The decoder for a TIFF's chunks, if they are fax: `columns` wide, and compressed at most `max_bytes` long.
     pub fn of<R: Read + Seek>(
         decoder: &mut Decoder<R>,
         columns: u32,
-        most_bytes: u64,
+        max_bytes: u64,
     ) -> Result<Option<Self>, SourceError> {
         let compression = decoder.find_tag_unsigned::<u16>(Tag::Compression).map_err(error)?;
         let options = decoder.find_tag_unsigned::<u32>(GROUP_3_OPTIONS).map_err(error)?.unwrap_or(0);
@@ -52,22 +54,22 @@ impl Ccitt {
             Some(GROUP_4) => EncodingMode::Group4,
             _ => return Ok(None),
         };
-        if columns > MOST_COLUMNS {
-            return Err(SourceError::unsupported(Format::Tiff, "its strips, tiles or tables are too large"));
+        if columns > MAX_COLUMNS {
+            return Err(FORMAT.unsupported("its strips, tiles or tables are too large"));
         }
-        let meaning = decoder.find_tag_unsigned::<u16>(Tag::PhotometricInterpretation).map_err(error)?;
+        let photometric = decoder.find_tag_unsigned::<u16>(Tag::PhotometricInterpretation).map_err(error)?;
         Ok(Some(Self {
             encoding,
             rows_are_byte_aligned: compression == Some(RUN_LENGTHS),
-            white_is_0: meaning == Some(WHITE_IS_0),
+            white_is_0: photometric == Some(WHITE_IS_0),
             columns,
-            places: directory::places(decoder)?,
-            most_bytes,
+            chunks: directory::chunks(decoder)?,
+            max_bytes,
             stored: Vec::new(),
         }))
     }
 
-    /// Reads a chunk's first rows, 1 bit to a pixel and 1 for white, `row_bytes` to a row: what is wider is cut off.
+    /// Reads the first rows of a chunk: 1 bit a pixel, 1 for white, `row_bytes` a row. Pixels beyond that are dropped.
     pub fn read_chunk<R: Read + Seek>(
         &mut self,
         file: &mut R,
@@ -75,10 +77,10 @@ impl Ccitt {
         row_bytes: usize,
         into: &mut [u8],
     ) -> Result<(), SourceError> {
-        let too_early = || SourceError::corrupt(Format::Tiff, "it ends too early");
-        let &(offset, bytes) = self.places.get(chunk as usize).ok_or_else(too_early)?;
-        if bytes > self.most_bytes {
-            return Err(SourceError::unsupported(Format::Tiff, "its strips, tiles or tables are too large"));
+        let too_early = || FORMAT.corrupt("it ends too early");
+        let &(offset, bytes) = self.chunks.get(chunk as usize).ok_or_else(too_early)?;
+        if bytes > self.max_bytes {
+            return Err(FORMAT.unsupported("its strips, tiles or tables are too large"));
         }
         file.seek(SeekFrom::Start(offset)).map_err(|_| too_early())?;
         self.stored.clear();
@@ -93,7 +95,7 @@ impl Ccitt {
             columns: self.columns,
             rows: u32::try_from(rows).unwrap_or(u32::MAX),
             end_of_block: true,
-            // Found where they are.
+            // End-of-line codes are recognised where they occur.
             end_of_line: false,
             rows_are_byte_aligned: self.rows_are_byte_aligned,
             encoding: self.encoding,
@@ -103,8 +105,8 @@ impl Ccitt {
         let end = hayro_ccitt::decode(&self.stored, &mut rows, &mut context);
         match (rows.left.len(), end) {
             (0, _) => Ok(()),
-            (_, Err(error)) => Err(SourceError::corrupt(Format::Tiff, error)),
-            (_, Ok(_)) => Err(SourceError::corrupt(Format::Tiff, "it ends too early")),
+            (_, Err(error)) => Err(FORMAT.corrupt(error)),
+            (_, Ok(_)) => Err(FORMAT.corrupt("it ends too early")),
         }
     }
 }
@@ -118,7 +120,7 @@ struct Rows<'a> {
 impl hayro_ccitt::Decoder for Rows<'_> {
     fn push_row(&mut self, changes: &[u32]) {
         let Some(row) = self.left.next() else { return };
-        // Whatever is said to be black, the codes for it stand for bits that are 1.
+        // The codes for black stand for bits that are 1, whatever PhotometricInterpretation says.
         row.fill(0);
         for run in changes.chunks(2) {
             if let &[start, ref end @ ..] = run {
@@ -162,8 +164,8 @@ mod tests {
             rows_are_byte_aligned,
             white_is_0: false,
             columns,
-            places: Vec::new(),
-            most_bytes: 1 << 20,
+            chunks: Vec::new(),
+            max_bytes: 1 << 20,
             stored: stored.to_vec(),
         }
     }
@@ -197,7 +199,7 @@ mod tests {
         #[test]
         fn anything_ends_in_rows_or_an_error(
             stored in prop::collection::vec(any::<u8>(), 0..300),
-            columns in prop_oneof![1u32..100, Just(MOST_COLUMNS)],
+            columns in prop_oneof![1u32..100, Just(MAX_COLUMNS)],
             kind in 0..4,
         ) {
             let encoding = [EncodingMode::Group3_1D, EncodingMode::Group3_2D, EncodingMode::Group4][kind as usize % 3];

@@ -1,20 +1,24 @@
-//! The many kinds of samples and colours that TIFF has, made 8-bit grey, RGB or RGBA.
+//! TIFF's sample formats and colour spaces, converted to 8-bit grey, RGB or RGBA.
+//!
+//! Source: TIFF 6.0, section 8 (PhotometricInterpretation), 16 (CMYK), 18 (ExtraSamples), 19 (SampleFormat), 21 (YCbCr),
+//! 23 (L*a*b*).
 
 use std::iter::zip;
 
 use ::tiff::ColorType;
 use ::tiff::decoder::DecodingSampleType;
 
-use crate::colour::cmyk::Inks;
+use super::FORMAT;
+use crate::colour::cmyk::CmykConverter;
 use crate::colour::samples::{from_lab, from_ycbcr, half, round_16, unmultiply};
-use crate::{Format, Layout, Profile, SourceError};
+use crate::{Layout, Profile, SourceError};
 
-/// The value of the tag ExtraSamples for opacity that is multiplied into the colours.
+/// The value of ExtraSamples for alpha that the colours are multiplied with.
 const ASSOCIATED: u16 = 1;
-/// The same where it is not.
+/// The value of ExtraSamples for alpha that they are not multiplied with.
 const UNASSOCIATED: u16 = 2;
 
-/// How samples are stored, in the machine's byte order.
+/// How a sample is stored, in the machine's byte order.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Sample {
     /// 1, 2 or 4 bits, packed from the left.
@@ -22,7 +26,7 @@ pub enum Sample {
     Uint8,
     Uint16,
     Uint32,
-    /// From 0 to 1, as are the wider ones.
+    /// From 0 to 1, as the other floats.
     Float16,
     Float32,
     Float64,
@@ -31,15 +35,15 @@ pub enum Sample {
 /// What the samples of a pixel mean.
 pub struct Colour {
     model: Model,
-    /// The samples of a pixel, those without meaning here included.
+    /// The samples of a pixel, unused ones included.
     samples: usize,
-    opacity: Opacity,
+    alpha: Alpha,
 }
 
 enum Model {
     Grey,
     Rgb,
-    Cmyk(Inks),
+    Cmyk(CmykConverter),
     YCbCr,
     /// CIE L*a*b*, its `a` and `b` signed.
     Lab,
@@ -48,12 +52,12 @@ enum Model {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Opacity {
+enum Alpha {
     None,
     /// The sample after the colours.
-    Plain,
+    Unassociated,
     /// The same, and the colours are multiplied with it.
-    Multiplied,
+    Associated,
 }
 
 impl Sample {
@@ -66,10 +70,7 @@ impl Sample {
             (Some(DecodingSampleType::F16), 16) => Ok(Self::Float16),
             (Some(DecodingSampleType::F32), 32) => Ok(Self::Float32),
             (Some(DecodingSampleType::F64), 64) => Ok(Self::Float64),
-            _ => Err(SourceError::unsupported(
-                Format::Tiff,
-                format_args!("its samples have {bits} bits of an odd kind"),
-            )),
+            _ => Err(FORMAT.unsupported(format_args!("its samples of {bits} bits have an unknown format"))),
         }
     }
 
@@ -91,8 +92,8 @@ impl Sample {
         }
     }
 
-    /// Spreads a row of stored indices into a palette over pixels of one sample each, as they are.
-    pub fn spread<'a>(self, stored: &[u8], pixels: impl Iterator<Item = &'a mut [u8]>) {
+    /// Unpacks a row of palette indices, one to a pixel, unscaled.
+    pub fn unpack_indices<'a>(self, stored: &[u8], pixels: impl Iterator<Item = &'a mut [u8]>) {
         let bits = match self {
             Self::Bits(bits) => usize::from(bits),
             _ => 8,
@@ -104,8 +105,8 @@ impl Sample {
         }
     }
 
-    /// Spreads a row of stored samples over pixels, as 8 bits: `together` samples to each, from its sample `at` on.
-    pub fn narrow<'a>(
+    /// Unpacks a row of stored samples as 8 bits: `together` samples to a pixel, from its sample `at` on.
+    pub fn unpack_8_bit<'a>(
         self,
         stored: &[u8],
         together: usize,
@@ -116,11 +117,11 @@ impl Sample {
         let unit = |value: f64| (value.clamp(0.0, 1.0) * 255.0).round() as u8;
         match self {
             Self::Bits(bits) => {
-                let most = (1u16 << bits) - 1;
+                let max = (1u16 << bits) - 1;
                 let in_byte = usize::from(8 / bits);
                 for (index, out) in out.enumerate() {
                     let shift = 8 - usize::from(bits) * (index % in_byte + 1);
-                    *out = ((u16::from(stored[index / in_byte]) >> shift & most) * 255 / most) as u8;
+                    *out = ((u16::from(stored[index / in_byte]) >> shift & max) * 255 / max) as u8;
                 }
             }
             Self::Uint8 => zip(out, stored).for_each(|(out, &value)| *out = value),
@@ -142,47 +143,46 @@ impl Sample {
 }
 
 impl Colour {
-    /// The colours of a kind of TIFF whose samples past the colours mean `extra`.
+    /// The colours of a TIFF with these ExtraSamples.
     pub fn new(color: ColorType, extra: &[u16], profile: Option<&Profile>) -> Result<Self, SourceError> {
-        let opacity = match extra.first() {
-            Some(&ASSOCIATED) => Opacity::Multiplied,
-            Some(&UNASSOCIATED) => Opacity::Plain,
-            _ => Opacity::None,
+        let alpha = match extra.first() {
+            Some(&ASSOCIATED) => Alpha::Associated,
+            Some(&UNASSOCIATED) => Alpha::Unassociated,
+            _ => Alpha::None,
         };
-        let (model, opacity) = match color {
-            ColorType::Gray(_) => (Model::Grey, Opacity::None),
-            ColorType::Multiband { .. } | ColorType::GrayA(_) => (Model::Grey, opacity),
-            ColorType::RGB(_) => (Model::Rgb, Opacity::None),
-            // A fourth sample that the file says nothing of is opacity by habit; one that it calls unspecified is not:
-            // satellites' pictures have infrared there.
-            ColorType::RGBA(_) if extra.is_empty() => (Model::Rgb, Opacity::Plain),
-            ColorType::RGBA(_) => (Model::Rgb, opacity),
-            ColorType::CMYK(_) | ColorType::CMYKA(_) => (Model::Cmyk(Inks::new(profile)), Opacity::None),
-            ColorType::YCbCr(_) => (Model::YCbCr, Opacity::None),
+        let (model, alpha) = match color {
+            ColorType::Gray(_) => (Model::Grey, Alpha::None),
+            ColorType::Multiband { .. } | ColorType::GrayA(_) => (Model::Grey, alpha),
+            ColorType::RGB(_) => (Model::Rgb, Alpha::None),
+            // A fourth sample without the tag is alpha by convention. One that the tag calls unspecified is not: satellite
+            // pictures have infrared there.
+            ColorType::RGBA(_) if extra.is_empty() => (Model::Rgb, Alpha::Unassociated),
+            ColorType::RGBA(_) => (Model::Rgb, alpha),
+            ColorType::CMYK(_) | ColorType::CMYKA(_) => {
+                (Model::Cmyk(CmykConverter::new(profile)), Alpha::None)
+            }
+            ColorType::YCbCr(_) => (Model::YCbCr, Alpha::None),
             other => {
-                return Err(SourceError::unsupported(
-                    Format::Tiff,
-                    format_args!("its colours are {other:?}"),
-                ));
+                return Err(FORMAT.unsupported(format_args!("its colours are {other:?}")));
             }
         };
-        Ok(Self { model, samples: usize::from(color.num_samples()), opacity })
+        Ok(Self { model, samples: usize::from(color.num_samples()), alpha })
     }
 
-    /// The colours of samples that are indices into a palette.
+    /// The colours of palette indices.
     pub fn of_palette(palette: Vec<[u8; 3]>) -> Self {
-        Self { model: Model::Palette(palette), samples: 1, opacity: Opacity::None }
+        Self { model: Model::Palette(palette), samples: 1, alpha: Alpha::None }
     }
 
     /// The colours of a TIFF in CIE L*a*b*.
     pub fn of_lab(samples: usize) -> Self {
-        Self { model: Model::Lab, samples, opacity: Opacity::None }
+        Self { model: Model::Lab, samples, alpha: Alpha::None }
     }
 
     pub fn layout(&self) -> Layout {
-        match (self.opacity, &self.model) {
-            (Opacity::None, Model::Grey) => Layout::Grey,
-            (Opacity::None, _) => Layout::Rgb,
+        match (self.alpha, &self.model) {
+            (Alpha::None, Model::Grey) => Layout::Grey,
+            (Alpha::None, _) => Layout::Rgb,
             _ => Layout::Rgba,
         }
     }
@@ -196,19 +196,19 @@ impl Colour {
         matches!(self.model, Model::Palette(_))
     }
 
-    /// Whether 8-bit samples are already the pixels.
+    /// Whether 8-bit samples are pixels in the layout.
     pub fn is_final(&self) -> bool {
-        let direct = matches!(self.model, Model::Grey | Model::Rgb) && self.opacity != Opacity::Multiplied;
+        let direct = matches!(self.model, Model::Grey | Model::Rgb) && self.alpha != Alpha::Associated;
         direct && self.samples == self.layout().channels()
     }
 
-    /// Makes pixels of 8-bit samples.
+    /// Converts 8-bit samples to pixels.
     pub fn convert(&self, samples: &[u8], out: &mut [u8]) {
         if self.is_final() {
             return out.copy_from_slice(samples);
         }
-        if let (Model::Cmyk(inks), 4) = (&self.model, self.samples) {
-            return inks.convert(samples, out);
+        if let (Model::Cmyk(converter), 4) = (&self.model, self.samples) {
+            return converter.convert(samples, out);
         }
         let channels = self.layout().channels();
         for (pixel, out) in samples.chunks_exact(self.samples).zip(out.chunks_exact_mut(channels)) {
@@ -218,10 +218,10 @@ impl Colour {
                 continue;
             }
             out[..3].copy_from_slice(&colour);
-            if self.opacity != Opacity::None {
+            if self.alpha != Alpha::None {
                 let alpha = pixel[colours];
                 out[3] = alpha;
-                if self.opacity == Opacity::Multiplied {
+                if self.alpha == Alpha::Associated {
                     out[..3].iter_mut().for_each(|colour| *colour = unmultiply(*colour, alpha));
                 }
             }
@@ -233,9 +233,9 @@ impl Colour {
         match (&self.model, pixel) {
             (Model::Grey, &[grey, ..]) => ([grey; 3], 1),
             (Model::Rgb, &[red, green, blue, ..]) => ([red, green, blue], 3),
-            (Model::Cmyk(inks), [cyan, magenta, yellow, black, ..]) => {
+            (Model::Cmyk(converter), [cyan, magenta, yellow, black, ..]) => {
                 let mut colour = [0; 3];
-                inks.convert(&[*cyan, *magenta, *yellow, *black], &mut colour);
+                converter.convert(&[*cyan, *magenta, *yellow, *black], &mut colour);
                 (colour, 4)
             }
             (Model::YCbCr, &[luma, blue, red, ..]) => (from_ycbcr([luma, blue, red]), 3),
@@ -253,9 +253,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn indices_are_unpacked_as_they_are() {
+    fn indices_are_unpacked_without_scaling() {
         let mut pixels = [0; 4];
-        Sample::Bits(2).spread(&[0b0001_1011], pixels.chunks_mut(1));
+        Sample::Bits(2).unpack_indices(&[0b0001_1011], pixels.chunks_mut(1));
         assert_eq!(pixels, [0, 1, 2, 3]);
     }
 }

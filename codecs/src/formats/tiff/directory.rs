@@ -1,7 +1,14 @@
-//! Which of a TIFF's pictures is shown, and how the decoder is brought to read kinds of it that it does not know.
+//! Which picture of a TIFF is shown, and a patch that lets the `tiff` crate read colour spaces that it does not know.
 //!
-//! A TIFF is a list of directories, each a picture: pages, or the levels of a pyramid, or a thumbnail. The first one is
-//! shown, unless a larger one has the same shape: then it is a level.
+//! A TIFF is a list of directories, each a picture: pages, the levels of a pyramid, a thumbnail. The first one is shown,
+//! unless a larger one has the same aspect ratio: then the first is a level of a pyramid.
+//!
+//! ```text
+//! directory  count: u16 (BigTIFF: u64)  entries  offset of the next directory
+//! entry      tag: u16  type: u16  count: u32  value or its offset: u32            12 bytes, the value at 8
+//! BigTIFF    tag: u16  type: u16  count: u64  value or its offset: u64            20 bytes, the value at 12
+//! ```
+//! Source: TIFF 6.0, section 2; the BigTIFF design.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
@@ -18,25 +25,25 @@ pub const RGB: u16 = 2;
 pub const PALETTE: u16 = 3;
 pub const LAB: u16 = 8;
 
-/// How many directories are looked at. A pyramid has one for each halving.
-const MOST_LEVELS: usize = 64;
-/// The bit of the tag NewSubfileType that says "a smaller version of another picture".
+/// How many directories are read. A pyramid has one for each halving.
+const MAX_LEVELS: usize = 64;
+/// The bit of NewSubfileType for a reduced version of another picture.
 const REDUCED: u32 = 1;
-/// How far the sides of a level may be off, in pixels of the smaller one: each level is rounded.
+/// The tolerance for the sides of a level, in pixels of the smaller one: each level is rounded.
 const ROUNDING: u64 = 2;
 
-/// Makes the decoder stand at the picture that is to be shown.
-pub fn choose(decoder: &mut Decoder<Retold>) -> Result<(), SourceError> {
+/// Seeks to the picture that is shown.
+pub fn choose(decoder: &mut Decoder<PatchedFile>) -> Result<(), SourceError> {
     let first = decoder.dimensions().map_err(error)?;
     let is_thumbnail = is_reduced(decoder);
     let (mut chosen, mut largest) = (0, first);
-    for index in 1..MOST_LEVELS {
-        // A page behind the first may be of a kind that cannot be read: that is no reason against the first.
+    for index in 1..MAX_LEVELS {
+        // A later page that cannot be read does not prevent the first from being shown.
         if !decoder.more_images() || decoder.next_image().is_err() {
             break;
         }
         let Ok(size) = decoder.dimensions() else { continue };
-        let is_level = is_thumbnail && !is_reduced(decoder) || have_one_shape(first, size);
+        let is_level = is_thumbnail && !is_reduced(decoder) || have_same_aspect(first, size);
         if is_level && pixels(size) > pixels(largest) {
             (chosen, largest) = (index, size);
         }
@@ -44,7 +51,7 @@ pub fn choose(decoder: &mut Decoder<Retold>) -> Result<(), SourceError> {
     decoder.seek_to_image(chosen).map_err(error)
 }
 
-fn is_reduced(decoder: &mut Decoder<Retold>) -> bool {
+fn is_reduced(decoder: &mut Decoder<PatchedFile>) -> bool {
     let kind = decoder.find_tag_unsigned::<u32>(Tag::NewSubfileType).ok().flatten();
     kind.is_some_and(|kind| kind & REDUCED != 0)
 }
@@ -53,26 +60,30 @@ fn pixels((width, height): (u32, u32)) -> u64 {
     u64::from(width) * u64::from(height)
 }
 
-/// Whether one picture is the other, smaller or larger.
-fn have_one_shape((width, height): (u32, u32), (other_width, other_height): (u32, u32)) -> bool {
+/// Whether two sizes have the same aspect ratio, within rounding.
+fn have_same_aspect((width, height): (u32, u32), (other_width, other_height): (u32, u32)) -> bool {
     let one = u64::from(width) * u64::from(other_height);
     let other = u64::from(other_width) * u64::from(height);
     one.abs_diff(other) <= ROUNDING * u64::from(width.max(height).max(other_width).max(other_height))
 }
 
-/// The colours of a palette: all reds, all greens, all blues, 16 bits each.
-pub fn palette(shades: &[u16]) -> Vec<[u8; 3]> {
-    let colours = shades.len() / 3;
-    let (reds, others) = shades.split_at(colours);
+/// The colours of a ColorMap: all reds, all greens, all blues, 16 bits each. Source: TIFF 6.0, section 5.
+pub fn palette(entries: &[u16]) -> Vec<[u8; 3]> {
+    let colours = entries.len() / 3;
+    let (reds, others) = entries.split_at(colours);
     let (greens, blues) = others.split_at(colours);
-    // Some programs wrote 8-bit values there.
-    let is_narrow = shades.iter().all(|&shade| shade < 256);
-    let narrow = |shade: u16| if is_narrow { shade as u8 } else { crate::colour::samples::round_16(shade) };
-    reds.iter().zip(greens).zip(blues).map(|((&red, &green), &blue)| [red, green, blue].map(narrow)).collect()
+    // Some programs write 8-bit values.
+    let is_8_bit = entries.iter().all(|&entry| entry < 256);
+    let to_8_bits = |entry: u16| if is_8_bit { entry as u8 } else { crate::colour::samples::round_16(entry) };
+    reds.iter()
+        .zip(greens)
+        .zip(blues)
+        .map(|((&red, &green), &blue)| [red, green, blue].map(to_8_bits))
+        .collect()
 }
 
-/// Where each strip or tile begins in the file, and its bytes.
-pub fn places<R: Read + Seek>(decoder: &mut Decoder<R>) -> Result<Vec<(u64, u64)>, SourceError> {
+/// The offset and the length of each strip or tile.
+pub fn chunks<R: Read + Seek>(decoder: &mut Decoder<R>) -> Result<Vec<(u64, u64)>, SourceError> {
     let (offsets, lengths) = match decoder.get_chunk_type() {
         ChunkType::Strip => (Tag::StripOffsets, Tag::StripByteCounts),
         ChunkType::Tile => (Tag::TileOffsets, Tag::TileByteCounts),
@@ -82,14 +93,14 @@ pub fn places<R: Read + Seek>(decoder: &mut Decoder<R>) -> Result<Vec<(u64, u64)
     Ok(offsets.into_iter().zip(lengths).collect())
 }
 
-/// Has the decoder read the directory again, with another PhotometricInterpretation: chunks are stored alike whatever
-/// their samples mean, but it reads none whose meaning it does not know.
-pub fn retell(decoder: &mut Decoder<Retold>, meaning: u16) -> Result<(), SourceError> {
+/// Reads the directory again with another PhotometricInterpretation: chunks are stored the same way in every colour space, but
+/// the `tiff` crate refuses those that it does not know.
+pub fn patch(decoder: &mut Decoder<PatchedFile>, photometric: u16) -> Result<(), SourceError> {
     let Some(directory) = decoder.ifd_pointer() else { return Ok(()) };
     let file = decoder.inner();
-    file.retell(directory.0, meaning)?;
-    // The directory is known by its number only: find it again by its place.
-    for index in 0..MOST_LEVELS {
+    file.patch(directory.0, photometric)?;
+    // The decoder finds a directory by its number only: look for the one with this offset.
+    for index in 0..MAX_LEVELS {
         decoder.seek_to_image(index).map_err(error)?;
         if decoder.ifd_pointer() == Some(directory) {
             break;
@@ -98,8 +109,8 @@ pub fn retell(decoder: &mut Decoder<Retold>, meaning: u16) -> Result<(), SourceE
     Ok(())
 }
 
-/// Whether the bits of the chunks' bytes are stored from the lowest to the highest, as fax machines send them.
-pub fn is_reversed(decoder: &mut Decoder<Retold>) -> bool {
+/// Whether the bits of the chunks' bytes are stored from the lowest to the highest (FillOrder 2, TIFF 6.0, section 8).
+pub fn is_reversed(decoder: &mut Decoder<PatchedFile>) -> bool {
     const LOWEST_FIRST: u16 = 2;
     // A JPEG keeps its own order.
     const JPEG: [u16; 2] = [6, 7];
@@ -108,36 +119,35 @@ pub fn is_reversed(decoder: &mut Decoder<Retold>) -> bool {
         && tag(Tag::Compression).is_none_or(|compression| !JPEG.contains(&compression))
 }
 
-/// A TIFF of which two bytes may be read differently than they are stored, or the bits of all.
+/// A TIFF of which two bytes may be replaced, or the bits of every byte reversed.
 ///
-/// It keeps its buffer when it is told to go where it already is: chunks mostly follow each other.
-pub struct Retold {
+/// Its buffer survives a seek to the present position: chunks mostly follow each other.
+pub struct PatchedFile {
     file: BufReader<File>,
     position: u64,
-    /// Where the bytes are, and what they are to be.
-    told: Option<(u64, [u8; 2])>,
+    /// The offset of the replaced bytes, and their new values.
+    patch: Option<(u64, [u8; 2])>,
     is_reversed: bool,
 }
 
-impl Retold {
+impl PatchedFile {
     pub fn new(file: BufReader<File>) -> Self {
-        Self { file, position: 0, told: None, is_reversed: false }
+        Self { file, position: 0, patch: None, is_reversed: false }
     }
 
-    /// Has the bits of every byte turned over from now on: for chunks, when all else is read.
+    /// Reverses the bits of every byte from now on: for chunks, when the directories are read.
     pub fn reverse(&mut self) {
         self.is_reversed = true;
     }
 
-    /// Finds PhotometricInterpretation in a directory and has another value read there.
-    fn retell(&mut self, directory: u64, meaning: u16) -> std::io::Result<()> {
+    /// Finds PhotometricInterpretation in a directory and replaces its value.
+    fn patch(&mut self, directory: u64, photometric: u16) -> std::io::Result<()> {
         let mut head = [0; 4];
         self.seek(SeekFrom::Start(0))?;
         self.read_exact(&mut head)?;
         let little = head[0] == b'I';
         let number =
             |bytes: [u8; 2]| if little { u16::from_le_bytes(bytes) } else { u16::from_be_bytes(bytes) };
-        // BigTIFF counts in 8 bytes what TIFF counts in 2, and has entries of 20 bytes rather than 12.
         let (count_bytes, entry_bytes, value_at) =
             if number([head[2], head[3]]) == 43 { (8, 20, 12) } else { (2, 12, 8) };
         self.seek(SeekFrom::Start(directory))?;
@@ -152,8 +162,8 @@ impl Retold {
             self.seek(SeekFrom::Start(at))?;
             self.read_exact(&mut tag)?;
             if number(tag) == Tag::PhotometricInterpretation.to_u16() {
-                let value = if little { meaning.to_le_bytes() } else { meaning.to_be_bytes() };
-                self.told = Some((at + value_at, value));
+                let value = if little { photometric.to_le_bytes() } else { photometric.to_be_bytes() };
+                self.patch = Some((at + value_at, value));
                 break;
             }
         }
@@ -161,10 +171,10 @@ impl Retold {
     }
 }
 
-impl Read for Retold {
+impl Read for PatchedFile {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let bytes = self.file.read(buffer)?;
-        if let Some((at, value)) = self.told {
+        if let Some((at, value)) = self.patch {
             for (place, byte) in (at..).zip(value) {
                 let index = place.checked_sub(self.position).and_then(|index| usize::try_from(index).ok());
                 if let Some(stored) = index.and_then(|index| buffer[..bytes].get_mut(index)) {
@@ -180,7 +190,7 @@ impl Read for Retold {
     }
 }
 
-impl Seek for Retold {
+impl Seek for PatchedFile {
     fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
         match to {
             SeekFrom::Start(start) if start.abs_diff(self.position) < i64::MAX as u64 => {
@@ -198,15 +208,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn levels_have_one_shape_and_pages_do_not() {
-        assert!(have_one_shape((1001, 667), (501, 334)));
-        assert!(have_one_shape((125, 84), (1001, 667)));
-        assert!(!have_one_shape((1001, 667), (667, 1001)));
-        assert!(!have_one_shape((1001, 667), (1001, 800)));
+    fn levels_have_same_aspect_and_pages_do_not() {
+        assert!(have_same_aspect((1001, 667), (501, 334)));
+        assert!(have_same_aspect((125, 84), (1001, 667)));
+        assert!(!have_same_aspect((1001, 667), (667, 1001)));
+        assert!(!have_same_aspect((1001, 667), (1001, 800)));
     }
 
     #[test]
-    fn palettes_are_narrowed_whether_16_bit_or_8() {
+    fn palettes_have_16_bits_or_8() {
         assert_eq!(palette(&[65535, 0, 257, 0, 514, 0]), [[255, 1, 2], [0, 0, 0]]);
         assert_eq!(palette(&[255, 0, 1, 0, 2, 0]), [[255, 1, 2], [0, 0, 0]]);
     }

@@ -1,5 +1,7 @@
-//! TIFF whose tiles or strips are JPEG in colour, which scanners of slides and maps write. Those of a row are decoded side
-//! by side by several threads, with libjpeg, straight into their places: as planes, where that is wished for and possible.
+//! TIFF whose strips or tiles are JPEG in YCbCr, as slide scanners and map servers write. The chunks of a row are decoded in
+//! parallel by libjpeg, directly into the rows: as planes, where the options and the sampling allow it.
+//!
+//! Source: Adobe Photoshop TIFF Technical Notes (TTN2, 1995/2002): Compression 7 and JPEGTables.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::num::NonZeroUsize;
@@ -9,14 +11,14 @@ use ::tiff::decoder::{ChunkType, Decoder};
 use ::tiff::tags::Tag;
 use edgezoom_content::Size;
 
-use super::{directory, error};
+use super::{FORMAT, directory, error};
 use crate::formats::jpeg;
 use crate::ycbcr420::{self, ROWS};
-use crate::{Bounds, DecodeOptions, Format, Layout, RowReader, SourceError};
+use crate::{Bounds, DecodeOptions, Layout, RowReader, SourceError};
 
-/// The value of the tag Compression for JPEG.
+/// The value of Compression for JPEG.
 const JPEG: u16 = 7;
-/// The value of the tag PhotometricInterpretation for what JPEG is mostly made of.
+/// The value of PhotometricInterpretation for YCbCr.
 const YCBCR: u16 = 6;
 
 pub struct JpegChunks<R: Read + Seek> {
@@ -24,23 +26,23 @@ pub struct JpegChunks<R: Read + Seek> {
     layout: Layout,
     decoder: Decoder<R>,
     threads: NonZeroUsize,
-    /// Where each chunk begins in the file, and its bytes.
-    places: Vec<(u64, u64)>,
-    /// What all the chunks have in common: a JPEG without a picture, and without its end.
+    /// The offset and the length of each chunk.
+    chunks: Vec<(u64, u64)>,
+    /// The tables that all chunks share: an abbreviated JPEG without its end marker.
     tables: Vec<u8>,
     chunk: Size,
     chunks_across: u32,
     bounds: Bounds,
-    /// The chunks of a row, as stored, with the tables before them.
+    /// The chunks of a row, each with the tables before it.
     stored: Vec<Vec<u8>>,
-    /// A row of chunks, and how much of it has been read.
+    /// A decoded row of chunks, and how many of its bytes have been read.
     band: Vec<u8>,
     band_read: usize,
     next: u32,
 }
 
-/// Whether a TIFF is of this kind.
-pub fn suits<R: Read + Seek>(decoder: &mut Decoder<R>) -> Result<bool, SourceError> {
+/// Whether a TIFF has chunks of JPEG in YCbCr.
+pub fn is_ycbcr<R: Read + Seek>(decoder: &mut Decoder<R>) -> Result<bool, SourceError> {
     let mut tag = |tag| decoder.find_tag_unsigned::<u16>(tag).map_err(error);
     Ok(tag(Tag::Compression)? == Some(JPEG)
         && tag(Tag::PhotometricInterpretation)? == Some(YCBCR)
@@ -49,14 +51,14 @@ pub fn suits<R: Read + Seek>(decoder: &mut Decoder<R>) -> Result<bool, SourceErr
 }
 
 impl<R: Read + Seek> JpegChunks<R> {
-    /// The picture, which must be of this kind.
+    /// Opens a TIFF for which [`is_ycbcr`] holds.
     pub fn new(
         mut decoder: Decoder<R>,
         size: Size,
         bounds: Bounds,
-        wish: DecodeOptions,
+        options: DecodeOptions,
     ) -> Result<Self, SourceError> {
-        let places = directory::places(&mut decoder)?;
+        let chunk_ranges = directory::chunks(&mut decoder)?;
         let mut tables = match decoder.find_tag(Tag::JPEGTables).map_err(error)? {
             Some(tables) => tables.into_u8_vec().map_err(error)?,
             None => Vec::new(),
@@ -75,8 +77,8 @@ impl<R: Read + Seek> JpegChunks<R> {
             size,
             layout: Layout::Rgb,
             decoder,
-            threads: wish.threads,
-            places,
+            threads: options.threads,
+            chunks: chunk_ranges,
             tables,
             chunk,
             chunks_across: size.width.div_ceil(chunk.width),
@@ -88,9 +90,9 @@ impl<R: Read + Seek> JpegChunks<R> {
         };
         let in_columns = chunk.width == size.width || chunk.width.is_multiple_of(ROWS);
         let in_rows = chunk.height == size.height || chunk.height.is_multiple_of(ROWS);
-        if wish.ycbcr420 && in_columns && in_rows {
+        if options.ycbcr420 && in_columns && in_rows {
             chunks.read_chunks()?;
-            if chunks.stored.iter().all(|chunk| jpeg::suits_planes(chunk)) {
+            if chunks.stored.iter().all(|chunk| jpeg::is_ycbcr420(chunk)) {
                 chunks.layout = Layout::YCbCr420;
             }
         }
@@ -100,15 +102,15 @@ impl<R: Read + Seek> JpegChunks<R> {
     /// Reads the chunks of the next row from the file.
     fn read_chunks(&mut self) -> Result<(), SourceError> {
         let first = (self.next / self.chunk.height * self.chunks_across) as usize;
-        let too_early = || SourceError::corrupt(Format::Tiff, "it ends too early");
-        let places = self.places.get(first..first + self.chunks_across as usize).ok_or_else(too_early)?;
-        let bytes = places.iter().fold(self.band.len() as u64, |sum, (_, bytes)| sum.saturating_add(*bytes));
+        let too_early = || FORMAT.corrupt("it ends too early");
+        let ranges = self.chunks.get(first..first + self.chunks_across as usize).ok_or_else(too_early)?;
+        let bytes = ranges.iter().fold(self.band.len() as u64, |sum, (_, bytes)| sum.saturating_add(*bytes));
         self.bounds.admit_memory(bytes, "decoding the strips or tiles of the TIFF")?;
-        self.stored.resize_with(places.len(), Vec::new);
-        for (stored, &(offset, bytes)) in self.stored.iter_mut().zip(places) {
+        self.stored.resize_with(ranges.len(), Vec::new);
+        for (stored, &(offset, bytes)) in self.stored.iter_mut().zip(ranges) {
             let file = self.decoder.inner();
             file.seek(SeekFrom::Start(offset)).map_err(|_| too_early())?;
-            // The tables end where the chunk's own start would be.
+            // Behind the tables the chunk's own start marker is left out.
             let skipped = if self.tables.is_empty() { 0 } else { 2 };
             file.seek(SeekFrom::Start(offset.saturating_add(skipped))).map_err(|_| too_early())?;
             stored.clear();
@@ -130,12 +132,12 @@ impl<R: Read + Seek> JpegChunks<R> {
             let pairs = ycbcr420::pairs_mut(&mut self.band, self.size.width);
             let rows = pairs.map(|pair| pair.split(chunk.width));
             let decode = |file: &[u8], pairs| jpeg::ycbcr420::decode_into(file, chunk.width, pairs);
-            side_by_side(self.threads, &self.stored, rows, decode)?;
+            decode_in_parallel(self.threads, &self.stored, rows, decode)?;
         } else {
             let rows = self.band.chunks_exact_mut(Layout::Rgb.row_bytes(self.size.width));
             let rows = rows.map(|row| row.chunks_mut(Layout::Rgb.row_bytes(chunk.width)));
             let decode = |file: &[u8], rows| jpeg::decode_into(file, chunk.width, rows);
-            side_by_side(self.threads, &self.stored, rows, decode)?;
+            decode_in_parallel(self.threads, &self.stored, rows, decode)?;
         }
         self.band_read = 0;
         self.next += rows;
@@ -143,29 +145,29 @@ impl<R: Read + Seek> JpegChunks<R> {
     }
 }
 
-/// Decodes files that lie beside each other, each to its part of all rows, with so many threads.
-fn side_by_side<T: Send, Row: Iterator<Item = T>>(
+/// Decodes the chunks of a row with several threads, each chunk into its part of all rows.
+fn decode_in_parallel<T: Send, Row: Iterator<Item = T>>(
     threads: NonZeroUsize,
     files: &[Vec<u8>],
     rows: impl Iterator<Item = Row>,
     decode: impl Fn(&[u8], Vec<T>) -> Result<(), SourceError> + Sync,
 ) -> Result<(), SourceError> {
-    let mut places: Vec<Vec<T>> = files.iter().map(|_| Vec::new()).collect();
+    let mut parts: Vec<Vec<T>> = files.iter().map(|_| Vec::new()).collect();
     for row in rows {
-        places.iter_mut().zip(row).for_each(|(place, part)| place.push(part));
+        parts.iter_mut().zip(row).for_each(|(parts, part)| parts.push(part));
     }
     let mut shares: Vec<Vec<_>> = (0..threads.get()).map(|_| Vec::new()).collect();
-    for (number, work) in files.iter().zip(places).enumerate() {
+    for (number, work) in files.iter().zip(parts).enumerate() {
         shares[number % threads.get()].push(work);
     }
     let work =
         |share: Vec<(&Vec<u8>, Vec<T>)>| share.into_iter().try_for_each(|(file, parts)| decode(file, parts));
-    let died = |_| Err(SourceError::corrupt(Format::Tiff, "a thread that decodes stopped"));
+    let panicked = |_| Err(FORMAT.corrupt("a decoding thread stopped"));
     let own = shares.pop().unwrap_or_default();
     thread::scope(|scope| {
         let others: Vec<_> = shares.into_iter().map(|share| scope.spawn(|| work(share))).collect();
         let own = work(own);
-        others.into_iter().map(|thread| thread.join().unwrap_or_else(died)).fold(own, Result::and)
+        others.into_iter().map(|thread| thread.join().unwrap_or_else(panicked)).fold(own, Result::and)
     })
 }
 

@@ -1,5 +1,12 @@
-//! TIFF and BigTIFF, chunk by chunk: a chunk is a strip of rows or a tile. One row of chunks is held at a time, so memory
-//! is bounded as the file's author divided it; a file that is one single strip is held as a whole.
+//! TIFF and BigTIFF, chunk by chunk: a chunk is a strip of rows or a tile. One row of chunks is held at a time, so the file's
+//! layout decides the memory; a file that is a single strip is buffered.
+//!
+//! ```text
+//! TIFF     "II" or "MM" (byte order)  42: u16                        offset of the first directory: u32
+//! BigTIFF  "II" or "MM"               43: u16  8: u16  0: u16        offset of the first directory: u64
+//! ```
+//! Source: TIFF 6.0 (Adobe, 1992), section 2 for the structure, 3 for strips, 15 for tiles; the BigTIFF design
+//! (libtiff.gitlab.io/libtiff/specification/bigtiff.html).
 
 mod ccitt;
 mod colour;
@@ -7,21 +14,30 @@ mod directory;
 mod jpeg;
 mod raw;
 
-use std::fs::File;
-use std::io::BufReader;
-
 use ::tiff::decoder::{ChunkType, Decoder, Limits};
 use ::tiff::tags::Tag;
 use ::tiff::{ColorType, TiffError};
 use edgezoom_content::Size;
 
-use crate::colour::icc::Wide;
-use crate::{Bounds, DecodeOptions, Decoded, Format, Layout, Orientation, Profile, RowReader, SourceError};
+use crate::colour::icc::Transform16;
+use crate::open::{Input, Open};
+use crate::{
+    Bounds, DecodeOptions, Decoded, Format, Layout, Orientation, Profile, Reading, RowReader, SourceError,
+};
 use ccitt::Ccitt;
 use colour::{Colour, Sample};
-use directory::Retold;
+use directory::PatchedFile;
 use jpeg::JpegChunks;
 use raw::Raw;
+
+pub(crate) static FORMAT: Format = Format {
+    name: "TIFF",
+    media_types: &["image/tiff"],
+    endings: &["tif", "tiff"],
+    reading: Reading::Rows,
+    signature: |head| matches!(head, [b'I', b'I', 42 | 43, 0, ..] | [b'M', b'M', 0, 42 | 43, ..]),
+    open: Open::Directly(open),
+};
 
 /// The bytes that one of the file's tables may have: enough for a million chunks.
 const TABLE_BYTES: usize = 16 << 20;
@@ -30,37 +46,37 @@ const PROFILE_BYTES: usize = 4 << 20;
 
 struct Chunks {
     size: Size,
-    decoder: Decoder<Retold>,
+    decoder: Decoder<PatchedFile>,
     colour: Colour,
     sample: Sample,
-    wide: Option<Wide>,
-    /// How chunks of fax are read.
+    transform_16: Option<Transform16>,
+    /// The decoder of fax chunks.
     ccitt: Option<Ccitt>,
-    /// The samples of a pixel that are stored together: all, or one where each has a plane of its own.
+    /// The samples of a pixel that are stored together: all (chunky), or one (planar).
     together: usize,
     planes: u32,
     /// The rows of a chunk.
     chunk_rows: u32,
     chunks_across: u32,
     chunks_in_plane: u32,
-    /// The chunk that is being decoded, as stored.
+    /// The stored samples of the chunk that is being decoded.
     stored: Vec<u8>,
     /// Samples of a row of chunks, 8-bit, pixel by pixel.
     samples: Vec<u8>,
-    /// A row of chunks in the layout that is read, and how much of it has been.
+    /// A row of chunks in the layout that is read, and how many of its bytes have been read.
     band: Vec<u8>,
     band_read: usize,
     /// The picture's row that the next row of chunks begins with.
     next: u32,
 }
 
-pub fn open(file: BufReader<File>, bounds: Bounds, wish: DecodeOptions) -> Result<Decoded, SourceError> {
+fn open(Input { file, bounds, options }: Input<'_>) -> Result<Decoded, SourceError> {
     let memory = usize::try_from(bounds.memory).unwrap_or(usize::MAX);
     let mut limits = Limits::default();
     limits.decoding_buffer_size = memory;
     limits.intermediate_buffer_size = memory;
     limits.ifd_value_size = TABLE_BYTES;
-    let mut decoder = Decoder::new(Retold::new(file)).map_err(error)?.with_limits(limits);
+    let mut decoder = Decoder::new(PatchedFile::new(file)).map_err(error)?.with_limits(limits);
     directory::choose(&mut decoder)?;
     let (width, height) = decoder.dimensions().map_err(error)?;
     let size = bounds.admit(width, height)?;
@@ -68,20 +84,21 @@ pub fn open(file: BufReader<File>, bounds: Bounds, wish: DecodeOptions) -> Resul
     let orientation = orientation.map_or(Orientation::UPRIGHT, Orientation::from_exif);
     let profile = decoder.get_tag_u8_vec(Tag::IccProfile).ok().filter(|bytes| bytes.len() <= PROFILE_BYTES);
     let profile = profile.and_then(|bytes| Profile::of_icc(&bytes));
-    if jpeg::suits(&mut decoder)? {
-        // What is turned, or has other colours than sRGB's, changes pixel by pixel.
+    if jpeg::is_ycbcr(&mut decoder)? {
+        // Turning and colour conversion work on pixels, not on planes.
         let is_srgb = !profile.as_ref().is_some_and(|profile| profile.changes(Layout::Rgb));
-        let ycbcr420 = wish.ycbcr420 && orientation == Orientation::UPRIGHT && is_srgb;
-        let strips = Box::new(JpegChunks::new(decoder, size, bounds, DecodeOptions { ycbcr420, ..wish })?);
-        return Ok(Decoded { strips, orientation, profile: profile.filter(|_| !is_srgb) });
+        let ycbcr420 = options.ycbcr420 && orientation == Orientation::UPRIGHT && is_srgb;
+        let reader =
+            Box::new(JpegChunks::new(decoder, size, bounds, DecodeOptions { ycbcr420, ..*options })?);
+        return Ok(Decoded { reader, orientation, profile: profile.filter(|_| !is_srgb) });
     }
     let colour = colour_of(&mut decoder, profile.as_ref())?;
     let mut chunks = Chunks::new(decoder, colour, size, bounds)?;
     if chunks.sample == Sample::Uint16 && chunks.planes == 1 && chunks.colour.is_final() {
-        chunks.wide = profile.as_ref().and_then(|profile| profile.wide(chunks.layout()));
+        chunks.transform_16 = profile.as_ref().and_then(|profile| profile.transform_16(chunks.layout()));
     }
-    // What is converted while it is wide is sRGB then.
-    let profile = profile.filter(|_| chunks.wide.is_none());
+    // Pixels that are converted with 16 bits are sRGB after that.
+    let profile = profile.filter(|_| chunks.transform_16.is_none());
     let layout = chunks.layout();
     let offsets = match chunks.is_final() {
         true => raw::offsets(&mut chunks.decoder, size, layout)?,
@@ -90,29 +107,26 @@ pub fn open(file: BufReader<File>, bounds: Bounds, wish: DecodeOptions) -> Resul
     if directory::is_reversed(&mut chunks.decoder) {
         chunks.decoder.inner().reverse();
     }
-    let strips: Box<dyn RowReader> = match offsets {
+    let reader: Box<dyn RowReader> = match offsets {
         Some(offsets) => Box::new(Raw::new(chunks.decoder, size, layout, offsets)),
         None => Box::new(chunks),
     };
-    Ok(Decoded { strips, orientation, profile })
+    Ok(Decoded { reader, orientation, profile })
 }
 
-/// What the samples mean. Palettes and L*a*b* are unknown to the decoder, so it is made to take them for what it knows.
-fn colour_of(decoder: &mut Decoder<Retold>, profile: Option<&Profile>) -> Result<Colour, SourceError> {
+/// What the samples mean. The `tiff` crate reads no palettes and no L*a*b*: their PhotometricInterpretation is patched.
+fn colour_of(decoder: &mut Decoder<PatchedFile>, profile: Option<&Profile>) -> Result<Colour, SourceError> {
     match decoder.find_tag_unsigned::<u16>(Tag::PhotometricInterpretation).map_err(error)? {
         Some(directory::PALETTE) => {
-            let shades = decoder.get_tag_u16_vec(Tag::ColorMap).map_err(error)?;
-            directory::retell(decoder, directory::GREY)?;
+            let entries = decoder.get_tag_u16_vec(Tag::ColorMap).map_err(error)?;
+            directory::patch(decoder, directory::GREY)?;
             if decoder.colortype().map_err(error)?.num_samples() != 1 {
-                return Err(SourceError::unsupported(
-                    Format::Tiff,
-                    "it has a palette and more than one sample",
-                ));
+                return Err(FORMAT.unsupported("it has a palette and more than one sample"));
             }
-            Ok(Colour::of_palette(directory::palette(&shades)))
+            Ok(Colour::of_palette(directory::palette(&entries)))
         }
         Some(directory::LAB) => {
-            directory::retell(decoder, directory::RGB)?;
+            directory::patch(decoder, directory::RGB)?;
             let color = decoder.colortype().map_err(error)?;
             Ok(Colour::of_lab(usize::from(color.num_samples())))
         }
@@ -126,7 +140,7 @@ fn colour_of(decoder: &mut Decoder<Retold>, profile: Option<&Profile>) -> Result
 
 impl Chunks {
     fn new(
-        mut decoder: Decoder<Retold>,
+        mut decoder: Decoder<PatchedFile>,
         colour: Colour,
         size: Size,
         bounds: Bounds,
@@ -147,20 +161,20 @@ impl Chunks {
         };
         let chunks_across = size.width.div_ceil(chunk_width);
         let pixels = u64::from(size.width) * u64::from(chunk_rows);
-        // As stored, as 8-bit samples, and as the pixels that are read.
+        // The stored samples, the 8-bit samples and the pixels exist at the same time.
         let bytes = pixels * (samples * (sample.bytes() + 1) + colour.layout().channels()) as u64;
         bounds.admit_memory(bytes, "decoding the strips or tiles of the TIFF")?;
-        // A buffer that grows is copied.
+        // While a buffer grows, two copies of it exist.
         let ccitt = Ccitt::of(&mut decoder, chunk_width, (bounds.memory - bytes) / 2)?;
         if ccitt.is_some() && (sample != Sample::Bits(1) || together != 1) {
-            return Err(SourceError::unsupported(Format::Tiff, "it is fax of more than 1 bit"));
+            return Err(FORMAT.unsupported("it is fax of more than 1 bit"));
         }
         Ok(Self {
             size,
             decoder,
             colour,
             sample,
-            wide: None,
+            transform_16: None,
             ccitt,
             together,
             planes,
@@ -179,7 +193,7 @@ impl Chunks {
         self.size.width as usize * self.colour.layout().channels()
     }
 
-    /// Whether a chunk, as stored, is just what is read: whole rows of 8-bit samples in the layout.
+    /// Whether a stored chunk needs no conversion: full rows of 8-bit samples in the layout.
     fn is_final(&self) -> bool {
         self.planes == 1 && self.chunks_across == 1 && self.sample == Sample::Uint8 && self.colour.is_final()
     }
@@ -206,12 +220,12 @@ impl Chunks {
                     None => self.decoder.read_chunk_bytes(chunk, &mut self.stored).map_err(error)?,
                 }
                 let stored_rows = self.stored.chunks_exact(row_bytes);
-                if let Some(wide) = &mut self.wide {
+                if let Some(transform) = &mut self.transform_16 {
                     let (across, start) = (self.size.width as usize * samples, left * samples);
                     for (stored, row) in stored_rows.zip(self.band.chunks_exact_mut(across)) {
                         let stored: Vec<u16> =
                             stored.as_chunks().0.iter().map(|&sample| u16::from_ne_bytes(sample)).collect();
-                        wide.convert(&stored, &mut row[start..start + width as usize * samples]);
+                        transform.convert(&stored, &mut row[start..start + width as usize * samples]);
                     }
                     left += width as usize;
                     continue;
@@ -224,15 +238,15 @@ impl Chunks {
                     }
                     let pixels = row.chunks_exact_mut(samples).skip(left).take(width as usize);
                     if self.colour.is_palette() {
-                        self.sample.spread(stored, pixels);
+                        self.sample.unpack_indices(stored, pixels);
                     } else {
-                        self.sample.narrow(stored, self.together, pixels, plane as usize);
+                        self.sample.unpack_8_bit(stored, self.together, pixels, plane as usize);
                     }
                 }
                 left += width as usize;
             }
         }
-        if self.wide.is_none() {
+        if self.transform_16.is_none() {
             self.colour.convert(&self.samples, &mut self.band);
         }
         self.band_read = 0;
@@ -276,29 +290,27 @@ impl RowReader for Chunks {
     }
 }
 
-/// The decoder takes uncompressed YCbCr with fewer chroma samples for whole pixels, which would give noise. In JPEG
-/// chunks the chroma is whole again.
-fn refuse_subsampling(decoder: &mut Decoder<Retold>, color: ColorType) -> Result<(), SourceError> {
+/// The `tiff` crate takes subsampled YCbCr for full pixels, which would show noise. JPEG chunks are upsampled by their own
+/// decoder.
+fn refuse_subsampling(decoder: &mut Decoder<PatchedFile>, color: ColorType) -> Result<(), SourceError> {
     const JPEG: u16 = 7;
     let compression = decoder.find_tag_unsigned::<u16>(Tag::Compression).map_err(error)?;
-    // Left out, the tag means 2 by 2.
+    // Without the tag it is 2×2 (TIFF 6.0, section 21).
     let factors = decoder.find_tag_unsigned_vec::<u16>(Tag::ChromaSubsampling).map_err(error)?;
     if matches!(color, ColorType::YCbCr(_))
         && compression != Some(JPEG)
         && factors.as_deref() != Some(&[1, 1])
     {
-        return Err(SourceError::unsupported(Format::Tiff, "its chroma is subsampled"));
+        return Err(FORMAT.unsupported("its chroma is subsampled"));
     }
     Ok(())
 }
 
 fn error(error: TiffError) -> SourceError {
     match error {
-        TiffError::UnsupportedError(error) => SourceError::unsupported(Format::Tiff, error),
-        TiffError::LimitsExceeded => {
-            SourceError::unsupported(Format::Tiff, "its strips, tiles or tables are too large")
-        }
-        TiffError::IoError(_) => SourceError::corrupt(Format::Tiff, "it ends too early"),
-        other => SourceError::corrupt(Format::Tiff, other),
+        TiffError::UnsupportedError(error) => FORMAT.unsupported(error),
+        TiffError::LimitsExceeded => FORMAT.unsupported("its strips, tiles or tables are too large"),
+        TiffError::IoError(_) => FORMAT.corrupt("it ends too early"),
+        other => FORMAT.corrupt(other),
     }
 }

@@ -1,5 +1,6 @@
-//! RowReader that are stored just as they are read: whole rows of 8-bit samples, not compressed. They are read from the file
-//! to where they are wanted, without passing through anything.
+//! Uncompressed TIFF with 8-bit samples in strips: rows are read from the file directly into the caller's buffer.
+//!
+//! Source: TIFF 6.0, section 3 (Compression 1), section 8 (StripOffsets, RowsPerStrip).
 
 use std::io::{Read, Seek, SeekFrom};
 
@@ -7,26 +8,27 @@ use ::tiff::decoder::{ChunkType, Decoder};
 use ::tiff::tags::Tag;
 use edgezoom_content::Size;
 
+use super::FORMAT;
 use super::error;
-use crate::{Format, Layout, RowReader, SourceError};
+use crate::{Layout, RowReader, SourceError};
 
-/// The value of the tag Compression for none.
+/// The value of Compression for uncompressed data.
 const NONE: u16 = 1;
-/// The value of the tag PhotometricInterpretation for greys of which 0 is white.
+/// The value of PhotometricInterpretation for greys whose 0 is white.
 const WHITE_IS_0: u16 = 0;
 
 pub struct Raw<R: Read + Seek> {
     size: Size,
     layout: Layout,
     decoder: Decoder<R>,
-    /// Where each strip begins in the file.
+    /// The offset of each strip.
     offsets: Vec<u64>,
     /// The rows of a strip.
     strip_rows: u32,
     next: u32,
 }
 
-/// Whether a TIFF is of this kind, if its samples are: where its strips begin.
+/// The offsets of the strips, if the chunks of a TIFF with 8-bit samples in this layout are uncompressed strips.
 pub fn offsets<R: Read + Seek>(
     decoder: &mut Decoder<R>,
     size: Size,
@@ -36,10 +38,10 @@ pub fn offsets<R: Read + Seek>(
     if compression.unwrap_or(NONE) != NONE || decoder.get_chunk_type() != ChunkType::Strip {
         return Ok(None);
     }
-    // The decoder turns such greys over, and takes samples without meaning out.
-    let meaning = decoder.find_tag_unsigned::<u16>(Tag::PhotometricInterpretation).map_err(error)?;
+    // The decoder inverts such greys, and removes unused samples.
+    let photometric = decoder.find_tag_unsigned::<u16>(Tag::PhotometricInterpretation).map_err(error)?;
     let samples = decoder.find_tag_unsigned::<u16>(Tag::SamplesPerPixel).map_err(error)?.unwrap_or(1);
-    if meaning == Some(WHITE_IS_0) || usize::from(samples) != layout.channels() {
+    if photometric == Some(WHITE_IS_0) || usize::from(samples) != layout.channels() {
         return Ok(None);
     }
     let offsets = decoder.get_tag_u64_vec(Tag::StripOffsets).map_err(error)?;
@@ -47,11 +49,11 @@ pub fn offsets<R: Read + Seek>(
     let rows = decoder.chunk_dimensions().1.clamp(1, size.height);
     let row_bytes = layout.row_bytes(size.width) as u64;
     let strips = size.height.div_ceil(rows) as usize;
-    let is_whole = (0..strips).zip(&lengths).all(|(strip, &length)| {
+    let is_complete = (0..strips).zip(&lengths).all(|(strip, &length)| {
         let first = strip as u64 * u64::from(rows);
         length >= (u64::from(size.height) - first).min(rows.into()) * row_bytes
     });
-    Ok((offsets.len() >= strips && lengths.len() >= strips && is_whole).then_some(offsets))
+    Ok((offsets.len() >= strips && lengths.len() >= strips && is_complete).then_some(offsets))
 }
 
 impl<R: Read + Seek> Raw<R> {
@@ -78,7 +80,7 @@ impl<R: Read + Seek> RowReader for Raw<R> {
             let wanted = u32::try_from(into.len() / row_bytes).unwrap_or(u32::MAX);
             let rows = wanted.min(self.strip_rows - above);
             let (now, later) = into.split_at_mut(rows as usize * row_bytes);
-            let too_early = || SourceError::corrupt(Format::Tiff, "it ends too early");
+            let too_early = || FORMAT.corrupt("it ends too early");
             let begin = self.offsets.get(strip as usize).ok_or_else(too_early)?;
             let begin = begin.saturating_add(u64::from(above) * row_bytes as u64);
             let file = self.decoder.inner();

@@ -6,7 +6,6 @@ mod library;
 mod scan;
 mod substitutes;
 
-use std::fs::File;
 use std::io::Cursor;
 use std::ops::Range;
 
@@ -15,9 +14,23 @@ use pdfium_render::prelude::{
     PdfBitmap, PdfBitmapFormat, PdfDocument, PdfPage, PdfRenderConfig, PdfiumError, PdfiumInternalError,
 };
 
-use crate::{Bounds, DrawingOptions, Format, Layout, RowReader, SourceError};
+use crate::open::{Decoded, Input, Open, Opener, System};
+use crate::{Bounds, DrawingOptions, Format, Layout, Orientation, Reading, RowReader, SourceError};
 use layout::{Area, Paper, lay_out};
 pub use library::{Library, locate};
+
+pub(crate) static FORMAT: Format = Format {
+    name: "PDF",
+    media_types: &["application/pdf"],
+    endings: &["pdf"],
+    reading: Reading::Regions,
+    signature: |head| head.windows(5).take(SIGNATURE_WITHIN).any(|window| window == b"%PDF-"),
+    open: Open::Prepared(prepare),
+};
+
+/// A PDF may begin this far into a file: readers have always accepted files that mail or a server put a header in front
+/// of. Source: PDF Reference 1.7, appendix H, note 13.
+const SIGNATURE_WITHIN: usize = 1024;
 
 /// The bytes that a strip should have. Each takes all of a page's objects once more.
 const STRIP_BYTES: usize = 24 << 20;
@@ -43,22 +56,25 @@ struct Pages {
     bitmap: Vec<u8>,
 }
 
-pub fn open(
-    file: File,
-    library: &Library,
-    bounds: Bounds,
-    options: &DrawingOptions,
-) -> Result<Box<dyn RowReader>, SourceError> {
-    let document = library.0.load_pdf_from_reader(file, None).map_err(refused)?;
+/// Loads PDFium, if it is there.
+fn prepare(system: &System<'_>) -> Opener {
+    let library = system.pdfium.and_then(Library::load);
+    Box::new(move |input| open(input, library.ok_or(SourceError::NoPdf)?))
+}
+
+fn open(Input { file, bounds, options }: Input<'_>, library: Library) -> Result<Decoded, SourceError> {
+    let options = &options.drawing;
+    let document = library.0.load_pdf_from_reader(file.into_inner(), None).map_err(refused)?;
     let chosen = choose(document.pages().len(), bounds, options)?;
     if let Some(jpeg) = lone_jpeg(&document, &chosen)? {
         // How the camera was held is the document's business, and it has turned the picture already.
-        return Ok(crate::formats::jpeg::open(Cursor::new(jpeg), bounds)?.strips);
+        let Decoded { reader, .. } = crate::formats::jpeg::open_reader(Cursor::new(jpeg), bounds)?;
+        return Ok(Decoded { reader, orientation: Orientation::UPRIGHT, profile: None });
     }
     let papers: Vec<Paper> = chosen.clone().map(|page| measure(&document, page)).collect::<Result<_, _>>()?;
     let layout = lay_out(&papers, options, bounds);
     let size = bounds.admit(layout.size.width, layout.size.height)?;
-    Ok(Box::new(Pages {
+    Ok(Decoded::plain(Pages {
         open: Vec::new(),
         document,
         first: chosen.start,
@@ -74,7 +90,7 @@ pub fn open(
 /// The pages to draw, counted from 0.
 fn choose(pages: i32, bounds: Bounds, options: &DrawingOptions) -> Result<Range<i32>, SourceError> {
     if pages <= 0 {
-        return Err(SourceError::corrupt(Format::Pdf, "it has no pages"));
+        return Err(FORMAT.corrupt("it has no pages"));
     }
     let Some(page) = options.page else {
         return Ok(0..pages.min(i32::try_from(bounds.pdf_pages.get()).unwrap_or(i32::MAX)));
@@ -113,7 +129,7 @@ fn refused(error: PdfiumError) -> SourceError {
 }
 
 fn broken(_: PdfiumError) -> SourceError {
-    SourceError::corrupt(Format::Pdf, "its structure does not hold together")
+    FORMAT.corrupt("its structure does not hold together")
 }
 
 impl RowReader for Pages {
@@ -199,5 +215,18 @@ impl Pages {
 impl Area {
     fn rows(&self) -> Range<u32> {
         self.top..self.top + self.size.height
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pdf_may_begin_within_its_first_kibibyte() {
+        let is_pdf = FORMAT.signature;
+        assert!(is_pdf(b"%PDF-1.7\n"));
+        assert!(is_pdf(&[b"HTTP header\r\n\r\n".as_slice(), b"%PDF-1.4"].concat()));
+        assert!(!is_pdf(&[vec![b' '; 1024], b"%PDF-1.4".to_vec()].concat()));
     }
 }

@@ -1,11 +1,11 @@
 //! The fonts for documents that name a font without bringing it. PDFium has the fourteen standard ones built in; without
 //! this it would look for others among the system's files, which a process that is locked in cannot open.
 
+use fontdb::{Database, Family, ID, Query, Style, Weight};
 use pdfium_render::prelude::{
     PdfFontCharacterSet, PdfiumCustomFontProvider, PdfiumCustomFontProviderRequest,
     PdfiumCustomFontProviderResponse,
 };
-use resvg::usvg::fontdb::{Database, Family, ID, Query, Style, Weight};
 
 use crate::vector::fonts::Fonts;
 

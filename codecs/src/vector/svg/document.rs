@@ -8,8 +8,9 @@ use std::thread;
 use flate2::read::MultiGzDecoder;
 use resvg::usvg::{ImageHrefResolver, Options, Tree, roxmltree};
 
+use super::FORMAT;
+use crate::SourceError;
 use crate::vector::fonts::Fonts;
-use crate::{Format, SourceError};
 
 /// How many elements, attributes and texts an SVG may have, entities expanded. Real maps have some hundred thousand.
 const MOST_NODES: u32 = 8_000_000;
@@ -41,7 +42,7 @@ fn unpack(mut file: File, most_bytes: u64) -> Result<Vec<u8>, SourceError> {
         unpacked.read_to_end(&mut bytes).map_err(|_| corrupt("it does not unpack"))?;
     }
     if bytes.len() as u64 > most_bytes {
-        return Err(SourceError::TooManyBytes { format: Format::Svg, bytes: most_bytes });
+        return Err(SourceError::TooManyBytes { format: &FORMAT, bytes: most_bytes });
     }
     Ok(bytes)
 }
@@ -92,5 +93,5 @@ fn has_size(svg: roxmltree::Node<'_, '_>) -> bool {
 }
 
 fn corrupt(reason: impl std::fmt::Display) -> SourceError {
-    SourceError::corrupt(Format::Svg, reason)
+    FORMAT.corrupt(reason)
 }

@@ -5,15 +5,24 @@ mod document;
 mod filter_extent;
 mod line;
 mod painter;
+mod signature;
 mod strip;
-
-use std::fs::File;
 
 use edgezoom_content::Size;
 
+use crate::open::{Decoded, Input, Open, Opener, System};
 use crate::vector::fonts::Fonts;
-use crate::{Bounds, DecodeOptions, Format, Layout, RowReader, SourceError};
+use crate::{Bounds, Format, Layout, Reading, RowReader, SourceError};
 use painter::{Canvas, Painter};
+
+pub(crate) static FORMAT: Format = Format {
+    name: "SVG",
+    media_types: &["image/svg+xml"],
+    endings: &["svg", "svgz"],
+    reading: Reading::Regions,
+    signature: signature::is_svg,
+    open: Open::Prepared(prepare),
+};
 
 /// A drawing whose strips come from threads.
 struct Drawing {
@@ -25,13 +34,14 @@ struct Drawing {
     read: usize,
 }
 
-pub fn open(
-    file: File,
-    fonts: &Fonts,
-    bounds: Bounds,
-    options: &DecodeOptions,
-) -> Result<Box<dyn RowReader>, SourceError> {
-    let tree = document::read(file, bounds.svg_bytes, fonts)?;
+/// Loads the fonts that text is set in.
+fn prepare(system: &System<'_>) -> Opener {
+    let fonts = if system.fonts { Fonts::of_system() } else { Fonts::built_in() };
+    Box::new(move |input| open(input, &fonts))
+}
+
+fn open(Input { file, bounds, options }: Input<'_>, fonts: &Fonts) -> Result<Decoded, SourceError> {
+    let tree = document::read(file.into_inner(), bounds.svg_bytes, fonts)?;
     let natural = tree.size();
     let size = size_of(natural.width().into(), natural.height().into(), options.drawing.svg_side, bounds);
     let size = bounds.admit(size.width, size.height)?;
@@ -39,7 +49,7 @@ pub fn open(
     let canvas = Canvas::new(tree, size, layout);
     let threads = canvas.threads_within(bounds.memory / 2, options.threads.get());
     let painter = Painter::start(&canvas, threads)?;
-    Ok(Box::new(Drawing { size, layout, painter, strip: Vec::new(), read: 0 }))
+    Ok(Decoded::plain(Drawing { size, layout, painter, strip: Vec::new(), read: 0 }))
 }
 
 /// The size in pixels of a drawing that says how large it is: its longer side at least `side`, and within the bounds.
@@ -71,7 +81,7 @@ impl RowReader for Drawing {
     fn read_rows(&mut self, mut into: &mut [u8]) -> Result<(), SourceError> {
         while !into.is_empty() {
             if self.read == self.strip.len() {
-                let failed = || SourceError::corrupt(Format::Svg, "it cannot be drawn");
+                let failed = || FORMAT.corrupt("it cannot be drawn");
                 self.strip = self.painter.next().ok_or_else(failed)?;
                 self.read = 0;
             }

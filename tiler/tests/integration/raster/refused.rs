@@ -158,7 +158,7 @@ fn a_variant_that_is_not_read_is_named() {
     );
     says("printf 'P6 3 2 70000\\n' > odd.ppm", "odd.ppm", "The PNM is cut off or broken");
     says(": > empty.jpg", "empty.jpg", "The source is empty");
-    says("printf 'Dear reader' > text.jpg", "text.jpg", "no picture of a known format");
+    says("printf 'Dear reader' > text.jpg", "text.jpg", "The format of the source is unknown");
     fs::remove_dir_all(folder).unwrap();
 }
 

@@ -1,0 +1,88 @@
+//! Whether a file is an SVG: by the name of its root element, after whatever declarations and comments come before it.
+
+use std::borrow::Cow;
+
+/// Whether a file's first bytes are those of an SVG, or of a gzipped file. No other format comes gzipped (RFC 1952, 2.3.1:
+/// two bytes of identification, then 8 for deflate); what is inside shows when it is unpacked.
+pub fn is_svg(head: &[u8]) -> bool {
+    if head.starts_with(&[0x1f, 0x8b, 8]) {
+        return true;
+    }
+    let text = ascii(head);
+    let mut rest = text.as_ref();
+    loop {
+        rest = rest.trim_ascii_start();
+        let end: &[u8] = match rest {
+            [b'<', b'?', ..] => b"?>",
+            [b'<', b'!', b'-', b'-', ..] => b"-->",
+            [b'<', b'!', ..] => match (find(rest, b"["), find(rest, b">")) {
+                // Declarations are in brackets, with angle brackets of their own.
+                (Some(bracket), Some(angle)) if bracket < angle => b"]>",
+                _ => b">",
+            },
+            [b'<', name @ ..] => return is_svg_name(name),
+            _ => return false,
+        };
+        let Some(at) = find(rest, end) else { return false };
+        rest = &rest[at + end.len()..];
+    }
+}
+
+/// The text without its byte order mark. UTF-16 without its zeros is close enough to ASCII to find an element in it.
+fn ascii(head: &[u8]) -> Cow<'_, [u8]> {
+    match head {
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [b'<', 0, ..] | [0, b'<', ..] => {
+            head.iter().copied().filter(|&byte| !matches!(byte, 0 | 0xfe | 0xff)).collect()
+        }
+        _ => head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).into(),
+    }
+}
+
+fn find(text: &[u8], pattern: &[u8]) -> Option<usize> {
+    text.windows(pattern.len()).position(|window| window == pattern)
+}
+
+/// Whether the element's name is `svg`, with or without a namespace's prefix.
+fn is_svg_name(text: &[u8]) -> bool {
+    let ends = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'>' | b'/');
+    let name = text.split(ends).next().unwrap_or_default();
+    name.rsplit(|&byte| byte == b':').next() == Some(b"svg")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_svg_is_known_by_its_root_element_after_comments_and_declarations() {
+        let with_entities = "<?xml version='1.0'?>\n<!-- a <html> in a comment -->\n<!DOCTYPE svg PUBLIC \"a\" \"b\" [\n\
+            <!ENTITY ns_svg \"http://www.w3.org/2000/svg\">\n]>\n<svg xmlns='&ns_svg;'>";
+        let utf_16: Vec<u8> = "\u{feff}<svg/>".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        for svg in [
+            b"<svg>".as_slice(),
+            b"\xef\xbb\xbf \n<svg/>",
+            b"<svg:svg xmlns:svg='http://www.w3.org/2000/svg'>",
+            b"<!DOCTYPE svg PUBLIC \"-//W3C//DTD SVG 1.1//EN\" \"svg11.dtd\">\n<svg\n width='1'>",
+            with_entities.as_bytes(),
+            &utf_16,
+            b"\x1f\x8b\x08\x00",
+        ] {
+            assert!(is_svg(svg), "{}", svg.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn other_markup_is_no_svg() {
+        for text in [
+            "<html><svg>",
+            "<!DOCTYPE html>\n<html><body><svg>",
+            "<?xml version='1.0'?><feed>",
+            "<!-- <svg> without an end",
+            "<svgs>",
+            "svg",
+            "<",
+        ] {
+            assert!(!is_svg(text.as_bytes()), "{text}");
+        }
+    }
+}
