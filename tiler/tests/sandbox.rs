@@ -1,5 +1,5 @@
-//! The sandbox from inside: this test runs itself as another process, locks that in, and looks what still goes.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+//! The sandbox from inside: the test runs itself as a child process, which enters the sandbox and tries what it must deny.
+#![allow(clippy::unwrap_used, reason = "a panic in a test is its failure")]
 
 use std::env;
 use std::fs::{self, File};
@@ -13,25 +13,25 @@ use std::time::Duration;
 use edgezoom_tiler::sandbox;
 use rustix::process::{Pid, Resource, Signal};
 
-/// What is in the environment of the process that is to lock itself in.
+/// The environment variable of the child process.
 const INSIDE: &str = "EDGEZOOM_TEST_INSIDE";
 const MEMORY: u64 = 256 << 20;
 
 #[test]
-fn nothing_but_computing_is_left() {
+fn a_sandboxed_process_can_only_compute() {
     let output = Command::new(env::current_exe().unwrap())
         .args(["--exact", "inside", "--ignored", "--nocapture", "--test-threads=1"])
         .env(INSIDE, "1")
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
-    assert!(said.contains("all refused"), "{said}");
+    let output_text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{output_text}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output_text.contains("all denied"), "{output_text}");
 }
 
-/// Not a test by itself: what the one above runs.
+/// Not a test by itself: the child process of the test above.
 #[test]
-#[ignore = "locks the whole process in"]
+#[ignore = "puts the whole process into the sandbox"]
 fn inside() {
     if env::var_os(INSIDE).is_none() {
         return;
@@ -40,31 +40,34 @@ fn inside() {
     let parent = rustix::process::getppid().unwrap();
     sandbox::enter(MEMORY, Duration::from_secs(60)).unwrap();
 
-    refused("open a file", File::open("/etc/passwd"));
-    refused("create a file", File::create("/tmp/edgezoom-sandbox-test"));
-    refused("read a folder", fs::read_dir("/"));
-    refused("look at a file", fs::metadata("/etc/passwd"));
-    refused("delete a file", fs::remove_file("/tmp/edgezoom-sandbox-test"));
-    refused("duplicate what is open", open_before.try_clone());
-    refused("connect", TcpStream::connect("127.0.0.1:1"));
-    refused("listen", TcpListener::bind("127.0.0.1:0"));
-    refused("a datagram", UdpSocket::bind("127.0.0.1:0"));
-    refused("a process", Command::new("/bin/true").spawn());
-    refused::<()>("another program", Err(Command::new("/bin/true").exec()));
-    refused("a signal to the parent", errno(rustix::process::kill_process(parent, Signal::TERM)));
-    refused(
+    denied("open a file", File::open("/etc/passwd"));
+    denied("create a file", File::create("/tmp/edgezoom-sandbox-test"));
+    denied("read a folder", fs::read_dir("/"));
+    denied("stat a file", fs::metadata("/etc/passwd"));
+    denied("delete a file", fs::remove_file("/tmp/edgezoom-sandbox-test"));
+    denied("duplicate a descriptor", open_before.try_clone());
+    denied("connect", TcpStream::connect("127.0.0.1:1"));
+    denied("listen", TcpListener::bind("127.0.0.1:0"));
+    denied("a datagram", UdpSocket::bind("127.0.0.1:0"));
+    denied("a process", Command::new("/bin/true").spawn());
+    denied::<()>("another program", Err(Command::new("/bin/true").exec()));
+    denied("a signal to the parent", errno(rustix::process::kill_process(parent, Signal::TERM)));
+    denied(
         "a signal to itself",
         errno(rustix::process::kill_process(rustix::process::getpid(), Signal::TERM)),
     );
-    refused("a pipe", errno(rustix::pipe::pipe()));
-    refused("more memory", errno(rustix::process::setrlimit(Resource::Data, no_limit())));
-    refused("another's limits", errno(rustix::process::prlimit(Some(Pid::INIT), Resource::Core, no_limit())));
+    denied("a pipe", errno(rustix::pipe::pipe()));
+    denied("more memory", errno(rustix::process::setrlimit(Resource::Data, no_limit())));
+    denied(
+        "the limits of another process",
+        errno(rustix::process::prlimit(Some(Pid::INIT), Resource::Core, no_limit())),
+    );
 
     let mut too_much = Vec::<u8>::new();
     assert!(too_much.try_reserve_exact(MEMORY as usize).is_err(), "memory is not limited");
     let enough = thread::spawn(|| vec![1u8; MEMORY as usize / 4].len());
     assert_eq!(enough.join().unwrap(), MEMORY as usize / 4, "threads still work");
-    println!("all refused");
+    println!("all denied");
 }
 
 fn no_limit() -> rustix::process::Rlimit {
@@ -75,10 +78,10 @@ fn errno<T>(result: rustix::io::Result<T>) -> io::Result<T> {
     result.map_err(io::Error::from)
 }
 
-fn refused<T>(what: &str, result: io::Result<T>) {
+fn denied<T>(what: &str, result: io::Result<T>) {
     match result {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
-        Err(error) => panic!("{what}: not refused but failed: {error}"),
-        Ok(_) => panic!("{what}: was possible"),
+        Err(error) => panic!("{what}: failed, but not with EPERM: {error}"),
+        Ok(_) => panic!("{what}: succeeded"),
     }
 }

@@ -19,7 +19,7 @@ use tokio::io::AsyncWrite;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
-use crate::fetch::lookup::{Lookup, SystemLookup};
+use crate::fetch::resolver::{Resolver, SystemResolver};
 use crate::http_client::USER_AGENT;
 
 mod browser;
@@ -62,7 +62,7 @@ pub struct PageSettings {
     /// What may be connected to.
     pub policy: AddressPolicy,
     /// How names are resolved.
-    pub lookup: Arc<dyn Lookup>,
+    pub resolver: Arc<dyn Resolver>,
     /// Where profiles and captured pages are kept meanwhile.
     pub folder: PathBuf,
     /// What a page may cost.
@@ -121,8 +121,16 @@ impl PageSettings {
     /// The usual settings for pages that `policy` lets through, with temporary files in `folder`.
     #[must_use]
     pub fn new(policy: AddressPolicy, folder: PathBuf) -> Self {
-        let lookup = Arc::new(SystemLookup);
-        Self { browser: None, cell: None, wall: true, policy, lookup, folder, limits: PageLimits::default() }
+        let resolver = Arc::new(SystemResolver);
+        Self {
+            browser: None,
+            cell: None,
+            wall: true,
+            policy,
+            resolver,
+            folder,
+            limits: PageLimits::default(),
+        }
     }
 }
 
@@ -132,7 +140,7 @@ impl Pages {
     /// # Errors
     /// The path of the running binary is not known.
     pub fn new(settings: PageSettings) -> io::Result<Self> {
-        let PageSettings { browser, cell, wall, policy, lookup, folder, limits } = settings;
+        let PageSettings { browser, cell, wall, policy, resolver, folder, limits } = settings;
         let cell = cell.map_or_else(std::env::current_exe, Ok)?;
         let launch = browser::find(browser.as_deref()).map(|browser| Launch {
             browser,
@@ -153,7 +161,7 @@ impl Pages {
         }
         Ok(Self {
             launch,
-            gate: Gate { policy, lookup, patience: limits.connect },
+            gate: Gate { policy, resolver, patience: limits.connect },
             places: Arc::new(Semaphore::new(limits.at_once.get())),
             limits,
             folder,

@@ -1,5 +1,5 @@
-//! Why a source could not be downloaded. The messages are shown to clients, so they name no address and quote nothing
-//! that the source's host said.
+//! The reasons why a download fails. Clients see the messages, so they contain no address and no text from the source's
+//! server.
 
 use std::error::Error;
 use std::io;
@@ -12,50 +12,50 @@ use reqwest::StatusCode;
 /// Why a source could not be downloaded.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
-    /// The host is, or resolves to, addresses that may not be connected to.
+    /// The policy refuses the host, or all addresses of its name.
     #[error("The source's host is in a private or reserved network.")]
     Refused,
-    /// A redirect leads to what is no source.
+    /// The target of a redirect is not accepted as a source.
     #[error("The source redirects to a URL that is not accepted. {0}")]
     RedirectRefused(#[from] SourceUrlError),
-    /// A redirect has no target, or one that does not parse.
-    #[error("The source redirects without saying where to.")]
+    /// A redirect has no target, or one that is not a URL.
+    #[error("The source redirects without a valid Location.")]
     RedirectsNowhere,
-    /// More redirects than the limit.
+    /// There are more redirects than the limit.
     #[error("The source redirects more than {0} times.")]
     TooManyRedirects(u32),
-    /// The host answered, but not with the source.
+    /// The server responded with an error instead of the source.
     #[error("The source's server answered {0}.")]
     Answered(StatusCode),
     /// The host name has no address.
     #[error("The source's host name could not be resolved.")]
     Unresolved,
-    /// No connection, or no secure one, or it was broken off before the answer.
+    /// The connection or its TLS handshake failed, or it was closed before the response.
     #[error("No connection to the source's server could be made.")]
     Unreachable,
-    /// The connection broke in the middle, or there were fewer bytes than announced.
-    #[error("The source's server broke the download off.")]
+    /// The connection was closed before the end of the body.
+    #[error("The source's server closed the connection during the download.")]
     BrokenOff,
     /// The source has more bytes than the limit.
     #[error("The source has more than {} MiB.", .0 >> 20)]
     TooLarge(u64),
-    /// The host did not take the connection in time.
-    #[error("The source's server did not take the connection in time.")]
+    /// Connecting took longer than the limit.
+    #[error("The connection to the source's server timed out.")]
     ConnectTimedOut,
-    /// Nothing came for longer than the limit.
+    /// The server sent nothing for longer than the limit.
     #[error("The source's server sent nothing for {} s.", .0.as_secs())]
     Stalled(Duration),
-    /// The whole took longer than the limit.
+    /// The download took longer than the limit.
     #[error("The download took more than {} s.", .0.as_secs())]
     TookTooLong(Duration),
-    /// The fault is ours: the temporary file could not be written.
-    #[error("The source could not be kept.")]
+    /// The temporary file could not be written.
+    #[error("The source could not be stored.")]
     File(#[from] io::Error),
 }
 
 impl FetchError {
-    /// What an error means that came instead of an answer.
-    pub(super) fn before_answer(error: &reqwest::Error) -> Self {
+    /// The cause of a request that failed without a response.
+    pub(super) fn before_response(error: &reqwest::Error) -> Self {
         let mut causes = std::iter::successors(Some(error as &dyn Error), |cause| (*cause).source());
         if causes.any(|cause| cause.is::<RefusedAddress>()) {
             Self::Refused
@@ -68,8 +68,8 @@ impl FetchError {
         }
     }
 
-    /// Whether it is worth asking once more without further ado.
-    pub(super) fn may_pass_at_once(&self) -> bool {
+    /// Whether an immediate retry may succeed.
+    pub(super) fn is_worth_a_retry(&self) -> bool {
         matches!(self, Self::Unreachable | Self::Unresolved)
     }
 }

@@ -1,14 +1,14 @@
-//! Where a redirect leads. Its target is read like any URL that a client gave, so it cannot leave http and https, carry
-//! credentials or name a private host.
+//! The target of a redirect (RFC 9110, 15.4). It is parsed like a URL from a client, so its scheme is http or https, and it
+//! has neither credentials nor a private host.
 
 use edgezoom_content::SourceUrl;
 use reqwest::StatusCode;
 use reqwest::header::HeaderValue;
 use url::Url;
 
-use super::FetchError;
+use super::error::FetchError;
 
-/// The target of an answer that redirects; `None` when it does not.
+/// The target of a response that is a redirect; `None` for other responses.
 pub(super) fn target(
     from: &SourceUrl,
     status: StatusCode,
@@ -21,7 +21,7 @@ pub(super) fn target(
         return Ok(None);
     }
     let from = Url::parse(from.as_str()).map_err(|_| FetchError::RedirectsNowhere)?;
-    // Servers write raw UTF-8 into Location, and browsers take it.
+    // Servers send raw UTF-8 in Location, and browsers accept it.
     let location = location.and_then(|location| std::str::from_utf8(location.as_bytes()).ok());
     let mut to =
         location.and_then(|location| from.join(location).ok()).ok_or(FetchError::RedirectsNowhere)?;
@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_is_relative_to_where_it_came_from() {
+    fn a_target_is_relative_to_the_redirecting_url() {
         let followed = |location: &str| follow("https://a.example/b/c?d", 302, location.as_bytes()).unwrap();
         assert_eq!(followed("e").unwrap(), "https://a.example/b/e");
         assert_eq!(followed("/e#f").unwrap(), "https://a.example/e");
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_that_nobody_may_ask_for_is_refused() {
+    fn a_target_that_is_not_accepted_as_a_source_is_refused() {
         for location in [
             "file:///etc/passwd",
             "ftp://a.example/",
@@ -78,17 +78,17 @@ mod tests {
     }
 
     #[test]
-    fn a_redirect_must_say_where_to() {
+    fn a_redirect_needs_a_valid_location() {
         for location in [&b"http://"[..], b"http://[", b"\xff"] {
-            let lost = follow("http://a.example/", 301, location);
-            assert!(matches!(lost, Err(FetchError::RedirectsNowhere)), "{lost:?}");
+            let result = follow("http://a.example/", 301, location);
+            assert!(matches!(result, Err(FetchError::RedirectsNowhere)), "{result:?}");
         }
         let from = SourceUrl::parse("http://a.example/").unwrap();
         assert!(matches!(target(&from, StatusCode::FOUND, None), Err(FetchError::RedirectsNowhere)));
     }
 
     #[test]
-    fn other_answers_do_not_redirect() {
+    fn other_responses_do_not_redirect() {
         for status in [200, 201, 300, 304, 404] {
             assert_eq!(follow("http://a.example/", status, b"/b").unwrap(), None);
         }

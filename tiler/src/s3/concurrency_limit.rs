@@ -1,64 +1,63 @@
-//! How many requests to a store are under way at once: more as long as answers come as fast as ever, fewer when they begin
-//! to wait for each other. A store far away gets all that are allowed, which hides its distance; one that is busy, or that
-//! shares a machine with the renderer, is not pushed.
+//! An adaptive limit for the concurrent requests to a store. It grows while responses are as fast as the fastest were, and
+//! shrinks when they slow down because requests queue at the store. So a distant store gets the maximum, which hides
+//! its latency, and a store that is busy or on the same machine as the renderer is not overloaded.
 //!
-//! It is what TCP Vegas does with packets: not losses tell of a queue, but answers that take longer than the fastest did.
+//! This is the congestion avoidance of TCP Vegas (Brakmo and Peterson, "TCP Vegas: End to End Congestion Avoidance on a
+//! Global Internet", 1995): not losses show a queue, but a latency above the lowest one.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-/// What is always tried.
-const FEWEST: f64 = 4.0;
-/// Answers count as slow when they take so many times as long as the fastest did,
-const SLOW: f64 = 3.0;
-/// and so many milliseconds more: what a machine's scheduler may cause is no sign of anything.
-const JITTER: f64 = 20.0;
-/// How much of a new measurement counts.
-const NEW: f64 = 1.0 / 8.0;
-/// The fastest time is forgotten by and by, as a path to a store may become longer.
-const FORGETTING: f64 = 1.0005;
+/// The lowest limit, unless the maximum is lower.
+const MIN: f64 = 4.0;
+/// A latency is high when it exceeds the lowest one by this factor
+const HIGH_FACTOR: f64 = 3.0;
+/// and by this many milliseconds, as the machine's scheduler may add some.
+const JITTER_MS: f64 = 20.0;
+/// The weight of a new measurement in the smoothed latency.
+const SMOOTHING: f64 = 1.0 / 8.0;
+/// With each measurement the lowest latency rises by this factor, because the path to a store may become longer.
+const LOWEST_DECAY: f64 = 1.0005;
 
-/// The number of requests that may be under way.
+/// How many requests may be in flight.
 #[derive(Clone, Debug)]
-pub struct Pace {
-    most: f64,
-    window: f64,
-    /// Whether no answer has been slow yet: it grows by one with each answer then, later by one with each full round.
-    is_starting: bool,
-    /// In milliseconds, smoothed.
-    usual: Option<f64>,
-    /// The least that the usual time has been.
-    fastest: f64,
+pub(super) struct ConcurrencyLimit {
+    max: f64,
+    current: f64,
+    /// No latency has been high yet. The limit then grows by one with each response, later by one with each full round.
+    is_slow_start: bool,
+    /// The smoothed latency, in milliseconds.
+    latency: Option<f64>,
+    /// The lowest smoothed latency, in milliseconds.
+    lowest: f64,
 }
 
-impl Pace {
-    /// Never more than `most` at once.
-    #[must_use]
-    pub fn new(most: NonZeroUsize) -> Self {
-        let most = most.get() as f64;
-        Self { most, window: most.min(2.0 * FEWEST), is_starting: true, usual: None, fastest: f64::INFINITY }
+impl ConcurrencyLimit {
+    /// A limit of at most `max` requests.
+    pub(super) fn new(max: NonZeroUsize) -> Self {
+        let max = max.get() as f64;
+        Self { max, current: max.min(2.0 * MIN), is_slow_start: true, latency: None, lowest: f64::INFINITY }
     }
 
-    /// How many may be under way now.
-    #[must_use]
-    pub fn window(&self) -> usize {
-        self.window as usize
+    /// How many requests may be in flight now.
+    pub(super) fn current(&self) -> usize {
+        self.current as usize
     }
 
-    /// Is told how long a request took, its retries included.
-    pub fn settled(&mut self, took: Duration) {
-        let took = took.as_secs_f64() * 1000.0;
-        let usual = self.usual.map_or(took, |usual| usual + (took - usual) * NEW);
-        self.usual = Some(usual);
-        self.fastest = (self.fastest * FORGETTING).min(usual);
-        if usual > SLOW * self.fastest && usual > self.fastest + JITTER {
-            self.is_starting = false;
-            // A fifth less after a round of slow answers.
-            self.window -= 0.2;
+    /// Adjusts the limit to the latency of a completed request, retries included.
+    pub(super) fn record(&mut self, latency: Duration) {
+        let new = latency.as_secs_f64() * 1000.0;
+        let latency = self.latency.map_or(new, |latency| latency + (new - latency) * SMOOTHING);
+        self.latency = Some(latency);
+        self.lowest = (self.lowest * LOWEST_DECAY).min(latency);
+        if latency > HIGH_FACTOR * self.lowest && latency > self.lowest + JITTER_MS {
+            self.is_slow_start = false;
+            // A fifth less after a full round of slow responses.
+            self.current -= 0.2;
         } else {
-            self.window += if self.is_starting { 1.0 } else { 1.0 / self.window };
+            self.current += if self.is_slow_start { 1.0 } else { 1.0 / self.current };
         }
-        self.window = self.window.clamp(FEWEST.min(self.most), self.most);
+        self.current = self.current.clamp(MIN.min(self.max), self.max);
     }
 }
 
@@ -66,56 +65,56 @@ impl Pace {
 mod tests {
     use super::*;
 
-    fn pace(most: usize) -> Pace {
-        Pace::new(NonZeroUsize::new(most).unwrap())
+    fn limit(max: usize) -> ConcurrencyLimit {
+        ConcurrencyLimit::new(NonZeroUsize::new(max).unwrap())
     }
 
-    fn settle(pace: &mut Pace, answers: usize, milliseconds: u64) {
-        (0..answers).for_each(|_| pace.settled(Duration::from_millis(milliseconds)));
-    }
-
-    #[test]
-    fn a_store_that_is_only_far_away_gets_all_that_is_allowed_soon() {
-        let mut pace = pace(64);
-        assert_eq!(pace.window(), 8);
-        settle(&mut pace, 8, 50);
-        assert_eq!(pace.window(), 16);
-        settle(&mut pace, 48, 50);
-        assert_eq!(pace.window(), 64);
-        settle(&mut pace, 1000, 60);
-        assert_eq!(pace.window(), 64);
+    fn record(limit: &mut ConcurrencyLimit, responses: usize, milliseconds: u64) {
+        (0..responses).for_each(|_| limit.record(Duration::from_millis(milliseconds)));
     }
 
     #[test]
-    fn a_store_that_becomes_slow_gets_fewer_and_more_again_when_it_recovers() {
-        let mut pace = pace(64);
-        settle(&mut pace, 100, 20);
-        settle(&mut pace, 400, 2000);
-        assert_eq!(pace.window(), 4);
-        settle(&mut pace, 100, 20);
-        let recovering = pace.window();
+    fn a_distant_store_gets_the_maximum_soon() {
+        let mut limit = limit(64);
+        assert_eq!(limit.current(), 8);
+        record(&mut limit, 8, 50);
+        assert_eq!(limit.current(), 16);
+        record(&mut limit, 48, 50);
+        assert_eq!(limit.current(), 64);
+        record(&mut limit, 1000, 60);
+        assert_eq!(limit.current(), 64);
+    }
+
+    #[test]
+    fn the_limit_falls_when_a_store_becomes_slow_and_rises_when_it_recovers() {
+        let mut limit = limit(64);
+        record(&mut limit, 100, 20);
+        record(&mut limit, 400, 2000);
+        assert_eq!(limit.current(), 4);
+        record(&mut limit, 100, 20);
+        let recovering = limit.current();
         assert!((5..64).contains(&recovering), "{recovering}");
-        settle(&mut pace, 5000, 20);
-        assert_eq!(pace.window(), 64);
+        record(&mut limit, 5000, 20);
+        assert_eq!(limit.current(), 64);
     }
 
     #[test]
-    fn a_single_slow_answer_changes_nothing() {
-        let mut pace = pace(16);
-        settle(&mut pace, 50, 30);
-        settle(&mut pace, 1, 300);
-        settle(&mut pace, 10, 30);
-        assert_eq!(pace.window(), 16);
+    fn a_single_slow_response_changes_nothing() {
+        let mut limit = limit(16);
+        record(&mut limit, 50, 30);
+        record(&mut limit, 1, 300);
+        record(&mut limit, 10, 30);
+        assert_eq!(limit.current(), 16);
     }
 
     #[test]
-    fn what_is_allowed_is_never_exceeded_however_little() {
-        for most in 1..6 {
-            let mut pace = pace(most);
-            settle(&mut pace, 100, 5);
-            assert_eq!(pace.window(), most);
-            settle(&mut pace, 200, 5000);
-            assert_eq!(pace.window(), most.min(4));
+    fn the_maximum_is_never_exceeded_however_low() {
+        for max in 1..6 {
+            let mut limit = limit(max);
+            record(&mut limit, 100, 5);
+            assert_eq!(limit.current(), max);
+            record(&mut limit, 200, 5000);
+            assert_eq!(limit.current(), max.min(4));
         }
     }
 }

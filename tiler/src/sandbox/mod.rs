@@ -1,8 +1,8 @@
-//! Locks the process in, for good: from here on it can compute, read what it has open, write to its pipes, and exit.
+//! A sandbox for the renderer process, which decodes hostile bytes. Once inside, the process can compute, read its open
+//! files, write to its pipes, and exit; it cannot leave again.
 //!
-//! Limits bound its memory and its time, and it leaves no core dump. On Linux a filter of system calls
-//! ([`system_calls`]) leaves no way to the network, to files, to other processes. What of this a system does not have, it
-//! goes without.
+//! Resource limits (setrlimit(2)) bound its memory and CPU time, and it leaves no core dump. On Linux a seccomp filter
+//! ([`system_calls`]) denies the network, the file system and other processes. Other systems have only the limits.
 
 #[cfg(target_os = "linux")]
 mod system_calls;
@@ -12,27 +12,27 @@ use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-/// Between the signal that says time is up and the one that cannot be survived, in seconds.
+/// The seconds between `SIGXCPU` at the soft limit and `SIGKILL` at the hard limit (setrlimit(2), `RLIMIT_CPU`).
 const CPU_GRACE: u64 = 5;
 
-/// Locks the process in, all its threads included.
+/// Puts the process into the sandbox, with all its threads. `memory` is in bytes.
 ///
-/// Memory is limited as `RLIMIT_DATA`, which counts what can be written to. `RLIMIT_AS` would count addresses too, of
-/// which the allocator reserves 64 MiB for each thread without using them: with 8 threads, 600 MiB of addresses were
-/// measured where 27 MiB could be written to.
+/// Memory is limited as `RLIMIT_DATA`, which counts writable private mappings. `RLIMIT_AS` counts reserved address space
+/// as well, and the allocator reserves 64 MiB of it for each thread: with 8 threads, 600 MiB of address space were measured
+/// for 27 MiB of writable memory.
 ///
 /// # Errors
-/// When the system refuses any of it. The process must not go on then.
+/// The system refused a limit or the filter. The process must exit then.
 pub fn enter(memory: u64, cpu: Duration) -> io::Result<()> {
     let cpu = cpu.as_secs().max(1);
-    for (resource, most) in [
+    for (resource, limit) in [
         (Resource::Core, 0),
-        // No new files. What is open stays open; one is what waiting for an event needs.
+        // No new descriptors; open files stay open. poll(2) fails for more descriptors than this limit, and it polls one.
         (Resource::Nofile, 1),
         (Resource::Fsize, 0),
         (Resource::Data, memory),
     ] {
-        setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })?;
+        setrlimit(resource, Rlimit { current: Some(limit), maximum: Some(limit) })?;
     }
     setrlimit(Resource::Cpu, Rlimit { current: Some(cpu), maximum: Some(cpu + CPU_GRACE) })?;
     #[cfg(target_os = "linux")]

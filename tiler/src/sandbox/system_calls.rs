@@ -1,8 +1,9 @@
-//! The system calls that a renderer may make. All others answer that they are not permitted.
+//! The system calls that a renderer may make, as a seccomp filter (seccomp(2), `SECCOMP_SET_MODE_FILTER`). All others fail
+//! with `EPERM`.
 //!
-//! They do not kill the process: libraries try things that they can do without (the allocator looks up the machine's
-//! configuration, an abort signals itself), and a picture should not be lost to that. For an attacker a call that fails
-//! is as useless as one that kills.
+//! They do not kill the process: libraries make calls that they can do without (the allocator reads the machine's
+//! configuration, abort(3) raises a signal), and these should not cost the conversion. For an attacker, a call that fails
+//! is as useless as one that kills the process.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -13,9 +14,9 @@ use seccompiler::{
     SeccompRule, TargetArch, apply_filter_all_threads,
 };
 
-/// What is allowed whatever the arguments.
+/// The system calls that are allowed with any arguments.
 const ALLOWED: &[c_long] = &[
-    // Input, output.
+    // Input and output.
     libc::SYS_read,
     libc::SYS_readv,
     libc::SYS_pread64,
@@ -31,8 +32,8 @@ const ALLOWED: &[c_long] = &[
     libc::SYS_munmap,
     libc::SYS_mremap,
     libc::SYS_madvise,
-    // Threads, and their waiting for each other. What `clone` may do is said below; `clone3` has a filter of its own, whose
-    // answer goes before this one.
+    // Threads and their synchronisation. `clone` is allowed with some flags only, see `allow_list`. `clone3` has a filter of
+    // its own, and of several filters the strictest result counts (seccomp(2)).
     libc::SYS_clone3,
     libc::SYS_futex,
     libc::SYS_set_robust_list,
@@ -54,36 +55,37 @@ const ALLOWED: &[c_long] = &[
     libc::SYS_exit_group,
 ];
 
-/// Filters the calls of all threads, and those of threads to come.
+/// Installs the filters for all threads, and for those that they will start.
 pub fn restrict() -> io::Result<()> {
-    for filter in [without_clone3(), allowed()] {
+    for filter in [deny_clone3(), allow_list()] {
         apply_filter_all_threads(&filter.map_err(io::Error::other)?).map_err(io::Error::other)?;
     }
     Ok(())
 }
 
-/// `clone3` has its flags in memory, where no filter sees them. When it seems not to exist, the C library takes `clone`.
-fn without_clone3() -> Result<BpfProgram, BackendError> {
+/// `clone3` passes its flags in memory, which a filter cannot read. It fails with `ENOSYS`, so the C library falls back to
+/// `clone`.
+fn deny_clone3() -> Result<BpfProgram, BackendError> {
     let rules = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
     compile(rules, SeccompAction::Allow, SeccompAction::Errno(libc::ENOSYS as u32))
 }
 
-fn allowed() -> Result<BpfProgram, BackendError> {
+fn allow_list() -> Result<BpfProgram, BackendError> {
     let mut rules: BTreeMap<c_long, Vec<SeccompRule>> =
         ALLOWED.iter().map(|&call| (call, Vec::new())).collect();
-    // New threads, not new processes.
+    // Threads, not processes.
     rules.insert(libc::SYS_clone, vec![rule(&[flags(0, libc::CLONE_THREAD, libc::CLONE_THREAD)?])?]);
-    // Memory of its own that is not code. Shared memory would not count against the limit.
-    let not_code = || flags(2, libc::PROT_EXEC, 0);
+    // Private memory that is not executable: shared memory does not count towards `RLIMIT_DATA`.
+    let not_executable = || flags(2, libc::PROT_EXEC, 0);
     let private = flags(3, libc::MAP_SHARED | libc::MAP_PRIVATE, libc::MAP_PRIVATE)?;
-    rules.insert(libc::SYS_mmap, vec![rule(&[not_code()?, private])?]);
-    rules.insert(libc::SYS_mprotect, vec![rule(&[not_code()?])?]);
-    // A name for a thread.
+    rules.insert(libc::SYS_mmap, vec![rule(&[not_executable()?, private])?]);
+    rules.insert(libc::SYS_mprotect, vec![rule(&[not_executable()?])?]);
+    // The name of a thread.
     rules.insert(libc::SYS_prctl, vec![rule(&[flags(0, c_int::MAX, libc::PR_SET_NAME)?])?]);
     compile(rules, SeccompAction::Errno(libc::EPERM as u32), SeccompAction::Allow)
 }
 
-/// That of the bits in `mask` an argument has just `value`.
+/// The condition that the bits `mask` of an argument equal `value`.
 fn flags(argument: u8, mask: c_int, value: c_int) -> Result<SeccompCondition, BackendError> {
     let mask = SeccompCmpOp::MaskedEq(u64::from(mask as u32));
     SeccompCondition::new(argument, SeccompCmpArgLen::Qword, mask, u64::from(value as u32))
@@ -95,9 +97,9 @@ fn rule(conditions: &[SeccompCondition]) -> Result<SeccompRule, BackendError> {
 
 fn compile(
     rules: BTreeMap<c_long, Vec<SeccompRule>>,
-    otherwise: SeccompAction,
+    default: SeccompAction,
     matching: SeccompAction,
 ) -> Result<BpfProgram, BackendError> {
     let architecture = TargetArch::try_from(std::env::consts::ARCH)?;
-    SeccompFilter::new(rules, otherwise, matching, architecture)?.try_into()
+    SeccompFilter::new(rules, default, matching, architecture)?.try_into()
 }

@@ -1,7 +1,7 @@
-//! The guarded download against hosts that misbehave. They are plain TCP servers on loopback, so that a test says byte by
-//! byte what they do.
+//! Downloads from servers that misbehave. They are plain TCP servers on loopback, so a test defines every byte
+//! of their responses.
 
-#![allow(clippy::unwrap_used)] // clippy.toml lets tests, but does not see that their helpers are part of them
+#![allow(clippy::unwrap_used)] // clippy.toml allows it in test functions, but not in their helpers
 
 use std::collections::HashMap;
 use std::io::{self, Read};
@@ -11,53 +11,54 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use edgezoom_content::{AddressPolicy, SourceUrl};
-use edgezoom_tiler::fetch::lookup::Lookup;
+use edgezoom_tiler::fetch::resolver::Resolver;
 use edgezoom_tiler::fetch::{FetchError, Fetched, Fetcher, Received};
 use edgezoom_tiler::limits::Limits;
 use futures::future::BoxFuture;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// A host that answers every path as its script says, and counts its connections.
-struct Host {
+/// A server with one behaviour a path. It records its connections and requests.
+struct Server {
     address: SocketAddr,
     connections: Arc<AtomicUsize>,
     requests: Arc<Mutex<Vec<String>>>,
 }
 
-/// What a host does once it has read a request.
+/// What a server does after it has read a request.
 #[derive(Clone)]
-enum Act {
-    /// Sends this and closes.
+enum Behaviour {
+    /// Sends these bytes and closes the connection.
     Send(Vec<u8>),
-    /// Sends this and then nothing, without closing.
+    /// Sends these bytes and leaves the connection open.
     SendAndStall(Vec<u8>),
-    /// Sends a byte every so often, for good.
+    /// Sends a byte after each pause, without end.
     Drip(Duration),
-    /// Closes at once the first time, then sends this.
-    HangUpOnce(Vec<u8>),
+    /// Closes the first connection at once; sends these bytes on later ones.
+    CloseOnce(Vec<u8>),
 }
 
-impl Host {
-    async fn on(ip: Ipv4Addr, port: u16, acts: &[(&str, Act)]) -> io::Result<Self> {
+impl Server {
+    async fn on(ip: Ipv4Addr, port: u16, behaviours: &[(&str, Behaviour)]) -> io::Result<Self> {
         let listener = TcpListener::bind((ip, port)).await?;
         let address = listener.local_addr()?;
-        let acts: Arc<HashMap<String, Act>> =
-            Arc::new(acts.iter().map(|(path, act)| ((*path).to_owned(), act.clone())).collect());
+        let behaviours: Arc<HashMap<String, Behaviour>> = Arc::new(
+            behaviours.iter().map(|(path, behaviour)| ((*path).to_owned(), behaviour.clone())).collect(),
+        );
         let connections = Arc::new(AtomicUsize::new(0));
         let requests = Arc::new(Mutex::new(vec![]));
         let (counter, heads) = (Arc::clone(&connections), Arc::clone(&requests));
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let number = counter.fetch_add(1, SeqCst);
-                tokio::spawn(perform(stream, number, Arc::clone(&acts), Arc::clone(&heads)));
+                tokio::spawn(serve(stream, number, Arc::clone(&behaviours), Arc::clone(&heads)));
             }
         });
         Ok(Self { address, connections, requests })
     }
 
-    async fn new(acts: &[(&str, Act)]) -> Self {
-        Self::on(Ipv4Addr::LOCALHOST, 0, acts).await.unwrap()
+    async fn new(behaviours: &[(&str, Behaviour)]) -> Self {
+        Self::on(Ipv4Addr::LOCALHOST, 0, behaviours).await.unwrap()
     }
 
     fn url(&self, path: &str) -> SourceUrl {
@@ -69,10 +70,10 @@ impl Host {
     }
 }
 
-async fn perform(
+async fn serve(
     mut stream: TcpStream,
     number: usize,
-    acts: Arc<HashMap<String, Act>>,
+    behaviours: Arc<HashMap<String, Behaviour>>,
     heads: Arc<Mutex<Vec<String>>>,
 ) -> io::Result<()> {
     let mut head = vec![];
@@ -82,21 +83,21 @@ async fn perform(
     let head = String::from_utf8(head).unwrap();
     let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
     heads.lock().unwrap().push(head);
-    match acts.get(&path) {
-        Some(Act::Send(bytes)) => stream.write_all(bytes).await,
-        Some(Act::SendAndStall(bytes)) => {
+    match behaviours.get(&path) {
+        Some(Behaviour::Send(bytes)) => stream.write_all(bytes).await,
+        Some(Behaviour::SendAndStall(bytes)) => {
             stream.write_all(bytes).await?;
             std::future::pending().await
         }
-        Some(Act::Drip(pause)) => {
+        Some(Behaviour::Drip(pause)) => {
             stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await?;
             loop {
                 stream.write_all(b".").await?;
                 tokio::time::sleep(*pause).await;
             }
         }
-        Some(Act::HangUpOnce(_)) if number == 0 => Ok(()),
-        Some(Act::HangUpOnce(bytes)) => stream.write_all(bytes).await,
+        Some(Behaviour::CloseOnce(_)) if number == 0 => Ok(()),
+        Some(Behaviour::CloseOnce(bytes)) => stream.write_all(bytes).await,
         None => stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n").await,
     }
 }
@@ -105,11 +106,11 @@ fn ok(head: &str, body: &str) -> Vec<u8> {
     format!("HTTP/1.1 200 OK\r\nConnection: close\r\n{head}\r\n{body}").into_bytes()
 }
 
-fn redirect(to: &str) -> Act {
-    Act::Send(format!("HTTP/1.1 302 Found\r\nLocation: {to}\r\nContent-Length: 0\r\n\r\n").into_bytes())
+fn redirect(to: &str) -> Behaviour {
+    Behaviour::Send(format!("HTTP/1.1 302 Found\r\nLocation: {to}\r\nContent-Length: 0\r\n\r\n").into_bytes())
 }
 
-/// Names as the test wants them; a name with several entries gives the next one each time it is asked for.
+/// A resolver with fixed names. A name with several addresses resolves to the next one each time.
 struct Names(Mutex<HashMap<&'static str, Vec<IpAddr>>>);
 
 impl Names {
@@ -119,13 +120,13 @@ impl Names {
     }
 }
 
-impl Lookup for Names {
-    fn lookup(&self, host: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
+impl Resolver for Names {
+    fn resolve(&self, host: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
         let mut names = self.0.lock().unwrap();
         let answer = match names.get_mut(host.as_str()) {
             Some(addresses) if addresses.len() > 1 => Ok(addresses.pop().into_iter().collect()),
             Some(addresses) => Ok(addresses.clone()),
-            None => Err(io::Error::other("no such host is known")),
+            None => Err(io::Error::other("unknown host")),
         };
         Box::pin(std::future::ready(answer))
     }
@@ -143,7 +144,7 @@ fn limits() -> Limits {
 
 fn fetcher(allowed: &str, names: Arc<Names>) -> Fetcher {
     let policy = AddressPolicy::allowing(allowed).unwrap();
-    Fetcher::with_lookup(policy, limits(), std::env::temp_dir(), names).unwrap()
+    Fetcher::with_resolver(policy, limits(), std::env::temp_dir(), names).unwrap()
 }
 
 async fn fetch(source: &SourceUrl) -> Result<Fetched, FetchError> {
@@ -151,18 +152,18 @@ async fn fetch(source: &SourceUrl) -> Result<Fetched, FetchError> {
 }
 
 #[tokio::test]
-async fn a_source_arrives_whole_with_its_progress() {
+async fn a_source_is_downloaded_completely_with_progress() {
     let body = "pixels".repeat(100);
-    let host = Host::new(&[
-        ("/known", Act::Send(ok("Content-Length: 600\r\nContent-Type: image/x-odd\r\n", &body))),
-        ("/unknown", Act::Send(ok("", &body))),
+    let server = Server::new(&[
+        ("/known", Behaviour::Send(ok("Content-Length: 600\r\nContent-Type: image/x-odd\r\n", &body))),
+        ("/unknown", Behaviour::Send(ok("", &body))),
     ])
     .await;
     for (path, announced, content_type) in
         [("/known", Some(600), Some("image/x-odd")), ("/unknown", None, None)]
     {
         let mut seen = vec![];
-        let source = host.url(path);
+        let source = server.url(path);
         let mut fetched = fetcher("127.0.0.1/32", Names::of(&[]))
             .fetch(&source, |received| seen.push(received))
             .await
@@ -178,30 +179,35 @@ async fn a_source_arrives_whole_with_its_progress() {
 }
 
 #[tokio::test]
-async fn the_host_learns_who_asks_and_nothing_more() {
-    let host = Host::new(&[("/", Act::Send(ok("", "")))]).await;
-    fetch(&host.url("/")).await.unwrap();
-    let head = host.requests.lock().unwrap()[0].to_lowercase();
+async fn requests_name_the_service_and_carry_no_personal_headers() {
+    let server = Server::new(&[("/", Behaviour::Send(ok("", "")))]).await;
+    fetch(&server.url("/")).await.unwrap();
+    let head = server.requests.lock().unwrap()[0].to_lowercase();
     assert!(head.contains("user-agent: edgezoom/"), "{head}");
     assert!(head.contains("accept: image/jpeg,"), "{head}");
     assert!(head.contains("accept-encoding: identity"), "{head}");
-    for telltale in ["cookie", "referer", "authorization"] {
-        assert!(!head.contains(telltale), "{head}");
+    for header in ["cookie", "referer", "authorization"] {
+        assert!(!head.contains(header), "{head}");
     }
 }
 
 #[tokio::test]
-async fn redirects_are_followed_and_the_last_url_is_told() {
-    let host =
-        Host::new(&[("/1", redirect("/2")), ("/2", redirect("3")), ("/3", Act::Send(ok("", "here")))]).await;
-    assert_eq!(fetch(&host.url("/1")).await.unwrap().url, host.url("/3"));
+async fn redirects_are_followed_and_the_final_url_is_returned() {
+    let server = Server::new(&[
+        ("/1", redirect("/2")),
+        ("/2", redirect("3")),
+        ("/3", Behaviour::Send(ok("", "here"))),
+    ])
+    .await;
+    assert_eq!(fetch(&server.url("/1")).await.unwrap().url, server.url("/3"));
 }
 
 #[tokio::test]
 async fn a_redirect_to_a_private_address_is_refused_before_anything_is_sent_there() {
-    let inner =
-        Host::on(Ipv4Addr::new(127, 0, 0, 9), 0, &[("/", Act::Send(ok("", "secret")))]).await.unwrap();
-    let outer = Host::new(&[("/", redirect(inner.url("/").as_str()))]).await;
+    let inner = Server::on(Ipv4Addr::new(127, 0, 0, 9), 0, &[("/", Behaviour::Send(ok("", "secret")))])
+        .await
+        .unwrap();
+    let outer = Server::new(&[("/", redirect(inner.url("/").as_str()))]).await;
     let refused = fetcher("127.0.0.1/32", Names::of(&[])).fetch(&outer.url("/"), |_| ()).await;
     assert!(matches!(refused, Err(FetchError::Refused)), "{refused:?}");
     assert_eq!(inner.connections.load(SeqCst), 0);
@@ -209,21 +215,22 @@ async fn a_redirect_to_a_private_address_is_refused_before_anything_is_sent_ther
 
 #[tokio::test]
 async fn a_name_with_a_private_address_is_refused() {
-    let host = Host::new(&[("/", Act::Send(ok("", "secret")))]).await;
+    let server = Server::new(&[("/", Behaviour::Send(ok("", "secret")))]).await;
     let names = Names::of(&[("pictures.example", &["127.0.0.1"])]);
-    let refused = fetcher("", names).fetch(&host.named("pictures.example", "/"), |_| ()).await;
+    let refused = fetcher("", names).fetch(&server.named("pictures.example", "/"), |_| ()).await;
     assert!(matches!(refused, Err(FetchError::Refused)), "{refused:?}");
-    assert_eq!(host.connections.load(SeqCst), 0);
+    assert_eq!(server.connections.load(SeqCst), 0);
 }
 
 #[tokio::test]
-async fn a_name_that_turns_private_between_two_look_ups_gains_nothing() {
-    // The permitted address and the forbidden one offer the same port, as an attacker's rebinding name would have it.
-    let outer = Host::new(&[("/", redirect("/again")), ("/again", Act::Send(ok("", "public")))]).await;
-    let inner = Host::on(
+async fn dns_rebinding_to_a_private_address_is_refused() {
+    // Both servers listen on the same port, as with an attacker's rebinding name.
+    let outer =
+        Server::new(&[("/", redirect("/again")), ("/again", Behaviour::Send(ok("", "public")))]).await;
+    let inner = Server::on(
         Ipv4Addr::new(127, 0, 0, 9),
         outer.address.port(),
-        &[("/", Act::Send(ok("", "secret"))), ("/again", Act::Send(ok("", "secret")))],
+        &[("/", Behaviour::Send(ok("", "secret"))), ("/again", Behaviour::Send(ok("", "secret")))],
     )
     .await
     .unwrap();
@@ -235,86 +242,87 @@ async fn a_name_that_turns_private_between_two_look_ups_gains_nothing() {
 }
 
 #[tokio::test]
-async fn redirects_end_somewhere() {
-    let host = Host::new(&[("/loop", redirect("/loop")), ("/file", redirect("file:///etc/passwd"))]).await;
-    let looped = fetch(&host.url("/loop")).await;
+async fn redirects_are_limited() {
+    let server =
+        Server::new(&[("/loop", redirect("/loop")), ("/file", redirect("file:///etc/passwd"))]).await;
+    let looped = fetch(&server.url("/loop")).await;
     assert!(matches!(looped, Err(FetchError::TooManyRedirects(5))), "{looped:?}");
-    assert_eq!(host.connections.load(SeqCst), 6);
-    let file = fetch(&host.url("/file")).await;
+    assert_eq!(server.connections.load(SeqCst), 6);
+    let file = fetch(&server.url("/file")).await;
     assert!(matches!(file, Err(FetchError::RedirectRefused(_))), "{file:?}");
 }
 
 #[tokio::test]
-async fn a_source_above_the_limit_is_refused_announced_or_not() {
-    let host = Host::new(&[
-        ("/announced", Act::SendAndStall(ok("Content-Length: 1001\r\n", ""))),
-        ("/endless", Act::SendAndStall(ok("", &"x".repeat(1001)))),
-        ("/just", Act::Send(ok("", &"x".repeat(1000)))),
+async fn a_source_above_the_size_limit_is_refused_announced_or_not() {
+    let server = Server::new(&[
+        ("/announced", Behaviour::SendAndStall(ok("Content-Length: 1001\r\n", ""))),
+        ("/endless", Behaviour::SendAndStall(ok("", &"x".repeat(1001)))),
+        ("/just", Behaviour::Send(ok("", &"x".repeat(1000)))),
     ])
     .await;
     for path in ["/announced", "/endless"] {
-        let refused = fetch(&host.url(path)).await;
+        let refused = fetch(&server.url(path)).await;
         assert!(matches!(refused, Err(FetchError::TooLarge(1000))), "{path}: {refused:?}");
     }
-    assert_eq!(fetch(&host.url("/just")).await.unwrap().length, 1000);
+    assert_eq!(fetch(&server.url("/just")).await.unwrap().length, 1000);
 }
 
 #[tokio::test]
-async fn a_host_that_falls_silent_is_left() {
-    let host = Host::new(&[
-        ("/mute", Act::SendAndStall(vec![])),
-        ("/stalls", Act::SendAndStall(ok("Content-Length: 10\r\n", "abc"))),
-        ("/drips", Act::Drip(Duration::from_millis(50))),
+async fn a_server_that_stops_sending_times_out() {
+    let server = Server::new(&[
+        ("/mute", Behaviour::SendAndStall(vec![])),
+        ("/stalls", Behaviour::SendAndStall(ok("Content-Length: 10\r\n", "abc"))),
+        ("/drips", Behaviour::Drip(Duration::from_millis(50))),
     ])
     .await;
-    let started = Instant::now();
+    let start = Instant::now();
     for path in ["/mute", "/stalls"] {
-        let left = fetch(&host.url(path)).await;
-        assert!(matches!(left, Err(FetchError::Stalled(_))), "{path}: {left:?}");
+        let result = fetch(&server.url(path)).await;
+        assert!(matches!(result, Err(FetchError::Stalled(_))), "{path}: {result:?}");
     }
-    let left = fetch(&host.url("/drips")).await;
-    assert!(matches!(left, Err(FetchError::TookTooLong(_))), "{left:?}");
-    assert!(started.elapsed() < Duration::from_secs(5));
+    let result = fetch(&server.url("/drips")).await;
+    assert!(matches!(result, Err(FetchError::TookTooLong(_))), "{result:?}");
+    assert!(start.elapsed() < Duration::from_secs(5));
 }
 
 #[tokio::test]
-async fn a_truncated_source_is_not_taken_for_a_whole_one() {
-    let host = Host::new(&[
-        ("/short", Act::Send(ok("Content-Length: 10\r\n", "abc"))),
-        ("/chunks", Act::Send(ok("Transfer-Encoding: chunked\r\n", "3\r\nabc\r\n"))),
+async fn a_truncated_body_is_an_error() {
+    let server = Server::new(&[
+        ("/short", Behaviour::Send(ok("Content-Length: 10\r\n", "abc"))),
+        ("/chunks", Behaviour::Send(ok("Transfer-Encoding: chunked\r\n", "3\r\nabc\r\n"))),
     ])
     .await;
     for path in ["/short", "/chunks"] {
-        let broken = fetch(&host.url(path)).await;
+        let broken = fetch(&server.url(path)).await;
         assert!(matches!(broken, Err(FetchError::BrokenOff)), "{path}: {broken:?}");
     }
 }
 
 #[tokio::test]
-async fn an_answer_that_is_not_the_source_is_an_error_with_its_status() {
+async fn an_error_response_fails_with_its_status() {
     for status in [304, 400, 401, 403, 404, 410, 429, 451, 500, 503] {
-        let answer = format!("HTTP/1.1 {status} X\r\nContent-Length: 0\r\n\r\n").into_bytes();
-        let host = Host::new(&[("/", Act::Send(answer))]).await;
-        let answered = fetch(&host.url("/")).await;
-        assert!(matches!(answered, Err(FetchError::Answered(s)) if s == status), "{status}: {answered:?}");
+        let response = format!("HTTP/1.1 {status} X\r\nContent-Length: 0\r\n\r\n").into_bytes();
+        let server = Server::new(&[("/", Behaviour::Send(response))]).await;
+        let response = fetch(&server.url("/")).await;
+        assert!(matches!(response, Err(FetchError::Answered(s)) if s == status), "{status}: {response:?}");
     }
 }
 
 #[tokio::test]
-async fn a_connection_that_breaks_before_the_answer_is_tried_once_more() {
-    let host = Host::new(&[("/", Act::HangUpOnce(ok("", "here")))]).await;
-    assert_eq!(fetch(&host.url("/")).await.unwrap().length, 4);
-    assert_eq!(host.connections.load(SeqCst), 2);
+async fn a_connection_that_is_closed_before_the_response_is_retried_once() {
+    let server = Server::new(&[("/", Behaviour::CloseOnce(ok("", "here")))]).await;
+    assert_eq!(fetch(&server.url("/")).await.unwrap().length, 4);
+    assert_eq!(server.connections.load(SeqCst), 2);
 }
 
 #[tokio::test]
-async fn a_host_that_cannot_be_reached_is_told_from_one_that_has_no_address() {
+async fn unreachable_and_unresolved_hosts_are_different_errors() {
     let closed = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let unreachable = fetch(&SourceUrl::parse(&format!("http://{closed}/")).unwrap()).await;
     assert!(matches!(unreachable, Err(FetchError::Unreachable)), "{unreachable:?}");
     let unresolved = fetch(&SourceUrl::parse("http://nowhere.example/").unwrap()).await;
     assert!(matches!(unresolved, Err(FetchError::Unresolved)), "{unresolved:?}");
-    let plain = Host::new(&[]).await;
+    let plain = Server::new(&[]).await;
     let https = format!("https://{}/", plain.address);
     let insecure = fetch(&SourceUrl::parse(&https).unwrap()).await;
     assert!(matches!(insecure, Err(FetchError::Unreachable | FetchError::ConnectTimedOut)), "{insecure:?}");

@@ -1,5 +1,5 @@
-//! Uploads to a store that is far away, in trouble, or slow: through the S3 client, to an endpoint on loopback.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+//! Uploads to a store that is distant, failing or slow: through the S3 client, to an endpoint on loopback.
+#![allow(clippy::unwrap_used, reason = "a panic in a test is its failure")]
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -17,34 +17,34 @@ use edgezoom_tiler::renderer::Tile;
 use edgezoom_tiler::s3::{S3Settings, S3Store, StoreError, Upload};
 use tokio::net::TcpListener;
 
-/// An endpoint that takes PUTs.
+/// An S3 endpoint that implements PutObject.
 #[derive(Default)]
 struct Endpoint {
     objects: Mutex<BTreeMap<String, Bytes>>,
-    asked: AtomicUsize,
+    requests: AtomicUsize,
     connections: AtomicUsize,
-    under_way: AtomicUsize,
-    most_under_way: AtomicUsize,
+    in_flight: AtomicUsize,
+    most_in_flight: AtomicUsize,
     delay: Duration,
-    /// The answers to the first PUTs; later ones are taken.
-    troubles: Vec<StatusCode>,
+    /// The statuses of the first responses; later requests succeed.
+    failures: Vec<StatusCode>,
 }
 
 async fn put(State(endpoint): State<Arc<Endpoint>>, uri: Uri, body: Bytes) -> StatusCode {
-    let under_way = endpoint.under_way.fetch_add(1, Ordering::SeqCst) + 1;
-    endpoint.most_under_way.fetch_max(under_way, Ordering::SeqCst);
-    let number = endpoint.asked.fetch_add(1, Ordering::SeqCst);
+    let in_flight = endpoint.in_flight.fetch_add(1, Ordering::SeqCst) + 1;
+    endpoint.most_in_flight.fetch_max(in_flight, Ordering::SeqCst);
+    let number = endpoint.requests.fetch_add(1, Ordering::SeqCst);
     tokio::time::sleep(endpoint.delay).await;
-    let answer = endpoint.troubles.get(number).copied().unwrap_or(StatusCode::OK);
-    if answer == StatusCode::OK {
+    let status = endpoint.failures.get(number).copied().unwrap_or(StatusCode::OK);
+    if status == StatusCode::OK {
         endpoint.objects.lock().unwrap().insert(uri.path().to_owned(), body);
     }
-    endpoint.under_way.fetch_sub(1, Ordering::SeqCst);
-    answer
+    endpoint.in_flight.fetch_sub(1, Ordering::SeqCst);
+    status
 }
 
 /// Starts an endpoint, and an upload to it.
-async fn start(endpoint: Endpoint, at_once: usize) -> (Arc<Endpoint>, Upload) {
+async fn start_upload(endpoint: Endpoint, at_once: usize) -> (Arc<Endpoint>, Upload) {
     let endpoint = Arc::new(endpoint);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -77,7 +77,7 @@ fn dzi() -> Dzi {
     }
 }
 
-async fn send(upload: &mut Upload, tiles: u32) -> Result<(), StoreError> {
+async fn upload_tiles(upload: &mut Upload, tiles: u32) -> Result<(), StoreError> {
     for column in 0..tiles {
         let bytes = Bytes::from(column.to_le_bytes().repeat(2000));
         upload.put_tile(&dzi(), Tile { level: 17, column, row: 0, bytes }).await?;
@@ -86,27 +86,27 @@ async fn send(upload: &mut Upload, tiles: u32) -> Result<(), StoreError> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn distance_is_hidden_by_as_many_requests_as_are_allowed_over_connections_that_stay() {
+async fn the_maximum_of_concurrent_requests_hides_latency_over_persistent_connections() {
     let delay = Duration::from_millis(50);
-    let (endpoint, mut upload) = start(Endpoint { delay, ..Endpoint::default() }, 32).await;
-    let begun = Instant::now();
-    send(&mut upload, 640).await.unwrap();
-    let took = begun.elapsed();
-    // 640 tiles, 32 at once: 20 rounds of 50 ms, some more while it begins, and the descriptor.
+    let (endpoint, mut upload) = start_upload(Endpoint { delay, ..Endpoint::default() }, 32).await;
+    let start = Instant::now();
+    upload_tiles(&mut upload, 640).await.unwrap();
+    let took = start.elapsed();
+    // 640 tiles, 32 at once: 20 rounds of 50 ms, a few more during the slow start, and the descriptor.
     assert!(took < delay * 20 * 3 / 2 + delay, "{took:?}");
     assert_eq!(upload.stored().tiles, 640);
     assert_eq!(endpoint.objects.lock().unwrap().len(), 641);
-    assert_eq!(endpoint.most_under_way.load(Ordering::SeqCst), 32);
+    assert_eq!(endpoint.most_in_flight.load(Ordering::SeqCst), 32);
     let connections = endpoint.connections.load(Ordering::SeqCst);
     assert!(connections <= 40, "{connections} connections for 641 requests");
 }
 
 #[tokio::test]
-async fn a_store_that_throttles_or_stumbles_is_asked_again_and_has_all_in_the_end() {
-    let troubles = [503, 500, 429, 503, 502].into_iter().cycle().take(10);
-    let troubles = troubles.map(|status| StatusCode::from_u16(status).unwrap()).collect();
-    let (endpoint, mut upload) = start(Endpoint { troubles, ..Endpoint::default() }, 8).await;
-    send(&mut upload, 40).await.unwrap();
+async fn requests_that_a_store_throttles_or_fails_are_retried_until_all_is_stored() {
+    let failures = [503, 500, 429, 503, 502].into_iter().cycle().take(10);
+    let failures = failures.map(|status| StatusCode::from_u16(status).unwrap()).collect();
+    let (endpoint, mut upload) = start_upload(Endpoint { failures, ..Endpoint::default() }, 8).await;
+    upload_tiles(&mut upload, 40).await.unwrap();
     let objects = endpoint.objects.lock().unwrap();
     assert_eq!(objects.len(), 41);
     for column in 0..40_u32 {
@@ -117,28 +117,28 @@ async fn a_store_that_throttles_or_stumbles_is_asked_again_and_has_all_in_the_en
 }
 
 #[tokio::test]
-async fn a_store_that_refuses_ends_the_upload_without_a_descriptor() {
-    let troubles = vec![StatusCode::FORBIDDEN; 1000];
-    let (endpoint, mut upload) = start(Endpoint { troubles, ..Endpoint::default() }, 8).await;
-    let error = send(&mut upload, 100).await.unwrap_err();
+async fn a_forbidden_request_ends_the_upload_without_a_descriptor() {
+    let failures = vec![StatusCode::FORBIDDEN; 1000];
+    let (endpoint, mut upload) = start_upload(Endpoint { failures, ..Endpoint::default() }, 8).await;
+    let error = upload_tiles(&mut upload, 100).await.unwrap_err();
     assert!(matches!(&error, StoreError::Put { reason, .. } if reason.contains("403")), "{error}");
     upload.abandon(Duration::from_secs(1)).await;
-    // What was under way when the first answer came, and nothing more.
-    assert!(endpoint.asked.load(Ordering::SeqCst) <= 16);
+    // The requests in flight at the first response, and no more.
+    assert!(endpoint.requests.load(Ordering::SeqCst) <= 16);
     assert!(endpoint.objects.lock().unwrap().is_empty());
 }
 
 #[tokio::test]
-async fn no_more_tiles_are_held_than_may_be_under_way() {
+async fn an_upload_holds_no_more_tiles_than_may_be_in_flight() {
     let delay = Duration::from_millis(500);
-    let (endpoint, mut upload) = start(Endpoint { delay, ..Endpoint::default() }, 6).await;
-    let taken = tokio::time::timeout(delay / 2, async {
+    let (endpoint, mut upload) = start_upload(Endpoint { delay, ..Endpoint::default() }, 6).await;
+    let accepted = tokio::time::timeout(delay / 2, async {
         for column in 0.. {
             let bytes = Bytes::from_static(b"a tile");
             upload.put_tile(&dzi(), Tile { level: 17, column, row: 0, bytes }).await.unwrap();
-            assert!(column < 6, "a seventh tile was taken while six are under way");
+            assert!(column < 6, "a seventh tile was accepted while six are in flight");
         }
     });
-    taken.await.unwrap_err();
-    assert_eq!(endpoint.most_under_way.load(Ordering::SeqCst), 6);
+    accepted.await.unwrap_err();
+    assert_eq!(endpoint.most_in_flight.load(Ordering::SeqCst), 6);
 }

@@ -12,13 +12,13 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use url::Host;
 
-use crate::fetch::lookup::Lookup;
+use crate::fetch::resolver::Resolver;
 
 /// Who decides what may be connected to, and how names are resolved.
 #[derive(Clone)]
 pub(in crate::browser) struct Gate {
     pub policy: AddressPolicy,
-    pub lookup: Arc<dyn Lookup>,
+    pub resolver: Arc<dyn Resolver>,
     /// How long connecting may take, the look-up included.
     pub patience: Duration,
 }
@@ -69,7 +69,7 @@ impl Gate {
     }
 
     async fn resolve(&self, name: String) -> io::Result<Vec<IpAddr>> {
-        self.lookup.lookup(name).await
+        self.resolver.resolve(name).await
     }
 }
 
@@ -86,8 +86,8 @@ mod tests {
 
     struct Fixed(&'static [&'static str]);
 
-    impl Lookup for Fixed {
-        fn lookup(&self, _: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
+    impl Resolver for Fixed {
+        fn resolve(&self, _: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
             let addresses = self.0.iter().map(|address| address.parse().unwrap()).collect();
             Box::pin(async move { Ok(addresses) })
         }
@@ -95,7 +95,7 @@ mod tests {
 
     fn gate(allowed: &str, addresses: &'static [&'static str]) -> Gate {
         let policy = AddressPolicy::allowing(allowed).unwrap();
-        Gate { policy, lookup: Arc::new(Fixed(addresses)), patience: Duration::from_secs(5) }
+        Gate { policy, resolver: Arc::new(Fixed(addresses)), patience: Duration::from_secs(5) }
     }
 
     #[tokio::test]

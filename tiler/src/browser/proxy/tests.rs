@@ -8,13 +8,13 @@ use futures::future::BoxFuture;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::*;
-use crate::fetch::lookup::Lookup;
+use crate::fetch::resolver::Resolver;
 
 /// Every name is at the loopback address.
 struct Here;
 
-impl Lookup for Here {
-    fn lookup(&self, _: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
+impl Resolver for Here {
+    fn resolve(&self, _: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
         Box::pin(async { Ok(vec![[127, 0, 0, 1].into()]) })
     }
 }
@@ -26,7 +26,7 @@ fn proxy(allowed: &str) -> (Proxy, u16) {
 
 fn proxy_with(allowed: &str, folder: Option<Folder>) -> (Proxy, u16) {
     let policy = AddressPolicy::allowing(allowed).unwrap();
-    let gate = Gate { policy, lookup: Arc::new(Here), patience: Duration::from_secs(5) };
+    let gate = Gate { policy, resolver: Arc::new(Here), patience: Duration::from_secs(5) };
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let limits = PageLimits { traffic: 1 << 20, connections: 8, ..PageLimits::default() };

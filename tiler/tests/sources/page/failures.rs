@@ -75,13 +75,13 @@ async fn what_may_not_be_connected_to_is_forbidden() {
 #[tokio::test]
 async fn a_host_that_is_not_there_is_unreachable() {
     struct Nowhere;
-    impl edgezoom_tiler::fetch::lookup::Lookup for Nowhere {
-        fn lookup(&self, _: String) -> BoxFuture<'static, std::io::Result<Vec<std::net::IpAddr>>> {
+    impl edgezoom_tiler::fetch::resolver::Resolver for Nowhere {
+        fn resolve(&self, _: String) -> BoxFuture<'static, std::io::Result<Vec<std::net::IpAddr>>> {
             Box::pin(async { Err(std::io::ErrorKind::NotFound.into()) })
         }
     }
     let mut nowhere = settings();
-    nowhere.lookup = std::sync::Arc::new(Nowhere);
+    nowhere.resolver = std::sync::Arc::new(Nowhere);
     let error = capture(nowhere, "https://nowhere.example.com/").await.err().unwrap();
     assert!(matches!(error, PageError::Unresolved), "{error:?}");
 

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use edgezoom_content::AddressPolicy;
-use edgezoom_tiler::fetch::lookup::Lookup;
+use edgezoom_tiler::fetch::resolver::Resolver;
 use futures::future::BoxFuture;
 
 use crate::site::{Reply, Site};
@@ -162,8 +162,8 @@ async fn all_that_is_tried_would_hit_if_it_were_allowed() {
 #[tokio::test]
 async fn names_and_other_spellings_of_a_forbidden_address_are_no_way_in() {
     struct Loopback;
-    impl Lookup for Loopback {
-        fn lookup(&self, _: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
+    impl Resolver for Loopback {
+        fn resolve(&self, _: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
             Box::pin(async { Ok(vec!["127.0.0.1".parse().unwrap(), "::1".parse().unwrap()]) })
         }
     }
@@ -178,7 +178,7 @@ async fn names_and_other_spellings_of_a_forbidden_address_are_no_way_in() {
     for wall in [true, false] {
         let mut settings = settings();
         settings.wall = wall;
-        settings.lookup = Arc::new(Loopback);
+        settings.resolver = Arc::new(Loopback);
         let page = capture(settings, &site.url("/")).await.unwrap();
         assert_eq!(page.at(2000, 1500), MAGENTA);
     }
@@ -190,8 +190,8 @@ async fn a_name_that_changes_its_address_gains_nothing() {
     /// First the page's own address, and from then on a forbidden one.
     #[derive(Default)]
     struct Rebinding(AtomicUsize);
-    impl Lookup for Rebinding {
-        fn lookup(&self, name: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
+    impl Resolver for Rebinding {
+        fn resolve(&self, name: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
             if name != "rebind.example.com" {
                 return Box::pin(async { Ok(vec![]) }); // some browsers have errands of their own
             }
@@ -212,11 +212,11 @@ async fn a_name_that_changes_its_address_gains_nothing() {
         )
     });
     let mut settings = settings();
-    let lookup = Arc::new(Rebinding::default());
-    settings.lookup = Arc::clone(&lookup) as Arc<dyn Lookup>;
+    let resolver = Arc::new(Rebinding::default());
+    settings.resolver = Arc::clone(&resolver) as Arc<dyn Resolver>;
     let page = capture(settings, &format!("http://rebind.example.com:{port}/")).await.unwrap();
     assert_eq!(page.at(2000, 1500), MAGENTA);
-    assert!(lookup.0.load(Ordering::SeqCst) >= 4, "the page asked again");
+    assert!(resolver.0.load(Ordering::SeqCst) >= 4, "the page asked again");
     assert_eq!(site.asked(), ["(connection)", "/"]);
     assert_eq!(forbidden.asked(), [""; 0]);
 }

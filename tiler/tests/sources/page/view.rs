@@ -4,7 +4,8 @@ use std::io::{BufReader, Read};
 use std::path::Path;
 use std::time::Duration;
 
-use edgezoom_codecs::{Layout, page_strips};
+use edgezoom_codecs::Layout;
+use edgezoom_codecs::formats::screenshot;
 use edgezoom_content::{AddressPolicy, SourceUrl};
 use edgezoom_tiler::browser::{CapturedPage, PageError, PageSettings, Pages};
 
@@ -43,7 +44,7 @@ impl View {
         let mut file = BufReader::new(page.file);
         let mut magic = [0; 8];
         file.read_exact(&mut magic).unwrap();
-        assert_eq!(magic, page_strips::MAGIC);
+        assert_eq!(magic, screenshot::MAGIC);
         let (width, height) = (number(&mut file).unwrap() as usize, number(&mut file).unwrap() as usize);
         assert_eq!((width, height), (page.size.width as usize, page.size.height as usize));
         let mut pixels = Vec::new();

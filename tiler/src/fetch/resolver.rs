@@ -1,0 +1,59 @@
+//! Name resolution, limited to the addresses that the policy permits. The HTTP client connects only to the addresses
+//! that this resolver returns, so DNS rebinding (a public address first, a private one later) gains nothing: every
+//! result is filtered before it is connected to.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use edgezoom_content::AddressPolicy;
+use edgezoom_content::address::RefusedAddress;
+use futures::future::BoxFuture;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+
+/// Resolves host names.
+pub trait Resolver: Send + Sync {
+    /// All addresses of `host`.
+    fn resolve(&self, host: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>>;
+}
+
+/// The operating system's resolver.
+pub struct SystemResolver;
+
+impl Resolver for SystemResolver {
+    fn resolve(&self, host: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
+        Box::pin(async move {
+            let addresses = tokio::net::lookup_host((host.as_str(), 0)).await?;
+            Ok(addresses.map(|address| address.ip()).collect())
+        })
+    }
+}
+
+/// A resolver for the HTTP client that returns only permitted addresses.
+pub(super) struct FilteringResolver {
+    policy: Arc<AddressPolicy>,
+    resolver: Arc<dyn Resolver>,
+}
+
+impl FilteringResolver {
+    pub(super) fn new(policy: AddressPolicy, resolver: Arc<dyn Resolver>) -> Self {
+        Self { policy: Arc::new(policy), resolver }
+    }
+}
+
+impl Resolve for FilteringResolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        let policy = Arc::clone(&self.policy);
+        let resolved = self.resolver.resolve(name.as_str().to_owned());
+        Box::pin(async move {
+            let mut addresses = resolved.await?;
+            let any = !addresses.is_empty();
+            addresses.retain(|address| policy.permits(*address));
+            if any && addresses.is_empty() {
+                return Err(RefusedAddress.into());
+            }
+            // The client replaces port 0 by the port of the URL.
+            Ok(Box::new(addresses.into_iter().map(|ip| SocketAddr::new(ip, 0))) as Addrs)
+        })
+    }
+}
