@@ -1,20 +1,20 @@
-//! Refuses to build without what makes JPEG fast. `mozjpeg-sys` builds without its SIMD when it finds no assembler, with a
-//! warning that nobody sees in a dependency, and is then several times slower. So this looks at what was really built.
+//! Fails the build when libjpeg has no SIMD. Without an assembler `mozjpeg-sys` builds without it and only warns, which
+//! cargo hides for a dependency; JPEG is then several times slower. So this reads the configuration of what was built.
 
 use std::path::Path;
 use std::{env, fs, process};
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    // What mozjpeg-sys tells those who depend on it: where its headers are, those that it configured first.
+    // mozjpeg-sys tells its dependents where its headers are; the configured ones come first.
     println!("cargo::rerun-if-env-changed=DEP_JPEG_INCLUDE");
     let include = env::var_os("DEP_JPEG_INCLUDE").unwrap_or_default();
     let has_simd = env::split_paths(&include).any(|folder| defines_simd(&folder.join("jconfig.h")));
     if !has_simd {
         println!(
             "cargo::error=libjpeg was built without SIMD, which makes JPEG several times slower: nasm was missing. \
-             Install it (Debian, Ubuntu: `apt-get install nasm`; Fedora: `dnf install nasm`; macOS: `brew install nasm`), \
-             then run `cargo clean -p mozjpeg-sys` and build again."
+             Install it (Debian, Ubuntu: `apt-get install nasm`; Fedora: `dnf install nasm`; macOS: `brew \
+             install nasm`), then run `cargo clean -p mozjpeg-sys` and build again."
         );
         process::exit(1);
     }

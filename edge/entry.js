@@ -1,6 +1,7 @@
-// The module that the Workers runtime loads: it passes requests and alarms to Rust, compiled to wasm. After a panic or a trap the memory of
-// the wasm instance is not reliable, so a new instance takes its place. The build makes an alias of `wasm-bindgen-output` for the generated
-// file. `__worker_init_state` is the `worker` crate's: its panic hook sets `criticalError`, and each new instance increases `instanceId`.
+// The module that the Workers runtime loads: it passes requests and alarms to Rust, compiled to wasm. After a panic or
+// a trap the memory of the wasm instance is not reliable, so a new instance takes its place. The build makes an alias
+// of `wasm-bindgen-output` for the generated file. `__worker_init_state` is the `worker` crate's: its panic hook sets
+// `criticalError`, and each new instance increases `instanceId`.
 
 import { DurableObject } from "cloudflare:workers";
 import * as rust from "wasm-bindgen-output";

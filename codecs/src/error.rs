@@ -65,7 +65,11 @@ pub enum SourceError {
         side: u32,
     },
     /// The picture has to be buffered, and the bounds do not allow as much memory.
-    #[error("The picture is too large: {reason} takes {} MiB of memory, and {} MiB are allowed.", bytes >> 20, memory >> 20)]
+    #[error(
+        "The picture is too large: {reason} takes {} MiB of memory, and {} MiB are allowed.",
+        bytes >> 20,
+        memory >> 20
+    )]
     TooMuchMemory {
         /// What needs the memory.
         reason: &'static str,

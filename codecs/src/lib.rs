@@ -1,13 +1,39 @@
 //! Pictures, documents and drawings of many formats, read as rows of 8-bit sRGB pixels from top to bottom.
 //!
-//! [`prepare`] looks at a file's first bytes, never at a name or at what somebody said it was, and [`Prepared::open`] gives its
-//! picture as [`RowReader`]. JPEG, PNG, TIFF, QOI, PNM, TGA, HDR and Farbfeld are decoded as they are read; all others, interlaced PNG,
-//! and pictures that EXIF turns or flips are decoded as a whole, if that fits into the memory that [`Bounds`] allow. Sizes
-//! are checked against the bounds from the header, before anything is allocated for them. Colour profiles are applied
-//! here too: what comes out is sRGB. PDF and SVG have no pixels of their own: they are drawn, a strip at a time, as large
-//! as [`DrawingOptions`] say.
+//! [`open()`] finds a file's format by its first bytes, never by its name, and returns a [`RowReader`]:
 //!
-//! Nothing here knows of tiles. All of it is meant to run in the renderer process, as the bytes may be hostile.
+//! ```
+//! use std::fs::File;
+//!
+//! use edgezoom_codecs::{Bounds, Layout};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("picture.ppm");
+//! # std::fs::write(&path, b"P6 2 1 255\n\xff\0\0\0\0\xff")?;
+//! let mut picture = edgezoom_codecs::open(File::open(path)?, Bounds::default())?;
+//! let (size, layout) = (picture.size(), picture.layout());
+//! assert_eq!((size.width, size.height, layout), (2, 1, Layout::Rgb));
+//!
+//! let mut row = vec![0; layout.row_bytes(size.width)];
+//! for _ in 0..size.height {
+//!     picture.read_rows(&mut row)?;
+//! }
+//! assert_eq!(row, [255, 0, 0, 0, 0, 255]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A [`Format`] says how it is read: row by row, strip by strip, or [buffered](Reading::Buffered) in the memory that
+//! [`Bounds`] allow. Interlaced PNG, and pictures that EXIF rotates or flips, are buffered too. Sizes are compared with
+//! the bounds before anything is allocated. Colour profiles are applied: the pixels are sRGB. PDF and SVG have no
+//! pixels of their own: [`DrawingOptions`] decide how large they are drawn.
+//!
+//! A process in a sandbox cannot open fonts or libraries: [`prepare`] loads them before, and [`Prepared::open`] opens
+//! the picture. The bytes may be hostile, so the tiler runs all of this in a process of its own.
+//!
+//! Formats with heavy dependencies are features, all of them on by default: `modern` (AVIF, HEIC, JPEG XL, JPEG 2000),
+//! `dds`, `openexr`, `pdf`, `svg`, `tiff`. The feature `serde` lets options and bounds be sent to another process.
 
 // Helpers of formats that this build leaves out are not called.
 #![cfg_attr(

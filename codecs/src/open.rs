@@ -46,14 +46,14 @@ pub(crate) struct System<'a> {
     pub(crate) pdfium: Option<&'a Path>,
 }
 
-/// A file's format, with what its decoder needs of the system: fonts, a library. A process that is locked in cannot open
-/// such files any more, so they are loaded before.
+/// A file's format, with what its decoder needs of the system: fonts, a library. A process that is locked in cannot
+/// open such files any more, so they are loaded before.
 pub struct Prepared {
     opener: Opener,
 }
 
-/// Finds the format of a file by its first bytes, and loads what its decoder needs. `pdfium` is where the library for PDF
-/// is.
+/// Finds the format of a file by its first bytes, and loads what its decoder needs. `pdfium` is where the library for
+/// PDF is.
 ///
 /// # Errors
 /// When the file has no known format or cannot be read.

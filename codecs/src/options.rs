@@ -13,8 +13,8 @@ pub struct DrawingOptions {
     pub page: Option<NonZeroU32>,
     /// The dots per inch of a PDF's pages, 1 to 10,000. 200 shows all that was made to be printed.
     pub dpi: u32,
-    /// The pixels that the widest page of a PDF has at least. At 200 dpi a page of paper has 1,700, which leaves little to
-    /// zoom into.
+    /// The pixels that the widest page of a PDF has at least. At 200 dpi a page of paper has 1,700, which leaves little
+    /// to zoom into.
     pub page_width: u32,
     /// The pixels that the longer side of an SVG has at least.
     pub svg_side: u32,
@@ -25,8 +25,8 @@ pub struct DrawingOptions {
 pub struct DecodeOptions {
     /// How documents are drawn.
     pub drawing: DrawingOptions,
-    /// Whether an SVG keeps its transparent background. Otherwise it is drawn on white: nearly all are made to be seen on
-    /// white, most have no background of their own, and black lines would vanish on a viewer's dark one.
+    /// Whether an SVG keeps its transparent background. Otherwise it is drawn on white: nearly all are made to be seen
+    /// on white, most have no background of their own, and black lines would vanish on a viewer's dark one.
     pub transparent: bool,
     /// Whether a JPEG may be given as its planes, [`Layout::YCbCr420`](crate::Layout::YCbCr420).
     pub ycbcr420: bool,

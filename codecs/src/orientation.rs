@@ -1,11 +1,13 @@
 //! The orientation of a picture, from EXIF or from TIFF's own tag, and the rotation that makes it upright.
 //!
 //! ```text
-//! 1 upright   2 mirrored   3 rotated 180°   4 flipped   5 transposed   6 rotate 90° clockwise   7 transversed   8 rotate 270°
+//! 1 upright     2 mirrored               3 rotated by 180°   4 flipped upside down
+//! 5 transposed  6 rotate 90° clockwise   7 transversed       8 rotate 270° clockwise
 //! ```
 //! A picture that is only mirrored left to right is still a stream of rows. All others need the last rows first, so the
-//! picture is buffered within the memory bound (768 MiB hold 268 megapixels in RGB), and refused beyond. A temporary file
-//! would lift that bound, but the renderer has no file system, and phones, which write this tag, make no larger pictures.
+//! picture is buffered within the memory bound (768 MiB hold 268 megapixels in RGB), and refused beyond. A temporary
+//! file would lift that bound, but the renderer has no file system, and phones, which write this tag, make no larger
+//! pictures.
 //!
 //! Source: CIPA DC-008 (Exif 2.3), 4.6.4, tag 274; TIFF 6.0, section 8.
 
@@ -143,7 +145,8 @@ impl Rotated {
         let column = |x: usize| if from_right { width - 1 - x } else { x };
         let row = |y: usize| if from_bottom { height - 1 - y } else { y };
         if swapped {
-            // A stored row is a column of the upright picture: it has a pixel for each of the rows that are read at once.
+            // A stored row is a column of the upright picture: it has a pixel for each of the rows that are read at
+            // once.
             let rows = into.len() / height;
             for (x, y) in (0..height).map(|x| (x, row(x))) {
                 for offset in 0..rows {

@@ -1,5 +1,5 @@
-//! What the rest of the program knows of a format, and what it asks about all of them. The table of formats itself is in
-//! [`formats`](crate::formats).
+//! What the rest of the program knows of a format, and what it asks about all of them. The table of formats itself is
+//! in [`formats`](crate::formats).
 //!
 //! The model is libvips' `VipsForeignLoadClass`: a description per format that says what the format is called, what it
 //! recognises and how it loads. Code outside a format's own file never matches on a format.
@@ -12,15 +12,16 @@ use crate::SourceError;
 use crate::formats::{FORMATS, screenshot};
 use crate::open::Open;
 
-/// How many bytes of a file are compared with signatures. A PDF may begin up to 1 KiB into the file, and before the root
-/// element of an SVG come comments with whole licences and declarations of entities.
+/// How many bytes of a file are compared with signatures. A PDF may begin up to 1 KiB into the file, and before the
+/// root element of an SVG come comments with whole licences and declarations of entities.
 const HEAD_BYTES: u64 = 64 << 10;
 
 /// A format that can be read.
 pub struct Format {
     /// Its name in messages, in `--help` and in the documentation.
     pub name: &'static str,
-    /// Its media types, the registered one first. Empty where it has none, as for formats that only this program writes.
+    /// Its media types, the registered one first. Empty where it has none, as for formats that only this program
+    /// writes.
     pub media_types: &'static [&'static str],
     /// The endings of its file names, in lower case and without the dot, the most common one first.
     pub endings: &'static [&'static str],
@@ -39,7 +40,8 @@ pub enum Reading {
     Rows,
     /// Any region can be drawn at any size. Memory is that of one strip.
     Regions,
-    /// The decoder gives all pixels at once. The whole picture has to fit into [`Bounds::memory`](crate::Bounds::memory).
+    /// The decoder gives all pixels at once. The whole picture has to fit into
+    /// [`Bounds::memory`](crate::Bounds::memory).
     Buffered,
 }
 
@@ -73,8 +75,8 @@ impl Format {
     }
 
     /// Finds the format of a file by its first bytes, and leaves the file at its start. Bytes are compared, nothing is
-    /// parsed. A stream cannot be rewound: only the picture of a page that is still being captured comes as one, and its
-    /// bytes are left to the decoder.
+    /// parsed. A stream cannot be rewound: only the picture of a page that is still being captured comes as one, and
+    /// its bytes are left to the decoder.
     ///
     /// # Errors
     /// When the file is empty, has no known format or cannot be read.

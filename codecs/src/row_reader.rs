@@ -10,8 +10,8 @@ pub trait RowReader {
     fn size(&self) -> Size;
     /// What a pixel is made of.
     fn layout(&self) -> Layout;
-    /// Reads the next rows, as many as fill `into`: full rows, one after the other without gaps. The caller asks for no more
-    /// rows than are left, and in [`Layout::YCbCr420`] for full bands of [`ROWS`](crate::ycbcr420::ROWS) rows.
+    /// Reads the next rows, as many as fill `into`: full rows, one after the other without gaps. The caller asks for no
+    /// more rows than are left, and in [`Layout::YCbCr420`] for full bands of [`ROWS`](crate::ycbcr420::ROWS) rows.
     ///
     /// # Errors
     /// When the file cannot be read or decoded any further. Later calls give no useful pixels.
@@ -31,8 +31,8 @@ pub enum Layout {
     Rgb,
     /// Red, green, blue, alpha.
     Rgba,
-    /// Planes of luma, and of chroma with half its resolution both ways, as [`ycbcr420`](crate::ycbcr420) lays them out. Only
-    /// given where [`DecodeOptions`](crate::DecodeOptions) allow it.
+    /// Planes of luma, and of chroma with half its resolution both ways, as [`ycbcr420`](crate::ycbcr420) lays them
+    /// out. Only given where [`DecodeOptions`](crate::DecodeOptions) allow it.
     YCbCr420,
 }
 
@@ -56,8 +56,8 @@ impl Layout {
         }
     }
 
-    /// The rows that are read at once, for a caller that wants so many. Planes are read in bands of 16 rows, of which the last
-    /// may extend below the picture.
+    /// The rows that are read at once, for a caller that wants so many. Planes are read in bands of 16 rows, of which
+    /// the last may extend below the picture.
     #[must_use]
     pub fn rows_read(self, rows: u32) -> u32 {
         match self {

@@ -1,13 +1,13 @@
-//! Rows as planes, with 4:2:0 chroma subsampling: the YCbCr that a JPEG stores, luma for every pixel and chroma for every
-//! 2×2. A JPEG whose tiles are JPEG needs no RGB: half the bytes pass through the pyramid, no colour is converted, and
-//! chroma is not upsampled only to be downsampled again.
+//! Rows as planes, with 4:2:0 chroma subsampling: the YCbCr that a JPEG stores, luma for every pixel and chroma for
+//! every 2×2. A JPEG whose tiles are JPEG needs no RGB: half the bytes pass through the pyramid, no colour is
+//! converted, and chroma is not upsampled only to be downsampled again.
 //!
 //! ```text
 //! a pair   luma, upper row   luma, lower row   Cb   Cr        two rows of pixels
 //!          stride bytes      stride bytes      stride / 2 each
 //! ```
-//! Rows are padded to full blocks of 16 pixels, so that a decoder can write directly into them. [`ROWS`] rows are read at
-//! once.
+//! Rows are padded to full blocks of 16 pixels, so that a decoder can write directly into them. [`ROWS`] rows are read
+//! at once.
 
 /// The rows of pixels that are decoded and encoded at once: two blocks of luma high, one block of each chroma.
 pub const ROWS: u32 = 16;

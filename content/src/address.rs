@@ -1,5 +1,6 @@
 //! Which IP addresses Edgezoom may connect to: the public internet, and what the operator allows besides. One policy
-//! serves the edge, which sees only literal addresses in URLs, and the tiler, which checks every address it connects to.
+//! serves the edge, which sees only literal addresses in URLs, and the tiler, which checks every address it connects
+//! to.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
@@ -130,8 +131,8 @@ const SPECIAL_V4: [Network; 15] = [
     Network::v4(240, 0, 0, 4),
 ];
 
-/// Global unicast is 2000::/3; everything else is local, translated or unassigned. NAT64 (64:ff9b::/96) is outside too: it leads to IPv4
-/// addresses that were not checked.
+/// Global unicast is 2000::/3; everything else is local, translated or unassigned. NAT64 (64:ff9b::/96) is outside too:
+/// it leads to IPv4 addresses that were not checked.
 const GLOBAL_V6: Network = Network::v6(0x2000, 0, 3);
 
 /// What the IANA IPv6 Special-Purpose Address Registry takes out of global unicast: IETF protocol assignments (Teredo

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::ContentId;
 
-/// The number of an attempt to convert a content: 1, 2, … No number is used twice, as it is the prefix of the attempt's keys.
+/// The number of an attempt to convert a content: 1, 2, … No number is used twice, as it is the prefix of the attempt's
+/// keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Attempt(u32);

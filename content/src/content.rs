@@ -1,5 +1,5 @@
-//! A content: the Durable Object sends it, KV has it when it is finished, and every response about it is made of it. It holds no address of
-//! the service; the response adds those.
+//! A content: the Durable Object sends it, KV has it when it is finished, and every response about it is made of it. It
+//! holds no address of the service; the response adds those.
 
 use serde::{Deserialize, Serialize};
 

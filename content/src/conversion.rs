@@ -1,6 +1,6 @@
-//! The state machine of a conversion, as a pure function: [`decide`] takes the state, an event and the time, and gives the new state, the
-//! effects to perform and the reply. The Durable Object of a content is its only caller in the service; it stores the [`Conversion`],
-//! performs the [`Effect`]s and sets its alarm to [`Conversion::alarm`].
+//! The state machine of a conversion, as a pure function: [`decide`] takes the state, an event and the time, and gives
+//! the new state, the effects to perform and the reply. The Durable Object of a content is its only caller in the
+//! service; it stores the [`Conversion`], performs the [`Effect`]s and sets its alarm to [`Conversion::alarm`].
 //!
 //! ```text
 //!            Created              Claimed                 Finished
@@ -10,8 +10,9 @@
 //!                     └── Requested when the retry is due, Reset ── Failed
 //! ```
 //!
-//! These hold even when messages are lost, doubled or late: the progress that clients see never falls, at most one attempt is ever
-//! published, an attempt that is over stays over, and until the conversion is finished and KV has it, an alarm is set.
+//! These hold even when messages are lost, doubled or late: the progress that clients see never falls, at most one
+//! attempt is ever published, an attempt that is over stays over, and until the conversion is finished and KV has it,
+//! an alarm is set.
 
 mod event;
 mod rules;
@@ -28,7 +29,8 @@ use crate::{
     Attempt, Content, ContentId, Dzi, Failure, FailureCode, Progress, SourceUrl, Stage, Status, Title,
 };
 
-/// The state of a conversion. Clients see its [`Conversion::content`]. Its fields are what the Durable Object stores as JSON.
+/// The state of a conversion. Clients see its [`Conversion::content`]. Its fields are what the Durable Object stores as
+/// JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conversion {
     id: ContentId,

@@ -1,6 +1,7 @@
 //! The Deep Zoom Image: its description, the arithmetic of its levels, its descriptor, and the names of its files.
 //!
-//! Source: the Deep Zoom file format, <https://learn.microsoft.com/previous-versions/windows/silverlight/dotnet-windows-silverlight/cc645077(v=vs.95)>,
+//! Source: the Deep Zoom file format,
+//! <https://learn.microsoft.com/previous-versions/windows/silverlight/dotnet-windows-silverlight/cc645077(v=vs.95)>,
 //! and what OpenSeadragon and libvips make of it: level 0 is 1×1, each level twice the one before, the last the full
 //! picture; a tile carries `overlap` pixels of its neighbours on each inner side.
 
@@ -105,7 +106,8 @@ impl Dzi {
         (size.width.div_ceil(tile), size.height.div_ceil(tile))
     }
 
-    /// The largest level that is one tile and, if it can be, no wider and no higher than `most`: a small picture of the whole.
+    /// The largest level that is one tile and, if it can be, no wider and no higher than `most`: a small picture of the
+    /// whole.
     #[must_use]
     pub fn preview_level(&self, most: Size) -> u32 {
         let fits = |level: &u32| {

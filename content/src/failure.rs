@@ -1,8 +1,8 @@
 //! Why a conversion failed: a code for programs, from a closed list, and a sentence for people.
 //!
 //! This file is where a code is added. The compiler asks for its place in [`FailureCode::ALL`], its name and its retry;
-//! `edge/tests/failure_codes.rs` asks for its words in the viewer and its entry in the description of the interface. The edge is deployed
-//! before the tilers that send the code (docs/operations.md).
+//! `edge/tests/failure_codes.rs` asks for its words in the viewer and its entry in the description of the interface.
+//! The edge is deployed before the tilers that send the code (docs/operations.md).
 
 use std::time::Duration;
 
@@ -19,8 +19,8 @@ pub struct Failure {
 
 /// The kinds of failure. The list is part of the interface and closed.
 ///
-/// A name that this version does not have is read as [`FailureCode::Internal`]: a tiler of a newer version sent it, and its message is still
-/// right.
+/// A name that this version does not have is read as [`FailureCode::Internal`]: a tiler of a newer version sent it, and
+/// its message is still right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(from = "String", into = "&'static str")]
 pub enum FailureCode {
@@ -95,7 +95,8 @@ impl FailureCode {
         }
     }
 
-    /// How long the failure stands before a request starts a new conversion: an hour for a transient failure, a day for any other.
+    /// How long the failure stands before a request starts a new conversion: an hour for a transient failure, a day for
+    /// any other.
     #[must_use]
     pub fn retry_after(self) -> Duration {
         Duration::from_secs(if self.is_transient() { 60 * 60 } else { 24 * 60 * 60 })
@@ -131,7 +132,7 @@ mod tests {
     #[test]
     fn a_code_of_a_newer_version_is_internal_and_keeps_its_message() {
         let failure: Failure =
-            serde_json::from_str(r#"{"code":"source-moved","message":"It moved."}"#).unwrap();
+            serde_json::from_str(r#"{"code":"of-a-newer-tiler","message":"It moved."}"#).unwrap();
         assert_eq!(failure, Failure::new(FailureCode::Internal, "It moved."));
     }
 }

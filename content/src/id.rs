@@ -1,4 +1,5 @@
-//! The identifier of a content: a pure function of its source URL, so that all locations of the edge agree on it without communication.
+//! The identifier of a content: a pure function of its source URL, so that all locations of the edge agree on it
+//! without communication.
 
 use std::fmt;
 use std::str::FromStr;

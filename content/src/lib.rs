@@ -1,8 +1,9 @@
 //! The vocabulary that Edgezoom's edge and tiler share, and the rules of a conversion.
 //!
-//! A [`SourceUrl`] names a picture, a PDF or a page on the web; its [`ContentId`] is a function of it. The state of its conversion is a
-//! [`Content`], whose picture a [`Dzi`] describes. The conversion is the state machine in [`conversion`], and [`protocol`] has the messages
-//! between edge and tiler. [`AddressPolicy`] says which hosts may be connected to.
+//! A [`SourceUrl`] names a picture, a PDF or a page on the web; its [`ContentId`] is a function of it. The state of its
+//! conversion is a [`Content`], whose picture a [`Dzi`] describes. The conversion is the state machine in
+//! [`conversion`], and [`protocol`] has the messages between edge and tiler. [`AddressPolicy`] says which hosts may be
+//! connected to.
 //!
 //! Everything here is a value or a pure function: no I/O, no clock, nothing of wasm.
 

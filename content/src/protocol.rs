@@ -1,5 +1,6 @@
-//! The messages between edge and tiler. The queue carries a [`Job`]. A tiler that pulled one requests a [`Claim`] from the edge, and sends
-//! [`Report`]s while it works. Both go to the Worker's `/internal/` paths as JSON, with the tilers' bearer token.
+//! The messages between edge and tiler. The queue carries a [`Job`]. A tiler that pulled one requests a [`Claim`] from
+//! the edge, and sends [`Report`]s while it works. Both go to the Worker's `/internal/` paths as JSON, with the tilers'
+//! bearer token.
 //!
 //! | call | response |
 //! |---|---|

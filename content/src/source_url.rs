@@ -1,5 +1,5 @@
-//! The URL of a source in its canonical form, which makes two spellings one content. Which addresses may be connected to is decided by
-//! [`AddressPolicy`](crate::AddressPolicy).
+//! The URL of a source in its canonical form, which makes two spellings one content. Which addresses may be connected
+//! to is decided by [`AddressPolicy`](crate::AddressPolicy).
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use url::{Host, Url};
 
 /// The URL of a source, canonical: the WHATWG serialisation without its fragment, unless that starts with `/` or `!`,
-/// as the fragments of hash-routed pages do, or chooses a page of a document as `#page=5` does (RFC 8118, section 3). Of
-/// the latter only the page is kept: `#page=5&zoom=200` is `#page=5`.
+/// as the fragments of hash-routed pages do, or chooses a page of a document as `#page=5` does (RFC 8118, section 3).
+/// Of the latter only the page is kept: `#page=5&zoom=200` is `#page=5`.
 ///
 /// Always `http` or `https`, without user name or password, and with a host that is an IP address or a name with a dot.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -36,7 +36,8 @@ pub enum SourceUrlError {
     PrivateName,
 }
 
-/// Names under these domains resolve only on private networks or nowhere (RFC 6761, RFC 6762, RFC 7686, RFC 8375, RFC 9476).
+/// Names under these domains resolve only on private networks or nowhere (RFC 6761, RFC 6762, RFC 7686, RFC 8375, RFC
+/// 9476).
 const PRIVATE_DOMAINS: [&str; 8] =
     ["localhost", "local", "internal", "invalid", "test", "onion", "alt", "home.arpa"];
 

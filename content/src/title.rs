@@ -4,7 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A page's title as one short line: single spaces, and no characters that are invisible or change the direction of the text.
+/// A page's title as one short line: single spaces, and no characters that are invisible or change the direction of the
+/// text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Title(String);

@@ -1,5 +1,5 @@
-// What the Worker is compared with: the least JavaScript that answers for finished contents as it does. It looks at what decides the
-// form, knows one route, and refuses nothing.
+// The Worker that ours is compared with: the least JavaScript that responds for finished contents in the same way. It
+// checks the headers and parameters that choose the form, has one route, and refuses nothing.
 
 const MARKS = /\ufdd0[sc]/g;
 

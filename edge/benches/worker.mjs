@@ -1,14 +1,17 @@
-// How many requests for a finished content the built Worker answers in a second, beside a minimal one in JavaScript that reads the same
-// KV record, and what that costs. Both are in one process, each with a socket of its own, and are asked in short turns: the machine is
-// not equally fast all the time.
+// Requests a second and CPU time a request of the built Worker for a finished content, beside a minimal Worker in
+// JavaScript that reads the same value of KV; and the time from a new isolate to its first response. Both Workers are
+// in one process, each with a socket of its own, and take short turns, because the machine is not equally fast all the
+// time.
 
 import { readFile } from "node:fs/promises";
 import { Agent, request } from "node:http";
 import { PICTURE, PLAIN, start } from "../tests/wire.mjs";
+import { startTimes } from "./start.mjs";
 
 const TURNS = 300;
 const SECONDS = 0.1;
 const CONNECTIONS = 20;
+const ISOLATES = 40;
 
 const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
 
@@ -83,3 +86,7 @@ console.log(`ratio     ${middle(ratios, 2)} of the rates, ${(cost("minimal") / c
 console.log(`          ${TURNS} turns of ${SECONDS} s each, with ${CONNECTIONS} connections`);
 agent.destroy();
 await edge.close();
+
+for (const [name, times] of Object.entries(await startTimes(minimal.script, ISOLATES))) {
+  console.log(`${name.padEnd(9)} ${middle(times, 1)} ms from a new isolate to its first response, of ${ISOLATES}`);
+}

@@ -1,5 +1,6 @@
-// Publishes the interface's description: `/openapi.json` as it is, and `/docs`, the same for people, with nothing from anywhere
-// else. Both become files beside the browser's side, so that they weigh nothing in the Worker.
+// Publishes the interface's description: `/openapi.json` as it is, and `/docs`, a page of it for people, which loads
+// nothing from other origins. Both become static files beside the viewer, so that they add nothing to the size of the
+// Worker.
 
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 

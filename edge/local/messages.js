@@ -1,6 +1,6 @@
-// The messages of one queue, kept in SQLite so that queued work survives a restart. Meets what Cloudflare's queues do to a
-// pull consumer: a message that is neither acknowledged nor retried comes back when its lease is over, and after too many
-// attempts it is dropped. It has no timers: a pull looks for the messages that are due.
+// The messages of one queue, kept in SQLite so that queued work survives a restart. Meets what Cloudflare's queues do
+// to a pull consumer: a message that is neither acknowledged nor retried comes back when its lease is over, and after
+// too many attempts it is dropped. It has no timers: a pull looks for the messages that are due.
 
 import { DurableObject } from "cloudflare:workers";
 

@@ -1,7 +1,7 @@
-// wrangler has no pull queues. This Worker emulates one: it consumes the local queue, stores the messages (messages.js), and offers them as
-// Cloudflare's REST API does, so that the tiler's code is the same
-// in production: https://developers.cloudflare.com/queues/configuration/pull-consumers/
-// Any other request is passed on to the Worker unchanged, and so is the response.
+// wrangler has no pull queues. This Worker emulates one: it consumes the local queue, stores the messages
+// (messages.js), and offers them as Cloudflare's REST API does, so that the tiler's code is the same in production:
+// https://developers.cloudflare.com/queues/configuration/pull-consumers/ Any other request is passed on to the Worker
+// unchanged, and so is the response.
 
 export { Messages } from "./messages.js";
 

@@ -1,5 +1,5 @@
-//! Where requests enter: `entry.js` calls twice for a request, and reads KV in between. So a finished content is answered without a future: an
-//! executor in wasm would cost as much as all the rest of the request.
+//! Where requests enter: `entry.js` calls twice for a request, and reads KV in between. So a finished content is
+//! answered without a future: an executor in wasm would cost as much as all the rest of the request.
 
 use worker::js_sys::futures::future_to_promise;
 use worker::wasm_bindgen::prelude::{JsValue, wasm_bindgen};
@@ -14,15 +14,16 @@ use crate::request::router::{RequestParts, route};
 use crate::request::url::RequestUrl;
 use crate::response::{ApiError, COMMON_HEADERS};
 
-/// A request, parsed. Both calls parse it: that costs less than to keep it between them (a slot in the memory of wasm that aborted requests
-/// must not hold, or an object that the garbage collector has to know).
+/// A request, parsed. Both calls parse it: that costs less than to keep it between them (a slot in the memory of wasm
+/// that aborted requests must not hold, or an object that the garbage collector has to know).
 struct ParsedRequest {
     head: RequestHead,
     /// None when the configuration is malformed: that is logged, and the response is 503.
     routed: Option<RoutedRequest>,
 }
 
-/// The key of KV whose value may be all that the response takes. `head` is the request as `readRequest` of `bridge.js` gives it.
+/// The key of KV whose value may be all that the response takes. `head` is the request as `readRequest` of `bridge.js`
+/// gives it.
 #[wasm_bindgen(js_name = cacheKey)]
 pub fn cache_key(head: &str, env: &Env) -> Option<String> {
     ParsedRequest::new(head, env).cache_key()

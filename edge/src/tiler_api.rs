@@ -1,5 +1,5 @@
-//! The tilers' interface, `POST /internal/…`: tilers claim jobs and report on them, the operator resets contents. All show the tilers' token.
-//! The table of statuses is in [`edgezoom_content::protocol`].
+//! The tilers' interface, `POST /internal/…`: tilers claim jobs and report on them, the operator resets contents. All
+//! show the tilers' token. The table of statuses is in [`edgezoom_content::protocol`].
 
 use edgezoom_content::ContentId;
 use http::StatusCode;

@@ -1,5 +1,5 @@
-// How many calls of the platform a request takes: those of the Worker, and those of the Durable Objects that it calls. Each call is a way
-// through the network in production.
+// How many calls of the platform a request takes: those of the Worker, and those of the Durable Objects that it calls.
+// Each call is a way through the network in production.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";

@@ -1,4 +1,4 @@
-// From ask to finished: what clients see, what is queued, what KV knows.
+// From the first request to the finished content: what clients see, what is queued, what KV has.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -17,7 +17,7 @@ async function finish(url) {
   return id;
 }
 
-test("a new URL is created, queued and answered with its id", async () => {
+test("the content of a new URL is created and queued, and has an id", async () => {
   const response = await system.fetch("/v1/content/?url=http://example.com/new.jpg");
   assert.equal(response.status, 301);
   assert.equal(response.headers.get("Cache-Control"), "no-store");
@@ -52,11 +52,11 @@ test("of 600 requests at the same moment each gets its own answer", async () => 
   for (const [id, answer] of asks) assert.equal((await answer).id, id);
 });
 
-test("a finished content is recorded in KV, and answered with one read of it", async () => {
+test("a finished content is in KV, and a request takes one read of it", async () => {
   const id = await finish("http://example.com/finished.jpg");
   const record = await system.finished.get(id);
   assert.ok(record.startsWith("http://example.com/finished.jpg\n"), record);
-  assert.ok(!record.includes(ORIGIN), "addresses are not kept, the operator may change them");
+  assert.ok(!record.includes(ORIGIN), "addresses are not stored, the operator may change them");
 
   for (const path of [`/v1/content/${id}`, "/v1/content/?url=http://example.com/finished.jpg", `/${id}`]) {
     const { reads } = await system.seen();
@@ -69,7 +69,7 @@ test("a finished content is recorded in KV, and answered with one read of it", a
   assert.deepEqual(dzi, { url: `${ORIGIN}/cache/${id}/1.dzi`, ...PICTURE });
 });
 
-test("a finished content is found when KV does not know it yet", async () => {
+test("a finished content is found when KV does not have it yet", async () => {
   const id = await finish("http://example.com/stale.jpg");
   await system.finished.delete(id); // as a location sees it that has cached a miss
   assert.equal((await system.find(id)).ready, true);
@@ -77,7 +77,7 @@ test("a finished content is found when KV does not know it yet", async () => {
   assert.equal(await jobsOf(id), 1);
 });
 
-test("a failed content says why, and its record expires when it may be tried again", async () => {
+test("a failed content has its failure, and its value in KV expires when the retry is due", async () => {
   const { id } = await system.ask("http://example.com/missing.jpg");
   const { attempt } = await (await system.claim(id)).json();
   const failure = { code: "source-not-found", message: "The host answers 404." };
@@ -89,7 +89,7 @@ test("a failed content says why, and its record expires when it may be tried aga
   assert.ok(Math.abs(keys[0].expiration - inADay) < 60, `expires at ${keys[0].expiration}`);
 });
 
-test("an id that belongs to another URL is left to it", async () => {
+test("a URL whose id belongs to another URL gets the next id", async () => {
   const first = (await system.ask("http://example.com/taken.jpg")).id;
   await system.finished.put(first, await recordOf(await finish("http://example.com/other.jpg"), first));
   const content = await system.ask("http://example.com/taken.jpg");
@@ -102,7 +102,7 @@ test("an id that belongs to another URL is left to it", async () => {
   }
 });
 
-test("an id that is nothing's is not found, and one that can be none is not looked up", async () => {
+test("an unknown id is not found, and a malformed one is not looked up", async () => {
   assert.equal((await system.fetch("/v1/content/00000000000")).status, 404);
   const { reads } = await system.seen();
   for (const text of ["x", "zzzzzzzzzzz", "..%2f..%2fetc"]) {
@@ -111,9 +111,9 @@ test("an id that is nothing's is not found, and one that can be none is not look
   assert.equal((await system.seen()).reads, reads);
 });
 
-test("a record that is not understood counts as none: the content's object knows all of it", async () => {
+test("a value of another form in KV counts as missing: the content's object has the content", async () => {
   const id = await finish("http://example.com/another-version.jpg");
-  for (const record of ["not a record", "", '{"id":"x"}']) {
+  for (const record of ["another form", "", '{"id":"x"}']) {
     await system.finished.put(id, record);
     assert.equal((await system.find(id)).ready, true, record);
     assert.equal((await system.fetch(`/${id}`)).status, 200, record);

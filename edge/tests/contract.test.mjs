@@ -1,5 +1,5 @@
-// Every documented combination of endpoint, variant and outcome, sent to the running Worker: status, headers and body have to be
-// what the contract says, as this file understands it. It shares nothing with the Worker's own code.
+// Every documented combination of endpoint, variant and outcome, sent to the running Worker: status, headers and body
+// have to be what the contract says, as this file understands it. It shares nothing with the Worker's own code.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -168,7 +168,7 @@ describe("requests", () => {
     assert.equal((await system.send(`/v1/content?url=${url}`)).body, (await system.send(`/v1/content/?url=${url}`)).body);
   });
 
-  test("who has a finished content is told that it is the same, in each format", async () => {
+  test("a client that has a finished content gets 304, in each format", async () => {
     const tags = new Set();
     for (const Accept of ["application/json", "application/xml"]) {
       const { headers } = await system.send(`/v1/content/${ids.ready}`, { headers: { Accept } });
@@ -187,17 +187,17 @@ describe("requests", () => {
     assert.deepEqual([answer.status, answer.headers.get("etag")], [200, null]);
   });
 
-  test("an unknown format is told wrapped", async () => {
+  test("the error of an unknown format is wrapped", async () => {
     const answer = await system.send(`/v1/content/${ids.ready}?format=yaml`);
     assert.deepEqual([answer.status, JSON.parse(answer.body).status], [200, 400]);
   });
 
-  test("a callback with XML is told in wrapped XML", async () => {
+  test("the error of a callback with XML is wrapped XML", async () => {
     const answer = await system.send(`/v1/content/${ids.ready}?format=xml&callback=cb`);
     assert.deepEqual([answer.status, fromXml("response")(answer.body).status], [200, 400]);
   });
 
-  test("what cannot be called is told in plain text", async () => {
+  test("the error of a malformed callback is plain text", async () => {
     for (const callback of ["", "alert(1)//", "a b", "a".repeat(129), "<script>"]) {
       const answer = await system.send(`/v1/content/${ids.ready}?callback=${encodeURIComponent(callback)}`);
       assert.deepEqual([answer.status, answer.type], [400, "text/plain; charset=utf-8"], callback);

@@ -38,7 +38,7 @@ test("a consumer discovers the oEmbed answers as WordPress does, and may embed w
   assert.match(xml.body, /^<\?xml version="1.0"[^>]*><oembed>.*<width>500<\/width>.*<\/oembed>$/);
 });
 
-test("what cannot be embedded is told as the specification says", async () => {
+test("errors are those of the specification", async () => {
   const ask = async (query) => (await system.send(`/oembed?${query}`)).status;
   const link = encodeURIComponent(`${system.origin}/${id}`);
   assert.equal(await ask(`url=${link}`), 200);

@@ -1,5 +1,5 @@
-// Hostile text in every place that echoes what somebody else wrote: a source's URL, a failure's message, what was entered on the home
-// page, and the parameters of scripts.
+// Hostile text in every place that echoes what somebody else wrote: a source's URL, a failure's message, what was
+// entered on the home page, and the parameters of scripts.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -38,7 +38,7 @@ async function failed(text) {
 
 /** The same as XML and pages can carry it. */
 const carried = (text) => text.replace(/[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g, "\ufffd");
-const unmarked = (text) => text.replaceAll("\ufdd0", "\ufffd"); // marks of records are nobody else's
+const unmarked = (text) => text.replaceAll("\ufdd0", "\ufffd"); // marks in texts of the source are removed
 
 for (const text of HOSTILE) {
   describe(JSON.stringify(text), () => {

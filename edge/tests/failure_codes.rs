@@ -1,5 +1,5 @@
-//! Each failure code has its words in the viewer and its entry in the description of the interface. Both are no Rust, so that the compiler
-//! cannot ask for them; this test does.
+//! Each failure code has its words in the viewer and its entry in the description of the interface. Both are no Rust,
+//! so that the compiler cannot ask for them; this test does.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

@@ -1,4 +1,4 @@
-// Clients that were written for zoom.it and ZoomHub, by what they send and what they make of the answers.
+// Clients that were written for zoom.it and ZoomHub: their requests, and what they do with the responses.
 
 import assert from "node:assert/strict";
 import http from "node:http";
@@ -33,7 +33,7 @@ test("jQuery: JSONP with a generated callback and a parameter against caches", a
   assert.equal(got[0].content.dzi.width, PICTURE.width);
 });
 
-test("a late JSONP answer whose function is gone does nothing", async () => {
+test("a late JSONP response whose function is gone does nothing", async () => {
   const { body } = await system.send(`/v1/content/${id}?callback=gone`);
   vm.runInNewContext(body, {});
 });
@@ -59,7 +59,7 @@ test("a Python client that follows redirects lands on the content", async () => 
   assert.equal((await response.json()).id, id);
 });
 
-test("an ActionScript client reads wrapped XML, where what there is not is absent", async () => {
+test("an ActionScript client reads wrapped XML, without elements for missing values", async () => {
   const waiting = await system.content("http://example.com/waiting.jpg", "queued");
   const unfinished = (await system.send(`/v1/content/${waiting}?format=xml`)).body;
   assert.match(unfinished, /<ready>false<\/ready><failed>false<\/failed><progress>0<\/progress>/);

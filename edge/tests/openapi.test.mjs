@@ -1,4 +1,4 @@
-// The description of the interface, `/openapi.json`, held against real answers, and the page that is made of it.
+// The description of the interface, `/openapi.json`, compared with real responses, and the page that is made of it.
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -21,7 +21,7 @@ before(async () => {
 });
 after(() => Promise.all([system.close(), closed.close()]));
 
-/** Checks an answer against what the description says of its path, status and media type. */
+/** Checks a response against the description of its path, status and media type. */
 async function holds(path, target, { headers, from = system } = {}) {
   const answer = await from.send(target, { headers });
   const described = description.paths[path].get.responses[answer.status];
@@ -37,7 +37,7 @@ async function holds(path, target, { headers, from = system } = {}) {
   assert.ok(validate(JSON.parse(answer.body)), `${target}: ${ajv.errorsText(validate.errors)}\n${answer.body}`);
 }
 
-test("every answer of the two endpoints is described", async () => {
+test("every response of the two endpoints is described", async () => {
   const forms = ["", "format=json", "format=xml", "callback=cb"];
   for (const form of forms) {
     for (const id of [...Object.values(ids), "00000000000"]) await holds("/v1/content/{id}", `/v1/content/${id}?${form}`);
@@ -50,7 +50,7 @@ test("every answer of the two endpoints is described", async () => {
   await holds("/v1/content/{id}", `/v1/content/${ids.ready}?callback=1`);
 });
 
-test("so is everything else", async () => {
+test("every response of the other endpoints is described", async () => {
   const link = encodeURIComponent(`${system.origin}/${ids.ready}`);
   for (const query of [`url=${link}`, `url=${link}&format=xml`, `url=${link}&format=yaml`, "url=x", ""]) {
     await holds("/oembed", `/oembed?${query}`);
@@ -64,12 +64,12 @@ test("so is everything else", async () => {
   await holds("/version", "/version");
 });
 
-test("an answer that is not as described is noticed", () => {
+test("a response that differs from the description is noticed", () => {
   const validate = ajv.getSchema("interface#/components/schemas/Content");
   assert.equal(validate({ id: "x" }), false);
 });
 
-test("the page for people names every path and comes from nowhere else", async () => {
+test("the page for people has every path and loads nothing from other origins", async () => {
   const page = await built("docs.html");
   for (const path of Object.keys(description.paths)) assert.ok(page.includes(`GET ${path}`), path);
   assert.doesNotMatch(page, /<script|(src|href)="(https?:)?\/\//);

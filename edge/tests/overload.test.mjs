@@ -1,4 +1,4 @@
-// Maintenance, overload, and one client that wants too much: new contents get 503, known ones are answered as ever.
+// Maintenance, overload, and a client over its limit: new contents get 503, existing ones are served as usual.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -19,7 +19,7 @@ async function refused(target, init) {
   return answer;
 }
 
-test("past the backlog's limit nothing new is taken, and all that is known is answered", async () => {
+test("past the backlog's limit new contents are refused, and existing ones are served", async () => {
   const known = await system.content("http://example.com/known.jpg", "queued");
   const ready = await system.content("http://example.com/ready.jpg", "ready");
   assert.equal((await system.post("/internal/backlog", { messages: 11 })).status, 204);
@@ -35,7 +35,7 @@ test("past the backlog's limit nothing new is taken, and all that is known is an
   assert.equal((await system.send(byUrl("http://example.com/new.jpg"))).status, 301);
 });
 
-test("only tilers tell the backlog", async () => {
+test("only tilers report the backlog", async () => {
   const body = JSON.stringify({ messages: 1000 });
   assert.equal((await system.send("/internal/backlog", { method: "POST", body })).status, 401);
   assert.equal((await system.send("/internal/backlog")).status, 405);
@@ -44,7 +44,7 @@ test("only tilers tell the backlog", async () => {
   }
 });
 
-test("a client that creates too many contents has to wait, others do not, and asking again is free", async () => {
+test("a client over its limit is refused, others are not, and contents that exist are not counted", async () => {
   const from = (address) => ({ headers: { "CF-Connecting-IP": address } });
   let created = 0;
   let answer;
@@ -58,7 +58,7 @@ test("a client that creates too many contents has to wait, others do not, and as
   assert.equal((await system.send(byUrl("http://example.com/more"), from("203.0.113.8"))).status, 301);
 });
 
-test("while the service is down for maintenance nothing new is taken", async () => {
+test("during maintenance new contents are refused", async () => {
   const closed = await start({ MAINTENANCE: "on" });
   const answer = await closed.send(byUrl("http://example.com/new.jpg"));
   assert.deepEqual([answer.status, answer.headers.get("retry-after")], [503, "300"]);

@@ -1,5 +1,5 @@
-// The built Worker in miniflare, with what the tests want to see: how often KV was read, and what was queued. The Worker
-// under test is the one that is deployed; an entry around its own counts.
+// The built Worker in miniflare, with counters for tests: how often KV was read, and what was queued. The Worker under
+// test is the one that is deployed; another entry module around its own counts.
 
 import { readFile } from "node:fs/promises";
 import { Miniflare, convertV4MiniflareOptions } from "miniflare";

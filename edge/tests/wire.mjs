@@ -15,13 +15,13 @@ export async function start(variables, entry, ...others) {
     return { status, headers, type: headers.get("content-type"), body: await response.text() };
   }
 
-  /** Tells the Worker something, as a tiler. */
+  /** Sends a call of a tiler. */
   function post(path, body) {
     const headers = { Authorization: `Bearer ${TOKEN}` };
     return send(path, { method: "POST", headers, body: JSON.stringify(body) });
   }
 
-  /** Creates a content and brings it where the test wants it: "queued", "rendering", "ready" or "failed". */
+  /** Creates a content and brings it into a state: "queued", "rendering", "ready" or "failed". */
   async function content(url, state) {
     const { id } = await system.ask(url);
     if (state === "queued") return id;

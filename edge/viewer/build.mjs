@@ -1,5 +1,6 @@
-// Builds the viewer and the pages' files into edge/build/assets/, which the Worker serves under the share address: one module for embeds,
-// one for each kind of page, styles, and OpenSeadragon's licence. The embed script itself is part of the Worker.
+// Builds the viewer and the pages' files into edge/build/assets/, which the Worker serves under the share address: one
+// module for embeds, one for each kind of page, styles, and OpenSeadragon's licence. The embed script itself is part of
+// the Worker.
 
 import { cp, mkdir, readdir, rm } from "node:fs/promises";
 import { fileURLToPath } from "node:url";

@@ -1,5 +1,5 @@
-// Creates elements in one expression, from attributes and text, never from HTML: no text of a source can become markup, and the
-// Content-Security-Policy and Trusted Types of the embedding page allow it.
+// Creates elements in one expression, from attributes and text, never from HTML: no text of a source can become markup,
+// and the Content-Security-Policy and Trusted Types of the embedding page allow it.
 
 const SVG = "http://www.w3.org/2000/svg";
 

@@ -61,7 +61,17 @@ impl Project {
 
     /// Cargo, run in the workspace.
     pub fn cargo(&self) -> Command {
-        let mut command = Command::new(cargo());
+        self.without_variables_of_a_package(Command::new(cargo()))
+    }
+
+    /// Cargo with a lower priority, for compiling beside tests: some of them look at the clock.
+    pub fn cargo_beside_tests(&self) -> Command {
+        let mut command = Command::new("nice");
+        command.arg("-n10").arg(cargo());
+        self.without_variables_of_a_package(command)
+    }
+
+    fn without_variables_of_a_package(&self, mut command: Command) -> Command {
         command.current_dir(&self.root);
         // Cargo sets these for the program that it runs, which is this one. Build scripts that read them would run again.
         for (name, _) in std::env::vars_os() {

@@ -1,5 +1,5 @@
-//! Flattens pictures with an alpha channel on white, for tiles of a format without one; and finds out whether a picture has
-//! pixels that are not opaque.
+//! Flattens pictures with an alpha channel on white, for tiles of a format without one; and finds out whether a picture
+//! has pixels that are not opaque.
 
 use edgezoom_content::Size;
 

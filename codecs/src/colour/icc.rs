@@ -1,8 +1,8 @@
 //! Colour profiles: pictures with another colour space than sRGB are converted as their rows are read.
 //!
-//! Most pictures have no profile, or one of the many versions of sRGB's. Their pixels pass unchanged: a profile counts as
-//! sRGB when it moves no colour of a coarse grid by more than one step, whatever its name. A profile that is broken, or of
-//! another kind than the picture, is ignored, as browsers do.
+//! Most pictures have no profile, or one of the many versions of sRGB's. Their pixels pass unchanged: a profile counts
+//! as sRGB when it moves no colour of a coarse grid by more than one step, whatever its name. A profile that is broken,
+//! or of another kind than the picture, is ignored, as browsers do.
 //!
 //! Source: ICC.1:2022; ITU-T H.273 for code points.
 
@@ -66,8 +66,8 @@ impl Profile {
         ColorProfile::new_from_slice(bytes).ok().map(Self)
     }
 
-    /// The colour space by the code points of ITU-T H.273 for primaries (table 2) and transfer (table 3). `None` where they
-    /// say sRGB or nothing.
+    /// The colour space by the code points of ITU-T H.273 for primaries (table 2) and transfer (table 3). `None` where
+    /// they say sRGB or nothing.
     ///
     /// The transfer function of BT.709 counts as that of sRGB, as in browsers: encoders name it by default.
     pub fn of_cicp(primaries: u16, transfer: u16) -> Option<Self> {

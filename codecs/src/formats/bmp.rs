@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! 0     2          6         10              14
-//! "BM"  file size  reserved  offset of rows  size of the header that follows: 12 (OS/2), 40 (Windows 3) to 124 (version 5)
+//! "BM"  file size  reserved  offset of rows  size of the next header: 12 (OS/2), 40 (Windows 3) to 124 (version 5)
 //! ```
 //! Source: Microsoft, "Bitmap Storage", BITMAPFILEHEADER and BITMAPINFOHEADER.
 
@@ -17,10 +17,14 @@ pub(crate) static FORMAT: Format = Format {
     media_types: &["image/bmp"],
     endings: &["bmp"],
     reading: Reading::Buffered,
-    signature: // "BM" alone also begins a text about BMX: the size of the header that follows is one of a few small numbers.
-    |head| matches!(head, [b'B', b'M', _, _, _, _, _, _, _, _, _, _, _, _, 12..=124, 0, ..]),
+    signature: is_bmp,
     open: Open::Directly(open),
 };
+
+/// "BM" alone also begins a text about BMX. The size of the second header is one of a few small numbers.
+fn is_bmp(head: &[u8]) -> bool {
+    matches!(head, [b'B', b'M', _, _, _, _, _, _, _, _, _, _, _, _, 12..=124, 0, ..])
+}
 
 fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     let decoder = BmpDecoder::new(file).map_err(error)?;

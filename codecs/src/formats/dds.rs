@@ -1,4 +1,5 @@
-//! DirectDraw surfaces: the largest level of the first texture, face or slice. Buffered: textures are compressed in blocks.
+//! DirectDraw surfaces: the largest level of the first texture, face or slice. Buffered: textures are compressed in
+//! blocks.
 //!
 //! Source: Microsoft, "DDS file layout" and "DDS_HEADER".
 

@@ -1,7 +1,8 @@
-//! OpenEXR: each block is tone-mapped into a buffered picture of 8 bits. Of several layers the first that has colours or
-//! luminance is shown, of a pyramid the largest level. Deep data is not read.
+//! OpenEXR: each block is tone-mapped into a buffered picture of 8 bits. Of several layers the first that has colours
+//! or luminance is shown, of a pyramid the largest level. Deep data is not read.
 //!
-//! Source: OpenEXR documentation, "OpenEXR File Layout" and "Technical Introduction" (channel names, premultiplied alpha).
+//! Source: OpenEXR documentation, "OpenEXR File Layout" and "Technical Introduction" (channel names, premultiplied
+//! alpha).
 
 use std::fs::File;
 use std::io::BufReader;
@@ -27,8 +28,8 @@ pub(crate) static FORMAT: Format = Format {
     open: Open::Directly(open),
 };
 
-/// How many copies of a block exist at the same time: compressed, decompressed, reordered and as floats. Most files have
-/// blocks of a few rows, but a block can be the whole picture.
+/// How many copies of a block exist at the same time: compressed, decompressed, reordered and as floats. Most files
+/// have blocks of a few rows, but a block can be the whole picture.
 const BLOCK_COPIES: u64 = 5;
 
 /// The indices of a layer's channels in its list.

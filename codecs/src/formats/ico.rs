@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! 0         2                      4      6      7       8        9         10 …
-//! reserved  1: icon, 2: cursor     count  width  height  colours  reserved  the rest of the first entry (16 bytes each)
+//! reserved  1: icon, 2: cursor     count  width  height  colours  reserved  the first entry goes on to 22
 //! ```
 //! Source: Microsoft, "Icons" (ICONDIR, ICONDIRENTRY).
 
@@ -21,10 +21,14 @@ pub(crate) static FORMAT: Format = Format {
     media_types: &["image/vnd.microsoft.icon", "image/x-icon"],
     endings: &["ico", "cur"],
     reading: Reading::Buffered,
-    signature: // Reserved, type, count, and the reserved byte of the first entry.
-    |head| matches!(head, [0, 0, 1 | 2, 0, 1..=255, 0, _, _, _, 0, ..]),
+    signature: is_icon,
     open: Open::Directly(open),
 };
+
+/// A reserved zero, the type, a count up to 255, and the reserved zero of the first entry.
+fn is_icon(head: &[u8]) -> bool {
+    matches!(head, [0, 0, 1 | 2, 0, 1..=255, 0, _, _, _, 0, ..])
+}
 
 /// The memory that decoding takes for each pixel, in bytes: up to four samples of 16 bits, and the picture.
 const BYTES_A_PIXEL: u64 = 12;

@@ -20,8 +20,8 @@ pub(crate) static FORMAT: Format = Format {
     open: Open::Directly(open),
 };
 
-/// The memory that decoding takes for each sample, in bytes: a float of the component, a float of the wavelet transform,
-/// and the picture.
+/// The memory that decoding takes for each sample, in bytes: a float of the component, a float of the wavelet
+/// transform, and the picture.
 const BYTES_A_SAMPLE: u64 = 10;
 
 /// The end-of-codestream marker EOC (table A.2), and how many bytes of padding may follow it.
@@ -89,8 +89,8 @@ fn decode(bytes: &[u8], bounds: Bounds) -> Result<Decoded, SourceError> {
     })
 }
 
-/// Whether the codestream has its end marker. The decoder accepts files that are cut off, which would show a blurred picture
-/// without an error.
+/// Whether the codestream has its end marker. The decoder accepts files that are cut off, which would show a blurred
+/// picture without an error.
 fn is_complete(bytes: &[u8]) -> bool {
     let codestream = if bytes.starts_with(&[0xff, 0x4f]) { Some(bytes) } else { codestream(bytes) };
     codestream.is_some_and(|codestream| {
@@ -102,7 +102,7 @@ fn is_complete(bytes: &[u8]) -> bool {
 /// The content of the box `jp2c`, which holds the codestream. `None` when the box is cut off.
 ///
 /// ```text
-/// a box  length: u32  type: 4 bytes  [length: u64, if the first one is 1]  content; length 0 is "to the end of the file"
+/// a box  length: u32  type: 4 bytes  [length: u64, if the first one is 1]  content; length 0: to the end of the file
 /// ```
 /// Source: ITU-T T.800, I.4.
 fn codestream(mut boxes: &[u8]) -> Option<&[u8]> {

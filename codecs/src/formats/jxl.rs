@@ -25,8 +25,8 @@ pub(crate) static FORMAT: Format = Format {
     open: Open::Directly(open),
 };
 
-/// The memory that decoding takes for each pixel, in bytes: 27.5 were measured. The decoder itself counts too, and stops at
-/// the limit.
+/// The memory that decoding takes for each pixel, in bytes: 27.5 were measured. The decoder itself counts too, and
+/// stops at the limit.
 const BYTES_A_PIXEL: u64 = 28;
 
 fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {

@@ -33,8 +33,8 @@ mod tga;
 mod tiff;
 mod webp;
 
-/// All formats, in the order in which their signatures are compared: SVG is found by its root element and PDF anywhere in
-/// the first KiB, so they come late, and TGA has no signature at all, so it comes last.
+/// All formats, in the order in which their signatures are compared: SVG is found by its root element and PDF anywhere
+/// in the first KiB, so they come late, and TGA has no signature at all, so it comes last.
 #[rustfmt::skip] // one line a format
 pub(crate) static FORMATS: &[&Format] = &[
     &jpeg::FORMAT,

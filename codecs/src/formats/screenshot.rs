@@ -4,8 +4,8 @@
 //! 0               8           12           16
 //! 9d "EZPAGE\n"   width: u32  height: u32  strips: length: u32, a PNG;  numbers are little-endian
 //! ```
-//! It comes as a file, or as a stream whose first strips are read while the browser still takes the last ones. A page may
-//! have taken over its browser, so these bytes are trusted no more than others.
+//! It comes as a file, or as a stream whose first strips are read while the browser still takes the last ones. A page
+//! may have taken over its browser, so these bytes are trusted no more than others.
 
 use std::fs::File;
 use std::io::{BufReader, Cursor, Read};

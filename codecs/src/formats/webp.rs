@@ -16,8 +16,8 @@ pub(crate) static FORMAT: Format = Format {
     open: Open::Directly(open),
 };
 
-/// The memory that decoding takes at most for each pixel, in bytes: the picture, and either the planes of the lossy codec or
-/// a copy of four channels for the lossless one.
+/// The memory that decoding takes at most for each pixel, in bytes: the picture, and either the planes of the lossy
+/// codec or a copy of four channels for the lossless one.
 const BYTES_A_PIXEL: u64 = 8;
 /// The bytes that EXIF and the profile may have.
 const METADATA_BYTES: usize = 4 << 20;

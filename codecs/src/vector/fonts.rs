@@ -1,8 +1,8 @@
-//! The fonts that documents are set in when they bring none of their own: those of the system, and one that is part of
-//! the program, so that text never vanishes.
+//! The fonts for documents that do not embed theirs: the system's fonts, and a built-in one, so that text never
+//! vanishes.
 //!
-//! Once the sandbox is closed no file can be opened. So the system's fonts are found and opened before that, and read only
-//! if a document asks for them: a system may have hundreds of megabytes of fonts, of which a picture needs two.
+//! In the sandbox no file can be opened. So the system's fonts are found and opened before, and read when a document
+//! uses them: a system may have hundreds of megabytes of fonts, of which a picture needs two.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -19,10 +19,10 @@ const FALLBACK: &[u8] = include_bytes!("../../fonts/DejaVuSans.ttf");
 /// Its family name.
 const FALLBACK_FAMILY: &str = "DejaVu Sans";
 
-/// Families that documents name and free systems lack, with those of the same widths first, then similar ones. The first
-/// five are what `fontdb` has the generic families stand for: serif, sans-serif, monospace, cursive and fantasy. Widths:
-/// <https://gitlab.freedesktop.org/fontconfig/fontconfig/-/blob/main/conf.d/30-metric-aliases.conf>.
-const STAND_INS: [(&str, &[&str]); 12] = [
+/// Families that documents name and free systems lack, with substitutes: first those of the same metrics, then similar
+/// ones. The first five are what `fontdb` uses for serif, sans-serif, monospace, cursive and fantasy. Source of the
+/// metrics: <https://gitlab.freedesktop.org/fontconfig/fontconfig/-/blob/main/conf.d/30-metric-aliases.conf>.
+const SUBSTITUTES: [(&str, &[&str]); 12] = [
     ("Times New Roman", &["Liberation Serif", "Tinos", "Nimbus Roman", "Noto Serif", "DejaVu Serif"]),
     ("Arial", &["Liberation Sans", "Arimo", "Nimbus Sans", "Noto Sans"]),
     ("Courier New", &["Liberation Mono", "Cousine", "Nimbus Mono PS", "Noto Sans Mono", "DejaVu Sans Mono"]),
@@ -37,19 +37,19 @@ const STAND_INS: [(&str, &[&str]); 12] = [
     ("Cambria", &["Caladea", "Liberation Serif", "Noto Serif", "DejaVu Serif"]),
 ];
 
-/// How many bytes of fonts a document may have read, all together. Enough for a dozen of the largest, those for Chinese.
+/// The bytes of fonts that a document may use. Enough for a dozen of the largest, which are Chinese.
 const READ_BYTES: u64 = 256 << 20;
 
-/// How many font files are held open. A process may have 1,024 files by default.
+/// The font files that are held open. A process may open 1,024 files by default.
 const OPEN_FILES: usize = 768;
 
-/// The fonts of the system, and the one of the program.
+/// The fonts of the system, and the built-in one.
 #[derive(Clone, Debug)]
 pub struct Fonts {
     database: Arc<Database>,
 }
 
-/// A font file that is read when somebody first asks for its bytes.
+/// A font file that is read when its bytes are first used.
 struct Unread {
     file: File,
     length: u64,
@@ -58,7 +58,7 @@ struct Unread {
 }
 
 impl Fonts {
-    /// Finds the system's fonts and opens them. Without any, the program's own is there.
+    /// Finds the system's fonts and opens them. The built-in font is always there.
     #[must_use]
     pub fn of_system() -> Self {
         let mut found = Database::new();
@@ -66,7 +66,7 @@ impl Fonts {
         Self::open(&found)
     }
 
-    /// The program's own font alone.
+    /// The built-in font alone.
     #[must_use]
     pub fn built_in() -> Self {
         Self::open(&Database::new())
@@ -81,7 +81,7 @@ impl Fonts {
         let budget = Arc::new(AtomicU64::new(READ_BYTES));
         let mut opened = HashMap::<PathBuf, Option<Arc<Unread>>>::new();
         let mut database = Database::new();
-        // First, because when letters are missing in a font the first one is asked that has them.
+        // It comes first: for a missing letter, resvg takes the first font that has it.
         database.load_font_source(Source::Binary(Arc::new(FALLBACK)));
         for face in found.faces() {
             let Source::File(path) = &face.source else { continue };
@@ -94,18 +94,18 @@ impl Fonts {
                 database.push_face_info(FaceInfo { id: ID::dummy(), source, ..face.clone() });
             }
         }
-        add_stand_ins(&mut database);
+        add_substitutes(&mut database);
         Self { database: Arc::new(database) }
     }
 }
 
-/// Enters, for each well-known family that is missing, the faces of the first stand-in that is there, under its name.
-fn add_stand_ins(database: &mut Database) {
-    for (family, stand_ins) in STAND_INS {
-        if is_there(database, family) {
+/// Adds, for each well-known family that is missing, the faces of its first installed substitute under its name.
+fn add_substitutes(database: &mut Database) {
+    for (family, substitutes) in SUBSTITUTES {
+        if is_installed(database, family) {
             continue;
         }
-        let found = stand_ins.iter().find(|name| is_there(database, name)).unwrap_or(&FALLBACK_FAMILY);
+        let found = substitutes.iter().find(|name| is_installed(database, name)).unwrap_or(&FALLBACK_FAMILY);
         let faces: Vec<FaceInfo> = database.faces().filter(|face| is_of(face, found)).cloned().collect();
         for face in faces {
             let families = vec![(family.to_owned(), Language::English_UnitedStates)];
@@ -114,7 +114,7 @@ fn add_stand_ins(database: &mut Database) {
     }
 }
 
-fn is_there(database: &Database, family: &str) -> bool {
+fn is_installed(database: &Database, family: &str) -> bool {
     database.faces().any(|face| is_of(face, family))
 }
 
@@ -129,7 +129,7 @@ impl Unread {
         Some(Arc::new(Self { file, length, budget: Arc::clone(budget), bytes: OnceLock::new() }))
     }
 
-    /// The whole file, or `None` when it is too much.
+    /// The file's bytes. `None` when the budget is spent or the file cannot be read.
     fn read(&self) -> Option<Vec<u8>> {
         let spend = |left: u64| left.checked_sub(self.length);
         self.budget.fetch_update(Ordering::Relaxed, Ordering::Relaxed, spend).ok()?;
@@ -140,7 +140,7 @@ impl Unread {
 }
 
 impl AsRef<[u8]> for Unread {
-    /// The file's bytes. None, as if it were an empty file, when it cannot be read: fonts that do not parse are passed over.
+    /// The file's bytes, or none when it cannot be read: `fontdb` skips fonts that cannot be parsed.
     fn as_ref(&self) -> &[u8] {
         self.bytes.get_or_init(|| self.read().unwrap_or_default())
     }

@@ -1,4 +1,4 @@
-//! Documents and drawings, which have no pixels of their own: they are drawn, a strip at a time.
+//! Documents and drawings, which have no pixels of their own: they are drawn strip by strip.
 
 #[cfg(any(feature = "pdf", feature = "svg"))]
 pub mod fonts;

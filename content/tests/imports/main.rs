@@ -1,5 +1,6 @@
-//! The arrows of docs/architecture.md, held against the code: no circle of imports within a crate, and no import against the direction that
-//! a room has. It reads the sources as text (`modules.rs`), so that it needs neither the crates' dependencies nor a nightly compiler.
+//! The arrows of docs/architecture.md, held against the code: no circle of imports within a crate, and no import
+//! against the direction that a room has. It reads the sources as text (`modules.rs`), so that it needs neither the
+//! crates' dependencies nor a nightly compiler.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

@@ -1,5 +1,6 @@
-//! Reads which module of a crate imports which, from the text of its sources. It understands as much Rust as this needs: `use` trees,
-//! paths that begin with `crate`, `self` or `super`, and re-exports, which count as the module that they lead to. Tests are left out.
+//! Reads which module of a crate imports which, from the text of its sources. It understands as much Rust as this
+//! needs: `use` trees, paths that begin with `crate`, `self` or `super`, and re-exports, which count as the module that
+//! they lead to. Tests are left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,5 +1,6 @@
-//! Admits new contents or refuses them: maintenance, the limit of each client, the queue's backlog. The Durable Object of a content asks when it
-//! would create the content, so contents that exist are never checked and their clients are not counted.
+//! Admits new contents or refuses them: maintenance, the limit of each client, the queue's backlog. The Durable Object
+//! of a content asks when it would create the content, so contents that exist are never checked and their clients are
+//! not counted.
 
 use futures::future::join;
 use worker::{Env, Result, console_error};
@@ -9,7 +10,8 @@ use crate::config::Config;
 use crate::durable::backlog;
 use crate::platform::clock::now;
 
-/// Admits one new content of a client, or says why not. Where a part of the check fails, the failure is logged and that part admits.
+/// Admits one new content of a client, or says why not. Where a part of the check fails, the failure is logged and that
+/// part admits.
 pub async fn admit(
     client: Option<&str>,
     config: &Config,

@@ -1,4 +1,5 @@
-//! The rules of admission: why a new content is refused, when the queue's backlog is past the limit, and what counts as one client.
+//! The rules of admission: why a new content is refused, when the queue's backlog is past the limit, and what counts as
+//! one client.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -7,8 +8,8 @@ use edgezoom_content::conversion::Timestamp;
 use edgezoom_content::protocol::Backlog;
 use serde::{Deserialize, Serialize};
 
-/// How long a report counts. When no tiler has reported for longer, the length of the queue is unknown, and new contents are admitted: the
-/// queue keeps its messages for days.
+/// How long a report counts. When no tiler has reported for longer, the length of the queue is unknown, and new
+/// contents are admitted: the queue keeps its messages for days.
 const VALID: Duration = Duration::from_secs(120);
 
 /// Why a new content is refused.
@@ -59,8 +60,8 @@ impl BacklogReport {
     }
 }
 
-/// The key by which a client is counted: an IPv4 address, or the first 64 bits of an IPv6 address, as one customer has all addresses of
-/// such a network. `None` for a client on the same machine, which is the operator and is not counted.
+/// The key by which a client is counted: an IPv4 address, or the first 64 bits of an IPv6 address, as one customer has
+/// all addresses of such a network. `None` for a client on the same machine, which is the operator and is not counted.
 #[must_use]
 pub fn client_key(address: &str) -> Option<String> {
     match address.parse::<IpAddr>().ok()?.to_canonical() {

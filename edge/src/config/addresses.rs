@@ -1,10 +1,11 @@
-//! Where the service is, as clients see it: the addresses that every representation, page and header is printed with. They are not stored
-//! with a content, because the operator may change them.
+//! Where the service is, as clients see it: the addresses that every representation, page and header is printed with.
+//! They are not stored with a content, because the operator may change them.
 
 use edgezoom_content::{Attempt, ContentId};
 use url::{Url, form_urlencoded};
 
-/// The service's public addresses, without a slash at the end, and without characters that are escaped in JSON, XML or HTML.
+/// The service's public addresses, without a slash at the end, and without characters that are escaped in JSON, XML or
+/// HTML.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Addresses {
     /// Where the interface is: `{base_url}`.
@@ -79,8 +80,8 @@ impl Addresses {
     }
 }
 
-/// Parses a configured address; `None` when it is not a plain http or https URL. Addresses are written into JSON, XML and HTML without
-/// escaping.
+/// Parses a configured address; `None` when it is not a plain http or https URL. Addresses are written into JSON, XML
+/// and HTML without escaping.
 pub(super) fn parse(text: &str) -> Option<String> {
     let has_to_be_escaped = |c: char| c <= ' ' || !c.is_ascii() || "\"'<>&\\?#".contains(c);
     let is_plain = Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));

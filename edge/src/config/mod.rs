@@ -58,8 +58,8 @@ pub enum ConfigError {
 const BACKLOG_LIMIT: u64 = 10_000;
 
 impl Config {
-    /// Reads the configuration; `variable` gives the value of a variable or secret, if it has one. An empty value counts
-    /// as none.
+    /// Reads the configuration; `variable` gives the value of a variable or secret, if it has one. An empty value
+    /// counts as none.
     ///
     /// # Errors
     /// The first variable that is malformed.

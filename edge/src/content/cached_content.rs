@@ -1,5 +1,6 @@
-//! A finished content as KV has it: its representations, printed once by the Durable Object, so that a request costs one read and the
-//! insertion of the service's addresses. Those are not stored, as the operator may change them: a mark stands for each.
+//! A finished content as KV has it: its representations, printed once by the Durable Object, so that a request costs
+//! one read and the insertion of the service's addresses. Those are not stored, as the operator may change them: a mark
+//! stands for each.
 //!
 //! | line | holds |
 //! |---|---|
@@ -14,8 +15,8 @@ use crate::config::Addresses;
 use crate::content::representation::content_printed;
 use crate::response::negotiation::Format;
 
-/// Stands for an address; the letter that follows says which. It is a noncharacter, which Unicode reserves for internal use (chapter
-/// 23.7): neither JSON nor XML escapes it, and it is removed from the texts of sources.
+/// Stands for an address; the letter that follows says which. It is a noncharacter, which Unicode reserves for internal
+/// use (chapter 23.7): neither JSON nor XML escapes it, and it is removed from the texts of sources.
 const MARK: char = '\u{fdd0}';
 const SHARE: char = 's';
 const CACHE: char = 'c';

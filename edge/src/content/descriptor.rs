@@ -1,5 +1,5 @@
-//! `/v1/content/<id>/dzi.js`: the pyramid's descriptor as a script. OpenSeadragon loads a tile source whose address ends in `.js` by JSONP:
-//! the script calls the function that has the file's name
+//! `/v1/content/<id>/dzi.js`: the pyramid's descriptor as a script. OpenSeadragon loads a tile source whose address
+//! ends in `.js` by JSONP: the script calls the function that has the file's name
 //! (<https://openseadragon.github.io/examples/tilesource-dzi/>).
 
 use edgezoom_content::dzi::NAMESPACE;

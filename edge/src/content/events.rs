@@ -1,7 +1,7 @@
 //! `/v1/content/<id>/events`: the changes of a content as server-sent events
-//! (<https://html.spec.whatwg.org/multipage/server-sent-events.html>). Each event is the content object as JSON. The last one,
-//! ready or failed, has the id `finished`. A browser reconnects after the stream has ended, with that id in `Last-Event-ID`; it gets 204,
-//! which stops it.
+//! (<https://html.spec.whatwg.org/multipage/server-sent-events.html>). Each event is the content object as JSON. The
+//! last one, ready or failed, has the id `finished`. A browser reconnects after the stream has ended, with that id in
+//! `Last-Event-ID`; it gets 204, which stops it.
 
 use edgezoom_content::Content;
 use http::StatusCode;

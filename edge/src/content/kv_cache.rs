@@ -1,5 +1,5 @@
-//! KV, which has finished contents at each of Cloudflare's locations. `entry.js` reads it for nearly every request; the Durable Object of a
-//! content writes it.
+//! KV, which has finished contents at each of Cloudflare's locations. `entry.js` reads it for nearly every request; the
+//! Durable Object of a content writes it.
 
 use std::time::Duration;
 
@@ -57,7 +57,8 @@ impl KvCache {
     }
 }
 
-/// Parses a value of KV. One that another version of the Worker wrote counts as missing: the content's Durable Object has the content too.
+/// Parses a value of KV. One that another version of the Worker wrote counts as missing: the content's Durable Object
+/// has the content too.
 pub fn parse(id: ContentId, value: Vec<u8>) -> Option<CachedContent> {
     let text = String::from_utf8(value).unwrap_or_default();
     CachedContent::parse(id, text).inspect_err(|error| console_error!("{error}")).ok()

@@ -1,4 +1,5 @@
-//! A content as the edge knows it: its representation, what KV keeps of it, where it is found, and the responses made of it.
+//! A content as the edge knows it: its representation, what KV keeps of it, where it is found, and the responses made
+//! of it.
 
 pub mod cached_content;
 pub mod descriptor;

@@ -12,7 +12,8 @@ use crate::durable::messages::Message;
 use crate::platform::bridge;
 use crate::response::ApiError;
 
-/// Why a content is not found. [`RepositoryError::api_error`] logs what the operator should know, and gives the error for clients.
+/// Why a content is not found. [`RepositoryError::api_error`] logs what the operator should know, and gives the error
+/// for clients.
 #[derive(Debug, thiserror::Error)]
 pub enum RepositoryError {
     /// KV failed.
@@ -63,8 +64,8 @@ impl<'a> Repository<'a> {
         Self { env, looked_up }
     }
 
-    /// The content of a source, created if it does not exist and is admitted; `client` is counted then. When its id belongs to another
-    /// source, the next id is tried.
+    /// The content of a source, created if it does not exist and is admitted; `client` is counted then. When its id
+    /// belongs to another source, the next id is tried.
     pub async fn find_or_create(
         &self,
         url: &SourceUrl,

@@ -1,5 +1,6 @@
-//! The content object of the interface (`Content` in `edge/interface/openapi.json`), printed as JSON or XML. Responses, pages and KV all
-//! take it from here, so this file knows none of them. A field without a value is left out, never `null`.
+//! The content object of the interface (`Content` in `edge/interface/openapi.json`), printed as JSON or XML. Responses,
+//! pages and KV all take it from here, so this file knows none of them. A field without a value is left out, never
+//! `null`.
 
 use edgezoom_content::{Attempt, Content, ContentId, Dzi, Failure, Stage, Status};
 

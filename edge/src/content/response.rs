@@ -1,5 +1,5 @@
-//! The responses of `/v1/content/`: the content object or the error, with a status of its own or in a response object, which is for clients
-//! that cannot read statuses and headers (`Response` in `edge/interface/openapi.json`).
+//! The responses of `/v1/content/`: the content object or the error, with a status of its own or in a response object,
+//! which is for clients that cannot read statuses and headers (`Response` in `edge/interface/openapi.json`).
 
 use http::StatusCode;
 
@@ -32,7 +32,8 @@ impl ContentResponse {
                 Response::new(StatusCode::OK, format.media_type(), self.cache_policy(), wrapped(*format))
             }
             Variant::Jsonp(callback) => {
-                // The comment keeps what follows from being taken for anything but a script: the body's first bytes are ours.
+                // The comment keeps what follows from being taken for anything but a script: the body's first bytes are
+                // ours.
                 let json = escape::script(&wrapped(Format::Json));
                 let script = format!("/**/ typeof {callback} === \"function\" && {callback}({json});");
                 Response::new(StatusCode::OK, "text/javascript; charset=utf-8", self.cache_policy(), script)

@@ -1,5 +1,5 @@
-//! The length of the queue's backlog: reported by tilers, kept by one small Durable Object for the whole service, and by each instance of
-//! the Worker for a few seconds, so that creating many contents asks the object once.
+//! The length of the queue's backlog: reported by tilers, kept by one small Durable Object for the whole service, and
+//! by each instance of the Worker for a few seconds, so that creating many contents asks the object once.
 //!
 //! KV would not do: tilers report every few seconds, and KV takes one write a second for a key and bills each.
 

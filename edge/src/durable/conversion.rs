@@ -1,9 +1,9 @@
 //! The Durable Object of a content: the single writer of its conversion's state. It stores the state, lets
 //! [`decide`](edgezoom_content::conversion::decide) say what follows from an event, and performs the effects.
 //!
-//! While the object waits for the queue or KV, other events come in. So the new state and the alarm are stored first, with nothing in
-//! between; then the effects are performed; and the result of an effect is an event of its own, decided upon with the state as it is
-//! then.
+//! While the object waits for the queue or KV, other events come in. So the new state and the alarm are stored first,
+//! with nothing in between; then the effects are performed; and the result of an effect is an event of its own, decided
+//! upon with the state as it is then.
 
 use edgezoom_content::conversion::{Decision, Effect, Event, Reply, decide};
 use edgezoom_content::protocol::Job;
@@ -84,8 +84,8 @@ impl ConversionObject {
         Ok(stored.map(|json| serde_json::from_str(&json)).transpose()?)
     }
 
-    /// Checks a new content before it is created. Here rather than in the Worker, which would have to ask this object whether the content
-    /// exists, and then once more to create it.
+    /// Checks a new content before it is created. Here rather than in the Worker, which would have to ask this object
+    /// whether the content exists, and then once more to create it.
     async fn admit(
         &self,
         event: &Event,

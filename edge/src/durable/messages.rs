@@ -1,7 +1,8 @@
-//! The messages of the Worker to the Durable Object of a content, and its replies, as HTTP: a path and a body, a status and a body. A tiler's
-//! report, and the reply to it, pass through the Worker unread.
+//! The messages of the Worker to the Durable Object of a content, and its replies, as HTTP: a path and a body, a status
+//! and a body. A tiler's report, and the reply to it, pass through the Worker unread.
 //!
-//! The paths and bodies of old messages stay as they are: while a deployment is rolled out, a Worker of one version can meet an object of the other.
+//! The paths and bodies of old messages stay as they are: while a deployment is rolled out, a Worker of one version can
+//! meet an object of the other.
 
 use std::borrow::Cow;
 
@@ -18,8 +19,9 @@ const CLIENT: &str = "client=";
 pub enum Message<'a> {
     /// Get the content: 200 with the content, or 404.
     Get,
-    /// Get the content of a URL, and create it if it does not exist and the [admission check](crate::admission) admits it: 200 with the
-    /// content; 409 when the id belongs to another URL; 503 with the name of the [`AdmissionError`] when it is not admitted.
+    /// Get the content of a URL, and create it if it does not exist and the [admission check](crate::admission) admits
+    /// it: 200 with the content; 409 when the id belongs to another URL; 503 with the name of the [`AdmissionError`]
+    /// when it is not admitted.
     Create {
         /// The source.
         url: &'a SourceUrl,

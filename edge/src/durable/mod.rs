@@ -1,4 +1,5 @@
-//! The Durable Objects: one for each content, the single writer of its conversion's state, and one that keeps the queue's backlog.
+//! The Durable Objects: one for each content, the single writer of its conversion's state, and one that keeps the
+//! queue's backlog.
 
 pub mod messages;
 

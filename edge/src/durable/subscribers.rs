@@ -14,9 +14,11 @@ use worker::Delay;
 use crate::config::Addresses;
 use crate::content::events;
 
-/// How many subscribers a content may have: each costs the object memory and a write at each change. Other clients poll.
+/// How many subscribers a content may have: each costs the object memory and a write at each change. Other clients
+/// poll.
 const MOST: usize = 100;
-/// A stream ends after this time, and the browser opens it again by itself: so a connection that broke without notice does not stay.
+/// A stream ends after this time, and the browser opens it again by itself: so a connection that broke without notice
+/// does not stay.
 const LONGEST: Duration = Duration::from_secs(10 * 60);
 /// Proxies close idle connections, most of them after a minute.
 const HEARTBEAT: Duration = Duration::from_secs(15);

@@ -10,8 +10,8 @@ use crate::content::response::ContentResponse;
 use crate::request::route::{ContentKey, Route};
 use crate::response::{ApiError, Response};
 
-/// The response that needs nothing but the value in KV. Gives the value back where that is not enough: the route needs more, or the id
-/// belongs to another source.
+/// The response that needs nothing but the value in KV. Gives the value back where that is not enough: the route needs
+/// more, or the id belongs to another source.
 pub fn from_cache(
     route: &Route,
     cached: CachedContent,

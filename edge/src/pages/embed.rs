@@ -1,5 +1,5 @@
-//! The embed script, `/<id>.js`: the same text for every content. It reads the content's id, the size and all other parameters from its own
-//! address, so nothing has to be looked up, and no text of a client is written into a script.
+//! The embed script, `/<id>.js`: the same text for every content. It reads the content's id, the size and all other
+//! parameters from its own address, so nothing has to be looked up, and no text of a client is written into a script.
 
 use http::StatusCode;
 

@@ -1,4 +1,5 @@
-//! `/<id>/embed`: the viewer as a page for frames, for sites that allow no scripts of others. Search engines are referred to the share page.
+//! `/<id>/embed`: the viewer as a page for frames, for sites that allow no scripts of others. Search engines are
+//! referred to the share page.
 
 use edgezoom_content::Content;
 use http::StatusCode;

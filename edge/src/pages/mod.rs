@@ -1,5 +1,5 @@
-//! Pages for people: the frame that all pages share, with its security headers. Each page has a file here, and its HTML in
-//! `edge/viewer/pages/`, beside its script and style. Only data is inline. The embed script and oEmbed are here too.
+//! Pages for people: the frame that all pages share, with its security headers. Each page has a file here, and its HTML
+//! in `edge/viewer/pages/`, beside its script and style. Only data is inline. The embed script and oEmbed are here too.
 
 pub mod embed;
 mod frame;

@@ -1,5 +1,5 @@
-//! `/oembed`: the HTML that a site puts into its page for a share link (oEmbed 1.0, <https://oembed.com>): a frame as large as the site
-//! allows, in the picture's shape.
+//! `/oembed`: the HTML that a site puts into its page for a share link (oEmbed 1.0, <https://oembed.com>): a frame as
+//! large as the site allows, in the picture's shape.
 
 use edgezoom_content::{Content, ContentId, Size, Status};
 use http::StatusCode;

@@ -52,7 +52,8 @@ pub fn preview_key(content: &Content) -> Option<ObjectKey> {
     format!("{}{}", attempt.tiles_prefix(content.id), dzi.tile_path(preview_level(dzi), 0, 0)).parse().ok()
 }
 
-/// A part of a path, decoded, unless that has invisible characters or reverses the direction of the text around it (UTS #55).
+/// A part of a path, decoded, unless that has invisible characters or reverses the direction of the text around it (UTS
+/// #55).
 fn legible(part: &str) -> String {
     let hides = |c: char| {
         c.is_control()

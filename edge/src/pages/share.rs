@@ -1,5 +1,5 @@
-//! `/<id>`: the share page. The viewer fills the window; until the content is ready it shows the progress, then the picture. The content
-//! object is part of the page, so a ready picture needs no further request.
+//! `/<id>`: the share page. The viewer fills the window; until the content is ready it shows the progress, then the
+//! picture. The content object is part of the page, so a ready picture needs no further request.
 
 use edgezoom_content::{Content, Status};
 use http::StatusCode;

@@ -1,5 +1,5 @@
-//! The metadata in the head of the share page: for sites that show a card for a link (OpenGraph, Twitter), for sites that embed it (oEmbed),
-//! for search engines (JSON-LD).
+//! The metadata in the head of the share page: for sites that show a card for a link (OpenGraph, Twitter), for sites
+//! that embed it (oEmbed), for search engines (JSON-LD).
 
 use edgezoom_content::{Content, Status};
 use url::form_urlencoded;

@@ -1,5 +1,5 @@
-// What requests need of the platform, each in one call: a call from wasm into JavaScript costs more than what it does, and so does each
-// string that crosses.
+// What requests need of the platform, each in one call: a call from wasm into JavaScript costs more than what it does,
+// and so does each string that crosses.
 
 /** Of a request: method, URL, `Accept` and `If-None-Match`, a line each. */
 export function readRequest({ method, url, headers }) {

@@ -1,5 +1,5 @@
-//! What nearly every request needs of the platform, through `bridge.js` instead of the `worker` crate: one text that is the request and one
-//! call that makes the response, instead of one for each header.
+//! What nearly every request needs of the platform, through `bridge.js` instead of the `worker` crate: one text that is
+//! the request and one call that makes the response, instead of one for each header.
 
 use std::borrow::Cow;
 
@@ -46,7 +46,8 @@ impl RequestHead {
         }
     }
 
-    /// The platform's response to this request: without a body for `HEAD`, and 304 where `If-None-Match` names its entity tag.
+    /// The platform's response to this request: without a body for `HEAD`, and 304 where `If-None-Match` names its
+    /// entity tag.
     pub fn respond(&self, response: Response) -> Result<web_sys::Response> {
         let Response { status, headers, body } = response.or_not_modified(self.if_none_match.as_deref());
         let (mut shared, mut own) = (String::with_capacity(512), String::with_capacity(512));

@@ -1,5 +1,5 @@
-//! Descriptors and tiles, streamed from R2 by the runtime: their bytes never pass through wasm. An object is immutable once written, and
-//! caches may keep it for ever.
+//! Descriptors and tiles, streamed from R2 by the runtime: their bytes never pass through wasm. An object is immutable
+//! once written, and caches may keep it for ever.
 
 use http::StatusCode;
 use worker::{Bucket, Env, Headers, Method, Object, Range, Request, Response, Result};

@@ -1,4 +1,5 @@
-//! What a request asks for: its URL in parts, the route that the router finds, and the keys of R2 objects that may be read.
+//! What a request asks for: its URL in parts, the route that the router finds, and the keys of R2 objects that may be
+//! read.
 
 pub mod object_key;
 pub mod route;

@@ -5,7 +5,8 @@ use std::str::FromStr;
 
 use edgezoom_content::{ContentId, Dzi, TileFormat};
 
-/// The key of a descriptor, `<id>/<attempt>.dzi`, or of a tile, `<id>/<attempt>_files/<level>/<column>_<row>.<extension>`.
+/// The key of a descriptor, `<id>/<attempt>.dzi`, or of a tile,
+/// `<id>/<attempt>_files/<level>/<column>_<row>.<extension>`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectKey {
     key: String,

@@ -1,5 +1,5 @@
-//! Finds the route of a request: method, path and query become a [`Route`] whose parameters are parsed and checked, or the error of the
-//! interface.
+//! Finds the route of a request: method, path and query become a [`Route`] whose parameters are parsed and checked, or
+//! the error of the interface.
 
 use edgezoom_content::protocol::BACKLOG_PATH;
 use edgezoom_content::{AddressPolicy, ContentId, SourceUrl};

@@ -1,4 +1,5 @@
-//! The parts of a request's URL. The runtime gives the URL as the WHATWG URL standard serializes it, so splitting it is enough.
+//! The parts of a request's URL. The runtime gives the URL as the WHATWG URL standard serializes it, so splitting it is
+//! enough.
 
 /// The parts of a serialized http or https URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

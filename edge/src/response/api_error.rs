@@ -1,4 +1,5 @@
-//! The errors of the interface, and the only place where an error becomes a status. Clients show the messages; their wording may change.
+//! The errors of the interface, and the only place where an error becomes a status. Clients show the messages; their
+//! wording may change.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! The function that a JSONP response calls. Its name is the only text of a client that is written into a script as code, so nothing but
-//! a name is accepted.
+//! The function that a JSONP response calls. Its name is the only text of a client that is written into a script as
+//! code, so nothing but a name is accepted.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,7 +1,7 @@
 //! Conditional requests and ranges: `If-None-Match`, `Range`, `If-Range` (RFC 9110, sections 13 and 14).
 
-/// Whether `If-None-Match` names the entity tag `etag`. The comparison is the weak one, a list may have several tags, and `*` names
-/// all.
+/// Whether `If-None-Match` names the entity tag `etag`. The comparison is the weak one, a list may have several tags,
+/// and `*` names all.
 #[must_use]
 pub fn none_match_names(if_none_match: &str, etag: &str) -> bool {
     let opaque = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();

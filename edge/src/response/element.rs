@@ -1,5 +1,5 @@
-//! The values of the interface's objects, before they are printed as JSON or XML. Both formats print one small tree: serializers for each
-//! type and format were a third of the Worker.
+//! The values of the interface's objects, before they are printed as JSON or XML. Both formats print one small tree:
+//! serializers for each type and format were a third of the Worker.
 
 use edgezoom_content::Progress;
 

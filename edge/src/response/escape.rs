@@ -19,8 +19,9 @@ pub fn html(text: &str) -> String {
     escaped
 }
 
-/// Escapes JSON for a script: a file of its own, or `<script>` in a page. The result is JSON too. The characters that could end the
-/// element, open a comment, or end a line in old JavaScript (U+2028, U+2029) occur in JSON's strings only, where they can be escaped.
+/// Escapes JSON for a script: a file of its own, or `<script>` in a page. The result is JSON too. The characters that
+/// could end the element, open a comment, or end a line in old JavaScript (U+2028, U+2029) occur in JSON's strings
+/// only, where they can be escaped.
 #[must_use]
 pub fn script(json: &str) -> String {
     let mut escaped = String::with_capacity(json.len());

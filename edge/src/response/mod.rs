@@ -47,7 +47,8 @@ impl Response {
         Self { status, headers, body }
     }
 
-    /// Adds an entity tag, if the response is a 200 that may be cached: conditions do not apply to other statuses (RFC 9110, 13.2.1).
+    /// Adds an entity tag, if the response is a 200 that may be cached: conditions do not apply to other statuses (RFC
+    /// 9110, 13.2.1).
     #[must_use]
     pub fn tagged(self) -> Self {
         if self.status != StatusCode::OK

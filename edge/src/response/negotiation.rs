@@ -84,8 +84,8 @@ impl Format {
         }
     }
 
-    /// The format that `Accept` prefers (RFC 9110, 12.5.1): XML where one of its media types is named with a higher weight than
-    /// JSON's, otherwise JSON. Of two with the same weight, the first counts.
+    /// The format that `Accept` prefers (RFC 9110, 12.5.1): XML where one of its media types is named with a higher
+    /// weight than JSON's, otherwise JSON. Of two with the same weight, the first counts.
     fn accepted(accept: &str) -> Self {
         let mut best = (0, Self::Json);
         let mut any = 0; // the weight of a range that includes JSON without naming it

@@ -1,6 +1,7 @@
-// The embed script, `/<id>.js?width=&height=&id=&fit=&background=`. It reads its parameters from its own address, reserves the space of the
-// viewer, and imports the viewer when the reader scrolls near. The browser loads a module once for a page, however many scripts import
-// it. The script defines no global and never calls `document.write`.
+// The embed script, `/<id>.js?width=&height=&id=&fit=&background=`. It reads its parameters from its own address,
+// reserves the space of the viewer, and imports the viewer when the reader scrolls near. The browser loads a module
+// once for a page, however many scripts import it. The script defines no global and never writes into the stream of the
+// document.
 (() => {
   const script = document.currentScript;
   if (!script) return console.warn("Edgezoom: embed it with a classic script element, not as a module.");
@@ -78,8 +79,8 @@
   const target = () => document.getElementById(parameter("id") ?? "");
   if (target() || (!parameter("id") && document.body?.contains(script))) return put(target());
 
-  // The target may come later in the document: an element further down, or the body. A document that was opened by script and never
-  // closed does not finish loading; then a timer has to do.
+  // The target may come later in the document: an element further down, or the body. A document that was opened by
+  // script and never closed does not finish loading; then a timer has to do.
   let waiting = true;
   function begin() {
     if (!waiting) return;

@@ -1,4 +1,5 @@
-// Requests contents from the interface, and turns responses into updates: the states of a content that a reader can see.
+// Requests contents from the interface, and turns responses into updates: the states of a content that a reader can
+// see.
 
 /**
  * The update for a content object. `kind` is `processing`, `ready`, `failed`, `missing` (no such content) or

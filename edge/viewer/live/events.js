@@ -3,8 +3,8 @@
 import { updateOf } from "./api.js";
 
 /**
- * Calls `onUpdate` with each change of the content at `address`. Resolves to true when the content is finished, and to false when there is no
- * stream or it broke off: then the caller has to poll.
+ * Calls `onUpdate` with each change of the content at `address`. Resolves to true when the content is finished, and to
+ * false when there is no stream or it broke off: then the caller has to poll.
  */
 export function followEvents(address, onUpdate, signal) {
   return new Promise((resolve) => {
@@ -18,7 +18,8 @@ export function followEvents(address, onUpdate, signal) {
       if (update.kind !== "processing") end(true);
       onUpdate(update);
     });
-    // The browser would reconnect for ever. A request by the caller distinguishes a service that is down from a stream that ended.
+    // The browser would reconnect for ever. A request by the caller distinguishes a service that is down from a stream
+    // that ended.
     stream.addEventListener("error", () => end(false));
     signal.addEventListener("abort", () => end(true));
   });

@@ -1,4 +1,5 @@
-// Shows a content in an element, in any state: its progress, then the picture, or the failure. Embeds and pages load this module.
+// Shows a content in an element, in any state: its progress, then the picture, or the failure. Embeds and pages load
+// this module.
 
 import { element, shadow } from "../dom.js";
 import { mountViewer } from "../zoom/viewer.js";
@@ -11,8 +12,9 @@ import { nameOf } from "./words.js";
 /**
  * Shows the content at `address` of the interface in `host`, filling it.
  *
- * Options: `known` (the content object, if the page has it), `home` (the address of a link when there is no picture), `onReady(content)`
- * (called before the viewer is mounted), and those of `mountViewer`. Returns the function that removes everything.
+ * Options: `known` (the content object, if the page has it), `home` (the address of a link when there is no picture),
+ * `onReady(content)` (called before the viewer is mounted), and those of `mountViewer`. Returns the function that
+ * removes everything.
  */
 export function mountContent(host, address, options = {}) {
   const { known, home, onReady, ...viewing } = options;

@@ -7,7 +7,8 @@ const BROKEN = "M4 7a2 2 0 0 1 2-2h6l-2 4 4 3-4 3 2 4H6a2 2 0 0 1-2-2zM15 5h3a2 
 const COLUMNS = 12;
 const TILES = COLUMNS * 5;
 
-/** The progress of a content. Returns `{ card, update(content) }`. Screen readers read the stage when it changes, but not the figure. */
+/** The progress of a content. Returns `{ card, update(content) }`. Screen readers read the stage when it changes, but
+ * not the figure. */
 export function progressCard(content) {
   const tiles = Array.from({ length: TILES }, () => element("i"));
   const figure = element("span", { class: "figure" });
@@ -36,14 +37,16 @@ export function progressCard(content) {
   };
 }
 
-/** The rank at which a tile of the drawing lights up. Seventh powers modulo 61 are a permutation of 1 to 60 that looks random. */
+/** The rank at which a tile of the drawing lights up. Seventh powers modulo 61 are a permutation of 1 to 60 that
+ * looks random. */
 function scattered(index) {
   let power = 1;
   for (let times = 0; times < 7; times += 1) power = (power * (index + 1)) % 61;
   return power - 1;
 }
 
-/** The failure, with a button to retry (`onRetry`) where that makes sense, and a link to the home page (`home`) if given. */
+/** The failure, with a button to retry (`onRetry`) where that makes sense, and a link to the home page (`home`) if
+ * given. */
 export function problemCard(update, { onRetry, home }) {
   const { title, text, canRetry } = problemWords(update);
   const source = update.content?.url;

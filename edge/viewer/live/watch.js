@@ -1,5 +1,5 @@
-// Follows a content until it is finished: by its stream of events, and without one by polling, often while it changes and less often while
-// it does not.
+// Follows a content until it is finished: by its stream of events, and without one by polling, often while it changes
+// and less often while it does not.
 
 import { fetchContent, updateOf } from "./api.js";
 import { followEvents } from "./events.js";
@@ -10,8 +10,9 @@ const LONGEST_DELAY_MS = 8000;
 const MOST_FAILURES = 3;
 
 /**
- * Calls `onUpdate` with each update of the content at `address` (see `api.js`), first with that of `known`, a content object, if given; until
- * the content is finished, missing or, after some failures, unreachable. Returns the function that stops.
+ * Calls `onUpdate` with each update of the content at `address` (see `api.js`), first with that of `known`, a content
+ * object, if given; until the content is finished, missing or, after some failures, unreachable. Returns the function
+ * that stops.
  */
 export function watch(address, onUpdate, { known, revalidate = false } = {}) {
   const watching = new AbortController();

@@ -1,5 +1,5 @@
-// The texts for a content that is not shown, or not yet: pure, one sentence for each case. `edge/tests/failure_codes.rs` asks for the words
-// of each failure code.
+// The texts for a content that is not shown, or not yet: pure, one sentence for each case.
+// `edge/tests/failure_codes.rs` asks for the words of each failure code.
 
 const STAGES = {
   queued: "Waiting for its turn",

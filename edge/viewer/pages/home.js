@@ -1,5 +1,5 @@
-// The home page's form works without this script, which accepts an address that is pasted anywhere or has no `https://`, and shows on the
-// button that the form was sent.
+// The home page's form works without this script, which accepts an address that is pasted anywhere or has no
+// `https://`, and shows on the button that the form was sent.
 
 const form = document.getElementById("ask");
 const field = form.elements.url;

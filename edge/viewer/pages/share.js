@@ -1,4 +1,5 @@
-// The script of the share page and of the page for frames: mounts the content into the page, with the content object that the page has.
+// The script of the share page and of the page for frames: mounts the content into the page, with the content object
+// that the page has.
 
 import { mountContent } from "../live/mount.js";
 import { offerSharing } from "./share_dialog.js";

@@ -15,7 +15,8 @@ export async function startBrowser() {
   });
 }
 
-/** A new page in a context of its own. `page.wrongs` collects errors and warnings of scripts, policies and the network. */
+/** A new page in a context of its own. `page.wrongs` collects errors and warnings of scripts, policies and the
+ * network. */
 export async function newPage(browser, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1200, height: 800 }, ...options });
   const page = await context.newPage();
@@ -64,8 +65,8 @@ export async function restingScale(viewer) {
 }
 
 /**
- * Waits until a viewer has painted: its middle has many colours, or one that is not `ground`. Looks at a screenshot, as a
- * canvas with another origin's tiles does not let itself be read.
+ * Waits until a viewer has painted: its middle has many colours, or one that is not `ground`. Looks at a screenshot, as
+ * a canvas with another origin's tiles does not let itself be read.
  */
 export async function painted(page, scope = page) {
   const { region } = parts(scope);

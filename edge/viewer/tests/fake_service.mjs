@@ -1,5 +1,5 @@
-// The service as the browser's side sees it, with the real pages' templates and the real build, and contents whose state a test
-// chooses. Tiles are drawings that say which they are.
+// The service as the browser's side sees it, with the real pages' templates and the real build, and contents whose
+// state a test chooses. Tiles are drawings that say which they are.
 
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";

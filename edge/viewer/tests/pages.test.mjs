@@ -1,5 +1,5 @@
-// The pages that show no content: the interface's description, and what is said where there is nothing. Only a running service has
-// them.
+// The pages that show no content: the interface's description, and what is said where there is nothing. Only a running
+// service has them.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";

@@ -1,5 +1,6 @@
 // The service under test: the fake one, or with EDGEZOOM_BASE_URL a running one, which must allow sources on loopback
-// (EDGEZOOM_ALLOW_NETWORKS=127.0.0.0/8). Tests that need states which only the fake can be put into skip themselves by `real`.
+// (EDGEZOOM_ALLOW_NETWORKS=127.0.0.0/8). Tests that need states which only the fake can be put into skip themselves by
+// `real`.
 
 import { crc32, deflateSync } from "node:zlib";
 

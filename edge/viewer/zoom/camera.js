@@ -1,5 +1,5 @@
-// The view of a picture: its position, its limits, and the moves of controls, keys and addresses. It drives OpenSeadragon's viewport and knows
-// neither buttons nor pages.
+// The view of a picture: its position, its limits, and the moves of controls, keys and addresses. It drives
+// OpenSeadragon's viewport and knows neither buttons nor pages.
 
 import { isCrisp, scaleOf, zoomRange } from "./geometry.js";
 
@@ -12,7 +12,8 @@ export class Camera {
   #isStill;
   #smooth = null;
 
-  /** `picture` is `{ width, height }`, `fit` is `contain` or `cover`; `isStill()` says whether moves have no animation. */
+  /** `picture` is `{ width, height }`, `fit` is `contain` or `cover`; `isStill()` says whether moves have no
+   * animation. */
   constructor(viewer, picture, fit, isStill) {
     this.#viewer = viewer;
     this.#fit = fit;

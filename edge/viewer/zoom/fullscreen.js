@@ -1,9 +1,9 @@
-// Fullscreen, which returns the focus when it ends. Where the browser has no fullscreen for elements (on iPhones), a viewer in a page of
-// another site may cover that page instead; a viewer that fills its window gains nothing by that.
+// Fullscreen, which returns the focus when it ends. Where the browser has no fullscreen for elements (on iPhones), a
+// viewer in a page of another site may cover that page instead; a viewer that fills its window gains nothing by that.
 
 /**
- * `region` is the element to enlarge; `mayCover` permits to cover the page instead; `onChange(active)` is called after each change.
- * Returns `{ active, toggle, leave }`, or null where neither is possible.
+ * `region` is the element to enlarge; `mayCover` permits to cover the page instead; `onChange(active)` is called after
+ * each change. Returns `{ active, toggle, leave }`, or null where neither is possible.
  */
 export function fullscreenOf(region, mayCover, onChange) {
   const native = document.fullscreenEnabled && region.requestFullscreen;

@@ -1,5 +1,5 @@
-// How far a picture can be zoomed, as pure arithmetic. A zoom is OpenSeadragon's: how many times as wide as the view the
-// picture is drawn. A scale is CSS pixels per picture pixel.
+// How far a picture can be zoomed, as pure arithmetic. A zoom is OpenSeadragon's: how many times as wide as the view
+// the picture is drawn. A scale is CSS pixels per picture pixel.
 
 /** At this scale single pixels are clearly visible; a larger one shows nothing more. */
 const MOST_MAGNIFIED = 8;
@@ -11,8 +11,8 @@ const BEYOND_HOME = 4;
 const CRISP_FROM = 4;
 
 /**
- * The zooms of a picture in a view: at home, and at most and least. Sizes are `{ width, height }`; `sideways` says that the
- * picture is turned by a quarter. At least the whole picture is seen, even where it covers the view at home.
+ * The zooms of a picture in a view: at home, and at most and least. Sizes are `{ width, height }`; `sideways` says that
+ * the picture is turned by a quarter. At least the whole picture is seen, even where it covers the view at home.
  */
 export function zoomRange(picture, view, sideways, fit) {
   const across = view.width / (sideways ? picture.height : picture.width);

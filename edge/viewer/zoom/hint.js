@@ -1,5 +1,5 @@
-// A hint on how to move the picture where plain gestures scroll the page around it. OpenSeadragon passes those gestures to the page and raises
-// an event.
+// A hint on how to move the picture where plain gestures scroll the page around it. OpenSeadragon passes those gestures
+// to the page and raises an event.
 
 import { element } from "../dom.js";
 

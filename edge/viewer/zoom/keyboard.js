@@ -1,5 +1,5 @@
-// The keys of the viewer. OpenSeadragon's own are switched off: they depend on the position of keys on an American keyboard, ignore the
-// number pad, and mirror the picture with `f`.
+// The keys of the viewer. OpenSeadragon's own are switched off: they depend on the position of keys on an American
+// keyboard, ignore the number pad, and mirror the picture with `f`.
 
 const ACTIONS = new Map(Object.entries({
   ArrowLeft: { pan: [-1, 0] },
@@ -17,8 +17,8 @@ const ACTIONS = new Map(Object.entries({
 }));
 
 /**
- * The action of a key press: `{ pan: [right, down] }`, `{ press: <name of a control> }`, or null. Combinations belong to
- * the browser; the arrows move the picture only where the picture itself has the focus.
+ * The action of a key press: `{ pan: [right, down] }`, `{ press: <name of a control> }`, or null. Combinations belong
+ * to the browser; the arrows move the picture only where the picture itself has the focus.
  */
 export function keyAction({ key, ctrlKey, metaKey, altKey }, onPicture) {
   if (ctrlKey || metaKey || altKey) return null;

@@ -1,5 +1,5 @@
-// OpenSeadragon requests a tile that failed to load a few times more. After that a notice over the picture says so, with a button that
-// requests all missing tiles again.
+// OpenSeadragon requests a tile that failed to load a few times more. After that a notice over the picture says so,
+// with a button that requests all missing tiles again.
 
 import { element } from "../dom.js";
 

@@ -1,5 +1,6 @@
-// A place in a picture as the fragment of an address: `#x,y,zoom`. x and y are the picture pixel in the middle of the view,
-// zoom is how many times as wide as the view the picture is drawn, so that a phone and a wall show the same part of it.
+// A place in a picture as the fragment of an address: `#x,y,zoom`. x and y are the picture pixel in the middle of the
+// view, zoom is how many times as wide as the view the picture is drawn, so that a phone and a wall show the same part
+// of it.
 
 const PLACE = /^#(\d{1,9}(?:\.\d{1,3})?),(\d{1,9}(?:\.\d{1,3})?),(\d{1,9}(?:\.\d{1,6})?)$/;
 

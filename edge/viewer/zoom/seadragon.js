@@ -1,4 +1,5 @@
-// OpenSeadragon's set-up: it loads and draws tiles and handles pointers. Controls, keys, hints and fullscreen are modules beside this one.
+// OpenSeadragon's set-up: it loads and draws tiles and handles pointers. Controls, keys, hints and fullscreen are
+// modules beside this one.
 
 import OpenSeadragon from "openseadragon";
 
@@ -58,8 +59,8 @@ export function setStill(viewer, still) {
 
 /**
  * OpenSeadragon 6 puts a style element into the page's head that hides the focus on touch screens, unless there is one
- * already. We want neither that, nor the error that a strict Content-Security-Policy would report: an inert element stands in
- * for it until the viewer exists. Returns the function that removes it.
+ * already. We want neither that, nor the error that a strict Content-Security-Policy would report: an inert element
+ * stands in for it until the viewer exists. Returns the function that removes it.
  */
 function withoutStyleElement() {
   const mark = document.createElementNS(null, "style");

@@ -1,5 +1,5 @@
-// A zoomable picture: OpenSeadragon with named controls, keys, a labelled region, reduced motion on request, gestures that do not interfere
-// with the page around it, and limits that fit the picture.
+// A zoomable picture: OpenSeadragon with named controls, keys, a labelled region, reduced motion on request, gestures
+// that do not interfere with the page around it, and limits that fit the picture.
 
 import { element, shadow } from "../dom.js";
 import { Camera } from "./camera.js";
@@ -21,9 +21,9 @@ const USAGE = "Arrow keys move the picture, plus and minus zoom, 0 shows the who
 /**
  * Shows a ready content in `host`, filling it. Replaces the content of the host's shadow root.
  *
- * Options: `name` (what the picture is called), `cooperative` (plain gestures belong to the page around), `mayCover` (may
- * cover the page where there is no fullscreen), `address` (keep the view in the page's address), `fit` (`contain` or
- * `cover`), `background` (a CSS colour). Gives `{ viewer, focus, destroy }`, `viewer` being OpenSeadragon's.
+ * Options: `name` (what the picture is called), `cooperative` (plain gestures belong to the page around), `mayCover`
+ * (may cover the page where there is no fullscreen), `address` (keep the view in the page's address), `fit` (`contain`
+ * or `cover`), `background` (a CSS colour). Gives `{ viewer, focus, destroy }`, `viewer` being OpenSeadragon's.
  */
 export function mountViewer(host, content, options = {}) {
   const { name, cooperative = false, mayCover = false, address = false, fit = "contain", background } = options;

@@ -7,6 +7,7 @@
 )]
 
 pub mod files;
+pub mod fixture;
 pub mod likeness;
 pub mod pdf;
 pub mod pyramid;

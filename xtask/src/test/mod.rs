@@ -23,7 +23,7 @@ pub enum Step {
     Licences,
     /// Clippy, natively and for the Worker
     Clippy,
-    /// Unit and property tests
+    /// Unit and property tests, and the examples in the documentation
     Unit,
     /// PDF, SVG and web pages beside what other programs make of them
     Sources,
@@ -71,6 +71,10 @@ fn graph<'a>(project: &'a Project, programs: &'a Programs, wanted: &[Step]) -> V
         let compile = steps::Step::new("compile", |out| programs.build(project, out));
         graph.push(compile.after(&["tools"]));
     }
+    if any(&[Unit]) {
+        let examples = steps::Step::new("doc-tests", |out| programs.doc_tests(project, out));
+        graph.push(examples.needs(&["compile"]).after(&["clippy"]));
+    }
     graph.extend(wanted.iter().filter(|step| **step != Edge).map(|step| step.check(project, programs)));
     graph
 }
@@ -87,7 +91,7 @@ impl Step {
             Self::Clippy => {
                 Check::new("clippy", |out| clippy(project, out)).after(&["tools", "compile", "wasm"])
             }
-            Self::Unit => Check::new("unit", |out| programs.unit(project, out)).needs(&["set-up", "compile"]),
+            Self::Unit => Check::new("unit", |out| programs.unit(out)).needs(&["set-up", "compile"]),
             Self::Sources => Check::new("sources", |out| programs.sources(out))
                 .needs(&["set-up", "compile"])
                 .after(&["unit", "viewer"]),
@@ -103,14 +107,15 @@ impl Step {
             }
             Self::EndToEnd => Check::new("end-to-end", |out| programs.end_to_end(out))
                 .needs(&["compile", "edge"])
-                .after(&["sources", "clippy"]),
+                .after(&["sources", "clippy", "doc-tests"]),
         }
     }
 }
 
 fn clippy(project: &Project, out: &Transcript<'_>) -> Result<Tally> {
-    let check =
-        |what: &[&str]| out.check(project.cargo().arg("clippy").args(what).args(["--", "--deny=warnings"]));
+    let check = |what: &[&str]| {
+        out.check(project.cargo_beside_tests().arg("clippy").args(what).args(["--", "--deny=warnings"]))
+    };
     Ok(check(&["--workspace", "--all-targets"])?
         + check(&["--package=edgezoom-edge", "--target", setup::WASM])?)
 }

@@ -1,5 +1,5 @@
-//! HEIF: HEIC, coded with HEVC, and AVIF, coded with AV1. Buffered. Rotation, mirroring and crop come from the container's
-//! properties; the orientation in EXIF has no meaning here.
+//! HEIF: HEIC, coded with HEVC, and AVIF, coded with AV1. Buffered. Rotation, mirroring and crop come from the
+//! container's properties; the orientation in EXIF has no meaning here.
 //!
 //! Source: ISO/IEC 23008-12 (HEIF), 6.5 for properties, 6.6.2.3 for grids; AV1 Image File Format (AVIF), 1.1.0.
 
@@ -37,7 +37,8 @@ pub(crate) static HEIC: Format = Format {
 const HEIF_BRANDS: &[&[u8; 4]] =
     &[b"heic", b"heix", b"hevc", b"hevx", b"heim", b"heis", b"mif1", b"mif2", b"msf1"];
 
-/// The memory that decoding takes for each pixel, in bytes: the codec's planes, and RGBA twice while a picture is rotated.
+/// The memory that decoding takes for each pixel, in bytes: the codec's planes, and RGBA twice while a picture is
+/// rotated.
 const BYTES_A_PIXEL: u64 = 16;
 
 /// Whether the `ftyp` box at a file's start has one of these brands: the major one or a compatible one.

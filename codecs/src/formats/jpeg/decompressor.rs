@@ -1,8 +1,9 @@
-//! libjpeg's raw data output: the planes of a picture, 16 rows at a time. The safe binding offers that only for a whole picture
-//! at once. Errors are handled by the [error manager](super::error_manager); all calls belong into
+//! libjpeg's raw data output: the planes of a picture, 16 rows at a time. The safe binding offers that only for a whole
+//! picture at once. Errors are handled by the [error manager](super::error_manager); all calls belong into
 //! [`catch_errors`](super::catch_errors).
 //!
-//! Source: libjpeg.txt, "Raw (downsampled) image data" and "Compressed data handling (source and destination managers)".
+//! Source: libjpeg.txt, "Raw (downsampled) image data" and "Compressed data handling (source and destination
+//! managers)".
 #![allow(unsafe_code)]
 
 use std::io::{self, Read};
@@ -100,8 +101,8 @@ impl<'a> Decompressor<'a> {
             }
         }
         let mut planes = [luma.as_mut_ptr(), chroma[0].as_mut_ptr(), chroma[1].as_mut_ptr()];
-        // SAFETY: for the sampling that was checked, it writes 16 rows of the first plane and 8 of each other, each of as
-        // many blocks as were compared with the rows, which are borrowed until it returns.
+        // SAFETY: for the sampling that was checked, it writes 16 rows of the first plane and 8 of each other, each of
+        // as many blocks as were compared with the rows, which are borrowed until it returns.
         match unsafe { libjpeg::jpeg_read_raw_data(self.info(), planes.as_mut_ptr(), ROWS) } {
             ROWS => Ok(()),
             _ => Err(io::ErrorKind::UnexpectedEof.into()),

@@ -1,8 +1,8 @@
 //! The error manager that libjpeg calls: which of its warnings are fatal, and how they become errors.
 //!
-//! libjpeg fills what it cannot decode with grey and only warns. A picture that is cut off has to fail, so warnings that
-//! mean lost pixels end the decoding; warnings about odd but complete files do not. Errors unwind through the C code, which
-//! is compiled for that, to [`catch_errors`].
+//! libjpeg fills what it cannot decode with grey and only warns. A picture that is cut off has to fail, so warnings
+//! that mean lost pixels end the decoding; warnings about odd but complete files do not. Errors unwind through the C
+//! code, which is compiled for that, to [`catch_errors`].
 //!
 //! Source: libjpeg.txt, "Error handling"; jerror.h for the codes.
 
@@ -106,8 +106,8 @@ fn loses_pixels(code: c_int) -> bool {
 
 extern "C-unwind" fn ignore(_: &mut jpeg_common_struct) {}
 
-/// The code of the message that libjpeg is reporting. There is no safe way to it: the binding offers neither the code nor the
-/// count of warnings.
+/// The code of the message that libjpeg is reporting. There is no safe way to it: the binding offers neither the code
+/// nor the count of warnings.
 #[allow(unsafe_code)]
 fn code_of(decoder: &jpeg_common_struct) -> c_int {
     // SAFETY: libjpeg calls its handlers with the structure whose `err` points to the error manager of `new()`, which

@@ -1,5 +1,5 @@
-//! Reads a JPEG's markers up to its first scan, for what has to be known before libjpeg decodes: the picture's size, and
-//! whether libjpeg will buffer the coefficients of the whole picture, which its Rust binding does not say.
+//! Reads a JPEG's markers up to its first scan, for what has to be known before libjpeg decodes: the picture's size,
+//! and whether libjpeg will buffer the coefficients of the whole picture, which its Rust binding does not say.
 //!
 //! ```text
 //! marker   ff code          alone: SOI d8, EOI d9, RST0–7 d0–d7, TEM 01; all others begin a segment

@@ -1,8 +1,8 @@
 //! JPEG, row by row, with libjpeg (mozjpeg) and its SIMD.
 //!
-//! Baseline pictures are decoded as they are read, in a few rows of memory. Progressive pictures, and those with a scan for
-//! each component, are complete only at the end of the file: libjpeg buffers the coefficients of the whole picture, which
-//! is checked against the bounds first.
+//! Baseline pictures are decoded as they are read, in a few rows of memory. Progressive pictures, and those with a scan
+//! for each component, are complete only at the end of the file: libjpeg buffers the coefficients of the whole picture,
+//! which is checked against the bounds first.
 //!
 //! Source: ITU-T T.81 (the codec), ITU-T T.871 (JFIF).
 
@@ -138,8 +138,8 @@ pub fn is_ycbcr420(file: &[u8]) -> bool {
     header.is_ok_and(|header| ycbcr420::is_ycbcr420(&header))
 }
 
-/// Decodes a JPEG in memory as RGB into these rows. A row may be shorter than the picture is wide, and there may be fewer of
-/// them than it is high: the rest is cropped.
+/// Decodes a JPEG in memory as RGB into these rows. A row may be shorter than the picture is wide, and there may be
+/// fewer of them than it is high: the rest is cropped.
 pub fn decode_into(file: &[u8], width: u32, rows: Vec<&mut [u8]>) -> Result<(), SourceError> {
     let header = catch_errors(|| DecompressBuilder::new().with_err(error_manager::new()).from_mem(file))?;
     let is_colour = matches!(header.color_space(), ColorSpace::JCS_YCbCr | ColorSpace::JCS_RGB);
@@ -203,7 +203,8 @@ fn admits_coefficients<R>(
     }
 }
 
-/// The bytes that libjpeg buffers of a progressive picture: 64 coefficients of 2 bytes for each block of each component.
+/// The bytes that libjpeg buffers of a progressive picture: 64 coefficients of 2 bytes for each block of each
+/// component.
 fn coefficient_bytes<R>(header: &Decompress<R>, size: Size) -> u64 {
     let factor = |sampling: i32| u64::from(sampling.unsigned_abs().max(1));
     let components = header.components();

@@ -21,8 +21,8 @@ pub fn has_adobe_marker<R>(header: &Decompress<R>) -> bool {
     segments(header, ADOBE, b"Adobe").next().is_some()
 }
 
-/// The colour profile. A segment has at most 64 KiB, so a profile may be in several, each with its number, counted from 1,
-/// and the count. `None` when one is missing.
+/// The colour profile. A segment has at most 64 KiB, so a profile may be in several, each with its number, counted from
+/// 1, and the count. `None` when one is missing.
 pub fn profile<R>(header: &Decompress<R>) -> Option<Vec<u8>> {
     let mut parts: Vec<&[u8]> = segments(header, PROFILE, b"ICC_PROFILE\0").collect();
     parts.sort_by_key(|part| part.first().copied());

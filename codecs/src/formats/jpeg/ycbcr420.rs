@@ -25,8 +25,8 @@ pub fn is_ycbcr420<R>(header: &Decompress<R>) -> bool {
     header.color_space() == ColorSpace::JCS_YCbCr && sampling.eq([(2, 2), (1, 1), (1, 1)])
 }
 
-/// Decodes a 4:2:0 JPEG of this width in memory into these pairs of rows. They may cover less than its width and height: the
-/// rest is cropped.
+/// Decodes a 4:2:0 JPEG of this width in memory into these pairs of rows. They may cover less than its width and
+/// height: the rest is cropped.
 pub fn decode_into(file: &[u8], width: u32, pairs: Vec<PairMut<'_>>) -> Result<(), SourceError> {
     let mut decompressor = Decompressor::new(file, file.len().clamp(1, READ_BYTES));
     let (found, height) = catch_errors(|| decompressor.start())?;

@@ -1,12 +1,12 @@
-//! A PNG's `eXIf` chunk, which may stand behind the pixels: ImageMagick writes it there. A decoder reaches it only after the
-//! last row, but the orientation is needed before the first.
+//! A PNG's `eXIf` chunk, which may stand behind the pixels: ImageMagick writes it there. A decoder reaches it only
+//! after the last row, but the orientation is needed before the first.
 //!
 //! ```text
 //! chunk  length: u32  type: 4 bytes  content  CRC: u32        numbers are big-endian
 //! ```
 //! Only the headers of chunks are read, by offset, so the file's position does not change. Encoders cut the pixels into
-//! thousands of IDAT chunks of equal length, with nothing between them. So the search leaps: where a chunk header of the
-//! same length stands exactly n lengths on, all chunks between are skipped at once.
+//! thousands of IDAT chunks of equal length, with nothing between them. So the search leaps: where a chunk header of
+//! the same length stands exactly n lengths on, all chunks between are skipped at once.
 //!
 //! Source: PNG Specification (Third Edition), 5.3 (chunk layout), 11.3.4.5 (eXIf).
 

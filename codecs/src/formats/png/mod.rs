@@ -1,7 +1,7 @@
 //! PNG, row by row. Interlaced pictures come in seven passes and are buffered.
 //!
-//! An `eXIf` chunk counts wherever it stands. Many programs write it behind the pixels, so the headers of all chunks are read
-//! before the first chunk is decoded.
+//! An `eXIf` chunk counts wherever it stands. Many programs write it behind the pixels, so the headers of all chunks
+//! are read before the first chunk is decoded.
 //!
 //! Source: PNG Specification (Third Edition), W3C 2025: 5.2 for the signature, 8 for interlacing, 11.2 for the header.
 

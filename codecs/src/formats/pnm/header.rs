@@ -1,7 +1,8 @@
 //! The text header of PBM, PGM, PPM and PAM.
 //!
 //! ```text
-//! P6 # comment\n 301 203\n 255\n samples            PAM:  P7\n WIDTH 301\n HEIGHT 203\n DEPTH 3\n MAXVAL 255\n ENDHDR\n
+//! P1 … P6   P6 # comment\n301 203\n255\n                                     then the samples
+//! PAM       P7\nWIDTH 301\nHEIGHT 203\nDEPTH 3\nMAXVAL 255\nENDHDR\n      then the samples
 //! ```
 //! Source: Netpbm, pbm(5), pgm(5), ppm(5), pam(5).
 

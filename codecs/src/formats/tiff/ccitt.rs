@@ -1,5 +1,5 @@
-//! CCITT fax compression, in which scanners store black and white: modified Huffman, group 3 in one or two dimensions, group 4.
-//! The `tiff` crate reads only group 4, up to 65,535 pixels a side.
+//! CCITT fax compression, in which scanners store black and white: modified Huffman, group 3 in one or two dimensions,
+//! group 4. The `tiff` crate reads only group 4, up to 65,535 pixels a side.
 //!
 //! Source: ITU-T T.4 (group 3), ITU-T T.6 (group 4); TIFF 6.0, sections 10 and 11.
 
@@ -12,7 +12,8 @@ use hayro_ccitt::{DecodeSettings, DecoderContext, EncodingMode};
 use super::{FORMAT, directory, error};
 use crate::SourceError;
 
-/// Values of Compression: modified Huffman (group 3 without end-of-line codes, rows aligned to bytes); group 3; group 4.
+/// Values of Compression: modified Huffman (group 3 without end-of-line codes, rows aligned to bytes); group 3; group
+/// 4.
 const RUN_LENGTHS: u16 = 2;
 const GROUP_3: u16 = 3;
 const GROUP_4: u16 = 4;

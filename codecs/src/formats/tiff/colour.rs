@@ -1,7 +1,7 @@
 //! TIFF's sample formats and colour spaces, converted to 8-bit grey, RGB or RGBA.
 //!
-//! Source: TIFF 6.0, section 8 (PhotometricInterpretation), 16 (CMYK), 18 (ExtraSamples), 19 (SampleFormat), 21 (YCbCr),
-//! 23 (L*a*b*).
+//! Source: TIFF 6.0, section 8 (PhotometricInterpretation), 16 (CMYK), 18 (ExtraSamples), 19 (SampleFormat), 21
+//! (YCbCr), 23 (L*a*b*).
 
 use std::iter::zip;
 
@@ -154,8 +154,8 @@ impl Colour {
             ColorType::Gray(_) => (Model::Grey, Alpha::None),
             ColorType::Multiband { .. } | ColorType::GrayA(_) => (Model::Grey, alpha),
             ColorType::RGB(_) => (Model::Rgb, Alpha::None),
-            // A fourth sample without the tag is alpha by convention. One that the tag calls unspecified is not: satellite
-            // pictures have infrared there.
+            // A fourth sample without the tag is alpha by convention. One that the tag calls unspecified is not:
+            // satellite pictures have infrared there.
             ColorType::RGBA(_) if extra.is_empty() => (Model::Rgb, Alpha::Unassociated),
             ColorType::RGBA(_) => (Model::Rgb, alpha),
             ColorType::CMYK(_) | ColorType::CMYKA(_) => {

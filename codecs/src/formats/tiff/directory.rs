@@ -1,7 +1,7 @@
 //! Which picture of a TIFF is shown, and a patch that lets the `tiff` crate read colour spaces that it does not know.
 //!
-//! A TIFF is a list of directories, each a picture: pages, the levels of a pyramid, a thumbnail. The first one is shown,
-//! unless a larger one has the same aspect ratio: then the first is a level of a pyramid.
+//! A TIFF is a list of directories, each a picture: pages, the levels of a pyramid, a thumbnail. The first one is
+//! shown, unless a larger one has the same aspect ratio: then the first is a level of a pyramid.
 //!
 //! ```text
 //! directory  count: u16 (BigTIFF: u64)  entries  offset of the next directory
@@ -93,8 +93,8 @@ pub fn chunks<R: Read + Seek>(decoder: &mut Decoder<R>) -> Result<Vec<(u64, u64)
     Ok(offsets.into_iter().zip(lengths).collect())
 }
 
-/// Reads the directory again with another PhotometricInterpretation: chunks are stored the same way in every colour space, but
-/// the `tiff` crate refuses those that it does not know.
+/// Reads the directory again with another PhotometricInterpretation: chunks are stored the same way in every colour
+/// space, but the `tiff` crate refuses those that it does not know.
 pub fn patch(decoder: &mut Decoder<PatchedFile>, photometric: u16) -> Result<(), SourceError> {
     let Some(directory) = decoder.ifd_pointer() else { return Ok(()) };
     let file = decoder.inner();

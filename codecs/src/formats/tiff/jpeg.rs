@@ -1,5 +1,5 @@
-//! TIFF whose strips or tiles are JPEG in YCbCr, as slide scanners and map servers write. The chunks of a row are decoded in
-//! parallel by libjpeg, directly into the rows: as planes, where the options and the sampling allow it.
+//! TIFF whose strips or tiles are JPEG in YCbCr, as slide scanners and map servers write. The chunks of a row are
+//! decoded in parallel by libjpeg, directly into the rows: as planes, where the options and the sampling allow it.
 //!
 //! Source: Adobe Photoshop TIFF Technical Notes (TTN2, 1995/2002): Compression 7 and JPEGTables.
 

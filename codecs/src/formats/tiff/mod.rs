@@ -1,5 +1,5 @@
-//! TIFF and BigTIFF, chunk by chunk: a chunk is a strip of rows or a tile. One row of chunks is held at a time, so the file's
-//! layout decides the memory; a file that is a single strip is buffered.
+//! TIFF and BigTIFF, chunk by chunk: a chunk is a strip of rows or a tile. One row of chunks is held at a time, so the
+//! file's layout decides the memory; a file that is a single strip is buffered.
 //!
 //! ```text
 //! TIFF     "II" or "MM" (byte order)  42: u16                        offset of the first directory: u32
@@ -290,8 +290,8 @@ impl RowReader for Chunks {
     }
 }
 
-/// The `tiff` crate takes subsampled YCbCr for full pixels, which would show noise. JPEG chunks are upsampled by their own
-/// decoder.
+/// The `tiff` crate takes subsampled YCbCr for full pixels, which would show noise. JPEG chunks are upsampled by their
+/// own decoder.
 fn refuse_subsampling(decoder: &mut Decoder<PatchedFile>, color: ColorType) -> Result<(), SourceError> {
     const JPEG: u16 = 7;
     let compression = decoder.find_tag_unsigned::<u16>(Tag::Compression).map_err(error)?;

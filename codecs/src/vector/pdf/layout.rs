@@ -1,13 +1,13 @@
-//! Where the pages of a document lie in the picture: one as it is, several in a grid that is as near to a square as can be,
-//! with a gap between them and around, all to the same scale.
+//! The layout of a document's pages in the picture: a single page fills it; several form a grid, as close to a square
+//! as possible, with a gap around each, all at the same scale.
 
 use edgezoom_content::Size;
 
 use crate::{Bounds, DrawingOptions};
 
-/// A gap, as a part of the widest page.
+/// The gap, as a fraction of the widest page.
 const GAP: f64 = 0.02;
-/// PDF counts in points: 72 are an inch (ISO 32000, 8.3.2.3).
+/// The unit of PDF is 1/72 inch (ISO 32000-1, 8.3.2.3).
 const POINTS_PER_INCH: f64 = 72.0;
 
 /// A page as it is measured in the document.
@@ -17,7 +17,7 @@ pub struct Paper {
     pub width: f64,
     /// In points.
     pub height: f64,
-    /// The size in pixels that shows all there is, of a page that is one scanned picture.
+    /// The size in pixels of the scanned picture that the page consists of.
     pub native: Option<Size>,
 }
 
@@ -29,7 +29,7 @@ pub struct Area {
     pub size: Size,
 }
 
-/// The picture that the pages make.
+/// The picture with all pages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     pub size: Size,
@@ -56,16 +56,16 @@ pub fn lay_out(papers: &[Paper], options: &DrawingOptions, bounds: Bounds) -> La
         let too_long = f64::from(longest) / f64::from(bounds.side.max(1));
         let too_many = (layout.size.pixels() as f64 / bounds.pixels.max(1) as f64).sqrt();
         let excess = too_long.max(too_many);
-        // A picture of a few pixels cannot shrink for ever: the caller refuses what is too large still.
+        // A picture of a few pixels cannot shrink further: the caller refuses it if it is still too large.
         if excess <= 1.0 || longest <= 64 {
             return layout;
         }
-        // A little more than that, because whole pixels are rounded up.
+        // A little more than needed, because sizes are rounded up.
         shrunk /= excess * 1.000_1;
     }
 }
 
-/// The number of columns whose grid is nearest to a square.
+/// The number of columns whose grid is closest to a square.
 fn squarest(pages: &[(f64, f64)]) -> usize {
     let oblong = |columns: usize| {
         let size = grid(pages, columns, 1.0).size;
@@ -74,7 +74,7 @@ fn squarest(pages: &[(f64, f64)]) -> usize {
     (1..=pages.len()).min_by(|&one, &other| oblong(one).total_cmp(&oblong(other))).unwrap_or(1)
 }
 
-/// A table of pages, each in the middle of its cell.
+/// A grid of pages, each in the middle of its cell.
 fn grid(pages: &[(f64, f64)], columns: usize, scale: f64) -> Layout {
     let pixels = |length: f64| (length * scale).round().clamp(1.0, f64::from(u32::MAX)) as u32;
     let sizes: Vec<Size> =
@@ -93,7 +93,7 @@ fn grid(pages: &[(f64, f64)], columns: usize, scale: f64) -> Layout {
     Layout { areas: areas.collect(), size: Size { width, height } }
 }
 
-/// Where cells begin and how long they are, with gaps between and around them, and where it all ends.
+/// The start and the length of each cell, with gaps between and around them, and the end of the last gap.
 fn line_up(lengths: impl Iterator<Item = u32>, gap: u32) -> (Vec<(u32, u32)>, u32) {
     let mut end = gap;
     let cells = lengths

@@ -1,4 +1,4 @@
-//! The library that reads PDF, PDFium. It is no part of the program but loaded when a PDF is met: without it all else works.
+//! PDFium, the library for PDF. It is loaded at run time, when a PDF is opened: without it all other formats work.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -11,15 +11,15 @@ use crate::vector::fonts::Fonts;
 /// The library's file.
 const FILE_NAME: &str = "libpdfium.so";
 
-/// PDFium, loaded and with fonts at hand.
+/// PDFium, loaded and with fonts.
 #[derive(Clone, Copy)]
 pub struct Library(pub(super) &'static Pdfium);
 
 impl Library {
-    /// Loads the library from a file. `None` when there is none that can be loaded; the reason goes to standard error, as
-    /// it is nothing that clients could mend.
+    /// Loads the library from a file. `None` when it cannot be loaded: the reason is written to standard error, for the
+    /// operator.
     pub fn load(path: &Path) -> Option<Self> {
-        /// It is loaded once in a process and stays.
+        /// A process loads it once.
         static LOADED: OnceLock<Option<Pdfium>> = OnceLock::new();
         LOADED.get_or_init(|| bind(path)).as_ref().map(Self)
     }
@@ -39,8 +39,8 @@ fn bind(path: &Path) -> Option<Pdfium> {
     }
 }
 
-/// Where the library is: in the file that `EDGEZOOM_PDFIUM` names, else beside the executable, else where set-up puts it, in
-/// `pdfium/` of the build's folder, which is up to two above the executable's. `None` when it is nowhere.
+/// Finds the library: the file that `EDGEZOOM_PDFIUM` names, else beside the executable, else in `pdfium/` of the
+/// build's folder, up to two folders above, where set-up puts it. `None` when it is not installed.
 #[must_use]
 pub fn locate() -> Option<PathBuf> {
     if let Some(named) = std::env::var_os("EDGEZOOM_PDFIUM").filter(|named| !named.is_empty()) {

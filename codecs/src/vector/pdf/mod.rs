@@ -1,5 +1,7 @@
-//! PDF, drawn by PDFium at the size that is wanted, strip by strip. Forms and annotations show as they do in viewers;
-//! scripts do not run. A page that is nothing but one scanned picture is drawn with that picture's own pixels.
+//! PDF, drawn by PDFium strip by strip. Forms and annotations show as in viewers; scripts do not run. A page that
+//! consists of one scanned picture is drawn with that picture's own pixels.
+//!
+//! Source: ISO 32000-1:2008 (PDF 1.7).
 
 mod layout;
 mod library;
@@ -32,23 +34,23 @@ pub(crate) static FORMAT: Format = Format {
 /// of. Source: PDF Reference 1.7, appendix H, note 13.
 const SIGNATURE_WITHIN: usize = 1024;
 
-/// The bytes that a strip should have. Each takes all of a page's objects once more.
+/// The bytes of a strip. PDFium goes through all objects of a page for each strip.
 const STRIP_BYTES: usize = 24 << 20;
-/// What lies between pages: the grey of paper's shadow, so that white pages stand out.
+/// The grey between pages, so that white pages stand out.
 const BETWEEN_PAGES: u8 = 0xdd;
 /// Red, green, blue.
 const CHANNELS: usize = 3;
 
 /// The pages of a document, side by side.
 struct Pages {
-    /// Those of which the current strip shows something. Closed before the document: PDFium wants it so.
+    /// The pages that the current strip shows. They have to be closed before the document, so they come first.
     open: Vec<(usize, PdfPage<'static>)>,
     document: PdfDocument<'static>,
     /// The number of the first page that is drawn, counted from 0.
     first: i32,
     size: Size,
     areas: Vec<Area>,
-    /// The rows that are drawn, as many as `strip` has been.
+    /// The rows that `strip` has.
     drawn: Range<u32>,
     /// How many bytes of the strip have been read.
     read: usize,
@@ -66,8 +68,8 @@ fn open(Input { file, bounds, options }: Input<'_>, library: Library) -> Result<
     let options = &options.drawing;
     let document = library.0.load_pdf_from_reader(file.into_inner(), None).map_err(refused)?;
     let chosen = choose(document.pages().len(), bounds, options)?;
-    if let Some(jpeg) = lone_jpeg(&document, &chosen)? {
-        // How the camera was held is the document's business, and it has turned the picture already.
+    if let Some(jpeg) = single_jpeg(&document, &chosen)? {
+        // The document decides the orientation and the colour space: EXIF and ICC of the JPEG are ignored.
         let Decoded { reader, .. } = crate::formats::jpeg::open_reader(Cursor::new(jpeg), bounds)?;
         return Ok(Decoded { reader, orientation: Orientation::UPRIGHT, profile: None });
     }
@@ -101,8 +103,8 @@ fn choose(pages: i32, bounds: Bounds, options: &DrawingOptions) -> Result<Range<
     }
 }
 
-/// The JPEG that the one page which is drawn consists of.
-fn lone_jpeg(document: &PdfDocument<'static>, chosen: &Range<i32>) -> Result<Option<Vec<u8>>, SourceError> {
+/// The JPEG that the only page consists of.
+fn single_jpeg(document: &PdfDocument<'static>, chosen: &Range<i32>) -> Result<Option<Vec<u8>>, SourceError> {
     if chosen.len() != 1 {
         return Ok(None);
     }
@@ -129,7 +131,7 @@ fn refused(error: PdfiumError) -> SourceError {
 }
 
 fn broken(_: PdfiumError) -> SourceError {
-    FORMAT.corrupt("its structure does not hold together")
+    FORMAT.corrupt("its structure is invalid")
 }
 
 impl RowReader for Pages {
@@ -176,7 +178,7 @@ impl Pages {
         Ok(())
     }
 
-    /// Draws what the strip shows of a page.
+    /// Draws the part of a page that the strip shows.
     fn draw_page(&mut self, index: usize, area: Area) -> Result<(), SourceError> {
         let at = match self.open.iter().position(|&(open, _)| open == index) {
             Some(at) => at,
@@ -189,13 +191,13 @@ impl Pages {
         let (_, page) = &self.open[at];
         let rows = area.rows().start.max(self.drawn.start)..area.rows().end.min(self.drawn.end);
         let (width, height) = (area.size.width as i32, area.size.height as i32);
-        // PDFium wants rows that begin at multiples of four bytes.
+        // PDFium needs rows that begin at multiples of four bytes.
         let stride = (area.size.width as usize * CHANNELS).next_multiple_of(4);
         self.bitmap.resize(stride * rows.len(), 0);
         let mut bitmap =
             PdfBitmap::from_bytes(width, rows.len() as i32, PdfBitmapFormat::BGR, &mut self.bitmap)
                 .map_err(broken)?;
-        // What is painted first is white, as paper is; the bytes come in the order red, green, blue.
+        // The configuration fills the page with white first, and writes the bytes in the order red, green, blue.
         let config = PdfRenderConfig::new()
             .set_fixed_size(width, height)
             .set_origin(0, -((rows.start - area.top) as i32));

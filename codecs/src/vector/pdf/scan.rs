@@ -1,5 +1,7 @@
-//! Pages that are one scanned picture: drawn with more pixels than that has they would only be blurred, with fewer they
-//! would lose some.
+//! Pages that consist of one scanned picture. More pixels than the picture has would only blur it, and fewer would lose
+//! detail, so such a page is drawn at the size of its picture.
+//!
+//! Source: ISO 32000-1, 8.9.5 (image dictionaries), 7.4.8 (DCTDecode), 9.3.6 (invisible text, rendering mode 3).
 
 use edgezoom_content::Size;
 use pdfium_render::prelude::{
@@ -7,10 +9,10 @@ use pdfium_render::prelude::{
     PdfPageObjectsCommon, PdfPageRenderRotation, PdfPageTextRenderMode,
 };
 
-/// How much of a page the picture may leave free or have cut off, on each side, as a part of it.
+/// How far an edge of the picture may be from the edge of the page, as a fraction of the page.
 const MARGIN: f32 = 0.02;
 
-/// The one picture that a page is. Invisible text, as programs that recognise letters lay over a scan, does not count.
+/// The picture that a page consists of. Invisible text, which OCR lays over a scan, does not count.
 fn picture<'page>(page: &'page PdfPage<'_>) -> Option<PdfPageImageObject<'page>> {
     let mut picture = None;
     for object in page.objects().iter() {
@@ -23,24 +25,25 @@ fn picture<'page>(page: &'page PdfPage<'_>) -> Option<PdfPageImageObject<'page>>
     picture
 }
 
-/// The size at which a page shows just the pixels of the one picture that it is. `None` for all other pages.
+/// The size at which a page has exactly the pixels of its scanned picture. `None` for other pages.
 pub fn native_size(page: &PdfPage<'_>) -> Option<Size> {
     let scale = pixels_per_point(&picture(page)?, page)?;
     let pixels = |points: f32| (points * scale).round().max(1.0) as u32;
     Some(Size { width: pixels(page.width().value), height: pixels(page.height().value) })
 }
 
-/// The file that a page's one picture is, if it is a JPEG and the page shows it just as it is. Such a page can be read as
-/// that file, which takes less time and far less memory: PDFium decodes a picture as a whole.
+/// The JPEG that a page consists of, if the page shows it unchanged. Reading that file takes less time and far less
+/// memory: PDFium buffers pictures.
 ///
-/// Only in red, green and blue: of other colours a document may say that they are meant inverted, which PDFium does not tell.
+/// Only for RGB: a document may invert other colours, which PDFium does not report.
 pub fn jpeg(page: &PdfPage<'_>) -> Option<Vec<u8>> {
     let picture = picture(page)?;
     let size = native_size(page)?;
     let filters: Vec<String> = picture.filters().iter().map(|filter| filter.name().to_owned()).collect();
     let matrix = picture.matrix().ok()?;
-    let bare = page.annotations().iter().all(|note| note.annotation_type() == PdfPageAnnotationType::Link);
-    let as_it_is = filters == ["DCTDecode"]
+    let has_only_links =
+        page.annotations().iter().all(|note| note.annotation_type() == PdfPageAnnotationType::Link);
+    let is_unchanged = filters == ["DCTDecode"]
         && picture.color_space().ok()? == PdfColorSpace::DeviceRGB
         && picture.bits_per_pixel().ok()? == 24
         && (picture.width().ok()?, picture.height().ok()?) == (size.width as i32, size.height as i32)
@@ -49,12 +52,12 @@ pub fn jpeg(page: &PdfPage<'_>) -> Option<Vec<u8>> {
         && matrix.a() > 0.0
         && matrix.d() > 0.0
         && matrix.b().abs().max(matrix.c().abs()) < 1e-3
-        && bare;
-    as_it_is.then(|| picture.get_raw_image_data().ok())?.filter(|file| file.starts_with(&[0xff, 0xd8]))
+        && has_only_links;
+    is_unchanged.then(|| picture.get_raw_image_data().ok())?.filter(|file| file.starts_with(&[0xff, 0xd8]))
 }
 
-/// How many pixels the picture has for each point of the page, the finer of both ways: facsimiles differ. `None` when it
-/// does not cover the page.
+/// The pixels of the picture for each point of the page, the larger value of both directions: in fax they differ.
+/// `None` when the picture does not cover the page.
 fn pixels_per_point(image: &PdfPageImageObject<'_>, page: &PdfPage<'_>) -> Option<f32> {
     let bounds = image.bounds().ok()?;
     let sheet = page.boundaries().bounding().ok()?.bounds;
@@ -71,9 +74,9 @@ fn pixels_per_point(image: &PdfPageImageObject<'_>, page: &PdfPage<'_>) -> Optio
     }
     let (columns, rows) = (image.width().ok()? as f32, image.height().ok()? as f32);
     let (wide, high) = (bounds.width().value, bounds.height().value);
-    // The picture may have been turned to lie on the page.
+    // The picture may be rotated on the page.
     let upright = (columns / wide).max(rows / high);
-    let turned = (columns / high).max(rows / wide);
-    let scale = if (columns < rows) == (wide < high) { upright } else { turned };
+    let rotated = (columns / high).max(rows / wide);
+    let scale = if (columns < rows) == (wide < high) { upright } else { rotated };
     (scale.is_finite() && scale > 0.0).then_some(scale)
 }

@@ -1,5 +1,7 @@
-//! The fonts for documents that name a font without bringing it. PDFium has the fourteen standard ones built in; without
-//! this it would look for others among the system's files, which a process that is locked in cannot open.
+//! Fonts for documents that do not embed theirs. PDFium has the fourteen standard fonts built in; others it would look
+//! for in the system's files, which a process in a sandbox cannot open.
+//!
+//! Source: ISO 32000-1, 9.6.2.2 (standard fonts), 9.8 (font descriptors).
 
 use fontdb::{Database, Family, ID, Query, Style, Weight};
 use pdfium_render::prelude::{
@@ -9,7 +11,7 @@ use pdfium_render::prelude::{
 
 use crate::vector::fonts::Fonts;
 
-/// Families with the letters of those scripts that no standard font has, by what free systems have.
+/// Families for scripts that no standard font has, as free systems install them.
 const JAPANESE: &[&str] = &["Noto Sans CJK JP", "Noto Serif CJK JP", "IPAGothic", "TakaoGothic", "VL Gothic"];
 const KOREAN: &[&str] = &["Noto Sans CJK KR", "Noto Serif CJK KR", "NanumGothic", "UnBatang"];
 const SIMPLIFIED: &[&str] = &["Noto Sans CJK SC", "Noto Serif CJK SC", "WenQuanYi Zen Hei", "AR PL UMing CN"];
@@ -19,11 +21,10 @@ const ANY_CJK: &[&str] = &["Droid Sans Fallback"];
 const THAI: &[&str] = &["Noto Sans Thai", "Garuda", "Loma"];
 const OTHERS: &[&str] = &["Noto Sans", "DejaVu Sans"];
 
-/// Answers PDFium's questions for fonts.
+/// Provides fonts to PDFium.
 pub struct Substitutes {
     fonts: Fonts,
-    /// The number of the last answer, by which PDFium knows the font. Each answer has its own: when one font is given back
-    /// others may still be in use.
+    /// The id of the last font. Each response has its own: PDFium releases fonts one by one.
     last: u64,
 }
 
@@ -40,7 +41,7 @@ impl PdfiumCustomFontProvider for Substitutes {
     ) -> Option<PdfiumCustomFontProviderResponse> {
         let fonts = self.fonts.database();
         let face = choose(&fonts, &request)?;
-        // Of a collection PDFium takes the first font, whichever is meant.
+        // PDFium takes the first font of a collection, whichever face was requested.
         let bytes = fonts.with_face_data(face, |bytes, index| (index == 0).then(|| bytes.to_vec()))??;
         self.last += 1;
         Some(PdfiumCustomFontProviderResponse {
@@ -52,7 +53,7 @@ impl PdfiumCustomFontProvider for Substitutes {
     }
 }
 
-/// The font of that name; or one that has the letters, if PDFium's own have not.
+/// The font of that name; or one for the script, if PDFium's own fonts lack it.
 fn choose(fonts: &Database, request: &PdfiumCustomFontProviderRequest) -> Option<ID> {
     let stand_ins: &[&[&str]] = match request.character_set {
         PdfFontCharacterSet::JapaneseShiftJis => &[JAPANESE, ANY_CJK],

@@ -1,5 +1,6 @@
-//! An SVG's file, read and made a tree that can be drawn. Whatever it refers to outside of itself is left out: no file is
-//! read, no address asked.
+//! Parses an SVG into a tree that can be drawn. References to other files and addresses are dropped.
+//!
+//! Source: SVG 1.1, appendix I.1 (gzip), XML 1.0 (Fifth Edition), appendix F (encodings).
 
 use std::fs::File;
 use std::io::Read;
@@ -12,42 +13,43 @@ use super::FORMAT;
 use crate::SourceError;
 use crate::vector::fonts::Fonts;
 
-/// How many elements, attributes and texts an SVG may have, entities expanded. Real maps have some hundred thousand.
-const MOST_NODES: u32 = 8_000_000;
+/// The elements, attributes and texts that an SVG may have, entities expanded. Real maps have some hundred thousand.
+const MAX_NODES: u32 = 8_000_000;
 
-/// The stack for parsing and drawing. Both go into elements by recursion, a thousand deep at most.
+/// The stack for parsing and drawing. Both recurse into elements, at most a thousand deep.
 pub const STACK_BYTES: usize = 32 << 20;
 
-/// What a gzipped file begins with (RFC 1952).
+/// The signature of a gzipped file (RFC 1952, 2.3.1).
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// Reads the SVG, gzipped or not.
-pub fn read(file: File, most_bytes: u64, fonts: &Fonts) -> Result<Tree, SourceError> {
-    let text = decode(unpack(file, most_bytes)?);
-    // On a thread of its own for the stack, and because a parser that panics has met a broken file.
+pub fn read(file: File, max_bytes: u64, fonts: &Fonts) -> Result<Tree, SourceError> {
+    let text = decode(unpack(file, max_bytes)?);
+    // A thread of its own has the stack, and a panic of the parser on a broken file ends there.
     let parse = || parse(&text, fonts);
     let parsed = thread::scope(|scope| {
         let thread = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, parse)?;
         Ok::<_, SourceError>(thread.join())
     })?;
-    parsed.unwrap_or_else(|_| Err(corrupt("the parser gave up on it")))
+    parsed.unwrap_or_else(|_| Err(corrupt("its structure is invalid")))
 }
 
-fn unpack(mut file: File, most_bytes: u64) -> Result<Vec<u8>, SourceError> {
+fn unpack(mut file: File, max_bytes: u64) -> Result<Vec<u8>, SourceError> {
     let mut bytes = Vec::new();
-    file.by_ref().take(most_bytes + 1).read_to_end(&mut bytes)?;
+    file.by_ref().take(max_bytes + 1).read_to_end(&mut bytes)?;
     if bytes.starts_with(&GZIP) {
         let packed = std::mem::take(&mut bytes);
-        let mut unpacked = MultiGzDecoder::new(packed.as_slice()).take(most_bytes + 1);
-        unpacked.read_to_end(&mut bytes).map_err(|_| corrupt("it does not unpack"))?;
+        let mut unpacked = MultiGzDecoder::new(packed.as_slice()).take(max_bytes + 1);
+        unpacked.read_to_end(&mut bytes).map_err(|_| corrupt("it cannot be decompressed"))?;
     }
-    if bytes.len() as u64 > most_bytes {
-        return Err(SourceError::TooManyBytes { format: &FORMAT, bytes: most_bytes });
+    if bytes.len() as u64 > max_bytes {
+        return Err(SourceError::TooManyBytes { format: &FORMAT, bytes: max_bytes });
     }
     Ok(bytes)
 }
 
-/// The text of the file: UTF-16 if it begins so, UTF-8 if it is that, else Latin-1, which old drawing programs wrote.
+/// The text of the file: UTF-16 by its first bytes, else UTF-8 if it is valid, else Latin-1, as old drawing programs
+/// write.
 fn decode(bytes: Vec<u8>) -> String {
     let utf_16 = |from: fn([u8; 2]) -> u16| {
         let (units, _) = bytes.as_chunks::<2>();
@@ -66,8 +68,7 @@ fn decode(bytes: Vec<u8>) -> String {
 
 fn parse(text: &str, fonts: &Fonts) -> Result<Tree, SourceError> {
     // Drawing programs declare entities for their namespaces.
-    let options =
-        roxmltree::ParsingOptions { allow_dtd: true, nodes_limit: MOST_NODES, ..Default::default() };
+    let options = roxmltree::ParsingOptions { allow_dtd: true, nodes_limit: MAX_NODES, ..Default::default() };
     let document = roxmltree::Document::parse_with_options(text, options).map_err(corrupt)?;
     if document.root_element().tag_name().name() != "svg" {
         return Err(SourceError::Unknown);
@@ -86,7 +87,7 @@ fn parse(text: &str, fonts: &Fonts) -> Result<Tree, SourceError> {
     Tree::from_xmltree(&document, &options).map_err(corrupt)
 }
 
-/// Whether the document says how large it is. Without that a browser would show as much of it as the window has room for.
+/// Whether the document has a size. Without one, a browser fills its window with the drawing.
 fn has_size(svg: roxmltree::Node<'_, '_>) -> bool {
     let is_absolute = |name| svg.attribute(name).is_some_and(|length| !length.trim_end().ends_with('%'));
     svg.has_attribute("viewBox") || (is_absolute("width") && is_absolute("height"))

@@ -1,12 +1,14 @@
-//! How far filters carry pixels: a blur needs to know what is above and below what it blurs.
+//! How far filters move pixels: a strip has to be drawn with the rows around it that a blur or an offset brings in.
+//!
+//! Source: Filter Effects Module Level 1, section 9; SVG 1.1, section 15.
 
 use resvg::usvg::filter::{Filter, Kind};
 use resvg::usvg::{Group, Node, Transform};
 
-/// A blur is as good as over at three standard deviations.
+/// Beyond three standard deviations a blur is invisible.
 const DEVIATIONS: f32 = 3.0;
 
-/// How far the filters of a group and of all in it reach, in the units of the tree.
+/// The extent of the filters of a group and of its descendants, in units of the tree.
 pub fn of(group: &Group) -> f32 {
     let inside = group.children().iter().map(|node| match node {
         Node::Group(group) => of(group),
@@ -17,7 +19,7 @@ pub fn of(group: &Group) -> f32 {
 }
 
 fn of_filter(filter: &Filter) -> f32 {
-    let reach = |kind: &Kind| match kind {
+    let extent = |kind: &Kind| match kind {
         Kind::GaussianBlur(blur) => DEVIATIONS * blur.std_dev_x().get().max(blur.std_dev_y().get()),
         Kind::DropShadow(shadow) => {
             let blur = DEVIATIONS * shadow.std_dev_x().get().max(shadow.std_dev_y().get());
@@ -28,10 +30,10 @@ fn of_filter(filter: &Filter) -> f32 {
         Kind::DisplacementMap(map) => map.scale().abs() / 2.0,
         _ => 0.0,
     };
-    filter.primitives().iter().map(|primitive| reach(primitive.kind())).sum()
+    filter.primitives().iter().map(|primitive| extent(primitive.kind())).sum()
 }
 
-/// How much longer a unit of a group is than one of the tree.
+/// The length of a unit of the group, in units of the tree.
 fn enlargement(transform: Transform) -> f32 {
     transform.sx.hypot(transform.ky).max(transform.kx.hypot(transform.sy))
 }

@@ -1,5 +1,5 @@
-//! Lines that are exactly horizontal or vertical. They have no area, and resvg draws single nodes only if they have one
-//! (0.49, `render_node`). Of their paints patterns are left out: no drawing that was seen has such a thing.
+//! Lines that are exactly horizontal or vertical. Their bounding box has no area, and resvg draws no single node
+//! without one (0.49, `render_node`). Patterns as their paint are not drawn: no known drawing has that.
 
 use resvg::tiny_skia::{
     Color, GradientStop, LinearGradient, Paint, Pixmap, Point, RadialGradient, Shader, SpreadMode, Transform,

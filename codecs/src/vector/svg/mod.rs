@@ -1,5 +1,7 @@
-//! SVG and SVGZ: drawn by resvg at the size that is wanted, strip by strip and with all threads. Nothing outside of the
-//! document is read, text is set in the fonts of [`Fonts`], and scripts and animations do nothing.
+//! SVG and SVGZ, drawn by resvg strip by strip in several threads. Nothing outside of the document is read, text is set
+//! in [`Fonts`], and scripts and animations are ignored.
+//!
+//! Source: Scalable Vector Graphics (SVG) 1.1 (Second Edition), W3C 2011; the parts of SVG 2 that resvg supports.
 
 mod document;
 mod filter_extent;
@@ -24,12 +26,12 @@ pub(crate) static FORMAT: Format = Format {
     open: Open::Prepared(prepare),
 };
 
-/// A drawing whose strips come from threads.
+/// A drawing whose strips are drawn by threads.
 struct Drawing {
     size: Size,
     layout: Layout,
     painter: Painter,
-    /// The strip that is being read, and how much of it has been.
+    /// The strip that is being read, and how many of its bytes have been read.
     strip: Vec<u8>,
     read: usize,
 }
@@ -52,7 +54,7 @@ fn open(Input { file, bounds, options }: Input<'_>, fonts: &Fonts) -> Result<Dec
     Ok(Decoded::plain(Drawing { size, layout, painter, strip: Vec::new(), read: 0 }))
 }
 
-/// The size in pixels of a drawing that says how large it is: its longer side at least `side`, and within the bounds.
+/// The size in pixels of a drawing with this natural size: its longer side at least `side`, within the bounds.
 fn size_of(width: f64, height: f64, side: u32, bounds: Bounds) -> Size {
     let wanted = (f64::from(side) / width.max(height)).max(1.0);
     let by_side = f64::from(bounds.side) / width.max(height);
@@ -74,7 +76,7 @@ impl RowReader for Drawing {
     }
 
     fn needs_opacity(&self) -> bool {
-        // It has an opacity channel only where somebody asked for one.
+        // It has an alpha channel only where the options ask for one.
         true
     }
 

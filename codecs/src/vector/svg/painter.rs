@@ -1,5 +1,5 @@
-//! Draws a tree strip by strip, with several threads that share it. Each thread has every n-th strip and is held back by
-//! whoever takes them in order, so only a few strips exist at a time.
+//! Draws a tree strip by strip, with several threads that share it. Each of n threads draws every n-th strip and waits
+//! until the reader takes it, so at most n strips exist at a time.
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver};
@@ -14,17 +14,17 @@ use super::filter_extent;
 use super::strip::Strip;
 use crate::Layout;
 
-/// The bytes of a strip while it is drawn. Each strip takes up the shapes that cross its edges once more, but every group
-/// with opacity needs another such buffer.
+/// The bytes of a strip. In a small strip more shapes cross an edge and are drawn twice; in a large one each group with
+/// opacity needs another large buffer.
 const STRIP_BYTES: u64 = 8 << 20;
-/// The rows of a strip at most, however narrow.
-const MOST_ROWS: u32 = 2048;
-/// How many buffers of a strip a thread may need: groups in groups.
+/// The largest number of rows of a strip, for narrow drawings.
+const MAX_ROWS: u32 = 2048;
+/// The buffers of a strip that a thread may need, for groups in groups.
 const BUFFERS: u64 = 4;
-/// How many strips high the area is that resvg draws for a filter: two above, two below.
+/// The height, in strips, of the area that resvg draws for a filter: two above, two below.
 const FILTER_STRIPS: u64 = 5;
 
-/// The threads that draw, and where their strips come out in turn.
+/// The threads that draw: a channel from each, and the next one to read from.
 pub struct Painter {
     strips: Vec<Receiver<Vec<u8>>>,
     next: usize,
@@ -73,13 +73,13 @@ impl Canvas {
     pub fn new(tree: Tree, size: Size, layout: Layout) -> Self {
         let by_bytes = STRIP_BYTES / (u64::from(size.width) * 4);
         let (_, scale) = scale(&tree, size);
-        // What a filter takes from further away than two strips it would not see.
+        // resvg gives a filter the pixels of two strips around, so a strip is at least half the extent high.
         let by_filters = filter_extent::of(tree.root()) * scale / 2.0;
-        let strip_rows = by_bytes.max(by_filters as u64).clamp(64, MOST_ROWS.into()) as u32;
+        let strip_rows = by_bytes.max(by_filters as u64).clamp(64, MAX_ROWS.into()) as u32;
         Self { tree: Arc::new(tree), size, layout, strip_rows }
     }
 
-    /// How many of these threads there is memory for.
+    /// The number of threads, reduced to those that there is memory for.
     pub fn threads_within(&self, memory: u64, threads: usize) -> usize {
         let strip = u64::from(self.size.width) * u64::from(self.strip_rows) * 4;
         let height = if self.tree.filters().is_empty() { 1 } else { FILTER_STRIPS };

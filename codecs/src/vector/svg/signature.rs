@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-/// Whether a file's first bytes are those of an SVG, or of a gzipped file. No other format comes gzipped (RFC 1952, 2.3.1:
-/// two bytes of identification, then 8 for deflate); what is inside shows when it is unpacked.
+/// Whether a file's first bytes are those of an SVG, or of a gzipped file. No other format comes gzipped (RFC 1952,
+/// 2.3.1: two bytes of identification, then 8 for deflate); what is inside shows when it is unpacked.
 pub fn is_svg(head: &[u8]) -> bool {
     if head.starts_with(&[0x1f, 0x8b, 8]) {
         return true;
@@ -55,7 +55,8 @@ mod tests {
 
     #[test]
     fn an_svg_is_known_by_its_root_element_after_comments_and_declarations() {
-        let with_entities = "<?xml version='1.0'?>\n<!-- a <html> in a comment -->\n<!DOCTYPE svg PUBLIC \"a\" \"b\" [\n\
+        let with_entities = "<?xml version='1.0'?>\n<!-- a <html> in a comment -->\n\
+            <!DOCTYPE svg PUBLIC \"a\" \"b\" [\n\
             <!ENTITY ns_svg \"http://www.w3.org/2000/svg\">\n]>\n<svg xmlns='&ns_svg;'>";
         let utf_16: Vec<u8> = "\u{feff}<svg/>".encode_utf16().flat_map(u16::to_le_bytes).collect();
         for svg in [

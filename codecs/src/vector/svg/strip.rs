@@ -1,10 +1,12 @@
-//! Draws what a strip shows of a tree: passes over what it does not touch, and lays groups with opacity, clips and masks
-//! together itself.
+//! Draws the part of a tree that a strip shows: skips nodes outside of it, and composites groups with opacity, clips
+//! and masks itself.
 //!
-//! The shapes, texts, pictures and filters are drawn by resvg. Its own groups are made for whole pictures: it draws them
-//! up to five strips high, and since it measures that limit from the corner of the group around, what is three such groups
-//! deep is cut off in all but the first strips (resvg 0.49, `render_layer` and `max_filter_bbox`). Here a group is just as
+//! resvg draws the shapes, texts, pictures and filters. Its own groups are made for complete pictures: their layers are
+//! up to five strips high, and that limit counts from the corner of the parent group, so a group three levels deep is
+//! cut off in all but the first strips (resvg 0.49, `render_layer` and `max_filter_bbox`). Here a layer is exactly as
 //! high as the strip.
+//!
+//! Source: Compositing and Blending Level 1, section 3 (isolated groups); CSS Masking Module Level 1.
 
 use resvg::tiny_skia::{FillRule, Mask, MaskType, PathBuilder, Pixmap, PixmapPaint, Rect, Transform};
 use resvg::usvg::{self, BlendMode, ClipPath, Group, Node};
@@ -68,7 +70,7 @@ impl Strip {
         Some(())
     }
 
-    /// Leaves of a layer what the shapes of a clip cover.
+    /// Applies a clip path to a layer.
     fn clip(self, clip: &ClipPath, transform: Transform, layer: &mut Pixmap) -> Option<()> {
         let mut shapes = self.layer()?;
         self.draw(clip.root(), transform.pre_concat(clip.transform()), &mut shapes)?;
@@ -76,7 +78,7 @@ impl Strip {
         clip.clip_path().map_or(Some(()), |outer| self.clip(outer, transform, layer))
     }
 
-    /// Leaves of a layer as much as a mask is bright or opaque.
+    /// Applies a mask to a layer, by its luminance or its alpha.
     fn mask(self, mask: &usvg::Mask, transform: Transform, layer: &mut Pixmap) -> Option<()> {
         let mut shapes = self.layer()?;
         self.draw(mask.root(), transform, &mut shapes)?;
@@ -96,7 +98,7 @@ impl Strip {
         Pixmap::new(self.width, self.rows)
     }
 
-    /// Whether any of an area may be seen. Anti-aliasing reaches a pixel further.
+    /// Whether a part of an area may be visible. Anti-aliasing extends it by a pixel.
     fn shows(self, area: Rect, transform: Transform) -> bool {
         let Some(area) = area.transform(transform) else { return true };
         area.top() < self.rows as f32 + 2.0

@@ -3,13 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 
 use edgezoom_codecs::Layout;
 use edgezoom_content::{Dzi, Size, TileFormat};
 
 use crate::compare::Difference;
 use edgezoom_test_support::pyramid::{read_folder, rebuilt};
-use edgezoom_test_support::{Picture, files};
+use edgezoom_test_support::{Picture, files, fixture};
 
 /// A kind of file.
 #[derive(Clone, Copy)]
@@ -38,10 +39,14 @@ impl Variant {
     /// What the engine makes of it, and how it is to look.
     pub fn convert(&self) -> Result<(Picture, Picture), String> {
         let folder = folder(self.name);
-        originals(&folder);
-        script(&folder, self.make);
-        assert!(folder.join(self.file).exists(), "{}: the script made no {}", self.name, self.file);
-        script(&folder, self.shown);
+        let recipe = (ORIGINALS.as_slice(), self.make, self.shown);
+        let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fixtures");
+        fixture::place(&cache, &folder, &[self.file, "shown.png"], &recipe, || {
+            originals(&folder);
+            script(&folder, self.make);
+            assert!(folder.join(self.file).exists(), "{}: the script made no {}", self.name, self.file);
+            script(&folder, self.shown);
+        });
         let shown = fs::read(folder.join("shown.png"));
         let shown = shown.unwrap_or_else(|error| panic!("{}: no shown.png: {error}", self.name));
         let ours = tiled(&folder, self.file).map_err(|said| format!("{}: {said}", self.name))?;
@@ -79,20 +84,25 @@ pub fn folder(name: &str) -> PathBuf {
     path
 }
 
-/// The pictures that files are made of.
+/// Writes the pictures that files are made of.
 pub fn originals(folder: &Path) {
-    let write = |name: &str, picture: &Picture| {
-        fs::write(folder.join(name), files::png(picture, |_| {})).unwrap();
-    };
-    // Odd sides, so that halves and blocks have edges.
-    write("photo.png", &Picture::photo(301, 203, Layout::Rgb));
-    write("clear.png", &Picture::photo(301, 203, Layout::Rgba));
-    write("grey.png", &Picture::photo(301, 203, Layout::Grey));
-    write("vivid.png", &vivid());
-    let stored = Picture { width: 301, ..Picture::photo(602, 203, Layout::Rgb) };
-    let deep = files::png(&stored, |info| info.bit_depth = png::BitDepth::Sixteen);
-    fs::write(folder.join("deep.png"), deep).unwrap();
+    for (name, bytes) in ORIGINALS.iter() {
+        fs::write(folder.join(name), bytes).unwrap();
+    }
 }
+
+/// These pictures: names and PNGs. Odd sides, so that halves and blocks have edges.
+static ORIGINALS: LazyLock<Vec<(&str, Vec<u8>)>> = LazyLock::new(|| {
+    let photo = |layout| files::png(&Picture::photo(301, 203, layout), |_| {});
+    let stored = Picture { width: 301, ..Picture::photo(602, 203, Layout::Rgb) };
+    vec![
+        ("photo.png", photo(Layout::Rgb)),
+        ("clear.png", photo(Layout::Rgba)),
+        ("grey.png", photo(Layout::Grey)),
+        ("vivid.png", files::png(&vivid(), |_| {})),
+        ("deep.png", files::png(&stored, |info| info.bit_depth = png::BitDepth::Sixteen)),
+    ]
+});
 
 /// All hues, from grey to their strongest, in three lightnesses.
 fn vivid() -> Picture {

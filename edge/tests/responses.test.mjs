@@ -1,4 +1,4 @@
-// What holds for answers of every kind: methods, headers, conditions; and the size of what is deployed.
+// What all responses have in common: methods, headers, conditions; and the size of the Worker.
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -18,7 +18,7 @@ after(() => system.close());
 
 const paths = () => ["/", "/health", "/version", "/robots.txt", `/${id}`, `/${id}.js`, `/v1/content/${id}`, "/nothing", "/v1/content/"];
 
-test("every answer may be read by any page, and says what it is", async () => {
+test("every response may be read by any page, and has its media type", async () => {
   for (const path of paths()) {
     const { headers } = await system.fetch(path);
     assert.equal(headers.get("Access-Control-Allow-Origin"), "*", path);
@@ -38,7 +38,7 @@ test("HEAD is GET without its body", async () => {
   }
 });
 
-test("a preflight is let through, another method is not", async () => {
+test("a preflight request succeeds, another method is refused", async () => {
   const preflight = await system.fetch("/v1/content/", { method: "OPTIONS" });
   assert.equal(preflight.status, 204);
   assert.equal(preflight.headers.get("Access-Control-Allow-Methods"), "GET, HEAD, OPTIONS");
@@ -48,7 +48,7 @@ test("a preflight is let through, another method is not", async () => {
   }
 });
 
-test("who has a finished content gets 304", async () => {
+test("a client that has a finished content gets 304", async () => {
   const path = `/v1/content/${id}`;
   const etag = (await system.fetch(path)).headers.get("ETag");
   const again = await system.fetch(path, { headers: { "If-None-Match": `"x", ${etag}` } });
@@ -56,7 +56,7 @@ test("who has a finished content gets 304", async () => {
   assert.equal(again.headers.get("Access-Control-Allow-Origin"), "*");
 });
 
-test("wrapped is always 200", async () => {
+test("a wrapped response is always 200", async () => {
   for (const [query, status] of [[`${id}?format=json`, 200], ["?format=json", 400], ["x?format=json", 404], [`${id}?format=no`, 400]]) {
     const response = await system.fetch(`/v1/content/${query}`);
     assert.equal(response.status, 200, query);
@@ -71,7 +71,7 @@ test("Accept chooses XML", async () => {
   assert.match(await response.text(), /^<\?xml version="1.0" encoding="UTF-8"\?><content><id>/);
 });
 
-test("a URL that can be no source is refused and never queued", async () => {
+test("a URL that cannot be a source is refused and never queued", async () => {
   for (const url of ["ftp://example.com/", "http://127.0.0.1/", "http://me:secret@example.com/", "http://nodots/"]) {
     const response = await system.fetch(`/v1/content/?url=${encodeURIComponent(url)}`);
     assert.equal(response.status, 400, url);
@@ -79,7 +79,7 @@ test("a URL that can be no source is refused and never queued", async () => {
   }
 });
 
-test("what is entered on the home page leads to its share page", async () => {
+test("the form of the home page leads to the share page", async () => {
   const found = await system.fetch("/?url=http%3A%2F%2Fexample.com%2Fa.jpg");
   assert.deepEqual([found.status, found.headers.get("Location")], [302, `${ORIGIN}/${id}`]);
   assert.equal((await system.fetch("/?url=nonsense")).status, 400);

@@ -1,4 +1,4 @@
-// What tilers and the operator say to the Worker.
+// The calls of tilers and of the operator.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -11,7 +11,7 @@ after(() => system.close());
 const jobsOf = async (id) => (await system.seen()).jobs.filter((job) => job === id).length;
 const rendering = (progress) => ({ progress: { stage: "rendering", progress } });
 
-test("only who has the token is heard", async () => {
+test("calls without the token are refused", async () => {
   const { id } = await system.ask("http://example.com/secret.jpg");
   for (const Authorization of [undefined, "Bearer ", "Bearer wrong-wrong-wrong", `Basic ${TOKEN}`, TOKEN]) {
     for (const what of ["claim", "report", "reset"]) {
@@ -23,7 +23,7 @@ test("only who has the token is heard", async () => {
   assert.equal((await system.fetch(`/internal/content/${id}/claim`)).status, 405);
 });
 
-test("without a token nobody is heard", async () => {
+test("a Worker without a token refuses all calls", async () => {
   const open = await start({ TILER_TOKEN: "" });
   try {
     assert.equal((await open.claim("00000000000")).status, 503);
@@ -32,7 +32,7 @@ test("without a token nobody is heard", async () => {
   }
 });
 
-test("a job is claimed once, and only its attempt is heard", async () => {
+test("a job is claimed once, and only reports of its attempt are accepted", async () => {
   const { id } = await system.ask("http://example.com/claimed.jpg");
   const claim = await system.claim(id);
   assert.deepEqual(await claim.json(), { id, url: "http://example.com/claimed.jpg", attempt: 1, leaseMs: 1000 });
@@ -46,7 +46,7 @@ test("a job is claimed once, and only its attempt is heard", async () => {
   assert.equal((await system.report(id, 1, rendering(0.6))).status, 409);
 });
 
-test("what does not exist cannot be claimed, and what is no report is refused", async () => {
+test("a content that does not exist cannot be claimed, and a malformed report is refused", async () => {
   assert.equal((await system.claim("00000000000")).status, 404);
   assert.equal((await system.report("00000000000", 1, rendering(0.5))).status, 404);
   const { id } = await system.ask("http://example.com/report.jpg");
@@ -61,12 +61,12 @@ test("a failure code of a newer tiler is internal, with the tiler's message", as
   const { id } = await system.ask("http://example.com/newer.jpg");
   await system.claim(id);
   const message = "The source has moved.";
-  assert.equal((await system.report(id, 1, { "gave-up": { failure: { code: "source-moved", message } } })).status, 204);
+  assert.equal((await system.report(id, 1, { "gave-up": { failure: { code: "of-a-newer-tiler", message } } })).status, 204);
   const { failed, failure } = await system.find(id);
   assert.deepEqual([failed, failure], [true, { code: "internal", message }]);
 });
 
-test("a lease that runs out queues the job again, and progress does not fall", async () => {
+test("an expired lease queues the job again, and progress does not fall", async () => {
   const { id } = await system.ask("http://example.com/killed.jpg");
   await system.claim(id);
   await system.report(id, 1, rendering(0.7));
@@ -77,7 +77,7 @@ test("a lease that runs out queues the job again, and progress does not fall", a
   assert.equal((await system.find(id)).progress, 0.7);
 });
 
-test("the operator has a failed content tried anew", async () => {
+test("the operator starts a failed content anew", async () => {
   const { id } = await system.ask("http://example.com/again.jpg");
   await system.claim(id);
   const failure = { code: "internal", message: "The fault is ours." };
