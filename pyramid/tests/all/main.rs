@@ -3,6 +3,7 @@
 
 mod dzsave;
 mod exact;
+mod example;
 mod output;
 mod sinks;
 mod ycbcr420;
