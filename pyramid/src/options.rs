@@ -16,6 +16,7 @@ use crate::tile_encoder::halves_chroma;
 /// let options = Options { tile_size: 254, quality: 75, ..Options::default() };
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Options {
     /// A tile's width and height in pixels without overlap, 1 to 4,096. Default 510: with the overlap 512, which takes a
     /// quarter of the files and requests of 254.
