@@ -1,4 +1,4 @@
-//! The table of formats, and a file or folder for each. Documents and drawings are in [`vector`](crate::vector).
+//! The table of formats, and a file or folder for each. Documents and drawings are in `vector`.
 //!
 //! A new format is a file here that exports `FORMAT`, its `mod` line, and its line in the table.
 
