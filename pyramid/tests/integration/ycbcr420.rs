@@ -1,5 +1,5 @@
-//! JPEGs that go through the pyramid as YCbCr 4:2:0, against planes that are halved and cut the obvious way and encoded by
-//! the safe binding of libjpeg.
+//! JPEGs that go through the pyramid as YCbCr 4:2:0, against planes that are halved and cut the obvious way and encoded
+//! by the safe binding of libjpeg.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
