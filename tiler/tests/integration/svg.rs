@@ -10,6 +10,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use edgezoom_codecs::{DecodeOptions, DrawingOptions, Layout};
 use edgezoom_content::{Failure, FailureCode, Size, TileFormat};
+use edgezoom_tiler::failure::of_source;
 use edgezoom_tiler::limits::Limits;
 use edgezoom_tiler::renderer::{Output, RenderOptions, Renderer};
 use flate2::Compression;
@@ -37,7 +38,7 @@ fn draw(text: &str, side: u32) -> Picture {
 }
 
 fn failure(bytes: &[u8]) -> Failure {
-    files::decode(bytes).unwrap_err().failure()
+    of_source(&files::decode(bytes).unwrap_err())
 }
 
 async fn render(bytes: &[u8], limits: &Limits) -> Result<u64, Failure> {

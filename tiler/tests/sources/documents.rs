@@ -9,6 +9,7 @@ use std::process::Command;
 
 use edgezoom_codecs::{DecodeOptions, DrawingOptions, Layout, SourceError};
 use edgezoom_content::{Failure, FailureCode, Size};
+use edgezoom_tiler::failure::of_source;
 use edgezoom_tiler::limits::Limits;
 use edgezoom_tiler::renderer::{Output, RenderOptions, Renderer};
 
@@ -35,7 +36,7 @@ fn draw(bytes: &[u8]) -> Picture {
 }
 
 fn failure(bytes: &[u8]) -> Failure {
-    draw_with(bytes, &DrawingOptions::default()).unwrap_err().failure()
+    of_source(&draw_with(bytes, &DrawingOptions::default()).unwrap_err())
 }
 
 fn page(number: u32) -> DrawingOptions {
@@ -165,7 +166,7 @@ fn several_pages_lie_side_by_side_and_one_can_be_chosen() {
         (second.size(), second.at(1000, 1000)),
         (Size { width: 2000, height: 2000 }, [0, 255, 0].as_slice())
     );
-    let failure = draw_with(&four, &page(5)).unwrap_err().failure();
+    let failure = of_source(&draw_with(&four, &page(5)).unwrap_err());
     assert_eq!(failure.code, FailureCode::SourceNotFound);
     assert_eq!(failure.message, "The PDF has no page 5: its last one is 4.");
 }
