@@ -1,8 +1,8 @@
-//! Why a source cannot be read, and the failure that clients see.
+//! Why a source cannot be read.
 
 use std::io;
 
-use edgezoom_content::{Failure, FailureCode, Size};
+use edgezoom_content::Size;
 
 use crate::Format;
 
@@ -92,26 +92,4 @@ pub enum SourceError {
     /// The file cannot be read.
     #[error("The source could not be read.")]
     Io(#[from] io::Error),
-}
-
-impl SourceError {
-    /// The failure that clients see.
-    #[must_use]
-    pub fn failure(&self) -> Failure {
-        let code = match self {
-            Self::NoBytes | Self::Unknown | Self::Unsupported { .. } | Self::NoPdf => {
-                FailureCode::UnsupportedFormat
-            }
-            Self::Encrypted => FailureCode::SourceForbidden,
-            Self::NoSuchPage { .. } => FailureCode::SourceNotFound,
-            Self::Corrupt { .. } | Self::Empty => FailureCode::CorruptSource,
-            Self::TooManyPixels { .. }
-            | Self::TooLong { .. }
-            | Self::TooMuchMemory { .. }
-            | Self::OutOfMemory => FailureCode::TooManyPixels,
-            Self::TooManyBytes { .. } => FailureCode::SourceTooLarge,
-            Self::Io(_) => FailureCode::Internal,
-        };
-        Failure::new(code, self.to_string())
-    }
 }

@@ -30,7 +30,7 @@ pub(crate) struct Decoded {
 pub(crate) enum Open {
     /// With nothing but the file.
     Directly(fn(Input<'_>) -> Result<Decoded, SourceError>),
-    /// With fonts or a library, which are loaded before the process is locked in.
+    /// With fonts or a library, which are loaded before the process enters its sandbox.
     Prepared(fn(&System<'_>) -> Opener),
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct System<'a> {
     pub(crate) pdfium: Option<&'a Path>,
 }
 
-/// A file's format, with what its decoder needs of the system: fonts, a library. A process that is locked in cannot
+/// A file's format, with what its decoder needs of the system: fonts, a library. A process in a sandbox cannot
 /// open such files any more, so they are loaded before.
 pub struct Prepared {
     opener: Opener,

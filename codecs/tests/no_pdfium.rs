@@ -3,8 +3,7 @@
 
 use std::path::Path;
 
-use edgezoom_codecs::DecodeOptions;
-use edgezoom_content::FailureCode;
+use edgezoom_codecs::{DecodeOptions, SourceError};
 
 use edgezoom_test_support::files::{BOUNDS, file};
 use edgezoom_test_support::pdf::Pdf;
@@ -13,7 +12,7 @@ use edgezoom_test_support::pdf::Pdf;
 fn without_the_library_only_pdf_fails() {
     let mut pdf = file(&Pdf::new().page(10, 10, "").bytes());
     let prepared = edgezoom_codecs::prepare(&mut pdf, Some(Path::new("/nowhere/libpdfium.so"))).unwrap();
-    let failure = prepared.open(pdf, BOUNDS, &DecodeOptions::default()).map(|_| ()).unwrap_err().failure();
-    assert_eq!(failure.code, FailureCode::UnsupportedFormat);
-    assert_eq!(failure.message, "This service cannot render PDF.");
+    let error = prepared.open(pdf, BOUNDS, &DecodeOptions::default()).map(|_| ()).unwrap_err();
+    assert!(matches!(error, SourceError::NoPdf), "{error}");
+    assert_eq!(error.to_string(), "This service cannot render PDF.");
 }

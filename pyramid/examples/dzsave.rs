@@ -15,22 +15,26 @@ use std::time::SystemTime;
 
 use edgezoom_pyramid::codecs::{Bounds, DecodeOptions, locate_pdfium, prepare};
 use edgezoom_pyramid::sinks::{ArchiveFormat, ArchiveSink, DirectorySink, Sink};
-use edgezoom_pyramid::{Options, dzsave};
+use edgezoom_pyramid::{Dzi, Options, dzsave};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<_> = env::args_os().skip(1).collect();
-    let [source, output] = arguments.as_slice() else {
+    let [picture, output] = arguments.as_slice() else {
         return Err("usage: dzsave <PICTURE> <OUTPUT>[.dzi|.zip|.szi]".into());
     };
-    let output = Path::new(output);
+    let dzi = save(Path::new(picture), Path::new(output))?;
+    println!("{}×{} pixels in {} tiles", dzi.size.width, dzi.size.height, dzi.tile_count());
+    Ok(())
+}
+
+/// Saves a picture in the format that the output asks for by its extension.
+pub fn save(picture: &Path, output: &Path) -> Result<Dzi, Box<dyn Error>> {
     let sink: Box<dyn Sink> = match ArchiveFormat::from_path(output) {
         Some(format) => Box::new(ArchiveSink::new(output, format, SystemTime::now())?),
         None => Box::new(DirectorySink::new(output)?),
     };
-    // The format, and what it needs of the system: PDFium for PDF, fonts for SVG.
-    let prepared = prepare(&mut File::open(source)?, locate_pdfium().as_deref())?;
-    let open = |decode: &DecodeOptions| prepared.open(File::open(source)?, Bounds::default(), decode);
-    let dzi = dzsave(open, &*sink, &Options::default())?;
-    println!("{}×{} pixels in {} tiles", dzi.size.width, dzi.size.height, dzi.tile_count());
-    Ok(())
+    // The format of the file, and what the format needs of the system: PDFium for PDF, fonts for SVG.
+    let prepared = prepare(&mut File::open(picture)?, locate_pdfium().as_deref())?;
+    let open = |decode: &DecodeOptions| prepared.open(File::open(picture)?, Bounds::default(), decode);
+    Ok(dzsave(open, &*sink, &Options::default())?)
 }

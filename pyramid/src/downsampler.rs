@@ -15,9 +15,9 @@ use crate::shrink::{halve_rows, halve_ycbcr420};
 use crate::strip::{Pool, Strip};
 use crate::{BuildError, TileOutput};
 
-/// The bytes of a strip. A strip should still be in a core's cache when its tiles are encoded. Measured at 18,000 pixels
-/// of width on 2 MiB of cache for each core: strips of 3.4 MB cost 15 % more than those of 0.9 MB, and smaller ones save
-/// nothing.
+/// The bytes of a strip. A strip should still be in a core's cache when its tiles are encoded. Measured at 18,000
+/// pixels of width on 2 MiB of cache for each core: strips of 3.4 MB cost 15 % more than those of 0.9 MB, and smaller
+/// ones save nothing.
 const STRIP_BYTES: usize = 512 << 10;
 /// The most rows that a strip has, however narrow the picture is.
 const MAX_ROWS: u32 = 64;

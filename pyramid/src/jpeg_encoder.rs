@@ -3,8 +3,8 @@
 //! Setting a compressor up takes as long as a twentieth of a tile, and the safe binding (`mozjpeg`) does that for each
 //! image. This one writes straight into the buffer that the tile is passed on from.
 //!
-//! Source: libjpeg's `libjpeg.txt`, sections "Compression details", "Error handling", "Compressed data handling (source and
-//! destination managers)" and "Raw (downsampled) image data".
+//! Source: libjpeg's `libjpeg.txt`, sections "Compression details", "Error handling", "Compressed data handling (source
+//! and destination managers)" and "Raw (downsampled) image data".
 #![allow(unsafe_code)]
 
 use std::mem;
@@ -48,7 +48,8 @@ impl JpegEncoder {
     /// An encoder for tiles of a quality. With `halves_chroma` the file has chroma at half the resolution, unless it is
     /// grey.
     pub fn new(input: Input, quality: u8, halves_chroma: bool) -> Self {
-        // SAFETY: these structures consist of numbers, pointers and optional functions, for all of which zero is a value.
+        // SAFETY: these structures consist of numbers, pointers and optional functions, for all of which zero is a
+        // value.
         let zeroed = unsafe {
             State {
                 info: mem::zeroed(),

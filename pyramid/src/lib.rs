@@ -27,20 +27,20 @@
 //! # }
 //! ```
 //!
-//! The picture comes as a [`RowReader`](codecs::RowReader), so it need not come from a file: anything that gives rows of
-//! pixels from top to bottom will do. The program `examples/dzsave.rs` opens any file that the codecs read.
+//! The picture comes as a [`RowReader`](codecs::RowReader), so it need not come from a file: anything that gives rows
+//! of pixels from top to bottom will do. The program `examples/dzsave.rs` opens any file that the codecs read.
 //!
 //! # Hostile files
-//! [`dzsave`] decodes in the calling process. [`Bounds`](codecs::Bounds) keep a picture from being too large, but a file
-//! that was made to attack a decoder can still crash it or keep it busy for long. Decode files of strangers in a process
-//! without network, credentials and file system, with limits on memory and time, as Edgezoom's `tiler` does: its renderer
-//! process opens a [`TileSource`] and passes the tiles to its parent by a [`TileOutput`] of its own.
+//! [`dzsave`] decodes in the calling process. [`Bounds`](codecs::Bounds) keep a picture from being too large, but a
+//! file that was made to attack a decoder can still crash it or keep it busy for long. Decode files of strangers in a
+//! process without network, credentials and file system, with limits on memory and time, as Edgezoom's `tiler` does:
+//! its renderer process opens a [`TileSource`] and passes the tiles to its parent by a [`TileOutput`] of its own.
 //!
 //! # How it works
 //! One thread reads a strip of some rows at a time, halves it into the strip of the level below, and so on. Every strip
-//! goes to the encoder threads. Each of them owns some columns of tiles and keeps an encoder for each tile that has begun,
-//! to which it gives the tile's part of each row. So a tile's pixels are never collected first, no thread waits for a
-//! whole row of tiles, and the encoders read a strip while the cache still holds it.
+//! goes to the encoder threads. Each of them owns some columns of tiles and keeps an encoder for each tile that has
+//! begun, to which it gives the tile's part of each row. So a tile's pixels are never collected first, no thread waits
+//! for a whole row of tiles, and the encoders read a strip while the cache still holds it.
 //!
 //! A picture of 20,000×10,000 pixels takes 40 MiB in this way. If rows of tiles were buffered instead, each would take
 //! 31 MB, and several of them would be needed.

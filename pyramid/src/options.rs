@@ -16,12 +16,13 @@ use crate::tile_encoder::halves_chroma;
 /// let options = Options { tile_size: 254, quality: 75, ..Options::default() };
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Options {
-    /// A tile's width and height in pixels without overlap, 1 to 4,096. Default 510: with the overlap 512, which takes a
-    /// quarter of the files and requests of 254.
+    /// A tile's width and height in pixels without overlap, 1 to 4,096. Default 510: with the overlap 512, which takes
+    /// a quarter of the files and requests of 254.
     pub tile_size: u32,
-    /// The pixels that a tile carries of each neighbour, at most its own size. Default 1, so that viewers can interpolate
-    /// at the edges.
+    /// The pixels that a tile carries of each neighbour, at most its own size. Default 1, so that viewers can
+    /// interpolate at the edges.
     pub overlap: u32,
     /// The quality of JPEG, 1 to 100. Default 82.
     pub quality: u8,
@@ -76,8 +77,8 @@ impl Options {
         Ok(())
     }
 
-    /// How the picture is to be decoded. A picture that is stored as YCbCr 4:2:0 may come as such if its tiles are JPEG of
-    /// that kind too, and an SVG keeps its transparent background only for tiles that are PNG in any case.
+    /// How the picture is to be decoded. A picture that is stored as YCbCr 4:2:0 may come as such if its tiles are JPEG
+    /// of that kind too, and an SVG keeps its transparent background only for tiles that are PNG in any case.
     #[must_use]
     pub fn decode_options(&self) -> DecodeOptions {
         let is_png = self.format == Some(TileFormat::Png);

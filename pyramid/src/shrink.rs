@@ -1,4 +1,5 @@
-//! Halves a picture by a box filter: each pixel of the smaller picture is the rounded mean of 2×2 pixels of the larger one.
+//! Halves a picture by a box filter: each pixel of the smaller picture is the rounded mean of 2×2 pixels of the larger
+//! one.
 //!
 //! At an odd right or lower edge it is the mean of the pixels that exist. Colours are weighted by opacity, so that the
 //! colours of transparent pixels, which are not seen, do not bleed into visible ones.
@@ -21,8 +22,8 @@ pub fn halve_rows(layout: Layout, upper: &[u8], lower: &[u8], out: &mut [u8]) {
     }
 }
 
-/// Makes a pair of rows of the smaller picture from two pairs of the larger one, which has this width. `rows` is how many
-/// rows the larger picture has from `upper` on: with 1 or 3 of them the last pair's lower row does not exist.
+/// Makes a pair of rows of the smaller picture from two pairs of the larger one, which has this width. `rows` is how
+/// many rows the larger picture has from `upper` on: with 1 or 3 of them the last pair's lower row does not exist.
 pub fn halve_ycbcr420(width: u32, upper: Pair<'_>, lower: Option<Pair<'_>>, rows: u32, out: PairMut<'_>) {
     let width = width as usize;
     let halve = |width: usize, upper: &[u8], lower: &[u8], out: &mut [u8]| {

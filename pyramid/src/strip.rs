@@ -55,8 +55,8 @@ impl Pool {
 }
 
 impl Strip {
-    /// The bytes of the next `rows` rows, to be written, which count as filled from now on. The slice is longer than that
-    /// if `room`, also in rows, is larger: decoders write whole blocks, past the last row.
+    /// The bytes of the next `rows` rows, to be written, which count as filled from now on. The slice is longer than
+    /// that if `room`, also in rows, is larger: decoders write whole blocks, past the last row.
     pub fn extend(&mut self, rows: u32, room: u32) -> &mut [u8] {
         let start = self.filled as usize * self.row_bytes;
         self.filled += rows;

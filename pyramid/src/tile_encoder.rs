@@ -1,5 +1,5 @@
-//! Encodes one tile after the other, row by row: as PNG, or as JPEG in the way of libjpeg-turbo, which is also what libvips
-//! writes at the same quality.
+//! Encodes one tile after the other, row by row: as PNG, or as JPEG in the way of libjpeg-turbo, which is also what
+//! libvips writes at the same quality.
 
 use std::cell::RefCell;
 use std::io::{self, Write};

@@ -16,8 +16,8 @@ impl TileSource {
     /// Opens a picture and decides about the format of its tiles. `open` returns a reader of the picture from its first
     /// row. It is called once, or a second time if the picture has to be read for the decision.
     ///
-    /// Tiles are PNG if a pixel of the picture is not opaque, else JPEG, unless [`Options::format`] says which. For JPEG
-    /// the picture is flattened onto white.
+    /// Tiles are PNG if a pixel of the picture is not opaque, else JPEG, unless [`Options::format`] says which. For
+    /// JPEG the picture is flattened onto white.
     ///
     /// # Errors
     /// When the picture cannot be opened or read.
@@ -27,9 +27,9 @@ impl TileSource {
     ) -> Result<Self, SourceError> {
         let decode = options.decode_options();
         let mut reader = open(&decode)?;
-        // Many pictures have an opacity channel that is opaque everywhere, and PNG would make their tiles several times as
-        // large as JPEG. So a picture of which this is not known is read up to the first pixel that is not opaque. That
-        // takes less time than encoding it as PNG.
+        // Many pictures have an opacity channel that is opaque everywhere, and PNG would make their tiles several times
+        // as large as JPEG. So a picture of which this is not known is read up to the first pixel that is not opaque.
+        // That takes less time than encoding it as PNG.
         if options.format.is_none() && reader.layout() == Layout::Rgba && !reader.needs_opacity() {
             let is_opaque = is_opaque(&mut *reader)?;
             reader = open(&decode)?;

@@ -87,15 +87,15 @@ async fn run_once(picture: &Path, delay: Option<Duration>) -> Result<(f64, usize
     let options = RenderOptions::default();
     let program = Path::new(env!("CARGO_BIN_EXE_tiler"));
     let mut renderer = Renderer::start_as(program, File::open(picture)?, &options, &Limits::default())?;
-    let (mut begun_dzi, mut tiles) = (None, 0);
+    let (mut started, mut tiles) = (None, 0);
     loop {
-        match renderer.next().await.map_err(|failure| anyhow::anyhow!("{}", failure.message))? {
-            Output::Begun(dzi) => begun_dzi = Some(dzi),
+        match renderer.next().await? {
+            Output::Started(dzi) => started = Some(dzi),
             Output::Progress(_) => {}
             Output::Tile(tile) => {
                 tiles += 1;
                 if let Some(upload) = &mut upload {
-                    upload.put_tile(begun_dzi.as_ref().context("no beginning")?, tile).await?;
+                    upload.put_tile(started.as_ref().context("a tile before the header")?, tile).await?;
                 }
             }
             Output::Finished(dzi) => {

@@ -1,16 +1,16 @@
-//! What every HTTP client in the tiler begins with: ring as the cryptography, an honest name, no proxy out of the
-//! environment, and no redirect followed unseen.
+//! What all HTTP clients of the tiler have in common: ring as the cryptography provider, our `User-Agent`, no proxy from
+//! the environment, and no redirect followed without the address policy.
 
 use reqwest::{Client, ClientBuilder, redirect};
 
-/// Who asks: the name, the version, and where to read about it.
+/// The `User-Agent`: name, version, and the address of the project.
 pub const USER_AGENT: &str =
     concat!("Edgezoom/", env!("CARGO_PKG_VERSION"), " (+", env!("CARGO_PKG_REPOSITORY"), ")");
 
-/// A client to be completed with the time-outs of its purpose.
+/// A client, to be completed with its time-outs.
 pub fn builder() -> ClientBuilder {
-    // reqwest is built without a cryptography provider and takes the process's. That one is already installed is the
-    // only way in which this fails, and all install the same.
+    // reqwest is built without a cryptography provider and takes that of the process. Installing fails only when one is
+    // installed already, and all callers install the same.
     let _ = rustls::crypto::ring::default_provider().install_default();
     Client::builder().user_agent(USER_AGENT).no_proxy().redirect(redirect::Policy::none())
 }

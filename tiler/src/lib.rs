@@ -1,14 +1,24 @@
-//! The native side of Edgezoom: pulls jobs, renders Deep Zoom pyramids and puts them where viewers find them.
+//! The native side of Edgezoom: converts pictures, documents and web pages into Deep Zoom pyramids.
 //!
-//! A job of the [`service`] is claimed from the edge, its source downloaded by [`fetch`] into a file that has no name, and
-//! handed to a [`renderer`] process. In there a [`source`] decodes it to strips and the [`pyramid`] cuts tiles from them.
-//! A web page is photographed by a browser that [`page`] keeps in check, and its picture goes the same way.
-//! The tiles come back over a pipe and go into a [`sink`]. The command line is the same path with other ends.
+//! | module | what it does |
+//! |---|---|
+//! | [`pipeline`] | converts one source into a pyramid in a sink; the path that the service and the command line share |
+//! | [`fetch`] | downloads the source, under the address policy |
+//! | [`browser`] | opens a web page in Chromium and streams its screenshots |
+//! | [`renderer`], [`sandbox`] | decode the source and cut its tiles, in a process of its own |
+//! | [`s3`] | stores the tiles |
+//! | [`service`] | `tiler serve`: pulls jobs from the queue, claims them from the edge, and reports to it |
+//! | [`failure`] | the failure code of each error |
+//! | [`limits`] | what a conversion may cost |
+//!
+//! Pictures are decoded by `edgezoom-codecs`, and cut into tiles by `edgezoom-pyramid`. The subcommands are in the binary.
 
 pub mod browser;
+pub mod failure;
 pub mod fetch;
 pub mod http_client;
 pub mod limits;
+pub mod pipeline;
 pub mod renderer;
 pub mod s3;
 pub mod sandbox;

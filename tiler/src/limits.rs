@@ -1,4 +1,4 @@
-//! What the tiler puts up with: one struct, every field settable, each default with its reason.
+//! What a conversion may cost: one struct, every field settable, each default with its reason.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
@@ -8,28 +8,28 @@ use edgezoom_codecs::Bounds;
 /// The limits of one conversion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The bytes a source may have. Enough for scanned maps as TIFF; a picture of 20 gigapixels as JPEG is about as large.
+    /// The largest source, in bytes. Enough for scanned maps as TIFF; a picture of 20 gigapixels as JPEG is about as large.
     pub source_bytes: u64,
-    /// The pixels a picture may have.
+    /// The largest picture, in pixels.
     pub pixels: u64,
-    /// The pixels a side may have: what memory is proportional to.
+    /// The longest side, in pixels. Memory is proportional to the width.
     pub side: u32,
-    /// The pages of a PDF that are drawn; the rest is left out.
+    /// The most pages of a PDF that are drawn; the rest is left out.
     pub pdf_pages: NonZeroUsize,
-    /// The bytes that an SVG may have when unpacked. It is held in memory as a whole, as a tree some ten times as large.
+    /// The largest SVG when unpacked, in bytes. It is held in memory as a tree some ten times as large.
     pub svg_bytes: u64,
-    /// The redirects followed until a source answers.
+    /// The most redirects that are followed.
     pub redirects: u32,
-    /// How long connecting to a source's host may take, its name look-up included.
+    /// The longest time to connect to a source's server, name resolution included.
     pub connect: Duration,
-    /// How long a download may stand still.
+    /// The longest time without a byte of a download.
     pub stall: Duration,
-    /// How long a download may take altogether, redirects included: 2 GiB at a little over a megabyte a second. Without
-    /// it, a byte every half minute would hold a place for years.
+    /// The longest download, redirects included: 2 GiB at a little over a megabyte a second. Without it, a server that
+    /// sends a byte every half minute would keep a job's slot for years.
     pub download: Duration,
-    /// The memory that a renderer process may use, in bytes.
+    /// The most memory of a renderer process, in bytes.
     pub renderer_memory: u64,
-    /// How long a renderer process may work, by the clock.
+    /// The longest time of a renderer process, as wall time.
     pub renderer_time: Duration,
 }
 

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use edgezoom_tiler::browser::supervisor::{self, CellOptions};
 
-/// Makes zoomable images, as a service and by hand.
+/// Converts pictures, documents and web pages into zoomable images, as a service or by hand.
 #[derive(Parser)]
 #[command(version, about)]
 struct Cli {
@@ -19,7 +19,7 @@ struct Cli {
 enum Command {
     Convert(commands::convert::Args),
     Serve(Box<commands::serve::Args>),
-    // What the others start for each picture.
+    // The other commands start these as processes of their own.
     #[command(hide = true)]
     PageCell(CellOptions),
     #[command(hide = true)]

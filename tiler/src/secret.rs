@@ -1,15 +1,15 @@
-//! A text that must not get into a log.
+//! A token or key that must not get into a log.
 
 use std::convert::Infallible;
 use std::fmt;
 use std::str::FromStr;
 
-/// A token or a key. It has no `Display`, and its `Debug` tells nothing.
+/// A token or a key. It has no `Display`, and its `Debug` does not show it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// The text itself, for where it has to be sent.
+    /// The text itself, for the request that it belongs in.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0

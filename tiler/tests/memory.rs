@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use edgezoom_codecs::Layout;
 use edgezoom_tiler::limits::Limits;
 use edgezoom_tiler::renderer::RenderOptions;
-use edgezoom_tiler::renderer::order::Order;
+use edgezoom_tiler::renderer::request::RenderRequest;
 
 use edgezoom_test_support::files;
 
@@ -17,10 +17,10 @@ const MOST: u64 = 150;
 
 /// Renders a file as the parent would, and gives the most memory that the process had resident at any time, in MiB.
 fn peak(source: File) -> u64 {
-    let order = Order::new(&RenderOptions::default(), &Limits::default()).unwrap();
+    let request = RenderRequest::new(&RenderOptions::default(), &Limits::default()).unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_tiler"))
         .arg("render")
-        .arg(serde_json::to_string(&order).unwrap())
+        .arg(serde_json::to_string(&request).unwrap())
         .stdin(source)
         .stdout(Stdio::piped())
         .spawn()
@@ -32,7 +32,7 @@ fn peak(source: File) -> u64 {
         peak = high_water_mark(child.id()).unwrap_or(0).max(peak);
     }
     assert!(child.wait().unwrap().success());
-    assert!(peak > 0, "the kernel tells no high-water mark");
+    assert!(peak > 0, "the kernel gives no high-water mark");
     peak
 }
 

@@ -1,4 +1,4 @@
-//! The table of formats, and a file or folder for each. Documents and drawings are in [`vector`](crate::vector).
+//! The table of formats, and a file or folder for each. Documents and drawings are in `vector`.
 //!
 //! A new format is a file here that exports `FORMAT`, its `mod` line, and its line in the table.
 
@@ -24,6 +24,7 @@ mod jp2;
 pub(crate) mod jpeg;
 #[cfg(feature = "modern")]
 mod jxl;
+mod pcx;
 mod png;
 mod pnm;
 mod qoi;
@@ -47,6 +48,7 @@ pub(crate) static FORMATS: &[&Format] = &[
     #[cfg(feature = "modern")] &jxl::FORMAT,
     #[cfg(feature = "modern")] &jp2::FORMAT,
     &bmp::FORMAT,
+    &pcx::FORMAT,
     &ico::FORMAT,
     #[cfg(feature = "dds")] &dds::FORMAT,
     #[cfg(feature = "openexr")] &exr::FORMAT,

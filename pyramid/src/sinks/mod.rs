@@ -26,7 +26,8 @@ use crate::Tile;
 
 /// A destination for a pyramid. It can be used from any thread.
 pub trait Sink: Send + Sync {
-    /// Checks whether [`begin`](Self::begin) would be refused now, so that a program finds out before it reads a picture.
+    /// Checks whether [`begin`](Self::begin) would be refused now, so that a program finds out before it reads a
+    /// picture.
     ///
     /// # Errors
     /// When there is a pyramid already that may not be replaced.
@@ -41,8 +42,8 @@ pub trait Sink: Send + Sync {
     fn begin(&self, dzi: &Dzi) -> Result<Box<dyn PyramidWriter>, SinkError>;
 }
 
-/// A pyramid that is being written. Nothing is at the destination until it is published. Dropping the writer before that
-/// deletes what it has written.
+/// A pyramid that is being written. Nothing is at the destination until it is published. Dropping the writer before
+/// that deletes what it has written.
 pub trait PyramidWriter: Send {
     /// Takes a tile. Waits when tiles come faster than they can be written.
     ///

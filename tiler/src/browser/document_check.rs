@@ -48,7 +48,7 @@ fn is_page(kind: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use edgezoom_content::FailureCode;
+    use edgezoom_content::{Failure, FailureCode};
 
     use super::*;
 
@@ -66,7 +66,7 @@ mod tests {
         };
         on(&document, |host, port| closed.filter(|_| (host, port) == ("a.example", 80)))
             .err()
-            .map(|error| error.code())
+            .map(|error| Failure::from(error).code)
     }
 
     #[test]

@@ -1,10 +1,10 @@
-//! Why a page could not be captured, and what that is for clients. The messages are shown to them, so they name no
+//! Why a page could not be captured. The messages are shown to them, so they name no
 //! address and quote nothing that the page said.
 
 use std::io;
 use std::time::Duration;
 
-use edgezoom_content::{Failure, FailureCode, SourceUrl};
+use edgezoom_content::SourceUrl;
 
 use super::proxy::connector::Closed;
 
@@ -59,31 +59,6 @@ pub enum PageError {
     /// The captured strips could not be written.
     #[error("The captured page could not be kept.")]
     File(#[from] io::Error),
-}
-
-impl PageError {
-    /// The kind of failure that clients are told.
-    #[must_use]
-    pub fn code(&self) -> FailureCode {
-        match self {
-            Self::NoBrowser | Self::NoPage | Self::LeadsTo(_) => FailureCode::UnsupportedFormat,
-            Self::Crashed => FailureCode::CorruptSource,
-            Self::TooMuchMemory(_) | Self::TooMuchTraffic(_) => FailureCode::SourceTooLarge,
-            Self::Refused | Self::Answered(401 | 403 | 407 | 451) => FailureCode::SourceForbidden,
-            Self::Answered(404 | 410) => FailureCode::SourceNotFound,
-            Self::Unresolved | Self::Unreachable | Self::Answered(_) => FailureCode::SourceUnreachable,
-            Self::NeverLoaded(_) | Self::TookTooLong(_) => FailureCode::TimedOut,
-            Self::NotStarted(_) | Self::BrowserGone | Self::Command(_) | Self::File(_) => {
-                FailureCode::Internal
-            }
-        }
-    }
-}
-
-impl From<PageError> for Failure {
-    fn from(error: PageError) -> Self {
-        Self::new(error.code(), error.to_string())
-    }
 }
 
 impl From<Closed> for PageError {

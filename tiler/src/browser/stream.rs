@@ -4,7 +4,6 @@
 use std::fs::File;
 use std::io;
 
-use edgezoom_content::Failure;
 use tokio::net::unix::pipe;
 use tokio::task::JoinHandle;
 
@@ -27,13 +26,12 @@ impl OpenPage {
 }
 
 impl Capturing {
-    /// Why the picture could not be made of what came out of the pipe: what went wrong with the page, or else `rendering`,
-    /// what whoever read the pipe has to say.
-    pub async fn explain(mut self, rendering: Failure) -> Failure {
-        // It ends: nobody reads the pipe any more.
+    /// Why the capture failed; `None` when it did not, or only because the pipe's reader is gone. To be called after the
+    /// reader has closed the pipe, as the capture ends then.
+    pub async fn error(mut self) -> Option<PageError> {
         match (&mut self.0).await {
-            Ok(Err(PageError::File(_)) | Ok(())) | Err(_) => rendering,
-            Ok(Err(error)) => error.into(),
+            Ok(Err(PageError::File(_)) | Ok(())) | Err(_) => None,
+            Ok(Err(error)) => Some(error),
         }
     }
 }

@@ -1,28 +1,29 @@
-//! How large documents are drawn, which have no pixels of their own, as flags and environment variables. What they mean
-//! stands at [`RenderOptions`].
+//! [`DrawingOptions`] as flags and environment variables: the sizes of documents and SVG, which have no pixels of their own.
+
+use std::num::NonZeroU32;
 
 use clap::value_parser;
-use edgezoom_tiler::renderer::RenderOptions;
+use edgezoom_codecs::DrawingOptions;
 
 /// The sizes of PDF and SVG.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Documents")]
 #[group(id = "drawing")]
 pub struct Args {
-    /// The dots per inch of a PDF's pages
-    #[arg(long, env = "EDGEZOOM_PDF_DPI", default_value_t = RenderOptions::default().dpi, value_parser = value_parser!(u32).range(1..=10_000))]
+    /// The resolution of a PDF's pages, in dots per inch
+    #[arg(long, env = "EDGEZOOM_PDF_DPI", default_value_t = DrawingOptions::default().dpi, value_parser = value_parser!(u32).range(1..=10_000))]
     pdf_dpi: u32,
-    /// The pixels that the widest page of a PDF has at least
-    #[arg(long, env = "EDGEZOOM_PDF_WIDTH", default_value_t = RenderOptions::default().page_width)]
+    /// The least width of a PDF's widest page, in pixels
+    #[arg(long, env = "EDGEZOOM_PDF_WIDTH", default_value_t = DrawingOptions::default().page_width)]
     pdf_width: u32,
-    /// The pixels that the longer side of an SVG has at least
-    #[arg(long, env = "EDGEZOOM_SVG_SIDE", default_value_t = RenderOptions::default().svg_side)]
+    /// The least length of an SVG's longer side, in pixels
+    #[arg(long, env = "EDGEZOOM_SVG_SIDE", default_value_t = DrawingOptions::default().svg_side)]
     svg_side: u32,
 }
 
 impl Args {
-    /// The options with these sizes.
-    pub fn set(&self, options: RenderOptions) -> RenderOptions {
-        RenderOptions { dpi: self.pdf_dpi, page_width: self.pdf_width, svg_side: self.svg_side, ..options }
+    /// The options for a page of a document, or for all pages.
+    pub fn options(&self, page: Option<NonZeroU32>) -> DrawingOptions {
+        DrawingOptions { page, dpi: self.pdf_dpi, page_width: self.pdf_width, svg_side: self.svg_side }
     }
 }

@@ -1,5 +1,5 @@
-//! The limits of a conversion as flags and environment variables. What they mean, and why the defaults are what they are,
-//! stands at [`Limits`].
+//! The limits of a conversion as flags and environment variables. [`Limits`] documents each, with the reason for its
+//! default.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
@@ -9,42 +9,42 @@ use edgezoom_tiler::limits::Limits;
 
 const MIB: u64 = 1 << 20;
 
-/// One flag for each of [`Limits`], in units that people use.
+/// A flag for each of [`Limits`], in the units of daily use.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Limits")]
-#[group(id = "limits")] // by default a group has its type's name, which other flags have too
+#[group(id = "limits")] // the default is the type's name, `Args`, which all groups have
 pub struct Args {
-    /// The size a source may have, in MiB
+    /// The largest source, in MiB
     #[arg(long, env = "EDGEZOOM_MAX_SOURCE_MIB", default_value_t = Limits::default().source_bytes / MIB)]
     max_source_mib: u64,
-    /// The pixels a picture may have, in millions
+    /// The largest picture, in millions of pixels
     #[arg(long, env = "EDGEZOOM_MAX_MEGAPIXELS", default_value_t = Limits::default().pixels / 1_000_000)]
     max_megapixels: u64,
-    /// The pixels a side of a picture may have
+    /// The longest side of a picture, in pixels
     #[arg(long, env = "EDGEZOOM_MAX_SIDE", default_value_t = Limits::default().side)]
     max_side: u32,
-    /// The pages of a PDF that are drawn; the rest is left out
+    /// The most pages of a PDF that are drawn; the rest is left out
     #[arg(long, env = "EDGEZOOM_MAX_PDF_PAGES", default_value_t = Limits::default().pdf_pages)]
     max_pdf_pages: NonZeroUsize,
-    /// The size an SVG may have when unpacked, in MiB
+    /// The largest SVG when unpacked, in MiB
     #[arg(long, env = "EDGEZOOM_MAX_SVG_MIB", default_value_t = Limits::default().svg_bytes / MIB)]
     max_svg_mib: u64,
-    /// The redirects that are followed
+    /// The most redirects that are followed
     #[arg(long, env = "EDGEZOOM_MAX_REDIRECTS", default_value_t = Limits::default().redirects)]
     max_redirects: u32,
-    /// How long connecting to a source's host may take, in seconds
+    /// The longest time to connect to a source's server, in seconds
     #[arg(long, env = "EDGEZOOM_CONNECT_SECONDS", default_value_t = Limits::default().connect.as_secs())]
     connect_seconds: u64,
-    /// How long a download may stand still, in seconds
+    /// The longest time without a byte of a download, in seconds
     #[arg(long, env = "EDGEZOOM_STALL_SECONDS", default_value_t = Limits::default().stall.as_secs())]
     stall_seconds: u64,
-    /// How long a download may take, in seconds
+    /// The longest download, in seconds
     #[arg(long, env = "EDGEZOOM_DOWNLOAD_SECONDS", default_value_t = Limits::default().download.as_secs())]
     download_seconds: u64,
-    /// The memory that rendering may use, in MiB
+    /// The most memory of a renderer process, in MiB
     #[arg(long, env = "EDGEZOOM_MEMORY_MIB", default_value_t = Limits::default().renderer_memory / MIB, value_parser = value_parser!(u64).range(64..=1 << 20))]
     memory: u64,
-    /// How long rendering may take, in seconds
+    /// The longest rendering, in seconds
     #[arg(long, env = "EDGEZOOM_RENDER_SECONDS", default_value_t = Limits::default().renderer_time.as_secs())]
     render_seconds: u64,
 }

@@ -1,4 +1,4 @@
-//! The subcommands of `tiler`: each file one of them, with its flags; and the flags they share.
+//! The subcommands of `tiler`, a file each, and the groups of flags that several of them share.
 
 pub mod convert;
 mod drawing;

@@ -1,5 +1,5 @@
-//! How web pages are looked at and what they may cost, as flags and environment variables. What they mean, and why the
-//! defaults are what they are, stands at [`PageLimits`].
+//! How web pages are captured and what they may cost, as flags and environment variables. [`PageLimits`] documents each,
+//! with the reason for its default.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,28 +14,28 @@ const MIB: u64 = 1 << 20;
 #[command(next_help_heading = "Web pages")]
 #[group(id = "pages")]
 pub struct Args {
-    /// The Chromium for web pages [default: the first of the usual ones]
+    /// The Chromium for web pages [default: the first of the usual ones that is installed]
     #[arg(long, env = "EDGEZOOM_CHROMIUM")]
     pub chromium: Option<PathBuf>,
     /// The width of a web page, in CSS pixels
     #[arg(long, env = "EDGEZOOM_WEB_WIDTH", default_value_t = PageLimits::default().width, value_parser = value_parser!(u32).range(100..=8_000))]
     web_width: u32,
-    /// The pixels of the picture to a CSS pixel
+    /// The device pixels to a CSS pixel
     #[arg(long, env = "EDGEZOOM_WEB_SCALE", default_value_t = PageLimits::default().scale, value_parser = value_parser!(u32).range(1..=8))]
     web_scale: u32,
-    /// How much of a web page is rendered from its top, in CSS pixels
+    /// The greatest height of a web page, in CSS pixels; what is below is left out
     #[arg(long, env = "EDGEZOOM_MAX_WEB_HEIGHT", default_value_t = PageLimits::default().height, value_parser = value_parser!(u32).range(1..=100_000))]
     max_web_height: u32,
-    /// How long a web page may take until it is at rest, in seconds
+    /// The longest time until a web page has loaded and nothing moves in it, in seconds
     #[arg(long, env = "EDGEZOOM_WEB_SETTLE_SECONDS", default_value_t = PageLimits::default().settle.as_secs(), value_parser = value_parser!(u64).range(1..))]
     web_settle_seconds: u64,
-    /// How long a web page may take altogether, in seconds
+    /// The longest time for a web page in all, in seconds
     #[arg(long, env = "EDGEZOOM_WEB_SECONDS", default_value_t = PageLimits::default().page.as_secs(), value_parser = value_parser!(u64).range(1..))]
     web_seconds: u64,
-    /// What a web page may move over the network, in MiB
+    /// The most network traffic of a web page, in MiB
     #[arg(long, env = "EDGEZOOM_MAX_WEB_MIB", default_value_t = PageLimits::default().traffic / MIB)]
     max_web_mib: u64,
-    /// The memory that a web page's browser may use, in MiB
+    /// The most memory of a web page's browser, in MiB
     #[arg(long, env = "EDGEZOOM_WEB_MEMORY_MIB", default_value_t = PageLimits::default().memory / MIB)]
     web_memory_mib: u64,
 }

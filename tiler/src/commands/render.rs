@@ -1,18 +1,18 @@
-//! `tiler render`: the renderer process that `tiler` starts for each picture. Not for people.
+//! `tiler render`: the renderer process that `tiler` starts for each picture. Not called by users.
 
 use std::process::ExitCode;
 
 use anyhow::Context;
 use edgezoom_tiler::renderer::child;
 
-/// Renders the picture on standard input, as a process of its own that trusts neither the picture nor itself.
+/// Renders the picture on standard input, in a sandbox.
 #[derive(clap::Args)]
 pub struct Args {
-    /// What to do, as JSON.
-    order: String,
+    /// How to render, as JSON.
+    request: String,
 }
 
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let order = serde_json::from_str(&args.order).context("the order cannot be read")?;
-    Ok(child::run(&order))
+    let request = serde_json::from_str(&args.request).context("the request cannot be parsed")?;
+    Ok(child::run(&request))
 }

@@ -1,4 +1,5 @@
-//! `tiler serve`: the service. Its settings come from flags or from the environment, secrets best from the latter.
+//! `tiler serve`: the service. Its settings are flags or environment variables. Secrets belong in the environment, because
+//! other users of the machine can read a program's flags.
 
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
@@ -22,13 +23,13 @@ use url::Url;
 
 use super::{drawing, limits, pages};
 
-/// Pulls jobs from the queue, converts their sources, and puts the pyramids into the store.
+/// Pulls jobs from the queue, converts their sources, and stores the pyramids.
 #[derive(clap::Args)]
 pub struct Args {
     /// The Worker's address
     #[arg(long, env = "EDGEZOOM_EDGE_URL")]
     edge_url: Option<Url>,
-    /// The bearer token for the Worker's internal calls
+    /// The bearer token for calls under the Worker's /internal/
     #[arg(long, env = "EDGEZOOM_TILER_TOKEN", hide_env_values = true)]
     tiler_token: Option<Secret>,
     /// The queue's address: https://api.cloudflare.com/client/v4/accounts/<account>/queues/<queue id>
@@ -40,7 +41,7 @@ pub struct Args {
     /// The address of the store's S3 API
     #[arg(long, env = "EDGEZOOM_S3_ENDPOINT")]
     s3_endpoint: Option<Url>,
-    /// The bucket that pyramids are put into
+    /// The bucket for pyramids
     #[arg(long, env = "EDGEZOOM_S3_BUCKET")]
     s3_bucket: Option<String>,
     /// The name of the access key for the store
@@ -49,25 +50,25 @@ pub struct Args {
     /// The access key for the store
     #[arg(long, env = "EDGEZOOM_S3_SECRET_ACCESS_KEY", hide_env_values = true)]
     s3_secret_access_key: Option<Secret>,
-    /// Private networks that sources may be in, as 127.0.0.0/8,fd00::/8
+    /// Private networks that sources may be in, such as 127.0.0.0/8,fd00::/8
     #[arg(long, env = "EDGEZOOM_ALLOW_NETWORKS", default_value = "")]
     allow_networks: String,
-    /// Where /health and /metrics are answered
+    /// The address for /health and /metrics
     #[arg(long, env = "EDGEZOOM_LISTEN", default_value = "127.0.0.1:9600")]
     listen: SocketAddr,
-    /// How many conversions are done at once
+    /// The conversions at once
     #[arg(long, env = "EDGEZOOM_JOBS", default_value = "2")]
     jobs: NonZeroUsize,
-    /// How long to wait before an empty queue is asked again, in milliseconds
+    /// The pause after a pull that gave no message, in milliseconds
     #[arg(long, env = "EDGEZOOM_POLL_MS", default_value = "1000")]
     poll_ms: u64,
-    /// How many tiles of a conversion are under way to the store at once
+    /// The tiles of a conversion that are sent to the store at once, at most
     #[arg(long, env = "EDGEZOOM_UPLOADS", default_value = "16")]
     uploads: NonZeroUsize,
-    /// The folder for sources while they are converted [default: the system's for temporary files]
+    /// The folder for sources during their conversion [default: the system's folder for temporary files]
     #[arg(long, env = "EDGEZOOM_TMP")]
     tmp: Option<PathBuf>,
-    /// How the log is written. What is logged is set by RUST_LOG
+    /// The format of the log. RUST_LOG sets what is logged
     #[arg(long, env = "EDGEZOOM_LOG", default_value = "text")]
     log: LogFormat,
     #[command(flatten)]
@@ -80,9 +81,9 @@ pub struct Args {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum LogFormat {
-    /// For eyes
+    /// Lines of text
     Text,
-    /// An object a line, for programs
+    /// A JSON object a line
     Json,
 }
 
@@ -123,7 +124,7 @@ fn settings(args: &Args) -> anyhow::Result<Settings> {
         page_limits: PageLimits { at_once: args.jobs, ..PageLimits::from(&args.pages) },
         temporary: temporary(args)?,
         limits: Limits::from(&args.limits),
-        render: args.drawing.set(RenderOptions::default()),
+        render: RenderOptions { drawing: args.drawing.options(None), ..RenderOptions::default() },
     })
 }
 
@@ -133,7 +134,7 @@ fn required<T: Clone>(value: &Option<T>, variable: &str) -> anyhow::Result<T> {
 
 fn temporary(args: &Args) -> anyhow::Result<PathBuf> {
     let folder = args.tmp.clone().unwrap_or_else(std::env::temp_dir);
-    // Better now than at the first job.
+    // Tried now, so that a wrong folder does not only show at the first job.
     if let Err(error) = tempfile::tempfile_in(&folder) {
         bail!("EDGEZOOM_TMP: no files can be made in {}: {error}", folder.display());
     }
@@ -149,7 +150,7 @@ fn start_log(format: LogFormat) {
     }
 }
 
-/// The first signal asks for an orderly end, the second one for any.
+/// The first signal starts the shutdown, the second one ends the process at once.
 async fn shut_down_on(mut terminate: Signal, mut interrupt: Signal, shutdown: CancellationToken) {
     let mut next = async || {
         tokio::select! {

@@ -7,67 +7,70 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
-use edgezoom_content::{Dzi, Failure, FailureCode};
+use edgezoom_codecs::{Prepared, SourceError};
+use edgezoom_content::Dzi;
+use edgezoom_pyramid::{BuildError, TileCoord, TileOutput, TileSource};
 use rustix::event::{PollFd, PollFlags, poll};
 
-use super::order::Order;
-use super::protocol::Frames;
-use crate::sandbox;
-use edgezoom_codecs::{Prepared, SourceError};
-use edgezoom_pyramid::{BuildError, TileCoord, TileOutput, TileSource};
+use super::protocol::FrameWriter;
+use super::request::RenderRequest;
+use crate::{failure, sandbox};
 
-/// Renders as ordered. What went wrong is told to the parent; the exit code says only whether anything did.
+/// Renders as requested. A failure is written to the parent; the exit code says only whether there was one.
 #[must_use]
-pub fn run(order: &Order) -> ExitCode {
-    match prepare(order) {
-        Ok(start) => match render(start.sources, start.prepared, order, &start.frames) {
+pub fn run(request: &RenderRequest) -> ExitCode {
+    match start(request) {
+        Ok(Start { sources, prepared, frames }) => match render(sources, prepared, request, &frames) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
-                // When the parent is gone there is nobody to tell.
-                let _ = start.frames.failed(&failure(&error));
+                if let BuildError::Output(_) | BuildError::Thread = error {
+                    eprintln!("{error}");
+                }
+                // Fails only when the parent is gone, and then nothing reads it.
+                let _ = frames.failed(&failure::of_build(&error));
                 ExitCode::FAILURE
             }
         },
         Err(error) => {
-            eprintln!("the renderer could not lock itself in: {error}");
+            eprintln!("the renderer could not enter its sandbox: {error}");
             ExitCode::FAILURE
         }
     }
 }
 
-/// A process that is locked in and has all it needs.
+/// A process in its sandbox, with all it needs.
 struct Start {
-    /// Twice, as a source may have to be opened again: no file can be opened any more then, nor duplicated.
+    /// The source twice, because it may have to be opened again: in the sandbox no file can be opened or duplicated.
     sources: [File; 2],
-    /// The source's format and what it takes, if it is one that can be rendered.
+    /// The source's format and what reading it takes, if the format is known.
     prepared: Result<Prepared, SourceError>,
-    frames: Frames,
+    frames: FrameWriter,
 }
 
-/// Takes hold of the pipes, gets ready what the format takes, and locks the process in. Of the source's bytes the first
-/// have been compared by then with those that formats begin with; none has been parsed.
-fn prepare(order: &Order) -> io::Result<Start> {
-    let mut sources = [own(io::stdin())?, own(io::stdin())?];
-    let frames = own(io::stdout())?;
-    let watched = own(io::stdout())?;
+/// Takes hold of the pipes, loads what the source's format needs, and enters the sandbox. Until then the source's first
+/// bytes are compared with the signatures of formats, and none is parsed.
+fn start(request: &RenderRequest) -> io::Result<Start> {
+    let mut sources = [duplicate(io::stdin())?, duplicate(io::stdin())?];
+    let frames = duplicate(io::stdout())?;
+    let watched = duplicate(io::stdout())?;
     thread::Builder::new().name("parent".into()).spawn(move || exit_with_parent(&watched))?;
-    let prepared = edgezoom_codecs::prepare(&mut sources[0], order.pdfium.as_deref());
-    sandbox::enter(order.memory, Duration::from_secs(order.cpu_seconds))?;
-    Ok(Start { sources, prepared, frames: Frames::new(frames) })
+    let prepared = edgezoom_codecs::prepare(&mut sources[0], request.pdfium.as_deref());
+    sandbox::enter(request.memory, Duration::from_secs(request.cpu_seconds))?;
+    Ok(Start { sources, prepared, frames: FrameWriter::new(frames) })
 }
 
-fn own(stream: impl AsFd) -> io::Result<File> {
+fn duplicate(stream: impl AsFd) -> io::Result<File> {
     Ok(File::from(stream.as_fd().try_clone_to_owned()?))
 }
 
-/// Waits until nobody reads the pipe any more and ends the process then: its parent is gone. A signal on the parent's
-/// death would come as well when only the thread ends that started this process.
+/// Waits until the pipe's other end is closed, and ends the process then: its parent is gone. `PR_SET_PDEATHSIG`
+/// (prctl(2)) would not do: it also sends its signal when only the thread ends that started this process.
 fn exit_with_parent(pipe: &File) {
     loop {
         let mut watched = [PollFd::new(pipe, PollFlags::empty())];
-        let nobody_reads = PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL;
+        let is_closed = PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL;
         match poll(&mut watched, None) {
-            Ok(_) if watched[0].revents().intersects(nobody_reads) => std::process::exit(1),
+            Ok(_) if watched[0].revents().intersects(is_closed) => std::process::exit(1),
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(_) => return,
         }
@@ -77,33 +80,22 @@ fn exit_with_parent(pipe: &File) {
 fn render(
     sources: [File; 2],
     prepared: Result<Prepared, SourceError>,
-    order: &Order,
-    frames: &Frames,
+    request: &RenderRequest,
+    frames: &FrameWriter,
 ) -> Result<(), BuildError> {
     let prepared = prepared?;
-    let options = order.pyramid_options();
     let mut sources = sources.into_iter();
-    let source = TileSource::open(&options, |decode| {
+    let source = TileSource::open(&request.options, |decode| {
         let source = sources.next().ok_or_else(|| io::Error::other("the source is opened a third time"))?;
-        prepared.open(source, order.bounds(), decode)
+        prepared.open(source, request.bounds, decode)
     })?;
-    source.build(&options, frames)?;
+    source.build(&request.options, frames)?;
     Ok(frames.finished()?)
 }
 
-fn failure(error: &BuildError) -> Failure {
-    match error {
-        BuildError::Source(error) => error.failure(),
-        BuildError::Output(_) | BuildError::Thread => {
-            eprintln!("{error}");
-            Failure::new(FailureCode::Internal, "The tiles could not be made.")
-        }
-    }
-}
-
-impl TileOutput for Frames {
+impl TileOutput for FrameWriter {
     fn begin(&self, dzi: &Dzi) -> io::Result<()> {
-        self.begun(dzi)
+        Self::begin(self, dzi)
     }
 
     fn tile(&self, coord: TileCoord, bytes: &[u8]) -> io::Result<()> {

@@ -1,11 +1,17 @@
-//! The frames that a child writes and its parent reads: a byte for the kind, the length of what follows as a 32-bit
-//! little-endian number, and that.
+//! The frames that a renderer process writes and its parent reads. All numbers are little-endian.
+//!
+//! ```text
+//! offset  bytes  what
+//!      0      1  kind, a letter of the table below
+//!      1      4  length of the content
+//!      5      …  content
+//! ```
 //!
 //! | kind | content |
 //! |---|---|
-//! | `B` begun | the version of this protocol, one byte; the [`Dzi`] as JSON |
-//! | `P` progress | how many rows are read, 32 bits |
-//! | `T` tile | level, column and row, 32 bits each; the file |
+//! | `B` begin | the version of this protocol, one byte; the [`Dzi`] as JSON |
+//! | `P` progress | the number of rows read, 32 bits |
+//! | `T` tile | level, column and row, 32 bits each; the tile's file |
 //! | `F` finished | nothing |
 //! | `X` failed | the [`Failure`] as JSON |
 
@@ -15,79 +21,79 @@ use std::sync::{Mutex, PoisonError};
 
 use bytes::{Buf, Bytes, BytesMut};
 use edgezoom_content::{Dzi, Failure};
+use edgezoom_pyramid::TileCoord;
 
-use edgezoom_pyramid::TileCoord as Place;
-
-/// Parent and child are one executable, but an executable may be replaced between two starts.
+/// Parent and child run the same executable, but its file may be replaced between two starts.
 const VERSION: u8 = 1;
 /// The bytes before a frame's content.
-const HEAD: usize = 5;
+const HEADER_BYTES: usize = 5;
 /// The bytes before the file in a tile's frame.
-const PLACE: usize = 12;
-/// The bytes that a frame other than a tile's may have.
-const MOST_BYTES: usize = 4 << 10;
+const POSITION_BYTES: usize = 12;
+/// The content that a frame other than a tile's may have, in bytes.
+const MAX_CONTROL_BYTES: usize = 4 << 10;
 
 /// A frame.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Message {
-    Begun(Dzi),
+pub enum Frame {
+    Begin(Dzi),
     Progress(u32),
-    Tile(Place, Bytes),
+    Tile(TileCoord, Bytes),
     Finished,
     Failed(Failure),
 }
 
-/// How a child broke the protocol.
+/// How a renderer process broke the protocol. For the log.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Breach {
-    #[error("a frame of kind {0:#04x}")]
-    Kind(u8),
-    #[error("a frame of {bytes} bytes, where {most} are the most")]
-    Length { bytes: usize, most: usize },
-    #[error("a frame of kind {0:?} that cannot be read")]
-    Content(char),
+pub enum ProtocolError {
+    #[error("a frame of the unknown kind {0:#04x}")]
+    UnknownKind(u8),
+    #[error("a frame of {bytes} bytes, more than the {max} that are allowed")]
+    TooLong { bytes: usize, max: usize },
+    #[error("a frame of kind {0:?} that cannot be parsed")]
+    Malformed(char),
     #[error("{0}")]
-    Order(&'static str),
+    Unexpected(&'static str),
 }
 
-/// The child's end. Threads take turns frame by frame.
-pub struct Frames {
+/// The renderer process's end. Threads take turns frame by frame.
+pub struct FrameWriter {
     pipe: Mutex<File>,
 }
 
-impl Frames {
+impl FrameWriter {
     pub fn new(pipe: File) -> Self {
         Self { pipe: Mutex::new(pipe) }
     }
 
-    pub fn begun(&self, dzi: &Dzi) -> io::Result<()> {
-        self.send(b'B', &[VERSION], &serde_json::to_vec(dzi)?)
+    pub fn begin(&self, dzi: &Dzi) -> io::Result<()> {
+        self.write(b'B', &[VERSION], &serde_json::to_vec(dzi)?)
     }
 
     pub fn progress(&self, rows: u32) -> io::Result<()> {
-        self.send(b'P', &rows.to_le_bytes(), &[])
+        self.write(b'P', &rows.to_le_bytes(), &[])
     }
 
-    pub fn tile(&self, place: Place, file: &[u8]) -> io::Result<()> {
-        let mut head = [0; PLACE];
-        for (to, number) in head.chunks_exact_mut(4).zip([place.level, place.column, place.row]) {
+    pub fn tile(&self, coord: TileCoord, file: &[u8]) -> io::Result<()> {
+        let mut position = [0; POSITION_BYTES];
+        for (to, number) in position.chunks_exact_mut(4).zip([coord.level, coord.column, coord.row]) {
             to.copy_from_slice(&number.to_le_bytes());
         }
-        self.send(b'T', &head, file)
+        self.write(b'T', &position, file)
     }
 
     pub fn finished(&self) -> io::Result<()> {
-        self.send(b'F', &[], &[])
+        self.write(b'F', &[], &[])
     }
 
     pub fn failed(&self, failure: &Failure) -> io::Result<()> {
-        self.send(b'X', &[], &serde_json::to_vec(failure)?)
+        self.write(b'X', &[], &serde_json::to_vec(failure)?)
     }
 
-    fn send(&self, kind: u8, first: &[u8], rest: &[u8]) -> io::Result<()> {
+    /// Writes a frame whose content is in two parts, so that a tile's file is not copied.
+    fn write(&self, kind: u8, first: &[u8], rest: &[u8]) -> io::Result<()> {
         let length = u32::try_from(first.len() + rest.len()).map_err(io::Error::other)?.to_le_bytes();
-        let head = [kind, length[0], length[1], length[2], length[3]];
-        let mut slices = [IoSlice::new(&head), IoSlice::new(first), IoSlice::new(rest)];
+        let header = [kind, length[0], length[1], length[2], length[3]];
+        let mut slices = [IoSlice::new(&header), IoSlice::new(first), IoSlice::new(rest)];
         let mut left = slices.as_mut_slice();
         let mut pipe = self.pipe.lock().unwrap_or_else(PoisonError::into_inner);
         while left.iter().any(|slice| !slice.is_empty()) {
@@ -102,40 +108,101 @@ impl Frames {
     }
 }
 
-/// Takes the next frame out of what was received, if it is there as a whole.
-pub fn take_frame(received: &mut BytesMut, most_tile_bytes: usize) -> Result<Option<Message>, Breach> {
-    let Some(&[kind, a, b, c, d]) = received.first_chunk::<HEAD>() else { return Ok(None) };
+/// Takes the next frame out of the buffer; `None` while it is incomplete.
+///
+/// # Errors
+/// The bytes are not a frame, or the frame is longer than allowed.
+pub fn read_frame(received: &mut BytesMut, max_tile_bytes: usize) -> Result<Option<Frame>, ProtocolError> {
+    let Some(&[kind, a, b, c, d]) = received.first_chunk::<HEADER_BYTES>() else { return Ok(None) };
     let bytes = u32::from_le_bytes([a, b, c, d]) as usize;
-    let most = match kind {
-        b'T' => PLACE + most_tile_bytes,
-        b'B' | b'P' | b'F' | b'X' => MOST_BYTES,
-        other => return Err(Breach::Kind(other)),
+    let max = match kind {
+        b'T' => POSITION_BYTES + max_tile_bytes,
+        b'B' | b'P' | b'F' | b'X' => MAX_CONTROL_BYTES,
+        other => return Err(ProtocolError::UnknownKind(other)),
     };
-    if bytes > most {
-        return Err(Breach::Length { bytes, most });
+    if bytes > max {
+        return Err(ProtocolError::TooLong { bytes, max });
     }
-    if received.len() < HEAD + bytes {
-        received.reserve(HEAD + bytes - received.len());
+    if received.len() < HEADER_BYTES + bytes {
+        received.reserve(HEADER_BYTES + bytes - received.len());
         return Ok(None);
     }
-    received.advance(HEAD);
+    received.advance(HEADER_BYTES);
     let content = received.split_to(bytes).freeze();
-    read(kind, content).ok_or(Breach::Content(char::from(kind))).map(Some)
+    parse(kind, content).ok_or(ProtocolError::Malformed(char::from(kind))).map(Some)
 }
 
-fn read(kind: u8, mut content: Bytes) -> Option<Message> {
+fn parse(kind: u8, mut content: Bytes) -> Option<Frame> {
     match kind {
         b'B' => {
             let (&version, dzi) = content.split_first()?;
-            (version == VERSION).then(|| serde_json::from_slice(dzi).ok()).flatten().map(Message::Begun)
+            (version == VERSION).then(|| serde_json::from_slice(dzi).ok()).flatten().map(Frame::Begin)
         }
-        b'P' => content.try_get_u32_le().ok().filter(|_| content.is_empty()).map(Message::Progress),
+        b'P' => content.try_get_u32_le().ok().filter(|_| content.is_empty()).map(Frame::Progress),
         b'T' => {
             let mut number = || content.try_get_u32_le().ok();
-            let place = Place { level: number()?, column: number()?, row: number()? };
-            (!content.is_empty()).then_some(Message::Tile(place, content))
+            let coord = TileCoord { level: number()?, column: number()?, row: number()? };
+            (!content.is_empty()).then_some(Frame::Tile(coord, content))
         }
-        b'F' => content.is_empty().then_some(Message::Finished),
-        _ => serde_json::from_slice(&content).ok().map(Message::Failed),
+        b'F' => content.is_empty().then_some(Frame::Finished),
+        _ => serde_json::from_slice(&content).ok().map(Frame::Failed),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Seek};
+
+    use edgezoom_content::{FailureCode, Size, TileFormat};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn frames_arrive_as_they_were_written_however_they_are_cut() {
+        let dzi = Dzi {
+            size: Size { width: 700, height: 300 },
+            tile_size: 510,
+            tile_overlap: 1,
+            tile_format: TileFormat::Jpg,
+        };
+        let mut pipe = tempfile::tempfile().unwrap();
+        let frames = FrameWriter::new(pipe.try_clone().unwrap());
+        frames.begin(&dzi).unwrap();
+        frames.progress(7).unwrap();
+        frames.tile(TileCoord { level: 3, column: 2, row: 1 }, b"file").unwrap();
+        frames.finished().unwrap();
+        let failure = Failure::new(FailureCode::Internal, "sorry");
+        frames.failed(&failure).unwrap();
+
+        let mut written = Vec::new();
+        pipe.rewind().unwrap();
+        pipe.read_to_end(&mut written).unwrap();
+        let (mut received, mut read) = (BytesMut::new(), Vec::new());
+        for byte in written {
+            received.extend_from_slice(&[byte]);
+            read.extend(read_frame(&mut received, 4).unwrap());
+        }
+        let tile = Frame::Tile(TileCoord { level: 3, column: 2, row: 1 }, Bytes::from_static(b"file"));
+        let expected = [Frame::Begin(dzi), Frame::Progress(7), tile, Frame::Finished, Frame::Failed(failure)];
+        assert_eq!(read, expected);
+        assert!(received.is_empty());
+    }
+
+    #[test]
+    fn a_frame_longer_than_allowed_is_refused_by_its_header() {
+        for kind in [b'T', b'B', b'P', b'F', b'X'] {
+            let mut received = BytesMut::from(&[kind, 0xff, 0xff, 0xff, 0xff][..]);
+            assert!(matches!(read_frame(&mut received, 1000), Err(ProtocolError::TooLong { .. })));
+            assert!(received.capacity() < 100);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_frames_or_an_error(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let mut received = BytesMut::from(&bytes[..]);
+            while let Ok(Some(_)) = read_frame(&mut received, 1000) {}
+        }
     }
 }

@@ -1,6 +1,6 @@
-//! Tells the edge how much waits in the queue, as the queue says at each pull, so that the edge takes nothing new when that is
-//! too much. While all places are taken nothing is pulled: what was known then is told on, or the edge would take a service at
-//! its limit for one that is idle.
+//! Reports the length of the queue to the edge, which creates no contents while it is over its limit. Each pull returns
+//! that length. While all slots are taken nothing is pulled: then the last length is reported again, because the edge
+//! takes the queue for empty when no tiler reports.
 
 use std::time::Duration;
 
@@ -8,44 +8,44 @@ use edgezoom_content::protocol::Backlog;
 use tokio::sync::watch;
 use tracing::warn;
 
-use super::Workshop;
+use super::ServiceContext;
 
-/// How often it is told at most. The edge believes it for two minutes.
-const EVERY: Duration = Duration::from_secs(10);
+/// The shortest time between two reports. The edge uses a report for two minutes.
+const INTERVAL: Duration = Duration::from_secs(10);
 
-/// What the queue said last.
-pub(super) struct Latest(watch::Sender<Backlog>);
+/// The length of the queue at the last pull.
+pub(super) struct LatestBacklog(watch::Sender<Backlog>);
 
-impl Default for Latest {
+impl Default for LatestBacklog {
     fn default() -> Self {
         Self(watch::Sender::new(Backlog { messages: 0 }))
     }
 }
 
-impl Latest {
-    /// Takes note of what the queue says.
-    pub(super) fn note(&self, messages: u64) {
+impl LatestBacklog {
+    /// Sets the length.
+    pub(super) fn set(&self, messages: u64) {
         self.0.send_replace(Backlog { messages });
     }
 }
 
-/// Tells the edge, until the service shuts down.
-pub(super) async fn keep_telling(workshop: &Workshop) {
-    let mut latest = workshop.backlog.0.subscribe();
+/// Reports until the service shuts down.
+pub(super) async fn keep_reporting(context: &ServiceContext) {
+    let mut latest = context.backlog.0.subscribe();
     loop {
-        let full = workshop.running() == workshop.capacity;
+        let all_slots_taken = context.running() == context.capacity;
         tokio::select! {
-            () = workshop.shutdown.cancelled() => return,
+            () = context.shutdown.cancelled() => return,
             _ = latest.changed() => {}
-            () = tokio::time::sleep(EVERY), if full => {}
+            () = tokio::time::sleep(INTERVAL), if all_slots_taken => {}
         }
         let backlog = *latest.borrow_and_update();
-        if let Err(error) = workshop.edge.tell_backlog(&backlog).await {
-            warn!(%error, "the edge cannot be told how much waits");
+        if let Err(error) = context.edge.report_backlog(&backlog).await {
+            warn!(%error, "the length of the queue cannot be reported to the edge");
         }
         tokio::select! {
-            () = workshop.shutdown.cancelled() => return,
-            () = tokio::time::sleep(EVERY) => {}
+            () = context.shutdown.cancelled() => return,
+            () = tokio::time::sleep(INTERVAL) => {}
         }
     }
 }

@@ -1,5 +1,4 @@
-//! Whether the service does what it is there for: whether the queue was heard of lately. Answered with the metrics to
-//! whoever watches over the machine.
+//! `/health`: whether the queue has answered a pull lately. `/metrics`: the service's metrics.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -13,23 +12,22 @@ use axum::routing::get;
 use serde::Serialize;
 use tokio::net::TcpListener;
 
-use super::Workshop;
-use super::metrics;
+use super::{ServiceContext, metrics};
 
-/// The pull loop's sign of life.
+/// The state of the pull loop.
 #[derive(Default)]
-pub(super) struct Pulse(Mutex<Beat>);
+pub(super) struct PullMonitor(Mutex<PullState>);
 
-/// What the pull loop did last.
+/// The state of the pull loop.
 #[derive(Clone, Copy, Debug, Default)]
-enum Beat {
-    /// It has not reached the queue yet.
+enum PullState {
+    /// The queue has not answered yet.
     #[default]
     NeverPulled,
-    /// It pulled, then.
+    /// The queue answered last at this time.
     Pulled(Instant),
-    /// It has its hands full, and asks for nothing until a job ends.
-    Full,
+    /// All slots are taken: nothing is pulled until a job ends.
+    AtCapacity,
 }
 
 #[derive(Debug, PartialEq, Serialize)]
@@ -42,51 +40,53 @@ struct Health {
     seconds_since_pull: Option<u64>,
 }
 
-/// How long the queue may be out of reach before that is called unwell: longer than a deployment on the other side.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long the queue may be out of reach while the service counts as healthy: longer than a deployment of the queue.
+const MAX_SILENCE: Duration = Duration::from_secs(60);
 
-impl Pulse {
+impl PullMonitor {
+    /// The queue has answered.
     pub(super) fn pulled(&self) {
-        self.set(Beat::Pulled(Instant::now()));
+        self.set(PullState::Pulled(Instant::now()));
     }
 
-    pub(super) fn full(&self) {
-        self.set(Beat::Full);
+    /// All slots are taken.
+    pub(super) fn at_capacity(&self) {
+        self.set(PullState::AtCapacity);
     }
 
-    fn set(&self, beat: Beat) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = beat;
+    fn set(&self, state: PullState) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = state;
     }
 
-    fn get(&self) -> Beat {
+    fn get(&self) -> PullState {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Health {
-    fn of(beat: Beat, now: Instant, running: usize) -> Self {
-        let (well, since) = match beat {
-            Beat::NeverPulled => (false, None),
-            Beat::Pulled(at) => {
+    fn of(state: PullState, now: Instant, running: usize) -> Self {
+        let (is_healthy, since) = match state {
+            PullState::NeverPulled => (false, None),
+            PullState::Pulled(at) => {
                 let since = now.saturating_duration_since(at);
-                (since <= PATIENCE, Some(since.as_secs()))
+                (since <= MAX_SILENCE, Some(since.as_secs()))
             }
-            Beat::Full => (true, None),
+            PullState::AtCapacity => (true, None),
         };
-        let status = if well { "ok" } else { "the queue is out of reach" };
+        let status = if is_healthy { "ok" } else { "the queue is out of reach" };
         Self { status, version: env!("CARGO_PKG_VERSION"), running, seconds_since_pull: since }
     }
 }
 
-/// Answers `/health` and `/metrics` for good.
-pub(super) async fn serve(listener: TcpListener, workshop: Arc<Workshop>) -> std::io::Result<()> {
+/// Answers `/health` and `/metrics`, without end.
+pub(super) async fn serve(listener: TcpListener, context: Arc<ServiceContext>) -> std::io::Result<()> {
     let router =
-        Router::new().route("/health", get(health)).route("/metrics", get(figures)).with_state(workshop);
+        Router::new().route("/health", get(health)).route("/metrics", get(all_metrics)).with_state(context);
     axum::serve(listener, router).await
 }
 
-async fn health(State(workshop): State<Arc<Workshop>>) -> Response {
-    let health = Health::of(workshop.pulse.get(), Instant::now(), workshop.running());
+async fn health(State(context): State<Arc<ServiceContext>>) -> Response {
+    let health = Health::of(context.pulls.get(), Instant::now(), context.running());
     let status = if health.status == "ok" { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     match serde_json::to_string(&health) {
         Ok(body) => (status, [(CONTENT_TYPE, "application/json")], body).into_response(),
@@ -94,8 +94,8 @@ async fn health(State(workshop): State<Arc<Workshop>>) -> Response {
     }
 }
 
-async fn figures(State(workshop): State<Arc<Workshop>>) -> Response {
-    match workshop.metrics.text(workshop.running()) {
+async fn all_metrics(State(context): State<Arc<ServiceContext>>) -> Response {
+    match context.metrics.text(context.running()) {
         Ok(text) => ([(CONTENT_TYPE, metrics::MEDIA_TYPE)], text).into_response(),
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }
@@ -106,13 +106,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn health_is_to_have_heard_of_the_queue_lately_or_to_have_the_hands_full() {
+    fn healthy_is_a_recent_answer_of_the_queue_or_no_free_slot() {
         let now = Instant::now();
-        let well = |beat, after: u64| Health::of(beat, now + Duration::from_secs(after), 0).status == "ok";
-        assert!(!well(Beat::NeverPulled, 0));
-        assert!(well(Beat::Pulled(now), 0));
-        assert!(well(Beat::Pulled(now), 60));
-        assert!(!well(Beat::Pulled(now), 61));
-        assert!(well(Beat::Full, 10_000));
+        let is_healthy =
+            |state, after: u64| Health::of(state, now + Duration::from_secs(after), 0).status == "ok";
+        assert!(!is_healthy(PullState::NeverPulled, 0));
+        assert!(is_healthy(PullState::Pulled(now), 0));
+        assert!(is_healthy(PullState::Pulled(now), 60));
+        assert!(!is_healthy(PullState::Pulled(now), 61));
+        assert!(is_healthy(PullState::AtCapacity, 10_000));
     }
 }

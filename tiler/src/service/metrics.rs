@@ -1,4 +1,4 @@
-//! What the service counts, in the OpenMetrics text format that Prometheus reads.
+//! The service's metrics, in the OpenMetrics text format that Prometheus reads.
 
 use std::fmt;
 use std::sync::atomic::AtomicU64;
@@ -15,7 +15,7 @@ use prometheus_client::registry::Registry;
 /// The media type of the text.
 pub(super) const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// What the service counts.
+/// The service's counters, gauges and histograms.
 pub(super) struct Metrics {
     registry: Registry,
     jobs: Family<JobLabels, Counter>,
@@ -29,37 +29,37 @@ pub(super) struct Metrics {
     pub foreign_messages: Counter,
 }
 
-/// How a job ended.
+/// The result of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Ended {
-    /// The pyramid can be seen.
+pub(super) enum JobResult {
+    /// The pyramid is in the store, and the edge knows it.
     Finished,
-    /// It cannot be done.
+    /// The source cannot be converted.
     Failed,
-    /// Another tiler should do it.
+    /// The service shuts down: another tiler gets the job.
     HandedBack,
-    /// The edge said that the attempt was over.
+    /// The attempt was over: the edge refused a report, or did not answer for a whole lease.
     Superseded,
-    /// All is done, but the edge could not be told.
+    /// The edge did not answer the last report.
     Unheard,
 }
 
-/// A part of a job's time.
+/// A part of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Phase {
-    /// Until the source was here.
+    /// Until the source is downloaded.
     Fetch,
-    /// From then until the last tile was rendered; most uploads happen in it too.
+    /// Until the last tile is rendered. Most uploads happen in it too.
     Render,
-    /// From then until everything was in the store.
+    /// From then until the pyramid is complete in the store.
     Upload,
-    /// From then until the edge knew.
+    /// From then until the edge has accepted the report.
     Report,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct JobLabels {
-    outcome: Ended,
+    outcome: JobResult,
     code: Option<Code>,
 }
 
@@ -71,7 +71,7 @@ struct PhaseLabels {
     phase: Phase,
 }
 
-/// From a small picture on loopback to a gigapixel from far away.
+/// The buckets in seconds: from a small picture on loopback to a gigapixel from far away.
 const SECONDS: [f64; 11] = [0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0, 60.0, 300.0];
 
 impl Metrics {
@@ -95,8 +95,8 @@ impl Metrics {
             counter("claims_refused", "Messages whose conversion was claimed or finished already");
         let pull_errors = counter("pull_errors", "Failed calls to the queue");
         let foreign_messages = counter("foreign_messages", "Messages that were no jobs");
-        for phase in [Phase::Fetch, Phase::Render, Phase::Upload, Phase::Report] {
-            drop(phases.get_or_create(&PhaseLabels { phase })); // there from the start, at zero
+        for phase in Phase::ALL {
+            drop(phases.get_or_create(&PhaseLabels { phase })); // exported from the start, at zero
         }
         Self {
             registry,
@@ -113,7 +113,7 @@ impl Metrics {
     }
 
     /// A job has ended.
-    pub(super) fn job_ended(&self, outcome: Ended, code: Option<FailureCode>) {
+    pub(super) fn job_ended(&self, outcome: JobResult, code: Option<FailureCode>) {
         self.jobs.get_or_create(&JobLabels { outcome, code: code.map(Code) }).inc();
     }
 
@@ -122,7 +122,7 @@ impl Metrics {
         self.phases.get_or_create(&PhaseLabels { phase }).observe(time.as_secs_f64());
     }
 
-    /// All of it as text, while so many jobs are under way.
+    /// All metrics as text. `running` is the number of jobs under way.
     pub(super) fn text(&self, running: usize) -> Result<String, fmt::Error> {
         self.running.set(i64::try_from(running).unwrap_or(i64::MAX));
         let mut text = String::new();
@@ -131,7 +131,12 @@ impl Metrics {
     }
 }
 
-impl EncodeLabelValue for Ended {
+impl Phase {
+    /// All phases in their order.
+    pub(super) const ALL: [Self; 4] = [Self::Fetch, Self::Render, Self::Upload, Self::Report];
+}
+
+impl EncodeLabelValue for JobResult {
     fn encode(&self, encoder: &mut LabelValueEncoder) -> fmt::Result {
         let name = match self {
             Self::Finished => "finished",
@@ -170,8 +175,8 @@ mod tests {
     #[test]
     fn the_text_is_what_dashboards_read() {
         let metrics = Metrics::new();
-        metrics.job_ended(Ended::Finished, None);
-        metrics.job_ended(Ended::Failed, Some(FailureCode::SourceNotFound));
+        metrics.job_ended(JobResult::Finished, None);
+        metrics.job_ended(JobResult::Failed, Some(FailureCode::SourceNotFound));
         metrics.phase_took(Phase::Fetch, Duration::from_millis(500));
         metrics.uploaded_tiles.inc_by(7);
         let text = metrics.text(2).unwrap();

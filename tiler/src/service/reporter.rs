@@ -1,6 +1,6 @@
-//! Tells the edge of one attempt, from its claim to its end: where it stands at most once a second, something at least every
-//! quarter of the lease, and in the end what became of it. When the edge says that the attempt is over, or has not
-//! been reached for so long that it must be, the job learns it here.
+//! Reports one attempt to the edge: its progress at most once a second, anything at least every quarter of the lease, and
+//! its result. Each report that the edge accepts renews the lease. The job learns here when the attempt is over: when the
+//! edge refuses a report, or does not answer for a whole lease.
 
 use std::time::{Duration, Instant};
 
@@ -12,143 +12,130 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use super::backoff::Backoff;
-use super::edge::{Edge, Told};
-use super::progress::{Pace, Standing};
+use super::edge_client::{EdgeClient, ReportResult};
+use super::job_progress::JobProgress;
+use super::report_interval::ReportInterval;
 
-/// Tells the edge of one attempt. Dropped: it falls silent, and the lease runs out.
+/// Reports one attempt. Dropped, it stops, and the lease runs out.
 pub(super) struct Reporter {
-    line: Line,
-    standing: watch::Sender<Standing>,
-    over: CancellationToken,
-    enough: CancellationToken,
+    sender: ReportSender,
+    progress: watch::Sender<JobProgress>,
+    superseded: CancellationToken,
+    stop: CancellationToken,
+    /// Reports progress, and gives the end of the lease.
     background: JoinHandle<Instant>,
 }
 
-/// What the edge made of the news that the attempt has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Farewell {
-    /// It took it.
-    Taken,
-    /// The attempt was over already.
-    Refused,
-    /// It could not be reached, or its answer was lost: it may have taken it.
-    Unknown,
-}
-
-/// What is needed to report on the attempt.
+/// Sends reports on the claim's attempt.
 #[derive(Clone)]
-struct Line {
-    edge: Edge,
+struct ReportSender {
+    edge: EdgeClient,
     claim: Claim,
 }
 
-const BACKOFF: Backoff = Backoff { first: Duration::from_millis(250), most: Duration::from_secs(5) };
+const BACKOFF: Backoff = Backoff { first: Duration::from_millis(250), max: Duration::from_secs(5) };
 
-/// The first report may come sooner than a second after the claim: a conversion of a second should show something.
-const FIRST: Duration = Duration::from_millis(250);
+/// The first report may come sooner than the others, so that a conversion of a second shows some progress.
+const FIRST_REPORT: Duration = Duration::from_millis(250);
 
 impl Reporter {
-    /// Begins to report on a claim that was asked for at `claimed`.
-    pub(super) fn start(edge: Edge, claim: Claim, claimed: Instant) -> Self {
-        let line = Line { edge, claim };
-        let (standing, news) = watch::channel(Standing::BEGUN);
-        let (over, enough) = (CancellationToken::new(), CancellationToken::new());
+    /// Starts to report on a claim that was requested at `claimed`.
+    pub(super) fn start(edge: EdgeClient, claim: Claim, claimed: Instant) -> Self {
+        let sender = ReportSender { edge, claim };
+        let (progress, changes) = watch::channel(JobProgress::CLAIMED);
+        let (superseded, stop) = (CancellationToken::new(), CancellationToken::new());
         let background =
-            tokio::spawn(line.clone().keep_reporting(news, claimed, over.clone(), enough.clone()));
-        Self { line, standing, over, enough, background }
+            tokio::spawn(sender.clone().keep_reporting(changes, claimed, superseded.clone(), stop.clone()));
+        Self { sender, progress, superseded, stop, background }
     }
 
-    /// Takes note of where the attempt stands.
-    pub(super) fn note(&self, standing: Standing) {
-        self.standing.send_if_modified(|known| {
-            let further = known.max(standing);
-            std::mem::replace(known, further) != further
+    /// Sets the progress for the next report.
+    pub(super) fn note(&self, progress: JobProgress) {
+        self.progress.send_if_modified(|latest| {
+            let further = latest.max(progress);
+            std::mem::replace(latest, further) != further
         });
     }
 
-    /// Returns when the attempt is over without having ended: it is nobody's or somebody else's now.
-    pub(super) async fn over(&self) {
-        self.over.cancelled().await;
+    /// Returns when the attempt is over before its result was reported.
+    pub(super) async fn superseded(&self) {
+        self.superseded.cancelled().await;
     }
 
-    /// Tells what became of the attempt, trying until the lease has run out or `patience` is at its end.
-    pub(super) async fn conclude(&mut self, outcome: Outcome, patience: Duration) -> Farewell {
-        self.enough.cancel();
+    /// Reports the result of the attempt. Tries again until the lease has run out or `patience` is over.
+    pub(super) async fn conclude(&mut self, outcome: Outcome, patience: Duration) -> ReportResult {
+        self.stop.cancel();
         let lease_end = match (&mut self.background).await {
             Ok(lease_end) => lease_end,
-            Err(_) => Instant::now() + self.line.claim.lease(),
+            Err(_) => Instant::now() + self.sender.claim.lease(),
         };
         let until = lease_end.min(Instant::now() + patience);
-        match self.line.deliver(outcome, until).await {
-            Some(Told::Taken) => Farewell::Taken,
-            Some(Told::Refused) => Farewell::Refused,
-            None => Farewell::Unknown,
-        }
+        self.sender.send(outcome, until).await
     }
 }
 
-impl Line {
-    /// Reports until the attempt is over or there was `enough`, and tells when the lease ends.
+impl ReportSender {
+    /// Reports progress until the attempt is over or `stop` is cancelled, and gives the end of the lease.
     async fn keep_reporting(
         self,
-        mut news: watch::Receiver<Standing>,
+        mut changes: watch::Receiver<JobProgress>,
         claimed: Instant,
-        over: CancellationToken,
-        enough: CancellationToken,
+        superseded: CancellationToken,
+        stop: CancellationToken,
     ) -> Instant {
         let lease = self.claim.lease();
-        let pace = Pace::for_lease(lease);
+        let usual = ReportInterval::for_lease(lease);
         let mut lease_end = claimed + lease;
-        let mut next = Pace { least: FIRST.min(pace.least), ..pace };
+        let mut interval = ReportInterval { min: FIRST_REPORT.min(usual.min), ..usual };
         let mut last = claimed;
         loop {
-            let something_new = async {
-                if news.changed().await.is_err() {
-                    std::future::pending::<()>().await; // the job is gone and will say `enough`, or nothing any more
+            let has_progress = async {
+                if changes.changed().await.is_err() {
+                    std::future::pending::<()>().await; // the job is gone, and cancels `stop`
                 }
-                sleep_until(next.due(last, true).into()).await;
+                sleep_until(interval.due(last, true).into()).await;
             };
             tokio::select! {
-                () = enough.cancelled() => return lease_end,
-                () = something_new => {}
-                () = sleep_until(next.due(last, false).into()) => {}
+                () = stop.cancelled() => return lease_end,
+                () = has_progress => {}
+                () = sleep_until(interval.due(last, false).into()) => {}
             }
-            let standing = *news.borrow_and_update();
-            let outcome = Outcome::Progress { stage: standing.stage, progress: standing.progress() };
+            let JobProgress { stage, done } = *changes.borrow_and_update();
+            let outcome = Outcome::Progress { stage, progress: done.into() };
             last = Instant::now();
-            next = pace;
-            let told = tokio::select! {
-                () = enough.cancelled() => return lease_end,
-                told = self.deliver(outcome, lease_end) => told,
+            interval = usual;
+            let result = tokio::select! {
+                () = stop.cancelled() => return lease_end,
+                result = self.send(outcome, lease_end) => result,
             };
-            if told == Some(Told::Taken) {
-                lease_end = last + lease; // it began anew when the edge got the report: not before it was sent
+            if result == ReportResult::Accepted {
+                lease_end = last + lease; // it was renewed when the edge got the report: not before it was sent
             } else {
-                over.cancel();
+                superseded.cancel();
                 return lease_end;
             }
         }
     }
 
-    /// Sends a report, again and again until it is answered or it is too late.
-    async fn deliver(&self, outcome: Outcome, until: Instant) -> Option<Told> {
+    /// Sends a report, again and again until it is answered or `until` has come.
+    async fn send(&self, outcome: Outcome, until: Instant) -> ReportResult {
         let Claim { id, attempt, .. } = self.claim;
         let report = Report { attempt, outcome };
         let mut failures = 0;
         loop {
             match timeout_at(until.into(), self.edge.report(id, &report)).await {
-                Ok(Ok(told)) => return Some(told),
+                Ok(Ok(result)) => return result,
                 Ok(Err(error)) => {
                     failures += 1;
                     warn!(%id, %attempt, %error, "a report was not taken");
                     let pause = BACKOFF.after(failures, fastrand::f64());
                     let again = Instant::now() + pause.max(error.retry_after().unwrap_or_default());
                     if again >= until {
-                        return None;
+                        return ReportResult::Unanswered;
                     }
                     sleep_until(again.into()).await;
                 }
-                Err(_) => return None,
+                Err(_) => return ReportResult::Unanswered,
             }
         }
     }
@@ -156,6 +143,6 @@ impl Line {
 
 impl Drop for Reporter {
     fn drop(&mut self) {
-        self.enough.cancel();
+        self.stop.cancel();
     }
 }

@@ -1,4 +1,4 @@
-//! What the service has to be told. Where the values come from is the command line's business.
+//! The settings of the service. The command line gives them their values.
 
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
@@ -14,38 +14,38 @@ use crate::renderer::RenderOptions;
 use crate::s3::S3Settings;
 use crate::secret::Secret;
 
-/// What the service has to be told.
+/// The settings of the service.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The Worker's address, for its internal calls.
+    /// The Worker's address, for the calls under `/internal/`.
     pub edge_url: Url,
-    /// The bearer token for them.
+    /// The bearer token for these calls.
     pub tiler_token: Secret,
     /// The queue's address, to which `/messages/pull` and `/messages/ack` are added.
     pub queue_url: Url,
-    /// The bearer token for it.
+    /// The bearer token for the queue.
     pub queue_token: Secret,
-    /// Where pyramids are put.
+    /// The store for pyramids.
     pub store: S3Settings,
-    /// Which addresses sources may be downloaded from.
+    /// The addresses that sources may be downloaded from.
     pub policy: AddressPolicy,
-    /// Where health and metrics are answered.
+    /// The address for `/health` and `/metrics`.
     pub listen: SocketAddr,
-    /// How many conversions are done at once. Each has a renderer process of its own.
+    /// The conversions at once. Each has a renderer process of its own.
     pub jobs: NonZeroUsize,
-    /// How long to wait before an empty queue is asked again. Cloudflare counts each ask among the 1,200 calls that an
-    /// account has in 5 minutes: at a second, a tiler takes a quarter of them.
+    /// The pause after a pull that gave no message. Cloudflare counts each pull among the 1,200 calls that an account has
+    /// in 5 minutes: with a pause of a second, a tiler makes a quarter of them.
     pub poll: Duration,
-    /// How many tiles of a conversion are under way to the store at once.
+    /// The tiles of a conversion that are sent to the store at once, at most.
     pub uploads: NonZeroUsize,
-    /// The browser for web pages. `None` looks for the usual ones.
+    /// The browser for web pages. `None`: the first of the usual ones.
     pub browser: Option<PathBuf>,
     /// What a web page may cost.
     pub page_limits: PageLimits,
-    /// Where sources are kept while they are converted.
+    /// The directory for sources during their conversion.
     pub temporary: PathBuf,
-    /// What a conversion may take.
+    /// What a conversion may cost.
     pub limits: Limits,
-    /// How pyramids are made.
+    /// How pyramids are rendered.
     pub render: RenderOptions,
 }

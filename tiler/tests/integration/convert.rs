@@ -46,11 +46,11 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 /// What a command says that fails: one line.
-fn complaint(output: &Output) -> String {
+fn error_line(output: &Output) -> String {
     assert!(!output.status.success());
-    let said = String::from_utf8(output.stderr.clone()).unwrap();
-    assert_eq!(said.lines().count(), 1, "{said}");
-    said.trim_end().to_owned()
+    let message = String::from_utf8(output.stderr.clone()).unwrap();
+    assert_eq!(message.lines().count(), 1, "{message}");
+    message.trim_end().to_owned()
 }
 
 fn dzi(picture: &Picture, tile_size: u32, tile_overlap: u32, tile_format: TileFormat) -> Dzi {
@@ -85,8 +85,8 @@ fn a_picture_on_the_web_is_downloaded_first() {
 fn a_private_network_is_not_reached_unless_it_is_allowed() {
     let folder = tempfile::tempdir().unwrap();
     let url = serve(files::png(&Picture::photo(7, 5, Layout::Rgb), |_| {}));
-    let said = complaint(&convert(folder.path(), &[&url]));
-    assert!(said.contains(&url) && said.contains("--allow-networks"), "{said}");
+    let message = error_line(&convert(folder.path(), &[&url]));
+    assert!(message.contains(&url) && message.contains("--allow-networks"), "{message}");
     assert_eq!(names(folder.path()), Vec::<String>::new());
 }
 
@@ -118,7 +118,7 @@ fn a_photograph_becomes_jpeg_close_to_it() {
     assert!(picture.psnr(&rebuilt(&tiles, &dzi)) >= 32.0);
 }
 
-/// The entries of an archive, as somebody else's reader finds them.
+/// The entries of an archive, as the crate `zip` reads them.
 fn entries(archive: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut archive = zip::ZipArchive::new(fs::File::open(archive).unwrap()).unwrap();
     let names: Vec<String> = archive.file_names().map(|name| name.unwrap().into_owned()).collect();
@@ -171,9 +171,12 @@ fn an_archive_that_is_there_is_kept_unless_forced_and_a_failure_leaves_none() {
     let folder = folder_with("a.png", &files::png(&Picture::photo(40, 30, Layout::Rgb), |_| {}));
     fs::write(folder.path().join("b.zip"), "mine").unwrap();
     fs::write(folder.path().join("broken.png"), &b"\x89PNG\r\n\x1a\n and no more"[..]).unwrap();
-    let said = complaint(&convert(folder.path(), &["a.png", "-o", "b.zip"]));
-    assert_eq!(said, "tiler: add --force to replace it, or choose another --output: ./b.zip exists already");
-    complaint(&convert(folder.path(), &["broken.png", "-o", "c.szi"]));
+    let message = error_line(&convert(folder.path(), &["a.png", "-o", "b.zip"]));
+    assert_eq!(
+        message,
+        "tiler: add --force to replace it, or choose another --output: ./b.zip exists already"
+    );
+    error_line(&convert(folder.path(), &["broken.png", "-o", "c.szi"]));
     assert_eq!(fs::read(folder.path().join("b.zip")).unwrap(), b"mine");
     assert_eq!(names(folder.path()), ["a.png", "b.zip", "broken.png"]);
 
@@ -190,7 +193,7 @@ fn a_pyramid_that_is_there_is_kept_unless_forced() {
     fs::write(&target, "mine").unwrap();
     let output = convert(folder.path(), &["a.png", "-o", "b.dzi"]);
     assert_eq!(
-        complaint(&output),
+        error_line(&output),
         "tiler: add --force to replace it, or choose another --output: ./b.dzi exists already"
     );
     assert_eq!(fs::read_to_string(&target).unwrap(), "mine");
@@ -223,7 +226,7 @@ fn a_failure_is_one_line_and_leaves_nothing() {
         ),
     ] {
         let folder = folder_with("a", bytes);
-        assert_eq!(complaint(&convert(folder.path(), &["a", "-o", "out"])), expected);
+        assert_eq!(error_line(&convert(folder.path(), &["a", "-o", "out"])), expected);
         assert_eq!(names(folder.path()), ["a"]);
     }
 }
@@ -244,7 +247,7 @@ fn a_drawing_is_converted_as_large_as_asked_for() {
 fn what_this_machine_lacks_is_said_with_the_way_out() {
     let folder = folder_with("a.html", b"<!doctype html><title>a</title>");
     fs::write(folder.path().join("a.pdf"), b"%PDF-1.4\n").unwrap();
-    let browser = complaint(&convert(folder.path(), &["a.html", "--chromium", "/nowhere/chromium"]));
+    let browser = error_line(&convert(folder.path(), &["a.html", "--chromium", "/nowhere/chromium"]));
     assert_eq!(
         browser,
         "tiler: a.html: The source is a web page, and this service has no browser for web pages. Install Chromium, or say where it is with --chromium."
@@ -262,10 +265,10 @@ fn what_this_machine_lacks_is_said_with_the_way_out() {
 #[test]
 fn what_cannot_be_read_or_written_is_named() {
     let folder = folder_with("a.png", &files::png(&Picture::photo(40, 30, Layout::Rgb), |_| {}));
-    let complain = |args: &[&str]| complaint(&convert(folder.path(), args));
-    assert_eq!(complain(&["b.png"]), "tiler: cannot read b.png: No such file or directory (os error 2)");
-    assert_eq!(complain(&[".", "-o", "x"]), "tiler: . is a folder: name a picture in it");
-    assert_eq!(complain(&["a.png", "-o", "c/d"]), "tiler: the folder c does not exist: create it first");
+    let error = |args: &[&str]| error_line(&convert(folder.path(), args));
+    assert_eq!(error(&["b.png"]), "tiler: cannot read b.png: No such file or directory (os error 2)");
+    assert_eq!(error(&[".", "-o", "x"]), "tiler: . is a folder: name a picture in it");
+    assert_eq!(error(&["a.png", "-o", "c/d"]), "tiler: the folder c does not exist: create it first");
     assert_eq!(names(folder.path()), ["a.png"]);
 }
 
@@ -334,7 +337,7 @@ fn the_size_of_a_picture_may_be_a_single_row() {
 }
 
 #[test]
-fn the_renderer_refuses_an_order_that_makes_no_sense() {
+fn the_renderer_refuses_a_request_that_cannot_be_parsed() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_tiler"))
         .args(["render", "{}"])
         .stdin(Stdio::piped())
@@ -343,5 +346,5 @@ fn the_renderer_refuses_an_order_that_makes_no_sense() {
         .unwrap();
     let _ = child.stdin.take().unwrap().write_all(b"x");
     let output = child.wait_with_output().unwrap();
-    assert!(complaint(&output).starts_with("tiler: the order cannot be read"));
+    assert!(error_line(&output).starts_with("tiler: the request cannot be parsed"));
 }

@@ -44,7 +44,7 @@ async fn impostor(script: &str, limits: &Limits) -> Result<Vec<Output>, Failure>
 
 fn finished(outputs: &[Output]) -> Dzi {
     match outputs {
-        [Output::Begun(begun), .., Output::Finished(dzi)] if begun == dzi => *dzi,
+        [Output::Started(started), .., Output::Finished(dzi)] if started == dzi => *dzi,
         other => panic!("{:?} … {:?}", other.first(), other.last()),
     }
 }
@@ -132,7 +132,7 @@ async fn a_source_that_cannot_be_decoded_fails_with_its_code() {
 }
 
 #[tokio::test]
-async fn options_that_make_no_sense_start_nothing() {
+async fn options_out_of_range_start_no_process() {
     for options in [
         RenderOptions { tile_size: 0, ..RenderOptions::default() },
         RenderOptions { tile_size: 5000, ..RenderOptions::default() },
@@ -151,7 +151,7 @@ fn slow() -> File {
 }
 
 fn one_thread() -> RenderOptions {
-    RenderOptions { threads: NonZeroUsize::new(1), tile_size: 64, ..RenderOptions::default() }
+    RenderOptions { threads: NonZeroUsize::MIN, tile_size: 64, ..RenderOptions::default() }
 }
 
 #[tokio::test]
@@ -193,7 +193,7 @@ async fn a_renderer_that_hangs_is_ended() {
 }
 
 #[tokio::test]
-async fn a_renderer_that_talks_nonsense_without_end_is_ended() {
+async fn a_renderer_that_writes_no_frames_is_ended() {
     for script in ["exec cat /dev/zero", "exec yes", "printf 'T\\377\\377\\377\\377'; exec cat /dev/zero"] {
         let failure = impostor(script, &Limits::default()).await.unwrap_err();
         assert_eq!(failure.code, FailureCode::Internal, "{script}");
@@ -201,7 +201,7 @@ async fn a_renderer_that_talks_nonsense_without_end_is_ended() {
 }
 
 #[tokio::test]
-async fn endless_complaints_do_not_stop_a_renderer() {
+async fn endless_standard_error_does_not_stop_a_renderer() {
     let failure = impostor("head -c 10000000 /dev/zero >&2; exit 3", &Limits::default()).await.unwrap_err();
     assert_eq!(failure.code, FailureCode::Internal);
 }

@@ -10,6 +10,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use edgezoom_codecs::{DecodeOptions, DrawingOptions, Layout};
 use edgezoom_content::{Failure, FailureCode, Size, TileFormat};
+use edgezoom_tiler::failure::of_source;
 use edgezoom_tiler::limits::Limits;
 use edgezoom_tiler::renderer::{Output, RenderOptions, Renderer};
 use flate2::Compression;
@@ -37,11 +38,12 @@ fn draw(text: &str, side: u32) -> Picture {
 }
 
 fn failure(bytes: &[u8]) -> Failure {
-    files::decode(bytes).unwrap_err().failure()
+    of_source(&files::decode(bytes).unwrap_err())
 }
 
 async fn render(bytes: &[u8], limits: &Limits) -> Result<u64, Failure> {
-    let options = RenderOptions { svg_side: 2048, ..RenderOptions::default() };
+    let drawing = DrawingOptions { svg_side: 2048, ..DrawingOptions::default() };
+    let options = RenderOptions { drawing, ..RenderOptions::default() };
     let tiler = Path::new(env!("CARGO_BIN_EXE_tiler"));
     let mut renderer = Renderer::start_as(tiler, file(bytes), &options, limits).unwrap();
     let mut tiles = 0;
@@ -279,12 +281,13 @@ async fn deep_groups_are_drawn_unless_they_take_too_much_memory() {
 async fn the_renderer_keeps_transparency_where_png_is_asked_for() {
     let text = svg(r#"viewBox="0 0 8 8""#, "<rect width='4' height='4'/>");
     let tiler = Path::new(env!("CARGO_BIN_EXE_tiler"));
+    let drawing = DrawingOptions { svg_side: 64, ..DrawingOptions::default() };
     for (format, expected) in [(None, TileFormat::Jpg), (Some(TileFormat::Png), TileFormat::Png)] {
         let options =
-            RenderOptions { format, threads: NonZeroUsize::new(2), svg_side: 64, ..RenderOptions::default() };
+            RenderOptions { format, threads: NonZeroUsize::MIN, drawing, ..RenderOptions::default() };
         let source = file(text.as_bytes());
         let mut renderer = Renderer::start_as(tiler, source, &options, &Limits::default()).unwrap();
-        let Output::Begun(dzi) = renderer.next().await.unwrap() else { panic!("no beginning") };
+        let Output::Started(dzi) = renderer.next().await.unwrap() else { panic!("no beginning") };
         assert_eq!((dzi.tile_format, dzi.size), (expected, Size { width: 64, height: 64 }));
     }
 }

@@ -9,6 +9,7 @@ use std::process::Command;
 
 use edgezoom_codecs::{DecodeOptions, DrawingOptions, Layout, SourceError};
 use edgezoom_content::{Failure, FailureCode, Size};
+use edgezoom_tiler::failure::of_source;
 use edgezoom_tiler::limits::Limits;
 use edgezoom_tiler::renderer::{Output, RenderOptions, Renderer};
 
@@ -35,7 +36,7 @@ fn draw(bytes: &[u8]) -> Picture {
 }
 
 fn failure(bytes: &[u8]) -> Failure {
-    draw_with(bytes, &DrawingOptions::default()).unwrap_err().failure()
+    of_source(&draw_with(bytes, &DrawingOptions::default()).unwrap_err())
 }
 
 fn page(number: u32) -> DrawingOptions {
@@ -165,7 +166,7 @@ fn several_pages_lie_side_by_side_and_one_can_be_chosen() {
         (second.size(), second.at(1000, 1000)),
         (Size { width: 2000, height: 2000 }, [0, 255, 0].as_slice())
     );
-    let failure = draw_with(&four, &page(5)).unwrap_err().failure();
+    let failure = of_source(&draw_with(&four, &page(5)).unwrap_err());
     assert_eq!(failure.code, FailureCode::SourceNotFound);
     assert_eq!(failure.message, "The PDF has no page 5: its last one is 4.");
 }
@@ -215,7 +216,8 @@ async fn progress_rises_in_small_steps() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sources/documents");
     for path in [Path::new(SPECIFICATION), &folder.join("shapes.svg")] {
         let tiler = Path::new(env!("CARGO_BIN_EXE_tiler"));
-        let options = RenderOptions { page: NonZeroU32::new(1), ..RenderOptions::default() };
+        let drawing = DrawingOptions { page: NonZeroU32::new(1), ..DrawingOptions::default() };
+        let options = RenderOptions { drawing, ..RenderOptions::default() };
         let source = fs::File::open(path).unwrap();
         let mut renderer = Renderer::start_as(tiler, source, &options, &Limits::default()).unwrap();
         let mut steps = vec![0.0];
@@ -247,7 +249,8 @@ async fn render(bytes: &[u8], options: RenderOptions, memory: u64) -> Result<u64
 async fn five_hundred_megapixels_are_rendered_in_300_mib() {
     library();
     let text = fs::read(SPECIFICATION).unwrap();
-    let page = RenderOptions { page: NonZeroU32::new(1), page_width: 20_000, ..RenderOptions::default() };
+    let drawing = DrawingOptions { page_width: 20_000, ..page(1) };
+    let page = RenderOptions { drawing, ..RenderOptions::default() };
     assert!(render(&text, page, 300 << 20).await.unwrap() > 500_000_000);
     let circles: String = (0..2_000)
         .map(|index| {
@@ -259,7 +262,8 @@ async fn five_hundred_megapixels_are_rendered_in_300_mib() {
         })
         .collect();
     let svg = format!(r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1000 1000">{circles}</svg>"#);
-    let drawing = RenderOptions { svg_side: 22_400, ..RenderOptions::default() };
+    let drawing = DrawingOptions { svg_side: 22_400, ..DrawingOptions::default() };
+    let drawing = RenderOptions { drawing, ..RenderOptions::default() };
     assert!(render(svg.as_bytes(), drawing, 300 << 20).await.unwrap() > 500_000_000);
 }
 

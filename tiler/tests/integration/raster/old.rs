@@ -1,4 +1,4 @@
-//! The formats of the first decades: JPEG, PNG, GIF, BMP.
+//! The formats of the first decades: JPEG, PNG, GIF, BMP, PCX.
 
 use crate::variant::{Variant, check_all, variant};
 
@@ -73,6 +73,22 @@ const BMP: &[Variant] = &[
     variant("bmp with opacity", "f.bmp", "convert clear.png f.bmp", MAGICK),
 ];
 
+#[rustfmt::skip]
+const PCX: &[Variant] = &[
+    variant("pcx 24 bits", "f.pcx", "convert photo.png f.pcx", MAGICK),
+    variant("pcx 24 bits not compressed", "f.pcx", "convert photo.png -compress None f.pcx", MAGICK),
+    variant("pcx with opacity", "f.pcx", "convert clear.png f.pcx", MAGICK),
+    variant("pcx at a distance", "f.pcx", "pngtopnm photo.png | ppmtopcx -24bit -xpos 7 -ypos 9 > f.pcx", "cp photo.png shown.png"),
+    variant("pcx palette 8 bits", "f.pcx", "convert photo.png -colors 200 -type Palette f.pcx", MAGICK),
+    variant("pcx palette 4 bits", "f.pcx", "convert photo.png -colors 16 +dither ppm:- | ppmtopcx -packed > f.pcx", MAGICK),
+    variant("pcx palette 2 bits", "f.pcx", "convert photo.png -colors 4 +dither ppm:- | ppmtopcx -packed > f.pcx", MAGICK),
+    variant("pcx palette 4 planes", "f.pcx", "convert photo.png -colors 16 +dither ppm:- | ppmtopcx > f.pcx", MAGICK),
+    variant("pcx palette 3 planes", "f.pcx", "convert photo.png -colors 8 +dither ppm:- | ppmtopcx > f.pcx", MAGICK),
+    variant("pcx palette 2 planes", "f.pcx", "convert photo.png -colors 4 +dither ppm:- | ppmtopcx > f.pcx", MAGICK),
+    // ImageMagick 6 shows it inverted.
+    variant("pcx black and white", "f.pcx", "pngtopnm grey.png | pgmtopbm | ppmtopcx > f.pcx", "pcxtoppm f.pcx | pnmtopng > shown.png"),
+];
+
 #[test]
 fn jpeg() {
     check_all(JPEG);
@@ -91,4 +107,9 @@ fn gif() {
 #[test]
 fn bmp() {
     check_all(BMP);
+}
+
+#[test]
+fn pcx() {
+    check_all(PCX);
 }

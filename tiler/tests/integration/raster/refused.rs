@@ -6,6 +6,7 @@ use std::path::Path;
 
 use edgezoom_codecs::Bounds;
 use edgezoom_content::FailureCode;
+use edgezoom_tiler::failure::of_source;
 
 use crate::variant::{convert, folder, originals, script};
 use edgezoom_test_support::files::{BOUNDS, decode_within};
@@ -61,7 +62,7 @@ fn files(name: &str) -> Vec<(&'static str, Vec<u8>)> {
 }
 
 fn code(bytes: &[u8]) -> Result<(), FailureCode> {
-    decode_within(bytes, BOUNDS).map(|_| ()).map_err(|error| error.failure().code)
+    decode_within(bytes, BOUNDS).map(|_| ()).map_err(|error| of_source(&error).code)
 }
 
 #[test]
@@ -80,7 +81,7 @@ fn pixels_sides_and_memory_are_bounded_in_every_format() {
     for (file, bytes) in files("bounded") {
         for bounds in [Bounds { pixels: 96 * 72 - 1, ..BOUNDS }, Bounds { side: 95, ..BOUNDS }] {
             let error = decode_within(&bytes, bounds).unwrap_err();
-            assert_eq!(error.failure().code, FailureCode::TooManyPixels, "{file}: {error}");
+            assert_eq!(of_source(&error).code, FailureCode::TooManyPixels, "{file}: {error}");
         }
     }
 }
@@ -92,7 +93,7 @@ fn formats_that_are_held_as_a_whole_say_so_when_there_is_no_memory() {
         let bounds = Bounds { memory: 4 << 10, ..BOUNDS };
         let result = decode_within(&bytes, bounds);
         if held.contains(&file) {
-            let failure = result.unwrap_err().failure();
+            let failure = of_source(&result.unwrap_err());
             assert_eq!(failure.code, FailureCode::TooManyPixels, "{file}: {}", failure.message);
         } else if matches!(file, "f.ppm" | "f.pam" | "text.ppm" | "f.qoi" | "f.ff" | "f.hdr") {
             assert!(result.is_ok(), "{file} is not held");
@@ -118,7 +119,7 @@ fn changed_bytes_end_in_a_picture_or_an_error() {
                 changed[random(among)] = random(256) as u8;
             }
             if let Err(error) = decode_within(&changed, bounds) {
-                let failure = error.failure();
+                let failure = of_source(&error);
                 assert_ne!(failure.code, FailureCode::Internal, "{file}: {}", failure.message);
             }
         }

@@ -1,4 +1,4 @@
-//! Jobs that nothing comes in the way of, and sources that cannot be converted.
+//! Jobs without trouble, and sources that cannot be converted.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -8,41 +8,43 @@ use edgezoom_content::protocol::Outcome;
 use edgezoom_content::{Attempt, ContentId, FailureCode, Progress};
 
 use super::tiler::Tiler;
-use super::world::{Asked, Known, Object, Source};
+use super::world::{Call, Object, Source, WorldState};
 use super::{ID, OTHER, failure, finished, keys, world};
 
 #[tokio::test]
 async fn a_picture_becomes_a_pyramid_whose_descriptor_comes_last() {
     let world = world().await;
-    world.known().put_time = Duration::from_millis(30);
+    world.state().put_time = Duration::from_millis(30);
     let id = world.enqueue(ID, 1, "picture");
     let tiler = Tiler::start(&world, &[]);
-    world.until("the end", Known::ended).await;
+    world.until("the end", WorldState::ended).await;
     let ended = tiler.logged("job ended").await;
 
-    let known = world.known();
-    let dzi = finished(&known).unwrap();
+    let state = world.state();
+    let dzi = finished(&state).unwrap();
     assert_eq!((dzi.size.width, dzi.size.height, dzi.tile_size), (1600, 1100, 510));
     let expected = keys(id, Attempt::FIRST, &dzi);
-    assert_eq!(known.objects.keys().cloned().collect::<BTreeSet<_>>(), expected);
-    assert_eq!(known.puts, expected.len(), "each object is put once");
-    for (key, object) in &known.objects {
+    assert_eq!(state.objects.keys().cloned().collect::<BTreeSet<_>>(), expected);
+    assert_eq!(state.puts, expected.len(), "each object is put once");
+    for (key, object) in &state.objects {
         assert_eq!(object.cache_control, "public, max-age=31536000, immutable", "{key}");
         let media_type = if key.ends_with(".dzi") { "application/xml" } else { dzi.tile_format.media_type() };
         assert_eq!(object.media_type, media_type, "{key}");
     }
     let descriptor = Attempt::FIRST.descriptor_key(id);
-    assert_eq!(known.objects[&descriptor].bytes, dzi.descriptor());
+    assert_eq!(state.objects[&descriptor].bytes, dzi.descriptor());
 
     let order = [
-        known.position(|asked| matches!(asked, Asked::Claim(_))),
-        known.position(|asked| matches!(asked, Asked::Acked(_))),
-        known.position(|asked| matches!(asked, Asked::Put(_))),
-        known.log.iter().rposition(|asked| matches!(asked, Asked::Put(key) if *key != descriptor)),
-        known.position(|asked| *asked == Asked::Put(descriptor.clone())),
-        known.position(|asked| matches!(asked, Asked::Told(report) if matches!(report.outcome, Outcome::Finished { .. }))),
+        state.position(|call| matches!(call, Call::Claim(_))),
+        state.position(|call| matches!(call, Call::Ack(_))),
+        state.position(|call| matches!(call, Call::Put(_))),
+        state.log.iter().rposition(|call| matches!(call, Call::Put(key) if *key != descriptor)),
+        state.position(|call| *call == Call::Put(descriptor.clone())),
+        state.position(
+            |call| matches!(call, Call::Report(report) if matches!(report.outcome, Outcome::Finished { .. })),
+        ),
     ];
-    assert!(order.iter().all(Option::is_some) && order.is_sorted(), "{order:?}: {:#?}", known.log);
+    assert!(order.iter().all(Option::is_some) && order.is_sorted(), "{order:?}: {:#?}", state.log);
 
     assert_eq!(ended["id"], ID);
     assert_eq!(ended["attempt"], "1");
@@ -58,16 +60,16 @@ async fn a_picture_becomes_a_pyramid_whose_descriptor_comes_last() {
 }
 
 #[tokio::test]
-async fn progress_is_told_at_an_even_pace_and_never_falls() {
+async fn progress_is_reported_in_even_intervals_and_never_falls() {
     let world = world().await;
-    world.known().put_time = Duration::from_millis(60);
-    world.known().lease = Duration::from_secs(2); // a report at least every half second
+    world.state().put_time = Duration::from_millis(60);
+    world.state().lease = Duration::from_secs(2); // a report at least every half second
     world.enqueue(ID, 1, "picture");
     let _tiler = Tiler::start(&world, &[("EDGEZOOM_UPLOADS", "1")]);
-    world.until("the end", Known::ended).await;
+    world.until("the end", WorldState::ended).await;
 
-    let known = world.known();
-    let told: Vec<_> = known
+    let state = world.state();
+    let reported: Vec<_> = state
         .reports()
         .into_iter()
         .filter_map(|outcome| match outcome {
@@ -75,17 +77,17 @@ async fn progress_is_told_at_an_even_pace_and_never_falls() {
             _ => None,
         })
         .collect();
-    assert!(told.len() >= 2 && told.len() <= 8, "{told:?}");
-    assert!(told.is_sorted_by(|(s1, p1), (s2, p2)| s1 <= s2 && p1 <= p2), "{told:?}");
-    assert!(told.iter().all(|(_, progress)| *progress < Progress::COMPLETE), "{told:?}");
-    assert!(finished(&known).is_some());
+    assert!(reported.len() >= 2 && reported.len() <= 8, "{reported:?}");
+    assert!(reported.is_sorted_by(|(s1, p1), (s2, p2)| s1 <= s2 && p1 <= p2), "{reported:?}");
+    assert!(reported.iter().all(|(_, progress)| *progress < Progress::COMPLETE), "{reported:?}");
+    assert!(finished(&state).is_some());
 }
 
 #[tokio::test]
 async fn a_source_that_is_not_there_is_reported_and_leaves_nothing() {
     let world = world().await;
-    world.known().sources.insert("text".into(), Source::Bytes("Dear Sir or Madam".into()));
-    world.known().sources.insert("locked".into(), Source::Status(StatusCode::FORBIDDEN));
+    world.state().sources.insert("text".into(), Source::Bytes("Dear Sir or Madam".into()));
+    world.state().sources.insert("locked".into(), Source::Status(StatusCode::FORBIDDEN));
     let tiler = Tiler::start(&world, &[]);
     for (n, (source, code)) in [
         ("missing", FailureCode::SourceNotFound),
@@ -95,14 +97,14 @@ async fn a_source_that_is_not_there_is_reported_and_leaves_nothing() {
     .into_iter()
     .enumerate()
     {
-        world.known().log.clear();
+        world.state().log.clear();
         world.enqueue(ID, n as u32 + 1, source);
-        world.until("the end", Known::ended).await;
-        let (given, message) = failure(&world.known()).unwrap();
+        world.until("the end", WorldState::ended).await;
+        let (given, message) = failure(&world.state()).unwrap();
         assert_eq!(given, code, "{source}: {message}");
         assert!(!message.contains("127.0.0.1"), "{message}");
     }
-    assert!(world.known().objects.is_empty());
+    assert!(world.state().objects.is_empty());
     tiler.logged("job ended").await;
     let metrics = tiler.ask("/metrics").await.1;
     assert!(
@@ -124,20 +126,20 @@ async fn leftovers_of_earlier_attempts_are_deleted_and_nothing_else() {
     let go = [format!("{id}/1.dzi"), format!("{id}/1_files/9/1_1.jpg"), format!("{id}/2_files/0/0_0.jpg")];
     let object = Object { bytes: "old".into(), media_type: String::new(), cache_control: String::new() };
     for key in stay.iter().chain(&go) {
-        world.known().objects.insert(key.clone(), object.clone());
+        world.state().objects.insert(key.clone(), object.clone());
     }
     world.enqueue(ID, 3, "picture");
     let tiler = Tiler::start(&world, &[]);
     tiler.logged("job ended").await;
-    let known = world.known();
+    let state = world.state();
     for key in &stay {
-        assert!(known.objects.contains_key(key), "{key}");
+        assert!(state.objects.contains_key(key), "{key}");
     }
     for key in &go {
-        assert!(!known.objects.contains_key(key), "{key}");
+        assert!(!state.objects.contains_key(key), "{key}");
     }
-    let told = known.position(
-        |asked| matches!(asked, Asked::Told(report) if matches!(report.outcome, Outcome::Finished { .. })),
+    let reported = state.position(
+        |call| matches!(call, Call::Report(report) if matches!(report.outcome, Outcome::Finished { .. })),
     );
-    assert!(told < known.position(|asked| matches!(asked, Asked::Deleted(_))), "{:#?}", known.log);
+    assert!(reported < state.position(|call| matches!(call, Call::Delete(_))), "{:#?}", state.log);
 }

@@ -1,4 +1,4 @@
-//! The lease and its reports: lost ones, refused ones, and an edge that is away.
+//! Leases: reports that are lost or refused, and an edge that does not answer.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -8,15 +8,15 @@ use edgezoom_content::Attempt;
 use edgezoom_content::protocol::Outcome;
 
 use super::tiler::Tiler;
-use super::world::Known;
+use super::world::WorldState;
 use super::{ID, OTHER, finished, keys, world};
 
 #[tokio::test]
 async fn a_job_stops_and_cleans_up_when_the_edge_says_that_it_is_over() {
     let world = world().await;
-    world.known().put_time = Duration::from_millis(100);
-    world.known().lease = Duration::from_secs(1);
-    world.known().on_report = |report| {
+    world.state().put_time = Duration::from_millis(100);
+    world.state().lease = Duration::from_secs(1);
+    world.state().on_report = |report| {
         if report.attempt == Attempt::FIRST { StatusCode::CONFLICT } else { StatusCode::NO_CONTENT }
     };
     let first = world.enqueue(ID, 1, "picture");
@@ -24,23 +24,23 @@ async fn a_job_stops_and_cleans_up_when_the_edge_says_that_it_is_over() {
     let ended = tiler.logged("job ended").await;
     assert_eq!(ended["outcome"], "Superseded");
     {
-        let known = world.known();
-        assert!(known.has_put(1) && known.objects.is_empty(), "{:#?}", known.log);
-        assert!(!known.has_put(25), "it went on: {:#?}", known.log);
-        assert!(!known.ended(), "{:#?}", known.log);
+        let state = world.state();
+        assert!(state.has_put(1) && state.objects.is_empty(), "{:#?}", state.log);
+        assert!(!state.has_put(25), "it went on: {:#?}", state.log);
+        assert!(!state.ended(), "{:#?}", state.log);
     }
     // The next one is not harmed by it.
     world.enqueue(OTHER, 2, "picture");
-    world.until("the end of the other", Known::ended).await;
-    let known = world.known();
-    assert!(known.objects.keys().all(|key| !key.starts_with(&first.to_string())));
-    assert!(finished(&known).is_some());
+    world.until("the end of the other", WorldState::ended).await;
+    let state = world.state();
+    assert!(state.objects.keys().all(|key| !key.starts_with(&first.to_string())));
+    assert!(finished(&state).is_some());
 }
 
 #[tokio::test]
 async fn a_report_that_is_lost_is_sent_again() {
     let world = world().await;
-    world.known().on_report = {
+    world.state().on_report = {
         use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
         static CALLS: AtomicUsize = AtomicUsize::new(0);
         |_| match CALLS.fetch_add(1, SeqCst) {
@@ -54,29 +54,29 @@ async fn a_report_that_is_lost_is_sent_again() {
 }
 
 #[tokio::test]
-async fn a_pyramid_stays_when_nobody_knows_whether_its_report_was_taken() {
+async fn a_pyramid_stays_when_the_answer_to_its_report_is_missing() {
     let world = world().await;
-    world.known().lease = Duration::from_secs(3);
-    world.known().on_report = |report| match report.outcome {
+    world.state().lease = Duration::from_secs(3);
+    world.state().on_report = |report| match report.outcome {
         Outcome::Finished { .. } => StatusCode::BAD_GATEWAY,
         _ => StatusCode::NO_CONTENT,
     };
     let id = world.enqueue(ID, 1, "picture");
     let tiler = Tiler::start(&world, &[]);
     assert_eq!(tiler.logged("job ended").await["outcome"], "Unheard");
-    let known = world.known();
-    let dzi = finished(&known).unwrap();
-    assert_eq!(known.objects.keys().cloned().collect::<BTreeSet<_>>(), keys(id, Attempt::FIRST, &dzi));
+    let state = world.state();
+    let dzi = finished(&state).unwrap();
+    assert_eq!(state.objects.keys().cloned().collect::<BTreeSet<_>>(), keys(id, Attempt::FIRST, &dzi));
 }
 
 #[tokio::test]
 async fn a_job_gives_up_its_lease_when_the_edge_is_away_too_long() {
     let world = world().await;
-    world.known().lease = Duration::from_secs(1);
-    world.known().put_time = Duration::from_millis(200);
-    world.known().on_report = |_| StatusCode::BAD_GATEWAY;
+    world.state().lease = Duration::from_secs(1);
+    world.state().put_time = Duration::from_millis(200);
+    world.state().on_report = |_| StatusCode::BAD_GATEWAY;
     world.enqueue(ID, 1, "picture");
     let tiler = Tiler::start(&world, &[("EDGEZOOM_UPLOADS", "1")]);
     assert_eq!(tiler.logged("job ended").await["outcome"], "Superseded");
-    assert!(world.known().objects.is_empty());
+    assert!(world.state().objects.is_empty());
 }

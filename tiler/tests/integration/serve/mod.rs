@@ -6,18 +6,18 @@ mod backlog;
 mod claims;
 mod jobs;
 mod leases;
+mod monitoring;
 mod pages;
 mod shutdown;
 mod store;
 mod tiler;
-mod watching;
 mod world;
 
 use std::collections::BTreeSet;
 
 use edgezoom_content::protocol::Outcome;
 use edgezoom_content::{Attempt, ContentId, Dzi, FailureCode};
-use world::{Known, Source, World};
+use world::{Source, World, WorldState};
 
 const ID: &str = "6qy4OXfXSid";
 const OTHER: &str = "ILiFH96DkXP";
@@ -37,19 +37,19 @@ fn picture() -> Source {
 
 async fn world() -> World {
     let world = World::new().await;
-    world.known().sources.insert("picture".into(), picture());
+    world.state().sources.insert("picture".into(), picture());
     world
 }
 
-fn finished(known: &Known) -> Option<Dzi> {
-    known.reports().into_iter().find_map(|outcome| match outcome {
+fn finished(state: &WorldState) -> Option<Dzi> {
+    state.reports().into_iter().find_map(|outcome| match outcome {
         Outcome::Finished { dzi, .. } => Some(*dzi),
         _ => None,
     })
 }
 
-fn failure(known: &Known) -> Option<(FailureCode, String)> {
-    known.reports().into_iter().find_map(|outcome| match outcome {
+fn failure(state: &WorldState) -> Option<(FailureCode, String)> {
+    state.reports().into_iter().find_map(|outcome| match outcome {
         Outcome::GaveUp { failure } => Some((failure.code, failure.message.clone())),
         _ => None,
     })

@@ -4,9 +4,10 @@ use std::time::{Duration, Instant};
 
 use edgezoom_content::FailureCode;
 use edgezoom_content::protocol::Outcome;
+use edgezoom_test_support::pdf::Pdf;
 
 use super::tiler::Tiler;
-use super::world::{Asked, Known, Source};
+use super::world::{Call, Source, WorldState};
 use super::{ID, failure, finished, keys, picture, world};
 
 #[tokio::test]
@@ -14,17 +15,17 @@ use super::{ID, failure, finished, keys, picture, world};
 async fn a_page_becomes_a_pyramid() {
     let world = world().await;
     let page = "<!doctype html><title>T</title><body style='margin:0;height:3000px;background:#f0f'>";
-    world.known().sources.insert("page".into(), Source::Page(page));
+    world.state().sources.insert("page".into(), Source::Page(page));
     let id = world.enqueue(ID, 1, "page");
     let tiler = Tiler::start(&world, &[]);
-    world.until("the end", Known::ended).await;
+    world.until("the end", WorldState::ended).await;
     tiler.logged("job ended").await;
-    let known = world.known();
-    let dzi = finished(&known).unwrap();
+    let state = world.state();
+    let dzi = finished(&state).unwrap();
     assert_eq!((dzi.size.width, dzi.size.height), (2560, 6000));
     let titled = |outcome: &Outcome| matches!(outcome, Outcome::Finished { title: Some(title), .. } if title.as_str() == "T");
-    assert!(known.reports().into_iter().any(titled), "its title is told");
-    let stored: std::collections::BTreeSet<_> = known.objects.keys().cloned().collect();
+    assert!(state.reports().into_iter().any(titled), "its title is reported");
+    let stored: std::collections::BTreeSet<_> = state.objects.keys().cloned().collect();
     assert_eq!(stored, keys(id, edgezoom_content::Attempt::FIRST, &dzi));
 }
 
@@ -34,11 +35,11 @@ async fn a_page_that_its_server_calls_something_else_is_one_all_the_same() {
     let world = world().await;
     // Sent as application/octet-stream.
     let page = b"<!doctype html><title>T</title><body style='margin:0;height:3000px'>".as_slice();
-    world.known().sources.insert("page".into(), Source::Bytes(page.into()));
+    world.state().sources.insert("page".into(), Source::Bytes(page.into()));
     world.enqueue(ID, 1, "page");
     let _tiler = Tiler::start(&world, &[]);
-    world.until("the end", Known::ended).await;
-    let dzi = finished(&world.known()).unwrap();
+    world.until("the end", WorldState::ended).await;
+    let dzi = finished(&world.state()).unwrap();
     assert_eq!((dzi.size.width, dzi.size.height), (2560, 6000));
 }
 
@@ -47,23 +48,49 @@ async fn a_page_that_its_server_calls_something_else_is_one_all_the_same() {
 async fn a_page_that_goes_on_to_a_picture_becomes_that_picture() {
     let world = world().await;
     let page = "<!doctype html><title>T</title><meta http-equiv=refresh content='0;url=picture.png'>";
-    world.known().sources.insert("page".into(), Source::Page(page));
-    world.known().sources.insert("picture.png".into(), picture());
+    world.state().sources.insert("page".into(), Source::Page(page));
+    world.state().sources.insert("picture.png".into(), picture());
     world.enqueue(ID, 1, "page");
     let _tiler = Tiler::start(&world, &[]);
-    world.until("the end", Known::ended).await;
-    let dzi = finished(&world.known()).unwrap();
+    world.until("the end", WorldState::ended).await;
+    let dzi = finished(&world.state()).unwrap();
     assert_eq!((dzi.size.width, dzi.size.height), (1600, 1100));
+}
+
+#[tokio::test]
+#[ignore = "needs Chromium and PDFium: cargo xtask test"]
+async fn the_requested_page_of_a_document_counts_unless_the_lead_names_one() {
+    let library = edgezoom_codecs::locate_pdfium().unwrap();
+    let world = world().await;
+    let pdf = Pdf::new().page(200, 100, "").page(100, 200, "").bytes();
+    for (name, source) in [
+        ("two.pdf", Source::Bytes(pdf.into())),
+        ("any", Source::Page("<!doctype html><meta http-equiv=refresh content='0;url=two.pdf'>")),
+        ("first", Source::Page("<!doctype html><meta http-equiv=refresh content='0;url=two.pdf#page=1'>")),
+    ] {
+        world.state().sources.insert(name.into(), source);
+    }
+    let _tiler = Tiler::start(&world, &[("EDGEZOOM_PDFIUM", library.to_str().unwrap())]);
+    for (attempt, (source, is_tall)) in
+        (1..).zip([("any#page=2", true), ("first#page=2", false), ("any#page=1", false)])
+    {
+        world.state().log.clear();
+        world.enqueue(ID, attempt, source);
+        world.until("the end", WorldState::ended).await;
+        let size = finished(&world.state()).unwrap().size;
+        assert_eq!(size.height == 2 * size.width, is_tall, "{source}: {size:?}");
+        assert_eq!(size.width == 2 * size.height, !is_tall, "{source}: {size:?}");
+    }
 }
 
 #[tokio::test]
 async fn without_a_browser_a_page_is_not_supported() {
     let world = world().await;
-    world.known().sources.insert("page".into(), Source::Page("<!doctype html>"));
+    world.state().sources.insert("page".into(), Source::Page("<!doctype html>"));
     world.enqueue(ID, 1, "page");
     let _tiler = Tiler::start(&world, &[("EDGEZOOM_CHROMIUM", "/nowhere/chromium")]);
-    world.until("the end", Known::ended).await;
-    let (code, message) = failure(&world.known()).unwrap();
+    world.until("the end", WorldState::ended).await;
+    let (code, message) = failure(&world.state()).unwrap();
     assert_eq!(code, FailureCode::UnsupportedFormat);
     assert!(message.contains("no browser for web pages"), "{message}");
 }
@@ -72,13 +99,13 @@ async fn without_a_browser_a_page_is_not_supported() {
 #[ignore = "needs Chromium: cargo xtask test"]
 async fn a_tiler_that_is_killed_leaves_no_browser() {
     let world = world().await;
-    world.known().sources.insert("page".into(), Source::Page("<!doctype html><body><img src=silence>"));
-    world.known().sources.insert("silence".into(), Source::Silence);
+    world.state().sources.insert("page".into(), Source::Page("<!doctype html><body><img src=silence>"));
+    world.state().sources.insert("silence".into(), Source::Silence);
     world.enqueue(ID, 1, "page");
     let folder = tempfile::tempdir().unwrap();
     let mut tiler = Tiler::start(&world, &[("EDGEZOOM_TMP", folder.path().to_str().unwrap())]);
-    let asked = Asked::Fetched("silence".into());
-    world.until("the browser to load", |known| known.log.contains(&asked)).await;
+    let asked = Call::Fetch("silence".into());
+    world.until("the browser to load", |state| state.log.contains(&asked)).await;
     let profiles = || std::fs::read_dir(folder.path()).unwrap().count();
     assert_eq!(profiles(), 1);
     tiler.kill();

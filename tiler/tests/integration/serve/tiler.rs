@@ -16,7 +16,7 @@ pub struct Tiler {
 }
 
 impl Tiler {
-    /// Starts a tiler in `world`, with more settings than the usual.
+    /// Starts a tiler in `world`, with settings besides the usual.
     pub fn start(world: &World, more: &[(&str, &str)]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_tiler"))
             .arg("serve")
@@ -47,7 +47,7 @@ impl Tiler {
         Self { child, lines }
     }
 
-    /// Everything it has logged.
+    /// Its log.
     pub fn log(&self) -> String {
         self.lines.lock().unwrap().join("\n")
     }
@@ -67,7 +67,7 @@ impl Tiler {
         }
     }
 
-    /// What it answers to whoever watches.
+    /// The status and the body of a `GET` to the tiler.
     pub async fn ask(&self, path: &str) -> (u16, String) {
         let listen = self.logged("tiler serves").await["listen"].as_str().unwrap().to_owned();
         let answer = edgezoom_tiler::http_client::builder()
@@ -80,13 +80,13 @@ impl Tiler {
         (answer.status().as_u16(), answer.text().await.unwrap())
     }
 
-    /// Ends it without asking.
+    /// Kills it.
     pub fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// Asks it to end.
+    /// Sends SIGTERM.
     pub fn terminate(&self) {
         let pid = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();

@@ -1,5 +1,5 @@
-//! The world of a tiler under test, on one port of loopback: a queue, an edge, an S3 store and a host of sources. Each
-//! does as the test says and writes down what it was asked, in order.
+//! The world of a tiler under test, on one loopback port: a queue, an edge, an S3 store and a server of sources. Each
+//! answers as the test says, and all calls are logged in order.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::net::SocketAddr;
@@ -19,36 +19,36 @@ use serde_json::{Value, json};
 #[derive(Clone)]
 pub struct World {
     pub address: SocketAddr,
-    state: Arc<Mutex<Known>>,
+    state: Arc<Mutex<WorldState>>,
 }
 
-/// What the world does and has seen.
-pub struct Known {
-    /// Bodies of messages that wait in the queue.
+/// How the world answers, and the calls it got.
+pub struct WorldState {
+    /// The bodies of the messages in the queue.
     pub waiting: VecDeque<Value>,
-    /// What the queue answers; how long it takes.
+    /// The status and the delay of the queue's answers.
     pub queue: (StatusCode, Duration),
-    /// What the edge says to a claim; each grant holds for one.
-    pub claims: HashMap<ContentId, Vec<Answer>>,
-    /// What the edge says to a report.
+    /// The answers to claims, each for one claim. 409 when there is none left.
+    pub claims: HashMap<ContentId, Vec<ClaimAnswer>>,
+    /// The status for a report.
     pub on_report: fn(&Report) -> StatusCode,
-    /// What the store does to a `PUT`, by how many came before.
+    /// The status for a `PUT`, by the number of earlier ones.
     pub on_put: fn(usize) -> StatusCode,
-    /// How long it takes for a tile. A descriptor is there at once.
+    /// The delay of a tile's `PUT`. A descriptor's has none.
     pub put_time: Duration,
     pub objects: BTreeMap<String, Object>,
     pub sources: HashMap<String, Source>,
     pub lease: Duration,
-    /// How many messages the queue says that it has.
+    /// The length that the queue returns with each pull.
     pub backlog: u64,
     pub puts: usize,
-    /// Everything that was asked, in order.
-    pub log: Vec<Asked>,
+    /// All calls, in order.
+    pub log: Vec<Call>,
 }
 
-/// What the edge says to a claim.
+/// The answer to a claim.
 #[derive(Clone, Debug)]
-pub enum Answer {
+pub enum ClaimAnswer {
     Grant { attempt: u32, source: &'static str },
     Refuse(StatusCode),
 }
@@ -69,46 +69,47 @@ pub enum Source {
     Silence,
 }
 
+/// A call of the tiler.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Asked {
+pub enum Call {
     Claim(ContentId),
-    Acked(String),
-    Retried(String, u64),
+    Ack(String),
+    Retry(String, u64),
     Put(String),
-    Deleted(String),
-    Told(Report),
+    Delete(String),
+    Report(Report),
     Backlog(Backlog),
-    Fetched(String),
+    Fetch(String),
 }
 
 impl World {
     pub async fn new() -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let world =
-            Self { address: listener.local_addr().unwrap(), state: Arc::new(Mutex::new(Known::new())) };
+            Self { address: listener.local_addr().unwrap(), state: Arc::new(Mutex::new(WorldState::new())) };
         let router = Router::new().fallback(answer).with_state(world.clone());
         tokio::spawn(async move { axum::serve(listener, router).await });
         world
     }
 
-    pub fn known(&self) -> MutexGuard<'_, Known> {
+    pub fn state(&self) -> MutexGuard<'_, WorldState> {
         self.state.lock().unwrap()
     }
 
-    /// Puts a content's job into the queue, whose claim is granted once.
+    /// Adds a content's job to the queue. Its claim is granted once.
     pub fn enqueue(&self, id: &str, attempt: u32, source: &'static str) -> ContentId {
         let id: ContentId = id.parse().unwrap();
-        let mut known = self.known();
-        known.waiting.push_back(json!({ "id": id }));
-        known.claims.entry(id).or_default().push(Answer::Grant { attempt, source });
+        let mut state = self.state();
+        state.waiting.push_back(json!({ "id": id }));
+        state.claims.entry(id).or_default().push(ClaimAnswer::Grant { attempt, source });
         id
     }
 
     /// Waits until something holds.
-    pub async fn until(&self, what: &str, holds: impl Fn(&Known) -> bool) {
+    pub async fn until(&self, what: &str, holds: impl Fn(&WorldState) -> bool) {
         let deadline = Instant::now() + Duration::from_secs(40);
-        while !holds(&self.known()) {
-            assert!(Instant::now() < deadline, "never came: {what}; {:#?}", self.known().log);
+        while !holds(&self.state()) {
+            assert!(Instant::now() < deadline, "never came: {what}; {:#?}", self.state().log);
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }
@@ -118,7 +119,7 @@ impl World {
     }
 }
 
-impl Known {
+impl WorldState {
     fn new() -> Self {
         Self {
             waiting: VecDeque::new(),
@@ -139,7 +140,7 @@ impl Known {
     pub fn reports(&self) -> Vec<&Outcome> {
         self.log
             .iter()
-            .filter_map(|asked| if let Asked::Told(report) = asked { Some(&report.outcome) } else { None })
+            .filter_map(|call| if let Call::Report(report) = call { Some(&report.outcome) } else { None })
             .collect()
     }
 
@@ -147,42 +148,42 @@ impl Known {
         self.reports().iter().any(|outcome| !matches!(outcome, Outcome::Progress { .. }))
     }
 
-    pub fn position(&self, asked: impl Fn(&Asked) -> bool) -> Option<usize> {
-        self.log.iter().position(asked)
+    pub fn position(&self, is_it: impl Fn(&Call) -> bool) -> Option<usize> {
+        self.log.iter().position(is_it)
     }
 
     pub fn has_put(&self, tiles: usize) -> bool {
-        self.log.iter().filter(|asked| matches!(asked, Asked::Put(_))).count() >= tiles
+        self.log.iter().filter(|call| matches!(call, Call::Put(_))).count() >= tiles
     }
 
     pub fn acks(&self) -> usize {
-        self.log.iter().filter(|asked| matches!(asked, Asked::Acked(_))).count()
+        self.log.iter().filter(|call| matches!(call, Call::Ack(_))).count()
     }
 
     fn claim(&mut self, id: ContentId, address: SocketAddr) -> Response {
-        self.log.push(Asked::Claim(id));
+        self.log.push(Call::Claim(id));
         let answers = self.claims.entry(id).or_default();
         let answer =
-            if answers.is_empty() { Answer::Refuse(StatusCode::CONFLICT) } else { answers.remove(0) };
+            if answers.is_empty() { ClaimAnswer::Refuse(StatusCode::CONFLICT) } else { answers.remove(0) };
         match answer {
-            Answer::Grant { attempt, source } => {
+            ClaimAnswer::Grant { attempt, source } => {
                 let url = format!("http://{address}/source/{source}");
                 let lease = self.lease.as_millis();
                 json!({ "id": id, "url": url, "attempt": attempt, "leaseMs": lease })
                     .to_string()
                     .into_response()
             }
-            Answer::Refuse(status) => status.into_response(),
+            ClaimAnswer::Refuse(status) => status.into_response(),
         }
     }
 
     fn settle(&mut self, settlement: &Value) -> Response {
         let lease = |entry: &Value| entry["lease_id"].as_str().unwrap().to_owned();
         for ack in settlement["acks"].as_array().unwrap() {
-            self.log.push(Asked::Acked(lease(ack)));
+            self.log.push(Call::Ack(lease(ack)));
         }
         for retry in settlement["retries"].as_array().unwrap() {
-            self.log.push(Asked::Retried(lease(retry), retry["delay_seconds"].as_u64().unwrap()));
+            self.log.push(Call::Retry(lease(retry), retry["delay_seconds"].as_u64().unwrap()));
         }
         json!({ "success": true, "result": {} }).to_string().into_response()
     }
@@ -205,7 +206,7 @@ impl Known {
         for part in body.split("<Key>").skip(1) {
             let key = part.split("</Key>").next().unwrap().to_owned();
             if self.objects.remove(&key).is_some() {
-                self.log.push(Asked::Deleted(key));
+                self.log.push(Call::Delete(key));
             }
         }
         "<DeleteResult></DeleteResult>".into_response()
@@ -243,35 +244,35 @@ async fn answer(State(world): State<World>, request: Request) -> Response {
         let id = id.parse().unwrap();
         if call == "claim" {
             assert!(body.is_empty());
-            return world.known().claim(id, world.address);
+            return world.state().claim(id, world.address);
         }
         let report: Report = serde_json::from_slice(&body).unwrap();
-        let mut known = world.known();
-        let status = (known.on_report)(&report);
-        known.log.push(Asked::Told(report));
+        let mut state = world.state();
+        let status = (state.on_report)(&report);
+        state.log.push(Call::Report(report));
         return status.into_response();
     }
     if path.strip_prefix("edge") == Some(BACKLOG_PATH) {
-        world.known().log.push(Asked::Backlog(serde_json::from_slice(&body).unwrap()));
+        world.state().log.push(Call::Backlog(serde_json::from_slice(&body).unwrap()));
         return StatusCode::NO_CONTENT.into_response();
     }
     if path == "queue/messages/pull" {
         let pull: Value = serde_json::from_slice(&body).unwrap();
         let (answer, time) = {
-            let mut known = world.known();
-            (known.pull(pull["batch_size"].as_u64().unwrap() as usize), known.queue.1)
+            let mut state = world.state();
+            (state.pull(pull["batch_size"].as_u64().unwrap() as usize), state.queue.1)
         };
         tokio::time::sleep(time).await;
         return answer;
     }
     if path == "queue/messages/ack" {
-        return world.known().settle(&serde_json::from_slice(&body).unwrap());
+        return world.state().settle(&serde_json::from_slice(&body).unwrap());
     }
     if let Some(source) = path.strip_prefix("source/") {
         let found = {
-            let mut known = world.known();
-            known.log.push(Asked::Fetched(source.to_owned()));
-            known.sources.get(source).cloned()
+            let mut state = world.state();
+            state.log.push(Call::Fetch(source.to_owned()));
+            state.sources.get(source).cloned()
         };
         return match found {
             Some(Source::Bytes(bytes)) => bytes.into_response(),
@@ -292,23 +293,23 @@ async fn answer(State(world): State<World>, request: Request) -> Response {
             cache_control: header("cache-control"),
         };
         let (status, time) = {
-            let mut known = world.known();
-            known.puts += 1;
-            let time = if key.ends_with(".dzi") { Duration::ZERO } else { known.put_time };
-            ((known.on_put)(known.puts - 1), time)
+            let mut state = world.state();
+            state.puts += 1;
+            let time = if key.ends_with(".dzi") { Duration::ZERO } else { state.put_time };
+            ((state.on_put)(state.puts - 1), time)
         };
         tokio::time::sleep(time).await;
         if status == StatusCode::OK {
-            let mut known = world.known();
-            known.objects.insert(key.to_owned(), object);
-            known.log.push(Asked::Put(key.to_owned()));
+            let mut state = world.state();
+            state.objects.insert(key.to_owned(), object);
+            state.log.push(Call::Put(key.to_owned()));
         }
         return status.into_response();
     }
     if path == "s3/pyramids" {
         return match head.method {
-            Method::POST => world.known().delete(&text()),
-            _ => world.known().list(&query["prefix"]),
+            Method::POST => world.state().delete(&text()),
+            _ => world.state().list(&query["prefix"]),
         };
     }
     StatusCode::NOT_FOUND.into_response()

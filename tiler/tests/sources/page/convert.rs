@@ -8,6 +8,7 @@ use edgezoom_content::{Dzi, Size, TileFormat};
 
 use crate::site::{Reply, Site};
 use edgezoom_test_support::Picture;
+use edgezoom_test_support::pdf::Pdf;
 use edgezoom_test_support::pyramid::{read_folder, rebuilt};
 
 fn convert(folder: &Path, source: &str) -> Output {
@@ -66,6 +67,35 @@ fn a_page_that_goes_on_to_a_picture_is_that_picture() {
     let output = convert(folder.path(), &site.url("/"));
     assert!(output.status.success(), "{output:?}");
     assert!(fs::read_to_string(folder.path().join("out.dzi")).unwrap().contains("Width=\"8192\""));
+}
+
+#[test]
+fn the_requested_page_of_a_document_counts_unless_the_lead_names_one() {
+    let site = Site::serve("127.0.0.2", |path| match path {
+        "/two.pdf" => {
+            Reply::of_type("application/pdf", Pdf::new().page(200, 100, "").page(100, 200, "").bytes())
+        }
+        "/first" => Reply::Html("<meta http-equiv=refresh content='0;url=/two.pdf#page=1'>".into()),
+        _ => Reply::Html("<meta http-equiv=refresh content='0;url=/two.pdf'>".into()),
+    });
+    for (source, is_tall) in [("/#page=2", true), ("/first#page=2", false), ("/#page=1", false)] {
+        let folder = tempfile::tempdir().unwrap();
+        let output = convert(folder.path(), &site.url(source));
+        assert!(output.status.success(), "{output:?}");
+        let Size { width, height } = size(folder.path());
+        assert_eq!(height == 2 * width, is_tall, "{source}: {width}×{height}");
+        assert_eq!(width == 2 * height, !is_tall, "{source}: {width}×{height}");
+    }
+}
+
+/// The size that the descriptor names.
+fn size(folder: &Path) -> Size {
+    let descriptor = fs::read_to_string(folder.join("out.dzi")).unwrap();
+    let number = |name: &str| {
+        let (_, value) = descriptor.split_once(&format!("{name}=\"")).unwrap();
+        value.split('"').next().unwrap().parse().unwrap()
+    };
+    Size { width: number("Width"), height: number("Height") }
 }
 
 #[test]

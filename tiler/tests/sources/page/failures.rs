@@ -135,7 +135,7 @@ async fn a_page_that_crashes_its_tab_is_corrupt() {
     let (error, ()) = tokio::join!(capture(settings, &asked), crash);
     let error = error.err().unwrap();
     assert!(matches!(error, PageError::Crashed), "{error:?}");
-    assert_eq!(error.code(), FailureCode::CorruptSource);
+    assert_eq!(Failure::from(error).code, FailureCode::CorruptSource);
 }
 
 #[tokio::test]

@@ -26,7 +26,7 @@ async fn render(source: File) -> Result<(Size, Vec<[u8; 3]>), Failure> {
     let (mut seen, mut top) = (Vec::new(), 0);
     loop {
         match renderer.next().await? {
-            Output::Begun(dzi) => top = dzi.max_level(),
+            Output::Started(dzi) => top = dzi.max_level(),
             Output::Progress(_) => {}
             Output::Tile(tile) if tile.level == top && tile.column == 2 => {
                 seen.push((tile.row, middle(&tile.bytes)));
@@ -86,8 +86,8 @@ async fn when_the_page_fails_in_the_middle_the_reason_is_the_pages() {
     let (strips, capturing) = page.stream().unwrap();
     let rendering = render(strips).await.unwrap_err();
     assert_eq!(rendering.code, FailureCode::CorruptSource);
-    let failure = capturing.explain(rendering).await;
-    assert_eq!(failure.message, "The page makes the browser crash.");
+    let error = capturing.error().await.unwrap();
+    assert_eq!(error.to_string(), "The page makes the browser crash.");
 }
 
 #[tokio::test]

@@ -9,16 +9,16 @@ use super::tiler::Tiler;
 use super::world;
 
 #[tokio::test]
-async fn health_tells_whether_the_queue_is_in_reach() {
+async fn health_shows_whether_the_queue_is_in_reach() {
     let world = world().await;
-    world.known().queue.0 = StatusCode::TOO_MANY_REQUESTS;
+    world.state().queue.0 = StatusCode::TOO_MANY_REQUESTS;
     let tiler = Tiler::start(&world, &[]);
     tiler.logged("the queue cannot be pulled from").await;
     let (status, body) = tiler.ask("/health").await;
     assert_eq!(status, 503, "{body}");
     assert!(!tiler.ask("/metrics").await.1.contains("edgezoom_pull_errors_total 0"));
 
-    world.known().queue.0 = StatusCode::OK;
+    world.state().queue.0 = StatusCode::OK;
     let deadline = Instant::now() + Duration::from_secs(20);
     loop {
         let (status, body) = tiler.ask("/health").await;

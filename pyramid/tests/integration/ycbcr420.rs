@@ -1,11 +1,11 @@
-//! JPEGs that go through the pyramid as YCbCr 4:2:0, against planes that are halved and cut the obvious way and encoded by
-//! the safe binding of libjpeg.
+//! JPEGs that go through the pyramid as YCbCr 4:2:0, against planes that are halved and cut the obvious way and encoded
+//! by the safe binding of libjpeg.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
-use edgezoom_codecs::{DecodeOptions, Layout, ycbcr420};
-use edgezoom_content::{Dzi, FailureCode, Size, TileFormat};
+use edgezoom_codecs::{DecodeOptions, Layout, SourceError, ycbcr420};
+use edgezoom_content::{Dzi, Size, TileFormat};
 use edgezoom_pyramid::TileCoord;
 use mozjpeg::{ColorSpace, Compress, Decompress};
 
@@ -362,8 +362,8 @@ fn a_tiff_whose_jpegs_are_cut_off_or_of_another_size_fails() {
             let mut source = edgezoom_codecs::open_with(files::file(&file), BOUNDS, &decode_options).unwrap();
             let rows = source.layout().rows_read(150);
             let mut pixels = vec![0; source.layout().row_bytes(200) * rows as usize];
-            let failure = source.read_rows(&mut pixels).unwrap_err().failure();
-            assert_eq!(failure.code, FailureCode::CorruptSource, "{}", failure.message);
+            let error = source.read_rows(&mut pixels).unwrap_err();
+            assert!(matches!(error, SourceError::Corrupt { .. }), "{error}");
         }
     }
 }
@@ -376,9 +376,9 @@ fn a_jpeg_that_is_cut_off_fails_as_ycbcr420_too() {
             edgezoom_codecs::open_with(files::file(&file[..end]), BOUNDS, &ycbcr420_accepted()).unwrap();
         assert_eq!(source.layout(), Layout::YCbCr420);
         let mut rows = vec![0; Layout::YCbCr420.row_bytes(800) * ycbcr420::ROWS as usize];
-        let failure = (0..600_u32.div_ceil(ycbcr420::ROWS)).find_map(|_| source.read_rows(&mut rows).err());
-        let failure = failure.unwrap().failure();
-        assert_eq!(failure.code, FailureCode::CorruptSource);
-        assert!(failure.message.contains("it ends before its last row"), "{}", failure.message);
+        let error = (0..600_u32.div_ceil(ycbcr420::ROWS)).find_map(|_| source.read_rows(&mut rows).err());
+        let error = error.unwrap();
+        assert!(matches!(error, SourceError::Corrupt { .. }), "{error}");
+        assert!(error.to_string().contains("it ends before its last row"), "{error}");
     }
 }

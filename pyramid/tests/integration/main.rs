@@ -1,8 +1,9 @@
-//! The tests of the crate as a whole, in one program.
+//! The crate from outside, in one program: every further one would link the codecs once more.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod dzsave;
 mod exact;
+mod example;
 mod output;
 mod sinks;
 mod ycbcr420;

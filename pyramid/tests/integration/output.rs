@@ -36,7 +36,7 @@ impl TileOutput for MemoryOutput {
     }
 }
 
-/// The tiles of a picture's pyramid. Checks what the output is told besides.
+/// The tiles of a picture's pyramid. Checks the description and the progress as well.
 pub fn build(
     reader: &mut dyn RowReader,
     dzi: &Dzi,

@@ -1,4 +1,4 @@
-//! The queue, by Cloudflare's pull API: <https://developers.cloudflare.com/queues/configuration/pull-consumers/>.
+//! The calls of a tiler to the queue, by Cloudflare's pull API: <https://developers.cloudflare.com/queues/configuration/pull-consumers/>.
 
 use std::time::Duration;
 
@@ -9,35 +9,35 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use url::Url;
 
-use super::call::{CallError, Peer, excerpt};
+use super::api_client::{ApiClient, CallError, excerpt};
 use crate::secret::Secret;
 
-/// The queue of jobs.
+/// Calls the queue of jobs.
 #[derive(Clone)]
-pub(super) struct Queue(Peer);
+pub(super) struct QueueClient(ApiClient);
 
-/// What a pull gives.
+/// The messages of one pull.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Pulled {
+pub(super) struct Batch {
     pub messages: Vec<Message>,
-    /// How many messages the queue has, these included, if it says so.
+    /// The number of messages in the queue, these included, if it gives it.
     pub backlog: Option<u64>,
 }
 
-/// A message that was pulled: the queue keeps it from others until it is settled or forgotten about.
+/// A message that was pulled. It is invisible to other tilers until it is settled or its visibility timeout is over.
 #[derive(Debug, PartialEq)]
 pub(super) struct Message {
     pub lease: Lease,
-    /// What it asks for; or, when it is none of ours, how it begins.
+    /// The job; or the beginning of the body, when that is not a job.
     pub job: Result<Job, String>,
 }
 
-/// The queue's name for the delivery of a message.
+/// The `lease_id` of a message: the queue's name for this delivery.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(transparent)]
 pub(super) struct Lease(String);
 
-/// What is to become of messages.
+/// Which messages are acknowledged, and which are to be delivered again.
 #[derive(Debug, Default, PartialEq, Serialize)]
 pub(super) struct Settlement {
     acks: Vec<Ack>,
@@ -66,11 +66,11 @@ struct Envelope {
     success: bool,
     #[serde(default)]
     errors: Value,
-    result: Option<Batch>,
+    result: Option<PullResult>,
 }
 
 #[derive(Default, Deserialize)]
-struct Batch {
+struct PullResult {
     #[serde(default)]
     messages: Vec<Delivery>,
     message_backlog_count: Option<u64>,
@@ -82,69 +82,69 @@ struct Delivery {
     lease_id: Lease,
 }
 
-/// How long a message is ours to settle. It is settled as soon as the edge has answered the claim, in milliseconds.
-const VISIBILITY: Duration = Duration::from_secs(60);
+/// How long a message is invisible to other tilers. It is settled milliseconds later, when the edge has answered the claim.
+const VISIBILITY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The most that Cloudflare gives at once.
-const LARGEST_BATCH: usize = 100;
+/// The most messages that Cloudflare gives in one pull.
+const MAX_BATCH: usize = 100;
 
-impl Queue {
+impl QueueClient {
     pub(super) fn new(base: Url, token: Secret) -> reqwest::Result<Self> {
-        Peer::new(base, token).map(Self)
+        ApiClient::new(base, token).map(Self)
     }
 
-    /// Pulls at most `most` messages. There may be none.
-    pub(super) async fn pull(&self, most: usize) -> Result<Pulled, CallError> {
+    /// Pulls at most `max` messages. There may be none.
+    pub(super) async fn pull(&self, max: usize) -> Result<Batch, CallError> {
         let pull = Pull {
-            batch_size: most.min(LARGEST_BATCH),
-            visibility_timeout_ms: VISIBILITY.as_millis() as u64,
+            batch_size: max.min(MAX_BATCH),
+            visibility_timeout_ms: VISIBILITY_TIMEOUT.as_millis() as u64,
         };
-        let answer = self.0.post("/messages/pull", &pull).await?;
-        if !answer.status().is_success() {
-            return Err(CallError::from_answer(answer).await);
+        let response = self.0.post("/messages/pull", &pull).await?;
+        if !response.status().is_success() {
+            return Err(CallError::from_response(response).await);
         }
-        let text = answer.text().await.map_err(CallError::Unanswered)?;
-        read_batch(&text)
+        let text = response.text().await.map_err(CallError::Unanswered)?;
+        parse_batch(&text)
     }
 
-    /// Tells the queue what is to become of messages.
+    /// Acknowledges messages, or has them delivered again.
     pub(super) async fn settle(&self, settlement: &Settlement) -> Result<(), CallError> {
-        let answer = self.0.post("/messages/ack", settlement).await?;
-        if answer.status().is_success() { Ok(()) } else { Err(CallError::from_answer(answer).await) }
+        let response = self.0.post("/messages/ack", settlement).await?;
+        if response.status().is_success() { Ok(()) } else { Err(CallError::from_response(response).await) }
     }
 }
 
 impl Settlement {
-    /// The message is done with.
+    /// Acknowledges the message: the queue deletes it.
     pub(super) fn ack(&mut self, lease: Lease) {
         self.acks.push(Ack { lease_id: lease.0 });
     }
 
-    /// Somebody should get the message again, after `delay`.
+    /// Has the message delivered again after `delay`.
     pub(super) fn retry(&mut self, lease: Lease, delay: Duration) {
         self.retries.push(Retry { lease_id: lease.0, delay_seconds: delay.as_secs() });
     }
 
-    /// Whether there is nothing to tell.
+    /// Whether there is no message to settle.
     pub(super) fn is_empty(&self) -> bool {
         self.acks.is_empty() && self.retries.is_empty()
     }
 }
 
-fn read_batch(text: &str) -> Result<Pulled, CallError> {
+fn parse_batch(text: &str) -> Result<Batch, CallError> {
     let envelope: Envelope =
-        serde_json::from_str(text).map_err(|error| CallError::Garbled(error.to_string()))?;
+        serde_json::from_str(text).map_err(|error| CallError::Malformed(error.to_string()))?;
     if !envelope.success {
-        return Err(CallError::Garbled(excerpt(&envelope.errors.to_string())));
+        return Err(CallError::Malformed(excerpt(&envelope.errors.to_string())));
     }
-    let batch = envelope.result.unwrap_or_default();
-    let read = |delivery: Delivery| Message { lease: delivery.lease_id, job: read_job(&delivery.body) };
-    let messages = batch.messages.into_iter().map(read).collect();
-    Ok(Pulled { messages, backlog: batch.message_backlog_count })
+    let result = envelope.result.unwrap_or_default();
+    let read = |delivery: Delivery| Message { lease: delivery.lease_id, job: parse_job(&delivery.body) };
+    let messages = result.messages.into_iter().map(read).collect();
+    Ok(Batch { messages, backlog: result.message_backlog_count })
 }
 
-/// Reads a message's body. Cloudflare's documentation has it plain in one place and base64-encoded in another.
-fn read_job(body: &Value) -> Result<Job, String> {
+/// Parses a message's body. Cloudflare's documentation has it plain in one place and base64-encoded in another.
+fn parse_job(body: &Value) -> Result<Job, String> {
     let job = match body {
         Value::String(text) => {
             let decoded = BASE64_STANDARD.decode(text).unwrap_or_else(|_| text.clone().into_bytes());
@@ -177,11 +177,11 @@ mod tests {
     }
 
     #[test]
-    fn a_job_is_read_plain_as_text_and_in_base64() {
+    fn a_job_is_parsed_plain_as_text_and_in_base64() {
         let text = r#"{"id":"6qy4OXfXSid"}"#;
         let bodies = [serde_json::from_str(text).unwrap(), text.into(), BASE64_STANDARD.encode(text).into()];
         let job = Job { id: "6qy4OXfXSid".parse().unwrap() };
-        let Pulled { messages, backlog } = read_batch(&batch(&bodies)).unwrap();
+        let Batch { messages, backlog } = parse_batch(&batch(&bodies)).unwrap();
         assert_eq!((messages.len(), backlog), (3, Some(9)));
         for (n, message) in messages.into_iter().enumerate() {
             assert_eq!(message, Message { lease: Lease(format!("lease {n}")), job: Ok(job) });
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_of_somebody_else_does_no_harm_to_its_neighbours() {
+    fn a_message_that_is_no_job_does_no_harm_to_its_neighbours() {
         let bodies = [
             serde_json::json!({ "id": "too short" }),
             Value::Null,
@@ -198,20 +198,20 @@ mod tests {
             serde_json::json!({ "id": "6qy4OXfXSid", "more": 1 }),
         ];
         let jobs: Vec<_> =
-            read_batch(&batch(&bodies)).unwrap().messages.into_iter().map(|message| message.job).collect();
+            parse_batch(&batch(&bodies)).unwrap().messages.into_iter().map(|message| message.job).collect();
         assert!(jobs[..4].iter().all(Result::is_err), "{jobs:?}");
         assert!(jobs[4].is_ok());
         assert!(jobs[3].as_ref().unwrap_err().len() <= 200);
     }
 
     #[test]
-    fn an_answer_that_is_no_batch_is_an_error() {
-        assert!(read_batch("<html>").is_err());
+    fn a_response_that_is_no_batch_is_an_error() {
+        assert!(parse_batch("<html>").is_err());
         let refused =
-            read_batch(r#"{"success":false,"errors":[{"code":7003,"message":"No route"}],"result":null}"#);
+            parse_batch(r#"{"success":false,"errors":[{"code":7003,"message":"No route"}],"result":null}"#);
         assert!(refused.unwrap_err().to_string().contains("No route"));
         let nothing = r#"{"success":true,"errors":[],"messages":[],"result":{}}"#;
-        assert_eq!(read_batch(nothing).unwrap(), Pulled::default());
+        assert_eq!(parse_batch(nothing).unwrap(), Batch::default());
     }
 
     #[test]

@@ -1,0 +1,80 @@
+//! The pyramid of `tiler convert` on disk: a directory or an archive.
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use anyhow::{Context, bail};
+use clap::ValueEnum;
+use edgezoom_content::Dzi;
+use edgezoom_pyramid::sinks::{ArchiveFormat, ArchiveSink, DirectorySink, PyramidWriter, Sink};
+use edgezoom_tiler::pipeline::{SinkError, TileSink};
+use edgezoom_tiler::renderer::Tile;
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(super) enum Container {
+    /// <OUTPUT>.dzi and <OUTPUT>_files/
+    Directory,
+    /// <OUTPUT>.zip: the same in one file, not compressed
+    Zip,
+    /// <OUTPUT>.szi: a ZIP with the properties that slide viewers read
+    Szi,
+}
+
+/// A pyramid on disk. When it is dropped before it is published, nothing of it is left.
+pub(super) struct FileSink {
+    sink: Box<dyn Sink>,
+    writer: Option<Box<dyn PyramidWriter>>,
+}
+
+impl FileSink {
+    /// The sink at `output`, or else with the source's name in the current folder.
+    ///
+    /// # Errors
+    /// The folder does not exist, or a pyramid exists already and `replace` is not set.
+    pub(super) fn new(
+        output: Option<&Path>,
+        source: &Path,
+        container: Option<Container>,
+        replace: bool,
+    ) -> anyhow::Result<Self> {
+        let stem = source.file_stem().map(PathBuf::from).unwrap_or_default();
+        let path = output.unwrap_or(&stem);
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        if !folder.is_dir() {
+            bail!("the folder {} does not exist: create it first", folder.display());
+        }
+        let archive = match container {
+            Some(Container::Directory) => None,
+            Some(Container::Zip) => Some(ArchiveFormat::Zip),
+            Some(Container::Szi) => Some(ArchiveFormat::Szi),
+            None => output.and_then(ArchiveFormat::from_path),
+        };
+        let sink: Box<dyn Sink> = match archive {
+            None => Box::new(DirectorySink::new(path)?.replacing(replace)),
+            Some(format) => Box::new(ArchiveSink::new(path, format, SystemTime::now())?.replacing(replace)),
+        };
+        sink.check().context("add --force to replace it, or choose another --output")?;
+        Ok(Self { sink, writer: None })
+    }
+}
+
+impl TileSink for FileSink {
+    async fn begin(&mut self, dzi: &Dzi) -> Result<(), SinkError> {
+        self.writer = Some(self.sink.begin(dzi)?);
+        Ok(())
+    }
+
+    async fn put(&mut self, _: &Dzi, tile: Tile) -> Result<(), SinkError> {
+        if let Some(writer) = &mut self.writer {
+            writer.put(tile)?;
+        }
+        Ok(())
+    }
+
+    async fn publish(&mut self, _: &Dzi, _: impl FnMut(usize, usize) + Send) -> Result<(), SinkError> {
+        if let Some(writer) = self.writer.take() {
+            writer.publish()?;
+        }
+        Ok(())
+    }
+}

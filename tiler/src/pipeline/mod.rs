@@ -1,0 +1,136 @@
+//! From a source to a pyramid: the one path that `tiler serve` and `tiler convert` share.
+//!
+//! ```text
+//! URL ─ download ─┬─ picture, document ───────────────┬─ renderer process ─ sink
+//! file ───────────┴─ HTML ─ browser ─ screenshots ────┘
+//!                            └─ a page that goes on to a picture or document: download that
+//! ```
+//!
+//! [`Pipeline::convert`] walks it. Where the tiles go is up to a [`TileSink`], and how far the conversion has come is
+//! passed to a closure as [`Progress`]. The pipeline knows nothing of queues, leases, reports or progress bars.
+
+use std::path::PathBuf;
+
+use edgezoom_content::{AddressPolicy, Dzi, SourceUrl, Title};
+use tokio::sync::OnceCell;
+
+use crate::browser::{PageLimits, PageSettings, Pages};
+use crate::fetch::Fetcher;
+use crate::limits::Limits;
+use crate::renderer::RenderOptions;
+
+mod error;
+mod progress;
+mod render;
+mod sink;
+mod source;
+
+pub use error::{PipelineError, SetupError, SinkError};
+pub use progress::Progress;
+pub use sink::TileSink;
+
+/// What a pipeline is made from.
+#[derive(Clone, Debug)]
+pub struct PipelineSettings {
+    /// The addresses that sources may be downloaded from, and that web pages may connect to.
+    pub policy: AddressPolicy,
+    /// The browser for web pages. `None`: the first of the usual ones.
+    pub browser: Option<PathBuf>,
+    /// What a web page may cost.
+    pub page_limits: PageLimits,
+    /// The directory for sources and browser profiles during a conversion.
+    pub temporary: PathBuf,
+    /// What a conversion may cost.
+    pub limits: Limits,
+}
+
+/// Converts sources. A program needs only one.
+pub struct Pipeline {
+    settings: PipelineSettings,
+    // Set up when first needed: to convert a local picture takes neither an HTTP client nor a browser.
+    fetcher: OnceCell<Fetcher>,
+    pages: OnceCell<Pages>,
+}
+
+/// Where a source is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// On the web.
+    Url(SourceUrl),
+    /// In a local file.
+    File(PathBuf),
+}
+
+/// A finished conversion.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Converted {
+    /// The pyramid in the sink.
+    pub dzi: Dzi,
+    /// The title of a web page.
+    pub title: Option<Title>,
+}
+
+impl Pipeline {
+    /// A pipeline with these settings. Does nothing yet.
+    #[must_use]
+    pub fn new(settings: PipelineSettings) -> Self {
+        Self { settings, fetcher: OnceCell::new(), pages: OnceCell::new() }
+    }
+
+    /// Sets up the HTTP client and looks for the browser, so that a service learns at its start what is missing.
+    ///
+    /// # Errors
+    /// One of them cannot be set up.
+    pub async fn prepare(&self) -> Result<(), SetupError> {
+        self.fetcher().await?;
+        self.pages().await?;
+        Ok(())
+    }
+
+    /// Converts a source into a pyramid in `sink`. The future may be dropped at any point: that ends the renderer process
+    /// and the browser, and leaves the sink as it is.
+    ///
+    /// # Errors
+    /// Why there is no pyramid. The sink may have received tiles.
+    pub async fn convert(
+        &self,
+        origin: Origin,
+        options: &RenderOptions,
+        sink: &mut impl TileSink,
+        mut on_progress: impl FnMut(Progress) + Send,
+    ) -> Result<Converted, PipelineError> {
+        let mut source = self.open_source(origin, &mut on_progress).await?;
+        let title = source.title.take();
+        let mut options = *options;
+        options.drawing.page = options.drawing.page.or(source.document_page);
+        let dzi = self.render(source, &options, sink, &mut on_progress).await?;
+        on_progress(Progress::Rendered);
+        sink.publish(&dzi, |missing, of| on_progress(Progress::Publishing { missing, of })).await?;
+        on_progress(Progress::Published);
+        Ok(Converted { dzi, title })
+    }
+
+    async fn fetcher(&self) -> Result<&Fetcher, SetupError> {
+        let PipelineSettings { policy, limits, temporary, .. } = &self.settings;
+        self.fetcher
+            .get_or_try_init(async || {
+                Fetcher::new(policy.clone(), limits.clone(), temporary.clone())
+                    .map_err(SetupError::HttpClient)
+            })
+            .await
+    }
+
+    async fn pages(&self) -> Result<&Pages, SetupError> {
+        let PipelineSettings { policy, browser, page_limits, temporary, .. } = &self.settings;
+        self.pages
+            .get_or_try_init(async || {
+                let settings = PageSettings {
+                    browser: browser.clone(),
+                    limits: page_limits.clone(),
+                    ..PageSettings::new(policy.clone(), temporary.clone())
+                };
+                Pages::new(settings).map_err(SetupError::OwnPath)
+            })
+            .await
+    }
+}

@@ -1,0 +1,39 @@
+//! How far a conversion has come, as its steps report it. What that is on a scale from 0 to 1, or as a bar in a terminal,
+//! is decided by the service and the command line.
+
+use std::time::Duration;
+
+use crate::fetch::Received;
+
+/// How far a conversion has come. A source that is a web page goes back from loading to downloading when the page leads
+/// to a picture or document.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Progress {
+    /// Part of the source has arrived.
+    Downloading(Received),
+    /// A download is complete.
+    Downloaded {
+        /// Its size.
+        bytes: u64,
+    },
+    /// The source is a web page, and the browser has been loading it for so long.
+    LoadingPage(Duration),
+    /// The renderer works.
+    Rendering {
+        /// The share of the picture's rows that is read, from 0 to 1.
+        rows: f64,
+        /// Whether the picture is a web page that is being captured at the same time.
+        is_web_page: bool,
+    },
+    /// The renderer has given all tiles.
+    Rendered,
+    /// The sink stores the last tiles.
+    Publishing {
+        /// The tiles that are not stored yet.
+        missing: usize,
+        /// The tiles that were not stored when rendering ended.
+        of: usize,
+    },
+    /// The pyramid is complete in the sink.
+    Published,
+}

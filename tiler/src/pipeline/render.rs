@@ -1,0 +1,58 @@
+//! Renders a source in a process of its own, and passes the tiles to the sink as they come.
+
+use std::fs::File;
+
+use edgezoom_content::Dzi;
+
+use super::source::Source;
+use super::{Pipeline, PipelineError, Progress, TileSink};
+use crate::renderer::{Output, ProtocolError, RenderError, RenderOptions, Renderer};
+
+/// The renderer's validator lets no tile pass before the header, so this does not happen.
+const TILE_FIRST: ProtocolError = ProtocolError::Unexpected("a tile before the header");
+
+impl Pipeline {
+    /// Renders the source. When that fails because the web page's capture has failed, gives the page's error.
+    pub(super) async fn render(
+        &self,
+        source: Source,
+        options: &RenderOptions,
+        sink: &mut impl TileSink,
+        on_progress: &mut impl FnMut(Progress),
+    ) -> Result<Dzi, PipelineError> {
+        let Source { file, capturing, .. } = source;
+        let is_web_page = capturing.is_some();
+        let on_rows = |rows| on_progress(Progress::Rendering { rows, is_web_page });
+        match (self.render_tiles(file, options, sink, on_rows).await, capturing) {
+            (Err(PipelineError::Render(error)), Some(capturing)) => match capturing.error().await {
+                Some(page) => Err(page.into()),
+                None => Err(error.into()),
+            },
+            (result, _) => result,
+        }
+    }
+
+    async fn render_tiles(
+        &self,
+        file: File,
+        options: &RenderOptions,
+        sink: &mut impl TileSink,
+        mut on_rows: impl FnMut(f64),
+    ) -> Result<Dzi, PipelineError> {
+        on_rows(0.0);
+        let mut renderer = Renderer::start(file, options, &self.settings.limits)?;
+        let mut started = None;
+        loop {
+            match (renderer.next().await?, &started) {
+                (Output::Started(dzi), _) => {
+                    sink.begin(&dzi).await?;
+                    started = Some(dzi);
+                }
+                (Output::Progress(rows), _) => on_rows(rows),
+                (Output::Tile(tile), Some(dzi)) => sink.put(dzi, tile).await?,
+                (Output::Tile(_), None) => return Err(RenderError::from(TILE_FIRST).into()),
+                (Output::Finished(dzi), _) => return Ok(dzi),
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! What a renderer process gets as its one argument, as JSON: how to render, and its limits.
+
+use std::io;
+use std::path::PathBuf;
+
+use edgezoom_codecs::Bounds;
+pub use edgezoom_pyramid::Options as RenderOptions;
+use serde::{Deserialize, Serialize};
+
+use crate::limits::Limits;
+
+/// What a renderer process is to do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RenderRequest {
+    /// How to render.
+    pub options: RenderOptions,
+    /// What the source may cost.
+    pub bounds: Bounds,
+    /// The library for PDF. `None`: there is none.
+    pub pdfium: Option<PathBuf>,
+    /// The memory the process may use, in bytes.
+    pub memory: u64,
+    /// The processor time of the process, in seconds, all its threads together.
+    pub cpu_seconds: u64,
+}
+
+impl RenderRequest {
+    /// The request for these options within these limits.
+    ///
+    /// # Errors
+    /// An option is out of its range.
+    pub fn new(options: &RenderOptions, limits: &Limits) -> io::Result<Self> {
+        let refuse = |reason: String| Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
+        if let Err(error) = options.check() {
+            return refuse(error.to_string());
+        }
+        if !(1..=10_000).contains(&options.drawing.dpi) {
+            return refuse("the resolution must be 1 to 10,000 dots per inch".to_owned());
+        }
+        Ok(Self {
+            options: *options,
+            bounds: Bounds {
+                pixels: limits.pixels,
+                side: limits.side,
+                // A quarter is left for everything but holding the picture.
+                memory: limits.renderer_memory / 4 * 3,
+                pdf_pages: limits.pdf_pages,
+                svg_bytes: limits.svg_bytes,
+            },
+            // Looked up here, because the process has no environment.
+            pdfium: edgezoom_codecs::locate_pdfium(),
+            memory: limits.renderer_memory,
+            // When all threads compute, this ends with the parent's limit of wall time. It holds when the parent is gone.
+            cpu_seconds: limits.renderer_time.as_secs().max(1).saturating_mul(options.threads.get() as u64),
+        })
+    }
+
+    /// The largest file that a tile may have, in bytes: twice its pixels, which no encoder comes near, and 64 KiB for
+    /// headers.
+    #[must_use]
+    pub fn max_tile_bytes(&self) -> usize {
+        let side = (self.options.tile_size + 2 * self.options.overlap) as usize;
+        2 * 4 * side * side + (64 << 10)
+    }
+}

@@ -1,0 +1,233 @@
+//! Whether a renderer process may have written a frame. A hostile picture may have taken the process over, so each frame
+//! is compared with the request and with the frames before it. What passes could have come from a process in order.
+
+use bytes::{Bytes, BytesMut};
+use edgezoom_content::{Dzi, Failure, TileFormat};
+use edgezoom_pyramid::TileCoord;
+
+use super::error::RenderError;
+use super::protocol::{Frame, ProtocolError, read_frame};
+use super::request::RenderRequest;
+use super::{Output, Tile};
+
+/// The characters of a failure's message that are passed on.
+const MESSAGE_CHARACTERS: usize = 300;
+
+/// The request and the frames so far of one process.
+pub struct FrameValidator {
+    request: RenderRequest,
+    pyramid: Option<ReceivedTiles>,
+}
+
+/// The tiles that have come of a pyramid.
+struct ReceivedTiles {
+    dzi: Dzi,
+    /// For each level a bit for each tile, row by row: whether it has come.
+    received: Vec<Vec<u64>>,
+    missing: u64,
+}
+
+impl FrameValidator {
+    pub fn new(request: RenderRequest) -> Self {
+        Self { request, pyramid: None }
+    }
+
+    /// Takes the next frame out of the buffer; `None` while it is incomplete.
+    ///
+    /// # Errors
+    /// The process reports a failure, or breaks the protocol.
+    pub fn next(&mut self, received: &mut BytesMut) -> Result<Option<Output>, RenderError> {
+        let frame = read_frame(received, self.request.max_tile_bytes())?;
+        frame.map(|frame| self.accept(frame)).transpose()
+    }
+
+    fn accept(&mut self, frame: Frame) -> Result<Output, RenderError> {
+        match frame {
+            Frame::Begin(dzi) => Ok(self.begin(dzi)?),
+            Frame::Progress(rows) => {
+                let height = self.pyramid()?.dzi.size.height;
+                Ok(Output::Progress(f64::from(rows.min(height)) / f64::from(height)))
+            }
+            Frame::Tile(coord, bytes) => Ok(Output::Tile(self.pyramid()?.receive(coord, bytes)?)),
+            Frame::Finished => {
+                let pyramid = self.pyramid()?;
+                if pyramid.missing > 0 {
+                    return Err(ProtocolError::Unexpected("the last frame before all tiles").into());
+                }
+                Ok(Output::Finished(pyramid.dzi))
+            }
+            Frame::Failed(failure) => Err(RenderError::Reported(sanitized(&failure))),
+        }
+    }
+
+    fn pyramid(&mut self) -> Result<&mut ReceivedTiles, ProtocolError> {
+        self.pyramid.as_mut().ok_or(ProtocolError::Unexpected("a frame before the first one"))
+    }
+
+    fn begin(&mut self, dzi: Dzi) -> Result<Output, ProtocolError> {
+        let RenderRequest { ref options, ref bounds, .. } = self.request;
+        let size = dzi.size;
+        let is_requested = dzi == options.dzi(size, dzi.tile_format)
+            && options.format.is_none_or(|format| format == dzi.tile_format);
+        let is_within = size.width > 0 && size.height > 0 && size.width.max(size.height) <= bounds.side;
+        if self.pyramid.is_some() || !is_requested || !is_within || size.pixels() > bounds.pixels {
+            return Err(ProtocolError::Unexpected("a pyramid that was not requested"));
+        }
+        self.pyramid = Some(ReceivedTiles::new(dzi));
+        Ok(Output::Started(dzi))
+    }
+}
+
+impl ReceivedTiles {
+    fn new(dzi: Dzi) -> Self {
+        let received = (0..=dzi.max_level())
+            .map(|level| dzi.grid(level))
+            .map(|(columns, rows)| vec![0; (u64::from(columns) * u64::from(rows)).div_ceil(64) as usize])
+            .collect();
+        Self { dzi, received, missing: dzi.tile_count() }
+    }
+
+    fn receive(&mut self, coord: TileCoord, bytes: Bytes) -> Result<Tile, ProtocolError> {
+        let TileCoord { level, column, row } = coord;
+        let received =
+            self.received.get_mut(level as usize).ok_or(ProtocolError::Unexpected("a tile of no level"))?;
+        let (columns, rows) = self.dzi.grid(level);
+        if column >= columns || row >= rows {
+            return Err(ProtocolError::Unexpected("a tile outside its level"));
+        }
+        let index = u64::from(row) * u64::from(columns) + u64::from(column);
+        let (word, bit) = ((index / 64) as usize, 1 << (index % 64));
+        if received[word] & bit != 0 {
+            return Err(ProtocolError::Unexpected("a tile for the second time"));
+        }
+        if !has_signature(self.dzi.tile_format, &bytes) {
+            return Err(ProtocolError::Unexpected("a tile of another format"));
+        }
+        received[word] |= bit;
+        self.missing -= 1;
+        Ok(Tile { level, column, row, bytes })
+    }
+}
+
+/// Whether a file begins as its format does, so that nothing else is ever served under that media type.
+fn has_signature(format: TileFormat, file: &[u8]) -> bool {
+    match format {
+        TileFormat::Jpg => file.starts_with(&[0xff, 0xd8, 0xff]), // SOI and the next marker: ITU-T T.81, B.1.1
+        TileFormat::Png => file.starts_with(b"\x89PNG\r\n\x1a\n"), // PNG specification, 5.2
+    }
+}
+
+/// The failure with its message as one line of bounded length.
+fn sanitized(failure: &Failure) -> Failure {
+    let message: String = failure
+        .message
+        .chars()
+        .filter(|character| !character.is_control())
+        .take(MESSAGE_CHARACTERS)
+        .collect();
+    Failure::new(failure.code, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use edgezoom_content::{FailureCode, Size};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::limits::Limits;
+    use crate::renderer::RenderOptions;
+
+    const SIZE: Size = Size { width: 700, height: 300 };
+
+    fn request() -> RenderRequest {
+        RenderRequest::new(&RenderOptions::default(), &Limits { side: 1000, ..Limits::default() }).unwrap()
+    }
+
+    fn tile(level: u32, column: u32, row: u32) -> Frame {
+        Frame::Tile(TileCoord { level, column, row }, Bytes::from_static(&[0xff, 0xd8, 0xff, 0xe0]))
+    }
+
+    fn started() -> (FrameValidator, Dzi) {
+        let dzi = request().options.dzi(SIZE, TileFormat::Jpg);
+        let mut validator = FrameValidator::new(request());
+        assert_eq!(validator.accept(Frame::Begin(dzi)).unwrap(), Output::Started(dzi));
+        (validator, dzi)
+    }
+
+    fn assert_refused(validator: &mut FrameValidator, frame: Frame) {
+        let result = validator.accept(frame.clone());
+        assert!(matches!(result, Err(RenderError::Protocol(ProtocolError::Unexpected(_)))), "{frame:?}");
+    }
+
+    #[test]
+    fn all_tiles_and_the_last_frame_pass() {
+        let (mut validator, dzi) = started();
+        for level in 0..=dzi.max_level() {
+            let (columns, rows) = dzi.grid(level);
+            for (column, row) in (0..rows).flat_map(|row| (0..columns).map(move |column| (column, row))) {
+                assert_refused(&mut validator, Frame::Finished);
+                assert!(matches!(validator.accept(tile(level, column, row)), Ok(Output::Tile(_))));
+                assert_refused(&mut validator, tile(level, column, row));
+            }
+        }
+        assert_eq!(validator.accept(Frame::Finished).unwrap(), Output::Finished(dzi));
+    }
+
+    #[test]
+    fn tiles_that_do_not_exist_are_refused() {
+        let (mut validator, _) = started();
+        for (level, column, row) in
+            [(11, 0, 0), (10, 2, 0), (10, 0, 1), (0, 1, 0), (u32::MAX, u32::MAX, u32::MAX)]
+        {
+            assert_refused(&mut validator, tile(level, column, row));
+        }
+        let html = Bytes::from_static(b"<html>");
+        assert_refused(&mut validator, Frame::Tile(TileCoord { level: 10, column: 0, row: 0 }, html));
+    }
+
+    #[test]
+    fn no_frame_passes_before_the_first_one() {
+        for frame in [tile(0, 0, 0), Frame::Progress(1), Frame::Finished] {
+            assert_refused(&mut FrameValidator::new(request()), frame);
+        }
+    }
+
+    #[test]
+    fn only_the_requested_pyramid_may_begin() {
+        let good = request().options.dzi(SIZE, TileFormat::Jpg);
+        let sized = |width, height| Dzi { size: Size { width, height }, ..good };
+        for dzi in [
+            Dzi { tile_size: 1, ..good },
+            Dzi { tile_overlap: 9, ..good },
+            sized(0, 300),
+            sized(700, 0),
+            sized(1001, 1),
+            sized(u32::MAX, u32::MAX),
+        ] {
+            assert_refused(&mut FrameValidator::new(request()), Frame::Begin(dzi));
+        }
+        let (mut validator, dzi) = started();
+        assert_refused(&mut validator, Frame::Begin(dzi));
+        let jpeg = RenderOptions { format: Some(TileFormat::Jpg), ..RenderOptions::default() };
+        let mut validator = FrameValidator::new(RenderRequest::new(&jpeg, &Limits::default()).unwrap());
+        assert_refused(&mut validator, Frame::Begin(request().options.dzi(SIZE, TileFormat::Png)));
+    }
+
+    #[test]
+    fn a_failure_passes_as_one_bounded_line() {
+        let failure = Failure::new(FailureCode::CorruptSource, format!("a\n\x1b[1mb{}", "c".repeat(1000)));
+        let result = FrameValidator::new(request()).accept(Frame::Failed(failure));
+        let Err(RenderError::Reported(passed)) = result else { panic!("{result:?}") };
+        assert!(passed.message.starts_with("a[1mb"));
+        assert_eq!(passed.message.len(), MESSAGE_CHARACTERS);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_outputs_or_an_error(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let mut validator = FrameValidator::new(request());
+            let mut received = BytesMut::from(&bytes[..]);
+            while let Ok(Some(_)) = validator.next(&mut received) {}
+        }
+    }
+}

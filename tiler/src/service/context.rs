@@ -1,0 +1,74 @@
+//! What all jobs of the service share: its clients, its pipeline, and its counts.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+use super::backlog::LatestBacklog;
+use super::edge_client::EdgeClient;
+use super::health::PullMonitor;
+use super::metrics::Metrics;
+use super::queue_client::QueueClient;
+use super::{ServeError, Settings};
+use crate::pipeline::{Pipeline, PipelineSettings};
+use crate::renderer::RenderOptions;
+use crate::s3::S3Store;
+
+/// What all jobs of the service share.
+pub(super) struct ServiceContext {
+    pub queue: QueueClient,
+    pub edge: EdgeClient,
+    pub store: S3Store,
+    pub pipeline: Pipeline,
+    pub render: RenderOptions,
+    /// The tiles of a job that are sent to the store at once.
+    pub uploads: NonZeroUsize,
+    /// The pause after a pull that gave no message.
+    pub poll_interval: Duration,
+    /// A permit for each job: for a renderer process with up to
+    /// [`Limits::renderer_memory`](crate::limits::Limits::renderer_memory), and a source on disk. A job holds its permit
+    /// until it has cleaned up.
+    pub slots: Arc<Semaphore>,
+    /// The permits in all.
+    pub capacity: usize,
+    pub backlog: LatestBacklog,
+    pub metrics: Metrics,
+    pub pulls: PullMonitor,
+    pub shutdown: CancellationToken,
+}
+
+impl ServiceContext {
+    pub(super) async fn new(settings: Settings, shutdown: CancellationToken) -> Result<Self, ServeError> {
+        let pipeline = Pipeline::new(PipelineSettings {
+            policy: settings.policy,
+            browser: settings.browser,
+            page_limits: settings.page_limits,
+            temporary: settings.temporary,
+            limits: settings.limits,
+        });
+        pipeline.prepare().await?;
+        Ok(Self {
+            queue: QueueClient::new(settings.queue_url, settings.queue_token)?,
+            edge: EdgeClient::new(settings.edge_url, settings.tiler_token)?,
+            store: S3Store::new(&settings.store),
+            pipeline,
+            render: settings.render,
+            uploads: settings.uploads,
+            poll_interval: settings.poll,
+            slots: Arc::new(Semaphore::new(settings.jobs.get())),
+            capacity: settings.jobs.get(),
+            backlog: LatestBacklog::default(),
+            metrics: Metrics::new(),
+            pulls: PullMonitor::default(),
+            shutdown,
+        })
+    }
+
+    /// The number of jobs under way.
+    pub(super) fn running(&self) -> usize {
+        self.capacity - self.slots.available_permits()
+    }
+}

@@ -1,0 +1,61 @@
+//! The calls of a tiler to the edge: claims, reports and the length of the queue. Paths and bodies are those of
+//! [`protocol`](edgezoom_content::protocol).
+
+use edgezoom_content::ContentId;
+use edgezoom_content::protocol::{BACKLOG_PATH, Backlog, Claim, Report, claim_path, report_path};
+use reqwest::StatusCode;
+use url::Url;
+
+use super::api_client::{ApiClient, CallError};
+use crate::secret::Secret;
+
+/// Calls the edge.
+#[derive(Clone)]
+pub(super) struct EdgeClient(ApiClient);
+
+/// What became of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ReportResult {
+    /// The edge has accepted it and renewed the lease.
+    Accepted,
+    /// The edge has refused it: the attempt was over.
+    Refused,
+    /// After all retries there was no answer. The edge may have accepted the report, and the answer was lost.
+    Unanswered,
+}
+
+impl EdgeClient {
+    pub(super) fn new(base: Url, token: Secret) -> reqwest::Result<Self> {
+        ApiClient::new(base, token).map(Self)
+    }
+
+    /// Claims a content; `None` when it needs no conversion, or another tiler has claimed it.
+    pub(super) async fn claim(&self, id: ContentId) -> Result<Option<Claim>, CallError> {
+        let response = self.0.post_empty(&claim_path(id)).await?;
+        match response.status() {
+            StatusCode::OK => {
+                let claim: Claim =
+                    response.json().await.map_err(|error| CallError::Malformed(error.to_string()))?;
+                Ok(Some(claim))
+            }
+            StatusCode::NOT_FOUND | StatusCode::CONFLICT => Ok(None),
+            _ => Err(CallError::from_response(response).await),
+        }
+    }
+
+    /// Reports the length of the queue.
+    pub(super) async fn report_backlog(&self, backlog: &Backlog) -> Result<(), CallError> {
+        let response = self.0.post(BACKLOG_PATH, backlog).await?;
+        if response.status().is_success() { Ok(()) } else { Err(CallError::from_response(response).await) }
+    }
+
+    /// Reports on an attempt. Gives [`ReportResult::Accepted`] or [`ReportResult::Refused`].
+    pub(super) async fn report(&self, id: ContentId, report: &Report) -> Result<ReportResult, CallError> {
+        let response = self.0.post(&report_path(id), report).await?;
+        match response.status() {
+            StatusCode::NO_CONTENT => Ok(ReportResult::Accepted),
+            StatusCode::NOT_FOUND | StatusCode::CONFLICT => Ok(ReportResult::Refused),
+            _ => Err(CallError::from_response(response).await),
+        }
+    }
+}

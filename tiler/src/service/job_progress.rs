@@ -1,0 +1,164 @@
+//! The progress of a job as one figure over all its steps. Pure.
+
+use edgezoom_content::Stage;
+
+use crate::pipeline::Progress;
+
+/// How far a job has come.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct JobProgress {
+    /// The step that clients see.
+    pub stage: Stage,
+    /// How far the whole job has come, from 0 to 1.
+    pub done: f64,
+}
+
+/// Where rendering begins on the scale. It has the largest part because it takes the longest. It includes uploading: tiles
+/// are uploaded while others are rendered, and a slow store holds the renderer back.
+const RENDERING_FROM: f64 = 0.2;
+/// Where rendering begins for a web page, which takes as long to load as to be rendered.
+const WEB_PAGE_RENDERING_FROM: f64 = 0.5;
+/// Where the upload of the last tiles begins.
+const PUBLISHING_FROM: f64 = 0.95;
+/// Where the pyramid is complete. The rest is for the report to the edge.
+const PUBLISHED: f64 = 0.99;
+
+/// A download of unknown length has come half-way through its part after so many bytes.
+const HALF_WAY_BYTES: f64 = 8.0 * 1024.0 * 1024.0;
+/// A web page, whose loading time is unknown, has come half-way through its part after so many seconds.
+const HALF_WAY_SECONDS: f64 = 6.0;
+
+impl JobProgress {
+    /// The progress of a job that was just claimed.
+    pub(super) const CLAIMED: Self = Self { stage: Stage::Downloading, done: 0.0 };
+
+    /// The further of the two in each respect, so that neither falls.
+    pub(super) fn max(self, other: Self) -> Self {
+        Self { stage: self.stage.max(other.stage), done: self.done.max(other.done) }
+    }
+}
+
+impl From<Progress> for JobProgress {
+    fn from(progress: Progress) -> Self {
+        let (stage, from, to, part) = match progress {
+            Progress::Downloading(received) => {
+                let bytes = received.bytes as f64;
+                let part = match received.announced {
+                    Some(0) => 1.0,
+                    Some(announced) => bytes / announced as f64,
+                    None => bytes / (bytes + HALF_WAY_BYTES),
+                };
+                (Stage::Downloading, 0.0, RENDERING_FROM, part)
+            }
+            Progress::Downloaded { .. } => (Stage::Downloading, 0.0, RENDERING_FROM, 1.0),
+            Progress::LoadingPage(waited) => {
+                let seconds = waited.as_secs_f64();
+                let part = seconds / (seconds + HALF_WAY_SECONDS);
+                (Stage::Downloading, RENDERING_FROM, WEB_PAGE_RENDERING_FROM, part)
+            }
+            Progress::Rendering { rows, is_web_page } => {
+                let from = if is_web_page { WEB_PAGE_RENDERING_FROM } else { RENDERING_FROM };
+                (Stage::Rendering, from, PUBLISHING_FROM, rows)
+            }
+            Progress::Rendered => (Stage::Rendering, RENDERING_FROM, PUBLISHING_FROM, 1.0),
+            Progress::Publishing { missing, of } => {
+                let part = if of == 0 { 1.0 } else { 1.0 - missing as f64 / of as f64 };
+                (Stage::Publishing, PUBLISHING_FROM, PUBLISHED, part)
+            }
+            Progress::Published => (Stage::Publishing, PUBLISHING_FROM, PUBLISHED, 1.0),
+        };
+        Self { stage, done: from + part.clamp(0.0, 1.0) * (to - from) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::fetch::Received;
+
+    fn downloading(bytes: u64, announced: Option<u64>) -> Progress {
+        Progress::Downloading(Received { bytes, announced })
+    }
+
+    fn loading(seconds: u64) -> Progress {
+        Progress::LoadingPage(Duration::from_secs(seconds))
+    }
+
+    fn rendering(rows: f64, is_web_page: bool) -> Progress {
+        Progress::Rendering { rows, is_web_page }
+    }
+
+    fn publishing(missing: usize, of: usize) -> Progress {
+        Progress::Publishing { missing, of }
+    }
+
+    /// The figures in thousandths, of steps whose stages come in order.
+    fn figures<const N: usize>(steps: [Progress; N]) -> [u32; N] {
+        let course = steps.map(JobProgress::from);
+        assert!(course.is_sorted_by(|before, after| before.stage <= after.stage));
+        course.map(|progress| (progress.done * 1000.0).round() as u32)
+    }
+
+    #[test]
+    fn one_figure_rises_over_all_steps() {
+        let steps = [
+            downloading(5, Some(10)),
+            downloading(10, Some(10)),
+            Progress::Downloaded { bytes: 10 },
+            rendering(0.0, false),
+            rendering(0.5, false),
+            rendering(1.0, false),
+            Progress::Rendered,
+            publishing(16, 16),
+            publishing(4, 16),
+            publishing(0, 16),
+            Progress::Published,
+        ];
+        assert_eq!(figures(steps), [100, 200, 200, 200, 575, 950, 950, 950, 980, 990, 990]);
+    }
+
+    #[test]
+    fn a_web_page_moves_while_it_loads_and_is_rendered_from_half_way_on() {
+        let steps = [
+            loading(0),
+            loading(6),
+            loading(600),
+            rendering(0.0, true),
+            rendering(0.5, true),
+            rendering(1.0, true),
+            publishing(16, 16),
+        ];
+        assert_eq!(figures(steps), [200, 350, 497, 500, 725, 950, 950]);
+    }
+
+    #[test]
+    fn a_download_of_unknown_length_moves_and_never_arrives() {
+        let at = |mib: u64| JobProgress::from(downloading(mib << 20, None)).done;
+        assert_eq!(at(8), 0.1);
+        assert!(at(1) < at(2) && at(1000) < at(2000) && at(1 << 20) < 0.2);
+    }
+
+    proptest! {
+        #[test]
+        fn progress_stays_on_its_scale_and_never_falls(
+            bytes: u64, announced: Option<u64>, is_web_page: bool, waited: u32, rows: f64, missing in 0_usize..99,
+            of in 0_usize..99,
+        ) {
+            let mut progress = JobProgress::CLAIMED;
+            for step in [
+                downloading(bytes, announced),
+                loading(if is_web_page { waited.into() } else { 0 }),
+                rendering(rows, is_web_page),
+                publishing(missing.min(of), of),
+            ] {
+                let after = progress.max(step.into());
+                prop_assert!(after.done >= progress.done && (0.0..=1.0).contains(&after.done));
+                progress = after;
+            }
+        }
+    }
+}

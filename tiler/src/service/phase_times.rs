@@ -1,0 +1,92 @@
+//! How long each phase of a job takes. Pure: the clock comes in as an argument.
+
+use std::time::{Duration, Instant};
+
+use super::metrics::Phase;
+use crate::pipeline::Progress;
+
+/// The phases of a job that are over, and when the others began.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PhaseTimes {
+    started: Instant,
+    rendering_since: Option<Instant>,
+    uploading_since: Option<Instant>,
+    reporting_since: Option<Instant>,
+    fetch: Option<Duration>,
+    render: Option<Duration>,
+    upload: Option<Duration>,
+    report: Option<Duration>,
+}
+
+impl PhaseTimes {
+    /// The times of a job that starts now.
+    pub(super) fn new(now: Instant) -> Self {
+        Self {
+            started: now,
+            rendering_since: None,
+            uploading_since: None,
+            reporting_since: None,
+            fetch: None,
+            render: None,
+            upload: None,
+            report: None,
+        }
+    }
+
+    /// The pipeline has made progress.
+    pub(super) fn note(&mut self, progress: &Progress, now: Instant) {
+        match progress {
+            Progress::Downloading(_) | Progress::LoadingPage(_) | Progress::Publishing { .. } => {}
+            Progress::Downloaded { .. } => self.fetch = Some(now - self.started),
+            Progress::Rendering { .. } => {
+                self.rendering_since.get_or_insert(now);
+            }
+            Progress::Rendered => {
+                self.render = self.rendering_since.map(|since| now - since);
+                self.uploading_since = Some(now);
+            }
+            Progress::Published => {
+                self.upload = self.uploading_since.map(|since| now - since);
+                self.reporting_since = Some(now);
+            }
+        }
+    }
+
+    /// The edge has accepted the report of the finished pyramid.
+    pub(super) fn reported(&mut self, now: Instant) {
+        self.report = self.reporting_since.map(|since| now - since);
+    }
+
+    /// The time of a phase that is over.
+    pub(super) fn of(&self, phase: Phase) -> Option<Duration> {
+        match phase {
+            Phase::Fetch => self.fetch,
+            Phase::Render => self.render,
+            Phase::Upload => self.upload,
+            Phase::Report => self.report,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_phase_has_a_time_once_it_is_over() {
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
+        let mut times = PhaseTimes::new(start);
+        times.note(&Progress::Downloaded { bytes: 1 }, at(1));
+        for second in [3, 4] {
+            times.note(&Progress::Rendering { rows: 0.5, is_web_page: false }, at(second));
+        }
+        assert_eq!(times.of(Phase::Render), None);
+        times.note(&Progress::Rendered, at(7));
+        times.note(&Progress::Published, at(12));
+        assert_eq!(times.of(Phase::Report), None);
+        times.reported(at(20));
+        let seconds = Phase::ALL.map(|phase| times.of(phase).map(|time| time.as_secs()));
+        assert_eq!(seconds, [Some(1), Some(4), Some(5), Some(8)]);
+    }
+}
