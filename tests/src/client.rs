@@ -45,6 +45,8 @@ impl Client {
     /// # Errors
     /// There is no HTTP client to be had.
     pub fn new(base: &str) -> Result<Self> {
+        // The tiler's TLS comes along, as Cargo gives a crate the features of all: it asks for a library of cryptography.
+        let _ = rustls::crypto::ring::default_provider().install_default(); // an error: there is one already
         let http = reqwest::Client::builder()
             .no_proxy()
             .redirect(reqwest::redirect::Policy::none())
