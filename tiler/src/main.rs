@@ -5,7 +5,7 @@ mod commands;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use edgezoom_tiler::browser::supervisor::{self, CellOptions};
+use edgezoom_tiler::browser::supervisor::{self, SupervisorOptions};
 
 /// Converts pictures, documents and web pages into zoomable images, as a service or by hand.
 #[derive(Parser)]
@@ -21,7 +21,7 @@ enum Command {
     Serve(Box<commands::serve::Args>),
     // The other commands start these as processes of their own.
     #[command(hide = true)]
-    PageCell(CellOptions),
+    BrowserSupervisor(SupervisorOptions),
     #[command(hide = true)]
     Render(commands::render::Args),
 }
@@ -30,7 +30,7 @@ fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Convert(args) => commands::convert::run(&args),
         Command::Serve(args) => commands::serve::run(&args),
-        Command::PageCell(options) => supervisor::run(&options).map_err(anyhow::Error::from),
+        Command::BrowserSupervisor(options) => supervisor::run(&options).map_err(anyhow::Error::from),
         Command::Render(args) => commands::render::run(&args),
     };
     result.unwrap_or_else(|error| {

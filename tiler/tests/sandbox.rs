@@ -1,4 +1,5 @@
-//! The sandbox from inside: the test runs itself as a child process, which enters the sandbox and tries what it must deny.
+//! The sandbox from inside: the test runs itself as a child process, which enters the sandbox and tries what it must
+//! deny.
 #![allow(clippy::unwrap_used, reason = "a panic in a test is its failure")]
 
 use std::env;

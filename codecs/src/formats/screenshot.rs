@@ -1,16 +1,24 @@
-//! The screenshot of a web page, as the tiler's browser writes it: strips from top to bottom, each a PNG.
+//! A screenshot stream: the screenshot of a web page in strips from top to bottom, each a PNG file. The format is our
+//! own, between the browser and the renderer process. All numbers are unsigned and little-endian.
 //!
-//! ```text
-//! 0               8           12           16
-//! 9d "EZPAGE\n"   width: u32  height: u32  strips: length: u32, a PNG;  numbers are little-endian
-//! ```
-//! It comes as a file, or as a stream whose first strips are read while the browser still takes the last ones. A page
-//! may have taken over its browser, so these bytes are trusted no more than others.
+//! | offset | bytes | header |
+//! |---|---|---|
+//! | 0 | 8 | [`MAGIC`] |
+//! | 8 | 4 | width of the screenshot in pixels |
+//! | 12 | 4 | height of the screenshot in pixels |
+//!
+//! | offset | bytes | strip, repeated until the heights of the strips add up to that of the screenshot |
+//! |---|---|---|
+//! | 0 | 4 | length of the PNG file, n |
+//! | 4 | n | a PNG file of the full width: RGB or RGBA, 8 bits a sample, not interlaced |
+//!
+//! It is read from a file, or from a pipe while the browser captures the last strips. A page may have taken control of
+//! its browser, so the bytes are as untrusted as those of any source.
 
 use std::fs::File;
 use std::io::{BufReader, Cursor, Read};
 
-use ::png::{BitDepth, ColorType, Decoder, DecodingError, Limits, Reader};
+use ::png::{BitDepth, ColorType, Decoder, Limits, Reader};
 use edgezoom_content::Size;
 
 use crate::open::{Input, Open};
@@ -28,37 +36,55 @@ pub(crate) static FORMAT: Format = Format {
 /// The signature. No other format begins with its first byte.
 pub const MAGIC: [u8; 8] = *b"\x9dEZPAGE\n";
 
-/// The bytes that a strip may have: 2,560 × 8,192 pixels that do not compress are 63 MB, or 84 MB with alpha.
+/// The maximum length of a strip's PNG file: 2,560 × 8,192 pixels that do not compress have 63 MB, or 84 MB with alpha.
 const STRIP_BYTES: u32 = 96 << 20;
 
 /// The bytes that the decoder may allocate: a few rows.
 const DECODER_BYTES: usize = 16 << 20;
 
+/// The header of a screenshot of `size`.
+#[must_use]
+pub fn header(size: Size) -> [u8; 16] {
+    let mut header = [0; 16];
+    let (magic, numbers) = header.split_at_mut(MAGIC.len());
+    let (width, height) = numbers.split_at_mut(4);
+    magic.copy_from_slice(&MAGIC);
+    width.copy_from_slice(&size.width.to_le_bytes());
+    height.copy_from_slice(&size.height.to_le_bytes());
+    header
+}
+
+/// The bytes before the PNG file of a strip; `None` if the file is too long.
+#[must_use]
+pub fn strip_header(png: &[u8]) -> Option<[u8; 4]> {
+    u32::try_from(png.len()).ok().map(u32::to_le_bytes)
+}
+
 struct Screenshot {
     file: BufReader<File>,
     size: Size,
-    /// The rows that are not read yet, those of the open strip included.
-    missing: u32,
+    /// The rows that are not read yet, including those of the current strip.
+    rows_left: u32,
     strip: Option<Strip>,
 }
 
-/// A strip that is being read.
+/// The strip that is being read.
 struct Strip {
     reader: Reader<Cursor<Vec<u8>>>,
-    missing: u32,
-    /// A row with alpha, if the browser wrote one. Alpha is dropped: a page has a white background.
+    rows_left: u32,
+    /// A row with alpha, if the strip has that. The alpha channel is dropped, because pages are opaque.
     rgba_row: Option<Vec<u8>>,
 }
 
 fn open(Input { mut file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     let mut magic = [0; MAGIC.len()];
-    read(&mut file, &mut magic)?;
+    read_exact(&mut file, &mut magic)?;
     if magic != MAGIC {
         return Err(SourceError::Unknown);
     }
-    let size = bounds.admit(number(&mut file)?, number(&mut file)?)?;
-    bounds.admit_memory(u64::from(STRIP_BYTES), "reading a captured page")?;
-    Ok(Decoded::plain(Screenshot { file, size, missing: size.height, strip: None }))
+    let size = bounds.admit(read_u32(&mut file)?, read_u32(&mut file)?)?;
+    bounds.admit_memory(u64::from(STRIP_BYTES), "reading a screenshot")?;
+    Ok(Decoded::plain(Screenshot { file, size, rows_left: size.height, strip: None }))
 }
 
 impl RowReader for Screenshot {
@@ -74,33 +100,33 @@ impl RowReader for Screenshot {
         let row_bytes = self.size.width as usize * Layout::Rgb.channels();
         for row in into.chunks_exact_mut(row_bytes) {
             self.strip()?.read_row(row)?;
-            self.missing = self.missing.saturating_sub(1);
+            self.rows_left = self.rows_left.saturating_sub(1);
         }
         Ok(())
     }
 }
 
 impl Screenshot {
-    /// The strip with the next row.
+    /// The strip that contains the next row.
     fn strip(&mut self) -> Result<&mut Strip, SourceError> {
         let strip = match self.strip.take() {
-            Some(strip) if strip.missing > 0 => strip,
+            Some(strip) if strip.rows_left > 0 => strip,
             _ => self.next_strip()?,
         };
         Ok(self.strip.insert(strip))
     }
 
     fn next_strip(&mut self) -> Result<Strip, SourceError> {
-        let length = number(&mut self.file)?;
+        let length = read_u32(&mut self.file)?;
         if length > STRIP_BYTES {
-            return Err(corrupt("a strip is too long"));
+            return Err(corrupt("a strip is longer than the limit"));
         }
         let mut bytes = vec![0; length as usize];
-        read(&mut self.file, &mut bytes)?;
+        read_exact(&mut self.file, &mut bytes)?;
         let strip = Strip::open(bytes)?;
         let (width, height) = strip.reader.info().size();
-        if width != self.size.width || height > self.missing {
-            return Err(corrupt("a strip does not fit"));
+        if width != self.size.width || height > self.rows_left {
+            return Err(corrupt("the size of a strip does not fit the screenshot"));
         }
         Ok(strip)
     }
@@ -109,26 +135,26 @@ impl Screenshot {
 impl Strip {
     fn open(bytes: Vec<u8>) -> Result<Self, SourceError> {
         let mut decoder = Decoder::new_with_limits(Cursor::new(bytes), Limits { bytes: DECODER_BYTES });
-        // The strip comes from a pipe or a local file, not over a network.
+        // The stream comes through a pipe or a local file, not over a network.
         decoder.ignore_checksums(true);
         decoder.set_ignore_text_chunk(true);
         decoder.set_ignore_iccp_chunk(true);
-        let reader = decoder.read_info().map_err(broken)?;
+        let reader = decoder.read_info().map_err(corrupt)?;
         if reader.info().interlaced {
             return Err(corrupt("a strip is interlaced"));
         }
         let rgba_row = match reader.output_color_type() {
             (ColorType::Rgb, BitDepth::Eight) => None,
             (ColorType::Rgba, BitDepth::Eight) => Some(vec![0; reader.info().width as usize * 4]),
-            _ => return Err(corrupt("a strip has other pixels")),
+            _ => return Err(corrupt("a strip is neither RGB nor RGBA")),
         };
-        let missing = reader.info().height;
-        Ok(Self { reader, missing, rgba_row })
+        let rows_left = reader.info().height;
+        Ok(Self { reader, rows_left, rgba_row })
     }
 
     fn read_row(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
         let row = self.rgba_row.as_deref_mut().unwrap_or(&mut *into);
-        if self.reader.read_row(row).map_err(broken)?.is_none() {
+        if self.reader.read_row(row).map_err(corrupt)?.is_none() {
             return Err(corrupt("a strip ends before its last row"));
         }
         if let Some(row) = &self.rgba_row {
@@ -138,26 +164,22 @@ impl Strip {
                 *to = [*red, *green, *blue];
             }
         }
-        self.missing -= 1;
+        self.rows_left -= 1;
         Ok(())
     }
 }
 
-fn number(file: &mut impl Read) -> Result<u32, SourceError> {
+fn read_u32(file: &mut impl Read) -> Result<u32, SourceError> {
     let mut bytes = [0; 4];
-    read(file, &mut bytes)?;
+    read_exact(file, &mut bytes)?;
     Ok(u32::from_le_bytes(bytes))
 }
 
-fn read(file: &mut impl Read, into: &mut [u8]) -> Result<(), SourceError> {
+fn read_exact(file: &mut impl Read, into: &mut [u8]) -> Result<(), SourceError> {
     file.read_exact(into).map_err(|error| match error.kind() {
-        std::io::ErrorKind::UnexpectedEof => corrupt("it ends before its last strip"),
+        std::io::ErrorKind::UnexpectedEof => corrupt("the stream ends before its last strip"),
         _ => error.into(),
     })
-}
-
-fn broken(error: DecodingError) -> SourceError {
-    corrupt(error)
 }
 
 fn corrupt(reason: impl std::fmt::Display) -> SourceError {

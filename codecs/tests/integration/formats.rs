@@ -39,26 +39,26 @@ fn jpeg_in_colour_and_grey_baseline_and_progressive() {
     }
 }
 
-/// Inks as light, which is what 255 means to Adobe: the picture that its file shows.
-fn printed(inks: &Picture) -> Picture {
-    Picture::new(inks.width, inks.height, Layout::Rgb, |x, y| {
-        let &[cyan, magenta, yellow, black] = inks.at(x, y) else { panic!("four inks") };
-        let light = |ink: u8| ((255 - u32::from(ink)) * (255 - u32::from(black)) / 255) as u8;
-        [light(cyan), light(magenta), light(yellow), 0]
+/// A CMYK picture, in which 255 is full ink, as RGB by the plain formula.
+fn cmyk_to_rgb(cmyk: &Picture) -> Picture {
+    Picture::new(cmyk.width, cmyk.height, Layout::Rgb, |x, y| {
+        let &[cyan, magenta, yellow, black] = cmyk.at(x, y) else { panic!("four channels") };
+        let channel = |ink: u8| ((255 - u32::from(ink)) * (255 - u32::from(black)) / 255) as u8;
+        [channel(cyan), channel(magenta), channel(yellow), 0]
     })
 }
 
 #[test]
 fn jpeg_in_cmyk_becomes_rgb_inverted_when_adobe_wrote_it() {
-    let inks = Picture::photo(120, 80, Layout::Rgba);
-    let expected = printed(&inks);
-    // libjpeg writes Adobe's marker by itself, so the inks are stored inverted.
-    let inverted = Picture { pixels: inks.pixels.iter().map(|ink| 255 - ink).collect(), ..inks.clone() };
+    let cmyk = Picture::photo(120, 80, Layout::Rgba);
+    let expected = cmyk_to_rgb(&cmyk);
+    // libjpeg writes Adobe's marker by itself, so the samples are stored inverted.
+    let inverted = Picture { pixels: cmyk.pixels.iter().map(|ink| 255 - ink).collect(), ..cmyk.clone() };
     let adobe = files::jpeg(&inverted, Jpeg::default());
     assert!(expected.psnr(&decode(&adobe).unwrap()) > 35.0);
 
     // Without the marker 255 is full ink.
-    let mut plain = files::jpeg(&inks, Jpeg::default());
+    let mut plain = files::jpeg(&cmyk, Jpeg::default());
     let marker = plain.windows(9).position(|window| window == b"\xff\xee\0\x0eAdobe").unwrap();
     plain.drain(marker..marker + 16);
     assert!(expected.psnr(&decode(&plain).unwrap()) > 35.0);
@@ -66,9 +66,9 @@ fn jpeg_in_cmyk_becomes_rgb_inverted_when_adobe_wrote_it() {
 
 #[test]
 fn jpeg_in_ycck_is_what_it_is_in_cmyk() {
-    let inks = Picture::photo(120, 80, Layout::Rgba);
-    let expected = printed(&inks);
-    let inverted: Vec<u8> = inks.pixels.iter().map(|ink| 255 - ink).collect();
+    let cmyk = Picture::photo(120, 80, Layout::Rgba);
+    let expected = cmyk_to_rgb(&cmyk);
+    let inverted: Vec<u8> = cmyk.pixels.iter().map(|ink| 255 - ink).collect();
     let mut encoder = mozjpeg::Compress::new(mozjpeg::ColorSpace::JCS_CMYK);
     encoder.set_size(120, 80);
     encoder.set_fastest_defaults();
@@ -214,9 +214,10 @@ fn tiff_with_other_samples_becomes_8_bit() {
     let floats: Vec<f32> = colours.pixels.iter().map(|&value| f32::from(value) / 255.0).collect();
     assert_eq!(decode(&files::tiff_of::<RGB32Float>(&colours, 9, None, &floats)).unwrap(), colours);
 
-    let inks = Picture::photo(64, 50, Layout::Rgba);
+    let cmyk = Picture::photo(64, 50, Layout::Rgba);
     assert!(
-        printed(&inks).psnr(&decode(&files::tiff_of::<CMYK8>(&inks, 9, None, &inks.pixels)).unwrap()) > 50.0
+        cmyk_to_rgb(&cmyk).psnr(&decode(&files::tiff_of::<CMYK8>(&cmyk, 9, None, &cmyk.pixels)).unwrap())
+            > 50.0
     );
 }
 

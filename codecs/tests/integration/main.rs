@@ -1,4 +1,5 @@
-//! The crate's front door: files of every format, whole and broken. What needs a process of its own is beside this folder.
+//! Files of every format, intact and broken, through the crate's public functions. Tests that need a process of their own
+//! are beside this folder.
 
 mod bad_sources;
 mod documentation;

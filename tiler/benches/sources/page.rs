@@ -30,7 +30,7 @@ async fn times() -> (f64, f64) {
     let program = Path::new(env!("CARGO_BIN_EXE_tiler"));
     let policy = AddressPolicy::allowing("127.0.0.2/32").unwrap();
     let settings = PageSettings {
-        cell: Some(program.to_owned()),
+        supervisor: Some(program.to_owned()),
         browser: std::env::var_os("EDGEZOOM_CHROMIUM").map(Into::into),
         ..PageSettings::new(policy, std::env::temp_dir())
     };
@@ -40,7 +40,7 @@ async fn times() -> (f64, f64) {
         let page = pages.open(&url).await.unwrap();
         assert_eq!(page.size().height, 40_000);
         let begun = Instant::now();
-        page.write_strips(&mut tokio::io::sink(), |_| {}).await.unwrap();
+        page.write_screenshot(&mut tokio::io::sink(), |_| {}).await.unwrap();
         alone.push(begun.elapsed().as_secs_f64());
 
         let page = pages.open(&url).await.unwrap();

@@ -1,7 +1,9 @@
-//! The Chrome DevTools Protocol over a socket: JSON commands and answers, a NUL after each. Knows no command by name.
+//! The Chrome DevTools Protocol over a socket: JSON messages, each terminated by a NUL byte. This module knows no
+//! command or event by name.
 //!
-//! Source: <https://chromedevtools.github.io/devtools-protocol/>, flat sessions; the framing is that of Chromium's
-//! `--remote-debugging-pipe`.
+//! Sources: <https://chromedevtools.github.io/devtools-protocol/>, with flat sessions (`Target.attachToTarget`,
+//! `flatten`); the framing is that of Chromium's `--remote-debugging-pipe`
+//! (`content/browser/devtools/devtools_pipe_handler.cc`).
 
 use bytes::Bytes;
 use futures::{SinkExt, StreamExt};
@@ -11,92 +13,92 @@ use tokio::net::UnixStream;
 use tokio_util::codec::{AnyDelimiterCodec, Framed};
 
 /// The connection to one browser.
-pub(super) struct Cdp {
+pub(super) struct Connection {
     frames: Framed<UnixStream, AnyDelimiterCodec>,
     last_id: u64,
 }
 
-/// What the browser says.
+/// A message from the browser.
 #[derive(Debug)]
 pub(super) enum Message {
-    /// The answer to the command with this number: its result, or what was wrong with it.
-    Answer(u64, Result<Value, String>),
-    /// Something happened.
+    /// The response to the command with this id: its result, or the message of its error.
+    Response(u64, Result<Value, String>),
+    /// An event.
     Event(Event),
 }
 
-/// Something that happened in the browser.
+/// An event of the browser.
 #[derive(Debug)]
 pub(super) struct Event {
     /// Its name, such as `Page.loadEventFired`.
     pub method: String,
-    /// What is to say about it.
+    /// Its parameters.
     pub params: Value,
 }
 
-/// The browser closed the connection, or what it says is not the protocol.
+/// The browser closed the connection, or sent a message that is not part of the protocol.
 #[derive(Debug)]
-pub(super) struct Gone;
+pub(super) struct ConnectionClosed;
 
 #[derive(Deserialize)]
-struct Incoming {
+struct RawMessage {
     id: Option<u64>,
     method: Option<String>,
     #[serde(default)]
     params: Value,
     #[serde(default)]
     result: Value,
-    error: Option<Problem>,
+    error: Option<RawError>,
 }
 
 #[derive(Deserialize)]
-struct Problem {
+struct RawError {
     message: String,
 }
 
-/// What a message may have: a strip of 2,560 × 8,192 pixels that does not compress, in base64, is 84 MB.
-const LONGEST: usize = 128 << 20;
+/// The length of the longest message: a strip of 2,560 × 8,192 pixels that does not compress has 84 MB in base64.
+const MAX_MESSAGE_BYTES: usize = 128 << 20;
 
-impl Cdp {
+impl Connection {
     pub(super) fn new(socket: UnixStream) -> Self {
-        let codec = AnyDelimiterCodec::new_with_max_length(vec![0], vec![0], LONGEST);
+        let codec = AnyDelimiterCodec::new_with_max_length(vec![0], vec![0], MAX_MESSAGE_BYTES);
         Self { frames: Framed::new(socket, codec), last_id: 0 }
     }
 
-    /// Sends a command, to a session or to the browser itself, and gives its number.
+    /// Sends a command to a session, or to the browser itself, and returns its id.
     pub(super) async fn send(
         &mut self,
         session: Option<&str>,
         method: &str,
         params: Value,
-    ) -> Result<u64, Gone> {
+    ) -> Result<u64, ConnectionClosed> {
         self.last_id += 1;
         let mut command = json!({ "id": self.last_id, "method": method, "params": params });
         if let Some(session) = session {
             command["sessionId"] = session.into();
         }
-        self.frames.send(command.to_string()).await.map_err(|_| Gone)?;
+        self.frames.send(command.to_string()).await.map_err(|_| ConnectionClosed)?;
         Ok(self.last_id)
     }
 
-    /// The next that the browser says. Nothing is lost when it is given up on.
-    pub(super) async fn next(&mut self) -> Result<Message, Gone> {
-        let frame = self.frames.next().await.ok_or(Gone)?.map_err(|_| Gone)?;
-        understand(&frame)
+    /// The next message. Cancel safe: no message is lost when the future is dropped.
+    pub(super) async fn next(&mut self) -> Result<Message, ConnectionClosed> {
+        let frame = self.frames.next().await.ok_or(ConnectionClosed)?.map_err(|_| ConnectionClosed)?;
+        parse(&frame)
     }
 }
 
-fn understand(frame: &Bytes) -> Result<Message, Gone> {
-    let incoming: Incoming = serde_json::from_slice(frame).map_err(|_| Gone)?;
-    match (incoming.id, incoming.method) {
-        (Some(id), _) => Ok(Message::Answer(
+fn parse(frame: &Bytes) -> Result<Message, ConnectionClosed> {
+    let message: RawMessage = serde_json::from_slice(frame).map_err(|_| ConnectionClosed)?;
+    match (message.id, message.method) {
+        (Some(id), _) => Ok(Message::Response(
             id,
-            match incoming.error {
-                Some(problem) => Err(problem.message),
-                None => Ok(incoming.result),
+            match message.error {
+                Some(error) => Err(error.message),
+                None => Ok(message.result),
             },
         )),
-        (None, Some(method)) => Ok(Message::Event(Event { method, params: incoming.params })),
-        (None, None) => Err(Gone),
+        (None, Some(method)) => Ok(Message::Event(Event { method, params: message.params })),
+        (None, None) => Err(ConnectionClosed),
     }
 }

@@ -1,38 +1,45 @@
-//! Whether what the main frame shows is the page that was asked for, as a pure function of what the browser and the proxy
-//! know of it.
+//! Checks whether the main frame shows the requested page, or why not: a pure function of what the browser and the
+//! proxy report about the document.
 
 use url::Url;
 
+use super::document::Document;
 use super::error::PageError;
-use super::page_state::Document;
-use super::proxy::connector::Closed;
+use super::proxy::connector::ConnectError;
 
-/// Whether `document` is a page to be captured. `closed` tells why the proxy could not reach a host, if it could not.
-pub(super) fn on(document: &Document, closed: impl Fn(&str, u16) -> Option<Closed>) -> Result<(), PageError> {
+/// Fails unless `document` is a page that can be captured. `connect_error` returns why the proxy could not connect to a
+/// host, if it could not.
+pub(super) fn check(
+    document: &Document,
+    connect_error: impl Fn(&str, u16) -> Option<ConnectError>,
+) -> Result<(), PageError> {
     let url = Url::parse(&document.url).map_err(|_| PageError::NoPage)?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err(PageError::NoPage);
     }
-    let status = document.answer.as_ref().map(|(status, _)| *status);
+    let status = document.response.as_ref().map(|(status, _)| *status);
     if document.error.is_some() || matches!(status, Some(403 | 502)) {
-        // It may be the proxy that answered so, and then it has noted why.
+        // The response may be the proxy's own. It has recorded the reason then.
         let host = url.host_str().zip(url.port_or_known_default());
-        if let Some(closed) = host.and_then(|(host, port)| closed(host, port)) {
-            return Err(closed.into());
+        if let Some(error) = host.and_then(|(host, port)| connect_error(host, port)) {
+            return Err(error.into());
         }
     }
     match (status, &document.error) {
         (Some(status), _) if status >= 400 => Err(PageError::Answered(status)),
-        (_, Some(error)) => Err(of_error(error)),
-        _ if document.answer.as_ref().is_some_and(|(_, kind)| !is_page(kind)) => Err(PageError::NoPage),
+        (_, Some(error)) => Err(network_error(error)),
+        _ if document.response.as_ref().is_some_and(|(_, media_type)| !is_page_type(media_type)) => {
+            Err(PageError::NoPage)
+        }
         _ => Ok(()),
     }
 }
 
-/// What one of Chromium's `net::ERR_…` means for the page's own URL.
-pub(super) fn of_error(error: &str) -> PageError {
+/// The meaning of a network error for the page's own URL.
+/// Source: <https://source.chromium.org/chromium/chromium/src/+/main:net/base/net_error_list.h>.
+pub(super) fn network_error(error: &str) -> PageError {
     match error {
-        "net::ERR_ABORTED" => PageError::NoPage, // a download, or an answer without content
+        "net::ERR_ABORTED" => PageError::NoPage, // a download, or status 204 or 205
         "net::ERR_UNKNOWN_URL_SCHEME" | "net::ERR_DISALLOWED_URL_SCHEME" | "net::ERR_INVALID_URL" => {
             PageError::NoPage
         }
@@ -41,9 +48,12 @@ pub(super) fn of_error(error: &str) -> PageError {
     }
 }
 
-/// HTML in its two forms, the second under its general names too, and text, which Chromium shows as it is.
-fn is_page(kind: &str) -> bool {
-    matches!(kind, "text/html" | "application/xhtml+xml" | "application/xml" | "text/xml" | "text/plain" | "")
+/// The media types that Chromium displays as pages: HTML, XHTML and XML, and plain text.
+fn is_page_type(media_type: &str) -> bool {
+    matches!(
+        media_type,
+        "text/html" | "application/xhtml+xml" | "application/xml" | "text/xml" | "text/plain" | ""
+    )
 }
 
 #[cfg(test)]
@@ -54,30 +64,30 @@ mod tests {
 
     fn code(
         url: &str,
-        answer: Option<(u16, &str)>,
+        response: Option<(u16, &str)>,
         error: Option<&str>,
-        closed: Option<Closed>,
+        connect_error: Option<ConnectError>,
     ) -> Option<FailureCode> {
         let document = Document {
             url: url.to_owned(),
-            answer: answer.map(|(status, kind)| (status, kind.to_owned())),
+            response: response.map(|(status, media_type)| (status, media_type.to_owned())),
             error: error.map(str::to_owned),
             ..Document::default()
         };
-        on(&document, |host, port| closed.filter(|_| (host, port) == ("a.example", 80)))
+        check(&document, |host, port| connect_error.filter(|_| (host, port) == ("a.example", 80)))
             .err()
             .map(|error| Failure::from(error).code)
     }
 
     #[test]
-    fn a_page_is_html_that_was_answered_well() {
+    fn html_with_a_successful_status_is_a_page() {
         assert_eq!(code("http://a.example/", Some((200, "text/html")), None, None), None);
         assert_eq!(code("https://a.example/", Some((200, "application/xhtml+xml")), None, None), None);
         assert_eq!(code("http://a.example/", None, None, None), None); // a document that a script wrote
     }
 
     #[test]
-    fn what_the_server_says_decides_the_failure() {
+    fn the_status_of_the_response_decides_the_failure() {
         use FailureCode::*;
         for (status, expected) in [
             (401, SourceForbidden),
@@ -93,27 +103,30 @@ mod tests {
     }
 
     #[test]
-    fn the_proxys_reason_counts_before_its_answer() {
+    fn the_reason_recorded_by_the_proxy_precedes_its_status() {
         use FailureCode::*;
         let error = Some("net::ERR_HTTP_RESPONSE_CODE_FAILURE");
         assert_eq!(
-            code("http://a.example/", Some((403, "")), error, Some(Closed::Refused)),
+            code("http://a.example/", Some((403, "")), error, Some(ConnectError::Refused)),
             Some(SourceForbidden)
         );
         assert_eq!(
-            code("http://a.example/", Some((502, "")), error, Some(Closed::Unresolved)),
+            code("http://a.example/", Some((502, "")), error, Some(ConnectError::Unresolved)),
             Some(SourceUnreachable)
         );
-        // Something else of the same host could not be had, but this is what its server answered.
+        // Another connection to the host failed, but this response is its server's.
         assert_eq!(
-            code("http://a.example/", Some((404, "")), None, Some(Closed::Unreachable)),
+            code("http://a.example/", Some((404, "")), None, Some(ConnectError::Unreachable)),
             Some(SourceNotFound)
         );
-        assert_eq!(code("http://a.example/", Some((200, "text/html")), None, Some(Closed::Refused)), None);
+        assert_eq!(
+            code("http://a.example/", Some((200, "text/html")), None, Some(ConnectError::Refused)),
+            None
+        );
     }
 
     #[test]
-    fn what_is_no_page_is_told_so() {
+    fn what_is_not_a_page_is_unsupported() {
         use FailureCode::*;
         assert_eq!(
             code("http://a.example/", Some((200, "application/zip")), None, None),

@@ -1,72 +1,72 @@
-//! Why a page could not be captured. The messages are shown to them, so they name no
-//! address and quote nothing that the page said.
+//! The reasons why a page cannot be captured. Clients see the messages, so they contain no address and no text from the
+//! page.
 
 use std::io;
 use std::time::Duration;
 
 use edgezoom_content::SourceUrl;
 
-use super::proxy::connector::Closed;
+use super::proxy::connector::ConnectError;
 
 /// Why a page could not be captured.
 #[derive(Debug, thiserror::Error)]
 pub enum PageError {
-    /// There is no Chromium on this machine.
+    /// Chromium is not installed.
     #[error("The source is a web page, and this service has no browser for web pages.")]
     NoBrowser,
     /// The browser could not be started.
     #[error("The browser for web pages could not be started.")]
     NotStarted(#[source] io::Error),
-    /// The browser ended in the middle, or broke its protocol.
-    #[error("The browser stopped in the middle of the page.")]
+    /// The browser exited, or violated the DevTools protocol.
+    #[error("The browser stopped unexpectedly.")]
     BrowserGone,
-    /// The browser refused a command of ours, or its answer made no sense. Says which.
+    /// The browser refused a DevTools command, or its response was invalid. Names the command.
     #[error("The browser could not capture the page.")]
     Command(String),
-    /// The page made its process crash.
-    #[error("The page makes the browser crash.")]
+    /// The process that renders the page crashed.
+    #[error("The page crashes the browser.")]
     Crashed,
     /// The page used more memory than the limit.
     #[error("The page uses more than {} MiB of memory.", .0 >> 20)]
     TooMuchMemory(u64),
-    /// The page moved more bytes over the network than the limit before it could be seen.
+    /// The page transferred more bytes than the limit before it was loaded.
     #[error("The page loads more than {} MiB.", .0 >> 20)]
     TooMuchTraffic(u64),
-    /// The page, or where it leads, is at an address that may not be connected to.
-    #[error("The page is, or leads to, a host in a private or reserved network.")]
+    /// The address policy refuses the host of the page, or of a redirect.
+    #[error("The page, or its redirect, is on a host in a private or reserved network.")]
     Refused,
     /// The page's host name has no address.
     #[error("The page's host name could not be resolved.")]
     Unresolved,
-    /// No connection, or no secure one, to the page's host, or it broke.
+    /// The connection or its TLS handshake failed, or it was closed too early.
     #[error("No connection to the page's server could be made.")]
     Unreachable,
-    /// The server answered with an error instead of the page.
+    /// The server responded with this error status.
     #[error("The page's server answered {0}.")]
     Answered(u16),
-    /// The server answered with a download, or with something else that is no page.
-    #[error("The source is no page that can be shown.")]
+    /// The response is a download, or of a media type that is not displayed as a page.
+    #[error("The source is not a web page that can be displayed.")]
     NoPage,
-    /// The page goes on by itself to a picture or document, which is to be had here.
-    #[error("The page leads to a source that is no page.")]
+    /// The page navigates by itself to the picture or document with this URL.
+    #[error("The page navigates to a source that is not a page.")]
     LeadsTo(SourceUrl),
-    /// The page's own HTML never came to an end, or its scripts never rested.
+    /// The HTML of the page did not arrive completely, or its scripts did not let it be captured.
     #[error("The page did not finish loading within {} s.", .0.as_secs())]
     NeverLoaded(Duration),
-    /// The whole took too long.
+    /// The page took longer than the limit altogether.
     #[error("The page could not be captured within {} s.", .0.as_secs())]
     TookTooLong(Duration),
-    /// The captured strips could not be written.
-    #[error("The captured page could not be kept.")]
+    /// The screenshot could not be written.
+    #[error("The screenshot of the page could not be stored.")]
     File(#[from] io::Error),
 }
 
-impl From<Closed> for PageError {
-    fn from(closed: Closed) -> Self {
-        match closed {
-            Closed::Refused => Self::Refused,
-            Closed::Unresolved => Self::Unresolved,
-            Closed::Unreachable => Self::Unreachable,
+impl From<ConnectError> for PageError {
+    fn from(error: ConnectError) -> Self {
+        match error {
+            ConnectError::Refused => Self::Refused,
+            ConnectError::Unresolved => Self::Unresolved,
+            ConnectError::Unreachable => Self::Unreachable,
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Whether a download is a web page, by its first bytes and what its server calls it. Bytes are compared, nothing is parsed.
+//! Recognises HTML among downloads by its first bytes, and by its declared media type (WHATWG, MIME Sniffing). Bytes
+//! are compared, nothing is parsed.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -7,33 +8,38 @@ use std::os::unix::fs::FileExt;
 
 use edgezoom_codecs::Format;
 
-/// How much of a file is looked at. Licences stand in comments before the first element.
-const HEAD: usize = 16 << 10;
+use super::content_type::{charset, media_type};
 
-/// What the HTML of a page may have that is shown whatever its server calls it. Browsers are slow with a tenth of it.
-const MOST_HTML: u64 = 32 << 20;
+/// The bytes of a file that are examined. A comment with a licence may precede the first element.
+const HEAD_BYTES: usize = 16 << 10;
 
-/// A download that is a web page: what is shown if the browser is told that it is something else.
+/// The size of the largest HTML that is shown in spite of its declared media type. Browsers are slow with a tenth of
+/// it.
+const MAX_HTML_BYTES: u64 = 32 << 20;
+
+/// A downloaded page. Its HTML is shown if the server declares another media type, as which the browser would not
+/// display it.
 #[derive(Clone, Debug)]
 pub struct Html {
+    /// Empty if there are more bytes than the limit.
     pub(super) bytes: Vec<u8>,
-    /// The encoding that its server names.
+    /// The encoding that the server declares.
     pub(super) charset: Option<String>,
 }
 
 impl Html {
-    /// A download as a web page, if it is one: if it begins as HTML does, or is text that its server calls HTML and no
-    /// picture or document that can be read as such. Leaves the file at its start.
+    /// Reads a download if it is a page: if it starts with an HTML tag, or if it is text that the server declares as
+    /// HTML and not in another known format. Leaves the position of the file at its start.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The file cannot be read.
     pub fn recognise(file: &mut File, content_type: Option<&str>) -> io::Result<Option<Self>> {
         if !is_page(file, content_type)? {
             return Ok(None);
         }
         let mut bytes = Vec::new();
         let length = file.metadata()?.len();
-        if length <= MOST_HTML {
+        if length <= MAX_HTML_BYTES {
             bytes.resize(length as usize, 0);
             file.read_exact_at(&mut bytes, 0)?;
         }
@@ -41,9 +47,10 @@ impl Html {
     }
 }
 
-/// The elements and the declaration by which HTML is known, in lower case.
-/// Source: <https://mimesniff.spec.whatwg.org/#identifying-a-resource-with-an-unknown-mime-type>.
-const HTML: [&[u8]; 17] = [
+/// The tags and the declaration that identify HTML, in lower case.
+/// Source: <https://mimesniff.spec.whatwg.org/#identifying-a-resource-with-an-unknown-mime-type>. Its pattern `<!--` is
+/// missing, because SVG may start with a comment too; the tag after it decides.
+const HTML_TAGS: [&[u8]; 17] = [
     b"<!doctype html",
     b"<html",
     b"<head",
@@ -63,43 +70,28 @@ const HTML: [&[u8]; 17] = [
     b"<meta",
 ];
 
-/// Whether a file is a web page: it begins as HTML does; or it is text that its server calls HTML, and no picture or document
-/// that can be read as such.
+/// Whether a file is a page, see [`Html::recognise`].
 fn is_page(file: &mut File, content_type: Option<&str>) -> io::Result<bool> {
-    let mut head = vec![0; HEAD];
+    let mut head = vec![0; HEAD_BYTES];
     let read = file.read_at(&mut head, 0)?;
     let head = head.get(..read).unwrap_or_default();
-    Ok(begins_as_html(head)
-        || (is_called_html(content_type) && is_text(head) && Format::sniff(file).is_err()))
+    Ok(starts_as_html(head)
+        || (is_declared_html(content_type) && is_text(head) && Format::sniff(file).is_err()))
 }
 
-fn begins_as_html(head: &[u8]) -> bool {
-    let head = narrowed(head);
+fn starts_as_html(head: &[u8]) -> bool {
+    let head = utf16_to_ascii(head);
     let start = first_element(&head);
-    HTML.iter().any(|tag| begins(start, tag))
+    HTML_TAGS.iter().any(|tag| starts_with_tag(start, tag))
 }
 
-fn is_called_html(content_type: Option<&str>) -> bool {
-    let called = content_type.map(media_type).unwrap_or_default();
-    ["text/html", "application/xhtml+xml"].iter().any(|name| called.eq_ignore_ascii_case(name))
+fn is_declared_html(content_type: Option<&str>) -> bool {
+    let declared = content_type.map(media_type).unwrap_or_default();
+    ["text/html", "application/xhtml+xml"].iter().any(|name| declared.eq_ignore_ascii_case(name))
 }
 
-/// What a `Content-Type` says without its parameters.
-pub(super) fn media_type(content_type: &str) -> &str {
-    content_type.split(';').next().unwrap_or_default().trim()
-}
-
-/// The encoding that a `Content-Type` names.
-fn charset(content_type: &str) -> Option<String> {
-    let parameters = content_type.split(';').skip(1).filter_map(|parameter| parameter.split_once('='));
-    let named = parameters.into_iter().find(|(name, _)| name.trim().eq_ignore_ascii_case("charset"));
-    let value = named?.1.trim().trim_matches('"');
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':' | b'+');
-    (!value.is_empty() && value.bytes().all(plain)).then(|| value.to_owned())
-}
-
-/// UTF-16 without its zeros is close enough to ASCII to find a tag in it.
-fn narrowed(head: &[u8]) -> Cow<'_, [u8]> {
+/// UTF-16 without its zero bytes: ASCII characters keep their value, which is enough to find a tag.
+fn utf16_to_ascii(head: &[u8]) -> Cow<'_, [u8]> {
     match head {
         [0xff, 0xfe, rest @ ..] | [0xfe, 0xff, rest @ ..] => {
             rest.iter().copied().filter(|&byte| byte != 0).collect()
@@ -108,7 +100,7 @@ fn narrowed(head: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// What comes after the byte order mark, white space, comments and XML declarations.
+/// The text after the byte order mark, white space, comments and processing instructions.
 fn first_element(head: &[u8]) -> &[u8] {
     let mut rest = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
     loop {
@@ -124,14 +116,16 @@ fn first_element(head: &[u8]) -> &[u8] {
     }
 }
 
-/// Whether a text begins with this tag, and not with a longer name.
-fn begins(text: &[u8], tag: &[u8]) -> bool {
+/// Whether a text starts with this tag, and not with a longer name: a tag-terminating byte must follow. As `/` does
+/// too, also `<br/>` is recognised.
+fn starts_with_tag(text: &[u8], tag: &[u8]) -> bool {
     let (Some(start), after) = (text.get(..tag.len()), text.get(tag.len())) else { return false };
     start.eq_ignore_ascii_case(tag)
         && after.is_none_or(|after| after.is_ascii_whitespace() || matches!(after, b'>' | b'/'))
 }
 
-/// No text holds these bytes, but for UTF-16 with its mark, and no other format is without them at its beginning for long.
+/// Whether there is no binary data byte, or a byte order mark of UTF-16.
+/// Source: <https://mimesniff.spec.whatwg.org/#binary-data-byte>.
 fn is_text(head: &[u8]) -> bool {
     let utf_16 = matches!(head, [0xff, 0xfe, ..] | [0xfe, 0xff, ..]);
     !head.is_empty() && (utf_16 || !head.iter().any(|byte| matches!(byte, 0..=8 | 0x0e..=0x1a | 0x1c..=0x1f)))
@@ -143,14 +137,14 @@ mod tests {
 
     use super::*;
 
-    fn looks_like_page(bytes: &[u8], content_type: Option<&str>) -> bool {
+    fn sniff(bytes: &[u8], content_type: Option<&str>) -> bool {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(bytes).unwrap();
         is_page(&mut file, content_type).unwrap()
     }
 
     #[test]
-    fn html_is_known_by_its_beginning_whatever_it_is_called() {
+    fn html_is_recognised_by_its_first_tag_whatever_type_is_declared() {
         for page in [
             "<!doctype html>",
             "<!DOCTYPE HTML PUBLIC \"-//W3C//DTD HTML 4.01//EN\">",
@@ -161,48 +155,37 @@ mod tests {
             "<BODY>",
         ] {
             let names = ["text/html", "image/jpeg", "text/plain", "application/octet-stream"].map(Some);
-            for called in names.into_iter().chain([None]) {
-                assert!(looks_like_page(page.as_bytes(), called), "{page} {called:?}");
+            for declared in names.into_iter().chain([None]) {
+                assert!(sniff(page.as_bytes(), declared), "{page} {declared:?}");
             }
         }
     }
 
     #[test]
-    fn other_text_is_a_page_if_its_server_calls_it_html() {
+    fn other_text_is_a_page_if_it_is_declared_as_html() {
         for text in ["Hello", "<custom-element>", "<nav>", "<center>"] {
-            assert!(looks_like_page(text.as_bytes(), Some("Text/HTML; charset=utf-8")), "{text}");
-            assert!(looks_like_page(text.as_bytes(), Some("application/xhtml+xml")), "{text}");
-            assert!(!looks_like_page(text.as_bytes(), Some("text/plain")), "{text}");
-            assert!(!looks_like_page(text.as_bytes(), None), "{text}");
+            assert!(sniff(text.as_bytes(), Some("Text/HTML; charset=utf-8")), "{text}");
+            assert!(sniff(text.as_bytes(), Some("application/xhtml+xml")), "{text}");
+            assert!(!sniff(text.as_bytes(), Some("text/plain")), "{text}");
+            assert!(!sniff(text.as_bytes(), None), "{text}");
         }
         let utf_16: Vec<u8> = "\u{feff}Hello".encode_utf16().flat_map(u16::to_le_bytes).collect();
-        assert!(looks_like_page(&utf_16, Some("text/html")));
-        assert!(!looks_like_page(&utf_16, Some("text/plain")));
+        assert!(sniff(&utf_16, Some("text/html")));
+        assert!(!sniff(&utf_16, Some("text/plain")));
     }
 
     #[test]
-    fn html_in_utf_16_is_known_by_its_beginning_too() {
+    fn html_in_utf_16_is_recognised_by_its_first_tag() {
         let page = "\u{feff}\n<!-- ä --><!DOCTYPE html><html>";
         let little: Vec<u8> = page.encode_utf16().flat_map(u16::to_le_bytes).collect();
         let big: Vec<u8> = page.encode_utf16().flat_map(u16::to_be_bytes).collect();
-        for called in [None, Some("image/jpeg"), Some("text/html")] {
-            assert!(looks_like_page(&little, called) && looks_like_page(&big, called), "{called:?}");
+        for declared in [None, Some("image/jpeg"), Some("text/html")] {
+            assert!(sniff(&little, declared) && sniff(&big, declared), "{declared:?}");
         }
     }
 
     #[test]
-    fn a_pages_encoding_is_what_its_server_names() {
-        assert_eq!(charset("text/html; charset=utf-8").as_deref(), Some("utf-8"));
-        assert_eq!(charset("image/jpeg; q=1; Charset=\"ISO-8859-1\"").as_deref(), Some("ISO-8859-1"));
-        for none in
-            ["text/html", "text/html; charset=", "text/html; charset=a b", "text/html; charset=a\r\nb"]
-        {
-            assert_eq!(charset(none), None, "{none}");
-        }
-    }
-
-    #[test]
-    fn pictures_and_documents_are_no_pages_whatever_they_are_called() {
+    fn pictures_and_documents_are_not_pages_whatever_type_is_declared() {
         for bytes in [
             b"".as_slice(),
             b"\xff\xd8\xff\xe0\x00\x10JFIF",
@@ -212,15 +195,15 @@ mod tests {
             b"<?xml version='1.0'?>\n<!-- a --><svg>",
             b"<!-- never ends",
         ] {
-            for called in [None, Some("image/png")] {
-                assert!(!looks_like_page(bytes, called), "{bytes:?} {called:?}");
+            for declared in [None, Some("image/png")] {
+                assert!(!sniff(bytes, declared), "{bytes:?} {declared:?}");
             }
         }
-        assert!(!looks_like_page(b"\xff\xd8\xff\xe0\x00\x10JFIF", Some("text/html")));
+        assert!(!sniff(b"\xff\xd8\xff\xe0\x00\x10JFIF", Some("text/html")));
         for bytes in
             [b"<svg>".as_slice(), b"<!DOCTYPE svg [<!ENTITY a 'b'>]><svg>", b"%PDF-1.4\n1 0 obj", b""]
         {
-            assert!(!looks_like_page(bytes, Some("text/html")), "{}", bytes.escape_ascii());
+            assert!(!sniff(bytes, Some("text/html")), "{}", bytes.escape_ascii());
         }
     }
 }

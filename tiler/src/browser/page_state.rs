@@ -1,152 +1,114 @@
-//! What is known of a page from the browser's events, as plain state: which document it shows, whether that has loaded,
-//! what is on its way, and whether it still lives. Also says what some events call for. Reads no clock and sends nothing.
+//! The state of a page, kept up to date from the events of the DevTools protocol: the document in its main frame, its
+//! network activity, and whether it has crashed. Some events require a command in return, which [`PageState::observe`]
+//! returns. Reads no clock and sends nothing.
 
-use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use edgezoom_content::SourceUrl;
 use serde_json::{Value, json};
 
 use super::cdp::Event;
+use super::document::Document;
+use super::document_responses::DocumentResponses;
 use super::html_sniffing::Html;
-use super::interception::Paused;
+use super::interception::PausedResponse;
+use super::network_idle::NetworkActivity;
 use super::proxy;
 
-/// What is known of a page.
+/// The state of a page.
 #[derive(Debug)]
-pub(super) struct Watch {
+pub(super) struct PageState {
     main_frame: String,
-    /// What the proxy asks for.
+    /// The password of the proxy.
     password: String,
-    /// What the next answer to the main frame is.
-    coming: Coming,
-    /// Where the picture or document is that the page goes on to.
-    pub lead: Option<SourceUrl>,
+    /// Which navigation the next response for the main frame belongs to.
+    navigation: Navigation,
+    /// The picture or document that the page navigates to by itself.
+    pub leads_to: Option<SourceUrl>,
     /// How many documents the main frame has shown.
-    pub documents: u32,
+    pub document_count: u32,
     /// The document that the main frame shows.
     pub document: Document,
     /// Whether the tab has crashed.
     pub crashed: bool,
-    /// What is on its way, since when, by request.
-    pending: HashMap<String, Instant>,
-    /// When the network was last busy.
-    busy: Instant,
-    answers: Answers,
+    network: NetworkActivity,
+    responses: DocumentResponses,
 }
 
-/// What an answer to the main frame is.
+/// A navigation of the main frame.
 #[derive(Debug)]
-enum Coming {
-    /// The proxy's door.
-    Door,
-    /// The source, which is HTML if something was downloaded.
+enum Navigation {
+    /// To the proxy's login page.
+    Login,
+    /// To the source, with the HTML that was downloaded from it, if it was.
     Source(Option<Html>),
-    /// What the page goes on to by itself.
-    Another,
+    /// By the page itself.
+    ByPage,
 }
 
-/// A document in the main frame.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Document {
-    /// Its URL; for an error page of the browser's, the URL that could not be had.
-    pub url: String,
-    /// Its HTML is here.
-    pub parsed: bool,
-    /// It and what it names is here.
-    pub loaded: bool,
-    /// It was cut off in the middle, and nothing more of it comes.
-    pub broken: bool,
-    /// The name of its request.
-    pub loader: String,
-    /// The browser shows an error page instead, for this reason.
-    pub error: Option<String>,
-    /// The status and media type that the server answered with.
-    pub answer: Option<(u16, String)>,
-}
-
-/// What became of requests for documents, by request, until the main frame shows one.
-#[derive(Debug, Default)]
-struct Answers(HashMap<String, Answer>);
-
-#[derive(Debug, Default)]
-struct Answer {
-    /// Status and media type.
-    response: Option<(u16, String)>,
-    error: Option<String>,
-}
-
-/// A command that an event calls for.
+/// A command that an event requires.
 #[derive(Debug, PartialEq)]
-pub(super) struct Reaction {
-    /// For the page's session rather than the browser itself.
+pub(super) struct Command {
+    /// For the page's session, not for the browser itself.
     pub to_page: bool,
     pub method: &'static str,
     pub params: Value,
 }
 
-/// Requests and documents that are kept track of. A page that makes more at once is not at rest anyway.
-const TRACKED: usize = 10_000;
-
-impl Watch {
+impl PageState {
     pub(super) fn new(main_frame: String, password: String, now: Instant) -> Self {
         Self {
             main_frame,
             password,
-            coming: Coming::Door,
-            lead: None,
-            documents: 0,
+            navigation: Navigation::Login,
+            leads_to: None,
+            document_count: 0,
             document: Document::default(),
             crashed: false,
-            pending: HashMap::new(),
-            busy: now,
-            answers: Answers::default(),
+            network: NetworkActivity::new(now),
+            responses: DocumentResponses::default(),
         }
     }
 
-    /// Expects the source from now on, and what was downloaded of it, if that is known to be a page.
-    pub(super) fn expect(&mut self, html: Option<Html>) {
-        self.coming = Coming::Source(html);
+    /// The next navigation is to the source. `html` is what was downloaded from it, if that is HTML.
+    pub(super) fn expect_source(&mut self, html: Option<Html>) {
+        self.navigation = Navigation::Source(html);
     }
 
-    /// Takes an event in.
-    pub(super) fn observe(&mut self, event: &Event, now: Instant) -> Option<Reaction> {
+    /// Updates the state with an event.
+    pub(super) fn observe(&mut self, event: &Event, now: Instant) -> Option<Command> {
         let params = &event.params;
         let text = |key: &str| params[key].as_str().unwrap_or_default();
         match event.method.as_str() {
             "Page.frameNavigated" => self.navigated(&params["frame"]),
             "Page.domContentEventFired" => self.document.parsed = true,
             "Page.loadEventFired" => self.document.loaded = true,
-            "Network.requestWillBeSent" => self.requested(text("requestId"), text("type"), now),
+            "Network.requestWillBeSent" => self.network.sent(text("requestId"), text("type"), now),
             "Network.responseReceived" if text("type") == "Document" => {
-                self.answers.answered(text("requestId"), &params["response"]);
+                self.responses.received(text("requestId"), &params["response"]);
             }
-            "Network.loadingFinished" => self.ended(text("requestId"), now),
+            "Network.loadingFinished" => self.network.ended(text("requestId"), now),
             "Network.loadingFailed" => {
                 if text("type") == "Document" {
                     self.document_failed(text("requestId"), text("errorText"), params["canceled"] == true);
                 }
-                self.ended(text("requestId"), now);
+                self.network.ended(text("requestId"), now);
             }
             "Inspector.targetCrashed" => self.crashed = true,
             "Page.javascriptDialogOpening" => {
-                return Some(Reaction::to_page("Page.handleJavaScriptDialog", json!({ "accept": false })));
+                return Some(Command::to_page("Page.handleJavaScriptDialog", json!({ "accept": false })));
             }
-            "Fetch.requestPaused" => return self.answered(params),
-            "Fetch.authRequired" => return Some(self.log_in(params)),
-            "Target.targetCreated" => return self.uninvited(&params["targetInfo"]),
+            "Fetch.requestPaused" => return self.paused(params),
+            "Fetch.authRequired" => return Some(self.authenticate(params)),
+            "Target.targetCreated" => return self.close_popup(&params["targetInfo"]),
             _ => {}
         }
         None
     }
 
-    /// Whether nothing has been on its way for as long as `quiet`. What takes longer than `patience` does not count.
-    pub(super) fn is_quiet(&mut self, quiet: Duration, patience: Duration, now: Instant) -> bool {
-        self.pending.retain(|_, since| now.saturating_duration_since(*since) < patience);
-        if !self.pending.is_empty() {
-            self.busy = now;
-        }
-        now.saturating_duration_since(self.busy) >= quiet
+    /// Whether no request has been pending for `quiet`. Requests that are older than `timeout` do not count.
+    pub(super) fn is_network_idle(&mut self, quiet: Duration, timeout: Duration, now: Instant) -> bool {
+        self.network.is_idle(quiet, timeout, now)
     }
 
     fn navigated(&mut self, frame: &Value) {
@@ -155,77 +117,64 @@ impl Watch {
         }
         let unreachable = frame["unreachableUrl"].as_str();
         let loader = frame["loaderId"].as_str().unwrap_or_default();
-        let came = self.answers.take(loader);
-        self.documents += 1;
-        if matches!(self.coming, Coming::Source(_)) {
-            self.coming = Coming::Another;
+        let result = self.responses.take(loader);
+        self.document_count += 1;
+        if matches!(self.navigation, Navigation::Source(_)) {
+            self.navigation = Navigation::ByPage;
         }
         self.document = Document {
             url: unreachable.or(frame["url"].as_str()).unwrap_or_default().to_owned(),
-            error: unreachable.map(|_| came.error.unwrap_or_default()),
-            answer: came.response,
+            error: unreachable.map(|_| result.error.unwrap_or_default()),
+            response: result.response,
             loader: loader.to_owned(),
             ..Document::default()
         };
     }
 
-    /// An answer that waits for our leave, or a request. One that leads to no page waits for ever.
-    fn answered(&mut self, params: &Value) -> Option<Reaction> {
-        let answer = Paused::of(params).filter(|answer| answer.is_document_of(&self.main_frame));
-        match (answer, &self.coming) {
-            (Some(answer), Coming::Source(Some(html)))
-                if !answer.is_called_page() && !html.bytes.is_empty() =>
+    /// A paused request or response. It continues, unless the page navigates to a picture or document: that response
+    /// stays paused until the browser is closed.
+    fn paused(&mut self, params: &Value) -> Option<Command> {
+        let response =
+            PausedResponse::new(params).filter(|response| response.is_document_of(&self.main_frame));
+        match (response, &self.navigation) {
+            (Some(response), Navigation::Source(Some(html)))
+                if !response.is_declared_page() && !html.bytes.is_empty() =>
             {
-                return Some(Reaction::to_page("Fetch.fulfillRequest", answer.replaced(html)));
+                return Some(Command::to_page("Fetch.fulfillRequest", response.fulfill_with(html)));
             }
-            (Some(answer), Coming::Another) => self.lead = answer.lead(),
+            (Some(response), Navigation::ByPage) => self.leads_to = response.source_url(),
             _ => {}
         }
-        let leave = json!({ "requestId": params["requestId"] });
-        self.lead.is_none().then(|| Reaction::to_page("Fetch.continueRequest", leave))
+        let params = json!({ "requestId": params["requestId"] });
+        self.leads_to.is_none().then(|| Command::to_page("Fetch.continueRequest", params))
     }
 
-    /// A request for a document failed: one that the main frame shows already is cut off, unless something else comes in
-    /// its place.
+    /// A request for a document failed. If the main frame shows the document already, it is truncated, unless the
+    /// request was canceled by the next navigation.
     fn document_failed(&mut self, request: &str, error: &str, canceled: bool) {
         if request == self.document.loader {
-            self.document.broken |= !canceled;
+            self.document.truncated |= !canceled;
         } else {
-            self.answers.failed(request, error);
+            self.responses.failed(request, error);
         }
     }
 
-    /// A request. Streams that stay open and pictures in the URL itself are not waited for.
-    fn requested(&mut self, request: &str, kind: &str, now: Instant) {
-        let endless = matches!(kind, "EventSource" | "WebSocket" | "Media" | "Ping" | "Preflight");
-        if !endless && self.pending.len() < TRACKED {
-            self.pending.insert(request.to_owned(), now);
-            self.busy = now;
-        }
-    }
-
-    fn ended(&mut self, request: &str, now: Instant) {
-        if self.pending.remove(request).is_some() {
-            self.busy = now;
-        }
-    }
-
-    /// Gives the password to the proxy, and to nobody else.
-    fn log_in(&self, params: &Value) -> Reaction {
+    /// Sends the password to the proxy only, never to a server.
+    fn authenticate(&self, params: &Value) -> Command {
         let response = if params["authChallenge"]["source"] == "Proxy" {
-            json!({ "response": "ProvideCredentials", "username": proxy::USER, "password": self.password })
+            json!({ "response": "ProvideCredentials", "username": proxy::USERNAME, "password": self.password })
         } else {
             json!({ "response": "CancelAuth" })
         };
-        let answer = json!({ "requestId": params["requestId"], "authChallengeResponse": response });
-        Reaction::to_page("Fetch.continueWithAuth", answer)
+        let params = json!({ "requestId": params["requestId"], "authChallengeResponse": response });
+        Command::to_page("Fetch.continueWithAuth", params)
     }
 
-    /// Any page but ours was opened by ours, and is closed.
-    fn uninvited(&self, target: &Value) -> Option<Reaction> {
-        let opened = target["type"] == "page" && target["openerId"].is_string();
+    /// Closes every page that the page has opened.
+    fn close_popup(&self, target: &Value) -> Option<Command> {
+        let has_opener = target["type"] == "page" && target["openerId"].is_string();
         let target = &target["targetId"];
-        (opened && *target != self.main_frame).then(|| Reaction {
+        (has_opener && *target != self.main_frame).then(|| Command {
             to_page: false,
             method: "Target.closeTarget",
             params: json!({ "targetId": target }),
@@ -233,33 +182,9 @@ impl Watch {
     }
 }
 
-impl Reaction {
+impl Command {
     fn to_page(method: &'static str, params: Value) -> Self {
         Self { to_page: true, method, params }
-    }
-}
-
-impl Answers {
-    fn answered(&mut self, request: &str, response: &Value) {
-        let status = response["status"].as_u64().and_then(|status| status.try_into().ok()).unwrap_or(0);
-        let kind = response["mimeType"].as_str().unwrap_or_default().to_ascii_lowercase();
-        self.entry(request).response = Some((status, kind));
-    }
-
-    fn failed(&mut self, request: &str, error: &str) {
-        self.entry(request).error = Some(error.to_owned());
-    }
-
-    fn entry(&mut self, request: &str) -> &mut Answer {
-        if self.0.len() >= TRACKED {
-            self.0.clear();
-        }
-        self.0.entry(request.to_owned()).or_default()
-    }
-
-    /// A document's request has the number of its loader.
-    fn take(&mut self, loader: &str) -> Answer {
-        self.0.remove(loader).unwrap_or_default()
     }
 }
 
@@ -267,92 +192,63 @@ impl Answers {
 mod tests {
     use super::*;
 
-    const QUIET: Duration = Duration::from_millis(500);
-    const PATIENCE: Duration = Duration::from_secs(8);
-
     fn event(method: &str, params: Value) -> Event {
         Event { method: method.to_owned(), params }
     }
 
-    fn watch(now: Instant) -> Watch {
-        Watch::new("main".to_owned(), "secret".to_owned(), now)
-    }
-
-    #[test]
-    fn what_is_on_its_way_keeps_a_page_from_rest_until_patience_ends() {
-        let begun = Instant::now();
-        let at = |ms| begun + Duration::from_millis(ms);
-        let mut watch = watch(begun);
-        assert!(!watch.is_quiet(QUIET, PATIENCE, at(499)) && watch.is_quiet(QUIET, PATIENCE, at(500)));
-        for request in ["a", "b"] {
-            let sent = json!({ "requestId": request, "type": "Image" });
-            watch.observe(&event("Network.requestWillBeSent", sent), at(500));
-        }
-        watch.observe(&event("Network.loadingFinished", json!({ "requestId": "a" })), at(600));
-        assert!(!watch.is_quiet(QUIET, PATIENCE, at(5000)));
-        assert!(!watch.is_quiet(QUIET, PATIENCE, at(8400)));
-        assert!(!watch.is_quiet(QUIET, PATIENCE, at(8600)), "forgotten, but a moment ago it was on its way");
-        assert!(watch.is_quiet(QUIET, PATIENCE, at(8900)), "a request that never ends is forgotten");
-    }
-
-    #[test]
-    fn streams_that_stay_open_are_not_waited_for() {
-        let begun = Instant::now();
-        let mut watch = watch(begun);
-        let sent = json!({ "requestId": "a", "type": "EventSource" });
-        watch.observe(&event("Network.requestWillBeSent", sent), begun);
-        assert!(watch.is_quiet(QUIET, PATIENCE, begun + QUIET));
+    fn page(now: Instant) -> PageState {
+        PageState::new("main".to_owned(), "secret".to_owned(), now)
     }
 
     #[test]
     fn only_the_main_frames_document_counts() {
         let now = Instant::now();
-        let mut watch = watch(now);
+        let mut page = page(now);
         let frame =
             |id: &str, loader: &str| json!({ "frame": { "id": id, "loaderId": loader, "url": "http://a/" } });
-        watch.observe(&event("Page.frameNavigated", frame("child", "1")), now);
-        assert_eq!(watch.documents, 0);
-        watch.observe(&event("Page.frameNavigated", frame("main", "2")), now);
-        assert_eq!((watch.documents, watch.document.url.as_str()), (1, "http://a/"));
+        page.observe(&event("Page.frameNavigated", frame("child", "1")), now);
+        assert_eq!(page.document_count, 0);
+        page.observe(&event("Page.frameNavigated", frame("main", "2")), now);
+        assert_eq!((page.document_count, page.document.url.as_str()), (1, "http://a/"));
         let failed =
             |loader: &str, canceled| json!({ "requestId": loader, "type": "Document", "canceled": canceled });
-        for (loader, canceled, broken) in [("1", false, false), ("2", true, false), ("2", false, true)] {
-            watch.observe(&event("Network.loadingFailed", failed(loader, canceled)), now);
-            assert_eq!(watch.document.broken, broken, "{loader} {canceled}");
+        for (loader, canceled, truncated) in [("1", false, false), ("2", true, false), ("2", false, true)] {
+            page.observe(&event("Network.loadingFailed", failed(loader, canceled)), now);
+            assert_eq!(page.document.truncated, truncated, "{loader} {canceled}");
         }
     }
 
     #[test]
-    fn only_what_the_page_goes_on_to_by_itself_is_a_lead() {
+    fn a_page_leads_to_a_picture_only_by_its_own_navigation() {
         let now = Instant::now();
-        let mut watch = watch(now);
+        let mut page = page(now);
         let frame = json!({ "frame": { "id": "main", "loaderId": "1", "url": "http://a.example/" } });
         let picture = json!({
             "requestId": "1", "frameId": "main", "resourceType": "Document", "responseStatusCode": 200,
             "responseHeaders": [{ "name": "Content-Type", "value": "image/png" }],
             "request": { "url": "http://a.example/b.png", "method": "GET" },
         });
-        let observe = |watch: &mut Watch, method: &str, params: &Value| {
-            watch.observe(&event(method, params.clone()), now).map(|reaction| reaction.method)
+        let observe = |page: &mut PageState, method: &str, params: &Value| {
+            page.observe(&event(method, params.clone()), now).map(|command| command.method)
         };
-        watch.expect(None);
-        assert_eq!(observe(&mut watch, "Fetch.requestPaused", &picture), Some("Fetch.continueRequest"));
+        page.expect_source(None);
+        assert_eq!(observe(&mut page, "Fetch.requestPaused", &picture), Some("Fetch.continueRequest"));
         let html = Html { bytes: b"<p>".to_vec(), charset: None };
-        watch.expect(Some(html));
-        assert_eq!(observe(&mut watch, "Fetch.requestPaused", &picture), Some("Fetch.fulfillRequest"));
-        assert!(watch.lead.is_none());
-        observe(&mut watch, "Page.frameNavigated", &frame);
-        assert_eq!(observe(&mut watch, "Fetch.requestPaused", &picture), None, "it waits");
-        assert_eq!(watch.lead.unwrap().as_str(), "http://a.example/b.png");
+        page.expect_source(Some(html));
+        assert_eq!(observe(&mut page, "Fetch.requestPaused", &picture), Some("Fetch.fulfillRequest"));
+        assert!(page.leads_to.is_none());
+        observe(&mut page, "Page.frameNavigated", &frame);
+        assert_eq!(observe(&mut page, "Fetch.requestPaused", &picture), None, "it stays paused");
+        assert_eq!(page.leads_to.unwrap().as_str(), "http://a.example/b.png");
     }
 
     #[test]
-    fn the_password_is_for_the_proxy_only() {
+    fn only_the_proxy_gets_the_password() {
         let now = Instant::now();
-        for (source, given) in [("Proxy", true), ("Server", false)] {
-            let asked = json!({ "requestId": "1", "authChallenge": { "source": source } });
-            let reaction = watch(now).observe(&event("Fetch.authRequired", asked), now).unwrap();
-            assert_eq!(reaction.params.to_string().contains("secret"), given, "{source}");
+        for (source, sent) in [("Proxy", true), ("Server", false)] {
+            let challenge = json!({ "requestId": "1", "authChallenge": { "source": source } });
+            let command = page(now).observe(&event("Fetch.authRequired", challenge), now).unwrap();
+            assert_eq!(command.params.to_string().contains("secret"), sent, "{source}");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! A page's strips as a stream: the renderer works on the first while the browser takes the last. Measured, that hides most
-//! of the renderer's time behind the browser's.
+//! The screenshot of a page through a pipe: the renderer works on the first strips while the browser captures the last
+//! ones. Measured, this hides most of the renderer's time behind the browser's.
 
 use std::fs::File;
 use std::io;
@@ -7,27 +7,29 @@ use std::io;
 use tokio::net::unix::pipe;
 use tokio::task::JoinHandle;
 
-use super::{OpenPage, PageError};
+use super::error::PageError;
+use super::open_page::OpenPage;
 
-/// A page that is being captured. Dropped, it is given up on and its browser closed.
+/// A capture in progress. Dropping it cancels the capture and closes the browser.
 #[derive(Debug)]
 pub struct Capturing(JoinHandle<Result<(), PageError>>);
 
 impl OpenPage {
-    /// Starts to capture the page. Its strips come out of the file, a pipe, as fast as they are read.
+    /// Starts the capture. The returned file is the read end of a pipe with the [screenshot
+    /// stream](edgezoom_codecs::formats::screenshot).
     ///
     /// # Errors
-    /// No pipe could be made.
+    /// The pipe could not be created.
     pub fn stream(self) -> io::Result<(File, Capturing)> {
         let (mut sender, receiver) = pipe::pipe()?;
-        let capture = async move { self.write_strips(&mut sender, |_| {}).await };
+        let capture = async move { self.write_screenshot(&mut sender, |_| {}).await };
         Ok((File::from(receiver.into_blocking_fd()?), Capturing(tokio::spawn(capture))))
     }
 }
 
 impl Capturing {
-    /// Why the capture failed; `None` when it did not, or only because the pipe's reader is gone. To be called after the
-    /// reader has closed the pipe, as the capture ends then.
+    /// Why the capture failed; `None` if it did not fail, or only because the pipe was closed. Call this after the read
+    /// end of the pipe is closed: then the capture ends.
     pub async fn error(mut self) -> Option<PageError> {
         match (&mut self.0).await {
             Ok(Err(PageError::File(_)) | Ok(())) | Err(_) => None,

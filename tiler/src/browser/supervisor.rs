@@ -1,13 +1,13 @@
-//! The cell: the process between the tiler and one Chromium, run as `tiler page-cell`. It sees to it that nothing of the
-//! browser outlives its page, even when the tiler is killed: it holds the browser's profile, watches its memory, and when
-//! the tiler lets go of the leash it kills every process below it, reaps them and deletes the profile.
+//! The supervisor: a process between the tiler and one Chromium, run as `tiler browser-supervisor`. It makes sure that
+//! nothing of the browser outlives its page, even when the tiler is killed: it creates the profile, measures the
+//! browser's memory, and at the end kills and reaps all processes and deletes the profile.
 //!
-//! Its standard input is the leash, a socket over which it first hands the tiler the listener that the browser takes for its
-//! proxy. Its standard output is the socket for the browser's debugging protocol. Behind the wall (see
-//! [`namespaces`](super::wall)) the listener is on a loopback interface that no one but the browser has.
+//! Its standard input is the control socket. Over it, the supervisor sends the tiler the listener that the browser uses
+//! as its proxy; when the tiler closes it, the supervisor exits. Its standard output is the socket for the DevTools
+//! protocol. In [`namespaces`](super::namespaces), the listener is on a loopback interface of the browser's own.
 //!
-//! Behind the wall each new process begins a process namespace, after which no thread can be started: only standard,
-//! single-threaded means here, and no async runtime around it.
+//! After unshare(2) with `CLONE_NEWPID`, a process cannot start threads (pid_namespaces(7)). So this module uses only
+//! single-threaded functions, and no async runtime.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -29,78 +29,79 @@ use rustix::process::{
 
 use super::{memory, namespaces};
 
-/// What the cell is told on its command line.
+/// The command line of the supervisor.
 #[derive(Debug, clap::Args)]
-pub struct CellOptions {
-    /// The cell was started in namespaces of its own.
+pub struct SupervisorOptions {
+    /// The supervisor was started in namespaces of its own.
     #[arg(long)]
-    walled: bool,
-    /// Where to make the profile's folder.
+    namespaces: bool,
+    /// The folder for the profile.
     #[arg(long)]
     folder: PathBuf,
     /// The memory that the browser's processes may use together, in bytes.
     #[arg(long)]
     memory: u64,
-    /// The browser and its flags, but for those that only the cell knows.
+    /// The browser and its flags, except those that the supervisor adds.
     #[arg(last = true, required = true)]
     browser: Vec<OsString>,
 }
 
-/// Why a cell ended, as its exit status.
+/// Why a supervisor exited, as its exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Ending {
-    /// The tiler let go of the leash.
-    Released = 0,
-    /// The browser ended by itself.
-    BrowserEnded = 10,
+pub enum ExitReason {
+    /// The tiler closed the control socket.
+    Closed = 0,
+    /// The browser exited by itself.
+    BrowserExited = 10,
     /// The browser used more memory than allowed.
     OutOfMemory = 11,
 }
 
-/// How often the browser's memory is measured. A page allocates some hundred megabytes in that time.
-const MEASURE: Timespec = Timespec { tv_sec: 0, tv_nsec: 250_000_000 };
+/// The interval between measurements of the memory. A page can allocate some hundred megabytes in it.
+const MEASURE_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 250_000_000 };
 
-/// How long killed processes may take to go. The kernel frees gigabytes in well under a second.
-const TEAR_DOWN: Duration = Duration::from_secs(5);
+/// How long killed processes may take to exit. The kernel frees gigabytes in well under a second.
+const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Starts the browser, waits until its time is over, and leaves nothing of it.
+/// Starts the browser, waits for its end, and removes its processes and files.
 ///
 /// # Errors
 /// The browser could not be started.
-pub fn run(options: &CellOptions) -> io::Result<ExitCode> {
-    if options.walled {
-        namespaces::furnish()?;
+pub fn run(options: &SupervisorOptions) -> io::Result<ExitCode> {
+    if options.namespaces {
+        namespaces::set_up()?;
     }
-    // Whatever the browser leaves behind becomes a child of the cell, not of a far-away init that may never reap it.
+    // Orphaned processes of the browser become children of the supervisor, not of an init process that may not reap
+    // them.
     set_child_subreaper(Some(getpid()))?;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let proxy = listener.local_addr()?.port();
-    hand_over(listener)?;
+    send_listener(listener)?;
     let profile = tempfile::Builder::new().prefix("edgezoom-page-").tempdir_in(&options.folder)?;
     let mut browser = start(&options.browser, profile.path(), proxy)?;
-    // The browser has its end of the protocol's socket; while the cell kept a copy, the tiler would not see it close.
+    // The tiler notices that the browser has closed the DevTools socket only if the supervisor has no copy of it.
     rustix::stdio::dup2_stdout(File::options().write(true).open("/dev/null")?)?;
-    let ending = watch(&mut browser, options.memory);
-    tear_down(&browser);
+    let exit_reason = wait_for_end(&mut browser, options.memory);
+    kill_all(&browser);
     profile.close()?;
-    Ok(ExitCode::from(ending? as u8))
+    Ok(ExitCode::from(exit_reason? as u8))
 }
 
-/// Sends the listener through the leash.
-fn hand_over(listener: TcpListener) -> io::Result<()> {
+/// Sends the listener over the control socket (`SCM_RIGHTS`, unix(7)).
+fn send_listener(listener: TcpListener) -> io::Result<()> {
     let listeners = [listener.as_fd()];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    let mut control = SendAncillaryBuffer::new(&mut space);
-    control.push(SendAncillaryMessage::ScmRights(&listeners));
-    sendmsg(rustix::stdio::stdin(), &[IoSlice::new(b"L")], &mut control, SendFlags::NOSIGNAL)?;
+    let mut ancillary = SendAncillaryBuffer::new(&mut space);
+    ancillary.push(SendAncillaryMessage::ScmRights(&listeners));
+    sendmsg(rustix::stdio::stdin(), &[IoSlice::new(b"L")], &mut ancillary, SendFlags::NOSIGNAL)?;
     Ok(())
 }
 
 fn start(browser: &[OsString], profile: &Path, proxy: u16) -> io::Result<Child> {
     let mut user_data = OsString::from("--user-data-dir=");
     user_data.push(profile);
-    // `--remote-debugging-pipe` reads descriptor 3 and writes 4; a shell can number them without unsafe code.
+    // `--remote-debugging-pipe` reads from descriptor 3 and writes to 4. A shell can assign them without unsafe code.
     let mut command = Command::new("/bin/sh");
     command
         .args(["-c", r#"exec "$@" 3<&1 4>&1 </dev/null >/dev/null"#, "browser"])
@@ -108,7 +109,7 @@ fn start(browser: &[OsString], profile: &Path, proxy: u16) -> io::Result<Child> 
         .arg(user_data)
         .arg(format!("--proxy-server=http://127.0.0.1:{proxy}"));
     if geteuid().is_root() {
-        command.arg("--no-sandbox"); // Chromium refuses to start as root with its sandbox
+        command.arg("--no-sandbox"); // as root, Chromium refuses to start with its sandbox
     }
     command.arg("about:blank");
     command
@@ -120,31 +121,31 @@ fn start(browser: &[OsString], profile: &Path, proxy: u16) -> io::Result<Child> 
         .spawn()
 }
 
-/// Waits until the tiler lets go, the browser ends or it uses too much memory.
-fn watch(browser: &mut Child, limit: u64) -> io::Result<Ending> {
+/// Waits until the tiler closes the control socket, the browser exits, or it uses too much memory.
+fn wait_for_end(browser: &mut Child, limit: u64) -> io::Result<ExitReason> {
     loop {
-        let leash = rustix::stdio::stdin();
-        let mut polled = [PollFd::new(&leash, PollFlags::IN)];
-        match poll(&mut polled, Some(&MEASURE)) {
+        let control = rustix::stdio::stdin();
+        let mut polled = [PollFd::new(&control, PollFlags::IN)];
+        match poll(&mut polled, Some(&MEASURE_INTERVAL)) {
             Ok(0) => {}
-            Ok(_) => return Ok(Ending::Released), // the tiler sends nothing: this is the end of the stream
+            Ok(_) => return Ok(ExitReason::Closed), // the tiler sends nothing, so this is the end of the stream
             Err(Errno::INTR) => continue,
             Err(error) => return Err(error.into()),
         }
         if browser.try_wait()?.is_some() {
-            return Ok(Ending::BrowserEnded);
+            return Ok(ExitReason::BrowserExited);
         }
-        if memory::of_group(Pid::from_child(browser)) > limit {
-            return Ok(Ending::OutOfMemory);
+        if memory::of_process_group(Pid::from_child(browser)) > limit {
+            return Ok(ExitReason::OutOfMemory);
         }
     }
 }
 
-/// Kills and reaps until no child is left: the browser's process group, and what left the group.
-fn tear_down(browser: &Child) {
-    let give_up = Instant::now() + TEAR_DOWN;
-    while Instant::now() < give_up {
-        // Errors are of processes that are gone already.
+/// Kills and reaps the browser's process group and all other children, until none is left.
+fn kill_all(browser: &Child) {
+    let deadline = Instant::now() + KILL_TIMEOUT;
+    while Instant::now() < deadline {
+        // Signals fail only for processes that have exited.
         let _ = kill_process_group(Pid::from_child(browser), Signal::KILL);
         for child in children() {
             let _ = kill_process(child, Signal::KILL);
@@ -158,18 +159,18 @@ fn tear_down(browser: &Child) {
 }
 
 fn children() -> Vec<Pid> {
-    let me = getpid().as_raw_pid();
-    let listed = std::fs::read_to_string(format!("/proc/self/task/{me}/children")).unwrap_or_default();
-    listed.split_ascii_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?)).collect()
+    let pid = getpid().as_raw_pid();
+    let listed = std::fs::read_to_string(format!("/proc/self/task/{pid}/children")).unwrap_or_default();
+    listed.split_ascii_whitespace().filter_map(|child| Pid::from_raw(child.parse().ok()?)).collect()
 }
 
-impl Ending {
-    /// What an exit status says.
+impl ExitReason {
+    /// The reason that an exit status stands for.
     #[must_use]
     pub fn from_status(status: std::process::ExitStatus) -> Option<Self> {
         let code = status.code()?;
-        [Self::Released, Self::BrowserEnded, Self::OutOfMemory]
+        [Self::Closed, Self::BrowserExited, Self::OutOfMemory]
             .into_iter()
-            .find(|ending| *ending as i32 == code)
+            .find(|reason| *reason as i32 == code)
     }
 }

@@ -40,8 +40,8 @@ pub struct Fetched {
     pub content_type: Option<String>,
 }
 
-/// Servers that choose by `Accept` (RFC 9110, 12.5.1) should send a format that pictures are stored in, not one that they
-/// produce on the fly for browsers.
+/// Servers that choose by `Accept` (RFC 9110, 12.5.1) should send a format that pictures are stored in, not one that
+/// they produce on the fly for browsers.
 const PREFERENCE: &str = "image/jpeg, image/png, image/tiff, image/*;q=0.8, */*;q=0.5";
 
 /// The pause before the one retry after a connection failed before its response.

@@ -45,12 +45,21 @@ pub enum Frame {
 /// How a renderer process broke the protocol. For the log.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProtocolError {
+    /// A frame's first byte is no kind of frame.
     #[error("a frame of the unknown kind {0:#04x}")]
     UnknownKind(u8),
+    /// A frame is longer than its kind may be.
     #[error("a frame of {bytes} bytes, more than the {max} that are allowed")]
-    TooLong { bytes: usize, max: usize },
+    TooLong {
+        /// Its length.
+        bytes: usize,
+        /// The longest that is allowed.
+        max: usize,
+    },
+    /// A frame's content cannot be parsed.
     #[error("a frame of kind {0:?} that cannot be parsed")]
     Malformed(char),
+    /// A frame does not fit to the request, or to the frames before it.
     #[error("{0}")]
     Unexpected(&'static str),
 }

@@ -27,7 +27,8 @@ pub struct S3Settings {
     pub secret_access_key: Secret,
 }
 
-/// A store that restarts or throttles requests is back after these 10 s or so. Longer outages are left to the retries of jobs.
+/// A store that restarts or throttles requests is back after these 10 s or so. Longer outages are left to the retries
+/// of jobs.
 const ATTEMPTS: u32 = 6;
 const FIRST_BACKOFF: Duration = Duration::from_millis(300);
 const MAX_BACKOFF: Duration = Duration::from_secs(5);

@@ -1,6 +1,6 @@
-//! An adaptive limit for the concurrent requests to a store. It grows while responses are as fast as the fastest were, and
-//! shrinks when they slow down because requests queue at the store. So a distant store gets the maximum, which hides
-//! its latency, and a store that is busy or on the same machine as the renderer is not overloaded.
+//! An adaptive limit for the concurrent requests to a store. It grows while responses are as fast as the fastest were,
+//! and shrinks when they slow down because requests queue at the store. So a distant store gets the maximum, which
+//! hides its latency, and a store that is busy or on the same machine as the renderer is not overloaded.
 //!
 //! This is the congestion avoidance of TCP Vegas (Brakmo and Peterson, "TCP Vegas: End to End Congestion Avoidance on a
 //! Global Internet", 1995): not losses show a queue, but a latency above the lowest one.

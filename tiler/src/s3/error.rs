@@ -33,7 +33,8 @@ pub enum StoreError {
     },
 }
 
-/// The HTTP status of an error and all its causes. The message of an SDK error alone says little, such as "service error".
+/// The HTTP status of an error and all its causes. The message of an SDK error alone says little, such as "service
+/// error".
 pub(super) fn reason<E: Error + 'static>(error: &SdkError<E>) -> String {
     let status = error.raw_response().map(|response| format!("status {}", response.status()));
     let causes = std::iter::successors(Some(error as &dyn Error), |cause| (*cause).source());

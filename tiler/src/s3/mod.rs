@@ -1,6 +1,6 @@
 //! Stores pyramids in an object store with the S3 API, such as R2. The tiles of an attempt are uploaded with bounded
-//! concurrency; the descriptor follows when every tile is stored, so an incomplete pyramid is never linked. No object is
-//! overwritten: each attempt has keys of its own. The objects of an attempt are deleted by listing its prefix.
+//! concurrency; the descriptor follows when every tile is stored, so an incomplete pyramid is never linked. No object
+//! is overwritten: each attempt has keys of its own. The objects of an attempt are deleted by listing its prefix.
 //!
 //! This module does not know queues, leases or how tiles are rendered.
 

@@ -81,8 +81,8 @@ impl Upload {
     /// tile, with the number of tiles still in flight and their number at the start.
     ///
     /// # Errors
-    /// A tile or the descriptor could not be stored. There is no descriptor then, unless only the response to its request
-    /// was lost.
+    /// A tile or the descriptor could not be stored. There is no descriptor then, unless only the response to its
+    /// request was lost.
     pub async fn finish(
         &mut self,
         dzi: &Dzi,

@@ -17,9 +17,9 @@ const CPU_GRACE: u64 = 5;
 
 /// Puts the process into the sandbox, with all its threads. `memory` is in bytes.
 ///
-/// Memory is limited as `RLIMIT_DATA`, which counts writable private mappings. `RLIMIT_AS` counts reserved address space
-/// as well, and the allocator reserves 64 MiB of it for each thread: with 8 threads, 600 MiB of address space were measured
-/// for 27 MiB of writable memory.
+/// Memory is limited as `RLIMIT_DATA`, which counts writable private mappings. `RLIMIT_AS` counts reserved address
+/// space as well, and the allocator reserves 64 MiB of it for each thread: with 8 threads, 600 MiB of address space
+/// were measured for 27 MiB of writable memory.
 ///
 /// # Errors
 /// The system refused a limit or the filter. The process must exit then.
@@ -27,7 +27,8 @@ pub fn enter(memory: u64, cpu: Duration) -> io::Result<()> {
     let cpu = cpu.as_secs().max(1);
     for (resource, limit) in [
         (Resource::Core, 0),
-        // No new descriptors; open files stay open. poll(2) fails for more descriptors than this limit, and it polls one.
+        // No new descriptors; open files stay open. poll(2) fails for more descriptors than this limit, and it polls
+        // one.
         (Resource::Nofile, 1),
         (Resource::Fsize, 0),
         (Resource::Data, memory),

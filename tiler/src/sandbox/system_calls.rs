@@ -1,9 +1,9 @@
-//! The system calls that a renderer may make, as a seccomp filter (seccomp(2), `SECCOMP_SET_MODE_FILTER`). All others fail
-//! with `EPERM`.
+//! The system calls that a renderer may make, as a seccomp filter (seccomp(2), `SECCOMP_SET_MODE_FILTER`). All others
+//! fail with `EPERM`.
 //!
 //! They do not kill the process: libraries make calls that they can do without (the allocator reads the machine's
-//! configuration, abort(3) raises a signal), and these should not cost the conversion. For an attacker, a call that fails
-//! is as useless as one that kills the process.
+//! configuration, abort(3) raises a signal), and these should not cost the conversion. For an attacker, a call that
+//! fails is as useless as one that kills the process.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -32,8 +32,8 @@ const ALLOWED: &[c_long] = &[
     libc::SYS_munmap,
     libc::SYS_mremap,
     libc::SYS_madvise,
-    // Threads and their synchronisation. `clone` is allowed with some flags only, see `allow_list`. `clone3` has a filter of
-    // its own, and of several filters the strictest result counts (seccomp(2)).
+    // Threads and their synchronisation. `clone` is allowed with some flags only, see `allow_list`. `clone3` has a
+    // filter of its own, and of several filters the strictest result counts (seccomp(2)).
     libc::SYS_clone3,
     libc::SYS_futex,
     libc::SYS_set_robust_list,
@@ -63,8 +63,8 @@ pub fn restrict() -> io::Result<()> {
     Ok(())
 }
 
-/// `clone3` passes its flags in memory, which a filter cannot read. It fails with `ENOSYS`, so the C library falls back to
-/// `clone`.
+/// `clone3` passes its flags in memory, which a filter cannot read. It fails with `ENOSYS`, so the C library falls back
+/// to `clone`.
 fn deny_clone3() -> Result<BpfProgram, BackendError> {
     let rules = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
     compile(rules, SeccompAction::Allow, SeccompAction::Errno(libc::ENOSYS as u32))

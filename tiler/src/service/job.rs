@@ -24,6 +24,7 @@ use super::reporter::Reporter;
 use super::{ServiceContext, cleanup};
 use crate::failure;
 use crate::pipeline::{Converted, Origin, PipelineError, Progress};
+use crate::renderer::RenderError;
 use crate::s3::{Stored, Upload};
 
 /// How long handing back may take. After that the lease runs out and has the same effect.
@@ -157,10 +158,17 @@ impl Job<'_> {
     }
 }
 
-/// Logs an error of the sink: its failure does not show clients the cause.
+/// Logs an error whose cause clients do not see.
 fn logged(claim: &Claim, error: PipelineError) -> PipelineError {
-    if let PipelineError::Sink(error) = &error {
-        error!(id = %claim.id, attempt = %claim.attempt, %error, "the store does not take the pyramid");
+    let Claim { id, attempt, .. } = claim;
+    match &error {
+        PipelineError::Sink(error) => error!(%id, %attempt, %error, "the store does not take the pyramid"),
+        PipelineError::Setup(error) => error!(%id, %attempt, %error, "the pipeline cannot be set up"),
+        PipelineError::Render(RenderError::NotStarted(error)) => {
+            error!(%id, %attempt, %error, "a renderer process cannot be started");
+        }
+        PipelineError::File(error) => error!(%id, %attempt, %error, "a source's file cannot be read"),
+        PipelineError::Fetch(_) | PipelineError::Page(_) | PipelineError::Render(_) => {}
     }
     error
 }

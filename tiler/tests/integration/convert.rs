@@ -268,6 +268,10 @@ fn what_cannot_be_read_or_written_is_named() {
     let error = |args: &[&str]| error_line(&convert(folder.path(), args));
     assert_eq!(error(&["b.png"]), "tiler: cannot read b.png: No such file or directory (os error 2)");
     assert_eq!(error(&[".", "-o", "x"]), "tiler: . is a folder: name a picture in it");
+    assert_eq!(
+        error(&["a.png", "--overlap", "511"]),
+        "tiler: the overlap must not be more than the tile size"
+    );
     assert_eq!(error(&["a.png", "-o", "c/d"]), "tiler: the folder c does not exist: create it first");
     assert_eq!(names(folder.path()), ["a.png"]);
 }

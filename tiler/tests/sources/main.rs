@@ -4,4 +4,4 @@
 mod documents;
 mod page;
 
-use page::{processes, site, view}; // what the rooms of `page` call `crate::processes` and so on
+use page::{processes, screenshot, site}; // the modules of `page` use them as `crate::processes` and so on

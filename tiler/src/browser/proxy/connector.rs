@@ -1,6 +1,6 @@
-//! From a host name and a port to a connection, if the policy allows it. The only place from which a page's traffic gets
-//! out: names are resolved here, each address is judged, and what was judged is what is connected to. A name that
-//! resolves differently the next time gains nothing.
+//! Connects to a host and port if the address policy permits it. All connections of a page are opened here: the name is
+//! resolved, its addresses are filtered, and the remaining ones are connected to. So DNS rebinding (a name that
+//! resolves to a private address the second time) gains nothing.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -14,58 +14,60 @@ use url::Host;
 
 use crate::fetch::resolver::Resolver;
 
-/// Who decides what may be connected to, and how names are resolved.
+/// Opens connections to the hosts that the policy permits.
 #[derive(Clone)]
-pub(in crate::browser) struct Gate {
+pub(in crate::browser) struct Connector {
     pub policy: AddressPolicy,
     pub resolver: Arc<dyn Resolver>,
-    /// How long connecting may take, the look-up included.
-    pub patience: Duration,
+    /// How long connecting may take, name resolution included.
+    pub timeout: Duration,
 }
 
-/// Why there is no connection.
+/// Why a connection was not made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::browser) enum Closed {
-    /// The address, or every address of the name, or the port, may not be connected to.
+pub(in crate::browser) enum ConnectError {
+    /// The policy permits neither the address nor any address of the name, or the port is not permitted.
     Refused,
     /// The name has no address.
     Unresolved,
-    /// No address of it took the connection, or not in time, or it broke before the answer.
+    /// No address accepted the connection in time, or it was closed before the response.
     Unreachable,
 }
 
-impl Gate {
-    /// Connects to `host`, a name or an address as it stands in a URL.
-    pub(super) async fn connect(&self, host: &str, port: u16) -> Result<TcpStream, Closed> {
-        timeout(self.patience, self.connect_in_time(host, port)).await.unwrap_or(Err(Closed::Unreachable))
+impl Connector {
+    /// Connects to `host`, a name or an address as written in a URL.
+    pub(super) async fn connect(&self, host: &str, port: u16) -> Result<TcpStream, ConnectError> {
+        timeout(self.timeout, self.connect_without_timeout(host, port))
+            .await
+            .unwrap_or(Err(ConnectError::Unreachable))
     }
 
-    async fn connect_in_time(&self, host: &str, port: u16) -> Result<TcpStream, Closed> {
-        if !is_for_the_web(port) {
-            return Err(Closed::Refused);
+    async fn connect_without_timeout(&self, host: &str, port: u16) -> Result<TcpStream, ConnectError> {
+        if !is_permitted_port(port) {
+            return Err(ConnectError::Refused);
         }
         let addresses = self.addresses(host).await?;
         for address in addresses {
             if let Ok(stream) = TcpStream::connect(SocketAddr::new(address, port)).await {
-                let _ = stream.set_nodelay(true); // only slower without
+                let _ = stream.set_nodelay(true); // without it, only latency is worse
                 return Ok(stream);
             }
         }
-        Err(Closed::Unreachable)
+        Err(ConnectError::Unreachable)
     }
 
-    /// The addresses of `host` that may be connected to.
-    async fn addresses(&self, host: &str) -> Result<Vec<IpAddr>, Closed> {
-        let mut addresses = match Host::parse(host).map_err(|_| Closed::Unresolved)? {
+    /// The permitted addresses of `host`.
+    async fn addresses(&self, host: &str) -> Result<Vec<IpAddr>, ConnectError> {
+        let mut addresses = match Host::parse(host).map_err(|_| ConnectError::Unresolved)? {
             Host::Ipv4(address) => vec![address.into()],
             Host::Ipv6(address) => vec![address.into()],
-            Host::Domain(name) => self.resolve(name).await.map_err(|_| Closed::Unresolved)?,
+            Host::Domain(name) => self.resolve(name).await.map_err(|_| ConnectError::Unresolved)?,
         };
         if addresses.is_empty() {
-            return Err(Closed::Unresolved);
+            return Err(ConnectError::Unresolved);
         }
         addresses.retain(|address| self.policy.permits(*address));
-        if addresses.is_empty() { Err(Closed::Refused) } else { Ok(addresses) }
+        if addresses.is_empty() { Err(ConnectError::Refused) } else { Ok(addresses) }
     }
 
     async fn resolve(&self, name: String) -> io::Result<Vec<IpAddr>> {
@@ -73,8 +75,8 @@ impl Gate {
     }
 }
 
-/// Ports below 1024 belong to other protocols, except the web's own two.
-fn is_for_the_web(port: u16) -> bool {
+/// Ports below 1024 are assigned to other protocols (RFC 6335, 6), except 80 and 443.
+fn is_permitted_port(port: u16) -> bool {
     matches!(port, 80 | 443 | 1024..)
 }
 
@@ -93,41 +95,48 @@ mod tests {
         }
     }
 
-    fn gate(allowed: &str, addresses: &'static [&'static str]) -> Gate {
+    fn connector(allowed: &str, addresses: &'static [&'static str]) -> Connector {
         let policy = AddressPolicy::allowing(allowed).unwrap();
-        Gate { policy, resolver: Arc::new(Fixed(addresses)), patience: Duration::from_secs(5) }
+        Connector { policy, resolver: Arc::new(Fixed(addresses)), timeout: Duration::from_secs(5) }
     }
 
     #[tokio::test]
-    async fn an_address_is_seen_through_its_disguises() {
-        let gate = gate("", &[]);
+    async fn every_spelling_of_a_refused_address_is_refused() {
+        let connector = connector("", &[]);
         for host in
             ["127.0.0.1", "127.1", "2130706433", "0x7f.1", "[::1]", "[::ffff:127.0.0.1]", "169.254.169.254"]
         {
-            assert_eq!(gate.connect(host, 80).await.unwrap_err(), Closed::Refused, "{host}");
+            assert_eq!(connector.connect(host, 80).await.unwrap_err(), ConnectError::Refused, "{host}");
         }
     }
 
     #[tokio::test]
-    async fn a_name_is_judged_by_all_its_addresses() {
-        assert_eq!(gate("", &["127.0.0.1", "10.0.0.1"]).addresses("a.example").await, Err(Closed::Refused));
-        assert_eq!(gate("", &[]).addresses("a.example").await, Err(Closed::Unresolved));
-        let mixed = gate("", &["127.0.0.1", "8.8.8.8"]).addresses("a.example").await;
+    async fn only_permitted_addresses_of_a_name_are_used() {
+        assert_eq!(
+            connector("", &["127.0.0.1", "10.0.0.1"]).addresses("a.example").await,
+            Err(ConnectError::Refused)
+        );
+        assert_eq!(connector("", &[]).addresses("a.example").await, Err(ConnectError::Unresolved));
+        let mixed = connector("", &["127.0.0.1", "8.8.8.8"]).addresses("a.example").await;
         assert_eq!(mixed, Ok(vec!["8.8.8.8".parse().unwrap()]));
     }
 
     #[tokio::test]
     async fn ports_of_other_protocols_are_refused() {
-        let gate = gate("127.0.0.0/8", &[]);
+        let connector = connector("127.0.0.0/8", &[]);
         for port in [1, 22, 25, 111, 445, 1023] {
-            assert_eq!(gate.connect("127.0.0.1", port).await.unwrap_err(), Closed::Refused, "{port}");
+            assert_eq!(
+                connector.connect("127.0.0.1", port).await.unwrap_err(),
+                ConnectError::Refused,
+                "{port}"
+            );
         }
     }
 
     #[tokio::test]
-    async fn a_port_where_nobody_listens_is_unreachable() {
+    async fn a_port_without_a_listener_is_unreachable() {
         let unused = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let closed = gate("127.0.0.0/8", &[]).connect("127.0.0.1", unused).await.unwrap_err();
-        assert_eq!(closed, Closed::Unreachable);
+        let error = connector("127.0.0.0/8", &[]).connect("127.0.0.1", unused).await.unwrap_err();
+        assert_eq!(error, ConnectError::Unreachable);
     }
 }

@@ -1,82 +1,80 @@
-//! A page that is a file of the user's own, with what lies beside it: the proxy answers for a host that does not exist, out of
-//! the file's folder. So it needs no way to the disk through the browser, which could reach all of it.
+//! A page that is a local file, with the other files in its folder: the proxy serves the folder under the name of a
+//! host that does not exist. With `file:` URLs instead, the browser could read the whole disk.
 //!
-//! The page is shown in a sandbox of the browser's, as one that belongs to nobody: it shows what lies beside it, but its
-//! scripts cannot read that and send it away, no more than those of a file that a browser opens.
+//! The page is served with a sandbox policy, which gives it an opaque origin (HTML standard, 7.1.1): it can embed the
+//! files beside it, but its scripts cannot read them and send them away. The same holds for `file:` URLs in a browser.
 
 use std::path::{Path, PathBuf};
 
-use bytes::Bytes;
-use http_body_util::{BodyExt, Full};
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_ORIGIN, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue,
 };
 use hyper::{Response, StatusCode};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
 
-use super::{Body, empty};
+use super::body::{Body, empty, full};
 
-/// The host that the proxy answers for.
-pub(in crate::browser) const HOST: &str = "folder.invalid";
+/// The host of the folder's URLs. The name is reserved (RFC 2606, 2).
+pub(in crate::browser) const HOST: &str = "local-files.invalid";
 
-/// What a file may have that is sent to a page.
-const MOST_BYTES: u64 = 256 << 20;
+/// The size of the largest file that is served.
+const MAX_BYTES: u64 = 256 << 20;
 
-/// What stays as it is in the URL of a file.
-const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'.').remove(b'-').remove(b'_');
+/// The characters of a file name that are not percent-encoded: the unreserved ones (RFC 3986, 2.3), without `~`.
+const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'.').remove(b'-').remove(b'_');
 
 /// The folder of a page.
 #[derive(Clone, Debug)]
-pub(in crate::browser) struct Folder(PathBuf);
+pub(in crate::browser) struct LocalFiles(PathBuf);
 
-impl Folder {
-    /// The folder that a page lies in, and the URL under which the proxy has the page.
-    pub(in crate::browser) fn of(page: &Path) -> std::io::Result<(Self, String)> {
+impl LocalFiles {
+    /// The folder of a page, and the URL under which the proxy serves the page.
+    pub(in crate::browser) fn beside(page: &Path) -> std::io::Result<(Self, String)> {
         let page = page.canonicalize()?;
         let (Some(folder), Some(name)) = (page.parent(), page.file_name()) else {
             return Err(std::io::ErrorKind::IsADirectory.into());
         };
-        let name = percent_encode(name.as_encoded_bytes(), PLAIN);
+        let name = percent_encode(name.as_encoded_bytes(), UNRESERVED);
         Ok((Self(folder.to_owned()), format!("http://{HOST}/{name}")))
     }
 
-    /// The answer to a request for a path.
-    pub(super) async fn answer(&self, path: &str) -> Response<Body> {
-        match self.find(path).await {
-            Some((kind, bytes)) => file(kind, bytes),
+    /// The response to a request for a path.
+    pub(super) async fn response(&self, path: &str) -> Response<Body> {
+        match self.read(path).await {
+            Some((media_type, bytes)) => file_response(media_type, bytes),
             None => empty(StatusCode::NOT_FOUND),
         }
     }
 
-    async fn find(&self, path: &str) -> Option<(Option<&'static str>, Vec<u8>)> {
+    async fn read(&self, path: &str) -> Option<(Option<&'static str>, Vec<u8>)> {
         let path = percent_decode_str(path).decode_utf8().ok()?;
-        // A link may lead out of the folder as well as dots do, so what counts is where the file really is.
+        // `..` and symbolic links may lead out of the folder, so the canonical path counts.
         let file = self.0.join(path.trim_start_matches('/')).canonicalize().ok()?;
-        if !file.starts_with(&self.0) || !file.is_file() || file.metadata().ok()?.len() > MOST_BYTES {
+        if !file.starts_with(&self.0) || !file.is_file() || file.metadata().ok()?.len() > MAX_BYTES {
             return None;
         }
-        let kind = kind(&file);
-        Some((kind, tokio::fs::read(file).await.ok()?))
+        let media_type = media_type(&file);
+        Some((media_type, tokio::fs::read(file).await.ok()?))
     }
 }
 
-fn file(kind: Option<&'static str>, bytes: Vec<u8>) -> Response<Body> {
-    let body = Full::new(Bytes::from(bytes)).map_err(|never| match never {});
-    let mut response = Response::new(body.boxed());
+fn file_response(media_type: Option<&'static str>, bytes: Vec<u8>) -> Response<Body> {
+    let mut response = Response::new(full(bytes));
     let headers = response.headers_mut();
     let mut set = |name: HeaderName, value| headers.insert(name, HeaderValue::from_static(value));
     set(CONTENT_SECURITY_POLICY, "sandbox allow-scripts allow-forms");
-    if let Some(kind) = kind {
-        set(CONTENT_TYPE, kind);
-        if kind.starts_with("font/") || kind == "text/javascript" {
-            set(ACCESS_CONTROL_ALLOW_ORIGIN, "*"); // pages that belong to nobody may have them only so
+    if let Some(media_type) = media_type {
+        set(CONTENT_TYPE, media_type);
+        if media_type.starts_with("font/") || media_type == "text/javascript" {
+            // Fonts and module scripts are fetched with CORS, which fails for an opaque origin without this header.
+            set(ACCESS_CONTROL_ALLOW_ORIGIN, "*");
         }
     }
     response
 }
 
-/// The media types that browsers insist on, by the names that files have. All else they tell by its bytes.
-fn kind(file: &Path) -> Option<&'static str> {
+/// The media types that browsers require, by the ending of the file's name. Others are sniffed from the bytes.
+fn media_type(file: &Path) -> Option<&'static str> {
     let extension = file.extension()?.to_str()?.to_ascii_lowercase();
     Some(match extension.as_str() {
         "html" | "htm" => "text/html",

@@ -1,57 +1,30 @@
-//! What a page's traffic came to: the bytes it may still move, and for each host why it last could not be reached.
+//! The traffic budget of a page: the bytes that its connections may still transfer, in both directions together.
 
-use std::collections::HashMap;
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::connector::Closed;
-
-/// The account of one page. Shared by all its connections.
+/// The bytes that a page may still transfer. All its connections share it.
 #[derive(Debug)]
-pub(in crate::browser) struct Ledger {
+pub(in crate::browser) struct TrafficBudget {
     left: AtomicU64,
-    closed: Mutex<HashMap<(String, u16), Closed>>,
 }
 
-/// The hosts remembered. A page that talks to more is told less.
-const HOSTS: usize = 1000;
-
-impl Ledger {
+impl TrafficBudget {
     pub(super) fn new(bytes: u64) -> Self {
-        Self { left: AtomicU64::new(bytes), closed: Mutex::default() }
+        Self { left: AtomicU64::new(bytes) }
     }
 
-    /// Whether the page has used up its bytes.
+    /// Whether the page has used up its budget.
     pub(in crate::browser) fn is_spent(&self) -> bool {
         self.left.load(Ordering::Relaxed) == 0
     }
 
-    /// Why the last attempt to reach this host failed, if it did.
-    pub(in crate::browser) fn closed(&self, host: &str, port: u16) -> Option<Closed> {
-        self.hosts().get(&(host.to_owned(), port)).copied()
-    }
-
-    /// Keeps what became of an attempt to reach a host.
-    pub(super) fn note(&self, host: &str, port: u16, outcome: Option<Closed>) {
-        let mut hosts = self.hosts();
-        let key = (host.to_owned(), port);
-        match outcome {
-            None => {
-                hosts.remove(&key);
-            }
-            Some(closed) if hosts.len() < HOSTS || hosts.contains_key(&key) => {
-                hosts.insert(key, closed);
-            }
-            Some(_) => {}
-        }
-    }
-
-    /// Takes `bytes` off what is left.
+    /// Subtracts `bytes` from the budget. Fails when nothing is left.
     fn spend(&self, bytes: usize) -> io::Result<()> {
         let spend = |left: u64| Some(left.saturating_sub(bytes as u64));
         match self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, spend) {
@@ -59,22 +32,18 @@ impl Ledger {
             _ => Err(io::ErrorKind::QuotaExceeded.into()),
         }
     }
-
-    fn hosts(&self) -> std::sync::MutexGuard<'_, HashMap<(String, u16), Closed>> {
-        self.closed.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
-/// A connection whose bytes are counted, and which breaks when there are none left.
+/// A connection that counts its bytes, and fails once the budget is spent.
 #[derive(Debug)]
 pub(super) struct Metered<S> {
     stream: S,
-    ledger: Arc<Ledger>,
+    budget: Arc<TrafficBudget>,
 }
 
 impl<S> Metered<S> {
-    pub(super) fn new(stream: S, ledger: Arc<Ledger>) -> Self {
-        Self { stream, ledger }
+    pub(super) fn new(stream: S, budget: Arc<TrafficBudget>) -> Self {
+        Self { stream, budget }
     }
 }
 
@@ -86,7 +55,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Metered<S> {
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
-        Poll::Ready(self.ledger.spend(buffer.filled().len() - before))
+        Poll::Ready(self.budget.spend(buffer.filled().len() - before))
     }
 }
 
@@ -97,7 +66,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Metered<S> {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let written = ready!(Pin::new(&mut self.stream).poll_write(context, bytes))?;
-        self.ledger.spend(written)?;
+        self.budget.spend(written)?;
         Poll::Ready(Ok(written))
     }
 
@@ -117,26 +86,15 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_connection_breaks_when_the_bytes_are_used_up() {
-        let ledger = Arc::new(Ledger::new(100));
+    async fn a_connection_fails_when_the_budget_is_spent() {
+        let budget = Arc::new(TrafficBudget::new(100));
         let (near, mut far) = tokio::io::duplex(1000);
-        let mut near = Metered::new(near, Arc::clone(&ledger));
+        let mut near = Metered::new(near, Arc::clone(&budget));
         near.write_all(&[0; 60]).await.unwrap();
-        assert!(!ledger.is_spent());
+        assert!(!budget.is_spent());
         far.write_all(&[0; 60]).await.unwrap();
         assert!(near.read(&mut [0; 60]).await.is_err());
-        assert!(ledger.is_spent());
+        assert!(budget.is_spent());
         assert!(near.write(&[0]).await.is_err());
-    }
-
-    #[test]
-    fn the_last_outcome_of_a_host_counts() {
-        let ledger = Ledger::new(1);
-        ledger.note("a.example", 80, Some(Closed::Unreachable));
-        ledger.note("a.example", 80, Some(Closed::Refused));
-        assert_eq!(ledger.closed("a.example", 80), Some(Closed::Refused));
-        assert_eq!(ledger.closed("a.example", 443), None);
-        ledger.note("a.example", 80, None);
-        assert_eq!(ledger.closed("a.example", 80), None);
     }
 }

@@ -1,5 +1,5 @@
-// Hides what asks for consent to cookies, by what it is called or by what it says, and lets the page scroll again that it
-// held. Nothing is agreed to or refused. Only what floats above the page is hidden, never what is part of its flow.
+// Hides consent banners, which it recognises by their names or by their text, and reverts their scroll lock. It neither
+// accepts nor rejects anything. It hides only elements that float above the page, never elements in normal flow.
 async () => {
   const known = `#onetrust-consent-sdk, #CybotCookiebotDialog, #CybotCookiebotDialogBodyUnderlay, #didomi-host, #didomi-popup,
     .qc-cmp2-container, .qc-cmp-cleanslate, #truste-consent-track, .truste_overlay, .truste_box_overlay, #trustarc-banner-overlay,
@@ -9,20 +9,20 @@ async () => {
     .fc-consent-root, .cc-window, #cc-main, #cc--main, #cookie-notice, #cmpbox, #cmpbox2, #axeptio_overlay,
     #shopify-pc__banner, #moove_gdpr_cookie_info_bar, #hs-eu-cookie-confirmation`;
   const subject = /cookie|consent|gdpr|dsgvo|rgpd|einwilligung|datenschutz|traceur|consentement|consentimiento|galleta|consenso|ciasteczk|toestemming|samtyck|samtykke|evästee|süti|çerez|куки|согласи|файлы cookie|同意|クッキー|쿠키|隐私|ملفات تعريف/i;
-  const agreeing = /\b(accept(?!ab|an)|agree(?!m)|allow|reject|decline|refuse|got it|akzept|zustimm|ablehn|einverstanden|erlaub|autorise|d['’]accord|acept|rechaz|permitir|accett|rifiut|aceit|concord|recus|akceptuj|zgadzam|zgod|odrzu|akkoord|weiger|toestaan|godkänn|neka|tillad|godta|avvis|hyväksy|přijmout|souhlas|elfogad|kabul)|^\s*ok(ay)?\s*$|при(ня|ма)|соглас|同意|接受|拒绝|동의|수락|許可|αποδοχή|موافق|قبول/i;
-  const pressed = 'button, [role=button], input[type=button], input[type=submit], a';
+  const answers = /\b(accept(?!ab|an)|agree(?!m)|allow|reject|decline|refuse|got it|akzept|zustimm|ablehn|einverstanden|erlaub|autorise|d['’]accord|acept|rechaz|permitir|accett|rifiut|aceit|concord|recus|akceptuj|zgadzam|zgod|odrzu|akkoord|weiger|toestaan|godkänn|neka|tillad|godta|avvis|hyväksy|přijmout|souhlas|elfogad|kabul)|^\s*ok(ay)?\s*$|при(ня|ма)|соглас|同意|接受|拒绝|동의|수락|許可|αποδοχή|موافق|قبول/i;
+  const clickable = 'button, [role=button], input[type=button], input[type=submit], a';
   const windowArea = () => innerWidth * innerHeight;
   const floats = (style) => ['fixed', 'sticky', 'absolute'].includes(style.position);
   const hide = (element) => element.style.setProperty('display', 'none', 'important');
   const area = ({ width, height }) => width * height;
-  // At most so many elements are looked at, whatever the page is made of.
-  const [looked, read] = [20000, 100];
+  // The maximum of elements whose style is computed, and of those whose text is read.
+  const [maxStyles, maxTexts] = [20000, 100];
 
-  let all;
-  const said = () => all ??= document.body.innerText.length;
+  let length;
+  const pageTextLength = () => length ??= document.body.innerText.length;
 
-  // A banner of this page's own making.
-  const asks = (element, style) => {
+  // A banner that is not of a known consent tool.
+  const isBanner = (element, style) => {
     const dialog = element.matches('dialog[open], [role=dialog], [role=alertdialog]');
     if (!['fixed', 'sticky'].includes(style.position) && !(dialog && floats(style))) return false;
     if (style.display === 'none' || style.visibility !== 'visible') return false;
@@ -30,38 +30,38 @@ async () => {
     if (element.textContent.length > 50000) return false;
     const text = element.innerText.trim();
     if (text.length >= 2000 || !subject.test(text)) return false;
-    const buttons = [...element.querySelectorAll(pressed)].slice(0, 50);
-    const yes = buttons.find((button) => agreeing.test(button.innerText || button.value || ''));
-    if (!yes) return false;
-    // Many links are a table of contents.
-    if (yes.matches('a:not([role=button])') && element.getElementsByTagName('a').length > 6) return false;
-    // What fills the window may be the page itself.
+    const buttons = [...element.querySelectorAll(clickable)].slice(0, 50);
+    const answer = buttons.find((button) => answers.test(button.innerText || button.value || ''));
+    if (!answer) return false;
+    // An element with many links is a table of contents.
+    if (answer.matches('a:not([role=button])') && element.getElementsByTagName('a').length > 6) return false;
+    // An element that fills the window may be the page itself.
     const fills = area(element.getBoundingClientRect()) > windowArea() * 0.6;
-    return !fills || dialog || said() > 2 * text.length;
+    return !fills || dialog || pageTextLength() > 2 * text.length;
   };
-  // What darkens the page behind a banner.
-  const veils = (element, style) => {
+  // The backdrop of a banner: it darkens the page.
+  const isBackdrop = (element, style) => {
     if (style.position !== 'fixed' || area(element.getBoundingClientRect()) < windowArea() * 0.95) return false;
     const alpha = Number(/^rgba\(.*, ([\d.]+)\)$/.exec(style.backgroundColor)?.[1] ?? 1);
-    const seen = Number(style.opacity) * alpha;
-    return seen > 0 && seen < 0.98 && element.childElementCount === 0 && !element.textContent.trim();
+    const opacity = Number(style.opacity) * alpha;
+    return opacity > 0 && opacity < 0.98 && element.childElementCount === 0 && !element.textContent.trim();
   };
 
   let found = [];
   try {
-    for (const element of [...document.querySelectorAll(known)].slice(0, read)) {
+    for (const element of [...document.querySelectorAll(known)].slice(0, maxTexts)) {
       const inFlow = !floats(getComputedStyle(element)) && element.getBoundingClientRect().height >= 1;
       if (!inFlow && element.style.display !== 'none') found.push(element);
     }
     const floating = [];
-    for (const element of [...document.body.querySelectorAll('*')].slice(0, looked)) {
+    for (const element of [...document.body.querySelectorAll('*')].slice(0, maxStyles)) {
       const style = getComputedStyle(element);
       if (floats(style)) floating.push([element, style]);
     }
     const candidates = floating.filter(([, { position }]) => position !== 'absolute');
     const dialogs = floating.filter(([element, { position }]) => position === 'absolute' && element.matches('dialog, [role]'));
-    found.push(...[...candidates, ...dialogs].slice(0, read).filter(([e, s]) => asks(e, s)).map(([element]) => element));
-    if (found.length > 0) found.push(...candidates.slice(0, 1000).filter(([e, s]) => veils(e, s)).map(([element]) => element));
+    found.push(...[...candidates, ...dialogs].slice(0, maxTexts).filter(([e, s]) => isBanner(e, s)).map(([element]) => element));
+    if (found.length > 0) found.push(...candidates.slice(0, 1000).filter(([e, s]) => isBackdrop(e, s)).map(([element]) => element));
     found.forEach(hide);
     if (found.length > 0) {
       for (const element of [document.documentElement, document.body]) {
@@ -73,5 +73,5 @@ async () => {
         }
       }
     }
-  } catch { /* the page hides its own elements from us, and keeps its banner */ }
+  } catch { /* the page has elements that throw: its banner stays */ }
 }

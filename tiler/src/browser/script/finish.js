@@ -1,22 +1,22 @@
-// Waits for fonts and for pictures to be decoded, at most `patience` ms, and puts what still moves into the state it is
-// moving to. What moves for ever is left to be paused. What appeared when it was passed and hid again appears for good.
+// Waits at most `patience` ms for fonts to load and images to decode, and finishes running animations. Infinite animations
+// are left running, to be paused later. Elements that appeared while the page was scrolled and disappeared again are shown.
 async ({ patience }) => {
-  const late = new Promise((done) => setTimeout(done, patience));
+  const timeout = new Promise((done) => setTimeout(done, patience));
   const pictures = [...document.images].filter((image) => image.complete).map((image) => image.decode().catch(() => {}));
-  await Promise.race([late, Promise.all([document.fonts.ready, ...pictures])]);
+  await Promise.race([timeout, Promise.all([document.fonts.ready, ...pictures])]);
   for (const animation of document.getAnimations()) {
-    try { animation.finish(); } catch { /* it has no end */ }
+    try { animation.finish(); } catch { /* it is infinite */ }
   }
-  const again = [...globalThis.shown ?? []].filter(([element, was]) => {
+  const disappeared = [...globalThis.shown ?? []].filter(([element, was]) => {
     const { opacity, visibility } = getComputedStyle(element);
-    const hid = opacity < was.opacity - 0.05 || visibility === 'hidden';
-    return hid && element.getBoundingClientRect().bottom > innerHeight; // what is in view hides for another reason
+    const isHidden = opacity < was.opacity - 0.05 || visibility === 'hidden';
+    return isHidden && element.getBoundingClientRect().bottom > innerHeight; // an element in view is hidden for another reason
   });
-  for (const [element, { opacity, transform }] of again) {
-    const whole = opacity >= 0.5; // else it was seen halfway
-    const styles = { visibility: 'visible', transition: 'none', animation: 'none', opacity: whole ? opacity : 1, transform: whole ? transform : 'none' };
+  for (const [element, { opacity, transform }] of disappeared) {
+    const appeared = opacity >= 0.5; // otherwise its transition was not complete
+    const styles = { visibility: 'visible', transition: 'none', animation: 'none', opacity: appeared ? opacity : 1, transform: appeared ? transform : 'none' };
     for (const [name, value] of Object.entries(styles)) {
-      try { element.style.setProperty(name, value, 'important'); } catch { /* a page may call anything "style" */ }
+      try { element.style.setProperty(name, value, 'important'); } catch { /* a form field named "style" replaces the property */ }
     }
   }
   return { title: document.title, url: location.href };

@@ -1,5 +1,5 @@
-// Scrolls through the page once, so that what loads only when seen is seen, and back to the top. Endless pages grow
-// meanwhile: `height` CSS px and `patience` ms end it. Remembers what was hidden until it was passed, for finish.js.
+// Scrolls through the page once, so that lazy content loads, and back to the top. Infinite scrolling ends after `height`
+// CSS px or `patience` ms. Records for finish.js which hidden elements appear when they are scrolled into view.
 async ({ height, step, patience }) => {
   const end = performance.now() + patience;
   const wait = (ms) => new Promise((done) => setTimeout(done, ms));
@@ -7,15 +7,15 @@ async ({ height, step, patience }) => {
   const eager = () => document.querySelectorAll('[loading=lazy]').forEach((lazy) => { lazy.loading = 'eager'; });
   const root = () => document.scrollingElement ?? document.documentElement;
 
-  // At most so many elements are looked at, and so many of them watched.
-  const [looked, watched] = [20000, 2000];
+  // The maximum of elements whose style is computed, and of hidden ones that are observed.
+  const [maxStyles, maxHidden] = [20000, 2000];
   const hidden = new Map();
-  let [known, looks] = [0, 0];
-  const look = () => {
+  let [known, searches] = [0, 0];
+  const findHidden = () => {
     const all = document.getElementsByTagName('*');
-    if (all.length === known || looks++ >= 8) return;
+    if (all.length === known || searches++ >= 8) return;
     known = all.length;
-    for (let at = 0; at < Math.min(known, looked) && hidden.size < watched; at++) {
+    for (let at = 0; at < Math.min(known, maxStyles) && hidden.size < maxHidden; at++) {
       const { opacity, visibility, position } = getComputedStyle(all[at]);
       const flows = position === 'static' || position === 'relative';
       if (flows && (opacity < 0.9 || visibility === 'hidden') && !hidden.has(all[at])) {
@@ -24,10 +24,10 @@ async ({ height, step, patience }) => {
     }
   };
   const shown = globalThis.shown = new Map();
-  const note = () => {
+  const recordShown = () => {
     if (hidden.size === 0) return;
-    for (const animation of document.getAnimations().slice(0, watched)) {
-      try { animation.finish(); } catch { /* it has no end */ }
+    for (const animation of document.getAnimations().slice(0, maxHidden)) {
+      try { animation.finish(); } catch { /* it is infinite */ }
     }
     for (const [element, was] of hidden) {
       const { opacity, visibility, transform } = getComputedStyle(element);
@@ -38,18 +38,18 @@ async ({ height, step, patience }) => {
   };
 
   eager();
-  look();
+  findHidden();
   for (let top = 0; performance.now() < end; top += hidden.size > 0 ? step / 2 : step) {
     const bottom = Math.min(height, root()?.scrollHeight ?? 0) - window.innerHeight;
     window.scrollTo({ top: Math.min(top, bottom), behavior: 'instant' });
     await frame();
-    look();
-    note();
+    findHidden();
+    recordShown();
     if (top >= bottom) break;
   }
-  if (hidden.size > 0) { // those that look at the page now and then only
+  if (hidden.size > 0) { // pages that throttle their scroll events
     await wait(200);
-    note();
+    recordShown();
   }
   eager();
   window.scrollTo({ top: 0, behavior: 'instant' });

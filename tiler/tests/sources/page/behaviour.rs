@@ -1,4 +1,4 @@
-//! How odd pages are dealt with: what they open, ask, load and never end.
+//! Dialogs, popups, permissions, endless loading and redirects; and that closing a page leaves nothing behind.
 
 use std::time::{Duration, Instant};
 
@@ -6,8 +6,8 @@ use edgezoom_content::{AddressPolicy, SourceUrl};
 use edgezoom_tiler::browser::Pages;
 
 use crate::processes;
+use crate::screenshot::{capture, capture_url, settings};
 use crate::site::{Reply, Site};
-use crate::view::{capture, see, settings};
 
 const MAGENTA: [u8; 3] = [255, 0, 255];
 
@@ -19,11 +19,11 @@ async fn dialogs_are_dismissed() {
          alert(1); const yes = confirm(2); const text = prompt(3, 'x'); print();
          document.body.style.background = yes || text !== null ? '#000' : '#f0f'</script>",
     );
-    assert_eq!(see(&site.url("/")).await.at(99, 99), MAGENTA);
+    assert_eq!(capture_url(&site.url("/")).await.at(99, 99), MAGENTA);
 }
 
 #[tokio::test]
-async fn popups_and_downloads_come_to_nothing() {
+async fn popups_and_downloads_are_prevented() {
     let site = Site::serve("127.0.0.2", |path| {
         match path {
         "/" => Reply::Html(
@@ -37,8 +37,8 @@ async fn popups_and_downloads_come_to_nothing() {
         _ => Reply::Html("<p>popup".to_owned()),
     }
     });
-    assert_eq!(see(&site.url("/")).await.at(900, 900), MAGENTA);
-    assert!(!site.asked().contains(&"/popup".to_owned()), "{:?}", site.asked());
+    assert_eq!(capture_url(&site.url("/")).await.at(900, 900), MAGENTA);
+    assert!(!site.requests().contains(&"/popup".to_owned()), "{:?}", site.requests());
     assert!(!std::path::Path::new("download.bin").exists());
 }
 
@@ -52,25 +52,25 @@ async fn permissions_are_denied() {
          Promise.all([denied, camera, notices]).then(all =>
            document.body.style.background = all.every(Boolean) ? '#f0f' : '#000')</script>",
     );
-    assert_eq!(see(&site.url("/")).await.at(99, 99), MAGENTA);
+    assert_eq!(capture_url(&site.url("/")).await.at(99, 99), MAGENTA);
 }
 
 #[tokio::test]
-async fn a_picture_that_never_comes_is_left_out() {
+async fn a_picture_that_never_arrives_is_left_out() {
     let site = Site::serve("127.0.0.2", |path| match path {
         "/" => Reply::Html("<!doctype html><body style='background:#f0f'><img src=/never>".to_owned()),
         _ => Reply::Silence,
     });
     let mut settings = settings();
     settings.limits.settle = Duration::from_secs(4);
-    let begun = Instant::now();
+    let start = Instant::now();
     let page = capture(settings, &site.url("/")).await.unwrap();
     assert_eq!(page.at(900, 900), MAGENTA);
-    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
 }
 
 #[tokio::test]
-async fn a_page_that_keeps_talking_is_captured() {
+async fn a_page_that_never_stops_sending_requests_is_captured() {
     let site = Site::serve("127.0.0.2", |path| {
         match path {
         "/" => Reply::Html(
@@ -95,15 +95,15 @@ async fn redirects_of_every_kind_lead_to_the_page() {
         "/script" => Reply::Html("<script>location.replace('/end')</script>".to_owned()),
         _ => Reply::Html("<!doctype html><title>End</title><body style='background:#f0f'>".to_owned()),
     });
-    let page = see(&site.url("/")).await;
+    let page = capture_url(&site.url("/")).await;
     assert_eq!((page.title.as_str(), &page.url), ("End", &site.url("/end")));
     assert_eq!(page.at(99, 99), MAGENTA);
 }
 
 #[tokio::test]
-async fn who_asks_is_said_and_the_proxys_password_is_not() {
+async fn requests_name_the_service_and_not_the_proxys_password() {
     let site = Site::page("<!doctype html><body>");
-    see(&site.url("/")).await;
+    capture_url(&site.url("/")).await;
     let heads = site.heads();
     assert!(heads.contains("Edgezoom/") && heads.contains(" Chrome/"), "{heads}");
     assert!(!heads.contains("Headless") && !heads.to_lowercase().contains("proxy"), "{heads}");
@@ -111,7 +111,7 @@ async fn who_asks_is_said_and_the_proxys_password_is_not() {
 }
 
 #[tokio::test]
-async fn pages_know_nothing_of_each_other() {
+async fn pages_share_no_storage() {
     let site = Site::page(
         "<!doctype html><body><script>
          document.body.style.background = localStorage.been || document.cookie ? '#000' : '#f0f';
@@ -120,47 +120,47 @@ async fn pages_know_nothing_of_each_other() {
     let pages = Pages::new(settings()).unwrap();
     let url = SourceUrl::parse(&site.url("/")).unwrap();
     for _ in 0..2 {
-        let page = crate::view::View::read(pages.capture(&url, |_| {}).await.unwrap());
+        let page = crate::screenshot::Screenshot::read(pages.capture(&url, |_| {}).await.unwrap());
         assert_eq!(page.at(99, 99), MAGENTA);
     }
 }
 
 #[tokio::test]
-async fn nothing_of_a_browser_is_left() {
-    for wall in [true, false] {
+async fn a_captured_page_leaves_no_process_and_no_file() {
+    for namespaces in [true, false] {
         let folder = tempfile::tempdir().unwrap();
         let mut settings = settings();
-        (settings.wall, settings.folder) = (wall, folder.path().to_owned());
+        (settings.namespaces, settings.folder) = (namespaces, folder.path().to_owned());
         let url = SourceUrl::parse(&Site::page("<!doctype html><body>").url("/")).unwrap();
         let page = Pages::new(settings).unwrap().open(&url).await.unwrap();
-        let alive = processes::of(folder.path());
-        assert!(alive.len() >= 3, "{alive:?}");
-        page.write_strips(&mut tokio::io::sink(), |_| {}).await.unwrap();
-        assert!(processes::are_gone(&alive), "wall: {wall}");
+        let running = processes::of(folder.path());
+        assert!(running.len() >= 3, "{running:?}");
+        page.write_screenshot(&mut tokio::io::sink(), |_| {}).await.unwrap();
+        assert!(processes::have_exited(&running), "namespaces: {namespaces}");
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
     }
 }
 
 #[tokio::test]
-async fn a_page_that_is_given_up_on_leaves_nothing_either() {
-    for wall in [true, false] {
+async fn a_cancelled_page_leaves_no_process_and_no_file() {
+    for namespaces in [true, false] {
         let folder = tempfile::tempdir().unwrap();
         let mut settings = settings();
-        (settings.wall, settings.folder) = (wall, folder.path().to_owned());
+        (settings.namespaces, settings.folder) = (namespaces, folder.path().to_owned());
         let site = Site::serve("127.0.0.2", |_| Reply::Silence);
         let url = SourceUrl::parse(&site.url("/")).unwrap();
         let pages = Pages::new(settings).unwrap();
         let opening = tokio::time::timeout(Duration::from_secs(3), pages.open(&url));
         assert!(opening.await.is_err());
-        let alive = processes::of(folder.path());
-        assert!(!alive.is_empty());
-        assert!(processes::are_gone(&alive), "wall: {wall}");
+        let running = processes::of(folder.path());
+        assert!(!running.is_empty());
+        assert!(processes::have_exited(&running), "namespaces: {namespaces}");
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
     }
 }
 
 #[tokio::test]
-async fn so_many_pages_are_open_at_once_and_no_more() {
+async fn the_number_of_open_pages_is_limited() {
     let site = Site::page("<!doctype html><body>");
     let url = SourceUrl::parse(&site.url("/")).unwrap();
     let mut settings = settings();
@@ -170,6 +170,6 @@ async fn so_many_pages_are_open_at_once_and_no_more() {
     let first = pages.open(&url).await.unwrap();
     let second = pages.open(&url);
     assert!(tokio::time::timeout(Duration::from_secs(3), second).await.is_err());
-    first.write_strips(&mut tokio::io::sink(), |_| {}).await.unwrap();
+    first.write_screenshot(&mut tokio::io::sink(), |_| {}).await.unwrap();
     pages.open(&url).await.unwrap();
 }

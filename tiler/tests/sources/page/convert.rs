@@ -1,4 +1,4 @@
-//! `tiler convert` of web pages: from the web, and from files with what lies beside them.
+//! `tiler convert` of web pages: from the web, and from local files with the files beside them.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,7 @@ fn convert(folder: &Path, source: &str) -> Output {
     command.env("EDGEZOOM_ALLOW_NETWORKS", "127.0.0.2/32").output().unwrap()
 }
 
-/// The picture of the pyramid that was made, which is as wide as pages are.
+/// The picture of the pyramid, which is as wide as a page.
 fn picture(folder: &Path, output: &Output, height: u32) -> Picture {
     assert!(output.status.success(), "{output:?}");
     let size = Size { width: 2560, height };
@@ -26,7 +26,7 @@ fn picture(folder: &Path, output: &Output, height: u32) -> Picture {
 }
 
 #[test]
-fn a_file_is_shown_with_what_lies_beside_it_and_nothing_else() {
+fn a_local_page_can_embed_the_files_beside_it_and_no_others() {
     let folder = tempfile::tempdir().unwrap();
     let site = folder.path().join("site");
     fs::create_dir_all(site.join("parts")).unwrap();
@@ -40,25 +40,25 @@ fn a_file_is_shown_with_what_lies_beside_it_and_nothing_else() {
     let secret = folder.path().join("secret.svg");
     let page = format!(
         "<!doctype html><link rel=stylesheet href=parts/style.css><img src=parts/green.svg><img src=../secret.svg>
-         <img src='file://{}'><p id=told></p><script src=parts/script.js></script>",
+         <img src='file://{}'><p></p><script src=parts/script.js></script>",
         secret.display()
     );
     fs::write(site.join("a page.html"), page).unwrap();
-    // What a page that belongs to nobody may not do: read what lies beside it.
+    // With its opaque origin, the page cannot read the files beside it.
     fs::write(
         site.join("parts/script.js"),
-        "fetch('parts/green.svg').then(a => a.text()).then(() => document.body.style.background = '#000', () => {})",
+        "fetch('parts/green.svg').then(response => response.text()).then(() => document.body.style.background = '#000', () => {})",
     )
     .unwrap();
     let output = convert(folder.path(), "site/a page.html");
     let picture = picture(folder.path(), &output, 1600);
     assert_eq!(picture.at(100, 100), [0, 255, 0]);
     assert_eq!(picture.at(2000, 1500), [0, 0, 255]);
-    assert!(!picture.pixels.chunks(3).any(|pixel| pixel == [0; 3]), "the secret is shown");
+    assert!(!picture.pixels.chunks(3).any(|pixel| pixel == [0; 3]), "the secret is visible");
 }
 
 #[test]
-fn a_page_that_goes_on_to_a_picture_is_that_picture() {
+fn a_page_that_navigates_to_a_picture_is_converted_as_that_picture() {
     let folder = tempfile::tempdir().unwrap();
     let site = Site::serve("127.0.0.2", |path| match path {
         "/picture" => Reply::of_type("image/svg+xml", svg("#0f0")),
@@ -70,7 +70,7 @@ fn a_page_that_goes_on_to_a_picture_is_that_picture() {
 }
 
 #[test]
-fn the_requested_page_of_a_document_counts_unless_the_lead_names_one() {
+fn the_requested_page_of_a_document_counts_unless_the_navigation_names_one() {
     let site = Site::serve("127.0.0.2", |path| match path {
         "/two.pdf" => {
             Reply::of_type("application/pdf", Pdf::new().page(200, 100, "").page(100, 200, "").bytes())
@@ -88,7 +88,7 @@ fn the_requested_page_of_a_document_counts_unless_the_lead_names_one() {
     }
 }
 
-/// The size that the descriptor names.
+/// The size in the descriptor.
 fn size(folder: &Path) -> Size {
     let descriptor = fs::read_to_string(folder.join("out.dzi")).unwrap();
     let number = |name: &str| {
@@ -99,21 +99,21 @@ fn size(folder: &Path) -> Size {
 }
 
 #[test]
-fn pages_that_lead_on_for_ever_end_as_an_error() {
+fn an_endless_chain_of_pages_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
-    // To the browser a picture, by its bytes a page.
+    // Declared as a picture, but by its bytes a page.
     let site = Site::serve("127.0.0.2", |_| {
         let page = "<!doctype html><meta http-equiv=refresh content='0;url=/again'>";
         Reply::of_type("image/png", page)
     });
     let output = convert(folder.path(), &site.url("/"));
     assert!(!output.status.success());
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("redirects more than 5 times"), "{said}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.contains("redirects more than 5 times"), "{stderr}");
 }
 
 #[test]
-fn a_page_on_the_web_is_shown_wherever_redirects_lead() {
+fn the_bytes_after_redirects_decide_and_not_the_ending_of_the_url() {
     let site = Site::serve("127.0.0.2", |path| match path {
         "/photograph.jpg" => Reply::redirect("/page"),
         "/page" => {
@@ -127,7 +127,7 @@ fn a_page_on_the_web_is_shown_wherever_redirects_lead() {
     let output = convert(folder.path(), &site.url("/page.html"));
     assert!(output.status.success(), "{output:?}");
     let descriptor = fs::read_to_string(folder.path().join("out.dzi")).unwrap();
-    assert!(descriptor.contains(r#"Width="8192""#), "a drawing, whatever it is called: {descriptor}");
+    assert!(descriptor.contains(r#"Width="8192""#), "a drawing, in spite of its media type: {descriptor}");
 
     let folder = tempfile::tempdir().unwrap();
     let output = convert(folder.path(), &site.url("/photograph.jpg"));

@@ -1,4 +1,4 @@
-//! What clients are told of a page that cannot be captured.
+//! The failures of pages that cannot be captured, as clients see them.
 
 use std::time::Duration;
 
@@ -7,8 +7,8 @@ use edgezoom_tiler::browser::{PageError, PageSettings, Pages};
 use futures::future::BoxFuture;
 
 use crate::processes;
+use crate::screenshot::{capture, settings};
 use crate::site::{Reply, Site};
-use crate::view::{capture, settings};
 
 async fn code(settings: PageSettings, url: &str) -> FailureCode {
     match capture(settings, url).await {
@@ -22,7 +22,7 @@ async fn code(settings: PageSettings, url: &str) -> FailureCode {
 }
 
 #[tokio::test]
-async fn the_servers_answer_decides() {
+async fn the_response_of_the_server_decides_the_failure() {
     let site = Site::serve("127.0.0.2", |path| match path {
         "/zip" => Reply::of_type("application/zip", "PK"),
         "/download" => Reply::Raw(
@@ -31,10 +31,10 @@ async fn the_servers_answer_decides() {
             b"<p>".to_vec(),
         ),
         "/nothing" => Reply::Raw(204, String::new(), Vec::new()),
-        "/cut-off" => Reply::CutOff,
+        "/truncated" => Reply::CutOff,
         "/round" => Reply::redirect("/round"),
         "/empty/404" => Reply::Raw(404, String::new(), Vec::new()),
-        path => Reply::status(path[1..].parse().unwrap_or(404)), // some browsers ask for an icon
+        path => Reply::status(path[1..].parse().unwrap_or(404)), // some browsers request an icon
     });
     use FailureCode::*;
     for (path, expected) in [
@@ -45,7 +45,7 @@ async fn the_servers_answer_decides() {
         ("/401", SourceForbidden),
         ("/500", SourceUnreachable),
         ("/round", SourceUnreachable),
-        ("/cut-off", SourceUnreachable),
+        ("/truncated", SourceUnreachable),
         ("/zip", UnsupportedFormat),
         ("/download", UnsupportedFormat),
         ("/nothing", UnsupportedFormat),
@@ -55,7 +55,7 @@ async fn the_servers_answer_decides() {
 }
 
 #[tokio::test]
-async fn what_may_not_be_connected_to_is_forbidden() {
+async fn a_refused_address_is_forbidden() {
     let forbidden = Site::serve("127.0.0.1", |_| Reply::Html("<p>secret".to_owned()));
     assert_eq!(code(settings(), &forbidden.url("/")).await, FailureCode::SourceForbidden);
     let port = forbidden.address.port();
@@ -69,20 +69,20 @@ async fn what_may_not_be_connected_to_is_forbidden() {
         });
         assert_eq!(code(settings(), &site.url("/")).await, FailureCode::SourceForbidden, "{way}");
     }
-    assert_eq!(forbidden.asked(), [""; 0]);
+    assert_eq!(forbidden.requests(), [""; 0]);
 }
 
 #[tokio::test]
-async fn a_host_that_is_not_there_is_unreachable() {
-    struct Nowhere;
-    impl edgezoom_tiler::fetch::resolver::Resolver for Nowhere {
+async fn an_unknown_or_unreachable_host_is_unreachable() {
+    struct NoNames;
+    impl edgezoom_tiler::fetch::resolver::Resolver for NoNames {
         fn resolve(&self, _: String) -> BoxFuture<'static, std::io::Result<Vec<std::net::IpAddr>>> {
             Box::pin(async { Err(std::io::ErrorKind::NotFound.into()) })
         }
     }
-    let mut nowhere = settings();
-    nowhere.resolver = std::sync::Arc::new(Nowhere);
-    let error = capture(nowhere, "https://nowhere.example.com/").await.err().unwrap();
+    let mut settings_without_names = settings();
+    settings_without_names.resolver = std::sync::Arc::new(NoNames);
+    let error = capture(settings_without_names, "https://nowhere.example.com/").await.err().unwrap();
     assert!(matches!(error, PageError::Unresolved), "{error:?}");
 
     let unused = std::net::TcpListener::bind("127.0.0.2:0").unwrap().local_addr().unwrap();
@@ -109,7 +109,7 @@ async fn a_page_that_never_loads_has_timed_out() {
     for path in ["/unfinished", "/silent", "/busy", "/busy-later", "/alerts", "/reloads"] {
         let mut settings = settings();
         settings.limits.settle = Duration::from_secs(3);
-        settings.limits.answer = Duration::from_secs(5);
+        settings.limits.command = Duration::from_secs(5);
         settings.limits.scroll = Duration::from_secs(2);
         assert_eq!(code(settings, &site.url(path)).await, FailureCode::TimedOut, "{path}");
     }
@@ -124,36 +124,36 @@ async fn a_page_that_crashes_its_tab_is_corrupt() {
         "/" => Reply::Html("<!doctype html><body><img src=/never>".to_owned()),
         _ => Reply::Silence,
     });
-    let watched = folder.path().to_owned();
-    let asked = site.url("/");
+    let profiles = folder.path().to_owned();
+    let url = site.url("/");
     let crash = async {
-        while !site.asked().contains(&"/never".to_owned()) {
+        while !site.requests().contains(&"/never".to_owned()) {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        processes::kill_renderers(&watched);
+        processes::kill_renderers(&profiles);
     };
-    let (error, ()) = tokio::join!(capture(settings, &asked), crash);
+    let (error, ()) = tokio::join!(capture(settings, &url), crash);
     let error = error.err().unwrap();
     assert!(matches!(error, PageError::Crashed), "{error:?}");
     assert_eq!(Failure::from(error).code, FailureCode::CorruptSource);
 }
 
 #[tokio::test]
-async fn a_browser_that_dies_is_our_fault() {
+async fn a_browser_that_exits_is_an_internal_failure() {
     let folder = tempfile::tempdir().unwrap();
     let mut settings = settings();
     settings.folder = folder.path().to_owned();
     let url = SourceUrl::parse(&Site::page("<!doctype html><body>").url("/")).unwrap();
     let page = Pages::new(settings).unwrap().open(&url).await.unwrap();
-    let alive = processes::of(folder.path());
+    let running = processes::of(folder.path());
     processes::kill(processes::browser(folder.path()).unwrap());
-    let error = page.write_strips(&mut tokio::io::sink(), |_| {}).await.err().unwrap();
+    let error = page.write_screenshot(&mut tokio::io::sink(), |_| {}).await.err().unwrap();
     assert!(matches!(error, PageError::BrowserGone), "{error:?}");
-    assert!(processes::are_gone(&alive));
+    assert!(processes::have_exited(&running));
 }
 
 #[tokio::test]
-async fn a_page_that_takes_all_memory_is_too_large() {
+async fn a_page_that_uses_too_much_memory_is_too_large() {
     let site = Site::page(
         "<!doctype html><body><script>const kept = [];
          for (let n = 1; n < 200; n++) kept.push(new Uint8Array(64 << 20).fill(n))</script>",
@@ -177,11 +177,11 @@ async fn traffic_is_bounded() {
     };
     assert_eq!(code(small(), &site.url("/page")).await, FailureCode::SourceTooLarge);
     let page = capture(small(), &site.url("/")).await.unwrap();
-    assert_eq!(page.at(900, 900), [255, 0, 255], "what came before the bytes were used up is seen");
+    assert_eq!(page.at(900, 900), [255, 0, 255], "the content before the end of the budget is visible");
 }
 
 #[tokio::test]
-async fn without_a_browser_the_reason_is_said() {
+async fn without_a_browser_the_failure_says_so() {
     let mut settings = PageSettings::new(AddressPolicy::default(), std::env::temp_dir());
     settings.browser = Some("/nowhere/chromium".into());
     let failure = Failure::from(capture(settings, "http://example.com/").await.err().unwrap());

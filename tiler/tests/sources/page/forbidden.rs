@@ -1,5 +1,5 @@
-//! What a page cannot reach, whatever it tries: servers on an address that the policy does not allow count their hits.
-//! Everything is tried behind the wall and without it, and once under a policy that allows it, to see that it would hit.
+//! Requests that a page tries to send to an address that the policy refuses: the server there must not receive any. All
+//! are tried with namespaces and without, and once with a policy that permits them, to see that they would arrive.
 
 use std::io;
 use std::net::{IpAddr, TcpListener, UdpSocket};
@@ -12,12 +12,12 @@ use edgezoom_content::AddressPolicy;
 use edgezoom_tiler::fetch::resolver::Resolver;
 use futures::future::BoxFuture;
 
+use crate::screenshot::{capture, settings};
 use crate::site::{Reply, Site};
-use crate::view::{capture, settings};
 
 const MAGENTA: [u8; 3] = [255, 0, 255];
 
-/// What the page tries. `@` is the forbidden server, `~` a path at the page's own that redirects to it.
+/// The requests that the page tries. `@` is the forbidden server, `~` a path of the page's server that redirects to it.
 const ATTEMPTS: &str = r#"<!doctype html><meta charset=utf-8>
 <link rel=icon href="@/icon.png">
 <link rel=stylesheet href="@/style.css">
@@ -28,16 +28,16 @@ const ATTEMPTS: &str = r#"<!doctype html><meta charset=utf-8>
 <script type=speculationrules>{"prefetch":[{"urls":["@/speculation"],"eagerness":"immediate"}],
   "prerender":[{"urls":["/prerender"],"eagerness":"immediate"}]}</script>
 <style>@import url("@/import.css"); @font-face{font-family:f;src:url("@/font.woff2")} body{margin:0;font-family:f,serif}
-  iframe,object,embed,img,video{width:100px;height:100px;border:0;display:block} .seen{height:500px;background:#f0f}</style>
+  iframe,object,embed,img,video{width:100px;height:100px;border:0;display:block} .visible{height:500px;background:#f0f}</style>
 <script src="@/script.js"></script>
-<div class=seen></div>
+<div class=visible></div>
 <iframe id=file src="file:///etc/passwd"></iframe>
 <img src="@/image.png"><img src="~/image-redirect"><img src="file:///etc/passwd" style="display:none">
 <iframe src="@/frame"></iframe><iframe src="~/frame-redirect"></iframe>
 <iframe srcdoc="<meta http-equiv=refresh content='0;url=@/refresh'>"></iframe>
 <object data="@/object"></object><embed src="@/embed"><video src="@/video.mp4" autoplay muted></video>
 <form action="@/form" method=post target=formed><input name=a value=b></form><iframe name=formed></iframe>
-<div class=seen></div>
+<div class=visible></div>
 <script>
   const host = '@'.slice(7), quiet = () => {};
   document.querySelector('form').submit();
@@ -60,8 +60,8 @@ const ATTEMPTS: &str = r#"<!doctype html><meta charset=utf-8>
   fetch('/login', { credentials: 'include' }).catch(quiet);
 </script>"#;
 
-/// What of it must hit when it is allowed to, or the test tests nothing.
-const HITS: [&str; 22] = [
+/// The requests that must arrive when they are permitted: otherwise the test would prove nothing.
+const EXPECTED: [&str; 22] = [
     "/style.css",
     "/preload.png",
     "/prefetch",
@@ -86,7 +86,7 @@ const HITS: [&str; 22] = [
     "/service-worker",
 ];
 
-/// The page at 127.0.0.2, whose attempts go to `forbidden`.
+/// The page at 127.0.0.2 that sends its requests to `forbidden`.
 fn attacker(forbidden: String) -> Site {
     Site::serve("127.0.0.2", move |path| match path {
         "/" => {
@@ -104,7 +104,7 @@ fn attacker(forbidden: String) -> Site {
     })
 }
 
-/// A server that must not be hit, with a datagram socket on the same port.
+/// A server that must not receive a request, with a UDP socket on the same port.
 fn target() -> (Site, UdpSocket) {
     let site = Site::serve("127.0.0.1", |_| Reply::Html("<body style='background:#000'>".to_owned()));
     let datagrams = UdpSocket::bind(site.address).unwrap();
@@ -112,55 +112,55 @@ fn target() -> (Site, UdpSocket) {
     (site, datagrams)
 }
 
-/// With and without the wall, in the usual browser and in each kind of Chromium that is here: their flags differ.
-fn ways() -> Vec<(bool, Option<PathBuf>)> {
-    let kinds =
+/// With and without namespaces, in the default browser and in each installed variant of Chromium: their flags differ.
+fn variants() -> Vec<(bool, Option<PathBuf>)> {
+    let browsers =
         ["/usr/lib/chromium/chromium-headless-shell", "/usr/lib/chromium/chromium"].map(PathBuf::from);
-    let kinds = kinds.into_iter().filter(|browser| browser.exists()).map(Some);
-    let mut ways: Vec<_> = kinds.map(|browser| (false, browser)).collect();
-    ways.extend([(true, None), (false, None)]);
-    ways
+    let browsers = browsers.into_iter().filter(|browser| browser.exists()).map(Some);
+    let mut variants: Vec<_> = browsers.map(|browser| (false, browser)).collect();
+    variants.extend([(true, None), (false, None)]);
+    variants
 }
 
 #[tokio::test]
-async fn forbidden_servers_are_never_hit() {
-    for (wall, browser) in ways() {
+async fn forbidden_servers_receive_no_request() {
+    for (namespaces, browser) in variants() {
         let (forbidden, datagrams) = target();
         let site = attacker(forbidden.url(""));
         let mut settings = settings();
-        settings.wall = wall;
+        settings.namespaces = namespaces;
         settings.browser = browser.clone();
         settings.limits.quiet = Duration::from_secs(3);
         let page = capture(settings, &site.url("/")).await.unwrap();
         tokio::time::sleep(Duration::from_secs(1)).await;
-        assert_eq!(forbidden.asked(), [""; 0], "{browser:?}, wall: {wall}");
+        assert_eq!(forbidden.requests(), [""; 0], "{browser:?}, namespaces: {namespaces}");
         let datagram = datagrams.recv(&mut [0; 2000]);
-        assert!(datagram.is_err(), "{browser:?}, wall: {wall}: a datagram came through");
-        assert!(site.asked().contains(&"/worker.js".to_owned()), "{:?}", site.asked());
+        assert!(datagram.is_err(), "{browser:?}, namespaces: {namespaces}: a datagram arrived");
+        assert!(site.requests().contains(&"/worker.js".to_owned()), "{:?}", site.requests());
 
         assert_eq!(page.at(10, 10), MAGENTA);
-        assert_eq!(page.count(MAGENTA), 2 * 1000 * 2560, "the rest of the page is there");
+        assert_eq!(page.count(MAGENTA), 2 * 1000 * 2560, "the rest of the page is visible");
         let file = (1000..1200).flat_map(|y| (0..200).map(move |x| (x, y)));
-        assert!(file.into_iter().all(|(x, y)| page.at(x, y) == [255; 3]), "a local file is shown");
+        assert!(file.into_iter().all(|(x, y)| page.at(x, y) == [255; 3]), "a local file is visible");
     }
 }
 
 #[tokio::test]
-async fn all_that_is_tried_would_hit_if_it_were_allowed() {
+async fn all_requests_arrive_when_they_are_permitted() {
     let (allowed, _) = target();
     let site = attacker(allowed.url(""));
     let mut settings = settings();
     settings.policy = AddressPolicy::allowing("127.0.0.0/8").unwrap();
     settings.limits.quiet = Duration::from_secs(3);
     capture(settings, &site.url("/")).await.unwrap();
-    let asked = allowed.asked();
+    let requests = allowed.requests();
     let missed: Vec<&str> =
-        HITS.into_iter().filter(|path| !asked.iter().any(|asked| asked == path)).collect();
-    assert_eq!(missed, [""; 0], "{asked:?}");
+        EXPECTED.into_iter().filter(|path| !requests.iter().any(|request| request == path)).collect();
+    assert_eq!(missed, [""; 0], "{requests:?}");
 }
 
 #[tokio::test]
-async fn names_and_other_spellings_of_a_forbidden_address_are_no_way_in() {
+async fn names_and_other_spellings_of_a_forbidden_address_are_refused() {
     struct Loopback;
     impl Resolver for Loopback {
         fn resolve(&self, _: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
@@ -175,25 +175,25 @@ async fn names_and_other_spellings_of_a_forbidden_address_are_no_way_in() {
         hosts.into_iter().chain(["[::1]", "[::ffff:127.0.0.1]", "[::]", "169.254.169.254", "127.0.0.1."]);
     let images: String = hosts.map(|host| format!("<img src='http://{host}:{port}/'>")).collect();
     let site = Site::page(&format!("<!doctype html><body style='background:#f0f'>{images}"));
-    for wall in [true, false] {
+    for namespaces in [true, false] {
         let mut settings = settings();
-        settings.wall = wall;
+        settings.namespaces = namespaces;
         settings.resolver = Arc::new(Loopback);
         let page = capture(settings, &site.url("/")).await.unwrap();
         assert_eq!(page.at(2000, 1500), MAGENTA);
     }
-    assert_eq!(forbidden.asked(), [""; 0]);
+    assert_eq!(forbidden.requests(), [""; 0]);
 }
 
 #[tokio::test]
-async fn a_name_that_changes_its_address_gains_nothing() {
-    /// First the page's own address, and from then on a forbidden one.
+async fn dns_rebinding_gains_nothing() {
+    /// Resolves to the address of the page at first, and then to a forbidden one.
     #[derive(Default)]
     struct Rebinding(AtomicUsize);
     impl Resolver for Rebinding {
         fn resolve(&self, name: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
             if name != "rebind.example.com" {
-                return Box::pin(async { Ok(vec![]) }); // some browsers have errands of their own
+                return Box::pin(async { Ok(vec![]) }); // some browsers send requests of their own
             }
             let first = self.0.fetch_add(1, Ordering::SeqCst) == 0;
             let address = if first { "127.0.0.2" } else { "127.0.0.1" };
@@ -216,7 +216,7 @@ async fn a_name_that_changes_its_address_gains_nothing() {
     settings.resolver = Arc::clone(&resolver) as Arc<dyn Resolver>;
     let page = capture(settings, &format!("http://rebind.example.com:{port}/")).await.unwrap();
     assert_eq!(page.at(2000, 1500), MAGENTA);
-    assert!(resolver.0.load(Ordering::SeqCst) >= 4, "the page asked again");
-    assert_eq!(site.asked(), ["(connection)", "/"]);
-    assert_eq!(forbidden.asked(), [""; 0]);
+    assert!(resolver.0.load(Ordering::SeqCst) >= 4, "the name was resolved again");
+    assert_eq!(site.requests(), ["(connection)", "/"]);
+    assert_eq!(forbidden.requests(), [""; 0]);
 }

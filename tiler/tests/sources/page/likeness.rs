@@ -1,12 +1,12 @@
-//! A captured page beside the picture that Chromium takes of it by itself.
+//! Compares the screenshot of a page with that of `chromium --screenshot`.
 
 use std::path::Path;
 use std::process::Command;
 
 use edgezoom_codecs::Layout;
 
+use crate::screenshot::{capture, settings};
 use crate::site::{Reply, Site};
-use crate::view::{capture, settings};
 use edgezoom_test_support::Picture;
 use edgezoom_test_support::files::decode;
 use edgezoom_test_support::likeness::{mean_difference, similarity};
@@ -21,7 +21,7 @@ const PAGE: &str = "<!doctype html><meta charset=utf-8><title>Likeness</title><s
     <table><tr><td>one<td>two<td><code>let three = 3;</code><tr><td>1<td>2<td>3</table>
     <div class=columns>TEXT</div><img src=/picture.svg width=600 height=300>";
 
-/// What Chromium writes when it is asked for nothing but a picture of the window.
+/// The screenshot that Chromium takes of its window by itself.
 fn by_chromium(url: &str, width: u32, height: u32) -> Picture {
     let browsers =
         ["/usr/lib/chromium/chromium-headless-shell", "/usr/lib/chromium/chromium", "/usr/bin/chromium"];
@@ -51,13 +51,13 @@ async fn a_page_looks_as_chromium_shows_it() {
         ),
         _ => Reply::status(404),
     });
-    // At twice the density the browser by itself would round the heights of lines otherwise than it does here, where a
-    // page is laid out as at single density and drawn finer.
+    // At a scale of 2, Chromium by itself rounds the heights of lines differently than with an emulated scale, where
+    // the layout is that of scale 1.
     let mut settings = settings();
     settings.limits.scale = 1;
     let ours = capture(settings, &site.url("/")).await.unwrap();
     let theirs = by_chromium(&site.url("/"), 1280, ours.height as u32);
     let ours = ours.picture();
     let (similar, mean) = (similarity(&ours, &theirs), mean_difference(&ours, &theirs));
-    assert!(similar > 0.999 && mean < 0.05, "similar by {similar:.4}, {mean:.3} apart");
+    assert!(similar > 0.999 && mean < 0.05, "similarity {similar:.4}, mean difference {mean:.3}");
 }

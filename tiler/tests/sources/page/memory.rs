@@ -1,13 +1,14 @@
-//! What a page takes of our own process: the browser has its own limit. In a process of its own, as that is what is measured.
+//! The memory that the tiler itself uses for a page; the browser has a limit of its own. The test measures its own
+//! process.
 
 use edgezoom_content::SourceUrl;
 use edgezoom_tiler::browser::Pages;
 
+use crate::screenshot::settings;
 use crate::site::Site;
-use crate::view::settings;
 
-/// What our process may use for a page, in KiB: 300 MiB.
-const MEMORY: u64 = 300 << 10;
+/// The limit in KiB: 300 MiB.
+const MAX_MEMORY: u64 = 300 << 10;
 
 #[tokio::test]
 #[ignore = "measures the whole process: cargo xtask test"]
@@ -25,10 +26,10 @@ async fn a_page_of_noise_takes_bounded_memory() {
     );
     let url = SourceUrl::parse(&site.url("/")).unwrap();
     let page = Pages::new(settings()).unwrap().open(&url).await.unwrap();
-    page.write_strips(&mut tokio::io::sink(), |_| {}).await.unwrap();
+    page.write_screenshot(&mut tokio::io::sink(), |_| {}).await.unwrap();
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
     let peak: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
     println!("peak {} MiB", peak >> 10);
-    assert!(peak < MEMORY);
+    assert!(peak < MAX_MEMORY);
 }

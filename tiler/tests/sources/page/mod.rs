@@ -1,19 +1,19 @@
-//! Web pages in real Chromium: what is captured, what it may cost, and what it cannot reach. Each test serves its pages
-//! itself, on a loopback address of its own.
+//! Web pages in real Chromium: their screenshots, their limits, and what they cannot reach. Each test serves its pages
+//! itself, on a loopback address.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+#![allow(clippy::unwrap_used, reason = "a panic in a test is its failure")]
 
 pub mod processes;
+pub mod screenshot;
 pub mod site;
-pub mod view;
 
 mod behaviour;
 mod convert;
 mod failures;
 mod forbidden;
-mod kinds;
+mod html_sniffing;
+mod layout;
 mod likeness;
 mod memory;
-mod oddities;
 mod picture;
 mod pyramid;

@@ -1,9 +1,9 @@
-//! What a captured page looks like.
+//! The content of screenshots.
 
 use edgezoom_tiler::browser::{PageProgress, Pages};
 
+use crate::screenshot::{Screenshot, capture, capture_url, settings};
 use crate::site::{Reply, Site};
-use crate::view::{View, capture, see, settings};
 
 const MAGENTA: [u8; 3] = [255, 0, 255];
 
@@ -18,7 +18,7 @@ async fn a_tall_page_is_captured_row_for_row() {
            document.body.append(band);
          }</script>",
     );
-    let page = see(&site.url("/")).await;
+    let page = capture_url(&site.url("/")).await;
     assert_eq!((page.width, page.height), (2560, 40_000));
     assert_eq!(page.title, "Tall page");
     assert_eq!(page.url, site.url("/"));
@@ -31,14 +31,14 @@ async fn a_tall_page_is_captured_row_for_row() {
 }
 
 #[tokio::test]
-async fn a_header_that_stays_in_view_is_seen_once() {
+async fn fixed_and_sticky_headers_appear_once() {
     let site = Site::page(
         "<!doctype html><style>body{margin:0} .bar{top:0;height:50px;width:100%;background:#f0f}
          .hero{height:100vh;background:#0f0} .rest{height:9000px;background:#00f}</style>
          <div class=bar style='position:fixed'></div><div class=hero></div>
          <div class=bar style='position:sticky'></div><div class=rest></div>",
     );
-    let page = see(&site.url("/")).await;
+    let page = capture_url(&site.url("/")).await;
     assert_eq!(page.height, (800 + 50 + 9000) * 2);
     assert_eq!(page.count(MAGENTA), 2 * 100 * 2560);
     assert_eq!(page.at(10, 10), MAGENTA);
@@ -48,7 +48,7 @@ async fn a_header_that_stays_in_view_is_seen_once() {
 }
 
 #[tokio::test]
-async fn what_loads_only_when_it_is_seen_is_seen() {
+async fn lazy_content_is_loaded() {
     let site = Site::serve("127.0.0.2", |path| match path {
         "/" => Reply::Html(
             "<!doctype html><style>body{margin:0} img,p{display:block;width:100px;height:100px;margin:0}
@@ -66,13 +66,13 @@ async fn what_loads_only_when_it_is_seen_is_seen() {
         "/script.svg" => svg("#0ff"),
         _ => Reply::status(404),
     });
-    let page = see(&site.url("/")).await;
+    let page = capture_url(&site.url("/")).await;
     assert_eq!(page.at(100, 14_100), MAGENTA);
     assert_eq!(page.at(100, 14_300), [0, 255, 255]);
 }
 
 #[tokio::test]
-async fn an_endless_page_ends_at_the_limit() {
+async fn infinite_scrolling_ends_at_the_limit() {
     let site = Site::page(
         "<!doctype html><style>body{margin:0} div{height:500px;background:#f0f;border-bottom:1px solid}</style>
          <script>const more = () => { for (let i = 0; i < 4; i++) document.body.append(document.createElement('div')) };
@@ -86,35 +86,36 @@ async fn an_endless_page_ends_at_the_limit() {
 }
 
 #[tokio::test]
-async fn a_short_page_fills_one_window() {
-    let page = see(&Site::page("<!doctype html><body style='background:#f0f'>").url("/")).await;
+async fn a_short_page_is_as_high_as_the_window() {
+    let page = capture_url(&Site::page("<!doctype html><body style='background:#f0f'>").url("/")).await;
     assert_eq!((page.width, page.height), (2560, 1600));
     assert_eq!(page.count(MAGENTA), 2560 * 1600);
 }
 
 #[tokio::test]
-async fn what_fades_in_is_seen_at_its_end_and_what_runs_for_ever_stands_still() {
+async fn finite_animations_are_finished_and_infinite_ones_paused() {
     let site = Site::page(
         "<!doctype html><style>body{margin:0} div{height:4000px;background:#f0f}
          @keyframes fade{from{opacity:0}} .fade{animation:fade 60s}
          @keyframes turn{from{background:#000} to{background:#fff}} .turn{animation:turn .4s infinite alternate}</style>
          <div class=fade></div><div class=turn></div>",
     );
-    let page = see(&site.url("/")).await;
+    let page = capture_url(&site.url("/")).await;
     assert_eq!(page.at(100, 4000), MAGENTA);
-    assert_eq!(page.at(100, 8010), page.at(100, 15_990), "two strips of one moment");
+    assert_eq!(page.at(100, 8010), page.at(100, 15_990), "two strips at the same moment");
 }
 
 #[tokio::test]
-async fn progress_tells_of_each_strip() {
+async fn progress_is_reported_for_each_strip() {
     let site = Site::page("<!doctype html><div style='height:10000px'>");
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     let url = edgezoom_content::SourceUrl::parse(&site.url("/")).unwrap();
-    let page = Pages::new(settings()).unwrap().capture(&url, |progress| told.push(progress)).await.unwrap();
-    assert_eq!(View::read(page).height, 20_032);
+    let page =
+        Pages::new(settings()).unwrap().capture(&url, |progress| reported.push(progress)).await.unwrap();
+    assert_eq!(Screenshot::read(page).height, 20_032);
     let mut expected = vec![PageProgress::Loading];
     expected.extend((1..=3).map(|strips| PageProgress::Captured { strips, of: 3 }));
-    assert_eq!(told, expected);
+    assert_eq!(reported, expected);
 }
 
 fn svg(colour: &str) -> Reply {

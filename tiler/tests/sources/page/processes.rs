@@ -1,4 +1,4 @@
-//! Looking at processes through `/proc`: those that belong to one test, told by the folder in their command lines.
+//! The processes of one test, found through `/proc` by the folder in their command lines.
 
 use std::fs;
 use std::path::Path;
@@ -6,22 +6,22 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// The processes whose command line names `folder`, and all below them.
+/// The processes whose command line contains `folder`, and their descendants.
 pub fn of(folder: &Path) -> Vec<i32> {
     let folder = folder.to_str().unwrap();
     let mut found: Vec<i32> = all().filter(|pid| command_line(*pid).contains(folder)).collect();
     loop {
-        let below: Vec<i32> = all()
+        let children: Vec<i32> = all()
             .filter(|pid| !found.contains(pid) && parent(*pid).is_some_and(|parent| found.contains(&parent)))
             .collect();
-        if below.is_empty() {
+        if children.is_empty() {
             return found;
         }
-        found.extend(below);
+        found.extend(children);
     }
 }
 
-/// Kills those that render: the page's own, and what the browser keeps ready for the next one.
+/// Kills the renderers of the browser: that of the page, and a spare one.
 pub fn kill_renderers(folder: &Path) {
     let renderers: Vec<i32> =
         of(folder).into_iter().filter(|pid| command_line(*pid).contains("--type=renderer")).collect();
@@ -29,7 +29,7 @@ pub fn kill_renderers(folder: &Path) {
     renderers.into_iter().for_each(kill);
 }
 
-/// The browser's first process.
+/// The main process of the browser.
 pub fn browser(folder: &Path) -> Option<i32> {
     let is_browser = |pid: &i32| {
         command_line(*pid).contains("--user-data-dir=") && !command_line(*pid).contains("--type=")
@@ -41,8 +41,8 @@ pub fn kill(pid: i32) {
     kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
 }
 
-/// Whether none of these exists any more, not even unreaped, within some seconds.
-pub fn are_gone(pids: &[i32]) -> bool {
+/// Whether all of these have exited and been reaped within some seconds.
+pub fn have_exited(pids: &[i32]) -> bool {
     let end = Instant::now() + Duration::from_secs(10);
     while Instant::now() < end {
         if !pids.iter().any(|pid| Path::new(&format!("/proc/{pid}")).exists()) {

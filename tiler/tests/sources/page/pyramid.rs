@@ -1,40 +1,40 @@
-//! From a page to tiles: the renderer process reads the strips, out of a file or while they are taken.
+//! From a page to tiles: the renderer process reads the screenshot from a file, or through a pipe during the capture.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 
-use edgezoom_codecs::formats::screenshot::MAGIC;
+use edgezoom_codecs::formats::screenshot::{header, strip_header};
 use edgezoom_content::{Failure, FailureCode, Size, SourceUrl, TileFormat};
 use edgezoom_tiler::browser::Pages;
 use edgezoom_tiler::limits::Limits;
 use edgezoom_tiler::renderer::{Output, RenderOptions, Renderer};
 
 use crate::processes;
+use crate::screenshot::settings;
 use crate::site::Site;
-use crate::view::settings;
 
 const BANDS: &str = "<!doctype html><style>body{margin:0} div{height:100px}</style><body><script>
     for (let i = 0; i < 100; i++) { const band = document.createElement('div');
       band.style.background = `rgb(${i}, ${255 - i}, 7)`; document.body.append(band) }</script>";
 
-/// Renders to PNG tiles, and gives the size and the colours in the middle of the full picture's tiles in column 2.
+/// Renders to PNG tiles. Returns the size, and the colours in the middle of the tiles in column 2 of the highest level.
 async fn render(source: File) -> Result<(Size, Vec<[u8; 3]>), Failure> {
     let program = Path::new(env!("CARGO_BIN_EXE_tiler"));
     let options = RenderOptions { format: Some(TileFormat::Png), ..RenderOptions::default() };
     let mut renderer = Renderer::start_as(program, source, &options, &Limits::default()).unwrap();
-    let (mut seen, mut top) = (Vec::new(), 0);
+    let (mut colours, mut top) = (Vec::new(), 0);
     loop {
         match renderer.next().await? {
             Output::Started(dzi) => top = dzi.max_level(),
             Output::Progress(_) => {}
             Output::Tile(tile) if tile.level == top && tile.column == 2 => {
-                seen.push((tile.row, middle(&tile.bytes)));
+                colours.push((tile.row, middle(&tile.bytes)));
             }
             Output::Tile(_) => {}
             Output::Finished(dzi) => {
-                seen.sort_unstable();
-                return Ok((dzi.size, seen.into_iter().map(|(_, colour)| colour).collect()));
+                colours.sort_unstable();
+                return Ok((dzi.size, colours.into_iter().map(|(_, colour)| colour).collect()));
             }
         }
     }
@@ -49,7 +49,7 @@ fn middle(png: &[u8]) -> [u8; 3] {
     pixels[at..at + 3].try_into().unwrap()
 }
 
-/// What [`BANDS`] shows there: tiles of 510 rows with an overlap of 1, bands of 200 rows.
+/// The colours of [`BANDS`] there: tiles of 510 rows with an overlap of 1, bands of 200 rows.
 fn expected() -> Vec<[u8; 3]> {
     (0..40)
         .map(|row| {
@@ -62,21 +62,21 @@ fn expected() -> Vec<[u8; 3]> {
 }
 
 #[tokio::test]
-async fn a_page_becomes_tiles_from_a_file_and_while_it_is_captured() {
+async fn a_screenshot_is_rendered_from_a_file_and_during_the_capture() {
     let site = Site::page(BANDS);
     let url = SourceUrl::parse(&site.url("/")).unwrap();
     let pages = Pages::new(settings()).unwrap();
-    let whole = (Size { width: 2560, height: 20_000 }, expected());
+    let expected = (Size { width: 2560, height: 20_000 }, expected());
 
     let captured = pages.capture(&url, |_| {}).await.unwrap();
-    assert_eq!(render(captured.file).await.unwrap(), whole);
+    assert_eq!(render(captured.file).await.unwrap(), expected);
 
     let (strips, _capturing) = pages.open(&url).await.unwrap().stream().unwrap();
-    assert_eq!(render(strips).await.unwrap(), whole);
+    assert_eq!(render(strips).await.unwrap(), expected);
 }
 
 #[tokio::test]
-async fn when_the_page_fails_in_the_middle_the_reason_is_the_pages() {
+async fn when_a_page_fails_during_the_capture_its_error_is_the_failure() {
     let folder = tempfile::tempdir().unwrap();
     let mut settings = settings();
     settings.folder = folder.path().to_owned();
@@ -87,37 +87,36 @@ async fn when_the_page_fails_in_the_middle_the_reason_is_the_pages() {
     let rendering = render(strips).await.unwrap_err();
     assert_eq!(rendering.code, FailureCode::CorruptSource);
     let error = capturing.error().await.unwrap();
-    assert_eq!(error.to_string(), "The page makes the browser crash.");
+    assert_eq!(error.to_string(), "The page crashes the browser.");
 }
 
 #[tokio::test]
-async fn broken_strips_are_corrupt() {
+async fn a_malformed_screenshot_is_corrupt() {
     let mut png = Vec::new();
     let mut encoder = png::Encoder::new(&mut png, 4, 3);
     encoder.set_color(png::ColorType::Rgba);
     encoder.write_header().unwrap().write_image_data(&[9; 48]).unwrap();
     let strips = |width: u32, height: u32, strips: &[&[u8]]| {
         let mut file = tempfile::tempfile().unwrap();
-        let mut bytes = MAGIC.to_vec();
-        bytes.extend([width.to_le_bytes(), height.to_le_bytes()].concat());
+        let mut bytes = header(Size { width, height }).to_vec();
         for strip in strips {
-            bytes.extend((strip.len() as u32).to_le_bytes());
+            bytes.extend(strip_header(strip).unwrap());
             bytes.extend(*strip);
         }
         file.write_all(&bytes).unwrap();
         file.seek(SeekFrom::Start(0)).unwrap();
         file
     };
-    let cut = &png[..png.len() - 30];
+    let truncated = &png[..png.len() - 30];
     assert_eq!(render(strips(4, 6, &[&png, &png])).await.unwrap().0, Size { width: 4, height: 6 });
     for (file, what) in [
         (strips(4, 6, &[&png]), "a strip is missing"),
         (strips(4, 5, &[&png, &png]), "a strip is too high"),
         (strips(5, 3, &[&png]), "a strip is too narrow"),
-        (strips(4, 3, &[cut]), "a strip is cut off"),
-        (strips(4, 3, &[b"not a picture"]), "a strip is no picture"),
+        (strips(4, 3, &[truncated]), "a strip is truncated"),
+        (strips(4, 3, &[b"not a picture"]), "a strip is not a PNG file"),
         (strips(4, 3, &[&[]]), "a strip is empty"),
-        (strips(0, 3, &[&png]), "there is nothing"),
+        (strips(0, 3, &[&png]), "the width is 0"),
     ] {
         assert_eq!(render(file).await.unwrap_err().code, FailureCode::CorruptSource, "{what}");
     }

@@ -1,4 +1,4 @@
-//! A web server for one test: answers by path, counts what is asked for, and can hang.
+//! A web server for one test. It responds by path, records its requests, and can stop responding.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -9,7 +9,7 @@ use std::time::Duration;
 /// A running server. It serves until the test process ends.
 pub struct Site {
     pub address: SocketAddr,
-    asked: Arc<Mutex<Vec<String>>>,
+    requests: Arc<Mutex<Vec<String>>>,
     heads: Arc<Mutex<String>>,
 }
 
@@ -18,10 +18,10 @@ pub enum Reply {
     Html(String),
     /// Status, headers as lines, body.
     Raw(u16, String, Vec<u8>),
-    /// Headers and the beginning of a page, and then nothing, for a minute.
+    /// Headers and the start of a page, and then nothing, for a minute.
     Unfinished(String),
-    /// The beginning of a page, and then the connection's end.
-    CutOff,
+    /// The start of a page. Then the connection is closed.
+    Truncated,
     /// Nothing at all, for a minute.
     Silence,
 }
@@ -31,8 +31,8 @@ impl Reply {
         Self::Raw(302, format!("Location: {to}\r\n"), Vec::new())
     }
 
-    pub fn of_type(kind: &str, body: impl Into<Vec<u8>>) -> Self {
-        Self::Raw(200, format!("Content-Type: {kind}\r\n"), body.into())
+    pub fn of_type(media_type: &str, body: impl Into<Vec<u8>>) -> Self {
+        Self::Raw(200, format!("Content-Type: {media_type}\r\n"), body.into())
     }
 
     pub fn status(status: u16) -> Self {
@@ -42,19 +42,20 @@ impl Reply {
 
 impl Site {
     /// Serves on a free port of `address`.
-    pub fn serve(address: &str, answer: impl Fn(&str) -> Reply + Send + Sync + 'static) -> Self {
+    pub fn serve(address: &str, reply: impl Fn(&str) -> Reply + Send + Sync + 'static) -> Self {
         let address: IpAddr = address.parse().unwrap();
-        Self::serve_on(TcpListener::bind((address, 0)).unwrap(), answer)
+        Self::serve_on(TcpListener::bind((address, 0)).unwrap(), reply)
     }
 
-    pub fn serve_on(listener: TcpListener, answer: impl Fn(&str) -> Reply + Send + Sync + 'static) -> Self {
+    pub fn serve_on(listener: TcpListener, reply: impl Fn(&str) -> Reply + Send + Sync + 'static) -> Self {
         let address = listener.local_addr().unwrap();
-        let site = Self { address, asked: Arc::default(), heads: Arc::default() };
-        let (asked, heads, answer) = (Arc::clone(&site.asked), Arc::clone(&site.heads), Arc::new(answer));
+        let site = Self { address, requests: Arc::default(), heads: Arc::default() };
+        let (requests, heads, reply) = (Arc::clone(&site.requests), Arc::clone(&site.heads), Arc::new(reply));
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let (asked, heads, answer) = (Arc::clone(&asked), Arc::clone(&heads), Arc::clone(&answer));
-                thread::spawn(move || serve(&stream, &asked, &heads, &*answer));
+                let (requests, heads, reply) =
+                    (Arc::clone(&requests), Arc::clone(&heads), Arc::clone(&reply));
+                thread::spawn(move || serve(&stream, &requests, &heads, &*reply));
             }
         });
         site
@@ -73,24 +74,24 @@ impl Site {
         format!("http://{}{path}", self.address)
     }
 
-    /// All that was said in the heads of requests.
+    /// The header fields of all requests.
     pub fn heads(&self) -> String {
         self.heads.lock().unwrap().clone()
     }
 
-    /// What was asked for so far: paths, and `(connection)` for each that was made.
-    pub fn asked(&self) -> Vec<String> {
-        self.asked.lock().unwrap().clone()
+    /// The requests so far: their paths, and `(connection)` for each connection.
+    pub fn requests(&self) -> Vec<String> {
+        self.requests.lock().unwrap().clone()
     }
 }
 
 fn serve(
     stream: &TcpStream,
-    seen: &Mutex<Vec<String>>,
+    requests: &Mutex<Vec<String>>,
     heads: &Mutex<String>,
-    answer: &dyn Fn(&str) -> Reply,
+    reply: &dyn Fn(&str) -> Reply,
 ) {
-    seen.lock().unwrap().push("(connection)".to_owned());
+    requests.lock().unwrap().push("(connection)".to_owned());
     let mut reader = BufReader::new(stream);
     let mut line = String::new();
     while reader.read_line(&mut line).is_ok_and(|read| read > 0) {
@@ -108,8 +109,8 @@ fn serve(
         }
         reader.by_ref().take(length).read_to_end(&mut Vec::new()).unwrap();
         line.clear();
-        seen.lock().unwrap().push(path.clone());
-        if send(stream, answer(&path)).is_err() {
+        requests.lock().unwrap().push(path.clone());
+        if send(stream, reply(&path)).is_err() {
             return;
         }
     }
@@ -125,7 +126,7 @@ fn send(mut stream: &TcpStream, reply: Reply) -> std::io::Result<()> {
             thread::sleep(Duration::from_secs(60));
             return Ok(());
         }
-        Reply::CutOff => {
+        Reply::Truncated => {
             write!(stream, "HTTP/1.1 200 OK\r\n{HTML}Content-Length: 1000000\r\n\r\n<p>")?;
             return Err(std::io::ErrorKind::ConnectionAborted.into());
         }

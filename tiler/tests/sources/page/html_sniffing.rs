@@ -1,5 +1,5 @@
-//! Which kind a source is: what its bytes say counts before what its server calls them. From the download to the page, as
-//! a job does it.
+//! Whether a source is a page: its bytes count, not the media type that its server declares. From the download to the
+//! page, as in a job.
 
 use edgezoom_codecs::Format;
 use edgezoom_content::{AddressPolicy, SourceUrl};
@@ -7,10 +7,10 @@ use edgezoom_tiler::browser::{Html, OpenPage, PageError, Pages};
 use edgezoom_tiler::fetch::Fetcher;
 use edgezoom_tiler::limits::Limits;
 
+use crate::screenshot::settings;
 use crate::site::{Reply, Site};
-use crate::view::settings;
 
-/// Downloads a source and opens it if it is a page; what else it is otherwise.
+/// Downloads a source and opens it if it is a page. Otherwise returns the name of its format.
 async fn open(site: &Site, path: &str) -> Result<Result<OpenPage, PageError>, Option<&'static str>> {
     let policy = AddressPolicy::allowing("127.0.0.2/32").unwrap();
     let fetcher = Fetcher::new(policy, Limits::default(), std::env::temp_dir()).unwrap();
@@ -27,7 +27,7 @@ fn utf_16(text: &str) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn html_is_a_page_whatever_its_server_calls_it() {
+async fn html_is_a_page_whatever_type_is_declared() {
     let page = "<!doctype html><title>Grüße</title><body style='margin:0;height:1234px'>";
     let pages: [(&str, Vec<u8>); 11] = [
         ("Content-Type: image/jpeg\r\n", format!("\u{feff}{page}").into()),
@@ -64,7 +64,7 @@ fn latin_1(text: &str) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn what_is_called_a_page_may_be_something_else() {
+async fn a_source_that_is_declared_as_html_may_be_something_else() {
     let svg = "<!-- <html> --><svg xmlns='http://www.w3.org/2000/svg'/>";
     let site = Site::serve("127.0.0.2", move |path| match path {
         "/svg" => Reply::of_type("text/html", svg),
@@ -87,7 +87,7 @@ async fn what_is_called_a_page_may_be_something_else() {
 }
 
 #[tokio::test]
-async fn what_the_server_says_of_a_page_that_it_miscalls_still_counts() {
+async fn the_other_headers_of_a_misdeclared_page_still_apply() {
     let site = Site::serve("127.0.0.2", |_| {
         Reply::Raw(
             200,
@@ -100,7 +100,7 @@ async fn what_the_server_says_of_a_page_that_it_miscalls_still_counts() {
 }
 
 #[tokio::test]
-async fn a_page_that_goes_on_to_a_picture_or_document_leads_to_it() {
+async fn a_page_that_navigates_to_a_picture_or_document_leads_to_it() {
     let site = Site::serve("127.0.0.2", |path| match path {
         "/refresh" => Reply::Html("<meta http-equiv=refresh content='0;url=/a.png'>Wait".into()),
         "/script" => Reply::Html("<script>location.replace('/b.pdf#page=2')</script>".into()),
@@ -127,7 +127,7 @@ async fn a_page_that_goes_on_to_a_picture_or_document_leads_to_it() {
 }
 
 #[tokio::test]
-async fn a_page_with_pictures_and_downloads_in_it_leads_nowhere() {
+async fn embedded_pictures_and_downloads_are_not_navigations() {
     let pages = [
         ("Next", "<script>location.replace('/next')</script>"),
         ("Parts", "<img src=/a.png><iframe src=/a.png></iframe><object data=/a.png></object>"),
@@ -145,7 +145,7 @@ async fn a_page_with_pictures_and_downloads_in_it_leads_nowhere() {
     });
     for (number, (title, _)) in pages.into_iter().enumerate() {
         let opened = open(&site, &format!("/{number}")).await.unwrap();
-        let shown = opened.map(|page| page.title().map(ToString::to_string));
-        assert_eq!(shown.unwrap().as_deref(), Some(title));
+        let displayed = opened.map(|page| page.title().map(ToString::to_string));
+        assert_eq!(displayed.unwrap().as_deref(), Some(title));
     }
 }

@@ -1,21 +1,21 @@
-//! Pages made for a window that scrolls, as one long sheet: boxes that scroll in the page's stead, backgrounds that stand
-//! still, what shows itself only while it is passed, and questions about cookies.
+//! Pages laid out without scrolling: boxes that scroll in place of the page, fixed backgrounds, elements that appear
+//! only while they are in view, scroll snapping, and consent banners.
 
 use std::time::{Duration, Instant};
 
+use crate::screenshot::{Screenshot, capture, capture_url, settings};
 use crate::site::Site;
-use crate::view::{View, capture, see, settings};
 
 const MAGENTA: [u8; 3] = [255, 0, 255];
 const GREEN: [u8; 3] = [0, 255, 0];
 const BLUE: [u8; 3] = [0, 0, 255];
 
-async fn page(html: &str) -> View {
-    see(&Site::page(&format!("<!doctype html><style>body{{margin:0}}</style>{html}")).url("/")).await
+async fn page(html: &str) -> Screenshot {
+    capture_url(&Site::page(&format!("<!doctype html><style>body{{margin:0}}</style>{html}")).url("/")).await
 }
 
 #[tokio::test]
-async fn a_box_that_scrolls_in_the_pages_stead_is_unfolded() {
+async fn a_box_that_scrolls_in_place_of_the_page_is_expanded() {
     let content = "<p style='height:3000px;margin:0;background:#f0f'></p><p style='height:1000px;margin:0;background:#0f0'></p>";
     for shell in [
         "<style>html,body{height:100vh;overflow:hidden} body{display:flex;flex-direction:column}
@@ -34,7 +34,7 @@ async fn a_box_that_scrolls_in_the_pages_stead_is_unfolded() {
 }
 
 #[tokio::test]
-async fn an_unfolded_box_keeps_its_width() {
+async fn an_expanded_box_keeps_its_width() {
     let page = page(
         "<style>body{display:flex;height:100vh;overflow:hidden} main{flex:1;overflow-y:auto;background:#f0f} aside{width:240px;background:#00f}
          main div{width:5000px;height:3000px}</style><main><script>document.write('many words '.repeat(999))</script><div></div></main>
@@ -46,7 +46,7 @@ async fn an_unfolded_box_keeps_its_width() {
 }
 
 #[tokio::test]
-async fn a_box_beside_a_page_that_scrolls_stays_a_box() {
+async fn a_scrolling_box_in_a_page_that_scrolls_is_not_expanded() {
     let page = page(
         "<style>.box{height:700px;overflow:auto;background:#0f0} .box p{height:5000px}</style>
          <div class=box><p></div><div style='height:2000px;background:#f0f'></div>",
@@ -57,7 +57,7 @@ async fn a_box_beside_a_page_that_scrolls_stays_a_box() {
 }
 
 #[tokio::test]
-async fn a_box_without_end_ends_at_the_limit() {
+async fn an_expanded_box_ends_at_the_limit() {
     let site = Site::page(
         "<!doctype html><style>body{margin:0} main{position:fixed;inset:0;overflow:auto} p{height:9000000px;margin:0;background:#f0f}
          </style><main><p>",
@@ -69,7 +69,7 @@ async fn a_box_without_end_ends_at_the_limit() {
 }
 
 #[tokio::test]
-async fn backgrounds_that_stand_still_are_drawn_everywhere() {
+async fn fixed_backgrounds_are_drawn_everywhere() {
     let page = page(
         "<style>body{background:linear-gradient(#0f0,#0f0) fixed} p{height:3000px;margin:0}
          .section{background:linear-gradient(90deg,#f0f 50%,#00f 50%) fixed 50%/cover}</style><p></p><p class=section></p><p></p>",
@@ -85,7 +85,7 @@ async fn backgrounds_that_stand_still_are_drawn_everywhere() {
 }
 
 #[tokio::test]
-async fn what_shows_itself_only_while_it_is_passed_is_shown() {
+async fn elements_that_appear_only_in_view_are_visible() {
     let page = page(
         "<style>p{height:700px;margin:0 0 20px;background:#f0f;opacity:0;transform:translateY(80px);transition:all .6s}
          .in{opacity:1;transform:none}</style><script>
@@ -108,7 +108,7 @@ async fn what_shows_itself_only_while_it_is_passed_is_shown() {
 }
 
 #[tokio::test]
-async fn what_a_page_hides_stays_hidden() {
+async fn hidden_elements_stay_hidden() {
     let page = page(
         "<style>p{height:3000px;margin:0;background:#0f0} .menu{opacity:0} .tip{visibility:hidden} div{height:100px;background:#f0f}</style>
          <p></p><div class=menu></div><div class=tip></div><p></p>",
@@ -118,7 +118,7 @@ async fn what_a_page_hides_stays_hidden() {
 }
 
 #[tokio::test]
-async fn places_to_snap_to_do_not_move_the_page() {
+async fn scroll_snapping_does_not_move_the_page() {
     let page = page(
         "<style>html{scroll-snap-type:y mandatory;scroll-behavior:smooth} p{height:1000px;margin:0;scroll-snap-align:start}
          header{position:sticky;top:0;height:50px;background:#f0f}</style><header></header>
@@ -139,17 +139,17 @@ async fn places_to_snap_to_do_not_move_the_page() {
 }
 
 #[tokio::test]
-async fn questions_about_cookies_are_hidden_and_the_page_let_go() {
+async fn consent_banners_are_hidden_and_their_scroll_lock_removed() {
     const STORY: &str = "<p style='height:2000px;margin:0;background:#0f0'>A long story</p>";
-    const HELD: &str = "<style>html,body{overflow:hidden;height:100%}</style>";
-    const VEIL: &str = "<div style='position:fixed;inset:0;background:rgba(0,0,0,.5)'></div>";
+    const LOCKED: &str = "<style>html,body{overflow:hidden;height:100%}</style>";
+    const BACKDROP: &str = "<div style='position:fixed;inset:0;background:rgba(0,0,0,.5)'></div>";
     const BAR: &str = "style='position:fixed;bottom:0;left:0;right:0;height:200px;background:#f0f'";
     for (name, banner) in [
-        ("known by name", format!("{HELD}<div id=onetrust-consent-sdk><div {BAR}></div>{VEIL}</div>")),
+        ("known by name", format!("{LOCKED}<div id=onetrust-consent-sdk><div {BAR}></div>{BACKDROP}</div>")),
         (
             "English",
             format!(
-                "{HELD}{VEIL}<div {BAR}>We value your privacy: cookies. <button>Accept all</button></div>"
+                "{LOCKED}{BACKDROP}<div {BAR}>We value your privacy: cookies. <button>Accept all</button></div>"
             ),
         ),
         ("German", format!("<div {BAR}>Wir verwenden Cookies. <a href=#>Alle akzeptieren</a></div>")),
@@ -175,7 +175,7 @@ async fn questions_about_cookies_are_hidden_and_the_page_let_go() {
 }
 
 #[tokio::test]
-async fn what_is_about_cookies_and_no_question_stays() {
+async fn elements_about_cookies_that_are_not_banners_stay() {
     let shop = "<style>header{position:sticky;top:0;height:60px;background:#00f} article{height:2000px;background:#f0f}
          h1{margin:0}</style>
         <header>Cookies and cakes <nav>Cookies</nav><button>Search</button></header>
@@ -194,11 +194,11 @@ async fn what_is_about_cookies_and_no_question_stays() {
         "<div style='position:fixed;inset:0;background:#f0f'>All about cookies <button>Accept all</button></div>",
     )
     .await;
-    assert_eq!(app.at(2000, 1000), MAGENTA, "what fills the window is the page itself");
+    assert_eq!(app.at(2000, 1000), MAGENTA, "an element that fills the window is the page itself");
 }
 
 #[tokio::test]
-async fn a_page_that_is_in_the_way_of_all_this_is_captured_nevertheless() {
+async fn a_page_that_obstructs_the_scripts_is_captured() {
     let site = Site::page(
         "<!doctype html><body style='background:#f0f;margin:0'><form name=body><input name=style></form>
          <div style='position:fixed;overflow:auto;inset:0'></div><script>
@@ -208,8 +208,8 @@ async fn a_page_that_is_in_the_way_of_all_this_is_captured_nevertheless() {
          new MutationObserver(all => all.forEach(({ target }) => target.removeAttribute('style')))
            .observe(document.documentElement, { attributes: true, attributeFilter: ['class'], subtree: true })</script>",
     );
-    let begun = Instant::now();
+    let start = Instant::now();
     let page = capture(settings(), &site.url("/")).await.unwrap();
     assert_eq!(page.at(900, 1200), MAGENTA);
-    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
 }

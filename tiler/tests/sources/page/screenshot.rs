@@ -1,18 +1,18 @@
-//! Looking at a captured page: pages to capture with, and the picture put together from its strips.
+//! Captures pages for tests, and decodes their screenshots.
 
 use std::io::{BufReader, Read};
 use std::path::Path;
 use std::time::Duration;
 
 use edgezoom_codecs::Layout;
-use edgezoom_codecs::formats::screenshot;
+use edgezoom_codecs::formats::screenshot::header;
 use edgezoom_content::{AddressPolicy, SourceUrl};
 use edgezoom_tiler::browser::{CapturedPage, PageError, PageSettings, Pages};
 
 use edgezoom_test_support::Picture;
 
-/// A page's picture, RGB.
-pub struct View {
+/// The screenshot of a page, in RGB.
+pub struct Screenshot {
     pub title: String,
     pub url: String,
     pub width: usize,
@@ -20,35 +20,34 @@ pub struct View {
     pixels: Vec<u8>,
 }
 
-/// Settings under which only 127.0.0.2 is reachable, where the tests serve their pages.
+/// Settings with a policy that permits only 127.0.0.2, where the tests serve their pages.
 pub fn settings() -> PageSettings {
     let policy = AddressPolicy::allowing("127.0.0.2/32").unwrap();
     let mut settings = PageSettings::new(policy, std::env::temp_dir());
-    settings.cell = Some(Path::new(env!("CARGO_BIN_EXE_tiler")).to_owned());
+    settings.supervisor = Some(Path::new(env!("CARGO_BIN_EXE_tiler")).to_owned());
     settings.limits.settle = Duration::from_secs(20);
     settings
 }
 
-pub async fn capture(settings: PageSettings, url: &str) -> Result<View, PageError> {
+pub async fn capture(settings: PageSettings, url: &str) -> Result<Screenshot, PageError> {
     let url = SourceUrl::parse(url).unwrap();
-    Ok(View::read(Pages::new(settings).unwrap().capture(&url, |_| {}).await?))
+    Ok(Screenshot::read(Pages::new(settings).unwrap().capture(&url, |_| {}).await?))
 }
 
-/// The capture of a page that must succeed.
-pub async fn see(url: &str) -> View {
+/// The screenshot of a page with the default settings. Capturing it must succeed.
+pub async fn capture_url(url: &str) -> Screenshot {
     capture(settings(), url).await.unwrap()
 }
 
-impl View {
+impl Screenshot {
     pub fn read(page: CapturedPage) -> Self {
         let mut file = BufReader::new(page.file);
-        let mut magic = [0; 8];
-        file.read_exact(&mut magic).unwrap();
-        assert_eq!(magic, screenshot::MAGIC);
-        let (width, height) = (number(&mut file).unwrap() as usize, number(&mut file).unwrap() as usize);
-        assert_eq!((width, height), (page.size.width as usize, page.size.height as usize));
+        let mut stream_header = [0; 16];
+        file.read_exact(&mut stream_header).unwrap();
+        assert_eq!(stream_header, header(page.size));
+        let (width, height) = (page.size.width as usize, page.size.height as usize);
         let mut pixels = Vec::new();
-        while let Some(length) = number(&mut file) {
+        while let Some(length) = strip_length(&mut file) {
             let mut png = vec![0; length as usize];
             file.read_exact(&mut png).unwrap();
             let mut reader = png::Decoder::new(std::io::Cursor::new(png)).read_info().unwrap();
@@ -68,25 +67,25 @@ impl View {
         }
     }
 
-    /// All of it.
+    /// The whole screenshot.
     pub fn picture(self) -> Picture {
         let Self { width, height, pixels, .. } = self;
         Picture { width: width as u32, height: height as u32, layout: Layout::Rgb, pixels }
     }
 
-    /// The colour at a place, in device pixels.
+    /// The colour of a pixel.
     pub fn at(&self, x: usize, y: usize) -> [u8; 3] {
         let pixel = (y * self.width + x) * 3;
         self.pixels[pixel..pixel + 3].try_into().unwrap()
     }
 
-    /// How many pixels have this colour.
+    /// The number of pixels of this colour.
     pub fn count(&self, colour: [u8; 3]) -> usize {
         self.pixels.chunks_exact(3).filter(|pixel| *pixel == colour).count()
     }
 }
 
-fn number(file: &mut impl Read) -> Option<u32> {
+fn strip_length(file: &mut impl Read) -> Option<u32> {
     let mut bytes = [0; 4];
     file.read_exact(&mut bytes).ok()?;
     Some(u32::from_le_bytes(bytes))

@@ -1,0 +1,159 @@
+//! Opens pages, each in a browser of its own, and limits how many are open at a time.
+
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use edgezoom_content::{Size, SourceUrl, Title};
+use tokio::net::UnixStream;
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+
+use super::error::PageError;
+use super::html_sniffing::Html;
+use super::launch::Launch;
+use super::limits::PageLimits;
+use super::open_page::{OpenPage, PageProgress, before, with_exit_reason};
+use super::page_loader::PageLoader;
+use super::proxy::Proxy;
+use super::proxy::connector::Connector;
+use super::proxy::local_files::LocalFiles;
+use super::settings::PageSettings;
+use super::{executable, namespaces, tab_setup};
+
+/// Opens and captures pages. A process needs one.
+pub struct Pages {
+    launch: Option<Launch>,
+    connector: Connector,
+    /// A permit for each open page.
+    permits: Arc<Semaphore>,
+    limits: PageLimits,
+    folder: PathBuf,
+}
+
+/// A captured page.
+#[derive(Debug)]
+pub struct CapturedPage {
+    /// Its [screenshot stream](edgezoom_codecs::formats::screenshot) in an unnamed file, positioned at its start.
+    pub file: File,
+    /// The size of the screenshot in pixels.
+    pub size: Size,
+    /// The title of the page.
+    pub title: Option<Title>,
+    /// The URL of the page after all redirects.
+    pub url: String,
+}
+
+impl Pages {
+    /// Looks for a browser, and whether namespaces are available. Without a browser, opening a page fails with
+    /// [`PageError::NoBrowser`].
+    ///
+    /// # Errors
+    /// The path of the running executable is not known.
+    pub fn new(settings: PageSettings) -> io::Result<Self> {
+        let PageSettings { browser, supervisor, namespaces, policy, resolver, folder, limits } = settings;
+        let supervisor = supervisor.map_or_else(std::env::current_exe, Ok)?;
+        let launch = executable::find(browser.as_deref()).map(|browser| Launch {
+            browser,
+            supervisor,
+            folder: folder.clone(),
+            namespaces: namespaces && namespaces::are_available(),
+            memory: limits.memory,
+            timeout: limits.command,
+        });
+        match &launch {
+            Some(launch) if namespaces && !launch.namespaces => {
+                tracing::warn!(
+                    "no namespaces are available: only the browser's own sandbox and the proxy contain web pages"
+                );
+            }
+            Some(_) => {}
+            None => tracing::warn!("no Chromium found: web pages cannot be converted"),
+        }
+        Ok(Self {
+            launch,
+            connector: Connector { policy, resolver, timeout: limits.connect },
+            permits: Arc::new(Semaphore::new(limits.at_once.get())),
+            limits,
+            folder,
+        })
+    }
+
+    /// Opens a page in a browser of its own, loads it and freezes it. Waits first while the maximum number of pages is
+    /// open.
+    ///
+    /// # Errors
+    /// The page could not be loaded.
+    pub async fn open(&self, source: &SourceUrl) -> Result<OpenPage, PageError> {
+        self.open_url(source.as_str(), None, None).await
+    }
+
+    /// Opens a page whose HTML was downloaded already. It is shown if the server declares the page as something else.
+    ///
+    /// # Errors
+    /// The page could not be loaded.
+    pub async fn open_fetched(&self, source: &SourceUrl, html: Html) -> Result<OpenPage, PageError> {
+        self.open_url(source.as_str(), Some(html), None).await
+    }
+
+    /// Opens a page that is a local file. It can embed the files in its folder and below, but not read them.
+    ///
+    /// # Errors
+    /// The page could not be loaded.
+    pub async fn open_file(&self, page: &Path, html: Html) -> Result<OpenPage, PageError> {
+        let (files, url) = LocalFiles::beside(page)?;
+        self.open_url(&url, Some(html), Some(files)).await
+    }
+
+    async fn open_url(
+        &self,
+        url: &str,
+        html: Option<Html>,
+        files: Option<LocalFiles>,
+    ) -> Result<OpenPage, PageError> {
+        let launch = self.launch.clone().ok_or(PageError::NoBrowser)?;
+        let closed = |_| PageError::BrowserGone; // the semaphore is never closed
+        let permit = Arc::clone(&self.permits).acquire_owned().await.map_err(closed)?;
+        let deadline = Instant::now() + self.limits.page;
+
+        let started = tokio::task::spawn_blocking(move || launch.start()).await.map_err(io::Error::other);
+        let started = started.and_then(|started| started).map_err(PageError::NotStarted)?;
+        let browser = started.browser;
+        let load = async {
+            let proxy = Proxy::start(started.listener, self.connector.clone(), files, &self.limits)?;
+            started.devtools.set_nonblocking(true)?;
+            let devtools = UnixStream::from_std(started.devtools)?;
+            let mut tab = tab_setup::open(devtools, &self.limits, &proxy.password).await?;
+            let mut loader = PageLoader { tab: &mut tab, proxy: &proxy, limits: &self.limits };
+            let page = loader.load(url, html).await?;
+            Ok((proxy, tab, page))
+        };
+        match before(deadline, &self.limits, load).await {
+            Ok((proxy, tab, page)) => {
+                let limits = self.limits.clone();
+                Ok(OpenPage { browser, tab, page, limits, deadline, _proxy: proxy, _permit: permit })
+            }
+            Err(error) => Err(with_exit_reason(error, browser.close().await, &self.limits)),
+        }
+    }
+
+    /// Captures a page into a file, and calls `on_progress` after each step.
+    ///
+    /// # Errors
+    /// The page could not be captured.
+    pub async fn capture(
+        &self,
+        source: &SourceUrl,
+        mut on_progress: impl FnMut(PageProgress),
+    ) -> Result<CapturedPage, PageError> {
+        on_progress(PageProgress::Loading);
+        let mut file = tokio::fs::File::from_std(tempfile::tempfile_in(&self.folder)?);
+        let page = self.open(source).await?;
+        let (size, title, url) = (page.size(), page.title().cloned(), page.url().to_owned());
+        page.write_screenshot(&mut file, on_progress).await?;
+        let mut file = file.into_std().await;
+        file.seek(SeekFrom::Start(0))?;
+        Ok(CapturedPage { file, size, title, url })
+    }
+}
