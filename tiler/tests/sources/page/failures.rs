@@ -31,7 +31,7 @@ async fn the_response_of_the_server_decides_the_failure() {
             b"<p>".to_vec(),
         ),
         "/nothing" => Reply::Raw(204, String::new(), Vec::new()),
-        "/truncated" => Reply::CutOff,
+        "/truncated" => Reply::Truncated,
         "/round" => Reply::redirect("/round"),
         "/empty/404" => Reply::Raw(404, String::new(), Vec::new()),
         path => Reply::status(path[1..].parse().unwrap_or(404)), // some browsers request an icon
