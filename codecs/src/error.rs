@@ -1,10 +1,9 @@
 //! Why a source cannot be read.
 
+use std::fmt::Display;
 use std::io;
 
 use edgezoom_content::Size;
-
-use crate::Format;
 
 /// Why a source cannot be read. The messages are for people and name no file, address or library.
 #[derive(Debug, thiserror::Error)]
@@ -13,21 +12,24 @@ pub enum SourceError {
     #[error("The source is empty: it has no bytes.")]
     NoBytes,
     /// The first bytes are of no known format.
-    #[error("The format of the source is unknown. These can be read: {}.", Format::list())]
-    Unknown,
+    #[error("The format of the source is unknown. These can be read: {known}.")]
+    Unknown {
+        /// The names of the known formats, as a list in a sentence.
+        known: String,
+    },
     /// The format is known, but not this variant of it.
     #[error("This kind of {format} cannot be read: {reason}.")]
     Unsupported {
-        /// The format.
-        format: &'static Format,
+        /// The format's name.
+        format: &'static str,
         /// The feature that is not read.
         reason: String,
     },
     /// The file is cut off or broken.
     #[error("The {format} is cut off or broken: {reason}.")]
     Corrupt {
-        /// The format.
-        format: &'static Format,
+        /// The format's name.
+        format: &'static str,
         /// What the decoder found.
         reason: String,
     },
@@ -84,12 +86,29 @@ pub enum SourceError {
     /// The file has more bytes than the bounds allow for a format that is buffered.
     #[error("The {format} is too large: it has more than {} MiB when unpacked.", bytes >> 20)]
     TooManyBytes {
-        /// The format.
-        format: &'static Format,
+        /// The format's name.
+        format: &'static str,
         /// How many bytes are allowed.
         bytes: u64,
     },
     /// The file cannot be read.
     #[error("The source could not be read.")]
     Io(#[from] io::Error),
+}
+
+impl SourceError {
+    /// The error for a file that is cut off or broken, with what the decoder found.
+    pub(crate) fn corrupt(format: &'static str, reason: impl Display) -> Self {
+        Self::Corrupt { format, reason: without_full_stop(reason) }
+    }
+
+    /// The error for a variant of a format that is not read.
+    pub(crate) fn unsupported(format: &'static str, reason: impl Display) -> Self {
+        Self::Unsupported { format, reason: without_full_stop(reason) }
+    }
+}
+
+/// Messages of libraries end with a full stop or without one; ours add it.
+fn without_full_stop(reason: impl Display) -> String {
+    reason.to_string().trim_end_matches('.').to_owned()
 }

@@ -51,7 +51,9 @@
 mod bounds;
 mod buffered;
 mod colour;
+mod decoder;
 mod error;
+mod format;
 pub mod formats;
 mod open;
 mod options;
@@ -62,15 +64,12 @@ mod vector;
 pub mod ycbcr420;
 
 pub use bounds::Bounds;
-use buffered::Buffered;
 pub use colour::flatten::{Flattened, is_opaque};
-use colour::icc::Profile;
 pub use error::SourceError;
-use open::{Decoded, READ_BYTES};
+pub use format::{Format, Reading};
 pub use open::{Prepared, open, open_with, prepare};
 pub use options::{DecodeOptions, DrawingOptions};
 pub use orientation::Orientation;
-pub use registry::{Format, Reading};
 pub use row_reader::{Layout, RowReader};
 #[cfg(feature = "pdf")]
 pub use vector::pdf::locate as locate_pdfium;

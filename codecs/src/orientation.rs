@@ -13,7 +13,8 @@
 
 use edgezoom_content::Size;
 
-use crate::{Bounds, Buffered, Layout, RowReader, SourceError};
+use crate::buffered::Buffered;
+use crate::{Bounds, Layout, RowReader, SourceError};
 
 /// The place of an upright pixel (x, y) in the stored picture: swap x and y, then count from the other side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

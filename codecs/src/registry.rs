@@ -1,49 +1,15 @@
-//! What the rest of the program knows of a format, and what it asks about all of them. The table of formats itself is
-//! in [`formats`](crate::formats).
-//!
-//! The model is libvips' `VipsForeignLoadClass`: a description per format that says what the format is called, what it
-//! recognises and how it loads. Code outside a format's own file never matches on a format.
+//! What the rest of the program asks about all formats: which one a file has, what they are called, how their files are
+//! named. The table itself is in [`formats`](crate::formats).
 
-use std::fmt::{self, Display};
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 
-use crate::SourceError;
 use crate::formats::{FORMATS, screenshot};
-use crate::open::Open;
+use crate::{Format, SourceError};
 
 /// How many bytes of a file are compared with signatures. A PDF may begin up to 1 KiB into the file, and before the
 /// root element of an SVG come comments with whole licences and declarations of entities.
 const HEAD_BYTES: u64 = 64 << 10;
-
-/// A format that can be read.
-pub struct Format {
-    /// Its name in messages, in `--help` and in the documentation.
-    pub name: &'static str,
-    /// Its media types, the registered one first. Empty where it has none, as for formats that only this program
-    /// writes.
-    pub media_types: &'static [&'static str],
-    /// The endings of its file names, in lower case and without the dot, the most common one first.
-    pub endings: &'static [&'static str],
-    /// How its pixels are read.
-    pub reading: Reading,
-    /// Whether a file that begins with these bytes has this format. Compares bytes, parses nothing.
-    pub(crate) signature: fn(head: &[u8]) -> bool,
-    /// How a file is opened.
-    pub(crate) open: Open,
-}
-
-/// How the pixels of a format are read, which decides how much memory a picture takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reading {
-    /// The decoder gives rows from top to bottom. Memory depends on the width alone.
-    Rows,
-    /// Any region can be drawn at any size. Memory is that of one strip.
-    Regions,
-    /// The decoder gives all pixels at once. The whole picture has to fit into
-    /// [`Bounds::memory`](crate::Bounds::memory).
-    Buffered,
-}
 
 impl Format {
     /// All formats that files on the web have, in the order in which signatures are compared.
@@ -90,47 +56,11 @@ impl Format {
         if head.is_empty() {
             return Err(SourceError::NoBytes);
         }
-        FORMATS.iter().copied().find(|format| (format.signature)(&head)).ok_or(SourceError::Unknown)
-    }
-
-    /// The error for a file that is cut off or broken, with what the decoder found.
-    pub(crate) fn corrupt(&'static self, reason: impl Display) -> SourceError {
-        SourceError::Corrupt { format: self, reason: reason.to_string().trim_end_matches('.').to_owned() }
-    }
-
-    /// The error for a variant of the format that is not read.
-    pub(crate) fn unsupported(&'static self, reason: impl Display) -> SourceError {
-        SourceError::Unsupported { format: self, reason: reason.to_string().trim_end_matches('.').to_owned() }
-    }
-}
-
-impl PartialEq for Format {
-    fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
-    }
-}
-
-impl Eq for Format {}
-
-impl Display for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name)
-    }
-}
-
-impl fmt::Debug for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Format({})", self.name)
-    }
-}
-
-impl Display for Reading {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Rows => "row by row",
-            Self::Regions => "strip by strip",
-            Self::Buffered => "buffered",
-        })
+        FORMATS
+            .iter()
+            .copied()
+            .find(|format| (format.signature)(&head))
+            .ok_or_else(|| SourceError::Unknown { known: Self::list() })
     }
 }
 

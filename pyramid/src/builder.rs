@@ -12,29 +12,16 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, ScopedJoinHandle};
 
-use edgezoom_codecs::{RowReader, SourceError};
+use edgezoom_codecs::RowReader;
 use edgezoom_content::Dzi;
 
 use crate::TileOutput;
+use crate::build_error::BuildError;
 use crate::cutter::{Cutter, Partition};
 use crate::downsampler::Downsampler;
 use crate::geometry;
 use crate::strip::Strip;
 use crate::tile_encoder::Encoding;
-
-/// Why a pyramid could not be built.
-#[derive(Debug, thiserror::Error)]
-pub enum BuildError {
-    /// The picture cannot be read or decoded.
-    #[error(transparent)]
-    Source(#[from] SourceError),
-    /// A tile could not be encoded, or the output returned an error.
-    #[error("a tile could not be written: {0}")]
-    Output(#[from] io::Error),
-    /// An encoder thread panicked.
-    #[error("a thread that encodes tiles panicked")]
-    Thread,
-}
 
 /// Builds the tiles of the pyramid that `dzi` describes. `reader` must have the size that `dzi` has, and a layout
 /// without opacity if the tiles are JPEG.

@@ -45,6 +45,7 @@
 //! A picture of 20,000×10,000 pixels takes 40 MiB in this way. If rows of tiles were buffered instead, each would take
 //! 31 MB, and several of them would be needed.
 
+mod build_error;
 mod builder;
 mod cutter;
 mod downsampler;
@@ -60,7 +61,8 @@ mod tile;
 mod tile_encoder;
 mod tile_source;
 
-pub use builder::{BuildError, build_tiles};
+pub use build_error::BuildError;
+pub use builder::build_tiles;
 pub use dzsave::{DzsaveError, dzsave};
 pub use edgezoom_codecs as codecs;
 pub use edgezoom_content::{Dzi, Size, TileFormat};

@@ -3,7 +3,8 @@
 use edgezoom_codecs::{DecodeOptions, Flattened, Layout, RowReader, SourceError, is_opaque};
 use edgezoom_content::{Dzi, TileFormat};
 
-use crate::builder::{BuildError, build_tiles};
+use crate::build_error::BuildError;
+use crate::builder::build_tiles;
 use crate::{Options, TileOutput};
 
 /// A picture whose tile format is decided.

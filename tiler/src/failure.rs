@@ -115,7 +115,7 @@ pub fn of_build(error: &BuildError) -> Failure {
 pub fn of_source(error: &SourceError) -> Failure {
     let code = match error {
         SourceError::NoBytes
-        | SourceError::Unknown
+        | SourceError::Unknown { .. }
         | SourceError::Unsupported { .. }
         | SourceError::NoPdf => FailureCode::UnsupportedFormat,
         SourceError::Encrypted => FailureCode::SourceForbidden,

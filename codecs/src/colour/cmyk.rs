@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use moxcms::Transform8BitExecutor;
 
-use crate::Profile;
+use crate::colour::icc::Profile;
 
 /// Converts CMYK to RGB. 255 is full ink, 0 is none.
 pub enum CmykConverter {

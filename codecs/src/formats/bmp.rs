@@ -9,8 +9,10 @@
 use image::codecs::bmp::BmpDecoder;
 use image::{ColorType, ImageDecoder, ImageError};
 
-use crate::open::{Input, Open};
-use crate::{Buffered, Decoded, Format, Layout, Reading, SourceError};
+use crate::buffered::Buffered;
+use crate::decoder::Decoded;
+use crate::decoder::{Input, Open};
+use crate::{Format, Layout, Reading, SourceError};
 
 pub(crate) static FORMAT: Format = Format {
     name: "BMP",

@@ -8,10 +8,12 @@ use std::io::BufReader;
 
 use ::dds::{Channels, ColorFormat, Decoder, DecodingError, ImageViewMut, Precision};
 
+use crate::buffered::Buffered;
 use crate::buffered::catch_panics;
 use crate::colour::tone_mapping;
-use crate::open::{Input, Open};
-use crate::{Bounds, Buffered, Decoded, Format, Layout, Reading, SourceError};
+use crate::decoder::Decoded;
+use crate::decoder::{Input, Open};
+use crate::{Bounds, Format, Layout, Reading, SourceError};
 
 pub(crate) static FORMAT: Format = Format {
     name: "DDS",
@@ -26,7 +28,7 @@ pub(crate) static FORMAT: Format = Format {
 const DECODER_BYTES: usize = 64 << 20;
 
 fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
-    catch_panics(&FORMAT, || decode(file, bounds)).map(Decoded::plain)
+    catch_panics(FORMAT.name, || decode(file, bounds)).map(Decoded::plain)
 }
 
 fn decode(file: BufReader<File>, bounds: Bounds) -> Result<Buffered, SourceError> {

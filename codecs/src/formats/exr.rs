@@ -14,10 +14,12 @@ use ::exr::meta::attribute::{ChannelList, SampleType};
 use ::exr::meta::header::Header;
 use edgezoom_content::Size;
 
+use crate::buffered::Buffered;
 use crate::buffered::catch_panics;
 use crate::colour::tone_mapping;
-use crate::open::{Input, Open};
-use crate::{Bounds, Buffered, Decoded, Format, Layout, Reading, SourceError};
+use crate::decoder::Decoded;
+use crate::decoder::{Input, Open};
+use crate::{Bounds, Format, Layout, Reading, SourceError};
 
 pub(crate) static FORMAT: Format = Format {
     name: "OpenEXR",
@@ -41,7 +43,7 @@ struct Channels {
 }
 
 fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
-    catch_panics(&FORMAT, || decode(file, bounds)).map(Decoded::plain)
+    catch_panics(FORMAT.name, || decode(file, bounds)).map(Decoded::plain)
 }
 
 fn decode(file: BufReader<File>, bounds: Bounds) -> Result<Buffered, SourceError> {

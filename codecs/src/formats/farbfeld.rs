@@ -12,8 +12,9 @@ use std::io::{BufReader, Read};
 use edgezoom_content::Size;
 
 use crate::colour::samples::round_16;
-use crate::open::{Input, Open};
-use crate::{Decoded, Format, Layout, Reading, RowReader, SourceError};
+use crate::decoder::Decoded;
+use crate::decoder::{Input, Open};
+use crate::{Format, Layout, Reading, RowReader, SourceError};
 
 pub(crate) static FORMAT: Format = Format {
     name: "Farbfeld",

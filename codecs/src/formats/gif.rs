@@ -5,8 +5,10 @@
 use ::gif::{DecodeOptions, DecodingError, Frame, MemoryLimit};
 use edgezoom_content::Size;
 
-use crate::open::{Input, Open};
-use crate::{Buffered, Decoded, Format, Layout, Reading, SourceError};
+use crate::buffered::Buffered;
+use crate::decoder::Decoded;
+use crate::decoder::{Input, Open};
+use crate::{Format, Layout, Reading, SourceError};
 
 pub(crate) static FORMAT: Format = Format {
     name: "GIF",

@@ -15,8 +15,9 @@ use std::io::{BufRead, BufReader, Read};
 use edgezoom_content::Size;
 
 use crate::colour::tone_mapping;
-use crate::open::{Input, Open};
-use crate::{Decoded, Format, Layout, Orientation, Reading, RowReader, SourceError};
+use crate::decoder::Decoded;
+use crate::decoder::{Input, Open};
+use crate::{Format, Layout, Orientation, Reading, RowReader, SourceError};
 
 pub(crate) static FORMAT: Format = Format {
     name: "HDR",

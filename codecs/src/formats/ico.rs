@@ -12,9 +12,11 @@ use std::io::BufReader;
 use image::codecs::ico::IcoDecoder;
 use image::{DynamicImage, ImageDecoder, ImageError};
 
+use crate::buffered::Buffered;
 use crate::buffered::catch_panics;
-use crate::open::{Input, Open};
-use crate::{Bounds, Buffered, Decoded, Format, Layout, Reading, SourceError};
+use crate::decoder::Decoded;
+use crate::decoder::{Input, Open};
+use crate::{Bounds, Format, Layout, Reading, SourceError};
 
 pub(crate) static FORMAT: Format = Format {
     name: "ICO",
@@ -34,7 +36,7 @@ fn is_icon(head: &[u8]) -> bool {
 const BYTES_A_PIXEL: u64 = 12;
 
 fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
-    catch_panics(&FORMAT, || decode(file, bounds)).map(Decoded::plain)
+    catch_panics(FORMAT.name, || decode(file, bounds)).map(Decoded::plain)
 }
 
 fn decode(file: BufReader<File>, bounds: Bounds) -> Result<Buffered, SourceError> {

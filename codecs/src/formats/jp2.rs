@@ -4,10 +4,13 @@
 
 use hayro_jpeg2000::{ColorSpace, DecodeError, DecodeSettings, DecoderContext, Image};
 
+use crate::buffered::Buffered;
 use crate::buffered::{self, catch_panics};
 use crate::colour::cmyk::CmykConverter;
-use crate::open::{Input, Open};
-use crate::{Bounds, Buffered, Decoded, Format, Layout, Orientation, Profile, Reading, SourceError};
+use crate::colour::icc::Profile;
+use crate::decoder::Decoded;
+use crate::decoder::{Input, Open};
+use crate::{Bounds, Format, Layout, Orientation, Reading, SourceError};
 
 pub(crate) static FORMAT: Format = Format {
     name: "JPEG 2000",
@@ -29,7 +32,7 @@ const END_OF_CODESTREAM: [u8; 2] = [0xff, 0xd9];
 const TRAILING_BYTES: usize = 64;
 
 fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
-    catch_panics(&FORMAT, || decode(&buffered::read_all(file, bounds)?, bounds))
+    catch_panics(FORMAT.name, || decode(&buffered::read_all(file, bounds)?, bounds))
 }
 
 fn decode(bytes: &[u8], bounds: Bounds) -> Result<Decoded, SourceError> {

@@ -9,12 +9,14 @@ use jxl_oxide::{
     AllocTracker, EnumColourEncoding, InitializeResult, JxlImage, PixelFormat, Render, RenderingIntent,
 };
 
+use crate::buffered::Buffered;
 use crate::buffered::catch_panics;
 use crate::colour::cmyk::CmykConverter;
-use crate::open::{Input, Open};
-use crate::{
-    Bounds, Buffered, Decoded, Format, Layout, Orientation, Profile, READ_BYTES, Reading, SourceError,
-};
+use crate::colour::icc::Profile;
+use crate::decoder::Decoded;
+use crate::decoder::READ_BYTES;
+use crate::decoder::{Input, Open};
+use crate::{Bounds, Format, Layout, Orientation, Reading, SourceError};
 
 pub(crate) static FORMAT: Format = Format {
     name: "JPEG XL",
@@ -30,7 +32,7 @@ pub(crate) static FORMAT: Format = Format {
 const BYTES_A_PIXEL: u64 = 28;
 
 fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
-    catch_panics(&FORMAT, || decode(file, bounds))
+    catch_panics(FORMAT.name, || decode(file, bounds))
 }
 
 fn decode(file: BufReader<File>, bounds: Bounds) -> Result<Decoded, SourceError> {

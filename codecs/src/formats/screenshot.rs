@@ -21,8 +21,9 @@ use std::io::{BufReader, Cursor, Read};
 use ::png::{BitDepth, ColorType, Decoder, Limits, Reader};
 use edgezoom_content::Size;
 
-use crate::open::{Input, Open};
-use crate::{Decoded, Format, Layout, Reading, RowReader, SourceError};
+use crate::decoder::Decoded;
+use crate::decoder::{Input, Open};
+use crate::{Format, Layout, Reading, RowReader, SourceError};
 
 pub(crate) static FORMAT: Format = Format {
     name: "captured page",
@@ -80,7 +81,7 @@ fn open(Input { mut file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceErro
     let mut magic = [0; MAGIC.len()];
     read_exact(&mut file, &mut magic)?;
     if magic != MAGIC {
-        return Err(SourceError::Unknown);
+        return Err(FORMAT.unsupported("it does not begin with its magic number"));
     }
     let size = bounds.admit(read_u32(&mut file)?, read_u32(&mut file)?)?;
     bounds.admit_memory(u64::from(STRIP_BYTES), "reading a screenshot")?;

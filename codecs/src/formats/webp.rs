@@ -4,8 +4,11 @@
 
 use image_webp::{DecodingError, WebPDecoder};
 
-use crate::open::{Input, Open};
-use crate::{Buffered, Decoded, Format, Layout, Orientation, Profile, Reading, SourceError};
+use crate::buffered::Buffered;
+use crate::colour::icc::Profile;
+use crate::decoder::Decoded;
+use crate::decoder::{Input, Open};
+use crate::{Format, Layout, Orientation, Reading, SourceError};
 
 pub(crate) static FORMAT: Format = Format {
     name: "WebP",

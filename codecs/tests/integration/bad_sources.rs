@@ -79,7 +79,7 @@ fn what_is_no_picture_is_unsupported() {
     ] {
         let error = decode(bytes).unwrap_err();
         let is_unsupported =
-            matches!(error, SourceError::NoBytes | SourceError::Unknown | SourceError::NoPdf);
+            matches!(error, SourceError::NoBytes | SourceError::Unknown { .. } | SourceError::NoPdf);
         assert!(is_unsupported, "{:?}: {error}", bytes.get(..10));
     }
 }

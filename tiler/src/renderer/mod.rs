@@ -7,6 +7,7 @@
 
 pub mod child;
 mod error;
+mod output;
 mod process;
 mod protocol;
 pub mod request;
@@ -24,6 +25,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::limits::Limits;
 pub use error::RenderError;
+pub use output::Output;
 use process::RendererProcess;
 pub use protocol::ProtocolError;
 pub use request::RenderOptions;
@@ -41,19 +43,6 @@ pub struct Renderer {
     validator: FrameValidator,
     finished: Option<Dzi>,
     deadline: Instant,
-}
-
-/// What a renderer process gives.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Output {
-    /// The picture's header is read, and this will be the pyramid. Comes first.
-    Started(Dzi),
-    /// The share of the picture's rows that is read, from 0 to 1.
-    Progress(f64),
-    /// A tile. They come in no particular order, each once.
-    Tile(Tile),
-    /// All tiles have come, and the process has exited with success. Comes last.
-    Finished(Dzi),
 }
 
 impl Renderer {

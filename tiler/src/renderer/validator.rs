@@ -3,12 +3,12 @@
 
 use bytes::{Bytes, BytesMut};
 use edgezoom_content::{Dzi, Failure, TileFormat};
-use edgezoom_pyramid::TileCoord;
+use edgezoom_pyramid::{Tile, TileCoord};
 
 use super::error::RenderError;
+use super::output::Output;
 use super::protocol::{Frame, ProtocolError, read_frame};
 use super::request::RenderRequest;
-use super::{Output, Tile};
 
 /// The characters of a failure's message that are passed on.
 const MESSAGE_CHARACTERS: usize = 300;

@@ -4,34 +4,16 @@
 
 use std::time::Duration;
 
-use edgezoom_content::protocol::Backlog;
-use tokio::sync::watch;
 use tracing::warn;
 
-use super::ServiceContext;
+use super::context::ServiceContext;
 
 /// The shortest time between two reports. The edge uses a report for two minutes.
 const INTERVAL: Duration = Duration::from_secs(10);
 
-/// The length of the queue at the last pull.
-pub(super) struct LatestBacklog(watch::Sender<Backlog>);
-
-impl Default for LatestBacklog {
-    fn default() -> Self {
-        Self(watch::Sender::new(Backlog { messages: 0 }))
-    }
-}
-
-impl LatestBacklog {
-    /// Sets the length.
-    pub(super) fn set(&self, messages: u64) {
-        self.0.send_replace(Backlog { messages });
-    }
-}
-
 /// Reports until the service shuts down.
 pub(super) async fn keep_reporting(context: &ServiceContext) {
-    let mut latest = context.backlog.0.subscribe();
+    let mut latest = context.backlog.subscribe();
     loop {
         let all_slots_taken = context.running() == context.capacity;
         tokio::select! {

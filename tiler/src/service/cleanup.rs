@@ -8,7 +8,7 @@ use edgezoom_content::protocol::Claim;
 use tokio::time::timeout;
 use tracing::warn;
 
-use super::ServiceContext;
+use super::context::ServiceContext;
 use crate::s3::Upload;
 
 /// How long requests under way to the store may take to end, once the job is over.

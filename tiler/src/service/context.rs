@@ -7,12 +7,13 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use super::backlog::LatestBacklog;
 use super::edge_client::EdgeClient;
-use super::health::PullMonitor;
+use super::error::ServeError;
+use super::latest_backlog::LatestBacklog;
 use super::metrics::Metrics;
+use super::pull_monitor::PullMonitor;
 use super::queue_client::QueueClient;
-use super::{ServeError, Settings};
+use super::settings::Settings;
 use crate::pipeline::{Pipeline, PipelineSettings};
 use crate::renderer::RenderOptions;
 use crate::s3::S3Store;

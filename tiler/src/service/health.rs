@@ -1,6 +1,6 @@
 //! `/health`: whether the queue has answered a pull lately. `/metrics`: the service's metrics.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::Router;
@@ -12,23 +12,9 @@ use axum::routing::get;
 use serde::Serialize;
 use tokio::net::TcpListener;
 
-use super::{ServiceContext, metrics};
-
-/// The state of the pull loop.
-#[derive(Default)]
-pub(super) struct PullMonitor(Mutex<PullState>);
-
-/// The state of the pull loop.
-#[derive(Clone, Copy, Debug, Default)]
-enum PullState {
-    /// The queue has not answered yet.
-    #[default]
-    NeverPulled,
-    /// The queue answered last at this time.
-    Pulled(Instant),
-    /// All slots are taken: nothing is pulled until a job ends.
-    AtCapacity,
-}
+use super::context::ServiceContext;
+use super::metrics;
+use super::pull_monitor::PullState;
 
 #[derive(Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -42,26 +28,6 @@ struct Health {
 
 /// How long the queue may be out of reach while the service counts as healthy: longer than a deployment of the queue.
 const MAX_SILENCE: Duration = Duration::from_secs(60);
-
-impl PullMonitor {
-    /// The queue has answered.
-    pub(super) fn pulled(&self) {
-        self.set(PullState::Pulled(Instant::now()));
-    }
-
-    /// All slots are taken.
-    pub(super) fn at_capacity(&self) {
-        self.set(PullState::AtCapacity);
-    }
-
-    fn set(&self, state: PullState) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = state;
-    }
-
-    fn get(&self) -> PullState {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 impl Health {
     fn of(state: PullState, now: Instant, running: usize) -> Self {

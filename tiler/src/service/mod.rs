@@ -12,12 +12,10 @@
 //! | [`reporter`], [`report_interval`] | reports progress and the result to the edge, which renews the lease |
 //! | [`job_progress`] | progress of all steps as one figure |
 //! | [`phase_times`], [`metrics`] | what is measured of a job |
-//! | [`backlog`] | reports the length of the queue to the edge |
+//! | [`backlog`], [`latest_backlog`] | reports the length of the queue to the edge |
 //! | [`edge_client`], [`queue_client`], [`api_client`], [`backoff`] | HTTP calls to the edge and the queue |
-//! | [`health`] | answers `/health` and `/metrics` |
+//! | [`health`], [`pull_monitor`] | answers `/health` and `/metrics` |
 
-use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,46 +23,29 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use crate::pipeline::SetupError;
-
 mod api_client;
 mod backlog;
 mod backoff;
 mod cleanup;
 mod context;
 mod edge_client;
+mod error;
 mod health;
 mod job;
 mod job_progress;
+mod latest_backlog;
 mod metrics;
 mod phase_times;
 mod pull_loop;
+mod pull_monitor;
 mod queue_client;
 mod report_interval;
 mod reporter;
 mod settings;
 
 use context::ServiceContext;
+pub use error::ServeError;
 pub use settings::Settings;
-
-/// The service cannot start.
-#[derive(Debug, thiserror::Error)]
-pub enum ServeError {
-    /// The address for health and metrics cannot be bound.
-    #[error("EDGEZOOM_LISTEN: cannot listen on {address}: {reason}")]
-    Listen {
-        /// The address.
-        address: SocketAddr,
-        /// Why not.
-        reason: io::Error,
-    },
-    /// The HTTP clients for edge and queue cannot be set up.
-    #[error("no HTTP client can be set up: {0}")]
-    Client(#[from] reqwest::Error),
-    /// The pipeline cannot be set up.
-    #[error(transparent)]
-    Pipeline(#[from] SetupError),
-}
 
 /// How long a shutdown may take. Jobs that are not handed back by then are queued again when their leases run out.
 const SHUTDOWN_TIME: Duration = Duration::from_secs(6);

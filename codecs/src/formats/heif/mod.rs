@@ -10,9 +10,12 @@ use heifer::heifer_isobmff::boxes::{ColorInfo, Property};
 use heifer::heifer_isobmff::{HeifFile, ItemId};
 use heifer::{Error, Options};
 
+use crate::buffered::Buffered;
 use crate::buffered::{self, catch_panics};
-use crate::open::{Input, Open};
-use crate::{Bounds, Buffered, Decoded, Format, Layout, Orientation, Profile, Reading, SourceError};
+use crate::colour::icc::Profile;
+use crate::decoder::Decoded;
+use crate::decoder::{Input, Open};
+use crate::{Bounds, Format, Layout, Orientation, Reading, SourceError};
 
 pub(crate) static AVIF: Format = Format {
     name: "AVIF",
@@ -56,7 +59,7 @@ fn has_brand(head: &[u8], known: &[&[u8; 4]]) -> bool {
 }
 
 fn open(Input { file, bounds, .. }: Input<'_>, format: &'static Format) -> Result<Decoded, SourceError> {
-    catch_panics(format, || {
+    catch_panics(format.name, || {
         let bytes = buffered::read_all(file, bounds)?;
         decode(&bytes, format, bounds)
     })

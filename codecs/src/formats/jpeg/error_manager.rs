@@ -14,8 +14,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use mozjpeg_sys as libjpeg;
 use mozjpeg_sys::{jpeg_common_struct, jpeg_error_mgr, msg_parm_union};
 
-use super::FORMAT;
 use crate::SourceError;
+
+/// The format's name.
+pub const NAME: &str = "JPEG";
 
 /// An error code of libjpeg on its way to [`catch_errors`].
 struct LibjpegError(c_int);
@@ -43,7 +45,7 @@ pub fn new() -> jpeg_error_mgr {
 /// Calls libjpeg and returns its errors.
 pub fn catch_errors<T>(call: impl FnOnce() -> io::Result<T>) -> Result<T, SourceError> {
     match catch_unwind(AssertUnwindSafe(call)) {
-        Ok(result) => result.map_err(|error| FORMAT.corrupt(error)),
+        Ok(result) => result.map_err(|error| SourceError::corrupt(NAME, error)),
         Err(panic) => Err(source_error(panic)),
     }
 }
@@ -53,8 +55,8 @@ fn source_error(panic: Box<dyn Any + Send>) -> SourceError {
         Ok(error) => *error,
         Err(panic) => resume_unwind(panic),
     };
-    let corrupt = |reason: &str| FORMAT.corrupt(reason);
-    let unsupported = |reason: &str| FORMAT.unsupported(reason);
+    let corrupt = |reason: &str| SourceError::corrupt(NAME, reason);
+    let unsupported = |reason: &str| SourceError::unsupported(NAME, reason);
     match code {
         libjpeg::JWRN_JPEG_EOF | libjpeg::JERR_FILE_READ => corrupt("it ends before its last row"),
         libjpeg::JWRN_HIT_MARKER => corrupt("pixels are missing in its middle"),

@@ -19,13 +19,15 @@ use mozjpeg::decompress::{DecompressBuilder, DecompressStarted};
 use mozjpeg::{ColorSpace, Decompress};
 
 use crate::colour::cmyk::CmykConverter;
-use crate::open::{Input, Open};
-use crate::{Bounds, Decoded, Format, Layout, Orientation, Profile, Reading, RowReader, SourceError};
+use crate::colour::icc::Profile;
+use crate::decoder::Decoded;
+use crate::decoder::{Input, Open};
+use crate::{Bounds, Format, Layout, Orientation, Reading, RowReader, SourceError};
 use error_manager::catch_errors;
 use ycbcr420::YCbCr420Reader;
 
 pub(crate) static FORMAT: Format = Format {
-    name: "JPEG",
+    name: error_manager::NAME,
     media_types: &["image/jpeg"],
     endings: &["jpg", "jpeg"],
     reading: Reading::Rows,

@@ -6,11 +6,11 @@ use std::fs::File;
 use edgezoom_content::Size;
 use mozjpeg::{ColorSpace, Decompress};
 
-use super::FORMAT;
-use super::catch_errors;
 use super::decompressor::Decompressor;
+use super::error_manager::{NAME, catch_errors};
+use crate::decoder::READ_BYTES;
 use crate::ycbcr420::{self, PairMut, ROWS};
-use crate::{Layout, READ_BYTES, RowReader, SourceError};
+use crate::{Layout, RowReader, SourceError};
 
 /// A JPEG that is read as planes.
 pub struct YCbCr420Reader {
@@ -31,7 +31,7 @@ pub fn decode_into(file: &[u8], width: u32, pairs: Vec<PairMut<'_>>) -> Result<(
     let mut decompressor = Decompressor::new(file, file.len().clamp(1, READ_BYTES));
     let (found, height) = catch_errors(|| decompressor.start())?;
     if found != width || (height.div_ceil(ROWS) * ROWS / 2) < pairs.len() as u32 {
-        return Err(FORMAT.corrupt("a strip or tile has another size than the file says"));
+        return Err(SourceError::corrupt(NAME, "a strip or tile has another size than the file says"));
     }
     let mut pairs = pairs.into_iter();
     let mut full = Vec::new();

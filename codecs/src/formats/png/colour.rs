@@ -4,7 +4,7 @@
 
 use ::png::Info;
 
-use crate::Profile;
+use crate::colour::icc::Profile;
 
 /// Values of gAMA so close to sRGB's that the file means sRGB: programs write 45455 for it.
 const SRGB_GAMMAS: std::ops::Range<f32> = 0.43..0.48;

@@ -11,10 +11,12 @@ use std::io::BufReader;
 use ::png::{BitDepth, ColorType, Decoder, DecodingError, Limits, Reader, Transformations};
 use edgezoom_content::Size;
 
+use crate::buffered::Buffered;
 use crate::colour::icc::Transform16;
 use crate::colour::samples::round_16;
-use crate::open::{Input, Open};
-use crate::{Buffered, Decoded, Format, Layout, Orientation, Reading, RowReader, SourceError};
+use crate::decoder::Decoded;
+use crate::decoder::{Input, Open};
+use crate::{Format, Layout, Orientation, Reading, RowReader, SourceError};
 
 mod colour;
 mod exif;

@@ -8,8 +8,10 @@
 
 use std::io::{BufRead, Read};
 
-use super::FORMAT;
 use crate::SourceError;
+
+/// The format's name.
+pub const NAME: &str = "PNM";
 
 /// The bytes that a header may have, comments included. GIMP and others write a comment of a line or two.
 const MAX_BYTES: u64 = 64 << 10;
@@ -83,7 +85,8 @@ fn read_pam(file: &mut impl BufRead) -> Result<Header, SourceError> {
 impl Header {
     fn with_max_value(self, max_value: u32) -> Result<Self, SourceError> {
         let max_value = u16::try_from(max_value).ok().filter(|&value| value > 0);
-        let max_value = max_value.ok_or_else(|| FORMAT.corrupt("its maximum value is not 1 to 65535"))?;
+        let max_value =
+            max_value.ok_or_else(|| SourceError::corrupt(NAME, "its maximum value is not 1 to 65535"))?;
         let coding =
             if self.coding == Coding::Bytes && max_value > 255 { Coding::Words } else { self.coding };
         Ok(Self { max_value, coding, ..self })
@@ -95,7 +98,7 @@ fn word(file: &mut impl BufRead) -> Result<String, SourceError> {
     let mut word = String::new();
     loop {
         let Some(&byte) = file.fill_buf()?.first() else {
-            return Err(FORMAT.corrupt("it ends in its header"));
+            return Err(SourceError::corrupt(NAME, "it ends in its header"));
         };
         match byte {
             b'#' if word.is_empty() => {
@@ -116,7 +119,12 @@ fn word(file: &mut impl BufRead) -> Result<String, SourceError> {
 }
 
 fn parse(word: &str) -> Result<u32, SourceError> {
-    word.parse().map_err(|_| FORMAT.corrupt("its header has something else than a number"))
+    word.parse().map_err(|_| SourceError::corrupt(NAME, "its header has something else than a number"))
+}
+
+/// The error of a file that ends before its last row.
+pub fn too_short() -> SourceError {
+    SourceError::corrupt(NAME, "it ends before its last row")
 }
 
 #[cfg(test)]

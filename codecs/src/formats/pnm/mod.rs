@@ -10,12 +10,13 @@ use std::io::{BufRead, BufReader, Read};
 
 use edgezoom_content::Size;
 
-use crate::open::{Input, Open};
-use crate::{Decoded, Format, Layout, Reading, RowReader, SourceError};
-use header::{Coding, Header};
+use crate::decoder::Decoded;
+use crate::decoder::{Input, Open};
+use crate::{Format, Layout, Reading, RowReader, SourceError};
+use header::{Coding, Header, too_short};
 
 pub(crate) static FORMAT: Format = Format {
-    name: "PNM",
+    name: header::NAME,
     media_types: &[
         "image/x-portable-anymap",
         "image/x-portable-bitmap",
@@ -162,8 +163,4 @@ fn number(file: &mut BufReader<File>, one_digit: bool) -> Result<u16, SourceErro
         }
     }
     value.map(|value| value as u16).ok_or_else(too_short)
-}
-
-fn too_short() -> SourceError {
-    FORMAT.corrupt("it ends before its last row")
 }

@@ -10,10 +10,10 @@ use std::os::unix::fs::FileExt;
 
 use edgezoom_content::Size;
 
-use super::FORMAT;
-use super::too_short;
+use super::header::{NAME, too_short};
 use crate::colour::tone_mapping;
-use crate::{Bounds, Decoded, Layout, RowReader, SourceError};
+use crate::decoder::Decoded;
+use crate::{Bounds, Layout, RowReader, SourceError};
 
 /// The bytes that the header may have: four words, and comments between them.
 const MAX_HEADER_BYTES: usize = 4096;
@@ -48,7 +48,7 @@ pub fn open(file: File, bounds: Bounds) -> Result<Decoded, SourceError> {
 }
 
 fn header(head: &[u8]) -> Result<Header, SourceError> {
-    let broken = || FORMAT.corrupt("its header has something else than a number");
+    let broken = || SourceError::corrupt(NAME, "its header has something else than a number");
     let mut at = 0;
     let mut word = || {
         let rest = loop {

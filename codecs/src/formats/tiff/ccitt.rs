@@ -9,7 +9,8 @@ use ::tiff::decoder::Decoder;
 use ::tiff::tags::Tag;
 use hayro_ccitt::{DecodeSettings, DecoderContext, EncodingMode};
 
-use super::{FORMAT, directory, error};
+use super::directory;
+use super::error::{NAME, error};
 use crate::SourceError;
 
 /// Values of Compression: modified Huffman (group 3 without end-of-line codes, rows aligned to bytes); group 3; group
@@ -56,7 +57,7 @@ impl Ccitt {
             _ => return Ok(None),
         };
         if columns > MAX_COLUMNS {
-            return Err(FORMAT.unsupported("its strips, tiles or tables are too large"));
+            return Err(SourceError::unsupported(NAME, "its strips, tiles or tables are too large"));
         }
         let photometric = decoder.find_tag_unsigned::<u16>(Tag::PhotometricInterpretation).map_err(error)?;
         Ok(Some(Self {
@@ -78,10 +79,10 @@ impl Ccitt {
         row_bytes: usize,
         into: &mut [u8],
     ) -> Result<(), SourceError> {
-        let too_early = || FORMAT.corrupt("it ends too early");
+        let too_early = || SourceError::corrupt(NAME, "it ends too early");
         let &(offset, bytes) = self.chunks.get(chunk as usize).ok_or_else(too_early)?;
         if bytes > self.max_bytes {
-            return Err(FORMAT.unsupported("its strips, tiles or tables are too large"));
+            return Err(SourceError::unsupported(NAME, "its strips, tiles or tables are too large"));
         }
         file.seek(SeekFrom::Start(offset)).map_err(|_| too_early())?;
         self.stored.clear();
@@ -106,8 +107,8 @@ impl Ccitt {
         let end = hayro_ccitt::decode(&self.stored, &mut rows, &mut context);
         match (rows.left.len(), end) {
             (0, _) => Ok(()),
-            (_, Err(error)) => Err(FORMAT.corrupt(error)),
-            (_, Ok(_)) => Err(FORMAT.corrupt("it ends too early")),
+            (_, Err(error)) => Err(SourceError::corrupt(NAME, error)),
+            (_, Ok(_)) => Err(SourceError::corrupt(NAME, "it ends too early")),
         }
     }
 }

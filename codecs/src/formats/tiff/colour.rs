@@ -8,10 +8,11 @@ use std::iter::zip;
 use ::tiff::ColorType;
 use ::tiff::decoder::DecodingSampleType;
 
-use super::FORMAT;
+use super::error::NAME;
 use crate::colour::cmyk::CmykConverter;
+use crate::colour::icc::Profile;
 use crate::colour::samples::{from_lab, from_ycbcr, half, round_16, unmultiply};
-use crate::{Layout, Profile, SourceError};
+use crate::{Layout, SourceError};
 
 /// The value of ExtraSamples for alpha that the colours are multiplied with.
 const ASSOCIATED: u16 = 1;
@@ -70,7 +71,10 @@ impl Sample {
             (Some(DecodingSampleType::F16), 16) => Ok(Self::Float16),
             (Some(DecodingSampleType::F32), 32) => Ok(Self::Float32),
             (Some(DecodingSampleType::F64), 64) => Ok(Self::Float64),
-            _ => Err(FORMAT.unsupported(format_args!("its samples of {bits} bits have an unknown format"))),
+            _ => Err(SourceError::unsupported(
+                NAME,
+                format_args!("its samples of {bits} bits have an unknown format"),
+            )),
         }
     }
 
@@ -163,7 +167,7 @@ impl Colour {
             }
             ColorType::YCbCr(_) => (Model::YCbCr, Alpha::None),
             other => {
-                return Err(FORMAT.unsupported(format_args!("its colours are {other:?}")));
+                return Err(SourceError::unsupported(NAME, format_args!("its colours are {other:?}")));
             }
         };
         Ok(Self { model, samples: usize::from(color.num_samples()), alpha })

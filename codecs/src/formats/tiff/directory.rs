@@ -16,7 +16,7 @@ use std::io::{BufReader, Read, Seek, SeekFrom};
 use ::tiff::decoder::{ChunkType, Decoder};
 use ::tiff::tags::Tag;
 
-use super::error;
+use super::error::error;
 use crate::SourceError;
 
 /// Values of the tag PhotometricInterpretation.

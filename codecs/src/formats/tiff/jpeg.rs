@@ -11,7 +11,8 @@ use ::tiff::decoder::{ChunkType, Decoder};
 use ::tiff::tags::Tag;
 use edgezoom_content::Size;
 
-use super::{FORMAT, directory, error};
+use super::directory;
+use super::error::{NAME, error};
 use crate::formats::jpeg;
 use crate::ycbcr420::{self, ROWS};
 use crate::{Bounds, DecodeOptions, Layout, RowReader, SourceError};
@@ -102,7 +103,7 @@ impl<R: Read + Seek> JpegChunks<R> {
     /// Reads the chunks of the next row from the file.
     fn read_chunks(&mut self) -> Result<(), SourceError> {
         let first = (self.next / self.chunk.height * self.chunks_across) as usize;
-        let too_early = || FORMAT.corrupt("it ends too early");
+        let too_early = || SourceError::corrupt(NAME, "it ends too early");
         let ranges = self.chunks.get(first..first + self.chunks_across as usize).ok_or_else(too_early)?;
         let bytes = ranges.iter().fold(self.band.len() as u64, |sum, (_, bytes)| sum.saturating_add(*bytes));
         self.bounds.admit_memory(bytes, "decoding the strips or tiles of the TIFF")?;
@@ -162,7 +163,7 @@ fn decode_in_parallel<T: Send, Row: Iterator<Item = T>>(
     }
     let work =
         |share: Vec<(&Vec<u8>, Vec<T>)>| share.into_iter().try_for_each(|(file, parts)| decode(file, parts));
-    let panicked = |_| Err(FORMAT.corrupt("a decoding thread stopped"));
+    let panicked = |_| Err(SourceError::corrupt(NAME, "a decoding thread stopped"));
     let own = shares.pop().unwrap_or_default();
     thread::scope(|scope| {
         let others: Vec<_> = shares.into_iter().map(|share| scope.spawn(|| work(share))).collect();

@@ -11,27 +11,29 @@
 mod ccitt;
 mod colour;
 mod directory;
+mod error;
 mod jpeg;
 mod raw;
 
+use ::tiff::ColorType;
 use ::tiff::decoder::{ChunkType, Decoder, Limits};
 use ::tiff::tags::Tag;
-use ::tiff::{ColorType, TiffError};
 use edgezoom_content::Size;
 
+use crate::colour::icc::Profile;
 use crate::colour::icc::Transform16;
-use crate::open::{Input, Open};
-use crate::{
-    Bounds, DecodeOptions, Decoded, Format, Layout, Orientation, Profile, Reading, RowReader, SourceError,
-};
+use crate::decoder::Decoded;
+use crate::decoder::{Input, Open};
+use crate::{Bounds, DecodeOptions, Format, Layout, Orientation, Reading, RowReader, SourceError};
 use ccitt::Ccitt;
 use colour::{Colour, Sample};
 use directory::PatchedFile;
+use error::{NAME, error};
 use jpeg::JpegChunks;
 use raw::Raw;
 
 pub(crate) static FORMAT: Format = Format {
-    name: "TIFF",
+    name: NAME,
     media_types: &["image/tiff"],
     endings: &["tif", "tiff"],
     reading: Reading::Rows,
@@ -304,13 +306,4 @@ fn refuse_subsampling(decoder: &mut Decoder<PatchedFile>, color: ColorType) -> R
         return Err(FORMAT.unsupported("its chroma is subsampled"));
     }
     Ok(())
-}
-
-fn error(error: TiffError) -> SourceError {
-    match error {
-        TiffError::UnsupportedError(error) => FORMAT.unsupported(error),
-        TiffError::LimitsExceeded => FORMAT.unsupported("its strips, tiles or tables are too large"),
-        TiffError::IoError(_) => FORMAT.corrupt("it ends too early"),
-        other => FORMAT.corrupt(other),
-    }
 }

@@ -8,8 +8,7 @@ use ::tiff::decoder::{ChunkType, Decoder};
 use ::tiff::tags::Tag;
 use edgezoom_content::Size;
 
-use super::FORMAT;
-use super::error;
+use super::error::{NAME, error};
 use crate::{Layout, RowReader, SourceError};
 
 /// The value of Compression for uncompressed data.
@@ -80,7 +79,7 @@ impl<R: Read + Seek> RowReader for Raw<R> {
             let wanted = u32::try_from(into.len() / row_bytes).unwrap_or(u32::MAX);
             let rows = wanted.min(self.strip_rows - above);
             let (now, later) = into.split_at_mut(rows as usize * row_bytes);
-            let too_early = || FORMAT.corrupt("it ends too early");
+            let too_early = || SourceError::corrupt(NAME, "it ends too early");
             let begin = self.offsets.get(strip as usize).ok_or_else(too_early)?;
             let begin = begin.saturating_add(u64::from(above) * row_bytes as u64);
             let file = self.decoder.inner();

@@ -16,7 +16,7 @@ use pdfium_render::prelude::{
     PdfBitmap, PdfBitmapFormat, PdfDocument, PdfPage, PdfRenderConfig, PdfiumError, PdfiumInternalError,
 };
 
-use crate::open::{Decoded, Input, Open, Opener, System};
+use crate::decoder::{Decoded, Input, Open, Opener, System};
 use crate::{Bounds, DrawingOptions, Format, Layout, Orientation, Reading, RowReader, SourceError};
 use layout::{Area, Paper, lay_out};
 pub use library::{Library, locate};

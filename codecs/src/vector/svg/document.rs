@@ -9,9 +9,11 @@ use std::thread;
 use flate2::read::MultiGzDecoder;
 use resvg::usvg::{ImageHrefResolver, Options, Tree, roxmltree};
 
-use super::FORMAT;
 use crate::SourceError;
 use crate::vector::fonts::Fonts;
+
+/// The format's name.
+pub const NAME: &str = "SVG";
 
 /// The elements, attributes and texts that an SVG may have, entities expanded. Real maps have some hundred thousand.
 const MAX_NODES: u32 = 8_000_000;
@@ -43,7 +45,7 @@ fn unpack(mut file: File, max_bytes: u64) -> Result<Vec<u8>, SourceError> {
         unpacked.read_to_end(&mut bytes).map_err(|_| corrupt("it cannot be decompressed"))?;
     }
     if bytes.len() as u64 > max_bytes {
-        return Err(SourceError::TooManyBytes { format: &FORMAT, bytes: max_bytes });
+        return Err(SourceError::TooManyBytes { format: NAME, bytes: max_bytes });
     }
     Ok(bytes)
 }
@@ -71,7 +73,7 @@ fn parse(text: &str, fonts: &Fonts) -> Result<Tree, SourceError> {
     let options = roxmltree::ParsingOptions { allow_dtd: true, nodes_limit: MAX_NODES, ..Default::default() };
     let document = roxmltree::Document::parse_with_options(text, options).map_err(corrupt)?;
     if document.root_element().tag_name().name() != "svg" {
-        return Err(SourceError::Unknown);
+        return Err(SourceError::unsupported(NAME, "its root element is not <svg>"));
     }
     if !has_size(document.root_element()) {
         return Err(corrupt("it has no size, neither width and height nor a viewBox"));
@@ -94,5 +96,5 @@ fn has_size(svg: roxmltree::Node<'_, '_>) -> bool {
 }
 
 fn corrupt(reason: impl std::fmt::Display) -> SourceError {
-    FORMAT.corrupt(reason)
+    SourceError::corrupt(NAME, reason)
 }

@@ -12,13 +12,13 @@ mod strip;
 
 use edgezoom_content::Size;
 
-use crate::open::{Decoded, Input, Open, Opener, System};
+use crate::decoder::{Decoded, Input, Open, Opener, System};
 use crate::vector::fonts::Fonts;
 use crate::{Bounds, Format, Layout, Reading, RowReader, SourceError};
 use painter::{Canvas, Painter};
 
 pub(crate) static FORMAT: Format = Format {
-    name: "SVG",
+    name: document::NAME,
     media_types: &["image/svg+xml"],
     endings: &["svg", "svgz"],
     reading: Reading::Regions,

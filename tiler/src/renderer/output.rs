@@ -1,0 +1,17 @@
+//! What comes out of a renderer process, once the parent has validated it.
+
+use edgezoom_content::Dzi;
+use edgezoom_pyramid::Tile;
+
+/// What a renderer process gives.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Output {
+    /// The picture's header is read, and this will be the pyramid. Comes first.
+    Started(Dzi),
+    /// The share of the picture's rows that is read, from 0 to 1.
+    Progress(f64),
+    /// A tile. They come in no particular order, each once.
+    Tile(Tile),
+    /// All tiles have come, and the process has exited with success. Comes last.
+    Finished(Dzi),
+}
