@@ -1,4 +1,4 @@
-// Hostile text in every place that echoes what somebody else wrote: a source's URL, a failure's message, what was
+// Hostile text in every place that echoes what strangers wrote: a source's URL, a failure's message, what was
 // entered on the home page, and the parameters of scripts.
 
 import assert from "node:assert/strict";

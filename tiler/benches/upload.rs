@@ -24,7 +24,7 @@ use tokio::net::TcpListener;
 const RUNS: usize = 5;
 /// What a request is delayed by.
 const DELAY: Duration = Duration::from_millis(50);
-/// What the service has under way at once, unless it is told otherwise.
+/// What the service has under way at once, by default.
 const AT_ONCE: usize = 16;
 
 struct Endpoint {

@@ -1,4 +1,4 @@
-// OpenSeadragon as it is, on somebody's page, given nothing but a descriptor's address: as XML and by JSONP.
+// OpenSeadragon as it is, on another site's page, given nothing but a descriptor's address: as XML and by JSONP.
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";

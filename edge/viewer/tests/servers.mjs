@@ -22,7 +22,7 @@ export async function serve(answer) {
   };
 }
 
-/** Somebody's site: pages that tests put there. */
+/** Another site: pages that tests put there. */
 export async function startHost() {
   const pages = new Map();
   const server = await serve(({ pathname }) => pages.get(pathname));

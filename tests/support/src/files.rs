@@ -170,7 +170,7 @@ pub fn exif(orientation: u8) -> Vec<u8> {
     block
 }
 
-/// A large picture, written a row at a time by somebody who does not hold it either.
+/// A large picture, written a row at a time so that it is never held as a whole.
 pub fn large_jpeg(width: u32, height: u32, to: &mut File) {
     let mut encoder = Compress::new(ColorSpace::JCS_RGB);
     encoder.set_size(width as usize, height as usize);

@@ -1,4 +1,4 @@
-//! A page of text that somebody else made, 20,000 pixels wide.
+//! A page of text from another program, 20,000 pixels wide.
 
 use std::path::Path;
 

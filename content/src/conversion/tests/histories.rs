@@ -120,7 +120,7 @@ impl World {
         }
     }
 
-    /// From here on all goes well and the tilers that were are dead: alarms ring when due, and whoever pulls a message
+    /// From here on all goes well and the tilers that were are dead: alarms ring when due, and the tiler that pulls a message
     /// and gets the claim finishes.
     fn settle(&mut self) {
         for _ in 0..20 {

@@ -1,4 +1,4 @@
-//! Colours that are not sRGB's, against Little CMS in libvips: nobody should see a difference.
+//! Colours that are not sRGB's, against Little CMS in libvips: no difference should be visible.
 //!
 //! The reference converts with more bits, so single pixels may differ where colours are clipped; ninety-nine of a hundred have
 //! to be within ΔE 3.

@@ -36,7 +36,7 @@ const PLAIN: &[Variant] = &[
     variant("farbfeld 16 bits", "f.ff", "png2ff < deep.png > f.ff", "convert deep.png -depth 8 shown.png"),
 ];
 
-// ImageMagick leaves the turning to whoever makes the file.
+// ImageMagick does not rotate the pixels: its caller has to.
 #[rustfmt::skip]
 const TGA: &[Variant] = &[
     variant("tga", "f.tga", "convert photo.png -compress None -flip -orient BottomLeft f.tga", PHOTO),
