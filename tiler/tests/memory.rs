@@ -103,5 +103,7 @@ fn memory_does_not_grow_with_the_height() {
         files::large_jpeg(8_000, height, &mut file);
         peak(file)
     });
-    assert!(high <= low + low / 5, "{low} MiB at 2,000 rows, {high} MiB at 20,000");
+    // How many of a level's strips are under way at once is up to the scheduler: at most 8 of 512 KiB at the full size, as
+    // many bytes again at all levels below. The rows that are added would take 412 MiB.
+    assert!(high <= low + 8, "{low} MiB at 2,000 rows, {high} MiB at 20,000");
 }
