@@ -107,7 +107,7 @@ impl Step {
             }
             Self::EndToEnd => Check::new("end-to-end", |out| programs.end_to_end(out))
                 .needs(&["compile", "edge"])
-                .after(&["sources", "clippy", "doc-tests"]),
+                .after(&["sources"]),
         }
     }
 }

@@ -21,6 +21,9 @@ const END_TO_END: &str = "tests";
 const MORE: [(&str, &[&str]); 2] =
     [("sources", &["--ignored", "--test-threads=1"]), ("integration", &["--ignored"])];
 
+/// Tests that wait for a browser most of their time: more at once than there are cores.
+const WAITING: &[&str] = &["--test-threads=4"];
+
 /// The test programs, once they are built.
 #[derive(Default)]
 pub struct Programs(Mutex<Vec<Program>>);
@@ -65,7 +68,7 @@ impl Programs {
     /// What needs a browser, PDFium or programs to compare with.
     pub fn sources(&self, out: &Transcript<'_>) -> Result<Tally> {
         let mut tally =
-            self.run(out, |program| !program.plain && !program.folder.ends_with(END_TO_END), &[])?;
+            self.run(out, |program| !program.plain && !program.folder.ends_with(END_TO_END), WAITING)?;
         for (name, arguments) in MORE {
             tally += self.run(out, |program| program.name == name, arguments)?;
         }
