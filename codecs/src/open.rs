@@ -6,11 +6,13 @@ use std::io::{BufReader, ErrorKind, Seek};
 use std::path::Path;
 
 use crate::decoder::{Decoded, Input, Open, Opener, READ_BYTES, System};
+use crate::tolerant::{Strict, Tolerant};
 use crate::{Bounds, DecodeOptions, Format, RowReader, SourceError};
 
 /// A file's format, with what its decoder needs of the system: fonts, a library. A process in a sandbox cannot
 /// open such files any more, so they are loaded before.
 pub struct Prepared {
+    format: &'static Format,
     opener: Opener,
 }
 
@@ -50,7 +52,7 @@ impl Prepared {
             Open::Directly(open) => Box::new(open),
             Open::Prepared(prepare) => prepare(system),
         };
-        Self { opener }
+        Self { format, opener }
     }
 
     /// Opens the picture in the file, upright. A file may be opened several times.
@@ -70,6 +72,13 @@ impl Prepared {
         }
         let file = BufReader::with_capacity(READ_BYTES, file);
         let Decoded { reader, orientation, profile } = (self.opener)(Input { file, bounds, options })?;
+        let reader: Box<dyn RowReader> = if options.strict {
+            Box::new(Strict::new(reader, self.format.name)?)
+        } else if self.format.may_be_partial() {
+            Box::new(Tolerant::new(reader))
+        } else {
+            reader
+        };
         let reader = match profile {
             Some(profile) => profile.apply(reader),
             None => reader,

@@ -30,6 +30,8 @@ pub struct DecodeOptions {
     pub transparent: bool,
     /// Whether a JPEG may be given as its planes, [`Layout::YCbCr420`](crate::Layout::YCbCr420).
     pub ycbcr420: bool,
+    /// Whether a damaged picture is refused, rather than shown as far as it goes.
+    pub strict: bool,
     /// The threads that may decode or draw.
     pub threads: NonZeroUsize,
 }
@@ -46,6 +48,7 @@ impl Default for DecodeOptions {
             drawing: DrawingOptions::default(),
             transparent: false,
             ycbcr420: false,
+            strict: false,
             threads: NonZeroUsize::MIN,
         }
     }

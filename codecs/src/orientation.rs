@@ -14,7 +14,7 @@
 use edgezoom_content::Size;
 
 use crate::buffered::Buffered;
-use crate::{Bounds, Layout, RowReader, SourceError};
+use crate::{Bounds, Damage, Layout, RowReader, SourceError};
 
 /// The place of an upright pixel (x, y) in the stored picture: swap x and y, then count from the other side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,6 +96,10 @@ impl RowReader for Mirrored {
         self.source.needs_opacity()
     }
 
+    fn damage(&self) -> Option<Damage> {
+        self.source.damage()
+    }
+
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
         self.source.read_rows(into)?;
         let width = self.size().width as usize;
@@ -122,6 +126,10 @@ impl RowReader for Rotated {
 
     fn needs_opacity(&self) -> bool {
         true
+    }
+
+    fn damage(&self) -> Option<Damage> {
+        self.stored.damage
     }
 
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {

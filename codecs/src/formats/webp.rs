@@ -2,13 +2,15 @@
 //!
 //! Source: RFC 9649: section 2.4 for the file header, 2.7 for the chunks, of which EXIF and ICCP are read.
 
+use std::io::{BufRead, Cursor, Seek};
+
 use image_webp::{DecodingError, WebPDecoder};
 
-use crate::buffered::Buffered;
+use crate::buffered::{Buffered, read_all};
 use crate::colour::icc::Profile;
 use crate::decoder::Decoded;
 use crate::decoder::{Input, Open};
-use crate::{Format, Layout, Orientation, Reading, SourceError};
+use crate::{Bounds, Format, Layout, Orientation, Reading, SourceError};
 
 pub(crate) static FORMAT: Format = Format {
     name: "WebP",
@@ -25,7 +27,25 @@ const BYTES_A_PIXEL: u64 = 8;
 /// The bytes that EXIF and the profile may have.
 const METADATA_BYTES: usize = 4 << 20;
 
-fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
+/// Where the flags of the extended header are (RFC 9649, 2.7.1), and those for metadata: profile, EXIF and XMP.
+const FLAGS_AT: usize = 20;
+const METADATA_FLAGS: u8 = 0x2c;
+
+fn open(Input { mut file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
+    // Metadata that is announced and not there is no reason to refuse the picture: browsers show it.
+    let lacks_chunk = matches!(WebPDecoder::new(&mut file), Err(DecodingError::ChunkMissing));
+    file.rewind()?;
+    if !lacks_chunk {
+        return decode(file, bounds);
+    }
+    let mut bytes = read_all(file, bounds)?;
+    if let Some(flags) = bytes.get_mut(FLAGS_AT) {
+        *flags &= !METADATA_FLAGS;
+    }
+    decode(Cursor::new(bytes), bounds)
+}
+
+fn decode(file: impl BufRead + Seek, bounds: Bounds) -> Result<Decoded, SourceError> {
     let mut decoder = WebPDecoder::new(file).map_err(error)?;
     let (width, height) = decoder.dimensions();
     let size = bounds.admit(width, height)?;

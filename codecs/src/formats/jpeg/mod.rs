@@ -4,11 +4,14 @@
 //! for each component, are complete only at the end of the file: libjpeg buffers the coefficients of the whole picture,
 //! which is checked against the bounds first.
 //!
+//! A damaged file is shown as far as libjpeg gets, as in browsers.
+//!
 //! Source: ITU-T T.81 (the codec), ITU-T T.871 (JFIF).
 
 mod decompressor;
 mod error_manager;
 mod header;
+mod losses;
 mod segments;
 pub mod ycbcr420;
 
@@ -22,8 +25,9 @@ use crate::colour::cmyk::CmykConverter;
 use crate::colour::icc::Profile;
 use crate::decoder::Decoded;
 use crate::decoder::{Input, Open};
-use crate::{Bounds, Format, Layout, Orientation, Reading, RowReader, SourceError};
-use error_manager::catch_errors;
+use crate::{Bounds, Damage, Format, Layout, Orientation, Reading, RowReader, SourceError};
+use error_manager::{catch_damage, catch_errors};
+use losses::Losses;
 use ycbcr420::YCbCr420Reader;
 
 pub(crate) static FORMAT: Format = Format {
@@ -35,17 +39,22 @@ pub(crate) static FORMAT: Format = Format {
     open: Open::Directly(open),
 };
 
+/// The rows that are decoded at once, so that few of them are lost by an error that libjpeg does not go on behind.
+const ROWS_AT_ONCE: u32 = 16;
+
 /// A JPEG in grey or RGB.
 struct Rows<R> {
     size: Size,
     layout: Layout,
     decoder: DecompressStarted<R>,
+    losses: Losses,
 }
 
 /// A JPEG in CMYK.
 struct CmykRows<R> {
     size: Size,
     decoder: DecompressStarted<R>,
+    losses: Losses,
     /// Whether 255 means no ink, as in files of Adobe's programs.
     is_inverted: bool,
     converter: CmykConverter,
@@ -83,17 +92,20 @@ where
     admits_coefficients(&header, markers, size, bounds)?;
     let (orientation, profile) = (orientation(&header), profile(&header));
     let is_inverted = segments::has_adobe_marker(&header);
+    let mut losses = Losses::default();
     let reader: Box<dyn RowReader> = match header.color_space() {
         ColorSpace::JCS_GRAYSCALE => {
-            Box::new(Rows { size, layout: Layout::Grey, decoder: catch_errors(|| header.grayscale())? })
+            let decoder = catch_damage(&mut losses, || header.grayscale())?;
+            Box::new(Rows { size, layout: Layout::Grey, decoder, losses })
         }
         ColorSpace::JCS_YCbCr | ColorSpace::JCS_RGB => {
-            Box::new(Rows { size, layout: Layout::Rgb, decoder: catch_errors(|| header.rgb())? })
+            let decoder = catch_damage(&mut losses, || header.rgb())?;
+            Box::new(Rows { size, layout: Layout::Rgb, decoder, losses })
         }
         ColorSpace::JCS_CMYK | ColorSpace::JCS_YCCK => {
-            let decoder = catch_errors(|| header.to_colorspace(ColorSpace::JCS_CMYK))?;
+            let decoder = catch_damage(&mut losses, || header.to_colorspace(ColorSpace::JCS_CMYK))?;
             let converter = CmykConverter::new(profile.as_ref());
-            Box::new(CmykRows { size, decoder, is_inverted, converter, rows: Vec::new() })
+            Box::new(CmykRows { size, decoder, losses, is_inverted, converter, rows: Vec::new() })
         }
         _ => return Err(FORMAT.unsupported("its colour space is unknown")),
     };
@@ -110,7 +122,15 @@ impl<R: BufRead> RowReader for Rows<R> {
     }
 
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
-        catch_errors(|| self.decoder.read_scanlines_into(into).map(|_| ()))
+        catch_damage(&mut self.losses, || self.decoder.read_scanlines_into(into).map(|_| ()))
+    }
+
+    fn damage(&self) -> Option<Damage> {
+        self.losses.damage()
+    }
+
+    fn rows_at_once(&self) -> u32 {
+        ROWS_AT_ONCE
     }
 }
 
@@ -125,12 +145,21 @@ impl<R: BufRead> RowReader for CmykRows<R> {
 
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
         self.rows.resize(into.len() / 3 * 4, 0);
-        catch_errors(|| self.decoder.read_scanlines_into(&mut self.rows).map(|_| ()))?;
+        let Self { decoder, losses, rows, .. } = self;
+        catch_damage(losses, || decoder.read_scanlines_into(rows).map(|_| ()))?;
         if self.is_inverted {
             self.rows.iter_mut().for_each(|sample| *sample = 255 - *sample);
         }
         self.converter.convert(&self.rows, into);
         Ok(())
+    }
+
+    fn damage(&self) -> Option<Damage> {
+        self.losses.damage()
+    }
+
+    fn rows_at_once(&self) -> u32 {
+        ROWS_AT_ONCE
     }
 }
 

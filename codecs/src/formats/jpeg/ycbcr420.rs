@@ -7,15 +7,17 @@ use edgezoom_content::Size;
 use mozjpeg::{ColorSpace, Decompress};
 
 use super::decompressor::Decompressor;
-use super::error_manager::{NAME, catch_errors};
+use super::error_manager::{NAME, catch_damage, catch_errors};
+use super::losses::Losses;
 use crate::decoder::READ_BYTES;
 use crate::ycbcr420::{self, PairMut, ROWS};
-use crate::{Layout, RowReader, SourceError};
+use crate::{Damage, Layout, RowReader, SourceError};
 
 /// A JPEG that is read as planes.
 pub struct YCbCr420Reader {
     size: Size,
     decompressor: Decompressor<'static>,
+    losses: Losses,
 }
 
 /// Whether a picture is YCbCr with 4:2:0 chroma subsampling.
@@ -57,8 +59,9 @@ impl YCbCr420Reader {
     /// Opens a 4:2:0 JPEG of this size, whose file is at its start.
     pub fn open(file: File, size: Size) -> Result<Self, SourceError> {
         let mut decompressor = Decompressor::new(file, READ_BYTES);
-        catch_errors(|| decompressor.start())?;
-        Ok(Self { size, decompressor })
+        let mut losses = Losses::default();
+        catch_damage(&mut losses, || decompressor.start())?;
+        Ok(Self { size, decompressor, losses })
     }
 }
 
@@ -71,6 +74,10 @@ impl RowReader for YCbCr420Reader {
         Layout::YCbCr420
     }
 
+    fn damage(&self) -> Option<Damage> {
+        self.losses.damage()
+    }
+
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
         let mut pairs = ycbcr420::pairs_mut(into, self.size.width);
         loop {
@@ -78,7 +85,7 @@ impl RowReader for YCbCr420Reader {
             if band.is_empty() {
                 return Ok(());
             }
-            catch_errors(|| self.decompressor.read_band(band))?;
+            catch_damage(&mut self.losses, || self.decompressor.read_band(band))?;
         }
     }
 }

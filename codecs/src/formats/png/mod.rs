@@ -5,10 +5,12 @@
 //!
 //! Source: PNG Specification (Third Edition), W3C 2025: 5.2 for the signature, 8 for interlacing, 11.2 for the header.
 
-use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufRead, Seek};
 
-use ::png::{BitDepth, ColorType, Decoder, DecodingError, Limits, Reader, Transformations};
+use ::png::{
+    BitDepth, ColorType, Decoder, DecodingError, InterlaceInfo, Limits, Reader, Transformations,
+    splat_interlaced_row,
+};
 use edgezoom_content::Size;
 
 use crate::buffered::Buffered;
@@ -16,7 +18,8 @@ use crate::colour::icc::Transform16;
 use crate::colour::samples::round_16;
 use crate::decoder::Decoded;
 use crate::decoder::{Input, Open};
-use crate::{Format, Layout, Orientation, Reading, RowReader, SourceError};
+use crate::tolerant::missing;
+use crate::{Bounds, Damage, Format, Layout, Orientation, Reading, RowReader, SourceError};
 
 mod colour;
 mod exif;
@@ -34,9 +37,9 @@ pub(crate) static FORMAT: Format = Format {
 const DECODER_BYTES: usize = 64 << 20;
 
 /// A PNG whose rows come one by one.
-struct Rows {
+struct Rows<R: BufRead + Seek> {
     size: Size,
-    reader: Reader<BufReader<File>>,
+    reader: Reader<R>,
     kind: Kind,
     transform_16: Option<Transform16>,
     row: Vec<u8>,
@@ -53,6 +56,18 @@ struct Kind {
 fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     let exif = exif::find(file.get_ref());
     let orientation = exif.as_deref().map_or(Orientation::UPRIGHT, Orientation::of_exif);
+    open_reader(file, orientation, bounds)
+}
+
+/// Opens a PNG from a reader that is at its start.
+pub(super) fn open_reader<R>(
+    file: R,
+    orientation: Orientation,
+    bounds: Bounds,
+) -> Result<Decoded, SourceError>
+where
+    R: BufRead + Seek + 'static,
+{
     let mut decoder = Decoder::new_with_limits(file, Limits { bytes: DECODER_BYTES });
     decoder.set_transformations(Transformations::EXPAND);
     decoder.set_ignore_text_chunk(true);
@@ -70,25 +85,57 @@ fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
         let reader = Box::new(Rows { size, reader, kind, transform_16, row: Vec::new() });
         return Ok(Decoded { reader, orientation, profile });
     }
-    let mut picture = Buffered::new(size, kind.layout(), bounds)?;
-    if kind.is_final() {
-        reader.next_frame(&mut picture.pixels).map_err(error)?;
-    } else {
-        let bytes = reader.output_buffer_size().unwrap_or(usize::MAX);
-        bounds.admit_memory(bytes as u64 + picture.pixels.len() as u64, "decoding an interlaced PNG")?;
-        let mut samples = vec![0; bytes];
-        reader.next_frame(&mut samples).map_err(error)?;
-        let rows = samples.chunks_exact(kind.bytes() * size.width as usize);
-        for (row, out) in
-            rows.zip(picture.pixels.chunks_exact_mut(size.width as usize * kind.layout().channels()))
-        {
-            kind.convert(row, &mut transform_16, out);
-        }
-    }
+    let picture = interlaced(&mut reader, kind, &mut transform_16, bounds)?;
     Ok(Decoded { reader: Box::new(picture.without_opaque_alpha()), orientation, profile })
 }
 
-impl RowReader for Rows {
+/// Reads an interlaced picture as a whole. Each pixel of an early pass fills its surroundings until a later pass has theirs,
+/// so that a file that is cut off shows a coarse picture.
+fn interlaced<R: BufRead + Seek>(
+    reader: &mut Reader<R>,
+    kind: Kind,
+    transform_16: &mut Option<Transform16>,
+    bounds: Bounds,
+) -> Result<Buffered, SourceError> {
+    let Size { width, height } = bounds.admit(reader.info().width, reader.info().height)?;
+    let size = Size { width, height };
+    let mut picture = Buffered::new(size, kind.layout(), bounds)?;
+    picture.pixels.fill(missing(kind.layout()));
+    let (row_bytes, stride) = (kind.layout().row_bytes(width), kind.layout().channels());
+    let mut row = vec![0; row_bytes];
+    let mut stored_rows = 0;
+    loop {
+        let stored = match reader.next_interlaced_row() {
+            Ok(Some(stored)) => stored,
+            Ok(None) => return Ok(picture),
+            Err(failed) => {
+                let failed = error(failed);
+                picture.damage = match (&failed, stored_rows) {
+                    (SourceError::Corrupt { .. }, 1..) if stored_rows < height.div_ceil(8) => {
+                        Some(Damage::FromRow { row: stored_rows * 8, rows: height })
+                    }
+                    (SourceError::Corrupt { .. }, 1..) => Some(Damage::Partial),
+                    _ => return Err(failed),
+                };
+                return Ok(picture);
+            }
+        };
+        let InterlaceInfo::Adam7(pass) = *stored.interlace() else {
+            return Err(FORMAT.corrupt("its passes are invalid"));
+        };
+        stored_rows += 1;
+        let pixels = stored.data().len() / kind.bytes();
+        let row = row.get_mut(..pixels * stride).unwrap_or_default();
+        if kind.is_final() {
+            row.copy_from_slice(stored.data());
+        } else {
+            kind.convert(stored.data(), transform_16, row);
+        }
+        splat_interlaced_row(&mut picture.pixels, row_bytes, row, &pass, 8 * stride as u8);
+    }
+}
+
+impl<R: BufRead + Seek> RowReader for Rows<R> {
     fn size(&self) -> Size {
         self.size
     }
