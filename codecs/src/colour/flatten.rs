@@ -3,7 +3,7 @@
 
 use edgezoom_content::Size;
 
-use crate::{Layout, RowReader, SourceError};
+use crate::{Layout, Orientation, RowReader, SourceError};
 
 /// The bytes of rows that are read at once.
 const BLOCK_BYTES: usize = 1 << 20;
@@ -57,6 +57,10 @@ impl RowReader for Flattened {
             Layout::Rgba => Layout::Rgb,
             opaque => opaque,
         }
+    }
+
+    fn orientation(&self) -> Orientation {
+        self.source.orientation()
     }
 
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {

@@ -23,20 +23,20 @@ fn ycbcr420_accepted() -> DecodeOptions {
 
 /// A plane of samples.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Plane {
-    width: usize,
-    height: usize,
+pub struct Plane {
+    pub width: usize,
+    pub height: usize,
     samples: Vec<u8>,
 }
 
 impl Plane {
-    fn new(width: usize, height: usize, sample: impl Fn(usize, usize) -> u8) -> Self {
+    pub fn new(width: usize, height: usize, sample: impl Fn(usize, usize) -> u8) -> Self {
         let samples = (0..height).flat_map(|y| (0..width).map(move |x| (x, y))).map(|(x, y)| sample(x, y));
         Self { width, height, samples: samples.collect() }
     }
 
     /// The sample at a position; past an edge, the one at the edge.
-    fn at(&self, x: usize, y: usize) -> u32 {
+    pub fn at(&self, x: usize, y: usize) -> u32 {
         self.samples[y.min(self.height - 1) * self.width + x.min(self.width - 1)].into()
     }
 
@@ -59,7 +59,7 @@ impl Plane {
 }
 
 /// A JPEG whose chroma has half the resolution, and its planes.
-fn jpeg(width: u32, height: u32, progressive: bool) -> (Vec<u8>, [Plane; 3]) {
+pub fn jpeg(width: u32, height: u32, progressive: bool) -> (Vec<u8>, [Plane; 3]) {
     let picture = Picture::photo(width, height, Layout::Rgb);
     let mut encoder = Compress::new(ColorSpace::JCS_RGB);
     encoder.set_size(width as usize, height as usize);
@@ -121,7 +121,7 @@ fn tile(level: &[Plane; 3], dzi: &Dzi, column: u32, row: u32) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-fn expected(planes: [Plane; 3], dzi: &Dzi) -> BTreeMap<TileCoord, Vec<u8>> {
+pub fn expected(planes: [Plane; 3], dzi: &Dzi) -> BTreeMap<TileCoord, Vec<u8>> {
     let mut tiles = BTreeMap::new();
     let mut planes = planes;
     for level in (0..=dzi.max_level()).rev() {

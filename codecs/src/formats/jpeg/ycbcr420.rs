@@ -2,10 +2,12 @@
 //! again, so no colour is converted on the way.
 
 use std::fs::File;
+use std::rc::Rc;
 
 use edgezoom_content::Size;
 use mozjpeg::{ColorSpace, Decompress};
 
+use super::coefficients::{Coefficients, kept_in};
 use super::decompressor::Decompressor;
 use super::error_manager::{NAME, catch_errors};
 use crate::decoder::READ_BYTES;
@@ -16,6 +18,8 @@ use crate::{Layout, RowReader, SourceError};
 pub struct YCbCr420Reader {
     size: Size,
     decompressor: Decompressor<'static>,
+    /// Outlive the decoder.
+    _coefficients: Option<Rc<Coefficients>>,
 }
 
 /// Whether a picture is YCbCr with 4:2:0 chroma subsampling.
@@ -55,10 +59,14 @@ pub fn decode_into(file: &[u8], width: u32, pairs: Vec<PairMut<'_>>) -> Result<(
 
 impl YCbCr420Reader {
     /// Opens a 4:2:0 JPEG of this size, whose file is at its start.
-    pub fn open(file: File, size: Size) -> Result<Self, SourceError> {
+    pub fn open(
+        file: File,
+        size: Size,
+        coefficients: Option<Rc<Coefficients>>,
+    ) -> Result<Self, SourceError> {
         let mut decompressor = Decompressor::new(file, READ_BYTES);
-        catch_errors(|| decompressor.start())?;
-        Ok(Self { size, decompressor })
+        kept_in(coefficients.as_ref(), || catch_errors(|| decompressor.start()))?;
+        Ok(Self { size, decompressor, _coefficients: coefficients })
     }
 }
 

@@ -1,4 +1,4 @@
-//! PNG, row by row. Interlaced pictures come in seven passes and are buffered.
+//! PNG, row by row. Of interlaced pictures, which come in seven passes, half is kept while the other half is read.
 //!
 //! An `eXIf` chunk counts wherever it stands. Many programs write it behind the pixels, so the headers of all chunks
 //! are read before the first chunk is decoded.
@@ -11,15 +11,16 @@ use std::io::BufReader;
 use ::png::{BitDepth, ColorType, Decoder, DecodingError, Limits, Reader, Transformations};
 use edgezoom_content::Size;
 
-use crate::buffered::Buffered;
 use crate::colour::icc::Transform16;
 use crate::colour::samples::round_16;
 use crate::decoder::Decoded;
 use crate::decoder::{Input, Open};
 use crate::{Format, Layout, Orientation, Reading, RowReader, SourceError};
+use interlaced::Interlaced;
 
 mod colour;
 mod exif;
+mod interlaced;
 
 pub(crate) static FORMAT: Format = Format {
     name: "PNG",
@@ -50,7 +51,7 @@ struct Kind {
     is_16_bit: bool,
 }
 
-fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
+fn open(Input { file, bounds, temporary, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     let exif = exif::find(file.get_ref());
     let orientation = exif.as_deref().map_or(Orientation::UPRIGHT, Orientation::of_exif);
     let mut decoder = Decoder::new_with_limits(file, Limits { bytes: DECODER_BYTES });
@@ -58,11 +59,11 @@ fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     decoder.set_ignore_text_chunk(true);
     let header = decoder.read_header_info().map_err(error)?;
     let size = bounds.admit(header.width, header.height)?;
-    let mut reader = decoder.read_info().map_err(error)?;
+    let reader = decoder.read_info().map_err(error)?;
     let profile = colour::profile(reader.info());
     let (color, depth) = reader.output_color_type();
     let kind = Kind { color, is_16_bit: depth == BitDepth::Sixteen };
-    let mut transform_16 =
+    let transform_16 =
         profile.as_ref().filter(|_| kind.is_16_bit).and_then(|profile| profile.transform_16(kind.layout()));
     // Pixels that are converted with 16 bits are sRGB after that.
     let profile = profile.filter(|_| transform_16.is_none());
@@ -70,22 +71,8 @@ fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
         let reader = Box::new(Rows { size, reader, kind, transform_16, row: Vec::new() });
         return Ok(Decoded { reader, orientation, profile });
     }
-    let mut picture = Buffered::new(size, kind.layout(), bounds)?;
-    if kind.is_final() {
-        reader.next_frame(&mut picture.pixels).map_err(error)?;
-    } else {
-        let bytes = reader.output_buffer_size().unwrap_or(usize::MAX);
-        bounds.admit_memory(bytes as u64 + picture.pixels.len() as u64, "decoding an interlaced PNG")?;
-        let mut samples = vec![0; bytes];
-        reader.next_frame(&mut samples).map_err(error)?;
-        let rows = samples.chunks_exact(kind.bytes() * size.width as usize);
-        for (row, out) in
-            rows.zip(picture.pixels.chunks_exact_mut(size.width as usize * kind.layout().channels()))
-        {
-            kind.convert(row, &mut transform_16, out);
-        }
-    }
-    Ok(Decoded { reader: Box::new(picture.without_opaque_alpha()), orientation, profile })
+    let reader = Interlaced::open(reader, kind, transform_16, size, bounds, temporary.as_ref())?;
+    Ok(Decoded { reader: Box::new(reader), orientation, profile })
 }
 
 impl RowReader for Rows {
