@@ -13,15 +13,16 @@ const MOST_CHUNKS: u32 = 1000;
 
 /// The chunk of a picture's pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pixels {
-    /// `VP8 `, without an alpha channel. The bytes that it has.
-    Lossy(u32),
-    /// `VP8L`.
-    Lossless(u32),
+pub struct Pixels {
+    /// Whether they are in the lossy codec, and without an alpha channel.
+    pub is_lossy: bool,
+    /// Where in the file they begin.
+    pub start: u64,
+    /// How many bytes they have.
+    pub bytes: u64,
 }
 
-/// Finds the pixels, and leaves the file at their start. `None`: an animation, a lossy picture with an alpha channel, or
-/// no WebP.
+/// Finds the pixels. `None`: an animation, a lossy picture with an alpha channel, or no WebP.
 pub fn find(file: &mut (impl BufRead + Seek)) -> io::Result<Option<Pixels>> {
     match search(file) {
         Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(None),
@@ -37,8 +38,10 @@ fn search(file: &mut (impl BufRead + Seek)) -> io::Result<Option<Pixels>> {
         let [name @ .., a, b, c, d] = header;
         let bytes = u32::from_le_bytes([a, b, c, d]);
         match &name {
-            b"VP8 " => return Ok(Some(Pixels::Lossy(bytes))),
-            b"VP8L" => return Ok(Some(Pixels::Lossless(bytes))),
+            b"VP8 " | b"VP8L" => {
+                let start = file.stream_position()?;
+                return Ok(Some(Pixels { is_lossy: &name == b"VP8 ", start, bytes: bytes.into() }));
+            }
             b"ANIM" | b"ANMF" | b"ALPH" => return Ok(None),
             _ => file.seek_relative(i64::from(bytes) + i64::from(bytes % 2))?,
         }
