@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use edgezoom_content::Size;
 
-use crate::{Bounds, Layout, RowReader, SourceError};
+use crate::{Bounds, Damage, Layout, RowReader, SourceError};
 
 /// A decoded picture.
 pub struct Buffered {
@@ -14,6 +14,8 @@ pub struct Buffered {
     pub layout: Layout,
     /// Its rows, one after the other without gaps.
     pub pixels: Vec<u8>,
+    /// What could not be decoded.
+    pub damage: Option<Damage>,
     /// How many bytes have been read.
     read: usize,
 }
@@ -28,12 +30,12 @@ impl Buffered {
             SourceError::TooMuchMemory { reason: "holding it as a whole", bytes, memory: bounds.memory },
         )?;
         pixels.resize(bytes as usize, 0);
-        Ok(Self { size, layout, pixels, read: 0 })
+        Ok(Self { size, layout, pixels, damage: None, read: 0 })
     }
 
     /// A picture that a decoder has put into memory.
     pub fn of(size: Size, layout: Layout, pixels: Vec<u8>) -> Self {
-        Self { size, layout, pixels, read: 0 }
+        Self { size, layout, pixels, damage: None, read: 0 }
     }
 
     /// Drops the alpha channel, if all pixels are opaque: tiles are smaller without it.
@@ -53,6 +55,7 @@ impl Buffered {
     pub fn load(source: &mut dyn RowReader, bounds: Bounds) -> Result<Self, SourceError> {
         let mut picture = Self::new(source.size(), source.layout(), bounds)?;
         source.read_rows(&mut picture.pixels)?;
+        picture.damage = source.damage();
         Ok(picture.without_opaque_alpha())
     }
 }
@@ -75,6 +78,14 @@ impl RowReader for Buffered {
 
     fn needs_opacity(&self) -> bool {
         true
+    }
+
+    fn damage(&self) -> Option<Damage> {
+        self.damage
+    }
+
+    fn rows_at_once(&self) -> u32 {
+        u32::MAX
     }
 }
 

@@ -37,6 +37,12 @@ pub enum Reading {
 }
 
 impl Format {
+    /// Whether a damaged file is shown as far as it goes. A drawing has no part that could be missing, and where the
+    /// capture of a web page ends, its own error counts.
+    pub(crate) fn may_be_partial(&self) -> bool {
+        self.reading != Reading::Regions && !self.endings.is_empty()
+    }
+
     /// The error for a file that is cut off or broken, with what the decoder found.
     pub(crate) fn corrupt(&'static self, reason: impl Display) -> SourceError {
         SourceError::corrupt(self.name, reason)

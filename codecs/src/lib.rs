@@ -51,6 +51,7 @@
 mod bounds;
 mod buffered;
 mod colour;
+mod damage;
 mod decoder;
 mod error;
 mod format;
@@ -61,11 +62,13 @@ mod orientation;
 mod registry;
 mod row_reader;
 mod scratch;
+mod tolerant;
 mod vector;
 pub mod ycbcr420;
 
 pub use bounds::Bounds;
 pub use colour::flatten::{Flattened, is_opaque};
+pub use damage::Damage;
 pub use error::SourceError;
 pub use format::{Format, Reading};
 pub use open::{Prepared, open, open_with, prepare};

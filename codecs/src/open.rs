@@ -6,11 +6,13 @@ use std::io::{BufReader, ErrorKind, Seek};
 use std::path::Path;
 
 use crate::decoder::{Decoded, Input, Open, Opener, READ_BYTES, System};
+use crate::tolerant::{Strict, Tolerant};
 use crate::{Bounds, DecodeOptions, Format, RowReader, SourceError, TemporaryFile};
 
 /// A file's format, with what its decoder needs of the system: fonts, a library. A process in a sandbox cannot
 /// open such files any more, so they are loaded before.
 pub struct Prepared {
+    format: &'static Format,
     opener: Opener,
     temporary: Option<TemporaryFile>,
 }
@@ -51,7 +53,7 @@ impl Prepared {
             Open::Directly(open) => Box::new(open),
             Open::Prepared(prepare) => prepare(system),
         };
-        Self { opener, temporary: None }
+        Self { format, opener, temporary: None }
     }
 
     /// Lets pictures of which much has to be kept use a file in place of memory.
@@ -79,6 +81,13 @@ impl Prepared {
         let file = BufReader::with_capacity(READ_BYTES, file);
         let input = Input { file, bounds, options, temporary: self.temporary.clone() };
         let Decoded { reader, orientation, profile } = (self.opener)(input)?;
+        let reader: Box<dyn RowReader> = if options.strict {
+            Box::new(Strict::new(reader, self.format.name)?)
+        } else if self.format.may_be_partial() {
+            Box::new(Tolerant::new(reader))
+        } else {
+            reader
+        };
         let reader = match profile {
             Some(profile) => profile.apply(reader),
             None => reader,

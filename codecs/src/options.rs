@@ -37,6 +37,8 @@ pub struct DecodeOptions {
     /// Whether a picture may be given as it is stored, with its [`Orientation`](crate::RowReader::orientation), for a
     /// caller that turns it. Otherwise one that is not upright is buffered as a whole.
     pub as_stored: bool,
+    /// Whether a damaged picture is refused, rather than shown as far as it goes.
+    pub strict: bool,
     /// The threads that may decode or draw.
     pub threads: NonZeroUsize,
 }
@@ -54,6 +56,7 @@ impl Default for DecodeOptions {
             transparent: false,
             ycbcr420: false,
             as_stored: false,
+            strict: false,
             threads: NonZeroUsize::MIN,
         }
     }

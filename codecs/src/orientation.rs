@@ -14,7 +14,7 @@
 use edgezoom_content::Size;
 
 use crate::buffered::Buffered;
-use crate::{Bounds, Layout, RowReader, SourceError};
+use crate::{Bounds, Damage, Layout, RowReader, SourceError};
 
 /// The place of an upright pixel (x, y) in the stored picture: swap x and y, then count from the other side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,6 +121,12 @@ impl RowReader for AsStored {
         self.orientation
     }
 
+    fn damage(&self) -> Option<Damage> {
+        let Orientation { swapped, from_bottom, .. } = self.orientation;
+        // What is missing are stored rows: once turned, columns or the first rows.
+        self.source.damage().map(|damage| if swapped || from_bottom { Damage::Partial } else { damage })
+    }
+
     fn needs_opacity(&self) -> bool {
         self.source.needs_opacity()
     }
@@ -141,6 +147,10 @@ impl RowReader for Mirrored {
 
     fn needs_opacity(&self) -> bool {
         self.source.needs_opacity()
+    }
+
+    fn damage(&self) -> Option<Damage> {
+        self.source.damage()
     }
 
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
@@ -168,6 +178,10 @@ impl RowReader for Rotated {
 
     fn needs_opacity(&self) -> bool {
         true
+    }
+
+    fn damage(&self) -> Option<Damage> {
+        self.stored.damage
     }
 
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {

@@ -2,7 +2,7 @@
 
 use edgezoom_content::Size;
 
-use crate::{Orientation, SourceError, ycbcr420};
+use crate::{Damage, Orientation, SourceError, ycbcr420};
 
 /// A picture as rows of pixels, from top to bottom.
 pub trait RowReader {
@@ -19,11 +19,22 @@ pub trait RowReader {
     /// more rows than are left, and in [`Layout::YCbCr420`] for full bands of [`ROWS`](crate::ycbcr420::ROWS) rows.
     ///
     /// # Errors
-    /// When the file cannot be read or decoded any further. Later calls give no useful pixels.
+    /// When the file cannot be read or decoded any further. Later calls give no useful pixels. The readers of
+    /// [`open`](crate::open()) fail only where nothing of the picture could be decoded; else they give
+    /// [`RowReader::damage`].
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError>;
     /// Whether the picture is known to have pixels that are not opaque, so that the caller need not search for one.
     fn needs_opacity(&self) -> bool {
         false
+    }
+    /// What is missing of the picture, as far as it has been read, because its file is damaged. In place of what is missing
+    /// stand grey or transparent pixels.
+    fn damage(&self) -> Option<Damage> {
+        None
+    }
+    /// The rows that are best read at once: when that fails, all of them are lost. The default is one.
+    fn rows_at_once(&self) -> u32 {
+        1
     }
 }
 

@@ -49,9 +49,10 @@ impl Scratch {
         }
         bounds.admit_memory(bytes, reason)?;
         let mut memory = Vec::new();
-        usize::try_from(bytes).ok().and_then(|bytes| memory.try_reserve_exact(bytes).ok()).ok_or(
-            SourceError::TooMuchMemory { reason, bytes, memory: bounds.memory },
-        )?;
+        usize::try_from(bytes)
+            .ok()
+            .and_then(|bytes| memory.try_reserve_exact(bytes).ok())
+            .ok_or(SourceError::TooMuchMemory { reason, bytes, memory: bounds.memory })?;
         memory.resize(bytes as usize, 0);
         Ok(Self::Memory(memory))
     }

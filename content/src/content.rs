@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Attempt, ContentId, Dzi, Failure, Progress, SourceUrl, Title};
+use crate::{Attempt, ContentId, Dzi, Failure, Progress, SourceUrl, Title, Warning};
 
 /// A content as clients may see it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,6 +36,9 @@ pub enum Status {
         /// The title of a web page.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         title: Option<Title>,
+        /// What is missing of a source that is damaged.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        warning: Option<Warning>,
     },
     /// The conversion failed.
     Failed {

@@ -18,6 +18,7 @@ pub mod progress;
 pub mod protocol;
 pub mod source_url;
 pub mod title;
+pub mod warning;
 
 pub use address::AddressPolicy;
 pub use attempt::Attempt;
@@ -29,3 +30,4 @@ pub use id::ContentId;
 pub use progress::Progress;
 pub use source_url::SourceUrl;
 pub use title::Title;
+pub use warning::Warning;

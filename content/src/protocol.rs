@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Attempt, ContentId, Dzi, Failure, Progress, SourceUrl, Stage, Title};
+use crate::{Attempt, ContentId, Dzi, Failure, Progress, SourceUrl, Stage, Title, Warning};
 
 /// The message in the queue: this content has to be converted. It may arrive twice, late or never.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,6 +62,9 @@ pub enum Outcome {
         /// The title of a web page.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         title: Option<Title>,
+        /// What is missing of a source that is damaged.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        warning: Option<Warning>,
     },
     /// The conversion failed. The tiler has deleted the objects of the attempt.
     GaveUp {

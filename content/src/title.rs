@@ -17,11 +17,7 @@ impl Title {
     /// The title from a page's text; `None` when it has no visible characters.
     #[must_use]
     pub fn of_page(text: &str) -> Option<Self> {
-        let seen: String =
-            text.chars().map(|c| if c.is_control() { ' ' } else { c }).filter(|c| !hides(*c)).collect();
-        let words: Vec<&str> = seen.split_whitespace().collect();
-        let line: String = words.join(" ").chars().take(Self::MAX_LENGTH).collect();
-        (!line.is_empty()).then_some(Self(line))
+        one_line(text, Self::MAX_LENGTH).map(Self)
     }
 
     /// The text.
@@ -29,6 +25,15 @@ impl Title {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+/// A text as one line of at most so many characters, all of them visible; `None` when nothing is left.
+pub(crate) fn one_line(text: &str, max_length: usize) -> Option<String> {
+    let seen: String =
+        text.chars().map(|c| if c.is_control() { ' ' } else { c }).filter(|c| !hides(*c)).collect();
+    let words: Vec<&str> = seen.split_whitespace().collect();
+    let line: String = words.join(" ").chars().take(max_length).collect();
+    (!line.is_empty()).then_some(line)
 }
 
 /// Directional formatting, joiners that emoji do not need, and noncharacters (UTS #55; Unicode 23.7).

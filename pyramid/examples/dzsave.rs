@@ -15,20 +15,23 @@ use std::time::SystemTime;
 
 use edgezoom_pyramid::codecs::{Bounds, DecodeOptions, locate_pdfium, prepare};
 use edgezoom_pyramid::sinks::{ArchiveFormat, ArchiveSink, DirectorySink, Sink};
-use edgezoom_pyramid::{Dzi, Options, dzsave};
+use edgezoom_pyramid::{Built, Options, dzsave};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<_> = env::args_os().skip(1).collect();
     let [picture, output] = arguments.as_slice() else {
         return Err("usage: dzsave <PICTURE> <OUTPUT>[.dzi|.zip|.szi]".into());
     };
-    let dzi = save(Path::new(picture), Path::new(output))?;
+    let Built { dzi, damage } = save(Path::new(picture), Path::new(output))?;
     println!("{}×{} pixels in {} tiles", dzi.size.width, dzi.size.height, dzi.tile_count());
+    if let Some(damage) = damage {
+        eprintln!("{damage}");
+    }
     Ok(())
 }
 
 /// Saves a picture in the format that the output asks for by its extension.
-pub fn save(picture: &Path, output: &Path) -> Result<Dzi, Box<dyn Error>> {
+pub fn save(picture: &Path, output: &Path) -> Result<Built, Box<dyn Error>> {
     let sink: Box<dyn Sink> = match ArchiveFormat::from_path(output) {
         Some(format) => Box::new(ArchiveSink::new(output, format, SystemTime::now())?),
         None => Box::new(DirectorySink::new(output)?),

@@ -13,11 +13,11 @@ use std::sync::Arc;
 
 use edgezoom_codecs::{Layout, RowReader, ycbcr420};
 
+use crate::BuildError;
 use crate::bands::Bands;
 use crate::geometry::Level;
 use crate::shrink::{halve_rows, halve_ycbcr420};
 use crate::strip::{Pool, Strip};
-use crate::BuildError;
 
 /// The bytes of a strip. A strip should still be in a core's cache when its tiles are encoded. Measured at 18,000
 /// pixels of width on 2 MiB of cache for each core: strips of 3.4 MB cost 15 % more than those of 0.9 MB, and smaller

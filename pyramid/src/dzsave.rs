@@ -8,7 +8,7 @@ use edgezoom_codecs::{DecodeOptions, RowReader, SourceError};
 use edgezoom_content::Dzi;
 
 use crate::sinks::{PyramidWriter, Sink, SinkError};
-use crate::{BuildError, Options, OptionsError, Tile, TileCoord, TileOutput, TileSource};
+use crate::{BuildError, Built, Options, OptionsError, Tile, TileCoord, TileOutput, TileSource};
 
 /// Why there is no pyramid.
 #[derive(Debug, thiserror::Error)]
@@ -31,22 +31,25 @@ pub enum DzsaveError {
 /// called a second time if the picture has an opacity channel and only its pixels tell whether the tiles need one
 /// ([`TileSource::open`]); if a picture can be read only once, set [`Options::format`].
 ///
+/// A damaged picture is saved as far as it goes, and [`Built::damage`] says what is missing, unless
+/// [`Options::strict`] is set.
+///
 /// # Errors
 /// When an option is out of range, the picture cannot be read, or the sink refuses the pyramid.
 pub fn dzsave(
     open: impl FnMut(&DecodeOptions) -> Result<Box<dyn RowReader>, SourceError>,
     sink: &dyn Sink,
     options: &Options,
-) -> Result<Dzi, DzsaveError> {
+) -> Result<Built, DzsaveError> {
     options.check()?;
     sink.check()?;
     let source = TileSource::open(options, open).map_err(BuildError::from)?;
     let output = SinkOutput { sink, writer: Mutex::new(None) };
-    let dzi = source.build(options, &output).map_err(with_sink_error)?;
+    let built = source.build(options, &output).map_err(with_sink_error)?;
     if let Some(writer) = output.writer.into_inner().unwrap_or_else(PoisonError::into_inner) {
         writer.publish()?;
     }
-    Ok(dzi)
+    Ok(built)
 }
 
 /// Lets encoder threads take turns at a sink's writer.

@@ -8,19 +8,20 @@
 //!
 //! use edgezoom_pyramid::codecs::{Bounds, open_with};
 //! use edgezoom_pyramid::sinks::DirectorySink;
-//! use edgezoom_pyramid::{Options, TileFormat, dzsave};
+//! use edgezoom_pyramid::{Built, Options, TileFormat, dzsave};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let folder = tempfile::tempdir()?;
 //! # let photo = folder.path().join("photo.ppm");
 //! # fs::write(&photo, [b"P6 600 400 255\n".as_slice(), &vec![128; 3 * 600 * 400]].concat())?;
 //! # let out = folder.path().join("out");
-//! let dzi = dzsave(
+//! let Built { dzi, damage } = dzsave(
 //!     |decode| open_with(File::open(&photo)?, Bounds::default(), decode),
 //!     &DirectorySink::new(&out)?,
 //!     &Options { tile_size: 254, ..Options::default() },
 //! )?;
 //! assert_eq!((dzi.size.width, dzi.tile_format), (600, TileFormat::Jpg));
+//! assert_eq!(damage, None); // a damaged picture is shown as far as it goes
 //! assert!(fs::read_to_string(out.with_extension("dzi"))?.contains(r#"TileSize="254""#));
 //! assert!(folder.path().join("out_files/10/2_1.jpg").is_file());
 //! # Ok(())
@@ -74,4 +75,4 @@ pub use edgezoom_codecs as codecs;
 pub use edgezoom_content::{Dzi, Size, TileFormat};
 pub use options::{Options, OptionsError};
 pub use tile::{Tile, TileCoord, TileOutput};
-pub use tile_source::TileSource;
+pub use tile_source::{Built, TileSource};

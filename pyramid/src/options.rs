@@ -30,6 +30,8 @@ pub struct Options {
     pub format: Option<TileFormat>,
     /// How PDF and SVG, which have no pixels of their own, become pictures.
     pub drawing: DrawingOptions,
+    /// Whether a damaged picture is refused, rather than shown as far as it goes. Default: no.
+    pub strict: bool,
     /// The threads that encode and decode. Default: as many as the machine runs at once.
     pub threads: NonZeroUsize,
 }
@@ -52,7 +54,7 @@ impl Default for Options {
     fn default() -> Self {
         let threads = available_parallelism().unwrap_or(NonZeroUsize::MIN);
         let drawing = DrawingOptions::default();
-        Self { tile_size: 510, overlap: 1, quality: 82, format: None, drawing, threads }
+        Self { tile_size: 510, overlap: 1, quality: 82, format: None, drawing, strict: false, threads }
     }
 }
 
@@ -88,6 +90,7 @@ impl Options {
             transparent: is_png,
             ycbcr420: !is_png && halves_chroma(self.quality),
             as_stored: true,
+            strict: self.strict,
             threads: self.threads,
         }
     }

@@ -141,7 +141,13 @@ mod tests {
     #[test]
     fn colour_under_transparent_pixels_does_not_bleed() {
         let mut out = [0; 4];
-        halve_rows(Layout::Rgba, false, &[200, 100, 50, 255, 0, 255, 0, 0], &[0, 255, 0, 0, 0, 255, 0, 0], &mut out);
+        halve_rows(
+            Layout::Rgba,
+            false,
+            &[200, 100, 50, 255, 0, 255, 0, 0],
+            &[0, 255, 0, 0, 0, 255, 0, 0],
+            &mut out,
+        );
         assert_eq!(out, [200, 100, 50, 64]);
         halve_rows(Layout::Rgba, false, &[9, 9, 9, 0], &[9, 9, 9, 0], &mut out);
         assert_eq!(out, [0; 4]);

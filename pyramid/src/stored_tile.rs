@@ -40,21 +40,17 @@ impl StoredTile {
     /// An empty tile, which has this column and row among stored tiles.
     pub fn new(level: &Level, column: u32, row: u32, encoding: Encoding) -> Self {
         let unit = if encoding.layout == Layout::YCbCr420 { 2 } else { 1 };
-        let [(columns, across), (rows, down)] = [(level.columns, column), (level.rows, row)].map(
-            |(axis, index)| {
+        let [(columns, across), (rows, down)] =
+            [(level.columns, column), (level.rows, row)].map(|(axis, index)| {
                 let pixels = axis.pixels(index);
                 let collected = pixels.start / unit * unit..pixels.end.next_multiple_of(unit);
                 let crop = pixels.start - collected.start..pixels.end - collected.start;
                 // Past an odd end lies padding, which planes have.
                 let end = axis.positions().next_multiple_of(unit);
-                let positions = if axis.from_end {
-                    end - collected.end..end - collected.start
-                } else {
-                    collected
-                };
+                let positions =
+                    if axis.from_end { end - collected.end..end - collected.start } else { collected };
                 (positions, crop)
-            },
-        );
+            });
         let crop = if encoding.orientation.swapped { [down, across] } else { [across, down] };
         Self { coord: level.coord(column, row), columns, rows, crop, blocks: Vec::new() }
     }
@@ -126,17 +122,13 @@ impl StoredTile {
         Ok(())
     }
 
-    fn encode_planes(
-        &self,
-        orientation: Orientation,
-        encoder: &mut TileEncoder,
-        upright: &mut [Vec<u8>; 3],
-    ) {
+    fn encode_planes(&self, orientation: Orientation, encoder: &mut TileEncoder, upright: &mut [Vec<u8>; 3]) {
         let width = self.columns.len();
         let pairs = units(&self.blocks, 3 * width);
         let luma: Vec<&[u8]> = pairs.iter().flat_map(|pair| pair[..2 * width].chunks_exact(width)).collect();
         let chroma = [2 * width..5 * width / 2, 5 * width / 2..3 * width];
-        let [blue, red] = chroma.map(|range| pairs.iter().map(|pair| &pair[range.clone()]).collect::<Vec<_>>());
+        let [blue, red] =
+            chroma.map(|range| pairs.iter().map(|pair| &pair[range.clone()]).collect::<Vec<_>>());
         for (stored, upright) in [luma, blue, red].iter().zip(&mut *upright) {
             turn::<1>(stored, orientation, upright);
         }

@@ -6,8 +6,8 @@ use std::io::{self, Write};
 use std::ops::Range;
 use std::rc::Rc;
 
-use edgezoom_codecs::{Layout, Orientation};
 use edgezoom_codecs::ycbcr420::Pair;
+use edgezoom_codecs::{Layout, Orientation};
 use edgezoom_content::TileFormat;
 use mozjpeg::ColorSpace;
 

@@ -1,11 +1,20 @@
 //! Opens a picture for its tiles: decides between JPEG and PNG, and between RGB and YCbCr.
 
-use edgezoom_codecs::{DecodeOptions, Flattened, Layout, RowReader, SourceError, is_opaque};
+use edgezoom_codecs::{Damage, DecodeOptions, Flattened, Layout, RowReader, SourceError, is_opaque};
 use edgezoom_content::{Dzi, TileFormat};
 
 use crate::build_error::BuildError;
 use crate::builder::build_tiles;
 use crate::{Options, TileOutput};
+
+/// A pyramid that is complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Built {
+    /// Its description.
+    pub dzi: Dzi,
+    /// What is missing of the picture, because its file is damaged.
+    pub damage: Option<Damage>,
+}
 
 /// A picture whose tile format is decided.
 pub struct TileSource {
@@ -50,13 +59,13 @@ impl TileSource {
         Ok(Self { reader, format })
     }
 
-    /// Builds the pyramid. Returns its description, which `output` has got before the first tile.
+    /// Builds the pyramid. `output` has got its description before the first tile.
     ///
     /// # Errors
     /// The first one that occurred. The output may have taken tiles before.
-    pub fn build(mut self, options: &Options, output: &dyn TileOutput) -> Result<Dzi, BuildError> {
+    pub fn build(mut self, options: &Options, output: &dyn TileOutput) -> Result<Built, BuildError> {
         let dzi = options.dzi(self.reader.orientation().turned(self.reader.size()), self.format);
         build_tiles(&mut *self.reader, &dzi, options.quality, options.threads, output)?;
-        Ok(dzi)
+        Ok(Built { dzi, damage: self.reader.damage() })
     }
 }

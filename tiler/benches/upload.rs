@@ -98,7 +98,7 @@ async fn run_once(picture: &Path, delay: Option<Duration>) -> Result<(f64, usize
                     upload.put_tile(started.as_ref().context("a tile before the header")?, tile).await?;
                 }
             }
-            Output::Finished(dzi) => {
+            Output::Finished { dzi, .. } => {
                 if let Some(upload) = &mut upload {
                     upload.finish(&dzi, |_, _| {}).await?;
                 }

@@ -3,7 +3,7 @@
 
 use edgezoom_content::Size;
 
-use crate::{Layout, Orientation, RowReader, SourceError};
+use crate::{Damage, Layout, Orientation, RowReader, SourceError};
 
 /// The bytes of rows that are read at once.
 const BLOCK_BYTES: usize = 1 << 20;
@@ -61,6 +61,10 @@ impl RowReader for Flattened {
 
     fn orientation(&self) -> Orientation {
         self.source.orientation()
+    }
+
+    fn damage(&self) -> Option<Damage> {
+        self.source.damage()
     }
 
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {

@@ -16,7 +16,7 @@ use moxcms::{
 
 use crate::colour::samples::round_16;
 use crate::colour::tone_mapping::{self, Curve};
-use crate::{Layout, RowReader, SourceError};
+use crate::{Damage, Layout, RowReader, SourceError};
 
 /// The steps of the grid on which a profile is compared with sRGB: 0, 17, 34 … 255.
 const GRID_STEP: usize = 17;
@@ -216,6 +216,10 @@ impl RowReader for Converted {
 
     fn needs_opacity(&self) -> bool {
         self.source.needs_opacity()
+    }
+
+    fn damage(&self) -> Option<Damage> {
+        self.source.damage()
     }
 
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {

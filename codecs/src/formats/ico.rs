@@ -1,22 +1,23 @@
-//! Windows icons and cursors: the largest picture of several. Buffered: the entries are BMP, stored bottom up, or PNG.
+//! Windows icons and cursors: the largest picture of several. It is a PNG file, or a bitmap without its first header and
+//! with a mask of one bit a pixel below it.
 //!
 //! ```text
-//! 0         2                      4      6      7       8        9         10 …
-//! reserved  1: icon, 2: cursor     count  width  height  colours  reserved  the first entry goes on to 22
+//! 0         2                      4      6      7       8        9         10      12    14    18
+//! reserved  1: icon, 2: cursor     count  width  height  colours  reserved  planes  bits  size  offset   16 bytes an entry
 //! ```
+//! A side of 0 means 256. Sizes in entries only choose among them: the picture's own counts. So does its own length: the one
+//! in the entry is often wrong.
+//!
 //! Source: Microsoft, "Icons" (ICONDIR, ICONDIRENTRY).
 
 use std::fs::File;
 use std::io::BufReader;
 
-use image::codecs::ico::IcoDecoder;
-use image::{DynamicImage, ImageDecoder, ImageError};
-
+use super::bmp::{self, Section, read_up_to};
+use super::png;
 use crate::buffered::Buffered;
-use crate::buffered::catch_panics;
-use crate::decoder::Decoded;
-use crate::decoder::{Input, Open};
-use crate::{Bounds, Format, Layout, Reading, SourceError};
+use crate::decoder::{Decoded, Input, Open, READ_BYTES};
+use crate::{Bounds, Format, Layout, Orientation, Reading, RowReader, SourceError};
 
 pub(crate) static FORMAT: Format = Format {
     name: "ICO",
@@ -32,26 +33,92 @@ fn is_icon(head: &[u8]) -> bool {
     matches!(head, [0, 0, 1 | 2, 0, 1..=255, 0, _, _, _, 0, ..])
 }
 
-/// The memory that decoding takes for each pixel, in bytes: up to four samples of 16 bits, and the picture.
-const BYTES_A_PIXEL: u64 = 12;
+const DIRECTORY_BYTES: usize = 6;
+const ENTRY_BYTES: usize = 16;
+/// The signature says so.
+const MOST_ENTRIES: usize = 255;
+/// A file has several pictures, and when the best of them cannot be read the next one is tried, up to so many.
+const MOST_TRIED: usize = 8;
 
 fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
-    catch_panics(FORMAT.name, || decode(file, bounds)).map(Decoded::plain)
-}
-
-fn decode(file: BufReader<File>, bounds: Bounds) -> Result<Buffered, SourceError> {
-    let decoder = IcoDecoder::new(file).map_err(error)?;
-    let (width, height) = decoder.dimensions();
-    let size = bounds.admit(width, height)?;
-    bounds.admit_memory(size.pixels() * BYTES_A_PIXEL, "decoding an icon")?;
-    let picture = DynamicImage::from_decoder(decoder).map_err(error)?;
-    Ok(Buffered::of(size, Layout::Rgba, picture.into_rgba8().into_raw()).without_opaque_alpha())
-}
-
-fn error(error: ImageError) -> SourceError {
-    match error {
-        ImageError::Unsupported(error) => FORMAT.unsupported(error),
-        ImageError::IoError(_) => FORMAT.corrupt("it ends too early"),
-        other => FORMAT.corrupt(other),
+    let file = file.into_inner();
+    let mut first_error = None;
+    for at in places(&file)?.into_iter().take(MOST_TRIED) {
+        match open_at(&file, at, bounds) {
+            Ok(decoded) => return Ok(decoded),
+            Err(error) => first_error = first_error.or(Some(error)),
+        }
     }
+    Err(first_error.unwrap_or_else(|| FORMAT.corrupt("it has no picture")))
+}
+
+/// Where the pictures are, the best one first.
+fn places(file: &File) -> Result<Vec<u64>, SourceError> {
+    let mut directory = [0; DIRECTORY_BYTES + MOST_ENTRIES * ENTRY_BYTES];
+    let read = read_up_to(file, 0, &mut directory)?;
+    let &[_, _, kind, _, count, ..] = &directory;
+    let entries = directory.get(DIRECTORY_BYTES..read).unwrap_or_default().as_chunks::<ENTRY_BYTES>().0;
+    let side = |side: u8| if side == 0 { 256 } else { u32::from(side) };
+    let mut entries: Vec<_> = entries
+        .iter()
+        .take(count.into())
+        .map(|&[width, height, _, _, _, _, b0, b1, _, _, _, _, o0, o1, o2, o3]| {
+            // In a cursor the bits are its hot spot.
+            let bits = if kind == 1 { u16::from_le_bytes([b0, b1]) } else { 0 };
+            ((side(width) * side(height), bits), u64::from(u32::from_le_bytes([o0, o1, o2, o3])))
+        })
+        .collect();
+    entries.sort_by_key(|&(rank, _)| std::cmp::Reverse(rank));
+    Ok(entries.into_iter().map(|(_, at)| at).collect())
+}
+
+fn open_at(file: &File, at: u64, bounds: Bounds) -> Result<Decoded, SourceError> {
+    let mut head = [0; 8];
+    read_up_to(file, at, &mut head)?;
+    if (png::FORMAT.signature)(&head) {
+        let section = Section::new(file.try_clone()?, at);
+        return png::open_reader(
+            BufReader::with_capacity(READ_BYTES, section),
+            Orientation::UPRIGHT,
+            bounds,
+            None,
+        );
+    }
+    let (mut rows, mask_at) = bmp::open_in_icon(file, at, bounds)?;
+    let (size, layout) = (rows.size(), rows.layout());
+    bounds.admit_memory(size.pixels() * (4 + layout.channels() as u64), "decoding an icon")?;
+    let stored = Buffered::load(&mut rows, bounds)?;
+    // An alpha channel counts before the mask.
+    if layout != Layout::Rgba {
+        let opaque = stored.pixels.chunks_exact(layout.channels());
+        let mut pixels: Vec<u8> = opaque.flat_map(|pixel| rgba(pixel, layout)).collect();
+        mask(&mut pixels, file, mask_at, size.width as usize)?;
+        let mut masked = Buffered::of(size, Layout::Rgba, pixels);
+        masked.damage = stored.damage;
+        return Ok(Decoded::plain(masked.without_opaque_alpha()));
+    }
+    Ok(Decoded::plain(stored))
+}
+
+fn rgba(pixel: &[u8], layout: Layout) -> [u8; 4] {
+    match (layout, pixel) {
+        (Layout::Grey, &[grey]) => [grey, grey, grey, 255],
+        (_, &[red, green, blue]) => [red, green, blue, 255],
+        _ => [0; 4],
+    }
+}
+
+/// Makes pixels transparent whose bit in the mask is set. What is missing of the mask is opaque.
+fn mask(pixels: &mut [u8], file: &File, at: u64, width: usize) -> Result<(), SourceError> {
+    let mut bits = vec![0; width.div_ceil(32) * 4];
+    // From the bottom up, as the pixels are stored.
+    for (number, row) in (0_u64..).zip(pixels.rchunks_exact_mut(width.max(1) * 4)) {
+        read_up_to(file, at.saturating_add(number * bits.len() as u64), &mut bits)?;
+        for (x, pixel) in row.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+            if bits.get(x / 8).is_some_and(|byte| byte << (x % 8) & 0x80 != 0) {
+                *pixel = [0; 4];
+            }
+        }
+    }
+    Ok(())
 }

@@ -4,7 +4,7 @@
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use edgezoom_codecs::{Bounds, Layout, SourceError};
+use edgezoom_codecs::{Bounds, Damage, DecodeOptions, Layout, SourceError};
 use proptest::prelude::*;
 
 use edgezoom_test_support::Picture;
@@ -34,23 +34,92 @@ fn one_of_each() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
+/// What is read of a file, with what is missing of it.
+fn read(bytes: &[u8]) -> Result<(Picture, Option<Damage>), SourceError> {
+    let mut source = edgezoom_codecs::open(files::file(bytes), BOUNDS)?;
+    let picture = Picture::read(&mut *source)?;
+    Ok((picture, source.damage()))
+}
+
+fn is_refused_when_strict(bytes: &[u8]) -> bool {
+    let options = DecodeOptions { strict: true, ..DecodeOptions::default() };
+    let read = edgezoom_codecs::open_with(files::file(bytes), BOUNDS, &options)
+        .and_then(|mut source| Picture::read(&mut *source));
+    matches!(read, Err(SourceError::Corrupt { .. }))
+}
+
+/// Formats whose decoders give all or nothing.
+const ALL_OR_NOTHING: &[&str] = &["webp"];
+
 #[test]
-fn a_file_cut_off_anywhere_is_corrupt_and_never_a_grey_picture() {
+fn a_file_cut_off_anywhere_is_shown_as_far_as_it_goes() {
     for (format, bytes) in one_of_each() {
-        for tenths in 2..=9 {
+        let (whole, damage) = read(&bytes).unwrap();
+        assert_eq!(damage, None, "{format}");
+        for tenths in 1..=9 {
             let cut = &bytes[..bytes.len() * tenths / 10];
-            assert!(is_corrupt(cut), "{format} at {tenths}0 %");
+            assert!(is_refused_when_strict(cut), "{format} at {tenths}0 %");
+            if ALL_OR_NOTHING.contains(&format) {
+                assert!(is_corrupt(cut), "{format} at {tenths}0 %");
+                continue;
+            }
+            let (shown, damage) = match read(cut) {
+                Err(SourceError::Corrupt { .. }) if tenths == 1 => continue, // nothing was decoded
+                shown => shown.unwrap_or_else(|error| panic!("{format} at {tenths}0 %: {error}")),
+            };
+            match damage {
+                Some(Damage::FromRow { row, rows }) => {
+                    assert_eq!(rows, 203, "{format}");
+                    let row = row as usize;
+                    assert!(row.abs_diff(203 * tenths / 10) < 25, "{format} at {tenths}0 %: row {row}");
+                    let pixels = match format {
+                        "bmp" => 203 - row..203, // stored from the bottom up
+                        _ => 0..row,
+                    };
+                    let bytes = pixels.start * whole.row_bytes()..pixels.end * whole.row_bytes();
+                    if shown.layout == whole.layout {
+                        assert!(
+                            shown.pixels[bytes.clone()] == whole.pixels[bytes],
+                            "{format} at {tenths}0 %"
+                        );
+                    }
+                }
+                Some(Damage::Partial) => assert_eq!(format, "progressive jpeg"),
+                None => panic!("{format} at {tenths}0 % is said to be whole"),
+            }
         }
     }
 }
 
 #[test]
-fn a_jpeg_with_a_hole_is_corrupt() {
+fn a_jpeg_with_a_hole_is_shown_up_to_it() {
     let mut bytes = files::jpeg(&Picture::photo(301, 203, Layout::Rgb), Jpeg::default());
     let end = bytes.len() - 2;
     bytes.drain(end - 2000..end);
     assert!(bytes.ends_with(&[0xff, 0xd9]));
-    assert!(is_corrupt(&bytes));
+    let (_, damage) = read(&bytes).unwrap();
+    assert!(matches!(damage, Some(Damage::FromRow { row: 150..203, rows: 203 })), "{damage:?}");
+    assert!(is_refused_when_strict(&bytes));
+}
+
+#[test]
+fn a_damaged_picture_is_turned_and_has_its_colours() {
+    let picture = Picture::photo(400, 300, Layout::Rgb);
+    for orientation in [2, 3, 6] {
+        let block = files::exif(orientation);
+        let file = files::jpeg(&picture, Jpeg { exif: Some(&block), progressive: false });
+        let (whole, _) = read(&file).unwrap();
+        let (shown, damage) = read(&file[..file.len() / 2]).unwrap();
+        let Some(Damage::FromRow { row, rows: 300 }) = damage else { panic!("{damage:?}") };
+        assert_eq!(shown.size(), whole.size());
+        let (inside, outside) = match orientation {
+            2 => ((9, row - 9), (9, 290)),
+            3 => ((9, 299 - (row - 9)), (9, 9)),
+            _ => ((299 - (row - 9), 9), (9, 9)),
+        };
+        assert_eq!(shown.at(inside.0, inside.1), whole.at(inside.0, inside.1), "{orientation}");
+        assert_eq!(shown.at(outside.0, outside.1), [128; 3], "{orientation}");
+    }
 }
 
 #[test]
@@ -86,7 +155,7 @@ fn what_is_no_picture_is_unsupported() {
 
 #[test]
 fn messages_are_sentences_without_paths() {
-    let truncated = &files::jpeg(&Picture::photo(64, 48, Layout::Rgb), Jpeg::default())[..900];
+    let truncated = &files::jpeg(&Picture::photo(64, 48, Layout::Rgb), Jpeg::default())[..640];
     let message = decode(truncated).unwrap_err().to_string();
     assert_eq!(message, "The JPEG is cut off or broken: it ends before its last row.");
     let message = decode(b"").unwrap_err().to_string();

@@ -119,7 +119,7 @@ impl CachedContent {
 
 /// The content without marks in the texts of its source.
 fn unmarked(mut content: Content) -> Content {
-    // A title has none: `Title::of_page` removes noncharacters.
+    // A title and a warning have none: `Title::of_page` and `Warning::of_text` remove noncharacters.
     if let Status::Failed { failure } = &mut content.status {
         failure.message = failure.message.replace(MARK, "\u{fffd}");
     }
@@ -128,7 +128,7 @@ fn unmarked(mut content: Content) -> Content {
 
 #[cfg(test)]
 mod tests {
-    use edgezoom_content::{Attempt, Dzi, Failure, FailureCode, Progress, Size, TileFormat, Title};
+    use edgezoom_content::{Attempt, Dzi, Failure, FailureCode, Progress, Size, TileFormat, Title, Warning};
 
     use super::*;
 
@@ -151,7 +151,8 @@ mod tests {
     fn ready() -> Status {
         let size = Size { width: 800, height: 600 };
         let dzi = Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg };
-        Status::Ready { attempt: Attempt::FIRST, dzi, title: Title::of_page("A <page>\u{fdd0}") }
+        let (title, warning) = (Title::of_page("A <page>\u{fdd0}"), Warning::of_text("\"A\" & <b>\u{fdd0}"));
+        Status::Ready { attempt: Attempt::FIRST, dzi, title, warning }
     }
 
     fn failed(message: &str) -> Status {

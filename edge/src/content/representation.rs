@@ -22,6 +22,9 @@ fn object(content: &Content, addresses: &Addresses) -> Element {
     if let Status::Ready { title: Some(title), .. } = &content.status {
         fields.push(("title", Text(title.to_string())));
     }
+    if let Status::Ready { warning: Some(warning), .. } = &content.status {
+        fields.push(("warning", Text(warning.to_string())));
+    }
     fields.push(match &content.status {
         Status::Processing { stage } => ("stage", Text(stage_name(*stage).to_owned())),
         Status::Ready { attempt, dzi, .. } => ("dzi", dzi_object(content.id, *attempt, dzi, addresses)),
@@ -90,6 +93,24 @@ mod tests {
         for stage in [Stage::Queued, Stage::Downloading, Stage::Rendering, Stage::Publishing] {
             assert_eq!(serde_json::to_value(stage).unwrap(), stage_name(stage));
         }
+    }
+
+    #[test]
+    fn a_warning_is_a_member_in_json_and_xml() {
+        use edgezoom_content::{Progress, Size, SourceUrl, TileFormat, Warning};
+        let size = Size { width: 3, height: 2 };
+        let dzi = Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg };
+        let warning = Warning::of_text("The file is <damaged> & \"cut\".");
+        let status = Status::Ready { attempt: Attempt::FIRST, dzi, title: None, warning };
+        let url = SourceUrl::parse("http://a.example/a.jpg").unwrap();
+        let id = "6qy4OXfXSid".parse().unwrap();
+        let content = Content { id, url, progress: Progress::COMPLETE, status };
+        let addresses = Addresses { base: String::new(), share: String::new(), cache: String::new() };
+        let json = content_printed(&content, Format::Json, &addresses);
+        assert!(json.contains(r#","warning":"The file is <damaged> & \"cut\".","dzi":{"#), "{json}");
+        let xml = content_printed(&content, Format::Xml, &addresses);
+        let element = "<warning>The file is &lt;damaged&gt; &amp; &quot;cut&quot;.</warning><dzi>";
+        assert!(xml.contains(element), "{xml}");
     }
 
     #[test]

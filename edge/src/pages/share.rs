@@ -34,10 +34,22 @@ pub fn share(content: &Content, addresses: &Addresses) -> Response {
         source = escape::html(content.url.as_str()),
         host = escape::html(&host(content)),
         address = escape::html(&addresses.content(content.id)),
+        warning = warning(content),
         preview = preview(content, addresses),
         content = escape::script(&content_json(content, addresses)),
     );
     let title = format!("{} – Edgezoom", name(content));
     Page { status: StatusCode::OK, cache, title: &title, head, body, frames: Frames::None }
         .response(addresses)
+}
+
+/// The line that says what is missing of the picture; hidden while there is nothing to say, and filled by the page's script
+/// when the content becomes ready later.
+fn warning(content: &Content) -> String {
+    match &content.status {
+        Status::Ready { warning: Some(warning), .. } => {
+            format!("<p id=\"warning\" role=\"status\">{}</p>", escape::html(warning.as_str()))
+        }
+        _ => "<p id=\"warning\" role=\"status\" hidden></p>".to_owned(),
+    }
 }

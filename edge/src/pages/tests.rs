@@ -2,6 +2,7 @@
 
 use edgezoom_content::{
     Attempt, Content, Dzi, Failure, FailureCode, Progress, Size, SourceUrl, Stage, Status, TileFormat, Title,
+    Warning,
 };
 
 use super::*;
@@ -23,7 +24,7 @@ fn content(status: Status) -> Content {
 fn ready() -> Content {
     let size = Size { width: 8000, height: 6000 };
     let dzi = Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg };
-    content(Status::Ready { attempt: Attempt::FIRST, dzi, title: None })
+    content(Status::Ready { attempt: Attempt::FIRST, dzi, title: None, warning: None })
 }
 
 #[test]
@@ -63,6 +64,7 @@ fn the_share_page_carries_its_content() {
     <div class="about">
     <h1>a&#39;b.jpg</h1>
     <p><a href="http://example.com/a&#39;b.jpg?c=%3C/script%3E&amp;d" rel="noopener noreferrer">example.com</a><span id="size"></span></p>
+    <p id="warning" role="status" hidden></p>
     </div>
     <button type="button" id="open-share" aria-haspopup="dialog" hidden>Share</button>
     </div>
@@ -80,13 +82,25 @@ fn the_share_page_carries_its_content() {
 fn a_web_page_has_its_title_as_name() {
     let Status::Ready { attempt, dzi, .. } = ready().status else { panic!() };
     let title = Title::of_page("Maps & <towns>");
-    let response = share(&content(Status::Ready { attempt, dzi, title }), &addresses());
+    let response = share(&content(Status::Ready { attempt, dzi, title, warning: None }), &addresses());
     assert!(
         response.body.contains("<title>Maps &amp; &lt;towns&gt; – Edgezoom</title>"),
         "{}",
         response.body
     );
     assert!(response.body.contains(r#"<meta property="og:title" content="Maps &amp; &lt;towns&gt;">"#));
+}
+
+#[test]
+fn what_is_missing_of_a_picture_is_a_line_of_its_page() {
+    let Status::Ready { attempt, dzi, .. } = ready().status else { panic!() };
+    let warning = Warning::of_text("</p><script>alert('1')</script>");
+    let response = share(&content(Status::Ready { attempt, dzi, title: None, warning }), &addresses());
+    let line =
+        r#"<p id="warning" role="status">&lt;/p&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;</p>"#;
+    assert!(response.body.contains(line), "{}", response.body);
+    assert!(response.body.contains(r#""warning":"\u003c/p\u003e\u003cscript\u003e"#), "{}", response.body);
+    assert_eq!(response.body.matches("</script>").count(), 3); // code, content, linked data
 }
 
 #[test]
@@ -150,6 +164,6 @@ fn a_small_picture_is_previewed_by_its_largest_tile() {
         tile_overlap: 1,
         tile_format: TileFormat::Png,
     };
-    let small = content(Status::Ready { attempt: Attempt::FIRST, dzi, title: None });
+    let small = content(Status::Ready { attempt: Attempt::FIRST, dzi, title: None, warning: None });
     assert_eq!(preview_key(&small).unwrap().as_str(), "6qy4OXfXSid/1_files/7/0_0.png");
 }

@@ -10,14 +10,18 @@ const { address, home, framed } = stage.dataset;
 
 if (framed === undefined) {
   offerSharing(known);
-  mountContent(stage, address, { known, home, address: true, onReady: showSize });
+  mountContent(stage, address, { known, home, address: true, onReady: describe });
 } else {
   mountContent(stage, address, { known, cooperative: true, fit: parameter("fit"), background: parameter("background") });
 }
 
-function showSize({ dzi }) {
+/** Says how large the picture is, and what is missing of it. */
+function describe({ dzi, warning }) {
   const [width, height] = [dzi.width, dzi.height].map((side) => side.toLocaleString("en"));
   document.getElementById("size").textContent = ` · ${width} × ${height}`;
+  const line = document.getElementById("warning");
+  line.textContent = warning ?? "";
+  line.hidden = !warning;
 }
 
 /** A parameter of the frame's address, parsed as the embed script does. */

@@ -20,7 +20,7 @@ export async function startFakeService() {
 
   const contentObject = (id) => {
     const { origin } = server;
-    const { kind, source = `https://example.com/maps/old%20town.jpg`, progress = 0, stage = "queued", failure } = states.get(id);
+    const { kind, source = `https://example.com/maps/old%20town.jpg`, progress = 0, stage = "queued", failure, warning } = states.get(id);
     const common = {
       id,
       url: source,
@@ -32,7 +32,7 @@ export async function startFakeService() {
     };
     const url = `${origin}/cache/${id}/1.dzi`;
     const drawn = { ...SIZE, tileSize: TILE.size, tileOverlap: TILE.overlap, tileFormat: "png" };
-    if (kind === "ready") return { ...common, dzi: { url, ...drawn } };
+    if (kind === "ready") return { ...common, ...(warning && { warning }), dzi: { url, ...drawn } };
     return kind === "failed" ? { ...common, failure } : { ...common, stage };
   };
   const json = (id) => ({
@@ -62,6 +62,7 @@ export async function startFakeService() {
       host: new URL(url).hostname,
       address: `${server.origin}/v1/content/${id}`,
       preview: "",
+      warning: `<p id="warning" role="status" hidden></p>`,
       content: JSON.stringify(contentObject(id)).replaceAll("</", "<\\/"),
     };
     return page(name, "old town.jpg – Edgezoom", values, { framed: name === "embed" });

@@ -36,7 +36,7 @@ fn a_transparent_picture_becomes_png_tiles_that_are_exact() {
     let folder = tempfile::tempdir().unwrap();
     let picture = Picture::noise(333, 217, Layout::Rgba);
     let sink = DirectorySink::new(folder.path().join("out.dzi")).unwrap();
-    let dzi = dzsave(opener(&files::png(&picture, |_| {})), &sink, &options(100)).unwrap();
+    let dzi = dzsave(opener(&files::png(&picture, |_| {})), &sink, &options(100)).unwrap().dzi;
     let expected =
         Dzi { size: picture.size(), tile_size: 100, tile_overlap: 1, tile_format: TileFormat::Png };
     assert_eq!(dzi, expected);
@@ -60,7 +60,7 @@ fn an_opacity_channel_that_is_opaque_everywhere_becomes_jpeg() {
     };
     let save = |name: &str, format| {
         let sink = DirectorySink::new(folder.path().join(name)).unwrap();
-        dzsave(open, &sink, &Options { format, ..options(100) }).unwrap().tile_format
+        dzsave(open, &sink, &Options { format, ..options(100) }).unwrap().dzi.tile_format
     };
     assert_eq!(save("searched", None), TileFormat::Jpg);
     assert_eq!(opened.take(), 2);
@@ -76,7 +76,7 @@ fn a_transparent_picture_as_jpeg_is_flattened_onto_white() {
     let picture = Picture::new(60, 40, Layout::Rgba, |_, _| [200, 0, 0, 0]);
     let sink = DirectorySink::new(folder.path().join("out")).unwrap();
     let options = Options { format: Some(TileFormat::Jpg), ..options(100) };
-    let dzi = dzsave(opener(&files::png(&picture, |_| {})), &sink, &options).unwrap();
+    let dzi = dzsave(opener(&files::png(&picture, |_| {})), &sink, &options).unwrap().dzi;
     let shown = rebuilt(&read_folder(&sink.files(), &dzi), &dzi);
     assert!(shown.pixels.iter().all(|&sample| sample >= 254));
 }
@@ -86,10 +86,10 @@ fn an_archive_has_the_tiles_of_the_directory() {
     let folder = tempfile::tempdir().unwrap();
     let file = files::png(&Picture::photo(500, 300, Layout::Rgb), |_| {});
     let directory = DirectorySink::new(folder.path().join("out")).unwrap();
-    let dzi = dzsave(opener(&file), &directory, &options(100)).unwrap();
+    let dzi = dzsave(opener(&file), &directory, &options(100)).unwrap().dzi;
     for format in [ArchiveFormat::Zip, ArchiveFormat::Szi] {
         let archive = ArchiveSink::new(folder.path().join("out"), format, SystemTime::now()).unwrap();
-        assert_eq!(dzsave(opener(&file), &archive, &options(100)).unwrap(), dzi);
+        assert_eq!(dzsave(opener(&file), &archive, &options(100)).unwrap().dzi, dzi);
         let mut archive = ::zip::ZipArchive::new(fs::File::open(archive.path()).unwrap()).unwrap();
         let besides = if format == ArchiveFormat::Szi { 2 } else { 1 };
         assert_eq!(archive.len() as u64, dzi.tile_count() + besides);
@@ -123,7 +123,23 @@ fn options_out_of_range_are_refused_before_the_picture_is_opened() {
 }
 
 #[test]
-fn a_picture_that_is_cut_off_leaves_nothing() {
+fn a_picture_that_is_cut_off_is_saved_as_far_as_it_goes() {
+    let folder = tempfile::tempdir().unwrap();
+    let picture = Picture::noise(300, 200, Layout::Rgb);
+    let file = files::png(&picture, |_| {});
+    let sink = DirectorySink::new(folder.path().join("out")).unwrap();
+    let options = Options { format: Some(TileFormat::Png), ..options(100) };
+    let Built { dzi, damage } = dzsave(opener(&file[..file.len() / 2]), &sink, &options).unwrap();
+    let Some(Damage::FromRow { row, rows: 200 }) = damage else { panic!("{damage:?}") };
+    assert!((90..=100).contains(&row), "{row}");
+    let shown = rebuilt(&read_folder(&sink.files(), &dzi), &dzi);
+    let (good, missing) = shown.pixels.split_at(row as usize * picture.row_bytes());
+    assert!(*good == picture.pixels[..good.len()]);
+    assert!(missing.iter().all(|&sample| sample == 128));
+}
+
+#[test]
+fn a_picture_that_is_cut_off_leaves_nothing_where_that_is_refused() {
     let file = files::png(&Picture::photo(500, 300, Layout::Rgb), |_| {});
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("out");
@@ -132,7 +148,9 @@ fn a_picture_that_is_cut_off_leaves_nothing() {
         Box::new(ArchiveSink::new(&path, ArchiveFormat::Szi, SystemTime::now()).unwrap()),
     ];
     for sink in sinks {
-        let error = dzsave(opener(&file[..file.len() / 2]), &*sink, &options(100)).unwrap_err();
+        let error =
+            dzsave(opener(&file[..file.len() / 2]), &*sink, &Options { strict: true, ..options(100) })
+                .unwrap_err();
         assert!(
             matches!(error, DzsaveError::Build(BuildError::Source(SourceError::Corrupt { .. }))),
             "{error}"

@@ -149,9 +149,19 @@ fn noise_planes(width: usize, height: usize) -> [Plane; 3] {
 
 #[test]
 fn all_eight_orientations_are_exact_at_odd_and_even_sizes() {
-    for (width, height) in
-        [(1, 1), (2, 1), (1, 2), (3, 2), (5, 7), (1, 300), (300, 1), (64, 64), (127, 131), (130, 129), (255, 130)]
-    {
+    for (width, height) in [
+        (1, 1),
+        (2, 1),
+        (1, 2),
+        (3, 2),
+        (5, 7),
+        (1, 300),
+        (300, 1),
+        (64, 64),
+        (127, 131),
+        (130, 129),
+        (255, 130),
+    ] {
         for number in 1..=8 {
             assert_exact(&Picture::noise(width, height, Layout::Rgb), number, 64, 1, 2);
         }

@@ -48,7 +48,7 @@ async fn times() -> (f64, f64) {
         let (strips, _capturing) = page.stream().unwrap();
         let (options, limits) = (RenderOptions::default(), Limits::default());
         let mut renderer = Renderer::start_as(program, strips, &options, &limits).unwrap();
-        while !matches!(renderer.next().await.unwrap(), Output::Finished(_)) {}
+        while !matches!(renderer.next().await.unwrap(), Output::Finished { .. }) {}
         whole.push(begun.elapsed().as_secs_f64());
     }
     (middle(alone), middle(whole))

@@ -59,6 +59,9 @@ pub struct Args {
     /// Replaces an existing pyramid.
     #[arg(long)]
     force: bool,
+    /// Refuses a damaged picture, rather than showing it as far as it goes.
+    #[arg(long)]
+    strict: bool,
     /// Private networks that a URL may lead to, such as 127.0.0.0/8,fd00::/8
     #[arg(long, env = "EDGEZOOM_ALLOW_NETWORKS", default_value = "")]
     allow_networks: String,
@@ -117,7 +120,11 @@ async fn convert(args: &Args) -> anyhow::Result<()> {
     let mut bars = ProgressBars::new()?;
     let converted = pipeline.convert(origin, &options(args), &mut sink, |progress| bars.show(progress)).await;
     bars.clear();
-    converted.map(drop).map_err(|error| hints::explain(&args.source, error))
+    let converted = converted.map_err(|error| hints::explain(&args.source, error))?;
+    if let Some(warning) = converted.warning {
+        eprintln!("tiler: {}: {warning}", args.source.display());
+    }
+    Ok(())
 }
 
 /// The URL or the file that a source names.
@@ -143,5 +150,6 @@ fn options(args: &Args) -> RenderOptions {
         }),
         threads: args.threads.unwrap_or_else(|| RenderOptions::default().threads),
         drawing: args.drawing.options(args.page),
+        strict: args.strict,
     }
 }

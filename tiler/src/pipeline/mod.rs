@@ -11,7 +11,7 @@
 
 use std::path::PathBuf;
 
-use edgezoom_content::{AddressPolicy, Dzi, SourceUrl, Title};
+use edgezoom_content::{AddressPolicy, Dzi, SourceUrl, Title, Warning};
 use tokio::sync::OnceCell;
 
 use crate::browser::{PageLimits, PageSettings, Pages};
@@ -68,6 +68,8 @@ pub struct Converted {
     pub dzi: Dzi,
     /// The title of a web page.
     pub title: Option<Title>,
+    /// What is missing of a source that is damaged.
+    pub warning: Option<Warning>,
 }
 
 impl Pipeline {
@@ -103,11 +105,12 @@ impl Pipeline {
         let title = source.title.take();
         let mut options = *options;
         options.drawing.page = options.drawing.page.or(source.document_page);
-        let dzi = self.render(source, &options, sink, &mut on_progress).await?;
+        let (dzi, damage) = self.render(source, &options, sink, &mut on_progress).await?;
         on_progress(Progress::Rendered);
         sink.publish(&dzi, |missing, of| on_progress(Progress::Publishing { missing, of })).await?;
         on_progress(Progress::Published);
-        Ok(Converted { dzi, title })
+        let warning = damage.and_then(|damage| Warning::of_text(&damage.to_string()));
+        Ok(Converted { dzi, title, warning })
     }
 
     async fn fetcher(&self) -> Result<&Fetcher, SetupError> {

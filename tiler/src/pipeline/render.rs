@@ -2,6 +2,7 @@
 
 use std::fs::File;
 
+use edgezoom_codecs::Damage;
 use edgezoom_content::Dzi;
 
 use super::source::Source;
@@ -12,14 +13,14 @@ use crate::renderer::{Output, ProtocolError, RenderError, RenderOptions, Rendere
 const TILE_FIRST: ProtocolError = ProtocolError::Unexpected("a tile before the header");
 
 impl Pipeline {
-    /// Renders the source. When that fails because the web page's capture has failed, gives the page's error.
+    /// Renders the source, and gives what is missing of it. When that fails because the web page's capture has failed, gives the page's error.
     pub(super) async fn render(
         &self,
         source: Source,
         options: &RenderOptions,
         sink: &mut impl TileSink,
         on_progress: &mut impl FnMut(Progress),
-    ) -> Result<Dzi, PipelineError> {
+    ) -> Result<(Dzi, Option<Damage>), PipelineError> {
         let Source { file, capturing, .. } = source;
         let is_web_page = capturing.is_some();
         let on_rows = |rows| on_progress(Progress::Rendering { rows, is_web_page });
@@ -38,7 +39,7 @@ impl Pipeline {
         options: &RenderOptions,
         sink: &mut impl TileSink,
         mut on_rows: impl FnMut(f64),
-    ) -> Result<Dzi, PipelineError> {
+    ) -> Result<(Dzi, Option<Damage>), PipelineError> {
         on_rows(0.0);
         let mut renderer = Renderer::start(file, options, &self.settings.limits)?;
         let mut started = None;
@@ -51,7 +52,7 @@ impl Pipeline {
                 (Output::Progress(rows), _) => on_rows(rows),
                 (Output::Tile(tile), Some(dzi)) => sink.put(dzi, tile).await?,
                 (Output::Tile(_), None) => return Err(RenderError::from(TILE_FIRST).into()),
-                (Output::Finished(dzi), _) => return Ok(dzi),
+                (Output::Finished { dzi, damage }, _) => return Ok((dzi, damage)),
             }
         }
     }

@@ -98,8 +98,8 @@ fn render(
         let source = sources.next().ok_or_else(|| io::Error::other("the source is opened a third time"))?;
         prepared.open(source, request.bounds, decode)
     })?;
-    source.build(&request.options, frames)?;
-    Ok(frames.finished()?)
+    let built = source.build(&request.options, frames)?;
+    Ok(frames.finished(built.damage)?)
 }
 
 impl TileOutput for FrameWriter {

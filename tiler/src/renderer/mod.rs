@@ -17,6 +17,7 @@ use std::fs::File;
 use std::path::Path;
 
 use bytes::BytesMut;
+use edgezoom_codecs::Damage;
 use edgezoom_content::Dzi;
 pub use edgezoom_pyramid::Tile;
 use tokio::io::AsyncReadExt;
@@ -41,7 +42,7 @@ pub struct Renderer {
     stdout: ChildStdout,
     received: BytesMut,
     validator: FrameValidator,
-    finished: Option<Dzi>,
+    finished: Option<(Dzi, Option<Damage>)>,
     deadline: Instant,
 }
 
@@ -104,14 +105,14 @@ impl Renderer {
     }
 
     async fn step(&mut self) -> Result<Output, RenderError> {
-        if let Some(dzi) = self.finished {
-            return self.conclude(dzi).await;
+        if let Some((dzi, damage)) = self.finished {
+            return self.conclude(dzi, damage).await;
         }
         loop {
             match self.validator.next(&mut self.received)? {
-                Some(Output::Finished(dzi)) => {
-                    self.finished = Some(dzi);
-                    return self.conclude(dzi).await;
+                Some(Output::Finished { dzi, damage }) => {
+                    self.finished = Some((dzi, damage));
+                    return self.conclude(dzi, damage).await;
                 }
                 Some(output) => return Ok(output),
                 None if self.receive().await? == 0 => return Err(self.process.cause_of_death().await),
@@ -126,10 +127,10 @@ impl Renderer {
     }
 
     /// After the last frame nothing more may come, and the process has to exit with success.
-    async fn conclude(&mut self, dzi: Dzi) -> Result<Output, RenderError> {
+    async fn conclude(&mut self, dzi: Dzi, damage: Option<Damage>) -> Result<Output, RenderError> {
         if !self.received.is_empty() || self.receive().await? != 0 {
             return Err(ProtocolError::Unexpected("output after the last frame").into());
         }
-        self.process.exited().await.map(|()| Output::Finished(dzi))
+        self.process.exited().await.map(|()| Output::Finished { dzi, damage })
     }
 }

@@ -1,5 +1,6 @@
 //! What comes out of a renderer process, once the parent has validated it.
 
+use edgezoom_codecs::Damage;
 use edgezoom_content::Dzi;
 use edgezoom_pyramid::Tile;
 
@@ -13,5 +14,10 @@ pub enum Output {
     /// A tile. They come in no particular order, each once.
     Tile(Tile),
     /// All tiles have come, and the process has exited with success. Comes last.
-    Finished(Dzi),
+    Finished {
+        /// The pyramid.
+        dzi: Dzi,
+        /// What is missing of the picture, because its file is damaged.
+        damage: Option<Damage>,
+    },
 }

@@ -12,7 +12,7 @@
 //! | `B` begin | the version of this protocol, one byte; the [`Dzi`] as JSON |
 //! | `P` progress | the number of rows read, 32 bits |
 //! | `T` tile | level, column and row, 32 bits each; the tile's file |
-//! | `F` finished | nothing |
+//! | `F` finished | nothing, or what is missing of a damaged picture: the [`Damage`] as JSON |
 //! | `X` failed | the [`Failure`] as JSON |
 
 use std::fs::File;
@@ -20,11 +20,12 @@ use std::io::{self, IoSlice, Write};
 use std::sync::{Mutex, PoisonError};
 
 use bytes::{Buf, Bytes, BytesMut};
+use edgezoom_codecs::Damage;
 use edgezoom_content::{Dzi, Failure};
 use edgezoom_pyramid::TileCoord;
 
 /// Parent and child run the same executable, but its file may be replaced between two starts.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 /// The bytes before a frame's content.
 const HEADER_BYTES: usize = 5;
 /// The bytes before the file in a tile's frame.
@@ -38,7 +39,7 @@ pub enum Frame {
     Begin(Dzi),
     Progress(u32),
     Tile(TileCoord, Bytes),
-    Finished,
+    Finished(Option<Damage>),
     Failed(Failure),
 }
 
@@ -90,8 +91,9 @@ impl FrameWriter {
         self.write(b'T', &position, file)
     }
 
-    pub fn finished(&self) -> io::Result<()> {
-        self.write(b'F', &[], &[])
+    pub fn finished(&self, damage: Option<Damage>) -> io::Result<()> {
+        let damage = damage.map(|damage| serde_json::to_vec(&damage)).transpose()?;
+        self.write(b'F', &damage.unwrap_or_default(), &[])
     }
 
     pub fn failed(&self, failure: &Failure) -> io::Result<()> {
@@ -153,7 +155,8 @@ fn parse(kind: u8, mut content: Bytes) -> Option<Frame> {
             let coord = TileCoord { level: number()?, column: number()?, row: number()? };
             (!content.is_empty()).then_some(Frame::Tile(coord, content))
         }
-        b'F' => content.is_empty().then_some(Frame::Finished),
+        b'F' if content.is_empty() => Some(Frame::Finished(None)),
+        b'F' => serde_json::from_slice(&content).ok().map(Some).map(Frame::Finished),
         _ => serde_json::from_slice(&content).ok().map(Frame::Failed),
     }
 }
@@ -180,7 +183,9 @@ mod tests {
         frames.begin(&dzi).unwrap();
         frames.progress(7).unwrap();
         frames.tile(TileCoord { level: 3, column: 2, row: 1 }, b"file").unwrap();
-        frames.finished().unwrap();
+        frames.finished(None).unwrap();
+        let damage = Damage::FromRow { row: 7, rows: 300 };
+        frames.finished(Some(damage)).unwrap();
         let failure = Failure::new(FailureCode::Internal, "sorry");
         frames.failed(&failure).unwrap();
 
@@ -193,7 +198,9 @@ mod tests {
             read.extend(read_frame(&mut received, 4).unwrap());
         }
         let tile = Frame::Tile(TileCoord { level: 3, column: 2, row: 1 }, Bytes::from_static(b"file"));
-        let expected = [Frame::Begin(dzi), Frame::Progress(7), tile, Frame::Finished, Frame::Failed(failure)];
+        let finished = [Frame::Finished(None), Frame::Finished(Some(damage))];
+        let expected = [[Frame::Begin(dzi), Frame::Progress(7), tile].as_slice(), &finished].concat();
+        let expected = [expected, vec![Frame::Failed(failure)]].concat();
         assert_eq!(read, expected);
         assert!(received.is_empty());
     }

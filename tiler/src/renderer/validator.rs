@@ -2,7 +2,8 @@
 //! is compared with the request and with the frames before it. What passes could have come from a process in order.
 
 use bytes::{Bytes, BytesMut};
-use edgezoom_content::{Dzi, Failure, TileFormat};
+use edgezoom_codecs::Damage;
+use edgezoom_content::{Dzi, Failure, Size, TileFormat};
 use edgezoom_pyramid::{Tile, TileCoord};
 
 use super::error::RenderError;
@@ -49,12 +50,16 @@ impl FrameValidator {
                 Ok(Output::Progress(f64::from(rows.min(height)) / f64::from(height)))
             }
             Frame::Tile(coord, bytes) => Ok(Output::Tile(self.pyramid()?.receive(coord, bytes)?)),
-            Frame::Finished => {
+            Frame::Finished(damage) => {
                 let pyramid = self.pyramid()?;
                 if pyramid.missing > 0 {
                     return Err(ProtocolError::Unexpected("the last frame before all tiles").into());
                 }
-                Ok(Output::Finished(pyramid.dzi))
+                let dzi = pyramid.dzi;
+                if damage.is_some_and(|damage| !is_of(damage, dzi.size)) {
+                    return Err(ProtocolError::Unexpected("damage of another picture").into());
+                }
+                Ok(Output::Finished { dzi, damage })
             }
             Frame::Failed(failure) => Err(RenderError::Reported(sanitized(&failure))),
         }
@@ -109,6 +114,14 @@ impl ReceivedTiles {
     }
 }
 
+/// Whether a picture of this size may be damaged so: it has as many rows as its file, or was turned.
+fn is_of(damage: Damage, Size { width, height }: Size) -> bool {
+    match damage {
+        Damage::FromRow { row, rows } => row < rows && (rows == height || rows == width),
+        Damage::Partial => true,
+    }
+}
+
 /// Whether a file begins as its format does, so that nothing else is ever served under that media type.
 fn has_signature(format: TileFormat, file: &[u8]) -> bool {
     match format {
@@ -130,7 +143,7 @@ fn sanitized(failure: &Failure) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use edgezoom_content::{FailureCode, Size};
+    use edgezoom_content::FailureCode;
     use proptest::prelude::*;
 
     use super::*;
@@ -165,12 +178,18 @@ mod tests {
         for level in 0..=dzi.max_level() {
             let (columns, rows) = dzi.grid(level);
             for (column, row) in (0..rows).flat_map(|row| (0..columns).map(move |column| (column, row))) {
-                assert_refused(&mut validator, Frame::Finished);
+                assert_refused(&mut validator, Frame::Finished(None));
                 assert!(matches!(validator.accept(tile(level, column, row)), Ok(Output::Tile(_))));
                 assert_refused(&mut validator, tile(level, column, row));
             }
         }
-        assert_eq!(validator.accept(Frame::Finished).unwrap(), Output::Finished(dzi));
+        for (row, rows) in [(0, 0), (300, 300), (0, 301), (u32::MAX, u32::MAX)] {
+            assert_refused(&mut validator, Frame::Finished(Some(Damage::FromRow { row, rows })));
+        }
+        for damage in [None, Some(Damage::Partial), Some(Damage::FromRow { row: 299, rows: 300 })] {
+            let finished = Output::Finished { dzi, damage };
+            assert_eq!(validator.accept(Frame::Finished(damage)).unwrap(), finished);
+        }
     }
 
     #[test]
@@ -187,7 +206,7 @@ mod tests {
 
     #[test]
     fn no_frame_passes_before_the_first_one() {
-        for frame in [tile(0, 0, 0), Frame::Progress(1), Frame::Finished] {
+        for frame in [tile(0, 0, 0), Frame::Progress(1), Frame::Finished(None)] {
             assert_refused(&mut FrameValidator::new(request()), frame);
         }
     }

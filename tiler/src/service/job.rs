@@ -92,8 +92,8 @@ impl Job<'_> {
     async fn conclude(&mut self, converted: Result<Converted, Stopped>) -> JobResult {
         let Self { context, claim, reporter, upload, times } = self;
         match converted {
-            Ok(Converted { dzi, title }) => {
-                match reporter.conclude(Outcome::Finished { dzi, title }, claim.lease()).await {
+            Ok(Converted { dzi, title, warning }) => {
+                match reporter.conclude(Outcome::Finished { dzi, title, warning }, claim.lease()).await {
                     ReportResult::Accepted => {
                         times.reported(Instant::now());
                         // Only now, because an attempt whose report is refused must not delete the others' objects.

@@ -226,9 +226,22 @@ fn a_failure_is_one_line_and_leaves_nothing() {
         ),
     ] {
         let folder = folder_with("a", bytes);
-        assert_eq!(error_line(&convert(folder.path(), &["a", "-o", "out"])), expected);
+        assert_eq!(error_line(&convert(folder.path(), &["a", "-o", "out", "--strict"])), expected);
         assert_eq!(names(folder.path()), ["a"]);
     }
+}
+
+#[test]
+fn a_damaged_picture_is_converted_with_a_warning() {
+    let whole = files::jpeg(&Picture::photo(1200, 900, Layout::Rgb), Jpeg::default());
+    let folder = folder_with("a", &whole[..whole.len() / 2]);
+    let output = convert(folder.path(), &["a", "-o", "out"]);
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(names(folder.path()), ["a", "out.dzi", "out_files"]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    let said = said.trim_end().strip_prefix("tiler: a: The file is damaged: from row ").unwrap();
+    let row = said.strip_suffix(" of 900 on nothing could be read.").unwrap();
+    assert!((420..480).contains(&row.parse().unwrap()), "{row}");
 }
 
 #[test]

@@ -23,7 +23,7 @@ async fn outputs(mut renderer: Renderer) -> Result<Vec<Output>, Failure> {
     let mut outputs = Vec::new();
     loop {
         outputs.push(renderer.next().await?);
-        if let Some(Output::Finished(_)) = outputs.last() {
+        if let Some(Output::Finished { .. }) = outputs.last() {
             return Ok(outputs);
         }
     }
@@ -44,7 +44,7 @@ async fn impostor(script: &str, limits: &Limits) -> Result<Vec<Output>, Failure>
 
 fn finished(outputs: &[Output]) -> Dzi {
     match outputs {
-        [Output::Started(started), .., Output::Finished(dzi)] if started == dzi => *dzi,
+        [Output::Started(started), .., Output::Finished { dzi, .. }] if started == dzi => *dzi,
         other => panic!("{:?} … {:?}", other.first(), other.last()),
     }
 }

@@ -50,7 +50,7 @@ async fn render(bytes: &[u8], limits: &Limits) -> Result<u64, Failure> {
     loop {
         match renderer.next().await? {
             Output::Tile(_) => tiles += 1,
-            Output::Finished(_) => return Ok(tiles),
+            Output::Finished { .. } => return Ok(tiles),
             _ => {}
         }
     }

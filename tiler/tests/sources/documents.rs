@@ -224,7 +224,7 @@ async fn progress_rises_in_small_steps() {
         loop {
             match renderer.next().await.unwrap() {
                 Output::Progress(done) => steps.push(done),
-                Output::Finished(_) => break,
+                Output::Finished { .. } => break,
                 _ => {}
             }
         }
@@ -239,7 +239,7 @@ async fn render(bytes: &[u8], options: RenderOptions, memory: u64) -> Result<u64
     let tiler = Path::new(env!("CARGO_BIN_EXE_tiler"));
     let mut renderer = Renderer::start_as(tiler, file(bytes), &options, &limits).unwrap();
     loop {
-        if let Output::Finished(dzi) = renderer.next().await? {
+        if let Output::Finished { dzi, .. } = renderer.next().await? {
             return Ok(dzi.size.pixels());
         }
     }

@@ -108,7 +108,9 @@ pub fn kept_in<T>(coefficients: Option<&Rc<Coefficients>>, call: impl FnOnce() -
 pub fn attach(decoder: &mut jpeg_common_struct) {
     // SAFETY: libjpeg calls the error manager with a decoder whose memory manager exists.
     let Some(memory) = (unsafe { decoder.mem.as_mut() }) else { return };
-    let (Some(request), Some(access)) = (memory.request_virt_barray, memory.access_virt_barray) else { return };
+    let (Some(request), Some(access)) = (memory.request_virt_barray, memory.access_virt_barray) else {
+        return;
+    };
     if !std::ptr::fn_addr_eq(request, self::request as Request) {
         let _ = ORIGINAL.set((request, access));
         memory.request_virt_barray = Some(self::request);
@@ -140,10 +142,10 @@ unsafe extern "C-unwind" fn request(
     let blocks_per_row = blocks_per_row as usize;
     let row_bytes = (blocks_per_row * size_of::<JBLOCK>()).max(1);
     // Smoothing asks for rows again that it had before: a window has several times as many.
-    let window_rows = (WINDOW_BYTES / row_bytes).max(4 * max_access as usize).min(rows.max(max_access) as usize);
+    let window_rows =
+        (WINDOW_BYTES / row_bytes).max(4 * max_access as usize).min(rows.max(max_access) as usize);
     let mut window: Vec<JBLOCK> = vec![[0; 64]; window_rows * blocks_per_row];
-    let row_pointers =
-        window.chunks_exact_mut(blocks_per_row.max(1)).map(<[JBLOCK]>::as_mut_ptr).collect();
+    let row_pointers = window.chunks_exact_mut(blocks_per_row.max(1)).map(<[JBLOCK]>::as_mut_ptr).collect();
     let mut array = Box::new(Array {
         owner,
         offset: inner.used,
@@ -237,9 +239,8 @@ impl Array {
         let blocks = &mut self.window[..rows * self.blocks_per_row];
         // SAFETY: a block is an array of numbers, of which any bytes are a value. The pointers that libjpeg has are not
         // used before it asks for rows again.
-        let bytes = unsafe {
-            slice::from_raw_parts_mut(blocks.as_mut_ptr().cast::<u8>(), size_of_val(blocks))
-        };
+        let bytes =
+            unsafe { slice::from_raw_parts_mut(blocks.as_mut_ptr().cast::<u8>(), size_of_val(blocks)) };
         (bytes, offset)
     }
 }

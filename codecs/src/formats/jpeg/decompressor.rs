@@ -137,7 +137,7 @@ impl Drop for Decompressor<'_> {
 
 unsafe extern "C-unwind" fn nothing(_: &mut jpeg_decompress_struct) {}
 
-/// Fills the input buffer. An early end of the file is a fatal warning.
+/// Fills the input buffer. Behind the end of the file comes the marker for the end of the picture, as libjpeg does it.
 unsafe extern "C-unwind" fn fill(info: &mut jpeg_decompress_struct) -> boolean {
     let state = info.common.client_data.cast::<State<'_>>();
     // SAFETY: it is what `new` set: the state that `info` is in. Only its other fields are touched through it.
@@ -157,7 +157,7 @@ unsafe extern "C-unwind" fn fill(info: &mut jpeg_decompress_struct) -> boolean {
             const END: [u8; 2] = [0xff, 0xd9];
             source.next_input_byte = END.as_ptr();
             source.bytes_in_buffer = END.len();
-            error_manager::warn(libjpeg::JWRN_JPEG_EOF);
+            error_manager::warn(&info.common, libjpeg::JWRN_JPEG_EOF);
         }
         Err(_) => error_manager::fail(libjpeg::JERR_FILE_READ),
     }

@@ -1,12 +1,14 @@
 //! The error manager that libjpeg calls: which of its warnings are fatal, and how they become errors.
 //!
-//! libjpeg fills what it cannot decode with grey and only warns. A picture that is cut off has to fail, so warnings
-//! that mean lost pixels end the decoding; warnings about odd but complete files do not. Errors unwind through the C
-//! code, which is compiled for that, to [`catch_errors`].
+//! libjpeg fills what it cannot decode with grey and only warns. A file of its own is read with [`catch_damage`], which
+//! goes on and tells what is missing. What is inside another file, a strip of a TIFF, is read with [`catch_errors`]: there
+//! warnings that mean lost pixels end the decoding. Warnings about odd but complete files count nowhere. Errors unwind
+//! through the C code, which is compiled for that.
 //!
 //! Source: libjpeg.txt, "Error handling"; jerror.h for the codes.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::io;
 use std::os::raw::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -15,10 +17,16 @@ use mozjpeg_sys as libjpeg;
 use mozjpeg_sys::{jpeg_common_struct, jpeg_error_mgr, msg_parm_union};
 
 use super::coefficients;
-use crate::SourceError;
+use super::losses::Losses;
+use crate::{Damage, SourceError};
 
 /// The format's name.
 pub const NAME: &str = "JPEG";
+
+thread_local! {
+    /// What the call of libjpeg that is under way has lost. `None` where that is an error.
+    static LOSSES: Cell<Option<Losses>> = const { Cell::new(None) };
+}
 
 /// An error code of libjpeg on its way to [`catch_errors`].
 struct LibjpegError(c_int);
@@ -51,6 +59,23 @@ pub fn catch_errors<T>(call: impl FnOnce() -> io::Result<T>) -> Result<T, Source
     }
 }
 
+/// Calls libjpeg, and goes on behind damage. `losses` are those of the file so far.
+///
+/// # Errors
+/// Those of libjpeg, and that nothing of the picture is there.
+pub fn catch_damage<T>(losses: &mut Losses, call: impl FnOnce() -> io::Result<T>) -> Result<T, SourceError> {
+    LOSSES.set(Some(*losses));
+    let result = catch_errors(call);
+    *losses = LOSSES.take().unwrap_or_default();
+    match losses.damage() {
+        Some(Damage::FromRow { row: 0, .. }) => Err(SourceError::corrupt(NAME, ENDS_EARLY)),
+        _ => result,
+    }
+}
+
+/// What people are told of a file that is cut off.
+const ENDS_EARLY: &str = "it ends before its last row";
+
 fn source_error(panic: Box<dyn Any + Send>) -> SourceError {
     let LibjpegError(code) = match panic.downcast::<LibjpegError>() {
         Ok(error) => *error,
@@ -59,7 +84,7 @@ fn source_error(panic: Box<dyn Any + Send>) -> SourceError {
     let corrupt = |reason: &str| SourceError::corrupt(NAME, reason);
     let unsupported = |reason: &str| SourceError::unsupported(NAME, reason);
     match code {
-        libjpeg::JWRN_JPEG_EOF | libjpeg::JERR_FILE_READ => corrupt("it ends before its last row"),
+        libjpeg::JWRN_JPEG_EOF | libjpeg::JERR_FILE_READ => corrupt(ENDS_EARLY),
         libjpeg::JWRN_HIT_MARKER => corrupt("pixels are missing in its middle"),
         libjpeg::JWRN_HUFF_BAD_CODE | libjpeg::JWRN_MUST_RESYNC => {
             corrupt("some of its pixels cannot be decoded")
@@ -73,10 +98,15 @@ fn source_error(panic: Box<dyn Any + Send>) -> SourceError {
     }
 }
 
-/// Unwinds with a warning, if it means lost pixels.
-pub fn warn(code: c_int) {
-    if loses_pixels(code) {
-        resume_unwind(Box::new(LibjpegError(code)));
+/// Notes a warning, or unwinds with it, if it means lost pixels.
+pub fn warn(decoder: &jpeg_common_struct, code: c_int) {
+    match LOSSES.get() {
+        Some(mut losses) => {
+            losses.note(code, decoder);
+            LOSSES.set(Some(losses));
+        }
+        None if loses_pixels(code) => resume_unwind(Box::new(LibjpegError(code))),
+        None => {}
     }
 }
 
@@ -92,8 +122,9 @@ extern "C-unwind" fn on_error(decoder: &mut jpeg_common_struct) {
 extern "C-unwind" fn on_message(decoder: &mut jpeg_common_struct, level: c_int) {
     let code = code_of(decoder);
     let is_warning = level < 0;
-    if is_warning {
-        warn(code);
+    // Of the traces two tell whether anything of the picture follows.
+    if is_warning || matches!(code, libjpeg::JTRC_RST | libjpeg::JTRC_EOI) {
+        warn(decoder, code);
     }
 }
 

@@ -4,16 +4,19 @@
 //! for each component, are complete only at the end of the file: libjpeg keeps the coefficients of the whole picture, in
 //! memory within the bounds, or in a temporary file.
 //!
+//! A damaged file is shown as far as libjpeg gets, as in browsers.
+//!
 //! Source: ITU-T T.81 (the codec), ITU-T T.871 (JFIF).
 
 mod coefficients;
 mod decompressor;
 mod error_manager;
 mod header;
+mod losses;
 mod segments;
 pub mod ycbcr420;
 
-use std::io::{BufRead, Seek, SeekFrom};
+use std::io::{self, BufRead, Seek, SeekFrom};
 use std::rc::Rc;
 
 use edgezoom_content::Size;
@@ -24,10 +27,11 @@ use crate::colour::cmyk::CmykConverter;
 use crate::colour::icc::Profile;
 use crate::decoder::Decoded;
 use crate::decoder::{Input, Open};
-use crate::{Bounds, Format, Layout, Orientation, Reading, RowReader, SourceError};
 use crate::scratch::{Scratch, TemporaryFile};
+use crate::{Bounds, Damage, Format, Layout, Orientation, Reading, RowReader, SourceError};
 use coefficients::{Coefficients, kept_in};
-use error_manager::catch_errors;
+use error_manager::{catch_damage, catch_errors};
+use losses::Losses;
 use ycbcr420::YCbCr420Reader;
 
 pub(crate) static FORMAT: Format = Format {
@@ -42,6 +46,8 @@ pub(crate) static FORMAT: Format = Format {
 /// The share of [`Bounds::memory`] up to which coefficients are kept in memory although there is a file: a file takes
 /// longer, as each of some ten scans goes through it.
 const MEMORY_SHARE: u64 = 2;
+/// The rows that are decoded at once, so that few of them are lost by an error that libjpeg does not go on behind.
+const ROWS_AT_ONCE: u32 = 16;
 
 /// A JPEG in grey or RGB.
 struct Rows<R> {
@@ -49,6 +55,7 @@ struct Rows<R> {
     layout: Layout,
     decoder: DecompressStarted<R>,
     _coefficients: Option<Rc<Coefficients>>,
+    losses: Losses,
 }
 
 /// A JPEG in CMYK.
@@ -56,6 +63,7 @@ struct CmykRows<R> {
     size: Size,
     decoder: DecompressStarted<R>,
     _coefficients: Option<Rc<Coefficients>>,
+    losses: Losses,
     /// Whether 255 means no ink, as in files of Adobe's programs.
     is_inverted: bool,
     converter: CmykConverter,
@@ -71,8 +79,7 @@ fn open(Input { mut file, bounds, options, temporary }: Input<'_>) -> Result<Dec
         let orientation = orientation(&header);
         // Colour conversion works on pixels, not on planes.
         let is_srgb = !profile(&header).is_some_and(|profile| profile.changes(Layout::Rgb));
-        let as_planes =
-            options.allow_planes(orientation, size) && is_srgb && ycbcr420::is_ycbcr420(&header);
+        let as_planes = options.allow_planes(orientation, size) && is_srgb && ycbcr420::is_ycbcr420(&header);
         let coefficients = coefficients_of(&header, markers, size, bounds, temporary.as_ref())?;
         drop(header);
         file.seek(SeekFrom::Start(0))?;
@@ -106,22 +113,22 @@ where
     let coefficients = coefficients_of(&header, markers, size, bounds, temporary)?;
     let (orientation, profile) = (orientation(&header), profile(&header));
     let is_inverted = segments::has_adobe_marker(&header);
+    let mut losses = Losses::default();
+    let kept = coefficients.as_ref();
     let reader: Box<dyn RowReader> = match header.color_space() {
         ColorSpace::JCS_GRAYSCALE => {
-            let decoder = kept_in(coefficients.as_ref(), || catch_errors(|| header.grayscale()))?;
-            Box::new(Rows { size, layout: Layout::Grey, decoder, _coefficients: coefficients })
+            let decoder = start(&mut losses, kept, || header.grayscale())?;
+            Box::new(Rows { size, layout: Layout::Grey, decoder, _coefficients: coefficients, losses })
         }
         ColorSpace::JCS_YCbCr | ColorSpace::JCS_RGB => {
-            let decoder = kept_in(coefficients.as_ref(), || catch_errors(|| header.rgb()))?;
-            Box::new(Rows { size, layout: Layout::Rgb, decoder, _coefficients: coefficients })
+            let decoder = start(&mut losses, kept, || header.rgb())?;
+            Box::new(Rows { size, layout: Layout::Rgb, decoder, _coefficients: coefficients, losses })
         }
         ColorSpace::JCS_CMYK | ColorSpace::JCS_YCCK => {
-            let decoder = kept_in(coefficients.as_ref(), || {
-                catch_errors(|| header.to_colorspace(ColorSpace::JCS_CMYK))
-            })?;
-            let converter = CmykConverter::new(profile.as_ref());
-            let rows = Vec::new();
-            Box::new(CmykRows { size, decoder, _coefficients: coefficients, is_inverted, converter, rows })
+            let decoder = start(&mut losses, kept, || header.to_colorspace(ColorSpace::JCS_CMYK))?;
+            let (converter, rows) = (CmykConverter::new(profile.as_ref()), Vec::new());
+            let _coefficients = coefficients;
+            Box::new(CmykRows { size, decoder, _coefficients, losses, is_inverted, converter, rows })
         }
         _ => return Err(FORMAT.unsupported("its colour space is unknown")),
     };
@@ -138,7 +145,15 @@ impl<R: BufRead> RowReader for Rows<R> {
     }
 
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
-        catch_errors(|| self.decoder.read_scanlines_into(into).map(|_| ()))
+        catch_damage(&mut self.losses, || self.decoder.read_scanlines_into(into).map(|_| ()))
+    }
+
+    fn damage(&self) -> Option<Damage> {
+        self.losses.damage()
+    }
+
+    fn rows_at_once(&self) -> u32 {
+        ROWS_AT_ONCE
     }
 }
 
@@ -153,12 +168,21 @@ impl<R: BufRead> RowReader for CmykRows<R> {
 
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
         self.rows.resize(into.len() / 3 * 4, 0);
-        catch_errors(|| self.decoder.read_scanlines_into(&mut self.rows).map(|_| ()))?;
+        let Self { decoder, losses, rows, .. } = self;
+        catch_damage(losses, || decoder.read_scanlines_into(rows).map(|_| ()))?;
         if self.is_inverted {
             self.rows.iter_mut().for_each(|sample| *sample = 255 - *sample);
         }
         self.converter.convert(&self.rows, into);
         Ok(())
+    }
+
+    fn damage(&self) -> Option<Damage> {
+        self.losses.damage()
+    }
+
+    fn rows_at_once(&self) -> u32 {
+        ROWS_AT_ONCE
     }
 }
 
@@ -217,6 +241,15 @@ fn orientation<R>(header: &Decompress<R>) -> Orientation {
 
 fn profile<R>(header: &Decompress<R>) -> Option<Profile> {
     segments::profile(header).and_then(|profile| Profile::of_icc(&profile))
+}
+
+/// Starts a decoder, which keeps its coefficients there.
+fn start<T>(
+    losses: &mut Losses,
+    kept: Option<&Rc<Coefficients>>,
+    start: impl FnOnce() -> io::Result<T>,
+) -> Result<T, SourceError> {
+    kept_in(kept, || catch_damage(losses, start))
 }
 
 /// Where the coefficients of a picture are kept: in a temporary file, if there is one and they are many. `None`: in

@@ -9,10 +9,11 @@ use mozjpeg::{ColorSpace, Decompress};
 
 use super::coefficients::{Coefficients, kept_in};
 use super::decompressor::Decompressor;
-use super::error_manager::{NAME, catch_errors};
+use super::error_manager::{NAME, catch_damage, catch_errors};
+use super::losses::Losses;
 use crate::decoder::READ_BYTES;
 use crate::ycbcr420::{self, PairMut, ROWS};
-use crate::{Layout, RowReader, SourceError};
+use crate::{Damage, Layout, RowReader, SourceError};
 
 /// A JPEG that is read as planes.
 pub struct YCbCr420Reader {
@@ -20,6 +21,7 @@ pub struct YCbCr420Reader {
     decompressor: Decompressor<'static>,
     /// Outlive the decoder.
     _coefficients: Option<Rc<Coefficients>>,
+    losses: Losses,
 }
 
 /// Whether a picture is YCbCr with 4:2:0 chroma subsampling.
@@ -59,14 +61,11 @@ pub fn decode_into(file: &[u8], width: u32, pairs: Vec<PairMut<'_>>) -> Result<(
 
 impl YCbCr420Reader {
     /// Opens a 4:2:0 JPEG of this size, whose file is at its start.
-    pub fn open(
-        file: File,
-        size: Size,
-        coefficients: Option<Rc<Coefficients>>,
-    ) -> Result<Self, SourceError> {
+    pub fn open(file: File, size: Size, coefficients: Option<Rc<Coefficients>>) -> Result<Self, SourceError> {
         let mut decompressor = Decompressor::new(file, READ_BYTES);
-        kept_in(coefficients.as_ref(), || catch_errors(|| decompressor.start()))?;
-        Ok(Self { size, decompressor, _coefficients: coefficients })
+        let mut losses = Losses::default();
+        kept_in(coefficients.as_ref(), || catch_damage(&mut losses, || decompressor.start()))?;
+        Ok(Self { size, decompressor, _coefficients: coefficients, losses })
     }
 }
 
@@ -79,6 +78,10 @@ impl RowReader for YCbCr420Reader {
         Layout::YCbCr420
     }
 
+    fn damage(&self) -> Option<Damage> {
+        self.losses.damage()
+    }
+
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
         let mut pairs = ycbcr420::pairs_mut(into, self.size.width);
         loop {
@@ -86,7 +89,7 @@ impl RowReader for YCbCr420Reader {
             if band.is_empty() {
                 return Ok(());
             }
-            catch_errors(|| self.decompressor.read_band(band))?;
+            catch_damage(&mut self.losses, || self.decompressor.read_band(band))?;
         }
     }
 }

@@ -14,8 +14,7 @@
 //! ```
 //! Source: PNG Specification (Third Edition), section 8.
 
-use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufRead, Seek};
 
 use ::png::Reader;
 use edgezoom_content::Size;
@@ -30,9 +29,9 @@ const KEPT: [(u32, u32, u32, u32); 6] =
     [(0, 8, 0, 8), (4, 8, 0, 8), (0, 4, 4, 8), (2, 4, 0, 4), (0, 2, 2, 4), (1, 2, 0, 2)];
 
 /// An interlaced PNG.
-pub struct Interlaced {
+pub struct Interlaced<R: BufRead + Seek> {
     size: Size,
-    reader: Reader<BufReader<File>>,
+    reader: Reader<R>,
     kind: Kind,
     transform_16: Option<Transform16>,
     scratch: Scratch,
@@ -50,10 +49,10 @@ struct Pass {
     height: u32,
 }
 
-impl Interlaced {
+impl<R: BufRead + Seek> Interlaced<R> {
     /// Reads the first six passes.
     pub fn open(
-        mut reader: Reader<BufReader<File>>,
+        mut reader: Reader<R>,
         kind: Kind,
         mut transform_16: Option<Transform16>,
         size: Size,
@@ -65,7 +64,8 @@ impl Interlaced {
             width: size.width.saturating_sub(left).div_ceil(across),
             height: size.height.saturating_sub(top).div_ceil(down),
         });
-        let bytes = passes.each_ref().map(|pass| layout.row_bytes(pass.width) as u64 * u64::from(pass.height));
+        let bytes =
+            passes.each_ref().map(|pass| layout.row_bytes(pass.width) as u64 * u64::from(pass.height));
         let mut scratch = Scratch::new(bytes.iter().sum(), "decoding an interlaced PNG", bounds, file)?;
         let mut writer = ScratchWriter::new(0);
         let mut row = vec![0; layout.row_bytes(size.width)];
@@ -121,8 +121,8 @@ fn spread<const N: usize>(pixels: &[u8], left: usize, across: usize, out: &mut [
 }
 
 /// Decodes the next row of a pass that has so many columns.
-fn read_row(
-    reader: &mut Reader<BufReader<File>>,
+fn read_row<R: BufRead + Seek>(
+    reader: &mut Reader<R>,
     kind: Kind,
     transform_16: &mut Option<Transform16>,
     samples: &mut [u8],
@@ -142,7 +142,7 @@ fn read_row(
     Ok(())
 }
 
-impl RowReader for Interlaced {
+impl<R: BufRead + Seek> RowReader for Interlaced<R> {
     fn size(&self) -> Size {
         self.size
     }

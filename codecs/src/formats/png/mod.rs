@@ -1,21 +1,27 @@
-//! PNG, row by row. Of interlaced pictures, which come in seven passes, half is kept while the other half is read.
+//! PNG, row by row. Interlaced pictures come in seven passes: small ones are buffered, of large ones half is kept while
+//! the other half is read.
 //!
 //! An `eXIf` chunk counts wherever it stands. Many programs write it behind the pixels, so the headers of all chunks
 //! are read before the first chunk is decoded.
 //!
 //! Source: PNG Specification (Third Edition), W3C 2025: 5.2 for the signature, 8 for interlacing, 11.2 for the header.
 
-use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufRead, Seek};
 
-use ::png::{BitDepth, ColorType, Decoder, DecodingError, Limits, Reader, Transformations};
+use ::png::{
+    BitDepth, ColorType, Decoder, DecodingError, InterlaceInfo, Limits, Reader, Transformations,
+    splat_interlaced_row,
+};
 use edgezoom_content::Size;
 
+use crate::buffered::Buffered;
 use crate::colour::icc::Transform16;
 use crate::colour::samples::round_16;
 use crate::decoder::Decoded;
 use crate::decoder::{Input, Open};
-use crate::{Format, Layout, Orientation, Reading, RowReader, SourceError};
+use crate::scratch::TemporaryFile;
+use crate::tolerant::missing;
+use crate::{Bounds, Damage, Format, Layout, Orientation, Reading, RowReader, SourceError};
 use interlaced::Interlaced;
 
 mod colour;
@@ -34,10 +40,13 @@ pub(crate) static FORMAT: Format = Format {
 /// The bytes that the decoder may allocate: a few rows, and chunks that it does not skip.
 const DECODER_BYTES: usize = 64 << 20;
 
+/// The share of [`Bounds::memory`] up to which an interlaced picture is held as a whole.
+const MEMORY_SHARE: u64 = 4;
+
 /// A PNG whose rows come one by one.
-struct Rows {
+struct Rows<R: BufRead + Seek> {
     size: Size,
-    reader: Reader<BufReader<File>>,
+    reader: Reader<R>,
     kind: Kind,
     transform_16: Option<Transform16>,
     row: Vec<u8>,
@@ -54,16 +63,29 @@ struct Kind {
 fn open(Input { file, bounds, temporary, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     let exif = exif::find(file.get_ref());
     let orientation = exif.as_deref().map_or(Orientation::UPRIGHT, Orientation::of_exif);
+    open_reader(file, orientation, bounds, temporary.as_ref())
+}
+
+/// Opens a PNG from a reader that is at its start.
+pub(super) fn open_reader<R>(
+    file: R,
+    orientation: Orientation,
+    bounds: Bounds,
+    temporary: Option<&TemporaryFile>,
+) -> Result<Decoded, SourceError>
+where
+    R: BufRead + Seek + 'static,
+{
     let mut decoder = Decoder::new_with_limits(file, Limits { bytes: DECODER_BYTES });
     decoder.set_transformations(Transformations::EXPAND);
     decoder.set_ignore_text_chunk(true);
     let header = decoder.read_header_info().map_err(error)?;
     let size = bounds.admit(header.width, header.height)?;
-    let reader = decoder.read_info().map_err(error)?;
+    let mut reader = decoder.read_info().map_err(error)?;
     let profile = colour::profile(reader.info());
     let (color, depth) = reader.output_color_type();
     let kind = Kind { color, is_16_bit: depth == BitDepth::Sixteen };
-    let transform_16 =
+    let mut transform_16 =
         profile.as_ref().filter(|_| kind.is_16_bit).and_then(|profile| profile.transform_16(kind.layout()));
     // Pixels that are converted with 16 bits are sRGB after that.
     let profile = profile.filter(|_| transform_16.is_none());
@@ -71,11 +93,61 @@ fn open(Input { file, bounds, temporary, .. }: Input<'_>) -> Result<Decoded, Sou
         let reader = Box::new(Rows { size, reader, kind, transform_16, row: Vec::new() });
         return Ok(Decoded { reader, orientation, profile });
     }
-    let reader = Interlaced::open(reader, kind, transform_16, size, bounds, temporary.as_ref())?;
-    Ok(Decoded { reader: Box::new(reader), orientation, profile })
+    if size.pixels() * kind.layout().channels() as u64 > bounds.memory / MEMORY_SHARE {
+        let reader = Interlaced::open(reader, kind, transform_16, size, bounds, temporary)?;
+        return Ok(Decoded { reader: Box::new(reader), orientation, profile });
+    }
+    let picture = interlaced(&mut reader, kind, &mut transform_16, bounds)?;
+    Ok(Decoded { reader: Box::new(picture.without_opaque_alpha()), orientation, profile })
 }
 
-impl RowReader for Rows {
+/// Reads an interlaced picture as a whole. Each pixel of an early pass fills its surroundings until a later pass has theirs,
+/// so that a file that is cut off shows a coarse picture.
+fn interlaced<R: BufRead + Seek>(
+    reader: &mut Reader<R>,
+    kind: Kind,
+    transform_16: &mut Option<Transform16>,
+    bounds: Bounds,
+) -> Result<Buffered, SourceError> {
+    let Size { width, height } = bounds.admit(reader.info().width, reader.info().height)?;
+    let size = Size { width, height };
+    let mut picture = Buffered::new(size, kind.layout(), bounds)?;
+    picture.pixels.fill(missing(kind.layout()));
+    let (row_bytes, stride) = (kind.layout().row_bytes(width), kind.layout().channels());
+    let mut row = vec![0; row_bytes];
+    let mut stored_rows = 0;
+    loop {
+        let stored = match reader.next_interlaced_row() {
+            Ok(Some(stored)) => stored,
+            Ok(None) => return Ok(picture),
+            Err(failed) => {
+                let failed = error(failed);
+                picture.damage = match (&failed, stored_rows) {
+                    (SourceError::Corrupt { .. }, 1..) if stored_rows < height.div_ceil(8) => {
+                        Some(Damage::FromRow { row: stored_rows * 8, rows: height })
+                    }
+                    (SourceError::Corrupt { .. }, 1..) => Some(Damage::Partial),
+                    _ => return Err(failed),
+                };
+                return Ok(picture);
+            }
+        };
+        let InterlaceInfo::Adam7(pass) = *stored.interlace() else {
+            return Err(FORMAT.corrupt("its passes are invalid"));
+        };
+        stored_rows += 1;
+        let pixels = stored.data().len() / kind.bytes();
+        let row = row.get_mut(..pixels * stride).unwrap_or_default();
+        if kind.is_final() {
+            row.copy_from_slice(stored.data());
+        } else {
+            kind.convert(stored.data(), transform_16, row);
+        }
+        splat_interlaced_row(&mut picture.pixels, row_bytes, row, &pass, 8 * stride as u8);
+    }
+}
+
+impl<R: BufRead + Seek> RowReader for Rows<R> {
     fn size(&self) -> Size {
         self.size
     }

@@ -6,7 +6,7 @@
 //! ```
 //! Source: RFC 9649, sections 2.3 to 2.7.
 
-use std::io::{self, BufRead, ErrorKind, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, ErrorKind, Seek, SeekFrom};
 
 /// The chunks that are looked at: a file with more was made to waste time.
 const MOST_CHUNKS: u32 = 1000;

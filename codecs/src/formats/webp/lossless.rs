@@ -8,10 +8,10 @@ use std::io::{self, Read};
 
 use edgezoom_content::Size;
 
-use super::bits::{Bits, PrefixCode};
+use super::FORMAT;
+use super::bits::Bits;
 use super::prefix::{Codes, Groups};
 use super::transforms::Transform;
-use super::FORMAT;
 use crate::{Bounds, Layout, RowReader, SourceError};
 
 pub type Result<T> = std::result::Result<T, Broken>;

@@ -94,7 +94,8 @@ impl Planes {
 fn upsample(near: &[u8], far: &[u8], out: &mut [u8]) {
     let last = near.len() - 1;
     for (x, out) in out.iter_mut().enumerate() {
-        let (here, other) = (x / 2, if x % 2 == 0 { (x / 2).saturating_sub(1) } else { (x / 2 + 1).min(last) });
+        let (here, other) =
+            (x / 2, if x % 2 == 0 { (x / 2).saturating_sub(1) } else { (x / 2 + 1).min(last) });
         let sample = |row: &[u8], x: usize| u32::from(row[x]);
         let sum = 9 * sample(near, here) + 3 * (sample(near, other) + sample(far, here)) + sample(far, other);
         *out = ((sum + 8) / 16) as u8;

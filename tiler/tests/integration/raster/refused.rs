@@ -4,12 +4,13 @@
 use std::fs;
 use std::path::Path;
 
-use edgezoom_codecs::Bounds;
+use edgezoom_codecs::{Bounds, Damage, DecodeOptions};
 use edgezoom_content::FailureCode;
 use edgezoom_tiler::failure::of_source;
 
 use crate::variant::{convert, folder, originals, script};
-use edgezoom_test_support::files::{BOUNDS, decode_within};
+use edgezoom_test_support::Picture;
+use edgezoom_test_support::files::{BOUNDS, decode_within, file};
 
 /// A small file of each format, by other people's encoders.
 const FILES: &[(&str, &str)] = &[
@@ -61,19 +62,31 @@ fn files(name: &str) -> Vec<(&'static str, Vec<u8>)> {
     files
 }
 
-fn code(bytes: &[u8]) -> Result<(), FailureCode> {
-    decode_within(bytes, BOUNDS).map(|_| ()).map_err(|error| of_source(&error).code)
-}
-
 #[test]
-fn a_file_cut_off_is_corrupt_in_every_format() {
+fn a_file_cut_off_is_corrupt_or_shown_in_part_in_every_format() {
     for (file, bytes) in files("cut off") {
-        assert_eq!(code(&bytes), Ok(()), "{file} as a whole");
+        assert_eq!(read(&bytes, false), Ok(None), "{file} as a whole");
         for tenths in [1, 3, 5, 7, 9] {
             let cut = &bytes[..bytes.len() * tenths / 10];
-            assert_eq!(code(cut), Err(FailureCode::CorruptSource), "{file} at {tenths}0 %");
+            assert_eq!(read(cut, true), Err(FailureCode::CorruptSource), "{file} at {tenths}0 %");
+            match read(cut, false) {
+                Ok(damage) => assert!(damage.is_some(), "{file} at {tenths}0 % is said to be whole"),
+                Err(code) => {
+                    assert_eq!(code, FailureCode::CorruptSource, "{file} at {tenths}0 %");
+                    let in_part = ["f.bmp", "f.gif", "f.jpg", "f.pam", "f.png", "f.ppm", "f.qoi", "f.ff"];
+                    assert!(tenths == 1 || !in_part.contains(&file), "{file} at {tenths}0 %");
+                }
+            }
         }
     }
+}
+
+/// Reads a file, and gives what is missing of it.
+fn read(bytes: &[u8], strict: bool) -> Result<Option<Damage>, FailureCode> {
+    let options = DecodeOptions { strict, ..DecodeOptions::default() };
+    edgezoom_codecs::open_with(file(bytes), BOUNDS, &options)
+        .and_then(|mut source| Picture::read(&mut *source).map(|_| source.damage()))
+        .map_err(|error| of_source(&error).code)
 }
 
 #[test]

@@ -32,7 +32,7 @@ async fn render(source: File) -> Result<(Size, Vec<[u8; 3]>), Failure> {
                 colours.push((tile.row, middle(&tile.bytes)));
             }
             Output::Tile(_) => {}
-            Output::Finished(dzi) => {
+            Output::Finished { dzi, .. } => {
                 colours.sort_unstable();
                 return Ok((dzi.size, colours.into_iter().map(|(_, colour)| colour).collect()));
             }

@@ -1,0 +1,216 @@
+//! The second header of a bitmap, the masks and the palette behind it.
+//!
+//! ```text
+//!  0     4      8       12      14    16           20     24, 28  32       36         40 …        52    56 … 124
+//! size   width  height  planes  bits  compression  bytes  dpi     colours  important  r g b masks alpha Windows 4, 5
+//!  0     4      6       8       10                                         OS/2 1: 12 bytes, with 16 bits of width and height
+//! ```
+//! All numbers are little-endian. A header may be shorter than this: OS/2 2 has 16 to 64 bytes, of which the rest counts as
+//! zero. Behind a header of 40 bytes the masks follow, where the compression needs them. A negative height means rows from
+//! the top down. The number of planes is not used: browsers do not look at it.
+//!
+//! Source: Microsoft, BITMAPINFOHEADER, BITMAPV4HEADER, BITMAPV5HEADER; OS/2 Presentation Manager Programming Reference,
+//! BITMAPINFOHEADER2.
+
+use std::fs::File;
+
+use super::position::read_up_to;
+use super::{FORMAT, rle};
+use crate::SourceError;
+
+/// What is known of a bitmap before its rows.
+#[derive(Clone, Debug)]
+pub struct Header {
+    pub width: u32,
+    pub height: u32,
+    pub is_top_down: bool,
+    /// The bits of a pixel: 1, 2, 4, 8, 16, 24 or 32.
+    pub bits: u32,
+    pub encoding: Encoding,
+    /// The bits of red, green, blue and alpha, for 16 and 32 bits.
+    pub masks: [u32; 4],
+    /// Its colours, for up to 8 bits.
+    pub palette: Vec<[u8; 3]>,
+    /// Where the first stored row begins.
+    pub rows_at: u64,
+}
+
+/// How pixels are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    Plain,
+    Runs(rle::Kind),
+}
+
+const LONGEST: usize = 124;
+const OS2_1: u32 = 12;
+const WINDOWS_3: u32 = 40;
+/// The first header that has masks, and the first that has one for alpha.
+const WITH_MASKS: u32 = 52;
+const WITH_ALPHA_MASK: u32 = 56;
+
+/// The values of the field for the compression. 3 and 4 mean something else in OS/2.
+const PLAIN: u32 = 0;
+const RLE8: u32 = 1;
+const RLE4: u32 = 2;
+const MASKS: u32 = 3;
+const RLE24: u32 = 4;
+const ALPHA_MASKS: u32 = 6;
+
+impl Header {
+    /// Reads the header at this place. `rows_at` is where the rows are; `None` in an icon, where they follow the palette.
+    pub fn read(file: &File, at: u64, rows_at: Option<u64>) -> Result<Self, SourceError> {
+        let is_icon = rows_at.is_none();
+        let mut bytes = [0; LONGEST];
+        let read = read_up_to(file, at, &mut bytes)?;
+        let size = u32_at(&bytes, 0);
+        let is_windows = matches!(size, WINDOWS_3 | WITH_MASKS | WITH_ALPHA_MASK | 108 | 124);
+        let is_os2_2 = (16..=64).contains(&size) && (size % 4 == 0 || matches!(size, 42 | 46));
+        if size != OS2_1 && !is_windows && !is_os2_2 {
+            return Err(FORMAT.unsupported("its header has an unknown size"));
+        }
+        if read < size as usize {
+            return Err(FORMAT.corrupt("it ends in its header"));
+        }
+        // What lies behind the header is not part of it, apart from the masks.
+        let behind = bytes.split_at(size as usize).1.to_vec();
+        bytes.iter_mut().skip(size as usize).for_each(|byte| *byte = 0);
+
+        let mut header = if size == OS2_1 {
+            let side = |at| u32::from(u16_at(&bytes, at));
+            Self::of(side(4), i64::from(side(6)), u16_at(&bytes, 10))
+        } else {
+            let width = u32_at(&bytes, 4).cast_signed();
+            let width = u32::try_from(width).map_err(|_| FORMAT.corrupt("its width is negative"))?;
+            Self::of(width, i64::from(u32_at(&bytes, 8).cast_signed()), u16_at(&bytes, 14))
+        };
+        let compression = u32_at(&bytes, 16);
+        header.encoding = header.encoding(compression, size)?;
+        header.set_masks(&bytes);
+        let mut end = at + u64::from(size);
+        let has_masks = matches!((compression, header.encoding), (MASKS | ALPHA_MASKS, Encoding::Plain));
+        if has_masks && size < WITH_MASKS {
+            let masks = if compression == ALPHA_MASKS { 4 } else { 3 };
+            header.masks =
+                std::array::from_fn(|index| if index < masks { u32_at(&behind, 4 * index) } else { 0 });
+            end += 4 * masks as u64;
+        } else if !has_masks {
+            header.set_default_masks(size, is_icon);
+        }
+        header.check_masks()?;
+        let colour_bytes = if size == OS2_1 { 3 } else { 4 };
+        let colours = u32_at(&bytes, 32);
+        end = header.read_palette(file, end, (colours, colour_bytes), rows_at)?;
+        // An offset that leads into the header is nonsense.
+        header.rows_at = rows_at.filter(|&rows| rows >= at + u64::from(size)).unwrap_or(end);
+        Ok(header)
+    }
+
+    fn of(width: u32, height: i64, bits: u16) -> Self {
+        Self {
+            width,
+            height: u32::try_from(height.unsigned_abs()).unwrap_or(u32::MAX),
+            is_top_down: height < 0,
+            bits: bits.into(),
+            encoding: Encoding::Plain,
+            masks: [0; 4],
+            palette: Vec::new(),
+            rows_at: 0,
+        }
+    }
+
+    fn encoding(&self, compression: u32, size: u32) -> Result<Encoding, SourceError> {
+        let encoding = match (compression, self.bits) {
+            (PLAIN, 1 | 2 | 4 | 8 | 16 | 24 | 32) => Encoding::Plain,
+            (MASKS | ALPHA_MASKS, 16 | 32) if size >= WINDOWS_3 => Encoding::Plain,
+            (RLE8, 8) => Encoding::Runs(rle::Kind::Bytes),
+            (RLE4, 4) => Encoding::Runs(rle::Kind::Nibbles),
+            (RLE24, 24) => Encoding::Runs(rle::Kind::Colours),
+            (compression, bits) => {
+                return Err(FORMAT.unsupported(format_args!(
+                    "its pixels have {bits} bits in the compression {compression}"
+                )));
+            }
+        };
+        Ok(encoding)
+    }
+
+    fn set_masks(&mut self, bytes: &[u8]) {
+        self.masks = std::array::from_fn(|index| u32_at(bytes, 40 + 4 * index));
+    }
+
+    /// The masks of a bitmap without any. The alpha of 32 bits counts in icons, and where a header of version 3 or later has
+    /// a mask for it.
+    fn set_default_masks(&mut self, size: u32, is_icon: bool) {
+        let alpha = match (self.bits, is_icon) {
+            (32, true) => 0xff00_0000,
+            (32, false) if size >= WITH_ALPHA_MASK => self.masks[3],
+            _ => 0,
+        };
+        let [red, green, blue] =
+            if self.bits == 16 { [0x7c00, 0x03e0, 0x001f] } else { [0xff_0000, 0xff00, 0xff] };
+        self.masks = [red, green, blue, alpha];
+    }
+
+    /// Checks that no bit belongs to two channels, and that each channel's lie side by side.
+    fn check_masks(&mut self) -> Result<(), SourceError> {
+        if self.bits == 16 {
+            self.masks = self.masks.map(|mask| mask & 0xffff);
+        }
+        let mut seen = 0;
+        for mask in self.masks {
+            let shifted = mask.checked_shr(mask.trailing_zeros()).unwrap_or(0);
+            if mask & seen != 0 || shifted & shifted.wrapping_add(1) != 0 {
+                return Err(FORMAT.corrupt("its masks overlap"));
+            }
+            seen |= mask;
+        }
+        Ok(())
+    }
+
+    /// Reads the palette, as far as the rows let it, and gives where it ends.
+    fn read_palette(
+        &mut self,
+        file: &File,
+        at: u64,
+        (colours, colour_bytes): (u32, usize),
+        rows_at: Option<u64>,
+    ) -> Result<u64, SourceError> {
+        if self.bits > 8 {
+            return Ok(at);
+        }
+        let most = 1_u32 << self.bits;
+        let colours = if colours == 0 || colours > most { most } else { colours };
+        let room = rows_at.filter(|&rows| rows > at).map_or(u64::MAX, |rows| rows - at);
+        let bytes = (colours as usize * colour_bytes).min(usize::try_from(room).unwrap_or(usize::MAX));
+        let mut palette = vec![0; bytes];
+        let read = read_up_to(file, at, &mut palette)?;
+        palette.truncate(read);
+        let colour = |stored: &[u8]| Some([*stored.get(2)?, *stored.get(1)?, *stored.first()?]);
+        self.palette = palette.chunks_exact(colour_bytes).filter_map(colour).collect();
+        Ok(at + bytes as u64)
+    }
+
+    /// The bytes of a stored row: whole words of 32 bits.
+    pub fn stride(&self) -> u64 {
+        (u64::from(self.width) * u64::from(self.bits)).div_ceil(32) * 4
+    }
+
+    /// The bytes of a stored row that have pixels.
+    pub fn used_bytes(&self) -> u64 {
+        (u64::from(self.width) * u64::from(self.bits)).div_ceil(8)
+    }
+
+    /// Whether all colours of the palette are grey.
+    pub fn is_grey(&self) -> bool {
+        self.bits <= 8 && self.palette.iter().all(|&[red, green, blue]| red == green && green == blue)
+    }
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    bytes.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |&bytes| u32::from_le_bytes(bytes))
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    bytes.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |&bytes| u16::from_le_bytes(bytes))
+}

@@ -1,0 +1,179 @@
+//! Windows and OS/2 bitmaps, row by row, as browsers show them. Most are stored from the bottom up, so rows are read from
+//! where they lie in the file. Compressed ones are looked through once, to find where rows begin.
+//!
+//! ```text
+//! 0     2          6         10              14
+//! "BM"  file size  reserved  offset of rows  size of the header that follows: 12 to 64 (OS/2), 40 to 124 (Windows)
+//! "BA"  an array of bitmaps (OS/2): 14 bytes, then the first of them
+//! ```
+//! Source: Microsoft, "Bitmap Storage", BITMAPFILEHEADER; OS/2 Presentation Manager Programming Reference,
+//! BITMAPFILEHEADER2 and BITMAPARRAYFILEHEADER2.
+
+mod header;
+mod pixels;
+mod position;
+mod rle;
+
+use std::fs::File;
+
+use edgezoom_content::Size;
+
+use crate::decoder::{Decoded, Input, Open};
+use crate::{Bounds, Format, Orientation, Reading, RowReader, SourceError};
+use header::{Encoding, Header};
+use pixels::PixelRows;
+pub(super) use position::{Section, read_up_to};
+use rle::RleRows;
+
+pub(crate) static FORMAT: Format = Format {
+    name: "BMP",
+    media_types: &["image/bmp"],
+    endings: &["bmp"],
+    reading: Reading::Rows,
+    signature: is_bmp,
+    open: Open::Directly(open),
+};
+
+const FILE_HEADER_BYTES: usize = 14;
+
+/// "BM" alone also begins a text about BMX. The size of the second header is one of a few small numbers.
+fn is_bmp(head: &[u8]) -> bool {
+    match head {
+        [b'B', b'A', rest @ ..] => rest.get(FILE_HEADER_BYTES - 2..).is_some_and(is_bitmap),
+        _ => is_bitmap(head),
+    }
+}
+
+fn is_bitmap(head: &[u8]) -> bool {
+    matches!(head, [b'B', b'M', _, _, _, _, _, _, _, _, _, _, _, _, 12..=124, 0, 0, 0, ..])
+}
+
+fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
+    let file = file.into_inner();
+    let mut at = 0;
+    let mut head = [0; FILE_HEADER_BYTES];
+    read_up_to(&file, at, &mut head)?;
+    if head.starts_with(b"BA") {
+        at = FILE_HEADER_BYTES as u64;
+        read_up_to(&file, at, &mut head)?;
+    }
+    let [.., o0, o1, o2, o3] = head;
+    // In an array, too, it counts from the start of the file.
+    let rows_at = u64::from(u32::from_le_bytes([o0, o1, o2, o3]));
+    let header = Header::read(&file, at + FILE_HEADER_BYTES as u64, Some(rows_at))?;
+    let size = bounds.admit(header.width, header.height)?;
+    let reader = rows(file, header, size)?;
+    Ok(Decoded { reader, orientation: Orientation::UPRIGHT, profile: None })
+}
+
+/// The rows of a bitmap.
+fn rows(file: File, header: Header, size: Size) -> Result<Box<dyn RowReader>, SourceError> {
+    Ok(match header.encoding {
+        Encoding::Plain => Box::new(PixelRows::open(file, header, size)?),
+        Encoding::Runs(kind) => Box::new(RleRows::open(file, header, kind, size)?),
+    })
+}
+
+/// The bitmap of an icon at this place, and where the mask behind its rows begins. It has half as many rows as it says.
+pub(super) fn open_in_icon(file: &File, at: u64, bounds: Bounds) -> Result<(PixelRows, u64), SourceError> {
+    let mut header = Header::read(file, at, None)?;
+    if header.encoding != Encoding::Plain {
+        return Err(FORMAT.unsupported("it is compressed, in an icon"));
+    }
+    header.height /= 2;
+    let size = bounds.admit(header.width, header.height)?;
+    let mask_at = header.rows_at.saturating_add(header.stride().saturating_mul(size.height.into()));
+    Ok((PixelRows::open(file.try_clone()?, header, size)?, mask_at))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+    use crate::{Damage, Layout};
+
+    /// A file of 3×2 pixels.
+    fn bmp(size: u32, bits: u16, compression: u32, height: i32, rest: &[u8]) -> Vec<u8> {
+        let mut file = b"BM\0\0\0\0\0\0\0\0\0\0\0\0".to_vec();
+        file.extend(size.to_le_bytes());
+        file.extend(3_u32.to_le_bytes());
+        file.extend(height.to_le_bytes());
+        file.extend([7, 0]); // planes, which nobody counts
+        file.extend(bits.to_le_bytes());
+        file.extend(compression.to_le_bytes());
+        file.resize(FILE_HEADER_BYTES + size as usize, 0);
+        file.extend(rest);
+        file
+    }
+
+    fn read(bytes: &[u8]) -> Result<(Layout, Vec<u8>, Option<Damage>), SourceError> {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(bytes).unwrap();
+        let mut rows = crate::open(file, Bounds::default())?;
+        assert_eq!(rows.size(), Size { width: 3, height: 2 });
+        let mut pixels = vec![0; rows.layout().row_bytes(3) * 2];
+        rows.read_rows(&mut pixels)?;
+        Ok((rows.layout(), pixels, rows.damage()))
+    }
+
+    const BGR: [u8; 24] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 0, 11, 12, 13, 14, 15, 16, 17, 18, 19, 0, 0, 0];
+
+    #[test]
+    fn rows_come_from_the_bottom_up_or_from_the_top_down() {
+        let (lower, upper) = ([3, 2, 1, 6, 5, 4, 9, 8, 7], [13, 12, 11, 16, 15, 14, 19, 18, 17]);
+        for size in [16, 40, 42, 64, 108, 124] {
+            let (layout, pixels, damage) = read(&bmp(size, 24, 0, 2, &BGR)).unwrap();
+            assert_eq!((layout, damage), (Layout::Rgb, None), "{size}");
+            assert_eq!(pixels, [upper, lower].concat(), "{size}");
+        }
+        assert_eq!(read(&bmp(40, 24, 0, -2, &BGR)).unwrap().1, [lower, upper].concat());
+    }
+
+    #[test]
+    fn a_short_file_lacks_the_rows_at_the_top() {
+        let (_, pixels, damage) = read(&bmp(40, 24, 0, 2, &BGR[..20])).unwrap();
+        assert_eq!(damage, Some(Damage::FromRow { row: 1, rows: 2 }));
+        assert_eq!(pixels, [[128; 9], [3, 2, 1, 6, 5, 4, 9, 8, 7]].concat());
+        assert_eq!(read(&bmp(40, 24, 0, 2, &BGR[..21])).unwrap().2, None, "only the padding is missing");
+        assert!(read(&bmp(40, 24, 0, 2, &BGR[..8])).is_err());
+    }
+
+    #[test]
+    fn an_index_beyond_a_short_palette_is_black() {
+        let mut file = bmp(40, 8, 0, -2, &[1, 2, 3, 0, 4, 5, 6, 0, 0, 1, 2, 0, 1, 0, 9, 0]);
+        file[46] = 2; // colours
+        let expected = [3, 2, 1, 6, 5, 4, 0, 0, 0, 6, 5, 4, 3, 2, 1, 0, 0, 0];
+        assert_eq!(read(&file).unwrap(), (Layout::Rgb, expected.to_vec(), None));
+    }
+
+    #[test]
+    fn alpha_counts_unless_it_is_zero_everywhere() {
+        let masks: Vec<u8> =
+            [0xff_0000_u32, 0xff00, 0xff, 0xff00_0000].into_iter().flat_map(u32::to_le_bytes).collect();
+        let file = |alpha: u8| {
+            let pixels = [[1, 2, 3, 0]; 5].as_flattened().to_vec();
+            bmp(40, 32, 6, 2, &[masks.clone(), pixels, vec![1, 2, 3, alpha]].concat())
+        };
+        assert_eq!(read(&file(0)).unwrap().1, [3, 2, 1].repeat(6));
+        let (layout, pixels, _) = read(&file(200)).unwrap();
+        assert_eq!((layout, &pixels[8..16]), (Layout::Rgba, [3, 2, 1, 200, 3, 2, 1, 0].as_slice()));
+        let mut overlapping = file(0);
+        overlapping[FILE_HEADER_BYTES + 40] = 1;
+        assert!(read(&overlapping).is_err());
+    }
+
+    #[test]
+    fn runs_skip_repeat_and_end() {
+        let palette: Vec<u8> = (0..=255).flat_map(|index| [index, 0, 0, 0]).collect();
+        let rle8 = |codes: &[u8]| bmp(40, 8, 1, 2, &[&palette, codes].concat());
+        let alpha = |pixels: &[u8]| pixels.chunks(4).map(|pixel| (pixel[2], pixel[3])).collect::<Vec<_>>();
+        // The lower row: 7 twice; then one to the right of the start of the upper one: 8 and 9, and 5 beyond its end.
+        let (_, pixels, damage) = read(&rle8(&[2, 7, 0, 0, 0, 2, 1, 0, 0, 3, 8, 9, 5, 0, 0, 1])).unwrap();
+        assert_eq!(alpha(&pixels), [(0, 0), (8, 255), (9, 255), (7, 255), (7, 255), (0, 0)]);
+        assert_eq!(damage, None);
+        let (_, _, damage) = read(&rle8(&[3, 7, 0, 0, 2, 8])).unwrap();
+        assert_eq!(damage, Some(Damage::FromRow { row: 1, rows: 2 }));
+        assert!(read(&rle8(&[2, 7])).is_err());
+    }
+}
