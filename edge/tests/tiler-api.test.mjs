@@ -46,6 +46,17 @@ test("a job is claimed once, and only reports of its attempt are accepted", asyn
   assert.equal((await system.report(id, 1, rendering(0.6))).status, 409);
 });
 
+test("a warning of a tiler is a member of the ready content, in KV too, and a line of its page", async () => {
+  const { id } = await system.ask("http://example.com/damaged.jpg");
+  await system.claim(id);
+  const warning = "The file is damaged: from row 3,012 of 4,000 on <nothing> could be read.";
+  assert.equal((await system.report(id, 1, { finished: { dzi: PICTURE, warning } })).status, 204);
+  await eventually(() => system.finished.get(id));
+  assert.equal((await system.find(id)).warning, warning);
+  const page = await (await system.fetch(`/${id}`)).text();
+  assert.ok(page.includes("on &lt;nothing&gt; could be read.</p>"), page);
+});
+
 test("a content that does not exist cannot be claimed, and a malformed report is refused", async () => {
   assert.equal((await system.claim("00000000000")).status, 404);
   assert.equal((await system.report("00000000000", 1, rendering(0.5))).status, 404);

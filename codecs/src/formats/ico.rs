@@ -12,6 +12,7 @@
 
 use std::fs::File;
 use std::io::BufReader;
+use std::sync::Arc;
 
 use super::bmp::{self, Section, read_up_to};
 use super::png;
@@ -41,7 +42,7 @@ const MOST_ENTRIES: usize = 255;
 const MOST_TRIED: usize = 8;
 
 fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
-    let file = file.into_inner();
+    let file = Arc::new(file.into_inner());
     let mut first_error = None;
     for at in places(&file)?.into_iter().take(MOST_TRIED) {
         match open_at(&file, at, bounds) {
@@ -72,17 +73,12 @@ fn places(file: &File) -> Result<Vec<u64>, SourceError> {
     Ok(entries.into_iter().map(|(_, at)| at).collect())
 }
 
-fn open_at(file: &File, at: u64, bounds: Bounds) -> Result<Decoded, SourceError> {
+fn open_at(file: &Arc<File>, at: u64, bounds: Bounds) -> Result<Decoded, SourceError> {
     let mut head = [0; 8];
     read_up_to(file, at, &mut head)?;
     if (png::FORMAT.signature)(&head) {
-        let section = Section::new(file.try_clone()?, at);
-        return png::open_reader(
-            BufReader::with_capacity(READ_BYTES, section),
-            Orientation::UPRIGHT,
-            bounds,
-            None,
-        );
+        let section = BufReader::with_capacity(READ_BYTES, Section::new(Arc::clone(file), at));
+        return png::open_reader(section, Orientation::UPRIGHT, bounds, None);
     }
     let (mut rows, mask_at) = bmp::open_in_icon(file, at, bounds)?;
     let (size, layout) = (rows.size(), rows.layout());

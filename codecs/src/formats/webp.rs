@@ -10,17 +10,17 @@ mod planes;
 mod prefix;
 mod transforms;
 
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{BufRead, Cursor, Read, Seek, SeekFrom};
 
 use edgezoom_content::Size;
 use image_webp::vp8::Vp8Decoder;
 use image_webp::{DecodingError, WebPDecoder};
 
-use crate::buffered::Buffered;
+use crate::buffered::{Buffered, read_all};
 use crate::colour::icc::Profile;
 use crate::decoder::Decoded;
 use crate::decoder::{Input, Open};
-use crate::{Bounds, Format, Layout, Orientation, Reading, RowReader, SourceError};
+use crate::{Bounds, DecodeOptions, Format, Layout, Orientation, Reading, RowReader, SourceError};
 use chunks::Pixels;
 use lossless::Lossless;
 use planes::Planes;
@@ -40,7 +40,28 @@ const BYTES_A_PIXEL: u64 = 8;
 /// The bytes that EXIF and the profile may have.
 const METADATA_BYTES: usize = 4 << 20;
 
+/// Where the flags of the extended header are (RFC 9649, 2.7.1), and those for metadata: profile, EXIF and XMP.
+const FLAGS_AT: usize = 20;
+const METADATA_FLAGS: u8 = 0x2c;
+
 fn open(Input { mut file, bounds, options, .. }: Input<'_>) -> Result<Decoded, SourceError> {
+    // Metadata that is announced and not there is no reason to refuse the picture: browsers show it.
+    let lacks_chunk = matches!(WebPDecoder::new(&mut file), Err(DecodingError::ChunkMissing));
+    file.rewind()?;
+    if !lacks_chunk {
+        return decode(file, bounds, options);
+    }
+    let mut bytes = read_all(file, bounds)?;
+    if let Some(flags) = bytes.get_mut(FLAGS_AT) {
+        *flags &= !METADATA_FLAGS;
+    }
+    decode(Cursor::new(bytes), bounds, options)
+}
+
+fn decode<R>(mut file: R, bounds: Bounds, options: &DecodeOptions) -> Result<Decoded, SourceError>
+where
+    R: BufRead + Seek + 'static,
+{
     let pixels = chunks::find(&mut file)?;
     file.rewind()?;
     let mut decoder = WebPDecoder::new(&mut file).map_err(error)?;

@@ -21,8 +21,8 @@ async function fakeService() {
     real: false,
     ready: async () => fake.create({ kind: "ready" }),
     failed: async () => fake.create({ kind: "failed", failure }),
-    async slow() {
-      const id = fake.create({ kind: "processing", stage: "downloading", progress: 0.1 });
+    async slow(state) {
+      const id = fake.create({ kind: "processing", stage: "downloading", progress: 0.1, ...state });
       return { id, finish: () => fake.set(id, { kind: "ready" }) };
     },
   };

@@ -34,6 +34,19 @@ test("a ready picture is painted, and nothing is complained of", async () => {
   assert.deepEqual(page.wrongs, []);
 });
 
+test("what is missing of a damaged picture is said beside its name, once it is ready", async (context) => {
+  if (service.real) return context.skip("needs a damaged picture");
+  const warning = "The file is <b>damaged</b>.";
+  const { id, finish } = await service.slow({ warning });
+  await open(id);
+  await page.getByRole("progressbar").waitFor();
+  assert.equal(await page.locator("#warning").isVisible(), false);
+  finish();
+  await painted(page);
+  assert.equal(await page.locator("#warning").textContent(), warning);
+  await assertAccessible(page);
+});
+
 for (const colorScheme of ["light", "dark"]) {
   test(`every state passes axe in ${colorScheme} colours`, async () => {
     const { id: slow, finish } = await service.slow();

@@ -238,7 +238,7 @@ fn files_that_are_turned_tile_by_tile_show_what_the_upright_file_shows() {
             edgezoom_codecs::open_with(files::file(file), BOUNDS, &DecodeOptions { as_stored, ..*decode })
         };
         let output = MemoryOutput::default();
-        let dzi = TileSource::open(&options, open).unwrap().build(&options, &output).unwrap();
+        let dzi = TileSource::open(&options, open).unwrap().build(&options, &output).unwrap().dzi;
         let tiles = output.tiles.into_inner().unwrap().into_iter();
         (dzi, tiles.map(|(coord, bytes)| (coord, decode(dzi.tile_format, &bytes))).collect())
     };

@@ -54,16 +54,18 @@ fn start(request: &RenderRequest) -> io::Result<Start> {
     let frames = duplicate(io::stdout())?;
     let watched = duplicate(io::stdout())?;
     thread::Builder::new().name("parent".into()).spawn(move || exit_with_parent(&watched))?;
-    // It has no name, so nothing is left when the process ends.
-    let temporary = tempfile::tempfile_in(&request.folder)?;
+    // It has no name, so nothing is left when the process ends. Where none can be made, memory has to do.
+    let temporary = tempfile::tempfile_in(&request.folder).ok();
     let limits = sandbox::Limits {
         memory: request.memory,
         cpu: Duration::from_secs(request.cpu_seconds),
-        file: Some((temporary.as_raw_fd(), request.file)),
+        file: temporary.as_ref().map(|file| (file.as_raw_fd(), request.file)),
     };
-    let temporary = TemporaryFile::new(temporary, request.file);
-    let prepared = edgezoom_codecs::prepare(&mut sources[0], request.pdfium.as_deref())
-        .map(|prepared| prepared.with_temporary_file(temporary));
+    let mut prepared = edgezoom_codecs::prepare(&mut sources[0], request.pdfium.as_deref());
+    if let Some(file) = temporary {
+        let file = TemporaryFile::new(file, request.file);
+        prepared = prepared.map(|prepared| prepared.with_temporary_file(file));
+    }
     sandbox::enter(&limits)?;
     Ok(Start { sources, prepared, frames: FrameWriter::new(frames) })
 }

@@ -195,12 +195,16 @@ fn the_size_is_that_of_the_document_enlarged() {
 }
 
 #[test]
-fn without_a_size_it_fails_and_says_so() {
-    for attributes in ["", r#"width="100""#, r#"width="100%" height="100%""#] {
-        let failure = failure(svg(attributes, r#"<rect width="9" height="9"/>"#).as_bytes());
-        assert_eq!(failure.code, FailureCode::CorruptSource, "{attributes}");
-        assert!(failure.message.contains("no size"), "{}", failure.message);
+fn without_a_size_it_has_that_of_a_browser() {
+    let size = |attributes: &str| draw(&svg(attributes, r#"<rect width="9" height="9"/>"#), 600).size();
+    let sized = |width, height| Size { width, height };
+    for attributes in ["", r#"width="100%" height="100%""#, r#"viewBox="0 0 0 0""#, r#"width="x""#] {
+        assert_eq!(size(attributes), sized(600, 300), "{attributes}");
     }
+    assert_eq!(size(r#"width="100""#), sized(400, 600));
+    assert_eq!(size(r#"height="75""#), sized(600, 150));
+    let right = draw(&svg("", r#"<rect x="50%" width="50%" height="100%" fill="red"/>"#), 600);
+    assert_eq!((right.at(150, 299), right.at(450, 299)), ([255; 3].as_slice(), [255, 0, 0].as_slice()));
 }
 
 #[test]

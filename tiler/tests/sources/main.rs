@@ -1,6 +1,8 @@
-//! Sources that are drawn: PDF, SVG and web pages, beside what other programs make of them. Needs PDFium, Chromium and those
+//! Sources that are drawn (PDF, SVG and web pages) and damaged files, beside what other programs make of them. Needs PDFium, Chromium and those
 //! programs, which `cargo xtask test` brings; plain `cargo test` leaves this out.
 
+mod chromium;
+mod damaged;
 mod documents;
 mod page;
 

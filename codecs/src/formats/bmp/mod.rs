@@ -15,6 +15,7 @@ mod position;
 mod rle;
 
 use std::fs::File;
+use std::sync::Arc;
 
 use edgezoom_content::Size;
 
@@ -62,12 +63,12 @@ fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     let rows_at = u64::from(u32::from_le_bytes([o0, o1, o2, o3]));
     let header = Header::read(&file, at + FILE_HEADER_BYTES as u64, Some(rows_at))?;
     let size = bounds.admit(header.width, header.height)?;
-    let reader = rows(file, header, size)?;
+    let reader = rows(Arc::new(file), header, size)?;
     Ok(Decoded { reader, orientation: Orientation::UPRIGHT, profile: None })
 }
 
 /// The rows of a bitmap.
-fn rows(file: File, header: Header, size: Size) -> Result<Box<dyn RowReader>, SourceError> {
+fn rows(file: Arc<File>, header: Header, size: Size) -> Result<Box<dyn RowReader>, SourceError> {
     Ok(match header.encoding {
         Encoding::Plain => Box::new(PixelRows::open(file, header, size)?),
         Encoding::Runs(kind) => Box::new(RleRows::open(file, header, kind, size)?),
@@ -75,7 +76,11 @@ fn rows(file: File, header: Header, size: Size) -> Result<Box<dyn RowReader>, So
 }
 
 /// The bitmap of an icon at this place, and where the mask behind its rows begins. It has half as many rows as it says.
-pub(super) fn open_in_icon(file: &File, at: u64, bounds: Bounds) -> Result<(PixelRows, u64), SourceError> {
+pub(super) fn open_in_icon(
+    file: &Arc<File>,
+    at: u64,
+    bounds: Bounds,
+) -> Result<(PixelRows, u64), SourceError> {
     let mut header = Header::read(file, at, None)?;
     if header.encoding != Encoding::Plain {
         return Err(FORMAT.unsupported("it is compressed, in an icon"));
@@ -83,7 +88,7 @@ pub(super) fn open_in_icon(file: &File, at: u64, bounds: Bounds) -> Result<(Pixe
     header.height /= 2;
     let size = bounds.admit(header.width, header.height)?;
     let mask_at = header.rows_at.saturating_add(header.stride().saturating_mul(size.height.into()));
-    Ok((PixelRows::open(file.try_clone()?, header, size)?, mask_at))
+    Ok((PixelRows::open(Arc::clone(file), header, size)?, mask_at))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The rows of a bitmap that is not compressed: each lies at a place that follows from its number.
 
 use std::fs::File;
+use std::sync::Arc;
 
 use edgezoom_content::Size;
 
@@ -15,7 +16,7 @@ const BLOCK_BYTES: u64 = 1 << 20;
 
 /// The rows of a bitmap.
 pub struct PixelRows {
-    file: File,
+    file: Arc<File>,
     header: Header,
     size: Size,
     pixel: Pixel,
@@ -64,7 +65,7 @@ impl Channel {
 }
 
 impl PixelRows {
-    pub fn open(file: File, header: Header, size: Size) -> Result<Self, SourceError> {
+    pub fn open(file: Arc<File>, header: Header, size: Size) -> Result<Self, SourceError> {
         let (stride, padding) = (header.stride(), header.stride() - header.used_bytes());
         let there = length(&file)?.saturating_sub(header.rows_at);
         // The padding of the last row may be missing.

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 
 /// Reads as many bytes as there are, up to the length of `into`. The rest of it is zeros.
 pub fn read_up_to(file: &File, at: u64, into: &mut [u8]) -> io::Result<usize> {
@@ -24,15 +25,15 @@ pub fn length(mut file: &File) -> io::Result<u64> {
     file.seek(SeekFrom::End(0))
 }
 
-/// A file from a place on, as if it began there.
+/// A file from a place on, as if it began there. Several may share the file, which the sandbox forbids to duplicate.
 pub struct Section {
-    file: File,
+    file: Arc<File>,
     start: u64,
     at: u64,
 }
 
 impl Section {
-    pub fn new(file: File, start: u64) -> Self {
+    pub fn new(file: Arc<File>, start: u64) -> Self {
         Self { file, start, at: 0 }
     }
 }

@@ -15,6 +15,7 @@
 
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read};
+use std::sync::Arc;
 
 use edgezoom_content::Size;
 
@@ -48,7 +49,7 @@ struct Place {
 
 /// The rows of a bitmap.
 pub struct RleRows {
-    file: File,
+    file: Arc<File>,
     header: Header,
     kind: Kind,
     size: Size,
@@ -79,7 +80,7 @@ enum Stop {
 }
 
 impl RleRows {
-    pub fn open(file: File, header: Header, kind: Kind, size: Size) -> Result<Self, SourceError> {
+    pub fn open(file: Arc<File>, header: Header, kind: Kind, size: Size) -> Result<Self, SourceError> {
         let row_bytes = (size.width as usize).saturating_mul(RGBA).max(1);
         let block_rows = u32::try_from(BLOCK_BYTES / row_bytes).unwrap_or(1).clamp(1, size.height);
         let mut rows = Self {
@@ -99,7 +100,7 @@ impl RleRows {
     }
 
     fn find_blocks(&mut self) -> Result<(), SourceError> {
-        let mut codes = self.codes(self.header.rows_at)?;
+        let mut codes = self.codes(self.header.rows_at);
         let (mut place, mut blocks) = (Place { at: self.header.rows_at, ..Place::default() }, Vec::new());
         let stop = loop {
             while (blocks.len() as u64) * u64::from(self.block_rows) <= u64::from(place.y) {
@@ -123,9 +124,9 @@ impl RleRows {
         Ok(())
     }
 
-    fn codes(&self, at: u64) -> Result<Codes, SourceError> {
-        let section = Section::new(self.file.try_clone()?, at);
-        Ok(Codes { file: BufReader::with_capacity(64 << 10, section), read: 0 })
+    fn codes(&self, at: u64) -> Codes {
+        let section = Section::new(Arc::clone(&self.file), at);
+        Codes { file: BufReader::with_capacity(64 << 10, section), read: 0 }
     }
 
     /// Reads a code and passes the pixels it stands for to `paint`, with their place. Those beyond the row are cut off.
@@ -203,7 +204,7 @@ impl RleRows {
         block.clear();
         block.resize(row_bytes * self.block_rows as usize, 0);
         if let Some(&start) = self.blocks.get(number as usize) {
-            let (mut codes, mut place) = (self.codes(start.at)?, start);
+            let (mut codes, mut place) = (self.codes(start.at), start);
             let first = number * self.block_rows;
             let mut paint = |x: u32, y: u32, [red, green, blue]: [u8; 3]| {
                 let pixel = y.checked_sub(first).map(|row| row as usize * row_bytes + x as usize * RGBA);

@@ -4,6 +4,7 @@
 //! Source: ISO/IEC 23008-12 (HEIF), 6.5 for properties, 6.6.2.3 for grids; AV1 Image File Format (AVIF), 1.1.0.
 
 mod av1;
+mod tail;
 
 use edgezoom_content::Size;
 use heifer::heifer_isobmff::boxes::{ColorInfo, Property};
@@ -61,7 +62,7 @@ fn has_brand(head: &[u8], known: &[&[u8; 4]]) -> bool {
 fn open(Input { file, bounds, .. }: Input<'_>, format: &'static Format) -> Result<Decoded, SourceError> {
     catch_panics(format.name, || {
         let bytes = buffered::read_all(file, bounds)?;
-        decode(&bytes, format, bounds)
+        decode(tail::without_tail(&bytes), format, bounds)
     })
 }
 

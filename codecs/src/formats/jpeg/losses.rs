@@ -25,6 +25,7 @@ struct Position {
     row: u32,
     rows: u32,
     is_first_scan: bool,
+    is_in_scan: bool,
     /// Whether it reads the last row of blocks, or none.
     is_last: bool,
     /// Whether all coefficients of all components have been in a scan.
@@ -52,6 +53,8 @@ impl Losses {
         };
         let loses = match code {
             libjpeg::JWRN_HUFF_BAD_CODE | ARITH_BAD_CODE | libjpeg::JWRN_MUST_RESYNC => true,
+            // Before a restart marker they are the rest of pixels that were not decoded.
+            libjpeg::JWRN_EXTRANEOUS_DATA => position.is_in_scan,
             libjpeg::JTRC_EOI => !position.is_complete,
             _ => ends,
         };
@@ -90,11 +93,14 @@ fn position(decoder: &jpeg_common_struct) -> Option<Position> {
         let bits = |index| unsafe { *info.coef_bits.cast::<[c_int; 64]>().add(index) };
         (0..components).all(|index| bits(index).iter().all(|&missing| missing == 0))
     };
+    let block_row = info.input_iMCU_row;
+    let block_rows_in_all = info.image_height.div_ceil(block_rows);
     Some(Position {
-        row: info.input_iMCU_row.saturating_mul(block_rows).min(info.image_height.saturating_sub(1)),
+        row: block_row.saturating_mul(block_rows).min(info.image_height.saturating_sub(1)),
         rows: info.image_height,
         is_first_scan: info.input_scan_number <= 1,
-        is_last: info.input_iMCU_row + 1 >= info.image_height.div_ceil(block_rows),
+        is_in_scan: info.input_scan_number > 0 && block_row < block_rows_in_all,
+        is_last: block_row.saturating_add(1) >= block_rows_in_all,
         is_complete,
     })
 }
@@ -107,7 +113,14 @@ mod tests {
     use super::*;
 
     fn at(row: u32) -> Position {
-        Position { row, rows: 100, is_first_scan: true, is_last: row >= 96, is_complete: true }
+        Position {
+            row,
+            rows: 100,
+            is_first_scan: true,
+            is_in_scan: true,
+            is_last: row >= 96,
+            is_complete: true,
+        }
     }
 
     fn after(messages: &[(c_int, Position)]) -> Option<Damage> {
@@ -138,6 +151,8 @@ mod tests {
         let later = |code| after(&[(code, Position { is_first_scan: false, is_complete: false, ..at(8) })]);
         assert_eq!(later(libjpeg::JWRN_HIT_MARKER), Some(Damage::Partial));
         assert_eq!(later(libjpeg::JTRC_EOI), Some(Damage::Partial));
-        assert_eq!(later(libjpeg::JWRN_EXTRANEOUS_DATA), None);
+        let between = Position { is_in_scan: false, ..at(0) };
+        assert_eq!(after(&[(libjpeg::JWRN_EXTRANEOUS_DATA, between)]), None);
+        assert_eq!(later(libjpeg::JWRN_EXTRANEOUS_DATA), Some(Damage::Partial));
     }
 }

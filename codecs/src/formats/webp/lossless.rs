@@ -46,6 +46,8 @@ impl From<Broken> for SourceError {
 
 /// The pixels that can be referred to, and a power of two: the longest distance is 2^20 (3.6.2.2).
 const WINDOW: usize = 1 << 20;
+/// The memory that prefix codes may have, whatever the bounds.
+const LEAST_BYTES: u64 = 8 << 20;
 /// How near pixels are numbered: their columns and rows to the left and above (3.6.2.2).
 #[rustfmt::skip]
 const NEAR: [(i8, i8); 120] = [
@@ -117,7 +119,8 @@ impl<R: Read> Lossless<R> {
         }
         transforms.reverse();
         let cache_bits = cache_bits(&mut bits)?;
-        let groups = Groups::read(&mut bits, coded_width, height, cache_bits, bounds.memory)?;
+        let memory = bounds.memory.max(LEAST_BYTES);
+        let groups = Groups::read(&mut bits, coded_width, height, cache_bits, memory)?;
         Ok(Self {
             size,
             layout: if has_alpha { Layout::Rgba } else { Layout::Rgb },

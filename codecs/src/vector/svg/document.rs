@@ -75,8 +75,8 @@ fn parse(text: &str, fonts: &Fonts) -> Result<Tree, SourceError> {
     if document.root_element().tag_name().name() != "svg" {
         return Err(SourceError::unsupported(NAME, "its root element is not <svg>"));
     }
-    if !has_size(document.root_element()) {
-        return Err(corrupt("it has no size, neither width and height nor a viewBox"));
+    if let Some(sized) = with_size(text, document.root_element()) {
+        return parse(&sized, fonts);
     }
     let options = Options {
         fontdb: fonts.database(),
@@ -89,10 +89,35 @@ fn parse(text: &str, fonts: &Fonts) -> Result<Tree, SourceError> {
     Tree::from_xmltree(&document, &options).map_err(corrupt)
 }
 
-/// Whether the document has a size. Without one, a browser fills its window with the drawing.
-fn has_size(svg: roxmltree::Node<'_, '_>) -> bool {
-    let is_absolute = |name| svg.attribute(name).is_some_and(|length| !length.trim_end().ends_with('%'));
-    svg.has_attribute("viewBox") || (is_absolute("width") && is_absolute("height"))
+/// The document inside of one that has a size, if it has none: browsers draw it as a replaced element of 300×150 pixels
+/// then (CSS 2.2, 10.3.2), and usvg would cut it to what it shows. A side that is given counts.
+fn with_size(text: &str, svg: roxmltree::Node<'_, '_>) -> Option<String> {
+    let side = |name| svg.attribute(name).map(str::trim).filter(|length| is_absolute(length));
+    let (width, height) = (side("width"), side("height"));
+    if (width.is_some() && height.is_some()) || svg.attribute("viewBox").is_some_and(is_view_box) {
+        return None;
+    }
+    let range = svg.range();
+    let (before, inside, behind) =
+        (text.get(..range.start)?, text.get(range.clone())?, text.get(range.end..)?);
+    let (width, height) = (width.unwrap_or("300"), height.unwrap_or("150"));
+    Some(format!(
+        r#"{before}<svg xmlns="{NAMESPACE}" width="{width}" height="{height}">{inside}</svg>{behind}"#
+    ))
+}
+
+const NAMESPACE: &str = "http://www.w3.org/2000/svg";
+
+/// Whether a length is a number with a unit, and not a percentage.
+fn is_absolute(length: &str) -> bool {
+    length.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '.' | '+'))
+        && length.chars().all(|char| char.is_ascii_alphanumeric() || matches!(char, '.' | '+' | '-'))
+}
+
+fn is_view_box(numbers: &str) -> bool {
+    let numbers = numbers.split([' ', ',', '\t', '\n', '\r']).filter(|number| !number.is_empty());
+    let numbers: Vec<Option<f64>> = numbers.map(|number| number.parse().ok()).collect();
+    matches!(numbers.as_slice(), [Some(_), Some(_), Some(width), Some(height)] if *width > 0.0 && *height > 0.0)
 }
 
 fn corrupt(reason: impl std::fmt::Display) -> SourceError {

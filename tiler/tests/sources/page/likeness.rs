@@ -1,10 +1,10 @@
 //! Compares the screenshot of a page with that of `chromium --screenshot`.
 
-use std::path::Path;
 use std::process::Command;
 
 use edgezoom_codecs::Layout;
 
+use crate::chromium;
 use crate::screenshot::{capture, settings};
 use crate::site::{Reply, Site};
 use edgezoom_test_support::Picture;
@@ -23,12 +23,9 @@ const PAGE: &str = "<!doctype html><meta charset=utf-8><title>Likeness</title><s
 
 /// The screenshot that Chromium takes of its window by itself.
 fn by_chromium(url: &str, width: u32, height: u32) -> Picture {
-    let browsers =
-        ["/usr/lib/chromium/chromium-headless-shell", "/usr/lib/chromium/chromium", "/usr/bin/chromium"];
-    let browser = browsers.into_iter().find(|browser| Path::new(browser).exists()).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("page.png");
-    let mut command = Command::new(browser);
+    let mut command = Command::new(chromium::executable());
     command.args(["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--disable-lcd-text"]);
     command.args(["--font-render-hinting=none", "--force-color-profile=srgb"]);
     command.arg(format!("--user-data-dir={}", folder.path().join("profile").display()));

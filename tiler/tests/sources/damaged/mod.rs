@@ -1,0 +1,171 @@
+//! Damaged and odd files, beside what Chromium shows of them in an `<img>`. The files are made by `make.py`, which says of
+//! each whether part of the picture is missing.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use edgezoom_codecs::{Damage, DecodeOptions, DrawingOptions, Layout, SourceError, open_with};
+
+use crate::chromium;
+use edgezoom_test_support::Picture;
+use edgezoom_test_support::files::{self, BOUNDS, decode};
+
+/// How far our picture may be from Chromium's in the mean, of 255.
+const TOLERANCE: f64 = 2.0;
+
+struct Sample {
+    name: String,
+    bytes: Vec<u8>,
+    /// Whether part of its picture is missing.
+    is_damaged: bool,
+    /// What Chromium shows of it, with alpha; `None` where it refuses it.
+    shown: Option<Picture>,
+}
+
+#[test]
+fn what_chromium_shows_of_damaged_and_odd_files_is_shown() {
+    let samples = samples();
+    let (mut wrong, mut compared) = (Vec::new(), 0);
+    for sample in &samples {
+        let Some(shown) = sample.shown.as_ref().filter(|shown| has_pixels(shown)) else { continue };
+        compared += 1;
+        if let Err(why) = check(sample, shown) {
+            wrong.push(format!("{}: {why}", sample.name));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {compared}:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(compared > 160, "Chromium shows {compared} of {} files", samples.len());
+}
+
+#[test]
+fn what_chromium_refuses_ends_in_a_picture_or_an_error_of_the_file() {
+    for Sample { name, bytes, .. } in samples().iter().filter(|sample| sample.shown.is_none()) {
+        match read(bytes, 100, false) {
+            Ok(_) | Err(SourceError::Corrupt { .. }) => {}
+            Err(error) => panic!("{name}: {error}"),
+        }
+    }
+}
+
+/// Whether our picture is that of Chromium, and whether it is said to be damaged if it is.
+fn check(sample: &Sample, shown: &Picture) -> Result<(), String> {
+    let side = shown.width.max(shown.height);
+    let (ours, damage) = read(&sample.bytes, side, false).map_err(|error| error.to_string())?;
+    if (ours.width, ours.height) != (shown.width, shown.height) {
+        return Err(format!("{:?} and not {:?}", ours.size(), shown.size()));
+    }
+    if damage.is_some() != sample.is_damaged {
+        return Err(format!("its damage is {damage:?}"));
+    }
+    if read(&sample.bytes, side, true).is_ok() == sample.is_damaged {
+        return Err("wrong when strict".to_owned());
+    }
+    // Chromium waits for the end of a JPEG before it shows its last rows.
+    let as_far_as_it_goes = sample.is_damaged || sample.name.ends_with("without-end.jpg");
+    let mean = difference(&ours, shown, as_far_as_it_goes);
+    if mean > TOLERANCE { Err(format!("it differs by {mean:.2}, {damage:?}")) } else { Ok(()) }
+}
+
+/// What is read of a file, with what is missing.
+fn read(bytes: &[u8], svg_side: u32, strict: bool) -> Result<(Picture, Option<Damage>), SourceError> {
+    let drawing = DrawingOptions { svg_side, ..DrawingOptions::default() };
+    let options = DecodeOptions { drawing, strict, ..DecodeOptions::default() };
+    let mut source = open_with(files::file(bytes), BOUNDS, &options)?;
+    let picture = Picture::read(&mut *source)?;
+    Ok((picture, source.damage()))
+}
+
+/// The mean difference of two pictures on black and on white. Where `there` is set, only rows count that Chromium shows in
+/// full.
+fn difference(ours: &Picture, theirs: &Picture, there: bool) -> f64 {
+    let on = |[red, green, blue, alpha]: [u8; 4], backdrop: f64| {
+        let alpha = f64::from(alpha) / 255.0;
+        [red, green, blue].map(|colour| f64::from(colour) * alpha + backdrop * (1.0 - alpha))
+    };
+    let width = theirs.width as usize;
+    let (ours, theirs): (Vec<_>, Vec<_>) = (colours(ours).collect(), colours(theirs).collect());
+    let (mut sum, mut count) = (0.0, 0);
+    for (one, other) in ours.chunks(width).zip(theirs.chunks(width)) {
+        if there && other.iter().any(|pixel| pixel[3] == 0) {
+            continue;
+        }
+        for (backdrop, (one, other)) in [0.0, 255.0]
+            .into_iter()
+            .flat_map(|backdrop| one.iter().zip(other).map(move |pair| (backdrop, pair)))
+        {
+            let pairs = on(*one, backdrop).into_iter().zip(on(*other, backdrop));
+            sum += pairs.map(|(one, other)| (one - other).abs()).sum::<f64>();
+            count += 3;
+        }
+    }
+    sum / f64::from(count.max(1))
+}
+
+fn colours(picture: &Picture) -> impl Iterator<Item = [u8; 4]> + '_ {
+    picture.pixels.chunks_exact(picture.layout.channels()).map(|pixel| match *pixel {
+        [grey] => [grey, grey, grey, 255],
+        [red, green, blue] => [red, green, blue, 255],
+        [red, green, blue, alpha] => [red, green, blue, alpha],
+        _ => panic!("an odd pixel"),
+    })
+}
+
+fn has_pixels(picture: &Picture) -> bool {
+    colours(picture).any(|[_, _, _, alpha]| alpha > 0)
+}
+
+fn samples() -> Vec<Sample> {
+    let folder = tempfile::tempdir().unwrap();
+    let photo = files::png(&Picture::photo(160, 120, Layout::Rgb), |_| {});
+    fs::write(folder.path().join("photo.png"), photo).unwrap();
+    let made = Command::new("python3").args(["-c", include_str!("make.py")]).current_dir(&folder).output();
+    let made = made.unwrap();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let table = String::from_utf8(made.stdout).unwrap();
+    let mut samples: Vec<Sample> = table
+        .lines()
+        .map(|line| {
+            let (name, state) = line.split_once(' ').unwrap();
+            let bytes = fs::read(folder.path().join(name)).unwrap();
+            Sample { name: name.to_owned(), bytes, is_damaged: state == "missing", shown: None }
+        })
+        .collect();
+    let shown = by_chromium(&samples, folder.path());
+    samples.iter_mut().zip(shown).for_each(|(sample, shown)| sample.shown = shown);
+    samples
+}
+
+/// What Chromium shows of each file in an `<img>`.
+fn by_chromium(samples: &[Sample], folder: &Path) -> Vec<Option<Picture>> {
+    let address = |sample: &Sample| {
+        // For all but SVG the bytes decide.
+        let media_type = if sample.name.ends_with(".svg") { "image/svg+xml" } else { "image/png" };
+        (&sample.name, format!("data:{media_type};base64,{}", STANDARD.encode(&sample.bytes)))
+    };
+    let addresses: Vec<_> = samples.iter().map(address).collect();
+    let page = include_str!("page.html").replace("FILES", &serde_json::to_string(&addresses).unwrap());
+    let path = folder.join("page.html");
+    fs::write(&path, page).unwrap();
+    let output = Command::new(chromium::executable())
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--force-color-profile=srgb"])
+        .args(["--virtual-time-budget=60000", "--dump-dom"])
+        .arg(format!("--user-data-dir={}", folder.join("profile").display()))
+        .arg(format!("file://{}", path.display()))
+        .output()
+        .unwrap();
+    let document = String::from_utf8_lossy(&output.stdout);
+    let (_, shown) = document.split_once("<pre id=\"shown\">").unwrap();
+    let (shown, _) = shown.split_once("</pre>").unwrap();
+    let shown: Vec<(String, Option<String>)> = serde_json::from_str(shown).unwrap();
+    assert!(shown.iter().map(|(name, _)| name).eq(samples.iter().map(|sample| &sample.name)));
+    shown.into_iter().map(|(_, png)| png.and_then(|png| picture(&png))).collect()
+}
+
+/// The picture in a data URL. A canvas without pixels has none.
+fn picture(address: &str) -> Option<Picture> {
+    let encoded = address.strip_prefix("data:image/png;base64,")?;
+    Some(decode(&STANDARD.decode(encoded).unwrap()).unwrap())
+}
