@@ -10,6 +10,7 @@ use crate::error::SourceError;
 use crate::options::DecodeOptions;
 use crate::orientation::Orientation;
 use crate::row_reader::RowReader;
+use crate::scratch::TemporaryFile;
 
 /// How many bytes of a file are read at once.
 pub(crate) const READ_BYTES: usize = 128 << 10;
@@ -20,6 +21,8 @@ pub(crate) struct Input<'a> {
     pub(crate) file: BufReader<File>,
     pub(crate) bounds: Bounds,
     pub(crate) options: &'a DecodeOptions,
+    /// What may be used in place of memory.
+    pub(crate) temporary: Option<TemporaryFile>,
 }
 
 /// A picture as its decoder gives it, and what is still to be done to it.

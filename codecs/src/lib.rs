@@ -25,8 +25,8 @@
 //! ```
 //!
 //! A [`Format`] says how it is read: row by row, strip by strip, or [buffered](Reading::Buffered) in the memory that
-//! [`Bounds`] allow. Interlaced PNG, and pictures that EXIF rotates or flips, are buffered too. Sizes are compared with
-//! the bounds before anything is allocated. Colour profiles are applied: the pixels are sRGB. PDF and SVG have no
+//! [`Bounds`] allow. Interlaced PNG, and pictures that EXIF rotates or flips, are buffered too, unless the caller
+//! [turns them](DecodeOptions::as_stored). Sizes are compared with the bounds before anything is allocated. Colour profiles are applied: the pixels are sRGB. PDF and SVG have no
 //! pixels of their own: [`DrawingOptions`] decide how large they are drawn.
 //!
 //! A process in a sandbox cannot open fonts or libraries: [`prepare`] loads them before, and [`Prepared::open`] opens
@@ -61,6 +61,7 @@ mod options;
 mod orientation;
 mod registry;
 mod row_reader;
+mod scratch;
 mod tolerant;
 mod vector;
 pub mod ycbcr420;
@@ -74,5 +75,6 @@ pub use open::{Prepared, open, open_with, prepare};
 pub use options::{DecodeOptions, DrawingOptions};
 pub use orientation::Orientation;
 pub use row_reader::{Layout, RowReader};
+pub use scratch::TemporaryFile;
 #[cfg(feature = "pdf")]
 pub use vector::pdf::locate as locate_pdfium;

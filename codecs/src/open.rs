@@ -7,13 +7,14 @@ use std::path::Path;
 
 use crate::decoder::{Decoded, Input, Open, Opener, READ_BYTES, System};
 use crate::tolerant::{Strict, Tolerant};
-use crate::{Bounds, DecodeOptions, Format, RowReader, SourceError};
+use crate::{Bounds, DecodeOptions, Format, RowReader, SourceError, TemporaryFile};
 
 /// A file's format, with what its decoder needs of the system: fonts, a library. A process in a sandbox cannot
 /// open such files any more, so they are loaded before.
 pub struct Prepared {
     format: &'static Format,
     opener: Opener,
+    temporary: Option<TemporaryFile>,
 }
 
 /// Finds the format of a file by its first bytes, and loads what its decoder needs. `pdfium` is where the library for
@@ -52,10 +53,17 @@ impl Prepared {
             Open::Directly(open) => Box::new(open),
             Open::Prepared(prepare) => prepare(system),
         };
-        Self { format, opener }
+        Self { format, opener, temporary: None }
     }
 
-    /// Opens the picture in the file, upright. A file may be opened several times.
+    /// Lets pictures of which much has to be kept use a file in place of memory.
+    #[must_use]
+    pub fn with_temporary_file(self, file: TemporaryFile) -> Self {
+        Self { temporary: Some(file), ..self }
+    }
+
+    /// Opens the picture in the file, upright unless the options allow otherwise. A file may be opened several times,
+    /// with a temporary file only one after the other.
     ///
     /// # Errors
     /// When the file is broken or exceeds the bounds.
@@ -71,7 +79,8 @@ impl Prepared {
             result => result?,
         }
         let file = BufReader::with_capacity(READ_BYTES, file);
-        let Decoded { reader, orientation, profile } = (self.opener)(Input { file, bounds, options })?;
+        let input = Input { file, bounds, options, temporary: self.temporary.clone() };
+        let Decoded { reader, orientation, profile } = (self.opener)(input)?;
         let reader: Box<dyn RowReader> = if options.strict {
             Box::new(Strict::new(reader, self.format.name)?)
         } else if self.format.may_be_partial() {
@@ -83,6 +92,6 @@ impl Prepared {
             Some(profile) => profile.apply(reader),
             None => reader,
         };
-        orientation.apply(reader, bounds)
+        orientation.apply(reader, bounds, options.as_stored)
     }
 }

@@ -4,6 +4,10 @@
 
 use std::num::{NonZeroU32, NonZeroUsize};
 
+use edgezoom_content::Size;
+
+use crate::Orientation;
+
 /// How PDF and SVG, which have no pixels of their own, become pictures. [`Bounds`](crate::Bounds) hold for them too: a
 /// drawing that would have more pixels is drawn smaller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +34,9 @@ pub struct DecodeOptions {
     pub transparent: bool,
     /// Whether a JPEG may be given as its planes, [`Layout::YCbCr420`](crate::Layout::YCbCr420).
     pub ycbcr420: bool,
+    /// Whether a picture may be given as it is stored, with its [`Orientation`](crate::RowReader::orientation), for a
+    /// caller that turns it. Otherwise one that is not upright is buffered as a whole.
+    pub as_stored: bool,
     /// Whether a damaged picture is refused, rather than shown as far as it goes.
     pub strict: bool,
     /// The threads that may decode or draw.
@@ -48,8 +55,17 @@ impl Default for DecodeOptions {
             drawing: DrawingOptions::default(),
             transparent: false,
             ycbcr420: false,
+            as_stored: false,
             strict: false,
             threads: NonZeroUsize::MIN,
         }
+    }
+}
+
+impl DecodeOptions {
+    /// Whether a picture that is stored with this orientation and size may be given as planes.
+    pub(crate) fn allow_planes(&self, orientation: Orientation, stored: Size) -> bool {
+        let is_upright = orientation == Orientation::UPRIGHT;
+        self.ycbcr420 && (is_upright || self.as_stored && orientation.keeps_chroma(stored))
     }
 }

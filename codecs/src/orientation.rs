@@ -4,10 +4,10 @@
 //! 1 upright     2 mirrored               3 rotated by 180°   4 flipped upside down
 //! 5 transposed  6 rotate 90° clockwise   7 transversed       8 rotate 270° clockwise
 //! ```
-//! A picture that is only mirrored left to right is still a stream of rows. All others need the last rows first, so the
-//! picture is buffered within the memory bound (768 MiB hold 268 megapixels in RGB), and refused beyond. A temporary
-//! file would lift that bound, but the renderer has no file system, and phones, which write this tag, make no larger
-//! pictures.
+//! A caller that can turn a picture in parts takes it [as it is stored](crate::DecodeOptions::as_stored), with its
+//! orientation. For all others it is made upright here. Mirrored left to right, it is still a stream of rows. All other
+//! orientations need the last rows first, so the picture is buffered within the memory bound (768 MiB hold
+//! 268 megapixels in RGB), and refused beyond.
 //!
 //! Source: CIPA DC-008 (Exif 2.3), 4.6.4, tag 274; TIFF 6.0, section 8.
 
@@ -19,9 +19,12 @@ use crate::{Bounds, Damage, Layout, RowReader, SourceError};
 /// The place of an upright pixel (x, y) in the stored picture: swap x and y, then count from the other side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Orientation {
-    swapped: bool,
-    from_right: bool,
-    from_bottom: bool,
+    /// Whether a stored row is a column of the upright picture.
+    pub swapped: bool,
+    /// Whether stored columns are counted from the right.
+    pub from_right: bool,
+    /// Whether stored rows are counted from the bottom.
+    pub from_bottom: bool,
 }
 
 impl Orientation {
@@ -53,14 +56,30 @@ impl Orientation {
         number.map_or(Self::UPRIGHT, Self::from_exif)
     }
 
-    /// Makes a picture upright.
+    /// The size of the upright picture by that of the stored one, and the other way round.
+    #[must_use]
+    pub fn turned(self, Size { width, height }: Size) -> Size {
+        if self.swapped { Size { width: height, height: width } } else { Size { width, height } }
+    }
+
+    /// Whether the 2×2 pixels of each sample of chroma are the same in the upright picture, where they are counted from
+    /// its upper left corner. They are not where that corner is at the end of an odd side.
+    pub(crate) fn keeps_chroma(self, stored: Size) -> bool {
+        !(self.from_right && stored.width % 2 == 1) && !(self.from_bottom && stored.height % 2 == 1)
+    }
+
+    /// Makes a picture upright, or with `as_stored` says how its reader has to be turned.
     pub(crate) fn apply(
         self,
         mut source: Box<dyn RowReader>,
         bounds: Bounds,
+        as_stored: bool,
     ) -> Result<Box<dyn RowReader>, SourceError> {
         if self == Self::UPRIGHT {
             return Ok(source);
+        }
+        if as_stored {
+            return Ok(Box::new(AsStored { source, orientation: self }));
         }
         if !self.swapped && !self.from_bottom {
             return Ok(Box::new(Mirrored { source }));
@@ -68,6 +87,12 @@ impl Orientation {
         let stored = Buffered::load(&mut *source, bounds)?;
         Ok(Box::new(Rotated { stored, orientation: self, next: 0 }))
     }
+}
+
+/// A picture that its reader's caller turns.
+struct AsStored {
+    source: Box<dyn RowReader>,
+    orientation: Orientation,
 }
 
 /// A picture that is mirrored left to right.
@@ -81,6 +106,34 @@ struct Rotated {
     orientation: Orientation,
     /// The upright picture's next row.
     next: usize,
+}
+
+impl RowReader for AsStored {
+    fn size(&self) -> Size {
+        self.source.size()
+    }
+
+    fn layout(&self) -> Layout {
+        self.source.layout()
+    }
+
+    fn orientation(&self) -> Orientation {
+        self.orientation
+    }
+
+    fn damage(&self) -> Option<Damage> {
+        let Orientation { swapped, from_bottom, .. } = self.orientation;
+        // What is missing are stored rows: once turned, columns or the first rows.
+        self.source.damage().map(|damage| if swapped || from_bottom { Damage::Partial } else { damage })
+    }
+
+    fn needs_opacity(&self) -> bool {
+        self.source.needs_opacity()
+    }
+
+    fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
+        self.source.read_rows(into)
+    }
 }
 
 impl RowReader for Mirrored {
@@ -107,7 +160,7 @@ impl RowReader for Mirrored {
             Layout::Grey => mirror::<1>(into, width),
             Layout::Rgb => mirror::<3>(into, width),
             Layout::Rgba => mirror::<4>(into, width),
-            // Only upright pictures are read as planes.
+            // Planes are given upright or as they are stored.
             Layout::YCbCr420 => {}
         }
         Ok(())
@@ -116,8 +169,7 @@ impl RowReader for Mirrored {
 
 impl RowReader for Rotated {
     fn size(&self) -> Size {
-        let Size { width, height } = self.stored.size;
-        if self.orientation.swapped { Size { width: height, height: width } } else { self.stored.size }
+        self.orientation.turned(self.stored.size)
     }
 
     fn layout(&self) -> Layout {
@@ -137,7 +189,7 @@ impl RowReader for Rotated {
             Layout::Grey => self.read::<1>(into),
             Layout::Rgb => self.read::<3>(into),
             Layout::Rgba => self.read::<4>(into),
-            // Only upright pictures are read as planes.
+            // Planes are given upright or as they are stored.
             Layout::YCbCr420 => {}
         }
         Ok(())

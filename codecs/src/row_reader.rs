@@ -2,7 +2,7 @@
 
 use edgezoom_content::Size;
 
-use crate::{Damage, SourceError, ycbcr420};
+use crate::{Damage, Orientation, SourceError, ycbcr420};
 
 /// A picture as rows of pixels, from top to bottom.
 pub trait RowReader {
@@ -10,6 +10,11 @@ pub trait RowReader {
     fn size(&self) -> Size;
     /// What a pixel is made of.
     fn layout(&self) -> Layout;
+    /// How the rows have to be turned. Upright, unless [`DecodeOptions`](crate::DecodeOptions) allow otherwise. In
+    /// [`Layout::YCbCr420`] a side that is counted from its end is even.
+    fn orientation(&self) -> Orientation {
+        Orientation::UPRIGHT
+    }
     /// Reads the next rows, as many as fill `into`: full rows, one after the other without gaps. The caller asks for no
     /// more rows than are left, and in [`Layout::YCbCr420`] for full bands of [`ROWS`](crate::ycbcr420::ROWS) rows.
     ///

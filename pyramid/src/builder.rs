@@ -23,8 +23,11 @@ use crate::geometry;
 use crate::strip::Strip;
 use crate::tile_encoder::Encoding;
 
-/// Builds the tiles of the pyramid that `dzi` describes. `reader` must have the size that `dzi` has, and a layout
-/// without opacity if the tiles are JPEG.
+/// Builds the tiles of the pyramid that `dzi` describes. `reader` must have the size that `dzi` has, once it is turned as
+/// its [orientation](RowReader::orientation) says, and a layout without opacity if the tiles are JPEG.
+///
+/// A picture that has to be turned is not buffered: its tiles are turned one by one. Their pixels are held until a row
+/// of tiles is complete.
 ///
 /// This is for programs that have decided about size and format themselves; [`TileSource`](crate::TileSource) decides
 /// by the picture.
@@ -38,14 +41,19 @@ pub fn build_tiles(
     threads: NonZeroUsize,
     output: &dyn TileOutput,
 ) -> Result<(), BuildError> {
-    let encoding = Encoding { format: dzi.tile_format, quality, layout: reader.layout() };
-    let levels = geometry::levels(dzi, encoding.layout);
+    let (layout, orientation) = (reader.layout(), reader.orientation());
+    let encoding = Encoding { format: dzi.tile_format, quality, layout, orientation };
+    let levels = geometry::levels(dzi, layout, orientation);
+    let stored_rows = u64::from(reader.size().height.max(1));
+    let progress = |rows| {
+        let upright_rows = u64::from(rows) * u64::from(dzi.size.height) / stored_rows;
+        Ok(output.progress(upright_rows as u32)?)
+    };
     output.begin(dzi)?;
     let cutters = u32::try_from(threads.get()).unwrap_or(u32::MAX);
     if cutters == 1 {
         let mut cutter = Cutter::new(&levels, encoding, output, Partition { index: 0, count: 1 });
-        return Downsampler::new(&levels, encoding.layout)
-            .run(reader, output, |strip| Ok(cutter.cut(&strip)?));
+        return Downsampler::new(&levels, layout).run(reader, progress, |strip| Ok(cutter.cut(&strip)?));
     }
     thread::scope(|scope| {
         let (senders, threads): (Vec<_>, Vec<_>) = (0..cutters)
@@ -56,8 +64,7 @@ pub fn build_tiles(
                 (sender, scope.spawn(move || cut_all(cutter(), strips)))
             })
             .unzip();
-        let read =
-            Downsampler::new(&levels, encoding.layout).run(reader, output, |strip| send(&senders, &strip));
+        let read = Downsampler::new(&levels, layout).run(reader, progress, |strip| send(&senders, &strip));
         drop(senders);
         let cut = threads.into_iter().map(join).fold(Ok(()), Result::and);
         // When an encoder thread ends early, its error is the cause, and the failed send only the consequence.

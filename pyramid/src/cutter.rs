@@ -3,14 +3,19 @@
 //! A thread owns every n-th column of tiles of each level. So no tile is touched by two threads, and nothing needs a
 //! lock. For each tile that has begun, the thread keeps an encoder and gives it the tile's part of each row straight
 //! from the strip: a tile's pixels are never collected first.
+//!
+//! If the picture has to be turned, they are ([`StoredTile`]). A whole row of tiles is complete at once then. The thread
+//! encodes its tiles of that row while it collects the next one, in step with the rows that come: so reader and encoders
+//! work side by side, and the memory is that of one row of tiles.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::sync::Arc;
 
-use edgezoom_codecs::Layout;
+use edgezoom_codecs::{Layout, Orientation};
 
 use crate::geometry::Level;
+use crate::stored_tile::{Buffers, StoredTile};
 use crate::strip::Strip;
 use crate::tile_encoder::{Encoding, TileEncoder};
 use crate::{TileCoord, TileOutput};
@@ -24,6 +29,19 @@ pub struct Cutter<'a> {
     open: HashMap<TileCoord, TileEncoder>,
     /// Encoders without a tile, for the next tiles.
     spare: Vec<TileEncoder>,
+    /// The tiles that are being collected.
+    collected: HashMap<TileCoord, StoredTile>,
+    /// For each level, the tiles that are complete and wait to be encoded.
+    complete: Vec<Complete>,
+    buffers: Buffers,
+}
+
+/// The tiles of a level that wait to be encoded.
+#[derive(Default)]
+struct Complete {
+    tiles: VecDeque<StoredTile>,
+    /// The rows that have come, times the thread's columns, for which no tile was encoded yet.
+    due: u64,
 }
 
 /// Which columns of tiles a thread owns: it is number `index` of `count` threads.
@@ -49,7 +67,17 @@ impl<'a> Cutter<'a> {
         output: &'a dyn TileOutput,
         partition: Partition,
     ) -> Self {
-        Self { levels, encoding, output, partition, open: HashMap::new(), spare: Vec::new() }
+        Self {
+            levels,
+            encoding,
+            output,
+            partition,
+            open: HashMap::new(),
+            spare: Vec::new(),
+            collected: HashMap::new(),
+            complete: levels.iter().map(|_| Complete::default()).collect(),
+            buffers: Buffers::default(),
+        }
     }
 
     /// Gives the rows of a strip to the encoders of all tiles that they belong to. The strips of a level must come in
@@ -58,18 +86,59 @@ impl<'a> Cutter<'a> {
         let levels = self.levels;
         let Some(level) = levels.get(strip.level as usize) else { return Ok(()) };
         let tile_rows = level.rows.touching(&strip.rows());
+        let is_upright = self.encoding.orientation == Orientation::UPRIGHT;
         for column in self.partition.columns(level) {
             for row in tile_rows.clone() {
-                self.cut_tile(level, strip, column, row)?;
+                if is_upright {
+                    self.cut_tile(level, strip, column, row)?;
+                } else {
+                    self.collect_tile(level, strip, column, row);
+                }
             }
+        }
+        if is_upright { Ok(()) } else { self.encode_complete(level, strip) }
+    }
+
+    fn collect_tile(&mut self, level: &Level, strip: &Strip, column: u32, row: u32) {
+        let coord = level.coord(column, row);
+        let mut tile = self
+            .collected
+            .remove(&coord)
+            .unwrap_or_else(|| StoredTile::new(level, column, row, self.encoding));
+        if !tile.collect(level, strip, self.encoding.layout, &mut self.buffers) {
+            self.collected.insert(coord, tile);
+        } else if let Some(complete) = self.complete.get_mut(level.number as usize) {
+            complete.tiles.push_back(tile);
+        }
+    }
+
+    /// Encodes as many of the level's complete tiles as are due with this strip: evenly many for each row, so that none
+    /// is left when the next row of tiles is complete.
+    fn encode_complete(&mut self, level: &Level, strip: &Strip) -> io::Result<()> {
+        let Some(complete) = self.complete.get_mut(level.number as usize) else { return Ok(()) };
+        let rows = strip.rows();
+        let columns = self.partition.columns(level).count() as u64;
+        complete.due += rows.len() as u64 * columns;
+        let is_last = rows.end == level.rows.positions();
+        while is_last || complete.due >= u64::from(level.rows.tile) {
+            let Some(tile) = complete.tiles.pop_front() else {
+                complete.due = 0;
+                break;
+            };
+            complete.due = complete.due.saturating_sub(u64::from(level.rows.tile));
+            let coord = tile.coord;
+            let mut encoder = self.spare.pop().unwrap_or_else(|| TileEncoder::new(self.encoding));
+            tile.encode(self.encoding, &mut encoder, &mut self.buffers)?;
+            encoder.finish(|bytes| self.output.tile(coord, bytes))?;
+            self.spare.push(encoder);
         }
         Ok(())
     }
 
     fn cut_tile(&mut self, level: &Level, strip: &Strip, column: u32, row: u32) -> io::Result<()> {
         let coord = TileCoord { level: level.number, column, row };
-        let columns = level.columns.span(column);
-        let rows = level.rows.span(row);
+        let columns = level.columns.pixels(column);
+        let rows = level.rows.pixels(row);
         let mut encoder = match self.open.remove(&coord) {
             Some(encoder) => encoder,
             None => {
@@ -82,7 +151,7 @@ impl<'a> Cutter<'a> {
         let common = rows.start.max(strip_rows.start)..rows.end.min(strip_rows.end);
         if self.encoding.layout == Layout::YCbCr420 {
             let first = common.start - strip_rows.start;
-            let pairs = strip.pairs(level.size.width).skip(first as usize / 2);
+            let pairs = strip.pairs(level).skip(first as usize / 2);
             let rows = pairs.flat_map(|pair| [(pair, false), (pair, true)]).skip(first as usize % 2);
             for (pair, is_lower) in rows.take(common.len()) {
                 encoder.ycbcr420_row(&pair, is_lower, &columns);

@@ -5,15 +5,19 @@
 //! level n-1                 ████████          and halved into half a strip of the level below;
 //! level n-2                 ████              a strip that is full is passed on and halved in turn
 //! ```
+//! If the upright picture begins with the last stored row, all levels are divided into strips from there: the first
+//! strips are short, and halving takes rows in twos from their ends ([`crate::geometry`]).
 
+use std::mem;
 use std::sync::Arc;
 
 use edgezoom_codecs::{Layout, RowReader, ycbcr420};
 
+use crate::BuildError;
+use crate::bands::Bands;
 use crate::geometry::Level;
 use crate::shrink::{halve_rows, halve_ycbcr420};
 use crate::strip::{Pool, Strip};
-use crate::{BuildError, TileOutput};
 
 /// The bytes of a strip. A strip should still be in a core's cache when its tiles are encoded. Measured at 18,000
 /// pixels of width on 2 MiB of cache for each core: strips of 3.4 MB cost 15 % more than those of 0.9 MB, and smaller
@@ -41,8 +45,8 @@ struct LevelBuffer<'a> {
     next_row: u32,
     /// The rows of a full strip.
     strip_rows: u32,
-    /// The width of the level above.
-    above_width: u32,
+    /// The level above, which has none for the full picture.
+    above: Option<&'a Level>,
 }
 
 impl<'a> Downsampler<'a> {
@@ -52,33 +56,36 @@ impl<'a> Downsampler<'a> {
         let unit = layout.rows_read(2);
         let rows = u32::try_from(STRIP_BYTES / widest.max(1)).unwrap_or(MAX_ROWS);
         let strip_rows = rows.clamp(unit, MAX_ROWS) / unit * unit;
-        let above_widths = levels.iter().skip(1).map(|level| level.size.width).chain([0]);
+        let above = levels.iter().skip(1).map(Some).chain([None]);
         let levels = levels
             .iter()
-            .zip(above_widths)
-            .map(|(level, above_width)| {
+            .zip(above)
+            .map(|(level, above)| {
                 let pool = Pool::new(STRIPS_PER_LEVEL, strip_rows as usize * level.row_bytes);
-                LevelBuffer { level, pool, strip: None, next_row: 0, strip_rows, above_width }
+                LevelBuffer { level, pool, strip: None, next_row: 0, strip_rows, above }
             })
             .collect();
         Self { layout, levels }
     }
 
-    /// Reads the picture to its end and passes the strips of all levels to `cut`, those of one level in order.
+    /// Reads the picture to its end and passes the strips of all levels to `cut`, those of one level in order. After
+    /// each strip of the full picture, passes how many rows have been read to `progress`.
     pub fn run(
         mut self,
         reader: &mut dyn RowReader,
-        output: &dyn TileOutput,
+        mut progress: impl FnMut(u32) -> Result<(), BuildError>,
         mut cut: impl FnMut(Arc<Strip>) -> Result<(), BuildError>,
     ) -> Result<(), BuildError> {
         let Some((full, lower)) = self.levels.split_last_mut() else { return Ok(()) };
-        while full.next_row < full.level.size.height {
+        let mut bands = Bands::new(reader);
+        while full.next_row < full.level.rows.positions() {
             let mut strip = full.empty_strip();
-            let rows = full.strip_rows.min(full.level.size.height - full.next_row);
-            reader.read_rows(strip.extend(rows, self.layout.rows_read(rows)))?;
+            let rows = full.level.rows.part(full.next_row, full.strip_rows);
+            let room = if self.layout == Layout::YCbCr420 { rows.next_multiple_of(2) } else { rows };
+            bands.read(strip.extend(rows, room))?;
             full.next_row += rows;
             pass_on(self.layout, lower, strip, &mut cut)?;
-            output.progress(full.next_row)?;
+            progress(full.next_row)?;
         }
         Ok(())
     }
@@ -104,34 +111,40 @@ fn pass_on(
 
 impl LevelBuffer<'_> {
     fn empty_strip(&self) -> Strip {
-        self.pool.strip(self.level.number, self.next_row, self.strip_rows, self.level.row_bytes)
+        let rows = self.level.rows.part(self.next_row, self.strip_rows);
+        self.pool.strip(self.level.number, self.next_row, rows, self.level.row_bytes)
     }
 
-    /// Halves a strip of the level above into this level's strip. Returns this level's strip once it is full, or
-    /// complete at the level's lower edge.
-    fn take_halved(&mut self, layout: Layout, above: &Strip) -> Option<Strip> {
+    /// Halves a strip of the level above into this level's strip. Returns this level's strip once it is full.
+    fn take_halved(&mut self, layout: Layout, strip_above: &Strip) -> Option<Strip> {
+        let above = self.above?;
         let mut strip = self.strip.take().unwrap_or_else(|| self.empty_strip());
-        let above_rows = above.rows();
-        let rows = above_rows.len() as u32;
-        let halved = rows.div_ceil(2);
+        let rows = strip_above.rows();
+        let halved = rows.len().div_ceil(2) as u32;
+        // At an odd edge one row of pixels, or one pair of rows, is halved alone.
+        let from_end = self.level.rows.from_end;
         if layout == Layout::YCbCr420 {
-            let out = strip.extend(halved, halved.next_multiple_of(2));
-            let mut pairs = above.pairs(self.above_width);
-            for (number, out) in (0..).zip(ycbcr420::pairs_mut(out, self.level.size.width)) {
-                if let Some(upper) = pairs.next() {
-                    halve_ycbcr420(self.above_width, upper, pairs.next(), rows - 4 * number, out);
-                }
+            let mut is_first_alone = from_end && halved % 2 == 1;
+            let room = halved.next_multiple_of(2);
+            let out = strip.extend(if from_end { room } else { halved }, room);
+            let mut pairs = strip_above.pairs(above);
+            for out in ycbcr420::pairs_mut(out, self.level.columns.positions()) {
+                let first = if mem::take(&mut is_first_alone) { None } else { pairs.next() };
+                halve_ycbcr420(&above.columns, &self.level.columns, [first, pairs.next()], out);
             }
         } else {
-            let above_bytes = layout.row_bytes(self.above_width);
             let out = strip.extend(halved, halved).chunks_mut(self.level.row_bytes);
-            for (pair, out) in above.pixels_of(&above_rows).chunks(2 * above_bytes).zip(out) {
-                let (upper, lower) = pair.split_at(above_bytes);
-                halve_rows(layout, upper, if lower.is_empty() { upper } else { lower }, out);
+            let alone = if from_end { rows.len() % 2 } else { 0 };
+            let (alone, rest) = strip_above.pixels_of(&rows).split_at(alone * above.row_bytes);
+            let pairs = alone.chunks(2 * above.row_bytes).chain(rest.chunks(2 * above.row_bytes));
+            for (pair, out) in pairs.zip(out) {
+                let (upper, lower) = pair.split_at(above.row_bytes);
+                let lower = if lower.is_empty() { upper } else { lower };
+                halve_rows(layout, self.level.columns.from_end, upper, lower, out);
             }
         }
         self.next_row = strip.rows().end;
-        if strip.is_full() || self.next_row == self.level.size.height {
+        if strip.is_full() {
             return Some(strip);
         }
         self.strip = Some(strip);

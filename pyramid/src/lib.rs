@@ -45,7 +45,11 @@
 //!
 //! A picture of 20,000×10,000 pixels takes 40 MiB in this way. If rows of tiles were buffered instead, each would take
 //! 31 MB, and several of them would be needed.
+//!
+//! A picture that has to be turned, as most photographs of phones, is read and halved as it is stored, and turned tile
+//! by tile. Only then are the pixels of tiles collected.
 
+mod bands;
 mod build_error;
 mod builder;
 mod cutter;
@@ -57,10 +61,12 @@ mod mcu_row;
 mod options;
 mod shrink;
 pub mod sinks;
+mod stored_tile;
 mod strip;
 mod tile;
 mod tile_encoder;
 mod tile_source;
+mod turn;
 
 pub use build_error::BuildError;
 pub use builder::build_tiles;

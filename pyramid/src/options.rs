@@ -79,8 +79,9 @@ impl Options {
         Ok(())
     }
 
-    /// How the picture is to be decoded. A picture that is stored as YCbCr 4:2:0 may come as such if its tiles are JPEG
-    /// of that kind too, and an SVG keeps its transparent background only for tiles that are PNG in any case.
+    /// How the picture is to be decoded: as it is stored, because the builder turns it. A picture that is stored as
+    /// YCbCr 4:2:0 may come as such if its tiles are JPEG of that kind too, and an SVG keeps its transparent background
+    /// only for tiles that are PNG in any case.
     #[must_use]
     pub fn decode_options(&self) -> DecodeOptions {
         let is_png = self.format == Some(TileFormat::Png);
@@ -88,6 +89,7 @@ impl Options {
             drawing: self.drawing,
             transparent: is_png,
             ycbcr420: !is_png && halves_chroma(self.quality),
+            as_stored: true,
             strict: self.strict,
             threads: self.threads,
         }

@@ -1,7 +1,8 @@
 //! Halves a picture by a box filter: each pixel of the smaller picture is the rounded mean of 2×2 pixels of the larger
 //! one.
 //!
-//! At an odd right or lower edge it is the mean of the pixels that exist. Colours are weighted by opacity, so that the
+//! At an odd edge, where the picture ends, it is the mean of the pixels that exist. A picture that is stored turned may
+//! begin where the rows end: `from_end`. Colours are weighted by opacity, so that the
 //! colours of transparent pixels, which are not seen, do not bleed into visible ones.
 //!
 //! The loops are plain on purpose: the compiler vectorises them, to 1.9 gigapixels a second on one core.
@@ -9,35 +10,55 @@
 use edgezoom_codecs::Layout;
 use edgezoom_codecs::ycbcr420::{Pair, PairMut};
 
+use crate::geometry::Axis;
+
 /// Makes one row of the smaller picture from two rows of the larger one. At an odd lower edge both are the last row.
+/// With `from_end`, pixels are counted from the right.
 ///
 /// `out` has half the pixels of `upper`, rounded up.
-pub fn halve_rows(layout: Layout, upper: &[u8], lower: &[u8], out: &mut [u8]) {
+pub fn halve_rows(layout: Layout, from_end: bool, upper: &[u8], lower: &[u8], out: &mut [u8]) {
     match layout {
-        Layout::Grey => box_filter::<1>(upper, lower, out),
-        Layout::Rgb => box_filter::<3>(upper, lower, out),
-        Layout::Rgba => weighted_box_filter(upper, lower, out),
+        Layout::Grey => halve::<1>(box_filter::<1>, from_end, upper, lower, out),
+        Layout::Rgb => halve::<3>(box_filter::<3>, from_end, upper, lower, out),
+        Layout::Rgba => halve::<4>(weighted_box_filter, from_end, upper, lower, out),
         // Comes in pairs of rows: see `halve_ycbcr420`.
         Layout::YCbCr420 => {}
     }
 }
 
-/// Makes a pair of rows of the smaller picture from two pairs of the larger one, which has this width. `rows` is how
-/// many rows the larger picture has from `upper` on: with 1 or 3 of them the last pair's lower row does not exist.
-pub fn halve_ycbcr420(width: u32, upper: Pair<'_>, lower: Option<Pair<'_>>, rows: u32, out: PairMut<'_>) {
-    let width = width as usize;
-    let halve = |width: usize, upper: &[u8], lower: &[u8], out: &mut [u8]| {
-        box_filter::<1>(&upper[..width], &lower[..width], &mut out[..width.div_ceil(2)]);
-    };
-    let [first, second] = out.luma;
-    halve(width, upper.luma[0], upper.luma[usize::from(rows > 1)], first);
-    if let Some(lower) = lower {
-        halve(width, lower.luma[0], lower.luma[usize::from(rows > 3)], second);
+/// Makes a pair of rows of the smaller picture from two pairs of the larger one. At an odd edge one of them is missing,
+/// and so is its row. `above` and `below` are the columns of the larger and of the smaller picture.
+pub fn halve_ycbcr420(above: &Axis, below: &Axis, pairs: [Option<Pair<'_>>; 2], out: PairMut<'_>) {
+    for (pair, out) in pairs.into_iter().zip(out.luma) {
+        let Some(pair) = pair else { continue };
+        let [upper, lower] = pair.luma.map(|row| &row[above.lead as usize..above.positions() as usize]);
+        let out = &mut out[below.lead as usize..below.positions() as usize];
+        halve::<1>(box_filter::<1>, above.from_end, upper, lower, out);
     }
-    let lower = lower.map_or(upper.chroma, |lower| lower.chroma);
-    for ((upper, lower), out) in upper.chroma.into_iter().zip(lower).zip(out.chroma) {
-        halve(width.div_ceil(2), upper, lower, out);
+    let [first, second] = pairs;
+    let (Some(upper), Some(lower)) = (first.or(second), second.or(first)) else { return };
+    for ((upper, lower), out) in upper.chroma.into_iter().zip(lower.chroma).zip(out.chroma) {
+        let samples = |columns: &Axis| columns.positions().div_ceil(2) as usize;
+        let [upper, lower] = [upper, lower].map(|row| &row[..samples(above)]);
+        halve::<1>(box_filter::<1>, above.from_end, upper, lower, &mut out[..samples(below)]);
     }
+}
+
+/// Halves rows of pixels of `N` bytes by a filter that takes pixels in twos from the left, and a last one alone. With
+/// `from_end` the first one is alone.
+fn halve<const N: usize>(
+    filter: impl Fn(&[u8], &[u8], &mut [u8]),
+    from_end: bool,
+    upper: &[u8],
+    lower: &[u8],
+    out: &mut [u8],
+) {
+    let alone = if from_end && (upper.len() / N) % 2 == 1 { N } else { 0 };
+    let (upper_alone, upper) = upper.split_at(alone);
+    let (lower_alone, lower) = lower.split_at(alone);
+    let (out_alone, out) = out.split_at_mut(alone);
+    filter(upper_alone, lower_alone, out_alone);
+    filter(upper, lower, out);
 }
 
 /// The mean of each of the `N` channels.
@@ -104,25 +125,31 @@ mod tests {
     #[test]
     fn the_mean_is_rounded() {
         let mut out = [0; 1];
-        halve_rows(Layout::Grey, &[0, 1], &[0, 1], &mut out);
+        halve_rows(Layout::Grey, false, &[0, 1], &[0, 1], &mut out);
         assert_eq!(out, [1]);
-        halve_rows(Layout::Grey, &[0, 0], &[0, 1], &mut out);
+        halve_rows(Layout::Grey, false, &[0, 0], &[0, 1], &mut out);
         assert_eq!(out, [0]);
     }
 
     #[test]
     fn an_odd_edge_is_the_mean_of_what_exists() {
         let mut out = [0; 6];
-        halve_rows(Layout::Rgb, &[0, 0, 0, 4, 4, 4, 9, 10, 11], &[8; 9], &mut out);
+        halve_rows(Layout::Rgb, false, &[0, 0, 0, 4, 4, 4, 9, 10, 11], &[8; 9], &mut out);
         assert_eq!(out, [5, 5, 5, 9, 9, 10]);
     }
 
     #[test]
     fn colour_under_transparent_pixels_does_not_bleed() {
         let mut out = [0; 4];
-        halve_rows(Layout::Rgba, &[200, 100, 50, 255, 0, 255, 0, 0], &[0, 255, 0, 0, 0, 255, 0, 0], &mut out);
+        halve_rows(
+            Layout::Rgba,
+            false,
+            &[200, 100, 50, 255, 0, 255, 0, 0],
+            &[0, 255, 0, 0, 0, 255, 0, 0],
+            &mut out,
+        );
         assert_eq!(out, [200, 100, 50, 64]);
-        halve_rows(Layout::Rgba, &[9, 9, 9, 0], &[9, 9, 9, 0], &mut out);
+        halve_rows(Layout::Rgba, false, &[9, 9, 9, 0], &[9, 9, 9, 0], &mut out);
         assert_eq!(out, [0; 4]);
     }
 
@@ -134,7 +161,7 @@ mod tests {
                 let upper: Vec<u8> = (0..pixels * channels).map(byte).collect();
                 let lower: Vec<u8> = (0..pixels * channels).map(|i| byte(i + 31)).collect();
                 let mut out = vec![0; pixels.div_ceil(2) * channels];
-                halve_rows(layout, &upper, &lower, &mut out);
+                halve_rows(layout, false, &upper, &lower, &mut out);
                 for (i, &value) in out.iter().enumerate() {
                     let (x, channel) = (i / channels, i % channels);
                     let columns = [2 * x, (2 * x + 1).min(pixels - 1)];
@@ -150,8 +177,8 @@ mod tests {
             let rgba: Vec<u8> = bytes.chunks(4).flat_map(|pixel| [pixel[0], pixel[1], pixel[2], 255]).collect();
             let rgb: Vec<u8> = bytes.chunks(4).flat_map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect();
             let (mut with, mut without) = ([0; 4], [0; 3]);
-            halve_rows(Layout::Rgba, &rgba[..8], &rgba[8..], &mut with);
-            halve_rows(Layout::Rgb, &rgb[..6], &rgb[6..], &mut without);
+            halve_rows(Layout::Rgba, false, &rgba[..8], &rgba[8..], &mut with);
+            halve_rows(Layout::Rgb, false, &rgb[..6], &rgb[6..], &mut without);
             prop_assert_eq!(&with[..3], &without[..]);
             prop_assert_eq!(with[3], 255);
         }

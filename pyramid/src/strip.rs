@@ -9,6 +9,8 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use edgezoom_codecs::ycbcr420::{self, Pair};
 
+use crate::geometry::Level;
+
 /// The buffers of one level.
 pub struct Pool {
     free: Mutex<Vec<Vec<u8>>>,
@@ -56,14 +58,14 @@ impl Pool {
 
 impl Strip {
     /// The bytes of the next `rows` rows, to be written, which count as filled from now on. The slice is longer than
-    /// that if `room`, also in rows, is larger: decoders write whole blocks, past the last row.
+    /// that if `room`, also in rows, is larger: pairs are written as a whole, past the last row.
     pub fn extend(&mut self, rows: u32, room: u32) -> &mut [u8] {
         let start = self.filled as usize * self.row_bytes;
         self.filled += rows;
         &mut self.pixels[start..start + room.max(rows) as usize * self.row_bytes]
     }
 
-    /// The rows that it holds, by their numbers in the level.
+    /// The rows that it holds, by their positions in the level.
     pub fn rows(&self) -> Range<u32> {
         self.first..self.first + self.filled
     }
@@ -73,12 +75,24 @@ impl Strip {
         self.filled == self.capacity
     }
 
-    /// The pairs of rows that it holds, if its layout is `YCbCr420` and its level has this width.
-    pub fn pairs(&self, width: u32) -> impl Iterator<Item = Pair<'_>> {
-        ycbcr420::pairs(&self.pixels[..self.filled.next_multiple_of(2) as usize * self.row_bytes], width)
+    /// The pairs of rows that it holds of its level, if the layout is `YCbCr420`. Where a pair has only one row of
+    /// pixels, at the level's edge, both are that row.
+    pub fn pairs(&self, level: &Level) -> impl Iterator<Item = Pair<'_>> {
+        let pixels = &self.pixels[..self.filled.next_multiple_of(2) as usize * self.row_bytes];
+        let (lead, end) = (level.rows.lead, self.first + self.filled);
+        let pairs = ycbcr420::pairs(pixels, level.columns.positions());
+        (self.first..).step_by(2).zip(pairs).map(move |(row, pair)| {
+            let [upper, lower] = pair.luma;
+            let luma = match (row < lead, row + 1 < end) {
+                (false, true) => [upper, lower],
+                (true, _) => [lower; 2],
+                (_, false) => [upper; 2],
+            };
+            Pair { luma, ..pair }
+        })
     }
 
-    /// The pixels of some of its rows, by their numbers in the level.
+    /// The pixels of some of its rows, by their positions in the level.
     pub fn pixels_of(&self, rows: &Range<u32>) -> &[u8] {
         let offset = |row: u32| (row - self.first) as usize * self.row_bytes;
         &self.pixels[offset(rows.start)..offset(rows.end)]

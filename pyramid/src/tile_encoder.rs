@@ -6,8 +6,8 @@ use std::io::{self, Write};
 use std::ops::Range;
 use std::rc::Rc;
 
-use edgezoom_codecs::Layout;
 use edgezoom_codecs::ycbcr420::Pair;
+use edgezoom_codecs::{Layout, Orientation};
 use edgezoom_content::TileFormat;
 use mozjpeg::ColorSpace;
 
@@ -28,6 +28,8 @@ pub struct Encoding {
     pub quality: u8,
     /// The layout of the picture's pixels.
     pub layout: Layout,
+    /// How the picture is stored.
+    pub orientation: Orientation,
 }
 
 /// An encoder that is used again for one tile after the other.

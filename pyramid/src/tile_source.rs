@@ -42,6 +42,8 @@ impl TileSource {
         // That takes less time than encoding it as PNG.
         if options.format.is_none() && reader.layout() == Layout::Rgba && !reader.needs_opacity() {
             let is_opaque = is_opaque(&mut *reader)?;
+            // A temporary file serves one reader at a time.
+            drop(reader);
             reader = open(&decode)?;
             if is_opaque {
                 reader = Box::new(Flattened::new(reader));
@@ -62,7 +64,7 @@ impl TileSource {
     /// # Errors
     /// The first one that occurred. The output may have taken tiles before.
     pub fn build(mut self, options: &Options, output: &dyn TileOutput) -> Result<Built, BuildError> {
-        let dzi = options.dzi(self.reader.size(), self.format);
+        let dzi = options.dzi(self.reader.orientation().turned(self.reader.size()), self.format);
         build_tiles(&mut *self.reader, &dzi, options.quality, options.threads, output)?;
         Ok(Built { dzi, damage: self.reader.damage() })
     }

@@ -1,6 +1,7 @@
 //! What a conversion may cost: one struct, every field settable, each default with its reason.
 
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use edgezoom_codecs::Bounds;
@@ -29,6 +30,11 @@ pub struct Limits {
     pub download: Duration,
     /// The most memory of a renderer process, in bytes.
     pub renderer_memory: u64,
+    /// The most bytes of the temporary file that a renderer process may use in place of memory. The coefficients of a
+    /// progressive JPEG of a gigapixel take 3 GB, without chroma subsampling 6.
+    pub renderer_file: u64,
+    /// The folder of that file, which has no name there.
+    pub renderer_folder: PathBuf,
     /// The longest time of a renderer process, as wall time.
     pub renderer_time: Duration,
 }
@@ -47,6 +53,8 @@ impl Default for Limits {
             stall: Duration::from_secs(30),
             download: Duration::from_secs(30 * 60),
             renderer_memory: 1 << 30,
+            renderer_file: 8 << 30,
+            renderer_folder: std::env::temp_dir(),
             renderer_time: Duration::from_secs(30 * 60),
         }
     }

@@ -6,17 +6,20 @@ use std::env;
 use std::fs::{self, File};
 use std::io;
 use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use edgezoom_tiler::sandbox;
+use edgezoom_tiler::sandbox::{self, Limits};
 use rustix::process::{Pid, Resource, Signal};
 
 /// The environment variable of the child process.
 const INSIDE: &str = "EDGEZOOM_TEST_INSIDE";
 const MEMORY: u64 = 256 << 20;
+const FILE_BYTES: u64 = 1 << 20;
 
 #[test]
 fn a_sandboxed_process_can_only_compute() {
@@ -39,7 +42,15 @@ fn inside() {
     }
     let open_before = File::open("/proc/self/exe").unwrap();
     let parent = rustix::process::getppid().unwrap();
-    sandbox::enter(MEMORY, Duration::from_secs(60)).unwrap();
+    let [file, other] = [(), ()].map(|()| tempfile::tempfile().unwrap());
+    let limits =
+        Limits { memory: MEMORY, cpu: Duration::from_secs(60), file: Some((file.as_raw_fd(), FILE_BYTES)) };
+    sandbox::enter(&limits).unwrap();
+    file.write_all_at(b"kept", FILE_BYTES - 4).unwrap();
+    let mut kept = [0; 4];
+    file.read_exact_at(&mut kept, FILE_BYTES - 4).unwrap();
+    assert_eq!(&kept, b"kept");
+    denied("write elsewhere in another file", other.write_at(b"kept", 0));
 
     denied("open a file", File::open("/etc/passwd"));
     denied("create a file", File::create("/tmp/edgezoom-sandbox-test"));

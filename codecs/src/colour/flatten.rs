@@ -3,7 +3,7 @@
 
 use edgezoom_content::Size;
 
-use crate::{Damage, Layout, RowReader, SourceError};
+use crate::{Damage, Layout, Orientation, RowReader, SourceError};
 
 /// The bytes of rows that are read at once.
 const BLOCK_BYTES: usize = 1 << 20;
@@ -57,6 +57,10 @@ impl RowReader for Flattened {
             Layout::Rgba => Layout::Rgb,
             opaque => opaque,
         }
+    }
+
+    fn orientation(&self) -> Orientation {
+        self.source.orientation()
     }
 
     fn damage(&self) -> Option<Damage> {

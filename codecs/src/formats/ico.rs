@@ -77,8 +77,8 @@ fn open_at(file: &Arc<File>, at: u64, bounds: Bounds) -> Result<Decoded, SourceE
     let mut head = [0; 8];
     read_up_to(file, at, &mut head)?;
     if (png::FORMAT.signature)(&head) {
-        let section = Section::new(Arc::clone(file), at);
-        return png::open_reader(BufReader::with_capacity(READ_BYTES, section), Orientation::UPRIGHT, bounds);
+        let section = BufReader::with_capacity(READ_BYTES, Section::new(Arc::clone(file), at));
+        return png::open_reader(section, Orientation::UPRIGHT, bounds, None);
     }
     let (mut rows, mask_at) = bmp::open_in_icon(file, at, bounds)?;
     let (size, layout) = (rows.size(), rows.layout());

@@ -1,16 +1,29 @@
-//! WebP, lossy or lossless; of an animation the first frame. Buffered: both codecs refer to pixels anywhere above.
+//! WebP, lossy or lossless; of an animation the first frame. Buffered, but for large pictures and for lossy ones whose
+//! tiles are JPEG: of lossy ones the codec's planes are, and lossless ones are read row by row.
 //!
 //! Source: RFC 9649: section 2.4 for the file header, 2.7 for the chunks, of which EXIF and ICCP are read.
 
-use std::io::{BufRead, Cursor, Seek};
+mod bits;
+mod chunks;
+mod lossless;
+mod planes;
+mod prefix;
+mod transforms;
 
+use std::io::{BufRead, Cursor, Read, Seek, SeekFrom};
+
+use edgezoom_content::Size;
+use image_webp::vp8::Vp8Decoder;
 use image_webp::{DecodingError, WebPDecoder};
 
 use crate::buffered::{Buffered, read_all};
 use crate::colour::icc::Profile;
 use crate::decoder::Decoded;
 use crate::decoder::{Input, Open};
-use crate::{Bounds, Format, Layout, Orientation, Reading, SourceError};
+use crate::{Bounds, DecodeOptions, Format, Layout, Orientation, Reading, RowReader, SourceError};
+use chunks::Pixels;
+use lossless::Lossless;
+use planes::Planes;
 
 pub(crate) static FORMAT: Format = Format {
     name: "WebP",
@@ -31,34 +44,71 @@ const METADATA_BYTES: usize = 4 << 20;
 const FLAGS_AT: usize = 20;
 const METADATA_FLAGS: u8 = 0x2c;
 
-fn open(Input { mut file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
+fn open(Input { mut file, bounds, options, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     // Metadata that is announced and not there is no reason to refuse the picture: browsers show it.
     let lacks_chunk = matches!(WebPDecoder::new(&mut file), Err(DecodingError::ChunkMissing));
     file.rewind()?;
     if !lacks_chunk {
-        return decode(file, bounds);
+        return decode(file, bounds, options);
     }
     let mut bytes = read_all(file, bounds)?;
     if let Some(flags) = bytes.get_mut(FLAGS_AT) {
         *flags &= !METADATA_FLAGS;
     }
-    decode(Cursor::new(bytes), bounds)
+    decode(Cursor::new(bytes), bounds, options)
 }
 
-fn decode(file: impl BufRead + Seek, bounds: Bounds) -> Result<Decoded, SourceError> {
-    let mut decoder = WebPDecoder::new(file).map_err(error)?;
+fn decode<R>(mut file: R, bounds: Bounds, options: &DecodeOptions) -> Result<Decoded, SourceError>
+where
+    R: BufRead + Seek + 'static,
+{
+    let pixels = chunks::find(&mut file)?;
+    file.rewind()?;
+    let mut decoder = WebPDecoder::new(&mut file).map_err(error)?;
     let (width, height) = decoder.dimensions();
     let size = bounds.admit(width, height)?;
-    bounds.admit_memory(size.pixels() * BYTES_A_PIXEL, "decoding a WebP")?;
     decoder.set_memory_limit(METADATA_BYTES);
     let exif = decoder.exif_metadata().ok().flatten();
     let profile = decoder.icc_profile().ok().flatten().and_then(|profile| Profile::of_icc(&profile));
+    let orientation = exif.as_deref().map_or(Orientation::UPRIGHT, Orientation::of_exif);
+    let is_srgb = !profile.as_ref().is_some_and(|profile| profile.changes(Layout::Rgb));
+    let as_planes = is_srgb && options.allow_planes(orientation, size);
+    let is_large = size.pixels() * BYTES_A_PIXEL > bounds.memory;
+    if let Some(pixels) = pixels.filter(|pixels| is_large || pixels.is_lossy && as_planes) {
+        drop(decoder);
+        file.seek(SeekFrom::Start(pixels.start))?;
+        let file = file.take(pixels.bytes);
+        let reader: Box<dyn RowReader> = if pixels.is_lossy {
+            Box::new(open_planes(file, size, pixels, as_planes, bounds)?)
+        } else {
+            Box::new(Lossless::open(file, bounds)?)
+        };
+        if reader.size() != size {
+            return Err(FORMAT.corrupt("its pixels have another size than its header says"));
+        }
+        return Ok(Decoded { reader, orientation, profile: profile.filter(|_| !is_srgb) });
+    }
+    bounds.admit_memory(size.pixels() * BYTES_A_PIXEL, "decoding a WebP")?;
     decoder.set_memory_limit(usize::try_from(bounds.memory).unwrap_or(usize::MAX));
     let layout = if decoder.has_alpha() { Layout::Rgba } else { Layout::Rgb };
     let mut picture = Buffered::new(size, layout, bounds)?;
     decoder.read_image(&mut picture.pixels).map_err(error)?;
-    let orientation = exif.as_deref().map_or(Orientation::UPRIGHT, Orientation::of_exif);
     Ok(Decoded { reader: Box::new(picture.without_opaque_alpha()), orientation, profile })
+}
+
+/// Decodes a lossy picture into its planes.
+fn open_planes(
+    file: impl Read,
+    size: Size,
+    pixels: Pixels,
+    as_planes: bool,
+    bounds: Bounds,
+) -> Result<Planes, SourceError> {
+    // The planes, what is known of each macroblock, and the file, twice while it is read.
+    bounds.admit_memory(size.pixels() * 7 / 4 + 2 * pixels.bytes, "decoding a WebP")?;
+    let frame = Vp8Decoder::decode_frame(file).map_err(error)?;
+    Planes::new(frame, size, as_planes)
+        .ok_or_else(|| FORMAT.corrupt("its pixels have another size than its header says"))
 }
 
 fn error(error: DecodingError) -> SourceError {

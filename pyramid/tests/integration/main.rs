@@ -6,4 +6,5 @@ mod exact;
 mod example;
 mod output;
 mod sinks;
+mod turned;
 mod ycbcr420;

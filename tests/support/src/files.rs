@@ -170,19 +170,63 @@ pub fn exif(orientation: u8) -> Vec<u8> {
     block
 }
 
-/// A large picture, written a row at a time so that it is never held as a whole.
+/// A large picture with chroma of half the resolution, written a row at a time so that it is never held as a whole.
 pub fn large_jpeg(width: u32, height: u32, to: &mut File) {
+    large_jpeg_of(width, height, Jpeg::default(), to);
+}
+
+/// The same, special in some way. The coefficients of a progressive one are held.
+pub fn large_jpeg_of(width: u32, height: u32, kind: Jpeg<'_>, to: &mut File) {
     let mut encoder = Compress::new(ColorSpace::JCS_RGB);
     encoder.set_size(width as usize, height as usize);
     encoder.set_fastest_defaults();
     encoder.set_quality(75.0);
+    if kind.progressive {
+        encoder.set_progressive_mode();
+    }
     let mut encoder = encoder.start_compress(BufWriter::new(to)).unwrap();
+    if let Some(exif) = kind.exif {
+        encoder.write_marker(mozjpeg::Marker::APP(1), &[b"Exif\0\0", exif].concat());
+    }
     let block = Picture::photo(width, 64, Layout::Rgb);
     for y in 0..height as usize {
         let row = y % 64 * block.row_bytes();
         encoder.write_scanlines(&block.pixels[row..row + block.row_bytes()]).unwrap();
     }
     encoder.finish().unwrap().flush().unwrap();
+}
+
+/// An interlaced PNG (PNG Specification, section 8) of a picture whose rows are repeated up to a height. With
+/// `sample_bytes` of 2, both bytes of a sample are the same.
+pub fn interlaced_png(picture: &Picture, height: u32, sample_bytes: usize, to: impl Write) {
+    let mut info = png::Info::with_size(picture.width, height);
+    info.interlaced = true;
+    info.bit_depth = if sample_bytes == 2 { png::BitDepth::Sixteen } else { png::BitDepth::Eight };
+    info.color_type = match picture.layout {
+        Layout::Grey => png::ColorType::Grayscale,
+        Layout::Rgb => png::ColorType::Rgb,
+        Layout::Rgba => png::ColorType::Rgba,
+        Layout::YCbCr420 => panic!("no test's picture is in planes"),
+    };
+    let mut writer = png::Encoder::with_info(to, info).unwrap().write_header().unwrap();
+    let mut stream = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+    let passes =
+        [(0, 8, 0, 8), (4, 8, 0, 8), (0, 4, 4, 8), (2, 4, 0, 4), (0, 2, 2, 4), (1, 2, 0, 2), (0, 1, 1, 2)];
+    for (left, across, top, down) in passes {
+        for y in (top..height).step_by(down).take_while(|_| left < picture.width) {
+            let mut row = vec![0];
+            for x in (left..picture.width).step_by(across) {
+                let samples = picture.at(x, y % picture.height).iter();
+                row.extend(samples.flat_map(|&sample| std::iter::repeat_n(sample, sample_bytes)));
+            }
+            stream.write_all(&row).unwrap();
+            if stream.get_ref().len() > 1 << 20 {
+                writer.write_chunk(png::chunk::IDAT, &std::mem::take(stream.get_mut())).unwrap();
+            }
+        }
+    }
+    writer.write_chunk(png::chunk::IDAT, &stream.finish().unwrap()).unwrap();
+    // Dropping the writer writes the last chunk.
 }
 
 /// The same as PNG.

@@ -44,6 +44,9 @@ pub struct Args {
     /// The most memory of a renderer process, in MiB
     #[arg(long, env = "EDGEZOOM_MEMORY_MIB", default_value_t = Limits::default().renderer_memory / MIB, value_parser = value_parser!(u64).range(64..=1 << 20))]
     memory: u64,
+    /// The most that a renderer process may keep in a temporary file, in MiB
+    #[arg(long, env = "EDGEZOOM_RENDERER_FILE_MIB", default_value_t = Limits::default().renderer_file / MIB)]
+    renderer_file_mib: u64,
     /// The longest rendering, in seconds
     #[arg(long, env = "EDGEZOOM_RENDER_SECONDS", default_value_t = Limits::default().renderer_time.as_secs())]
     render_seconds: u64,
@@ -62,7 +65,9 @@ impl From<&Args> for Limits {
             stall: Duration::from_secs(args.stall_seconds),
             download: Duration::from_secs(args.download_seconds),
             renderer_memory: args.memory.saturating_mul(MIB),
+            renderer_file: args.renderer_file_mib.saturating_mul(MIB),
             renderer_time: Duration::from_secs(args.render_seconds),
+            ..Self::default()
         }
     }
 }

@@ -122,8 +122,8 @@ fn settings(args: &Args) -> anyhow::Result<Settings> {
         uploads: args.uploads,
         browser: args.pages.chromium.clone(),
         page_limits: PageLimits { at_once: args.jobs, ..PageLimits::from(&args.pages) },
+        limits: Limits { renderer_folder: temporary(args)?, ..Limits::from(&args.limits) },
         temporary: temporary(args)?,
-        limits: Limits::from(&args.limits),
         render: RenderOptions { drawing: args.drawing.options(None), ..RenderOptions::default() },
     })
 }

@@ -2,12 +2,12 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
-use edgezoom_codecs::{Prepared, SourceError};
+use edgezoom_codecs::{Prepared, SourceError, TemporaryFile};
 use edgezoom_content::Dzi;
 use edgezoom_pyramid::{BuildError, TileCoord, TileOutput, TileSource};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -54,8 +54,19 @@ fn start(request: &RenderRequest) -> io::Result<Start> {
     let frames = duplicate(io::stdout())?;
     let watched = duplicate(io::stdout())?;
     thread::Builder::new().name("parent".into()).spawn(move || exit_with_parent(&watched))?;
-    let prepared = edgezoom_codecs::prepare(&mut sources[0], request.pdfium.as_deref());
-    sandbox::enter(request.memory, Duration::from_secs(request.cpu_seconds))?;
+    // It has no name, so nothing is left when the process ends. Where none can be made, memory has to do.
+    let temporary = tempfile::tempfile_in(&request.folder).ok();
+    let limits = sandbox::Limits {
+        memory: request.memory,
+        cpu: Duration::from_secs(request.cpu_seconds),
+        file: temporary.as_ref().map(|file| (file.as_raw_fd(), request.file)),
+    };
+    let mut prepared = edgezoom_codecs::prepare(&mut sources[0], request.pdfium.as_deref());
+    if let Some(file) = temporary {
+        let file = TemporaryFile::new(file, request.file);
+        prepared = prepared.map(|prepared| prepared.with_temporary_file(file));
+    }
+    sandbox::enter(&limits)?;
     Ok(Start { sources, prepared, frames: FrameWriter::new(frames) })
 }
 

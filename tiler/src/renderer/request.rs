@@ -20,6 +20,10 @@ pub struct RenderRequest {
     pub pdfium: Option<PathBuf>,
     /// The memory the process may use, in bytes.
     pub memory: u64,
+    /// The folder in which the process makes its temporary file, before it enters its sandbox.
+    pub folder: PathBuf,
+    /// The bytes that the temporary file may have.
+    pub file: u64,
     /// The processor time of the process, in seconds, all its threads together.
     pub cpu_seconds: u64,
 }
@@ -50,6 +54,8 @@ impl RenderRequest {
             // Looked up here, because the process has no environment.
             pdfium: edgezoom_codecs::locate_pdfium(),
             memory: limits.renderer_memory,
+            folder: limits.renderer_folder.clone(),
+            file: limits.renderer_file,
             // When all threads compute, this ends with the parent's limit of wall time. It holds when the parent is gone.
             cpu_seconds: limits.renderer_time.as_secs().max(1).saturating_mul(options.threads.get() as u64),
         })

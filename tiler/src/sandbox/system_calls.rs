@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::os::fd::RawFd;
 
 use libc::{c_int, c_long};
 use seccompiler::{
@@ -55,9 +56,10 @@ const ALLOWED: &[c_long] = &[
     libc::SYS_exit_group,
 ];
 
-/// Installs the filters for all threads, and for those that they will start.
-pub fn restrict() -> io::Result<()> {
-    for filter in [deny_clone3(), allow_list()] {
+/// Installs the filters for all threads, and for those that they will start. `file` is the one that may be written at
+/// any place.
+pub fn restrict(file: Option<RawFd>) -> io::Result<()> {
+    for filter in [deny_clone3(), allow_list(file)] {
         apply_filter_all_threads(&filter.map_err(io::Error::other)?).map_err(io::Error::other)?;
     }
     Ok(())
@@ -70,7 +72,7 @@ fn deny_clone3() -> Result<BpfProgram, BackendError> {
     compile(rules, SeccompAction::Allow, SeccompAction::Errno(libc::ENOSYS as u32))
 }
 
-fn allow_list() -> Result<BpfProgram, BackendError> {
+fn allow_list(file: Option<RawFd>) -> Result<BpfProgram, BackendError> {
     let mut rules: BTreeMap<c_long, Vec<SeccompRule>> =
         ALLOWED.iter().map(|&call| (call, Vec::new())).collect();
     // Threads, not processes.
@@ -80,6 +82,10 @@ fn allow_list() -> Result<BpfProgram, BackendError> {
     let private = flags(3, libc::MAP_SHARED | libc::MAP_PRIVATE, libc::MAP_PRIVATE)?;
     rules.insert(libc::SYS_mmap, vec![rule(&[not_executable()?, private])?]);
     rules.insert(libc::SYS_mprotect, vec![rule(&[not_executable()?])?]);
+    if let Some(file) = file {
+        let is_file = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, file as u64)?;
+        rules.insert(libc::SYS_pwrite64, vec![rule(&[is_file])?]);
+    }
     // The name of a thread.
     rules.insert(libc::SYS_prctl, vec![rule(&[flags(0, c_int::MAX, libc::PR_SET_NAME)?])?]);
     compile(rules, SeccompAction::Errno(libc::EPERM as u32), SeccompAction::Allow)

@@ -1,13 +1,14 @@
 //! JPEG, row by row, with libjpeg (mozjpeg) and its SIMD.
 //!
 //! Baseline pictures are decoded as they are read, in a few rows of memory. Progressive pictures, and those with a scan
-//! for each component, are complete only at the end of the file: libjpeg buffers the coefficients of the whole picture,
-//! which is checked against the bounds first.
+//! for each component, are complete only at the end of the file: libjpeg keeps the coefficients of the whole picture, in
+//! memory within the bounds, or in a temporary file.
 //!
 //! A damaged file is shown as far as libjpeg gets, as in browsers.
 //!
 //! Source: ITU-T T.81 (the codec), ITU-T T.871 (JFIF).
 
+mod coefficients;
 mod decompressor;
 mod error_manager;
 mod header;
@@ -15,7 +16,8 @@ mod losses;
 mod segments;
 pub mod ycbcr420;
 
-use std::io::{BufRead, Seek, SeekFrom};
+use std::io::{self, BufRead, Seek, SeekFrom};
+use std::rc::Rc;
 
 use edgezoom_content::Size;
 use mozjpeg::decompress::{DecompressBuilder, DecompressStarted};
@@ -25,7 +27,9 @@ use crate::colour::cmyk::CmykConverter;
 use crate::colour::icc::Profile;
 use crate::decoder::Decoded;
 use crate::decoder::{Input, Open};
+use crate::scratch::{Scratch, TemporaryFile};
 use crate::{Bounds, Damage, Format, Layout, Orientation, Reading, RowReader, SourceError};
+use coefficients::{Coefficients, kept_in};
 use error_manager::{catch_damage, catch_errors};
 use losses::Losses;
 use ycbcr420::YCbCr420Reader;
@@ -39,6 +43,9 @@ pub(crate) static FORMAT: Format = Format {
     open: Open::Directly(open),
 };
 
+/// The share of [`Bounds::memory`] up to which coefficients are kept in memory although there is a file: a file takes
+/// longer, as each of some ten scans goes through it.
+const MEMORY_SHARE: u64 = 2;
 /// The rows that are decoded at once, so that few of them are lost by an error that libjpeg does not go on behind.
 const ROWS_AT_ONCE: u32 = 16;
 
@@ -47,6 +54,7 @@ struct Rows<R> {
     size: Size,
     layout: Layout,
     decoder: DecompressStarted<R>,
+    _coefficients: Option<Rc<Coefficients>>,
     losses: Losses,
 }
 
@@ -54,6 +62,7 @@ struct Rows<R> {
 struct CmykRows<R> {
     size: Size,
     decoder: DecompressStarted<R>,
+    _coefficients: Option<Rc<Coefficients>>,
     losses: Losses,
     /// Whether 255 means no ink, as in files of Adobe's programs.
     is_inverted: bool,
@@ -62,50 +71,64 @@ struct CmykRows<R> {
 }
 
 /// Opens a JPEG that is a file of its own.
-fn open(Input { mut file, bounds, options }: Input<'_>) -> Result<Decoded, SourceError> {
+fn open(Input { mut file, bounds, options, temporary }: Input<'_>) -> Result<Decoded, SourceError> {
     if options.ycbcr420 {
         let markers = read_markers(&mut file, bounds)?;
         let header = read_header(&mut file)?;
         let size = bounds.admit(side(header.width()), side(header.height()))?;
-        // Turning and colour conversion work on pixels, not on planes.
-        let is_upright = orientation(&header) == Orientation::UPRIGHT;
+        let orientation = orientation(&header);
+        // Colour conversion works on pixels, not on planes.
         let is_srgb = !profile(&header).is_some_and(|profile| profile.changes(Layout::Rgb));
-        let as_planes = is_upright && is_srgb && ycbcr420::is_ycbcr420(&header);
-        let is_admitted = admits_coefficients(&header, markers, size, bounds).is_ok();
+        let as_planes = options.allow_planes(orientation, size) && is_srgb && ycbcr420::is_ycbcr420(&header);
+        let coefficients = coefficients_of(&header, markers, size, bounds, temporary.as_ref())?;
         drop(header);
         file.seek(SeekFrom::Start(0))?;
-        if as_planes && is_admitted {
-            return Ok(Decoded::plain(YCbCr420Reader::open(file.into_inner(), size)?));
+        if as_planes {
+            let reader = YCbCr420Reader::open(file.into_inner(), size, coefficients)?;
+            return Ok(Decoded { orientation, ..Decoded::plain(reader) });
         }
     }
-    open_reader(file, bounds)
+    open_with(file, bounds, temporary.as_ref())
 }
 
 /// Opens a JPEG from a reader that is at its start.
-pub fn open_reader<R>(mut file: R, bounds: Bounds) -> Result<Decoded, SourceError>
+pub fn open_reader<R>(file: R, bounds: Bounds) -> Result<Decoded, SourceError>
+where
+    R: BufRead + Seek + 'static,
+{
+    open_with(file, bounds, None)
+}
+
+fn open_with<R>(
+    mut file: R,
+    bounds: Bounds,
+    temporary: Option<&TemporaryFile>,
+) -> Result<Decoded, SourceError>
 where
     R: BufRead + Seek + 'static,
 {
     let markers = read_markers(&mut file, bounds)?;
     let header = read_header(file)?;
     let size = bounds.admit(side(header.width()), side(header.height()))?;
-    admits_coefficients(&header, markers, size, bounds)?;
+    let coefficients = coefficients_of(&header, markers, size, bounds, temporary)?;
     let (orientation, profile) = (orientation(&header), profile(&header));
     let is_inverted = segments::has_adobe_marker(&header);
     let mut losses = Losses::default();
+    let kept = coefficients.as_ref();
     let reader: Box<dyn RowReader> = match header.color_space() {
         ColorSpace::JCS_GRAYSCALE => {
-            let decoder = catch_damage(&mut losses, || header.grayscale())?;
-            Box::new(Rows { size, layout: Layout::Grey, decoder, losses })
+            let decoder = start(&mut losses, kept, || header.grayscale())?;
+            Box::new(Rows { size, layout: Layout::Grey, decoder, _coefficients: coefficients, losses })
         }
         ColorSpace::JCS_YCbCr | ColorSpace::JCS_RGB => {
-            let decoder = catch_damage(&mut losses, || header.rgb())?;
-            Box::new(Rows { size, layout: Layout::Rgb, decoder, losses })
+            let decoder = start(&mut losses, kept, || header.rgb())?;
+            Box::new(Rows { size, layout: Layout::Rgb, decoder, _coefficients: coefficients, losses })
         }
         ColorSpace::JCS_CMYK | ColorSpace::JCS_YCCK => {
-            let decoder = catch_damage(&mut losses, || header.to_colorspace(ColorSpace::JCS_CMYK))?;
-            let converter = CmykConverter::new(profile.as_ref());
-            Box::new(CmykRows { size, decoder, losses, is_inverted, converter, rows: Vec::new() })
+            let decoder = start(&mut losses, kept, || header.to_colorspace(ColorSpace::JCS_CMYK))?;
+            let (converter, rows) = (CmykConverter::new(profile.as_ref()), Vec::new());
+            let _coefficients = coefficients;
+            Box::new(CmykRows { size, decoder, _coefficients, losses, is_inverted, converter, rows })
         }
         _ => return Err(FORMAT.unsupported("its colour space is unknown")),
     };
@@ -220,22 +243,37 @@ fn profile<R>(header: &Decompress<R>) -> Option<Profile> {
     segments::profile(header).and_then(|profile| Profile::of_icc(&profile))
 }
 
-fn admits_coefficients<R>(
+/// Starts a decoder, which keeps its coefficients there.
+fn start<T>(
+    losses: &mut Losses,
+    kept: Option<&Rc<Coefficients>>,
+    start: impl FnOnce() -> io::Result<T>,
+) -> Result<T, SourceError> {
+    kept_in(kept, || catch_damage(losses, start))
+}
+
+/// Where the coefficients of a picture are kept: in a temporary file, if there is one and they are many. `None`: in
+/// libjpeg's memory, or nowhere.
+fn coefficients_of<R>(
     header: &Decompress<R>,
     markers: Option<header::Header>,
     size: Size,
     bounds: Bounds,
-) -> Result<(), SourceError> {
-    match markers {
-        Some(markers) if markers.is_buffered => {
-            bounds.admit_memory(coefficient_bytes(header, size), "decoding a progressive JPEG")
-        }
-        _ => Ok(()),
+    temporary: Option<&TemporaryFile>,
+) -> Result<Option<Rc<Coefficients>>, SourceError> {
+    const REASON: &str = "decoding a progressive JPEG";
+    if !markers.is_some_and(|markers| markers.is_buffered) {
+        return Ok(None);
+    }
+    let bytes = coefficient_bytes(header, size);
+    match temporary.filter(|_| bytes > bounds.memory / MEMORY_SHARE) {
+        Some(file) => Ok(Some(Coefficients::new(Scratch::in_file(bytes, REASON, file)?))),
+        None => bounds.admit_memory(bytes, REASON).map(|()| None),
     }
 }
 
-/// The bytes that libjpeg buffers of a progressive picture: 64 coefficients of 2 bytes for each block of each
-/// component.
+/// The bytes that libjpeg keeps of a progressive picture: 64 coefficients of 2 bytes for each block of each component,
+/// in whole MCUs.
 fn coefficient_bytes<R>(header: &Decompress<R>, size: Size) -> u64 {
     let factor = |sampling: i32| u64::from(sampling.unsigned_abs().max(1));
     let components = header.components();
@@ -244,8 +282,8 @@ fn coefficient_bytes<R>(header: &Decompress<R>, size: Size) -> u64 {
     components
         .iter()
         .map(|component| {
-            let across = (u64::from(size.width) * factor(component.h_samp_factor)).div_ceil(8 * max_across);
-            let down = (u64::from(size.height) * factor(component.v_samp_factor)).div_ceil(8 * max_down);
+            let across = u64::from(size.width).div_ceil(8 * max_across) * factor(component.h_samp_factor);
+            let down = u64::from(size.height).div_ceil(8 * max_down) * factor(component.v_samp_factor);
             across * down * 128
         })
         .sum()

@@ -2,10 +2,12 @@
 //! again, so no colour is converted on the way.
 
 use std::fs::File;
+use std::rc::Rc;
 
 use edgezoom_content::Size;
 use mozjpeg::{ColorSpace, Decompress};
 
+use super::coefficients::{Coefficients, kept_in};
 use super::decompressor::Decompressor;
 use super::error_manager::{NAME, catch_damage, catch_errors};
 use super::losses::Losses;
@@ -17,6 +19,8 @@ use crate::{Damage, Layout, RowReader, SourceError};
 pub struct YCbCr420Reader {
     size: Size,
     decompressor: Decompressor<'static>,
+    /// Outlive the decoder.
+    _coefficients: Option<Rc<Coefficients>>,
     losses: Losses,
 }
 
@@ -57,11 +61,11 @@ pub fn decode_into(file: &[u8], width: u32, pairs: Vec<PairMut<'_>>) -> Result<(
 
 impl YCbCr420Reader {
     /// Opens a 4:2:0 JPEG of this size, whose file is at its start.
-    pub fn open(file: File, size: Size) -> Result<Self, SourceError> {
+    pub fn open(file: File, size: Size, coefficients: Option<Rc<Coefficients>>) -> Result<Self, SourceError> {
         let mut decompressor = Decompressor::new(file, READ_BYTES);
         let mut losses = Losses::default();
-        catch_damage(&mut losses, || decompressor.start())?;
-        Ok(Self { size, decompressor, losses })
+        kept_in(coefficients.as_ref(), || catch_damage(&mut losses, || decompressor.start()))?;
+        Ok(Self { size, decompressor, _coefficients: coefficients, losses })
     }
 }
 

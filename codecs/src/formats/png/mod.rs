@@ -1,4 +1,5 @@
-//! PNG, row by row. Interlaced pictures come in seven passes and are buffered.
+//! PNG, row by row. Interlaced pictures come in seven passes: small ones are buffered, of large ones half is kept while
+//! the other half is read.
 //!
 //! An `eXIf` chunk counts wherever it stands. Many programs write it behind the pixels, so the headers of all chunks
 //! are read before the first chunk is decoded.
@@ -18,11 +19,14 @@ use crate::colour::icc::Transform16;
 use crate::colour::samples::round_16;
 use crate::decoder::Decoded;
 use crate::decoder::{Input, Open};
+use crate::scratch::TemporaryFile;
 use crate::tolerant::missing;
 use crate::{Bounds, Damage, Format, Layout, Orientation, Reading, RowReader, SourceError};
+use interlaced::Interlaced;
 
 mod colour;
 mod exif;
+mod interlaced;
 
 pub(crate) static FORMAT: Format = Format {
     name: "PNG",
@@ -35,6 +39,9 @@ pub(crate) static FORMAT: Format = Format {
 
 /// The bytes that the decoder may allocate: a few rows, and chunks that it does not skip.
 const DECODER_BYTES: usize = 64 << 20;
+
+/// The share of [`Bounds::memory`] up to which an interlaced picture is held as a whole.
+const MEMORY_SHARE: u64 = 4;
 
 /// A PNG whose rows come one by one.
 struct Rows<R: BufRead + Seek> {
@@ -53,10 +60,10 @@ struct Kind {
     is_16_bit: bool,
 }
 
-fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
+fn open(Input { file, bounds, temporary, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     let exif = exif::find(file.get_ref());
     let orientation = exif.as_deref().map_or(Orientation::UPRIGHT, Orientation::of_exif);
-    open_reader(file, orientation, bounds)
+    open_reader(file, orientation, bounds, temporary.as_ref())
 }
 
 /// Opens a PNG from a reader that is at its start.
@@ -64,6 +71,7 @@ pub(super) fn open_reader<R>(
     file: R,
     orientation: Orientation,
     bounds: Bounds,
+    temporary: Option<&TemporaryFile>,
 ) -> Result<Decoded, SourceError>
 where
     R: BufRead + Seek + 'static,
@@ -84,6 +92,10 @@ where
     if !reader.info().interlaced {
         let reader = Box::new(Rows { size, reader, kind, transform_16, row: Vec::new() });
         return Ok(Decoded { reader, orientation, profile });
+    }
+    if size.pixels() * kind.layout().channels() as u64 > bounds.memory / MEMORY_SHARE {
+        let reader = Interlaced::open(reader, kind, transform_16, size, bounds, temporary)?;
+        return Ok(Decoded { reader: Box::new(reader), orientation, profile });
     }
     let picture = interlaced(&mut reader, kind, &mut transform_16, bounds)?;
     Ok(Decoded { reader: Box::new(picture.without_opaque_alpha()), orientation, profile })

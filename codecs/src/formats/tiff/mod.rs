@@ -72,7 +72,7 @@ struct Chunks {
     next: u32,
 }
 
-fn open(Input { file, bounds, options }: Input<'_>) -> Result<Decoded, SourceError> {
+fn open(Input { file, bounds, options, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     let memory = usize::try_from(bounds.memory).unwrap_or(usize::MAX);
     let mut limits = Limits::default();
     limits.decoding_buffer_size = memory;
@@ -87,9 +87,9 @@ fn open(Input { file, bounds, options }: Input<'_>) -> Result<Decoded, SourceErr
     let profile = decoder.get_tag_u8_vec(Tag::IccProfile).ok().filter(|bytes| bytes.len() <= PROFILE_BYTES);
     let profile = profile.and_then(|bytes| Profile::of_icc(&bytes));
     if jpeg::is_ycbcr(&mut decoder)? {
-        // Turning and colour conversion work on pixels, not on planes.
+        // Colour conversion works on pixels, not on planes.
         let is_srgb = !profile.as_ref().is_some_and(|profile| profile.changes(Layout::Rgb));
-        let ycbcr420 = options.ycbcr420 && orientation == Orientation::UPRIGHT && is_srgb;
+        let ycbcr420 = options.allow_planes(orientation, size) && is_srgb;
         let reader =
             Box::new(JpegChunks::new(decoder, size, bounds, DecodeOptions { ycbcr420, ..*options })?);
         return Ok(Decoded { reader, orientation, profile: profile.filter(|_| !is_srgb) });

@@ -64,7 +64,7 @@ fn prepare(system: &System<'_>) -> Opener {
     Box::new(move |input| open(input, library.ok_or(SourceError::NoPdf)?))
 }
 
-fn open(Input { file, bounds, options }: Input<'_>, library: Library) -> Result<Decoded, SourceError> {
+fn open(Input { file, bounds, options, .. }: Input<'_>, library: Library) -> Result<Decoded, SourceError> {
     let options = &options.drawing;
     let document = library.0.load_pdf_from_reader(file.into_inner(), None).map_err(refused)?;
     let chosen = choose(document.pages().len(), bounds, options)?;

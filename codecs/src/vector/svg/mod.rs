@@ -42,7 +42,7 @@ fn prepare(system: &System<'_>) -> Opener {
     Box::new(move |input| open(input, &fonts))
 }
 
-fn open(Input { file, bounds, options }: Input<'_>, fonts: &Fonts) -> Result<Decoded, SourceError> {
+fn open(Input { file, bounds, options, .. }: Input<'_>, fonts: &Fonts) -> Result<Decoded, SourceError> {
     let tree = document::read(file.into_inner(), bounds.svg_bytes, fonts)?;
     let natural = tree.size();
     let size = size_of(natural.width().into(), natural.height().into(), options.drawing.svg_side, bounds);

@@ -1,0 +1,246 @@
+//! The coefficients of a progressive picture in a temporary file. libjpeg has the interface for that, "virtual arrays",
+//! but as it is built it keeps them in memory. Its memory manager is a table of functions: the two for arrays of
+//! coefficients are replaced.
+//!
+//! Each scan goes through the arrays of its components from top to bottom, and so does the output. So of each array a
+//! window of some rows of blocks is in memory, which is written back and read anew when other rows are asked for.
+//!
+//! Source: libjpeg's structure.txt, "Memory manager" (virtual arrays), and jmemmgr.c, whose rules for rows that were not
+//! written yet these are.
+#![allow(unsafe_code)]
+
+use std::cell::RefCell;
+use std::os::raw::c_int;
+use std::rc::Rc;
+use std::slice;
+use std::sync::OnceLock;
+
+use mozjpeg_sys as libjpeg;
+use mozjpeg_sys::{
+    JBLOCK, JBLOCKARRAY, JBLOCKROW, JDIMENSION, boolean, jpeg_common_struct, jvirt_barray_control,
+};
+
+use super::error_manager;
+use crate::scratch::Scratch;
+
+/// The bytes of an array that are in memory.
+const WINDOW_BYTES: usize = 1 << 20;
+
+type Request = unsafe extern "C-unwind" fn(
+    &mut jpeg_common_struct,
+    c_int,
+    boolean,
+    JDIMENSION,
+    JDIMENSION,
+    JDIMENSION,
+) -> *mut jvirt_barray_control;
+type Access = unsafe extern "C-unwind" fn(
+    &mut jpeg_common_struct,
+    *mut jvirt_barray_control,
+    JDIMENSION,
+    JDIMENSION,
+    boolean,
+) -> JBLOCKARRAY;
+
+/// libjpeg's own functions.
+static ORIGINAL: OnceLock<(Request, Access)> = OnceLock::new();
+
+thread_local! {
+    /// Where the decoder that is being started on this thread keeps its coefficients. `None`: in memory.
+    static OFFERED: RefCell<Option<Rc<Coefficients>>> = const { RefCell::new(None) };
+}
+
+/// The arrays of one decoder, which must not outlive them.
+pub struct Coefficients {
+    inner: RefCell<Inner>,
+}
+
+struct Inner {
+    scratch: Scratch,
+    /// The bytes of the scratch that belong to arrays.
+    used: u64,
+    /// The arrays. libjpeg has pointers to them.
+    arrays: Vec<Box<Array>>,
+}
+
+/// An array of blocks of coefficients.
+struct Array {
+    owner: *const Coefficients,
+    /// Where the array begins in the scratch.
+    offset: u64,
+    rows: u32,
+    blocks_per_row: usize,
+    /// How many rows libjpeg asks for at once, at most.
+    max_access: u32,
+    is_zeroed: bool,
+    window: Vec<JBLOCK>,
+    /// The beginning of each row of the window.
+    row_pointers: Vec<JBLOCKROW>,
+    /// The first row of the window.
+    first: u32,
+    /// The rows from this one on were never written.
+    undefined: u32,
+    is_loaded: bool,
+    is_changed: bool,
+}
+
+impl Coefficients {
+    pub fn new(scratch: Scratch) -> Rc<Self> {
+        Rc::new(Self { inner: RefCell::new(Inner { scratch, used: 0, arrays: Vec::new() }) })
+    }
+}
+
+/// Calls libjpeg. A decoder that is started by the call keeps its coefficients there.
+pub fn kept_in<T>(coefficients: Option<&Rc<Coefficients>>, call: impl FnOnce() -> T) -> T {
+    /// Ends the offer, also when the call unwinds.
+    struct Offer;
+    impl Drop for Offer {
+        fn drop(&mut self) {
+            OFFERED.set(None);
+        }
+    }
+    OFFERED.set(coefficients.cloned());
+    let _offer = Offer;
+    call()
+}
+
+/// Replaces the functions of a new decoder.
+pub fn attach(decoder: &mut jpeg_common_struct) {
+    // SAFETY: libjpeg calls the error manager with a decoder whose memory manager exists.
+    let Some(memory) = (unsafe { decoder.mem.as_mut() }) else { return };
+    let (Some(request), Some(access)) = (memory.request_virt_barray, memory.access_virt_barray) else {
+        return;
+    };
+    if !std::ptr::fn_addr_eq(request, self::request as Request) {
+        let _ = ORIGINAL.set((request, access));
+        memory.request_virt_barray = Some(self::request);
+        memory.access_virt_barray = Some(self::access);
+    }
+}
+
+unsafe extern "C-unwind" fn request(
+    decoder: &mut jpeg_common_struct,
+    pool: c_int,
+    is_zeroed: boolean,
+    blocks_per_row: JDIMENSION,
+    rows: JDIMENSION,
+    max_access: JDIMENSION,
+) -> *mut jvirt_barray_control {
+    let Some(coefficients) = OFFERED.with_borrow(Clone::clone) else {
+        let Some(&(request, access)) = ORIGINAL.get() else { error_manager::fail(libjpeg::JERR_BAD_POOL_ID) };
+        // SAFETY: these are the functions that `attach` found in the memory manager of such a decoder.
+        unsafe {
+            if let Some(memory) = decoder.mem.as_mut() {
+                memory.request_virt_barray = Some(request);
+                memory.access_virt_barray = Some(access);
+            }
+            return request(decoder, pool, is_zeroed, blocks_per_row, rows, max_access);
+        }
+    };
+    let owner = Rc::as_ptr(&coefficients);
+    let mut inner = coefficients.inner.borrow_mut();
+    let blocks_per_row = blocks_per_row as usize;
+    let row_bytes = (blocks_per_row * size_of::<JBLOCK>()).max(1);
+    // Smoothing asks for rows again that it had before: a window has several times as many.
+    let window_rows =
+        (WINDOW_BYTES / row_bytes).max(4 * max_access as usize).min(rows.max(max_access) as usize);
+    let mut window: Vec<JBLOCK> = vec![[0; 64]; window_rows * blocks_per_row];
+    let row_pointers = window.chunks_exact_mut(blocks_per_row.max(1)).map(<[JBLOCK]>::as_mut_ptr).collect();
+    let mut array = Box::new(Array {
+        owner,
+        offset: inner.used,
+        rows,
+        blocks_per_row,
+        max_access,
+        is_zeroed: is_zeroed != 0,
+        window,
+        row_pointers,
+        first: 0,
+        undefined: 0,
+        is_loaded: false,
+        is_changed: false,
+    });
+    let pointer = &raw mut *array;
+    inner.used += u64::from(rows) * row_bytes as u64;
+    inner.arrays.push(array);
+    pointer.cast()
+}
+
+unsafe extern "C-unwind" fn access(
+    _: &mut jpeg_common_struct,
+    array: *mut jvirt_barray_control,
+    start: JDIMENSION,
+    count: JDIMENSION,
+    is_writable: boolean,
+) -> JBLOCKARRAY {
+    // SAFETY: a decoder has this function only as long as all its arrays are those of `request`, which live as long as
+    // the `Coefficients` that the decoder's owner keeps. No other reference to the array exists meanwhile.
+    let array = unsafe { &mut *array.cast::<Array>() };
+    // SAFETY: as above.
+    let owner = unsafe { &*array.owner };
+    let mut inner = owner.inner.borrow_mut();
+    array.access(&mut inner.scratch, start, count, is_writable != 0)
+}
+
+impl Array {
+    fn access(&mut self, scratch: &mut Scratch, start: u32, count: u32, is_writable: bool) -> JBLOCKARRAY {
+        let Some(end) = start.checked_add(count).filter(|&end| end <= self.rows && count <= self.max_access)
+        else {
+            error_manager::fail(libjpeg::JERR_BAD_VIRTUAL_ACCESS)
+        };
+        let window_rows = self.row_pointers.len() as u32;
+        if !self.is_loaded || start < self.first || end > self.first + window_rows {
+            self.save(scratch);
+            // Rows come from top to bottom. Those before the window are asked for by whoever goes upwards.
+            self.first = if start >= self.first { start } else { end.saturating_sub(window_rows) };
+            self.load(scratch);
+        }
+        if self.undefined < end {
+            let from = self.undefined.max(start);
+            if is_writable {
+                if self.undefined < start {
+                    error_manager::fail(libjpeg::JERR_BAD_VIRTUAL_ACCESS);
+                }
+                self.undefined = end;
+            }
+            if !self.is_zeroed {
+                error_manager::fail(libjpeg::JERR_BAD_VIRTUAL_ACCESS);
+            }
+            let row = |row: u32| (row - self.first) as usize * self.blocks_per_row;
+            self.window[row(from)..row(end)].fill([0; 64]);
+        }
+        self.is_changed |= is_writable;
+        // SAFETY: the row is in the window, which has a pointer for each row.
+        unsafe { self.row_pointers.as_mut_ptr().add((start - self.first) as usize) }
+    }
+
+    fn save(&mut self, scratch: &mut Scratch) {
+        if std::mem::take(&mut self.is_changed) {
+            let (bytes, offset) = self.written();
+            if scratch.write_at(bytes, offset).is_err() {
+                error_manager::fail(libjpeg::JERR_TFILE_WRITE);
+            }
+        }
+    }
+
+    fn load(&mut self, scratch: &mut Scratch) {
+        self.is_loaded = true;
+        let (bytes, offset) = self.written();
+        if scratch.read_at(bytes, offset).is_err() {
+            error_manager::fail(libjpeg::JERR_TFILE_READ);
+        }
+    }
+
+    /// The bytes of the window's rows that were written, and where they are in the scratch.
+    fn written(&mut self) -> (&mut [u8], u64) {
+        let row_bytes = self.blocks_per_row * size_of::<JBLOCK>();
+        let offset = self.offset + u64::from(self.first) * row_bytes as u64;
+        let rows = (self.undefined.saturating_sub(self.first) as usize).min(self.row_pointers.len());
+        let blocks = &mut self.window[..rows * self.blocks_per_row];
+        // SAFETY: a block is an array of numbers, of which any bytes are a value. The pointers that libjpeg has are not
+        // used before it asks for rows again.
+        let bytes =
+            unsafe { slice::from_raw_parts_mut(blocks.as_mut_ptr().cast::<u8>(), size_of_val(blocks)) };
+        (bytes, offset)
+    }
+}

@@ -1,0 +1,142 @@
+//! The prefix codes of a lossless WebP: how they are described, and which of them code which pixels.
+//!
+//! Source: RFC 9649, section 3.7.2.
+
+use std::io::Read;
+
+use super::bits::{Bits, PrefixCode};
+use super::lossless::{Broken, Result, broken, decode_image};
+
+/// The order in which the lengths of the codes for lengths come.
+const ORDER: [usize; 19] = [17, 18, 0, 1, 2, 3, 4, 5, 16, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
+
+/// The five codes of a pixel.
+pub struct Codes {
+    /// Green, lengths, and colours of the cache.
+    pub green: PrefixCode,
+    pub red: PrefixCode,
+    pub blue: PrefixCode,
+    pub alpha: PrefixCode,
+    pub distance: PrefixCode,
+}
+
+/// The codes of the whole picture.
+pub struct Groups {
+    groups: Vec<Codes>,
+    /// The group of each block, row by row. Empty if there is one.
+    blocks: Vec<u16>,
+    blocks_across: usize,
+    /// The side of a block is 2 to this power.
+    block_bits: u32,
+}
+
+impl Groups {
+    /// Reads the codes, which may take so much memory.
+    pub fn read<R: Read>(
+        bits: &mut Bits<R>,
+        width: u32,
+        height: u32,
+        cache_bits: u32,
+        memory: u64,
+    ) -> Result<Self> {
+        let (mut blocks, mut block_bits) = (Vec::new(), 0);
+        if bits.read(1)? == 1 {
+            block_bits = bits.read(3)? + 2;
+            let image = decode_image(bits, blocks_in(width, block_bits), blocks_in(height, block_bits))?;
+            blocks = image.into_iter().map(|pixel| (pixel >> 8) as u16).collect();
+        }
+        let count = blocks.iter().max().map_or(1, |&last| usize::from(last) + 1);
+        let (mut groups, mut bytes) = (Vec::new(), 0);
+        for _ in 0..count {
+            let codes = Codes::read(bits, cache_bits)?;
+            bytes += codes.bytes();
+            if bytes > memory {
+                return Err(Broken::TooLarge);
+            }
+            groups.push(codes);
+        }
+        Ok(Self { groups, blocks, blocks_across: blocks_in(width, block_bits) as usize, block_bits })
+    }
+
+    /// The codes of a pixel.
+    #[inline]
+    pub fn at(&self, x: u32, y: u32) -> &Codes {
+        let block = (y >> self.block_bits) as usize * self.blocks_across + (x >> self.block_bits) as usize;
+        &self.groups[self.blocks.get(block).map_or(0, |&group| usize::from(group))]
+    }
+}
+
+/// How many blocks there are in so many pixels.
+pub fn blocks_in(pixels: u32, bits: u32) -> u32 {
+    pixels.div_ceil(1 << bits)
+}
+
+impl Codes {
+    pub fn read<R: Read>(bits: &mut Bits<R>, cache_bits: u32) -> Result<Self> {
+        let colours = if cache_bits > 0 { 1 << cache_bits } else { 0 };
+        Ok(Self {
+            green: read_code(bits, 256 + 24 + colours)?,
+            red: read_code(bits, 256)?,
+            blue: read_code(bits, 256)?,
+            alpha: read_code(bits, 256)?,
+            distance: read_code(bits, 40)?,
+        })
+    }
+
+    fn bytes(&self) -> u64 {
+        let codes = [&self.green, &self.red, &self.blue, &self.alpha, &self.distance];
+        codes.into_iter().map(PrefixCode::bytes).sum()
+    }
+}
+
+/// Reads the code of so many symbols.
+fn read_code<R: Read>(bits: &mut Bits<R>, symbols: usize) -> Result<PrefixCode> {
+    let mut lengths = vec![0; symbols];
+    if bits.read(1)? == 1 {
+        let count = bits.read(1)? + 1;
+        let first_bits = if bits.read(1)? == 1 { 8 } else { 1 };
+        let first = bits.read(first_bits)? as u16;
+        if usize::from(first) >= symbols {
+            return Err(broken("a prefix code has an unknown symbol"));
+        }
+        if count == 1 {
+            return Ok(PrefixCode::single(first));
+        }
+        let second = bits.read(8)? as usize;
+        lengths[usize::from(first)] = 1;
+        *lengths.get_mut(second).ok_or_else(|| broken("a prefix code has an unknown symbol"))? = 1;
+        return PrefixCode::new(&lengths);
+    }
+    let mut length_lengths = [0; ORDER.len()];
+    let count = bits.read(4)? as usize + 4;
+    for &place in ORDER.iter().take(count) {
+        length_lengths[place] = bits.read(3)? as u8;
+    }
+    let length_code = PrefixCode::new(&length_lengths)?;
+    let mut left = symbols;
+    if bits.read(1)? == 1 {
+        let count_bits = 2 + 2 * bits.read(3)?;
+        left = 2 + bits.read(count_bits)? as usize;
+    }
+    let (mut next, mut last) = (0, 8);
+    while next < symbols && left > 0 {
+        left -= 1;
+        let symbol = length_code.read(bits)? as u8;
+        let (length, count) = match symbol {
+            0..16 => (symbol, 1),
+            16 => (last, 3 + bits.read(2)?),
+            17 => (0, 3 + bits.read(3)?),
+            _ => (0, 11 + bits.read(7)?),
+        };
+        if (1..16).contains(&symbol) {
+            last = symbol;
+        }
+        let end = next + count as usize;
+        let Some(run) = lengths.get_mut(next..end) else {
+            return Err(broken("a prefix code has too many symbols"));
+        };
+        run.fill(length);
+        next = end;
+    }
+    PrefixCode::new(&lengths)
+}

@@ -1,0 +1,210 @@
+//! What has to be kept of a picture while it is decoded: in memory, or in a temporary file if it is large.
+//!
+//! A process in a sandbox cannot make files, so the [`TemporaryFile`] is made before.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+
+use crate::{Bounds, SourceError};
+
+/// The share of [`Bounds::memory`] up to which memory is used although there is a file. It is what is left of a
+/// renderer's memory for everything else, and fast for the pictures that are common.
+const MEMORY_SHARE: u64 = 4;
+/// How many bytes are read from a file or written to it at once.
+const BLOCK_BYTES: usize = 256 << 10;
+
+/// A file that decoders may use in place of memory. It serves one picture at a time.
+#[derive(Clone, Debug)]
+pub struct TemporaryFile {
+    file: Arc<File>,
+    bytes: u64,
+}
+
+impl TemporaryFile {
+    /// A file that may be read and written, up to so many bytes. What it holds does not matter.
+    #[must_use]
+    pub fn new(file: File, bytes: u64) -> Self {
+        Self { file: Arc::new(file), bytes }
+    }
+}
+
+/// Bytes in memory or in a file. Those that were not written have any value.
+pub(crate) enum Scratch {
+    Memory(Vec<u8>),
+    File(Arc<File>),
+}
+
+impl Scratch {
+    /// Room for so many bytes. `reason` says what for.
+    pub(crate) fn new(
+        bytes: u64,
+        reason: &'static str,
+        bounds: Bounds,
+        file: Option<&TemporaryFile>,
+    ) -> Result<Self, SourceError> {
+        if let Some(file) = file.filter(|_| bytes > bounds.memory / MEMORY_SHARE) {
+            return Self::in_file(bytes, reason, file);
+        }
+        bounds.admit_memory(bytes, reason)?;
+        let mut memory = Vec::new();
+        usize::try_from(bytes)
+            .ok()
+            .and_then(|bytes| memory.try_reserve_exact(bytes).ok())
+            .ok_or(SourceError::TooMuchMemory { reason, bytes, memory: bounds.memory })?;
+        memory.resize(bytes as usize, 0);
+        Ok(Self::Memory(memory))
+    }
+
+    /// Room for so many bytes in a file.
+    pub(crate) fn in_file(
+        bytes: u64,
+        reason: &'static str,
+        file: &TemporaryFile,
+    ) -> Result<Self, SourceError> {
+        if bytes > file.bytes {
+            return Err(SourceError::TooMuchMemory { reason, bytes, memory: file.bytes });
+        }
+        Ok(Self::File(Arc::clone(&file.file)))
+    }
+
+    /// Reads what was written at an offset.
+    pub(crate) fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<()> {
+        match self {
+            Self::Memory(memory) => {
+                let part = part(offset, into.len()).and_then(|range| memory.get(range));
+                into.copy_from_slice(part.ok_or(io::ErrorKind::UnexpectedEof)?);
+                Ok(())
+            }
+            Self::File(file) => file.read_exact_at(into, offset),
+        }
+    }
+
+    /// Writes at an offset.
+    pub(crate) fn write_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        match self {
+            Self::Memory(memory) => {
+                let part = part(offset, bytes.len()).and_then(|range| memory.get_mut(range));
+                part.ok_or(io::ErrorKind::WriteZero)?.copy_from_slice(bytes);
+                Ok(())
+            }
+            Self::File(file) => file.write_all_at(bytes, offset),
+        }
+    }
+}
+
+fn part(offset: u64, length: usize) -> Option<std::ops::Range<usize>> {
+    let start = usize::try_from(offset).ok()?;
+    Some(start..start.checked_add(length)?)
+}
+
+/// Writes to a scratch from an offset on, in large blocks.
+pub(crate) struct ScratchWriter {
+    offset: u64,
+    block: Vec<u8>,
+}
+
+impl ScratchWriter {
+    pub(crate) fn new(offset: u64) -> Self {
+        Self { offset, block: Vec::with_capacity(BLOCK_BYTES) }
+    }
+
+    pub(crate) fn write(&mut self, scratch: &mut Scratch, bytes: &[u8]) -> io::Result<()> {
+        if self.block.len() + bytes.len() > BLOCK_BYTES {
+            self.flush(scratch)?;
+        }
+        if bytes.len() >= BLOCK_BYTES {
+            scratch.write_at(bytes, self.offset)?;
+            self.offset += bytes.len() as u64;
+        } else {
+            self.block.extend_from_slice(bytes);
+        }
+        Ok(())
+    }
+
+    /// Must be called after the last byte.
+    pub(crate) fn flush(&mut self, scratch: &mut Scratch) -> io::Result<()> {
+        scratch.write_at(&self.block, self.offset)?;
+        self.offset += self.block.len() as u64;
+        self.block.clear();
+        Ok(())
+    }
+}
+
+/// Reads a part of a scratch from its start to its end, in large blocks.
+pub(crate) struct ScratchReader {
+    offset: u64,
+    end: u64,
+    block: Vec<u8>,
+    next: usize,
+}
+
+impl ScratchReader {
+    pub(crate) fn new(offset: u64, bytes: u64) -> Self {
+        Self { offset, end: offset + bytes, block: Vec::new(), next: 0 }
+    }
+
+    /// The next bytes.
+    pub(crate) fn read(&mut self, scratch: &Scratch, bytes: usize) -> io::Result<&[u8]> {
+        if self.block.len() - self.next < bytes {
+            self.block.drain(..self.next);
+            self.next = 0;
+            let kept = self.block.len();
+            let left = usize::try_from(self.end - self.offset).unwrap_or(usize::MAX);
+            let more = (bytes - kept).max(BLOCK_BYTES).min(left);
+            self.block.resize(kept + more, 0);
+            scratch.read_at(&mut self.block[kept..], self.offset)?;
+            self.offset += more as u64;
+        }
+        let read = self.block.get(self.next..self.next + bytes).ok_or(io::ErrorKind::UnexpectedEof)?;
+        self.next += bytes;
+        Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BOUNDS: Bounds = Bounds { memory: 4_000_000, ..default_bounds() };
+
+    const fn default_bounds() -> Bounds {
+        Bounds {
+            pixels: 1 << 40,
+            side: 1 << 20,
+            memory: 0,
+            pdf_pages: std::num::NonZeroUsize::MIN,
+            svg_bytes: 0,
+        }
+    }
+
+    #[test]
+    fn what_was_written_is_read_from_memory_and_from_a_file() {
+        let file = TemporaryFile::new(tempfile::tempfile().unwrap(), 10_000_000);
+        for (bytes, is_file) in [(900_000, false), (3_000_000, true)] {
+            let mut scratch = Scratch::new(bytes, "a test", BOUNDS, Some(&file)).unwrap();
+            assert_eq!(matches!(scratch, Scratch::File(_)), is_file);
+            let content: Vec<u8> = (0..bytes).map(|index| (index % 251) as u8).collect();
+            let mut writer = ScratchWriter::new(0);
+            for part in content.chunks(70_001) {
+                writer.write(&mut scratch, part).unwrap();
+            }
+            writer.flush(&mut scratch).unwrap();
+            let (first, rest) = content.split_at(1000);
+            let mut readers = [ScratchReader::new(0, 1000), ScratchReader::new(1000, bytes - 1000)];
+            assert_eq!(readers[1].read(&scratch, 300_000).unwrap(), &rest[..300_000]);
+            assert_eq!(readers[0].read(&scratch, 1000).unwrap(), first);
+            assert_eq!(readers[1].read(&scratch, 7).unwrap(), &rest[300_000..300_007]);
+            assert!(readers[0].read(&scratch, 1).is_err());
+        }
+    }
+
+    #[test]
+    fn without_a_file_and_beyond_its_size_there_is_no_room() {
+        let file = TemporaryFile::new(tempfile::tempfile().unwrap(), 10_000_000);
+        assert!(Scratch::new(3_000_000, "a test", BOUNDS, None).is_ok());
+        assert!(Scratch::new(5_000_000, "a test", BOUNDS, None).is_err());
+        assert!(Scratch::new(10_000_001, "a test", BOUNDS, Some(&file)).is_err());
+    }
+}

@@ -1,0 +1,208 @@
+//! Large pictures of which much has to be kept: what is read with hardly any memory and a temporary file is the same as
+//! with memory for all of it.
+
+use std::io::{Read, Seek};
+use std::process::Command;
+
+use edgezoom_codecs::{
+    Bounds, DecodeOptions, Layout, RowReader, SourceError, TemporaryFile, prepare, ycbcr420,
+};
+
+use edgezoom_test_support::Picture;
+use edgezoom_test_support::files::{self, BOUNDS, Jpeg};
+
+/// More than any picture here needs.
+const FILE_BYTES: u64 = 1 << 30;
+
+fn open(
+    bytes: &[u8],
+    memory: u64,
+    file_bytes: Option<u64>,
+    options: &DecodeOptions,
+) -> Result<Box<dyn RowReader>, SourceError> {
+    let mut file = files::file(bytes);
+    let mut prepared = prepare(&mut file, None)?;
+    if let Some(bytes) = file_bytes {
+        prepared = prepared.with_temporary_file(TemporaryFile::new(tempfile::tempfile().unwrap(), bytes));
+    }
+    prepared.open(file, Bounds { memory, ..BOUNDS }, options)
+}
+
+fn read(bytes: &[u8], memory: u64) -> Picture {
+    let mut reader = open(bytes, memory, Some(FILE_BYTES), &DecodeOptions::default()).unwrap();
+    Picture::read(&mut *reader).unwrap()
+}
+
+fn read_planes(bytes: &[u8], memory: u64) -> Vec<u8> {
+    let options = DecodeOptions { ycbcr420: true, ..DecodeOptions::default() };
+    let mut reader = open(bytes, memory, Some(FILE_BYTES), &options).unwrap();
+    assert_eq!(reader.layout(), Layout::YCbCr420);
+    let size = reader.size();
+    let mut rows = vec![
+        0;
+        Layout::YCbCr420.row_bytes(size.width)
+            * size.height.next_multiple_of(ycbcr420::ROWS) as usize
+    ];
+    reader.read_rows(&mut rows).unwrap();
+    rows
+}
+
+#[test]
+fn interlaced_png_of_all_kinds_and_sizes() {
+    for (width, height) in [(1, 1), (2, 3), (4, 1), (5, 9), (8, 8), (33, 17), (301, 203)] {
+        for layout in [Layout::Grey, Layout::Rgb, Layout::Rgba] {
+            for sample_bytes in [1, 2] {
+                let picture = Picture::noise(width, height, layout);
+                let mut file = Vec::new();
+                files::interlaced_png(&picture, height, sample_bytes, &mut file);
+                // As a whole; in parts in memory; in parts in the file.
+                let whole = picture.pixels.len() as u64;
+                for memory in [1 << 30, 3 * whole, 0] {
+                    let read = read(&file, memory);
+                    assert!(read == picture, "{width}x{height}, {layout:?}, {sample_bytes}, {memory} bytes");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn progressive_jpeg_of_all_kinds() {
+    // The window of an array moves a dozen times.
+    let (width, height) = (2003, 2501);
+    for layout in [Layout::Grey, Layout::Rgb, Layout::Rgba] {
+        let picture = Picture::photo(width, height, layout);
+        let mut file = files::jpeg(&picture, Jpeg { progressive: true, ..Jpeg::default() });
+        assert!(read(&file, 0) == read(&file, 1 << 30), "{layout:?}");
+        // What is missing is made up by looking at the blocks around.
+        file.truncate(file.len() / 3);
+        assert!(read(&file, 0) == read(&file, 1 << 30), "{layout:?}, cut off");
+    }
+}
+
+#[test]
+fn progressive_jpeg_as_planes() {
+    let mut large = tempfile::tempfile().unwrap();
+    files::large_jpeg_of(3001, 2003, Jpeg { progressive: true, ..Jpeg::default() }, &mut large);
+    let mut file = Vec::new();
+    large.rewind().unwrap();
+    large.read_to_end(&mut file).unwrap();
+    assert!(read_planes(&file, 0) == read_planes(&file, 1 << 30));
+    assert!(read(&file, 0) == read(&file, 1 << 30));
+}
+
+#[test]
+fn without_a_file_that_is_large_enough_there_is_too_much() {
+    let picture = Picture::photo(300, 200, Layout::Rgb);
+    let mut interlaced = Vec::new();
+    files::interlaced_png(&picture, 200, 1, &mut interlaced);
+    let progressive = files::jpeg(&picture, Jpeg { progressive: true, ..Jpeg::default() });
+    for file in [interlaced, progressive] {
+        for file_bytes in [None, Some(1000)] {
+            let error = open(&file, 1000, file_bytes, &DecodeOptions::default()).err().unwrap();
+            assert!(matches!(error, SourceError::TooMuchMemory { .. }), "{error}");
+        }
+    }
+}
+
+/// A WebP by libwebp's own program.
+fn webp(picture: &Picture, arguments: &[&str]) -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    let (png, webp) = (folder.path().join("in.png"), folder.path().join("out.webp"));
+    std::fs::write(&png, files::png(picture, |_| {})).unwrap();
+    let status =
+        Command::new("cwebp").args(["-quiet"]).args(arguments).arg(&png).arg("-o").arg(&webp).status();
+    assert!(status.unwrap().success(), "{arguments:?}");
+    std::fs::read(webp).unwrap()
+}
+
+#[test]
+fn lossless_webp_with_every_transform() {
+    let few = |count: u32| {
+        Picture::new(301, 203, Layout::Rgb, move |x, y| {
+            let index = (x / 7 + y / 5 * 3 + x * y / 300) % count;
+            [(index * 37) as u8, (index * 91 + 5) as u8, (index * 151 + 9) as u8, 255]
+        })
+    };
+    let pictures = [
+        Picture::photo(301, 203, Layout::Rgb),
+        Picture::photo(640, 11, Layout::Rgba),
+        Picture::noise(67, 31, Layout::Rgba),
+        Picture::photo(1, 1, Layout::Rgb),
+        Picture::photo(1, 300, Layout::Rgb),
+        few(1),
+        few(2),
+        few(4),
+        few(13),
+        few(200),
+        few(1000),
+    ];
+    for (number, picture) in pictures.iter().enumerate() {
+        for level in ["0", "4", "6", "9"] {
+            let file = webp(picture, &["-lossless", "-exact", "-z", level]);
+            let read = read(&file, 0);
+            assert_eq!((read.width, read.height), (picture.width, picture.height));
+            // The alpha channel is left out if all is opaque.
+            let shown = Picture::new(picture.width, picture.height, read.layout, |x, y| {
+                let pixel = picture.at(x, y);
+                [pixel[0], pixel[1], pixel[2], pixel.get(3).copied().unwrap_or(255)]
+            });
+            assert!(read == shown, "picture {number} at level {level}");
+        }
+    }
+}
+
+#[test]
+fn lossy_webp_from_its_planes() {
+    for (width, height) in [(301, 203), (300, 202), (400, 1), (1, 401), (17, 16)] {
+        let picture = Picture::photo(width, height, Layout::Rgb);
+        for quality in ["20", "75", "100"] {
+            let file = webp(&picture, &["-q", quality]);
+            // With memory for all of it, the decoder makes RGB itself.
+            assert!(
+                read(&file, 8 * u64::from(width * height) - 1) == read(&file, 1 << 30),
+                "{width}x{height}"
+            );
+        }
+    }
+}
+
+#[test]
+fn lossy_webp_as_planes_shows_what_it_shows_as_rgb() {
+    let picture = Picture::photo(320, 208, Layout::Rgb);
+    let file = webp(&picture, &["-q", "90"]);
+    let (rgb, planes) = (read(&file, 1 << 30), read_planes(&file, 1 << 30));
+    let rows: Vec<_> = ycbcr420::pairs(&planes, 320).collect();
+    let shown = Picture::new(320, 208, Layout::Rgb, |x, y| {
+        let pair = &rows[y as usize / 2];
+        let sample = |row: &[u8], x: u32| f64::from(row[x as usize]);
+        let luma = sample(pair.luma[y as usize % 2], x);
+        let [blue, red] = pair.chroma.map(|row| sample(row, x / 2) - 128.0);
+        let colour = |value: f64| value.round().clamp(0.0, 255.0) as u8;
+        // ITU-T T.871, section 7.
+        [
+            colour(luma + 1.402 * red),
+            colour(luma - 0.344_14 * blue - 0.714_14 * red),
+            colour(luma + 1.772 * blue),
+            0,
+        ]
+    });
+    let psnr = rgb.psnr(&shown);
+    assert!(psnr > 38.0, "{psnr:.1} dB");
+}
+
+#[test]
+fn broken_webp_is_an_error_and_never_a_panic() {
+    let picture = Picture::photo(120, 90, Layout::Rgb);
+    for arguments in [["-lossless", "-z", "6"].as_slice(), &["-q", "75"]] {
+        let file = webp(&picture, arguments);
+        for at in (12..file.len()).step_by(7) {
+            let mut broken = file.clone();
+            broken[at] ^= 0xa5;
+            let _ = open(&broken, 1000, None, &DecodeOptions::default())
+                .and_then(|mut reader| Picture::read(&mut *reader));
+            let _ = open(&file[..at], 1000, None, &DecodeOptions::default())
+                .and_then(|mut reader| Picture::read(&mut *reader));
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! A tile of a picture that has to be turned: collects its rows as they are stored, then turns and encodes them.
+//!
+//! The rows lie in small blocks that many tiles share in turn. So the tiles that have begun take no more memory than the
+//! rows that have come.
+
+use std::ops::Range;
+
+use edgezoom_codecs::ycbcr420::Pair;
+use edgezoom_codecs::{Layout, Orientation};
+
+use crate::TileCoord;
+use crate::geometry::Level;
+use crate::strip::Strip;
+use crate::tile_encoder::{Encoding, TileEncoder};
+use crate::turn::turn;
+
+/// The rows of a block, an even number.
+const BLOCK_ROWS: usize = 16;
+
+/// The collected rows of a tile.
+pub struct StoredTile {
+    pub coord: TileCoord,
+    /// The positions of the columns that are collected; in planes these are whole pairs.
+    columns: Range<u32>,
+    /// The positions of the rows that are collected.
+    rows: Range<u32>,
+    /// The columns and rows of the upright tile in what is collected, once that is turned.
+    crop: [Range<u32>; 2],
+    blocks: Vec<Vec<u8>>,
+}
+
+/// Buffers that a thread uses for one tile after the other.
+#[derive(Default)]
+pub struct Buffers {
+    blocks: Vec<Vec<u8>>,
+    upright: [Vec<u8>; 3],
+}
+
+impl StoredTile {
+    /// An empty tile, which has this column and row among stored tiles.
+    pub fn new(level: &Level, column: u32, row: u32, encoding: Encoding) -> Self {
+        let unit = if encoding.layout == Layout::YCbCr420 { 2 } else { 1 };
+        let [(columns, across), (rows, down)] =
+            [(level.columns, column), (level.rows, row)].map(|(axis, index)| {
+                let pixels = axis.pixels(index);
+                let collected = pixels.start / unit * unit..pixels.end.next_multiple_of(unit);
+                let crop = pixels.start - collected.start..pixels.end - collected.start;
+                // Past an odd end lies padding, which planes have.
+                let end = axis.positions().next_multiple_of(unit);
+                let positions =
+                    if axis.from_end { end - collected.end..end - collected.start } else { collected };
+                (positions, crop)
+            });
+        let crop = if encoding.orientation.swapped { [down, across] } else { [across, down] };
+        Self { coord: level.coord(column, row), columns, rows, crop, blocks: Vec::new() }
+    }
+
+    /// Takes the rows of a strip that belong to the tile. Whether these were the last.
+    pub fn collect(&mut self, level: &Level, strip: &Strip, layout: Layout, buffers: &mut Buffers) -> bool {
+        let strip_rows = strip.rows();
+        let common = self.rows.start.max(strip_rows.start)..self.rows.end.min(strip_rows.end);
+        if layout == Layout::YCbCr420 {
+            let skipped = (common.start - strip_rows.start) as usize / 2;
+            let luma = self.columns.start as usize..self.columns.end as usize;
+            let chroma = luma.start / 2..luma.end / 2;
+            for Pair { luma: [upper, lower], chroma: [blue, red] } in
+                strip.pairs(level).skip(skipped).take(common.len().div_ceil(2))
+            {
+                let rows = [&upper[luma.clone()], &lower[luma.clone()]];
+                let block = self.block(3 * luma.len(), BLOCK_ROWS / 2, buffers);
+                rows.into_iter().for_each(|row| block.extend_from_slice(row));
+                [blue, red].into_iter().for_each(|row| block.extend_from_slice(&row[chroma.clone()]));
+            }
+        } else {
+            let channels = layout.channels();
+            let bytes = self.columns.start as usize * channels..self.columns.end as usize * channels;
+            for pixels in strip.pixels_of(&common).chunks_exact(level.row_bytes) {
+                self.block(bytes.len(), BLOCK_ROWS, buffers).extend_from_slice(&pixels[bytes.clone()]);
+            }
+        }
+        // The last pair of an odd level has no lower row.
+        common.end == self.rows.end.min(level.rows.positions())
+    }
+
+    /// The block for the next unit of so many bytes, of which a block has `count`.
+    fn block(&mut self, bytes: usize, count: usize, buffers: &mut Buffers) -> &mut Vec<u8> {
+        if self.blocks.last().is_none_or(|block| block.len() >= bytes * count) {
+            let mut block = buffers.blocks.pop().unwrap_or_default();
+            block.clear();
+            block.reserve_exact(bytes * count);
+            self.blocks.push(block);
+        }
+        let last = self.blocks.len() - 1;
+        &mut self.blocks[last]
+    }
+
+    /// Turns and encodes the tile, whose rows must all have come.
+    pub fn encode(
+        self,
+        encoding: Encoding,
+        encoder: &mut TileEncoder,
+        buffers: &mut Buffers,
+    ) -> std::io::Result<()> {
+        let [columns, rows] = &self.crop;
+        encoder.begin(columns.end - columns.start, rows.end - rows.start)?;
+        let width = self.columns.len();
+        match encoding.layout {
+            Layout::YCbCr420 => self.encode_planes(encoding.orientation, encoder, &mut buffers.upright),
+            layout => {
+                let stored = units(&self.blocks, width * layout.channels());
+                let upright = &mut buffers.upright[0];
+                match layout {
+                    Layout::Grey => turn::<1>(&stored, encoding.orientation, upright),
+                    Layout::Rgba => turn::<4>(&stored, encoding.orientation, upright),
+                    _ => turn::<3>(&stored, encoding.orientation, upright),
+                }
+                let row_bytes = columns.len() * layout.channels();
+                upright.chunks_exact(row_bytes).try_for_each(|row| encoder.row(row))?;
+            }
+        }
+        buffers.blocks.extend(self.blocks);
+        Ok(())
+    }
+
+    fn encode_planes(&self, orientation: Orientation, encoder: &mut TileEncoder, upright: &mut [Vec<u8>; 3]) {
+        let width = self.columns.len();
+        let pairs = units(&self.blocks, 3 * width);
+        let luma: Vec<&[u8]> = pairs.iter().flat_map(|pair| pair[..2 * width].chunks_exact(width)).collect();
+        let chroma = [2 * width..5 * width / 2, 5 * width / 2..3 * width];
+        let [blue, red] =
+            chroma.map(|range| pairs.iter().map(|pair| &pair[range.clone()]).collect::<Vec<_>>());
+        for (stored, upright) in [luma, blue, red].iter().zip(&mut *upright) {
+            turn::<1>(stored, orientation, upright);
+        }
+        let [columns, rows] = &self.crop;
+        let stride = if orientation.swapped { self.rows.len() } else { width };
+        let [luma, blue, red] = &*upright;
+        let chroma = blue.chunks_exact(stride / 2).zip(red.chunks_exact(stride / 2));
+        let pairs = luma.chunks_exact(2 * stride).zip(chroma).flat_map(|(luma, (blue, red))| {
+            let pair = Pair { luma: luma.split_at(stride).into(), chroma: [blue, red] };
+            [(pair, false), (pair, true)]
+        });
+        for (pair, is_lower) in pairs.skip(rows.start as usize).take(rows.len()) {
+            encoder.ycbcr420_row(&pair, is_lower, columns);
+        }
+    }
+}
+
+/// The parts of so many bytes in blocks that have only whole ones.
+fn units(blocks: &[Vec<u8>], bytes: usize) -> Vec<&[u8]> {
+    blocks.iter().flat_map(|block| block.chunks_exact(bytes)).collect()
+}
