@@ -40,7 +40,7 @@ pub enum SourceError {
     #[error("The PDF is encrypted: it needs a password.")]
     Encrypted,
     /// The page that the URL chooses is not in the document.
-    #[error("The PDF has no page {page}: its last one is {last}.")]
+    #[error("The document has no page {page}: its last one is {last}.")]
     NoSuchPage {
         /// The page that was chosen.
         page: u32,

@@ -13,7 +13,8 @@ use crate::Orientation;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct DrawingOptions {
-    /// The page of a PDF to draw, counted from 1. `None`: all of them, side by side.
+    /// The page of a PDF or TIFF to show, counted from 1. `None`: all of a PDF, side by side; the first of a TIFF, at
+    /// its highest level.
     pub page: Option<NonZeroU32>,
     /// The dots per inch of a PDF's pages, 1 to 10,000. 200 shows all that was made to be printed.
     pub dpi: u32,

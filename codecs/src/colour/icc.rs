@@ -42,6 +42,7 @@ enum Conversion {
 }
 
 /// Converts 16-bit colours before they are rounded: in a wide gamut, 8 bits have too few steps.
+#[derive(Clone)]
 pub struct Transform16 {
     transform: Arc<Transform16BitExecutor>,
     colours: Vec<u16>,

@@ -168,7 +168,7 @@ fn several_pages_lie_side_by_side_and_one_can_be_chosen() {
     );
     let failure = of_source(&draw_with(&four, &page(5)).unwrap_err());
     assert_eq!(failure.code, FailureCode::SourceNotFound);
-    assert_eq!(failure.message, "The PDF has no page 5: its last one is 4.");
+    assert_eq!(failure.message, "The document has no page 5: its last one is 4.");
 }
 
 #[test]

@@ -213,6 +213,32 @@ pub fn decode_into(file: &[u8], width: u32, rows: Vec<&mut [u8]>) -> Result<(), 
     Ok(())
 }
 
+/// Decodes the first rows of a JPEG in memory as the samples that it stores, without converting colours; only YCCK
+/// becomes CMYK. Returns how many bytes of rows have been decoded.
+pub fn decode_samples(file: &[u8], width: u32, samples: usize, out: &mut [u8]) -> Result<usize, SourceError> {
+    let header = catch_errors(|| DecompressBuilder::new().with_err(error_manager::new()).from_mem(file))?;
+    let (space, stored) = match header.color_space() {
+        space @ ColorSpace::JCS_GRAYSCALE => (space, 1),
+        space @ (ColorSpace::JCS_YCbCr | ColorSpace::JCS_RGB) => (space, 3),
+        ColorSpace::JCS_CMYK | ColorSpace::JCS_YCCK => (ColorSpace::JCS_CMYK, 4),
+        _ => return Err(FORMAT.unsupported("its colour space is unknown")),
+    };
+    let row_bytes = width as usize * samples;
+    if stored != samples || side(header.width()) != width || header.height() < out.len() / row_bytes {
+        return Err(FORMAT.corrupt("a strip or tile has another size or colour space than the file says"));
+    }
+    let mut decoder = catch_errors(|| header.to_colorspace(space))?;
+    let mut decoded = 0;
+    for row in out.chunks_exact_mut(row_bytes) {
+        match catch_errors(|| decoder.read_scanlines_into(row).map(|_| ())) {
+            Ok(()) => decoded += row_bytes,
+            Err(error) if decoded == 0 => return Err(error),
+            Err(_) => break,
+        }
+    }
+    Ok(decoded)
+}
+
 /// Reads the markers and checks the size. The file is at its start afterwards.
 fn read_markers(
     file: &mut (impl BufRead + Seek),

@@ -1,37 +1,21 @@
-//! TIFF's sample formats and colour spaces, converted to 8-bit grey, RGB or RGBA.
+//! TIFF's colour spaces, converted to 8-bit grey, RGB or RGBA.
 //!
-//! Source: TIFF 6.0, section 8 (PhotometricInterpretation), 16 (CMYK), 18 (ExtraSamples), 19 (SampleFormat), 21
-//! (YCbCr), 23 (L*a*b*).
+//! Source: TIFF 6.0, section 8 (PhotometricInterpretation), 16 (CMYK), 18 (ExtraSamples), 20 (ReferenceBlackWhite), 21
+//! (YCbCr), 23 (L*a*b*); TIFF Technical Note 4 (ICC L*a*b*).
 
-use std::iter::zip;
-
-use ::tiff::ColorType;
-use ::tiff::decoder::DecodingSampleType;
-
+use super::directory::{Directory, Tiff};
 use super::error::NAME;
+use super::samples::Sample;
+use super::tag::{self, photometric};
 use crate::colour::cmyk::CmykConverter;
 use crate::colour::icc::Profile;
-use crate::colour::samples::{from_lab, from_ycbcr, half, round_16, unmultiply};
+use crate::colour::samples::{from_lab, round_16, unmultiply};
 use crate::{Layout, SourceError};
 
 /// The value of ExtraSamples for alpha that the colours are multiplied with.
-const ASSOCIATED: u16 = 1;
+const ASSOCIATED: u64 = 1;
 /// The value of ExtraSamples for alpha that they are not multiplied with.
-const UNASSOCIATED: u16 = 2;
-
-/// How a sample is stored, in the machine's byte order.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Sample {
-    /// 1, 2 or 4 bits, packed from the left.
-    Bits(u8),
-    Uint8,
-    Uint16,
-    Uint32,
-    /// From 0 to 1, as the other floats.
-    Float16,
-    Float32,
-    Float64,
-}
+const UNASSOCIATED: u64 = 2;
 
 /// What the samples of a pixel mean.
 pub struct Colour {
@@ -39,153 +23,98 @@ pub struct Colour {
     /// The samples of a pixel, unused ones included.
     samples: usize,
     alpha: Alpha,
+    /// Which sample is alpha.
+    alpha_at: usize,
 }
 
 enum Model {
     Grey,
+    /// 0 is white.
+    Inverted,
     Rgb,
     Cmyk(CmykConverter),
-    YCbCr,
+    YCbCr(Box<YCbCr>),
     /// CIE L*a*b*, its `a` and `b` signed.
     Lab,
-    /// Samples are indices.
+    /// The same, with 128 added to `a` and `b`.
+    IccLab,
+    /// The first sample is an index.
     Palette(Vec<[u8; 3]>),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Alpha {
     None,
-    /// The sample after the colours.
     Unassociated,
-    /// The same, and the colours are multiplied with it.
+    /// The colours are multiplied with it.
     Associated,
 }
 
-impl Sample {
-    pub fn new(bits: u8, kind: Option<DecodingSampleType>) -> Result<Self, SourceError> {
-        match (kind, bits) {
-            (Some(DecodingSampleType::U8), 1 | 2 | 4) => Ok(Self::Bits(bits)),
-            (Some(DecodingSampleType::U8), 8) => Ok(Self::Uint8),
-            (Some(DecodingSampleType::U16), 16) => Ok(Self::Uint16),
-            (Some(DecodingSampleType::U32), 32) => Ok(Self::Uint32),
-            (Some(DecodingSampleType::F16), 16) => Ok(Self::Float16),
-            (Some(DecodingSampleType::F32), 32) => Ok(Self::Float32),
-            (Some(DecodingSampleType::F64), 64) => Ok(Self::Float64),
-            _ => Err(SourceError::unsupported(
-                NAME,
-                format_args!("its samples of {bits} bits have an unknown format"),
-            )),
-        }
-    }
-
-    /// The bytes of a sample, rounded up.
-    pub fn bytes(self) -> usize {
-        match self {
-            Self::Bits(_) | Self::Uint8 => 1,
-            Self::Uint16 | Self::Float16 => 2,
-            Self::Uint32 | Self::Float32 => 4,
-            Self::Float64 => 8,
-        }
-    }
-
-    /// The bytes of a row of so many samples.
-    pub fn row_bytes(self, samples: usize) -> usize {
-        match self {
-            Self::Bits(bits) => (samples * usize::from(bits)).div_ceil(8),
-            _ => samples * self.bytes(),
-        }
-    }
-
-    /// Unpacks a row of palette indices, one to a pixel, unscaled.
-    pub fn unpack_indices<'a>(self, stored: &[u8], pixels: impl Iterator<Item = &'a mut [u8]>) {
-        let bits = match self {
-            Self::Bits(bits) => usize::from(bits),
-            _ => 8,
-        };
-        let in_byte = 8 / bits;
-        for (index, out) in pixels.flatten().enumerate() {
-            let shift = 8 - bits * (index % in_byte + 1);
-            *out = stored[index / in_byte] >> shift & (0xff >> (8 - bits));
-        }
-    }
-
-    /// Unpacks a row of stored samples as 8 bits: `together` samples to a pixel, from its sample `at` on.
-    pub fn unpack_8_bit<'a>(
-        self,
-        stored: &[u8],
-        together: usize,
-        pixels: impl Iterator<Item = &'a mut [u8]>,
-        at: usize,
-    ) {
-        let out = pixels.flat_map(|pixel| pixel[at..at + together].iter_mut());
-        let unit = |value: f64| (value.clamp(0.0, 1.0) * 255.0).round() as u8;
-        match self {
-            Self::Bits(bits) => {
-                let max = (1u16 << bits) - 1;
-                let in_byte = usize::from(8 / bits);
-                for (index, out) in out.enumerate() {
-                    let shift = 8 - usize::from(bits) * (index % in_byte + 1);
-                    *out = ((u16::from(stored[index / in_byte]) >> shift & max) * 255 / max) as u8;
-                }
-            }
-            Self::Uint8 => zip(out, stored).for_each(|(out, &value)| *out = value),
-            Self::Uint16 => zip(out, stored.as_chunks().0)
-                .for_each(|(out, &value)| *out = round_16(u16::from_ne_bytes(value))),
-            Self::Uint32 => zip(out, stored.as_chunks().0).for_each(|(out, &value)| {
-                *out = unit(f64::from(u32::from_ne_bytes(value)) / f64::from(u32::MAX))
-            }),
-            Self::Float16 => zip(out, stored.as_chunks().0)
-                .for_each(|(out, &value)| *out = unit(f64::from(half(u16::from_ne_bytes(value))))),
-            Self::Float32 => zip(out, stored.as_chunks().0)
-                .for_each(|(out, &value)| *out = unit(f64::from(f32::from_ne_bytes(value)))),
-            Self::Float64 => {
-                zip(out, stored.as_chunks().0)
-                    .for_each(|(out, &value)| *out = unit(f64::from_ne_bytes(value)));
-            }
-        }
-    }
+/// Full or reduced range of luma and chroma, and their share of each colour.
+struct YCbCr {
+    luma: [f32; 256],
+    chroma: [[f32; 256]; 2],
+    /// The luma of red, green and blue.
+    coefficients: [f32; 3],
 }
 
 impl Colour {
-    /// The colours of a TIFF with these ExtraSamples.
-    pub fn new(color: ColorType, extra: &[u16], profile: Option<&Profile>) -> Result<Self, SourceError> {
-        let alpha = match extra.first() {
-            Some(&ASSOCIATED) => Alpha::Associated,
-            Some(&UNASSOCIATED) => Alpha::Unassociated,
-            _ => Alpha::None,
+    /// The colours of a picture with so many samples a pixel.
+    pub fn new(
+        tiff: &mut Tiff,
+        directory: &Directory,
+        photometric: u64,
+        samples: usize,
+        profile: Option<&Profile>,
+    ) -> Result<Self, SourceError> {
+        let extra = tiff.list(directory, tag::EXTRA_SAMPLES).ok().flatten().unwrap_or_default();
+        let number = u16::try_from(photometric).unwrap_or(u16::MAX);
+        let (model, colours) = match number {
+            // Satellites' pictures often call three bands and more grey. libvips guesses the same.
+            photometric::GREY if samples - extra.len().min(samples) >= 3 || is_bands(&extra, samples) => {
+                (Model::Rgb, 3)
+            }
+            photometric::GREY | photometric::MASK => (Model::Grey, 1),
+            photometric::WHITE_IS_0 => (Model::Inverted, 1),
+            photometric::RGB if samples < 3 => (Model::Grey, 1),
+            photometric::RGB => (Model::Rgb, 3),
+            photometric::CMYK if samples >= 4 => (Model::Cmyk(CmykConverter::new(profile)), 4),
+            photometric::YCBCR if samples >= 3 => (Model::YCbCr(Box::new(YCbCr::new(tiff, directory))), 3),
+            photometric::LAB | photometric::ICC_LAB if samples < 3 => (Model::Grey, 1),
+            photometric::LAB => (Model::Lab, 3),
+            photometric::ICC_LAB => (Model::IccLab, 3),
+            photometric::LOG_L => (Model::Grey, 1),
+            photometric::LOG_LUV => (Model::Rgb, 3),
+            photometric::PALETTE => {
+                let entries = tiff.list(directory, tag::COLOR_MAP)?.unwrap_or_default();
+                (Model::Palette(palette(&entries)), 1)
+            }
+            _ => {
+                let what = match number {
+                    32803 | 34892 => "it is a camera's raw picture".to_owned(),
+                    _ => format!("its PhotometricInterpretation is {photometric}, of {samples} samples"),
+                };
+                return Err(SourceError::unsupported(NAME, what));
+            }
         };
-        let (model, alpha) = match color {
-            ColorType::Gray(_) => (Model::Grey, Alpha::None),
-            ColorType::Multiband { .. } | ColorType::GrayA(_) => (Model::Grey, alpha),
-            ColorType::RGB(_) => (Model::Rgb, Alpha::None),
+        let found = extra.iter().position(|&kind| matches!(kind, ASSOCIATED | UNASSOCIATED));
+        let found = found.filter(|at| colours + at < samples && !matches!(model, Model::Cmyk(_)));
+        let (alpha, alpha_at) = match found.map(|at| (extra[at], colours + at)) {
+            Some((ASSOCIATED, at)) => (Alpha::Associated, at),
+            Some((_, at)) => (Alpha::Unassociated, at),
             // A fourth sample without the tag is alpha by convention. One that the tag calls unspecified is not:
             // satellite pictures have infrared there.
-            ColorType::RGBA(_) if extra.is_empty() => (Model::Rgb, Alpha::Unassociated),
-            ColorType::RGBA(_) => (Model::Rgb, alpha),
-            ColorType::CMYK(_) | ColorType::CMYKA(_) => {
-                (Model::Cmyk(CmykConverter::new(profile)), Alpha::None)
+            None if matches!(number, photometric::RGB) && samples == 4 && extra.is_empty() => {
+                (Alpha::Unassociated, 3)
             }
-            ColorType::YCbCr(_) => (Model::YCbCr, Alpha::None),
-            other => {
-                return Err(SourceError::unsupported(NAME, format_args!("its colours are {other:?}")));
-            }
+            None => (Alpha::None, 0),
         };
-        Ok(Self { model, samples: usize::from(color.num_samples()), alpha })
-    }
-
-    /// The colours of palette indices.
-    pub fn of_palette(palette: Vec<[u8; 3]>) -> Self {
-        Self { model: Model::Palette(palette), samples: 1, alpha: Alpha::None }
-    }
-
-    /// The colours of a TIFF in CIE L*a*b*.
-    pub fn of_lab(samples: usize) -> Self {
-        Self { model: Model::Lab, samples, alpha: Alpha::None }
+        Ok(Self { model, samples, alpha, alpha_at })
     }
 
     pub fn layout(&self) -> Layout {
         match (self.alpha, &self.model) {
-            (Alpha::None, Model::Grey) => Layout::Grey,
+            (Alpha::None, Model::Grey | Model::Inverted) => Layout::Grey,
             (Alpha::None, _) => Layout::Rgb,
             _ => Layout::Rgba,
         }
@@ -196,14 +125,44 @@ impl Colour {
         self.samples
     }
 
-    pub fn is_palette(&self) -> bool {
-        matches!(self.model, Model::Palette(_))
+    /// Whether the values of samples are colours that may be stretched.
+    pub fn is_linear(&self) -> bool {
+        matches!(self.model, Model::Grey | Model::Rgb)
+    }
+
+    /// How many of a pixel's samples are colours.
+    pub fn colours(&self) -> usize {
+        if matches!(self.model, Model::Grey | Model::Inverted | Model::Palette(_)) { 1 } else { 3 }
     }
 
     /// Whether 8-bit samples are pixels in the layout.
     pub fn is_final(&self) -> bool {
         let direct = matches!(self.model, Model::Grey | Model::Rgb) && self.alpha != Alpha::Associated;
         direct && self.samples == self.layout().channels()
+    }
+
+    /// Unpacks a row of stored samples, of which `together` belong to a pixel, as 8 bits. `first` is the number of the
+    /// first one in a pixel.
+    pub fn unpack(&self, sample: Sample, row: &[u8], together: usize, first: usize, out: &mut [u8]) {
+        match &self.model {
+            Model::Palette(colours) if first == 0 && sample.bits != 8 => {
+                sample.to_8_bit(row, out);
+                // Of palettes with more than 256 colours only those are shown.
+                let last = colours.len().min(256).saturating_sub(1);
+                for (pixel, out) in out.iter_mut().step_by(together).enumerate() {
+                    *out = sample.index(row, pixel * together).min(last) as u8;
+                }
+            }
+            Model::Lab | Model::IccLab if sample.bits != 8 => {
+                let is_icc = matches!(self.model, Model::IccLab);
+                for (index, out) in out.iter_mut().enumerate() {
+                    let channel = first + index % together;
+                    *out = lab_sample(sample, sample.value(row, index), channel, is_icc);
+                }
+            }
+            Model::Lab => out.iter_mut().zip(row).for_each(|(out, &value)| *out = value),
+            _ => sample.to_8_bit(row, out),
+        }
     }
 
     /// Converts 8-bit samples to pixels.
@@ -216,39 +175,107 @@ impl Colour {
         }
         let channels = self.layout().channels();
         for (pixel, out) in samples.chunks_exact(self.samples).zip(out.chunks_exact_mut(channels)) {
-            let (colour, colours) = self.colour(pixel);
-            if channels == 1 {
-                out[0] = colour[0];
+            let colour = self.colour(pixel);
+            if let [grey] = out {
+                *grey = colour[0];
                 continue;
             }
             out[..3].copy_from_slice(&colour);
-            if self.alpha != Alpha::None {
-                let alpha = pixel[colours];
-                out[3] = alpha;
+            if let ([red, green, blue, out], Some(&alpha)) = (out, pixel.get(self.alpha_at)) {
+                *out = alpha;
                 if self.alpha == Alpha::Associated {
-                    out[..3].iter_mut().for_each(|colour| *colour = unmultiply(*colour, alpha));
+                    for colour in [red, green, blue] {
+                        *colour = unmultiply(*colour, alpha);
+                    }
                 }
             }
         }
     }
 
-    /// A pixel's colour, and how many samples it took.
-    fn colour(&self, pixel: &[u8]) -> ([u8; 3], usize) {
+    fn colour(&self, pixel: &[u8]) -> [u8; 3] {
         match (&self.model, pixel) {
-            (Model::Grey, &[grey, ..]) => ([grey; 3], 1),
-            (Model::Rgb, &[red, green, blue, ..]) => ([red, green, blue], 3),
+            (Model::Grey, &[grey, ..]) => [grey; 3],
+            (Model::Inverted, &[grey, ..]) => [255 - grey; 3],
+            (Model::Rgb, &[red, green, blue, ..]) => [red, green, blue],
             (Model::Cmyk(converter), [cyan, magenta, yellow, black, ..]) => {
                 let mut colour = [0; 3];
                 converter.convert(&[*cyan, *magenta, *yellow, *black], &mut colour);
-                (colour, 4)
+                colour
             }
-            (Model::YCbCr, &[luma, blue, red, ..]) => (from_ycbcr([luma, blue, red]), 3),
-            (Model::Lab, &[lightness, a, b, ..]) => (from_lab([lightness, a, b]), 3),
+            (Model::YCbCr(model), &[luma, blue, red, ..]) => model.convert([luma, blue, red]),
+            (Model::Lab, &[lightness, a, b, ..]) => from_lab([lightness, a, b]),
+            (Model::IccLab, &[lightness, a, b, ..]) => from_lab([lightness, a ^ 0x80, b ^ 0x80]),
             (Model::Palette(palette), &[index, ..]) => {
-                (palette.get(usize::from(index)).copied().unwrap_or_default(), 1)
+                palette.get(usize::from(index)).copied().unwrap_or_default()
             }
-            _ => ([0; 3], 0),
+            _ => [0; 3],
         }
+    }
+}
+
+/// Whether all but the first sample are bands without a meaning, three at least in all.
+fn is_bands(extra: &[u64], samples: usize) -> bool {
+    samples >= 3 && extra.len() + 1 == samples && extra.iter().all(|&kind| kind == 0)
+}
+
+/// A sample of CIE L*a*b* as 8 bits, as if it had been stored so.
+fn lab_sample(sample: Sample, value: f64, channel: usize, is_icc: bool) -> u8 {
+    let scaled = match (sample.is_float(), channel) {
+        (true, 0) => value * 2.55,
+        (true, _) => value,
+        (false, 0) if is_icc => value / 256.0,
+        (false, 0) => return round_16(value as u16),
+        (false, _) => (value / 256.0).round(),
+    };
+    let scaled = scaled.round();
+    match (channel, is_icc && !sample.is_float()) {
+        (0, _) | (_, true) => scaled.clamp(0.0, 255.0) as u8,
+        // Above 127 it is a negative number of 16 bits.
+        _ if scaled > 127.0 => (scaled - 256.0).clamp(-128.0, 127.0) as i8 as u8,
+        _ => scaled.clamp(-128.0, 127.0) as i8 as u8,
+    }
+}
+
+/// The colours of a ColorMap: all reds, all greens, all blues, 16 bits each. Source: TIFF 6.0, section 5.
+fn palette(entries: &[u64]) -> Vec<[u8; 3]> {
+    let colours = entries.len() / 3;
+    let (reds, others) = entries.split_at(colours);
+    let (greens, blues) = others.split_at(colours);
+    // Some programs write 8-bit values.
+    let is_8_bit = entries.iter().all(|&entry| entry < 256);
+    let to_8_bits = |entry: u64| if is_8_bit { entry as u8 } else { round_16(entry as u16) };
+    let colours = reds.iter().zip(greens).zip(blues);
+    colours.map(|((&red, &green), &blue)| [red, green, blue].map(to_8_bits)).collect()
+}
+
+impl YCbCr {
+    fn new(tiff: &mut Tiff, directory: &Directory) -> Self {
+        let known = |list: Option<Vec<f64>>, count: usize| {
+            list.filter(|list| list.len() >= count && list.iter().all(|value| value.is_finite()))
+        };
+        let coefficients = known(tiff.fractions(directory, tag::YCBCR_COEFFICIENTS), 3);
+        let coefficients = coefficients.filter(|list| list[..3].iter().all(|&value| value > 0.0));
+        let coefficients = coefficients.unwrap_or_else(|| vec![0.299, 0.587, 0.114]);
+        let range = known(tiff.fractions(directory, tag::REFERENCE_BLACK_WHITE), 6);
+        let range = range.filter(|list| list[..6].chunks(2).all(|pair| pair[1] > pair[0]));
+        let range = range.unwrap_or_else(|| vec![0.0, 255.0, 128.0, 255.0, 128.0, 255.0]);
+        let scaled = |black: f64, white: f64, full: f64| {
+            std::array::from_fn(|code| ((code as f64 - black) * full / (white - black)) as f32)
+        };
+        Self {
+            luma: scaled(range[0], range[1], 255.0),
+            chroma: [scaled(range[2], range[3], 127.0), scaled(range[4], range[5], 127.0)],
+            coefficients: [coefficients[0], coefficients[1], coefficients[2]].map(|value| value as f32),
+        }
+    }
+
+    fn convert(&self, [luma, blue, red]: [u8; 3]) -> [u8; 3] {
+        let [of_red, of_green, of_blue] = self.coefficients;
+        let luma = self.luma[usize::from(luma)];
+        let red = self.chroma[1][usize::from(red)] * (2.0 - 2.0 * of_red) + luma;
+        let blue = self.chroma[0][usize::from(blue)] * (2.0 - 2.0 * of_blue) + luma;
+        let green = (luma - of_blue * blue - of_red * red) / of_green;
+        [red, green, blue].map(|colour| colour.round() as u8)
     }
 }
 
@@ -257,9 +284,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn indices_are_unpacked_without_scaling() {
-        let mut pixels = [0; 4];
-        Sample::Bits(2).unpack_indices(&[0b0001_1011], pixels.chunks_mut(1));
-        assert_eq!(pixels, [0, 1, 2, 3]);
+    fn palettes_have_16_bits_or_8() {
+        assert_eq!(palette(&[65535, 0, 257, 0, 514, 0]), [[255, 1, 2], [0, 0, 0]]);
+        assert_eq!(palette(&[255, 0, 1, 0, 2, 0]), [[255, 1, 2], [0, 0, 0]]);
+    }
+
+    #[test]
+    fn lab_of_16_bits_and_of_floats_is_that_of_8() {
+        let wide = Sample::new(16, 1).unwrap();
+        let float = Sample::new(32, 3).unwrap();
+        for (channel, value) in [(0, 200u8), (1, 5), (1, 251), (2, 128)] {
+            let of_16 = if channel == 0 { f64::from(value) * 257.0 } else { f64::from(value) * 256.0 };
+            assert_eq!(lab_sample(wide, of_16, channel, false), value, "{channel}");
+            let of_float = if channel == 0 { f64::from(value) / 2.55 } else { f64::from(value as i8) };
+            assert_eq!(lab_sample(float, of_float, channel, false), value, "{channel}");
+        }
+        assert_eq!(lab_sample(wide, 65280.0, 0, true), 255);
+        assert_eq!(lab_sample(wide, 32768.0, 1, true), 128);
     }
 }

@@ -1,223 +1,276 @@
-//! Which picture of a TIFF is shown, and a patch that lets the `tiff` crate read colour spaces that it does not know.
+//! The structure of a TIFF: a chain of directories, each a list of tags with values. Nothing here knows what a tag means.
 //!
-//! A TIFF is a list of directories, each a picture: pages, the levels of a pyramid, a thumbnail. The first one is
-//! shown, unless a larger one has the same aspect ratio: then the first is a level of a pyramid.
+//! The reader forgives what other programs write wrongly: values of another integer type than the specification says, a
+//! chain that leads into itself or out of the file, tags that are not in order.
 //!
 //! ```text
 //! directory  count: u16 (BigTIFF: u64)  entries  offset of the next directory
-//! entry      tag: u16  type: u16  count: u32  value or its offset: u32            12 bytes, the value at 8
-//! BigTIFF    tag: u16  type: u16  count: u64  value or its offset: u64            20 bytes, the value at 12
+//! entry      tag: u16  type: u16  count: u32  value or its offset: u32            12 bytes
+//! BigTIFF    tag: u16  type: u16  count: u64  value or its offset: u64            20 bytes
+//! NDPI       as TIFF, but the offset of the next directory has 8 bytes, and the upper halves of all values follow it
 //! ```
-//! Source: TIFF 6.0, section 2; the BigTIFF design.
+//! Source: TIFF 6.0, section 2; the BigTIFF design; OpenSlide's notes on Hamamatsu's NDPI
+//! (openslide.org/formats/hamamatsu).
 
 use std::fs::File;
-use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom};
 
-use ::tiff::decoder::{ChunkType, Decoder};
-use ::tiff::tags::Tag;
-
-use super::error::error;
+use super::error::{NAME, too_early};
+use super::tag;
 use crate::SourceError;
 
-/// Values of the tag PhotometricInterpretation.
-pub const GREY: u16 = 1;
-pub const RGB: u16 = 2;
-pub const PALETTE: u16 = 3;
-pub const LAB: u16 = 8;
+/// The bytes that one of the file's tables may have: enough for two million chunks.
+const TABLE_BYTES: u64 = 16 << 20;
+/// The entries of a directory that are read. Directories of real files have fewer than a hundred.
+const MAX_ENTRIES: u64 = 4096;
 
-/// How many directories are read. A pyramid has one for each halving.
-const MAX_LEVELS: usize = 64;
-/// The bit of NewSubfileType for a reduced version of another picture.
-const REDUCED: u32 = 1;
-/// The tolerance for the sides of a level, in pixels of the smaller one: each level is rounded.
-const ROUNDING: u64 = 2;
-
-/// Seeks to the picture that is shown.
-pub fn choose(decoder: &mut Decoder<PatchedFile>) -> Result<(), SourceError> {
-    let first = decoder.dimensions().map_err(error)?;
-    let is_thumbnail = is_reduced(decoder);
-    let (mut chosen, mut largest) = (0, first);
-    for index in 1..MAX_LEVELS {
-        // A later page that cannot be read does not prevent the first from being shown.
-        if !decoder.more_images() || decoder.next_image().is_err() {
-            break;
-        }
-        let Ok(size) = decoder.dimensions() else { continue };
-        let is_level = is_thumbnail && !is_reduced(decoder) || have_same_aspect(first, size);
-        if is_level && pixels(size) > pixels(largest) {
-            (chosen, largest) = (index, size);
-        }
-    }
-    decoder.seek_to_image(chosen).map_err(error)
-}
-
-fn is_reduced(decoder: &mut Decoder<PatchedFile>) -> bool {
-    let kind = decoder.find_tag_unsigned::<u32>(Tag::NewSubfileType).ok().flatten();
-    kind.is_some_and(|kind| kind & REDUCED != 0)
-}
-
-fn pixels((width, height): (u32, u32)) -> u64 {
-    u64::from(width) * u64::from(height)
-}
-
-/// Whether two sizes have the same aspect ratio, within rounding.
-fn have_same_aspect((width, height): (u32, u32), (other_width, other_height): (u32, u32)) -> bool {
-    let one = u64::from(width) * u64::from(other_height);
-    let other = u64::from(other_width) * u64::from(height);
-    one.abs_diff(other) <= ROUNDING * u64::from(width.max(height).max(other_width).max(other_height))
-}
-
-/// The colours of a ColorMap: all reds, all greens, all blues, 16 bits each. Source: TIFF 6.0, section 5.
-pub fn palette(entries: &[u16]) -> Vec<[u8; 3]> {
-    let colours = entries.len() / 3;
-    let (reds, others) = entries.split_at(colours);
-    let (greens, blues) = others.split_at(colours);
-    // Some programs write 8-bit values.
-    let is_8_bit = entries.iter().all(|&entry| entry < 256);
-    let to_8_bits = |entry: u16| if is_8_bit { entry as u8 } else { crate::colour::samples::round_16(entry) };
-    reds.iter()
-        .zip(greens)
-        .zip(blues)
-        .map(|((&red, &green), &blue)| [red, green, blue].map(to_8_bits))
-        .collect()
-}
-
-/// The offset and the length of each strip or tile.
-pub fn chunks<R: Read + Seek>(decoder: &mut Decoder<R>) -> Result<Vec<(u64, u64)>, SourceError> {
-    let (offsets, lengths) = match decoder.get_chunk_type() {
-        ChunkType::Strip => (Tag::StripOffsets, Tag::StripByteCounts),
-        ChunkType::Tile => (Tag::TileOffsets, Tag::TileByteCounts),
-    };
-    let offsets = decoder.get_tag_u64_vec(offsets).map_err(error)?;
-    let lengths = decoder.get_tag_u64_vec(lengths).map_err(error)?;
-    Ok(offsets.into_iter().zip(lengths).collect())
-}
-
-/// Reads the directory again with another PhotometricInterpretation: chunks are stored the same way in every colour
-/// space, but the `tiff` crate refuses those that it does not know.
-pub fn patch(decoder: &mut Decoder<PatchedFile>, photometric: u16) -> Result<(), SourceError> {
-    let Some(directory) = decoder.ifd_pointer() else { return Ok(()) };
-    let file = decoder.inner();
-    file.patch(directory.0, photometric)?;
-    // The decoder finds a directory by its number only: look for the one with this offset.
-    for index in 0..MAX_LEVELS {
-        decoder.seek_to_image(index).map_err(error)?;
-        if decoder.ifd_pointer() == Some(directory) {
-            break;
-        }
-    }
-    Ok(())
-}
-
-/// Whether the bits of the chunks' bytes are stored from the lowest to the highest (FillOrder 2, TIFF 6.0, section 8).
-pub fn is_reversed(decoder: &mut Decoder<PatchedFile>) -> bool {
-    const LOWEST_FIRST: u16 = 2;
-    // A JPEG keeps its own order.
-    const JPEG: [u16; 2] = [6, 7];
-    let mut tag = |tag| decoder.find_tag_unsigned::<u16>(tag).ok().flatten();
-    tag(Tag::FillOrder) == Some(LOWEST_FIRST)
-        && tag(Tag::Compression).is_none_or(|compression| !JPEG.contains(&compression))
-}
-
-/// A TIFF of which two bytes may be replaced, or the bits of every byte reversed.
-///
-/// Its buffer survives a seek to the present position: chunks mostly follow each other.
-pub struct PatchedFile {
+/// An open file and how its numbers are stored.
+pub struct Tiff {
     file: BufReader<File>,
     position: u64,
-    /// The offset of the replaced bytes, and their new values.
-    patch: Option<(u64, [u8; 2])>,
-    is_reversed: bool,
+    /// The length of the file, in bytes.
+    pub length: u64,
+    kind: Kind,
+    /// Whether numbers have their lowest byte first.
+    pub is_little: bool,
+    /// The offset of the first directory.
+    pub first: u64,
 }
 
-impl PatchedFile {
-    pub fn new(file: BufReader<File>) -> Self {
-        Self { file, position: 0, patch: None, is_reversed: false }
-    }
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Classic,
+    Big,
+    Ndpi,
+}
 
-    /// Reverses the bits of every byte from now on: for chunks, when the directories are read.
-    pub fn reverse(&mut self) {
-        self.is_reversed = true;
-    }
+/// A directory: a picture of the file.
+pub struct Directory {
+    entries: Vec<Entry>,
+    /// The offset of the next directory, 0 after the last one.
+    pub next: u64,
+}
 
-    /// Finds PhotometricInterpretation in a directory and replaces its value.
-    fn patch(&mut self, directory: u64, photometric: u16) -> std::io::Result<()> {
-        let mut head = [0; 4];
-        self.seek(SeekFrom::Start(0))?;
-        self.read_exact(&mut head)?;
-        let little = head[0] == b'I';
-        let number =
-            |bytes: [u8; 2]| if little { u16::from_le_bytes(bytes) } else { u16::from_be_bytes(bytes) };
-        let (count_bytes, entry_bytes, value_at) =
-            if number([head[2], head[3]]) == 43 { (8, 20, 12) } else { (2, 12, 8) };
-        self.seek(SeekFrom::Start(directory))?;
-        let mut count = [0; 8];
-        self.read_exact(&mut count[..count_bytes])?;
-        // No directory has more entries than 16 bits count.
-        let (low, high) = ([count[0], count[1]], [count[count_bytes - 2], count[count_bytes - 1]]);
-        let entries = number(if little { low } else { high });
-        for index in 0..u64::from(entries) {
-            let at = directory + count_bytes as u64 + index * entry_bytes;
-            let mut tag = [0; 2];
-            self.seek(SeekFrom::Start(at))?;
-            self.read_exact(&mut tag)?;
-            if number(tag) == Tag::PhotometricInterpretation.to_u16() {
-                let value = if little { photometric.to_le_bytes() } else { photometric.to_be_bytes() };
-                self.patch = Some((at + value_at, value));
-                break;
-            }
-        }
-        Ok(())
+#[derive(Clone, Copy)]
+struct Entry {
+    tag: u16,
+    kind: u16,
+    count: u64,
+    /// The value or its offset, as stored.
+    value: [u8; 8],
+    /// The bytes that `value` has.
+    value_bytes: u64,
+    /// The upper half of the offset, in NDPI.
+    upper: u64,
+}
+
+/// The bytes of a value of this type.
+fn type_bytes(kind: u16) -> u64 {
+    match kind {
+        3 | 8 => 2,
+        4 | 9 | 11 | 13 => 4,
+        5 | 10 | 12 | 16 | 17 | 18 => 8,
+        _ => 1,
     }
 }
 
-impl Read for PatchedFile {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let bytes = self.file.read(buffer)?;
-        if let Some((at, value)) = self.patch {
-            for (place, byte) in (at..).zip(value) {
-                let index = place.checked_sub(self.position).and_then(|index| usize::try_from(index).ok());
-                if let Some(stored) = index.and_then(|index| buffer[..bytes].get_mut(index)) {
-                    *stored = byte;
+impl Tiff {
+    /// Opens a file that is at its start.
+    pub fn open(mut file: BufReader<File>) -> Result<Self, SourceError> {
+        let length = file.seek(SeekFrom::End(0))?;
+        file.seek(SeekFrom::Start(0))?;
+        let (kind, is_little) = (Kind::Classic, true);
+        let mut tiff = Self { file, position: 0, length, kind, is_little, first: 0 };
+        let mut head = [0; 16];
+        tiff.read_at(0, &mut head[..8])?;
+        tiff.is_little = head[0] == b'I';
+        if tiff.u16(&head[2..]) == 43 {
+            tiff.read_at(8, &mut head[8..])?;
+            (tiff.kind, tiff.first) = (Kind::Big, tiff.number(&head[8..16]));
+        } else {
+            tiff.first = tiff.number(&head[4..8]);
+            tiff.read_at(4, &mut head[4..12])?;
+            let first = tiff.number(&head[4..12]);
+            // NDPI is known by a tag of its first directory, which may lie beyond 4 GiB.
+            let is_first_low = tiff.directory(tiff.first).is_ok_and(|first| first.has(tag::NDPI));
+            if is_first_low || length > u64::from(u32::MAX) && first < length {
+                (tiff.kind, tiff.first) = (Kind::Ndpi, first);
+                if !tiff.directory(first).is_ok_and(|first| first.has(tag::NDPI)) {
+                    (tiff.kind, tiff.first) = (Kind::Classic, tiff.number(&head[4..8]));
                 }
             }
         }
-        if self.is_reversed {
-            buffer[..bytes].iter_mut().for_each(|byte| *byte = byte.reverse_bits());
-        }
-        self.position += bytes as u64;
-        Ok(bytes)
+        Ok(tiff)
     }
-}
 
-impl Seek for PatchedFile {
-    fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
-        match to {
-            SeekFrom::Start(start) if start.abs_diff(self.position) < i64::MAX as u64 => {
-                self.file.seek_relative(start as i64 - self.position as i64)?;
-                self.position = start;
+    /// Reads so many bytes.
+    pub fn read_at(&mut self, offset: u64, into: &mut [u8]) -> Result<(), SourceError> {
+        match self.read_up_to(offset, into)? {
+            bytes if bytes == into.len() => Ok(()),
+            _ => Err(too_early()),
+        }
+    }
+
+    /// Reads so many bytes, or fewer where the file ends. The file's buffer survives: chunks mostly follow each other.
+    pub fn read_up_to(&mut self, offset: u64, into: &mut [u8]) -> Result<usize, SourceError> {
+        if offset >= self.length {
+            return Ok(0);
+        }
+        let distance = i64::try_from(offset).ok().zip(i64::try_from(self.position).ok());
+        let (to, from) = distance.ok_or_else(too_early)?;
+        self.file.seek_relative(to - from)?;
+        self.position = offset;
+        let mut read = 0;
+        while read < into.len() {
+            match self.file.read(&mut into[read..]) {
+                Ok(0) => break,
+                Ok(bytes) => read += bytes,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
             }
-            other => self.position = self.file.seek(other)?,
         }
-        Ok(self.position)
+        self.position += read as u64;
+        Ok(read)
+    }
+
+    /// Whether this is a file of Hamamatsu's slide scanners.
+    pub fn is_ndpi(&self) -> bool {
+        self.kind == Kind::Ndpi
+    }
+
+    fn u16(&self, bytes: &[u8]) -> u16 {
+        self.number(bytes.get(..2).unwrap_or_default()) as u16
+    }
+
+    /// A number of at most 8 bytes.
+    pub fn number(&self, bytes: &[u8]) -> u64 {
+        let add = |number: u64, &byte: &u8| number << 8 | u64::from(byte);
+        match self.is_little {
+            true => bytes.iter().rev().fold(0, add),
+            false => bytes.iter().fold(0, add),
+        }
+    }
+
+    /// Reads the directory at an offset.
+    pub fn directory(&mut self, offset: u64) -> Result<Directory, SourceError> {
+        let (count_bytes, entry_bytes, next_bytes) = match self.kind {
+            Kind::Classic => (2, 12, 4),
+            Kind::Ndpi => (2, 12, 8),
+            Kind::Big => (8, 20, 8),
+        };
+        let mut count = [0; 8];
+        self.read_at(offset, &mut count[..count_bytes])?;
+        let count = self.number(&count[..count_bytes]);
+        if count == 0 || count > u64::from(u16::MAX) {
+            return Err(SourceError::corrupt(NAME, "a directory has no entries or too many"));
+        }
+        let begin = offset + count_bytes as u64;
+        let mut stored = vec![0; (count.min(MAX_ENTRIES) * entry_bytes) as usize];
+        // A directory may be cut off by the file's end.
+        let read = self.read_up_to(begin, &mut stored)?;
+        let mut entries: Vec<Entry> =
+            stored[..read].chunks_exact(entry_bytes as usize).map(|stored| self.entry(stored)).collect();
+        if entries.is_empty() {
+            return Err(too_early());
+        }
+        let end = begin + count * entry_bytes;
+        let mut next = [0; 8];
+        let next = match self.read_at(end, &mut next[..next_bytes]) {
+            Ok(()) => self.number(&next[..next_bytes]),
+            Err(_) => 0,
+        };
+        if self.kind == Kind::Ndpi {
+            let mut upper = vec![0; 4 * entries.len()];
+            if self.read_at(end + next_bytes as u64, &mut upper).is_ok() {
+                for (entry, upper) in entries.iter_mut().zip(upper.chunks_exact(4)) {
+                    entry.upper = self.number(upper) << 32;
+                }
+            }
+        }
+        Ok(Directory { entries, next })
+    }
+
+    fn entry(&self, stored: &[u8]) -> Entry {
+        let count_bytes = if self.kind == Kind::Big { 8 } else { 4 };
+        let (head, value) = stored.split_at(4 + count_bytes);
+        let mut padded = [0; 8];
+        padded[..value.len()].copy_from_slice(value);
+        Entry {
+            tag: self.u16(head),
+            kind: self.u16(&head[2..]),
+            count: self.number(&head[4..]),
+            value: padded,
+            value_bytes: value.len() as u64,
+            upper: 0,
+        }
+    }
+
+    /// The bytes of a tag's value.
+    pub fn bytes(&mut self, directory: &Directory, tag: u16) -> Result<Option<Vec<u8>>, SourceError> {
+        let Some(entry) = directory.entry(tag) else { return Ok(None) };
+        let bytes = entry.count.saturating_mul(type_bytes(entry.kind));
+        if bytes > TABLE_BYTES {
+            return Err(SourceError::unsupported(NAME, "its strips, tiles or tables are too large"));
+        }
+        let bytes = bytes as usize;
+        if bytes as u64 <= entry.value_bytes {
+            return Ok(Some(entry.value[..bytes].to_vec()));
+        }
+        let offset = self.number(&entry.value[..entry.value_bytes as usize]) | entry.upper;
+        let mut value = vec![0; bytes];
+        self.read_at(offset, &mut value)?;
+        Ok(Some(value))
+    }
+
+    /// The integers of a tag. Negative ones are none that a picture can have.
+    pub fn list(&mut self, directory: &Directory, tag: u16) -> Result<Option<Vec<u64>>, SourceError> {
+        let Some(entry) = directory.entry(tag) else { return Ok(None) };
+        let each = type_bytes(entry.kind) as usize;
+        let Some(bytes) = self.bytes(directory, tag)? else { return Ok(None) };
+        // A single value that fits has its upper half beside it, in NDPI.
+        let upper = if entry.count == 1 && each == 4 { entry.upper } else { 0 };
+        Ok(Some(bytes.chunks_exact(each).map(|value| self.number(value) | upper).collect()))
+    }
+
+    /// The first integer of a tag.
+    pub fn first(&mut self, directory: &Directory, tag: u16) -> Result<Option<u64>, SourceError> {
+        Ok(self.list(directory, tag)?.and_then(|list| list.first().copied()))
+    }
+
+    /// The first integer of a tag, or another number where there is none or where it cannot be read.
+    pub fn first_or(&mut self, directory: &Directory, tag: u16, other: u64) -> u64 {
+        self.first(directory, tag).ok().flatten().unwrap_or(other)
+    }
+
+    /// The fractions of a tag (type RATIONAL), or its floats.
+    pub fn fractions(&mut self, directory: &Directory, tag: u16) -> Option<Vec<f64>> {
+        let kind = directory.entry(tag)?.kind;
+        let bytes = self.bytes(directory, tag).ok()??;
+        let each = type_bytes(kind) as usize;
+        let value = |stored: &[u8]| match kind {
+            5 => self.number(&stored[..4]) as f64 / self.number(&stored[4..]) as f64,
+            11 => f64::from(f32::from_bits(self.number(stored) as u32)),
+            12 => f64::from_bits(self.number(stored)),
+            _ => self.number(stored) as f64,
+        };
+        Some(bytes.chunks_exact(each).map(value).collect())
+    }
+
+    /// The text of a tag, up to its first zero.
+    pub fn text(&mut self, directory: &Directory, tag: u16) -> Option<String> {
+        let bytes = self.bytes(directory, tag).ok()??;
+        let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+        Some(String::from_utf8_lossy(&bytes[..end]).into_owned())
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn levels_have_same_aspect_and_pages_do_not() {
-        assert!(have_same_aspect((1001, 667), (501, 334)));
-        assert!(have_same_aspect((125, 84), (1001, 667)));
-        assert!(!have_same_aspect((1001, 667), (667, 1001)));
-        assert!(!have_same_aspect((1001, 667), (1001, 800)));
+impl Directory {
+    fn entry(&self, tag: u16) -> Option<Entry> {
+        self.entries.iter().find(|entry| entry.tag == tag).copied()
     }
 
-    #[test]
-    fn palettes_have_16_bits_or_8() {
-        assert_eq!(palette(&[65535, 0, 257, 0, 514, 0]), [[255, 1, 2], [0, 0, 0]]);
-        assert_eq!(palette(&[255, 0, 1, 0, 2, 0]), [[255, 1, 2], [0, 0, 0]]);
+    /// Whether a tag is there.
+    pub fn has(&self, tag: u16) -> bool {
+        self.entry(tag).is_some()
     }
 }

@@ -1,180 +1,264 @@
-//! TIFF whose strips or tiles are JPEG in YCbCr, as slide scanners and map servers write. The chunks of a row are
-//! decoded in parallel by libjpeg, directly into the rows: as planes, where the options and the sampling allow it.
+//! TIFF whose strips or tiles are JPEG. Those in YCbCr, which slide scanners and map servers write, are decoded by
+//! libjpeg directly into the rows: as planes, where the options and the sampling allow it. Others become samples.
 //!
 //! Source: Adobe Photoshop TIFF Technical Notes (TTN2, 1995/2002): Compression 7 and JPEGTables.
 
-use std::io::{Read, Seek, SeekFrom};
-use std::num::NonZeroUsize;
-use std::thread;
-
-use ::tiff::decoder::{ChunkType, Decoder};
-use ::tiff::tags::Tag;
 use edgezoom_content::Size;
 
-use super::directory;
-use super::error::{NAME, error};
+use super::compression::Shape;
+use super::directory::{Directory, Tiff};
+use super::error::{NAME, too_early};
+use super::parallel::{self, Failure};
+use super::picture::Picture;
+use super::tag::{self, compression, photometric};
 use crate::formats::jpeg;
-use crate::ycbcr420::{self, ROWS};
+use crate::ycbcr420::{self, PairMut, ROWS};
 use crate::{Bounds, DecodeOptions, Layout, RowReader, SourceError};
 
-/// The value of Compression for JPEG.
-const JPEG: u16 = 7;
-/// The value of PhotometricInterpretation for YCbCr.
-const YCBCR: u16 = 6;
+/// The bytes of pixels that a thread decodes at least.
+const BYTES_A_THREAD: usize = 512 << 10;
+/// Start of image, end of image.
+const SOI: [u8; 2] = [0xff, 0xd8];
+const EOI: [u8; 2] = [0xff, 0xd9];
 
-pub struct JpegChunks<R: Read + Seek> {
-    size: Size,
+/// JPEGs beside and below each other.
+pub struct Grid {
+    pub size: Size,
+    /// The size of each.
+    pub chunk: Size,
+    /// The offset and the length of each.
+    pub chunks: Vec<(u64, u64)>,
+    /// What comes before each: an abbreviated JPEG without its end marker.
+    pub tables: Vec<u8>,
+    /// Whether chunks are only a scan's data, which `tables` have the header of.
+    pub is_scan: bool,
+}
+
+pub struct JpegChunks {
     layout: Layout,
-    decoder: Decoder<R>,
-    threads: NonZeroUsize,
-    /// The offset and the length of each chunk.
-    chunks: Vec<(u64, u64)>,
-    /// The tables that all chunks share: an abbreviated JPEG without its end marker.
-    tables: Vec<u8>,
-    chunk: Size,
+    tiff: Tiff,
+    grid: Grid,
+    threads: Vec<()>,
     chunks_across: u32,
-    bounds: Bounds,
-    /// The chunks of a row, each with the tables before it.
+    memory: u64,
+    /// The chunks of a band, each with the tables before it.
     stored: Vec<Vec<u8>>,
-    /// A decoded row of chunks, and how many of its bytes have been read.
+    /// The rows of chunks in a band.
+    band_chunks: u32,
+    /// A decoded band, how many of its bytes are good, and how many have been read.
     band: Vec<u8>,
-    band_read: usize,
+    good: usize,
+    read: usize,
     next: u32,
+    failure: Option<SourceError>,
 }
 
-/// Whether a TIFF has chunks of JPEG in YCbCr.
-pub fn is_ycbcr<R: Read + Seek>(decoder: &mut Decoder<R>) -> Result<bool, SourceError> {
-    let mut tag = |tag| decoder.find_tag_unsigned::<u16>(tag).map_err(error);
-    Ok(tag(Tag::Compression)? == Some(JPEG)
-        && tag(Tag::PhotometricInterpretation)? == Some(YCBCR)
-        && tag(Tag::SamplesPerPixel)? == Some(3)
-        && tag(Tag::PlanarConfiguration)?.is_none_or(|configuration| configuration == 1))
+/// Whether a picture has chunks of JPEG in YCbCr.
+pub fn is_ycbcr(picture: &Picture) -> bool {
+    matches!(picture.compression, compression::JPEG | compression::APERIO_JPEG)
+        && picture.photometric == u64::from(photometric::YCBCR)
+        && picture.samples == 3
+        && picture.together == 3
+        && picture.sample.bits == 8
 }
 
-impl<R: Read + Seek> JpegChunks<R> {
-    /// Opens a TIFF for which [`is_ycbcr`] holds.
-    pub fn new(
-        mut decoder: Decoder<R>,
-        size: Size,
-        bounds: Bounds,
-        options: DecodeOptions,
-    ) -> Result<Self, SourceError> {
-        let chunk_ranges = directory::chunks(&mut decoder)?;
-        let mut tables = match decoder.find_tag(Tag::JPEGTables).map_err(error)? {
-            Some(tables) => tables.into_u8_vec().map_err(error)?,
-            None => Vec::new(),
-        };
-        if tables.ends_with(&[0xff, 0xd9]) {
-            tables.truncate(tables.len() - 2);
-        }
-        let (width, height) = decoder.chunk_dimensions();
-        let chunk = match decoder.get_chunk_type() {
-            ChunkType::Strip => Size { width: size.width, height: height.clamp(1, size.height) },
-            ChunkType::Tile => Size { width: width.max(1), height: height.max(1) },
-        };
-        let band = u64::from(size.width) * u64::from(chunk.height.min(size.height)) * 3;
-        bounds.admit_memory(band, "decoding the strips or tiles of the TIFF")?;
+/// The tables that all chunks share, without their end marker.
+pub fn tables(tiff: &mut Tiff, directory: &Directory) -> Result<Vec<u8>, SourceError> {
+    let mut tables = tiff.bytes(directory, tag::JPEG_TABLES)?.unwrap_or_default();
+    if tables.ends_with(&EOI) {
+        tables.truncate(tables.len() - EOI.len());
+    }
+    Ok(tables)
+}
+
+/// Decodes the first rows of a JPEG as samples, without converting colours. Returns how many bytes of rows there are.
+pub fn decode_samples(
+    tables: &[u8],
+    stored: &[u8],
+    shape: Shape,
+    out: &mut [u8],
+) -> Result<usize, SourceError> {
+    // Behind the tables the chunk's own start marker is left out.
+    let own = if tables.is_empty() { stored } else { stored.strip_prefix(&SOI).unwrap_or(stored) };
+    let file = [tables, own].concat();
+    jpeg::decode_samples(&file, shape.columns, shape.together, out)
+}
+
+impl Grid {
+    /// The chunks of a picture for which [`is_ycbcr`] holds.
+    pub fn new(tiff: &mut Tiff, directory: &Directory, picture: &Picture) -> Result<Self, SourceError> {
+        Ok(Self {
+            size: picture.size,
+            chunk: picture.chunk,
+            chunks: picture.chunks.clone(),
+            tables: tables(tiff, directory)?,
+            is_scan: false,
+        })
+    }
+}
+
+impl JpegChunks {
+    /// Opens JPEGs in YCbCr.
+    pub fn new(tiff: Tiff, grid: Grid, bounds: Bounds, options: &DecodeOptions) -> Result<Self, SourceError> {
+        let (size, chunk) = (grid.size, grid.chunk);
+        let row = u64::from(size.width) * u64::from(chunk.height.min(size.height)) * 3;
+        bounds.admit_memory(row, "decoding the strips or tiles of the TIFF")?;
+        let threads = options.threads.get();
+        let wanted =
+            ((BYTES_A_THREAD * threads) as u64 / row.max(1)).min((bounds.memory - row) / 4 / row.max(1));
         let mut chunks = Self {
-            size,
             layout: Layout::Rgb,
-            decoder,
-            threads: options.threads,
-            chunks: chunk_ranges,
-            tables,
-            chunk,
+            tiff,
+            threads: vec![(); threads],
             chunks_across: size.width.div_ceil(chunk.width),
-            bounds,
+            memory: bounds.memory - row,
             stored: Vec::new(),
+            band_chunks: wanted.clamp(1, u64::from(size.height.div_ceil(chunk.height))) as u32,
             band: Vec::new(),
-            band_read: 0,
+            good: 0,
+            read: 0,
             next: 0,
+            failure: None,
+            grid,
         };
         let in_columns = chunk.width == size.width || chunk.width.is_multiple_of(ROWS);
         let in_rows = chunk.height == size.height || chunk.height.is_multiple_of(ROWS);
-        if options.ycbcr420 && in_columns && in_rows {
-            chunks.read_chunks()?;
-            if chunks.stored.iter().all(|chunk| jpeg::is_ycbcr420(chunk)) {
+        if options.ycbcr420 && in_columns && in_rows && chunks.read_chunks(1).is_ok() {
+            let stored = chunks.stored.iter().filter(|chunk| !chunk.is_empty());
+            if stored.clone().next().is_some() && stored.into_iter().all(|chunk| jpeg::is_ycbcr420(chunk)) {
                 chunks.layout = Layout::YCbCr420;
             }
         }
         Ok(chunks)
     }
 
-    /// Reads the chunks of the next row from the file.
-    fn read_chunks(&mut self) -> Result<(), SourceError> {
-        let first = (self.next / self.chunk.height * self.chunks_across) as usize;
-        let too_early = || SourceError::corrupt(NAME, "it ends too early");
-        let ranges = self.chunks.get(first..first + self.chunks_across as usize).ok_or_else(too_early)?;
-        let bytes = ranges.iter().fold(self.band.len() as u64, |sum, (_, bytes)| sum.saturating_add(*bytes));
-        self.bounds.admit_memory(bytes, "decoding the strips or tiles of the TIFF")?;
-        self.stored.resize_with(ranges.len(), Vec::new);
+    /// Reads the chunks of the next rows of chunks from the file, as far as they are there.
+    fn read_chunks(&mut self, rows: u32) -> Result<(), SourceError> {
+        let first = self.next as usize / self.grid.chunk.height as usize * self.chunks_across as usize;
+        let count = rows as usize * self.chunks_across as usize;
+        let ranges = self.grid.chunks.get(first..first + count).ok_or_else(too_early)?;
+        let left = |&(offset, bytes): &(u64, u64)| bytes.min(self.tiff.length.saturating_sub(offset));
+        let bytes = ranges.iter().fold(self.band.len() as u64, |sum, range| sum.saturating_add(left(range)));
+        if bytes > self.memory {
+            return Err(SourceError::unsupported(NAME, "its strips, tiles or tables are too large"));
+        }
+        self.stored.resize_with(count, Vec::new);
         for (stored, &(offset, bytes)) in self.stored.iter_mut().zip(ranges) {
-            let file = self.decoder.inner();
-            file.seek(SeekFrom::Start(offset)).map_err(|_| too_early())?;
-            // Behind the tables the chunk's own start marker is left out.
-            let skipped = if self.tables.is_empty() { 0 } else { 2 };
-            file.seek(SeekFrom::Start(offset.saturating_add(skipped))).map_err(|_| too_early())?;
             stored.clear();
-            stored.extend_from_slice(&self.tables);
-            stored.resize(self.tables.len() + bytes.saturating_sub(skipped) as usize, 0);
-            file.read_exact(&mut stored[self.tables.len()..]).map_err(|_| too_early())?;
+            let bytes = bytes.min(self.tiff.length.saturating_sub(offset));
+            if bytes == 0 {
+                continue;
+            }
+            // Behind the tables the chunk's own start marker is left out.
+            let skipped = if self.grid.tables.is_empty() || self.grid.is_scan { 0 } else { SOI.len() as u64 };
+            stored.extend_from_slice(&self.grid.tables);
+            stored.resize(self.grid.tables.len() + bytes.saturating_sub(skipped) as usize, 0);
+            let into = &mut stored[self.grid.tables.len()..];
+            let read = self.tiff.read_up_to(offset.saturating_add(skipped), into)?;
+            stored.truncate(self.grid.tables.len() + read);
+            if self.grid.is_scan {
+                stored.extend_from_slice(&EOI);
+            }
         }
         Ok(())
     }
 
-    /// Decodes the next row of chunks.
+    /// Decodes the next band.
     fn decode_band(&mut self) -> Result<(), SourceError> {
-        self.read_chunks()?;
-        let rows = self.chunk.height.min(self.size.height - self.next);
-        let rows_read = self.layout.rows_read(rows) as usize;
-        self.band.resize(rows_read * self.layout.row_bytes(self.size.width), 0);
-        let chunk = self.chunk;
-        if self.layout == Layout::YCbCr420 {
-            let pairs = ycbcr420::pairs_mut(&mut self.band, self.size.width);
-            let rows = pairs.map(|pair| pair.split(chunk.width));
-            let decode = |file: &[u8], pairs| jpeg::ycbcr420::decode_into(file, chunk.width, pairs);
-            decode_in_parallel(self.threads, &self.stored, rows, decode)?;
-        } else {
-            let rows = self.band.chunks_exact_mut(Layout::Rgb.row_bytes(self.size.width));
-            let rows = rows.map(|row| row.chunks_mut(Layout::Rgb.row_bytes(chunk.width)));
-            let decode = |file: &[u8], rows| jpeg::decode_into(file, chunk.width, rows);
-            decode_in_parallel(self.threads, &self.stored, rows, decode)?;
+        let Grid { size, chunk, .. } = self.grid;
+        if self.next >= size.height {
+            return Err(too_early());
         }
-        self.band_read = 0;
+        let chunks_left = size.height.div_ceil(chunk.height) - self.next / chunk.height;
+        let chunks = self.band_chunks.min(chunks_left);
+        // Near the end of a file that is cut off, whole rows of chunks may be missing.
+        let (chunks, read) = match self.read_chunks(chunks) {
+            Err(_) if chunks > 1 => (1, self.read_chunks(1)),
+            read => (chunks, read),
+        };
+        read?;
+        let rows = chunks.saturating_mul(chunk.height).min(size.height - self.next);
+        let rows_read = self.layout.rows_read(rows) as usize;
+        let row_bytes = self.layout.row_bytes(size.width);
+        self.band.resize(rows_read * row_bytes, 0);
+        let across = self.chunks_across as usize;
+        let failure = if self.layout == Layout::YCbCr420 {
+            let pairs = ycbcr420::pairs_mut(&mut self.band, size.width);
+            let rows = pairs.map(|pair| pair.split(chunk.width));
+            let works = distribute(&self.stored, across, chunk.height as usize / 2, rows);
+            parallel::for_all(
+                &mut self.threads,
+                works,
+                |(), (row, file, pairs): (u32, &Vec<u8>, Vec<PairMut<'_>>)| {
+                    if file.is_empty() {
+                        pairs.into_iter().for_each(blank_pair);
+                        return Ok(());
+                    }
+                    let decoded = jpeg::ycbcr420::decode_into(file, chunk.width, pairs);
+                    decoded.map_err(|error| (row * chunk.height, error))
+                },
+            )
+        } else {
+            let rows = self.band.chunks_exact_mut(row_bytes);
+            let rows = rows.map(|row| row.chunks_mut(Layout::Rgb.row_bytes(chunk.width)));
+            let works = distribute(&self.stored, across, chunk.height as usize, rows);
+            parallel::for_all(
+                &mut self.threads,
+                works,
+                |(), (row, file, rows): (u32, &Vec<u8>, Vec<&mut [u8]>)| {
+                    if file.is_empty() {
+                        rows.into_iter().for_each(|row| row.fill(255));
+                        return Ok(());
+                    }
+                    jpeg::decode_into(file, chunk.width, rows).map_err(|error| (row * chunk.height, error))
+                },
+            )
+        };
+        self.read = 0;
+        self.good = self.band.len();
         self.next += rows;
+        if let Some((row, error)) = failure as Option<Failure> {
+            self.good = row as usize * row_bytes;
+            self.failure = Some(error);
+        }
         Ok(())
     }
 }
 
-/// Decodes the chunks of a row with several threads, each chunk into its part of all rows.
-fn decode_in_parallel<T: Send, Row: Iterator<Item = T>>(
-    threads: NonZeroUsize,
-    files: &[Vec<u8>],
+/// A chunk's number of its row in the band, its JPEG, and its parts of the rows.
+type Chunk<'a, T> = (u32, &'a Vec<u8>, Vec<T>);
+
+/// Gives each JPEG its parts of rows, of which `down` belong to a chunk.
+fn distribute<'a, T, Row: Iterator<Item = T>>(
+    stored: &'a [Vec<u8>],
+    across: usize,
+    down: usize,
     rows: impl Iterator<Item = Row>,
-    decode: impl Fn(&[u8], Vec<T>) -> Result<(), SourceError> + Sync,
-) -> Result<(), SourceError> {
-    let mut parts: Vec<Vec<T>> = files.iter().map(|_| Vec::new()).collect();
-    for row in rows {
-        parts.iter_mut().zip(row).for_each(|(parts, part)| parts.push(part));
+) -> Vec<Chunk<'a, T>> {
+    let mut chunks: Vec<Chunk<'a, T>> = Vec::with_capacity(stored.len());
+    for (row, parts) in rows.enumerate() {
+        if row % down.max(1) == 0 {
+            let first = chunks.len();
+            let files = stored.iter().skip(first).take(across);
+            chunks.extend(
+                files.map(|file| ((first / across) as u32, file, Vec::with_capacity(down.min(1024)))),
+            );
+        }
+        let first = chunks.len().saturating_sub(across);
+        chunks[first..].iter_mut().zip(parts).for_each(|((_, _, rows), part)| rows.push(part));
     }
-    let mut shares: Vec<Vec<_>> = (0..threads.get()).map(|_| Vec::new()).collect();
-    for (number, work) in files.iter().zip(parts).enumerate() {
-        shares[number % threads.get()].push(work);
-    }
-    let work =
-        |share: Vec<(&Vec<u8>, Vec<T>)>| share.into_iter().try_for_each(|(file, parts)| decode(file, parts));
-    let panicked = |_| Err(SourceError::corrupt(NAME, "a decoding thread stopped"));
-    let own = shares.pop().unwrap_or_default();
-    thread::scope(|scope| {
-        let others: Vec<_> = shares.into_iter().map(|share| scope.spawn(|| work(share))).collect();
-        let own = work(own);
-        others.into_iter().map(|thread| thread.join().unwrap_or_else(panicked)).fold(own, Result::and)
-    })
+    chunks
 }
 
-impl<R: Read + Seek> RowReader for JpegChunks<R> {
+/// White.
+fn blank_pair(pair: PairMut<'_>) {
+    pair.luma.into_iter().for_each(|row| row.fill(255));
+    pair.chroma.into_iter().for_each(|row| row.fill(128));
+}
+
+impl RowReader for JpegChunks {
     fn size(&self) -> Size {
-        self.size
+        self.grid.size
     }
 
     fn layout(&self) -> Layout {
@@ -183,14 +267,18 @@ impl<R: Read + Seek> RowReader for JpegChunks<R> {
 
     fn read_rows(&mut self, mut into: &mut [u8]) -> Result<(), SourceError> {
         while !into.is_empty() {
-            if self.band_read == self.band.len() {
+            if self.read == self.good {
+                if let Some(failure) = self.failure.take() {
+                    return Err(failure);
+                }
                 self.decode_band()?;
+                continue;
             }
-            let waiting = &self.band[self.band_read..];
+            let waiting = &self.band[self.read..self.good];
             let bytes = waiting.len().min(into.len());
             let (now, later) = into.split_at_mut(bytes);
             now.copy_from_slice(&waiting[..bytes]);
-            self.band_read += bytes;
+            self.read += bytes;
             into = later;
         }
         Ok(())

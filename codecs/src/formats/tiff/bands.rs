@@ -1,0 +1,349 @@
+//! Reads strips and tiles in bands: some rows of chunks, enough that all threads have work. The chunks of a band are
+//! read from the file one after the other and decoded at the same time, each into its part of the rows.
+
+use edgezoom_content::Size;
+
+use super::compression::{Codec, Shape, Tools};
+use super::directory::Tiff;
+use super::error::{NAME, too_early};
+use super::parallel::{self, Failure};
+use super::picture::Picture;
+use super::pixels::{Pixels, Rows};
+use crate::{Bounds, DecodeOptions, Layout, RowReader, SourceError};
+
+/// The bytes of pixels that a thread decodes at least, so that starting it pays.
+const BYTES_A_THREAD: usize = 512 << 10;
+/// The bytes of a chunk that is decoded as a whole although its lower rows are not needed.
+const WHOLE_BYTES: usize = 16 << 20;
+
+/// A picture in strips or tiles.
+pub struct Bands {
+    tiff: Tiff,
+    picture: Picture,
+    decoder: ChunkDecoder,
+    tools: Vec<Thread>,
+    memory: u64,
+    /// The compressed chunks of a band, and whether the file has all bytes of each.
+    stored: Vec<Vec<u8>>,
+    /// The rows of chunks in a band.
+    band_chunks: u32,
+    /// A band of pixels, how many of its bytes are good, and how many have been read.
+    band: Vec<u8>,
+    good: usize,
+    read: usize,
+    /// The picture's row that the next band begins with.
+    next: u32,
+    failure: Option<SourceError>,
+}
+
+/// What a thread needs, beside its work.
+struct ChunkDecoder {
+    codec: Codec,
+    pixels: Pixels,
+    size: Size,
+    chunk: Size,
+    is_reversed: bool,
+    /// The value of pixels in tiles that are not stored.
+    blank: u8,
+}
+
+/// What a thread keeps.
+#[derive(Default)]
+struct Thread {
+    tools: Tools,
+    rows: Rows,
+    /// The decoded rows of each plane.
+    planes: Vec<Vec<u8>>,
+}
+
+/// A chunk that is to be decoded.
+struct Work<'a> {
+    /// The band's row that it begins with.
+    top: u32,
+    /// The chunk of each plane.
+    stored: &'a mut [Vec<u8>],
+    /// Its part of each row.
+    rows: Vec<&'a mut [u8]>,
+}
+
+impl Bands {
+    /// A picture whose chunks are read by this codec.
+    pub fn new(
+        tiff: Tiff,
+        picture: Picture,
+        codec: Codec,
+        pixels: Pixels,
+        bounds: Bounds,
+        options: &DecodeOptions,
+    ) -> Result<Self, SourceError> {
+        let (size, chunk) = (picture.size, picture.chunk);
+        let rows = u64::from(chunk.height.min(size.height));
+        let chunk_bytes = pixels.row_bytes(chunk.width as usize) as u64 * rows * picture.planes() as u64;
+        let samples = u64::from(chunk.width) * rows * pixels.colour.samples() as u64;
+        let each = chunk_bytes.saturating_add(codec.memory(samples));
+        let row_bytes = pixels.layout().row_bytes(size.width) as u64;
+        // Of a chunk, the compressed and the decoded samples exist at the same time, and the band of pixels. Fewer
+        // threads need less.
+        const REASON: &str = "decoding the strips or tiles of the TIFF";
+        let band = row_bytes.saturating_mul(rows);
+        bounds.admit_memory(band.saturating_add(each), REASON)?;
+        let left = (bounds.memory - band) / 2;
+        let threads = (left / each.max(1)).clamp(1, options.threads.get() as u64) as usize;
+        let wanted = (BYTES_A_THREAD * threads) as u64 / band.max(1);
+        let most = left / band.max(1);
+        let band_chunks = wanted.min(most).clamp(1, u64::from(picture.chunks_down())) as u32;
+        let decoder = ChunkDecoder {
+            codec,
+            pixels,
+            size,
+            chunk,
+            is_reversed: picture.is_reversed,
+            blank: if picture.sample.bits == 8 && picture.samples >= 3 { 255 } else { 0 },
+        };
+        Ok(Self {
+            tiff,
+            picture,
+            decoder,
+            tools: (0..threads).map(|_| Thread::default()).collect(),
+            memory: bounds.memory - band,
+            stored: Vec::new(),
+            band_chunks,
+            band: Vec::new(),
+            good: 0,
+            read: 0,
+            next: 0,
+            failure: None,
+        })
+    }
+
+    /// Values of each band of colour, from chunks all over the picture: what [`super::stretch`] looks at.
+    pub fn sample_values(&mut self, most: usize) -> Vec<Vec<f64>> {
+        const MOST_CHUNKS: u32 = 64;
+        let (across, down) = (self.picture.chunks_across(), self.picture.chunks_down());
+        let colours = self.decoder.pixels.colour.colours();
+        let mut values = vec![Vec::new(); colours];
+        let side = |chunks: u32| chunks.div_ceil(MOST_CHUNKS.isqrt());
+        let places: Vec<(u32, u32)> = (0..down)
+            .step_by(side(down) as usize)
+            .flat_map(|row| (0..across).step_by(side(across) as usize).map(move |column| (row, column)))
+            .collect();
+        let each = most / places.len().max(1);
+        for (row, column) in places {
+            let planes = self.picture.planes();
+            let mut stored = vec![Vec::new(); planes];
+            let is_read =
+                (0..planes).all(|plane| self.read_chunk(row, column, plane, &mut stored[plane]).is_ok());
+            let Some(thread) = self.tools.first_mut().filter(|_| is_read) else { continue };
+            let rows =
+                self.decoder.chunk.height.min(self.decoder.size.height - row * self.decoder.chunk.height);
+            let columns =
+                self.decoder.chunk.width.min(self.decoder.size.width - column * self.decoder.chunk.width);
+            let (complete, _) = self.decoder.decode_planes(thread, &mut stored, rows as usize);
+            let pixels = complete * columns as usize;
+            let row_bytes = self.decoder.pixels.row_bytes(self.decoder.chunk.width as usize);
+            for pixel in (0..pixels).step_by((pixels / each.max(1)).max(1)) {
+                let (row, column) = (pixel / columns as usize, pixel % columns as usize);
+                for (colour, values) in values.iter_mut().enumerate() {
+                    let plane = if planes > 1 { colour } else { 0 };
+                    let stored = thread.planes.get(plane).and_then(|plane| plane.get(row * row_bytes..));
+                    let together = self.decoder.pixels.together;
+                    let index = column * together + if planes > 1 { 0 } else { colour };
+                    values.push(self.decoder.pixels.sample.value(stored.unwrap_or_default(), index));
+                }
+            }
+        }
+        values
+    }
+
+    /// Sets how samples are stretched.
+    pub fn set_stretch(&mut self, stretch: Option<super::stretch::Stretch>) {
+        self.decoder.pixels.stretch = stretch;
+    }
+
+    /// Reads a chunk from the file, as far as it is there.
+    fn read_chunk(
+        &mut self,
+        row: u32,
+        column: u32,
+        plane: usize,
+        into: &mut Vec<u8>,
+    ) -> Result<(), SourceError> {
+        let (offset, length) = self.picture.place(plane, row, column)?;
+        let length = match self.decoder.codec {
+            // Some programs write wrong lengths.
+            Codec::Stored if length > 0 || offset > 0 => {
+                let rows = self.decoder.rows_of_chunk(row) as u64;
+                let row_bytes = self.decoder.pixels.row_bytes(self.decoder.chunk.width as usize) as u64;
+                rows.div_ceil(u64::from(self.decoder.pixels.subsampling.1)) * row_bytes
+            }
+            _ => length.min(self.tiff.length.saturating_sub(offset)),
+        };
+        if length > self.memory {
+            return Err(SourceError::unsupported(NAME, "its strips, tiles or tables are too large"));
+        }
+        into.resize(length as usize, 0);
+        let read = self.tiff.read_up_to(offset, into)?;
+        into.truncate(read);
+        Ok(())
+    }
+
+    /// Decodes the next band.
+    fn decode_band(&mut self) -> Result<(), SourceError> {
+        let (across, planes) = (self.picture.chunks_across(), self.picture.planes());
+        let chunk = self.decoder.chunk;
+        if self.next >= self.picture.size.height {
+            return Err(too_early());
+        }
+        let first = self.next / chunk.height;
+        let chunks = self.band_chunks.min(self.picture.chunks_down() - first);
+        let rows = chunks.saturating_mul(chunk.height).min(self.picture.size.height - self.next);
+        let mut stored = std::mem::take(&mut self.stored);
+        stored.resize_with((chunks * across) as usize * planes, Vec::new);
+        let mut total = 0;
+        let mut missing = None;
+        let places = (0..chunks).flat_map(|row| {
+            (0..across).flat_map(move |column| (0..planes).map(move |plane| (row, column, plane)))
+        });
+        for (into, (row, column, plane)) in stored.iter_mut().zip(places) {
+            let is_read = self.read_chunk(first + row, column, plane, into);
+            total += into.len() as u64;
+            if let Err(error) = is_read {
+                into.clear();
+                missing.get_or_insert((row * chunk.height, error));
+                break;
+            }
+            if total > self.memory {
+                return Err(SourceError::unsupported(NAME, "its strips, tiles or tables are too large"));
+            }
+        }
+        let layout = self.decoder.pixels.layout();
+        let row_bytes = layout.row_bytes(self.picture.size.width);
+        self.band.resize(rows as usize * row_bytes, 0);
+        let known = missing.as_ref().map_or(rows, |&(row, _)| row);
+        let mut works = Vec::new();
+        let mut chunks = stored.chunks_mut(planes);
+        for (index, band) in self.band.chunks_mut(row_bytes * chunk.height as usize).enumerate() {
+            let top = index as u32 * chunk.height;
+            let mut parts: Vec<Vec<&mut [u8]>> = (0..across).map(|_| Vec::new()).collect();
+            for row in band.chunks_exact_mut(row_bytes) {
+                let row = row.chunks_mut(layout.row_bytes(chunk.width));
+                parts.iter_mut().zip(row).for_each(|(parts, part)| parts.push(part));
+            }
+            let stored = chunks.by_ref().take(across as usize);
+            works.extend(stored.zip(parts).filter(|_| top < known).map(|(stored, rows)| Work {
+                top,
+                stored,
+                rows,
+            }));
+        }
+        let decoder = &self.decoder;
+        let failure = parallel::for_all(&mut self.tools, works, |thread, work| decoder.decode(thread, work));
+        let failure = match (failure, missing) {
+            (Some(one), Some(other)) => Some(if other.0 < one.0 { other } else { one }),
+            (one, other) => one.or(other),
+        };
+        self.stored = stored;
+        self.read = 0;
+        self.good = self.band.len();
+        self.next += rows;
+        if let Some((row, error)) = failure {
+            self.good = (row as usize * row_bytes).min(self.good);
+            self.failure = Some(error);
+        }
+        Ok(())
+    }
+}
+
+impl ChunkDecoder {
+    /// The rows of a chunk that lie in the picture.
+    fn rows_of_chunk(&self, row: u32) -> u32 {
+        self.chunk.height.min(self.size.height.saturating_sub(row.saturating_mul(self.chunk.height)))
+    }
+
+    fn decode(&self, thread: &mut Thread, work: Work<'_>) -> Result<(), Failure> {
+        let Work { top, stored, rows } = work;
+        if stored.iter().all(Vec::is_empty) && self.chunk.width < self.size.width {
+            // A tile that is not stored is one without content.
+            rows.into_iter().for_each(|row| row.fill(self.blank));
+            return Ok(());
+        }
+        let count = rows.len();
+        let (complete, error) = self.decode_planes(thread, stored, count);
+        let row_bytes = self.pixels.row_bytes(self.chunk.width as usize);
+        let down = self.pixels.subsampling.1 as usize;
+        for (index, out) in rows.into_iter().take(complete).enumerate() {
+            let start = index / down * row_bytes;
+            let planes: Vec<&[u8]> =
+                thread.planes.iter().filter_map(|plane| plane.get(start..start + row_bytes)).collect();
+            self.pixels.convert(&planes, index % down, &mut thread.rows, out);
+        }
+        match complete < count {
+            true => Err((top + complete as u32, error.unwrap_or_else(too_early))),
+            false => Ok(()),
+        }
+    }
+
+    /// Decodes and restores the rows of all planes. Returns how many rows of pixels are complete.
+    fn decode_planes(
+        &self,
+        thread: &mut Thread,
+        stored: &mut [Vec<u8>],
+        rows: usize,
+    ) -> (usize, Option<SourceError>) {
+        let down = self.pixels.subsampling.1 as usize;
+        let row_bytes = self.pixels.row_bytes(self.chunk.width as usize);
+        let shape = Shape { columns: self.chunk.width, row_bytes, together: self.pixels.together };
+        let wanted = rows.div_ceil(down) * row_bytes;
+        let whole = self.chunk.height as usize * row_bytes;
+        let bytes = if self.codec.is_whole() && whole <= WHOLE_BYTES { whole.max(wanted) } else { wanted };
+        thread.planes.resize_with(stored.len(), Vec::new);
+        let (mut complete, mut error) = (rows, None);
+        for (stored, plane) in stored.iter_mut().zip(&mut thread.planes) {
+            if self.is_reversed {
+                stored.iter_mut().for_each(|byte| *byte = byte.reverse_bits());
+            }
+            plane.resize(bytes, 0);
+            let decoded = match self.codec.decode(&mut thread.tools, stored, shape, plane) {
+                Ok(decoded) => decoded,
+                Err(why) => {
+                    error.get_or_insert(why);
+                    0
+                }
+            };
+            complete = complete.min(decoded / row_bytes * down);
+            for row in plane.chunks_exact_mut(row_bytes).take(decoded.min(wanted) / row_bytes) {
+                self.pixels.restore(row, &mut thread.rows);
+            }
+        }
+        (complete, error)
+    }
+}
+
+impl RowReader for Bands {
+    fn size(&self) -> Size {
+        self.picture.size
+    }
+
+    fn layout(&self) -> Layout {
+        self.decoder.pixels.layout()
+    }
+
+    fn read_rows(&mut self, mut into: &mut [u8]) -> Result<(), SourceError> {
+        while !into.is_empty() {
+            if self.read == self.good {
+                if let Some(failure) = self.failure.take() {
+                    return Err(failure);
+                }
+                self.decode_band()?;
+                continue;
+            }
+            let waiting = &self.band[self.read..self.good];
+            let bytes = waiting.len().min(into.len());
+            let (now, later) = into.split_at_mut(bytes);
+            now.copy_from_slice(&waiting[..bytes]);
+            self.read += bytes;
+            into = later;
+        }
+        Ok(())
+    }
+}

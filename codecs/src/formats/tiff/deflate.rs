@@ -1,0 +1,95 @@
+//! The compressions of archives: deflate, zstd, LZMA. A strip or tile is decoded at once where its size is as the file
+//! says; otherwise, or when it is cut off, byte by byte, as far as it goes.
+//!
+//! Source: Adobe Photoshop TIFF Technical Notes (2002) for deflate; libtiff's tif_zstd.c and tif_lzma.c for the others;
+//! "The .xz File Format", section 3.1.
+
+use std::io::Read;
+
+use flate2::{Decompress, FlushDecompress};
+use libdeflater::Decompressor;
+
+use crate::buffered::catch_panics;
+
+use super::error::NAME;
+
+/// The dictionary that LZMA may ask for: libtiff's highest preset has 64 MiB.
+const MAX_DICTIONARY: u64 = 64 << 20;
+/// The window that zstd may ask for, as a power of two: 128 MiB, as in its own library.
+const MAX_WINDOW_LOG: u32 = 27;
+
+/// Decodes a strip of deflate. Returns how many bytes have been decoded.
+pub fn inflate(whole: &mut Decompressor, stored: &[u8], out: &mut [u8]) -> usize {
+    match whole.zlib_decompress(stored, out) {
+        Ok(bytes) => bytes,
+        Err(_) => {
+            let mut stream = Decompress::new(true);
+            // After an error, what has been written before it is good.
+            let _ = stream.decompress(stored, out, FlushDecompress::Finish);
+            (stream.total_out() as usize).min(out.len())
+        }
+    }
+}
+
+/// Decodes a strip of zstd.
+pub fn zstd(stored: &[u8], out: &mut [u8]) -> usize {
+    if let Ok(bytes) = zstd::bulk::decompress_to_buffer(stored, out) {
+        return bytes;
+    }
+    let Ok(mut stream) = zstd::stream::read::Decoder::with_buffer(stored) else { return 0 };
+    match stream.window_log_max(MAX_WINDOW_LOG) {
+        Ok(()) => read_all(stream, out),
+        Err(_) => 0,
+    }
+}
+
+/// Decodes a strip of LZMA, which libtiff writes as an .xz file.
+pub fn lzma(stored: &[u8], out: &mut [u8]) -> usize {
+    // The decoder allocates the dictionary that the file names.
+    if xz_dictionary(stored).is_none_or(|bytes| bytes > MAX_DICTIONARY) {
+        return 0;
+    }
+    let decode = || Ok(read_all(lzma_rust2::XzReader::new(stored, false), out));
+    catch_panics(NAME, decode).unwrap_or(0)
+}
+
+/// Reads up to the end, an error, or the end of `out`.
+fn read_all(mut stream: impl Read, out: &mut [u8]) -> usize {
+    let mut written = 0;
+    while written < out.len() {
+        match stream.read(&mut out[written..]) {
+            Ok(bytes @ 1..) => written += bytes,
+            _ => break,
+        }
+    }
+    written
+}
+
+/// The bytes of the dictionary that the first block of an .xz file asks for.
+///
+/// ```text
+/// stream  magic: 6 bytes  flags: 2 bytes  CRC: 4 bytes                                      blocks
+/// block   size: u8  flags: u8 (1, 2: filters - 1; 0x40, 0x80: has a size)  sizes  filters
+/// filter  id  bytes of its properties  properties        LZMA2 is 0x21 and has one byte, the dictionary's size
+/// ```
+/// Numbers have 7 bits a byte, the lowest first; those of filters that are known have one byte.
+fn xz_dictionary(stored: &[u8]) -> Option<u64> {
+    let [_, flags, rest @ ..] = stored.get(12..)? else { return None };
+    let mut rest = rest;
+    for size in [0x40, 0x80] {
+        if flags & size != 0 {
+            let end = rest.iter().take(9).position(|byte| byte & 0x80 == 0)?;
+            rest = rest.get(end + 1..)?;
+        }
+    }
+    for _ in 0..=flags & 3 {
+        let [id, length, properties @ ..] = rest else { return None };
+        let length = usize::from(*length);
+        if *id == 0x21 {
+            let bits = u64::from(*properties.first()?) & 0x3f;
+            return Some(if bits == 40 { u64::from(u32::MAX) } else { (2 | bits & 1) << (bits / 2 + 11) });
+        }
+        rest = properties.get(length..)?;
+    }
+    None
+}

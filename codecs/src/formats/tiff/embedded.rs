@@ -1,0 +1,115 @@
+//! Strips and tiles that are pictures of another format: WebP, JPEG 2000, JPEG XL. They become samples of 8 bits.
+//!
+//! Source: libtiff's tif_webp.c; TIFF's registry for 34712; openslide.org/formats/aperio for 33003 and 33005; GDAL's
+//! tif_jxl.c.
+
+use std::io::Cursor;
+
+use image_webp::WebPDecoder;
+
+use super::compression::Shape;
+use super::error::{NAME, undecodable};
+use crate::SourceError;
+use crate::buffered::catch_panics;
+
+/// Decodes a chunk of WebP. Returns how many bytes of rows there are.
+pub fn webp(stored: &[u8], shape: Shape, out: &mut [u8]) -> Result<usize, SourceError> {
+    catch_panics(NAME, || {
+        let mut decoder = WebPDecoder::new(Cursor::new(stored)).map_err(|_| undecodable())?;
+        let (width, height) = decoder.dimensions();
+        check(width, height, shape, out)?;
+        let channels = if decoder.has_alpha() { 4 } else { 3 };
+        let mut pixels = vec![0; width as usize * height as usize * channels];
+        decoder.read_image(&mut pixels).map_err(|_| undecodable())?;
+        let pixels = pixels.chunks_exact(channels);
+        for (out, pixel) in out.chunks_exact_mut(shape.together).zip(pixels) {
+            // Tiles that are opaque everywhere have no alpha.
+            out.fill(255);
+            out.iter_mut().zip(pixel).for_each(|(out, &sample)| *out = sample);
+        }
+        Ok(out.len())
+    })
+}
+
+/// Decodes a chunk of JPEG 2000, whose three components may be YCbCr.
+#[cfg(feature = "modern")]
+pub fn jp2(stored: &[u8], shape: Shape, is_ycbcr: bool, out: &mut [u8]) -> Result<usize, SourceError> {
+    use hayro_jpeg2000::{DecodeSettings, DecoderContext, Image};
+
+    catch_panics(NAME, || {
+        let image = Image::new(stored, &DecodeSettings::default()).map_err(|_| undecodable())?;
+        check(image.width(), image.height(), shape, out)?;
+        let mut context = DecoderContext::default();
+        let decoded = image.decode(&mut context).map_err(|_| undecodable())?;
+        let components = decoded.components();
+        let pixels = image.width() as usize * image.height() as usize;
+        if components.len() < shape.together
+            || components.iter().any(|component| component.samples().len() < pixels)
+        {
+            return Err(SourceError::corrupt(NAME, "a strip or tile has fewer samples than the file says"));
+        }
+        for (plane, component) in components.iter().take(shape.together).enumerate() {
+            let scale = 255.0 / ((1u64 << component.bit_depth().min(32)) - 1) as f32;
+            let out = out.iter_mut().skip(plane).step_by(shape.together);
+            out.zip(component.samples()).for_each(|(out, &sample)| *out = (sample * scale).round() as u8);
+        }
+        // The decoder converts a bare codestream of subsampled chroma by itself.
+        if is_ycbcr && shape.together == 3 && !has_subsampled_chroma(stored) {
+            for pixel in out.as_chunks_mut::<3>().0 {
+                *pixel = crate::colour::samples::from_ycbcr(*pixel);
+            }
+        }
+        Ok(out.len())
+    })
+}
+
+/// Whether the second component of a bare codestream has fewer samples than the first.
+///
+/// ```text
+/// SOC ff4f  SIZ ff51  length  capabilities: u16  8 sizes: u32  components: u16  (precision, across, down: u8) …
+/// ```
+/// Source: ITU-T T.800, A.5.1.
+#[cfg(feature = "modern")]
+fn has_subsampled_chroma(stored: &[u8]) -> bool {
+    match stored.get(42..48) {
+        Some([_, across, down, _, chroma_across, chroma_down])
+            if stored.starts_with(&[0xff, 0x4f, 0xff, 0x51]) =>
+        {
+            (across, down) != (chroma_across, chroma_down)
+        }
+        _ => false,
+    }
+}
+
+/// Decodes a chunk of JPEG XL.
+#[cfg(feature = "modern")]
+pub fn jxl(stored: &[u8], shape: Shape, out: &mut [u8]) -> Result<usize, SourceError> {
+    use jxl_oxide::{JxlImage, JxlThreadPool};
+
+    catch_panics(NAME, || {
+        // Chunks are decoded by several threads already.
+        let image =
+            JxlImage::builder().pool(JxlThreadPool::none()).read(stored).map_err(|_| undecodable())?;
+        check(image.width(), image.height(), shape, out)?;
+        let frame = image.render_frame(0).map_err(|_| undecodable())?;
+        let mut stream = frame.stream();
+        let channels = stream.channels() as usize;
+        let mut row = vec![0u8; stream.width() as usize * channels];
+        for out in out.chunks_exact_mut(shape.row_bytes) {
+            stream.write_to_buffer(&mut row);
+            for (out, pixel) in out.chunks_exact_mut(shape.together).zip(row.chunks_exact(channels)) {
+                out.fill(255);
+                out.iter_mut().zip(pixel).for_each(|(out, &sample)| *out = sample);
+            }
+        }
+        Ok(out.len())
+    })
+}
+
+/// Checks that a chunk is as wide as the file says, and high enough.
+fn check(width: u32, height: u32, shape: Shape, out: &[u8]) -> Result<(), SourceError> {
+    match width == shape.columns && height as usize >= out.len() / shape.row_bytes {
+        true => Ok(()),
+        false => Err(SourceError::corrupt(NAME, "a strip or tile has another size than the file says")),
+    }
+}

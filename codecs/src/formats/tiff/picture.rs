@@ -1,0 +1,222 @@
+//! What a directory says of its picture: size, samples, and where its strips or tiles are.
+//!
+//! Source: TIFF 6.0, section 3 (strips), section 8, section 15 (tiles).
+
+use edgezoom_content::Size;
+
+use super::directory::{Directory, Tiff};
+use super::error::{NAME, too_early};
+use super::pixels::Pixels;
+use super::predictor::Predictor;
+use super::samples::Sample;
+use super::tag::{self, compression, photometric};
+use crate::{Bounds, Orientation, SourceError};
+
+/// The bytes of the strips that an uncompressed picture of one strip is taken for.
+const STRIP_BYTES: u64 = 256 << 10;
+
+/// A picture as its directory describes it. Chunks are its strips or tiles.
+pub struct Picture {
+    pub size: Size,
+    pub orientation: Orientation,
+    pub compression: u16,
+    pub photometric: u64,
+    pub sample: Sample,
+    /// The samples of a pixel.
+    pub samples: usize,
+    /// The samples of a pixel that are stored together: all (chunky), or one (planar).
+    pub together: usize,
+    pub predictor: Predictor,
+    /// Whether the bits of bytes are stored from the lowest to the highest.
+    pub is_reversed: bool,
+    /// Whether samples of several bytes begin with the highest.
+    pub is_big_endian: bool,
+    /// How many columns and rows of pixels share chroma: 1 and 1 unless this is YCbCr that is not JPEG.
+    pub subsampling: (u32, u32),
+    pub is_tiled: bool,
+    /// The size of a chunk.
+    pub chunk: Size,
+    /// The offset and the length of each chunk.
+    pub chunks: Vec<(u64, u64)>,
+}
+
+impl Picture {
+    /// Reads a directory.
+    pub fn read(tiff: &mut Tiff, directory: &Directory, bounds: Bounds) -> Result<Self, SourceError> {
+        let side = |side: u64| u32::try_from(side).unwrap_or(u32::MAX);
+        let width = tiff.first(directory, tag::WIDTH)?.unwrap_or(0);
+        let length = tiff.first(directory, tag::LENGTH)?.unwrap_or(0);
+        let size = bounds.admit(side(width), side(length))?;
+        let compression = tiff.first_or(directory, tag::COMPRESSION, 1);
+        let compression = u16::try_from(compression).unwrap_or(u16::MAX);
+        let samples = tiff.first_or(directory, tag::SAMPLES_PER_PIXEL, 1).clamp(1, 1 << 16) as usize;
+        let photometric = match tiff.first(directory, tag::PHOTOMETRIC)? {
+            Some(photometric) => photometric,
+            // The tag must be there, but some programs leave it out.
+            None if matches!(compression, compression::RUN_LENGTHS..=compression::GROUP_4) => 0,
+            None if samples >= 3 => photometric::RGB.into(),
+            None => photometric::GREY.into(),
+        };
+        let sample = sample(tiff, directory, samples)?;
+        let is_planar = tiff.first_or(directory, tag::PLANAR, 1) == 2 && samples > 1;
+        let predictor = match compression {
+            compression::LZW
+            | compression::DEFLATE
+            | compression::OLD_DEFLATE
+            | compression::ZSTD
+            | compression::LZMA => Predictor::new(tiff.first_or(directory, tag::PREDICTOR, 1), sample.bits)?,
+            _ => Predictor::None,
+        };
+        // A JPEG keeps its own order.
+        let is_reversed = tiff.first_or(directory, tag::FILL_ORDER, 1) == 2
+            && !matches!(compression, compression::OLD_JPEG | compression::JPEG);
+        let is_tiled = directory.has(tag::TILE_WIDTH) && directory.has(tag::TILE_LENGTH);
+        let chunk = if is_tiled {
+            let width = side(tiff.first_or(directory, tag::TILE_WIDTH, 0));
+            let height = side(tiff.first_or(directory, tag::TILE_LENGTH, 0));
+            if width == 0 || height == 0 {
+                return Err(SourceError::corrupt(NAME, "its tiles have no size"));
+            }
+            Size { width, height }
+        } else {
+            let rows = side(tiff.first_or(directory, tag::ROWS_PER_STRIP, u64::MAX));
+            Size { width: size.width, height: rows.clamp(1, size.height) }
+        };
+        let mut picture = Self {
+            size,
+            orientation: Orientation::from_exif(side(tiff.first_or(directory, tag::ORIENTATION, 1))),
+            compression,
+            photometric,
+            sample,
+            samples,
+            together: if is_planar { 1 } else { samples },
+            predictor,
+            is_reversed,
+            is_big_endian: !tiff.is_little,
+            subsampling: (1, 1),
+            is_tiled,
+            chunk,
+            chunks: Vec::new(),
+        };
+        picture.subsampling = picture.read_subsampling(tiff, directory)?;
+        picture.chunks = picture.read_chunks(tiff, directory)?;
+        Ok(picture)
+    }
+
+    /// The chunks beside each other.
+    pub fn chunks_across(&self) -> u32 {
+        self.size.width.div_ceil(self.chunk.width)
+    }
+
+    /// The chunks below each other.
+    pub fn chunks_down(&self) -> u32 {
+        self.size.height.div_ceil(self.chunk.height)
+    }
+
+    /// The planes that are stored one after the other.
+    pub fn planes(&self) -> usize {
+        self.samples / self.together
+    }
+
+    fn read_subsampling(&self, tiff: &mut Tiff, directory: &Directory) -> Result<(u32, u32), SourceError> {
+        let keeps_its_own = matches!(
+            self.compression,
+            compression::OLD_JPEG
+                | compression::JPEG
+                | compression::APERIO_JPEG
+                | compression::WEBP
+                | compression::JP2_YCBCR
+                | compression::JP2_LOSSY
+                | compression::JP2_RGB
+                | compression::JP2
+                | compression::JXL
+        );
+        if self.photometric != u64::from(photometric::YCBCR) || keeps_its_own {
+            return Ok((1, 1));
+        }
+        // Without the tag it is 2×2 (TIFF 6.0, section 21).
+        let factors = tiff.list(directory, tag::YCBCR_SUBSAMPLING)?.unwrap_or_else(|| vec![2, 2]);
+        let known = |factor: u64| matches!(factor, 1 | 2 | 4).then_some(factor as u32);
+        let factors = match factors.as_slice() {
+            &[across, down, ..] => known(across).zip(known(down)),
+            _ => None,
+        };
+        match factors {
+            Some((1, 1)) => Ok((1, 1)),
+            Some(factors) if self.sample == Sample::BYTE && self.samples == 3 && self.together == 3 => {
+                Ok(factors)
+            }
+            _ => Err(SourceError::unsupported(NAME, "its chroma is subsampled in an unusual way")),
+        }
+    }
+
+    /// The offset and length of each chunk. Lengths that are missing or zero are guessed, as libtiff does.
+    fn read_chunks(&self, tiff: &mut Tiff, directory: &Directory) -> Result<Vec<(u64, u64)>, SourceError> {
+        let tiles = [tag::TILE_OFFSETS, tag::TILE_BYTE_COUNTS];
+        let strips = [tag::STRIP_OFFSETS, tag::STRIP_BYTE_COUNTS];
+        let [offsets, lengths] =
+            if directory.has(tag::TILE_OFFSETS) && self.is_tiled { tiles } else { strips };
+        let offsets = tiff.list(directory, offsets)?.unwrap_or_default();
+        if offsets.is_empty() && self.compression != compression::OLD_JPEG {
+            return Err(SourceError::corrupt(NAME, "it does not say where its strips or tiles are"));
+        }
+        let stated = tiff.list(directory, lengths)?;
+        if let Some(lengths) = stated.filter(|lengths| lengths.len() >= offsets.len() || lengths.len() > 1) {
+            let is_stated = lengths.iter().any(|&length| length > 0);
+            if is_stated {
+                return Ok(offsets.into_iter().zip(lengths).collect());
+            }
+        }
+        // Each chunk ends where the next one begins.
+        let mut sorted = offsets.clone();
+        sorted.sort_unstable();
+        let end = |offset: u64| {
+            let next = sorted.partition_point(|&other| other <= offset);
+            sorted.get(next).copied().unwrap_or(tiff.length)
+        };
+        Ok(offsets.iter().map(|&offset| (offset, end(offset).saturating_sub(offset))).collect())
+    }
+
+    /// Takes an uncompressed picture of one strip for several, so that it is not held as a whole.
+    pub fn split_strips(&mut self, pixels: &Pixels) {
+        let Size { width, height } = self.size;
+        if self.is_tiled || self.chunk.height < height || self.chunks.len() != self.planes() {
+            return;
+        }
+        let row_bytes = pixels.row_bytes(width as usize) as u64;
+        let down = self.subsampling.1;
+        // Rows of pixels that share chroma stay together.
+        let strip_rows =
+            u32::try_from(STRIP_BYTES / row_bytes.max(1)).unwrap_or(u32::MAX).clamp(1, 1 << 16) * down;
+        let strips = height.div_ceil(strip_rows);
+        let strip_bytes = u64::from(strip_rows / down) * row_bytes;
+        let split = |&(offset, _): &(u64, u64)| {
+            (0..u64::from(strips)).map(move |strip| (offset.saturating_add(strip * strip_bytes), strip_bytes))
+        };
+        self.chunks = self.chunks.iter().flat_map(split).collect();
+        self.chunk.height = strip_rows;
+    }
+
+    /// The place of a chunk of a plane in the file.
+    pub fn place(&self, plane: usize, row: u32, column: u32) -> Result<(u64, u64), SourceError> {
+        let in_plane = u64::from(self.chunks_across()) * u64::from(self.chunks_down());
+        let in_row = u64::from(row) * u64::from(self.chunks_across()) + u64::from(column);
+        let index = usize::try_from(plane as u64 * in_plane + in_row).ok();
+        index.and_then(|index| self.chunks.get(index)).copied().ok_or_else(too_early)
+    }
+}
+
+/// The kind of sample, which all of a pixel must have.
+fn sample(tiff: &mut Tiff, directory: &Directory, samples: usize) -> Result<Sample, SourceError> {
+    let all = |list: Option<Vec<u64>>, other: u64| {
+        let list = list.unwrap_or_default();
+        let first = list.first().copied().unwrap_or(other);
+        list.iter().take(samples).all(|&value| value == first).then_some(first)
+    };
+    let bits = all(tiff.list(directory, tag::BITS_PER_SAMPLE)?, 1);
+    let format = all(tiff.list(directory, tag::SAMPLE_FORMAT).ok().flatten(), 1);
+    match (bits, format) {
+        (Some(bits), Some(format)) => Sample::new(bits, if format == 0 { 1 } else { format }),
+        _ => Err(SourceError::unsupported(NAME, "the samples of a pixel have different formats")),
+    }
+}
