@@ -1,6 +1,7 @@
 //! The table of formats, and a file or folder for each. Documents and drawings are in `vector`.
 //!
-//! A new format is a file here that exports `FORMAT`, its `mod` line, and its line in the table.
+//! A new format is a file here that exports `FORMAT`, its `mod` line, and its line in the table. What is known only to be
+//! refused by name is in `refused`.
 
 use crate::Format;
 #[cfg(feature = "pdf")]
@@ -28,6 +29,7 @@ mod pcx;
 mod png;
 mod pnm;
 mod qoi;
+pub(crate) mod refused;
 pub mod screenshot;
 mod tga;
 #[cfg(feature = "tiff")]
@@ -35,7 +37,8 @@ mod tiff;
 mod webp;
 
 /// All formats, in the order in which their signatures are compared: SVG is found by its root element and PDF anywhere
-/// in the first KiB, so they come late, and TGA has no signature at all, so it comes last.
+/// in the first KiB, so they come late, and TGA has no signature at all, so it comes last. Camera raw files are TIFFs too,
+/// and gzipped FITS is gzipped as SVG may be: the narrower signature comes first.
 #[rustfmt::skip] // one line a format
 pub(crate) static FORMATS: &[&Format] = &[
     &jpeg::FORMAT,
