@@ -25,12 +25,16 @@ mod jp2;
 pub(crate) mod jpeg;
 #[cfg(feature = "modern")]
 mod jxl;
+#[cfg(test)]
+mod mutated;
 mod pcx;
 mod png;
 mod pnm;
+mod psd;
 mod qoi;
 pub(crate) mod refused;
 pub mod screenshot;
+mod section;
 mod tga;
 #[cfg(feature = "tiff")]
 mod tiff;
@@ -52,6 +56,7 @@ pub(crate) static FORMATS: &[&Format] = &[
     #[cfg(feature = "modern")] &jp2::FORMAT,
     &bmp::FORMAT,
     &pcx::FORMAT,
+    &psd::FORMAT,
     &ico::FORMAT,
     #[cfg(feature = "dds")] &dds::FORMAT,
     #[cfg(feature = "openexr")] &exr::FORMAT,
