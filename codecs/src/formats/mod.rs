@@ -10,6 +10,7 @@ use crate::vector::pdf;
 use crate::vector::svg;
 
 mod bmp;
+mod camera_raw;
 #[cfg(feature = "dds")]
 mod dds;
 #[cfg(feature = "openexr")]
@@ -49,6 +50,7 @@ pub(crate) static FORMATS: &[&Format] = &[
     &png::FORMAT,
     &webp::FORMAT,
     &gif::FORMAT,
+    &camera_raw::FORMAT,
     #[cfg(feature = "tiff")] &tiff::FORMAT,
     #[cfg(feature = "modern")] &heif::AVIF,
     #[cfg(feature = "modern")] &heif::HEIC,

@@ -72,7 +72,8 @@ struct Chunks {
     next: u32,
 }
 
-fn open(Input { file, bounds, options }: Input<'_>) -> Result<Decoded, SourceError> {
+/// Opens a TIFF; a camera raw file without a preview too.
+pub fn open(Input { file, bounds, options }: Input<'_>) -> Result<Decoded, SourceError> {
     let memory = usize::try_from(bounds.memory).unwrap_or(usize::MAX);
     let mut limits = Limits::default();
     limits.decoding_buffer_size = memory;
