@@ -16,6 +16,7 @@ mod dds;
 #[cfg(feature = "openexr")]
 mod exr;
 mod farbfeld;
+mod fits;
 mod gif;
 mod hdr;
 #[cfg(feature = "modern")]
@@ -59,6 +60,7 @@ pub(crate) static FORMATS: &[&Format] = &[
     &bmp::FORMAT,
     &pcx::FORMAT,
     &psd::FORMAT,
+    &fits::FORMAT,
     &ico::FORMAT,
     #[cfg(feature = "dds")] &dds::FORMAT,
     #[cfg(feature = "openexr")] &exr::FORMAT,
