@@ -37,10 +37,14 @@ mod qoi;
 pub(crate) mod refused;
 pub mod screenshot;
 mod section;
+mod sgi;
+mod sun_raster;
 mod tga;
 #[cfg(feature = "tiff")]
 mod tiff;
 mod webp;
+mod xbm;
+mod xpm;
 
 /// All formats, in the order in which their signatures are compared: SVG is found by its root element and PDF anywhere
 /// in the first KiB, so they come late, and TGA has no signature at all, so it comes last. Camera raw files are TIFFs too,
@@ -61,6 +65,10 @@ pub(crate) static FORMATS: &[&Format] = &[
     &pcx::FORMAT,
     &psd::FORMAT,
     &fits::FORMAT,
+    &sgi::FORMAT,
+    &sun_raster::FORMAT,
+    &xbm::FORMAT,
+    &xpm::FORMAT,
     &ico::FORMAT,
     #[cfg(feature = "dds")] &dds::FORMAT,
     #[cfg(feature = "openexr")] &exr::FORMAT,
