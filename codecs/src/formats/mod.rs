@@ -21,6 +21,7 @@ mod gif;
 mod hdr;
 #[cfg(feature = "modern")]
 mod heif;
+mod icns;
 mod ico;
 #[cfg(feature = "modern")]
 mod jp2;
@@ -69,6 +70,7 @@ pub(crate) static FORMATS: &[&Format] = &[
     &sun_raster::FORMAT,
     &xbm::FORMAT,
     &xpm::FORMAT,
+    &icns::FORMAT,
     &ico::FORMAT,
     #[cfg(feature = "dds")] &dds::FORMAT,
     #[cfg(feature = "openexr")] &exr::FORMAT,
