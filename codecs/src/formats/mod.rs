@@ -13,6 +13,7 @@ mod bmp;
 mod camera_raw;
 #[cfg(feature = "dds")]
 mod dds;
+mod dicom;
 #[cfg(feature = "openexr")]
 mod exr;
 mod farbfeld;
@@ -66,6 +67,7 @@ pub(crate) static FORMATS: &[&Format] = &[
     &pcx::FORMAT,
     &psd::FORMAT,
     &fits::FORMAT,
+    &dicom::FORMAT,
     &sgi::FORMAT,
     &sun_raster::FORMAT,
     &xbm::FORMAT,
