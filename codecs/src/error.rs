@@ -17,6 +17,12 @@ pub enum SourceError {
         /// The names of the known formats, as a list in a sentence.
         known: String,
     },
+    /// The first bytes are those of a kind of file that is refused by its name.
+    #[error("{0}")]
+    Refused(
+        /// What the file is, and what to do instead, as sentences.
+        &'static str,
+    ),
     /// The format is known, but not this variant of it.
     #[error("This kind of {format} cannot be read: {reason}.")]
     Unsupported {

@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 
-use crate::formats::{FORMATS, screenshot};
+use crate::formats::{FORMATS, refused, screenshot};
 use crate::{Format, SourceError};
 
 /// How many bytes of a file are compared with signatures. A PDF may begin up to 1 KiB into the file, and before the
@@ -45,7 +45,7 @@ impl Format {
     /// its bytes are left to the decoder.
     ///
     /// # Errors
-    /// When the file is empty, has no known format or cannot be read.
+    /// When the file is empty, has no known format, is of a kind that is refused by name, or cannot be read.
     pub fn sniff(file: &mut File) -> Result<&'static Self, SourceError> {
         if file.rewind().is_err_and(|error| error.kind() == ErrorKind::NotSeekable) {
             return Ok(&screenshot::FORMAT);
@@ -56,11 +56,11 @@ impl Format {
         if head.is_empty() {
             return Err(SourceError::NoBytes);
         }
-        FORMATS
-            .iter()
-            .copied()
-            .find(|format| (format.signature)(&head))
-            .ok_or_else(|| SourceError::Unknown { known: Self::list() })
+        let known = FORMATS.iter().copied().find(|format| (format.signature)(&head));
+        known.ok_or_else(|| match refused::find(&head) {
+            Some(sentence) => SourceError::Refused(sentence),
+            None => SourceError::Unknown { known: Self::list() },
+        })
     }
 }
 

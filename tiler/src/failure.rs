@@ -116,6 +116,7 @@ pub fn of_source(error: &SourceError) -> Failure {
     let code = match error {
         SourceError::NoBytes
         | SourceError::Unknown { .. }
+        | SourceError::Refused(_)
         | SourceError::Unsupported { .. }
         | SourceError::NoPdf => FailureCode::UnsupportedFormat,
         SourceError::Encrypted => FailureCode::SourceForbidden,

@@ -35,7 +35,8 @@ fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     catch_panics(FORMAT.name, || decode(&buffered::read_all(file, bounds)?, bounds))
 }
 
-fn decode(bytes: &[u8], bounds: Bounds) -> Result<Decoded, SourceError> {
+/// Decodes a JPEG 2000 in memory, for formats that hold one.
+pub fn decode(bytes: &[u8], bounds: Bounds) -> Result<Decoded, SourceError> {
     if !is_complete(bytes) {
         return Err(FORMAT.corrupt("it ends before its last row"));
     }

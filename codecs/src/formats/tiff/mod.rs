@@ -70,7 +70,8 @@ const PROFILE_BYTES: usize = 4 << 20;
 /// The bytes of pixels from which on a JPEG that is the only strip is decoded as it is read.
 const STREAMED_BYTES: u64 = 64 << 20;
 
-fn open(Input { file, bounds, options, .. }: Input<'_>) -> Result<Decoded, SourceError> {
+/// Opens a TIFF; a camera raw file without a preview too.
+pub fn open(Input { file, bounds, options, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     let mut tiff = Tiff::open(file)?;
     let directory = choose::choose(&mut tiff, options.drawing.page)?;
     let mut picture = Picture::read(&mut tiff, &directory, bounds)?;
@@ -143,9 +144,9 @@ fn open_jpeg(
         let decoded = crate::formats::jpeg::open_reader(file, bounds)?;
         return check_size(decoded, picture).map(|decoded| Decoded { orientation, profile, ..decoded });
     }
-    // Turning and colour conversion work on pixels, not on planes.
+    // Colour conversion works on pixels, not on planes.
     let is_srgb = !profile.as_ref().is_some_and(|profile| profile.changes(Layout::Rgb));
-    let ycbcr420 = options.ycbcr420 && orientation == Orientation::UPRIGHT && is_srgb;
+    let ycbcr420 = options.allow_planes(orientation, picture.size) && is_srgb;
     let reader = Box::new(JpegChunks::new(tiff, grid, bounds, &DecodeOptions { ycbcr420, ..*options })?);
     Ok(Decoded { reader, orientation, profile: profile.filter(|_| !is_srgb) })
 }

@@ -1,0 +1,123 @@
+//! Where previews are in containers that are no TIFF.
+//!
+//! ```text
+//! CR3  a box: length: u32  type: 4 bytes  [length: u64, if the first one is 1]  content; of uuid, 16 bytes first
+//!      moov / uuid 85c0b687… / CMT1                      a TIFF of EXIF's first directory: the orientation
+//!      moov / trak / mdia / minf / stbl / stsz, co64     the length and place of the full preview, and of raw samples
+//!      uuid eaf42b5e… / PRVW                             at 24: a preview of 1,620×1,080
+//! RAF  84  offset of the preview: u32, big-endian   88  its length: u32
+//! ```
+//! Source: ISO/IEC 14496-12, 4.2, 8.7.3, 8.7.5; Laurent Clévy, "Describing the Canon Raw v3 (CR3) file format";
+//! LibRaw's notes on RAF.
+
+use std::fs::File;
+use std::io::Read;
+use std::sync::Arc;
+
+use super::preview::orientation_of;
+use super::{Found, Place};
+use crate::formats::section::{Section, array};
+
+/// The boxes that are looked at, at each level, and how deep they may be.
+const MAX_BOXES: usize = 256;
+const MAX_DEPTH: usize = 6;
+/// The bytes of EXIF that are read.
+const EXIF_BYTES: u64 = 64 << 10;
+
+const CANON: [u8; 16] = *b"\x85\xc0\xb6\x87\x82\x0f\x11\xe0\x81\x11\xf4\xce\x46\x2b\x6a\x48";
+const PREVIEWS: [u8; 16] = *b"\xea\xf4\x2b\x5e\x1c\x98\x4b\x88\xb9\xfb\xb7\xdc\x40\x6e\x4d\x16";
+
+/// The previews of a CR3.
+pub fn boxes(file: &Arc<File>) -> Found {
+    let mut found = Found::default();
+    look_into(file, Place { start: 0, length: u64::MAX }, 0, &mut Track::default(), &mut found);
+    found
+}
+
+/// Where a track's first sample is.
+#[derive(Default)]
+struct Track {
+    start: Option<u64>,
+    length: Option<u64>,
+}
+
+fn look_into(file: &Arc<File>, within: Place, depth: usize, track: &mut Track, found: &mut Found) {
+    let mut at = 0;
+    for _ in 0..MAX_BOXES {
+        let mut reader =
+            Section::new(file, within.start.saturating_add(at), within.length.saturating_sub(at));
+        let Ok([l0, l1, l2, l3, kind @ ..]) = array::<8>(&mut reader) else { return };
+        let (length, head) = match u32::from_be_bytes([l0, l1, l2, l3]) {
+            0 => (within.length.saturating_sub(at), 8),
+            1 => match array(&mut reader) {
+                Ok(length) => (u64::from_be_bytes(length), 16),
+                Err(_) => return,
+            },
+            length => (u64::from(length), 8),
+        };
+        let Some(content) = length.checked_sub(head) else { return };
+        let content = Place { start: within.start.saturating_add(at).saturating_add(head), length: content };
+        let after = |bytes| Place {
+            start: content.start.saturating_add(bytes),
+            length: content.length.saturating_sub(bytes),
+        };
+        match &kind {
+            b"moov" | b"mdia" | b"minf" | b"stbl" if depth < MAX_DEPTH => {
+                look_into(file, content, depth + 1, track, found);
+            }
+            b"trak" if depth < MAX_DEPTH => {
+                let mut track = Track::default();
+                look_into(file, content, depth + 1, &mut track, found);
+                if let Track { start: Some(start), length: Some(length) } = track {
+                    found.places.push(Place { start, length });
+                }
+            }
+            b"uuid" if depth < MAX_DEPTH => match array(&mut reader) {
+                Ok(CANON) => look_into(file, after(16), depth + 1, track, found),
+                // Four bytes of a version and four of a count come first.
+                Ok(PREVIEWS) => look_into(file, after(24), depth + 1, track, found),
+                _ => {}
+            },
+            b"PRVW" => found.places.push(after(16)),
+            b"CMT1" => {
+                let mut block = Vec::new();
+                if reader.take(content.length.min(EXIF_BYTES)).read_to_end(&mut block).is_ok() {
+                    found.orientation = orientation_of(&block);
+                }
+            }
+            // Version and flags, then the length of all samples, or 0 and a count and the length of each.
+            b"stsz" => {
+                track.length = array::<16>(&mut reader).ok().map(|bytes| {
+                    let [_, all, _, first] = numbers(bytes);
+                    u64::from(if all > 0 { all } else { first })
+                });
+            }
+            b"stco" => track.start = array::<12>(&mut reader).ok().map(|bytes| numbers::<3>(bytes)[2].into()),
+            b"co64" => {
+                track.start = array::<16>(&mut reader).ok().map(|bytes| {
+                    let [_, _, high, low] = numbers(bytes);
+                    u64::from(high) << 32 | u64::from(low)
+                });
+            }
+            _ => {}
+        }
+        let Some(next) = at.checked_add(length) else { return };
+        at = next;
+    }
+}
+
+fn numbers<const N: usize>(bytes: impl AsRef<[u8]>) -> [u32; N] {
+    let mut numbers = [0; N];
+    let (stored, _) = bytes.as_ref().as_chunks::<4>();
+    numbers.iter_mut().zip(stored).for_each(|(number, &stored)| *number = u32::from_be_bytes(stored));
+    numbers
+}
+
+/// The preview of a RAF.
+pub fn fujifilm(head: &[u8]) -> Found {
+    let place = head.get(84..).and_then(<[u8]>::first_chunk::<8>).map(|bytes| {
+        let [start, length] = numbers(bytes);
+        Place { start: start.into(), length: length.into() }
+    });
+    Found { places: place.into_iter().collect(), ..Found::default() }
+}

@@ -1,0 +1,143 @@
+//! Camera raw files, shown by their largest JPEG preview: what the camera's screen shows. Nothing is developed, as that
+//! needs a profile of each camera and gives another picture with each program.
+//!
+//! | files | container | where previews are |
+//! |---|---|---|
+//! | DNG, NEF, ARW, CR2, PEF, SRW | TIFF | strips and JPEG tables of all directories |
+//! | ORF | TIFF with another number | Olympus' own directories too |
+//! | RW2 | TIFF with another number | a tag of Panasonic's |
+//! | CR3 | ISO base media | samples of tracks, and a box of Canon's |
+//! | RAF | Fujifilm's own | its header |
+//!
+//! A TIFF is a camera raw file when its first directory says so; without a JPEG in it, it is read as the TIFF that it
+//! is.
+//!
+//! Source: Adobe, Digital Negative Specification 1.7; ExifTool's tag names (exiftool.org/TagNames), for each maker.
+
+mod containers;
+mod directories;
+mod preview;
+
+use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::sync::Arc;
+
+use crate::decoder::{Decoded, Input, Open};
+use crate::formats::jpeg;
+use crate::formats::section::{self, Section};
+use crate::{Format, Orientation, Reading, SourceError};
+use preview::Frame;
+
+pub(crate) static FORMAT: Format = Format {
+    name: "camera raw",
+    media_types: &[
+        "image/x-adobe-dng",
+        "image/x-canon-cr2",
+        "image/x-canon-cr3",
+        "image/x-nikon-nef",
+        "image/x-sony-arw",
+        "image/x-fuji-raf",
+        "image/x-olympus-orf",
+        "image/x-panasonic-rw2",
+        "image/x-pentax-pef",
+        "image/x-samsung-srw",
+    ],
+    endings: &["dng", "cr2", "cr3", "nef", "nrw", "arw", "raf", "orf", "rw2", "pef", "srw"],
+    reading: Reading::Rows,
+    signature: |head| Container::of(head).is_some(),
+    open: Open::Directly(open),
+};
+
+/// How a file is laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Container {
+    /// A TIFF that other programs read too.
+    Tiff,
+    /// A TIFF by structure, with a number of the maker's in place of 42.
+    OwnTiff,
+    Boxes,
+    Fujifilm,
+}
+
+impl Container {
+    fn of(head: &[u8]) -> Option<Self> {
+        match head {
+            [b'I', b'I', b'R', b'O' | b'S', ..]
+            | [b'M', b'M', b'O', b'R', ..]
+            | [b'I', b'I', b'U', 0, ..] => Some(Self::OwnTiff),
+            [b'I', b'I', 42, 0, _, _, _, _, b'C', b'R', 2, ..] => Some(Self::Tiff),
+            [b'I', b'I', 42, 0, ..] | [b'M', b'M', 0, 42, ..] => {
+                directories::is_camera_raw(head).then_some(Self::Tiff)
+            }
+            [_, _, _, _, b'f', b't', b'y', b'p', b'c', b'r', b'x', b' ', ..] => Some(Self::Boxes),
+            _ => head.starts_with(b"FUJIFILMCCD-RAW").then_some(Self::Fujifilm),
+        }
+    }
+}
+
+/// A place in the file where a JPEG may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Place {
+    start: u64,
+    length: u64,
+}
+
+/// What a container has to say.
+#[derive(Default)]
+struct Found {
+    places: Vec<Place>,
+    /// The camera's orientation, for previews that have none of their own.
+    orientation: Option<u32>,
+    /// Whether the first directory cannot be read.
+    is_broken: bool,
+}
+
+/// How many bytes are buffered of the preview.
+const BUFFER_BYTES: usize = 64 << 10;
+/// The bytes by which a file's container is known. The registry has looked at as many.
+const HEAD_BYTES: u64 = 64 << 10;
+
+fn open(Input { file, bounds, options }: Input<'_>) -> Result<Decoded, SourceError> {
+    let file = section::share(file);
+    let mut head = Vec::new();
+    Section::new(&file, 0, HEAD_BYTES).take(HEAD_BYTES).read_to_end(&mut head)?;
+    let container = Container::of(&head);
+    let found = match container {
+        Some(Container::Boxes) => containers::boxes(&file),
+        Some(Container::Fujifilm) => containers::fujifilm(&head),
+        _ => directories::walk(&file),
+    };
+    let frames = found.places.iter().filter_map(|&place| {
+        let frame = Frame::read(&mut Section::new(&file, place.start, place.length).buffered(4 << 10))?;
+        Some((place, frame))
+    });
+    // Of equal ones the first.
+    let largest = frames.reduce(|one, other| if other.1.pixels() > one.1.pixels() { other } else { one });
+    let end = (&*file).seek(SeekFrom::End(0))?;
+    let is_beyond = |place: &Place| place.start.saturating_add(place.length) > end;
+    let has_always = matches!(container, Some(Container::Boxes | Container::Fujifilm));
+    let is_cut_off = found.is_broken || has_always || found.places.iter().any(is_beyond);
+    match (largest, container) {
+        (Some((place, frame)), _) => {
+            let section = Section::new(&file, place.start, place.length);
+            let decoded = jpeg::open_reader(section.buffered(BUFFER_BYTES), bounds)?;
+            let orientation = match (frame.orientation, found.orientation) {
+                (None, Some(of_camera)) => Orientation::from_exif(of_camera),
+                _ => decoded.orientation,
+            };
+            Ok(Decoded { orientation, ..decoded })
+        }
+        _ if is_cut_off => Err(FORMAT.corrupt("its preview is missing")),
+        #[cfg(feature = "tiff")]
+        (None, Some(Container::Tiff)) => {
+            // Every section of the file has been dropped.
+            let mut file = Arc::into_inner(file).ok_or(SourceError::Empty)?;
+            file.rewind()?;
+            let file = BufReader::with_capacity(crate::decoder::READ_BYTES, file);
+            super::tiff::open(Input { file, bounds, options })
+        }
+        _ => Err(FORMAT.unsupported("it has no JPEG preview")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,75 @@
+//! What the header of a JPEG inside of a camera raw file says: whether it is a preview, which has 8 bits and is lossy,
+//! or raw samples, which are lossless; how large it is; and which way it was held.
+//!
+//! ```text
+//! ff d8  segments: ff marker  length: u16, itself included  bytes
+//!        a frame's bytes: precision: u8  height: u16  width: u16  components: u8
+//! ```
+//! Source: ITU-T T.81, B.1.1 and B.2.2; CIPA DC-008 (Exif 2.3), 4.7.2.
+
+use std::io::{BufRead, Read, Seek};
+
+use crate::formats::section::array;
+
+/// The segments that are looked at.
+const MAX_SEGMENTS: usize = 1000;
+
+/// A preview's frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame {
+    width: u16,
+    height: u16,
+    /// The orientation in its own EXIF.
+    pub orientation: Option<u32>,
+}
+
+impl Frame {
+    /// Reads the header of a JPEG. `None` where there is none, or one that is no preview.
+    pub fn read(file: &mut (impl BufRead + Seek)) -> Option<Self> {
+        if array(file).ok()? != [0xff, 0xd8] {
+            return None;
+        }
+        let mut orientation = None;
+        for _ in 0..MAX_SEGMENTS {
+            let [mark, mut marker] = array(file).ok()?;
+            if mark != 0xff {
+                return None;
+            }
+            // Any number of fill bytes may come before a marker.
+            for _ in 0..MAX_SEGMENTS {
+                if marker != 0xff {
+                    break;
+                }
+                [marker] = array(file).ok()?;
+            }
+            let length = u16::from_be_bytes(array(file).ok()?).checked_sub(2)?;
+            match marker {
+                0xc0..=0xc2 => {
+                    let [precision, h0, h1, w0, w1, components] = array(file).ok()?;
+                    let (width, height) = (u16::from_be_bytes([w0, w1]), u16::from_be_bytes([h0, h1]));
+                    let is_preview = precision == 8 && matches!(components, 1 | 3) && width > 0 && height > 0;
+                    return is_preview.then_some(Self { width, height, orientation });
+                }
+                // Lossless, and others that are no previews.
+                0xc3 | 0xc5..=0xc7 | 0xc9..=0xcf | 0xd9 | 0xda => return None,
+                0xe1 if orientation.is_none() => {
+                    let mut segment = Vec::new();
+                    file.by_ref().take(length.into()).read_to_end(&mut segment).ok()?;
+                    orientation = segment.strip_prefix(b"Exif\0\0").and_then(orientation_of);
+                }
+                _ => file.seek_relative(length.into()).ok()?,
+            }
+        }
+        None
+    }
+
+    pub fn pixels(&self) -> u64 {
+        u64::from(self.width) * u64::from(self.height)
+    }
+}
+
+/// The orientation in a block of EXIF, which is a TIFF.
+pub fn orientation_of(block: &[u8]) -> Option<u32> {
+    let exif = exif::Reader::new().read_raw(block.to_vec()).ok()?;
+    exif.get_field(exif::Tag::Orientation, exif::In::PRIMARY)?.value.get_uint(0)
+}

@@ -1,0 +1,217 @@
+//! The elements of a DICOM file: the few that say what the pixels mean, and where the pixels are.
+//!
+//! ```text
+//! file      128 bytes  "DICM"  elements of group 2, which say how all others are written  other elements
+//! element   tag: u16 u16  VR: 2 letters  length: u16  value                   explicit VR
+//!           tag: u16 u16  VR: 2 letters  0: u16  length: u32  value           … of OB, OW, SQ, UN and others
+//!           tag: u16 u16  length: u32  value                                  implicit VR
+//! sequence  items: fffe e000  length: u32  elements                           a length of ffffffff: up to
+//!                                                                             fffe e00d (item), fffe e0dd (sequence)
+//! ```
+//! Source: DICOM PS3.5, 7.1 to 7.5, A.4; PS3.10, 7.1.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufReader, Read, Seek};
+use std::sync::Arc;
+
+use crate::SourceError;
+use crate::formats::section::{Section, array};
+
+/// The elements that are read.
+pub mod tag {
+    pub const TRANSFER_SYNTAX: u32 = 0x0002_0010;
+    pub const SAMPLES: u32 = 0x0028_0002;
+    pub const PHOTOMETRIC: u32 = 0x0028_0004;
+    pub const PLANAR: u32 = 0x0028_0006;
+    pub const FRAMES: u32 = 0x0028_0008;
+    pub const ROWS: u32 = 0x0028_0010;
+    pub const COLUMNS: u32 = 0x0028_0011;
+    pub const BITS_ALLOCATED: u32 = 0x0028_0100;
+    pub const BITS_STORED: u32 = 0x0028_0101;
+    pub const REPRESENTATION: u32 = 0x0028_0103;
+    pub const PADDING: u32 = 0x0028_0120;
+    pub const CENTER: u32 = 0x0028_1050;
+    pub const WIDTH: u32 = 0x0028_1051;
+    pub const INTERCEPT: u32 = 0x0028_1052;
+    pub const SLOPE: u32 = 0x0028_1053;
+    pub const FUNCTION: u32 = 0x0028_1056;
+    /// The descriptors of the red, green and blue palette, and the palettes.
+    pub const DESCRIPTORS: [u32; 3] = [0x0028_1101, 0x0028_1102, 0x0028_1103];
+    pub const PALETTES: [u32; 3] = [0x0028_1201, 0x0028_1202, 0x0028_1203];
+    pub const TOTAL_COLUMNS: u32 = 0x0048_0006;
+    pub const SHAPE: u32 = 0x2050_0020;
+    pub const PIXELS: u32 = 0x7fe0_0010;
+}
+
+/// Those that count inside of sequences too: there newer files say it for each frame, and the first one is shown.
+const IN_SEQUENCES: [u32; 5] = [tag::CENTER, tag::WIDTH, tag::INTERCEPT, tag::SLOPE, tag::FUNCTION];
+const ITEM: u32 = 0xfffe_e000;
+const ITEM_END: u32 = 0xfffe_e00d;
+const SEQUENCE_END: u32 = 0xfffe_e0dd;
+const UNDEFINED: u32 = u32::MAX;
+
+/// The elements that are looked at, the depth of sequences, and the bytes of a value that is kept: a palette of 16
+/// bits.
+const MAX_ELEMENTS: usize = 1 << 20;
+const MAX_DEPTH: usize = 64;
+const MAX_VALUE_BYTES: u32 = 1 << 17;
+/// The fragments of the pixels that are looked at.
+const MAX_FRAGMENTS: usize = 1 << 16;
+
+const IMPLICIT: &str = "1.2.840.10008.1.2";
+const BIG_ENDIAN: &str = "1.2.840.10008.1.2.2";
+
+/// Some bytes of the file.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    pub at: u64,
+    pub length: u64,
+}
+
+#[derive(Default)]
+pub struct Elements {
+    values: HashMap<u32, Vec<u8>>,
+    pub is_big_endian: bool,
+    /// The pixels as they are: one place. Compressed ones: a table of the frames, which may be empty, then parts.
+    pub pixels: Vec<Place>,
+    pub is_encapsulated: bool,
+}
+
+impl Elements {
+    pub fn read(file: &Arc<File>) -> Result<Self, SourceError> {
+        let mut elements = Self::default();
+        let mut reader = Section::new(file, 132, u64::MAX).buffered(16 << 10);
+        // The file ends, or breaks off: what is missing shows when it is asked for.
+        let _ = elements.read_all(&mut reader);
+        Ok(elements)
+    }
+
+    fn read_all(&mut self, reader: &mut BufReader<Section>) -> std::io::Result<()> {
+        let mut is_explicit = true;
+        let mut in_head = true;
+        // The ends of the sequences and items around; undefined ones end by a mark.
+        let mut around: Vec<Option<u64>> = Vec::new();
+        for _ in 0..MAX_ELEMENTS {
+            let at = reader.stream_position()?;
+            while around.last().is_some_and(|end| end.is_some_and(|end| end <= at)) {
+                around.pop();
+            }
+            let mut start = array::<4>(reader)?;
+            if in_head && start.first() != Some(&2) {
+                in_head = false;
+                let syntax = self.text(tag::TRANSFER_SYNTAX).unwrap_or_default();
+                is_explicit = syntax != IMPLICIT;
+                self.is_big_endian = syntax == BIG_ENDIAN;
+            }
+            if self.is_big_endian {
+                let [a, b, c, d] = start;
+                start = [b, a, d, c];
+            }
+            let [g0, g1, e0, e1] = start;
+            let name = u32::from_be_bytes([g1, g0, e1, e0]);
+            let is_mark = matches!(name, ITEM | ITEM_END | SEQUENCE_END);
+            let (is_sequence, length) = if is_mark || !is_explicit {
+                (false, self.u32(array(reader)?))
+            } else {
+                match &array::<2>(reader)? {
+                    b"SQ" => (true, self.long_length(reader)?),
+                    b"OB" | b"OD" | b"OF" | b"OL" | b"OV" | b"OW" | b"SV" | b"UC" | b"UN" | b"UR" | b"UT"
+                    | b"UV" => (false, self.long_length(reader)?),
+                    _ => (false, self.u16(array(reader)?).into()),
+                }
+            };
+            let content = reader.stream_position()?;
+            let end = (length != UNDEFINED).then(|| content.saturating_add(length.into()));
+            match (name, end) {
+                (ITEM_END | SEQUENCE_END, _) => drop(around.pop()),
+                (tag::PIXELS, Some(_)) if around.is_empty() => {
+                    self.pixels = vec![Place { at: 132 + content, length: length.into() }];
+                    return Ok(());
+                }
+                (tag::PIXELS, None) if around.is_empty() => return self.fragments(reader),
+                (ITEM, _) | (_, None) => around.push(end),
+                _ if is_sequence => around.push(end),
+                (_, Some(_)) if self.is_wanted(name, &around) && length <= MAX_VALUE_BYTES => {
+                    let mut value = vec![0; length as usize];
+                    reader.read_exact(&mut value)?;
+                    self.values.entry(name).or_insert(value);
+                }
+                _ => reader.seek_relative(length.into())?,
+            }
+            if around.len() > MAX_DEPTH {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    fn is_wanted(&self, name: u32, around: &[Option<u64>]) -> bool {
+        let is_known = matches!(name >> 16, 0x0002 | 0x0028 | 0x0048 | 0x2050);
+        is_known && (around.is_empty() || IN_SEQUENCES.contains(&name))
+    }
+
+    /// The places of compressed pixels.
+    fn fragments(&mut self, reader: &mut BufReader<Section>) -> std::io::Result<()> {
+        self.is_encapsulated = true;
+        for _ in 0..MAX_FRAGMENTS {
+            let mark: [u8; 4] = array(reader)?;
+            let length = u32::from_le_bytes(array(reader)?);
+            if mark != [0xfe, 0xff, 0x00, 0xe0] {
+                break;
+            }
+            let at = 132 + reader.stream_position()?;
+            self.pixels.push(Place { at, length: length.into() });
+            reader.seek_relative(length.into())?;
+        }
+        Ok(())
+    }
+
+    fn long_length(&self, reader: &mut BufReader<Section>) -> std::io::Result<u32> {
+        let [_, _, length @ ..] = array::<6>(reader)?;
+        Ok(self.u32(length))
+    }
+
+    fn u16(&self, bytes: [u8; 2]) -> u16 {
+        if self.is_big_endian { u16::from_be_bytes(bytes) } else { u16::from_le_bytes(bytes) }
+    }
+
+    fn u32(&self, bytes: [u8; 4]) -> u32 {
+        if self.is_big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
+    }
+
+    pub fn has_pixels(&self) -> bool {
+        !self.pixels.is_empty()
+    }
+
+    /// A value as it is stored.
+    pub fn bytes(&self, name: u32) -> Option<&[u8]> {
+        self.values.get(&name).map(Vec::as_slice)
+    }
+
+    /// Numbers of 16 bits.
+    pub fn numbers(&self, name: u32) -> Vec<u16> {
+        let (stored, _) = self.bytes(name).unwrap_or_default().as_chunks();
+        stored.iter().map(|&number| self.u16(number)).collect()
+    }
+
+    pub fn number(&self, name: u32) -> Option<u16> {
+        self.numbers(name).first().copied()
+    }
+
+    pub fn long(&self, name: u32) -> Option<u32> {
+        self.bytes(name)?.first_chunk().map(|&number| self.u32(number))
+    }
+
+    /// A text without its padding.
+    pub fn text(&self, name: u32) -> Option<String> {
+        let text = String::from_utf8_lossy(self.bytes(name)?);
+        Some(text.trim_matches(['\0', ' ']).to_owned())
+    }
+
+    /// The first of decimal numbers.
+    pub fn decimal(&self, name: u32) -> Option<f64> {
+        let number: f64 = self.text(name)?.split('\\').next()?.trim().parse().ok()?;
+        number.is_finite().then_some(number)
+    }
+}

@@ -1,0 +1,137 @@
+use super::*;
+use crate::formats::mutated::{self, read};
+
+fn element(file: &mut Vec<u8>, tag: u32, vr: &[u8; 2], value: &[u8]) {
+    let [g1, g0, e1, e0] = tag.to_be_bytes();
+    file.extend([g0, g1, e0, e1]);
+    file.extend(vr);
+    match vr {
+        b"OB" | b"OW" | b"SQ" => {
+            file.extend([[0, 0].as_slice(), &(value.len() as u32).to_le_bytes()].concat())
+        }
+        _ => file.extend((value.len() as u16).to_le_bytes()),
+    }
+    file.extend(value);
+}
+
+/// A file of 3×2 pixels. The elements stand in order of their tags.
+fn dicom(
+    syntax: &[u8],
+    photometric: &[u8],
+    bits: u16,
+    more: &[(u32, &[u8; 2], &[u8])],
+    pixels: &[u8],
+) -> Vec<u8> {
+    let mut file = vec![0; 128];
+    file.extend(b"DICM");
+    let samples = if photometric.starts_with(b"RGB") { 3u16 } else { 1 };
+    let (bits, rows) = (bits.to_le_bytes(), 2u16.to_le_bytes());
+    let mut elements: Vec<(u32, &[u8; 2], &[u8])> = vec![
+        (tag::TRANSFER_SYNTAX, b"UI", syntax),
+        (tag::PHOTOMETRIC, b"CS", photometric),
+        (tag::ROWS, b"US", &rows),
+        (tag::COLUMNS, b"US", &[3, 0]),
+        (tag::BITS_ALLOCATED, b"US", &bits),
+    ];
+    let samples = samples.to_le_bytes();
+    elements.push((tag::SAMPLES, b"US", &samples));
+    elements.extend(more);
+    elements.sort_by_key(|&(tag, ..)| tag);
+    for (tag, vr, value) in elements {
+        element(&mut file, tag, vr, value);
+    }
+    if syntax.starts_with(b"1.2.840.10008.1.2.5") {
+        file.extend([0xe0, 0x7f, 0x10, 0, b'O', b'B', 0, 0, 0xff, 0xff, 0xff, 0xff]);
+        file.extend([0xfe, 0xff, 0x00, 0xe0, 0, 0, 0, 0, 0xfe, 0xff, 0x00, 0xe0]);
+        file.extend((pixels.len() as u32).to_le_bytes());
+        file.extend(pixels);
+        file.extend([0xfe, 0xff, 0xdd, 0xe0, 0, 0, 0, 0]);
+    } else {
+        element(&mut file, tag::PIXELS, b"OW", pixels);
+    }
+    file
+}
+
+const EXPLICIT: &[u8] = b"1.2.840.10008.1.2.1\0";
+const RUNS: &[u8] = b"1.2.840.10008.1.2.5\0";
+const DEEP: [u8; 12] = [0, 0, 100, 0, 200, 0, 44, 1, 144, 1, 0xff, 0xff];
+
+#[test]
+fn bytes_are_shades_and_the_other_kind_of_grey_is_inverted() {
+    let pixels = [1, 2, 3, 4, 5, 6];
+    assert_eq!(
+        read(&dicom(EXPLICIT, b"MONOCHROME2 ", 8, &[], &pixels)).unwrap(),
+        (3, Layout::Grey, pixels.to_vec())
+    );
+    let inverted = read(&dicom(EXPLICIT, b"MONOCHROME1 ", 8, &[], &pixels)).unwrap().2;
+    assert_eq!(inverted, [254, 253, 252, 251, 250, 249]);
+}
+
+#[test]
+fn a_window_decides_what_is_shown_and_without_one_everything_is() {
+    let signed: (u32, &[u8; 2], &[u8]) = (tag::REPRESENTATION, b"US", &[1, 0]);
+    let window: &[(u32, &[u8; 2], &[u8])] =
+        &[signed, (tag::CENTER, b"DS", b"200.5\\9 "), (tag::WIDTH, b"DS", b"201 ")];
+    let shown = read(&dicom(EXPLICIT, b"MONOCHROME2 ", 16, window, &DEEP)).unwrap().2;
+    assert_eq!(shown, [0, 0, 128, 255, 255, 0]);
+    let padding: &[(u32, &[u8; 2], &[u8])] = &[signed, (tag::PADDING, b"SS", &[0xff, 0xff])];
+    let shown = read(&dicom(EXPLICIT, b"MONOCHROME2 ", 16, padding, &DEEP)).unwrap().2;
+    assert_eq!(shown, [0, 64, 128, 191, 255, 0]);
+}
+
+#[test]
+fn colours_may_be_in_planes_and_in_runs() {
+    let planes: Vec<u8> = (1..=18).collect();
+    let pixels = [1, 7, 13, 2, 8, 14, 3, 9, 15, 4, 10, 16, 5, 11, 17, 6, 12, 18];
+    let planar: &[(u32, &[u8; 2], &[u8])] = &[(tag::PLANAR, b"US", &[1, 0])];
+    assert_eq!(
+        read(&dicom(EXPLICIT, b"RGB ", 8, planar, &planes)).unwrap(),
+        (3, Layout::Rgb, pixels.to_vec())
+    );
+    let mut runs = vec![0; 64];
+    (runs[0], runs[4], runs[8], runs[12]) = (3, 64, 71, 78);
+    for plane in planes.chunks(6) {
+        runs.push(5);
+        runs.extend(plane);
+    }
+    assert_eq!(read(&dicom(RUNS, b"RGB ", 8, &[], &runs)).unwrap().2, pixels);
+    mutated::check(&dicom(RUNS, b"RGB ", 8, &[], &runs), 400);
+}
+
+#[test]
+fn elements_of_sequences_do_not_count() {
+    // A small picture of the picture: a sequence with an item, both without a length.
+    let mut file = vec![0; 128];
+    file.extend(b"DICM");
+    element(&mut file, tag::TRANSFER_SYNTAX, b"UI", EXPLICIT);
+    file.extend([
+        0x28, 0, 0x00, 0x30, b'S', b'Q', 0, 0, 0xff, 0xff, 0xff, 0xff, 0xfe, 0xff, 0x00, 0xe0, 0xff, 0xff,
+        0xff, 0xff,
+    ]);
+    element(&mut file, tag::ROWS, b"US", &[9, 9]);
+    element(&mut file, tag::PIXELS, b"OW", &[7; 4]);
+    file.extend([0xfe, 0xff, 0x0d, 0xe0, 0, 0, 0, 0, 0xfe, 0xff, 0xdd, 0xe0, 0, 0, 0, 0]);
+    let whole = dicom(EXPLICIT, b"MONOCHROME2 ", 8, &[], &[1, 2, 3, 4, 5, 6]);
+    let after_head = 132 + 8 + EXPLICIT.len();
+    file.extend(&whole[after_head..]);
+    assert_eq!(read(&file).unwrap().2, [1, 2, 3, 4, 5, 6]);
+    mutated::check(&file, file.len());
+}
+
+#[test]
+fn what_is_not_read_is_named_and_what_is_cut_off_is_corrupt() {
+    let lossless = [&RUNS[..18], b"4.70"].concat();
+    let mut file = dicom(&lossless, b"MONOCHROME2 ", 8, &[], &[0; 6]);
+    let pixels = file.len() - 6 - 12;
+    file.truncate(pixels);
+    file.extend([
+        0xe0, 0x7f, 0x10, 0, b'O', b'B', 0, 0, 0xff, 0xff, 0xff, 0xff, 0xfe, 0xff, 0x00, 0xe0, 0, 0, 0, 0,
+    ]);
+    let error = read(&file).unwrap_err().to_string();
+    assert!(error.contains("lossless JPEG"), "{error}");
+    let whole = dicom(EXPLICIT, b"MONOCHROME2 ", 8, &[], &[1, 2, 3, 4, 5, 6]);
+    for end in [whole.len() - 1, whole.len() - 7, whole.len() - 17] {
+        assert!(matches!(read(&whole[..end]), Err(SourceError::Corrupt { .. })), "{end}");
+    }
+    mutated::check(&whole, whole.len());
+}

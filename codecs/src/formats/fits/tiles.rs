@@ -1,0 +1,379 @@
+//! Pictures in compressed tiles, as fpack makes them: a table with a row for each tile, which leads to its bytes in the
+//! heap behind the table.
+//!
+//! ```text
+//! a row of the table   COMPRESSED_DATA: length, offset in the heap (P: 2 × u32, Q: 2 × u64)   ZSCALE, ZZERO: f64   …
+//! a tile               RICE_1, GZIP_1, or GZIP_2, which has all first bytes, then all second ones …
+//! ```
+//! Floats are stored as whole numbers, with a scale and a zero for each tile, and mostly dithered: less a random
+//! number that is the same for all who read it.
+//!
+//! Source: FITS Standard 4.0, 10.1 to 10.2 (quantization), 10.4.1 (Rice), 10.4.2 (gzip), appendix I (random numbers).
+
+use std::fs::File;
+use std::io::Read;
+use std::sync::Arc;
+
+use flate2::bufread::GzDecoder;
+
+use super::header::{Header, Picture, number};
+use super::rice;
+use super::{FORMAT, too_short};
+use crate::formats::section::Section;
+use crate::{Bounds, SourceError};
+
+/// How a picture is stored in tiles.
+#[derive(Clone)]
+pub struct Compressed {
+    table_at: u64,
+    heap_at: u64,
+    row_bytes: u64,
+    tiles: u64,
+    tile_width: u32,
+    tile_height: u32,
+    algorithm: Algorithm,
+    /// Where the columns are in a row of the table.
+    packed: Option<Column>,
+    gzipped: Option<Column>,
+    raw: Option<Column>,
+    scale: Option<Column>,
+    zero: Option<Column>,
+    blank: Option<Column>,
+    /// The number that stands for no value, in all tiles.
+    blank_number: Option<i64>,
+    /// The first random number, and whether zeros are stored as such.
+    dither: Option<(u64, bool)>,
+}
+
+#[derive(Clone, Copy)]
+enum Algorithm {
+    Rice(rice::Parameters),
+    Gzip { is_shuffled: bool },
+}
+
+/// A column of the table.
+#[derive(Clone, Copy)]
+struct Column {
+    at: u64,
+    kind: u8,
+}
+
+/// How many random numbers there are, and the number that stands for 0 where zeros are not dithered.
+const RANDOM_NUMBERS: usize = 10_000;
+const ZERO: i64 = -2_147_483_646;
+
+impl Compressed {
+    pub fn of(header: &Header, at: u64, [width, height, _]: [u32; 3]) -> Result<Self, SourceError> {
+        let tile =
+            |axis: u8| header.integer(&format!("ZTILE{axis}")).and_then(|side| u32::try_from(side).ok());
+        let (tile_width, tile_height) = (tile(1).unwrap_or(width), tile(2).unwrap_or(1));
+        if tile(3).unwrap_or(1) != 1 || tile_width == 0 || tile_height == 0 {
+            return Err(FORMAT.unsupported("its tiles have several planes"));
+        }
+        let algorithm = match header.text("ZCMPTYPE") {
+            Some("RICE_1" | "RICE_ONE") => Algorithm::Rice(rice::Parameters::of(header)),
+            Some("GZIP_1") => Algorithm::Gzip { is_shuffled: false },
+            Some("GZIP_2") => Algorithm::Gzip { is_shuffled: true },
+            other => {
+                return Err(
+                    FORMAT.unsupported(format_args!("its tiles are compressed by {}", other.unwrap_or("?")))
+                );
+            }
+        };
+        let (row_bytes, tiles) = (header.length("NAXIS1").unwrap_or(0), header.length("NAXIS2").unwrap_or(0));
+        let heap = header.length("THEAP").or(row_bytes.checked_mul(tiles)).unwrap_or(u64::MAX);
+        let columns = columns(header);
+        let column = |name: &str| columns.iter().find(|(known, _)| known == name).map(|(_, column)| *column);
+        let seed = header.length("ZDITHER0").unwrap_or(1);
+        Ok(Self {
+            table_at: at,
+            heap_at: at.saturating_add(heap),
+            row_bytes,
+            tiles,
+            tile_width: tile_width.min(width),
+            tile_height: tile_height.min(height),
+            algorithm,
+            packed: column("COMPRESSED_DATA"),
+            gzipped: column("GZIP_COMPRESSED_DATA"),
+            raw: column("UNCOMPRESSED_DATA"),
+            scale: column("ZSCALE"),
+            zero: column("ZZERO"),
+            blank: column("ZBLANK"),
+            blank_number: header.integer("ZBLANK"),
+            dither: match header.text("ZQUANTIZ") {
+                Some("SUBTRACTIVE_DITHER_1") => Some((seed, false)),
+                Some("SUBTRACTIVE_DITHER_2") => Some((seed, true)),
+                _ => None,
+            },
+        })
+    }
+}
+
+/// The names of the table's columns and where they are.
+fn columns(header: &Header) -> Vec<(String, Column)> {
+    let mut at = 0u64;
+    let mut columns = Vec::new();
+    for index in 1..=header.integer("TFIELDS").unwrap_or(0).clamp(0, 999) {
+        let form = header.text(&format!("TFORM{index}")).unwrap_or_default();
+        let digits = form.bytes().take_while(u8::is_ascii_digit).count();
+        let (repeat, kind) = form.split_at(digits);
+        let repeat = if digits == 0 { 1 } else { repeat.parse().unwrap_or(0) };
+        let kind = kind.bytes().next().unwrap_or_default();
+        let width = match kind {
+            b'I' => 2,
+            b'J' | b'E' => 4,
+            b'K' | b'D' | b'C' | b'P' => 8,
+            b'M' | b'Q' => 16,
+            _ => 1,
+        };
+        let name = header.text(&format!("TTYPE{index}")).unwrap_or_default().to_ascii_uppercase();
+        columns.push((name, Column { at, kind }));
+        at = at.saturating_add(width * u64::from(u32::try_from(repeat).unwrap_or(u32::MAX)));
+    }
+    columns
+}
+
+/// Reads tiles, and keeps a row of them for each plane.
+pub struct Tiles {
+    file: Arc<File>,
+    picture: Picture,
+    layout: Compressed,
+    across: u32,
+    /// For each plane the number of the row of tiles that is kept, and its values.
+    kept: Vec<(Option<u32>, Vec<f64>)>,
+    random: Vec<f32>,
+}
+
+impl Tiles {
+    pub fn new(
+        file: &Arc<File>,
+        picture: &Picture,
+        layout: &Compressed,
+        bounds: Bounds,
+    ) -> Result<Self, SourceError> {
+        // Beside the kept values a tile is read, unpacked and converted.
+        let kept = u64::from(picture.width) * u64::from(layout.tile_height) * picture.planes as u64;
+        let tile = u64::from(layout.tile_width) * u64::from(layout.tile_height);
+        bounds.admit_memory(kept * 8 + tile * 32, "decompressing tiles of a FITS")?;
+        let random = if layout.dither.is_some() { random_numbers() } else { Vec::new() };
+        let (file, picture, layout) = (Arc::clone(file), picture.clone(), layout.clone());
+        let across = picture.width.div_ceil(layout.tile_width);
+        let kept = vec![(None, Vec::new()); picture.planes];
+        Ok(Self { file, picture, layout, across, kept, random })
+    }
+
+    pub fn read(&mut self, plane: usize, row: u32, column: u32, into: &mut [f64]) -> Result<(), SourceError> {
+        let wanted = row / self.layout.tile_height;
+        if self.kept.get(plane).is_none_or(|(kept, _)| *kept != Some(wanted)) {
+            let values = self.tiles_of(plane, wanted)?;
+            let kept = self.kept.get_mut(plane).ok_or_else(too_short)?;
+            *kept = (Some(wanted), values);
+        }
+        let start = (row % self.layout.tile_height) as usize * self.picture.width as usize + column as usize;
+        let values = self.kept.get(plane).and_then(|(_, values)| values.get(start..start + into.len()));
+        into.copy_from_slice(values.ok_or_else(too_short)?);
+        Ok(())
+    }
+
+    /// The values of a row of tiles.
+    fn tiles_of(&self, plane: usize, row: u32) -> Result<Vec<f64>, SourceError> {
+        let Compressed { tile_width, tile_height, .. } = self.layout;
+        let width = self.picture.width as usize;
+        let down = u64::from(self.picture.height.div_ceil(tile_height));
+        let height = tile_height.min(self.picture.height - row * tile_height) as usize;
+        let mut values = vec![0.0; width * height];
+        for index in 0..self.across {
+            let left = index * tile_width;
+            let across = tile_width.min(self.picture.width - left) as usize;
+            let number = (plane as u64 * down + u64::from(row)) * u64::from(self.across) + u64::from(index);
+            let tile = self.tile(number, across * height)?;
+            let rows = values.chunks_exact_mut(width).zip(tile.chunks_exact(across));
+            for (out, row) in rows {
+                out.iter_mut().skip(left as usize).zip(row).for_each(|(out, &value)| *out = value);
+            }
+        }
+        Ok(values)
+    }
+
+    /// The values of a tile: so many.
+    fn tile(&self, index: u64, count: usize) -> Result<Vec<f64>, SourceError> {
+        if index >= self.layout.tiles {
+            return Err(too_short());
+        }
+        let bitpix = self.picture.bitpix;
+        if let Some(packed) = self.bytes(self.layout.packed, index, count)? {
+            let scale = self.real(self.layout.scale, index)?;
+            // Floats are whole numbers of 32 bits, if they have a scale.
+            let stored = if scale.is_some() && bitpix < 0 { 32 } else { bitpix };
+            let numbers = match self.layout.algorithm {
+                Algorithm::Rice(parameters) => rice::unpack(&packed, count, parameters)?,
+                Algorithm::Gzip { is_shuffled } => {
+                    let bytes = gunzip(&packed, count, stored, is_shuffled)?;
+                    if stored < 0 {
+                        return self.values(&bytes, stored);
+                    }
+                    whole_numbers(&bytes, stored)?
+                }
+            };
+            return match scale {
+                Some(scale) if bitpix < 0 => {
+                    let zero = self.real(self.layout.zero, index)?.unwrap_or(0.0);
+                    let blank = self.whole(self.layout.blank, index)?.or(self.layout.blank_number);
+                    Ok(self.dequantized(&numbers, index, scale, zero, blank))
+                }
+                _ => Ok(numbers.into_iter().map(|number| self.value(number as f64, number)).collect()),
+            };
+        }
+        if let Some(packed) = self.bytes(self.layout.gzipped, index, count)? {
+            return self.values(&gunzip(&packed, count, bitpix, false)?, bitpix);
+        }
+        let raw =
+            self.bytes(self.layout.raw, index, count)?.ok_or_else(|| FORMAT.corrupt("a tile is missing"))?;
+        let values = self.values(&raw, bitpix)?;
+        if values.len() == count { Ok(values) } else { Err(FORMAT.corrupt("a tile is too short")) }
+    }
+
+    /// Numbers as stored, as values.
+    fn values(&self, bytes: &[u8], bitpix: i64) -> Result<Vec<f64>, SourceError> {
+        let stored = bytes.chunks_exact(self.picture.sample_bytes());
+        stored.map(|stored| number(stored, bitpix).map(|(float, whole)| self.value(float, whole))).collect()
+    }
+
+    fn value(&self, float: f64, whole: i64) -> f64 {
+        let Picture { scale, zero, blank, .. } = self.picture;
+        if blank == Some(whole) { f64::NAN } else { zero + scale * float }
+    }
+
+    fn dequantized(
+        &self,
+        numbers: &[i64],
+        index: u64,
+        scale: f64,
+        zero: f64,
+        blank: Option<i64>,
+    ) -> Vec<f64> {
+        let mut random =
+            self.layout.dither.map(|(seed, _)| Random::new(&self.random, index.wrapping_add(seed)));
+        let keeps_zeros = self.layout.dither.is_some_and(|(_, keeps_zeros)| keeps_zeros);
+        let values = numbers.iter().map(|&number| {
+            let shift = random.as_mut().map_or(0.0, |random| 0.5 - random.next());
+            match number {
+                _ if blank == Some(number) => f64::NAN,
+                ZERO if keeps_zeros => 0.0,
+                _ => (number as f64 + shift) * scale + zero,
+            }
+        });
+        values.collect()
+    }
+
+    /// The bytes that a column leads to in the heap. `None` where the tile has none in this column.
+    fn bytes(
+        &self,
+        column: Option<Column>,
+        index: u64,
+        count: usize,
+    ) -> Result<Option<Vec<u8>>, SourceError> {
+        let Some(column) = column else { return Ok(None) };
+        let (length, offset) = match column.kind {
+            b'Q' => {
+                let both = u128::from_be_bytes(self.cell(column, index)?);
+                ((both >> 64) as u64, both as u64)
+            }
+            _ => {
+                let both = u64::from_be_bytes(self.cell(column, index)?);
+                (both >> 32, both & u64::from(u32::MAX))
+            }
+        };
+        // Lengths are of elements, which have one byte unless they are raw. Tiles that do not compress grow a little.
+        let is_raw = self.layout.raw.is_some_and(|raw| raw.at == column.at);
+        let length = length.saturating_mul(if is_raw { self.picture.sample_bytes() as u64 } else { 1 });
+        if length == 0 {
+            return Ok(None);
+        }
+        if length > count as u64 * 16 + 4096 {
+            return Err(FORMAT.corrupt("a tile is too long"));
+        }
+        let mut bytes = vec![0; length as usize];
+        let mut section = Section::new(&self.file, self.layout.heap_at.saturating_add(offset), length);
+        section.read_exact(&mut bytes).map_err(|_| too_short())?;
+        Ok(Some(bytes))
+    }
+
+    /// A cell of the table.
+    fn cell<const N: usize>(&self, column: Column, index: u64) -> Result<[u8; N], SourceError> {
+        let at = index.saturating_mul(self.layout.row_bytes).saturating_add(column.at);
+        let mut section = Section::new(&self.file, self.layout.table_at.saturating_add(at), N as u64);
+        crate::formats::section::array(&mut section).map_err(|_| too_short())
+    }
+
+    fn real(&self, column: Option<Column>, index: u64) -> Result<Option<f64>, SourceError> {
+        Ok(match column {
+            Some(column) if column.kind == b'E' => Some(f32::from_be_bytes(self.cell(column, index)?).into()),
+            Some(column) => Some(f64::from_be_bytes(self.cell(column, index)?)),
+            None => None,
+        })
+    }
+
+    fn whole(&self, column: Option<Column>, index: u64) -> Result<Option<i64>, SourceError> {
+        let Some(column) = column else { return Ok(None) };
+        Ok(Some(i32::from_be_bytes(self.cell(column, index)?).into()))
+    }
+}
+
+/// Unpacks the numbers of a tile.
+fn gunzip(packed: &[u8], count: usize, bitpix: i64, is_shuffled: bool) -> Result<Vec<u8>, SourceError> {
+    let width = bitpix.unsigned_abs() as usize / 8;
+    let mut bytes = vec![0; count * width];
+    GzDecoder::new(packed).read_exact(&mut bytes).map_err(|_| FORMAT.corrupt("a tile is broken"))?;
+    if !is_shuffled {
+        return Ok(bytes);
+    }
+    let place = |index: usize| bytes.get(index % width * count + index / width).copied().unwrap_or_default();
+    Ok((0..bytes.len()).map(place).collect())
+}
+
+fn whole_numbers(bytes: &[u8], bitpix: i64) -> Result<Vec<i64>, SourceError> {
+    let stored = bytes.chunks_exact(bitpix.unsigned_abs() as usize / 8);
+    stored.map(|stored| number(stored, bitpix).map(|(_, whole)| whole)).collect()
+}
+
+/// The random numbers: Park and Miller's minimal standard. Source: FITS Standard 4.0, appendix I.
+fn random_numbers() -> Vec<f32> {
+    let mut seed = 1u64;
+    let next = || {
+        seed = seed * 16_807 % 2_147_483_647;
+        (seed as f64 / 2_147_483_647.0) as f32
+    };
+    std::iter::repeat_with(next).take(RANDOM_NUMBERS).collect()
+}
+
+/// The random numbers of a tile, in order.
+struct Random<'a> {
+    numbers: &'a [f32],
+    start: usize,
+    next: usize,
+}
+
+impl<'a> Random<'a> {
+    /// `number` is that of the tile, counted from 0, and the seed.
+    fn new(numbers: &'a [f32], number: u64) -> Self {
+        let start = (number.wrapping_sub(1) % RANDOM_NUMBERS as u64) as usize;
+        let mut random = Self { numbers, start, next: 0 };
+        random.begin();
+        random
+    }
+
+    fn begin(&mut self) {
+        self.next = (self.numbers.get(self.start).copied().unwrap_or_default() * 500.0) as usize;
+    }
+
+    fn next(&mut self) -> f64 {
+        let number = self.numbers.get(self.next).copied().unwrap_or_default();
+        self.next += 1;
+        if self.next == RANDOM_NUMBERS {
+            self.start = (self.start + 1) % RANDOM_NUMBERS;
+            self.begin();
+        }
+        number.into()
+    }
+}

@@ -1,0 +1,43 @@
+//! The property of all parsers of ours: whatever is changed in a file, or cut off, reading ends, with a picture or an
+//! error.
+
+use std::io::Write;
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+
+use crate::{Bounds, Layout, SourceError};
+
+/// Reads a file as a whole: its width, its layout and its pixels.
+pub fn read(bytes: &[u8]) -> Result<(u32, Layout, Vec<u8>), SourceError> {
+    let bounds = Bounds { pixels: 1 << 20, memory: 64 << 20, ..Bounds::default() };
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(bytes).unwrap();
+    let mut reader = crate::open(file, bounds)?;
+    let (size, layout) = (reader.size(), reader.layout());
+    let mut pixels = vec![0; layout.row_bytes(size.width) * size.height as usize];
+    pixels.chunks_mut(layout.row_bytes(size.width)).try_for_each(|row| reader.read_rows(row))?;
+    Ok((size.width, layout, pixels))
+}
+
+/// Changes some bytes of a file, among them the first `head` more often, and cuts it off.
+pub fn check(file: &[u8], head: usize) {
+    let changes = prop::collection::vec((any::<bool>(), any::<prop::sample::Index>(), any::<u8>()), 1..6);
+    let cut = prop::option::weighted(0.2, any::<prop::sample::Index>());
+    let mut runner = TestRunner::new(Config { failure_persistence: None, ..Config::with_cases(400) });
+    let result = runner.run(&(changes, cut), |(changes, cut)| {
+        let mut bytes = file.to_vec();
+        for (is_in_head, index, value) in changes {
+            let at = index.index(if is_in_head { head.min(bytes.len()) } else { bytes.len() });
+            bytes[at] = value;
+        }
+        if let Some(cut) = cut {
+            bytes.truncate(cut.index(bytes.len()));
+        }
+        match read(&bytes) {
+            Err(SourceError::Io(error)) => Err(TestCaseError::fail(error.to_string())),
+            _ => Ok(()),
+        }
+    });
+    result.unwrap();
+}
