@@ -59,6 +59,8 @@ pub mod formats;
 mod open;
 mod options;
 mod orientation;
+mod parallel;
+mod read_ahead;
 mod registry;
 mod row_reader;
 mod scratch;

@@ -8,6 +8,7 @@
 
 pub mod files;
 pub mod fixture;
+pub mod large;
 pub mod likeness;
 pub mod pdf;
 pub mod pyramid;

@@ -1,10 +1,18 @@
-//! HEIF: HEIC, coded with HEVC, and AVIF, coded with AV1. Buffered. Rotation, mirroring and crop come from the
+//! HEIF: HEIC, coded with HEVC, and AVIF, coded with AV1. A grid is read row of cells by row of cells. A single frame is
+//! decoded as a whole, kept in its own planes and converted as it is read. Rotation, mirroring and crop come from the
 //! container's properties; the orientation in EXIF has no meaning here.
 //!
 //! Source: ISO/IEC 23008-12 (HEIF), 6.5 for properties, 6.6.2.3 for grids; AV1 Image File Format (AVIF), 1.1.0.
 
-mod av1;
+mod bands;
+mod cells;
+mod cost;
+mod decoder;
+mod frame;
+mod item;
+mod samples;
 mod tail;
+mod transform;
 
 use edgezoom_content::Size;
 use heifer::heifer_isobmff::boxes::{ColorInfo, Property};
@@ -16,13 +24,16 @@ use crate::buffered::{self, catch_panics};
 use crate::colour::icc::Profile;
 use crate::decoder::Decoded;
 use crate::decoder::{Input, Open};
-use crate::{Bounds, Format, Layout, Orientation, Reading, SourceError};
+use crate::read_ahead::{Bands, ReadAhead};
+use crate::{Bounds, DecodeOptions, Format, Layout, Orientation, Reading, SourceError};
+use cells::Cells;
+use item::Primary;
 
 pub(crate) static AVIF: Format = Format {
     name: "AVIF",
     media_types: &["image/avif"],
     endings: &["avif"],
-    reading: Reading::Buffered,
+    reading: Reading::Rows,
     signature: |head| has_brand(head, &[b"avif", b"avis"]),
     open: Open::Directly(|input| open(input, &AVIF)),
 };
@@ -32,7 +43,7 @@ pub(crate) static HEIC: Format = Format {
     name: "HEIC",
     media_types: &["image/heic", "image/heif"],
     endings: &["heic", "heif"],
-    reading: Reading::Buffered,
+    reading: Reading::Rows,
     signature: |head| has_brand(head, HEIF_BRANDS),
     open: Open::Directly(|input| open(input, &HEIC)),
 };
@@ -41,9 +52,9 @@ pub(crate) static HEIC: Format = Format {
 const HEIF_BRANDS: &[&[u8; 4]] =
     &[b"heic", b"heix", b"hevc", b"hevx", b"heim", b"heis", b"mif1", b"mif2", b"msf1"];
 
-/// The memory that decoding takes for each pixel, in bytes: the codec's planes, and RGBA twice while a picture is
-/// rotated.
-const BYTES_A_PIXEL: u64 = 16;
+/// The memory that an overlay, or a picture that is derived in another rare way, takes for each pixel, in bytes: the
+/// codec's planes, and RGBA twice while it is rotated.
+const DERIVED_BYTES_A_PIXEL: u64 = 16;
 
 /// Whether the `ftyp` box at a file's start has one of these brands: the major one or a compatible one.
 ///
@@ -59,59 +70,82 @@ fn has_brand(head: &[u8], known: &[&[u8; 4]]) -> bool {
     brands.iter().any(|brand| known.contains(&brand))
 }
 
-fn open(Input { file, bounds, .. }: Input<'_>, format: &'static Format) -> Result<Decoded, SourceError> {
+fn open(Input { file, bounds, options, .. }: Input<'_>, format: &'static Format) -> Result<Decoded, SourceError> {
     catch_panics(format.name, || {
-        let bytes = buffered::read_all(file, bounds)?;
-        decode(tail::without_tail(&bytes), format, bounds)
+        let mut bytes = buffered::read_all(file, bounds)?;
+        bytes.truncate(tail::without_tail(&bytes).len());
+        let file = HeifFile::parse(&bytes).map_err(|error| format.corrupt(error))?;
+        let profile = match file.icc_profile(file.primary_id).map_err(|error| format.corrupt(error))? {
+            Some(profile) => Profile::of_icc(profile),
+            None => {
+                coded_colours(&file).and_then(|(primaries, transfer)| Profile::of_cicp(primaries, transfer))
+            }
+        };
+        match Primary::find(&file, format)? {
+            Some(picture) => {
+                bounds.admit(picture.transform.size.width, picture.transform.size.height)?;
+                cost::admit(&file, &picture, options.threads.get(), bounds)?;
+                drop(file);
+                open_frames(bytes, picture, profile, format, *options)
+            }
+            None => open_derived(&bytes, &file, profile, format, bounds),
+        }
     })
 }
 
-fn decode(bytes: &[u8], format: &'static Format, bounds: Bounds) -> Result<Decoded, SourceError> {
-    let corrupt = |error| format.corrupt(error);
-    let file = HeifFile::parse(bytes).map_err(corrupt)?;
-    let Some((width, height)) = file.image_size(file.primary_id).map_err(corrupt)? else {
-        return Err(format.corrupt("its size is missing"));
+/// Opens a picture of frames. A thread decodes them while they are read.
+fn open_frames(
+    bytes: Vec<u8>,
+    picture: Primary,
+    profile: Option<Profile>,
+    format: &'static Format,
+    options: DecodeOptions,
+) -> Result<Decoded, SourceError> {
+    let orientation = picture.transform.orientation();
+    // Crop, alpha, turning and colour conversion work on pixels, not on planes.
+    let planes = options.ycbcr420
+        && orientation == Orientation::UPRIGHT
+        && picture.alpha.is_none()
+        && picture.transform.is_whole(picture.colours.size)
+        && !profile.as_ref().is_some_and(|profile| profile.changes(Layout::Rgb));
+    let decode = move |bands: &Bands| {
+        let file = HeifFile::parse(&bytes).map_err(|error| format.corrupt(error))?;
+        let threads = options.threads.get();
+        let colours = Cells::open(&file, &picture.colours, format, threads, planes)?;
+        let alpha = match &picture.alpha {
+            Some(alpha) => {
+                let mut cells = Cells::open(&file, alpha, format, threads, false)?;
+                cells.layout = Layout::Grey;
+                Some(cells)
+            }
+            None => None,
+        };
+        bands::send(&picture, colours, alpha, bands)
     };
+    let reader = Box::new(ReadAhead::start(format, decode)?);
+    Ok(Decoded { reader, orientation, profile })
+}
+
+/// Decodes a picture that is derived from others: an overlay, or a grid of turned pictures. Only `heifer` puts such
+/// pictures together, and only those of HEVC.
+fn open_derived(
+    bytes: &[u8],
+    file: &HeifFile<'_>,
+    profile: Option<Profile>,
+    format: &'static Format,
+    bounds: Bounds,
+) -> Result<Decoded, SourceError> {
+    let size = file.image_size(file.primary_id).map_err(|error| format.corrupt(error))?;
+    let Some((width, height)) = size else { return Err(format.corrupt("its size is missing")) };
     let size = bounds.admit(width, height)?;
-    bounds.admit_memory(bytes.len() as u64 + size.pixels() * BYTES_A_PIXEL, "decoding a HEIF")?;
+    let memory = bytes.len() as u64 + size.pixels() * DERIVED_BYTES_A_PIXEL;
+    bounds.admit_memory(memory, "decoding a HEIF that is derived from other pictures")?;
     // The sizes that parts of the picture claim count against the memory too.
-    let max_pixels = bounds.memory / BYTES_A_PIXEL;
-    let image = match codec(&file)? {
-        Codec::Hevc => {
-            let options = Options { max_threads: 0, max_pixels };
-            heifer::decode_rgba8(bytes, &options).map_err(|error| source_error(format, error))?
-        }
-        Codec::Av1 => av1::decode(&file, format, max_pixels)?,
-    };
-    let profile = match file.icc_profile(file.primary_id).map_err(corrupt)? {
-        Some(profile) => Profile::of_icc(profile),
-        None => coded_colours(&file).and_then(|(primaries, transfer)| Profile::of_cicp(primaries, transfer)),
-    };
+    let options = Options { max_threads: 0, max_pixels: bounds.memory / DERIVED_BYTES_A_PIXEL };
+    let image = heifer::decode_rgba8(bytes, &options).map_err(|error| source_error(format, error))?;
     let size = Size { width: image.width, height: image.height };
     let picture = Buffered::of(size, Layout::Rgba, image.data).without_opaque_alpha();
     Ok(Decoded { reader: Box::new(picture), orientation: Orientation::UPRIGHT, profile })
-}
-
-enum Codec {
-    Hevc,
-    Av1,
-}
-
-/// The codec of the primary picture, or of its tiles.
-fn codec(file: &HeifFile<'_>) -> Result<Codec, SourceError> {
-    let unsupported = |kind: &dyn std::fmt::Display| HEIC.unsupported(format_args!("its codec is {kind}"));
-    let item_type = |id: ItemId| file.item(id).map(|item| item.item_type);
-    let mut types = vec![item_type(file.primary_id)];
-    types.extend(file.referenced_items(file.primary_id, b"dimg").first().map(|&tile| item_type(tile)));
-    for kind in types.into_iter().flatten() {
-        match &kind.0 {
-            b"av01" => return Ok(Codec::Av1),
-            b"hvc1" | b"hev1" => return Ok(Codec::Hevc),
-            b"grid" | b"iden" | b"iovl" => {}
-            _ => return Err(unsupported(&kind)),
-        }
-    }
-    Err(unsupported(&"unknown"))
 }
 
 /// The primaries and the transfer of the primary picture, or of its first tile, as code points of ITU-T H.273.

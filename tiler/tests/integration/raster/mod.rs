@@ -8,6 +8,7 @@
 mod colour;
 pub mod compare;
 mod containers;
+mod frames;
 mod modern;
 mod old;
 mod refused;

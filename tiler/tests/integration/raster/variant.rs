@@ -158,7 +158,7 @@ pub fn tiled(folder: &Path, file: &str) -> Result<Picture, String> {
 }
 
 /// A PNG of a reference decoder's: 8 bits, not a palette.
-fn read_png(bytes: &[u8]) -> Picture {
+pub fn read_png(bytes: &[u8]) -> Picture {
     let mut decoder = png::Decoder::new(std::io::Cursor::new(bytes));
     decoder.set_transformations(png::Transformations::normalize_to_color8());
     let mut reader = decoder.read_info().unwrap();

@@ -1,0 +1,139 @@
+//! A coded picture as bands of rows: those of a row of cells, which threads decode, or of some rows of a single frame.
+
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+use heifer::color::ColorParams;
+use heifer::heifer_isobmff::HeifFile;
+
+use super::decoder::decode;
+use super::frame::Frame;
+use super::item::Coded;
+use super::samples::{self, BAND_ROWS, convert};
+use crate::parallel::in_parallel;
+use crate::ycbcr420;
+use crate::{Format, Layout, SourceError};
+
+/// The bands of a coded picture, from top to bottom.
+pub struct Cells<'a> {
+    file: &'a HeifFile<'a>,
+    coded: &'a Coded,
+    format: &'static Format,
+    threads: usize,
+    pub layout: Layout,
+    params: ColorParams,
+    /// The first frame, which was decoded for the layout.
+    first: Mutex<Option<Frame>>,
+    next_row: u32,
+}
+
+impl<'a> Cells<'a> {
+    /// Decodes the first frame. The picture may be given as planes if `planes`.
+    pub fn open(
+        file: &'a HeifFile<'a>,
+        coded: &'a Coded,
+        format: &'static Format,
+        threads: usize,
+        planes: bool,
+    ) -> Result<Self, SourceError> {
+        let first = decode(file, coded.cells[0], (coded.codec, coded.cell_size), threads, format)?;
+        let params = coded.params.unwrap_or_else(|| first.colour_coding());
+        // Samples of chroma must not belong to two cells.
+        let is_even = coded.cell_size.width.is_multiple_of(2) && coded.cell_size.height.is_multiple_of(2);
+        let layout = samples::layout(&first, params, planes && (is_even || coded.cells.len() == 1));
+        let first = Mutex::new(Some(first));
+        Ok(Self { file, coded, format, threads, layout, params, first, next_row: 0 })
+    }
+
+    /// The next rows; none after the last one.
+    pub fn next_band(&mut self) -> Result<Option<Vec<u8>>, SourceError> {
+        let height = self.coded.size.height;
+        if self.next_row >= height {
+            return Ok(None);
+        }
+        let top = self.next_row;
+        if self.coded.cells.len() == 1 {
+            self.next_row = top.saturating_add(BAND_ROWS as u32).min(height);
+            let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+            let band = match &*first {
+                Some(frame) => self.converted(frame, top as usize..self.next_row as usize)?,
+                None => return Ok(None),
+            };
+            if self.next_row == height {
+                *first = None;
+            }
+            return Ok(Some(band));
+        }
+        // As many rows of cells as give each thread a cell.
+        let columns = self.coded.columns;
+        let first_row = top / self.coded.cell_size.height;
+        let cell_rows = self
+            .threads
+            .div_ceil(columns)
+            .min(self.coded.cell_rows().saturating_sub(first_row as usize))
+            .max(1);
+        let begin = first_row as usize * columns;
+        let cells = in_parallel(cell_rows * columns, self.threads, |index| self.cell(begin + index))?;
+        let rows = u64::from(self.coded.cell_size.height) * cell_rows as u64;
+        self.next_row = u32::try_from((u64::from(top) + rows).min(u64::from(height))).unwrap_or(height);
+        Ok(Some(self.assembled(&cells, (self.next_row - top) as usize)))
+    }
+
+    /// Decodes and converts a cell.
+    fn cell(&self, index: usize) -> Result<Vec<u8>, SourceError> {
+        let coded = self.coded;
+        let known =
+            if index == 0 { self.first.lock().unwrap_or_else(PoisonError::into_inner).take() } else { None };
+        let id = *coded.cells.get(index).ok_or_else(|| self.format.corrupt("its grid is invalid"))?;
+        let frame = match known {
+            Some(frame) => frame,
+            None => decode(self.file, id, (coded.codec, coded.cell_size), 1, self.format)?,
+        };
+        self.converted(&frame, 0..coded.cell_size.height as usize)
+    }
+
+    fn converted(&self, frame: &Frame, rows: Range<usize>) -> Result<Vec<u8>, SourceError> {
+        // A grid of one cell may show less than the cell.
+        let is_single = self.coded.cells.len() == 1;
+        let size = if is_single { self.coded.size } else { self.coded.cell_size };
+        convert(frame, self.params, self.layout, size.width as usize, rows)
+            .ok_or_else(|| self.format.corrupt("its frames are of different kinds"))
+    }
+
+    /// Puts rows of cells together. Of the cells at the right and lower edge only a part may be seen.
+    fn assembled(&self, cells: &[Vec<u8>], rows: usize) -> Vec<u8> {
+        let (width, cell_width) = (self.coded.size.width as usize, self.coded.cell_size.width as usize);
+        let cell_height = self.coded.cell_size.height as usize;
+        let is_planes = self.layout == Layout::YCbCr420;
+        let row_bytes = self.layout.row_bytes(self.coded.size.width);
+        let mut band = vec![0; row_bytes * if is_planes { rows.next_multiple_of(2) } else { rows }];
+        let bands = band.chunks_mut(row_bytes * cell_height);
+        for (band, cells) in bands.zip(cells.chunks(self.coded.columns)) {
+            for (cell, left) in cells.iter().zip((0..width).step_by(cell_width)) {
+                let columns = cell_width.min(width - left);
+                if is_planes {
+                    let from = ycbcr420::pairs(cell, cell_width as u32);
+                    for (to, from) in ycbcr420::pairs_mut(band, width as u32).zip(from) {
+                        let luma = to.luma.into_iter().zip(from.luma);
+                        luma.for_each(|(to, from)| {
+                            to[left..left + columns].copy_from_slice(&from[..columns])
+                        });
+                        let (left, columns) = (left / 2, columns.div_ceil(2));
+                        let chroma = to.chroma.into_iter().zip(from.chroma);
+                        chroma.for_each(|(to, from)| {
+                            to[left..left + columns].copy_from_slice(&from[..columns])
+                        });
+                    }
+                } else {
+                    let channels = self.layout.channels();
+                    let (left, columns) = (left * channels, columns * channels);
+                    let from = cell.chunks_exact(cell_width * channels);
+                    for (to, from) in band.chunks_exact_mut(row_bytes).zip(from) {
+                        to[left..left + columns].copy_from_slice(&from[..columns]);
+                    }
+                }
+            }
+        }
+        band
+    }
+}

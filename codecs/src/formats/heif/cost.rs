@@ -1,0 +1,78 @@
+//! The memory that a picture takes, which is compared with the bounds before a frame is decoded.
+
+use heifer::heifer_isobmff::HeifFile;
+use heifer::heifer_isobmff::boxes::Property;
+
+use super::item::{Codec, Coded, Primary};
+use crate::{Bounds, SourceError};
+
+/// Checks that a picture of a file may be decoded by so many threads.
+pub fn admit(
+    file: &HeifFile<'_>,
+    picture: &Primary,
+    threads: usize,
+    bounds: Bounds,
+) -> Result<(), SourceError> {
+    let parts = [Some(&picture.colours), picture.alpha.as_ref()];
+    let bytes: u64 = parts.into_iter().flatten().map(|part| bytes(file, part, threads as u64)).sum();
+    bounds.admit_memory(bytes, "decoding a HEIF")
+}
+
+/// The frames that threads decode at once, and four times the rows of a row of cells: while cells are put together,
+/// while they wait, and while they are read.
+fn bytes(file: &HeifFile<'_>, coded: &Coded, threads: u64) -> u64 {
+    let frames = threads.min(coded.cells.len() as u64).max(1);
+    let frame = coded.cell_size.pixels().saturating_mul(frame_bytes_a_pixel(file, coded));
+    let rows = match coded.cells.len() {
+        1 => 0,
+        _ => {
+            let cell_rows = threads.div_ceil(coded.columns as u64);
+            u64::from(coded.size.width) * u64::from(coded.cell_size.height) * cell_rows * 3
+        }
+    };
+    frame.saturating_mul(frames).saturating_add(rows.saturating_mul(4))
+}
+
+/// The bytes that decoding takes for each pixel of a frame.
+fn frame_bytes_a_pixel(file: &HeifFile<'_>, coded: &Coded) -> u64 {
+    let Some(properties) = coded.cells.first().and_then(|&id| file.item_properties(id).ok()) else {
+        return u64::MAX;
+    };
+    match coded.codec {
+        // Two bytes a sample, twice where the picture is cropped out of a larger one, once more for luma while it is
+        // filtered, and 17 bytes for each 4×4 pixels.
+        Codec::Hevc => properties
+            .filter_map(|property| match property {
+                Property::HevcConfig(config) => Some(config.chroma_format),
+                _ => None,
+            })
+            .next()
+            .map_or(16, |chroma_format| match chroma_format {
+                0 => 8,
+                1 => 10,
+                2 => 12,
+                _ => 16,
+            }),
+        // The planes, and what the decoder knows of each block.
+        Codec::Av1 => properties
+            .filter_map(|property| match property {
+                Property::Unknown(kind, content) if kind.0 == *b"av1C" => content.get(2),
+                _ => None,
+            })
+            .next()
+            .map_or(8, |&flags| {
+                // seq_tier_0, high_bitdepth, twelve_bit, monochrome, chroma_subsampling_x and _y from the top bit on.
+                // Source: AV1 Codec ISO Media File Format Binding, 2.3.3.
+                let sample = if flags & 0x40 == 0 { 1 } else { 2 };
+                let samples = if flags & 0x10 != 0 {
+                    2
+                } else if flags & 0x08 == 0 {
+                    6
+                } else {
+                    3 + u64::from(flags & 0x04 == 0)
+                };
+                // Half samples are counted.
+                (samples * sample).div_ceil(2) + 1
+            }),
+    }
+}

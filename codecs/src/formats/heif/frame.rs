@@ -1,0 +1,155 @@
+//! A decoded frame in its own planes, whichever codec it came from.
+
+use std::ops::Range;
+
+use heifer::color::ColorParams;
+use heifer::heifer_hevc_dec::recon;
+use re_rav1d::dav1d::pixel::YUVRange;
+use re_rav1d::dav1d::{Picture, PixelLayout, PlanarImageComponent as Component, Plane};
+
+/// A decoded frame.
+pub enum Frame {
+    Hevc(recon::Frame),
+    /// A picture of AV1, and its planes: one or three.
+    Av1(Picture, Vec<Plane>),
+}
+
+/// The samples of a row of a plane.
+#[derive(Clone, Copy)]
+pub enum Row<'a> {
+    /// 8 bits each.
+    Bytes(&'a [u8]),
+    /// More than 8 bits each, or HEVC.
+    Words(&'a [u16]),
+    /// More than 8 bits each, two bytes in the machine's order.
+    WordBytes(&'a [u8]),
+}
+
+impl Frame {
+    pub fn of_av1(picture: Picture) -> Self {
+        let components: &[Component] = match picture.pixel_layout() {
+            PixelLayout::I400 => &[Component::Y],
+            _ => &[Component::Y, Component::U, Component::V],
+        };
+        let planes = components.iter().map(|&component| picture.plane(component)).collect();
+        Self::Av1(picture, planes)
+    }
+
+    /// Its width and height in samples of luma.
+    pub fn size(&self) -> (usize, usize) {
+        match self {
+            Self::Hevc(frame) => (frame.widths[0] as usize, frame.heights[0] as usize),
+            Self::Av1(picture, _) => (picture.width() as usize, picture.height() as usize),
+        }
+    }
+
+    /// How many samples of luma lie beside and above each other in one of chroma. `None`: it is grey.
+    pub fn subsampling(&self) -> Option<(usize, usize)> {
+        match self {
+            Self::Hevc(frame) if frame.widths[1] == 0 => None,
+            Self::Hevc(frame) => match frame.chroma_format {
+                1 => Some((2, 2)),
+                2 => Some((2, 1)),
+                _ => Some((1, 1)),
+            },
+            Self::Av1(picture, _) => match picture.pixel_layout() {
+                PixelLayout::I400 => None,
+                PixelLayout::I420 => Some((2, 2)),
+                PixelLayout::I422 => Some((2, 1)),
+                PixelLayout::I444 => Some((1, 1)),
+            },
+        }
+    }
+
+    /// The bits of luma and of chroma, 8 to 16.
+    pub fn bit_depths(&self) -> [u32; 2] {
+        match self {
+            Self::Hevc(frame) => frame.bit_depth.map(|bits| u32::from(bits).clamp(8, 16)),
+            Self::Av1(picture, _) => [(picture.bit_depth() as u32).clamp(8, 16); 2],
+        }
+    }
+
+    /// How its samples are meant, by the frame itself.
+    pub fn colour_coding(&self) -> ColorParams {
+        match self {
+            Self::Hevc(frame) => ColorParams::from_frame(frame),
+            Self::Av1(picture, _) => ColorParams {
+                matrix: picture.matrix_coefficients() as u16,
+                full_range: picture.color_range() == YUVRange::Full,
+            },
+        }
+    }
+
+    /// The width and height of a plane in samples.
+    fn plane_size(&self, component: usize) -> (usize, usize) {
+        let (width, height) = self.size();
+        match (self, self.subsampling()) {
+            (Self::Hevc(frame), _) => (frame.widths[component] as usize, frame.heights[component] as usize),
+            (_, Some((across, down))) if component > 0 => (width.div_ceil(across), height.div_ceil(down)),
+            _ => (width, height),
+        }
+    }
+
+    /// A row of luma (0), Cb (1) or Cr (2). Below the plane its last row is repeated.
+    pub fn row(&self, component: usize, y: usize) -> Option<Row<'_>> {
+        let (width, height) = self.plane_size(component);
+        let y = y.min(height.checked_sub(1)?);
+        match self {
+            Self::Hevc(frame) => frame.planes[component].get(y * width..(y + 1) * width).map(Row::Words),
+            Self::Av1(picture, planes) => {
+                let is_chroma = component > 0;
+                let stride = picture.stride(if is_chroma { Component::U } else { Component::Y }) as usize;
+                let plane: &[u8] = planes.get(component)?;
+                if picture.bit_depth() > 8 {
+                    plane.get(y * stride..y * stride + 2 * width).map(Row::WordBytes)
+                } else {
+                    plane.get(y * stride..y * stride + width).map(Row::Bytes)
+                }
+            }
+        }
+    }
+
+    /// Some of its rows, from an even one on, as `heifer` converts them to RGB. Luma is padded to full samples of
+    /// chroma.
+    pub fn window(&self, rows: Range<usize>, params: ColorParams) -> Option<recon::Frame> {
+        let (width, _) = self.size();
+        let (across, down) = self.subsampling().unwrap_or((1, 1));
+        let count = rows.len().next_multiple_of(down);
+        let sizes = match self.subsampling() {
+            Some(_) => [width.next_multiple_of(across), width.div_ceil(across), width.div_ceil(across)],
+            None => [width, 0, 0],
+        };
+        let heights = [count, count / down, count / down];
+        let mut window = recon::Frame {
+            widths: sizes.map(|width| width as u32),
+            heights: std::array::from_fn(|index| if sizes[index] == 0 { 0 } else { heights[index] as u32 }),
+            planes: Default::default(),
+            bit_depth: self.bit_depths().map(|bits| bits as u8),
+            chroma_format: 0,
+            full_range: params.full_range,
+            matrix_coeffs: 2,
+        };
+        for (component, plane) in window.planes.iter_mut().enumerate() {
+            let padded = sizes[component];
+            if padded == 0 {
+                continue;
+            }
+            let top = if component == 0 { rows.start } else { rows.start / down };
+            plane.reserve_exact(padded * heights[component]);
+            for y in top..top + heights[component] {
+                let end = plane.len() + padded;
+                match self.row(component, y)? {
+                    Row::Bytes(row) => plane.extend(row.iter().take(padded).map(|&sample| u16::from(sample))),
+                    Row::Words(row) => plane.extend(row.iter().take(padded)),
+                    Row::WordBytes(row) => {
+                        let (samples, _) = row.as_chunks::<2>();
+                        plane.extend(samples.iter().take(padded).map(|&sample| u16::from_ne_bytes(sample)));
+                    }
+                }
+                let edge = *plane.last()?;
+                plane.resize(end, edge);
+            }
+        }
+        Some(window)
+    }
+}

@@ -1,0 +1,340 @@
+//! Where the parts of a codestream lie: the boxes around it, its main header, and the tile-parts. With them a tile can
+//! be given to the decoder as a picture of its own.
+//!
+//! ```text
+//! JP2         box "jP  "  box "ftyp"  box "jp2h"  …  box "jp2c": the codestream
+//! a box       length: u32  type: 4 bytes  [length: u64, if the first one is 1]  content; length 0: to the end of the file
+//! codestream  SOC  SIZ  COD QCD …  tile-part  tile-part  …  EOC
+//! SIZ         0xff51  Lsiz: u16  Rsiz: u16  Xsiz Ysiz XOsiz YOsiz XTsiz YTsiz XTOsiz YTOsiz: u32 each  Csiz: u16  …
+//! tile-part   0xff90  10: u16  tile: u16  length: u32, from the marker on, or 0: to the end  TPsot: u8  TNsot: u8  …
+//! ```
+//! Source: ITU-T T.800, A.4.2 (SOT), A.5.1 (SIZ), B.3 (tiles), I.4 (boxes).
+
+use std::io;
+
+use super::FORMAT;
+use super::source::Source;
+use crate::SourceError;
+
+/// The markers. Source: ITU-T T.800, table A.2.
+const SOC: u8 = 0x4f;
+const SIZ: u8 = 0x51;
+const TLM: u8 = 0x55;
+const PLM: u8 = 0x57;
+const PPM: u8 = 0x60;
+const COM: u8 = 0x64;
+const SOT: u8 = 0x90;
+const EOC: [u8; 2] = [0xff, 0xd9];
+
+/// The bytes of the boxes before the codestream, and of its main header, that are kept. A colour profile may take some
+/// megabytes.
+const MAX_HEADER_BYTES: u64 = 8 << 20;
+/// The bytes of an SOT marker segment, with the marker.
+const SOT_BYTES: u64 = 12;
+
+/// A codestream and what is around it.
+pub struct Codestream {
+    /// The boxes before it that say what its colours mean.
+    boxes: Vec<u8>,
+    /// The main header's marker segments after SIZ, without those that speak of other tiles.
+    segments: Vec<u8>,
+    siz: Vec<u8>,
+    /// The tile-parts, in the order of tiles, each with its place in the file and its length.
+    parts: Vec<(u16, u64, u64)>,
+    /// Whether packet headers lie in the main header, so that tiles cannot be taken apart.
+    has_packed_headers: bool,
+    /// Whether the last tile-part is there in full.
+    pub is_complete: bool,
+    pub tiles: Tiles,
+}
+
+/// How a picture is divided into tiles, on the reference grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tiles {
+    /// The picture's right and lower edge, and its left and upper one.
+    end: [u32; 2],
+    start: [u32; 2],
+    /// The size of a tile, and the left and upper edge of the first one.
+    size: [u32; 2],
+    origin: [u32; 2],
+    /// The tiles beside and above each other.
+    pub count: [u32; 2],
+    /// Whether a component has a sample for each point of the grid, so that points are pixels.
+    has_full_component: bool,
+    components: u16,
+}
+
+impl Codestream {
+    /// Finds the parts of a file.
+    pub fn find(source: &Source) -> Result<Self, SourceError> {
+        let mut boxes = Vec::new();
+        let mut end = source.length;
+        let mut at = 0;
+        if source.read(0)? != Some([0xff, SOC]) {
+            (at, end) = find_codestream(source, &mut boxes)?;
+        }
+        let cut_off = || FORMAT.corrupt("it ends in its header");
+        let mut found = Self {
+            boxes,
+            segments: Vec::new(),
+            siz: Vec::new(),
+            parts: Vec::new(),
+            has_packed_headers: false,
+            is_complete: false,
+            tiles: Tiles::NONE,
+        };
+        at += 2;
+        loop {
+            let [prefix, marker] = source.read(at)?.ok_or_else(cut_off)?;
+            if prefix != 0xff {
+                return Err(FORMAT.corrupt("its header is invalid"));
+            }
+            if marker == SOT {
+                break;
+            }
+            // Markers without a segment. Source: ITU-T T.800, A.1.
+            if (0x30..=0x3f).contains(&marker) {
+                at += 2;
+                continue;
+            }
+            let length = 2 + u64::from(u16::from_be_bytes(source.read(at + 2)?.ok_or_else(cut_off)?));
+            match marker {
+                SIZ => append(source, at, length, &mut found.siz)?,
+                PPM => found.has_packed_headers = true,
+                TLM | PLM | COM => {}
+                _ => append(source, at, length, &mut found.segments)?,
+            }
+            at += length;
+        }
+        found.tiles = Tiles::of_siz(&found.siz).ok_or_else(|| FORMAT.corrupt("its size is invalid"))?;
+        found.is_complete = found.find_parts(source, at, end)?;
+        found.parts.sort_by_key(|&(tile, offset, _)| (tile, offset));
+        Ok(found)
+    }
+
+    /// Follows the tile-parts from the first one on. Returns whether the last one is there in full.
+    fn find_parts(&mut self, source: &Source, mut at: u64, end: u64) -> Result<bool, SourceError> {
+        let tiles = u64::from(self.tiles.count[0]) * u64::from(self.tiles.count[1]);
+        // A tile has at most 255 parts (ITU-T T.800, A.4.2).
+        let most = usize::try_from(tiles.saturating_mul(255)).unwrap_or(usize::MAX);
+        loop {
+            let Some(head) = source.read::<2>(at)? else { return Ok(false) };
+            if head != [0xff, SOT] {
+                return Ok(head == EOC);
+            }
+            let Some([_, _, _, _, t0, t1, l0, l1, l2, l3]) = source.read::<10>(at)? else { return Ok(false) };
+            let tile = u16::from_be_bytes([t0, t1]);
+            if u64::from(tile) >= tiles || self.parts.len() >= most {
+                return Err(FORMAT.corrupt("its tiles are invalid"));
+            }
+            match u64::from(u32::from_be_bytes([l0, l1, l2, l3])) {
+                // To the end of the codestream, which should have its end marker.
+                0 => {
+                    let is_ended = end >= at + 2 && source.read(end - 2)? == Some(EOC);
+                    let end = if is_ended { end - 2 } else { end };
+                    self.parts.push((tile, at, end.saturating_sub(at)));
+                    return Ok(is_ended);
+                }
+                length if length < SOT_BYTES => return Err(FORMAT.corrupt("its tiles are invalid")),
+                length if at + length > end => return Ok(false),
+                length => {
+                    self.parts.push((tile, at, length));
+                    at += length;
+                }
+            }
+        }
+    }
+
+    /// Whether each tile can be decoded by itself, and is there.
+    pub fn is_divisible(&self) -> bool {
+        let tiles = (self.tiles.count[0] as usize).saturating_mul(self.tiles.count[1] as usize);
+        let found = self.parts.chunk_by(|one, other| one.0 == other.0).count();
+        !self.has_packed_headers && self.tiles.has_full_component && found == tiles
+    }
+
+    /// The file without any tile, for what its headers say.
+    pub fn header(&self) -> Vec<u8> {
+        let mut file = self.begin(self.siz.clone());
+        file.extend_from_slice(&[0xff, SOT]);
+        file
+    }
+
+    /// A tile as a file of its own. The tile keeps its place on the reference grid, on which all else is aligned.
+    pub fn tile(&self, source: &Source, column: u32, row: u32) -> io::Result<Vec<u8>> {
+        let number = row * self.tiles.count[0] + column;
+        let mut file = self.begin(self.tiles.siz_of(column, row, self.siz.clone()));
+        let first = self.parts.partition_point(|&(tile, ..)| u32::from(tile) < number);
+        for &(_, offset, length) in self.parts[first..].iter().take_while(|part| u32::from(part.0) == number)
+        {
+            let start = file.len();
+            source.append(offset, length, &mut file)?;
+            if let Some(tile) = file.get_mut(start + 4..start + 6) {
+                tile.fill(0);
+            }
+        }
+        file.extend_from_slice(&EOC);
+        Ok(file)
+    }
+
+    /// The file up to its first tile-part.
+    fn begin(&self, siz: Vec<u8>) -> Vec<u8> {
+        let mut file = self.boxes.clone();
+        if !file.is_empty() {
+            file.extend_from_slice(b"\0\0\0\0jp2c");
+        }
+        file.extend_from_slice(&[0xff, SOC]);
+        file.extend(siz);
+        file.extend_from_slice(&self.segments);
+        file
+    }
+}
+
+/// Collects the boxes before the codestream, and returns where that begins and ends.
+fn find_codestream(source: &Source, boxes: &mut Vec<u8>) -> Result<(u64, u64), SourceError> {
+    let mut at = 0;
+    loop {
+        let cut_off = || FORMAT.corrupt("it has no codestream");
+        let [l0, l1, l2, l3, kind @ ..] = source.read::<8>(at)?.ok_or_else(cut_off)?;
+        let (length, head) = match u32::from_be_bytes([l0, l1, l2, l3]) {
+            0 => (source.length - at, 8),
+            1 => (u64::from_be_bytes(source.read(at + 8)?.ok_or_else(cut_off)?), 16),
+            length => (u64::from(length), 8),
+        };
+        if length < head {
+            return Err(FORMAT.corrupt("its boxes are invalid"));
+        }
+        match &kind {
+            b"jp2c" => return Ok((at + head, at.saturating_add(length).min(source.length))),
+            b"jP  " | b"ftyp" | b"jp2h" => append(source, at, length, boxes)?,
+            _ => {}
+        }
+        at = at.saturating_add(length);
+    }
+}
+
+fn append(source: &Source, at: u64, length: u64, out: &mut Vec<u8>) -> Result<(), SourceError> {
+    if length > MAX_HEADER_BYTES || out.len() as u64 > MAX_HEADER_BYTES {
+        return Err(FORMAT.corrupt("its header is too long"));
+    }
+    source.append(at, length, out).map_err(|error| match error.kind() {
+        io::ErrorKind::UnexpectedEof => FORMAT.corrupt("it ends in its header"),
+        _ => error.into(),
+    })
+}
+
+impl Tiles {
+    const NONE: Self = Self {
+        end: [0; 2],
+        start: [0; 2],
+        size: [1; 2],
+        origin: [0; 2],
+        count: [0; 2],
+        has_full_component: false,
+        components: 0,
+    };
+
+    /// Reads a SIZ marker segment.
+    fn of_siz(siz: &[u8]) -> Option<Self> {
+        let number = |index: usize| {
+            let at = 6 + 4 * index;
+            Some(u32::from_be_bytes(*siz.get(at..)?.first_chunk()?))
+        };
+        let pair = |index: usize| Some([number(index)?, number(index + 1)?]);
+        let [end, start, size, origin] = [pair(0)?, pair(2)?, pair(4)?, pair(6)?];
+        let mut count = [0; 2];
+        for axis in 0..2 {
+            let is_valid = size[axis] > 0
+                && start[axis] < end[axis]
+                && origin[axis] <= start[axis]
+                && u64::from(origin[axis]) + u64::from(size[axis]) > u64::from(start[axis]);
+            if !is_valid {
+                return None;
+            }
+            count[axis] = (end[axis] - origin[axis]).div_ceil(size[axis]);
+        }
+        let components = u16::from_be_bytes(*siz.get(38..)?.first_chunk()?);
+        let (sampling, _) = siz.get(40..)?.as_chunks::<3>();
+        let has_full = |axis: usize| sampling.iter().any(|component| component[1 + axis] == 1);
+        Some(Self {
+            end,
+            start,
+            size,
+            origin,
+            count,
+            has_full_component: has_full(0) && has_full(1),
+            components,
+        })
+    }
+
+    /// Where a column (axis 0) or row (axis 1) of tiles begins and ends, in pixels of the picture.
+    pub fn range(&self, axis: usize, index: u32) -> (u32, u32) {
+        let edge = |index: u32| {
+            let edge = u64::from(self.origin[axis]) + u64::from(self.size[axis]) * u64::from(index);
+            // The clamped value is a side of the picture at most.
+            edge.clamp(u64::from(self.start[axis]), u64::from(self.end[axis])) as u32 - self.start[axis]
+        };
+        (edge(index), edge(index + 1))
+    }
+
+    /// The pixels of the largest tile, and the components of each.
+    pub fn largest(&self) -> (u64, u64) {
+        let side = |axis: usize| u64::from(self.size[axis].min(self.end[axis] - self.start[axis]));
+        (side(0) * side(1), u64::from(self.components))
+    }
+
+    /// The SIZ marker segment of a picture that is a tile of this one.
+    fn siz_of(&self, column: u32, row: u32, mut siz: Vec<u8>) -> Vec<u8> {
+        for (axis, index) in [(0, column), (1, row)] {
+            let (start, end) = self.range(axis, index);
+            let origin = u64::from(self.origin[axis]) + u64::from(self.size[axis]) * u64::from(index);
+            let offset = self.start[axis];
+            for (field, value) in [(0, end + offset), (2, start + offset), (6, origin as u32)] {
+                let at = 6 + 4 * (field + axis);
+                if let Some(bytes) = siz.get_mut(at..at + 4) {
+                    bytes.copy_from_slice(&value.to_be_bytes());
+                }
+            }
+        }
+        siz
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A picture from (10, 0) to (100, 50) with tiles of 40×30 from (5, 0) on.
+    fn siz() -> Vec<u8> {
+        let mut siz = vec![0xff, SIZ, 0, 47, 0, 0];
+        for number in [100u32, 50, 10, 0, 40, 30, 5, 0] {
+            siz.extend(number.to_be_bytes());
+        }
+        siz.extend([0, 3, 7, 1, 1, 7, 2, 2, 7, 2, 2]);
+        siz
+    }
+
+    #[test]
+    fn tiles_lie_on_the_reference_grid() {
+        let tiles = Tiles::of_siz(&siz()).unwrap();
+        assert_eq!((tiles.count, tiles.has_full_component, tiles.components), ([3, 2], true, 3));
+        assert_eq!([0, 1, 2].map(|column| tiles.range(0, column)), [(0, 35), (35, 75), (75, 90)]);
+        assert_eq!([0, 1].map(|row| tiles.range(1, row)), [(0, 30), (30, 50)]);
+    }
+
+    #[test]
+    fn a_tile_is_a_picture_of_one_tile_at_the_same_place() {
+        let tile = Tiles::of_siz(&siz()).unwrap().siz_of(1, 1, siz());
+        let tiles = Tiles::of_siz(&tile).unwrap();
+        assert_eq!((tiles.start, tiles.end, tiles.count), ([45, 30], [85, 50], [1, 1]));
+    }
+
+    #[test]
+    fn invalid_grids_are_none() {
+        for (field, value) in [(0, 0u32), (2, 100), (4, 0), (4, 5), (6, 11)] {
+            let mut siz = siz();
+            siz[6 + 4 * field..10 + 4 * field].copy_from_slice(&value.to_be_bytes());
+            assert_eq!(Tiles::of_siz(&siz), None, "{field}: {value}");
+        }
+        assert_eq!(Tiles::of_siz(&siz()[..39]), None);
+    }
+}

@@ -1,0 +1,71 @@
+//! JPEG 2000, in its container JP2 or as a bare codestream. A picture in tiles is read row of tiles by row of tiles, on
+//! all threads. One that is a single tile is decoded as a whole.
+//!
+//! Source: ITU-T T.800 (ISO/IEC 15444-1), annex A for the codestream's markers, annex I for the boxes of JP2.
+
+mod codestream;
+mod picture;
+mod source;
+mod tiles;
+
+use hayro_jpeg2000::{DecodeError, DecodeSettings, FormatError, Image};
+
+use crate::buffered::catch_panics;
+use crate::decoder::Decoded;
+use crate::decoder::{Input, Open};
+use crate::{Bounds, DecodeOptions, Format, Orientation, Reading, SourceError};
+use codestream::Codestream;
+use picture::Kind;
+use source::Source;
+
+pub(crate) static FORMAT: Format = Format {
+    name: "JPEG 2000",
+    media_types: &["image/jp2"],
+    endings: &["jp2", "j2k"],
+    reading: Reading::Rows,
+    signature: |head| {
+        head.starts_with(&[0xff, 0x4f, 0xff, 0x51]) || head.starts_with(b"\0\0\0\x0cjP  \r\n\x87\n")
+    },
+    open: Open::Directly(open),
+};
+
+fn open(Input { file, bounds, options, .. }: Input<'_>) -> Result<Decoded, SourceError> {
+    catch_panics(FORMAT.name, || decode_source(Source::new(file.into_inner())?, bounds, *options))
+}
+
+/// Decodes a JPEG 2000 in memory, for formats that hold one.
+pub fn decode(bytes: &[u8], bounds: Bounds) -> Result<Decoded, SourceError> {
+    decode_source(Source::in_memory(bytes.to_vec()), bounds, DecodeOptions::default())
+}
+
+fn decode_source(source: Source, bounds: Bounds, options: DecodeOptions) -> Result<Decoded, SourceError> {
+    let codestream = Codestream::find(&source)?;
+    if !codestream.is_complete {
+        return Err(FORMAT.corrupt("it ends before its last row"));
+    }
+    let header = codestream.header();
+    let image = Image::new(&header, &settings()).map_err(error)?;
+    let size = bounds.admit(image.width(), image.height())?;
+    let kind = Kind::of(&image)?;
+    let profile = kind.profile();
+    drop(image);
+    let reader = if codestream.is_divisible() && codestream.tiles.count != [1, 1] {
+        tiles::open(source, codestream, size, kind, bounds, options)?
+    } else {
+        picture::open(&source, size, kind, bounds)?
+    };
+    Ok(Decoded { reader, orientation: Orientation::UPRIGHT, profile })
+}
+
+fn settings() -> DecodeSettings {
+    DecodeSettings { strict: false, ..DecodeSettings::default() }
+}
+
+fn error(error: DecodeError) -> SourceError {
+    match error {
+        DecodeError::Format(FormatError::Unsupported) => {
+            FORMAT.unsupported("it uses a part of the standard that is not read")
+        }
+        other => FORMAT.corrupt(other),
+    }
+}

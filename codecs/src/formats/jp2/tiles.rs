@@ -1,0 +1,87 @@
+//! A picture in tiles: each is decoded by itself, and a row of them is a band of the picture.
+
+use edgezoom_content::Size;
+
+use super::FORMAT;
+use super::codestream::{Codestream, Tiles};
+use super::picture::{BYTES_A_SAMPLE, Kind};
+use super::source::Source;
+use crate::parallel::in_parallel;
+use crate::read_ahead::{Bands, ReadAhead};
+use crate::{Bounds, DecodeOptions, RowReader, SourceError};
+
+/// What the bands that are decoded, wait and are read take at most, as a multiple of one, which has at least a row of
+/// tiles: the tiles themselves, and three bands.
+const BANDS: u64 = 4;
+
+/// Opens a picture in tiles. A thread and its helpers decode them while they are read.
+pub fn open(
+    source: Source,
+    codestream: Codestream,
+    size: Size,
+    kind: Kind,
+    bounds: Bounds,
+    options: DecodeOptions,
+) -> Result<Box<dyn RowReader>, SourceError> {
+    let tiles = codestream.tiles;
+    let (tile_pixels, components) = tiles.largest();
+    let [columns, rows] = tiles.count;
+    let tile_bytes =
+        tile_pixels.saturating_mul(components.max(kind.samples())).saturating_mul(BYTES_A_SAMPLE);
+    let wanted = options.threads.get() as u64;
+    // As many rows of tiles as give each thread a tile.
+    let tile_rows = wanted.div_ceil(u64::from(columns)).min(u64::from(rows));
+    let band_pixels = tile_pixels.saturating_mul(u64::from(columns)).saturating_mul(tile_rows);
+    let band_bytes = band_pixels.saturating_mul(kind.layout.channels() as u64 * BANDS);
+    // Fewer threads rather than none.
+    let threads = (bounds.memory.saturating_sub(band_bytes) / tile_bytes.max(1)).clamp(1, wanted);
+    let memory = band_bytes.saturating_add(tile_bytes.saturating_mul(threads));
+    bounds.admit_memory(memory, "decoding a JPEG 2000 in such large tiles")?;
+    let decode = move |bands: &Bands| {
+        bands.begin(size, kind.layout)?;
+        for first in (0..rows).step_by(tile_rows as usize) {
+            let end = (first + tile_rows as u32).min(rows);
+            let numbers = first * columns..end * columns;
+            let cells = in_parallel(numbers.len(), threads as usize, |index| {
+                decode_tile(&source, &codestream, numbers.start + index as u32, &kind)
+            })?;
+            for (row, cells) in (first..end).zip(cells.chunks(columns as usize)) {
+                bands.send(assembled(tiles, row, cells, kind.layout.row_bytes(size.width)))?;
+            }
+        }
+        Ok(())
+    };
+    Ok(Box::new(ReadAhead::start(&FORMAT, decode)?))
+}
+
+/// The pixels of a tile.
+fn decode_tile(
+    source: &Source,
+    codestream: &Codestream,
+    number: u32,
+    kind: &Kind,
+) -> Result<Vec<u8>, SourceError> {
+    let tiles = codestream.tiles;
+    let (column, row) = (number % tiles.count[0], number / tiles.count[0]);
+    let file = codestream.tile(source, column, row)?;
+    let side = |(start, end): (u32, u32)| end - start;
+    let size = Size { width: side(tiles.range(0, column)), height: side(tiles.range(1, row)) };
+    let mut pixels = vec![0; kind.layout.row_bytes(size.width) * size.height as usize];
+    kind.decode(&file, size, &mut pixels)?;
+    Ok(pixels)
+}
+
+/// Puts a row of tiles together.
+fn assembled(tiles: Tiles, row: u32, cells: &[Vec<u8>], row_bytes: usize) -> Vec<u8> {
+    let (top, bottom) = tiles.range(1, row);
+    let rows = (bottom - top) as usize;
+    let mut band = vec![0; row_bytes * rows];
+    let mut left = 0;
+    for cell in cells {
+        let cell_bytes = cell.len() / rows.max(1);
+        let places = band.chunks_exact_mut(row_bytes).zip(cell.chunks_exact(cell_bytes.max(1)));
+        places.for_each(|(to, from)| to[left..left + cell_bytes].copy_from_slice(from));
+        left += cell_bytes;
+    }
+    band
+}

@@ -1,0 +1,69 @@
+//! JPEG XL, as a codestream or in its container: the first frame. The decoder writes 8 bits a sample, on all threads, into
+//! a picture that is held as a whole; what it needs beside that is a few rows of groups.
+//!
+//! Source: ISO/IEC 18181-1 (codestream), ISO/IEC 18181-2 (container).
+
+mod decode;
+mod rows;
+
+use jxl::api::{JxlColorEncoding, JxlColorProfile, JxlPrimaries, JxlTransferFunction, JxlWhitePoint};
+
+use crate::buffered::catch_panics;
+use crate::colour::icc::Profile;
+use crate::decoder::{Decoded, Input, Open};
+use crate::{Bounds, DecodeOptions, Format, Orientation, Reading, SourceError};
+use decode::Decoding;
+use rows::Rows;
+
+pub(crate) static FORMAT: Format = Format {
+    name: "JPEG XL",
+    media_types: &["image/jxl"],
+    endings: &["jxl"],
+    reading: Reading::Buffered,
+    signature: |head| head.starts_with(&[0xff, 0x0a]) || head.starts_with(b"\0\0\0\x0cJXL \r\n\x87\n"),
+    open: Open::Directly(open),
+};
+
+fn open(Input { file, bounds, options, .. }: Input<'_>) -> Result<Decoded, SourceError> {
+    catch_panics(FORMAT.name, || decode(Decoding::begin(file.into_inner(), bounds)?, bounds, *options))
+}
+
+fn decode(mut decoding: Decoding, bounds: Bounds, options: DecodeOptions) -> Result<Decoded, SourceError> {
+    let orientation = Orientation::from_exif(decoding.orientation());
+    let profile = decoding.profile().and_then(profile);
+    let samples = decoding.choose_samples()?;
+    let picture = decoding.decode(samples, bounds, options.threads.get())?;
+    let rows = Rows::new(picture, samples, profile.as_ref());
+    let profile = profile.filter(|_| !rows.is_converted());
+    Ok(Decoded { reader: Box::new(rows), orientation, profile })
+}
+
+/// The colour space that the samples have. `None` where it is sRGB.
+fn profile(profile: &JxlColorProfile) -> Option<Profile> {
+    if let JxlColorProfile::Simple(JxlColorEncoding::RgbColorSpace {
+        white_point: JxlWhitePoint::D65,
+        primaries,
+        transfer_function,
+        ..
+    }) = profile
+    {
+        // As code points of ITU-T H.273, of which those for PQ and HLG say that the picture is brighter than white.
+        let primaries = match primaries {
+            JxlPrimaries::SRGB => Some(1),
+            JxlPrimaries::BT2100 => Some(9),
+            JxlPrimaries::P3 => Some(12),
+            JxlPrimaries::Chromaticities { .. } => None,
+        };
+        let transfer = match transfer_function {
+            JxlTransferFunction::SRGB => Some(13),
+            JxlTransferFunction::BT709 => Some(1),
+            JxlTransferFunction::PQ => Some(16),
+            JxlTransferFunction::HLG => Some(18),
+            _ => None,
+        };
+        if let (Some(primaries), Some(transfer)) = (primaries, transfer) {
+            return Profile::of_cicp(primaries, transfer);
+        }
+    }
+    Profile::of_icc(&profile.try_as_icc()?)
+}

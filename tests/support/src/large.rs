@@ -1,0 +1,49 @@
+//! Files of pictures larger than an encoder would be waited for: the same cell of a grid, or the same tile, many times.
+
+use heifer::EncodeOptions;
+use heifer::heifer_isobmff::HeifFile;
+use heifer::heifer_isobmff::writer::{HeifWriter, ImageSpec};
+
+use crate::Picture;
+
+/// A HEIC whose grid has this picture, in RGB, in each of its cells, as phones write it.
+pub fn heic_grid(cell: &Picture, columns: u16, rows: u16) -> Vec<u8> {
+    let (width, height) = (cell.width, cell.height);
+    let coded = heifer::encode_rgb8(width, height, &cell.pixels, &EncodeOptions::default()).unwrap();
+    let file = HeifFile::parse(&coded).unwrap();
+    let config = file.hevc_config(file.primary_id).unwrap().unwrap().clone();
+    let item = file.item_data(file.primary_id).unwrap();
+    let mut slices = Vec::new();
+    let mut rest = &*item;
+    while let Some((length, later)) = rest.split_first_chunk() {
+        let (slice, later) = later.split_at(u32::from_be_bytes(*length) as usize);
+        slices.push(slice.to_vec());
+        rest = later;
+    }
+    let mut writer = HeifWriter::new();
+    let image = ImageSpec { hidden: true, ..ImageSpec::new(width, height, config, &slices) };
+    let cells: Vec<u32> =
+        (0..u32::from(columns) * u32::from(rows)).map(|_| writer.add_image(&image)).collect();
+    let (width, height) = (width * u32::from(columns), height * u32::from(rows));
+    writer.add_grid(rows, columns, width, height, &cells, None, None);
+    writer.finish()
+}
+
+/// A JPEG 2000 that has this one, a bare codestream of one tile whose sides are multiples of 64, in each of its tiles.
+pub fn jpeg2000_tiles(tile: &[u8], columns: u32, rows: u32) -> Vec<u8> {
+    let at = |marker: u8| tile.windows(2).position(|bytes| bytes == [0xff, marker]).unwrap();
+    let (siz, first, end) = (at(0x51), at(0x90), tile.len() - 2);
+    let mut file = tile[..first].to_vec();
+    for (field, count) in [(0, columns), (1, rows)] {
+        let field = &mut file[siz + 6 + 4 * field..][..4];
+        let side = u32::from_be_bytes((&*field).try_into().unwrap());
+        field.copy_from_slice(&(side * count).to_be_bytes());
+    }
+    for number in 0..columns * rows {
+        let start = file.len();
+        file.extend_from_slice(&tile[first..end]);
+        file[start + 4..start + 6].copy_from_slice(&u16::try_from(number).unwrap().to_be_bytes());
+    }
+    file.extend_from_slice(&tile[end..]);
+    file
+}

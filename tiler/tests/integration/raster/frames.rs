@@ -1,0 +1,89 @@
+//! HEIC and AVIF as they are read inside: grids cell by cell, and frames that stay planes of YCbCr, against other people's
+//! decoders.
+
+use std::fs;
+
+use edgezoom_codecs::{Bounds, DecodeOptions, Layout, RowReader, open_with, ycbcr420};
+use edgezoom_test_support::{Picture, files};
+
+use crate::compare::Difference;
+use crate::variant::{folder, originals, read_png, script, tiled};
+
+/// Grids of cells of 512×512, of which the right and the lower ones are seen in part.
+#[test]
+fn heic_in_a_grid_of_cells() {
+    for (name, layout) in [("heic grid", Layout::Rgb), ("heic grid with opacity", Layout::Rgba)] {
+        let folder = folder(name);
+        fs::write(folder.join("f.heic"), grid(layout)).unwrap();
+        script(&folder, "heif-convert f.heic shown.png");
+        let shown = read_png(&fs::read(folder.join("shown.png")).unwrap());
+        let ours = tiled(&folder, "f.heic").unwrap();
+        let difference = Difference::between(&ours, &shown).unwrap();
+        assert!(difference.mean <= 2.0, "{name}: {:.2}", difference.mean);
+        fs::remove_dir_all(folder).unwrap();
+    }
+}
+
+fn grid(layout: Layout) -> Vec<u8> {
+    let picture = Picture::photo(1301, 703, layout);
+    let options = heifer::EncodeOptions { quality: 90, max_threads: 1 };
+    let encode = if layout == Layout::Rgba { heifer::encode_rgba8 } else { heifer::encode_rgb8 };
+    encode(picture.width, picture.height, &picture.pixels, &options).unwrap()
+}
+
+/// How a file is made, how another decoder shows it, and whether it stays planes.
+#[rustfmt::skip]
+const FRAMES: &[(&str, &str, bool)] = &[
+    ("avifenc -s 8 -y 420 --min 10 --max 20 photo.png f.avif", "avifdec f.avif shown.png", true),
+    ("avifenc -s 8 -y 420 -r limited --min 10 --max 20 photo.png f.avif", "avifdec f.avif shown.png", true),
+    ("avifenc -s 8 -y 420 -d 10 --min 10 --max 20 deep.png f.avif", "avifdec -d 8 f.avif shown.png", true),
+    ("avifenc -s 8 -y 420 -d 12 -r limited --min 10 --max 20 deep.png f.avif", "avifdec -d 8 f.avif shown.png", true),
+    ("convert photo.png -resize 512x512! b.png && avifenc -s 8 -y 420 --grid 2x2 --min 10 --max 20 b.png f.avif", "avifdec f.avif shown.png", true),
+    ("heif-enc -q 80 photo.png -o f.heic", "heif-convert f.heic shown.png", true),
+    ("heif-enc -q 80 -b 10 deep.png -o f.heic", "heif-convert f.heic t.png && convert t.png -depth 8 shown.png", true),
+    ("avifenc -s 8 -y 444 --min 10 --max 20 photo.png f.avif", "avifdec f.avif shown.png", false),
+    ("avifenc -s 8 -y 420 --cicp 1/13/1 --min 10 --max 20 photo.png f.avif", "avifdec f.avif shown.png", false),
+    ("avifenc -s 8 -y 420 --cicp 12/13/6 --min 10 --max 20 photo.png f.avif", "true", false),
+    ("avifenc -s 8 -y 420 --irot 2 --min 10 --max 20 photo.png f.avif", "true", false),
+    ("avifenc -s 8 -y 420 --crop 0,0,100,100 --min 10 --max 20 photo.png f.avif", "true", false),
+    ("avifenc -s 8 -y 420 --min 10 --max 20 clear.png f.avif", "true", false),
+];
+
+#[test]
+fn frames_that_mean_what_those_of_a_jpeg_do_stay_planes() {
+    let folder = folder("planes");
+    originals(&folder);
+    for &(make, shown, stays) in FRAMES {
+        script(&folder, &format!("rm -f f.* shown.png; {make}"));
+        let bytes = ["f.avif", "f.heic"].iter().find_map(|file| fs::read(folder.join(file)).ok()).unwrap();
+        let options = DecodeOptions { ycbcr420: true, ..DecodeOptions::default() };
+        let mut reader = open_with(files::file(&bytes), Bounds::default(), &options).unwrap();
+        assert_eq!(reader.layout() == Layout::YCbCr420, stays, "{make}");
+        if !stays {
+            continue;
+        }
+        script(&folder, shown);
+        let shown = read_png(&fs::read(folder.join("shown.png")).unwrap());
+        let difference = Difference::between(&from_planes(&mut *reader), &shown).unwrap();
+        assert!(difference.mean <= 2.0, "{make}: {:.2}", difference.mean);
+    }
+    fs::remove_dir_all(folder).unwrap();
+}
+
+/// Reads planes band by band, and converts them as JFIF has it (ITU-T T.871, clause 7), each sample of chroma for four
+/// pixels.
+fn from_planes(reader: &mut dyn RowReader) -> Picture {
+    let (width, height) = (reader.size().width, reader.size().height);
+    let mut planes = vec![0; Layout::YCbCr420.row_bytes(width) * Layout::YCbCr420.rows_read(height) as usize];
+    let band_bytes = Layout::YCbCr420.row_bytes(width) * ycbcr420::ROWS as usize;
+    planes.chunks_mut(band_bytes).for_each(|band| reader.read_rows(band).unwrap());
+    let pairs: Vec<_> = ycbcr420::pairs(&planes, width).collect();
+    Picture::new(width, height, Layout::Rgb, |x, y| {
+        let (x, pair) = (x as usize, &pairs[y as usize / 2]);
+        let luma = f64::from(pair.luma[y as usize % 2][x]);
+        let [blue, red] = pair.chroma.map(|row| f64::from(row[x / 2]) - 128.0);
+        let green = luma - 0.344_136 * blue - 0.714_136 * red;
+        let [red, blue] = [luma + 1.402 * red, luma + 1.772 * blue];
+        [red as u8, green as u8, blue as u8, 255]
+    })
+}
