@@ -23,11 +23,11 @@ use crate::colour::icc::Profile;
 use crate::decoder::Decoded;
 use crate::decoder::{Input, Open};
 use crate::{Bounds, Format, Layout, Orientation, Reading, RowReader, SourceError};
-use error_manager::catch_errors;
+use error_manager::{NAME, catch_errors};
 use ycbcr420::YCbCr420Reader;
 
 pub(crate) static FORMAT: Format = Format {
-    name: error_manager::NAME,
+    name: NAME,
     media_types: &["image/jpeg"],
     endings: &["jpg", "jpeg"],
     reading: Reading::Rows,
@@ -143,6 +143,7 @@ pub fn is_ycbcr420(file: &[u8]) -> bool {
 /// Decodes a JPEG in memory as RGB into these rows. A row may be shorter than the picture is wide, and there may be
 /// fewer of them than it is high: the rest is cropped.
 pub fn decode_into(file: &[u8], width: u32, rows: Vec<&mut [u8]>) -> Result<(), SourceError> {
+    admit_scans_of(file)?;
     let header = catch_errors(|| DecompressBuilder::new().with_err(error_manager::new()).from_mem(file))?;
     let is_colour = matches!(header.color_space(), ColorSpace::JCS_YCbCr | ColorSpace::JCS_RGB);
     if !is_colour || side(header.width()) != width || header.height() < rows.len() {
@@ -199,10 +200,23 @@ fn admits_coefficients<R>(
 ) -> Result<(), SourceError> {
     match markers {
         Some(markers) if markers.is_buffered => {
+            admit_scans(markers)?;
             bounds.admit_memory(coefficient_bytes(header, size), "decoding a progressive JPEG")
         }
         _ => Ok(()),
     }
+}
+
+fn admit_scans(markers: header::Header) -> Result<(), SourceError> {
+    if markers.scans > header::MAX_SCANS {
+        return Err(SourceError::too_complex(NAME, format!("it has more than {} scans", header::MAX_SCANS)));
+    }
+    Ok(())
+}
+
+/// Checks the scans of a JPEG in memory.
+pub fn admit_scans_of(mut file: &[u8]) -> Result<(), SourceError> {
+    header::read(&mut file)?.map_or(Ok(()), admit_scans)
 }
 
 /// The bytes that libjpeg buffers of a progressive picture: 64 coefficients of 2 bytes for each block of each
