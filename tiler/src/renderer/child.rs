@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, RawFd};
 use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
@@ -15,6 +15,9 @@ use rustix::event::{PollFd, PollFlags, poll};
 use super::protocol::FrameWriter;
 use super::request::RenderRequest;
 use crate::{failure, sandbox};
+
+/// The descriptors that the parent passes, besides standard input, output and error. All others are closed.
+const INHERITED: &[RawFd] = &[];
 
 /// Renders as requested. A failure is written to the parent; the exit code says only whether there was one.
 #[must_use]
@@ -50,11 +53,14 @@ struct Start {
 /// Takes hold of the pipes, loads what the source's format needs, and enters the sandbox. Until then the source's first
 /// bytes are compared with the signatures of formats, and none is parsed.
 fn start(request: &RenderRequest) -> io::Result<Start> {
+    sandbox::close_inherited(INHERITED)?;
     let mut sources = [duplicate(io::stdin())?, duplicate(io::stdin())?];
     let frames = duplicate(io::stdout())?;
     let watched = duplicate(io::stdout())?;
-    thread::Builder::new().name("parent".into()).spawn(move || exit_with_parent(&watched))?;
     let prepared = edgezoom_codecs::prepare(&mut sources[0], request.pdfium.as_deref());
+    #[cfg(target_os = "linux")]
+    sandbox::give_up()?;
+    thread::Builder::new().name("parent".into()).spawn(move || exit_with_parent(&watched))?;
     sandbox::enter(request.memory, Duration::from_secs(request.cpu_seconds))?;
     Ok(Start { sources, prepared, frames: FrameWriter::new(frames) })
 }

@@ -27,15 +27,8 @@ const EXIT_TIME: Duration = Duration::from_secs(5);
 /// by the C++ library that PDFium brings.
 const ALLOCATION_FAILED: [&str; 2] = ["memory allocation of ", "bad_alloc"];
 /// The signals that code raises by its own faults (signal(7)). The sandbox allows a process no other signal to itself.
-const FAULTS: [Signal; 7] = [
-    Signal::ABORT,
-    Signal::BUS,
-    Signal::FPE,
-    Signal::ILL,
-    Signal::SEGV,
-    Signal::SYS,
-    Signal::TRAP,
-];
+const FAULTS: [Signal; 7] =
+    [Signal::ABORT, Signal::BUS, Signal::FPE, Signal::ILL, Signal::SEGV, Signal::SYS, Signal::TRAP];
 
 /// A running renderer process. When dropped, the process is killed and reaped.
 pub struct RendererProcess {
@@ -160,7 +153,10 @@ mod tests {
         }
         assert!(matches!(cause(Some(Signal::ABORT), ""), RenderError::OutOfMemory));
         assert!(matches!(cause(Some(Signal::ABORT), "thread 'main' panicked"), RenderError::Crashed { .. }));
-        assert!(matches!(cause(Some(Signal::ABORT), "memory allocation of 9 bytes"), RenderError::OutOfMemory));
+        assert!(matches!(
+            cause(Some(Signal::ABORT), "memory allocation of 9 bytes"),
+            RenderError::OutOfMemory
+        ));
         assert!(matches!(cause(Some(Signal::XCPU), ""), RenderError::TooComplex { .. }));
         assert!(matches!(cause(None, ""), RenderError::Died));
     }

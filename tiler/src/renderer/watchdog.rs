@@ -132,7 +132,8 @@ impl Watchdog {
             self.used = used;
             self.idle_since = now;
         }
-        let allowed = self.allowance.after(self.pixels).min(self.at_last_row.saturating_add(self.allowance.start));
+        let allowed =
+            self.allowance.after(self.pixels).min(self.at_last_row.saturating_add(self.allowance.start));
         if used > allowed { Err(RenderError::TooComplex { allowed }) } else { Ok(()) }
     }
 }

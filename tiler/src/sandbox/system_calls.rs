@@ -80,6 +80,10 @@ fn allow_list() -> Result<BpfProgram, BackendError> {
     let private = flags(3, libc::MAP_SHARED | libc::MAP_PRIVATE, libc::MAP_PRIVATE)?;
     rules.insert(libc::SYS_mmap, vec![rule(&[not_executable()?, private])?]);
     rules.insert(libc::SYS_mprotect, vec![rule(&[not_executable()?])?]);
+    // Of signals, abort(3) alone: whether a process has aborted or crashed tells its parent whether memory was short.
+    let itself =
+        SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, u64::from(std::process::id()))?;
+    rules.insert(libc::SYS_tgkill, vec![rule(&[itself, flags(2, c_int::MAX, libc::SIGABRT)?])?]);
     // The name of a thread.
     rules.insert(libc::SYS_prctl, vec![rule(&[flags(0, c_int::MAX, libc::PR_SET_NAME)?])?]);
     compile(rules, SeccompAction::Errno(libc::EPERM as u32), SeccompAction::Allow)
