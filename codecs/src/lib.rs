@@ -71,5 +71,7 @@ pub use open::{Prepared, open, open_with, prepare};
 pub use options::{DecodeOptions, DrawingOptions};
 pub use orientation::Orientation;
 pub use row_reader::{Layout, RowReader};
+#[cfg(any(feature = "pdf", feature = "svg"))]
+pub use vector::fonts::installed as installed_fonts;
 #[cfg(feature = "pdf")]
 pub use vector::pdf::locate as locate_pdfium;
