@@ -12,6 +12,12 @@ use crate::SourceError;
 pub struct Bounds {
     /// The pixels it may have.
     pub pixels: u64,
+    /// The pixels that a file of its length may have.
+    pub pixels_by_length: u64,
+    /// The pixels that a document or drawing is drawn with at most.
+    pub drawn_pixels: u64,
+    /// The pixels that a page of a document is drawn with at most.
+    pub page_pixels: u64,
     /// The pixels a side may have.
     pub side: u32,
     /// The bytes of memory that may be used to buffer a picture.
@@ -26,6 +32,9 @@ impl Default for Bounds {
     fn default() -> Self {
         Self {
             pixels: 20_000_000_000,
+            pixels_by_length: u64::MAX,
+            drawn_pixels: 1_000_000_000,
+            page_pixels: 200_000_000,
             side: 1_000_000,
             memory: 768 << 20,
             pdf_pages: NonZeroUsize::MIN.saturating_add(99),
@@ -47,7 +56,16 @@ impl Bounds {
         if width.max(height) > self.side {
             return Err(SourceError::TooLong { size, side: self.side });
         }
+        if size.pixels() > self.pixels_by_length {
+            return Err(SourceError::TooFewBytes { size, pixels: self.pixels_by_length });
+        }
         Ok(size)
+    }
+
+    /// The bounds of what has no pixels of its own: the length of its file says nothing of its size.
+    #[cfg(any(feature = "pdf", feature = "svg"))]
+    pub(crate) fn of_drawings(self) -> Self {
+        Self { pixels: self.pixels.min(self.drawn_pixels), pixels_by_length: u64::MAX, ..self }
     }
 
     /// Checks that so many bytes may be used. `reason` says what for.

@@ -64,6 +64,26 @@ pub enum SourceError {
         /// How many are allowed.
         pixels: u64,
     },
+    /// The picture has more pixels than a file of its length may have.
+    #[error(
+        "The picture has {}×{} pixels, more than the {pixels} that are allowed for a file of its length.",
+        size.width,
+        size.height
+    )]
+    TooFewBytes {
+        /// The picture's size.
+        size: Size,
+        /// How many are allowed.
+        pixels: u64,
+    },
+    /// To decode or draw it takes more work than is allowed.
+    #[error("The {format} is too complex: {reason}.")]
+    TooComplex {
+        /// The format's name.
+        format: &'static str,
+        /// Which limit it exceeds.
+        reason: String,
+    },
     /// A side is longer than the bounds allow.
     #[error("The picture has {}×{} pixels, and a side may have at most {side}.", size.width, size.height)]
     TooLong {
@@ -106,6 +126,12 @@ impl SourceError {
     /// The error for a file that is cut off or broken, with what the decoder found.
     pub(crate) fn corrupt(format: &'static str, reason: impl Display) -> Self {
         Self::Corrupt { format, reason: without_full_stop(reason) }
+    }
+
+    /// The error for a file that takes too much work, with the limit.
+    #[cfg_attr(not(feature = "svg"), allow(dead_code))]
+    pub(crate) fn too_complex(format: &'static str, reason: impl Display) -> Self {
+        Self::TooComplex { format, reason: reason.to_string() }
     }
 
     /// The error for a variant of a format that is not read.

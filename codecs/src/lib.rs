@@ -78,5 +78,7 @@ pub use options::{DecodeOptions, DrawingOptions};
 pub use orientation::Orientation;
 pub use row_reader::{Layout, RowReader};
 pub use scratch::TemporaryFile;
+#[cfg(any(feature = "pdf", feature = "svg"))]
+pub use vector::fonts::installed as installed_fonts;
 #[cfg(feature = "pdf")]
 pub use vector::pdf::locate as locate_pdfium;

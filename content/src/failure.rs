@@ -38,6 +38,8 @@ pub enum FailureCode {
     CorruptSource,
     /// The picture is larger than the limits, in pixels or by a side.
     TooManyPixels,
+    /// Rendering takes more computing than the limits allow for a source of its size.
+    TooComplex,
     /// Downloading or rendering took longer than the limit.
     TimedOut,
     /// A fault of the service. Stays the last one: the length of [`FailureCode::ALL`] is counted by it.
@@ -61,6 +63,7 @@ impl FailureCode {
         Self::UnsupportedFormat,
         Self::CorruptSource,
         Self::TooManyPixels,
+        Self::TooComplex,
         Self::TimedOut,
         Self::Internal,
     ];
@@ -76,6 +79,7 @@ impl FailureCode {
             Self::UnsupportedFormat => "unsupported-format",
             Self::CorruptSource => "corrupt-source",
             Self::TooManyPixels => "too-many-pixels",
+            Self::TooComplex => "too-complex",
             Self::TimedOut => "timed-out",
             Self::Internal => "internal",
         }
@@ -91,7 +95,8 @@ impl FailureCode {
             | Self::SourceTooLarge
             | Self::UnsupportedFormat
             | Self::CorruptSource
-            | Self::TooManyPixels => false,
+            | Self::TooManyPixels
+            | Self::TooComplex => false,
         }
     }
 

@@ -88,9 +88,12 @@ impl From<RenderError> for Failure {
     fn from(error: RenderError) -> Self {
         let code = match error {
             RenderError::Reported(failure) => return failure,
-            RenderError::TimedOut => FailureCode::TimedOut,
+            RenderError::TimedOut | RenderError::Idle(_) => FailureCode::TimedOut,
+            RenderError::TooComplex { .. } => FailureCode::TooComplex,
             RenderError::OutOfMemory => FailureCode::TooManyPixels,
             RenderError::NotStarted(_)
+            | RenderError::Crashed { .. }
+            | RenderError::Killed { .. }
             | RenderError::Died
             | RenderError::Protocol(_)
             | RenderError::Pipe(_) => FailureCode::Internal,
@@ -123,9 +126,11 @@ pub fn of_source(error: &SourceError) -> Failure {
         SourceError::NoSuchPage { .. } => FailureCode::SourceNotFound,
         SourceError::Corrupt { .. } | SourceError::Empty => FailureCode::CorruptSource,
         SourceError::TooManyPixels { .. }
+        | SourceError::TooFewBytes { .. }
         | SourceError::TooLong { .. }
         | SourceError::TooMuchMemory { .. }
         | SourceError::OutOfMemory => FailureCode::TooManyPixels,
+        SourceError::TooComplex { .. } => FailureCode::TooComplex,
         SourceError::TooManyBytes { .. } => FailureCode::SourceTooLarge,
         SourceError::Io(_) => FailureCode::Internal,
     };

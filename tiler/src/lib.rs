@@ -8,12 +8,14 @@
 //! | [`renderer`], [`sandbox`] | decode the source and cut its tiles, in a process of its own |
 //! | [`s3`] | stores the tiles |
 //! | [`service`] | `tiler serve`: pulls jobs from the queue, claims them from the edge, and reports to it |
+//! | [`doctor`] | what of all that holds on this machine |
 //! | [`failure`] | the failure code of each error |
 //! | [`limits`] | what a conversion may cost |
 //!
 //! Pictures are decoded by `edgezoom-codecs`, and cut into tiles by `edgezoom-pyramid`. The subcommands are in the binary.
 
 pub mod browser;
+pub mod doctor;
 pub mod failure;
 pub mod fetch;
 pub mod http_client;

@@ -13,6 +13,17 @@ pub struct Limits {
     pub source_bytes: u64,
     /// The largest picture, in pixels.
     pub pixels: u64,
+    /// The pixels that a picture may have whatever the length of its file. A sheet of 33 by 47 inches at 600 dpi has as
+    /// many, and a few hundred kilobytes as fax.
+    pub pixels_free: u64,
+    /// The pixels that a picture may have beyond those for each byte of its file, so that a small download does not become
+    /// a million tiles. Deflate packs a thousand bytes of one colour into one, and nothing with detail comes near.
+    pub pixels_per_byte: u64,
+    /// The pixels that a document or drawing is drawn with at most: all its pages together.
+    pub drawn_pixels: u64,
+    /// The pixels that a page of a document is drawn with at most, unless it is a scan, which has its own. A poster of
+    /// 47 by 66 inches at 200 dpi has 125 million.
+    pub page_pixels: u64,
     /// The longest side, in pixels. Memory is proportional to the width.
     pub side: u32,
     /// The most pages of a PDF that are drawn; the rest is left out.
@@ -37,6 +48,17 @@ pub struct Limits {
     pub renderer_folder: PathBuf,
     /// The longest time of a renderer process, as wall time.
     pub renderer_time: Duration,
+    /// The processor time of a renderer process before its first row, and between rows. Of the pictures and documents in
+    /// the tests none takes half of it.
+    pub renderer_cpu: Duration,
+    /// The processor time that it may use beyond that for each MiB of the source. A drawing with a million paths has some
+    /// ten MiB and takes a minute.
+    pub renderer_cpu_per_mib: Duration,
+    /// The processor time that it may use beyond that for each million pixels it has read. To decode them and to encode
+    /// their tiles takes a quarter of it.
+    pub renderer_cpu_per_megapixel: Duration,
+    /// The longest time in which it neither computes nor writes.
+    pub renderer_idle: Duration,
 }
 
 impl Default for Limits {
@@ -45,6 +67,10 @@ impl Default for Limits {
         Self {
             source_bytes: 2 << 30,
             pixels: bounds.pixels,
+            pixels_free: 500_000_000,
+            pixels_per_byte: 1_000,
+            drawn_pixels: bounds.drawn_pixels,
+            page_pixels: bounds.page_pixels,
             side: bounds.side,
             pdf_pages: bounds.pdf_pages,
             svg_bytes: bounds.svg_bytes,
@@ -56,6 +82,10 @@ impl Default for Limits {
             renderer_file: 8 << 30,
             renderer_folder: std::env::temp_dir(),
             renderer_time: Duration::from_secs(30 * 60),
+            renderer_cpu: Duration::from_secs(20),
+            renderer_cpu_per_mib: Duration::from_secs(2),
+            renderer_cpu_per_megapixel: Duration::from_millis(100),
+            renderer_idle: Duration::from_secs(2 * 60),
         }
     }
 }

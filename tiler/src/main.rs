@@ -18,20 +18,26 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Convert(commands::convert::Args),
+    Doctor(commands::doctor::Args),
     Serve(Box<commands::serve::Args>),
     // The other commands start these as processes of their own.
     #[command(hide = true)]
     BrowserSupervisor(SupervisorOptions),
     #[command(hide = true)]
     Render(commands::render::Args),
+    /// Tries the renderer's sandbox out.
+    #[command(hide = true)]
+    SandboxProbe,
 }
 
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Convert(args) => commands::convert::run(&args),
+        Command::Doctor(args) => commands::doctor::run(&args),
         Command::Serve(args) => commands::serve::run(&args),
         Command::BrowserSupervisor(options) => supervisor::run(&options).map_err(anyhow::Error::from),
         Command::Render(args) => commands::render::run(&args),
+        Command::SandboxProbe => commands::sandbox_probe::run(),
     };
     result.unwrap_or_else(|error| {
         eprintln!("tiler: {error:#}");

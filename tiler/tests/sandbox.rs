@@ -8,7 +8,7 @@ use std::io;
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::Command;
 use std::thread;
 use std::time::Duration;
@@ -33,6 +33,50 @@ fn a_sandboxed_process_can_only_compute() {
     assert!(output_text.contains("all denied"), "{output_text}");
 }
 
+#[test]
+fn a_renderer_closes_what_it_inherits_and_abort_is_told_from_a_crash() {
+    let child = |name: &str| {
+        let mut command = Command::new(env::current_exe().unwrap());
+        command.args(["--exact", name, "--ignored", "--nocapture", "--test-threads=1"]).env(INSIDE, "1");
+        command
+    };
+    let left_open = File::open("/etc/passwd").unwrap();
+    rustix::io::fcntl_setfd(&left_open, rustix::io::FdFlags::empty()).unwrap();
+    let number = left_open.as_raw_fd();
+    let closing = child("closing").env("EDGEZOOM_TEST_FD", number.to_string()).output().unwrap();
+    assert!(closing.status.success(), "{}", String::from_utf8_lossy(&closing.stdout));
+    let aborting = child("aborting").output().unwrap();
+    assert_eq!(aborting.status.signal(), Some(Signal::ABORT.as_raw()));
+}
+
+/// The child process that has inherited a file.
+#[test]
+#[ignore = "closes the process's files"]
+fn closing() {
+    let Some(number) = env::var("EDGEZOOM_TEST_FD").ok().and_then(|number| number.parse::<i32>().ok()) else {
+        return;
+    };
+    let is_open =
+        || fs::read_link(format!("/proc/self/fd/{number}")).is_ok_and(|link| link.ends_with("passwd"));
+    assert!(is_open());
+    sandbox::close_inherited(&[number]).unwrap();
+    assert!(is_open(), "it was to be kept");
+    sandbox::close_inherited(&[]).unwrap();
+    assert!(!is_open());
+}
+
+/// The child process that calls abort(3).
+#[test]
+#[ignore = "aborts the process"]
+fn aborting() {
+    if env::var_os(INSIDE).is_none() {
+        return;
+    }
+    sandbox::give_up().unwrap();
+    sandbox::enter(MEMORY, Duration::from_secs(60)).unwrap();
+    std::process::abort();
+}
+
 /// Not a test by itself: the child process of the test above.
 #[test]
 #[ignore = "puts the whole process into the sandbox"]
@@ -45,6 +89,9 @@ fn inside() {
     let [file, other] = [(), ()].map(|()| tempfile::tempfile().unwrap());
     let limits =
         Limits { memory: MEMORY, cpu: Duration::from_secs(60), file: Some((file.as_raw_fd(), FILE_BYTES)) };
+    sandbox::give_up().unwrap();
+    let capabilities = rustix::thread::capabilities(None).unwrap();
+    assert!((capabilities.effective | capabilities.permitted | capabilities.inheritable).is_empty());
     sandbox::enter(&limits).unwrap();
     file.write_all_at(b"kept", FILE_BYTES - 4).unwrap();
     let mut kept = [0; 4];

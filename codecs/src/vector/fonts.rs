@@ -99,6 +99,14 @@ impl Fonts {
     }
 }
 
+/// The number of fonts of the system.
+#[must_use]
+pub fn installed() -> usize {
+    let mut found = Database::new();
+    found.load_system_fonts();
+    found.len()
+}
+
 /// Adds, for each well-known family that is missing, the faces of its first installed substitute under its name.
 fn add_substitutes(database: &mut Database) {
     for (family, substitutes) in SUBSTITUTES {

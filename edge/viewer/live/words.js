@@ -16,6 +16,7 @@ const FAILURES = {
   "unsupported-format": "This is not a picture, document or web page",
   "corrupt-source": "The file is damaged",
   "too-many-pixels": "The picture has too many pixels",
+  "too-complex": "The picture takes too much computing",
   "timed-out": "It took too long",
   internal: "Something went wrong on our side",
 };

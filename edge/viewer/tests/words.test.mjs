@@ -10,7 +10,7 @@ test("trying again is offered only where it can help", () => {
   const failed = (code) => problemWords({ kind: "failed", content: { failure: { code, message: "why" } } });
   for (const code of ["source-unreachable", "timed-out", "internal"]) assert.equal(failed(code).canRetry, true, code);
   const lasting = ["source-not-found", "source-forbidden", "source-too-large", "unsupported-format", "corrupt-source"];
-  for (const code of [...lasting, "too-many-pixels"]) {
+  for (const code of [...lasting, "too-many-pixels", "too-complex"]) {
     assert.equal(failed(code).canRetry, false, code);
     assert.equal(failed(code).text, "why");
   }

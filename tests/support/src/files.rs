@@ -12,6 +12,9 @@ use crate::Picture;
 /// Bounds that no test's picture comes near.
 pub const BOUNDS: Bounds = Bounds {
     pixels: 1_000_000_000,
+    pixels_by_length: u64::MAX,
+    drawn_pixels: 1_000_000_000,
+    page_pixels: 1_000_000_000,
     side: 1_000_000,
     memory: 1 << 30,
     pdf_pages: NonZeroUsize::MIN.saturating_add(99),

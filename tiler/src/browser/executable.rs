@@ -18,7 +18,7 @@ const BROWSERS: [&str; 7] = [
 ];
 
 /// The executable of the browser: `chosen` if that exists, or else the first of [`BROWSERS`].
-pub(super) fn find(chosen: Option<&Path>) -> Option<PathBuf> {
+pub fn find(chosen: Option<&Path>) -> Option<PathBuf> {
     match chosen {
         Some(chosen) => on_path(chosen),
         None => BROWSERS.iter().find_map(|browser| on_path(Path::new(browser))),

@@ -40,8 +40,10 @@ mod tab;
 mod tab_setup;
 
 pub use error::PageError;
+pub use executable::find as find_browser;
 pub use html_sniffing::Html;
 pub use limits::PageLimits;
+pub use namespaces::are_available as namespaces_are_available;
 pub use open_page::{OpenPage, PageProgress};
 pub use pages::{CapturedPage, Pages};
 pub use settings::PageSettings;

@@ -29,7 +29,7 @@ pub(super) fn command(program: impl AsRef<OsStr>) -> Command {
 
 /// Whether namespaces can be created here. The inner `unshare` tests what Chromium's sandbox needs: a nested user
 /// namespace.
-pub(super) fn are_available() -> bool {
+pub fn are_available() -> bool {
     let mut command = Command::new("unshare");
     command.args(UNSHARE).args(["--fork", "--", "unshare", "--user", "true"]);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

@@ -20,6 +20,18 @@ pub struct Args {
     /// The largest picture, in millions of pixels
     #[arg(long, env = "EDGEZOOM_MAX_MEGAPIXELS", default_value_t = Limits::default().pixels / 1_000_000)]
     max_megapixels: u64,
+    /// The pixels that a picture may have whatever the length of its file, in millions
+    #[arg(long, env = "EDGEZOOM_FREE_MEGAPIXELS", default_value_t = Limits::default().pixels_free / 1_000_000)]
+    free_megapixels: u64,
+    /// The pixels that a picture may have beyond those for each byte of its file
+    #[arg(long, env = "EDGEZOOM_PIXELS_PER_BYTE", default_value_t = Limits::default().pixels_per_byte)]
+    pixels_per_byte: u64,
+    /// The pixels that a document is drawn with at most, in millions; it is drawn smaller if it would have more
+    #[arg(long, env = "EDGEZOOM_MAX_DRAWN_MEGAPIXELS", default_value_t = Limits::default().drawn_pixels / 1_000_000)]
+    max_drawn_megapixels: u64,
+    /// The pixels that a page of a document is drawn with at most, in millions
+    #[arg(long, env = "EDGEZOOM_MAX_PAGE_MEGAPIXELS", default_value_t = Limits::default().page_pixels / 1_000_000)]
+    max_page_megapixels: u64,
     /// The longest side of a picture, in pixels
     #[arg(long, env = "EDGEZOOM_MAX_SIDE", default_value_t = Limits::default().side)]
     max_side: u32,
@@ -50,6 +62,18 @@ pub struct Args {
     /// The longest rendering, in seconds
     #[arg(long, env = "EDGEZOOM_RENDER_SECONDS", default_value_t = Limits::default().renderer_time.as_secs())]
     render_seconds: u64,
+    /// The processor time of a rendering, in seconds; it grows with the source's bytes and pixels
+    #[arg(long, env = "EDGEZOOM_CPU_SECONDS", default_value_t = Limits::default().renderer_cpu.as_secs())]
+    cpu_seconds: u64,
+    /// The processor time that a MiB of the source adds, in milliseconds
+    #[arg(long, env = "EDGEZOOM_CPU_MS_PER_MIB", default_value_t = Limits::default().renderer_cpu_per_mib.as_millis() as u64)]
+    cpu_ms_per_mib: u64,
+    /// The processor time that a million pixels add once they are read, in milliseconds
+    #[arg(long, env = "EDGEZOOM_CPU_MS_PER_MEGAPIXEL", default_value_t = Limits::default().renderer_cpu_per_megapixel.as_millis() as u64)]
+    cpu_ms_per_megapixel: u64,
+    /// The longest time in which a rendering stands still, in seconds
+    #[arg(long, env = "EDGEZOOM_IDLE_SECONDS", default_value_t = Limits::default().renderer_idle.as_secs())]
+    idle_seconds: u64,
 }
 
 impl From<&Args> for Limits {
@@ -57,6 +81,10 @@ impl From<&Args> for Limits {
         Self {
             source_bytes: args.max_source_mib.saturating_mul(MIB),
             pixels: args.max_megapixels.saturating_mul(1_000_000),
+            pixels_free: args.free_megapixels.saturating_mul(1_000_000),
+            pixels_per_byte: args.pixels_per_byte,
+            drawn_pixels: args.max_drawn_megapixels.saturating_mul(1_000_000),
+            page_pixels: args.max_page_megapixels.saturating_mul(1_000_000),
             side: args.max_side,
             pdf_pages: args.max_pdf_pages,
             svg_bytes: args.max_svg_mib.saturating_mul(MIB),
@@ -67,6 +95,10 @@ impl From<&Args> for Limits {
             renderer_memory: args.memory.saturating_mul(MIB),
             renderer_file: args.renderer_file_mib.saturating_mul(MIB),
             renderer_time: Duration::from_secs(args.render_seconds),
+            renderer_cpu: Duration::from_secs(args.cpu_seconds),
+            renderer_cpu_per_mib: Duration::from_millis(args.cpu_ms_per_mib),
+            renderer_cpu_per_megapixel: Duration::from_millis(args.cpu_ms_per_megapixel),
+            renderer_idle: Duration::from_secs(args.idle_seconds),
             ..Self::default()
         }
     }

@@ -1,8 +1,10 @@
 //! The subcommands of `tiler`, a file each, and the groups of flags that several of them share.
 
 pub mod convert;
+pub mod doctor;
 mod drawing;
 mod limits;
 mod pages;
 pub mod render;
+pub mod sandbox_probe;
 pub mod serve;

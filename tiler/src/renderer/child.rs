@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
@@ -15,6 +15,9 @@ use rustix::event::{PollFd, PollFlags, poll};
 use super::protocol::FrameWriter;
 use super::request::RenderRequest;
 use crate::{failure, sandbox};
+
+/// The descriptors that the parent passes, besides standard input, output and error. All others are closed.
+const INHERITED: &[RawFd] = &[];
 
 /// Renders as requested. A failure is written to the parent; the exit code says only whether there was one.
 #[must_use]
@@ -50,10 +53,10 @@ struct Start {
 /// Takes hold of the pipes, loads what the source's format needs, and enters the sandbox. Until then the source's first
 /// bytes are compared with the signatures of formats, and none is parsed.
 fn start(request: &RenderRequest) -> io::Result<Start> {
+    sandbox::close_inherited(INHERITED)?;
     let mut sources = [duplicate(io::stdin())?, duplicate(io::stdin())?];
     let frames = duplicate(io::stdout())?;
     let watched = duplicate(io::stdout())?;
-    thread::Builder::new().name("parent".into()).spawn(move || exit_with_parent(&watched))?;
     // It has no name, so nothing is left when the process ends. Where none can be made, memory has to do.
     let temporary = tempfile::tempfile_in(&request.folder).ok();
     let limits = sandbox::Limits {
@@ -66,6 +69,9 @@ fn start(request: &RenderRequest) -> io::Result<Start> {
         let file = TemporaryFile::new(file, request.file);
         prepared = prepared.map(|prepared| prepared.with_temporary_file(file));
     }
+    #[cfg(target_os = "linux")]
+    sandbox::give_up()?;
+    thread::Builder::new().name("parent".into()).spawn(move || exit_with_parent(&watched))?;
     sandbox::enter(&limits)?;
     Ok(Start { sources, prepared, frames: FrameWriter::new(frames) })
 }

@@ -1,6 +1,7 @@
 //! Why a renderer process gave no pyramid. The messages are shown to clients.
 
 use std::io;
+use std::time::Duration;
 
 use edgezoom_content::Failure;
 
@@ -15,13 +16,38 @@ pub enum RenderError {
     /// The process reported why the source cannot be rendered.
     #[error("{}", .0.message)]
     Reported(Failure),
-    /// The process used up its time.
+    /// The process used up its time on the clock.
     #[error("Rendering took longer than is allowed.")]
     TimedOut,
+    /// The process neither computed nor wrote anything for so long.
+    #[error("Rendering stood still for {} s, longer than is allowed.", .0.as_secs())]
+    Idle(Duration),
+    /// The process used up its processor time, which grows with what it reads and writes.
+    #[error(
+        "The picture is too complex: it takes more than the {} s of processor time that are allowed for its size.",
+        .allowed.as_secs()
+    )]
+    TooComplex {
+        /// The processor time it could have used.
+        allowed: Duration,
+    },
     /// The process could not allocate memory.
     #[error("The picture takes more memory than is allowed for rendering.")]
     OutOfMemory,
-    /// The process crashed, was killed, or exited with an error.
+    /// The process's own code raised a signal: a fault of a decoder.
+    #[error("The renderer stopped unexpectedly.")]
+    Crashed {
+        /// The signal's number.
+        signal: i32,
+    },
+    /// A signal that neither the process nor its limits raise ended it: an operator's, or the system's when memory is
+    /// short. It says nothing of the source.
+    #[error("The renderer was stopped from outside.")]
+    Killed {
+        /// The signal's number.
+        signal: i32,
+    },
+    /// The process exited with an error, or before all tiles had come.
     #[error("The renderer stopped unexpectedly.")]
     Died,
     /// The process wrote something that it must not.

@@ -12,6 +12,7 @@ mod process;
 mod protocol;
 pub mod request;
 mod validator;
+mod watchdog;
 
 use std::fs::File;
 use std::path::Path;
@@ -22,7 +23,6 @@ use edgezoom_content::Dzi;
 pub use edgezoom_pyramid::Tile;
 use tokio::io::AsyncReadExt;
 use tokio::process::ChildStdout;
-use tokio::time::{Instant, timeout_at};
 
 use crate::limits::Limits;
 pub use error::RenderError;
@@ -32,18 +32,24 @@ pub use protocol::ProtocolError;
 pub use request::RenderOptions;
 use request::RenderRequest;
 use validator::FrameValidator;
+use watchdog::Watchdog;
 
 /// How much is read from the process at once. Tiles share such a buffer, so it is also what a kept tile may hold on to.
 const READ_BYTES: usize = 256 << 10;
 
 /// A running renderer process. When dropped, the process is killed and reaped.
 pub struct Renderer {
+    reader: OutputReader,
+    watchdog: Watchdog,
+}
+
+/// A process and what has come out of it.
+struct OutputReader {
     process: RendererProcess,
     stdout: ChildStdout,
     received: BytesMut,
     validator: FrameValidator,
     finished: Option<(Dzi, Option<Damage>)>,
-    deadline: Instant,
 }
 
 impl Renderer {
@@ -72,16 +78,15 @@ impl Renderer {
         options: &RenderOptions,
         limits: &Limits,
     ) -> Result<Self, RenderError> {
+        let bytes = watchdog::length(&source);
         let request = RenderRequest::new(options, limits).map_err(RenderError::NotStarted)?;
+        let request = request.for_source(bytes, limits);
         let (process, stdout) =
             RendererProcess::start(program, source, &request).map_err(RenderError::NotStarted)?;
+        let validator = FrameValidator::new(request);
         Ok(Self {
-            process,
-            stdout,
-            received: BytesMut::new(),
-            validator: FrameValidator::new(request),
-            finished: None,
-            deadline: Instant::now() + limits.renderer_time,
+            reader: OutputReader { process, stdout, received: BytesMut::new(), validator, finished: None },
+            watchdog: Watchdog::new(limits, bytes),
         })
     }
 
@@ -91,20 +96,28 @@ impl Renderer {
     /// # Errors
     /// Why the process ended, or was ended. Nothing comes after that, nor after [`Output::Finished`].
     pub async fn next(&mut self) -> Result<Output, RenderError> {
-        let result =
-            timeout_at(self.deadline, self.step()).await.unwrap_or_else(|_| Err(RenderError::TimedOut));
+        let process = self.reader.process.id();
+        self.watchdog.resume();
+        let result = tokio::select! {
+            biased;
+            result = self.reader.next() => result,
+            error = self.watchdog.expired(process) => Err(error),
+        };
+        let result = result.and_then(|output| self.watchdog.gave(&output, process).map(|()| output));
         if let Err(error) = &result {
             match error {
                 RenderError::Protocol(error) => tracing::error!(%error, "a renderer broke the protocol"),
                 RenderError::Pipe(error) => tracing::error!(%error, "a renderer's output cannot be read"),
                 _ => {}
             }
-            self.process.kill();
+            self.reader.process.kill();
         }
         result
     }
+}
 
-    async fn step(&mut self) -> Result<Output, RenderError> {
+impl OutputReader {
+    async fn next(&mut self) -> Result<Output, RenderError> {
         if let Some((dzi, damage)) = self.finished {
             return self.conclude(dzi, damage).await;
         }

@@ -2,10 +2,12 @@
 
 use std::fs::File;
 use std::io;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{ExitStatus, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
+use rustix::process::Signal;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::task::JoinHandle;
@@ -21,14 +23,19 @@ const PIPE_BYTES: usize = 1 << 20;
 const STDERR_BYTES: u64 = 4 << 10;
 /// How long a process may take to exit after its output has ended.
 const EXIT_TIME: Duration = Duration::from_secs(5);
-/// What Rust's standard library writes to standard error when an allocation fails, before it aborts. There is no other
-/// sign of it: the process dies by a signal as if it had crashed.
-const ALLOCATION_FAILED: &str = "memory allocation of ";
+/// What is written to standard error when an allocation fails, before the process aborts: by Rust's standard library, and
+/// by the C++ library that PDFium brings.
+const ALLOCATION_FAILED: [&str; 2] = ["memory allocation of ", "bad_alloc"];
+/// The signals that code raises by its own faults (signal(7)). The sandbox allows a process no other signal to itself.
+const FAULTS: [Signal; 7] =
+    [Signal::ABORT, Signal::BUS, Signal::FPE, Signal::ILL, Signal::SEGV, Signal::SYS, Signal::TRAP];
 
 /// A running renderer process. When dropped, the process is killed and reaped.
 pub struct RendererProcess {
     child: Child,
     stderr: JoinHandle<String>,
+    /// The processor time after which the kernel ends the process.
+    cpu_limit: Duration,
 }
 
 impl RendererProcess {
@@ -48,7 +55,8 @@ impl RendererProcess {
             return Err(io::Error::other("a child process without pipes"));
         };
         enlarge_pipe(&stdout);
-        Ok((Self { child, stderr: tokio::spawn(collect(stderr)) }, stdout))
+        let cpu_limit = Duration::from_secs(request.cpu_seconds);
+        Ok((Self { child, stderr: tokio::spawn(collect(stderr)), cpu_limit }, stdout))
     }
 
     /// Kills the process. It may be dead already, which does no harm.
@@ -76,13 +84,33 @@ impl RendererProcess {
             Ok(Ok(status)) => tracing::warn!(%status, stderr, "a renderer died"),
             _ => tracing::warn!(stderr, "a renderer did not exit"),
         }
-        if stderr.contains(ALLOCATION_FAILED) {
-            return RenderError::OutOfMemory;
-        }
         match status {
-            Ok(Ok(status)) if ran_out_of_cpu_time(status) => RenderError::TimedOut,
+            Ok(Ok(status)) => cause(status.signal(), &stderr, self.cpu_limit),
             _ => RenderError::Died,
         }
+    }
+
+    /// The process's id, until it has been waited for.
+    pub fn id(&self) -> Option<u32> {
+        self.child.id()
+    }
+}
+
+/// What a process's last signal and its standard error say.
+fn cause(signal: Option<i32>, stderr: &str, cpu_limit: Duration) -> RenderError {
+    let is = |known: Signal| signal == Some(known.as_raw());
+    if ALLOCATION_FAILED.iter().any(|sign| stderr.contains(sign)) {
+        return RenderError::OutOfMemory;
+    }
+    match signal {
+        // PDFium ends with abort(3) and without a word when an allocation fails (`FX_OutOfMemoryTerminate`); Rust says
+        // why it aborts.
+        _ if is(Signal::ABORT) && stderr.trim().is_empty() => RenderError::OutOfMemory,
+        // As the kernel does past `RLIMIT_CPU` (setrlimit(2)).
+        _ if is(Signal::XCPU) => RenderError::TooComplex { allowed: cpu_limit },
+        Some(signal) if FAULTS.iter().any(|fault| is(*fault)) => RenderError::Crashed { signal },
+        Some(signal) => RenderError::Killed { signal },
+        None => RenderError::Died,
     }
 }
 
@@ -108,14 +136,28 @@ fn enlarge_pipe(pipe: &ChildStdout) {
 #[cfg(not(target_os = "linux"))]
 fn enlarge_pipe(_: &ChildStdout) {}
 
-/// Whether the kernel ended the process with SIGXCPU, as it does past `RLIMIT_CPU` (setrlimit(2)).
-#[cfg(unix)]
-fn ran_out_of_cpu_time(status: ExitStatus) -> bool {
-    use std::os::unix::process::ExitStatusExt;
-    status.signal() == Some(rustix::process::Signal::XCPU.as_raw())
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-#[cfg(not(unix))]
-fn ran_out_of_cpu_time(_: ExitStatus) -> bool {
-    false
+    #[test]
+    fn a_signal_tells_a_fault_a_limit_and_a_stranger_apart() {
+        let cause = |signal: Option<Signal>, stderr: &str| {
+            cause(signal.map(Signal::as_raw), stderr, Duration::from_secs(7))
+        };
+        for fault in [Signal::SEGV, Signal::ILL, Signal::BUS] {
+            assert!(matches!(cause(Some(fault), ""), RenderError::Crashed { .. }), "{fault:?}");
+        }
+        for outside in [Signal::KILL, Signal::TERM, Signal::INT, Signal::HUP] {
+            assert!(matches!(cause(Some(outside), ""), RenderError::Killed { .. }), "{outside:?}");
+        }
+        assert!(matches!(cause(Some(Signal::ABORT), ""), RenderError::OutOfMemory));
+        assert!(matches!(cause(Some(Signal::ABORT), "thread 'main' panicked"), RenderError::Crashed { .. }));
+        assert!(matches!(
+            cause(Some(Signal::ABORT), "memory allocation of 9 bytes"),
+            RenderError::OutOfMemory
+        ));
+        assert!(matches!(cause(Some(Signal::XCPU), ""), RenderError::TooComplex { .. }));
+        assert!(matches!(cause(None, ""), RenderError::Died));
+    }
 }

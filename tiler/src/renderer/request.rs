@@ -7,6 +7,7 @@ use edgezoom_codecs::Bounds;
 pub use edgezoom_pyramid::Options as RenderOptions;
 use serde::{Deserialize, Serialize};
 
+use super::watchdog::CpuAllowance;
 use crate::limits::Limits;
 
 /// What a renderer process is to do.
@@ -45,6 +46,9 @@ impl RenderRequest {
             options: *options,
             bounds: Bounds {
                 pixels: limits.pixels,
+                pixels_by_length: u64::MAX,
+                drawn_pixels: limits.drawn_pixels.min(limits.pixels),
+                page_pixels: limits.page_pixels.min(limits.pixels),
                 side: limits.side,
                 // A quarter is left for everything but holding the picture.
                 memory: limits.renderer_memory / 4 * 3,
@@ -59,6 +63,19 @@ impl RenderRequest {
             // When all threads compute, this ends with the parent's limit of wall time. It holds when the parent is gone.
             cpu_seconds: limits.renderer_time.as_secs().max(1).saturating_mul(options.threads.get() as u64),
         })
+    }
+
+    /// The same for a source of so many bytes, if they are known.
+    #[must_use]
+    pub fn for_source(mut self, bytes: Option<u64>, limits: &Limits) -> Self {
+        if let Some(bytes) = bytes {
+            let by_length = bytes.saturating_mul(limits.pixels_per_byte);
+            self.bounds.pixels_by_length = limits.pixels_free.saturating_add(by_length);
+        }
+        // The parent looks at the process less often than the kernel, and not at all while it waits for the store.
+        let most = CpuAllowance::new(limits, bytes).after(limits.pixels);
+        self.cpu_seconds = self.cpu_seconds.min(most.as_secs().saturating_add(1));
+        self
     }
 
     /// The largest file that a tile may have, in bytes: twice its pixels, which no encoder comes near, and 64 KiB for

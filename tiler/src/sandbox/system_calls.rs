@@ -86,6 +86,10 @@ fn allow_list(file: Option<RawFd>) -> Result<BpfProgram, BackendError> {
         let is_file = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, file as u64)?;
         rules.insert(libc::SYS_pwrite64, vec![rule(&[is_file])?]);
     }
+    // Of signals, abort(3) alone: whether a process has aborted or crashed tells its parent whether memory was short.
+    let itself =
+        SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, u64::from(std::process::id()))?;
+    rules.insert(libc::SYS_tgkill, vec![rule(&[itself, flags(2, c_int::MAX, libc::SIGABRT)?])?]);
     // The name of a thread.
     rules.insert(libc::SYS_prctl, vec![rule(&[flags(0, c_int::MAX, libc::PR_SET_NAME)?])?]);
     compile(rules, SeccompAction::Errno(libc::EPERM as u32), SeccompAction::Allow)

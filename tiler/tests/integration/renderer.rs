@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 use edgezoom_codecs::Layout;
 use edgezoom_content::{Dzi, Failure, FailureCode, TileFormat};
 use edgezoom_tiler::limits::Limits;
-use edgezoom_tiler::renderer::{Output, RenderOptions, Renderer};
+use edgezoom_tiler::renderer::{Output, RenderError, RenderOptions, Renderer};
+use tempfile::TempDir;
 
 use edgezoom_test_support::Picture;
 use edgezoom_test_support::files::{self, Jpeg, file};
@@ -35,11 +36,23 @@ async fn render(source: File, options: &RenderOptions, limits: &Limits) -> Resul
 
 /// What comes of a program that pretends to be a renderer: a shell script.
 async fn impostor(script: &str, limits: &Limits) -> Result<Vec<Output>, Failure> {
+    let (_folder, renderer) = start_impostor(script, limits);
+    outputs(renderer).await
+}
+
+/// The error of one, before it becomes a failure.
+async fn impostor_error(script: &str, limits: &Limits) -> RenderError {
+    let (_folder, mut renderer) = start_impostor(script, limits);
+    renderer.next().await.unwrap_err()
+}
+
+fn start_impostor(script: &str, limits: &Limits) -> (TempDir, Renderer) {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("impostor");
     fs::write(&program, format!("#!/bin/sh\nPATH=/usr/bin:/bin\n{script}\n")).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-    outputs(Renderer::start_as(&program, file(b"x"), &RenderOptions::default(), limits).unwrap()).await
+    let renderer = Renderer::start_as(&program, file(b"x"), &RenderOptions::default(), limits).unwrap();
+    (folder, renderer)
 }
 
 fn finished(outputs: &[Output]) -> Dzi {
@@ -173,7 +186,7 @@ async fn memory_beyond_the_limit_is_the_pictures_fault_and_no_crash() {
 
 #[tokio::test]
 async fn a_renderer_that_crashes_fails_as_internal() {
-    for script in ["kill -SEGV $$", "exit 1", "exit 0", "kill -KILL $$"] {
+    for script in ["kill -SEGV $$", "exit 1", "exit 0"] {
         let failure = impostor(script, &Limits::default()).await.unwrap_err();
         assert_eq!(failure.code, FailureCode::Internal, "{script}");
         assert_eq!(failure.message, "The renderer stopped unexpectedly.");
@@ -181,9 +194,36 @@ async fn a_renderer_that_crashes_fails_as_internal() {
 }
 
 #[tokio::test]
-async fn a_renderer_out_of_cpu_time_has_timed_out() {
-    let failure = impostor("kill -XCPU $$", &Limits::default()).await.unwrap_err();
+async fn a_signal_from_outside_is_told_apart_from_a_fault() {
+    for (script, expected) in [
+        ("kill -KILL $$", "Killed { signal: 9 }"),
+        ("kill -TERM $$", "Killed { signal: 15 }"),
+        ("kill -SEGV $$", "Crashed { signal: 11 }"),
+        ("kill -ABRT $$", "OutOfMemory"),
+        ("echo a panic >&2; kill -ABRT $$", "Crashed { signal: 6 }"),
+        ("exit 1", "Died"),
+    ] {
+        let error = impostor_error(script, &Limits::default()).await;
+        assert_eq!(format!("{error:?}"), expected, "{script}");
+    }
+}
+
+#[tokio::test]
+async fn a_renderer_out_of_processor_time_is_too_complex_by_its_parent_and_by_the_kernel() {
+    let limits = Limits { renderer_cpu: Duration::from_millis(500), ..Limits::default() };
+    for script in ["while :; do :; done", "kill -XCPU $$"] {
+        let failure = impostor(script, &limits).await.unwrap_err();
+        assert_eq!(failure.code, FailureCode::TooComplex, "{script}");
+        assert!(failure.message.contains("s of processor time"), "{}", failure.message);
+    }
+}
+
+#[tokio::test]
+async fn a_renderer_that_does_nothing_is_ended_before_its_time() {
+    let limits = Limits { renderer_idle: Duration::from_millis(300), ..Limits::default() };
+    let failure = impostor("exec sleep 60", &limits).await.unwrap_err();
     assert_eq!(failure.code, FailureCode::TimedOut);
+    assert!(failure.message.contains("stood still"), "{}", failure.message);
 }
 
 #[tokio::test]

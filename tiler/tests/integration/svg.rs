@@ -83,7 +83,14 @@ fn strips_join_to_what_is_drawn_in_one_piece() {
         r#"<image x="20" y="100" width="60" height="480" xlink:href="data:image/png;base64,{}"/>"#,
         STANDARD.encode(picture)
     );
-    for (name, content) in [("groups", groups_in_groups), ("lines", lines), ("a picture", &picture)] {
+    // A tile of 400 by 100 units has four megapixels, too many to be buffered.
+    let pattern = r##"
+        <pattern id="p" x="5" y="20" width="100" height="410" patternUnits="userSpaceOnUse">
+            <circle cx="50" cy="200" r="190" fill="#06c"/><path d="M-9 -9 109 419" stroke="red" stroke-width="9"/></pattern>
+        <path d="M5 5 95 9 80 790 10 700z" fill="url(#p)" fill-opacity=".7" stroke="#000" stroke-width="2"/>"##;
+    for (name, content) in
+        [("groups", groups_in_groups), ("lines", lines), ("a picture", &picture), ("a pattern", pattern)]
+    {
         let text = svg(COLUMN, content);
         let strips = draw(&text, 8192);
         let whole = in_one_piece(&text, strips.size());
@@ -109,6 +116,25 @@ fn a_blur_has_no_seams() {
     };
     assert!(strips.pixels.iter().any(|&channel| channel < 100), "there is something to see");
     assert!(steepest(0..strips.height - 1) <= 3, "{}", steepest(0..strips.height - 1));
+}
+
+#[test]
+fn a_filter_that_takes_long_is_drawn_once_and_looks_as_in_one_piece() {
+    let rotated = r##"
+        <filter id="f" filterUnits="userSpaceOnUse" x="0" y="0" width="100" height="800"><feGaussianBlur stdDeviation="3"/></filter>
+        <g transform="rotate(10 50 400)"><path filter="url(#f)" d="M10 50 90 200 10 350 90 500 10 650 90 790" stroke="#c00" stroke-width="25" fill="none"/></g>"##;
+    let noise = r##"
+        <filter id="f"><feTurbulence baseFrequency=".02" numOctaves="2000000000" type="fractalNoise"/></filter>
+        <g transform="rotate(10 50 400)"><rect x="20" y="50" width="60" height="700" filter="url(#f)"/></g>"##;
+    for (name, content) in [("a rotated blur", rotated), ("noise", noise)] {
+        let strips = draw(&svg(COLUMN, content), 4096);
+        // What takes away octaves that cannot be seen is tested here too: resvg alone would not end.
+        let whole = in_one_piece(&svg(COLUMN, &content.replace("2000000000", "10")), strips.size());
+        let differences = strips.pixels.iter().zip(&whole.pixels).map(|(one, other)| one.abs_diff(*other));
+        let mean = differences.map(f64::from).sum::<f64>() / strips.pixels.len() as f64;
+        assert!(mean < 1.0, "{name}: {mean} in the mean");
+        assert!(strips.pixels.iter().any(|&channel| channel < 200), "{name}: there is something to see");
+    }
 }
 
 /// The whole drawing by resvg alone.

@@ -133,7 +133,7 @@ fn open(Input { file, bounds, options }: Input<'_>) -> Result<Decoded, SourceErr
             let mut file = Arc::into_inner(file).ok_or(SourceError::Empty)?;
             file.rewind()?;
             let file = BufReader::with_capacity(crate::decoder::READ_BYTES, file);
-            super::tiff::open(Input { file, bounds, options })
+            super::tiff::open(Input { file, bounds, options, temporary: None })
         }
         _ => Err(FORMAT.unsupported("it has no JPEG preview")),
     }

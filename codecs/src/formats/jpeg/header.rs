@@ -1,5 +1,6 @@
 //! Reads a JPEG's markers up to its first scan, for what has to be known before libjpeg decodes: the picture's size,
-//! and whether libjpeg will buffer the coefficients of the whole picture, which its Rust binding does not say.
+//! and whether libjpeg will buffer the coefficients of the whole picture, which its Rust binding does not say. Of such a
+//! picture the scans are counted too.
 //!
 //! ```text
 //! marker   ff code          alone: SOI d8, EOI d9, RST0–7 d0–d7, TEM 01; all others begin a segment
@@ -18,7 +19,13 @@ pub struct Header {
     pub height: u16,
     /// Whether the picture is progressive, or its first scan does not have all components.
     pub is_buffered: bool,
+    /// The scans of a buffered picture, counted up to one more than [`MAX_SCANS`].
+    pub scans: u32,
 }
+
+/// The scans that a picture may have. libjpeg goes through the whole picture for each, and a scan may be as short as
+/// twelve bytes. Encoders write ten or so; libvips stops at a hundred too.
+pub const MAX_SCANS: u32 = 100;
 
 /// Reads the header. `None` for a file without a frame and a scan: libjpeg reports what is wrong.
 pub fn read(file: &mut impl BufRead) -> io::Result<Option<Header>> {
@@ -43,21 +50,49 @@ fn scan(file: &mut impl BufRead) -> io::Result<Option<Header>> {
                 let (length, [_, h1, h2, w1, w2, count]) = segment::<6>(file)?;
                 let (width, height) = (u16::from_be_bytes([w1, w2]), u16::from_be_bytes([h1, h2]));
                 let is_progressive = code & 3 == 2;
-                header = Some(Header { width, height, is_buffered: is_progressive });
+                header = Some(Header { width, height, is_buffered: is_progressive, scans: 1 });
                 components = count;
                 length
             }
             0xda => {
                 let (_, [in_scan]) = segment::<1>(file)?;
-                return Ok(header.map(|header| Header {
-                    is_buffered: header.is_buffered || in_scan < components,
-                    ..header
-                }));
+                let Some(mut header) = header else { return Ok(None) };
+                header.is_buffered |= in_scan < components;
+                if header.is_buffered {
+                    header.scans += further_scans(file)?;
+                }
+                return Ok(Some(header));
             }
             _ => segment::<0>(file)?.0,
         };
         skip(file, length)?;
     }
+}
+
+/// The number of scans after the first one, whose header begins here, up to [`MAX_SCANS`]. In a scan's coded bytes each
+/// `ff` is followed by a zero, so that markers can be found without decoding (ITU-T T.81, B.1.1.5).
+fn further_scans(file: &mut impl BufRead) -> io::Result<u32> {
+    let mut scans = 0;
+    while scans < MAX_SCANS {
+        match next_marker(file) {
+            Ok(0xd9) => break,
+            Ok(0xd8 | 0x01 | 0xd0..=0xd7) => {}
+            Ok(code) => {
+                scans += u32::from(code == 0xda);
+                match segment::<0>(file) {
+                    Ok((length, _)) => skip(file, length)?,
+                    Err(error) => return unless_cut_off(error).map(|()| scans),
+                }
+            }
+            Err(error) => return unless_cut_off(error).map(|()| scans),
+        }
+    }
+    Ok(scans)
+}
+
+/// No error where the file ends: libjpeg says what is missing.
+fn unless_cut_off(error: io::Error) -> io::Result<()> {
+    if error.kind() == ErrorKind::UnexpectedEof { Ok(()) } else { Err(error) }
 }
 
 /// The code of the next marker. Bytes before it are skipped, as libjpeg does.
@@ -97,6 +132,16 @@ mod tests {
         let mut file = vec![0xff, 0xd8, 0xff, 0xe0, 0, 4, 0xff, 0xc2];
         file.extend([0xff, frame, 0, 8, 8, 2, 0, 1, 0, 3, 0xff, 0xff, 0xda, 0, 3, in_scan]);
         file
+    }
+
+    #[test]
+    fn the_scans_of_a_progressive_picture_are_counted_up_to_the_limit() {
+        let scans = |more: usize| {
+            let coded = [0x12, 0xff, 0, 0xff, 0xd0, 0x34, 0xff, 0xda, 0, 3, 1];
+            let file = [jpeg(0xc2, 3), coded.repeat(more), vec![0xff, 0xd9, 0xff, 0xda]].concat();
+            read(&mut &*file).unwrap().unwrap().scans
+        };
+        assert_eq!([0, 9, 99, 100, 5000].map(scans), [1, 10, 100, 101, 101]);
     }
 
     fn is_buffered(file: &[u8]) -> bool {

@@ -39,8 +39,12 @@ pub struct Layout {
 
 /// Lays the pages out, within the bounds.
 pub fn lay_out(papers: &[Paper], options: &DrawingOptions, bounds: Bounds) -> Layout {
-    let widest = papers.iter().map(|paper| paper.width).fold(1.0, f64::max);
-    let scale = (f64::from(options.dpi) / POINTS_PER_INCH).max(f64::from(options.page_width) / widest);
+    let greatest = |of: fn(&Paper) -> f64| papers.iter().map(of).fold(1.0, f64::max);
+    let wanted = (f64::from(options.dpi) / POINTS_PER_INCH)
+        .max(f64::from(options.page_width) / greatest(|paper| paper.width));
+    // A scan has pixels of its own. Anything else can be drawn smaller.
+    let largest = greatest(|paper| paper.native.map_or(paper.width * paper.height, |_| 0.0));
+    let scale = wanted.min((bounds.page_pixels as f64 / largest).sqrt());
     let pages: Vec<(f64, f64)> = papers
         .iter()
         .map(|paper| match paper.native {
@@ -129,6 +133,28 @@ mod tests {
     fn a_poster_is_drawn_at_the_wanted_resolution() {
         let poster = Paper { width: 72.0 * 36.0, height: 72.0 * 48.0, native: None };
         assert_eq!(layout(&[poster]).size, Size { width: 7200, height: 9600 });
+    }
+
+    #[test]
+    fn a_page_of_absurd_size_is_drawn_smaller() {
+        for (width, height) in [(2e9, 2e9), (14.4e6, 14.4e6), (100.0, 1e9), (14_400.0, 14_400.0)] {
+            let size = layout(&[Paper { width, height, native: None }]).size;
+            let pixels = Bounds::default().page_pixels as f64;
+            assert!(size.pixels() as f64 <= pixels * 1.001, "{size:?}");
+            assert!(
+                size.pixels() as f64 >= pixels * 0.5 || size.height == Bounds::default().side,
+                "{size:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn many_pages_share_the_pixels_of_the_document() {
+        let many = layout(&[A4; 100]).size;
+        let bounds = Bounds::default().of_drawings();
+        assert!(many.pixels() > bounds.drawn_pixels, "without the bounds of drawings it is larger");
+        let many = lay_out(&[A4; 100], &DrawingOptions::default(), bounds).size;
+        assert!((0.95..=1.0).contains(&(many.pixels() as f64 / bounds.drawn_pixels as f64)), "{many:?}");
     }
 
     #[test]

@@ -65,7 +65,7 @@ fn prepare(system: &System<'_>) -> Opener {
 }
 
 fn open(Input { file, bounds, options, .. }: Input<'_>, library: Library) -> Result<Decoded, SourceError> {
-    let options = &options.drawing;
+    let (options, bounds) = (&options.drawing, bounds.of_drawings());
     let document = library.0.load_pdf_from_reader(file.into_inner(), None).map_err(refused)?;
     let chosen = choose(document.pages().len(), bounds, options)?;
     if let Some(jpeg) = single_jpeg(&document, &chosen)? {

@@ -9,6 +9,7 @@ use std::thread;
 use flate2::read::MultiGzDecoder;
 use resvg::usvg::{ImageHrefResolver, Options, Tree, roxmltree};
 
+use super::octaves;
 use crate::SourceError;
 use crate::vector::fonts::Fonts;
 
@@ -69,9 +70,12 @@ fn decode(bytes: Vec<u8>) -> String {
 }
 
 fn parse(text: &str, fonts: &Fonts) -> Result<Tree, SourceError> {
-    // Drawing programs declare entities for their namespaces.
-    let options = roxmltree::ParsingOptions { allow_dtd: true, nodes_limit: MAX_NODES, ..Default::default() };
-    let document = roxmltree::Document::parse_with_options(text, options).map_err(corrupt)?;
+    let document = parse_xml(text)?;
+    let limited = octaves::limited(&document, text);
+    let document = match &limited {
+        Some(text) => parse_xml(text)?,
+        None => document,
+    };
     if document.root_element().tag_name().name() != "svg" {
         return Err(SourceError::unsupported(NAME, "its root element is not <svg>"));
     }
@@ -86,7 +90,17 @@ fn parse(text: &str, fonts: &Fonts) -> Result<Tree, SourceError> {
         },
         ..Options::default()
     };
-    Tree::from_xmltree(&document, &options).map_err(corrupt)
+    let tree = Tree::from_xmltree(&document, &options).map_err(corrupt)?;
+    if octaves::most(&tree) > octaves::MOST {
+        return Err(SourceError::too_complex(NAME, "its noise has too many octaves"));
+    }
+    Ok(tree)
+}
+
+fn parse_xml(text: &str) -> Result<roxmltree::Document<'_>, SourceError> {
+    // Drawing programs declare entities for their namespaces.
+    let options = roxmltree::ParsingOptions { allow_dtd: true, nodes_limit: MAX_NODES, ..Default::default() };
+    roxmltree::Document::parse_with_options(text, options).map_err(corrupt)
 }
 
 /// The document inside of one that has a size, if it has none: browsers draw it as a replaced element of 300×150 pixels

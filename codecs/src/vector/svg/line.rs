@@ -14,7 +14,8 @@ pub fn draw(path: &Path, transform: Transform, onto: &mut Pixmap) {
     onto.stroke_path(path.data(), &paint, &stroke.to_tiny_skia(), transform, None);
 }
 
-fn shader(paint: &usvg::Paint, opacity: Opacity) -> Option<Shader<'static>> {
+/// What a shape is painted with. `None` for a pattern.
+pub fn shader(paint: &usvg::Paint, opacity: Opacity) -> Option<Shader<'static>> {
     match paint {
         usvg::Paint::Color(colour) => Some(Shader::SolidColor(with_opacity(*colour, opacity))),
         usvg::Paint::LinearGradient(gradient) => LinearGradient::new(

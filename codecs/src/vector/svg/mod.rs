@@ -4,9 +4,13 @@
 //! Source: Scalable Vector Graphics (SVG) 1.1 (Second Edition), W3C 2011; the parts of SVG 2 that resvg supports.
 
 mod document;
+mod filter_cost;
 mod filter_extent;
+mod filter_layers;
 mod line;
+mod octaves;
 mod painter;
+mod pattern;
 mod signature;
 mod strip;
 
@@ -43,12 +47,13 @@ fn prepare(system: &System<'_>) -> Opener {
 }
 
 fn open(Input { file, bounds, options, .. }: Input<'_>, fonts: &Fonts) -> Result<Decoded, SourceError> {
+    let bounds = bounds.of_drawings();
     let tree = document::read(file.into_inner(), bounds.svg_bytes, fonts)?;
     let natural = tree.size();
     let size = size_of(natural.width().into(), natural.height().into(), options.drawing.svg_side, bounds);
     let size = bounds.admit(size.width, size.height)?;
     let layout = if options.transparent { Layout::Rgba } else { Layout::Rgb };
-    let canvas = Canvas::new(tree, size, layout);
+    let canvas = Canvas::new(tree, size, layout, bounds.memory / 4)?;
     let threads = canvas.threads_within(bounds.memory / 2, options.threads.get());
     let painter = Painter::start(&canvas, threads)?;
     Ok(Decoded::plain(Drawing { size, layout, painter, strip: Vec::new(), read: 0 }))

@@ -11,8 +11,9 @@ use resvg::usvg::Tree;
 
 use super::document::STACK_BYTES;
 use super::filter_extent;
+use super::filter_layers::FilterLayers;
 use super::strip::Strip;
-use crate::Layout;
+use crate::{Layout, SourceError};
 
 /// The bytes of a strip. In a small strip more shapes cross an edge and are drawn twice; in a large one each group with
 /// opacity needs another large buffer.
@@ -34,6 +35,7 @@ pub struct Painter {
 #[derive(Clone)]
 pub struct Canvas {
     tree: Arc<Tree>,
+    filters: Arc<FilterLayers>,
     size: Size,
     layout: Layout,
     strip_rows: u32,
@@ -70,13 +72,18 @@ impl Painter {
 }
 
 impl Canvas {
-    pub fn new(tree: Tree, size: Size, layout: Layout) -> Self {
+    /// A drawing whose filters may take so many bytes.
+    ///
+    /// # Errors
+    /// The filters take more computing than is allowed.
+    pub fn new(tree: Tree, size: Size, layout: Layout, filter_bytes: u64) -> Result<Self, SourceError> {
         let by_bytes = STRIP_BYTES / (u64::from(size.width) * 4);
         let (_, scale) = scale(&tree, size);
         // resvg gives a filter the pixels of two strips around, so a strip is at least half the extent high.
         let by_filters = filter_extent::of(tree.root()) * scale / 2.0;
         let strip_rows = by_bytes.max(by_filters as u64).clamp(64, MAX_ROWS.into()) as u32;
-        Self { tree: Arc::new(tree), size, layout, strip_rows }
+        let filters = FilterLayers::plan(&tree, to_canvas(&tree, size), size, strip_rows, filter_bytes)?;
+        Ok(Self { tree: Arc::new(tree), filters: Arc::new(filters), size, layout, strip_rows })
     }
 
     /// The number of threads, reduced to those that there is memory for.
@@ -94,9 +101,8 @@ impl Canvas {
         if self.layout == Layout::Rgb {
             pixmap.fill(Color::WHITE);
         }
-        let (horizontal, vertical) = scale(&self.tree, self.size);
-        let transform = Transform::from_row(horizontal, 0.0, 0.0, vertical, 0.0, -(top as f32));
-        Strip::of(&pixmap).draw(self.tree.root(), transform, &mut pixmap)?;
+        let strip = Strip::of(&pixmap, top, &self.filters);
+        strip.draw(self.tree.root(), to_canvas(&self.tree, self.size), &mut pixmap)?;
         Some(match self.layout {
             Layout::Rgba => pixmap.take_demultiplied(),
             _ => {
@@ -105,6 +111,12 @@ impl Canvas {
             }
         })
     }
+}
+
+/// The transform from the tree's units to the canvas.
+fn to_canvas(tree: &Tree, size: Size) -> Transform {
+    let (horizontal, vertical) = scale(tree, size);
+    Transform::from_scale(horizontal, vertical)
 }
 
 /// The pixels that a unit of the tree has, across and down.

@@ -4,25 +4,32 @@
 //! resvg draws the shapes, texts, pictures and filters. Its own groups are made for complete pictures: their layers are
 //! up to five strips high, and that limit counts from the corner of the parent group, so a group three levels deep is
 //! cut off in all but the first strips (resvg 0.49, `render_layer` and `max_filter_bbox`). Here a layer is exactly as
-//! high as the strip.
+//! high as the strip. Filters that take long are drawn once for all strips, by [`FilterLayers`], and patterns with large
+//! tiles a tile at a time, by [`pattern`].
+//!
+//! All transforms lead to the whole canvas; the strip's own pixels begin at its first row.
 //!
 //! Source: Compositing and Blending Level 1, section 3 (isolated groups); CSS Masking Module Level 1.
 
 use resvg::tiny_skia::{FillRule, Mask, MaskType, PathBuilder, Pixmap, PixmapPaint, Rect, Transform};
 use resvg::usvg::{self, BlendMode, ClipPath, Group, Node};
 
-use super::line;
+use super::filter_layers::{Drawing, FilterLayers};
+use super::{line, pattern};
 
-/// The area that a strip shows, in its own pixels.
+/// The part of the canvas that a strip shows.
 #[derive(Clone, Copy)]
-pub struct Strip {
+pub struct Strip<'a> {
     width: u32,
+    top: u32,
     rows: u32,
+    layers: &'a FilterLayers,
 }
 
-impl Strip {
-    pub fn of(pixmap: &Pixmap) -> Self {
-        Self { width: pixmap.width(), rows: pixmap.height() }
+impl<'a> Strip<'a> {
+    /// The strip that begins at this row of the canvas and is drawn onto the pixmap.
+    pub fn of(pixmap: &Pixmap, top: u32, layers: &'a FilterLayers) -> Self {
+        Self { width: pixmap.width(), top, rows: pixmap.height(), layers }
     }
 
     /// Draws a group's children. `None` when there is no memory for it.
@@ -38,7 +45,14 @@ impl Strip {
                 Node::Text(text) => {
                     self.draw(text.flattened(), transform.pre_concat(text.flattened().transform()), onto)?
                 }
-                _ if self.shows(node.stroke_bounding_box(), transform) => draw_leaf(node, transform, onto),
+                Node::Path(path) if pattern::has_large_tiles(path, transform) => {
+                    if self.shows(path.stroke_bounding_box(), transform) {
+                        pattern::draw(path, transform, self, onto)?;
+                    }
+                }
+                _ if self.shows(node.stroke_bounding_box(), transform) => {
+                    render_at(node, self.local(transform), onto);
+                }
                 _ => {}
             }
         }
@@ -48,7 +62,11 @@ impl Strip {
     fn draw_group(self, node: &Node, group: &Group, transform: Transform, onto: &mut Pixmap) -> Option<()> {
         let inner = transform.pre_concat(group.transform());
         if !group.filters().is_empty() {
-            draw_leaf(node, transform, onto);
+            match self.layers.of(node, group, transform) {
+                Drawing::InStrips => render_at(node, self.local(transform), onto),
+                Drawing::InLayer(layer) => layer.draw(group, self.top, onto),
+                Drawing::NoMemory => return None,
+            }
         } else if group.should_isolate() {
             let mut layer = self.layer()?;
             self.draw(group, inner, &mut layer)?;
@@ -84,7 +102,7 @@ impl Strip {
         self.draw(mask.root(), transform, &mut shapes)?;
         let mut area = Mask::new(self.width, self.rows)?;
         let rect = PathBuilder::from_rect(mask.rect().to_rect());
-        area.fill_path(&rect, FillRule::Winding, true, transform);
+        area.fill_path(&rect, FillRule::Winding, true, self.local(transform));
         shapes.apply_mask(&area);
         let kind = match mask.kind() {
             usvg::MaskType::Luminance => MaskType::Luminance,
@@ -94,21 +112,33 @@ impl Strip {
         mask.mask().map_or(Some(()), |outer| self.mask(outer, transform, layer))
     }
 
-    fn layer(self) -> Option<Pixmap> {
+    /// A clear pixmap of the strip's size.
+    pub fn layer(self) -> Option<Pixmap> {
         Pixmap::new(self.width, self.rows)
+    }
+
+    /// The transform to the strip's own pixels.
+    pub fn local(self, transform: Transform) -> Transform {
+        transform.post_translate(0.0, -(self.top as f32))
+    }
+
+    /// The strip on the canvas.
+    pub fn area(self) -> Option<Rect> {
+        Rect::from_xywh(0.0, self.top as f32, self.width as f32, self.rows as f32)
     }
 
     /// Whether a part of an area may be visible. Anti-aliasing extends it by a pixel.
     fn shows(self, area: Rect, transform: Transform) -> bool {
         let Some(area) = area.transform(transform) else { return true };
-        area.top() < self.rows as f32 + 2.0
-            && area.bottom() > -2.0
+        area.top() < (self.top + self.rows) as f32 + 2.0
+            && area.bottom() > self.top as f32 - 2.0
             && area.left() < self.width as f32 + 2.0
             && area.right() > -2.0
     }
 }
 
-fn draw_leaf(node: &Node, transform: Transform, onto: &mut Pixmap) {
+/// Draws a shape, text or picture, or a group with filters, with resvg.
+pub fn render_at(node: &Node, transform: Transform, onto: &mut Pixmap) {
     match (node, node.abs_layer_bounding_box()) {
         // `render_node` moves the node's upper left corner to the origin: back to where it belongs.
         (_, Some(area)) => {
@@ -120,7 +150,7 @@ fn draw_leaf(node: &Node, transform: Transform, onto: &mut Pixmap) {
     }
 }
 
-fn blend(mode: BlendMode) -> resvg::tiny_skia::BlendMode {
+pub fn blend(mode: BlendMode) -> resvg::tiny_skia::BlendMode {
     use resvg::tiny_skia::BlendMode as Skia;
     match mode {
         BlendMode::Normal => Skia::SourceOver,

@@ -22,6 +22,9 @@ pub(super) fn explain(source: &Path, error: PipelineError) -> anyhow::Error {
         }
         PipelineError::Page(PageError::NoBrowser) => " Install Chromium, or say where it is with --chromium.",
         PipelineError::Render(RenderError::OutOfMemory) => TOO_MANY_PIXELS,
+        PipelineError::Render(RenderError::TooComplex { .. }) => {
+            " If the machine is slow, --cpu-seconds allows more."
+        }
         PipelineError::Render(RenderError::Reported(failure)) => for_failure(failure),
         PipelineError::Fetch(_) | PipelineError::Page(_) | PipelineError::Render(_) => "",
     };
