@@ -8,11 +8,12 @@
 //! | [`renderer`], [`sandbox`] | decode the source and cut its tiles, in a process of its own |
 //! | [`s3`] | stores the tiles |
 //! | [`service`] | `tiler serve`: pulls jobs from the queue, claims them from the edge, and reports to it |
-//! | [`failure`] | the failure code of each error |
+//! | [`failure`], [`retry`] | the failure code of each error, and whether it may pass |
 //! | [`limits`] | what a conversion may cost |
 //!
 //! Pictures are decoded by `edgezoom-codecs`, and cut into tiles by `edgezoom-pyramid`. The subcommands are in the binary.
 
+mod backoff;
 pub mod browser;
 pub mod failure;
 pub mod fetch;
@@ -20,6 +21,7 @@ pub mod http_client;
 pub mod limits;
 pub mod pipeline;
 pub mod renderer;
+pub mod retry;
 pub mod s3;
 pub mod sandbox;
 pub mod secret;

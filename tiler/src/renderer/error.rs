@@ -21,7 +21,14 @@ pub enum RenderError {
     /// The process could not allocate memory.
     #[error("The picture takes more memory than is allowed for rendering.")]
     OutOfMemory,
-    /// The process crashed, was killed, or exited with an error.
+    /// A signal that neither the process nor its limits raise ended it: an operator's, or the system's when memory is
+    /// short. It says nothing of the source.
+    #[error("The renderer was stopped from outside.")]
+    Killed {
+        /// The signal's number.
+        signal: i32,
+    },
+    /// The process crashed, or exited with an error.
     #[error("The renderer stopped unexpectedly.")]
     Died,
     /// The process wrote something that it must not.

@@ -81,6 +81,10 @@ impl RendererProcess {
         }
         match status {
             Ok(Ok(status)) if ran_out_of_cpu_time(status) => RenderError::TimedOut,
+            Ok(Ok(status)) => match signal_from_outside(status) {
+                Some(signal) => RenderError::Killed { signal },
+                None => RenderError::Died,
+            },
             _ => RenderError::Died,
         }
     }
@@ -118,4 +122,31 @@ fn ran_out_of_cpu_time(status: ExitStatus) -> bool {
 #[cfg(not(unix))]
 fn ran_out_of_cpu_time(_: ExitStatus) -> bool {
     false
+}
+
+/// The signal that ended the process, if neither a fault of its own nor a limit raised it (signal(7)). The parent sends one
+/// only when it does not ask for the cause any more.
+#[cfg(unix)]
+fn signal_from_outside(status: ExitStatus) -> Option<i32> {
+    use std::os::unix::process::ExitStatusExt;
+
+    use rustix::process::Signal;
+    let own = [
+        Signal::ABORT,
+        Signal::BUS,
+        Signal::FPE,
+        Signal::ILL,
+        Signal::PIPE,
+        Signal::SEGV,
+        Signal::SYS,
+        Signal::TRAP,
+        Signal::XCPU,
+        Signal::XFSZ,
+    ];
+    status.signal().filter(|signal| own.iter().all(|own| own.as_raw() != *signal))
+}
+
+#[cfg(not(unix))]
+fn signal_from_outside(_: ExitStatus) -> Option<i32> {
+    None
 }
