@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Attempt, ContentId, Dzi, Failure, Progress, SourceUrl, Title, Warning};
+use crate::{Attempt, ContentId, Dzi, Failure, Progress, SourceUrl, Timestamp, Title, Warning};
 
 /// A content as clients may see it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,6 +44,9 @@ pub enum Status {
     Failed {
         /// Why.
         failure: Failure,
+        /// From when on a request starts the conversion anew.
+        #[serde(default)]
+        retry_at: Timestamp,
     },
 }
 
@@ -53,6 +56,8 @@ pub enum Status {
 pub enum Stage {
     /// The job waits for a tiler.
     Queued,
+    /// An attempt failed for a reason that may pass. The next one has its date.
+    Waiting,
     /// The source is being downloaded.
     Downloading,
     /// The pyramid is being rendered and uploaded.

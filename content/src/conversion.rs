@@ -5,26 +5,31 @@
 //! ```text
 //!            Created              Claimed                 Finished
 //!   (nothing) ─────▶ Queued ───────────────▶ Claimed ───────────────▶ Ready
-//!                     ▲  ▲  HandedBack, lease  │   │ GaveUp, or the
-//!                     │  └── expired, Reset ───┘   │ last lease expired
-//!                     └── Requested when the retry is due, Reset ── Failed
+//!                    ▲ ▲ ▲  HandedBack, lease  │ │ │ GaveUp, or the
+//!                    │ │ └── expired, Reset ───┘ │ │ last lease expired
+//!                    │ └──── the date ── Waiting ┘ ▼
+//!                    └── Requested when due, RetryAsked, Reset ── Failed
 //! ```
+//!
+//! An attempt that fails for a reason that may pass leads to `Waiting`, as long as [`Rules::retries`] has another pause.
+//! One whose renderer was killed from outside is queued at once ([`Rules::kills`]). A conversion that has lost
+//! [`Rules::leases`] leases is tried once more by a tiler that does nothing else.
 //!
 //! These hold even when messages are lost, doubled or late: the progress that clients see never falls, at most one
 //! attempt is ever published, an attempt that is over stays over, and until the conversion is finished and KV has it,
 //! an alarm is set.
 
+mod attempts;
 mod event;
 mod rules;
-mod timestamp;
 
 pub use event::{Effect, Event, Reply};
 pub use rules::Rules;
-pub use timestamp::Timestamp;
 
 use serde::{Deserialize, Serialize};
 
-use crate::protocol::{Claim, Outcome, Report};
+pub use crate::Timestamp;
+use crate::protocol::{Job, TilerId};
 use crate::{
     Attempt, Content, ContentId, Dzi, Failure, FailureCode, Progress, SourceUrl, Stage, Status, Title,
     Warning,
@@ -41,6 +46,21 @@ pub struct Conversion {
     next_attempt: Attempt,
     /// How many leases expired since the conversion was created or started over.
     expired_leases: u32,
+    /// How many of [`Rules::retries`] are used up since then.
+    #[serde(default)]
+    retries: u32,
+    /// How many renderers something outside has killed since then.
+    #[serde(default)]
+    kills: u32,
+    /// The tiler of the last one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    avoid: Option<TilerId>,
+    /// Whether the next attempt has to be alone on its tiler.
+    #[serde(default)]
+    alone: bool,
+    /// When a client last started the conversion early.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    started_early_at: Option<Timestamp>,
     state: State,
 }
 
@@ -50,7 +70,15 @@ enum State {
     /// The job is in the queue. In case the message was lost, another one is sent at `resend_at`.
     Queued { sends: u32, resend_at: Timestamp },
     /// A tiler is at work. Without a report until `lease_until`, the job is queued again.
-    Claimed { attempt: Attempt, lease_until: Timestamp, stage: Stage },
+    Claimed {
+        attempt: Attempt,
+        lease_until: Timestamp,
+        stage: Stage,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tiler: Option<TilerId>,
+    },
+    /// The attempt `by` failed for a reason that may pass. The job is queued again at `until`.
+    Waiting { by: Attempt, until: Timestamp },
     /// Until KV has it, it is written again at `record_at`.
     Ready {
         attempt: Attempt,
@@ -93,8 +121,19 @@ pub fn decide(before: Option<Conversion>, event: Event, now: Timestamp, rules: &
 impl Conversion {
     fn create(id: ContentId, url: SourceUrl, now: Timestamp, rules: &Rules) -> Decision {
         let state = State::Queued { sends: 1, resend_at: now + rules.resend };
-        let conversion =
-            Self { id, url, shown: Progress::NONE, next_attempt: Attempt::FIRST, expired_leases: 0, state };
+        let conversion = Self {
+            id,
+            url,
+            shown: Progress::NONE,
+            next_attempt: Attempt::FIRST,
+            expired_leases: 0,
+            retries: 0,
+            kills: 0,
+            avoid: None,
+            alone: false,
+            started_early_at: None,
+            state,
+        };
         let reply = Reply::Content(conversion.content());
         Decision { after: Some(conversion), effects: vec![Effect::Enqueue], reply }
     }
@@ -108,10 +147,15 @@ impl Conversion {
                 }
                 Reply::Content(self.content())
             }
-            Event::Claimed => self.claim(now, rules, effects),
-            Event::Reported(Report { attempt, outcome }) => {
-                self.handle_report(attempt, outcome, now, rules, effects)
+            Event::RetryAsked => {
+                if self.starts_early(now, rules) {
+                    self.started_early_at = Some(now);
+                    self.start_over(now, rules, effects);
+                }
+                self.apply(Event::Requested, now, rules, effects)
             }
+            Event::Claimed(request) => self.claim(request, now, rules, effects),
+            Event::Reported(report) => self.handle_report(report, now, rules, effects),
             Event::AlarmFired => {
                 self.handle_alarm(now, rules, effects);
                 Reply::Accepted
@@ -123,117 +167,22 @@ impl Conversion {
                 Reply::Accepted
             }
             Event::CacheWritten => {
-                if let State::Ready { record_at, .. } | State::Failed { record_at, .. } = &mut self.state {
-                    *record_at = None;
+                match &mut self.state {
+                    State::Ready { record_at, .. } | State::Failed { record_at, .. } => *record_at = None,
+                    // It was started over while its failure was on the way to KV.
+                    State::Queued { .. } | State::Claimed { .. } | State::Waiting { .. } => {
+                        effects.push(Effect::DeleteFromCache);
+                    }
                 }
                 Reply::Accepted
             }
             Event::Reset => {
-                match self.state {
-                    State::Ready { .. } => {} // caches everywhere have a ready content
-                    State::Failed { .. } => {
-                        effects.push(Effect::DeleteFromCache);
-                        self.start_over(now, rules, effects);
-                    }
-                    State::Queued { .. } | State::Claimed { .. } => self.start_over(now, rules, effects),
+                // Caches everywhere have a ready content.
+                if !matches!(self.state, State::Ready { .. }) {
+                    self.start_over(now, rules, effects);
                 }
                 Reply::Content(self.content())
             }
-        }
-    }
-
-    fn claim(&mut self, now: Timestamp, rules: &Rules, effects: &mut Vec<Effect>) -> Reply {
-        if matches!(self.state, State::Claimed { .. }) {
-            self.handle_alarm(now, rules, effects); // the alarm may be late
-            effects.retain(|effect| *effect != Effect::Enqueue); // this claim takes the job
-        }
-        if !matches!(self.state, State::Queued { .. }) {
-            return Reply::Conflict;
-        }
-        let attempt = self.next_attempt;
-        self.next_attempt = attempt.next();
-        self.state = State::Claimed { attempt, lease_until: now + rules.lease, stage: Stage::Downloading };
-        let lease_ms = rules.lease.as_millis() as u64;
-        Reply::Claim(Claim { id: self.id, url: self.url.clone(), attempt, lease_ms })
-    }
-
-    fn handle_report(
-        &mut self,
-        attempt: Attempt,
-        outcome: Outcome,
-        now: Timestamp,
-        rules: &Rules,
-        effects: &mut Vec<Effect>,
-    ) -> Reply {
-        match outcome {
-            Outcome::Progress { stage, progress } => self.progress(attempt, stage, progress, now, rules),
-            Outcome::Finished { dzi, title, warning } => {
-                self.finish(attempt, (dzi, title, warning), now, rules, effects)
-            }
-            Outcome::GaveUp { failure } => self.give_up(attempt, failure, now, rules, effects),
-            Outcome::HandedBack if self.has_claim(attempt) => {
-                self.enqueue(now, rules, effects);
-                Reply::Accepted
-            }
-            Outcome::HandedBack => Reply::Conflict,
-        }
-    }
-
-    fn progress(
-        &mut self,
-        by: Attempt,
-        stage: Stage,
-        progress: Progress,
-        now: Timestamp,
-        rules: &Rules,
-    ) -> Reply {
-        match &mut self.state {
-            State::Claimed { attempt, lease_until, stage: shown } if *attempt == by => {
-                *lease_until = now + rules.lease;
-                *shown = stage.max(*shown);
-                self.shown = self.shown.max(progress.min(Progress::NEARLY));
-                Reply::Accepted
-            }
-            _ => Reply::Conflict,
-        }
-    }
-
-    fn finish(
-        &mut self,
-        by: Attempt,
-        (dzi, title, warning): (Dzi, Option<Title>, Option<Warning>),
-        now: Timestamp,
-        rules: &Rules,
-        effects: &mut Vec<Effect>,
-    ) -> Reply {
-        match self.state {
-            State::Claimed { attempt, .. } if attempt == by => {
-                self.shown = Progress::COMPLETE;
-                let record_at = Some(now + rules.repeat);
-                self.state = State::Ready { attempt, dzi, title, warning, record_at };
-                effects.push(Effect::WriteCache { content: self.content(), expires_in: None });
-                Reply::Accepted
-            }
-            State::Ready { attempt, .. } if attempt == by => Reply::Accepted, // reported twice
-            _ => Reply::Conflict,
-        }
-    }
-
-    fn give_up(
-        &mut self,
-        by: Attempt,
-        failure: Failure,
-        now: Timestamp,
-        rules: &Rules,
-        effects: &mut Vec<Effect>,
-    ) -> Reply {
-        match self.state {
-            State::Claimed { attempt, .. } if attempt == by => {
-                self.fail(Some(by), failure, now, rules, effects);
-                Reply::Accepted
-            }
-            State::Failed { by: attempt, .. } if attempt == Some(by) => Reply::Accepted, // reported twice
-            _ => Reply::Conflict,
         }
     }
 
@@ -250,14 +199,18 @@ impl Conversion {
             }
             State::Claimed { .. } => {
                 self.expired_leases += 1;
-                if self.expired_leases < rules.leases {
-                    self.enqueue(now, rules, effects);
-                } else {
-                    let message =
-                        format!("The conversion was begun {} times and never finished.", self.expired_leases);
+                if self.alone {
+                    let message = format!(
+                        "The conversion was begun {} times and never finished, the last time with nothing beside it.",
+                        self.expired_leases
+                    );
                     self.fail(None, Failure::new(FailureCode::Internal, message), now, rules, effects);
+                } else {
+                    self.alone = self.expired_leases >= rules.leases;
+                    self.enqueue(now, rules, effects);
                 }
             }
+            State::Waiting { .. } => self.enqueue(now, rules, effects),
             State::Ready { record_at, .. } => {
                 *record_at = Some(now + rules.repeat);
                 effects.push(Effect::WriteCache { content: self.content(), expires_in: None });
@@ -271,7 +224,11 @@ impl Conversion {
     }
 
     fn start_over(&mut self, now: Timestamp, rules: &Rules, effects: &mut Vec<Effect>) {
-        self.expired_leases = 0;
+        if matches!(self.state, State::Failed { retry_at, .. } if now < retry_at) {
+            effects.push(Effect::DeleteFromCache);
+        }
+        (self.expired_leases, self.retries, self.kills) = (0, 0, 0);
+        (self.avoid, self.alone) = (None, false);
         self.enqueue(now, rules, effects);
     }
 
@@ -288,14 +245,27 @@ impl Conversion {
         rules: &Rules,
         effects: &mut Vec<Effect>,
     ) {
-        let retry_after = failure.code.retry_after();
+        let retry_after = rules.retry_after(failure.code);
         let record_at = Some(now + rules.repeat);
         self.state = State::Failed { by, failure, retry_at: now + retry_after, record_at };
         effects.push(Effect::WriteCache { content: self.content(), expires_in: Some(retry_after) });
     }
 
-    fn has_claim(&self, by: Attempt) -> bool {
-        matches!(self.state, State::Claimed { attempt, .. } if attempt == by)
+    /// Whether [`Event::RetryAsked`] would start the conversion now, before its date.
+    #[must_use]
+    pub fn starts_early(&self, now: Timestamp, rules: &Rules) -> bool {
+        let is_before_its_date = match self.state {
+            State::Failed { retry_at, .. } => now < retry_at,
+            State::Waiting { .. } => true,
+            State::Queued { .. } | State::Claimed { .. } | State::Ready { .. } => false,
+        };
+        is_before_its_date && self.started_early_at.is_none_or(|at| now - at >= rules.early)
+    }
+
+    /// The message for the queue.
+    #[must_use]
+    pub fn job(&self) -> Job {
+        Job { id: self.id, alone: self.alone, avoid: self.avoid }
     }
 
     /// When [`Event::AlarmFired`] is due; `None` when nothing is left to do.
@@ -304,6 +274,7 @@ impl Conversion {
         match self.state {
             State::Queued { resend_at, .. } => Some(resend_at),
             State::Claimed { lease_until, .. } => Some(lease_until),
+            State::Waiting { until, .. } => Some(until),
             State::Ready { record_at, .. } | State::Failed { record_at, .. } => record_at,
         }
     }
@@ -314,10 +285,13 @@ impl Conversion {
         let status = match &self.state {
             State::Queued { .. } => Status::Processing { stage: Stage::Queued },
             State::Claimed { stage, .. } => Status::Processing { stage: *stage },
+            State::Waiting { .. } => Status::Processing { stage: Stage::Waiting },
             State::Ready { attempt, dzi, title, warning, .. } => {
                 Status::Ready { attempt: *attempt, dzi: *dzi, title: title.clone(), warning: warning.clone() }
             }
-            State::Failed { failure, .. } => Status::Failed { failure: failure.clone() },
+            State::Failed { failure, retry_at, .. } => {
+                Status::Failed { failure: failure.clone(), retry_at: *retry_at }
+            }
         };
         Content { id: self.id, url: self.url.clone(), progress: self.shown, status }
     }

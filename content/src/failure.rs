@@ -1,10 +1,8 @@
 //! Why a conversion failed: a code for programs, from a closed list, and a sentence for people.
 //!
-//! This file is where a code is added. The compiler asks for its place in [`FailureCode::ALL`], its name and its retry;
+//! This file is where a code is added. The compiler asks for its place in [`FailureCode::ALL`], its name and whether it is a limit;
 //! `edge/tests/failure_codes.rs` asks for its words in the viewer and its entry in the description of the interface.
 //! The edge is deployed before the tilers that send the code (docs/operations.md).
-
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -85,26 +83,20 @@ impl FailureCode {
         }
     }
 
-    /// Whether the failure may pass without a change of the source.
+    /// Whether the source exceeds a limit of the service. Any other failure is one that the source's owner, or the
+    /// service, may have mended soon.
     #[must_use]
-    pub fn is_transient(self) -> bool {
+    pub fn is_over_a_limit(self) -> bool {
         match self {
-            Self::SourceUnreachable | Self::TimedOut | Self::Internal => true,
+            Self::SourceTooLarge | Self::TooManyPixels | Self::TooComplex => true,
             Self::SourceNotFound
+            | Self::SourceUnreachable
             | Self::SourceForbidden
-            | Self::SourceTooLarge
             | Self::UnsupportedFormat
             | Self::CorruptSource
-            | Self::TooManyPixels
-            | Self::TooComplex => false,
+            | Self::TimedOut
+            | Self::Internal => false,
         }
-    }
-
-    /// How long the failure stands before a request starts a new conversion: an hour for a transient failure, a day for
-    /// any other.
-    #[must_use]
-    pub fn retry_after(self) -> Duration {
-        Duration::from_secs(if self.is_transient() { 60 * 60 } else { 24 * 60 * 60 })
     }
 }
 

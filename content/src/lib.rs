@@ -17,6 +17,7 @@ pub mod id;
 pub mod progress;
 pub mod protocol;
 pub mod source_url;
+pub mod timestamp;
 pub mod title;
 pub mod warning;
 
@@ -29,5 +30,6 @@ pub use failure::{Failure, FailureCode};
 pub use id::ContentId;
 pub use progress::Progress;
 pub use source_url::SourceUrl;
+pub use timestamp::Timestamp;
 pub use title::Title;
 pub use warning::Warning;

@@ -4,7 +4,7 @@
 //!
 //! | call | response |
 //! |---|---|
-//! | `POST` [`claim_path`], empty body | 200 with a [`Claim`]; 404: no such conversion; 409: the conversion is claimed or finished. After 404 and 409 the tiler drops the job |
+//! | `POST` [`claim_path`], a [`ClaimRequest`] | 200 with a [`Claim`]; 404: no such conversion; 409: the conversion is claimed, waiting or finished, or only a tiler without other jobs may claim it. After 404 and 409 the tiler drops the job |
 //! | `POST` [`report_path`], a [`Report`] | 204: accepted, the lease is renewed; 404, 409: the attempt is over, the tiler stops and deletes what the attempt wrote |
 //! | either | 400: malformed; 401: wrong token; 5xx: try again |
 
@@ -19,6 +19,34 @@ use crate::{Attempt, ContentId, Dzi, Failure, Progress, SourceUrl, Stage, Title,
 pub struct Job {
     /// The content to convert.
     pub id: ContentId,
+    /// Whether the tiler must have no other job meanwhile: the content lost its leases to tilers that died, and may have
+    /// been an innocent neighbour of the one that killed them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub alone: bool,
+    /// The tiler whose renderer something outside killed in the last attempt. It should leave the job to another one, if
+    /// there is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub avoid: Option<TilerId>,
+}
+
+/// A tiler: a number that it chooses at random when it starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct TilerId(pub u32);
+
+/// A tiler's request for a [`Claim`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClaimRequest {
+    /// The tiler.
+    pub tiler: Option<TilerId>,
+    /// Whether it has no other job, and takes none until this one has ended.
+    pub alone: bool,
+}
+
+impl ClaimRequest {
+    /// What an empty body stands for: an older tiler, which does not know that a job may have to be alone. It gets any
+    /// claim, as no other tiler may be there.
+    pub const OF_OLDER_TILER: Self = Self { tiler: None, alone: true };
 }
 
 /// The right to convert a content, until the lease ends.
@@ -70,9 +98,29 @@ pub enum Outcome {
     GaveUp {
         /// Why.
         failure: Failure,
+        /// Whether another attempt may succeed.
+        #[serde(default)]
+        retry: Retry,
     },
     /// The tiler shuts down, and the job is queued again. Does not count as a failed attempt.
     HandedBack,
+}
+
+/// Whether an attempt that failed is followed by another one without a request, and when.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Retry {
+    /// No: the next attempt would fail in the same way, or cost as much in vain.
+    #[default]
+    Never,
+    /// After a while, because the reason may have passed.
+    Later {
+        /// In how many seconds the source's server permits the next request, if it said so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        after_seconds: Option<u32>,
+    },
+    /// At once, and by another tiler if there is one: something outside killed the process that read the source.
+    Elsewhere,
 }
 
 /// The length of the queue, as a tiler sees it when it pulls. Past its limit the edge refuses new contents.

@@ -9,6 +9,7 @@ use crate::content::kv_cache;
 use crate::handlers::content::from_cache;
 use crate::handlers::{self, Outgoing, RoutedRequest};
 use crate::platform::bridge::RequestHead;
+use crate::platform::clock::now;
 use crate::platform::environment::config;
 use crate::request::router::{RequestParts, route};
 use crate::request::url::RequestUrl;
@@ -71,9 +72,9 @@ impl ParsedRequest {
         let Some(routed) = routed else {
             return Ok(head.respond(ApiError::Unavailable.response())?.into());
         };
-        let id = routed.route.content_id();
-        let cached = id.zip(cached).and_then(|(id, value)| kv_cache::parse(id, value));
-        let cached = match cached.map(|cached| from_cache(&routed.route, cached, &routed.addresses)) {
+        let (id, now) = (routed.route.content_id(), now());
+        let cached = id.zip(cached).and_then(|(id, value)| kv_cache::parse(id, value, now));
+        let cached = match cached.map(|cached| from_cache(&routed.route, cached, &routed.addresses, now)) {
             Some(Ok(response)) => return Ok(head.respond(response)?.into()),
             Some(Err(cached)) => Some(cached),
             None => None,

@@ -28,7 +28,7 @@ pub async fn handle(
         Err(error) => return Response::text(StatusCode::BAD_REQUEST, error.to_string()),
     };
     let message = match call {
-        TilerCall::Claim => Message::Claim,
+        TilerCall::Claim => Message::Claim(&body),
         TilerCall::Report => Message::Report(&body),
         TilerCall::Reset => Message::Reset,
     };

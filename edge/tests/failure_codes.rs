@@ -31,15 +31,6 @@ fn the_viewer_has_words_for_each_code() {
 }
 
 #[test]
-fn the_viewer_offers_to_try_again_after_each_transient_failure() {
-    let transient = section("const TRANSIENT = new Set([", "]);");
-    for code in FailureCode::ALL {
-        let named = transient.contains(&format!("\"{}\"", code.name()));
-        assert_eq!(named, code.is_transient(), "{} in TRANSIENT of words.js", code.name());
-    }
-}
-
-#[test]
 fn the_interface_is_described_with_each_code() {
     let description: serde_json::Value = serde_json::from_str(DESCRIPTION).unwrap();
     let described = &description["components"]["schemas"]["Failure"]["properties"]["code"]["enum"];

@@ -12,15 +12,17 @@ const COUNTING = `
   export { BacklogObject, ConversionObject };
 
   let reads = 0;
-  const jobs = [];
+  const jobs = []; // what is queued: the contents
+  const messages = []; // and the whole messages
 
   export default {
     queue(batch) {
       jobs.push(...batch.messages.map(({ body }) => body.id));
+      messages.push(...batch.messages.map(({ body }) => body));
     },
 
     fetch(request, env) {
-      if (new URL(request.url).pathname === "/seen") return Response.json({ reads, jobs });
+      if (new URL(request.url).pathname === "/seen") return Response.json({ reads, jobs, messages });
       const get = (...of) => (reads++, env.FINISHED.get(...of));
       const put = (...of) => env.FINISHED.put(...of);
       return edge.fetch(request, { ...env, FINISHED: Object.assign(Object.create(env.FINISHED), { get, put }) });
@@ -84,7 +86,8 @@ export async function start(bindings = {}, entry = COUNTING, ...others) {
     ask: async (url) => (await fetch(`/v1/content/?url=${encodeURIComponent(url)}`)).json(),
     /** The content object with an id. */
     find: async (id) => (await fetch(`/v1/content/${id}`)).json(),
-    claim: (id) => tell(id, "claim"),
+    /** A tiler's claim; without a request it is that of an older tiler. */
+    claim: (id, request) => tell(id, "claim", request),
     report: (id, attempt, outcome) => tell(id, "report", { attempt, outcome }),
     reset: (id) => tell(id, "reset"),
     finished: await miniflare.getKVNamespace("FINISHED"),

@@ -57,7 +57,7 @@ test("a warning of a tiler is a member of the ready content, in KV too, and a li
   assert.ok(page.includes("on &lt;nothing&gt; could be read.</p>"), page);
 });
 
-test("a content that does not exist cannot be claimed, and a malformed report is refused", async () => {
+test("a content that does not exist cannot be claimed, and a malformed claim or report is refused", async () => {
   assert.equal((await system.claim("00000000000")).status, 404);
   assert.equal((await system.report("00000000000", 1, rendering(0.5))).status, 404);
   const { id } = await system.ask("http://example.com/report.jpg");
@@ -68,13 +68,19 @@ test("a content that does not exist cannot be claimed, and a malformed report is
   }
 });
 
+test("a tiler says who it is and whether it is alone", async () => {
+  const { id } = await system.ask("http://example.com/said.jpg");
+  assert.equal((await system.claim(id, { tiler: 4_000_000_000 })).status, 400);
+  assert.equal((await system.claim(id, { tiler: 4_000_000_000, alone: false })).status, 200);
+});
+
 test("a failure code of a newer tiler is internal, with the tiler's message", async () => {
   const { id } = await system.ask("http://example.com/newer.jpg");
   await system.claim(id);
   const message = "The source has moved.";
   assert.equal((await system.report(id, 1, { "gave-up": { failure: { code: "of-a-newer-tiler", message } } })).status, 204);
   const { failed, failure } = await system.find(id);
-  assert.deepEqual([failed, failure], [true, { code: "internal", message }]);
+  assert.deepEqual([failed, failure.code, failure.message], [true, "internal", message]);
 });
 
 test("an expired lease queues the job again, and progress does not fall", async () => {

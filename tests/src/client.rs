@@ -177,6 +177,7 @@ impl Course {
         ensure!((progress >= 1.0) == ready, "1 is for what is ready: {content}");
         ensure!(content.get("dzi").is_some() == ready, "a dzi is for what is ready: {content}");
         ensure!(content.get("failure").is_some() == failed, "a failure is for what failed: {content}");
+        ensure!(!failed || content["failure"]["retryAfter"].as_u64() > Some(0), "until when? {content}");
         ensure!(
             content.get("stage").is_some() != (ready || failed),
             "a stage is for what goes on: {content}"
@@ -193,8 +194,9 @@ impl Course {
                 );
             }
             let ended = before["ready"] == true || before["failed"] == true;
-            ensure!(!ended || content == *before, "it was ended and changed: {before} {content}");
-            if content == *before {
+            let is_same = timeless(&content) == timeless(before);
+            ensure!(!ended || is_same, "it was ended and changed: {before} {content}");
+            if is_same {
                 return Ok(());
             }
         }
@@ -261,6 +263,16 @@ impl Course {
         let value = self.last()?[field].as_str();
         Ok(value.with_context(|| format!("no {field}"))?.to_owned())
     }
+}
+
+/// A content object without the seconds until a failed content is tried again, which pass.
+#[must_use]
+pub fn timeless(content: &Value) -> Value {
+    let mut content = content.clone();
+    if let Some(failure) = content.get_mut("failure").and_then(Value::as_object_mut) {
+        failure.remove("retryAfter");
+    }
+    content
 }
 
 #[cfg(test)]

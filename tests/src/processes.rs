@@ -27,6 +27,25 @@ pub fn of(state: &Path) -> Result<Vec<u32>> {
     Ok(found)
 }
 
+/// The renderer processes of a tiler.
+///
+/// # Errors
+/// `/proc` cannot be read.
+pub fn renderers(tiler: u32) -> Result<Vec<u32>> {
+    let parent = format!("PPid:\t{tiler}\n");
+    let mut found = vec![];
+    for entry in std::fs::read_dir("/proc")? {
+        let folder = entry?.path();
+        let Some(id) = folder.file_name().and_then(|name| name.to_str()?.parse().ok()) else { continue };
+        let status = std::fs::read_to_string(folder.join("status")).unwrap_or_default(); // it may have ended
+        let command = std::fs::read(folder.join("cmdline")).unwrap_or_default();
+        if status.contains(&parent) && command.split(|byte| *byte == 0).nth(1) == Some(b"render") {
+            found.push(id);
+        }
+    }
+    Ok(found)
+}
+
 /// Sends a signal.
 ///
 /// # Errors

@@ -11,7 +11,7 @@ use anyhow::Result;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Path, State};
-use axum::http::{Response, StatusCode, header};
+use axum::http::{HeaderMap, Response, StatusCode, header};
 use bytes::Bytes;
 use futures::StreamExt;
 
@@ -24,6 +24,10 @@ pub struct Source {
     chunk: usize,
     pause: Duration,
     sent: usize,
+    /// How often it is not available, before all else.
+    unavailable: usize,
+    /// Where the next responses break off, in turn.
+    cuts: Vec<usize>,
 }
 
 /// A running server. It runs until the process ends: a handful of idle tasks.
@@ -44,7 +48,16 @@ impl Source {
     pub fn file(media_type: &'static str, body: impl Into<Bytes>) -> Self {
         let body = body.into();
         let sent = body.len();
-        Self { media_type, body, location: None, chunk: usize::MAX, pause: Duration::ZERO, sent }
+        Self {
+            media_type,
+            body,
+            location: None,
+            chunk: usize::MAX,
+            pause: Duration::ZERO,
+            sent,
+            unavailable: 0,
+            cuts: vec![],
+        }
     }
 
     /// A redirect.
@@ -65,7 +78,49 @@ impl Source {
         Self { sent: bytes, ..self }
     }
 
-    fn response(self) -> Response<Body> {
+    /// Answers the first requests with 503 and the wish for a long pause.
+    #[must_use]
+    pub fn unavailable(self, times: usize) -> Self {
+        Self { unavailable: times, ..self }
+    }
+
+    /// Breaks the connection off after so many bytes of the file, one response after the other; the last one is complete. Ranges
+    /// are served, so that a client can go on.
+    #[must_use]
+    pub fn cut_at(self, cuts: &[usize]) -> Self {
+        Self { cuts: cuts.to_vec(), ..self }
+    }
+
+    /// The response to the request with this number, for all bytes from `from` on.
+    fn response(mut self, number: usize, from: Option<usize>) -> Response<Body> {
+        let Some(number) = number.checked_sub(self.unavailable) else {
+            return Response::builder()
+                .status(StatusCode::SERVICE_UNAVAILABLE)
+                .header(header::RETRY_AFTER, 3600)
+                .body(Body::empty())
+                .unwrap_or_default();
+        };
+        let has_ranges = !self.cuts.is_empty();
+        self.sent = self.cuts.get(number).copied().unwrap_or(self.sent);
+        let whole = self.body.len();
+        let from = from.filter(|from| has_ranges && *from < self.sent);
+        self.body = self.body.slice(from.unwrap_or(0)..);
+        self.sent -= from.unwrap_or(0);
+        let mut response = self.body_from_here();
+        let headers = response.headers_mut();
+        if has_ranges {
+            headers.insert(header::ETAG, header::HeaderValue::from_static(TAG));
+        }
+        if let Some(from) = from
+            && let Ok(range) = format!("bytes {from}-{}/{whole}", whole - 1).parse()
+        {
+            headers.insert(header::CONTENT_RANGE, range);
+            *response.status_mut() = StatusCode::PARTIAL_CONTENT;
+        }
+        response
+    }
+
+    fn body_from_here(self) -> Response<Body> {
         let length = self.body.len();
         let whole = self.sent == length;
         let sent = self.body.slice(..self.sent);
@@ -90,6 +145,9 @@ impl Source {
         response
     }
 }
+
+/// The entity tag of sources with ranges: they do not change.
+const TAG: &str = "\"same\"";
 
 impl SourceServer {
     /// Starts a server on a free port.
@@ -120,6 +178,12 @@ impl SourceServer {
         url
     }
 
+    /// Serves a source at a URL from now on.
+    pub fn put(&self, url: &str, source: Source) {
+        let mut shelf = self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
+        shelf.sources.insert(path_of(url).to_owned(), source);
+    }
+
     /// The URL of a path, whether anything is served there or not.
     #[must_use]
     pub fn url(&self, path: &str) -> String {
@@ -135,10 +199,13 @@ impl SourceServer {
     /// How often a URL was asked for, at any address.
     #[must_use]
     pub fn hits(&self, url: &str) -> usize {
-        let path = url.splitn(4, '/').nth(3).unwrap_or_default();
         let shelf = self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
-        shelf.hits.get(path).copied().unwrap_or(0)
+        shelf.hits.get(path_of(url)).copied().unwrap_or(0)
     }
+}
+
+fn path_of(url: &str) -> &str {
+    url.splitn(4, '/').nth(3).unwrap_or_default()
 }
 
 async fn serve(listener: TcpListener, router: Router) -> std::io::Result<()> {
@@ -146,18 +213,28 @@ async fn serve(listener: TcpListener, router: Router) -> std::io::Result<()> {
     axum::serve(tokio::net::TcpListener::from_std(listener)?, router).await
 }
 
-async fn answer(State(shelf): State<Arc<Mutex<Shelf>>>, Path(path): Path<String>) -> Response<Body> {
-    let source = {
+async fn answer(
+    State(shelf): State<Arc<Mutex<Shelf>>>,
+    Path(path): Path<String>,
+    headers: HeaderMap,
+) -> Response<Body> {
+    let (source, number) = {
         let mut shelf = shelf.lock().unwrap_or_else(PoisonError::into_inner);
-        *shelf.hits.entry(path.clone()).or_default() += 1;
-        shelf.sources.get(&path).cloned()
+        let hits = shelf.hits.entry(path.clone()).or_default();
+        *hits += 1;
+        let number = *hits - 1;
+        (shelf.sources.get(&path).cloned(), number)
     };
+    let value = |name| headers.get(name).and_then(|value| value.to_str().ok());
+    let from = value(header::RANGE)
+        .filter(|_| value(header::IF_RANGE) == Some(TAG))
+        .and_then(|range| range.strip_prefix("bytes=")?.strip_suffix('-')?.parse().ok());
     source.map_or_else(
         || {
             let mut response = Response::new(Body::from("There is nothing here."));
             *response.status_mut() = StatusCode::NOT_FOUND;
             response
         },
-        Source::response,
+        |source| source.response(number, from),
     )
 }

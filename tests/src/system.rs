@@ -24,6 +24,8 @@ pub struct Options {
     pub allow_networks: &'static str,
     /// How long a tiler may be silent.
     pub lease: Duration,
+    /// The pauses after attempts that failed for a reason that may pass, in seconds.
+    pub retries: &'static str,
     /// How many tiles a tiler uploads at once.
     pub uploads: u32,
     /// Whether the tilers are built for speed.
@@ -63,6 +65,7 @@ impl Default for Options {
             tilers: 1,
             allow_networks: "127.0.0.1/32",
             lease: Duration::from_secs(60),
+            retries: "1,2,3",
             uploads: 16,
             release: false,
             backlog_limit: 10_000,
@@ -88,6 +91,7 @@ impl Options {
         }
         command.env("EDGEZOOM_ALLOW_NETWORKS", self.allow_networks);
         command.env("EDGEZOOM_LEASE_SECONDS", self.lease.as_secs().to_string());
+        command.env("EDGEZOOM_RETRY_SECONDS", self.retries);
         command.env("EDGEZOOM_UPLOADS", self.uploads.to_string());
         command.env("EDGEZOOM_TEST_STATE", state); // all that it starts inherits it: `processes` finds them by it
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());

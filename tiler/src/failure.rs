@@ -38,10 +38,12 @@ impl From<FetchError> for Failure {
     fn from(error: FetchError) -> Self {
         let code = match &error {
             FetchError::Refused | FetchError::RedirectRefused(_) => FailureCode::SourceForbidden,
-            FetchError::Answered(status) => of_status(status.as_u16()),
+            FetchError::Answered { status, .. } => of_status(status.as_u16()),
             FetchError::TooManyRedirects(_)
             | FetchError::RedirectsNowhere
             | FetchError::Unresolved
+            | FetchError::NameServersDown
+            | FetchError::Certificate
             | FetchError::Unreachable
             | FetchError::BrokenOff => FailureCode::SourceUnreachable,
             FetchError::TooLarge(_) => FailureCode::SourceTooLarge,
@@ -166,10 +168,13 @@ mod tests {
 
     use super::*;
 
+    fn answered(status: u16) -> FetchError {
+        FetchError::Answered { status: StatusCode::from_u16(status).unwrap(), retry_after: None }
+    }
+
     #[test]
     fn every_way_a_download_fails_has_its_code() {
         use FailureCode::*;
-        let answered = |status: u16| FetchError::Answered(StatusCode::from_u16(status).unwrap());
         let refused = SourceUrl::parse("file:///etc/passwd").unwrap_err();
         for (error, code) in [
             (answered(404), SourceNotFound),
@@ -185,6 +190,8 @@ mod tests {
             (FetchError::RedirectRefused(refused), SourceForbidden),
             (FetchError::TooManyRedirects(5), SourceUnreachable),
             (FetchError::Unresolved, SourceUnreachable),
+            (FetchError::NameServersDown, SourceUnreachable),
+            (FetchError::Certificate, SourceUnreachable),
             (FetchError::BrokenOff, SourceUnreachable),
             (FetchError::TooLarge(1), SourceTooLarge),
             (FetchError::ConnectTimedOut, TimedOut),
@@ -198,7 +205,7 @@ mod tests {
     #[test]
     fn a_page_and_a_download_have_the_same_code_for_the_same_status() {
         for status in 400..600 {
-            let download = FetchError::Answered(StatusCode::from_u16(status).unwrap());
+            let download = answered(status);
             let page = PageError::Answered(status);
             assert_eq!(Failure::from(page).code, Failure::from(download).code, "{status}");
         }

@@ -1,6 +1,9 @@
 //! What all HTTP clients of the tiler have in common: ring as the cryptography provider, our `User-Agent`, no proxy from
 //! the environment, and no redirect followed without the address policy.
 
+use std::time::{Duration, SystemTime};
+
+use reqwest::header::{HeaderMap, RETRY_AFTER};
 use reqwest::{Client, ClientBuilder, redirect};
 
 /// The `User-Agent`: name, version, and the address of the project.
@@ -13,4 +16,40 @@ pub fn builder() -> ClientBuilder {
     // installed already, and all callers install the same.
     let _ = rustls::crypto::ring::default_provider().install_default();
     Client::builder().user_agent(USER_AGENT).no_proxy().redirect(redirect::Policy::none())
+}
+
+/// How long a server asks to wait: seconds, or a date (RFC 9110, 10.2.3).
+pub fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
+    match text.parse() {
+        Ok(seconds) => Some(Duration::from_secs(seconds)),
+        Err(_) => Some(httpdate::parse_http_date(text).ok()?.duration_since(now).unwrap_or_default()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use reqwest::header::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn the_time_to_wait_is_seconds_or_a_date() {
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777); // the date of RFC 9110, 5.6.7
+        for (text, seconds) in [
+            ("120", Some(120)),
+            ("0", Some(0)),
+            (" 7 ", Some(7)),
+            ("Sun, 06 Nov 1994 08:50:07 GMT", Some(30)),
+            ("Sunday, 06-Nov-94 08:50:07 GMT", Some(30)),
+            ("Sun, 06 Nov 1994 08:00:00 GMT", Some(0)),
+            ("-1", None),
+            ("soon", None),
+            ("99999999999999999999", None),
+        ] {
+            let headers = HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from_static(text))]);
+            assert_eq!(retry_after(&headers, now), seconds.map(Duration::from_secs), "{text}");
+        }
+        assert_eq!(retry_after(&HeaderMap::new(), now), None);
+    }
 }

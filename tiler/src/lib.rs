@@ -9,11 +9,12 @@
 //! | [`s3`] | stores the tiles |
 //! | [`service`] | `tiler serve`: pulls jobs from the queue, claims them from the edge, and reports to it |
 //! | [`doctor`] | what of all that holds on this machine |
-//! | [`failure`] | the failure code of each error |
+//! | [`failure`], [`retry`] | the failure code of each error, and whether it may pass |
 //! | [`limits`] | what a conversion may cost |
 //!
 //! Pictures are decoded by `edgezoom-codecs`, and cut into tiles by `edgezoom-pyramid`. The subcommands are in the binary.
 
+mod backoff;
 pub mod browser;
 pub mod doctor;
 pub mod failure;
@@ -22,6 +23,7 @@ pub mod http_client;
 pub mod limits;
 pub mod pipeline;
 pub mod renderer;
+pub mod retry;
 pub mod s3;
 pub mod sandbox;
 pub mod secret;

@@ -33,6 +33,12 @@ pub struct Options {
     /// How long a tiler may be silent before its job is given to another one
     #[arg(long, env = "EDGEZOOM_LEASE_SECONDS", default_value_t = 60)]
     pub lease_seconds: u32,
+    /// The pauses after attempts that failed for a reason that may pass
+    #[arg(long, env = "EDGEZOOM_RETRY_SECONDS", default_value = "60,300,1800")]
+    pub retry_seconds: String,
+    /// How long a failure stands; a request after that starts the content anew
+    #[arg(long, env = "EDGEZOOM_ASK_AGAIN_SECONDS", default_value_t = 600)]
+    pub ask_again_seconds: u32,
     /// How many messages may wait in the queue while new contents are still taken
     #[arg(long, default_value_t = 10_000)]
     pub backlog_limit: u64,

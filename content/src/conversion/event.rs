@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::protocol::{Claim, Report};
+use crate::protocol::{Claim, ClaimRequest, Report};
 use crate::{Content, ContentId, SourceUrl};
 
 /// Something that happened.
@@ -17,8 +17,10 @@ pub enum Event {
     },
     /// A client asks for the content by its id.
     Requested,
+    /// A client asks for a content that failed, or waits for its next attempt, to be tried now.
+    RetryAsked,
     /// A tiler pulled the job and claims it.
-    Claimed,
+    Claimed(ClaimRequest),
     /// A tiler reports on the attempt that it claimed.
     Reported(Report),
     /// The alarm fired: a lease expired, or a message or a value for KV has to be sent again.
@@ -34,7 +36,7 @@ pub enum Event {
 /// Something to be done outside, after the new state is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Send the content's job to the queue. On failure: [`Event::EnqueueFailed`].
+    /// Send the content's [job](crate::Conversion::job) to the queue. On failure: [`Event::EnqueueFailed`].
     Enqueue,
     /// Write the finished content to KV. On success: [`Event::CacheWritten`].
     WriteCache {
@@ -58,7 +60,8 @@ pub enum Reply {
     Accepted,
     /// There is no such conversion.
     NotFound,
-    /// The claim or the report is refused: another attempt has the lease, or the conversion is finished.
+    /// The claim or the report is refused: another attempt has the lease, the conversion waits or is finished, or the
+    /// tiler has other jobs and must have none.
     Conflict,
     /// The id belongs to another URL.
     IdTaken,

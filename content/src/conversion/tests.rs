@@ -1,10 +1,12 @@
-//! The rules one by one; all of them at once in `histories`.
+//! The rules one by one; all of them at once in `histories`, those of further attempts in `retries`.
 
 mod histories;
+mod retries;
 
 use std::time::Duration;
 
 use super::*;
+use crate::protocol::{ClaimRequest, Outcome, Report, Retry};
 use crate::{Size, TileFormat};
 
 const RULES: Rules = Rules {
@@ -12,8 +14,19 @@ const RULES: Rules = Rules {
     leases: 3,
     resend: Duration::from_secs(120),
     repeat: Duration::from_secs(10),
+    retries: [Duration::from_secs(60), Duration::from_secs(300), Duration::from_secs(1800)],
+    kills: 2,
+    failed: Duration::from_secs(600),
+    over_a_limit: Duration::from_secs(86_400),
+    early: Duration::from_secs(60),
 };
-const HOUR: u64 = 3_600_000;
+const MINUTE: u64 = 60_000;
+const HOUR: u64 = 60 * MINUTE;
+
+/// The claim of a tiler that has other jobs.
+const CLAIM: ClaimRequest = ClaimRequest { tiler: Some(TilerId(7)), alone: false };
+/// The claim of a tiler that has none.
+const CLAIM_ALONE: ClaimRequest = ClaimRequest { alone: true, ..CLAIM };
 
 fn url() -> SourceUrl {
     SourceUrl::parse("http://example.com/a.jpg").unwrap()
@@ -38,6 +51,10 @@ fn failure(code: FailureCode) -> Failure {
 
 fn reported(attempt: Attempt, outcome: Outcome) -> Event {
     Event::Reported(Report { attempt, outcome })
+}
+
+fn gave_up(attempt: Attempt, code: FailureCode, retry: Retry) -> Event {
+    reported(attempt, Outcome::GaveUp { failure: failure(code), retry })
 }
 
 /// A conversion, its clock, and the effects of the last event.
@@ -67,10 +84,24 @@ impl Story {
     }
 
     fn claim(&mut self) -> Attempt {
-        match self.tell(Event::Claimed) {
+        self.claim_as(CLAIM)
+    }
+
+    fn claim_as(&mut self, request: ClaimRequest) -> Attempt {
+        match self.tell(Event::Claimed(request)) {
             Reply::Claim(claim) => claim.attempt,
             other => panic!("no claim but {other:?}"),
         }
+    }
+
+    /// The tiler of the attempt dies, and its lease runs out.
+    fn lose_lease(&mut self) {
+        self.wait(RULES.lease);
+        self.tell(Event::AlarmFired);
+    }
+
+    fn stage(&self) -> Option<Stage> {
+        if let Status::Processing { stage } = self.content().status { Some(stage) } else { None }
     }
 
     fn content(&self) -> Content {
@@ -99,7 +130,8 @@ fn an_id_that_another_url_has_is_taken() {
 
 #[test]
 fn what_was_never_asked_for_is_unknown() {
-    for event in [Event::Requested, Event::Claimed, Event::Reset, Event::AlarmFired] {
+    for event in [Event::Requested, Event::RetryAsked, Event::Claimed(CLAIM), Event::Reset, Event::AlarmFired]
+    {
         let decision = decide(None, event, Timestamp(0), &RULES);
         assert_eq!(decision, Decision { after: None, effects: vec![], reply: Reply::NotFound });
     }
@@ -110,7 +142,7 @@ fn a_second_claim_is_refused_while_the_lease_runs() {
     let mut story = Story::new();
     story.claim();
     story.wait(RULES.lease - Duration::from_millis(1));
-    assert_eq!(story.tell(Event::Claimed), Reply::Conflict);
+    assert_eq!(story.tell(Event::Claimed(CLAIM)), Reply::Conflict);
 }
 
 #[test]
@@ -140,20 +172,6 @@ fn a_lease_that_ran_out_queues_the_job_again_and_ends_the_attempt() {
     assert_eq!(story.effects, [Effect::Enqueue]);
     assert_eq!(story.report(attempt, 0.5), Reply::Conflict);
     assert_eq!(story.tell(reported(attempt, finished())), Reply::Conflict);
-}
-
-#[test]
-fn the_third_lease_that_runs_out_fails_the_conversion() {
-    let mut story = Story::new();
-    for _ in 0..3 {
-        story.claim();
-        story.wait(RULES.lease);
-        story.tell(Event::AlarmFired);
-    }
-    assert!(
-        matches!(story.content().status, Status::Failed { failure } if failure.code == FailureCode::Internal)
-    );
-    assert!(matches!(story.effects[..], [Effect::WriteCache { expires_in: Some(_), .. }]));
 }
 
 #[test]
@@ -208,23 +226,33 @@ fn a_report_that_comes_twice_is_accepted_twice_and_applied_once() {
 
     let mut story = Story::new();
     let attempt = story.claim();
-    let gave_up = reported(attempt, Outcome::GaveUp { failure: failure(FailureCode::CorruptSource) });
-    story.tell(gave_up.clone());
-    assert_eq!(story.tell(gave_up), Reply::Accepted);
+    let report = gave_up(attempt, FailureCode::CorruptSource, Retry::Never);
+    story.tell(report.clone());
+    assert_eq!(story.tell(report), Reply::Accepted);
     assert_eq!(story.effects, []);
 }
 
 #[test]
 fn a_failure_is_answered_until_its_retry_is_due() {
-    for (code, hours) in [(FailureCode::SourceUnreachable, 1), (FailureCode::CorruptSource, 24)] {
+    for (code, minutes) in [
+        (FailureCode::SourceNotFound, 10),
+        (FailureCode::SourceForbidden, 10),
+        (FailureCode::CorruptSource, 10),
+        (FailureCode::SourceUnreachable, 10),
+        (FailureCode::TooManyPixels, 24 * 60),
+    ] {
         let mut story = Story::new();
         let attempt = story.claim();
         story.report(attempt, 0.4);
-        story.tell(reported(attempt, Outcome::GaveUp { failure: failure(code) }));
-        story.now = Timestamp(hours * HOUR - 1);
+        story.tell(gave_up(attempt, code, Retry::Never));
+        let retry_at = Timestamp(minutes * MINUTE);
+        let content = story.content();
+        assert_eq!(content.status, Status::Failed { failure: failure(code), retry_at });
+        assert_eq!(story.effects, [Effect::WriteCache { content, expires_in: Some(retry_at - story.now) }]);
+        story.now = Timestamp(minutes * MINUTE - 1);
         story.tell(Event::Requested);
-        assert_eq!(story.content().status, Status::Failed { failure: failure(code) });
-        story.now = Timestamp(hours * HOUR);
+        assert!(story.content().is_finished());
+        story.now = retry_at;
         story.tell(Event::Requested);
         assert_eq!(story.effects, [Effect::Enqueue]);
         assert_eq!(story.content().status, Status::Processing { stage: Stage::Queued });
@@ -264,7 +292,7 @@ fn a_reset_tries_anew_whatever_is_not_ready() {
     assert_eq!(story.report(attempt, 0.5), Reply::Conflict);
 
     let attempt = story.claim();
-    story.tell(reported(attempt, Outcome::GaveUp { failure: failure(FailureCode::CorruptSource) }));
+    story.tell(gave_up(attempt, FailureCode::CorruptSource, Retry::Never));
     story.tell(Event::Reset);
     assert_eq!(story.effects, [Effect::DeleteFromCache, Effect::Enqueue]);
 
@@ -273,6 +301,18 @@ fn a_reset_tries_anew_whatever_is_not_ready() {
     let ready = story.content();
     assert_eq!(story.tell(Event::Reset), Reply::Content(ready));
     assert_eq!(story.effects, []);
+}
+
+#[test]
+fn what_an_earlier_version_kept_is_read() {
+    let kept = format!(
+        r#"{{"id":"{}","url":"{}","shown":0.5,"next_attempt":2,"expired_leases":1,"state":{{"claimed":{{"attempt":1,"lease_until":60000,"stage":"rendering"}}}}}}"#,
+        id(),
+        url()
+    );
+    let conversion: Conversion = serde_json::from_str(&kept).unwrap();
+    assert_eq!(conversion.job(), Job { id: id(), alone: false, avoid: None });
+    assert_eq!(conversion.content().status, Status::Processing { stage: Stage::Rendering });
 }
 
 #[test]

@@ -43,6 +43,12 @@ pub enum ConfigError {
     /// `LEASE_SECONDS` is not a whole number from 1 on.
     #[error("LEASE_SECONDS: `{0}` is not a whole number of seconds")]
     Lease(String),
+    /// `RETRY_SECONDS` is not a list of three whole numbers.
+    #[error("RETRY_SECONDS: `{0}` is not three whole numbers of seconds, such as 60,300,1800")]
+    Retries(String),
+    /// `ASK_AGAIN_SECONDS` is not a whole number from 1 on.
+    #[error("ASK_AGAIN_SECONDS: `{0}` is not a whole number of seconds")]
+    AskAgain(String),
     /// `BACKLOG_LIMIT` is not a whole number.
     #[error("BACKLOG_LIMIT: `{0}` is not a whole number")]
     Backlog(String),
@@ -70,9 +76,16 @@ impl Config {
             filled(name).map(read).transpose()
         };
         let mut rules = Rules::default();
-        if let Some(seconds) = filled("LEASE_SECONDS") {
-            let parsed = seconds.parse().ok().filter(|seconds| *seconds > 0);
-            rules.lease = Duration::from_secs(parsed.ok_or(ConfigError::Lease(seconds))?);
+        if let Some(text) = filled("LEASE_SECONDS") {
+            rules.lease = seconds(&text).ok_or(ConfigError::Lease(text))?;
+        }
+        if let Some(text) = filled("RETRY_SECONDS") {
+            let pauses: Option<Vec<_>> = text.split(',').map(|pause| seconds(pause.trim())).collect();
+            let pauses = pauses.and_then(|pauses| pauses.try_into().ok());
+            rules.retries = pauses.ok_or(ConfigError::Retries(text))?;
+        }
+        if let Some(text) = filled("ASK_AGAIN_SECONDS") {
+            rules.failed = seconds(&text).ok_or(ConfigError::AskAgain(text))?;
         }
         let backlog_limit = match filled("BACKLOG_LIMIT") {
             Some(limit) => limit.parse().map_err(|_| ConfigError::Backlog(limit))?,
@@ -109,6 +122,11 @@ impl Config {
             cache: self.cache.clone().unwrap_or_else(|| format!("{origin}/cache")),
         }
     }
+}
+
+/// A whole number of seconds from 1 on.
+fn seconds(text: &str) -> Option<Duration> {
+    text.parse().ok().filter(|seconds| *seconds > 0).map(Duration::from_secs)
 }
 
 #[cfg(test)]
@@ -175,6 +193,18 @@ mod tests {
             "TILER_TOKEN has fewer than 16 characters"
         );
         assert_eq!(read(&[("LEASE_SECONDS", "2")]).unwrap().rules.lease, Duration::from_secs(2));
+    }
+
+    #[test]
+    fn the_times_of_retries_can_be_set() {
+        let rules = read(&[("RETRY_SECONDS", "1, 2,30"), ("ASK_AGAIN_SECONDS", "9")]).unwrap().rules;
+        assert_eq!(rules.retries, [1, 2, 30].map(Duration::from_secs));
+        assert_eq!(rules.failed, Duration::from_secs(9));
+        for pauses in ["60", "60,300", "60,300,1800,7200", "60,300,", "0,1,2", "1;2;3"] {
+            let error = read(&[("RETRY_SECONDS", pauses)]).unwrap_err();
+            assert_eq!(error, ConfigError::Retries(pauses.to_owned()));
+        }
+        assert!(read(&[("ASK_AGAIN_SECONDS", "0")]).is_err());
     }
 
     #[test]

@@ -1,25 +1,26 @@
 //! A finished content as KV has it: its representations, printed once by the Durable Object, so that a request costs
 //! one read and the insertion of the service's addresses. Those are not stored, as the operator may change them: a mark
-//! stands for each.
+//! stands for each, and one for the seconds until a failure is retried.
 //!
 //! | line | holds |
 //! |---|---|
-//! | 1 | the source's URL |
+//! | 1 | the source's URL; of a failed content also a space and the time from when on a request starts it anew |
 //! | 2 | the content as the Durable Object has it, for pages |
 //! | 3 | the content object as JSON |
 //! | 4 and all that follow | the content object as XML |
 
-use edgezoom_content::{Content, ContentId, SourceUrl, Status};
+use edgezoom_content::{Content, ContentId, SourceUrl, Status, Timestamp};
 
 use crate::config::Addresses;
-use crate::content::representation::content_printed;
+use crate::content::representation::{content_template, seconds_until};
 use crate::response::negotiation::Format;
 
-/// Stands for an address; the letter that follows says which. It is a noncharacter, which Unicode reserves for internal
+/// Stands for an address, or for the seconds until the retry; the letter that follows says which. It is a noncharacter, which Unicode reserves for internal
 /// use (chapter 23.7): neither JSON nor XML escapes it, and it is removed from the texts of sources.
 const MARK: char = '\u{fdd0}';
 const SHARE: char = 's';
 const CACHE: char = 'c';
+const RETRY_AFTER: char = 'r';
 
 /// The value of a content in KV.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +29,7 @@ pub struct CachedContent {
     text: String,
     /// Where the first three lines end.
     ends: [usize; 3],
+    retry_at: Option<Timestamp>,
 }
 
 /// The value in KV has another form: another version of the Worker wrote it.
@@ -44,9 +46,14 @@ impl CachedContent {
         let content = &unmarked(content.clone());
         let mark = |which| String::from_iter([MARK, which]);
         let marks = Addresses { base: String::new(), share: mark(SHARE), cache: mark(CACHE) };
-        let printed = |format| content_printed(content, format, &marks);
+        let printed = |format| content_template(content, format, &marks, &mark(RETRY_AFTER));
         let inner = serde_json::to_string(content)?;
-        Ok(format!("{}\n{inner}\n{}\n{}", content.url, printed(Format::Json), printed(Format::Xml)))
+        let retry_at = match &content.status {
+            Status::Failed { retry_at, .. } => format!(" {}", retry_at.0),
+            Status::Ready { .. } | Status::Processing { .. } => String::new(),
+        };
+        let (json, xml) = (printed(Format::Json), printed(Format::Xml));
+        Ok(format!("{}{retry_at}\n{inner}\n{json}\n{xml}", content.url))
     }
 
     /// Parses a value of KV.
@@ -59,11 +66,14 @@ impl CachedContent {
             return Err(InvalidCachedContent(id));
         };
         let filled = 0 < first && first + 1 < second && second + 1 < third && third + 1 < text.len();
-        if filled {
-            Ok(Self { id, text, ends: [first, second, third] })
-        } else {
-            Err(InvalidCachedContent(id))
+        if !filled {
+            return Err(InvalidCachedContent(id));
         }
+        let mut cached = Self { id, text, ends: [first, second, third], retry_at: None };
+        if let Some((_, time)) = cached.line(0).split_once(' ') {
+            cached.retry_at = Some(Timestamp(time.parse().map_err(|_| InvalidCachedContent(id))?));
+        }
+        Ok(cached)
     }
 
     /// The content's id.
@@ -75,7 +85,20 @@ impl CachedContent {
     /// Whether the content has this source.
     #[must_use]
     pub fn has_source(&self, url: &SourceUrl) -> bool {
-        self.line(0) == url.as_str()
+        // A serialized URL has no space.
+        self.line(0).split(' ').next() == Some(url.as_str())
+    }
+
+    /// From when on a request starts the conversion anew; `None` of a ready content.
+    #[must_use]
+    pub fn retry_at(&self) -> Option<Timestamp> {
+        self.retry_at
+    }
+
+    /// Whether the value stayed longer than the failure stands. KV keeps each value for a minute at least.
+    #[must_use]
+    pub fn is_outdated(&self, now: Timestamp) -> bool {
+        self.retry_at.is_some_and(|retry_at| retry_at <= now)
     }
 
     /// The content.
@@ -89,7 +112,7 @@ impl CachedContent {
     /// The content object in a format; in XML, what is between the root's tags. Addresses need no escaping in either:
     /// [`Config::read`](crate::config::Config::read) refuses those that would.
     #[must_use]
-    pub fn printed(&self, format: Format, addresses: &Addresses) -> String {
+    pub fn printed(&self, format: Format, addresses: &Addresses, now: Timestamp) -> String {
         let template = self.line(if format == Format::Json { 2 } else { 3 });
         let mut printed =
             String::with_capacity(template.len() + 4 * addresses.share.len().max(addresses.cache.len()));
@@ -100,6 +123,9 @@ impl CachedContent {
                 printed.extend([addresses.share.as_str(), text]);
             } else if let Some(text) = piece.strip_prefix(CACHE) {
                 printed.extend([addresses.cache.as_str(), text]);
+            } else if let Some(text) = piece.strip_prefix(RETRY_AFTER) {
+                let seconds = seconds_until(self.retry_at.unwrap_or(now), now);
+                printed.extend([seconds.to_string().as_str(), text]);
             }
         }
         printed
@@ -120,7 +146,7 @@ impl CachedContent {
 /// The content without marks in the texts of its source.
 fn unmarked(mut content: Content) -> Content {
     // A title and a warning have none: `Title::of_page` and `Warning::of_text` remove noncharacters.
-    if let Status::Failed { failure } = &mut content.status {
+    if let Status::Failed { failure, .. } = &mut content.status {
         failure.message = failure.message.replace(MARK, "\u{fffd}");
     }
     content
@@ -131,6 +157,10 @@ mod tests {
     use edgezoom_content::{Attempt, Dzi, Failure, FailureCode, Progress, Size, TileFormat, Title, Warning};
 
     use super::*;
+    use crate::content::representation::content_printed;
+
+    const NOW: Timestamp = Timestamp(1_700_000_000_000);
+    const LATER: Timestamp = Timestamp(NOW.0 + 599_001);
 
     fn addresses() -> Addresses {
         Addresses {
@@ -156,7 +186,7 @@ mod tests {
     }
 
     fn failed(message: &str) -> Status {
-        Status::Failed { failure: Failure::new(FailureCode::CorruptSource, message) }
+        Status::Failed { failure: Failure::new(FailureCode::CorruptSource, message), retry_at: LATER }
     }
 
     #[test]
@@ -167,26 +197,46 @@ mod tests {
             assert!(cached.has_source(&content.url));
             assert!(!cached.has_source(&SourceUrl::parse("http://example.com/a.jpg").unwrap()));
             for format in [Format::Json, Format::Xml] {
-                assert_eq!(
-                    cached.printed(format, &addresses()),
-                    content_printed(&content, format, &addresses())
-                );
+                for now in [NOW, Timestamp(NOW.0 + 1), LATER] {
+                    assert_eq!(
+                        cached.printed(format, &addresses(), now),
+                        content_printed(&content, format, &addresses(), now)
+                    );
+                }
             }
         }
     }
 
     #[test]
+    fn a_failure_says_how_long_it_stands_and_is_outdated_then() {
+        let (_, failed) = cached(failed("why"));
+        let json = failed.printed(Format::Json, &addresses(), NOW);
+        assert!(
+            json.contains(r#""failure":{"code":"corrupt-source","message":"why","retryAfter":600}"#),
+            "{json}"
+        );
+        let xml = failed.printed(Format::Xml, &addresses(), Timestamp(LATER.0 - 1000));
+        assert!(xml.contains("<message>why</message><retryAfter>1</retryAfter>"), "{xml}");
+        assert_eq!(failed.retry_at(), Some(LATER));
+        assert!(!failed.is_outdated(Timestamp(LATER.0 - 1)));
+        assert!(failed.is_outdated(LATER));
+        let (_, ready) = cached(ready());
+        assert_eq!(ready.retry_at(), None);
+        assert!(!ready.is_outdated(Timestamp(u64::MAX)));
+    }
+
+    #[test]
     fn a_mark_in_a_text_of_the_source_is_removed() {
-        let (_, cached) = cached(failed("a\u{fdd0}sb\u{fdd0}c"));
-        let json = cached.printed(Format::Json, &addresses());
-        assert!(json.contains("a\u{fffd}sb\u{fffd}c"), "{json}");
+        let (_, cached) = cached(failed("a\u{fdd0}sb\u{fdd0}c\u{fdd0}r"));
+        let json = cached.printed(Format::Json, &addresses(), NOW);
+        assert!(json.contains("a\u{fffd}sb\u{fffd}c\u{fffd}r"), "{json}");
         assert_eq!(json.matches("https://zoom.example").count(), 2, "{json}");
     }
 
     #[test]
     fn a_value_of_another_form_is_refused() {
         let id = "6qy4OXfXSid".parse().unwrap();
-        for text in ["", "{}", "a\nb\nc", "a\n\nc\nd", "{\"id\":\"6qy4OXfXSid\"}"] {
+        for text in ["", "{}", "a\nb\nc", "a\n\nc\nd", "a soon\nb\nc\nd", "{\"id\":\"6qy4OXfXSid\"}"] {
             assert_eq!(CachedContent::parse(id, text.to_owned()), Err(InvalidCachedContent(id)), "{text:?}");
         }
     }

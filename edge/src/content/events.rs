@@ -3,7 +3,7 @@
 //! last one, ready or failed, has the id `finished`. A browser reconnects after the stream has ended, with that id in
 //! `Last-Event-ID`; it gets 204, which stops it.
 
-use edgezoom_content::Content;
+use edgezoom_content::{Content, Timestamp};
 use http::StatusCode;
 
 use super::representation::content_json;
@@ -21,18 +21,18 @@ const FINISHED: &str = "finished";
 
 /// The event of a content.
 #[must_use]
-pub fn event(content: &Content, addresses: &Addresses) -> String {
+pub fn event(content: &Content, addresses: &Addresses, now: Timestamp) -> String {
     let id = if content.is_finished() { format!("id: {FINISHED}\n") } else { String::new() };
-    format!("{id}data: {}\n\n", content_json(content, addresses)) // JSON has no line ends
+    format!("{id}data: {}\n\n", content_json(content, addresses, now)) // JSON has no line ends
 }
 
 /// The whole stream of a finished content. `last` is the id of the last event that the client has.
 #[must_use]
-pub fn finished(content: &Content, last: Option<&str>, addresses: &Addresses) -> Response {
+pub fn finished(content: &Content, last: Option<&str>, addresses: &Addresses, now: Timestamp) -> Response {
     if last == Some(FINISHED) {
         return Response::empty(StatusCode::NO_CONTENT);
     }
-    Response::new(StatusCode::OK, MEDIA_TYPE, CachePolicy::NoStore, event(content, addresses))
+    Response::new(StatusCode::OK, MEDIA_TYPE, CachePolicy::NoStore, event(content, addresses, now))
 }
 
 /// Status and headers of the stream of a content that is not finished.
@@ -47,6 +47,13 @@ mod tests {
 
     use super::*;
 
+    const NOW: Timestamp = Timestamp(0);
+
+    fn failed(message: &str) -> Content {
+        let failure = Failure::new(FailureCode::Internal, message);
+        content(Status::Failed { failure, retry_at: Timestamp(1000) })
+    }
+
     fn content(status: Status) -> Content {
         let url = SourceUrl::parse("http://example.com/a.jpg").unwrap();
         Content { id: "6qy4OXfXSid".parse().unwrap(), url, progress: Progress::NONE, status }
@@ -58,10 +65,9 @@ mod tests {
 
     #[test]
     fn each_event_is_one_line_of_json() {
-        let queued = event(&content(Status::Processing { stage: Stage::Queued }), &addresses());
+        let queued = event(&content(Status::Processing { stage: Stage::Queued }), &addresses(), NOW);
         assert!(queued.starts_with("data: {\"id\":"), "{queued}");
-        let failure = Failure::new(FailureCode::Internal, "a\r\n\r\ndata: b\n\n");
-        let failed = event(&content(Status::Failed { failure }), &addresses());
+        let failed = event(&failed("a\r\n\r\ndata: b\n\n"), &addresses(), NOW);
         assert!(failed.starts_with("id: finished\ndata: {"), "{failed}");
         assert!(failed.ends_with("}\n\n"));
         assert_eq!(failed.matches('\n').count(), 3);
@@ -69,9 +75,9 @@ mod tests {
 
     #[test]
     fn a_client_that_has_the_last_event_gets_204() {
-        let failed = content(Status::Failed { failure: Failure::new(FailureCode::Internal, "") });
-        assert_eq!(finished(&failed, None, &addresses()).status, StatusCode::OK);
-        assert_eq!(finished(&failed, Some("x"), &addresses()).status, StatusCode::OK);
-        assert_eq!(finished(&failed, Some("finished"), &addresses()).status, StatusCode::NO_CONTENT);
+        let status = |last| finished(&failed(""), last, &addresses(), NOW).status;
+        assert_eq!(status(None), StatusCode::OK);
+        assert_eq!(status(Some("x")), StatusCode::OK);
+        assert_eq!(status(Some("finished")), StatusCode::NO_CONTENT);
     }
 }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use edgezoom_content::{Content, ContentId};
+use edgezoom_content::{Content, ContentId, Timestamp};
 use worker::Env;
 use worker::console_error;
 use worker::kv::{KvError, KvStore};
@@ -37,8 +37,8 @@ impl KvCache {
     }
 
     /// Reads a content.
-    pub async fn get(&self, id: ContentId) -> Result<Option<CachedContent>, KvCacheError> {
-        Ok(self.0.get(&id.to_string()).text().await?.and_then(|text| parse(id, text.into_bytes())))
+    pub async fn get(&self, id: ContentId, now: Timestamp) -> Result<Option<CachedContent>, KvCacheError> {
+        Ok(self.0.get(&id.to_string()).text().await?.and_then(|text| parse(id, text.into_bytes(), now)))
     }
 
     /// Writes a finished content, with a time to live if there is one.
@@ -57,9 +57,10 @@ impl KvCache {
     }
 }
 
-/// Parses a value of KV. One that another version of the Worker wrote counts as missing: the content's Durable Object
-/// has the content too.
-pub fn parse(id: ContentId, value: Vec<u8>) -> Option<CachedContent> {
+/// Parses a value of KV. One that is outdated, or that another version of the Worker wrote, counts as missing: the
+/// content's Durable Object has the content too.
+pub fn parse(id: ContentId, value: Vec<u8>, now: Timestamp) -> Option<CachedContent> {
     let text = String::from_utf8(value).unwrap_or_default();
-    CachedContent::parse(id, text).inspect_err(|error| console_error!("{error}")).ok()
+    let cached = CachedContent::parse(id, text).inspect_err(|error| console_error!("{error}")).ok()?;
+    (!cached.is_outdated(now)).then_some(cached)
 }

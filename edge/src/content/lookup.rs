@@ -1,10 +1,11 @@
 //! The result of looking a content up: from KV, with its representations printed already, or from its Durable Object.
 
-use edgezoom_content::{Content, ContentId, SourceUrl};
+use edgezoom_content::{Content, ContentId, SourceUrl, Timestamp};
 
 use crate::config::Addresses;
 use crate::content::cached_content::{CachedContent, InvalidCachedContent};
 use crate::content::representation::content_printed;
+use crate::response::CachePolicy;
 use crate::response::negotiation::Format;
 
 /// A content that exists.
@@ -35,21 +36,23 @@ impl FoundContent {
         }
     }
 
-    /// Whether the conversion has ended, ready or failed.
+    /// How long a response with the content may be cached.
     #[must_use]
-    pub fn is_finished(&self) -> bool {
+    pub fn cache_policy(&self, now: Timestamp) -> CachePolicy {
         match self {
-            Self::Cached(_) => true,
-            Self::Current(content) => content.is_finished(),
+            Self::Cached(cached) => {
+                cached.retry_at().map_or(CachePolicy::OneHour, |retry_at| CachePolicy::until(retry_at, now))
+            }
+            Self::Current(content) => CachePolicy::of(&content.status, now),
         }
     }
 
     /// The content object in a format; in XML, what is between the root's tags.
     #[must_use]
-    pub fn printed(&self, format: Format, addresses: &Addresses) -> String {
+    pub fn printed(&self, format: Format, addresses: &Addresses, now: Timestamp) -> String {
         match self {
-            Self::Cached(cached) => cached.printed(format, addresses),
-            Self::Current(content) => content_printed(content, format, addresses),
+            Self::Cached(cached) => cached.printed(format, addresses, now),
+            Self::Current(content) => content_printed(content, format, addresses, now),
         }
     }
 

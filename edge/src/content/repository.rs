@@ -10,6 +10,7 @@ use crate::content::kv_cache::{KvCache, KvCacheError};
 use crate::content::lookup::FoundContent;
 use crate::durable::messages::Message;
 use crate::platform::bridge;
+use crate::platform::clock::now;
 use crate::response::ApiError;
 
 /// Why a content is not found. [`RepositoryError::api_error`] logs what the operator should know, and gives the error
@@ -78,13 +79,10 @@ impl<'a> Repository<'a> {
                 None => {}
             }
             match self.send(id, Message::Create { url, client }).await? {
-                (200, content) => return parse(id, &content),
                 (409, _) => {}
-                (503, name) => {
-                    let error = AdmissionError::from_name(&name).ok_or(RepositoryError::Reply(id))?;
-                    return Err(RepositoryError::NotAdmitted(error));
+                (status, reply) => {
+                    return found(id, status, &reply)?.ok_or(RepositoryError::Reply(id));
                 }
-                _ => return Err(RepositoryError::Reply(id)),
             }
         }
         Err(RepositoryError::AllTaken(url.clone()))
@@ -95,17 +93,50 @@ impl<'a> Repository<'a> {
         if let Some(cached) = self.cached(id).await? {
             return Ok(Some(FoundContent::Cached(cached)));
         }
-        match self.send(id, Message::Get).await? {
-            (200, content) => parse(id, &content).map(Some),
-            (404, _) => Ok(None),
-            _ => Err(RepositoryError::Reply(id)),
+        self.ask(id, Message::Get).await
+    }
+
+    /// The content with an id. A failure that KV has does not count: the content may have been started anew, and KV
+    /// may show that a minute later.
+    pub async fn find_current(&self, id: ContentId) -> Result<Option<FoundContent>, RepositoryError> {
+        self.ready_or_ask(id, Message::Get).await
+    }
+
+    /// The content with an id, started anew if it failed or waits for its next attempt, if that is permitted now and
+    /// admitted; `client` is counted then.
+    pub async fn retry(
+        &self,
+        id: ContentId,
+        client: Option<&str>,
+    ) -> Result<Option<FoundContent>, RepositoryError> {
+        self.ready_or_ask(id, Message::Retry { client }).await
+    }
+
+    async fn ready_or_ask(
+        &self,
+        id: ContentId,
+        message: Message<'_>,
+    ) -> Result<Option<FoundContent>, RepositoryError> {
+        match self.cached(id).await? {
+            Some(cached) if cached.retry_at().is_none() => Ok(Some(FoundContent::Cached(cached))),
+            _ => self.ask(id, message).await,
         }
+    }
+
+    /// The content that the Durable Object of an id replies with, if it exists.
+    async fn ask(
+        &self,
+        id: ContentId,
+        message: Message<'_>,
+    ) -> Result<Option<FoundContent>, RepositoryError> {
+        let (status, reply) = self.send(id, message).await?;
+        found(id, status, &reply)
     }
 
     async fn cached(&self, id: ContentId) -> Result<Option<CachedContent>, RepositoryError> {
         match &self.looked_up {
             Some((looked_up, cached)) if *looked_up == id => Ok(cached.clone()),
-            _ => Ok(KvCache::of(self.env)?.get(id).await?),
+            _ => Ok(KvCache::of(self.env)?.get(id, now()).await?),
         }
     }
 
@@ -132,6 +163,18 @@ impl<'a> Repository<'a> {
     }
 }
 
-fn parse(id: ContentId, content: &str) -> Result<FoundContent, RepositoryError> {
-    serde_json::from_str(content).map(FoundContent::Current).map_err(|_| RepositoryError::Reply(id))
+/// The content in the reply of a Durable Object; `None` when it does not exist.
+fn found(id: ContentId, status: u16, reply: &str) -> Result<Option<FoundContent>, RepositoryError> {
+    match status {
+        200 => match serde_json::from_str(reply) {
+            Ok(content) => Ok(Some(FoundContent::Current(content))),
+            Err(_) => Err(RepositoryError::Reply(id)),
+        },
+        404 => Ok(None),
+        503 => match AdmissionError::from_name(reply) {
+            Some(error) => Err(RepositoryError::NotAdmitted(error)),
+            None => Err(RepositoryError::Reply(id)),
+        },
+        _ => Err(RepositoryError::Reply(id)),
+    }
 }

@@ -2,14 +2,15 @@
 //! pages and KV all take it from here, so this file knows none of them. A field without a value is left out, never
 //! `null`.
 
-use edgezoom_content::{Attempt, Content, ContentId, Dzi, Failure, Stage, Status};
+use edgezoom_content::{Attempt, Content, ContentId, Dzi, Failure, Stage, Status, Timestamp};
 
 use crate::config::Addresses;
-use crate::response::element::Element::{self, Count, Flag, Fraction, Object, Text};
+use crate::response::element::Element::{self, Count, Flag, Fraction, Object, Printed, Text};
 use crate::response::escape;
 use crate::response::negotiation::Format;
 
-fn object(content: &Content, addresses: &Addresses) -> Element {
+/// The content object. `seconds` prints the time until a point in time.
+fn object(content: &Content, addresses: &Addresses, seconds: impl Fn(Timestamp) -> Element) -> Element {
     let mut fields = vec![
         ("id", Text(content.id.to_string())),
         ("url", Text(content.url.to_string())),
@@ -28,15 +29,30 @@ fn object(content: &Content, addresses: &Addresses) -> Element {
     fields.push(match &content.status {
         Status::Processing { stage } => ("stage", Text(stage_name(*stage).to_owned())),
         Status::Ready { attempt, dzi, .. } => ("dzi", dzi_object(content.id, *attempt, dzi, addresses)),
-        Status::Failed { failure } => ("failure", failure_object(failure)),
+        Status::Failed { failure, retry_at } => ("failure", failure_object(failure, seconds(*retry_at))),
     });
     Object(fields)
 }
 
 /// The content object in a format; in XML, what is between the root's tags.
 #[must_use]
-pub fn content_printed(content: &Content, format: Format, addresses: &Addresses) -> String {
-    let element = object(content, addresses);
+pub fn content_printed(content: &Content, format: Format, addresses: &Addresses, now: Timestamp) -> String {
+    printed(object(content, addresses, |end| Count(seconds_until(end, now))), format)
+}
+
+/// The same with a text in place of the seconds until the retry.
+#[must_use]
+pub fn content_template(content: &Content, format: Format, addresses: &Addresses, seconds: &str) -> String {
+    printed(object(content, addresses, |_| Printed(seconds.to_owned())), format)
+}
+
+/// The seconds until a point in time, rounded up, and at least one: a request that comes then is late enough.
+#[must_use]
+pub fn seconds_until(end: Timestamp, now: Timestamp) -> u64 {
+    (end.0.saturating_sub(now.0)).div_ceil(1000).max(1)
+}
+
+fn printed(element: Element, format: Format) -> String {
     match format {
         Format::Json => element.json(),
         Format::Xml => {
@@ -49,8 +65,8 @@ pub fn content_printed(content: &Content, format: Format, addresses: &Addresses)
 
 /// The content object as JSON, for pages and events.
 #[must_use]
-pub fn content_json(content: &Content, addresses: &Addresses) -> String {
-    content_printed(content, Format::Json, addresses)
+pub fn content_json(content: &Content, addresses: &Addresses, now: Timestamp) -> String {
+    content_printed(content, Format::Json, addresses, now)
 }
 
 fn dzi_object(id: ContentId, attempt: Attempt, dzi: &Dzi, addresses: &Addresses) -> Element {
@@ -64,8 +80,12 @@ fn dzi_object(id: ContentId, attempt: Attempt, dzi: &Dzi, addresses: &Addresses)
     ])
 }
 
-fn failure_object(failure: &Failure) -> Element {
-    Object(vec![("code", Text(failure.code.name().to_owned())), ("message", Text(failure.message.clone()))])
+fn failure_object(failure: &Failure, retry_after: Element) -> Element {
+    Object(vec![
+        ("code", Text(failure.code.name().to_owned())),
+        ("message", Text(failure.message.clone())),
+        ("retryAfter", retry_after),
+    ])
 }
 
 /// The script element that shows a content in any page. The `&` before `height` needs no escaping in HTML (it begins no
@@ -78,6 +98,7 @@ pub fn embed_html(id: ContentId, addresses: &Addresses) -> String {
 fn stage_name(stage: Stage) -> &'static str {
     match stage {
         Stage::Queued => "queued",
+        Stage::Waiting => "waiting",
         Stage::Downloading => "downloading",
         Stage::Rendering => "rendering",
         Stage::Publishing => "publishing",
@@ -90,7 +111,8 @@ mod tests {
 
     #[test]
     fn stages_have_one_name_everywhere() {
-        for stage in [Stage::Queued, Stage::Downloading, Stage::Rendering, Stage::Publishing] {
+        let stages = [Stage::Queued, Stage::Waiting, Stage::Downloading, Stage::Rendering, Stage::Publishing];
+        for stage in stages {
             assert_eq!(serde_json::to_value(stage).unwrap(), stage_name(stage));
         }
     }

@@ -1,6 +1,7 @@
 //! The responses of `/v1/content/`: the content object or the error, with a status of its own or in a response object,
 //! which is for clients that cannot read statuses and headers (`Response` in `edge/interface/openapi.json`).
 
+use edgezoom_content::Timestamp;
 use http::StatusCode;
 
 use crate::config::Addresses;
@@ -24,30 +25,35 @@ pub enum ContentResponse {
 impl ContentResponse {
     /// The response in a variant.
     #[must_use]
-    pub fn write(&self, variant: &Variant, addresses: &Addresses) -> Response {
-        let wrapped = |format| print(format, "response", response_object(self, format, addresses));
+    pub fn write(&self, variant: &Variant, addresses: &Addresses, now: Timestamp) -> Response {
+        let wrapped = |format| print(format, "response", response_object(self, format, addresses, now));
         match variant {
-            Variant::Standard(format) => self.standard(*format, addresses),
+            Variant::Standard(format) => self.standard(*format, addresses, now),
             Variant::Wrapped(format) => {
-                Response::new(StatusCode::OK, format.media_type(), self.cache_policy(), wrapped(*format))
+                Response::new(StatusCode::OK, format.media_type(), self.cache_policy(now), wrapped(*format))
             }
             Variant::Jsonp(callback) => {
                 // The comment keeps what follows from being taken for anything but a script: the body's first bytes are
                 // ours.
                 let json = escape::script(&wrapped(Format::Json));
                 let script = format!("/**/ typeof {callback} === \"function\" && {callback}({json});");
-                Response::new(StatusCode::OK, "text/javascript; charset=utf-8", self.cache_policy(), script)
+                Response::new(
+                    StatusCode::OK,
+                    "text/javascript; charset=utf-8",
+                    self.cache_policy(now),
+                    script,
+                )
             }
         }
     }
 
-    fn standard(&self, format: Format, addresses: &Addresses) -> Response {
+    fn standard(&self, format: Format, addresses: &Addresses, now: Timestamp) -> Response {
         let found = match self {
             Self::Moved(found) | Self::Found(found) => found,
             Self::Failed(error) => return error.response(),
         };
-        let body = print(format, "content", Printed(found.printed(format, addresses)));
-        let response = Response::new(self.status(), format.media_type(), self.cache_policy(), body)
+        let body = print(format, "content", Printed(found.printed(format, addresses, now)));
+        let response = Response::new(self.status(), format.media_type(), self.cache_policy(now), body)
             .tagged()
             .with("Vary", "Accept");
         match self {
@@ -66,10 +72,10 @@ impl ContentResponse {
         }
     }
 
-    fn cache_policy(&self) -> CachePolicy {
+    fn cache_policy(&self, now: Timestamp) -> CachePolicy {
         match self {
-            Self::Moved(found) | Self::Found(found) if found.is_finished() => CachePolicy::OneHour,
-            _ => CachePolicy::NoStore,
+            Self::Moved(found) | Self::Found(found) => found.cache_policy(now),
+            Self::Failed(_) => CachePolicy::NoStore,
         }
     }
 }
@@ -82,7 +88,12 @@ fn print(format: Format, root: &str, element: Element) -> String {
 }
 
 /// The response object. It has either `content` or `error`.
-fn response_object(result: &ContentResponse, format: Format, addresses: &Addresses) -> Element {
+fn response_object(
+    result: &ContentResponse,
+    format: Format,
+    addresses: &Addresses,
+    now: Timestamp,
+) -> Element {
     let status = result.status();
     let mut fields = vec![
         ("status", Count(status.as_u16().into())),
@@ -93,7 +104,7 @@ fn response_object(result: &ContentResponse, format: Format, addresses: &Address
     }
     match result {
         ContentResponse::Moved(found) | ContentResponse::Found(found) => {
-            fields.push(("content", Printed(found.printed(format, addresses))))
+            fields.push(("content", Printed(found.printed(format, addresses, now))))
         }
         ContentResponse::Failed(error) => {
             fields.extend(error.retry_after().map(|time| ("retryAfter", Count(time.as_secs()))));

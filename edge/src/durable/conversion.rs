@@ -5,8 +5,9 @@
 //! with nothing in between; then the effects are performed; and the result of an effect is an event of its own, decided
 //! upon with the state as it is then.
 
+use std::collections::VecDeque;
+
 use edgezoom_content::conversion::{Decision, Effect, Event, Reply, decide};
-use edgezoom_content::protocol::Job;
 use edgezoom_content::{ContentId, Conversion};
 use worker::{DurableObject, Env, Method, Request, Response, Result, State, console_error, durable_object};
 
@@ -84,29 +85,33 @@ impl ConversionObject {
         Ok(stored.map(|json| serde_json::from_str(&json)).transpose()?)
     }
 
-    /// Checks a new content before it is created. Here rather than in the Worker, which would have to ask this object
-    /// whether the content exists, and then once more to create it.
+    /// Checks a content before it is created, or started before its date. Here rather than in the Worker, which would have
+    /// to ask this object for the content first, and then once more.
     async fn admit(
         &self,
         event: &Event,
         client: Option<&str>,
     ) -> Result<std::result::Result<(), AdmissionError>> {
-        if !matches!(event, Event::Created { .. }) || self.stored().await?.is_some() {
-            return Ok(Ok(()));
-        }
         let config = config(&self.env)?;
-        Ok(admission::check::admit(client, &config, &self.env).await)
+        let starts = match event {
+            Event::Created { .. } => self.stored().await?.is_none(),
+            Event::RetryAsked => {
+                self.stored().await?.is_some_and(|conversion| conversion.starts_early(now(), &config.rules))
+            }
+            _ => false,
+        };
+        if starts { Ok(admission::check::admit(client, &config, &self.env).await) } else { Ok(Ok(())) }
     }
 
     async fn handle(&self, event: Event) -> Result<Reply> {
         let config = config(&self.env)?;
-        let Decision { after, effects, reply } = self.decide(event, &config).await?;
-        if let Some(conversion) = after {
-            let id = conversion.content().id;
-            for effect in effects {
-                if let Some(result) = self.perform(effect, id).await {
-                    self.decide(result, &config).await?;
-                }
+        let Decision { mut after, effects, reply } = self.decide(event, &config).await?;
+        let mut effects = VecDeque::from(effects);
+        while let (Some(conversion), Some(effect)) = (&after, effects.pop_front()) {
+            if let Some(result) = self.perform(effect, conversion).await {
+                let decision = self.decide(result, &config).await?;
+                after = decision.after;
+                effects.extend(decision.effects);
             }
         }
         Ok(reply)
@@ -135,9 +140,11 @@ impl ConversionObject {
     }
 
     /// Performs an effect. A failure is logged; the alarm that is set for it repeats the effect.
-    async fn perform(&self, effect: Effect, id: ContentId) -> Option<Event> {
+    async fn perform(&self, effect: Effect, conversion: &Conversion) -> Option<Event> {
+        let job = conversion.job();
+        let id = job.id;
         match effect {
-            Effect::Enqueue => match self.enqueue(id).await {
+            Effect::Enqueue => match async { self.env.queue("JOBS")?.send(job).await }.await {
                 Ok(()) => None,
                 Err(error) => {
                     console_error!("{id}: the queue did not take the job: {error}");
@@ -162,9 +169,5 @@ impl ConversionObject {
                 None
             }
         }
-    }
-
-    async fn enqueue(&self, id: ContentId) -> Result<()> {
-        self.env.queue("JOBS")?.send(Job { id }).await
     }
 }

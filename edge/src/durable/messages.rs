@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 
 use edgezoom_content::conversion::{Event, Reply};
+use edgezoom_content::protocol::ClaimRequest;
 use edgezoom_content::{ContentId, SourceUrl};
 use http::StatusCode;
 
@@ -28,8 +29,14 @@ pub enum Message<'a> {
         /// The [key](crate::admission::policy::client_key) of the client that is counted.
         client: Option<&'a str>,
     },
-    /// A tiler claims the job: 200 with the claim, 404 or 409.
-    Claim,
+    /// Get the content, and start it anew if it failed or waits for its next attempt, once a minute at most and if it is
+    /// admitted: replies as to `Create`, or 404.
+    Retry {
+        /// The client that is counted.
+        client: Option<&'a str>,
+    },
+    /// A tiler claims the job, with a [`ClaimRequest`] as JSON: 200 with the claim, 400, 404 or 409.
+    Claim(&'a str),
     /// A tiler reports, as JSON: 204, 400, 404 or 409.
     Report(&'a str),
     /// The operator starts the conversion anew: 200 with the content, or 404.
@@ -42,15 +49,20 @@ impl<'a> Message<'a> {
     pub fn encode(self) -> (Cow<'static, str>, &'a str) {
         match self {
             Self::Get => ("/asked".into(), ""),
-            Self::Create { url, client: None } => ("/created".into(), url.as_str()),
-            // The key of a client has digits, dots and colons only.
-            Self::Create { url, client: Some(client) } => {
-                (format!("/created?{CLIENT}{client}").into(), url.as_str())
-            }
-            Self::Claim => ("/claim".into(), ""),
+            Self::Create { url, client } => (of_client("/created", client), url.as_str()),
+            Self::Retry { client } => (of_client("/retry", client), ""),
+            Self::Claim(request) => ("/claim".into(), request),
             Self::Report(report) => ("/report".into(), report),
             Self::Reset => ("/reset".into(), ""),
         }
+    }
+}
+
+/// The key of a client has digits, dots and colons only.
+fn of_client(path: &'static str, client: Option<&str>) -> Cow<'static, str> {
+    match client {
+        Some(client) => format!("{path}?{CLIENT}{client}").into(),
+        None => path.into(),
     }
 }
 
@@ -65,7 +77,12 @@ pub fn decode(id: ContentId, path: &str, body: &str) -> Result<Event, String> {
             Ok(url) => Ok(Event::Created { id, url }),
             Err(error) => Err(error.to_string()),
         },
-        "/claim" => Ok(Event::Claimed),
+        "/retry" => Ok(Event::RetryAsked),
+        "/claim" if body.is_empty() => Ok(Event::Claimed(ClaimRequest::OF_OLDER_TILER)),
+        "/claim" => match serde_json::from_str(body) {
+            Ok(request) => Ok(Event::Claimed(request)),
+            Err(error) => Err(format!("Not a claim: {error}")),
+        },
         "/report" => match serde_json::from_str(body) {
             Ok(report) => Ok(Event::Reported(report)),
             Err(error) => Err(format!("Not a report: {error}")),
@@ -75,7 +92,7 @@ pub fn decode(id: ContentId, path: &str, body: &str) -> Result<Event, String> {
     }
 }
 
-/// The client of [`Message::Create`], from the query of the message.
+/// The client of [`Message::Create`] or [`Message::Retry`], from the query of the message.
 #[must_use]
 pub fn client(query: &str) -> Option<&str> {
     query.strip_prefix(CLIENT)
@@ -98,7 +115,9 @@ pub fn encode_reply(reply: &Reply) -> Result<(StatusCode, String), serde_json::E
         Reply::Accepted => (StatusCode::NO_CONTENT, String::new()),
         Reply::NotFound => (StatusCode::NOT_FOUND, "There is no such conversion.".to_owned()),
         Reply::Conflict => {
-            (StatusCode::CONFLICT, "The conversion is finished, or another attempt has the lease.".to_owned())
+            let why =
+                "The conversion waits or is finished, another attempt has the lease, or it has to be alone.";
+            (StatusCode::CONFLICT, why.to_owned())
         }
         Reply::IdTaken => (StatusCode::CONFLICT, "The id belongs to another URL.".to_owned()),
     })
@@ -107,7 +126,7 @@ pub fn encode_reply(reply: &Reply) -> Result<(StatusCode, String), serde_json::E
 #[cfg(test)]
 mod tests {
     use edgezoom_content::Attempt;
-    use edgezoom_content::protocol::{Outcome, Report};
+    use edgezoom_content::protocol::{Outcome, Report, TilerId};
 
     use super::*;
 
@@ -117,11 +136,16 @@ mod tests {
         let url = SourceUrl::parse("http://example.com/a b?c=\"d").unwrap();
         let report = Report { attempt: Attempt::FIRST, outcome: Outcome::HandedBack };
         let json = serde_json::to_string(&report).unwrap();
+        let request = ClaimRequest { tiler: Some(TilerId(u32::MAX)), alone: false };
+        let claim = serde_json::to_string(&request).unwrap();
         for (message, event) in [
             (Message::Get, Event::Requested),
             (Message::Create { url: &url, client: None }, Event::Created { id, url: url.clone() }),
             (Message::Create { url: &url, client: Some("::1") }, Event::Created { id, url: url.clone() }),
-            (Message::Claim, Event::Claimed),
+            (Message::Retry { client: None }, Event::RetryAsked),
+            (Message::Retry { client: Some("::1") }, Event::RetryAsked),
+            (Message::Claim(&claim), Event::Claimed(request)),
+            (Message::Claim(""), Event::Claimed(ClaimRequest::OF_OLDER_TILER)),
             (Message::Report(&json), Event::Reported(report)),
             (Message::Reset, Event::Reset),
         ] {
@@ -130,7 +154,9 @@ mod tests {
             assert_eq!(decode(id, path, body), Ok(event));
             assert_eq!(client(query), (!query.is_empty()).then_some("::1"));
         }
-        for (path, body) in [("/report", "{}"), ("/report", ""), ("/created", "no url"), ("/", "")] {
+        for (path, body) in
+            [("/report", "{}"), ("/report", ""), ("/claim", "{}"), ("/created", "no url"), ("/", "")]
+        {
             assert!(decode(id, path, body).is_err(), "{path} {body}");
         }
     }

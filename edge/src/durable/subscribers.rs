@@ -48,7 +48,7 @@ impl Subscribers {
         }
         let (sender, receiver) = unbounded();
         let subscriber = Subscriber { addresses, since: now, sender };
-        subscriber.send(content);
+        subscriber.send(content, now);
         if !content.is_finished() {
             subscribers.push(subscriber);
         }
@@ -58,7 +58,7 @@ impl Subscribers {
     /// Sends the content to all subscribers. A finished content ends their streams.
     pub fn publish(&self, content: &Content, now: Timestamp) {
         let mut subscribers = self.0.borrow_mut();
-        subscribers.retain(|subscriber| subscriber.send(content) && now - subscriber.since < LONGEST);
+        subscribers.retain(|subscriber| subscriber.send(content, now) && now - subscriber.since < LONGEST);
         if content.is_finished() {
             subscribers.clear();
         }
@@ -67,8 +67,8 @@ impl Subscribers {
 
 impl Subscriber {
     /// Sends the content; `false` when the client has left.
-    fn send(&self, content: &Content) -> bool {
-        self.sender.unbounded_send(events::event(content, &self.addresses)).is_ok()
+    fn send(&self, content: &Content, now: Timestamp) -> bool {
+        self.sender.unbounded_send(events::event(content, &self.addresses, now)).is_ok()
     }
 }
 

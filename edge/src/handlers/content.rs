@@ -1,6 +1,6 @@
 //! Looks a content up for the interface.
 
-use edgezoom_content::{Content, ContentId};
+use edgezoom_content::{Content, ContentId, SourceUrl, Timestamp};
 
 use crate::config::Addresses;
 use crate::content::cached_content::CachedContent;
@@ -16,40 +16,68 @@ pub fn from_cache(
     route: &Route,
     cached: CachedContent,
     addresses: &Addresses,
+    now: Timestamp,
 ) -> Result<Response, CachedContent> {
     match route {
-        Route::Content { key: Ok(ContentKey::Id(_)), variant } => {
-            Ok(ContentResponse::Found(FoundContent::Cached(cached)).write(variant, addresses))
+        Route::Content { retry: true, .. } if cached.retry_at().is_some() => Err(cached),
+        Route::Content { key: Ok(ContentKey::Id(_)), variant, .. } => {
+            Ok(ContentResponse::Found(FoundContent::Cached(cached)).write(variant, addresses, now))
         }
-        Route::Content { key: Ok(ContentKey::Source(url)), variant } if cached.has_source(url) => {
-            Ok(ContentResponse::Moved(FoundContent::Cached(cached)).write(variant, addresses))
+        Route::Content { key: Ok(ContentKey::Source(url)), variant, .. } if cached.has_source(url) => {
+            Ok(ContentResponse::Moved(FoundContent::Cached(cached)).write(variant, addresses, now))
         }
         _ => Err(cached),
     }
 }
 
-/// Finds the content that a request names, and creates the content of a new source for the client.
+/// Finds the content that a request names, and creates the content of a new source for the client. With `retry`, a content
+/// that failed or waits is started anew if it may be.
 pub async fn find(
     key: &Result<ContentKey, ApiError>,
+    retry: bool,
     client: impl Fn() -> Option<String>,
     repository: &Repository<'_>,
 ) -> ContentResponse {
     let found = match key {
-        Ok(ContentKey::Source(url)) => {
-            repository.find_or_create(url, client().as_deref()).await.map(ContentResponse::Moved)
+        Ok(ContentKey::Source(url)) => by_source(url, retry, client().as_deref(), repository).await,
+        Ok(ContentKey::Id(id)) => {
+            let found = match retry {
+                true => repository.retry(*id, client().as_deref()).await,
+                false => repository.find(*id).await,
+            };
+            found.map(|found| {
+                found.map_or(ContentResponse::Failed(ApiError::NoSuchContent), ContentResponse::Found)
+            })
         }
-        Ok(ContentKey::Id(id)) => repository.find(*id).await.map(|found| match found {
-            Some(found) => ContentResponse::Found(found),
-            None => ContentResponse::Failed(ApiError::NoSuchContent),
-        }),
         Err(error) => Ok(ContentResponse::Failed(*error)),
     };
     found.unwrap_or_else(|error| ContentResponse::Failed(error.api_error()))
 }
 
+async fn by_source(
+    url: &SourceUrl,
+    retry: bool,
+    client: Option<&str>,
+    repository: &Repository<'_>,
+) -> Result<ContentResponse, RepositoryError> {
+    let mut found = repository.find_or_create(url, client).await?;
+    if retry && let Some(retried) = repository.retry(found.id(), client).await? {
+        found = retried;
+    }
+    Ok(ContentResponse::Moved(found))
+}
+
 /// The content with an id, as a value.
 pub async fn by_id(id: ContentId, repository: &Repository<'_>) -> Result<Content, ApiError> {
-    let found = repository.find(id).await.map_err(RepositoryError::api_error)?;
-    let found = found.ok_or(ApiError::NoSuchContent)?;
+    value(repository.find(id).await)
+}
+
+/// The content with an id as a value, as it is now even if it failed.
+pub async fn current_by_id(id: ContentId, repository: &Repository<'_>) -> Result<Content, ApiError> {
+    value(repository.find_current(id).await)
+}
+
+fn value(found: Result<Option<FoundContent>, RepositoryError>) -> Result<Content, ApiError> {
+    let found = found.map_err(RepositoryError::api_error)?.ok_or(ApiError::NoSuchContent)?;
     found.content().map_err(|error| RepositoryError::from(error).api_error())
 }

@@ -7,10 +7,11 @@ use http::Method;
 use worker::{Headers, Result};
 
 use super::Outgoing;
-use super::content::by_id;
+use super::content::current_by_id;
 use crate::config::Addresses;
 use crate::content::events;
 use crate::content::repository::Repository;
+use crate::platform::clock::now;
 use crate::response::ApiError;
 
 /// The events of a content. The Durable Object is subscribed to only for a `GET` of a content that is not finished.
@@ -21,12 +22,12 @@ pub async fn stream(
     addresses: &Addresses,
     repository: &Repository<'_>,
 ) -> Result<Outgoing> {
-    let content = match by_id(id, repository).await {
+    let content = match current_by_id(id, repository).await {
         Ok(content) => content,
         Err(error) => return Ok(Outgoing::Buffered(error.response())),
     };
     if content.is_finished() {
-        return Ok(Outgoing::Buffered(events::finished(&content, last_event_id, addresses)));
+        return Ok(Outgoing::Buffered(events::finished(&content, last_event_id, addresses, now())));
     }
     if method == Method::HEAD {
         return Ok(Outgoing::Buffered(events::head()));

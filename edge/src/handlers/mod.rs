@@ -13,6 +13,7 @@ use crate::config::{Addresses, Config};
 use crate::content::descriptor;
 use crate::content::repository::{LookedUp, Repository};
 use crate::pages::{self as page, embed};
+use crate::platform::clock::now;
 use crate::platform::{bridge, r2};
 use crate::request::route::Route;
 use crate::response::{Response, plain};
@@ -48,8 +49,8 @@ pub async fn handle(
     };
     let request = || Request::from(Clone::clone(request));
     let response = match route {
-        Route::Content { key, variant } => {
-            content::find(key, client, repository).await.write(variant, addresses)
+        Route::Content { key, variant, retry } => {
+            content::find(key, *retry, client, repository).await.write(variant, addresses, now())
         }
         Route::Events(id) => {
             let last = request().headers().get("Last-Event-ID")?;

@@ -1,12 +1,13 @@
 //! Looks a content up for pages.
 
-use edgezoom_content::{Content, ContentId};
+use edgezoom_content::{Content, ContentId, Timestamp};
 use http::StatusCode;
 
 use super::content::by_id;
 use crate::config::Addresses;
 use crate::content::repository::Repository;
 use crate::pages as page;
+use crate::platform::clock::now;
 use crate::request::object_key::ObjectKey;
 use crate::request::route::HomeForm;
 use crate::response::{ApiError, CachePolicy, Response, plain};
@@ -50,12 +51,12 @@ pub async fn home(
 /// A page that shows a content.
 pub async fn picture(
     id: ContentId,
-    page: fn(&Content, &Addresses) -> Response,
+    page: fn(&Content, &Addresses, Timestamp) -> Response,
     addresses: &Addresses,
     repository: &Repository<'_>,
 ) -> Response {
     match by_id(id, repository).await {
-        Ok(content) => page(&content, addresses),
+        Ok(content) => page(&content, addresses, now()),
         Err(ApiError::NoSuchContent) => page::not_found(addresses),
         Err(error) => page::unavailable(error, addresses),
     }

@@ -1,7 +1,7 @@
 //! `/<id>`: the share page. The viewer fills the window; until the content is ready it shows the progress, then the
 //! picture. The content object is part of the page, so a ready picture needs no further request.
 
-use edgezoom_content::{Content, Status};
+use edgezoom_content::{Content, Status, Timestamp};
 use http::StatusCode;
 
 use super::picture::{host, name, preview};
@@ -14,8 +14,8 @@ use crate::response::{CachePolicy, Response};
 
 /// The share page of a content.
 #[must_use]
-pub fn share(content: &Content, addresses: &Addresses) -> Response {
-    let cache = if content.is_finished() { CachePolicy::OneHour } else { CachePolicy::NoStore };
+pub fn share(content: &Content, addresses: &Addresses, now: Timestamp) -> Response {
+    let cache = CachePolicy::of(&content.status, now);
     let robots = match content.status {
         Status::Ready { .. } => "",
         Status::Processing { .. } | Status::Failed { .. } => "<meta name=\"robots\" content=\"noindex\">\n",
@@ -36,7 +36,7 @@ pub fn share(content: &Content, addresses: &Addresses) -> Response {
         address = escape::html(&addresses.content(content.id)),
         warning = warning(content),
         preview = preview(content, addresses),
-        content = escape::script(&content_json(content, addresses)),
+        content = escape::script(&content_json(content, addresses, now)),
     );
     let title = format!("{} – Edgezoom", name(content));
     Page { status: StatusCode::OK, cache, title: &title, head, body, frames: Frames::None }

@@ -1,12 +1,16 @@
 //! What pages contain, what their policy allows, and that the texts of sources stay escaped.
 
+use std::time::Duration;
+
 use edgezoom_content::{
-    Attempt, Content, Dzi, Failure, FailureCode, Progress, Size, SourceUrl, Stage, Status, TileFormat, Title,
-    Warning,
+    Attempt, Content, Dzi, Failure, FailureCode, Progress, Size, SourceUrl, Stage, Status, TileFormat,
+    Timestamp, Title, Warning,
 };
 
 use super::*;
 use crate::response::ApiError;
+
+const NOW: Timestamp = Timestamp(1_700_000_000_000);
 
 fn addresses() -> Addresses {
     Addresses {
@@ -29,7 +33,7 @@ fn ready() -> Content {
 
 #[test]
 fn the_share_page_carries_its_content() {
-    insta::assert_snapshot!(share(&ready(), &addresses()).body, @r#"
+    insta::assert_snapshot!(share(&ready(), &addresses(), NOW).body, @r#"
     <!doctype html>
     <html lang="en">
     <head>
@@ -82,7 +86,7 @@ fn the_share_page_carries_its_content() {
 fn a_web_page_has_its_title_as_name() {
     let Status::Ready { attempt, dzi, .. } = ready().status else { panic!() };
     let title = Title::of_page("Maps & <towns>");
-    let response = share(&content(Status::Ready { attempt, dzi, title, warning: None }), &addresses());
+    let response = share(&content(Status::Ready { attempt, dzi, title, warning: None }), &addresses(), NOW);
     assert!(
         response.body.contains("<title>Maps &amp; &lt;towns&gt; – Edgezoom</title>"),
         "{}",
@@ -117,10 +121,14 @@ fn only_finished_contents_are_cached_and_only_ready_ones_are_indexed() {
     let failure = Failure::new(FailureCode::CorruptSource, "</script><script>alert(1)</script>");
     for (content, cached, hidden) in [
         (ready(), "public, max-age=3600", false),
-        (content(Status::Failed { failure }), "public, max-age=3600", true),
+        (
+            content(Status::Failed { failure, retry_at: NOW + Duration::from_secs(600) }),
+            "public, max-age=600",
+            true,
+        ),
         (content(Status::Processing { stage: Stage::Queued }), "no-store", true),
     ] {
-        let response = share(&content, &addresses());
+        let response = share(&content, &addresses(), NOW);
         assert_eq!(response.header("Cache-Control"), Some(cached));
         assert_eq!(response.body.contains("noindex"), hidden);
         let scripts = if hidden { 2 } else { 3 }; // of ours: code, content, and linked data when ready
@@ -151,9 +159,9 @@ fn notices_have_the_status_of_their_error() {
 #[test]
 fn only_the_page_for_frames_may_be_framed() {
     let policy = |response: Response| response.header("Content-Security-Policy").unwrap().to_owned();
-    assert!(policy(frame(&ready(), &addresses())).ends_with("frame-ancestors *"));
-    assert!(policy(share(&ready(), &addresses())).ends_with("frame-ancestors 'none'"));
-    assert!(frame(&ready(), &addresses()).body.contains("noindex"));
+    assert!(policy(frame(&ready(), &addresses(), NOW)).ends_with("frame-ancestors *"));
+    assert!(policy(share(&ready(), &addresses(), NOW)).ends_with("frame-ancestors 'none'"));
+    assert!(frame(&ready(), &addresses(), NOW).body.contains("noindex"));
 }
 
 #[test]

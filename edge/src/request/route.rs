@@ -15,6 +15,8 @@ pub enum Route {
         key: Result<ContentKey, ApiError>,
         /// In which variant.
         variant: Variant,
+        /// Whether a content that failed, or waits for its next attempt, is to be tried now.
+        retry: bool,
     },
     /// `/v1/content/<id>/events`: the changes of a content.
     Events(ContentId),

@@ -87,8 +87,10 @@ fn read(request: RequestParts<'_>, policy: &AddressPolicy) -> Route {
 fn content(request: RequestParts<'_>, key: Result<ContentKey, ApiError>) -> Route {
     let value = |name| parameter(request.query, name);
     match Variant::choose(value("format").as_deref(), value("callback").as_deref(), request.accept) {
-        Ok(variant) => Route::Content { key, variant },
-        Err(NotAcceptable { error, variant }) => Route::Content { key: Err(error.into()), variant },
+        Ok(variant) => Route::Content { key, variant, retry: value("retry").as_deref() == Some("1") },
+        Err(NotAcceptable { error, variant }) => {
+            Route::Content { key: Err(error.into()), variant, retry: false }
+        }
     }
 }
 

@@ -13,6 +13,7 @@ pub use api_error::ApiError;
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hasher};
 
+use edgezoom_content::{Status, Timestamp};
 use http::StatusCode;
 
 /// A response that is not streamed.
@@ -33,8 +34,10 @@ pub const COMMON_HEADERS: [(&str, &str); 2] =
 /// How long clients and proxies may cache a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CachePolicy {
-    /// An hour, then they revalidate: for finished contents and constant texts.
+    /// An hour, then they revalidate: for ready contents and constant texts.
     OneHour,
+    /// So many seconds, an hour at most: for failed contents.
+    Seconds(u16),
     /// Not at all: for contents that still change, and errors.
     NoStore,
 }
@@ -43,7 +46,7 @@ impl Response {
     /// A response with a media type and a cache policy.
     #[must_use]
     pub fn new(status: StatusCode, media_type: &'static str, cache: CachePolicy, body: String) -> Self {
-        let headers = vec![("Content-Type", media_type.into()), ("Cache-Control", cache.header().into())];
+        let headers = vec![("Content-Type", media_type.into()), ("Cache-Control", cache.header())];
         Self { status, headers, body }
     }
 
@@ -51,9 +54,7 @@ impl Response {
     /// 9110, 13.2.1).
     #[must_use]
     pub fn tagged(self) -> Self {
-        if self.status != StatusCode::OK
-            || self.header("Cache-Control") != Some(CachePolicy::OneHour.header())
-        {
+        if self.status != StatusCode::OK || self.header("Cache-Control") == Some(NO_STORE) {
             return self;
         }
         let tag = entity_tag(&self.body);
@@ -100,13 +101,37 @@ impl Response {
 }
 
 impl CachePolicy {
-    fn header(self) -> &'static str {
+    const HOUR: u16 = 3600;
+
+    /// For a response about a content: a failure may be cached until a request starts the conversion anew.
+    #[must_use]
+    pub fn of(status: &Status, now: Timestamp) -> Self {
+        match status {
+            Status::Ready { .. } => Self::OneHour,
+            Status::Failed { retry_at, .. } => Self::until(*retry_at, now),
+            Status::Processing { .. } => Self::NoStore,
+        }
+    }
+
+    /// Until this time.
+    #[must_use]
+    pub fn until(end: Timestamp, now: Timestamp) -> Self {
+        match (end - now).as_secs() {
+            0 => Self::NoStore,
+            seconds => Self::Seconds(seconds.try_into().unwrap_or(Self::HOUR).min(Self::HOUR)),
+        }
+    }
+
+    fn header(self) -> Cow<'static, str> {
         match self {
-            Self::OneHour => "public, max-age=3600",
-            Self::NoStore => "no-store",
+            Self::OneHour => "public, max-age=3600".into(),
+            Self::Seconds(seconds) => format!("public, max-age={seconds}").into(),
+            Self::NoStore => NO_STORE.into(),
         }
     }
 }
+
+const NO_STORE: &str = "no-store";
 
 /// The entity tag of a body. Another build of the Worker may give another one, which costs a revalidation.
 fn entity_tag(body: &str) -> String {
@@ -129,6 +154,25 @@ mod tests {
         assert_eq!(known.header("Cache-Control"), Some("public, max-age=3600"));
         assert_eq!(response.clone().or_not_modified(Some("\"other\"")), response);
         assert_eq!(response.clone().or_not_modified(None), response);
+    }
+
+    #[test]
+    fn a_failure_is_cached_no_longer_than_it_stands() {
+        let now = Timestamp(1_000_000);
+        for (milliseconds, header) in [
+            (-1, "no-store"),
+            (0, "no-store"),
+            (999, "no-store"),
+            (1_999, "public, max-age=1"),
+            (600_000, "public, max-age=600"),
+            (86_400_000, "public, max-age=3600"),
+            (864_000_000, "public, max-age=3600"),
+        ] {
+            let end = Timestamp(now.0.saturating_add_signed(milliseconds));
+            let response = Response::new(StatusCode::OK, "text/x", CachePolicy::until(end, now), "a".into());
+            assert_eq!(response.header("Cache-Control"), Some(header), "{milliseconds}");
+            assert_eq!(response.tagged().header("ETag").is_some(), header != "no-store");
+        }
     }
 
     #[test]

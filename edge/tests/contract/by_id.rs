@@ -24,11 +24,19 @@ fn standard_200() {
     insta::assert_snapshot!(get(BY_ID, Failed), @r#"
     200 OK
     Content-Type: application/json; charset=utf-8
-    Cache-Control: public, max-age=3600
+    Cache-Control: public, max-age=547
     ETag: …
     Vary: Accept
 
-    {"id":"6qy4OXfXSid","url":"http://example.com/a.jpg","ready":false,"failed":true,"progress":0.0625,"shareUrl":"https://zoom.example/6qy4OXfXSid","embedHtml":"<script src=\"https://zoom.example/6qy4OXfXSid.js?width=auto&height=400px\"></script>","failure":{"code":"source-not-found","message":"404 <&>."}}
+    {"id":"6qy4OXfXSid","url":"http://example.com/a.jpg","ready":false,"failed":true,"progress":0.0625,"shareUrl":"https://zoom.example/6qy4OXfXSid","embedHtml":"<script src=\"https://zoom.example/6qy4OXfXSid.js?width=auto&height=400px\"></script>","failure":{"code":"source-not-found","message":"404 <&>.","retryAfter":548}}
+    "#);
+    insta::assert_snapshot!(get(BY_ID, Waiting), @r#"
+    200 OK
+    Content-Type: application/json; charset=utf-8
+    Cache-Control: no-store
+    Vary: Accept
+
+    {"id":"6qy4OXfXSid","url":"http://example.com/a.jpg","ready":false,"failed":false,"progress":0.125,"shareUrl":"https://zoom.example/6qy4OXfXSid","embedHtml":"<script src=\"https://zoom.example/6qy4OXfXSid.js?width=auto&height=400px\"></script>","stage":"waiting"}
     "#);
     insta::assert_snapshot!(accepting("text/xml", BY_ID, Ready), @r#"
     200 OK
@@ -83,9 +91,9 @@ fn wrapped_200() {
     insta::assert_snapshot!(get(&with(BY_ID, "callback=a.b.c"), Failed), @r#"
     200 OK
     Content-Type: text/javascript; charset=utf-8
-    Cache-Control: public, max-age=3600
+    Cache-Control: public, max-age=547
 
-    /**/ typeof a.b.c === "function" && a.b.c({"status":200,"statusText":"OK","content":{"id":"6qy4OXfXSid","url":"http://example.com/a.jpg","ready":false,"failed":true,"progress":0.0625,"shareUrl":"https://zoom.example/6qy4OXfXSid","embedHtml":"\u003cscript src=\"https://zoom.example/6qy4OXfXSid.js?width=auto\u0026height=400px\"\u003e\u003c/script\u003e","failure":{"code":"source-not-found","message":"404 \u003c\u0026\u003e."}}});
+    /**/ typeof a.b.c === "function" && a.b.c({"status":200,"statusText":"OK","content":{"id":"6qy4OXfXSid","url":"http://example.com/a.jpg","ready":false,"failed":true,"progress":0.0625,"shareUrl":"https://zoom.example/6qy4OXfXSid","embedHtml":"\u003cscript src=\"https://zoom.example/6qy4OXfXSid.js?width=auto\u0026height=400px\"\u003e\u003c/script\u003e","failure":{"code":"source-not-found","message":"404 \u003c\u0026\u003e.","retryAfter":548}}});
     "#);
 }
 

@@ -25,11 +25,11 @@ fn standard_301() {
     insta::assert_snapshot!(accepting("application/xml", BY_URL, Failed), @r#"
     301 Moved Permanently
     Content-Type: application/xml; charset=utf-8
-    Cache-Control: public, max-age=3600
+    Cache-Control: public, max-age=547
     Vary: Accept
     Location: https://api.example/v1/content/6qy4OXfXSid
 
-    <?xml version="1.0" encoding="UTF-8"?><content><id>6qy4OXfXSid</id><url>http://example.com/a.jpg</url><ready>false</ready><failed>true</failed><progress>0.0625</progress><shareUrl>https://zoom.example/6qy4OXfXSid</shareUrl><embedHtml>&lt;script src=&quot;https://zoom.example/6qy4OXfXSid.js?width=auto&amp;height=400px&quot;&gt;&lt;/script&gt;</embedHtml><failure><code>source-not-found</code><message>404 &lt;&amp;&gt;.</message></failure></content>
+    <?xml version="1.0" encoding="UTF-8"?><content><id>6qy4OXfXSid</id><url>http://example.com/a.jpg</url><ready>false</ready><failed>true</failed><progress>0.0625</progress><shareUrl>https://zoom.example/6qy4OXfXSid</shareUrl><embedHtml>&lt;script src=&quot;https://zoom.example/6qy4OXfXSid.js?width=auto&amp;height=400px&quot;&gt;&lt;/script&gt;</embedHtml><failure><code>source-not-found</code><message>404 &lt;&amp;&gt;.</message><retryAfter>548</retryAfter></failure></content>
     "#);
 }
 
@@ -83,9 +83,9 @@ fn wrapped_301() {
     insta::assert_snapshot!(get(&with(BY_URL, "format=xml"), Failed), @r#"
     200 OK
     Content-Type: application/xml; charset=utf-8
-    Cache-Control: public, max-age=3600
+    Cache-Control: public, max-age=547
 
-    <?xml version="1.0" encoding="UTF-8"?><response><status>301</status><statusText>Moved Permanently</statusText><redirectLocation>https://api.example/v1/content/6qy4OXfXSid</redirectLocation><content><id>6qy4OXfXSid</id><url>http://example.com/a.jpg</url><ready>false</ready><failed>true</failed><progress>0.0625</progress><shareUrl>https://zoom.example/6qy4OXfXSid</shareUrl><embedHtml>&lt;script src=&quot;https://zoom.example/6qy4OXfXSid.js?width=auto&amp;height=400px&quot;&gt;&lt;/script&gt;</embedHtml><failure><code>source-not-found</code><message>404 &lt;&amp;&gt;.</message></failure></content></response>
+    <?xml version="1.0" encoding="UTF-8"?><response><status>301</status><statusText>Moved Permanently</statusText><redirectLocation>https://api.example/v1/content/6qy4OXfXSid</redirectLocation><content><id>6qy4OXfXSid</id><url>http://example.com/a.jpg</url><ready>false</ready><failed>true</failed><progress>0.0625</progress><shareUrl>https://zoom.example/6qy4OXfXSid</shareUrl><embedHtml>&lt;script src=&quot;https://zoom.example/6qy4OXfXSid.js?width=auto&amp;height=400px&quot;&gt;&lt;/script&gt;</embedHtml><failure><code>source-not-found</code><message>404 &lt;&amp;&gt;.</message><retryAfter>548</retryAfter></failure></content></response>
     "#);
     insta::assert_snapshot!(get(&with(BY_URL, "callback=_jsonCallback7"), Ready), @r#"
     200 OK

@@ -10,7 +10,7 @@ mod requests;
 
 use edgezoom_content::{
     AddressPolicy, Attempt, Content, Dzi, Failure, FailureCode, Progress, Size, SourceUrl, Stage, Status,
-    TileFormat,
+    TileFormat, Timestamp,
 };
 use edgezoom_edge::config::Addresses;
 use edgezoom_edge::content::response::ContentResponse;
@@ -23,11 +23,16 @@ const ID: &str = "6qy4OXfXSid";
 const BY_URL: &str = "/v1/content/?url=http%3A%2F%2Fexample.com%2Fa.jpg";
 const BY_ID: &str = "/v1/content/6qy4OXfXSid";
 
+/// When the request comes. The failure of a failed content stands for 9 minutes and 7.5 seconds then.
+const NOW: Timestamp = Timestamp(1_700_000_000_000);
+const RETRY_AT: Timestamp = Timestamp(NOW.0 + 547_500);
+
 /// The state of the content when the request comes.
 #[derive(Clone, Copy, PartialEq)]
 enum There {
     Nothing,
     Queued,
+    Waiting,
     Rendering,
     Ready,
     Failed,
@@ -41,7 +46,11 @@ fn content(there: There) -> Content {
     let dzi = Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg };
     let (progress, status) = match there {
         Ready => (1.0, Status::Ready { attempt: Attempt::FIRST, dzi, title: None, warning: None }),
-        Failed => (0.0625, Status::Failed { failure: Failure::new(FailureCode::SourceNotFound, "404 <&>.") }),
+        Failed => {
+            let failure = Failure::new(FailureCode::SourceNotFound, "404 <&>.");
+            (0.0625, Status::Failed { failure, retry_at: RETRY_AT })
+        }
+        Waiting => (0.125, Status::Processing { stage: Stage::Waiting }),
         Rendering => (0.25, Status::Processing { stage: Stage::Rendering }),
         Queued | Nothing | Outage => (0.0, Status::Processing { stage: Stage::Queued }),
     };
@@ -56,14 +65,14 @@ fn answer(method: Method, target: &str, accept: Option<&str>, there: There) -> R
         cache: "https://cache.example".into(),
     };
     match route(RequestParts { method: &method, path, query, accept }, &AddressPolicy::default()) {
-        Route::Content { key, variant } => match key {
+        Route::Content { key, variant, .. } => match key {
             Err(error) => ContentResponse::Failed(error),
             Ok(_) if there == Outage => ContentResponse::Failed(ApiError::Unavailable),
             Ok(ContentKey::Source(_)) => ContentResponse::Moved(content(there).into()),
             Ok(ContentKey::Id(_)) if there == Nothing => ContentResponse::Failed(ApiError::NoSuchContent),
             Ok(ContentKey::Id(_)) => ContentResponse::Found(content(there).into()),
         }
-        .write(&variant, &addresses),
+        .write(&variant, &addresses, NOW),
         Route::Preflight => plain::preflight(),
         Route::MethodNotAllowed(allowed) => plain::method_not_allowed(allowed),
         other => panic!("{target} asks for {other:?}"),

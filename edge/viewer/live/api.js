@@ -23,7 +23,9 @@ export async function fetchContent(address, { signal, revalidate = false } = {})
   }
 }
 
-/** The address of a content by its source. A request starts a failed conversion anew once its retry is due. */
-export function sourceAddress(address, content) {
-  return new URL(`./?url=${encodeURIComponent(content.url)}`, address).href;
+/** Requests that the content at an address is tried again, which the interface permits once a minute. `refused` says
+ * that it was too soon. */
+export async function fetchRetried(address) {
+  const update = await fetchContent(`${address}?retry=1`, { revalidate: true });
+  return update.kind === "failed" ? { ...update, refused: true } : update;
 }

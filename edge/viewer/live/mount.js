@@ -3,7 +3,7 @@
 
 import { element, shadow } from "../dom.js";
 import { mountViewer } from "../zoom/viewer.js";
-import { fetchContent, sourceAddress } from "./api.js";
+import { fetchRetried } from "./api.js";
 import css from "./live.css";
 import { problemCard, progressCard } from "./status.js";
 import { watch } from "./watch.js";
@@ -45,16 +45,20 @@ export function mountContent(host, address, options = {}) {
       const mounted = mountViewer(host, update.content, { name: nameOf(update.content.url), ...viewing });
       leave = mounted.destroy;
       if (focused) mounted.focus();
-    } else place(problemCard(update, { home, onRetry: () => retry(update) }));
+    } else {
+      place(problemCard(update, { home, onRetry: retry }));
+      if (focused) host.shadowRoot.querySelector("button")?.focus({ preventScroll: true });
+    }
   }
 
-  /** Requests the content by its source, which starts a conversion whose retry is due, then follows it. */
-  async function retry(update) {
+  /** Asks for another try, then follows it. */
+  async function retry() {
     const waiting = element("div", { class: "card", role: "status", tabindex: "-1" }, "One moment …");
     place(waiting);
     waiting.focus({ preventScroll: true });
-    if (update.content) await fetchContent(sourceAddress(address, update.content), { revalidate: true });
-    leave = watch(address, show, { revalidate: true });
+    const update = await fetchRetried(address);
+    if (update.refused) show(update);
+    else leave = watch(address, show, { known: update.content, revalidate: true });
   }
 
   leave = watch(address, show, { known });

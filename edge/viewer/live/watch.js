@@ -25,7 +25,7 @@ export function watch(address, onUpdate, { known, revalidate = false } = {}) {
 
 async function follow(address, onUpdate, { known, revalidate, signal }) {
   let update = known ? updateOf(known) : await fetchContent(address, { signal, revalidate });
-  // The browser caches a failure for an hour; it may be over.
+  // The browser caches a failure for as long as it stands. A client may have started the content anew since.
   if (update.kind === "failed" && !revalidate) update = await fetchContent(address, { signal, revalidate: true });
   if (update.kind === "processing") {
     onUpdate(update);

@@ -3,6 +3,7 @@
 
 const STAGES = {
   queued: "Waiting for its turn",
+  waiting: "The source does not answer now. Trying again in a few minutes",
   downloading: "Downloading the source",
   rendering: "Rendering the tiles",
   publishing: "Storing the last tiles",
@@ -21,24 +22,37 @@ const FAILURES = {
   internal: "Something went wrong on our side",
 };
 
-/** Failures that may pass without a change of the source, so that trying again makes sense. */
-const TRANSIENT = new Set(["source-unreachable", "timed-out", "internal"]);
-
 /** The words for a stage. */
 export function stageWords(stage) {
   return STAGES[stage] ?? "Working on it";
 }
 
-/** The words for a failure: `{ title, text, canRetry }`, for an update that is neither `ready` nor `processing`. */
-export function problemWords({ kind, content }) {
+/** The words for a time that begins now, in seconds: never sooner than it is over. */
+function inWords(seconds) {
+  const minutes = Math.ceil(seconds / 60);
+  if (minutes <= 1) return "a minute";
+  if (minutes < 120) return `${minutes} minutes`;
+  const hours = Math.ceil(minutes / 60);
+  return hours < 48 ? `${hours} hours` : `${Math.ceil(hours / 24)} days`;
+}
+
+/** When a failed content is tried again. `refused`: a client has just asked for that in vain. */
+function retryWords(seconds, refused) {
+  const first = refused ? "It was tried less than a minute ago. " : "";
+  return seconds ? `${first}It is tried again when it is opened in ${inWords(seconds)} or later.` : first.trim();
+}
+
+/** The words for a failure: `{ title, text, when, canRetry }`, for an update that is neither `ready` nor `processing`. */
+export function problemWords({ kind, content, refused = false }) {
   if (kind === "missing") {
-    return { title: "There is no picture here", text: "The link is incomplete, or its picture was never requested.", canRetry: false };
+    return { title: "There is no picture here", text: "The link is incomplete, or its picture was never requested.", when: "", canRetry: false };
   }
   if (kind === "unreachable") {
-    return { title: "No connection", text: "The picture's server does not answer.", canRetry: true };
+    return { title: "No connection", text: "The picture's server does not answer.", when: "", canRetry: true };
   }
-  const { code, message } = content.failure ?? { code: "internal", message: "" };
-  return { title: FAILURES[code] ?? FAILURES.internal, text: message, canRetry: TRANSIENT.has(code) };
+  const { code, message, retryAfter } = content.failure ?? { code: "internal", message: "" };
+  const when = retryWords(retryAfter, refused);
+  return { title: FAILURES[code] ?? FAILURES.internal, text: message, when, canRetry: true };
 }
 
 /** Characters that are invisible or reverse the direction of the text around them (UTS #55). */

@@ -89,12 +89,11 @@ export async function startFakeService() {
     }
     if (pathname.startsWith("/assets/")) return asset(pathname);
     if (pathname === "/v1/content/") {
-      const known = [...states.keys()].find((each) => contentObject(each).url === searchParams.get("url"));
-      const { again } = states.get(known);
-      if (again) states.set(known, again);
-      return json(known);
+      return json([...states.keys()].find((each) => contentObject(each).url === searchParams.get("url")));
     }
     const [content, events] = pathname.replace("/v1/content/", "").split("/");
+    const again = searchParams.get("retry") === "1" && states.get(content)?.again;
+    if (again) states.set(content, again);
     if (states.has(content)) return events ? listen(content, response) : json(content);
     if (pathname.startsWith("/v1/")) return { status: 404, headers: { "Access-Control-Allow-Origin": "*" } };
     if (pathname.startsWith("/cache/")) return tile(pathname);

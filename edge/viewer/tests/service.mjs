@@ -15,7 +15,7 @@ export async function startService() {
 
 async function fakeService() {
   const fake = await startFakeService();
-  const failure = { code: "source-not-found", message: "The source's host says that there is nothing (404)." };
+  const failure = { code: "source-not-found", message: "The source's host says that there is nothing (404).", retryAfter: 540 };
   return {
     ...fake,
     real: false,

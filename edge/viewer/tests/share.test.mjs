@@ -82,19 +82,37 @@ test("where events do not come through, progress is asked for", async () => {
   await painted(page);
 });
 
-test("a failure says its reason and offers another picture, but no vain retry", async () => {
+test("a failure says its reason and when it is tried again, and offers another picture", async () => {
   await open(await service.failed());
   await page.getByRole("heading", { name: "The address does not exist" }).waitFor();
   assert.notEqual(await page.getByRole("alert").textContent(), "");
-  assert.equal(await page.getByRole("button", { name: "Try again" }).count(), 0);
+  await page.getByText(/^It is tried again when it is opened in (9|10) minutes or later\.$/).waitFor();
+  assert.equal(await page.getByRole("button", { name: "Try again" }).count(), 1);
   await page.getByRole("link", { name: "Zoom into another picture" }).click();
   await page.waitForURL(`${service.origin}/`);
   assert.deepEqual(page.wrongs, []);
 });
 
+test("a failure that was tried a moment ago stays, and the focus with it", async (t) => {
+  if (service.real) return t.skip("the first try is permitted");
+  const failure = { code: "source-not-found", message: "There is nothing.", retryAfter: 540 };
+  await open(service.create({ kind: "failed", failure }));
+  const button = page.getByRole("button", { name: "Try again" });
+  await button.press("Enter");
+  await page.getByText(/^It was tried less than a minute ago\./).waitFor();
+  assert.ok(await button.evaluate(isFocused));
+  await assertAccessible(page);
+});
+
+test("what waits for its next try says so", async (t) => {
+  if (service.real) return t.skip("would need a source that is down");
+  await open(service.create({ kind: "processing", stage: "waiting", progress: 0.1 }));
+  await page.getByText("Trying again in a few minutes").waitFor();
+});
+
 test("a failure that may have passed can be tried again", async (t) => {
-  if (service.real) return t.skip("takes an hour");
-  const failure = { code: "source-unreachable", message: "The host does not answer." };
+  if (service.real) return t.skip("would need a source that comes back");
+  const failure = { code: "source-unreachable", message: "The host does not answer.", retryAfter: 540 };
   const again = { kind: "processing", stage: "queued", source: "https://example.com/again.jpg" };
   const id = service.create({ kind: "failed", failure, source: again.source, again });
   await open(id);

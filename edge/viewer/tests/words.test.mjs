@@ -6,16 +6,26 @@ import { test } from "node:test";
 import { nameOf, problemWords, stageWords } from "../live/words.js";
 import { keyAction } from "../zoom/keyboard.js";
 
-test("trying again is offered only where it can help", () => {
-  const failed = (code) => problemWords({ kind: "failed", content: { failure: { code, message: "why" } } });
-  for (const code of ["source-unreachable", "timed-out", "internal"]) assert.equal(failed(code).canRetry, true, code);
-  const lasting = ["source-not-found", "source-forbidden", "source-too-large", "unsupported-format", "corrupt-source"];
-  for (const code of [...lasting, "too-many-pixels", "too-complex"]) {
-    assert.equal(failed(code).canRetry, false, code);
+test("trying again is offered wherever it can help", () => {
+  const failed = (code) => problemWords({ kind: "failed", content: { failure: { code, message: "why", retryAfter: 600 } } });
+  for (const code of ["source-not-found", "source-unreachable", "corrupt-source", "too-many-pixels", "too-complex", "internal"]) {
+    assert.equal(failed(code).canRetry, true, code);
     assert.equal(failed(code).text, "why");
   }
   assert.equal(problemWords({ kind: "unreachable" }).canRetry, true);
   assert.equal(problemWords({ kind: "missing" }).canRetry, false);
+});
+
+test("a failure says in words when it is tried again, never too early", () => {
+  const failed = (retryAfter, more) => problemWords({ kind: "failed", content: { failure: { code: "internal", message: "", retryAfter } }, ...more });
+  const words = [1, 60, 61, 599, 600, 3600, 7200, 7201, 86_399, 86_400, 172_801].map((seconds) => {
+    const [, time] = failed(seconds).when.match(/^It is tried again when it is opened in (.+) or later\.$/);
+    return time;
+  });
+  const minutes = ["a minute", "a minute", "2 minutes", "10 minutes", "10 minutes", "60 minutes"];
+  assert.deepEqual(words, [...minutes, "2 hours", "3 hours", "24 hours", "24 hours", "3 days"]);
+  assert.match(failed(500, { refused: true }).when, /^It was tried less than a minute ago\. It is tried again/);
+  assert.equal(failed(undefined).when, "", "of an older service");
 });
 
 test("codes and stages of a newer service are not shown raw", () => {

@@ -9,6 +9,7 @@ mod failures;
 mod overload;
 mod queue;
 mod record;
+mod retries;
 mod sources;
 mod tiler_death;
 mod viewer;

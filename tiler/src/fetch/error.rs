@@ -9,6 +9,8 @@ use edgezoom_content::address::RefusedAddress;
 use edgezoom_content::source_url::SourceUrlError;
 use reqwest::StatusCode;
 
+use super::resolver::NameServersDown;
+
 /// Why a source could not be downloaded.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
@@ -25,11 +27,22 @@ pub enum FetchError {
     #[error("The source redirects more than {0} times.")]
     TooManyRedirects(u32),
     /// The server responded with an error instead of the source.
-    #[error("The source's server answered {0}.")]
-    Answered(StatusCode),
+    #[error("The source's server answered {status}.")]
+    Answered {
+        /// The status.
+        status: StatusCode,
+        /// How long the server asks to wait.
+        retry_after: Option<Duration>,
+    },
     /// The host name has no address.
     #[error("The source's host name could not be resolved.")]
     Unresolved,
+    /// The name servers do not answer.
+    #[error("The source's host name could not be resolved for now.")]
+    NameServersDown,
+    /// The server's certificate is not valid for its name, now.
+    #[error("The source's server has no valid certificate.")]
+    Certificate,
     /// The connection or its TLS handshake failed, or it was closed before the response.
     #[error("No connection to the source's server could be made.")]
     Unreachable,
@@ -56,22 +69,40 @@ pub enum FetchError {
 impl FetchError {
     /// The cause of a request that failed without a response.
     pub(super) fn before_response(error: &reqwest::Error) -> Self {
-        let mut causes = std::iter::successors(Some(error as &dyn Error), |cause| (*cause).source());
-        if causes.any(|cause| cause.is::<RefusedAddress>()) {
+        let is_caused_by = |is_it: fn(&(dyn Error + 'static)) -> bool| causes(error).any(is_it);
+        if is_caused_by(|cause| cause.is::<RefusedAddress>()) {
             Self::Refused
         } else if error.is_timeout() {
             Self::ConnectTimedOut
+        } else if is_caused_by(|cause| cause.is::<NameServersDown>()) {
+            Self::NameServersDown
         } else if error.is_dns() {
             Self::Unresolved
+        } else if is_caused_by(|cause| {
+            matches!(cause.downcast_ref(), Some(rustls::Error::InvalidCertificate(_)))
+        }) {
+            Self::Certificate
         } else {
             Self::Unreachable
         }
     }
+}
 
-    /// Whether an immediate retry may succeed.
-    pub(super) fn is_worth_a_retry(&self) -> bool {
-        matches!(self, Self::Unreachable | Self::Unresolved)
-    }
+/// An error and its causes. The error inside an `io::Error` is not among the sources of that, only its own source.
+fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
+    std::iter::successors(Some(error as &(dyn Error + 'static)), |cause| {
+        match cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+            Some(inner) => Some(inner as &(dyn Error + 'static)),
+            None => (*cause).source(),
+        }
+    })
+}
+
+/// Whether a server's error may pass: it has too much to do, or a fault of its own. Clients' errors stay until the source
+/// changes.
+#[must_use]
+pub fn is_transient_status(status: u16) -> bool {
+    matches!(status, 408 | 425 | 429 | 500..=599)
 }
 
 impl From<RefusedAddress> for FetchError {

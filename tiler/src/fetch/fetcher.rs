@@ -1,19 +1,20 @@
-//! Requests a source and follows its redirects, with the address policy applied to each request.
+//! Requests a source and follows its redirects, with the address policy applied to each request; and again, while it is
+//! worth it, until the source is complete.
 
-use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::SystemTime;
 
 use edgezoom_content::{AddressPolicy, SourceUrl};
-use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
+use reqwest::header::{ACCEPT, ACCEPT_ENCODING, HeaderMap, HeaderValue, IF_RANGE, LOCATION, RANGE};
 use reqwest::{Client, Response};
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
-use super::download::{self, Received};
-use super::error::FetchError;
+use super::download::{Download, Fetched, Received, Rest};
+use super::error::{FetchError, is_transient_status};
 use super::redirect;
 use super::resolver::{FilteringResolver, Resolver, SystemResolver};
+use super::tries::Tries;
 use crate::http_client;
 use crate::limits::Limits;
 
@@ -25,27 +26,9 @@ pub struct Fetcher {
     folder: PathBuf,
 }
 
-/// A downloaded source.
-#[derive(Debug)]
-pub struct Fetched {
-    /// The source in an unnamed file, positioned at its start.
-    pub file: File,
-    /// Its length in bytes.
-    pub length: u64,
-    /// Its URL after all redirects.
-    pub url: SourceUrl,
-    /// How many redirects were followed.
-    pub redirects: u32,
-    /// The `Content-Type` of the response.
-    pub content_type: Option<String>,
-}
-
 /// Servers that choose by `Accept` (RFC 9110, 12.5.1) should send a format that pictures are stored in, not one that
 /// they produce on the fly for browsers.
 const PREFERENCE: &str = "image/jpeg, image/png, image/tiff, image/*;q=0.8, */*;q=0.5";
-
-/// The pause before the one retry after a connection failed before its response.
-const RETRY_PAUSE: Duration = Duration::from_millis(250);
 
 impl Fetcher {
     /// A fetcher that connects to addresses that `policy` permits and stores its files in `folder`.
@@ -79,7 +62,7 @@ impl Fetcher {
         Ok(Self { client, policy, limits, folder })
     }
 
-    /// Downloads `source`, and calls `on_bytes` after each chunk.
+    /// Downloads `source`, and calls `on_bytes` after each chunk that brings it further than ever before.
     ///
     /// # Errors
     /// The source could not be downloaded; see [`FetchError`].
@@ -99,55 +82,78 @@ impl Fetcher {
         &self,
         redirects: u32,
         source: &SourceUrl,
-        on_bytes: impl FnMut(Received),
+        mut on_bytes: impl FnMut(Received),
     ) -> Result<Fetched, FetchError> {
-        timeout(self.limits.download, self.follow(redirects, source, on_bytes))
-            .await
-            .unwrap_or(Err(FetchError::TookTooLong(self.limits.download)))
+        let deadline = Instant::now() + self.limits.download;
+        let mut download = Download::new(&self.folder)?;
+        let mut tries = Tries::default();
+        loop {
+            let furthest = download.furthest();
+            let one_try = self.follow(redirects, source, &mut download, &mut on_bytes);
+            let error = match timeout_at(deadline, one_try).await {
+                Ok(Ok(())) => return download.finish(source).await,
+                Ok(Err(error)) => error,
+                Err(_) => return Err(FetchError::TookTooLong(self.limits.download)),
+            };
+            let pause = tries.pause_after(&error, download.furthest() > furthest, fastrand::f64());
+            match pause.map(|pause| Instant::now() + pause) {
+                Some(next) if next < deadline && download.may_go_on() => sleep_until(next).await,
+                _ => return Err(error),
+            }
+        }
     }
 
+    /// One try: requests what is missing of the download, or the whole source, and follows redirects.
     async fn follow(
         &self,
         before: u32,
         source: &SourceUrl,
-        on_bytes: impl FnMut(Received),
-    ) -> Result<Fetched, FetchError> {
-        let mut url = source.clone();
+        download: &mut Download,
+        on_bytes: &mut impl FnMut(Received),
+    ) -> Result<(), FetchError> {
+        if let Some(rest) = download.rest() {
+            let (response, _, _) = self.get(rest.url.clone(), rest.redirects, Some(&rest)).await?;
+            match download.take_rest(response, &self.limits, &mut *on_bytes).await? {
+                None => return Ok(()),
+                Some(unfit) if is_transient_status(unfit.status().as_u16()) => return Err(answered(&unfit)),
+                Some(_) => {} // the source has changed, or its address after redirects is not valid any more
+            }
+        }
+        let (response, url, redirects) = self.get(source.clone(), before, None).await?;
+        if !response.status().is_success() {
+            return Err(answered(&response));
+        }
+        download.take_whole(response, url, redirects, &self.limits, on_bytes).await
+    }
+
+    /// Sends a request and follows its redirects, of which there were so many already. Gives the first response that is
+    /// none, with its URL and the redirects that led to it.
+    async fn get(
+        &self,
+        mut url: SourceUrl,
+        before: u32,
+        rest: Option<&Rest>,
+    ) -> Result<(Response, SourceUrl, u32), FetchError> {
         for redirects in before..=self.limits.redirects {
             self.policy.admit(&url)?;
-            let response = self.get(&url).await?;
+            let mut request = self.client.get(url.as_str());
+            if let Some(Rest { range, if_range, .. }) = rest {
+                request = request.header(RANGE, range).header(IF_RANGE, if_range);
+            }
+            let response = match timeout(self.limits.connect + self.limits.stall, request.send()).await {
+                Ok(response) => response.map_err(|error| FetchError::before_response(&error))?,
+                Err(_) => return Err(FetchError::Stalled(self.limits.stall)),
+            };
             match redirect::target(&url, response.status(), response.headers().get(LOCATION))? {
                 Some(target) => url = target,
-                None if response.status().is_success() => {
-                    let content_type = response.headers().get(CONTENT_TYPE);
-                    let content_type = content_type.and_then(|value| value.to_str().ok()).map(str::to_owned);
-                    let (file, length) =
-                        download::to_file(response, &self.folder, &self.limits, on_bytes).await?;
-                    return Ok(Fetched { file, length, url, redirects, content_type });
-                }
-                None => return Err(FetchError::Answered(response.status())),
+                None => return Ok((response, url, redirects)),
             }
         }
         Err(FetchError::TooManyRedirects(self.limits.redirects))
     }
+}
 
-    /// Sends a request, and once more if the connection failed before a response: servers drop connections when they
-    /// restart or are busy.
-    async fn get(&self, url: &SourceUrl) -> Result<Response, FetchError> {
-        match self.get_once(url).await {
-            Err(error) if error.is_worth_a_retry() => {
-                tokio::time::sleep(RETRY_PAUSE).await;
-                self.get_once(url).await
-            }
-            result => result,
-        }
-    }
-
-    async fn get_once(&self, url: &SourceUrl) -> Result<Response, FetchError> {
-        let response = self.client.get(url.as_str()).send();
-        match timeout(self.limits.connect + self.limits.stall, response).await {
-            Ok(response) => response.map_err(|error| FetchError::before_response(&error)),
-            Err(_) => Err(FetchError::Stalled(self.limits.stall)),
-        }
-    }
+fn answered(response: &Response) -> FetchError {
+    let retry_after = http_client::retry_after(response.headers(), SystemTime::now());
+    FetchError::Answered { status: response.status(), retry_after }
 }

@@ -6,13 +6,18 @@
 //! [`resolver`]). Redirects are followed here, not by the HTTP client, and each target is parsed as a
 //! [`SourceUrl`](edgezoom_content::SourceUrl). Sizes and times are limited. The format of a source is not determined
 //! here.
+//!
+//! A download that breaks off goes on where it ended, in a further request under the same policy, if the server can tell
+//! that the source is still the same ([`resumption`]); otherwise it begins anew. How often, [`tries`] decides.
 
 mod download;
 mod error;
 mod fetcher;
 mod redirect;
 pub mod resolver;
+mod resumption;
+mod tries;
 
-pub use download::Received;
-pub use error::FetchError;
-pub use fetcher::{Fetched, Fetcher};
+pub use download::{Fetched, Received};
+pub use error::{FetchError, is_transient_status};
+pub use fetcher::Fetcher;

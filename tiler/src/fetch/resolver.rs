@@ -20,13 +20,28 @@ pub trait Resolver: Send + Sync {
 /// The operating system's resolver.
 pub struct SystemResolver;
 
+/// The name servers did not answer, so it is not known whether the name has an address.
+#[derive(Debug, thiserror::Error)]
+#[error("the name servers do not answer")]
+pub struct NameServersDown;
+
 impl Resolver for SystemResolver {
     fn resolve(&self, host: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
         Box::pin(async move {
-            let addresses = tokio::net::lookup_host((host.as_str(), 0)).await?;
+            let addresses = tokio::net::lookup_host((host.as_str(), 0)).await.map_err(classified)?;
             Ok(addresses.map(|address| address.ip()).collect())
         })
     }
+}
+
+/// Tells getaddrinfo(3)'s `EAI_AGAIN` from the other errors. The standard library keeps its text only: the first is that
+/// of glibc and of the BSDs, the second that of musl.
+fn classified(error: io::Error) -> io::Error {
+    let text = error.to_string();
+    if text.ends_with("Temporary failure in name resolution") || text.ends_with("Try again") {
+        return io::Error::other(NameServersDown);
+    }
+    error
 }
 
 /// A resolver for the HTTP client that returns only permitted addresses.

@@ -1,8 +1,7 @@
 //! `POST` of JSON with a bearer token: what the calls to the edge and to the queue have in common.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use reqwest::header::RETRY_AFTER;
 use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use serde::Serialize;
 use url::Url;
@@ -57,11 +56,6 @@ impl ApiClient {
         self.request(path).json(body).send().await.map_err(CallError::Unanswered)
     }
 
-    /// Sends an empty body.
-    pub(super) async fn post_empty(&self, path: &str) -> Result<Response, CallError> {
-        self.request(path).send().await.map_err(CallError::Unanswered)
-    }
-
     fn request(&self, path: &str) -> RequestBuilder {
         let url = format!("{}{path}", self.base.as_str().trim_end_matches('/'));
         self.client.post(url).bearer_auth(self.token.reveal())
@@ -72,8 +66,7 @@ impl CallError {
     /// The error of a response without success.
     pub(super) async fn from_response(response: Response) -> Self {
         let status = response.status();
-        let retry_after = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
-        let retry_after = retry_after.and_then(|text| text.parse().ok()).map(Duration::from_secs);
+        let retry_after = http_client::retry_after(response.headers(), SystemTime::now());
         let text = response.text().await.unwrap_or_default();
         Self::Answered { status, message: excerpt(text.trim()), retry_after }
     }

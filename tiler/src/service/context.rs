@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
+use edgezoom_content::protocol::TilerId;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
@@ -20,6 +21,8 @@ use crate::s3::S3Store;
 
 /// What all jobs of the service share.
 pub(super) struct ServiceContext {
+    /// Which tiler this is.
+    pub tiler: TilerId,
     pub queue: QueueClient,
     pub edge: EdgeClient,
     pub store: S3Store,
@@ -52,6 +55,7 @@ impl ServiceContext {
         });
         pipeline.prepare().await?;
         Ok(Self {
+            tiler: TilerId(fastrand::u32(..)),
             queue: QueueClient::new(settings.queue_url, settings.queue_token)?,
             edge: EdgeClient::new(settings.edge_url, settings.tiler_token)?,
             store: S3Store::new(&settings.store),

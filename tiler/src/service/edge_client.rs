@@ -2,7 +2,9 @@
 //! [`protocol`](edgezoom_content::protocol).
 
 use edgezoom_content::ContentId;
-use edgezoom_content::protocol::{BACKLOG_PATH, Backlog, Claim, Report, claim_path, report_path};
+use edgezoom_content::protocol::{
+    BACKLOG_PATH, Backlog, Claim, ClaimRequest, Report, claim_path, report_path,
+};
 use reqwest::StatusCode;
 use url::Url;
 
@@ -29,9 +31,14 @@ impl EdgeClient {
         ApiClient::new(base, token).map(Self)
     }
 
-    /// Claims a content; `None` when it needs no conversion, or another tiler has claimed it.
-    pub(super) async fn claim(&self, id: ContentId) -> Result<Option<Claim>, CallError> {
-        let response = self.0.post_empty(&claim_path(id)).await?;
+    /// Claims a content; `None` when it needs no conversion, or another tiler has claimed it, or only a tiler without other
+    /// jobs may.
+    pub(super) async fn claim(
+        &self,
+        id: ContentId,
+        request: &ClaimRequest,
+    ) -> Result<Option<Claim>, CallError> {
+        let response = self.0.post(&claim_path(id), request).await?;
         match response.status() {
             StatusCode::OK => {
                 let claim: Claim =

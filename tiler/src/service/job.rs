@@ -3,7 +3,7 @@
 //! | [`JobResult`] | when | objects in the store |
 //! |---|---|---|
 //! | finished | the edge has accepted the report | the pyramid; those of earlier attempts are deleted |
-//! | failed | the source cannot be converted | deleted before the report |
+//! | failed | the source cannot be converted, now or ever | deleted before the report |
 //! | handed back | the service shuts down | deleted |
 //! | superseded | the edge refuses a report: the attempt is over | deleted |
 //! | unheard | the edge has not answered the last report | the pyramid of a finished conversion stays, because the edge may have accepted it; if not, a later attempt deletes it |
@@ -12,7 +12,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use edgezoom_content::protocol::{Claim, Outcome};
+use edgezoom_content::protocol::{Claim, Outcome, Retry};
 use edgezoom_content::{Failure, FailureCode};
 use futures::FutureExt;
 use tracing::{error, info};
@@ -22,10 +22,10 @@ use super::metrics::{JobResult, Phase};
 use super::phase_times::PhaseTimes;
 use super::reporter::Reporter;
 use super::{ServiceContext, cleanup};
-use crate::failure;
 use crate::pipeline::{Converted, Origin, PipelineError, Progress};
 use crate::renderer::RenderError;
 use crate::s3::{Stored, Upload};
+use crate::{failure, retry};
 
 /// How long handing back may take. After that the lease runs out and has the same effect.
 const HAND_BACK_TIME: Duration = Duration::from_secs(3);
@@ -41,7 +41,7 @@ struct Job<'a> {
 
 /// Why a conversion gave nothing to publish.
 enum Stopped {
-    Failed(Failure),
+    Failed(Failure, Retry),
     ShuttingDown,
     /// The edge says that the attempt is over, or did not answer for a whole lease.
     Superseded,
@@ -57,7 +57,7 @@ pub(super) async fn run(context: Arc<ServiceContext>, claim: Claim, claimed: Ins
         times: PhaseTimes::new(Instant::now()),
     };
     let converted = job.convert().await;
-    let code = if let Err(Stopped::Failed(failure)) = &converted { Some(failure.code) } else { None };
+    let code = if let Err(Stopped::Failed(failure, _)) = &converted { Some(failure.code) } else { None };
     let result = job.conclude(converted).await;
     job.record(result, code);
 }
@@ -82,8 +82,12 @@ impl Job<'_> {
             // A panic ends this job and not the others.
             converted = AssertUnwindSafe(converted).catch_unwind() => match converted {
                 Ok(Ok(converted)) => Ok(converted),
-                Ok(Err(error)) => Err(Stopped::Failed(logged(claim, error).into())),
-                Err(_) => Err(Stopped::Failed(failure::of_panic())),
+                Ok(Err(error)) => {
+                    log(claim, &error);
+                    let retry = retry::after(&error);
+                    Err(Stopped::Failed(error.into(), retry))
+                }
+                Err(_) => Err(Stopped::Failed(failure::of_panic(), Retry::Never)),
             },
         }
     }
@@ -107,9 +111,9 @@ impl Job<'_> {
                     ReportResult::Unanswered => JobResult::Unheard,
                 }
             }
-            Err(Stopped::Failed(failure)) => {
+            Err(Stopped::Failed(failure, retry)) => {
                 cleanup::delete_own(context, claim, upload).await;
-                match reporter.conclude(Outcome::GaveUp { failure }, claim.lease()).await {
+                match reporter.conclude(Outcome::GaveUp { failure, retry }, claim.lease()).await {
                     ReportResult::Accepted => JobResult::Failed,
                     ReportResult::Refused => JobResult::Superseded,
                     ReportResult::Unanswered => JobResult::Unheard,
@@ -159,9 +163,9 @@ impl Job<'_> {
 }
 
 /// Logs an error whose cause clients do not see.
-fn logged(claim: &Claim, error: PipelineError) -> PipelineError {
+fn log(claim: &Claim, error: &PipelineError) {
     let Claim { id, attempt, .. } = claim;
-    match &error {
+    match error {
         PipelineError::Sink(error) => error!(%id, %attempt, %error, "the store does not take the pyramid"),
         PipelineError::Setup(error) => error!(%id, %attempt, %error, "the pipeline cannot be set up"),
         PipelineError::Render(RenderError::NotStarted(error)) => {
@@ -170,5 +174,4 @@ fn logged(claim: &Claim, error: PipelineError) -> PipelineError {
         PipelineError::File(error) => error!(%id, %attempt, %error, "a source's file cannot be read"),
         PipelineError::Fetch(_) | PipelineError::Page(_) | PipelineError::Render(_) => {}
     }
-    error
 }

@@ -7,13 +7,13 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | [`pull_loop`] | pulls messages for free slots, claims them, starts jobs, settles the messages |
+//! | [`pull_loop`], [`intake`] | pulls messages for free slots, claims them, starts jobs, settles the messages |
 //! | [`job`], [`cleanup`] | one claimed job from its source to its last report; deletes its objects when it fails |
 //! | [`reporter`], [`report_interval`] | reports progress and the result to the edge, which renews the lease |
 //! | [`job_progress`] | progress of all steps as one figure |
 //! | [`phase_times`], [`metrics`] | what is measured of a job |
 //! | [`backlog`], [`latest_backlog`] | reports the length of the queue to the edge |
-//! | [`edge_client`], [`queue_client`], [`api_client`], [`backoff`] | HTTP calls to the edge and the queue |
+//! | [`edge_client`], [`queue_client`], [`api_client`] | HTTP calls to the edge and the queue |
 //! | [`health`], [`pull_monitor`] | answers `/health` and `/metrics` |
 
 use std::sync::Arc;
@@ -25,12 +25,12 @@ use tracing::{info, warn};
 
 mod api_client;
 mod backlog;
-mod backoff;
 mod cleanup;
 mod context;
 mod edge_client;
 mod error;
 mod health;
+mod intake;
 mod job;
 mod job_progress;
 mod latest_backlog;

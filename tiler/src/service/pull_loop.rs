@@ -4,17 +4,20 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use edgezoom_content::protocol::Claim;
+use edgezoom_content::ContentId;
+use edgezoom_content::protocol::{Claim, ClaimRequest};
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, warn};
 
 use super::api_client::CallError;
-use super::backoff::Backoff;
+use super::intake::Intake;
 use super::queue_client::{Batch, Message, Settlement};
 use super::{ServiceContext, job};
+use crate::backoff::Backoff;
 
 /// The pauses after failed calls, to the queue and to the edge alike: while the edge is away every message is given back,
 /// and a queue discards a message that was delivered too often.
@@ -26,6 +29,9 @@ const MAX_RETRY_AFTER: Duration = Duration::from_secs(300);
 /// When a message is delivered again whose claim the edge did not answer.
 const RETRY_DELAY: Duration = Duration::from_secs(5);
 
+/// When a message is delivered again that another tiler should take.
+const LEAVE_DELAY: Duration = Duration::from_secs(1);
+
 /// How long a call may still take when the service shuts down. Messages that come with its answer are given back at once,
 /// instead of being invisible until their visibility timeout is over.
 const LAST_CALL_TIME: Duration = Duration::from_secs(1);
@@ -34,6 +40,10 @@ const LAST_CALL_TIME: Duration = Duration::from_secs(1);
 enum ClaimResult {
     /// The job is to be started. With the time of the request.
     Granted(Claim, Instant),
+    /// The job is to be claimed when it can be alone.
+    Alone(ContentId),
+    /// Another tiler should take the job.
+    LeftToOthers,
     /// There is nothing to convert, now or later.
     NotNeeded,
     /// The edge did not answer.
@@ -49,9 +59,9 @@ pub(super) async fn run(context: Arc<ServiceContext>) {
     while let Some(free) = free_slots(&context).await {
         log_finished(&mut jobs);
         let pause = match pull_once(&context, free, &mut jobs).await {
-            Ok(messages) => {
+            Ok(pause) => {
                 failures = 0;
-                if messages == 0 { context.poll_interval } else { Duration::ZERO }
+                pause
             }
             Err(error) => {
                 failures += 1;
@@ -83,14 +93,14 @@ async fn free_slots(context: &ServiceContext) -> Option<usize> {
     Some(context.slots.available_permits())
 }
 
-/// Pulls once, claims the messages, starts jobs, and settles the messages. Gives the number of messages.
+/// Pulls once, claims the messages, starts jobs, and settles the messages. Gives the pause before the next pull.
 async fn pull_once(
     context: &Arc<ServiceContext>,
     free: usize,
     jobs: &mut JoinSet<()>,
-) -> Result<usize, CallError> {
+) -> Result<Duration, CallError> {
     let Some(batch) = unless_late(&context.shutdown, context.queue.pull(free)).await else {
-        return Ok(0);
+        return Ok(context.poll_interval);
     };
     let Batch { messages, backlog } = batch.inspect_err(|error| {
         context.metrics.pull_errors.inc();
@@ -101,21 +111,33 @@ async fn pull_once(
         context.backlog.set(messages);
     }
 
-    let count = messages.len();
+    let mut pause = if messages.is_empty() { context.poll_interval } else { Duration::ZERO };
     let mut settlement = Settlement::default();
     let mut unanswered = None;
+    let mut alone = vec![];
     let mut claims: FuturesUnordered<_> = messages
         .into_iter()
         .map(async |message| {
-            let result = claim(context, &message).await;
+            let result = take_in(context, &message).await;
             (message.lease, result)
         })
         .collect();
     while let Some((lease, result)) = claims.next().await {
         match result {
             ClaimResult::Granted(claim, requested) => {
-                start(context, claim, requested, jobs);
+                // `None` only when the queue gives more messages than requested. Then there is one job more than slots.
+                let slot = Arc::clone(&context.slots).try_acquire_owned().ok();
+                start(context, claim, requested, slot, jobs);
                 settlement.ack(lease);
+            }
+            ClaimResult::Alone(id) => {
+                // Should this tiler die before it has the claim, the edge sends the message again.
+                alone.push(id);
+                settlement.ack(lease);
+            }
+            ClaimResult::LeftToOthers => {
+                settlement.retry(lease, LEAVE_DELAY);
+                pause = LEAVE_DELAY * 2 + context.poll_interval * 2; // others come first
             }
             ClaimResult::NotNeeded => settlement.ack(lease),
             ClaimResult::Unanswered(error) => {
@@ -131,21 +153,41 @@ async fn pull_once(
         // The messages are delivered again, and the edge refuses their claims.
         warn!(%error, "messages could not be settled");
     }
-    unanswered.map_or(Ok(count), Err)
+    for id in alone {
+        start_alone(context, id, jobs).await;
+    }
+    unanswered.map_or(Ok(pause), Err)
 }
 
-/// Starts a job in a slot.
-fn start(context: &Arc<ServiceContext>, claim: Claim, requested: Instant, jobs: &mut JoinSet<()>) {
-    // `None` only when the queue gives more messages than requested. Then there is one job more than slots.
-    let slot = Arc::clone(&context.slots).try_acquire_owned().ok();
+/// Waits until all jobs have ended, and starts a job that has all slots: so nothing else is pulled until it has ended.
+async fn start_alone(context: &Arc<ServiceContext>, id: ContentId, jobs: &mut JoinSet<()>) {
+    context.pulls.at_capacity();
+    let all = u32::try_from(context.capacity).unwrap_or(u32::MAX);
+    let slots = tokio::select! {
+        () = context.shutdown.cancelled() => return,
+        slots = Arc::clone(&context.slots).acquire_many_owned(all) => slots.ok(),
+    };
+    if let ClaimResult::Granted(claim, requested) = claim(context, id, true).await {
+        start(context, claim, requested, slots, jobs);
+    }
+}
+
+/// Starts a job in its slots.
+fn start(
+    context: &Arc<ServiceContext>,
+    claim: Claim,
+    requested: Instant,
+    slots: Option<OwnedSemaphorePermit>,
+    jobs: &mut JoinSet<()>,
+) {
     let context = Arc::clone(context);
     jobs.spawn(async move {
-        let _slot = slot;
+        let _slots = slots;
         job::run(context, claim, requested).await;
     });
 }
 
-async fn claim(context: &ServiceContext, message: &Message) -> ClaimResult {
+async fn take_in(context: &ServiceContext, message: &Message) -> ClaimResult {
     let job = match &message.job {
         Ok(job) => job,
         Err(beginning) => {
@@ -157,16 +199,25 @@ async fn claim(context: &ServiceContext, message: &Message) -> ClaimResult {
     if context.shutdown.is_cancelled() {
         return ClaimResult::ShuttingDown;
     }
+    match Intake::of(job, message.attempts, context.tiler) {
+        Intake::Begin => claim(context, job.id, false).await,
+        Intake::BeginAlone => ClaimResult::Alone(job.id),
+        Intake::LeaveToOthers => ClaimResult::LeftToOthers,
+    }
+}
+
+async fn claim(context: &ServiceContext, id: ContentId, alone: bool) -> ClaimResult {
+    let request = ClaimRequest { tiler: Some(context.tiler), alone };
     let requested = Instant::now();
-    match unless_late(&context.shutdown, context.edge.claim(job.id)).await {
+    match unless_late(&context.shutdown, context.edge.claim(id, &request)).await {
         Some(Ok(Some(claim))) => ClaimResult::Granted(claim, requested),
         Some(Ok(None)) => {
             context.metrics.claims_refused.inc();
-            debug!(id = %job.id, "nothing to do: claimed or finished already");
+            debug!(%id, "nothing to do: claimed or finished already");
             ClaimResult::NotNeeded
         }
         Some(Err(error)) => {
-            warn!(id = %job.id, %error, "the edge cannot be asked for a claim");
+            warn!(%id, %error, "the edge cannot be asked for a claim");
             ClaimResult::Unanswered(error)
         }
         None => ClaimResult::ShuttingDown,

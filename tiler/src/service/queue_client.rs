@@ -28,6 +28,8 @@ pub(super) struct Batch {
 #[derive(Debug, PartialEq)]
 pub(super) struct Message {
     pub lease: Lease,
+    /// How often it has been delivered, this time included.
+    pub attempts: u32,
     /// The job; or the beginning of the body, when that is not a job.
     pub job: Result<Job, String>,
 }
@@ -80,6 +82,13 @@ struct PullResult {
 struct Delivery {
     body: Value,
     lease_id: Lease,
+    #[serde(default = "many")]
+    attempts: u32,
+}
+
+/// A queue that does not count has delivered the message before, for all that is known.
+fn many() -> u32 {
+    u32::MAX
 }
 
 /// How long a message is invisible to other tilers. It is settled milliseconds later, when the edge has answered the claim.
@@ -138,7 +147,8 @@ fn parse_batch(text: &str) -> Result<Batch, CallError> {
         return Err(CallError::Malformed(excerpt(&envelope.errors.to_string())));
     }
     let result = envelope.result.unwrap_or_default();
-    let read = |delivery: Delivery| Message { lease: delivery.lease_id, job: parse_job(&delivery.body) };
+    let read =
+        |Delivery { body, lease_id, attempts }| Message { lease: lease_id, attempts, job: parse_job(&body) };
     let messages = result.messages.into_iter().map(read).collect();
     Ok(Batch { messages, backlog: result.message_backlog_count })
 }
@@ -180,11 +190,11 @@ mod tests {
     fn a_job_is_parsed_plain_as_text_and_in_base64() {
         let text = r#"{"id":"6qy4OXfXSid"}"#;
         let bodies = [serde_json::from_str(text).unwrap(), text.into(), BASE64_STANDARD.encode(text).into()];
-        let job = Job { id: "6qy4OXfXSid".parse().unwrap() };
+        let job = Job { id: "6qy4OXfXSid".parse().unwrap(), alone: false, avoid: None };
         let Batch { messages, backlog } = parse_batch(&batch(&bodies)).unwrap();
         assert_eq!((messages.len(), backlog), (3, Some(9)));
         for (n, message) in messages.into_iter().enumerate() {
-            assert_eq!(message, Message { lease: Lease(format!("lease {n}")), job: Ok(job) });
+            assert_eq!(message, Message { lease: Lease(format!("lease {n}")), attempts: 1, job: Ok(job) });
         }
     }
 

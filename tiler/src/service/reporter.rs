@@ -11,10 +11,10 @@ use tokio::time::{sleep_until, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
-use super::backoff::Backoff;
 use super::edge_client::{EdgeClient, ReportResult};
 use super::job_progress::JobProgress;
 use super::report_interval::ReportInterval;
+use crate::backoff::Backoff;
 
 /// Reports one attempt. Dropped, it stops, and the lease runs out.
 pub(super) struct Reporter {

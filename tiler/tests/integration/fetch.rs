@@ -1,7 +1,9 @@
 //! Downloads from servers that misbehave. They are plain TCP servers on loopback, so a test defines every byte
-//! of their responses.
+//! of their responses. Downloads that go on after they broke off are in `resume`.
 
 #![allow(clippy::unwrap_used)] // clippy.toml allows it in test functions, but not in their helpers
+
+mod resume;
 
 use std::collections::HashMap;
 use std::io::{self, Read};
@@ -36,6 +38,8 @@ enum Behaviour {
     Drip(Duration),
     /// Closes the first connection at once; sends these bytes on later ones.
     CloseOnce(Vec<u8>),
+    /// Sends these bytes and closes the connection, one after the other; the last one stays.
+    InTurn(Vec<Vec<u8>>),
 }
 
 impl Server {
@@ -82,7 +86,11 @@ async fn serve(
     }
     let head = String::from_utf8(head).unwrap();
     let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
-    heads.lock().unwrap().push(head);
+    let turn = {
+        let mut heads = heads.lock().unwrap();
+        heads.push(head);
+        heads.iter().filter(|head| head.split(' ').nth(1) == Some(&path)).count() - 1
+    };
     match behaviours.get(&path) {
         Some(Behaviour::Send(bytes)) => stream.write_all(bytes).await,
         Some(Behaviour::SendAndStall(bytes)) => {
@@ -96,6 +104,7 @@ async fn serve(
                 tokio::time::sleep(*pause).await;
             }
         }
+        Some(Behaviour::InTurn(turns)) => stream.write_all(&turns[turn.min(turns.len() - 1)]).await,
         Some(Behaviour::CloseOnce(_)) if number == 0 => Ok(()),
         Some(Behaviour::CloseOnce(bytes)) => stream.write_all(bytes).await,
         None => stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n").await,
@@ -107,7 +116,11 @@ fn ok(head: &str, body: &str) -> Vec<u8> {
 }
 
 fn redirect(to: &str) -> Behaviour {
-    Behaviour::Send(format!("HTTP/1.1 302 Found\r\nLocation: {to}\r\nContent-Length: 0\r\n\r\n").into_bytes())
+    Behaviour::Send(redirecting(to))
+}
+
+fn redirecting(to: &str) -> Vec<u8> {
+    format!("HTTP/1.1 302 Found\r\nLocation: {to}\r\nContent-Length: 0\r\n\r\n").into_bytes()
 }
 
 /// A resolver with fixed names. A name with several addresses resolves to the next one each time.
@@ -304,12 +317,15 @@ async fn an_error_response_fails_with_its_status() {
         let response = format!("HTTP/1.1 {status} X\r\nContent-Length: 0\r\n\r\n").into_bytes();
         let server = Server::new(&[("/", Behaviour::Send(response))]).await;
         let response = fetch(&server.url("/")).await;
-        assert!(matches!(response, Err(FetchError::Answered(s)) if s == status), "{status}: {response:?}");
+        assert!(
+            matches!(response, Err(FetchError::Answered { status: s, .. }) if s == status),
+            "{status}: {response:?}"
+        );
     }
 }
 
 #[tokio::test]
-async fn a_connection_that_is_closed_before_the_response_is_retried_once() {
+async fn a_connection_that_is_closed_before_the_response_is_tried_again() {
     let server = Server::new(&[("/", Behaviour::CloseOnce(ok("", "here")))]).await;
     assert_eq!(fetch(&server.url("/")).await.unwrap().length, 4);
     assert_eq!(server.connections.load(SeqCst), 2);

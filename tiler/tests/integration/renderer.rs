@@ -186,10 +186,15 @@ async fn memory_beyond_the_limit_is_the_pictures_fault_and_no_crash() {
 
 #[tokio::test]
 async fn a_renderer_that_crashes_fails_as_internal() {
-    for script in ["kill -SEGV $$", "exit 1", "exit 0"] {
+    for script in ["kill -SEGV $$", "kill -SYS $$", "exit 1", "exit 0"] {
         let failure = impostor(script, &Limits::default()).await.unwrap_err();
         assert_eq!(failure.code, FailureCode::Internal, "{script}");
         assert_eq!(failure.message, "The renderer stopped unexpectedly.");
+    }
+    for script in ["kill -KILL $$", "kill -TERM $$"] {
+        let failure = impostor(script, &Limits::default()).await.unwrap_err();
+        assert_eq!(failure.code, FailureCode::Internal, "{script}");
+        assert_eq!(failure.message, "The renderer was stopped from outside.");
     }
 }
 

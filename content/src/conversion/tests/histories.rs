@@ -9,7 +9,7 @@ use super::*;
 /// A whole service in miniature: one conversion, its queue, KV, and tilers that crash, sleep and speak too late.
 struct World {
     story: Story,
-    messages: usize,
+    messages: Vec<Job>,
     /// Attempts that some tiler believes to have, dead and sleeping ones too.
     attempts: Vec<Attempt>,
     record: Option<Content>,
@@ -25,7 +25,8 @@ enum Chance {
     LoseMessage,
     Report(usize, f64),
     Finish(usize),
-    GiveUp(usize, bool),
+    GiveUp(usize, Retry),
+    AskForRetry,
     HandBack(usize),
     Wait(u64),
     Alarm,
@@ -37,7 +38,7 @@ impl World {
     fn new() -> Self {
         let mut world = Self {
             story: Story { known: None, now: Timestamp(0), effects: vec![] },
-            messages: 0,
+            messages: vec![],
             attempts: vec![],
             record: None,
             published: vec![],
@@ -52,7 +53,7 @@ impl World {
         let reply = self.story.tell(event);
         for effect in std::mem::take(&mut self.story.effects) {
             match effect {
-                Effect::Enqueue if up => self.messages += 1,
+                Effect::Enqueue if up => self.messages.push(self.story.known.as_ref().unwrap().job()),
                 Effect::Enqueue => drop(self.story.tell(Event::EnqueueFailed)),
                 Effect::WriteCache { content, .. } if up => {
                     if let Status::Ready { attempt, .. } = content.status {
@@ -60,6 +61,7 @@ impl World {
                     }
                     self.record = Some(content);
                     self.story.tell(Event::CacheWritten);
+                    assert_eq!(self.story.effects, [], "written at once, it is not out of date");
                 }
                 Effect::WriteCache { .. } => {}
                 Effect::DeleteFromCache => self.record = None,
@@ -77,9 +79,11 @@ impl World {
         match chance {
             Chance::Ask => drop(self.tell(Event::Requested, true)),
             Chance::Pull { keep_message, lose_answer } => {
-                if self.messages > 0 {
-                    self.messages -= usize::from(!keep_message);
-                    if let Reply::Claim(claim) = self.tell(Event::Claimed, true)
+                if let Some(job) = self.messages.first().copied() {
+                    if !keep_message {
+                        self.messages.remove(0);
+                    }
+                    if let Reply::Claim(claim) = self.tell(claim_of(job), true)
                         && !lose_answer
                     {
                         assert!(!self.attempts.contains(&claim.attempt), "an attempt was given twice");
@@ -87,7 +91,8 @@ impl World {
                     }
                 }
             }
-            Chance::LoseMessage => self.messages = self.messages.saturating_sub(1),
+            Chance::LoseMessage => drop(self.messages.pop()),
+            Chance::AskForRetry => drop(self.tell(Event::RetryAsked, true)),
             Chance::Report(of, progress) => {
                 if let Some(attempt) = attempt(of) {
                     let progress = progress.into();
@@ -102,10 +107,9 @@ impl World {
                     self.tell(reported(attempt, finished()), true);
                 }
             }
-            Chance::GiveUp(of, transient) => {
+            Chance::GiveUp(of, retry) => {
                 if let Some(attempt) = attempt(of) {
-                    let code = if transient { FailureCode::TimedOut } else { FailureCode::UnsupportedFormat };
-                    self.tell(reported(attempt, Outcome::GaveUp { failure: failure(code) }), true);
+                    self.tell(gave_up(attempt, FailureCode::SourceUnreachable, retry), true);
                 }
             }
             Chance::HandBack(of) => {
@@ -123,10 +127,10 @@ impl World {
     /// From here on all goes well and the tilers that were are dead: alarms ring when due, and the tiler that pulls a message
     /// and gets the claim finishes.
     fn settle(&mut self) {
-        for _ in 0..20 {
-            if self.messages > 0 {
-                self.messages -= 1;
-                if let Reply::Claim(claim) = self.tell(Event::Claimed, true) {
+        for _ in 0..100 {
+            if !self.messages.is_empty() {
+                let job = self.messages.remove(0);
+                if let Reply::Claim(claim) = self.tell(claim_of(job), true) {
                     self.tell(reported(claim.attempt, finished()), true);
                 }
             } else if let Some(due) = self.story.known.as_ref().unwrap().alarm() {
@@ -137,6 +141,19 @@ impl World {
     }
 }
 
+/// The claim of a tiler for a job that it pulled.
+fn claim_of(job: Job) -> Event {
+    Event::Claimed(ClaimRequest { alone: job.alone, ..CLAIM })
+}
+
+fn retry() -> impl Strategy<Value = Retry> {
+    prop_oneof![
+        Just(Retry::Never),
+        prop::option::of(0..10_000_u32).prop_map(|after_seconds| Retry::Later { after_seconds }),
+        Just(Retry::Elsewhere),
+    ]
+}
+
 fn chance() -> impl Strategy<Value = Chance> {
     prop_oneof![
         2 => Just(Chance::Ask),
@@ -145,7 +162,8 @@ fn chance() -> impl Strategy<Value = Chance> {
         1 => Just(Chance::LoseMessage),
         6 => (0..8_usize, -0.5..1.5).prop_map(|(of, progress)| Chance::Report(of, progress)),
         2 => (0..8_usize).prop_map(Chance::Finish),
-        2 => (0..8_usize, any::<bool>()).prop_map(|(of, transient)| Chance::GiveUp(of, transient)),
+        2 => (0..8_usize, retry()).prop_map(|(of, retry)| Chance::GiveUp(of, retry)),
+        1 => Just(Chance::AskForRetry),
         1 => (0..8_usize).prop_map(Chance::HandBack),
         3 => prop_oneof![0..100_000_u64, Just(HOUR), Just(24 * HOUR)].prop_map(Chance::Wait),
         3 => Just(Chance::Alarm),

@@ -1,6 +1,8 @@
 //! The oEmbed response of a share link, and that the texts of sources stay escaped.
 
-use edgezoom_content::{Attempt, Dzi, Failure, FailureCode, Progress, SourceUrl, Stage, TileFormat};
+use edgezoom_content::{
+    Attempt, Dzi, Failure, FailureCode, Progress, SourceUrl, Stage, TileFormat, Timestamp,
+};
 
 use super::*;
 
@@ -51,7 +53,8 @@ fn an_unfinished_content_has_no_thumbnail_and_a_failed_one_is_not_embedded() {
     assert_eq!((queued.status, queued.header("Cache-Control")), (StatusCode::OK, Some("no-store")));
     assert!(!queued.body.contains("thumbnail"));
     let failure = Failure::new(FailureCode::Internal, "");
-    let failed = OembedRequest::default().response(&content(Status::Failed { failure }), &addresses());
+    let failed = OembedRequest::default()
+        .response(&content(Status::Failed { failure, retry_at: Timestamp::default() }), &addresses());
     assert_eq!(failed.status, StatusCode::NOT_FOUND);
 }
 

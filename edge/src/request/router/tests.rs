@@ -23,7 +23,7 @@ fn id() -> ContentId {
 
 fn key(target: &str) -> Result<ContentKey, ApiError> {
     match get(target) {
-        Route::Content { key, variant: Variant::Standard(Format::Json) } => key,
+        Route::Content { key, variant: Variant::Standard(Format::Json), retry: false } => key,
         other => panic!("{target} is routed to {other:?}"),
     }
 }
@@ -39,6 +39,19 @@ fn content_is_asked_for_by_url_with_or_without_a_slash() {
 fn content_is_asked_for_by_id_with_or_without_a_slash() {
     assert_eq!(key(&format!("/v1/content/{ID}")), Ok(ContentKey::Id(id())));
     assert_eq!(key(&format!("/v1/content/{ID}/?x=y")), Ok(ContentKey::Id(id())));
+}
+
+#[test]
+fn a_client_asks_for_a_retry_with_one_value() {
+    let is_retry = |target: &str| match get(target) {
+        Route::Content { retry, .. } => retry,
+        other => panic!("{target} is routed to {other:?}"),
+    };
+    assert!(is_retry("/v1/content/?url=http://example.com/&retry=1"));
+    assert!(is_retry(&format!("/v1/content/{ID}?format=json&retry=1")));
+    for query in ["", "retry", "retry=", "retry=0", "retry=true", "retry=0&retry=1", "Retry=1"] {
+        assert!(!is_retry(&format!("/v1/content/{ID}?{query}")), "{query}");
+    }
 }
 
 #[test]
@@ -60,7 +73,10 @@ fn a_url_that_is_no_source_is_refused_with_the_reason() {
 fn the_error_of_an_unknown_format_is_wrapped() {
     let route = get(&format!("/v1/content/{ID}?format=yaml"));
     let variant = Variant::Wrapped(Format::Json);
-    assert_eq!(route, Route::Content { key: Err(NegotiationError::UnknownFormat.into()), variant });
+    assert_eq!(
+        route,
+        Route::Content { key: Err(NegotiationError::UnknownFormat.into()), variant, retry: false }
+    );
 }
 
 #[test]

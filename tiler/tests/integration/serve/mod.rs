@@ -8,6 +8,7 @@ mod jobs;
 mod leases;
 mod monitoring;
 mod pages;
+mod retries;
 mod shutdown;
 mod store;
 mod tiler;

@@ -80,6 +80,20 @@ impl Tiler {
         (answer.status().as_u16(), answer.text().await.unwrap())
     }
 
+    /// The renderer processes that it has now.
+    pub fn renderers(&self) -> Vec<rustix::process::Pid> {
+        let parent = format!("PPid:\t{}\n", self.child.id());
+        let is_renderer = |folder: &std::path::Path| {
+            let status = std::fs::read_to_string(folder.join("status")).unwrap_or_default();
+            let command = std::fs::read(folder.join("cmdline")).unwrap_or_default();
+            status.contains(&parent) && command.split(|byte| *byte == 0).nth(1) == Some(b"render")
+        };
+        let folders = std::fs::read_dir("/proc").unwrap().map_while(Result::ok).map(|entry| entry.path());
+        let ids = folders.filter(|folder| is_renderer(folder));
+        ids.filter_map(|folder| rustix::process::Pid::from_raw(folder.file_name()?.to_str()?.parse().ok()?))
+            .collect()
+    }
+
     /// Kills it.
     pub fn kill(&mut self) {
         self.child.kill().unwrap();

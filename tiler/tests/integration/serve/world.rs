@@ -12,7 +12,7 @@ use axum::extract::{Request, State};
 use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use edgezoom_content::ContentId;
-use edgezoom_content::protocol::{BACKLOG_PATH, Backlog, Outcome, Report};
+use edgezoom_content::protocol::{BACKLOG_PATH, Backlog, ClaimRequest, Outcome, Report};
 use serde_json::{Value, json};
 
 /// Everything around the tiler.
@@ -26,6 +26,10 @@ pub struct World {
 pub struct WorldState {
     /// The bodies of the messages in the queue.
     pub waiting: VecDeque<Value>,
+    /// How often the messages of the next pull have been delivered.
+    pub deliveries: u32,
+    /// Who claimed, in order.
+    pub claimants: Vec<ClaimRequest>,
     /// The status and the delay of the queue's answers.
     pub queue: (StatusCode, Duration),
     /// The answers to claims, each for one claim. 409 when there is none left.
@@ -65,6 +69,8 @@ pub enum Source {
     Bytes(Bytes),
     Page(&'static str),
     Status(StatusCode),
+    /// 503 with this `Retry-After`, in seconds.
+    Unavailable(u32),
     /// The connection stays open and nothing comes.
     Silence,
 }
@@ -123,6 +129,8 @@ impl WorldState {
     fn new() -> Self {
         Self {
             waiting: VecDeque::new(),
+            deliveries: 1,
+            claimants: vec![],
             queue: (StatusCode::OK, Duration::ZERO),
             claims: HashMap::new(),
             on_report: |_| StatusCode::NO_CONTENT,
@@ -196,7 +204,7 @@ impl WorldState {
         let messages: Vec<_> = self
             .waiting
             .drain(..count)
-            .map(|body| json!({ "lease_id": format!("lease of {body}"), "body": body, "attempts": 1 }))
+            .map(|body| json!({ "lease_id": format!("lease of {body}"), "body": body, "attempts": self.deliveries }))
             .collect();
         let result = json!({ "message_backlog_count": self.backlog, "messages": messages });
         json!({ "success": true, "errors": [], "result": result }).to_string().into_response()
@@ -243,8 +251,9 @@ async fn answer(State(world): State<World>, request: Request) -> Response {
         let (id, call) = id.split_once('/').unwrap();
         let id = id.parse().unwrap();
         if call == "claim" {
-            assert!(body.is_empty());
-            return world.state().claim(id, world.address);
+            let mut state = world.state();
+            state.claimants.push(serde_json::from_slice(&body).unwrap());
+            return state.claim(id, world.address);
         }
         let report: Report = serde_json::from_slice(&body).unwrap();
         let mut state = world.state();
@@ -278,6 +287,9 @@ async fn answer(State(world): State<World>, request: Request) -> Response {
             Some(Source::Bytes(bytes)) => bytes.into_response(),
             Some(Source::Page(html)) => axum::response::Html(html).into_response(),
             Some(Source::Status(status)) => status.into_response(),
+            Some(Source::Unavailable(seconds)) => {
+                (StatusCode::SERVICE_UNAVAILABLE, [("Retry-After", seconds.to_string())]).into_response()
+            }
             Some(Source::Silence) => {
                 Response::new(Body::from_stream(futures::stream::pending::<Result<Bytes, std::io::Error>>()))
             }

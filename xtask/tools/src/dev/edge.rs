@@ -54,6 +54,8 @@ pub fn command(
     // wrangler takes a variable from its environment when wrangler.toml names it, under [vars] or [secrets].
     command.env("TILER_TOKEN", state.token()).env("ALLOW_NETWORKS", &options.allow_networks);
     command.env("LEASE_SECONDS", options.lease_seconds.to_string());
+    command.env("RETRY_SECONDS", &options.retry_seconds);
+    command.env("ASK_AGAIN_SECONDS", options.ask_again_seconds.to_string());
     command.env("BACKLOG_LIMIT", options.backlog_limit.to_string());
     command.env("MAINTENANCE", if options.maintenance { "on" } else { "off" });
     for address in ["BASE_URL", "SHARE_BASE", "CACHE_URL"] {

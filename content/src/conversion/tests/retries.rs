@@ -1,0 +1,219 @@
+//! Attempts that come by themselves, and those that clients ask for.
+
+use proptest::prelude::*;
+
+use super::*;
+
+const LATER: Retry = Retry::Later { after_seconds: None };
+
+impl Story {
+    /// An attempt that fails.
+    fn fail(&mut self, retry: Retry) -> Attempt {
+        let attempt = self.claim();
+        let report = gave_up(attempt, FailureCode::SourceUnreachable, retry);
+        assert_eq!(self.tell(report), Reply::Accepted);
+        attempt
+    }
+
+    /// The time until the alarm.
+    fn until_alarm(&self) -> Duration {
+        self.known.as_ref().unwrap().alarm().unwrap() - self.now
+    }
+}
+
+#[test]
+fn what_may_pass_is_tried_after_1_and_5_and_30_minutes_and_then_fails() {
+    let mut story = Story::new();
+    for minutes in [1, 5, 30] {
+        let attempt = story.claim();
+        story.report(attempt, 0.4);
+        let report = gave_up(attempt, FailureCode::SourceUnreachable, LATER);
+        assert_eq!(story.tell(report.clone()), Reply::Accepted);
+        assert_eq!((story.stage(), story.effects.as_slice()), (Some(Stage::Waiting), [].as_slice()));
+        assert_eq!(story.content().progress, 0.4.into());
+        assert_eq!(story.until_alarm(), Duration::from_secs(minutes * 60));
+        assert_eq!(story.tell(report), Reply::Accepted, "reported twice");
+        assert_eq!(story.tell(Event::Claimed(CLAIM)), Reply::Conflict, "a late message does not begin it");
+        story.tell(Event::Requested);
+        assert_eq!(story.stage(), Some(Stage::Waiting), "a request does not begin it");
+
+        story.wait(Duration::from_secs(minutes * 60) - Duration::from_millis(1));
+        story.tell(Event::AlarmFired);
+        assert_eq!(story.effects, []);
+        story.wait(Duration::from_millis(1));
+        story.tell(Event::AlarmFired);
+        assert_eq!(
+            (story.stage(), story.effects.as_slice()),
+            (Some(Stage::Queued), [Effect::Enqueue].as_slice())
+        );
+    }
+    story.fail(LATER);
+    assert!(matches!(story.content().status, Status::Failed { .. }));
+}
+
+#[test]
+fn a_claim_when_the_wait_is_over_is_granted_though_the_alarm_is_late() {
+    let mut story = Story::new();
+    let first = story.fail(LATER);
+    story.wait(RULES.retries[0]);
+    assert_eq!(story.claim(), first.next());
+    assert_eq!(story.effects, []);
+}
+
+#[test]
+fn the_wish_of_the_sources_server_counts_within_bounds() {
+    for (wish, seconds) in [(0, 60), (59, 60), (90, 90), (1800, 1800), (u32::MAX, 1800)] {
+        let mut story = Story::new();
+        story.fail(Retry::Later { after_seconds: Some(wish) });
+        assert_eq!(story.until_alarm(), Duration::from_secs(seconds), "{wish}");
+    }
+}
+
+#[test]
+fn what_does_not_pass_fails_at_once() {
+    let mut story = Story::new();
+    story.fail(Retry::Never);
+    assert!(matches!(story.content().status, Status::Failed { .. }));
+}
+
+#[test]
+fn a_renderer_that_was_killed_is_followed_by_two_more_elsewhere() {
+    let mut story = Story::new();
+    assert_eq!(story.known.as_ref().unwrap().job(), Job { id: id(), alone: false, avoid: None });
+    for tiler in [7, 8] {
+        let attempt = story.claim_as(ClaimRequest { tiler: Some(TilerId(tiler)), alone: false });
+        story.tell(gave_up(attempt, FailureCode::Internal, Retry::Elsewhere));
+        assert_eq!(
+            (story.stage(), story.effects.as_slice()),
+            (Some(Stage::Queued), [Effect::Enqueue].as_slice())
+        );
+        let job = story.known.as_ref().unwrap().job();
+        assert_eq!(job, Job { id: id(), alone: false, avoid: Some(TilerId(tiler)) });
+    }
+    story.fail(Retry::Elsewhere);
+    assert!(matches!(story.content().status, Status::Failed { .. }));
+}
+
+#[test]
+fn after_its_third_lease_it_is_tried_once_more_alone() {
+    let mut story = Story::new();
+    for _ in 0..3 {
+        assert!(!story.known.as_ref().unwrap().job().alone);
+        story.claim();
+        story.lose_lease();
+        assert_eq!(story.effects, [Effect::Enqueue]);
+    }
+    assert!(story.known.as_ref().unwrap().job().alone);
+    assert_eq!(story.tell(Event::Claimed(CLAIM)), Reply::Conflict, "a message of earlier, beside other jobs");
+    let attempt = story.claim_as(CLAIM_ALONE);
+    assert_eq!(story.tell(reported(attempt, Outcome::HandedBack)), Reply::Accepted);
+    assert!(story.known.as_ref().unwrap().job().alone, "a shutdown does not count");
+
+    let mut innocent = story.clone();
+    let attempt = innocent.claim_as(CLAIM_ALONE);
+    innocent.tell(reported(attempt, finished()));
+    assert!(matches!(innocent.content().status, Status::Ready { .. }));
+
+    story.claim_as(CLAIM_ALONE);
+    story.lose_lease();
+    assert!(
+        matches!(story.content().status, Status::Failed { failure, .. } if failure.code == FailureCode::Internal)
+    );
+    assert!(matches!(story.effects[..], [Effect::WriteCache { expires_in: Some(_), .. }]));
+}
+
+#[test]
+fn a_tiler_that_is_older_than_claims_with_a_body_gets_what_has_to_be_alone() {
+    let mut story = Story::new();
+    for _ in 0..3 {
+        story.claim_as(ClaimRequest::OF_OLDER_TILER);
+        story.lose_lease();
+    }
+    story.claim_as(ClaimRequest::OF_OLDER_TILER);
+}
+
+#[test]
+fn a_late_alarm_that_makes_the_job_alone_sends_its_message() {
+    let mut story = Story::new();
+    for _ in 0..2 {
+        story.claim();
+        story.lose_lease();
+    }
+    story.claim();
+    story.wait(RULES.lease);
+    assert_eq!(story.tell(Event::Claimed(CLAIM)), Reply::Conflict);
+    assert_eq!(story.effects, [Effect::Enqueue]);
+}
+
+#[test]
+fn a_client_starts_what_failed_or_waits_once_a_minute() {
+    for retry in [Retry::Never, LATER] {
+        let mut story = Story::new();
+        story.fail(retry);
+        let was_failed = story.content().is_finished();
+        story.tell(Event::RetryAsked);
+        assert_eq!(story.stage(), Some(Stage::Queued));
+        let expected: &[Effect] =
+            if was_failed { &[Effect::DeleteFromCache, Effect::Enqueue] } else { &[Effect::Enqueue] };
+        assert_eq!(story.effects, expected);
+
+        story.fail(retry);
+        story.wait(RULES.early - Duration::from_millis(1));
+        let before = story.content();
+        assert_eq!(story.tell(Event::RetryAsked), Reply::Content(before));
+        story.wait(Duration::from_millis(1));
+        story.tell(Event::RetryAsked);
+        assert_eq!(story.stage(), Some(Stage::Queued));
+    }
+}
+
+#[test]
+fn asking_for_a_retry_leaves_alone_what_is_ready_or_under_way() {
+    let mut story = Story::new();
+    story.tell(Event::RetryAsked);
+    assert_eq!(story.effects, []);
+    let attempt = story.claim();
+    story.tell(Event::RetryAsked);
+    assert_eq!(story.report(attempt, 0.5), Reply::Accepted);
+    story.tell(reported(attempt, finished()));
+    let ready = story.content();
+    assert_eq!(story.tell(Event::RetryAsked), Reply::Content(ready));
+}
+
+#[test]
+fn a_failure_that_reaches_kv_after_the_conversion_started_over_is_deleted_again() {
+    let mut story = Story::new();
+    story.fail(Retry::Never);
+    story.tell(Event::RetryAsked);
+    story.tell(Event::CacheWritten);
+    assert_eq!(story.effects, [Effect::DeleteFromCache]);
+}
+
+proptest! {
+    /// However often attempts fail, a conversion without requests ends, and after no more attempts than the rules say.
+    #[test]
+    fn attempts_without_requests_are_bounded(
+        ends in prop::collection::vec(
+            prop_oneof![Just(None), Just(Some(LATER)), Just(Some(Retry::Elsewhere))], 0..40)
+    ) {
+        let mut story = Story::new();
+        let mut attempts = 0;
+        for end in ends {
+            if story.content().is_finished() {
+                break;
+            }
+            let attempt = story.claim_as(CLAIM_ALONE);
+            attempts += 1;
+            match end {
+                Some(retry) => drop(story.tell(gave_up(attempt, FailureCode::Internal, retry))),
+                None => story.lose_lease(),
+            }
+            if story.stage() == Some(Stage::Waiting) {
+                story.wait(RULES.retries[2]);
+                story.tell(Event::AlarmFired);
+            }
+        }
+        let most = 1 + RULES.leases as usize + RULES.retries.len() + RULES.kills as usize;
+        prop_assert!(attempts <= most, "{attempts} attempts");
+    }
+}

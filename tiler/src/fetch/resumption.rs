@@ -1,0 +1,183 @@
+//! Whether a download that broke off can go on where it ended (RFC 9110, sections 13.1.5 and 14). A range fits what has
+//! been received only if both are of the same version of the source, so it is requested with `If-Range`, and its response
+//! is compared with the first one.
+
+use std::time::Duration;
+
+use reqwest::StatusCode;
+use reqwest::header::{ACCEPT_RANGES, CONTENT_RANGE, DATE, ETAG, HeaderMap, HeaderValue, LAST_MODIFIED};
+
+/// What distinguishes a version of the source from any other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Validator {
+    /// A strong entity tag.
+    Tag(HeaderValue),
+    /// The date of the last change.
+    Date(HeaderValue),
+}
+
+/// What the response to a request for the rest of a source means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Continuation {
+    /// The rest, to be appended; with the length of the whole.
+    Rest(u64),
+    /// The whole: the source has changed, or the server knows no ranges.
+    Whole,
+    /// Nothing that fits.
+    Unfit,
+}
+
+/// How much older than the response a source must be for its date to be unique (RFC 9110, 8.8.2.2): two changes within a
+/// second have the same date, and a minute covers clocks that differ.
+const SETTLED: Duration = Duration::from_secs(60);
+
+impl Validator {
+    /// The strong validator of a response, if it has one and its server does not deny ranges.
+    pub(super) fn of(headers: &HeaderMap) -> Option<Self> {
+        if headers.get(ACCEPT_RANGES).is_some_and(|units| units == "none") {
+            return None;
+        }
+        if let Some(tag) = headers.get(ETAG) {
+            // A weak one (`W/"…"`) does not do, and then a date does not either (13.1.5).
+            return tag.as_bytes().starts_with(b"\"").then(|| Self::Tag(tag.clone()));
+        }
+        let changed = headers.get(LAST_MODIFIED)?;
+        let date = |value: &HeaderValue| httpdate::parse_http_date(value.to_str().ok()?).ok();
+        let age = date(headers.get(DATE)?)?.duration_since(date(changed)?).ok()?;
+        (age >= SETTLED).then(|| Self::Date(changed.clone()))
+    }
+
+    /// The value of `If-Range`.
+    pub(super) fn if_range(&self) -> HeaderValue {
+        match self {
+            Self::Tag(value) | Self::Date(value) => value.clone(),
+        }
+    }
+
+    /// Whether the headers do not contradict. A 206 may leave out what the client has sent (15.3.7).
+    fn fits(&self, headers: &HeaderMap) -> bool {
+        let (name, own) = match self {
+            Self::Tag(tag) => (ETAG, tag),
+            Self::Date(date) => (LAST_MODIFIED, date),
+        };
+        headers.get(name).is_none_or(|value| value == own)
+    }
+}
+
+impl Continuation {
+    /// Reads the response to a request for all bytes from `received` on, of the version that `validator` names and whose
+    /// length is `total`, if that is known.
+    pub(super) fn of(
+        status: StatusCode,
+        headers: &HeaderMap,
+        validator: &Validator,
+        received: u64,
+        total: Option<u64>,
+    ) -> Self {
+        if status != StatusCode::PARTIAL_CONTENT {
+            return if status.is_success() { Self::Whole } else { Self::Unfit };
+        }
+        match content_range(headers) {
+            Some((first, last, length))
+                if first == received
+                    && (first..length).contains(&last)
+                    && total.is_none_or(|total| total == length)
+                    && validator.fits(headers) =>
+            {
+                Self::Rest(length)
+            }
+            _ => Self::Unfit,
+        }
+    }
+}
+
+/// The first byte, the last byte and the length of the whole, from `Content-Range`. A length that the server does not
+/// know, `*`, does not do: nothing would tell when the download is complete.
+fn content_range(headers: &HeaderMap) -> Option<(u64, u64, u64)> {
+    let range = headers.get(CONTENT_RANGE)?.to_str().ok()?.strip_prefix("bytes ")?;
+    let (bytes, length) = range.split_once('/')?;
+    let (first, last) = bytes.split_once('-')?;
+    Some((first.trim().parse().ok()?, last.trim().parse().ok()?, length.trim().parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use reqwest::header::HeaderName;
+
+    use super::*;
+
+    fn headers(fields: &[(HeaderName, &str)]) -> HeaderMap {
+        fields.iter().map(|(name, value)| (name.clone(), HeaderValue::from_str(value).unwrap())).collect()
+    }
+
+    const DAY: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
+    const MINUTE_LATER: &str = "Sun, 06 Nov 1994 08:50:37 GMT";
+    const SECOND_LATER: &str = "Sun, 06 Nov 1994 08:49:38 GMT";
+
+    #[test]
+    fn only_what_changes_with_each_version_is_a_validator() {
+        let of = |fields: &[_]| Validator::of(&headers(fields)).map(|validator| validator.if_range());
+        assert_eq!(of(&[(ETAG, "\"a\"")]).unwrap(), "\"a\"");
+        assert_eq!(of(&[(ETAG, "\"a\""), (LAST_MODIFIED, DAY)]).unwrap(), "\"a\"");
+        assert_eq!(of(&[(LAST_MODIFIED, DAY), (DATE, MINUTE_LATER)]).unwrap(), DAY);
+        assert_eq!(of(&[(LAST_MODIFIED, DAY), (DATE, SECOND_LATER)]), None, "it may change again");
+        assert_eq!(of(&[(LAST_MODIFIED, MINUTE_LATER), (DATE, DAY)]), None);
+        assert_eq!(of(&[(LAST_MODIFIED, DAY)]), None);
+        assert_eq!(of(&[(ETAG, "W/\"a\"")]), None);
+        assert_eq!(of(&[(ETAG, "W/\"a\""), (LAST_MODIFIED, DAY), (DATE, MINUTE_LATER)]), None);
+        assert_eq!(of(&[(ETAG, "\"a\""), (ACCEPT_RANGES, "none")]), None);
+        assert_eq!(of(&[]), None);
+    }
+
+    #[test]
+    fn a_rest_is_appended_only_where_it_fits() {
+        let tag = Validator::Tag(HeaderValue::from_static("\"a\""));
+        let of = |status: u16, total, fields: &[_]| {
+            let status = StatusCode::from_u16(status).unwrap();
+            Continuation::of(status, &headers(fields), &tag, 300, total)
+        };
+        assert_eq!(of(206, Some(1000), &[(CONTENT_RANGE, "bytes 300-999/1000")]), Continuation::Rest(1000));
+        assert_eq!(of(206, None, &[(CONTENT_RANGE, "bytes 300-400/1000")]), Continuation::Rest(1000));
+        assert_eq!(
+            of(206, None, &[(CONTENT_RANGE, "bytes 300-999/1000"), (ETAG, "\"a\"")]),
+            Continuation::Rest(1000)
+        );
+        assert_eq!(of(200, Some(1000), &[]), Continuation::Whole);
+        for (range, tag) in [
+            ("bytes 299-999/1000", "\"a\""),
+            ("bytes 300-999/1001", "\"a\""),
+            ("bytes 300-1000/1000", "\"a\""),
+            ("bytes 300-299/1000", "\"a\""),
+            ("bytes 300-999/*", "\"a\""),
+            ("bytes 300-999/1000", "\"b\""),
+            ("lines 300-999/1000", "\"a\""),
+            ("", "\"a\""),
+        ] {
+            let fields = [(CONTENT_RANGE, range), (ETAG, tag)];
+            assert_eq!(of(206, Some(1000), &fields), Continuation::Unfit, "{range} {tag}");
+        }
+        for status in [304, 403, 404, 416] {
+            assert_eq!(of(status, Some(1000), &[]), Continuation::Unfit, "{status}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_appended_begins_where_the_download_ended(
+            first in 0..6_u64, last in 0..6_u64, length in 0..6_u64, received in 0..6_u64,
+        ) {
+            let range = format!("bytes {first}-{last}/{length}");
+            let tag = Validator::Tag(HeaderValue::from_static("\"a\""));
+            let headers = headers(&[(CONTENT_RANGE, &range)]);
+            let continuation = Continuation::of(StatusCode::PARTIAL_CONTENT, &headers, &tag, received, None);
+            let fits = first == received && first <= last && last < length;
+            prop_assert_eq!(continuation == Continuation::Rest(length), fits);
+        }
+
+        #[test]
+        fn any_text_is_read_or_ignored(range in "(bytes )?[ -~]{0,40}") {
+            content_range(&headers(&[(CONTENT_RANGE, &range)]));
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! What the tiler does for attempts that come again: which failures may pass, jobs that have to be alone, jobs that another
+//! tiler should take.
+
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use edgezoom_content::ContentId;
+use edgezoom_content::protocol::{Outcome, Retry};
+use rustix::process::{Signal, kill_process};
+use serde_json::json;
+
+use super::tiler::Tiler;
+use super::world::{Call, ClaimAnswer, Source, World, WorldState};
+use super::{ID, OTHER, finished, world};
+
+fn retry(state: &WorldState) -> Option<Retry> {
+    state.reports().into_iter().find_map(|outcome| match outcome {
+        Outcome::GaveUp { retry, .. } => Some(*retry),
+        _ => None,
+    })
+}
+
+/// Adds a message whose claim is granted once.
+fn enqueue(world: &World, id: &str, message: serde_json::Value) {
+    let id: ContentId = id.parse().unwrap();
+    let mut state = world.state();
+    state.claims.entry(id).or_default().push(ClaimAnswer::Grant { attempt: 1, source: "picture" });
+    state.waiting.push_back(message);
+}
+
+#[tokio::test]
+async fn the_edge_is_told_whether_a_failure_may_pass() {
+    let world = world().await;
+    world.state().sources.insert("busy".into(), Source::Unavailable(77));
+    world.state().sources.insert("broken".into(), Source::Status(StatusCode::INTERNAL_SERVER_ERROR));
+    world.state().sources.insert("locked".into(), Source::Status(StatusCode::FORBIDDEN));
+    let _tiler = Tiler::start(&world, &[]);
+    for (source, expected) in [
+        ("busy", Retry::Later { after_seconds: Some(77) }),
+        ("broken", Retry::Later { after_seconds: None }),
+        ("locked", Retry::Never),
+        ("missing", Retry::Never),
+    ] {
+        world.state().log.clear();
+        world.enqueue(ID, 1, source);
+        world.until("the end", WorldState::ended).await;
+        assert_eq!(retry(&world.state()), Some(expected), "{source}");
+    }
+}
+
+#[tokio::test]
+async fn a_renderer_that_is_killed_from_outside_is_told_at_once_and_tried_elsewhere() {
+    let world = world().await;
+    world.state().put_time = Duration::from_millis(300);
+    world.enqueue(ID, 1, "picture");
+    let tiler = Tiler::start(&world, &[("EDGEZOOM_UPLOADS", "1")]);
+    world.until("a tile", |state| state.has_put(1)).await;
+    for renderer in tiler.renderers() {
+        kill_process(renderer, Signal::KILL).unwrap();
+    }
+    world.until("the end", WorldState::ended).await;
+    assert_eq!(retry(&world.state()), Some(Retry::Elsewhere), "{}", tiler.log());
+    tiler.logged("job ended").await;
+    assert!(world.state().objects.is_empty(), "nothing of it is left");
+}
+
+#[tokio::test]
+async fn a_job_that_has_to_be_alone_waits_for_the_others_and_holds_back_the_next() {
+    let world = world().await;
+    world.state().put_time = Duration::from_millis(30);
+    world.enqueue(ID, 1, "picture");
+    let tiler = Tiler::start(&world, &[("EDGEZOOM_JOBS", "3")]);
+    world.until("a tile", |state| state.has_put(1)).await;
+    enqueue(&world, OTHER, json!({ "id": OTHER, "alone": true }));
+    world.until("its acknowledgement", |state| state.acks() == 2).await;
+    let third = "00000000001";
+    enqueue(&world, third, json!({ "id": third }));
+    let is_finished = |call: &Call| matches!(call, Call::Report(report) if matches!(report.outcome, Outcome::Finished { .. }));
+    world.until("three ends", |state| state.log.iter().filter(|call| is_finished(call)).count() == 3).await;
+
+    let state = world.state();
+    let claims: Vec<_> = (0..state.log.len()).filter(|n| matches!(state.log[*n], Call::Claim(_))).collect();
+    let ends: Vec<_> = (0..state.log.len()).filter(|n| is_finished(&state.log[*n])).collect();
+    assert!(ends[0] < claims[1] && ends[1] < claims[2], "{claims:?} {ends:?} {:#?}", state.log);
+    assert_eq!(
+        state.claimants.iter().map(|claimant| claimant.alone).collect::<Vec<_>>(),
+        [false, true, false]
+    );
+    drop(state);
+    assert_eq!(tiler.ask("/health").await.0, 200);
+}
+
+#[tokio::test]
+async fn a_job_that_has_to_be_alone_does_not_hold_up_a_shutdown() {
+    let world = world().await;
+    world.state().sources.insert("silent".into(), Source::Silence);
+    world.enqueue(ID, 1, "silent");
+    let mut tiler = Tiler::start(&world, &[]);
+    world
+        .until("the download", |state| state.position(|call| matches!(call, Call::Fetch(_))).is_some())
+        .await;
+    enqueue(&world, OTHER, json!({ "id": OTHER, "alone": true }));
+    world.until("its acknowledgement", |state| state.acks() == 2).await;
+    tiler.terminate();
+    assert!(tiler.ended().await.success());
+    assert_eq!(world.state().claimants.len(), 1);
+}
+
+#[tokio::test]
+async fn a_job_is_left_to_other_tilers_once() {
+    let world = world().await;
+    world.enqueue(ID, 1, "picture");
+    let _tiler = Tiler::start(&world, &[]);
+    world.until("the end", WorldState::ended).await;
+    let me = world.state().claimants[0].tiler.unwrap();
+    world.state().log.clear();
+    let message = json!({ "id": OTHER, "avoid": me });
+    enqueue(&world, OTHER, message.clone());
+    world
+        .until("its return", |state| state.position(|call| matches!(call, Call::Retry(_, 1))).is_some())
+        .await;
+    assert_eq!(world.state().claimants.len(), 1);
+    world.state().deliveries = 2;
+    world.state().waiting.push_back(message);
+    world.until("the end", WorldState::ended).await;
+    assert!(finished(&world.state()).is_some());
+}
