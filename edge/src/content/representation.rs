@@ -50,7 +50,8 @@ pub fn content_json(content: &Content, addresses: &Addresses) -> String {
     content_printed(content, Format::Json, addresses)
 }
 
-fn dzi_object(id: ContentId, attempt: Attempt, dzi: &Dzi, addresses: &Addresses) -> Element {
+/// The `dzi` object of a ready content.
+pub(crate) fn dzi_object(id: ContentId, attempt: Attempt, dzi: &Dzi, addresses: &Addresses) -> Element {
     Object(vec![
         ("url", Text(addresses.descriptor(id, attempt))),
         ("width", Count(dzi.size.width.into())),

@@ -6,8 +6,9 @@ use crate::config::Addresses;
 use crate::content::cached_content::CachedContent;
 use crate::content::lookup::FoundContent;
 use crate::content::repository::{Repository, RepositoryError};
-use crate::content::response::ContentResponse;
+use crate::content::response::{ContentResponse, dzi_response};
 use crate::request::route::{ContentKey, Route};
+use crate::response::negotiation::Variant;
 use crate::response::{ApiError, Response};
 
 /// The response that needs nothing but the value in KV. Gives the value back where that is not enough: the route needs
@@ -20,6 +21,9 @@ pub fn from_cache(
     match route {
         Route::Content { key: Ok(ContentKey::Id(_)), variant } => {
             Ok(ContentResponse::Found(FoundContent::Cached(cached)).write(variant, addresses))
+        }
+        Route::Content { key: Ok(ContentKey::Shared { .. }), variant } => {
+            Ok(ContentResponse::Moved(FoundContent::Cached(cached)).write(variant, addresses))
         }
         Route::Content { key: Ok(ContentKey::Source(url)), variant } if cached.has_source(url) => {
             Ok(ContentResponse::Moved(FoundContent::Cached(cached)).write(variant, addresses))
@@ -34,10 +38,16 @@ pub async fn find(
     client: impl Fn() -> Option<String>,
     repository: &Repository<'_>,
 ) -> ContentResponse {
+    let create =
+        async |url| repository.find_or_create(url, client().as_deref()).await.map(ContentResponse::Moved);
     let found = match key {
-        Ok(ContentKey::Source(url)) => {
-            repository.find_or_create(url, client().as_deref()).await.map(ContentResponse::Moved)
-        }
+        Ok(ContentKey::Source(url)) => create(url).await,
+        Ok(ContentKey::Shared { id, source }) => match (repository.find(*id).await, source) {
+            (Ok(Some(shown)), _) => Ok(ContentResponse::Moved(shown)),
+            (Ok(None), Ok(url)) => create(url).await,
+            (Ok(None), Err(error)) => Ok(ContentResponse::Failed(*error)),
+            (Err(error), _) => Err(error),
+        },
         Ok(ContentKey::Id(id)) => repository.find(*id).await.map(|found| match found {
             Some(found) => ContentResponse::Found(found),
             None => ContentResponse::Failed(ApiError::NoSuchContent),
@@ -45,6 +55,18 @@ pub async fn find(
         Err(error) => Ok(ContentResponse::Failed(*error)),
     };
     found.unwrap_or_else(|error| ContentResponse::Failed(error.api_error()))
+}
+
+/// The response of `/v1/dzi/` for what [`find`] found.
+pub fn dzi(found: ContentResponse, variant: &Variant, addresses: &Addresses) -> Response {
+    let content =
+        |found: FoundContent| found.content().map_err(|error| RepositoryError::from(error).api_error());
+    let found = match found {
+        ContentResponse::Moved(found) => content(found).map(|content| (content, true)),
+        ContentResponse::Found(found) => content(found).map(|content| (content, false)),
+        ContentResponse::Failed(error) => Err(error),
+    };
+    dzi_response(found, variant, addresses)
 }
 
 /// The content with an id, as a value.
