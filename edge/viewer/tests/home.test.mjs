@@ -47,12 +47,57 @@ test("by keyboard alone an address leads to its picture", async () => {
   assert.deepEqual(page.wrongs, []);
 });
 
-test("an address may lack its scheme", async () => {
+test("an address may lack its scheme: it is sent as it is, and the service adds it", async () => {
   const field = await open();
-  const sent = page.waitForRequest((request) => request.url().includes("?url="));
   await field.fill("example.com/a.jpg");
   await field.press("Enter");
-  assert.equal(new URL((await sent).url()).searchParams.get("url"), "https://example.com/a.jpg");
+  await page.waitForURL(/\/[0-9A-Za-z]{11}$/);
+  if (service.real) assert.equal(await page.locator(".about a").getAttribute("href"), "https://example.com/a.jpg");
+});
+
+test("the address of a link or a picture may be dropped anywhere", async () => {
+  await open();
+  const drop = (type, text) => page.evaluate(([kind, dropped]) => {
+    const dataTransfer = new DataTransfer();
+    if (dropped) dataTransfer.setData(kind, dropped);
+    document.body.dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true }));
+  }, [type, text]);
+  await drop("text/plain", "no address");
+  assert.match(await page.getByRole("alert").textContent(), /Drop the address/);
+  await assertAccessible(page);
+  await drop("text/uri-list", `# a comment\r\n${source}`);
+  await page.waitForURL(/\/[0-9A-Za-z]{11}$/);
+});
+
+test("what was seen in this browser is listed, until it is forgotten", async () => {
+  await open();
+  assert.ok(await page.locator("#recent").isHidden());
+  const id = await service.ready();
+  await page.goto(`${service.origin}/${id}`);
+  await painted(page);
+  const name = await page.locator("h1").textContent();
+  await page.goto(`${service.origin}/`);
+  const card = page.locator("#recent a");
+  assert.match(await card.textContent(), new RegExp(`^${name}\\d,\\d{3} × \\d,\\d{3}$`));
+  await page.waitForFunction(() => document.querySelector("#recent img").naturalWidth > 0);
+  await assertAccessible(page);
+  await card.click();
+  await page.waitForURL(`${service.origin}/${id}`);
+  await page.goBack();
+  await page.getByRole("button", { name: "Forget them" }).click();
+  assert.ok(await page.locator("#recent").isHidden());
+  await page.reload();
+  assert.ok(await page.locator("#recent").isHidden());
+  assert.deepEqual(page.wrongs, []);
+});
+
+test("something else under the list's key does no harm", async () => {
+  page = await newPage(browser);
+  await page.addInitScript(() => localStorage.setItem("edgezoom-recent", '[null,{"id":"<b>"},7]'));
+  await page.goto(`${service.origin}/`);
+  await page.waitForLoadState("networkidle");
+  assert.ok(await page.locator("#recent").isHidden());
+  assert.deepEqual(page.wrongs, []);
 });
 
 test("an address may be pasted anywhere", async () => {
