@@ -36,12 +36,20 @@ const line = (from, to, steps = 24) => `M${Array.from({ length: steps + 1 }, (_,
 
 /** The middle of the river at a place from left to right, and its half width. */
 const river = (x) => ({ y: 2750 + 620 * Math.sin(x / 1500 + 1) + 160 * Math.sin(x / 420), half: 120 + 40 * Math.sin(x / 700) });
-const isNearRiver = ([x, y, width, height]) => [x, x + width / 2, x + width].some((at) => {
-  const { y: middle, half } = river(at);
-  return y < middle + half + 40 && y + height > middle - half - 40;
-});
+const isNearRiver = (land) => {
+  const corners = rectangle(land).map(bend);
+  const [xs, ys] = [0, 1].map((axis) => corners.map((corner) => corner[axis]));
+  const [left, right] = [Math.min(...xs), Math.max(...xs)];
+  return [left, (left + right) / 2, right].some((at) => {
+    const { y: middle, half } = river(at);
+    return Math.min(...ys) < middle + half + 20 && Math.max(...ys) > middle - half - 20;
+  });
+};
 
-const parts = { parks: [], blocks: [], roofs: new Map(), streets: [], numbers: [], names: [], trees: [], more: [] };
+/** The house on whose roof the cat sits, counted as they are drawn. */
+const HOUSE_OF_THE_CAT = 2400;
+
+const parts = { houses: 0, cat: "", parks: [], blocks: [], roofs: new Map(), streets: [], numbers: [], names: [], trees: [], more: [] };
 
 /** Divides land into blocks with streets between them. */
 function divide([x, y, width, height], depth) {
@@ -65,6 +73,7 @@ function name([from, to], street) {
   const length = Math.hypot(to[0] - from[0], to[1] - from[1]);
   for (let at = 90; at < length - 200; at += 620) {
     const [x, y] = [0, 1].map((axis) => from[axis] + ((to[axis] - from[axis]) * (at + 60)) / length);
+    if (isNearRiver([x - 40, y - 20, 80, 40])) continue;
     const [[x1, y1], [x2, y2]] = [bend([x, y]), bend([x + ((to[0] - from[0]) / length) * 8, y + ((to[1] - from[1]) / length) * 8])];
     const turned = (Math.atan2(y2 - y1, x2 - x1) * 180) / Math.PI;
     parts.names.push(`<text transform="translate(${x1.toFixed(1)} ${y1.toFixed(1)}) rotate(${turned.toFixed(1)})" font-size="${size.toFixed(1)}" dy=".35em">${text}</text>`);
@@ -95,6 +104,8 @@ function house([x, y, width, height], number, facesDown) {
   const ridge = line([left + 3, top + deep / 2], [left + wide - 3, top + deep / 2], 1);
   parts.roofs.set(roof, [...(parts.roofs.get(roof) ?? []), polygon(corners), ...(wing ? [polygon(wing)] : [])]);
   parts.more.push(ridge);
+  parts.houses += 1;
+  if (parts.houses === HOUSE_OF_THE_CAT) parts.cat = `<g transform="translate(${point([left + wide / 2, top + 2])}) scale(.36)" fill="#2b2b2e">${CAT}</g>`;
   const [tx, ty] = bend([left + wide / 2, top + deep * 0.75]);
   parts.numbers.push(`<text x="${tx.toFixed(1)}" y="${ty.toFixed(1)}">${number}</text>`);
   const garden = facesDown ? y + height * 0.1 : y + height * 0.75;
@@ -130,7 +141,7 @@ const bridges = () => [1180, 2650, 4080, 5620, 7150].map((x) => {
   return `<path d="M${x} ${(y - half - 60).toFixed(0)}V${(y + half + 60).toFixed(0)}" stroke="#fffdf8" stroke-width="44"/><path d="M${x - 22} ${(y - half - 30).toFixed(0)}V${(y + half + 30).toFixed(0)}M${x + 22} ${(y - half - 30).toFixed(0)}V${(y + half + 30).toFixed(0)}" stroke="#a59a8a" stroke-width="5"/>`;
 }).join("");
 
-const CAT = `<g transform="translate(4316 1752) scale(.36)" fill="#2b2b2e"><path d="M0 0c-9-1-13-8-12-16c-4-4-3-10-1-13l5 5h7l5-5c3 5 2 10 0 13c6 4 10 10 9 16z"/><path d="M12-2c10 4 16-3 13-10" fill="none" stroke="#2b2b2e" stroke-width="3"/><path d="M-8-19h2M-1-19h2" stroke="#ffd34d" stroke-width="2.4"/></g>`;
+const CAT = `<path d="M0 0c-9-1-13-8-12-16c-4-4-3-10-1-13l5 5h7l5-5c3 5 2 10 0 13c6 4 10 10 9 16z"/><path d="M12-2c10 4 16-3 13-10" fill="none" stroke="#2b2b2e" stroke-width="3"/><path d="M-8-19h2M-1-19h2" stroke="#ffd34d" stroke-width="2.4"/>`;
 
 /** The map as SVG. */
 export function town() {
@@ -150,7 +161,7 @@ ${boats}${bridges()}
 <path fill="#8fb574" fill-opacity=".85" stroke="#6c9554" stroke-width="1" d="${parts.trees.join("")}"/>
 <g fill="#5a3d30" font-size="6.5" text-anchor="middle">${parts.numbers.join("")}</g>
 <g fill="#6b6459" text-anchor="middle">${parts.names.join("")}</g>
-${CAT}
+${parts.cat}
 </svg>
 `;
 }

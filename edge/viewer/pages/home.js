@@ -76,14 +76,13 @@ document.getElementById("forget").addEventListener("click", () => {
   field.focus();
 });
 
-/** Shows the picture to try, where the operator has converted it. */
+/** Shows the picture to try, where the operator has converted it. Its place is kept until that is known. */
 async function showPiece() {
   const figure = document.getElementById("showpiece");
   const { picture, viewer } = figure.dataset;
   const dzi = await (await fetch(`${picture}.json`)).json();
+  figure.hidden = !dzi.width;
   if (!dzi.width) return;
-  figure.hidden = false;
-  document.getElementById("showpiece-size").textContent = `${dzi.width.toLocaleString("en")} × ${dzi.height.toLocaleString("en")}`;
   const { show } = await import(viewer);
   show(figure.querySelector(".stage"), { url: `${picture}.dzi`, ...dzi }, "A town that does not exist");
 }

@@ -91,6 +91,26 @@ test("what was seen in this browser is listed, until it is forgotten", async () 
   assert.deepEqual(page.wrongs, []);
 });
 
+test("the picture to try can be zoomed into, where the operator has converted it", async () => {
+  page = await newPage(browser);
+  const dzi = { width: 1000, height: 625, tileSize: 510, tileOverlap: 1, tileFormat: "png" };
+  const tile = `<svg xmlns="http://www.w3.org/2000/svg" width="511" height="511"><linearGradient id="g"><stop stop-color="red"/><stop offset="1" stop-color="blue"/></linearGradient><rect width="511" height="511" fill="url(#g)"/></svg>`;
+  await page.route("**/assets/hero.json", (route) => route.fulfill({ json: dzi }));
+  await page.route("**/assets/hero_files/**", (route) => route.fulfill({ contentType: "image/svg+xml", body: tile }));
+  await page.goto(`${service.origin}/`);
+  await painted(page);
+  await assertAccessible(page);
+  assert.deepEqual(page.wrongs, []);
+});
+
+test("where there is no picture to try, no empty frame stays", async () => {
+  page = await newPage(browser);
+  await page.route("**/assets/hero.json", (route) => route.fulfill({ json: {} }));
+  await page.goto(`${service.origin}/`);
+  await page.locator(".showpiece").waitFor({ state: "hidden" });
+  assert.deepEqual(page.wrongs, []);
+});
+
 test("something else under the list's key does no harm", async () => {
   page = await newPage(browser);
   await page.addInitScript(() => localStorage.setItem("edgezoom-recent", '[null,{"id":"<b>"},7]'));
