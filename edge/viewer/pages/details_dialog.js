@@ -3,14 +3,20 @@
 import { element } from "../dom.js";
 import { openedBy } from "./dialog.js";
 
+const TITLE = "About this picture";
+
 /** Activates the page's Details button. Returns the function that shows it for a content, and hides it for null. */
 export function offerDetails() {
   const button = document.getElementById("open-details");
   let content = null;
-  openedBy(button, "About this picture", () => details(content));
+  openedBy(button, TITLE, () => details(content));
   return (shown) => {
     content = shown;
     button.hidden = !shown;
+    const label = shown?.warning ? `${TITLE}: part of it is missing` : TITLE;
+    button.setAttribute("aria-label", label);
+    button.title = label;
+    button.classList.toggle("warned", Boolean(shown?.warning));
   };
 }
 

@@ -64,7 +64,7 @@ export async function startFakeService() {
       repository: "https://example.com/source",
       picture: asset("hero"),
       viewer: asset("viewer.js"),
-      examples: `<li><a href="${origin}/?url=https%3A%2F%2Fexample.com%2Fmap.tiff"><b>A map</b><span>Scanned map</span></a></li>`,
+      examples: await examples(),
       notice: "",
     };
     const body = await fill(name, { ...common, ...values });
@@ -148,6 +148,14 @@ export async function startFakeService() {
       if (down) [...listeners.values()].flat().forEach((response) => response.destroy());
     },
   };
+}
+
+/** The home page's examples, as the Worker has them. */
+async function examples() {
+  const source = await readFile(at("../../src/pages/home.rs"), "utf8");
+  const found = [...source.matchAll(/\(\s*"([^"]+)",\s*"([^"]+)",\s*"(https:[^"]+)",?\s*\)/g)];
+  const example = ([, name, kind, url]) => `<li><a href="/?url=${encodeURIComponent(url)}"><b>${name}</b><span>${kind}</span></a></li>`;
+  return found.map(example).join("\n");
 }
 
 /** A page's template with its values, as the Worker fills it. */
