@@ -80,7 +80,7 @@ impl Size {
 
 impl Dzi {
     /// The media type of a descriptor.
-    pub const MEDIA_TYPE: &str = "application/xml";
+    pub const MEDIA_TYPE: &str = "application/xml; charset=utf-8";
 
     /// The number of the level that holds the full picture: the smallest n with 2ⁿ ≥ the longer side. Levels are
     /// 0 to this, so there is one more of them.

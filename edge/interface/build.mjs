@@ -1,28 +1,29 @@
-// Publishes the interface's description: `/openapi.json` as it is, and `/docs`, a page of it for people, which loads
-// nothing from other origins. Both become static files beside the viewer, so that they add nothing to the size of the
-// Worker.
+// Publishes the interface's description: `/openapi.json` as it is, and `/docs`, a page of it for people in the frame of all
+// pages, which loads nothing from other origins. Both become static files beside the viewer, so that they add nothing to
+// the size of the Worker.
 
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 
-const description = await readFile(new URL("openapi.json", import.meta.url), "utf8");
+import { exampleOf, samples } from "./samples.mjs";
+
+const read = (name) => readFile(new URL(name, import.meta.url), "utf8");
+const description = await read("openapi.json");
 const { info, paths, components } = JSON.parse(description);
 const to = new URL("../build/assets/", import.meta.url);
 
 const escape = (text) => String(text).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 const prose = (text = "") => escape(text).replace(/`([^`]+)`/g, "<code>$1</code>");
 const resolved = ({ $ref, ...own }) => ($ref ? components[$ref.split("/")[2]][$ref.split("/")[3]] : own);
+const fill = (template, values) => template.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
 
-function type({ $ref, type, enum: values, oneOf, const: only, minimum, maximum, maxLength }) {
-  const name = $ref?.split("/").at(-1);
-  if (name) return `<a href="#${escape(name)}">${escape(name)}</a>`;
+function type({ $ref, type: name, enum: values, oneOf, const: only, minimum, maximum, maxLength }) {
+  const schema = $ref?.split("/").at(-1);
+  if (schema) return `<a href="#${escape(schema)}">${escape(schema)}</a>`;
   if (oneOf) return oneOf.map(type).join(" or ");
   if (values) return values.map((value) => `<code>${escape(value)}</code>`).join(", ");
   if (only !== undefined) return `<code>${escape(only)}</code>`;
   const limits = [minimum !== undefined && `from ${minimum}`, maximum !== undefined && `to ${maximum}`];
-  return [type_(type), ...limits, maxLength && `at most ${maxLength} characters`].filter(Boolean).join(", ");
-  function type_(name) {
-    return escape(name ?? "");
-  }
+  return [escape(name ?? ""), ...limits, maxLength && `at most ${maxLength} characters`].filter(Boolean).join(", ");
 }
 
 const row = (cells) => `<tr>${cells.map((cell) => `<td>${cell}</td>`).join("")}</tr>\n`;
@@ -31,6 +32,21 @@ const table = (name, heads, rows) =>
   rows.length === 0
     ? ""
     : `<div class="wide" role="region" tabindex="0" aria-label="${escape(name)}"><table>\n<thead><tr>${heads.map((head) => `<th scope="col">${head}</th>`).join("")}</tr></thead>\n<tbody>\n${rows.join("")}</tbody>\n</table></div>\n`;
+const code = (label, text) => `<pre tabindex="0" aria-label="${escape(label)}"><code>${escape(text)}</code></pre>\n`;
+
+const anchor = (operation) => operation.operationId.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+
+/** The programs that send the example of a request, and its answer. */
+function example(path, get) {
+  const [status, { content = {} }] = Object.entries(get.responses).find(([, { content }]) => Object.values(content ?? {}).some(({ example }) => example)) ?? Object.entries(get.responses)[0];
+  const [kind, { example } = {}] = Object.entries(content)[0] ?? [];
+  const parameters = (get.parameters ?? []).map(resolved);
+  const address = exampleOf(path, parameters, components.schemas.Id.example);
+  const programs = samples(path, address, kind).map(([language, text]) => `<div><h4>${language}</h4>\n${code(`${get.summary}: ${language}`, text)}</div>\n`);
+  const answer = typeof example === "string" ? example : example && JSON.stringify(example, null, 2);
+  const answered = answer ? `<h4>Answer: ${status}, <code>${escape(kind)}</code></h4>\n${code(`${get.summary}: the answer`, answer.trimEnd())}` : "";
+  return `<div class="programs">\n${programs.join("")}</div>\n${answered}`;
+}
 
 function operation([path, { get }]) {
   const parameters = (get.parameters ?? []).map(resolved).map(({ name, in: place, required, schema, description }) =>
@@ -39,7 +55,7 @@ function operation([path, { get }]) {
   const responses = Object.entries(get.responses).map(([status, { description, content = {} }]) =>
     row([status, prose(description), Object.keys(content).map(escape).join("<br>")]),
   );
-  return `<section>\n<h2><code>GET ${escape(path)}</code></h2>\n<p>${prose(get.summary)}. ${prose(get.description)}</p>\n${table(
+  return `<section id="${anchor(get)}" class="operation">\n<h3>${prose(get.summary)}</h3>\n<p class="path"><code>GET ${escape(path)}</code></p>\n<p>${prose(get.description)}</p>\n${example(path, get)}${table(
     `Parameters of ${path}`,
     ["Parameter", "Where", "Value", "Meaning"],
     parameters,
@@ -51,34 +67,55 @@ function schema([name, { properties = {}, required = [], ...own }]) {
     row([`<code>${escape(field)}</code>`, required.includes(field) ? "always" : "", type(of), prose(of.description)]),
   );
   const itself = fields.length === 0 ? `<p>${type(own)} <code>${escape(own.pattern ?? "")}</code></p>\n` : "";
-  return `<section id="${escape(name)}">\n<h2>${escape(name)}</h2>\n<p>${prose(own.description)}</p>\n${itself}${table(
+  return `<section id="${escape(name)}" class="operation">\n<h3>${escape(name)}</h3>\n<p>${prose(own.description)}</p>\n${itself}${table(
     `Fields of ${name}`,
     ["Field", "Present", "Value", "Meaning"],
     fields,
   )}</section>\n`;
 }
 
-const page = `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<title>The interface – ${escape(info.title)}</title>
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
-<link rel="stylesheet" href="/assets/docs.css">
-</head>
-<body>
-<main>
-<h1>${escape(info.title)}</h1>
-<p>${prose(info.summary)} ${prose(info.description)}</p>
-<p>For programs: <a href="/openapi.json">openapi.json</a></p>
-${Object.entries(paths).map(operation).join("")}${Object.entries(components.schemas).map(schema).join("")}</main>
-</body>
-</html>
-`;
+/** The limits that people ask for, as `docs/limits.md` has them. */
+async function limits() {
+  const shown = ["a source's bytes", "a picture's pixels", "a picture's side", "a PDF's pages", "a web page's height", "a source's URL"];
+  const rows = (await read("../../docs/limits.md")).split("\n").map((line) => line.split("|").map((cell) => cell.trim()));
+  return shown.map((what) => {
+    const found = rows.find(([, name]) => name === what);
+    if (!found) throw new Error(`docs/limits.md has no limit of ${what}`);
+    return row([escape(what.replace(/^an? /, (article) => article[0].toUpperCase() + article.slice(1))), prose(found[2])]);
+  }).join("");
+}
+
+const entry = (id, text, more = "") => `<li><a href="#${id}">${text}</a>${more}</li>\n`;
+const inner = (entries) => `<ul>\n${entries.join("")}</ul>\n`;
+const headings = (html) => [...html.matchAll(/<h3 id="(\w+)">([^<]+)<\/h3>/g)].map(([, id, text]) => entry(id, text));
+
+const { repository } = /^repository = "(?<repository>[^"]+)"/m.exec(await read("../../Cargo.toml")).groups;
+const people = fill(await read("guide.html"), { limits: await limits() });
+const operators = fill(await read("operators.html"), { repository });
+const contents = inner([
+  entry("people", "For people", inner(headings(people))),
+  entry("programs", "For programs", inner([...Object.values(paths).map(({ get }) => entry(anchor(get), prose(get.summary))), ...Object.keys(components.schemas).map((name) => entry(name, name))])),
+  entry("operators", "For operators"),
+]);
+const body = fill(await read("docs.html"), {
+  contents,
+  people,
+  operators,
+  introduction: `${prose(info.summary)} ${prose(info.description)}`,
+  operations: Object.entries(paths).map(operation).join(""),
+  schemas: Object.entries(components.schemas).map(schema).join(""),
+});
+const summary = "How to share, embed and ask for zoomable pictures: for people, for programs with curl, JavaScript and Python, and for operators.";
+const page = fill(await read("../viewer/pages/frame.html"), {
+  title: `Documentation – ${escape(info.title)}`,
+  icon: "/assets/icon.svg",
+  styles: "/assets/page.css",
+  assets: "/assets",
+  head: `<meta name="description" content="${summary}">\n<link rel="stylesheet" href="/assets/docs.css">\n`,
+  body,
+});
 
 await mkdir(new URL("assets/", to), { recursive: true });
 await writeFile(new URL("openapi.json", to), description);
 await writeFile(new URL("docs.html", to), page);
-await writeFile(new URL("assets/docs.css", to), await readFile(new URL("docs.css", import.meta.url)));
+await writeFile(new URL("assets/docs.css", to), await read("docs.css"));

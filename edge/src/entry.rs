@@ -52,7 +52,9 @@ impl ParsedRequest {
             let RequestUrl { origin, path, query } = RequestUrl::split(&head.url);
             let addresses = config.addresses(origin);
             let accept = head.accept.as_deref();
-            let route = route(RequestParts { method: &head.method, path, query, accept }, &config.policy);
+            let share = &addresses.share;
+            let route =
+                route(RequestParts { method: &head.method, path, query, accept, share }, &config.policy);
             RoutedRequest { config, addresses, route }
         });
         Self { head, routed }

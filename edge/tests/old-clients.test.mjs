@@ -101,6 +101,49 @@ test("OpenSeadragon takes the descriptor by JSONP", async () => {
   assert.deepEqual(got, [{ Image: image }]);
 });
 
+/** zoom.it's JavaScript client, `Zoomit.getDzi`: asks by JSONP, and knows by status and `retryAfter` what it got. */
+async function getDzi(target) {
+  const answer = await system.send(`/v1/dzi/${target}${target.includes("?") ? "&" : "?"}callback=_jsonCallback1`);
+  const got = [];
+  vm.runInNewContext(answer.body, { _jsonCallback1: (response) => got.push(response) });
+  const [response] = got;
+  if (response.status < 400) return { ready: response.dzi };
+  if (response.status === 404) return response.retryAfter ? { progress: response.retryAfter } : { failed: response.error };
+  return response.status < 500 ? { error: response.error } : { down: response.error };
+}
+
+test("zoom.it's JavaScript client gets the dzi object, and polls until it is there", async () => {
+  const dzi = { url: `${system.origin}/cache/${id}/1.dzi`, ...PICTURE };
+  const asked = (url) => `?url=${encodeURIComponent(url)}`;
+  for (const target of [id, asked(SOURCE)]) assert.deepEqual({ ...(await getDzi(target)).ready }, dzi, target);
+  assert.ok((await getDzi(asked("http://example.com/dzi-new.jpg"))).progress > 0);
+  const { url } = await system.find(await system.content("http://example.com/dzi-failed.jpg", "failed"));
+  for (const target of [asked(url), "00000000000", "x"]) assert.ok((await getDzi(target)).failed, target);
+  assert.ok((await getDzi(asked("ftp://example.com/"))).error);
+  assert.ok((await getDzi("")).error);
+});
+
+test("the dzi object comes with statuses, as XML and wrapped too", async () => {
+  const byUrl = await system.send(`/v1/dzi/?url=${encodeURIComponent(SOURCE)}`);
+  assert.deepEqual([byUrl.status, byUrl.headers.get("location")], [301, `${system.origin}/v1/dzi/${id}`]);
+  const byId = await system.send(`/v1/dzi/${id}`);
+  assert.deepEqual([byId.status, byId.type, byId.body], [200, "application/json; charset=utf-8", byUrl.body]);
+  const xml = await system.send(`/v1/dzi/${id}`, { headers: { Accept: "application/xml" } });
+  assert.match(xml.body, /^<\?xml [^>]+\?><dzi><url>[^<]+<\/url><width>8000<\/width>.*<\/dzi>$/);
+  const wrapped = JSON.parse((await system.send(`/v1/dzi/${id}?format=json`)).body);
+  assert.deepEqual(wrapped, { status: 200, statusText: "OK", dzi: JSON.parse(byId.body) });
+  const inXml = await system.send(`/v1/dzi/${id}?format=xml`);
+  assert.match(inXml.body, /<response><status>200<\/status><statusText>OK<\/statusText><dzi><url>/);
+
+  const waiting = await system.content("http://example.com/dzi-waiting.jpg", "queued");
+  const unfinished = await system.send(`/v1/dzi/${waiting}`);
+  assert.deepEqual([unfinished.status, unfinished.type], [404, "text/plain; charset=utf-8"]);
+  assert.ok(Number(unfinished.headers.get("retry-after")) > 0);
+  assert.equal(unfinished.headers.get("cache-control"), "no-store");
+  const unknown = await system.send("/v1/dzi/00000000000");
+  assert.deepEqual([unknown.status, unknown.headers.get("retry-after")], [404, null]);
+});
+
 test("an embed is a script element that can be written into an iframe", async () => {
   const { content } = JSON.parse((await system.send(`/v1/content/${id}?format=json`)).body);
   const [, address] = content.embedHtml.match(/^<script src="([^"<>]+)"><\/script>$/);

@@ -60,8 +60,54 @@ test("every response of the other endpoints is described", async () => {
   await holds("/v1/content/{id}/events", "/v1/content/00000000000/events");
   for (const id of [ids.ready, ids.queued, "00000000000"]) await holds("/v1/content/{id}/dzi.js", `/v1/content/${id}/dzi.js`);
   await holds("/{id}/preview.jpg", `/${ids.queued}/preview.jpg`);
+  for (const id of [ids.ready, ids.queued, ids.failed, "00000000000"]) {
+    for (const form of ["", "format=json", "format=xml", "callback=cb", "callback=1"]) await holds("/v1/dzi/{id}", `/v1/dzi/${id}?${form}`);
+    await holds("/{id}", `/${id}`);
+    await holds("/{id}/embed", `/${id}/embed`);
+    await holds("/{id}.js", `/${id}.js`);
+  }
+  for (const url of ["http%3A%2F%2Fexample.com%2Fready.jpg", "http%3A%2F%2Fexample.com%2Fqueued.jpg", "nonsense"]) {
+    for (const form of ["", "format=json", "format=xml", "callback=cb"]) await holds("/v1/dzi/", `/v1/dzi/?url=${url}&${form}`);
+  }
+  await system.pyramids.put(`${ids.ready}/1.dzi`, "<Image/>");
+  await system.pyramids.put(`${ids.ready}/1_files/0/0_0.jpg`, "0123456789");
+  const [descriptor, tile] = ["/cache/{id}/{attempt}.dzi", "/cache/{id}/{attempt}_files/{level}/{column}_{row}.{format}"];
+  for (const attempt of [1, 2]) {
+    await holds(descriptor, `/cache/${ids.ready}/${attempt}.dzi`);
+    for (const Range of ["x", "bytes=0-1", "bytes=99-"]) await holds(tile, `/cache/${ids.ready}/${attempt}_files/0/0_0.jpg`, { headers: { Range } });
+  }
   await holds("/health", "/health");
   await holds("/version", "/version");
+});
+
+/** What the description shows as the answer of a request. */
+function exampleOf(path, status, mediaType) {
+  return description.paths[path].get.responses[status].content[mediaType].example;
+}
+
+test("the answers that the documentation shows are the real ones", async () => {
+  const base = "https://zoom.example";
+  const documented = await start({ BASE_URL: base, SHARE_BASE: base, CACHE_URL: `${base}/cache` });
+  const source = "https://example.com/city.jpg";
+  const byUrl = encodeURIComponent(source);
+  const json = async (target) => JSON.parse((await documented.send(target)).body);
+  const shown = (path, status) => exampleOf(path, status, "application/json");
+  try {
+    assert.deepEqual(await json(`/v1/content/?url=${byUrl}`), shown("/v1/content/", 301));
+    const id = await documented.content(source, "ready");
+    assert.equal(id, description.components.schemas.Id.example);
+    assert.deepEqual(await json(`/v1/content/${id}`), shown("/v1/content/{id}", 200));
+    assert.deepEqual(await json(`/v1/dzi/?url=${byUrl}`), shown("/v1/dzi/", 301));
+    assert.deepEqual(await json(`/v1/dzi/${id}`), shown("/v1/dzi/{id}", 200));
+    assert.deepEqual(await json(`/oembed?url=${encodeURIComponent(`${base}/${id}`)}`), shown("/oembed", 200));
+    assert.deepEqual(await json("/health"), shown("/health", 200));
+    assert.deepEqual(Object.keys(await json("/version")), Object.keys(shown("/version", 200)));
+    const text = async (target) => (await documented.send(target)).body;
+    assert.equal(await text(`/v1/content/${id}/events`), exampleOf("/v1/content/{id}/events", 200, "text/event-stream"));
+    assert.equal(await text(`/v1/content/${id}/dzi.js`), exampleOf("/v1/content/{id}/dzi.js", 200, "text/javascript"));
+  } finally {
+    await documented.close();
+  }
 });
 
 test("a response that differs from the description is noticed", () => {
@@ -72,5 +118,10 @@ test("a response that differs from the description is noticed", () => {
 test("the page for people has every path and loads nothing from other origins", async () => {
   const page = await built("docs.html");
   for (const path of Object.keys(description.paths)) assert.ok(page.includes(`GET ${path}`), path);
-  assert.doesNotMatch(page, /<script|(src|href)="(https?:)?\/\//);
+  for (const schema of Object.keys(description.components.schemas)) assert.ok(page.includes(`id="${schema}"`), schema);
+  for (const part of ["people", "programs", "operators"]) assert.ok(page.includes(`<section id="${part}"`), part);
+  for (const language of ["curl", "JavaScript", "Python"]) assert.ok(page.includes(`<h4>${language}</h4>`), language);
+  assert.doesNotMatch(page, /undefined|\{\w+\}<\/(h\d|title)>|<script|<[^>]+\s(src|srcset)="(https?:)?\/\/|<link[^>]+href="(https?:)?\/\//);
+  const targets = [...page.matchAll(/href="#([^"]+)"/g)].map(([, target]) => target);
+  for (const target of targets) assert.ok(page.includes(`id="${target}"`), `#${target} leads nowhere`);
 });

@@ -30,9 +30,9 @@ test("a tile is sent whole, to be kept for good", async () => {
   assert.equal(header("ETag"), etag);
 });
 
-test("a descriptor is XML even when the store does not say so", async () => {
+test("a descriptor is XML in UTF-8, whatever the store says", async () => {
   const response = await system.fetch("/cache/6qy4OXfXSid/1.dzi");
-  assert.deepEqual([response.headers.get("Content-Type"), await response.text()], ["application/xml", "<Image/>"]);
+  assert.deepEqual([response.headers.get("Content-Type"), await response.text()], ["application/xml; charset=utf-8", "<Image/>"]);
 });
 
 test("who has it gets 304", async () => {

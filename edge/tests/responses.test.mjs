@@ -1,6 +1,7 @@
 // What all responses have in common: methods, headers, conditions; and the size of the Worker.
 
 import assert from "node:assert/strict";
+import http from "node:http";
 import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 import { gzipSync } from "node:zlib";
@@ -16,7 +17,11 @@ before(async () => {
 });
 after(() => system.close());
 
-const paths = () => ["/", "/health", "/version", "/robots.txt", `/${id}`, `/${id}.js`, `/v1/content/${id}`, "/nothing", "/v1/content/"];
+const paths = () => {
+  const own = ["/", "/health", "/health/", "/version", "/robots.txt", "/sitemap.xml", "/nothing"];
+  const contents = [`/${id}`, `/${id}.js`, `/v1/content/${id}`, `/v1/dzi/${id}`, "/v1/content/", "/v1", "/v1/"];
+  return [...own, ...contents];
+};
 
 test("every response may be read by any page, and has its media type", async () => {
   for (const path of paths()) {
@@ -24,6 +29,8 @@ test("every response may be read by any page, and has its media type", async () 
     assert.equal(headers.get("Access-Control-Allow-Origin"), "*", path);
     assert.equal(headers.get("X-Content-Type-Options"), "nosniff", path);
     assert.match(headers.get("Content-Type"), /; charset=utf-8$/, path);
+    const exposed = headers.get("Access-Control-Expose-Headers").split(", ");
+    for (const name of ["ETag", "Location", "Retry-After", "Content-Range"]) assert.ok(exposed.includes(name), `${name} of ${path}`);
   }
 });
 
@@ -36,6 +43,48 @@ test("HEAD is GET without its body", async () => {
       assert.equal(head.headers.get(name), got.headers.get(name), `${name} of ${path}`);
     }
   }
+});
+
+test("HEAD says how long the body is", async () => {
+  await system.pyramids.put(`${id}/1.dzi`, "<Image/>");
+  for (const path of [...paths(), `/cache/${id}/1.dzi`]) {
+    const lengths = await Promise.all(["GET", "HEAD"].map((method) => lengthOf(method, path)));
+    assert.ok(lengths[0].body > 0, path);
+    assert.deepEqual([lengths[1].header, lengths[1].body], [lengths[0].body, 0], path);
+  }
+});
+
+/** What a plain HTTP client gets, which neither asks for compression nor hides a header. */
+function lengthOf(method, path) {
+  return new Promise((resolve, reject) => {
+    const request = http.request(system.address + path, { method }, async (response) => {
+      let body = 0;
+      for await (const part of response) body += part.length;
+      resolve({ header: Number(response.headers["content-length"]), body });
+    });
+    request.on("error", reject).end();
+  });
+}
+
+test("a sitemap names the service's own pages, and robots.txt the sitemap", async () => {
+  const robots = await (await system.fetch("/robots.txt")).text();
+  const [, sitemap] = /^Sitemap: (.+)$/m.exec(robots);
+  const listed = await (await system.fetch(sitemap.replace(ORIGIN, ""))).text();
+  const pages = [...listed.matchAll(/<loc>([^<]+)<\/loc>/g)].map(([, page]) => page);
+  assert.deepEqual(pages, [`${ORIGIN}/`, `${ORIGIN}/docs`]);
+});
+
+test("crawlers may fetch the pictures of cards, but start no conversion", async () => {
+  const rules = [...(await (await system.fetch("/robots.txt")).text()).matchAll(/^(Allow|Disallow): (.+)$/gm)];
+  /** The longest rule that matches decides, and of two the one that allows (RFC 9309, 2.2.2). */
+  const allowed = (path) => {
+    const pattern = (rule) => new RegExp(`^${rule.split("*").map((part) => part.replace(/[.?]/g, "\\$&")).join(".*")}`);
+    const matching = rules.filter(([, , rule]) => pattern(rule).test(path));
+    matching.sort((a, b) => b[2].length - a[2].length || (a[1] === "Allow" ? -1 : 1));
+    return matching.length === 0 || matching[0][1] === "Allow";
+  };
+  for (const path of ["/", `/${id}`, `/${id}/preview.jpg`, `/cache/${id}/1_files/9/0_0.jpg`, "/docs"]) assert.ok(allowed(path), path);
+  for (const path of [`/v1/content/${id}`, "/?url=x", `/cache/${id}/1_files/13/4_5.jpg`]) assert.ok(!allowed(path), path);
 });
 
 test("a preflight request succeeds, another method is refused", async () => {
@@ -83,6 +132,14 @@ test("the form of the home page leads to the share page", async () => {
   const found = await system.fetch("/?url=http%3A%2F%2Fexample.com%2Fa.jpg");
   assert.deepEqual([found.status, found.headers.get("Location")], [302, `${ORIGIN}/${id}`]);
   assert.equal((await system.fetch("/?url=nonsense")).status, 400);
+  const bare = await system.fetch("/?url=example.com%2Fbare.jpg");
+  const { url } = await system.find(bare.headers.get("Location").split("/").at(-1));
+  assert.deepEqual([bare.status, url], [302, "https://example.com/bare.jpg"]);
+});
+
+test("bytes of a source that are not UTF-8 stay as they are", async () => {
+  const { url } = await (await system.fetch("/v1/content/?url=http%3A%2F%2Fexample.com%2Fcaf%E9.jpg")).json();
+  assert.equal(url, "http://example.com/caf%E9.jpg");
 });
 
 test("the Worker has at most 400 KB, compressed", async () => {

@@ -1,10 +1,12 @@
 // Builds the viewer and the pages' files into edge/build/assets/, which the Worker serves under the share address: one
-// module for embeds, one for each kind of page, styles, and OpenSeadragon's licence. The embed script itself is part of
+// module for embeds, one for each kind of page, styles, icons, and OpenSeadragon's licence. The embed script itself is part of
 // the Worker.
 
-import { cp, mkdir, readdir, rm } from "node:fs/promises";
+import { access, cp, mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+
+import { ico, manifest, png } from "./icons.mjs";
 
 const from = (name) => fileURLToPath(new URL(name, import.meta.url));
 const to = from("../build/assets/");
@@ -31,10 +33,24 @@ await build({ ...shared, entryPoints: [from("pages/page.css")] });
 const licence = "openseadragon-licence.txt";
 await cp(from("pages/_headers"), `${to}_headers`);
 await cp(from("pages/icon.svg"), `${to}assets/icon.svg`);
+const icon = await readFile(from("pages/icon.svg"), "utf8");
+const made = {
+  "favicon.ico": ico(icon),
+  "apple-touch-icon.png": png(icon, 180, { full: true }),
+  "icon-192.png": png(icon, 192),
+  "icon-512.png": png(icon, 512),
+  "icon-full-512.png": png(icon, 512, { full: true }),
+  "manifest.webmanifest": JSON.stringify(manifest),
+};
+for (const [name, content] of Object.entries(made)) await writeFile(`${to}assets/${name}`, content);
+for (const name of ["favicon.ico", "apple-touch-icon.png"]) await writeFile(`${to}${name}`, made[name]); // asked for unnamed
+// `hero/convert.mjs` writes another one.
+await access(`${to}assets/hero.json`).catch(() => writeFile(`${to}assets/hero.json`, "{}"));
 await cp(from("../../node_modules/openseadragon/LICENSE.txt"), `${to}assets/${licence}`);
 
 // Deletes the files of earlier builds. The folder stays: a running `wrangler dev` does not notice a new one.
-const built = new Set(["viewer.js", "share.js", "home.js", "page.css", "icon.svg", licence]);
+const hero = ["hero.json", "hero.dzi", "hero_files"];
+const built = new Set(["viewer.js", "share.js", "home.js", "page.css", "icon.svg", licence, ...Object.keys(made), ...hero]);
 for (const name of await readdir(`${to}assets`)) {
   if (!built.has(name)) await rm(`${to}assets/${name}`, { recursive: true });
 }

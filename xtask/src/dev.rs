@@ -59,6 +59,11 @@ pub fn run(project: &Project, options: &Options) -> Result<()> {
         let tiler = Step::new("tiler", |out| out.prepare(&mut tiler)).after(&["tools"]);
         let mut graph = build::worker(project, Purpose::Run);
         graph.push(tiler);
+        let home_picture = Step::new("home's picture", |out| {
+            let program = project.program(TILER, options.profile);
+            out.prepare(project.node_tool("node")?.arg("edge/viewer/hero/convert.mjs").arg(program))
+        });
+        graph.push(home_picture.needs(&["tiler", "edge"]));
         steps::run(graph).result()?;
     }
     // The same words once more: the options are one type for both programs.

@@ -9,5 +9,6 @@ pub mod dev;
 pub mod port;
 pub mod project;
 pub mod setup;
+pub mod shots;
 pub mod steps;
 pub mod test;

@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 use xtask::project::Project;
 use xtask::setup::Purpose;
-use xtask::{bench, build, dev, setup, test};
+use xtask::{bench, build, dev, setup, shots, test};
 
 #[derive(Parser)]
 #[command(bin_name = "cargo xtask", about = "Edgezoom's tasks", disable_help_subcommand = true)]
@@ -31,6 +31,11 @@ enum Task {
         subject: bench::Subject,
         /// Passed on to the benchmark: `--quick`, `--record`, a word of the names of the cases to run
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
+    },
+    /// Take a picture of every page in every state
+    Shots {
+        /// Words of the names of the states to take
         words: Vec<String>,
     },
     /// Build the Worker into edge/build
@@ -59,6 +64,7 @@ fn run(task: Task) -> Result<()> {
         Task::Dev(options) => dev::run(&project, &options),
         Task::Test { steps } => test::run(&project, &steps),
         Task::Bench { subject, words } => bench::run(&project, subject, &words),
+        Task::Shots { words } => shots::run(&project, &words),
         Task::BuildEdge => build::worker_alone(&project, Purpose::Run),
         Task::Setup { purpose } => setup::prepare(&project, purpose),
     }

@@ -49,6 +49,12 @@ impl Addresses {
         format!("{}/v1/content/{id}", self.base)
     }
 
+    /// The address of the `dzi` object of a content.
+    #[must_use]
+    pub fn dzi(&self, id: ContentId) -> String {
+        format!("{}/v1/dzi/{id}", self.base)
+    }
+
     /// The address of the share page.
     #[must_use]
     pub fn share(&self, id: ContentId) -> String {
@@ -78,6 +84,25 @@ impl Addresses {
     pub fn descriptor(&self, id: ContentId, attempt: Attempt) -> String {
         format!("{}/{}", self.cache, attempt.descriptor_key(id))
     }
+}
+
+/// The content of a share link, or of its page for frames, where share links begin with `share`. Links may have either
+/// scheme, a query and a fragment.
+#[must_use]
+pub fn shared_content(link: &str, share: &str) -> Option<ContentId> {
+    let host = share.split_once("//").map_or(share, |(_, host)| host);
+    // Nearly all URLs are of other hosts; those are not parsed for this.
+    let begins = |text: &str| text.get(..host.len()).is_some_and(|start| start.eq_ignore_ascii_case(host));
+    if !link.split_once("//").is_some_and(|(_, rest)| begins(rest)) {
+        return None;
+    }
+    let (link, share) = (Url::parse(link.trim()).ok()?, Url::parse(share).ok()?);
+    let same = matches!(link.scheme(), "http" | "https")
+        && link.host() == share.host()
+        && link.port() == share.port();
+    let path = link.path().strip_prefix(share.path().trim_end_matches('/'))?.strip_prefix('/')?;
+    let path = path.strip_suffix('/').unwrap_or(path);
+    path.strip_suffix("/embed").unwrap_or(path).parse().ok().filter(|_| same)
 }
 
 /// Parses a configured address; `None` when it is not a plain http or https URL. Addresses are written into JSON, XML

@@ -4,7 +4,7 @@
 mod addresses;
 mod tiler_token;
 
-pub use addresses::Addresses;
+pub use addresses::{Addresses, shared_content};
 pub use tiler_token::TilerToken;
 
 use std::time::Duration;
@@ -19,6 +19,8 @@ pub struct Config {
     base: Option<String>,
     share: Option<String>,
     cache: Option<String>,
+    /// The address of the operator's notice, which the home page links to.
+    pub notice: Option<String>,
     /// Which literal addresses a source may have.
     pub policy: AddressPolicy,
     /// The times and counts of a conversion.
@@ -104,6 +106,7 @@ impl Config {
             base: address("BASE_URL")?,
             share: address("SHARE_BASE")?,
             cache: address("CACHE_URL")?,
+            notice: address("NOTICE_URL")?,
             policy: AddressPolicy::allowing(&filled("ALLOW_NETWORKS").unwrap_or_default())?,
             rules,
             backlog_limit,

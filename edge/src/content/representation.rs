@@ -69,7 +69,8 @@ pub fn content_json(content: &Content, addresses: &Addresses, now: Timestamp) ->
     content_printed(content, Format::Json, addresses, now)
 }
 
-fn dzi_object(id: ContentId, attempt: Attempt, dzi: &Dzi, addresses: &Addresses) -> Element {
+/// The `dzi` object of a ready content.
+pub(crate) fn dzi_object(id: ContentId, attempt: Attempt, dzi: &Dzi, addresses: &Addresses) -> Element {
     Object(vec![
         ("url", Text(addresses.descriptor(id, attempt))),
         ("width", Count(dzi.size.width.into())),

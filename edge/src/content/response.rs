@@ -1,14 +1,14 @@
-//! The responses of `/v1/content/`: the content object or the error, with a status of its own or in a response object,
-//! which is for clients that cannot read statuses and headers (`Response` in `edge/interface/openapi.json`).
+//! The responses of `/v1/content/`, with the content object, and of `/v1/dzi/`, with its `dzi` object alone.
 
-use edgezoom_content::Timestamp;
+use edgezoom_content::{Content, Status, Timestamp};
 use http::StatusCode;
 
 use crate::config::Addresses;
 use crate::content::lookup::FoundContent;
-use crate::response::element::Element::{self, Count, Object, Printed, Text};
-use crate::response::escape;
-use crate::response::negotiation::{Format, Variant};
+use crate::content::representation::dzi_object;
+use crate::response::element::Element::Printed;
+use crate::response::negotiation::Variant;
+use crate::response::result::ApiResult;
 use crate::response::{ApiError, CachePolicy, Response};
 
 /// The result of a request for a content, before a variant is chosen.
@@ -26,40 +26,17 @@ impl ContentResponse {
     /// The response in a variant.
     #[must_use]
     pub fn write(&self, variant: &Variant, addresses: &Addresses, now: Timestamp) -> Response {
-        let wrapped = |format| print(format, "response", response_object(self, format, addresses, now));
-        match variant {
-            Variant::Standard(format) => self.standard(*format, addresses, now),
-            Variant::Wrapped(format) => {
-                Response::new(StatusCode::OK, format.media_type(), self.cache_policy(now), wrapped(*format))
-            }
-            Variant::Jsonp(callback) => {
-                // The comment keeps what follows from being taken for anything but a script: the body's first bytes are
-                // ours.
-                let json = escape::script(&wrapped(Format::Json));
-                let script = format!("/**/ typeof {callback} === \"function\" && {callback}({json});");
-                Response::new(
-                    StatusCode::OK,
-                    "text/javascript; charset=utf-8",
-                    self.cache_policy(now),
-                    script,
-                )
-            }
-        }
-    }
-
-    fn standard(&self, format: Format, addresses: &Addresses, now: Timestamp) -> Response {
-        let found = match self {
-            Self::Moved(found) | Self::Found(found) => found,
-            Self::Failed(error) => return error.response(),
+        let location = match self {
+            Self::Moved(found) => Some(addresses.content(found.id())),
+            Self::Found(_) | Self::Failed(_) => None,
         };
-        let body = print(format, "content", Printed(found.printed(format, addresses, now)));
-        let response = Response::new(self.status(), format.media_type(), self.cache_policy(now), body)
-            .tagged()
-            .with("Vary", "Accept");
-        match self {
-            Self::Moved(found) => response.with("Location", addresses.content(found.id())),
-            _ => response,
-        }
+        let outcome = match self {
+            Self::Moved(found) | Self::Found(found) => {
+                Ok(("content", Printed(found.printed(variant.format(), addresses, now))))
+            }
+            Self::Failed(error) => Err(*error),
+        };
+        ApiResult { status: self.status(), cache: self.cache_policy(now), location, outcome }.write(variant)
     }
 
     /// The status of the standard variant, which the other variants have in the response object.
@@ -80,36 +57,32 @@ impl ContentResponse {
     }
 }
 
-fn print(format: Format, root: &str, element: Element) -> String {
-    match format {
-        Format::Json => element.json(),
-        Format::Xml => element.xml(root),
-    }
-}
-
-/// The response object. It has either `content` or `error`.
-fn response_object(
-    result: &ContentResponse,
-    format: Format,
+/// The response of `/v1/dzi/` for a content, in a variant. zoom.it's JavaScript client asks for it, and understands: a
+/// `dzi` object, when the content is ready; 404 with a time to ask again, while it is not; 404 without one, when it
+/// never will be. `found` is the content, and whether the request named its URL.
+#[must_use]
+pub fn dzi_response(
+    found: Result<(Content, bool), ApiError>,
+    variant: &Variant,
     addresses: &Addresses,
-    now: Timestamp,
-) -> Element {
-    let status = result.status();
-    let mut fields = vec![
-        ("status", Count(status.as_u16().into())),
-        ("statusText", Text(status.canonical_reason().unwrap_or_default().to_owned())),
-    ];
-    if let ContentResponse::Moved(found) = result {
-        fields.push(("redirectLocation", Text(addresses.content(found.id()))));
-    }
-    match result {
-        ContentResponse::Moved(found) | ContentResponse::Found(found) => {
-            fields.push(("content", Printed(found.printed(format, addresses, now))))
+) -> Response {
+    let ready = found.and_then(|(content, by_url)| match &content.status {
+        Status::Ready { attempt, dzi, .. } => {
+            let location = by_url.then(|| addresses.dzi(content.id));
+            Ok((location, dzi_object(content.id, *attempt, dzi, addresses)))
         }
-        ContentResponse::Failed(error) => {
-            fields.extend(error.retry_after().map(|time| ("retryAfter", Count(time.as_secs()))));
-            fields.push(("error", Text(error.to_string())));
+        Status::Processing { .. } => Err(ApiError::NotReady),
+        Status::Failed { .. } => Err(ApiError::NeverReady),
+    });
+    let result = match ready {
+        Ok((location, dzi)) => {
+            let status = if location.is_some() { StatusCode::MOVED_PERMANENTLY } else { StatusCode::OK };
+            ApiResult { status, cache: CachePolicy::OneHour, location, outcome: Ok(("dzi", dzi)) }
         }
-    }
-    Object(fields)
+        Err(error) => {
+            let status = error.status();
+            ApiResult { status, cache: CachePolicy::NoStore, location: None, outcome: Err(error) }
+        }
+    };
+    result.write(variant)
 }

@@ -6,8 +6,9 @@ use crate::config::Addresses;
 use crate::content::cached_content::CachedContent;
 use crate::content::lookup::FoundContent;
 use crate::content::repository::{Repository, RepositoryError};
-use crate::content::response::ContentResponse;
+use crate::content::response::{ContentResponse, dzi_response};
 use crate::request::route::{ContentKey, Route};
+use crate::response::negotiation::Variant;
 use crate::response::{ApiError, Response};
 
 /// The response that needs nothing but the value in KV. Gives the value back where that is not enough: the route needs
@@ -22,6 +23,9 @@ pub fn from_cache(
         Route::Content { retry: true, .. } if cached.retry_at().is_some() => Err(cached),
         Route::Content { key: Ok(ContentKey::Id(_)), variant, .. } => {
             Ok(ContentResponse::Found(FoundContent::Cached(cached)).write(variant, addresses, now))
+        }
+        Route::Content { key: Ok(ContentKey::Shared { .. }), variant, .. } => {
+            Ok(ContentResponse::Moved(FoundContent::Cached(cached)).write(variant, addresses, now))
         }
         Route::Content { key: Ok(ContentKey::Source(url)), variant, .. } if cached.has_source(url) => {
             Ok(ContentResponse::Moved(FoundContent::Cached(cached)).write(variant, addresses, now))
@@ -40,6 +44,12 @@ pub async fn find(
 ) -> ContentResponse {
     let found = match key {
         Ok(ContentKey::Source(url)) => by_source(url, retry, client().as_deref(), repository).await,
+        Ok(ContentKey::Shared { id, source }) => match (repository.find(*id).await, source) {
+            (Ok(Some(shown)), _) => Ok(ContentResponse::Moved(shown)),
+            (Ok(None), Ok(url)) => by_source(url, retry, client().as_deref(), repository).await,
+            (Ok(None), Err(error)) => Ok(ContentResponse::Failed(*error)),
+            (Err(error), _) => Err(error),
+        },
         Ok(ContentKey::Id(id)) => {
             let found = match retry {
                 true => repository.retry(*id, client().as_deref()).await,
@@ -65,6 +75,18 @@ async fn by_source(
         found = retried;
     }
     Ok(ContentResponse::Moved(found))
+}
+
+/// The response of `/v1/dzi/` for what [`find`] found.
+pub fn dzi(found: ContentResponse, variant: &Variant, addresses: &Addresses) -> Response {
+    let content =
+        |found: FoundContent| found.content().map_err(|error| RepositoryError::from(error).api_error());
+    let found = match found {
+        ContentResponse::Moved(found) => content(found).map(|content| (content, true)),
+        ContentResponse::Found(found) => content(found).map(|content| (content, false)),
+        ContentResponse::Failed(error) => Err(error),
+    };
+    dzi_response(found, variant, addresses)
 }
 
 /// The content with an id, as a value.

@@ -52,6 +52,9 @@ pub async fn handle(
         Route::Content { key, variant, retry } => {
             content::find(key, *retry, client, repository).await.write(variant, addresses, now())
         }
+        Route::Dzi { key, variant } => {
+            content::dzi(content::find(key, client, repository).await, variant, addresses)
+        }
         Route::Events(id) => {
             let last = request().headers().get("Last-Event-ID")?;
             return events::stream(*id, &head.method, last.as_deref(), addresses, repository).await;
@@ -74,7 +77,10 @@ pub async fn handle(
             },
             Err(response) => response,
         },
-        Route::Home(form) => pages::home(form.as_ref(), addresses, client, repository).await,
+        Route::Home(form) => {
+            let notice = config.notice.as_deref();
+            pages::home(form.as_ref(), notice, addresses, client, repository).await
+        }
         Route::Share(id) => pages::picture(*id, page::share, addresses, repository).await,
         Route::Frame(id) => pages::picture(*id, page::frame, addresses, repository).await,
         Route::EmbedScript => embed::script(),
@@ -86,7 +92,8 @@ pub async fn handle(
         Route::Backlog => tiler_api::handle_backlog(request(), config, env).await,
         Route::Health => plain::health(),
         Route::Version => plain::version(),
-        Route::Robots => plain::robots(),
+        Route::Robots => plain::robots(addresses),
+        Route::Sitemap => plain::sitemap(addresses),
         Route::Preflight => plain::preflight(),
         Route::MethodNotAllowed(allowed) => plain::method_not_allowed(allowed),
         Route::NotFound { page: true } => page::not_found(addresses),

@@ -3,9 +3,10 @@
 use edgezoom_content::{Content, ContentId, Timestamp};
 use http::StatusCode;
 
-use super::content::by_id;
+use super::content::{by_id, find};
 use crate::config::Addresses;
 use crate::content::repository::Repository;
+use crate::content::response::ContentResponse;
 use crate::pages as page;
 use crate::platform::clock::now;
 use crate::request::object_key::ObjectKey;
@@ -24,26 +25,22 @@ pub async fn preview(id: ContentId, repository: &Repository<'_>) -> Result<Objec
 /// The home page; when its form was sent, a redirect to the share page of the source.
 pub async fn home(
     form: Option<&HomeForm>,
+    notice: Option<&str>,
     addresses: &Addresses,
     client: impl Fn() -> Option<String>,
     repository: &Repository<'_>,
 ) -> Response {
-    let Some(HomeForm { text, source }) = form else {
-        return page::home(None, addresses);
+    let Some(HomeForm { text, key }) = form else {
+        return page::home(None, notice, addresses);
     };
-    let url = match source {
-        Ok(url) => url,
-        Err(error) => return page::home(Some((text, *error)), addresses),
-    };
-    match repository.find_or_create(url, client().as_deref()).await {
-        Ok(found) => {
+    match find(key, client, repository).await {
+        ContentResponse::Moved(found) | ContentResponse::Found(found) => {
             let empty = String::new();
             Response::new(StatusCode::FOUND, "text/plain; charset=utf-8", CachePolicy::NoStore, empty)
                 .with("Location", addresses.share(found.id()))
         }
-        Err(error) => {
-            let error = error.api_error();
-            error.add_retry_after(page::home(Some((text, error)), addresses))
+        ContentResponse::Failed(error) => {
+            error.add_retry_after(page::home(Some((text, error)), notice, addresses))
         }
     }
 }

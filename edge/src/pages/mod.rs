@@ -49,6 +49,7 @@ impl Page<'_> {
             include_str!("../../viewer/pages/frame.html"),
             title = escape::html(self.title),
             icon = icon(addresses),
+            assets = escape::html(&format!("{}/assets", addresses.share)),
             styles = escape::html(&addresses.asset("page.css")),
             head = self.head,
             body = self.body,
@@ -70,7 +71,7 @@ fn policy(addresses: &Addresses, frames: Frames) -> String {
     };
     format!(
         "default-src 'none'; script-src {share}; style-src {share}; img-src {share} {cache} data:; \
-         connect-src {base} {cache}; base-uri 'none'; form-action {share}; frame-ancestors {ancestors}"
+         connect-src {base} {share} {cache}; manifest-src {share}; base-uri 'none'; form-action {share}; frame-ancestors {ancestors}"
     )
 }
 

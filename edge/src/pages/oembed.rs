@@ -3,10 +3,9 @@
 
 use edgezoom_content::{Content, ContentId, Size, Status};
 use http::StatusCode;
-use url::Url;
 
 use super::picture::name;
-use crate::config::Addresses;
+use crate::config::{Addresses, shared_content};
 use crate::request::route::OembedRequest;
 use crate::response::element::Element::{self, Count, Object, Text};
 use crate::response::escape;
@@ -29,7 +28,7 @@ impl OembedRequest {
         let url = self.url.as_deref().ok_or_else(|| {
             Response::text(StatusCode::BAD_REQUEST, "Say which share link: /oembed?url=<share link>.")
         })?;
-        content_of(url, &addresses.share).ok_or_else(not_found)
+        shared_content(url, &addresses.share).ok_or_else(not_found)
     }
 
     /// The response for a content.
@@ -107,17 +106,6 @@ impl OembedRequest {
 
 fn not_found() -> Response {
     Response::text(StatusCode::NOT_FOUND, "There is nothing to embed for this link.")
-}
-
-/// The content of a share link, or of its page for frames. Links may have either scheme, a query and a fragment.
-fn content_of(link: &str, share: &str) -> Option<ContentId> {
-    let (link, share) = (Url::parse(link).ok()?, Url::parse(share).ok()?);
-    let same = matches!(link.scheme(), "http" | "https")
-        && link.host() == share.host()
-        && link.port() == share.port();
-    let path = link.path().strip_prefix(share.path().trim_end_matches('/'))?.strip_prefix('/')?;
-    let path = path.strip_suffix('/').unwrap_or(path);
-    path.strip_suffix("/embed").unwrap_or(path).parse().ok().filter(|_| same)
 }
 
 #[cfg(test)]

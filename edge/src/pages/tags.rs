@@ -63,7 +63,8 @@ pub(super) fn tags(content: &Content, addresses: &Addresses) -> String {
     tags.concat()
 }
 
-fn meta(kind: &str, name: &str, value: &str) -> String {
+/// An element with metadata.
+pub(super) fn meta(kind: &str, name: &str, value: &str) -> String {
     format!("<meta {kind}=\"{name}\" content=\"{}\">\n", escape::html(value))
 }
 

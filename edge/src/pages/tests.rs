@@ -33,7 +33,7 @@ fn ready() -> Content {
 
 #[test]
 fn the_share_page_carries_its_content() {
-    insta::assert_snapshot!(share(&ready(), &addresses(), NOW).body, @r#"
+    insta::assert_snapshot!(share(&ready(), &addresses(), NOW).body, @r##"
     <!doctype html>
     <html lang="en">
     <head>
@@ -41,7 +41,12 @@ fn the_share_page_carries_its_content() {
     <title>a&#39;b.jpg – Edgezoom</title>
     <meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover">
     <meta name="color-scheme" content="light dark">
+    <meta name="theme-color" content="#fbfaf8" media="(prefers-color-scheme: light)">
+    <meta name="theme-color" content="#17181b" media="(prefers-color-scheme: dark)">
     <link rel="icon" href="https://zoom.example/assets/icon.svg" type="image/svg+xml">
+    <link rel="icon" href="https://zoom.example/assets/favicon.ico" sizes="32x32">
+    <link rel="apple-touch-icon" href="https://zoom.example/assets/apple-touch-icon.png">
+    <link rel="manifest" href="https://zoom.example/assets/manifest.webmanifest">
     <link rel="stylesheet" href="https://zoom.example/assets/page.css">
     <link rel="canonical" href="https://zoom.example/6qy4OXfXSid">
     <meta name="description" content="8000 × 6000 pixels from example.com, to zoom into.">
@@ -70,6 +75,7 @@ fn the_share_page_carries_its_content() {
     <p><a href="http://example.com/a&#39;b.jpg?c=%3C/script%3E&amp;d" rel="noopener noreferrer">example.com</a><span id="size"></span></p>
     <p id="warning" role="status" hidden></p>
     </div>
+    <button type="button" id="open-details" class="bare" aria-haspopup="dialog" aria-label="About this picture" title="About this picture" hidden><svg viewBox="0 0 24 24" aria-hidden="true"><path d="M12 11v6M12 7.2v.1"/><circle cx="12" cy="12" r="9"/></svg></button>
     <button type="button" id="open-share" aria-haspopup="dialog" hidden>Share</button>
     </div>
     <div id="stage" data-address="https://api.example/v1/content/6qy4OXfXSid" data-home="https://zoom.example/">
@@ -79,7 +85,7 @@ fn the_share_page_carries_its_content() {
     <script type="application/json" id="content">{"id":"6qy4OXfXSid","url":"http://example.com/a'b.jpg?c=%3C/script%3E\u0026d","ready":true,"failed":false,"progress":0,"shareUrl":"https://zoom.example/6qy4OXfXSid","embedHtml":"\u003cscript src=\"https://zoom.example/6qy4OXfXSid.js?width=auto\u0026height=400px\"\u003e\u003c/script\u003e","dzi":{"url":"https://cache.example/pyramids/6qy4OXfXSid/1.dzi","width":8000,"height":6000,"tileSize":510,"tileOverlap":1,"tileFormat":"jpg"}}</script>
     </body>
     </html>
-    "#);
+    "##);
 }
 
 #[test]
@@ -99,7 +105,7 @@ fn a_web_page_has_its_title_as_name() {
 fn what_is_missing_of_a_picture_is_a_line_of_its_page() {
     let Status::Ready { attempt, dzi, .. } = ready().status else { panic!() };
     let warning = Warning::of_text("</p><script>alert('1')</script>");
-    let response = share(&content(Status::Ready { attempt, dzi, title: None, warning }), &addresses());
+    let response = share(&content(Status::Ready { attempt, dzi, title: None, warning }), &addresses(), NOW);
     let line =
         r#"<p id="warning" role="status">&lt;/p&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;</p>"#;
     assert!(response.body.contains(line), "{}", response.body);
@@ -109,11 +115,11 @@ fn what_is_missing_of_a_picture_is_a_line_of_its_page() {
 
 #[test]
 fn pages_run_only_the_services_files_and_are_not_framed() {
-    let response = home(None, &addresses());
-    insta::assert_snapshot!(response.header("Content-Security-Policy").unwrap(), @r#"default-src 'none'; script-src https://zoom.example; style-src https://zoom.example; img-src https://zoom.example https://cache.example data:; connect-src https://api.example https://cache.example; base-uri 'none'; form-action https://zoom.example; frame-ancestors 'none'"#);
+    let response = home(None, None, &addresses());
+    insta::assert_snapshot!(response.header("Content-Security-Policy").unwrap(), @r#"default-src 'none'; script-src https://zoom.example; style-src https://zoom.example; img-src https://zoom.example https://cache.example data:; connect-src https://api.example https://zoom.example https://cache.example; manifest-src https://zoom.example; base-uri 'none'; form-action https://zoom.example; frame-ancestors 'none'"#);
     assert_eq!(response.header("Referrer-Policy"), Some("strict-origin-when-cross-origin"));
     let broken = Addresses { cache: "; script-src *".into(), ..addresses() };
-    assert!(!home(None, &broken).header("Content-Security-Policy").unwrap().contains("script-src *"));
+    assert!(!home(None, None, &broken).header("Content-Security-Policy").unwrap().contains("script-src *"));
 }
 
 #[test]
@@ -141,12 +147,29 @@ fn the_home_page_shows_the_entered_text_and_the_error() {
     let entered = "\"><script>alert('1')</script>";
     let response = home(
         Some((entered, ApiError::Url(edgezoom_content::source_url::SourceUrlError::Scheme))),
+        None,
         &addresses(),
     );
     assert_eq!((response.status.as_u16(), response.header("Cache-Control")), (400, Some("no-store")));
     assert_eq!(response.body.matches("<script").count(), 1); // our own
     assert!(response.body.contains("value=\"&quot;&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;\""));
     assert!(response.body.contains("must begin with http:// or https://"));
+}
+
+#[test]
+fn the_home_page_names_itself_and_links_to_the_notice_of_its_operator() {
+    let body = home(None, Some("https://operator.example/imprint"), &addresses()).body;
+    for element in [
+        r#"<link rel="canonical" href="https://zoom.example/">"#,
+        r#"<meta name="description" content="Turn "#,
+        r#"<meta property="og:image" content="https://zoom.example/assets/icon-512.png">"#,
+        r#"<a href="https://zoom.example/docs">Documentation</a>"#,
+        r#"<a href="https://operator.example/imprint">Legal notice</a>"#,
+        "url=https%3A%2F%2Fbitcoin.org%2Fbitcoin.pdf",
+    ] {
+        assert!(body.contains(element), "{element}");
+    }
+    assert!(!home(None, None, &addresses()).body.contains("Legal notice"));
 }
 
 #[test]

@@ -46,7 +46,7 @@ impl RequestHead {
         }
     }
 
-    /// The platform's response to this request: without a body for `HEAD`, and 304 where `If-None-Match` names its
+    /// The platform's response to this request: for `HEAD` the length of the body instead of the body, and 304 where `If-None-Match` names its
     /// entity tag.
     pub fn respond(&self, response: Response) -> Result<web_sys::Response> {
         let Response { status, headers, body } = response.or_not_modified(self.if_none_match.as_deref());
@@ -58,7 +58,14 @@ impl RequestHead {
             let lines = if matches!(value, Cow::Borrowed(_)) { &mut shared } else { &mut own };
             lines.extend([name, ":", value.as_ref(), "\n"]);
         }
-        let body = (self.method != Method::HEAD && !body.is_empty()).then_some(body.as_str());
+        let body = (!body.is_empty()).then_some(body.as_str());
+        let body = if self.method == Method::HEAD {
+            let length = body.map(|body| format!("Content-Length:{}\n", body.len()));
+            own.push_str(length.as_deref().unwrap_or_default());
+            None
+        } else {
+            body
+        };
         Ok(make_response(status.as_u16(), &shared, &own, body)?)
     }
 }

@@ -2,7 +2,7 @@
 //! once written, and caches may keep it for ever.
 
 use http::StatusCode;
-use worker::{Bucket, Env, Headers, Method, Object, Range, Request, Response, Result};
+use worker::{Bucket, Env, Headers, Method, Object, Range, Request, Response, Result, js_sys};
 
 use crate::request::object_key::ObjectKey;
 use crate::response::conditional::{ByteRange, none_match_names};
@@ -69,10 +69,11 @@ async fn serve_conditionally(
 
 fn headers(object: &Object, key: &ObjectKey) -> Result<Headers> {
     let headers = Headers::new();
-    let stored = object.http_metadata().content_type;
-    headers.set("Content-Type", stored.as_deref().unwrap_or(key.media_type()))?;
+    // That of the object itself may be of an older tiler, which gave descriptors no charset.
+    headers.set("Content-Type", key.media_type())?;
     headers.set("Cache-Control", IMMUTABLE)?;
     headers.set("ETag", &object.http_etag())?;
+    headers.set("Last-Modified", &String::from(js_sys::Date::from(object.uploaded()).to_utc_string()))?;
     headers.set("Accept-Ranges", "bytes")?;
     Ok(headers)
 }

@@ -19,7 +19,7 @@ pub struct ObjectKey {
 pub struct ObjectKeyError;
 
 impl ObjectKey {
-    /// The media type of an object that R2 has none for.
+    /// The media type, which the key tells.
     #[must_use]
     pub fn media_type(&self) -> &'static str {
         self.media_type
@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn descriptors_and_tiles_can_be_read() {
         for (key, media_type) in [
-            ("6qy4OXfXSid/1.dzi", "application/xml"),
+            ("6qy4OXfXSid/1.dzi", "application/xml; charset=utf-8"),
             ("6qy4OXfXSid/12_files/0/0_0.jpg", "image/jpeg"),
             ("6qy4OXfXSid/1_files/14/103_7.png", "image/png"),
         ] {

@@ -18,6 +18,13 @@ pub enum Route {
         /// Whether a content that failed, or waits for its next attempt, is to be tried now.
         retry: bool,
     },
+    /// `/v1/dzi…`: the `dzi` object of a content.
+    Dzi {
+        /// Which content.
+        key: Result<ContentKey, ApiError>,
+        /// In which variant.
+        variant: Variant,
+    },
     /// `/v1/content/<id>/events`: the changes of a content.
     Events(ContentId),
     /// `/v1/content/<id>/dzi.js`: the descriptor as a script.
@@ -30,7 +37,7 @@ pub enum Route {
     Home(Option<HomeForm>),
     /// `/<id>`: the share page.
     Share(ContentId),
-    /// `/<id>.js`: the embed script, which is the same for all contents.
+    /// `/<id>.js`: the embed script, which is the same for all contents, and for what is none.
     EmbedScript,
     /// `/<id>/embed`: the page for frames.
     Frame(ContentId),
@@ -46,6 +53,8 @@ pub enum Route {
     Version,
     /// `/robots.txt`.
     Robots,
+    /// `/sitemap.xml`.
+    Sitemap,
     /// `OPTIONS`: a preflight request of the Fetch standard.
     Preflight,
     /// The path exists with other methods: these.
@@ -64,6 +73,14 @@ pub enum ContentKey {
     Source(SourceUrl),
     /// By its id.
     Id(ContentId),
+    /// By a share link of this service, where the URL of a source is expected: the content that the link shows. If that
+    /// does not exist, the link is a source like any other.
+    Shared {
+        /// The content that the link shows.
+        id: ContentId,
+        /// The link as a source.
+        source: Result<SourceUrl, ApiError>,
+    },
 }
 
 /// The form of the home page.
@@ -71,8 +88,8 @@ pub enum ContentKey {
 pub struct HomeForm {
     /// The text of its field.
     pub text: String,
-    /// The text as the URL of a source.
-    pub source: Result<SourceUrl, ApiError>,
+    /// The text as the URL of a source, or as a share link.
+    pub key: Result<ContentKey, ApiError>,
 }
 
 /// A call of `/internal/content/<id>/`.
@@ -86,14 +103,25 @@ pub enum TilerCall {
     Reset,
 }
 
+impl ContentKey {
+    /// The id under which KV may have the content.
+    #[must_use]
+    pub fn content_id(&self) -> Option<ContentId> {
+        match self {
+            Self::Source(url) => ContentId::candidates(url).next(),
+            Self::Id(id) | Self::Shared { id, .. } => Some(*id),
+        }
+    }
+}
+
 impl Route {
     /// The id under which KV may have the content of this route.
     #[must_use]
     pub fn content_id(&self) -> Option<ContentId> {
         match self {
-            Self::Content { key: Ok(ContentKey::Source(url)), .. } => ContentId::candidates(url).next(),
-            Self::Home(Some(HomeForm { source: Ok(url), .. })) => ContentId::candidates(url).next(),
-            Self::Content { key: Ok(ContentKey::Id(id)), .. } => Some(*id),
+            Self::Content { key, .. } | Self::Dzi { key, .. } | Self::Home(Some(HomeForm { key, .. })) => {
+                key.as_ref().ok().and_then(ContentKey::content_id)
+            }
             Self::Events(id)
             | Self::DescriptorScript(id)
             | Self::Preview(id)

@@ -4,9 +4,11 @@
 use edgezoom_content::protocol::BACKLOG_PATH;
 use edgezoom_content::{AddressPolicy, ContentId, SourceUrl};
 use http::Method;
+use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, percent_encode};
 use url::form_urlencoded;
 
 use super::route::{ContentKey, HomeForm, OembedRequest, Route, TilerCall};
+use crate::config::shared_content;
 use crate::response::ApiError;
 use crate::response::negotiation::{NotAcceptable, Variant};
 
@@ -21,6 +23,8 @@ pub struct RequestParts<'a> {
     pub query: &'a str,
     /// The `Accept` header.
     pub accept: Option<&'a str>,
+    /// Where share links begin: `{share_base}`.
+    pub share: &'a str,
 }
 
 const READ_METHODS: &str = "GET, HEAD, OPTIONS";
@@ -46,27 +50,31 @@ pub fn route(request: RequestParts<'_>, policy: &AddressPolicy) -> Route {
 }
 
 fn read(request: RequestParts<'_>, policy: &AddressPolicy) -> Route {
-    match request.path {
-        "/" => Route::Home(parameter(request.query, "url").filter(|text| !text.is_empty()).map(|text| {
-            let source = source(Some(&text), policy);
-            HomeForm { text, source }
-        })),
-        "/v1/content" | "/v1/content/" => {
-            let url = parameter(request.query, "url");
-            content(request, source(url.as_deref(), policy).map(ContentKey::Source))
-        }
+    if request.path == "/" {
+        return Route::Home(url(request.query).filter(|text| !text.is_empty()).map(|text| {
+            let key = by_url(Some(&with_scheme(&text)), request.share, policy);
+            HomeForm { text, key }
+        }));
+    }
+    let key = || by_url(url(request.query).as_deref(), request.share, policy);
+    match request.path.strip_suffix('/').unwrap_or(request.path) {
+        "/v1/content" => content(request, key()),
+        "/v1/dzi" => dzi(request, key()),
         "/health" => Route::Health,
         "/version" => Route::Version,
         "/robots.txt" => Route::Robots,
+        "/sitemap.xml" => Route::Sitemap,
         "/oembed" => Route::Oembed(OembedRequest {
-            url: parameter(request.query, "url"),
+            url: url(request.query),
             format: parameter(request.query, "format"),
             max_width: parameter(request.query, "maxwidth").and_then(|most| most.parse().ok()),
             max_height: parameter(request.query, "maxheight").and_then(|most| most.parse().ok()),
         }),
         path => {
+            if let Some(id) = path.strip_prefix("/v1/dzi/") {
+                return dzi(request, id.parse().map(ContentKey::Id).map_err(|_| ApiError::NoSuchContent));
+            }
             if let Some(id) = path.strip_prefix("/v1/content/") {
-                let id = id.strip_suffix('/').unwrap_or(id);
                 if let Some(Ok(id)) = id.strip_suffix("/events").map(str::parse) {
                     return Route::Events(id);
                 }
@@ -76,35 +84,70 @@ fn read(request: RequestParts<'_>, policy: &AddressPolicy) -> Route {
                 let id = id.parse();
                 return content(request, id.map(ContentKey::Id).map_err(|_| ApiError::NoSuchContent));
             }
-            if let Some(key) = path.strip_prefix("/cache/") {
+            if let Some(key) = request.path.strip_prefix("/cache/") {
                 return key.parse().map_or(Route::NotFound { page: false }, Route::Object);
             }
-            shared(path).unwrap_or(Route::NotFound { page: !path.starts_with("/v1/") })
+            let page = path != "/v1" && !path.starts_with("/v1/");
+            shared(request.path).unwrap_or(Route::NotFound { page })
         }
     }
 }
 
 fn content(request: RequestParts<'_>, key: Result<ContentKey, ApiError>) -> Route {
+    let (key, variant) = in_variant(request, key);
+    let retry = key.is_ok() && parameter(request.query, "retry").as_deref() == Some("1");
+    Route::Content { key, variant, retry }
+}
+
+fn dzi(request: RequestParts<'_>, key: Result<ContentKey, ApiError>) -> Route {
+    let (key, variant) = in_variant(request, key);
+    Route::Dzi { key, variant }
+}
+
+/// The variant of the response, which may be the error that there is no such variant.
+fn in_variant(
+    request: RequestParts<'_>,
+    key: Result<ContentKey, ApiError>,
+) -> (Result<ContentKey, ApiError>, Variant) {
     let value = |name| parameter(request.query, name);
     match Variant::choose(value("format").as_deref(), value("callback").as_deref(), request.accept) {
-        Ok(variant) => Route::Content { key, variant, retry: value("retry").as_deref() == Some("1") },
-        Err(NotAcceptable { error, variant }) => {
-            Route::Content { key: Err(error.into()), variant, retry: false }
-        }
+        Ok(variant) => (key, variant),
+        Err(NotAcceptable { error, variant }) => (Err(error.into()), variant),
     }
 }
 
-fn source(url: Option<&str>, policy: &AddressPolicy) -> Result<SourceUrl, ApiError> {
-    let source = SourceUrl::parse(url.ok_or(ApiError::NeitherIdNorUrl)?)?;
-    policy.admit(&source)?;
-    Ok(source)
+/// The content of a URL: of a source, or of one of the service's own share links, which begin with `share`.
+fn by_url(url: Option<&str>, share: &str, policy: &AddressPolicy) -> Result<ContentKey, ApiError> {
+    let url = url.ok_or(ApiError::NeitherIdNorUrl)?;
+    let source = || {
+        let source = SourceUrl::parse(url)?;
+        policy.admit(&source)?;
+        Ok(source)
+    };
+    match shared_content(url, share) {
+        Some(id) => Ok(ContentKey::Shared { id, source: source() }),
+        None => source().map(ContentKey::Source),
+    }
+}
+
+/// What was entered on the home page, as a URL: people leave the scheme out. A colon followed by a digit begins a port.
+fn with_scheme(text: &str) -> String {
+    let text = text.trim_matches(|c: char| c.is_ascii_whitespace());
+    let has_scheme = text.split_once(':').is_some_and(|(scheme, rest)| {
+        let named = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
+        scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+            && scheme.bytes().all(named)
+            && !rest.starts_with(|c: char| c.is_ascii_digit())
+    });
+    if has_scheme { text.to_owned() } else { format!("https://{text}") }
 }
 
 /// The routes of share links: `/<id>`, `/<id>.js`, `/<id>/embed`, `/<id>/preview.jpg`.
 fn shared(path: &str) -> Option<Route> {
     let name = path.strip_prefix('/')?;
-    if let Some(id) = name.strip_suffix(".js") {
-        return id.parse::<ContentId>().ok().map(|_| Route::EmbedScript);
+    if name.strip_suffix(".js").is_some_and(|id| !id.is_empty() && !id.contains('/')) {
+        // A wrong id too: the script says so in the page, where a 404 would leave nothing to see.
+        return Some(Route::EmbedScript);
     }
     let name = name.strip_suffix('/').unwrap_or(name);
     match name.split_once('/') {
@@ -124,6 +167,19 @@ fn tiler_call(path: &str) -> Option<(ContentId, TilerCall)> {
         _ => return None,
     };
     Some((id.parse().ok()?, call))
+}
+
+/// The first value of the parameter `url`. Bytes that are not UTF-8 stay the bytes that they are, as a URL can have them:
+/// percent-encoded.
+fn url(query: &str) -> Option<String> {
+    let value = query.split('&').find_map(|pair| pair.strip_prefix("url="))?.replace('+', " ");
+    let bytes: Vec<u8> = percent_decode_str(&value).collect();
+    let mut url = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        url.push_str(chunk.valid());
+        url.extend(percent_encode(chunk.invalid(), NON_ALPHANUMERIC));
+    }
+    Some(url)
 }
 
 /// The first value of a query parameter.

@@ -29,6 +29,12 @@ pub enum ApiError {
     /// There is no content with the id.
     #[error("There is no content with this id.")]
     NoSuchContent,
+    /// There is a content, and its pyramid is not ready.
+    #[error("The content is not ready yet. Please ask again.")]
+    NotReady,
+    /// There is a content whose conversion failed.
+    #[error("The conversion failed. /v1/content/<id> says why.")]
+    NeverReady,
     /// The operator admits no new contents for now.
     #[error("The service is down for maintenance and takes no new content. Please try again later.")]
     Maintenance,
@@ -61,7 +67,7 @@ impl ApiError {
             Self::NeitherIdNorUrl | Self::Url(_) | Self::Address(_) | Self::NotAcceptable(_) => {
                 StatusCode::BAD_REQUEST
             }
-            Self::NoSuchContent => StatusCode::NOT_FOUND,
+            Self::NoSuchContent | Self::NotReady | Self::NeverReady => StatusCode::NOT_FOUND,
             Self::Maintenance | Self::Overloaded | Self::TooManyNew | Self::Unavailable => {
                 StatusCode::SERVICE_UNAVAILABLE
             }
@@ -72,6 +78,7 @@ impl ApiError {
     #[must_use]
     pub fn retry_after(self) -> Option<Duration> {
         let seconds = match self {
+            Self::NotReady => 2,
             Self::Unavailable => 5,
             Self::Overloaded | Self::TooManyNew => 60,
             Self::Maintenance => 300,
@@ -79,7 +86,8 @@ impl ApiError {
             | Self::Url(_)
             | Self::Address(_)
             | Self::NotAcceptable(_)
-            | Self::NoSuchContent => {
+            | Self::NoSuchContent
+            | Self::NeverReady => {
                 return None;
             }
         };

@@ -7,6 +7,7 @@ pub(crate) mod element;
 pub mod escape;
 pub mod negotiation;
 pub mod plain;
+pub(crate) mod result;
 
 pub use api_error::ApiError;
 
@@ -27,9 +28,13 @@ pub struct Response {
     pub body: String,
 }
 
-/// The headers of every response: any page may read it (the CORS protocol), and its media type is final.
-pub const COMMON_HEADERS: [(&str, &str); 2] =
-    [("Access-Control-Allow-Origin", "*"), ("X-Content-Type-Options", "nosniff")];
+/// The headers of every response: any page may read it, with the headers that mean something to a client (the CORS
+/// protocol), and its media type is final.
+pub const COMMON_HEADERS: [(&str, &str); 3] = [
+    ("Access-Control-Allow-Origin", "*"),
+    ("Access-Control-Expose-Headers", "Accept-Ranges, Allow, Content-Range, ETag, Location, Retry-After"),
+    ("X-Content-Type-Options", "nosniff"),
+];
 
 /// How long clients and proxies may cache a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,14 +55,19 @@ impl Response {
         Self { status, headers, body }
     }
 
-    /// Adds an entity tag, if the response is a 200 that may be cached: conditions do not apply to other statuses (RFC
-    /// 9110, 13.2.1).
+    /// Adds an entity tag, if the response may be cached. A cached 301 is revalidated like a cached 200.
     #[must_use]
     pub fn tagged(self) -> Self {
-        if self.status != StatusCode::OK || self.header("Cache-Control") == Some(NO_STORE) {
+        self.tagged_with("")
+    }
+
+    /// Adds an entity tag that differs, for the same body, where a header differs.
+    #[must_use]
+    pub fn tagged_with(self, header: &str) -> Self {
+        if self.header("Cache-Control") == Some(NO_STORE) {
             return self;
         }
-        let tag = entity_tag(&self.body);
+        let tag = entity_tag(&self.body, header);
         self.with("ETag", tag)
     }
 
@@ -133,10 +143,11 @@ impl CachePolicy {
 
 const NO_STORE: &str = "no-store";
 
-/// The entity tag of a body. Another build of the Worker may give another one, which costs a revalidation.
-fn entity_tag(body: &str) -> String {
+/// The entity tag of a body and a header. Another build of the Worker may give another one, which costs a revalidation.
+fn entity_tag(body: &str, header: &str) -> String {
     let mut hasher = DefaultHasher::new();
     hasher.write(body.as_bytes());
+    hasher.write(header.as_bytes());
     format!("\"{:016x}\"", hasher.finish())
 }
 
@@ -175,15 +186,18 @@ mod tests {
         }
     }
 
+    fn a_response_that_is_not_cached_has_no_tag() {
+        let response = Response::text(StatusCode::OK, "body").tagged();
+        assert_eq!(response.header("ETag"), None);
+        assert_eq!(response.clone().or_not_modified(Some("*")), response);
+    }
+
     #[test]
-    fn a_response_without_caching_or_with_another_status_has_no_tag() {
-        for response in [
-            Response::text(StatusCode::OK, "body").tagged(),
-            Response::new(StatusCode::MOVED_PERMANENTLY, "text/x", CachePolicy::OneHour, "body".into())
-                .tagged(),
-        ] {
-            assert_eq!(response.header("ETag"), None);
-            assert_eq!(response.clone().or_not_modified(Some("*")), response);
-        }
+    fn a_redirect_has_another_tag_than_what_it_leads_to() {
+        let of = |status| Response::new(status, "text/x", CachePolicy::OneHour, "body".into());
+        let found = of(StatusCode::OK).tagged();
+        let moved = of(StatusCode::MOVED_PERMANENTLY).tagged_with("https://a.example/b");
+        assert!(moved.header("ETag").is_some());
+        assert_ne!(moved.header("ETag"), found.header("ETag"));
     }
 }

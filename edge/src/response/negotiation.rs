@@ -46,6 +46,15 @@ pub enum NegotiationError {
 }
 
 impl Variant {
+    /// The serialization of this variant.
+    #[must_use]
+    pub fn format(&self) -> Format {
+        match self {
+            Self::Standard(format) | Self::Wrapped(format) => *format,
+            Self::Jsonp(_) => Format::Json,
+        }
+    }
+
     /// Chooses the variant by the query parameters `format` and `callback`, which override the header `Accept`.
     ///
     /// # Errors

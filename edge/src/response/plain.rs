@@ -1,8 +1,9 @@
-//! The small responses: health, version, robots.txt, preflight, 404, 405.
+//! The small responses: health, version, robots.txt, sitemap, preflight, 404, 405.
 
 use http::StatusCode;
 
 use super::{CachePolicy, Response};
+use crate::config::Addresses;
 
 /// `/health`: the Worker runs.
 #[must_use]
@@ -16,12 +17,27 @@ pub fn version() -> Response {
     json(format!(r#"{{"name":"edgezoom","version":"{}"}}"#, env!("CARGO_PKG_VERSION")))
 }
 
-/// `/robots.txt`: crawlers may read pages, but not the interface, which starts conversions, nor tiles.
+/// `/robots.txt`: crawlers may read pages and the small pictures that cards show, but neither the interface, which
+/// starts conversions, nor tiles.
 #[must_use]
-pub fn robots() -> Response {
-    let rules = "User-agent: *\nDisallow: /v1/\nDisallow: /cache/\nDisallow: /internal/\nDisallow: /?url=\n";
-    Response::new(StatusCode::OK, "text/plain; charset=utf-8", CachePolicy::OneHour, rules.to_owned())
-        .tagged()
+pub fn robots(addresses: &Addresses) -> Response {
+    let rules = "User-agent: *\nAllow: /*/preview.jpg\nAllow: /*/thumbnail.jpg\nAllow: /cache/*/0_0.\nDisallow: /v1/\n\
+                 Disallow: /cache/\nDisallow: /internal/\nDisallow: /?url=\n";
+    let rules = format!("{rules}\nSitemap: {}/sitemap.xml\n", addresses.share);
+    Response::new(StatusCode::OK, "text/plain; charset=utf-8", CachePolicy::OneHour, rules).tagged()
+}
+
+/// `/sitemap.xml` (<https://www.sitemaps.org/protocol.html>): the pages that are the service's own. Contents are found
+/// by the links to them.
+#[must_use]
+pub fn sitemap(addresses: &Addresses) -> Response {
+    let pages = ["/", "/docs"].map(|path| format!("<url><loc>{}{path}</loc></url>", addresses.share));
+    let sitemap = format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?><urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\
+         {}</urlset>",
+        pages.concat()
+    );
+    Response::new(StatusCode::OK, "application/xml; charset=utf-8", CachePolicy::OneHour, sitemap).tagged()
 }
 
 /// The response to a preflight request: any origin may read, with any header.
@@ -44,7 +60,10 @@ pub fn method_not_allowed(allowed: &'static str) -> Response {
 /// 404 for programs.
 #[must_use]
 pub fn not_found() -> Response {
-    Response::text(StatusCode::NOT_FOUND, "This address does not exist.")
+    Response::text(
+        StatusCode::NOT_FOUND,
+        "This address does not exist. Those that do are described at /docs.",
+    )
 }
 
 fn json(body: String) -> Response {

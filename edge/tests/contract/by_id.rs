@@ -78,6 +78,7 @@ fn wrapped_200() {
     200 OK
     Content-Type: application/json; charset=utf-8
     Cache-Control: public, max-age=3600
+    ETag: …
 
     {"status":200,"statusText":"OK","content":{"id":"6qy4OXfXSid","url":"http://example.com/a.jpg","ready":true,"failed":false,"progress":1,"shareUrl":"https://zoom.example/6qy4OXfXSid","embedHtml":"<script src=\"https://zoom.example/6qy4OXfXSid.js?width=auto&height=400px\"></script>","dzi":{"url":"https://cache.example/6qy4OXfXSid/1.dzi","width":8000,"height":6000,"tileSize":510,"tileOverlap":1,"tileFormat":"jpg"}}}
     "#);
@@ -92,6 +93,7 @@ fn wrapped_200() {
     200 OK
     Content-Type: text/javascript; charset=utf-8
     Cache-Control: public, max-age=547
+    ETag: …
 
     /**/ typeof a.b.c === "function" && a.b.c({"status":200,"statusText":"OK","content":{"id":"6qy4OXfXSid","url":"http://example.com/a.jpg","ready":false,"failed":true,"progress":0.0625,"shareUrl":"https://zoom.example/6qy4OXfXSid","embedHtml":"\u003cscript src=\"https://zoom.example/6qy4OXfXSid.js?width=auto\u0026height=400px\"\u003e\u003c/script\u003e","failure":{"code":"source-not-found","message":"404 \u003c\u0026\u003e.","retryAfter":548}}});
     "#);

@@ -17,6 +17,7 @@ fn standard_301() {
     301 Moved Permanently
     Content-Type: application/json; charset=utf-8
     Cache-Control: public, max-age=3600
+    ETag: …
     Vary: Accept
     Location: https://api.example/v1/content/6qy4OXfXSid
 
@@ -26,6 +27,7 @@ fn standard_301() {
     301 Moved Permanently
     Content-Type: application/xml; charset=utf-8
     Cache-Control: public, max-age=547
+    ETag: …
     Vary: Accept
     Location: https://api.example/v1/content/6qy4OXfXSid
 
@@ -84,6 +86,7 @@ fn wrapped_301() {
     200 OK
     Content-Type: application/xml; charset=utf-8
     Cache-Control: public, max-age=547
+    ETag: …
 
     <?xml version="1.0" encoding="UTF-8"?><response><status>301</status><statusText>Moved Permanently</statusText><redirectLocation>https://api.example/v1/content/6qy4OXfXSid</redirectLocation><content><id>6qy4OXfXSid</id><url>http://example.com/a.jpg</url><ready>false</ready><failed>true</failed><progress>0.0625</progress><shareUrl>https://zoom.example/6qy4OXfXSid</shareUrl><embedHtml>&lt;script src=&quot;https://zoom.example/6qy4OXfXSid.js?width=auto&amp;height=400px&quot;&gt;&lt;/script&gt;</embedHtml><failure><code>source-not-found</code><message>404 &lt;&amp;&gt;.</message><retryAfter>548</retryAfter></failure></content></response>
     "#);
@@ -91,6 +94,7 @@ fn wrapped_301() {
     200 OK
     Content-Type: text/javascript; charset=utf-8
     Cache-Control: public, max-age=3600
+    ETag: …
 
     /**/ typeof _jsonCallback7 === "function" && _jsonCallback7({"status":301,"statusText":"Moved Permanently","redirectLocation":"https://api.example/v1/content/6qy4OXfXSid","content":{"id":"6qy4OXfXSid","url":"http://example.com/a.jpg","ready":true,"failed":false,"progress":1,"shareUrl":"https://zoom.example/6qy4OXfXSid","embedHtml":"\u003cscript src=\"https://zoom.example/6qy4OXfXSid.js?width=auto\u0026height=400px\"\u003e\u003c/script\u003e","dzi":{"url":"https://cache.example/6qy4OXfXSid/1.dzi","width":8000,"height":6000,"tileSize":510,"tileOverlap":1,"tileFormat":"jpg"}}});
     "#);

@@ -64,11 +64,14 @@ fn answer(method: Method, target: &str, accept: Option<&str>, there: There) -> R
         share: "https://zoom.example".into(),
         cache: "https://cache.example".into(),
     };
-    match route(RequestParts { method: &method, path, query, accept }, &AddressPolicy::default()) {
+    let share = &addresses.share;
+    match route(RequestParts { method: &method, path, query, accept, share }, &AddressPolicy::default()) {
         Route::Content { key, variant, .. } => match key {
             Err(error) => ContentResponse::Failed(error),
             Ok(_) if there == Outage => ContentResponse::Failed(ApiError::Unavailable),
-            Ok(ContentKey::Source(_)) => ContentResponse::Moved(content(there).into()),
+            Ok(ContentKey::Source(_) | ContentKey::Shared { .. }) => {
+                ContentResponse::Moved(content(there).into())
+            }
             Ok(ContentKey::Id(_)) if there == Nothing => ContentResponse::Failed(ApiError::NoSuchContent),
             Ok(ContentKey::Id(_)) => ContentResponse::Found(content(there).into()),
         }

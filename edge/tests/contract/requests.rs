@@ -115,3 +115,13 @@ fn urls_that_are_refused_with_a_reason() {
     400 Bad Request – The URL is longer than 2048 characters.
     "#);
 }
+
+#[test]
+fn the_documentation_shows_the_descriptor_that_tilers_write() {
+    const DESCRIPTION: &str = include_str!("../../interface/openapi.json");
+    let description: serde_json::Value = serde_json::from_str(DESCRIPTION).unwrap();
+    let answers = &description["paths"]["/cache/{id}/{attempt}.dzi"]["get"]["responses"];
+    let size = Size { width: 8000, height: 6000 };
+    let dzi = Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg };
+    assert_eq!(answers["200"]["content"]["application/xml"]["example"], dzi.descriptor());
+}

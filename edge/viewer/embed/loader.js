@@ -1,4 +1,4 @@
-// The embed script, `/<id>.js?width=&height=&id=&fit=&background=`. It reads its parameters from its own address,
+// The embed script, `/<id>.js?width=&height=&id=&fit=&background=&attribution=`. It reads its parameters from its own address,
 // reserves the space of the viewer, and imports the viewer when the reader scrolls near. The browser loads a module
 // once for a page, however many scripts import it. The script defines no global and never writes into the stream of the
 // document.
@@ -26,6 +26,7 @@
   const height = length(parameter("height") ?? "400px");
   const background = colour(parameter("background") ?? "");
   const fit = parameter("fit") === "cover" ? "cover" : "contain";
+  const attribution = parameter("attribution") !== "0";
 
   const host = document.createElement("div");
   Object.assign(host.style, {
@@ -55,7 +56,7 @@
     import(attempt ? `${module}?again=${attempt}` : module).then(
       ({ embed }) => {
         host.replaceChildren();
-        embed(host, content, { fit, background, shaped: height === "auto" });
+        embed(host, content, { fit, background, attribution, shaped: height === "auto" });
       },
       () => offerRetry(attempt),
     );

@@ -13,11 +13,12 @@ import { nameOf } from "./words.js";
  * Shows the content at `address` of the interface in `host`, filling it.
  *
  * Options: `known` (the content object, if the page has it), `home` (the address of a link when there is no picture),
- * `onReady(content)` (called before the viewer is mounted), and those of `mountViewer`. Returns the function that
+ * `onReady(content)` (called before the viewer is mounted), `onUpdate(update)` (called with each update of `api.js`), and
+ * those of `mountViewer`. Returns the function that
  * removes everything.
  */
 export function mountContent(host, address, options = {}) {
-  const { known, home, onReady, ...viewing } = options;
+  const { known, home, onReady, onUpdate, ...viewing } = options;
   let leave = () => {};
   let progress = null;
   /** Whether the element that is about to be replaced has the focus. */
@@ -30,6 +31,7 @@ export function mountContent(host, address, options = {}) {
   }
 
   function show(update) {
+    onUpdate?.(update);
     if (update.kind === "processing") {
       if (!progress) {
         progress = progressCard(update.content);

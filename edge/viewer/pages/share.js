@@ -2,17 +2,36 @@
 // that the page has.
 
 import { mountContent } from "../live/mount.js";
+import { offerDetails } from "./details_dialog.js";
+import { remember } from "./recent.js";
 import { offerSharing } from "./share_dialog.js";
+
+/** The distance between the panels above the picture and the picture, in CSS pixels. */
+const BELOW_PANELS = 12;
 
 const stage = document.getElementById("stage");
 const known = JSON.parse(document.getElementById("content").textContent);
 const { address, home, framed } = stage.dataset;
 
 if (framed === undefined) {
-  offerSharing(known);
-  mountContent(stage, address, { known, home, address: true, onReady: describe });
+  const panels = document.querySelector(".top");
+  const showSharing = offerSharing(known);
+  const showDetails = offerDetails();
+  mountContent(stage, address, {
+    known,
+    home,
+    address: true,
+    coveredTop: () => panels.getBoundingClientRect().bottom + BELOW_PANELS,
+    onReady: describe,
+    onUpdate({ kind, content }) {
+      showSharing(kind === "ready" || kind === "processing");
+      showDetails(kind === "ready" ? content : null);
+      if (kind === "ready") remember(content, document.querySelector("h1").textContent);
+    },
+  });
 } else {
-  mountContent(stage, address, { known, cooperative: true, fit: parameter("fit"), background: parameter("background") });
+  const attribution = parameter("attribution") !== "0";
+  mountContent(stage, address, { known, cooperative: true, attribution, fit: parameter("fit"), background: parameter("background") });
 }
 
 /** Says how large the picture is, and what is missing of it. */
@@ -27,6 +46,7 @@ function describe({ dzi, warning }) {
 /** A parameter of the frame's address, parsed as the embed script does. */
 function parameter(name) {
   const value = new URLSearchParams(location.search).get(name);
+  if (name === "attribution") return value;
   if (name === "fit") return value === "cover" ? "cover" : "contain";
   return ["#" + value, value].find((colour) => CSS.supports("color", colour));
 }

@@ -1,33 +1,31 @@
 // The dialog of the share page: the link, the link to the current view, the HTML that embeds the picture.
 
 import { element } from "../dom.js";
+import { openedBy } from "./dialog.js";
 
 const COPIED_MS = 2000;
 
-/** Activates the page's Share button. It works in any state of the content: the links exist from the beginning. */
+/** Activates the page's Share button. Returns the function that shows and hides it: a failed content is not shared. */
 export function offerSharing(content) {
   const button = document.getElementById("open-share");
-  const dialog = element("dialog", { class: "sharing", "aria-labelledby": "sharing" });
-  button.hidden = false;
-  button.addEventListener("click", () => {
-    dialog.replaceChildren(...contents(content, dialog));
-    dialog.showModal();
-  });
-  dialog.addEventListener("click", (event) => {
-    if (event.target === dialog) dialog.close(); // beside the panel
-  });
-  document.body.append(dialog);
+  openedBy(button, "Share", () => contents(content));
+  return (shown) => (button.hidden = !shown);
 }
 
-function contents({ shareUrl, embedHtml }, dialog) {
-  const close = element("button", { type: "button", class: "plain", onclick: () => dialog.close() }, "Close");
+function contents({ shareUrl, embedHtml }) {
   const frame =
     `<iframe src="${shareUrl}/embed" width="100%" height="400" ` + `title="Zoomable picture" allow="fullscreen"></iframe>`;
   const lines = [["Link", shareUrl], ["Embed", embedHtml], ["Embed as a frame", frame]];
   // The fragment of the address is the current view; without one it is the whole picture, which is the first line.
   if (location.hash) lines.splice(1, 0, ["Link to this view", shareUrl + location.hash]);
-  const head = element("div", { class: "row" }, element("h2", { id: "sharing" }, "Share"), close);
-  return [element("div", { class: "panel" }, head, ...lines.map(line))];
+  return [sharedByDevice(shareUrl + location.hash), ...lines.map(line)].filter(Boolean);
+}
+
+/** A button that passes the link to the device's own sharing, where there is one. */
+function sharedByDevice(url) {
+  if (!navigator.share) return null;
+  const share = () => navigator.share({ title: document.title, url }).catch(() => {}); // the reader may change their mind
+  return element("button", { type: "button", onclick: share }, "Send with an app");
 }
 
 function line([label, text], index) {

@@ -101,3 +101,21 @@ export function globalsLeft(page) {
     return Object.getOwnPropertyNames(window).filter((name) => !usual.has(name) && Number.isNaN(Number(name)));
   });
 }
+
+/** Whether an element has the focus, in whatever shadow root; for `evaluate`. */
+export const isFocused = (element) => element === element.getRootNode().activeElement;
+
+/** The place that an address names. */
+export function placeIn(address) {
+  const [x, y, zoom] = new URL(address).hash.slice(1).split(",").map(Number);
+  return { x, y, zoom };
+}
+
+/** Fails unless `holds()` becomes true within three seconds. */
+export async function assertEventually(holds, message) {
+  for (let tries = 0; tries < 30; tries += 1) {
+    if (await holds()) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  assert.fail(message);
+}

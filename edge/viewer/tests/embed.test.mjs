@@ -137,6 +137,35 @@ test("an embed of what does not exist says so", async () => {
   await page.getByRole("heading", { name: "There is no picture here" }).waitFor();
 });
 
+test("an embed with a wrong address says so in its place", async () => {
+  await open(`<p>before</p>${script("?height=300", "nope")}<p>after</p>`);
+  await page.getByRole("heading", { name: "There is no picture here" }).waitFor();
+  assert.equal((await embeds().boundingBox()).height, 300);
+  await assertAccessible(page);
+});
+
+test("a small mark leads to the full page, unless it is turned off", async () => {
+  const mark = (scope) => scope.getByRole("link", { name: "Open in Edgezoom" });
+  await open(script());
+  await painted(page);
+  assert.equal(await mark(page).getAttribute("href"), `${service.origin}/${ready}`);
+  const opened = page.waitForEvent("popup");
+  await mark(page).click();
+  assert.equal((await opened).url(), `${service.origin}/${ready}`);
+  await assertAccessible(page);
+  await page.context().close();
+  await open(script("?attribution=0"));
+  await painted(page);
+  assert.equal(await mark(page).count(), 0);
+  for (const [query, count] of [["", 1], ["?attribution=0", 0]]) {
+    await page.context().close();
+    await open(`<iframe title="Picture" src="${service.origin}/${ready}/embed${query}" width="800" height="400"></iframe>`);
+    const frame = page.frameLocator("iframe");
+    await painted(page, frame);
+    assert.equal(await mark(frame).count(), count, query);
+  }
+});
+
 test("widths and heights are understood in all their forms", async () => {
   await open(`<div id="box" style="width: 800px; height: 600px"></div>`);
   const cases = [

@@ -7,7 +7,18 @@ import { fileURLToPath } from "node:url";
 import { serve } from "./servers.mjs";
 
 const at = (path) => fileURLToPath(new URL(path, import.meta.url));
-const TYPES = { js: "text/javascript", css: "text/css", svg: "image/svg+xml" };
+const TYPES = {
+  css: "text/css",
+  html: "text/html; charset=utf-8",
+  ico: "image/x-icon",
+  js: "text/javascript",
+  json: "application/json",
+  png: "image/png",
+  svg: "image/svg+xml",
+  webmanifest: "application/manifest+json",
+};
+/** As `_headers` has it. */
+const DOCS_POLICY = "default-src 'none'; style-src 'self'; img-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const SIZE = { width: 6000, height: 4000 };
 const TILE = { size: 510, overlap: 1 };
 
@@ -20,7 +31,7 @@ export async function startFakeService() {
 
   const contentObject = (id) => {
     const { origin } = server;
-    const { kind, source = `https://example.com/maps/old%20town.jpg`, progress = 0, stage = "queued", failure, warning } = states.get(id);
+    const { kind, source = `https://example.com/maps/old%20town.jpg`, progress = 0, stage = "queued", failure, size = SIZE, warning } = states.get(id);
     const common = {
       id,
       url: source,
@@ -31,7 +42,7 @@ export async function startFakeService() {
       embedHtml: `<script src="${origin}/${id}.js?width=auto&height=400px"></script>`,
     };
     const url = `${origin}/cache/${id}/1.dzi`;
-    const drawn = { ...SIZE, tileSize: TILE.size, tileOverlap: TILE.overlap, tileFormat: "png" };
+    const drawn = { ...size, tileSize: TILE.size, tileOverlap: TILE.overlap, tileFormat: "png" };
     if (kind === "ready") return { ...common, ...(warning && { warning }), dzi: { url, ...drawn } };
     return kind === "failed" ? { ...common, failure } : { ...common, stage };
   };
@@ -44,12 +55,23 @@ export async function startFakeService() {
   async function page(name, title, values, { framed = false } = {}) {
     const { origin } = server;
     const asset = (file) => `${origin}/assets/${file}`;
-    const common = { home: `${origin}/`, icon: asset("icon.svg"), styles: asset("page.css"), api: `${origin}/v1/content/` };
+    const common = {
+      home: `${origin}/`,
+      icon: asset("icon.svg"),
+      styles: asset("page.css"),
+      assets: `${origin}/assets`,
+      api: `${origin}/v1/content/`,
+      repository: "https://example.com/source",
+      picture: asset("hero"),
+      viewer: asset("viewer.js"),
+      examples: await examples(),
+      notice: "",
+    };
     const body = await fill(name, { ...common, ...values });
     const script = { share: "share.js", embed: "share.js", home: "home.js" }[name];
     const head = script ? `<script type="module" src="${asset(script)}"></script>` : "";
     const policy = [
-      `default-src 'none'; script-src ${origin}; style-src ${origin}; img-src ${origin} data:; connect-src ${origin}`,
+      `default-src 'none'; script-src ${origin}; style-src ${origin}; img-src ${origin} data:; connect-src ${origin}; manifest-src ${origin}`,
       `base-uri 'none'; form-action ${origin}; frame-ancestors ${framed ? "*" : "'none'"}`,
     ].join("; ");
     return { headers: { "Content-Security-Policy": policy }, body: await fill("frame", { ...common, title, head, body }) };
@@ -80,14 +102,19 @@ export async function startFakeService() {
 
   server = await serve(async ({ pathname, searchParams }, _request, response) => {
     if (down && pathname.startsWith("/v1/")) return { status: 503, headers: { "Access-Control-Allow-Origin": "*" } };
-    const [, id, rest] = /^\/([0-9A-Za-z]{11})(\.js|\/embed)?$/.exec(pathname) ?? [];
-    if (id && rest === ".js") return { type: TYPES.js, body: await readFile(at("../embed/loader.js")) };
-    if (id && states.has(id)) return contentPage(rest ? "embed" : "share", id);
+    const [, id, rest] = /^\/([0-9A-Za-z]{11})(\.js|\/embed|\/preview\.jpg)?$/.exec(pathname) ?? [];
+    if (/^\/[^/]+\.js$/.test(pathname)) return { type: TYPES.js, body: await readFile(at("../embed/loader.js")) };
+    if (id && states.has(id) && rest !== "/preview.jpg") return contentPage(rest ? "embed" : "share", id);
     if (pathname === "/") {
-      if (!searchParams.get("url")) return page("home", "Edgezoom", { entered: "", described: "", problem: "" });
+      const entered = searchParams.get("url") ?? "";
+      const problem = entered.startsWith("ftp:") ? `<p class="problem" id="problem" role="alert">The URL must begin with http:// or https://.</p>` : "";
+      const described = problem && ' aria-describedby="problem" aria-invalid="true"';
+      if (!entered || problem) return page("home", "Edgezoom", { entered, described, problem });
       return { status: 302, headers: { Location: `/${[...states.keys()].at(-1)}` } };
     }
+    if (pathname === "/docs") return { ...(await asset("/docs.html")), headers: { "Content-Security-Policy": DOCS_POLICY } };
     if (pathname.startsWith("/assets/")) return asset(pathname);
+    if (id && rest === "/preview.jpg") return tile(`/${id}/1_files/9/0_0.png`);
     if (pathname === "/v1/content/") {
       return json([...states.keys()].find((each) => contentObject(each).url === searchParams.get("url")));
     }
@@ -96,12 +123,17 @@ export async function startFakeService() {
     if (again) states.set(content, again);
     if (states.has(content)) return events ? listen(content, response) : json(content);
     if (pathname.startsWith("/v1/")) return { status: 404, headers: { "Access-Control-Allow-Origin": "*" } };
-    if (pathname.startsWith("/cache/")) return tile(pathname);
+    if (id && !rest) return { ...(await page("notice", "Not found – Edgezoom", { title: "Not found", text: "There is no picture at this address." })), status: 404 };
+    if (pathname.startsWith("/cache/")) {
+      const [, , of] = pathname.split("/");
+      if (pathname.endsWith(".dzi")) return { headers: { "Last-Modified": "Sun, 22 Nov 2026 09:30:00 GMT", "Access-Control-Allow-Origin": "*" } };
+      return tile(pathname, states.get(of)?.size);
+    }
   });
 
   return {
     ...server,
-    /** A content in a state: `{ kind, progress, stage, failure, source, again }`. Gives its id. */
+    /** A content in a state: `{ kind, progress, stage, failure, source, again, size, warning }`. Gives its id. */
     create(state) {
       const id = `Content${String(states.size).padStart(4, "0")}`;
       states.set(id, { source: `https://example.com/maps/old%20town.jpg?${id}`, ...state });
@@ -116,6 +148,14 @@ export async function startFakeService() {
       if (down) [...listeners.values()].flat().forEach((response) => response.destroy());
     },
   };
+}
+
+/** The home page's examples, as the Worker has them. */
+async function examples() {
+  const source = await readFile(at("../../src/pages/home.rs"), "utf8");
+  const found = [...source.matchAll(/\(\s*"([^"]+)",\s*"([^"]+)",\s*"(https:[^"]+)",?\s*\)/g)];
+  const example = ([, name, kind, url]) => `<li><a href="/?url=${encodeURIComponent(url)}"><b>${name}</b><span>${kind}</span></a></li>`;
+  return found.map(example).join("\n");
 }
 
 /** A page's template with its values, as the Worker fills it. */
@@ -133,15 +173,15 @@ async function asset(path) {
   return body && { type: TYPES[path.split(".").pop()], headers, body };
 }
 
-function tile(path) {
+function tile(path, size = SIZE) {
   const [, level, column, row] = /_files\/(\d+)\/(\d+)_(\d+)\./.exec(path) ?? [];
   if (!level) return null;
-  const scale = 2 ** (13 - level);
+  const scale = 2 ** (Math.ceil(Math.log2(Math.max(size.width, size.height))) - level);
   const side = (length, index) => {
     const from = Math.max(0, index * TILE.size - TILE.overlap);
     return Math.min((index + 1) * TILE.size + TILE.overlap, Math.ceil(length / scale)) - from;
   };
-  const [width, height] = [side(SIZE.width, Number(column)), side(SIZE.height, Number(row))];
+  const [width, height] = [side(size.width, Number(column)), side(size.height, Number(row))];
   const hue = (level * 40 + column * 25 + row * 50) % 360;
   const body = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}">
     <linearGradient id="g" x2="1" y2="1"><stop stop-color="hsl(${hue} 60% 65%)"/>

@@ -47,12 +47,77 @@ test("by keyboard alone an address leads to its picture", async () => {
   assert.deepEqual(page.wrongs, []);
 });
 
-test("an address may lack its scheme", async () => {
+test("an address may lack its scheme: it is sent as it is, and the service adds it", async () => {
   const field = await open();
-  const sent = page.waitForRequest((request) => request.url().includes("?url="));
   await field.fill("example.com/a.jpg");
   await field.press("Enter");
-  assert.equal(new URL((await sent).url()).searchParams.get("url"), "https://example.com/a.jpg");
+  await page.waitForURL(/\/[0-9A-Za-z]{11}$/);
+  if (service.real) assert.equal(await page.locator(".about a").getAttribute("href"), "https://example.com/a.jpg");
+});
+
+test("the address of a link or a picture may be dropped anywhere", async () => {
+  await open();
+  const drop = (type, text) => page.evaluate(([kind, dropped]) => {
+    const dataTransfer = new DataTransfer();
+    if (dropped) dataTransfer.setData(kind, dropped);
+    document.body.dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true }));
+  }, [type, text]);
+  await drop("text/plain", "no address");
+  assert.match(await page.getByRole("alert").textContent(), /Drop the address/);
+  await assertAccessible(page);
+  await drop("text/uri-list", `# a comment\r\n${source}`);
+  await page.waitForURL(/\/[0-9A-Za-z]{11}$/);
+});
+
+test("what was seen in this browser is listed, until it is forgotten", async () => {
+  await open();
+  assert.ok(await page.locator("#recent").isHidden());
+  const id = await service.ready();
+  await page.goto(`${service.origin}/${id}`);
+  await painted(page);
+  const name = await page.locator("h1").textContent();
+  await page.goto(`${service.origin}/`);
+  const card = page.locator("#recent a");
+  assert.match(await card.textContent(), new RegExp(`^${name}\\d,\\d{3} × \\d,\\d{3}$`));
+  await page.waitForFunction(() => document.querySelector("#recent img").naturalWidth > 0);
+  await assertAccessible(page);
+  await card.click();
+  await page.waitForURL(`${service.origin}/${id}`);
+  await page.goBack();
+  await page.getByRole("button", { name: "Forget them" }).click();
+  assert.ok(await page.locator("#recent").isHidden());
+  await page.reload();
+  assert.ok(await page.locator("#recent").isHidden());
+  assert.deepEqual(page.wrongs, []);
+});
+
+test("the picture to try can be zoomed into, where the operator has converted it", async () => {
+  page = await newPage(browser);
+  const dzi = { width: 1000, height: 625, tileSize: 510, tileOverlap: 1, tileFormat: "png" };
+  const tile = `<svg xmlns="http://www.w3.org/2000/svg" width="511" height="511"><linearGradient id="g"><stop stop-color="red"/><stop offset="1" stop-color="blue"/></linearGradient><rect width="511" height="511" fill="url(#g)"/></svg>`;
+  await page.route("**/assets/hero.json", (route) => route.fulfill({ json: dzi }));
+  await page.route("**/assets/hero_files/**", (route) => route.fulfill({ contentType: "image/svg+xml", body: tile }));
+  await page.goto(`${service.origin}/`);
+  await painted(page);
+  await assertAccessible(page);
+  assert.deepEqual(page.wrongs, []);
+});
+
+test("where there is no picture to try, no empty frame stays", async () => {
+  page = await newPage(browser);
+  await page.route("**/assets/hero.json", (route) => route.fulfill({ json: {} }));
+  await page.goto(`${service.origin}/`);
+  await page.locator(".showpiece").waitFor({ state: "hidden" });
+  assert.deepEqual(page.wrongs, []);
+});
+
+test("something else under the list's key does no harm", async () => {
+  page = await newPage(browser);
+  await page.addInitScript(() => localStorage.setItem("edgezoom-recent", '[null,{"id":"<b>"},7]'));
+  await page.goto(`${service.origin}/`);
+  await page.waitForLoadState("networkidle");
+  assert.ok(await page.locator("#recent").isHidden());
+  assert.deepEqual(page.wrongs, []);
 });
 
 test("an address may be pasted anywhere", async () => {

@@ -3,7 +3,18 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 
-import { assertAccessible, globalsLeft, newPage, painted, parts, restingScale, startBrowser } from "./browser.mjs";
+import {
+  assertAccessible,
+  assertEventually,
+  globalsLeft,
+  isFocused,
+  newPage,
+  painted,
+  parts,
+  placeIn,
+  restingScale,
+  startBrowser,
+} from "./browser.mjs";
 import { startService } from "./service.mjs";
 
 let browser;
@@ -261,6 +272,49 @@ test("what there is to share can be copied, and the dialog gives the focus back"
   assert.ok(await share.evaluate(isFocused));
 });
 
+test("what is known of a picture is told: source, size, when, files, and its warning", async () => {
+  const warning = "The file is damaged: from row 3,012 of 4,000 on nothing could be read.";
+  const id = service.real ? ready : service.create({ kind: "ready", warning });
+  await open(id);
+  await painted(page);
+  const button = page.getByRole("button", { name: "About this picture" });
+  await button.press("Enter");
+  const dialog = page.getByRole("dialog", { name: "About this picture" });
+  const { url, dzi } = await (await fetch(`${service.origin}/v1/content/${id}`)).json();
+  const fact = (name) => dialog.locator("dt", { hasText: name }).locator("xpath=following-sibling::dd[1]");
+  assert.equal(await fact("Source").textContent(), url);
+  assert.equal(await fact("Deep Zoom Image").getByRole("link").getAttribute("href"), dzi.url);
+  const [width, height] = [dzi.width, dzi.height].map((side) => side.toLocaleString("en"));
+  const megapixels = (dzi.width * dzi.height) / 1e6;
+  assert.equal(await fact("Size").textContent(), `${width} × ${height} pixels, ${megapixels < 10 ? megapixels.toFixed(1) : Math.round(megapixels)} megapixels`);
+  await assertEventually(async () => /^\d+ \w+ 20\d\d$/.test(await fact("Converted").textContent()), "the day is told");
+  if (!service.real) assert.equal(await button.getAttribute("aria-label"), "About this picture: part of it is missing");
+  if (!service.real) assert.equal(await dialog.getByRole("note").textContent(), warning);
+  await assertAccessible(page);
+  await page.keyboard.press("Escape");
+  assert.ok(await button.evaluate(isFocused));
+  assert.deepEqual(page.wrongs, []);
+});
+
+test("a failed content is not shared", async () => {
+  await open(await service.failed());
+  await page.getByRole("alert").waitFor();
+  assert.equal(await page.getByRole("button", { name: "Share" }).count(), 0);
+  assert.equal(await page.getByRole("button", { name: "About this picture" }).count(), 0);
+});
+
+test("a device's own sharing gets the link to the view", async () => {
+  page = await newPage(browser);
+  await page.addInitScript(() => {
+    navigator.share = async (shared) => void (window.shared = shared);
+  });
+  await page.goto(`${service.origin}/${ready}#500,400,3`);
+  await painted(page);
+  await page.getByRole("button", { name: "Share" }).click();
+  await page.getByRole("button", { name: "Send with an app" }).click();
+  assert.equal(await page.evaluate(() => window.shared.url), `${service.origin}/${ready}#500,400,3`);
+});
+
 test("on a phone every control is large enough for a finger, and nothing sticks out", async () => {
   await open(ready, { viewport: { width: 320, height: 600 }, hasTouch: true, isMobile: true });
   await painted(page);
@@ -277,16 +331,3 @@ test("without JavaScript there is still something to see", async () => {
   assert.ok(await page.locator("noscript p").isVisible());
   if (service.real) assert.ok(await page.locator("noscript img").isVisible());
 });
-
-const isFocused = (element) => element === element.getRootNode().activeElement;
-const placeIn = (address) => {
-  const [x, y, zoom] = new URL(address).hash.slice(1).split(",").map(Number);
-  return { x, y, zoom };
-};
-async function assertEventually(holds, message) {
-  for (let tries = 0; tries < 30; tries += 1) {
-    if (await holds()) return;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-  assert.fail(message);
-}

@@ -10,16 +10,22 @@ export class Camera {
   #viewer;
   #fit;
   #isStill;
+  #covered;
+  #openingZoom = 1;
+  /** The view that has a name: `opening`, `home`, or null for any other. */
+  #at = null;
   #smooth = null;
 
-  /** `picture` is `{ width, height }`, `fit` is `contain` or `cover`; `isStill()` says whether moves have no
-   * animation. */
-  constructor(viewer, picture, fit, isStill) {
+  /** `picture` is `{ width, height }`, `fit` is `contain` or `cover`; `isStill()` says whether moves have no animation;
+   * `covered()` is how much of the view panels and controls cover, `{ top, bottom }`. */
+  constructor(viewer, picture, { fit, isStill, covered }) {
     this.#viewer = viewer;
     this.#fit = fit;
     this.#isStill = isStill;
+    this.#covered = () => (fit === "cover" ? { top: 0, bottom: 0 } : covered());
     this.picture = picture;
-    viewer.addHandler("resize", () => this.#keepHome(() => this.measure()));
+    viewer.addHandler("resize", () => this.refit());
+    viewer.addHandler("animation-finish", () => (this.#at = this.isOpening() ? "opening" : this.isHome() ? "home" : null));
   }
 
   get #viewport() {
@@ -33,11 +39,16 @@ export class Camera {
 
   /** Sets the limits of the picture in the view as it is now. */
   measure() {
-    const sideways = Math.round(this.#viewport.getRotation() / 90) % 2 !== 0;
-    const range = zoomRange(this.picture, this.#view, sideways, this.#fit);
+    const range = zoomRange(this.picture, this.#view, this.#isSideways, this.#fit, this.#covered());
+    this.#openingZoom = range.opening;
     this.#viewport.defaultZoomLevel = range.home;
     this.#viewport.minZoomLevel = range.least;
     this.#viewport.maxZoomLevel = range.most;
+  }
+
+  /** Fits the picture into a view that has changed, or that other things cover now. */
+  refit() {
+    this.#keepWhole(() => this.measure());
   }
 
   /** Turns smoothing off where pixels are large enough to be drawn as squares. Has to be called when the view moves. */
@@ -63,11 +74,37 @@ export class Camera {
     };
   }
 
+  /** Whether the view is the one that shows the whole picture. */
   isHome() {
-    const { x, y } = this.#viewport.getCenter();
-    const height = this.picture.height / this.picture.width;
-    const zoom = this.#viewport.getZoom() / this.#viewport.getHomeZoom();
-    return [x - 0.5, y / height - 0.5, zoom - 1].every((distance) => Math.abs(distance) < SAME);
+    return this.#isAt(this.#home);
+  }
+
+  /** Whether the view is the one that the picture opens with. */
+  isOpening() {
+    return this.#isAt(this.#opening);
+  }
+
+  /** Where an elongated picture goes on beyond the view that it opens with: `right`, `down`, or null. */
+  get goesOn() {
+    if (this.#openingZoom <= this.#viewport.getHomeZoom() * (1 + SAME)) return null;
+    return this.picture.width > this.picture.height ? "right" : "down";
+  }
+
+  /** The part of the picture that is seen now, between 0 and 1 where it lies in the picture: `{ left, top, right, bottom }`. */
+  get seen() {
+    const { width, height } = this.#view;
+    const corner = this.#viewport.getContainerSize();
+    const corners = [[0, 0], [width, 0], [0, height], [width, height]].map(([x, y]) => {
+      [corner.x, corner.y] = [x, y];
+      return this.#viewport.pointFromPixel(corner, true);
+    });
+    const [xs, ys] = [corners.map(({ x }) => x), corners.map(({ y }) => y / this.#shape)];
+    return { left: Math.min(...xs), top: Math.min(...ys), right: Math.max(...xs), bottom: Math.max(...ys) };
+  }
+
+  /** How far the picture is turned, in degrees. */
+  get rotation() {
+    return this.#viewport.getRotation();
   }
 
   /** The position at the end of the animation, as a place of `place.js`. */
@@ -77,19 +114,33 @@ export class Camera {
   }
 
   go({ x, y, zoom }, immediately = this.#isStill()) {
+    this.#at = null;
     this.#viewport.zoomTo(this.#within(zoom), null, immediately);
     this.#viewport.panTo(this.#viewport.imageToViewportCoordinates(x, y), immediately);
     this.#viewport.applyConstraints(immediately);
   }
 
   goHome(immediately = this.#isStill()) {
-    const { width, height } = this.picture;
-    this.go({ x: width / 2, y: height / 2, zoom: this.#viewport.getHomeZoom() }, immediately);
+    this.go(this.#home, immediately);
+    this.#at = "home";
   }
 
-  zoomBy(factor) {
-    this.#viewport.zoomTo(this.#within(this.#viewport.getZoom() * factor), null, this.#isStill());
+  goToOpening(immediately = this.#isStill()) {
+    this.go(this.#opening, immediately);
+    this.#at = "opening";
+  }
+
+  /** Zooms about a point of the view in CSS pixels, or about its middle. */
+  zoomBy(factor, about = null) {
+    const point = about && this.#viewport.pointFromPixel(about, true);
+    this.#viewport.zoomTo(this.#within(this.#viewport.getZoom() * factor), point, this.#isStill());
     this.#viewport.applyConstraints(this.#isStill());
+  }
+
+  /** Moves a point of the picture, in parts of its width and height, to the middle of the view. */
+  centre(x, y) {
+    const [right, down] = [x, y].map((part) => Math.min(Math.max(part, 0), 1));
+    this.go({ x: right * this.picture.width, y: down * this.picture.height, zoom: this.#viewport.getZoom() });
   }
 
   /** Moves the view by parts of its own width and height. */
@@ -103,7 +154,7 @@ export class Camera {
 
   /** Turns the picture clockwise by a quarter. */
   rotate() {
-    this.#keepHome(() => {
+    this.#keepWhole(() => {
       this.#viewport.setRotation(this.#viewport.getRotation() + 90, this.#isStill());
       this.measure();
     });
@@ -116,11 +167,59 @@ export class Camera {
     return () => this.#viewer.removeHandler("animation-finish", listener);
   }
 
-  /** Makes a `change`. A view of the whole picture shows the whole picture after it too. */
-  #keepHome(change) {
-    const wasHome = this.isHome();
+  /** Makes a `change`. A view of the whole picture shows the whole picture after it too, and the one that it opens with
+   * is that again. */
+  #keepWhole(change) {
+    const at = this.#at;
     change();
-    if (wasHome) this.goHome();
+    if (at === "opening") this.goToOpening();
+    else if (at === "home") this.goHome();
+  }
+
+  get #isSideways() {
+    return Math.round(this.#viewport.getRotation() / 90) % 2 !== 0;
+  }
+
+  /** The picture's height in its widths. */
+  get #shape() {
+    return this.picture.height / this.picture.width;
+  }
+
+  get #home() {
+    const { width, height } = this.picture;
+    return this.#shifted({ x: width / 2, y: height / 2, zoom: this.#viewport.getHomeZoom() });
+  }
+
+  /** The view that the picture opens with: its whole, or the beginning of an elongated one. */
+  get #opening() {
+    const zoom = this.#openingZoom;
+    if (!this.goesOn || this.#isSideways) return this.#home;
+    const { width, height } = this.picture;
+    const scale = scaleOf(zoom, this.picture, this.#view);
+    const half = { x: this.#view.width / scale / 2, y: this.#free / scale / 2 };
+    const beginning = this.goesOn === "right" ? { x: half.x, y: height / 2 } : { x: width / 2, y: half.y };
+    return this.#shifted({ ...beginning, zoom });
+  }
+
+  /** The height of the view that nothing covers. */
+  get #free() {
+    const { top, bottom } = this.#covered();
+    return this.#view.height - top - bottom;
+  }
+
+  /** A place, moved so that it is in the middle of what is not covered instead of in the middle of the view. */
+  #shifted({ x, y, zoom }) {
+    const { top, bottom } = this.#covered();
+    const down = (bottom - top) / 2 / scaleOf(zoom, this.picture, this.#view);
+    const turned = (this.#viewport.getRotation() * Math.PI) / 180;
+    return { x: x + down * Math.sin(turned), y: y + down * Math.cos(turned), zoom };
+  }
+
+  #isAt(place) {
+    const centre = this.#viewport.getCenter();
+    const { x, y } = this.#viewport.imageToViewportCoordinates(place.x, place.y);
+    const zoom = this.#viewport.getZoom() / place.zoom;
+    return [centre.x - x, (centre.y - y) / this.#shape, zoom - 1].every((distance) => Math.abs(distance) < SAME);
   }
 
   #within(zoom) {

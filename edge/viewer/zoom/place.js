@@ -21,8 +21,8 @@ export function formatPlace({ x, y, zoom }) {
 
 /**
  * Keeps the page's address and the view together: goes to the place that the address names, now and when its fragment
- * changes, and keeps the address at the view, without a fragment while the whole picture is seen. `view` has `picture`,
- * `place()`, `isHome()`, `go(place, immediately)`, `goHome(immediately)` and `onRest(listener)`.
+ * changes, and keeps the address at the view, without a fragment while it is the one that the picture opens with. `view`
+ * has `picture`, `place()`, `isOpening()`, `go(place, immediately)`, `goToOpening(immediately)` and `onRest(listener)`.
  */
 export function keepInAddress(view, page = window) {
   const named = () => parsePlace(page.location.hash, view.picture);
@@ -31,7 +31,7 @@ export function keepInAddress(view, page = window) {
 
   let timer = 0;
   const write = () => {
-    const fragment = view.isHome() ? "" : formatPlace(view.place());
+    const fragment = view.isOpening() ? "" : formatPlace(view.place());
     if (fragment === page.location.hash) return;
     const { pathname, search } = page.location;
     page.history.replaceState(page.history.state, "", pathname + search + fragment);
@@ -43,7 +43,7 @@ export function keepInAddress(view, page = window) {
   const follow = () => {
     const place = named();
     if (place) view.go(place, false);
-    else view.goHome(false);
+    else view.goToOpening(false);
   };
   page.addEventListener("hashchange", follow);
   return () => {

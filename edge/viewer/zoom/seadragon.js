@@ -26,6 +26,7 @@ export function openPicture(element, dzi, { still, cooperative }) {
     gestureSettingsPen: POINTER,
     animationTime: still ? 0 : ANIMATION_S,
     springStiffness: 8,
+    minScrollDeltaTime: -1, // each event counts: `camera` zooms by as much as the wheel turned
     maxImageCacheCount: 120,
     tileRetryMax: 2,
     tileRetryDelay: 1500,

@@ -18,7 +18,9 @@ use xtask::setup::WASM;
 /// The limit of the Worker's size, compressed: each new isolate loads and compiles all of it.
 const MOST_BYTES: usize = 400_000;
 /// What the build is made from, besides the wasm. A change of the recipe is a change too.
-const INGREDIENTS: [&str; 6] = [
+const INGREDIENTS: [&str; 8] = [
+    "Cargo.toml",
+    "docs/limits.md",
     "edge/entry.js",
     "edge/interface",
     "edge/viewer",

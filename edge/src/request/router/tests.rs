@@ -10,7 +10,8 @@ const ID: &str = "6qy4OXfXSid";
 
 fn ask(method: Method, target: &str) -> Route {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
-    route(RequestParts { method: &method, path, query, accept: None }, &AddressPolicy::default())
+    let share = "https://zoom.example";
+    route(RequestParts { method: &method, path, query, accept: None, share }, &AddressPolicy::default())
 }
 
 fn get(target: &str) -> Route {
@@ -83,14 +84,20 @@ fn the_error_of_an_unknown_format_is_wrapped() {
 fn share_embed_and_home_are_found() {
     assert_eq!(get("/"), Route::Home(None));
     assert_eq!(get("/?url="), Route::Home(None));
-    assert!(matches!(get("/?url=http://a.example/"), Route::Home(Some(HomeForm { source: Ok(_), .. }))));
-    assert!(matches!(get("/?url=nonsense"), Route::Home(Some(HomeForm { source: Err(_), .. }))));
+    assert!(matches!(
+        get("/?url=http://a.example/"),
+        Route::Home(Some(HomeForm { key: Ok(ContentKey::Source(_)), .. }))
+    ));
+    assert!(matches!(get("/?url=nonsense"), Route::Home(Some(HomeForm { key: Err(_), .. }))));
     assert_eq!(get(&format!("/{ID}")), Route::Share(id()));
     assert_eq!(get(&format!("/{ID}/")), Route::Share(id()));
     assert_eq!(get(&format!("/{ID}.js?width=50%25&height=30&id=here")), Route::EmbedScript);
     assert_eq!(get(&format!("/{ID}/embed")), Route::Frame(id()));
     assert_eq!(get(&format!("/{ID}/embed/?fit=cover")), Route::Frame(id()));
-    for unknown in ["/x.js", "/x/embed", "/embed", &format!("/{ID}/embed/embed"), &format!("/{ID}.js/")] {
+    assert_eq!(get("/nope.js"), Route::EmbedScript);
+    for unknown in
+        ["/.js", "/a/b.js", "/x/embed", "/embed", &format!("/{ID}/embed/embed"), &format!("/{ID}.js/")]
+    {
         assert_eq!(get(unknown), Route::NotFound { page: true }, "{unknown}");
     }
 }
@@ -142,5 +149,78 @@ fn a_person_at_a_wrong_address_gets_a_page() {
     for path in ["/nothing", "/6qy4OXfXSi", "/a/b/c", "//", "/%ff", "/favicon.ico"] {
         assert_eq!(get(path), Route::NotFound { page: true }, "{path}");
     }
-    assert_eq!(get("/v1/nothing"), Route::NotFound { page: false });
+    for path in ["/v1", "/v1/", "/v1/nothing", "/v1/content/x/y/"] {
+        assert!(!matches!(get(path), Route::NotFound { page: true }), "{path}");
+    }
+}
+
+#[test]
+fn a_slash_at_the_end_changes_nothing() {
+    for path in ["/health", "/version", "/robots.txt", "/sitemap.xml", "/oembed", "/v1/content", "/v1/dzi"] {
+        assert_eq!(get(&format!("{path}/")), get(path), "{path}");
+    }
+    let events = format!("/v1/content/{ID}/events");
+    assert_eq!(get(&format!("{events}/")), Route::Events(id()));
+}
+
+#[test]
+fn the_dzi_object_is_asked_for_as_a_content_is() {
+    let of = |target: &str| match get(target) {
+        Route::Dzi { key, .. } => key,
+        other => panic!("{target} is routed to {other:?}"),
+    };
+    assert_eq!(of(&format!("/v1/dzi/{ID}?callback=a")), Ok(ContentKey::Id(id())));
+    assert_eq!(of("/v1/dzi/x"), Err(ApiError::NoSuchContent));
+    assert_eq!(of("/v1/dzi/"), Err(ApiError::NeitherIdNorUrl));
+    let source = SourceUrl::parse("http://example.com/a").unwrap();
+    assert_eq!(of("/v1/dzi/?callback=a&url=http://example.com/a"), Ok(ContentKey::Source(source)));
+}
+
+#[test]
+fn bytes_of_a_source_that_are_not_utf_8_stay_as_they_are() {
+    for (query, url) in [
+        ("http%3A%2F%2Fexample.com%2F%FF.jpg", "http://example.com/%FF.jpg"),
+        ("http://example.com/%25FF.jpg", "http://example.com/%FF.jpg"),
+        ("http://example.com/caf%e9+au+lait%3F%C3%A9", "http://example.com/caf%E9%20au%20lait?%C3%A9"),
+    ] {
+        let source = SourceUrl::parse(url).unwrap();
+        assert_eq!(key(&format!("/v1/content/?_=1&url={query}")), Ok(ContentKey::Source(source)), "{query}");
+    }
+}
+
+#[test]
+fn the_home_page_adds_the_scheme_that_people_leave_out() {
+    for (text, url) in [
+        ("example.com/a.jpg", "https://example.com/a.jpg"),
+        (" example.com:8080/a%3Ab ", "https://example.com:8080/a:b"),
+        ("HTTP://example.com/", "http://example.com/"),
+    ] {
+        let Route::Home(Some(form)) = get(&format!("/?url={text}")) else { panic!("{text}") };
+        assert_eq!(form.key, Ok(ContentKey::Source(SourceUrl::parse(url).unwrap())), "{text}");
+    }
+    for text in ["ftp://example.com/", "javascript:alert(1)", "mailto:a@b.example"] {
+        let Route::Home(Some(form)) = get(&format!("/?url={text}")) else { panic!("{text}") };
+        assert_eq!(form.key, Err(ApiError::Url(SourceUrlError::Scheme)), "{text}");
+    }
+    assert_eq!(key("/v1/content/?url=example.com/a.jpg"), Err(ApiError::Url(SourceUrlError::Scheme)));
+}
+
+#[test]
+fn a_share_link_names_the_content_that_it_shows() {
+    for link in ["", "/", "/embed", "?x=y", "%23100,100,4"] {
+        let link = format!("https://zoom.example/{ID}{link}");
+        let shown = key(&format!("/v1/content/?url={link}"));
+        assert!(
+            matches!(shown, Ok(ContentKey::Shared { id: shown, .. }) if shown == id()),
+            "{link}: {shown:?}"
+        );
+    }
+    for link in [
+        "https://zoom.example/".to_owned(),
+        format!("https://zoom.example/{ID}/preview.jpg"),
+        format!("https://zoom.example.com/{ID}"),
+        format!("https://other.example/{ID}"),
+    ] {
+        assert!(matches!(key(&format!("/v1/content/?url={link}")), Ok(ContentKey::Source(_))), "{link}");
+    }
 }

@@ -28,7 +28,11 @@ async fn a_picture_becomes_a_pyramid_whose_descriptor_comes_last() {
     assert_eq!(state.puts, expected.len(), "each object is put once");
     for (key, object) in &state.objects {
         assert_eq!(object.cache_control, "public, max-age=31536000, immutable", "{key}");
-        let media_type = if key.ends_with(".dzi") { "application/xml" } else { dzi.tile_format.media_type() };
+        let media_type = if key.ends_with(".dzi") {
+            "application/xml; charset=utf-8"
+        } else {
+            dzi.tile_format.media_type()
+        };
         assert_eq!(object.media_type, media_type, "{key}");
     }
     let descriptor = Attempt::FIRST.descriptor_key(id);

@@ -1,0 +1,63 @@
+// The dialog that says what is known of a ready picture: its source, size and files, and the warning if there is one.
+
+import { element } from "../dom.js";
+import { openedBy } from "./dialog.js";
+
+const TITLE = "About this picture";
+
+/** Activates the page's Details button. Returns the function that shows it for a content, and hides it for null. */
+export function offerDetails() {
+  const button = document.getElementById("open-details");
+  let content = null;
+  openedBy(button, TITLE, () => details(content));
+  return (shown) => {
+    content = shown;
+    button.hidden = !shown;
+    const label = shown?.warning ? `${TITLE}: part of it is missing` : TITLE;
+    button.setAttribute("aria-label", label);
+    button.title = label;
+    button.classList.toggle("warned", Boolean(shown?.warning));
+  };
+}
+
+function details({ url, title, warning, format, dzi, download }) {
+  const { width, height, tileSize, tileOverlap, tileFormat } = dzi;
+  const size = `${width.toLocaleString("en")} × ${height.toLocaleString("en")} pixels, ${megapixels(width * height)}`;
+  const when = element("dd", {}, "…");
+  const rows = [
+    ["Title", title],
+    ["Source", link(url)],
+    ["Format", format],
+    ["Size", size],
+    ["Converted", when],
+    ["Tiles", `${tileFormat === "png" ? "PNG" : "JPEG"}, ${tileSize} pixels and ${tileOverlap} of overlap`],
+    ["Deep Zoom Image", link(dzi.url)],
+    ["Download", download && link(download)],
+  ];
+  whenConverted(dzi.url).then((text) => (when.textContent = text));
+  const list = element("dl", { class: "details" });
+  for (const [name, value] of rows) {
+    if (!value) continue;
+    list.append(element("dt", {}, name), value === when ? when : element("dd", {}, value));
+  }
+  return [warning ? element("p", { class: "warning", role: "note" }, warning) : null, list].filter(Boolean);
+}
+
+const link = (address) => element("a", { href: address, rel: "noopener noreferrer" }, address);
+
+function megapixels(pixels) {
+  const millions = pixels / 1e6;
+  const digits = millions < 10 ? 1 : 0;
+  return `${millions.toLocaleString("en", { maximumFractionDigits: digits, minimumFractionDigits: digits })} megapixels`;
+}
+
+/** The day on which the pyramid was stored: its descriptor is written last. */
+async function whenConverted(descriptor) {
+  try {
+    const modified = (await fetch(descriptor, { method: "HEAD" })).headers.get("Last-Modified");
+    const day = { day: "numeric", month: "long", year: "numeric" };
+    return modified ? new Date(modified).toLocaleDateString("en-GB", day) : "unknown";
+  } catch {
+    return "unknown";
+  }
+}

@@ -1,0 +1,176 @@
+// What a picture opens with, and the ways to move in it: between panel and controls, at its own size, at the beginning of an
+// elongated one; by the overview, the wheel and one finger.
+
+import assert from "node:assert/strict";
+import { after, afterEach, before, test } from "node:test";
+
+import { assertAccessible, assertEventually, isFocused, newPage, painted, parts, placeIn, restingScale, startBrowser } from "./browser.mjs";
+import { startService } from "./service.mjs";
+
+let browser;
+let service;
+let ready;
+before(async () => {
+  [browser, service] = await Promise.all([startBrowser(), startService()]);
+  ready = await service.ready();
+});
+after(async () => {
+  await browser.close();
+  await service.close();
+});
+
+let page;
+afterEach(() => page.context().close());
+async function open(id, options) {
+  page = await newPage(browser, options);
+  await page.goto(`${service.origin}/${id}`);
+  return parts(page);
+}
+
+test("the overview fades in once part of the picture is out of view, and moves the view by pointer and by keys", async () => {
+  const viewer = await open(ready);
+  await painted(page);
+  const overview = page.getByRole("application", { name: "Overview" });
+  assert.equal(await overview.count(), 0, "all is seen: there is nothing to tell");
+  await viewer.zoomIn.click();
+  await viewer.zoomIn.click();
+  await overview.waitFor();
+  await page.waitForFunction(() => location.hash !== "");
+  await assertAccessible(page);
+
+  const before = placeIn(page.url());
+  const box = await overview.boundingBox();
+  await page.mouse.click(box.x + box.width * 0.8, box.y + box.height * 0.25);
+  await page.waitForFunction((x) => Number(location.hash.slice(1).split(",")[0]) > x, before.x);
+  const clicked = placeIn(page.url());
+  assert.ok(clicked.y < before.y);
+
+  for (let tabs = 0; tabs < 15 && !(await overview.evaluate(isFocused)); tabs += 1) await page.keyboard.press("Tab");
+  assert.ok(await overview.evaluate(isFocused), "it is reached with Tab");
+  await page.keyboard.press("ArrowLeft");
+  await page.waitForFunction((x) => Number(location.hash.slice(1).split(",")[0]) < x, clicked.x);
+  await page.keyboard.press("0");
+  await page.waitForURL((url) => url.hash === "");
+  await viewer.picture.focus();
+  await assertEventually(async () => (await overview.count()) === 0, "it fades out again");
+  assert.deepEqual(page.wrongs, []);
+});
+
+test("the overview turns with the picture", async () => {
+  const viewer = await open(ready);
+  await painted(page);
+  await viewer.rotate.click();
+  await viewer.zoomIn.click();
+  await viewer.zoomIn.click();
+  const overview = page.getByRole("application", { name: "Overview" });
+  await overview.waitFor();
+  const box = await overview.boundingBox();
+  assert.ok(box.height > box.width, "a wide picture on its side is high");
+  await page.waitForFunction(() => location.hash !== "");
+  const before = placeIn(page.url());
+  await page.mouse.click(box.x + box.width / 2, box.y + box.height * 0.85); // below is what was on the right
+  await page.waitForFunction((x) => Number(location.hash.slice(1).split(",")[0]) > x, before.x);
+});
+
+/** Where the picture is drawn, in CSS pixels of the page: the box around what differs from the ground of an empty view. */
+const drawn = () => page.evaluate(() => {
+  const { shadowRoot } = document.getElementById("stage");
+  const [canvas] = shadowRoot.querySelectorAll("canvas");
+  const { width, height } = canvas;
+  const context = new OffscreenCanvas(width, height).getContext("2d");
+  context.drawImage(canvas, 0, 0);
+  const { data } = context.getImageData(0, 0, width, height);
+  const box = { left: width, top: height, right: 0, bottom: 0 };
+  for (let y = 0; y < height; y += 1) {
+    for (let x = 0; x < width; x += 1) {
+      if (data[(y * width + x) * 4 + 3] < 200) continue;
+      box.left = Math.min(box.left, x);
+      box.right = Math.max(box.right, x + 1);
+      box.top = Math.min(box.top, y);
+      box.bottom = Math.max(box.bottom, y + 1);
+    }
+  }
+  const ratio = canvas.clientWidth / width;
+  return Object.fromEntries(Object.entries(box).map(([side, at]) => [side, at * ratio]));
+});
+
+test("the picture opens between the panel and the controls, whatever the window", async (t) => {
+  if (service.real) return t.skip("its picture has another shape");
+  for (const viewport of [{ width: 1280, height: 800 }, { width: 390, height: 844 }, { width: 1000, height: 500 }]) {
+    await page?.context().close();
+    await open(service.create({ kind: "ready", size: { width: 4000, height: 4200 } }), { viewport });
+    await painted(page);
+    const panel = await page.locator(".top").boundingBox();
+    const controls = await page.locator(".controls").boundingBox();
+    const box = await drawn();
+    assert.ok(box.top >= panel.y + panel.height - 1, `${box.top} is below the panel`);
+    assert.ok(box.bottom <= controls.y + 1, `${box.bottom} is above the controls`);
+    assert.ok(box.right - box.left > 0.9 * Math.min(viewport.width, (controls.y - panel.y - panel.height) * (4000 / 4200)) - 30);
+  }
+});
+
+test("a small picture opens at its own size", async (t) => {
+  if (service.real) return t.skip("its picture has another size");
+  const viewer = await open(service.create({ kind: "ready", size: { width: 300, height: 200 } }));
+  await page.locator(".controls").waitFor();
+  assert.equal(await restingScale(viewer), 100);
+});
+
+test("an elongated picture opens at its beginning, and says where it goes on", async (t) => {
+  if (service.real) return t.skip("its picture has another shape");
+  for (const [size, words] of [[{ width: 40_000, height: 4_000 }, /to the right/], [{ width: 3_000, height: 30_000 }, /further down/]]) {
+    await page?.context().close();
+    const viewer = await open(service.create({ kind: "ready", size }));
+    await painted(page);
+    const note = page.getByText(words);
+    await note.waitFor();
+    await assertAccessible(page);
+    const { left, top, right, bottom } = await drawn();
+    const { width, height } = page.viewportSize();
+    if (size.width > size.height) assert.ok(left < 2 && right >= width - 2 && bottom - top > height * 0.75);
+    else assert.ok(top < 100 && left < 2 && right >= width - 2);
+    assert.equal(new URL(page.url()).hash, "");
+    await viewer.picture.focus();
+    await page.keyboard.press(size.width > size.height ? "ArrowRight" : "ArrowDown");
+    await assertEventually(async () => !(await note.isVisible()), "it is gone once the view moves");
+    await viewer.home.click();
+    await restingScale(viewer);
+    assert.equal(await viewer.home.getAttribute("aria-disabled"), "true");
+  }
+});
+
+test("the wheel zooms about the pointer", async () => {
+  const viewer = await open(ready);
+  await painted(page);
+  const before = await restingScale(viewer);
+  await page.mouse.move(300, 250);
+  for (let turns = 0; turns < 6; turns += 1) {
+    await page.mouse.wheel(0, -100);
+    await page.waitForTimeout(60);
+  }
+  const after = await restingScale(viewer);
+  assert.ok(after > before * 2, `${after} is more than twice ${before}`);
+  await page.waitForFunction(() => location.hash !== "");
+  const { dzi } = await (await fetch(`${service.origin}/v1/content/${ready}`)).json();
+  const { x, y } = placeIn(page.url());
+  assert.ok(x < dzi.width / 2 && y < dzi.height / 2, "it went towards the pointer, left of the middle and above it");
+});
+
+test("a double tap and a drag zooms with one finger, as in maps", async () => {
+  const viewer = await open(ready, { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
+  await painted(page);
+  const before = await restingScale(viewer);
+  const finger = await page.context().newCDPSession(page);
+  const touch = (type, y) => finger.send("Input.dispatchTouchEvent", { type, touchPoints: y === undefined ? [] : [{ x: 195, y }] });
+  await touch("touchStart", 400);
+  await touch("touchEnd");
+  await page.waitForTimeout(60);
+  await touch("touchStart", 400);
+  for (let step = 1; step <= 12; step += 1) {
+    await touch("touchMove", 400 + step * 12);
+    await page.waitForTimeout(16);
+  }
+  await touch("touchEnd");
+  const after = await restingScale(viewer);
+  assert.notEqual(after, before);
+});

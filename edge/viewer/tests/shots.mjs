@@ -1,0 +1,85 @@
+// Takes a picture of every page in every state, at four widths, in light and dark, into the folder that is named, and lets
+// axe-core look at each: `cargo xtask shots`. The service is the stand-in of the tests, with the real pages and viewer.
+// Words after the folder choose states by parts of their names.
+
+import { mkdir } from "node:fs/promises";
+
+import { assertAccessible, newPage, startBrowser } from "./browser.mjs";
+import { startFakeService } from "./fake_service.mjs";
+import { startHost } from "./servers.mjs";
+
+const WIDTHS = [[390, 844], [768, 1024], [1280, 800], [1920, 1080]];
+const [folder, ...chosen] = process.argv.slice(2);
+
+const [browser, service, host] = await Promise.all([startBrowser(), startFakeService(), startHost()]);
+const failure = { code: "corrupt-source", message: "The file is damaged: it ends in the middle of a row." };
+const warning = "The file is damaged: from row 3,012 of 4,000 on nothing could be read.";
+const ready = service.create({ kind: "ready" });
+const ids = {
+  damaged: service.create({ kind: "ready", warning }),
+  wide: service.create({ kind: "ready", size: { width: 40_000, height: 4_000 } }),
+  tall: service.create({ kind: "ready", size: { width: 2_560, height: 24_000 } }),
+  small: service.create({ kind: "ready", size: { width: 320, height: 200 } }),
+  slow: service.create({ kind: "processing", stage: "rendering", progress: 0.42 }),
+  queued: service.create({ kind: "processing", stage: "queued" }),
+  failed: service.create({ kind: "failed", failure }),
+};
+const embedded = (id, query = "") => host.put(`<p>A text around the picture.</p><script src="${service.origin}/${id}.js${query}"></script><p>The text goes on.</p>`);
+const settled = (page) => page.waitForLoadState("networkidle");
+
+/** Each state: the address, and what happens before its picture is taken. `whole` takes all of the page's height. */
+const STATES = {
+  home: { path: "/", whole: true },
+  "home-recent": { path: "/", before: remember, whole: true },
+  "home-error": { path: "/?url=ftp%3A%2F%2Fexample.com" },
+  ready: { path: `/${ready}`, act: settled },
+  zoomed: { path: `/${ready}#4200,1400,6`, act: settled },
+  wide: { path: `/${ids.wide}`, act: settled },
+  tall: { path: `/${ids.tall}`, act: settled },
+  small: { path: `/${ids.small}`, act: settled },
+  details: { path: `/${ids.damaged}`, act: (page) => page.getByRole("button", { name: "About this picture" }).click() },
+  sharing: { path: `/${ready}#4200,1400,6`, act: (page) => page.getByRole("button", { name: "Share" }).click() },
+  queued: { path: `/${ids.queued}`, act: (page) => page.getByRole("progressbar").waitFor() },
+  progress: { path: `/${ids.slow}`, act: (page) => page.getByRole("progressbar").waitFor() },
+  failed: { path: `/${ids.failed}`, act: (page) => page.getByRole("alert").waitFor() },
+  missing: { path: "/00000000000" },
+  "embed-page": { path: `/${ready}/embed`, act: settled },
+  embedded: { url: () => embedded(ready), act: settled },
+  "embedded-progress": { url: () => embedded(ids.slow), act: (page) => page.getByRole("progressbar").waitFor() },
+  "embedded-wrong": { url: () => embedded("nope"), act: (page) => page.getByRole("heading", { name: "There is no picture here" }).waitFor() },
+  docs: { path: "/docs", whole: true },
+};
+
+async function remember(page) {
+  const seen = ["Old town.jpg", "A very long name of a scanned map of the whole world.tiff", "Report.pdf"];
+  const kept = seen.map((name, index) => ({ id: Object.values(ids)[index], name, width: 6000, height: 4000 }));
+  await page.addInitScript((recent) => localStorage.setItem("edgezoom-recent", JSON.stringify(recent)), kept);
+}
+
+const problems = [];
+await mkdir(folder, { recursive: true });
+for (const [name, { path, url, before, act, whole = false }] of Object.entries(STATES)) {
+  if (chosen.length > 0 && !chosen.some((word) => name.includes(word))) continue;
+  for (const colorScheme of ["light", "dark"]) {
+    for (const [width, height] of WIDTHS) {
+      const phone = width < 500 ? { hasTouch: true, isMobile: true } : {};
+      const page = await newPage(browser, { colorScheme, viewport: { width, height }, reducedMotion: "reduce", ...phone });
+      try {
+        await before?.(page);
+        await page.goto(url?.() ?? service.origin + path);
+        await act?.(page);
+        await page.screenshot({ path: `${folder}/${name}-${width}-${colorScheme}.png`, fullPage: whole });
+        await assertAccessible(page);
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+        if (wide > width) throw new Error(`${wide} pixels wide`);
+      } catch (error) {
+        problems.push(`${name} at ${width} in ${colorScheme}: ${error.message}`);
+      }
+      await page.context().close();
+    }
+  }
+  console.log(name);
+}
+await Promise.all([browser.close(), service.close(), host.close()]);
+for (const problem of problems) console.error(problem);
+process.exitCode = problems.length > 0 ? 1 : 0;
