@@ -196,7 +196,7 @@ async fn draw_pdf(tiler: &Path) -> Result<(), RenderError> {
     let mut options = RenderOptions::default();
     options.drawing.page_width = 64;
     let mut renderer = Renderer::start_as(tiler, source, &options, &Limits::default())?;
-    while !matches!(renderer.next().await?, Output::Finished(_)) {}
+    while !matches!(renderer.next().await?, Output::Finished { .. }) {}
     Ok(())
 }
 

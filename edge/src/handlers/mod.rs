@@ -53,7 +53,7 @@ pub async fn handle(
             content::find(key, *retry, client, repository).await.write(variant, addresses, now())
         }
         Route::Dzi { key, variant } => {
-            content::dzi(content::find(key, client, repository).await, variant, addresses)
+            content::dzi(content::find(key, false, client, repository).await, variant, addresses)
         }
         Route::Events(id) => {
             let last = request().headers().get("Last-Event-ID")?;

@@ -33,7 +33,7 @@ pub async fn home(
     let Some(HomeForm { text, key }) = form else {
         return page::home(None, notice, addresses);
     };
-    match find(key, client, repository).await {
+    match find(key, false, client, repository).await {
         ContentResponse::Moved(found) | ContentResponse::Found(found) => {
             let empty = String::new();
             Response::new(StatusCode::FOUND, "text/plain; charset=utf-8", CachePolicy::NoStore, empty)

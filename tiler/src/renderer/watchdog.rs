@@ -97,7 +97,7 @@ impl Watchdog {
                 self.at_last_row = self.used;
             }
             Output::Tile(_) => {}
-            Output::Finished(_) => return Ok(()),
+            Output::Finished { .. } => return Ok(()),
         }
         if now >= self.next_check { self.check(now, process) } else { Ok(()) }
     }

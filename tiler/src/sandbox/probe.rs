@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Landlock, close_inherited, enter, give_up};
+use super::{Landlock, Limits, close_inherited, enter, give_up};
 
 /// What a process found that tried the sandbox out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,7 +43,7 @@ pub fn run() -> io::Result<Findings> {
     }
     let capabilities = rustix::thread::capabilities(None)?;
     deny("capabilities are left", (capabilities.effective | capabilities.permitted).is_empty());
-    enter(MEMORY, Duration::from_secs(10))?;
+    enter(&Limits { memory: MEMORY, cpu: Duration::from_secs(10), file: None })?;
     deny("a file can be opened", is_denied(File::open("/")));
     deny("a connection can be made", is_denied(TcpStream::connect("127.0.0.1:9")));
     deny("a process can be started", is_denied(Command::new("/proc/self/exe").spawn()));

@@ -96,7 +96,7 @@ const BUFFER_BYTES: usize = 64 << 10;
 /// The bytes by which a file's container is known. The registry has looked at as many.
 const HEAD_BYTES: u64 = 64 << 10;
 
-fn open(Input { file, bounds, options }: Input<'_>) -> Result<Decoded, SourceError> {
+fn open(Input { file, bounds, options, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     let file = section::share(file);
     let mut head = Vec::new();
     Section::new(&file, 0, HEAD_BYTES).take(HEAD_BYTES).read_to_end(&mut head)?;

@@ -42,7 +42,7 @@ mod tag;
 use crate::colour::icc::Profile;
 use crate::decoder::Decoded;
 use crate::decoder::{Input, Open};
-use crate::{Bounds, DecodeOptions, Format, Layout, Orientation, Reading, SourceError};
+use crate::{Bounds, DecodeOptions, Format, Layout, Reading, SourceError};
 use bands::Bands;
 use colour::Colour;
 use compression::Codec;
