@@ -26,7 +26,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::protocol::{Claim, Outcome, Report};
 use crate::{
-    Attempt, Content, ContentId, Dzi, Failure, FailureCode, Progress, SourceUrl, Stage, Status, Title,
+    Archive, Attempt, Content, ContentId, Dzi, Failure, FailureCode, Progress, SourceUrl, Stage, Status,
+    Title,
 };
 
 /// The state of a conversion. Clients see its [`Conversion::content`]. Its fields are what the Durable Object stores as
@@ -56,6 +57,8 @@ enum State {
         dzi: Dzi,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         title: Option<Title>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        archive: Option<Archive>,
         record_at: Option<Timestamp>,
     },
     /// A request from `retry_at` on starts over.
@@ -164,7 +167,9 @@ impl Conversion {
     ) -> Reply {
         match outcome {
             Outcome::Progress { stage, progress } => self.progress(attempt, stage, progress, now, rules),
-            Outcome::Finished { dzi, title } => self.finish(attempt, (dzi, title), now, rules, effects),
+            Outcome::Finished { dzi, title, archive } => {
+                self.finish(attempt, (dzi, title, archive), now, rules, effects)
+            }
             Outcome::GaveUp { failure } => self.give_up(attempt, failure, now, rules, effects),
             Outcome::HandedBack if self.has_claim(attempt) => {
                 self.enqueue(now, rules, effects);
@@ -196,7 +201,7 @@ impl Conversion {
     fn finish(
         &mut self,
         by: Attempt,
-        (dzi, title): (Dzi, Option<Title>),
+        (dzi, title, archive): (Dzi, Option<Title>, Option<Archive>),
         now: Timestamp,
         rules: &Rules,
         effects: &mut Vec<Effect>,
@@ -204,7 +209,8 @@ impl Conversion {
         match self.state {
             State::Claimed { attempt, .. } if attempt == by => {
                 self.shown = Progress::COMPLETE;
-                self.state = State::Ready { attempt, dzi, title, record_at: Some(now + rules.repeat) };
+                let record_at = Some(now + rules.repeat);
+                self.state = State::Ready { attempt, dzi, title, archive, record_at };
                 effects.push(Effect::WriteCache { content: self.content(), expires_in: None });
                 Reply::Accepted
             }
@@ -308,8 +314,8 @@ impl Conversion {
         let status = match &self.state {
             State::Queued { .. } => Status::Processing { stage: Stage::Queued },
             State::Claimed { stage, .. } => Status::Processing { stage: *stage },
-            State::Ready { attempt, dzi, title, .. } => {
-                Status::Ready { attempt: *attempt, dzi: *dzi, title: title.clone() }
+            State::Ready { attempt, dzi, title, archive, .. } => {
+                Status::Ready { attempt: *attempt, dzi: *dzi, title: title.clone(), archive: *archive }
             }
             State::Failed { failure, .. } => Status::Failed { failure: failure.clone() },
         };

@@ -17,15 +17,17 @@ pub mod id;
 pub mod progress;
 pub mod protocol;
 pub mod source_url;
+pub mod tile_index;
 pub mod title;
 
 pub use address::AddressPolicy;
 pub use attempt::Attempt;
-pub use content::{Content, Stage, Status};
+pub use content::{Archive, Content, Stage, Status};
 pub use conversion::Conversion;
 pub use dzi::{Dzi, Size, TileFormat};
 pub use failure::{Failure, FailureCode};
 pub use id::ContentId;
 pub use progress::Progress;
 pub use source_url::SourceUrl;
+pub use tile_index::{TileIndex, TileRange};
 pub use title::Title;

@@ -29,7 +29,7 @@ fn dzi() -> Dzi {
 }
 
 fn finished() -> Outcome {
-    Outcome::Finished { dzi: dzi(), title: Title::of_page("A page") }
+    Outcome::Finished { dzi: dzi(), title: Title::of_page("A page"), archive: None }
 }
 
 fn failure(code: FailureCode) -> Failure {

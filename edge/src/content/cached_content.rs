@@ -18,6 +18,7 @@ use crate::response::negotiation::Format;
 /// Stands for an address; the letter that follows says which. It is a noncharacter, which Unicode reserves for internal
 /// use (chapter 23.7): neither JSON nor XML escapes it, and it is removed from the texts of sources.
 const MARK: char = '\u{fdd0}';
+const BASE: char = 'b';
 const SHARE: char = 's';
 const CACHE: char = 'c';
 
@@ -43,7 +44,7 @@ impl CachedContent {
     pub fn serialize(content: &Content) -> Result<String, serde_json::Error> {
         let content = &unmarked(content.clone());
         let mark = |which| String::from_iter([MARK, which]);
-        let marks = Addresses { base: String::new(), share: mark(SHARE), cache: mark(CACHE) };
+        let marks = Addresses { base: mark(BASE), share: mark(SHARE), cache: mark(CACHE) };
         let printed = |format| content_printed(content, format, &marks);
         let inner = serde_json::to_string(content)?;
         Ok(format!("{}\n{inner}\n{}\n{}", content.url, printed(Format::Json), printed(Format::Xml)))
@@ -96,7 +97,9 @@ impl CachedContent {
         let mut pieces = template.split(MARK);
         printed.push_str(pieces.next().unwrap_or_default());
         for piece in pieces {
-            if let Some(text) = piece.strip_prefix(SHARE) {
+            if let Some(text) = piece.strip_prefix(BASE) {
+                printed.extend([addresses.base.as_str(), text]);
+            } else if let Some(text) = piece.strip_prefix(SHARE) {
                 printed.extend([addresses.share.as_str(), text]);
             } else if let Some(text) = piece.strip_prefix(CACHE) {
                 printed.extend([addresses.cache.as_str(), text]);
@@ -128,7 +131,7 @@ fn unmarked(mut content: Content) -> Content {
 
 #[cfg(test)]
 mod tests {
-    use edgezoom_content::{Attempt, Dzi, Failure, FailureCode, Progress, Size, TileFormat, Title};
+    use edgezoom_content::{Archive, Attempt, Dzi, Failure, FailureCode, Progress, Size, TileFormat, Title};
 
     use super::*;
 
@@ -148,10 +151,20 @@ mod tests {
         (content, cached)
     }
 
+    fn archived() -> Status {
+        let Status::Ready { attempt, dzi, title, .. } = ready() else { panic!() };
+        Status::Ready { attempt, dzi, title, archive: Some(Archive { index_offset: 5, index_length: 6 }) }
+    }
+
     fn ready() -> Status {
         let size = Size { width: 800, height: 600 };
         let dzi = Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg };
-        Status::Ready { attempt: Attempt::FIRST, dzi, title: Title::of_page("A <page>\u{fdd0}") }
+        Status::Ready {
+            attempt: Attempt::FIRST,
+            dzi,
+            title: Title::of_page("A <page>\u{fdd0}"),
+            archive: None,
+        }
     }
 
     fn failed(message: &str) -> Status {
@@ -160,7 +173,7 @@ mod tests {
 
     #[test]
     fn it_prints_what_the_content_prints() {
-        for status in [ready(), failed("a\nb \"c\" <d> \\u0001 é")] {
+        for status in [ready(), archived(), failed("a\nb \"c\" <d> \\u0001 é")] {
             let (content, cached) = cached(status);
             assert_eq!(cached.content(), Ok(content.clone()));
             assert!(cached.has_source(&content.url));

@@ -2,7 +2,7 @@
 //! pages and KV all take it from here, so this file knows none of them. A field without a value is left out, never
 //! `null`.
 
-use edgezoom_content::{Attempt, Content, ContentId, Dzi, Failure, Stage, Status};
+use edgezoom_content::{Content, ContentId, Dzi, Failure, Stage, Status};
 
 use crate::config::Addresses;
 use crate::response::element::Element::{self, Count, Flag, Fraction, Object, Text};
@@ -24,7 +24,9 @@ fn object(content: &Content, addresses: &Addresses) -> Element {
     }
     fields.push(match &content.status {
         Status::Processing { stage } => ("stage", Text(stage_name(*stage).to_owned())),
-        Status::Ready { attempt, dzi, .. } => ("dzi", dzi_object(content.id, *attempt, dzi, addresses)),
+        Status::Ready { attempt, dzi, archive, .. } => {
+            ("dzi", dzi_object(dzi, addresses.descriptor(content.id, *attempt, *archive)))
+        }
         Status::Failed { failure } => ("failure", failure_object(failure)),
     });
     Object(fields)
@@ -50,9 +52,9 @@ pub fn content_json(content: &Content, addresses: &Addresses) -> String {
     content_printed(content, Format::Json, addresses)
 }
 
-fn dzi_object(id: ContentId, attempt: Attempt, dzi: &Dzi, addresses: &Addresses) -> Element {
+fn dzi_object(dzi: &Dzi, descriptor: String) -> Element {
     Object(vec![
-        ("url", Text(addresses.descriptor(id, attempt))),
+        ("url", Text(descriptor)),
         ("width", Count(dzi.size.width.into())),
         ("height", Count(dzi.size.height.into())),
         ("tileSize", Count(dzi.tile_size.into())),

@@ -23,7 +23,7 @@ fn content(status: Status) -> Content {
 fn ready() -> Content {
     let size = Size { width: 8000, height: 6000 };
     let dzi = Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg };
-    content(Status::Ready { attempt: Attempt::FIRST, dzi, title: None })
+    content(Status::Ready { attempt: Attempt::FIRST, dzi, title: None, archive: None })
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn the_share_page_carries_its_content() {
 fn a_web_page_has_its_title_as_name() {
     let Status::Ready { attempt, dzi, .. } = ready().status else { panic!() };
     let title = Title::of_page("Maps & <towns>");
-    let response = share(&content(Status::Ready { attempt, dzi, title }), &addresses());
+    let response = share(&content(Status::Ready { attempt, dzi, title, archive: None }), &addresses());
     assert!(
         response.body.contains("<title>Maps &amp; &lt;towns&gt; – Edgezoom</title>"),
         "{}",
@@ -150,6 +150,6 @@ fn a_small_picture_is_previewed_by_its_largest_tile() {
         tile_overlap: 1,
         tile_format: TileFormat::Png,
     };
-    let small = content(Status::Ready { attempt: Attempt::FIRST, dzi, title: None });
+    let small = content(Status::Ready { attempt: Attempt::FIRST, dzi, title: None, archive: None });
     assert_eq!(preview_key(&small).unwrap().as_str(), "6qy4OXfXSid/1_files/7/0_0.png");
 }

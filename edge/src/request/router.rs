@@ -98,7 +98,7 @@ fn source(url: Option<&str>, policy: &AddressPolicy) -> Result<SourceUrl, ApiErr
     Ok(source)
 }
 
-/// The routes of share links: `/<id>`, `/<id>.js`, `/<id>/embed`, `/<id>/preview.jpg`.
+/// The routes of share links: `/<id>`, `/<id>.js`, `/<id>/embed`, `/<id>/preview.jpg`, `/<id>/download`.
 fn shared(path: &str) -> Option<Route> {
     let name = path.strip_prefix('/')?;
     if let Some(id) = name.strip_suffix(".js") {
@@ -108,6 +108,7 @@ fn shared(path: &str) -> Option<Route> {
     match name.split_once('/') {
         Some((id, "embed")) => id.parse().ok().map(Route::Frame),
         Some((id, "preview.jpg")) => id.parse().ok().map(Route::Preview),
+        Some((id, "download")) => id.parse().ok().map(Route::Download),
         Some(_) => None,
         None => name.parse().ok().map(Route::Share),
     }

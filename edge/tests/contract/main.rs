@@ -40,7 +40,7 @@ fn content(there: There) -> Content {
     let size = Size { width: 8000, height: 6000 };
     let dzi = Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg };
     let (progress, status) = match there {
-        Ready => (1.0, Status::Ready { attempt: Attempt::FIRST, dzi, title: None }),
+        Ready => (1.0, Status::Ready { attempt: Attempt::FIRST, dzi, title: None, archive: None }),
         Failed => (0.0625, Status::Failed { failure: Failure::new(FailureCode::SourceNotFound, "404 <&>.") }),
         Rendering => (0.25, Status::Processing { stage: Stage::Rendering }),
         Queued | Nothing | Outage => (0.0, Status::Processing { stage: Stage::Queued }),

@@ -53,7 +53,7 @@ pub(super) async fn run(context: Arc<ServiceContext>, claim: Claim, claimed: Ins
         context: &context,
         claim: &claim,
         reporter: Reporter::start(context.edge.clone(), claim.clone(), claimed),
-        upload: context.store.upload(claim.id, claim.attempt, context.uploads),
+        upload: context.store.upload(claim.id, claim.attempt, context.layout, context.uploads),
         times: PhaseTimes::new(Instant::now()),
     };
     let converted = job.convert().await;
@@ -93,7 +93,8 @@ impl Job<'_> {
         let Self { context, claim, reporter, upload, times } = self;
         match converted {
             Ok(Converted { dzi, title }) => {
-                match reporter.conclude(Outcome::Finished { dzi, title }, claim.lease()).await {
+                let archive = upload.archive();
+                match reporter.conclude(Outcome::Finished { dzi, title, archive }, claim.lease()).await {
                     ReportResult::Accepted => {
                         times.reported(Instant::now());
                         // Only now, because an attempt whose report is refused must not delete the others' objects.
