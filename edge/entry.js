@@ -19,21 +19,37 @@ function revive() {
   rust.__wbg_reset_state();
 }
 
+/** Whether the platform's cache may have the response: that with a tile or a descriptor, which never changes. */
+const isOfPyramid = ({ method, url, headers }) =>
+  method === "GET" && !headers.has("Range") && new URL(url).pathname.startsWith("/cache/");
+
+async function throughCache(request, env, context) {
+  const known = await caches.default.match(request);
+  if (known) return known;
+  const response = await answer(request, env);
+  if (response.status === 200) context.waitUntil(caches.default.put(request.url, response.clone()));
+  return response;
+}
+
 export default {
-  async fetch(request, env) {
-    revive();
-    const head = readRequest(request);
-    const key = rust.cacheKey(head, env);
-    let cached;
-    try {
-      cached = key && (await env.FINISHED.get(key, "arrayBuffer"));
-    } catch (error) {
-      // Without KV the content's Durable Object answers.
-      console.error("KV:", error);
-    }
-    return rust.respond(head, request, env, cached ? new Uint8Array(cached) : undefined);
+  fetch(request, env, context) {
+    return context && isOfPyramid(request) ? throughCache(request, env, context) : answer(request, env);
   },
 };
+
+async function answer(request, env) {
+  revive();
+  const head = readRequest(request);
+  const key = rust.cacheKey(head, env);
+  let cached;
+  try {
+    cached = key && (await env.FINISHED.get(key, "arrayBuffer"));
+  } catch (error) {
+    // Without KV the content's Durable Object answers.
+    console.error("KV:", error);
+  }
+  return rust.respond(head, request, env, cached ? new Uint8Array(cached) : undefined);
+}
 
 /** The class of a Durable Object, which Rust implements under the same name. */
 const durableObject = (name) =>

@@ -16,6 +16,12 @@ impl Attempt {
     /// The first attempt.
     pub const FIRST: Self = Self(1);
 
+    /// The attempt with a number; `None` for 0.
+    #[must_use]
+    pub fn from_number(number: u32) -> Option<Self> {
+        (number >= Self::FIRST.0).then_some(Self(number))
+    }
+
     /// The one after.
     #[must_use]
     pub fn next(self) -> Self {
@@ -31,6 +37,12 @@ impl Attempt {
     #[must_use]
     pub fn descriptor_key(self, id: ContentId) -> String {
         format!("{id}/{self}.dzi")
+    }
+
+    /// The key of the attempt's archive, if its pyramid is stored as one object: `<id>/<attempt>.szi`.
+    #[must_use]
+    pub fn archive_key(self, id: ContentId) -> String {
+        format!("{id}/{self}.szi")
     }
 
     /// The prefix of the keys of the attempt's tiles: `<id>/<attempt>_files/`, followed by

@@ -39,6 +39,9 @@ pub enum Status {
         /// What is missing of a source that is damaged.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         warning: Option<Warning>,
+        /// Where the archive has its index, if the pyramid is stored as one object.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        archive: Option<Archive>,
     },
     /// The conversion failed.
     Failed {
@@ -48,6 +51,16 @@ pub enum Status {
         #[serde(default)]
         retry_at: Timestamp,
     },
+}
+
+/// A pyramid in one object, an SZI archive: what it takes to read a tile of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Archive {
+    /// The offset of the [`TileIndex`](crate::TileIndex) in bytes.
+    pub index_offset: u64,
+    /// The length of the index in bytes.
+    pub index_length: u32,
 }
 
 /// The stages of a conversion.

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Attempt, ContentId, Dzi, Failure, Progress, SourceUrl, Stage, Title, Warning};
+use crate::{Archive, Attempt, ContentId, Dzi, Failure, Progress, SourceUrl, Stage, Title, Warning};
 
 /// The message in the queue: this content has to be converted. It may arrive twice, late or never.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,7 +83,7 @@ pub enum Outcome {
         /// The progress of the whole conversion.
         progress: Progress,
     },
-    /// The pyramid and its descriptor are in the store.
+    /// The pyramid is in the store, complete.
     Finished {
         /// The description of the picture.
         dzi: Dzi,
@@ -93,6 +93,9 @@ pub enum Outcome {
         /// What is missing of a source that is damaged.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         warning: Option<Warning>,
+        /// Where the archive has its index, if the pyramid is stored as one object.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        archive: Option<Archive>,
     },
     /// The conversion failed. The tiler has deleted the objects of the attempt.
     GaveUp {

@@ -28,6 +28,8 @@ pub struct Options {
     pub retries: &'static str,
     /// How many tiles a tiler uploads at once.
     pub uploads: u32,
+    /// How pyramids are stored: `archive` or `tiles`.
+    pub layout: &'static str,
     /// Whether the tilers are built for speed.
     pub release: bool,
     /// How many messages may wait while new contents are taken.
@@ -67,6 +69,7 @@ impl Default for Options {
             lease: Duration::from_secs(60),
             retries: "1,2,3",
             uploads: 16,
+            layout: "archive",
             release: false,
             backlog_limit: 10_000,
             maintenance: false,
@@ -92,6 +95,7 @@ impl Options {
         command.env("EDGEZOOM_ALLOW_NETWORKS", self.allow_networks);
         command.env("EDGEZOOM_LEASE_SECONDS", self.lease.as_secs().to_string());
         command.env("EDGEZOOM_RETRY_SECONDS", self.retries);
+        command.env("EDGEZOOM_LAYOUT", self.layout);
         command.env("EDGEZOOM_UPLOADS", self.uploads.to_string());
         command.env("EDGEZOOM_TEST_STATE", state); // all that it starts inherits it: `processes` finds them by it
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());

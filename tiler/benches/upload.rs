@@ -18,7 +18,7 @@ use axum::http::StatusCode;
 use edgezoom_content::{Attempt, ContentId};
 use edgezoom_tiler::limits::Limits;
 use edgezoom_tiler::renderer::{Output, RenderOptions, Renderer};
-use edgezoom_tiler::s3::{S3Settings, S3Store, Upload};
+use edgezoom_tiler::s3::{Layout, S3Settings, S3Store, Upload};
 use tokio::net::TcpListener;
 
 const RUNS: usize = 5;
@@ -124,7 +124,7 @@ async fn upload_to(endpoint: Arc<Endpoint>) -> Result<Upload> {
         secret_access_key: "secret".parse()?,
     });
     let id: ContentId = "0123456789a".parse()?;
-    Ok(store.upload(id, Attempt::FIRST, NonZeroUsize::new(AT_ONCE).context("none at once")?))
+    Ok(store.upload(id, Attempt::FIRST, Layout::Tiles, NonZeroUsize::new(AT_ONCE).context("none at once")?))
 }
 
 /// The picture, which the benchmark `pyramid` makes.

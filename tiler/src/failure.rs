@@ -144,7 +144,10 @@ impl From<SinkError> for Failure {
     fn from(error: SinkError) -> Self {
         let code = match error {
             SinkError::Store(
-                StoreError::Put { .. } | StoreError::List { .. } | StoreError::Delete { .. },
+                StoreError::Put { .. }
+                | StoreError::List { .. }
+                | StoreError::Abort { .. }
+                | StoreError::Delete { .. },
             )
             | SinkError::Files(_) => FailureCode::Internal,
         };

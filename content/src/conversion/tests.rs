@@ -42,7 +42,13 @@ fn dzi() -> Dzi {
 }
 
 fn finished() -> Outcome {
-    Outcome::Finished { dzi: dzi(), title: Title::of_page("A page"), warning: Warning::of_text("Damaged.") }
+    let archive = Some(Archive { index_offset: 1 << 33, index_length: 99 });
+    Outcome::Finished {
+        dzi: dzi(),
+        title: Title::of_page("A page"),
+        warning: Warning::of_text("Damaged."),
+        archive,
+    }
 }
 
 fn failure(code: FailureCode) -> Failure {

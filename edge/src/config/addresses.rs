@@ -1,7 +1,9 @@
 //! Where the service is, as clients see it: the addresses that every representation, page and header is printed with.
 //! They are not stored with a content, because the operator may change them.
 
-use edgezoom_content::{Attempt, ContentId};
+use std::borrow::Cow;
+
+use edgezoom_content::{Archive, Attempt, ContentId};
 use url::{Url, form_urlencoded};
 
 /// The service's public addresses, without a slash at the end, and without characters that are escaped in JSON, XML or
@@ -12,7 +14,7 @@ pub struct Addresses {
     pub base: String,
     /// Where share pages, embed scripts and static files are: `{share_base}`.
     pub share: String,
-    /// Where pyramids are: `{cache_url}`.
+    /// Where pyramids are that are stored tile by tile: `{cache_url}`.
     pub cache: String,
 }
 
@@ -79,10 +81,19 @@ impl Addresses {
         format!("{}/assets/{name}", self.share)
     }
 
+    /// Where a pyramid is. Only the Worker can read tiles from an archive.
+    #[must_use]
+    pub fn pyramids(&self, archive: Option<Archive>) -> Cow<'_, str> {
+        match archive {
+            Some(_) => format!("{}/cache", self.base).into(),
+            None => self.cache.as_str().into(),
+        }
+    }
+
     /// The address of a pyramid's descriptor.
     #[must_use]
-    pub fn descriptor(&self, id: ContentId, attempt: Attempt) -> String {
-        format!("{}/{}", self.cache, attempt.descriptor_key(id))
+    pub fn descriptor(&self, id: ContentId, attempt: Attempt, archive: Option<Archive>) -> String {
+        format!("{}/{}", self.pyramids(archive), attempt.descriptor_key(id))
     }
 }
 

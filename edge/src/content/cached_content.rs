@@ -18,6 +18,7 @@ use crate::response::negotiation::Format;
 /// Stands for an address, or for the seconds until the retry; the letter that follows says which. It is a noncharacter, which Unicode reserves for internal
 /// use (chapter 23.7): neither JSON nor XML escapes it, and it is removed from the texts of sources.
 const MARK: char = '\u{fdd0}';
+const BASE: char = 'b';
 const SHARE: char = 's';
 const CACHE: char = 'c';
 const RETRY_AFTER: char = 'r';
@@ -45,7 +46,7 @@ impl CachedContent {
     pub fn serialize(content: &Content) -> Result<String, serde_json::Error> {
         let content = &unmarked(content.clone());
         let mark = |which| String::from_iter([MARK, which]);
-        let marks = Addresses { base: String::new(), share: mark(SHARE), cache: mark(CACHE) };
+        let marks = Addresses { base: mark(BASE), share: mark(SHARE), cache: mark(CACHE) };
         let printed = |format| content_template(content, format, &marks, &mark(RETRY_AFTER));
         let inner = serde_json::to_string(content)?;
         let retry_at = match &content.status {
@@ -119,7 +120,9 @@ impl CachedContent {
         let mut pieces = template.split(MARK);
         printed.push_str(pieces.next().unwrap_or_default());
         for piece in pieces {
-            if let Some(text) = piece.strip_prefix(SHARE) {
+            if let Some(text) = piece.strip_prefix(BASE) {
+                printed.extend([addresses.base.as_str(), text]);
+            } else if let Some(text) = piece.strip_prefix(SHARE) {
                 printed.extend([addresses.share.as_str(), text]);
             } else if let Some(text) = piece.strip_prefix(CACHE) {
                 printed.extend([addresses.cache.as_str(), text]);
@@ -154,7 +157,9 @@ fn unmarked(mut content: Content) -> Content {
 
 #[cfg(test)]
 mod tests {
-    use edgezoom_content::{Attempt, Dzi, Failure, FailureCode, Progress, Size, TileFormat, Title, Warning};
+    use edgezoom_content::{
+        Archive, Attempt, Dzi, Failure, FailureCode, Progress, Size, TileFormat, Title, Warning,
+    };
 
     use super::*;
     use crate::content::representation::content_printed;
@@ -178,11 +183,22 @@ mod tests {
         (content, cached)
     }
 
+    fn archived() -> Status {
+        let Status::Ready { attempt, dzi, title, warning, .. } = ready() else { panic!() };
+        Status::Ready {
+            attempt,
+            dzi,
+            title,
+            warning,
+            archive: Some(Archive { index_offset: 5, index_length: 6 }),
+        }
+    }
+
     fn ready() -> Status {
         let size = Size { width: 800, height: 600 };
         let dzi = Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg };
         let (title, warning) = (Title::of_page("A <page>\u{fdd0}"), Warning::of_text("\"A\" & <b>\u{fdd0}"));
-        Status::Ready { attempt: Attempt::FIRST, dzi, title, warning }
+        Status::Ready { attempt: Attempt::FIRST, dzi, title, warning, archive: None }
     }
 
     fn failed(message: &str) -> Status {
@@ -191,7 +207,7 @@ mod tests {
 
     #[test]
     fn it_prints_what_the_content_prints() {
-        for status in [ready(), failed("a\nb \"c\" <d> \\u0001 é")] {
+        for status in [ready(), archived(), failed("a\nb \"c\" <d> \\u0001 é")] {
             let (content, cached) = cached(status);
             assert_eq!(cached.content(), Ok(content.clone()));
             assert!(cached.has_source(&content.url));

@@ -14,14 +14,14 @@ use crate::response::{CachePolicy, Response, plain};
 /// The script of a ready content; 404 for any other.
 #[must_use]
 pub fn script(content: &Content, addresses: &Addresses) -> Response {
-    let Status::Ready { attempt, dzi, .. } = &content.status else {
+    let Status::Ready { attempt, dzi, archive, .. } = &content.status else {
         return plain::not_found();
     };
     let number = |number: u32| Text(number.to_string()); // strings, as in the XML form
     let size = vec![("Width", number(dzi.size.width)), ("Height", number(dzi.size.height))];
     let image = vec![
         ("xmlns", Text(NAMESPACE.to_owned())),
-        ("Url", Text(format!("{}/{}", addresses.cache, attempt.tiles_prefix(content.id)))),
+        ("Url", Text(format!("{}/{}", addresses.pyramids(*archive), attempt.tiles_prefix(content.id)))),
         ("Format", Text(dzi.tile_format.extension().to_owned())),
         ("Overlap", number(dzi.tile_overlap)),
         ("TileSize", number(dzi.tile_size)),

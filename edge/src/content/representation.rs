@@ -2,7 +2,7 @@
 //! pages and KV all take it from here, so this file knows none of them. A field without a value is left out, never
 //! `null`.
 
-use edgezoom_content::{Attempt, Content, ContentId, Dzi, Failure, Stage, Status, Timestamp};
+use edgezoom_content::{Content, ContentId, Dzi, Failure, Stage, Status, Timestamp};
 
 use crate::config::Addresses;
 use crate::response::element::Element::{self, Count, Flag, Fraction, Object, Printed, Text};
@@ -28,7 +28,9 @@ fn object(content: &Content, addresses: &Addresses, seconds: impl Fn(Timestamp) 
     }
     fields.push(match &content.status {
         Status::Processing { stage } => ("stage", Text(stage_name(*stage).to_owned())),
-        Status::Ready { attempt, dzi, .. } => ("dzi", dzi_object(content.id, *attempt, dzi, addresses)),
+        Status::Ready { attempt, dzi, archive, .. } => {
+            ("dzi", dzi_object(dzi, addresses.descriptor(content.id, *attempt, *archive)))
+        }
         Status::Failed { failure, retry_at } => ("failure", failure_object(failure, seconds(*retry_at))),
     });
     Object(fields)
@@ -69,10 +71,10 @@ pub fn content_json(content: &Content, addresses: &Addresses, now: Timestamp) ->
     content_printed(content, Format::Json, addresses, now)
 }
 
-/// The `dzi` object of a ready content.
-pub(crate) fn dzi_object(id: ContentId, attempt: Attempt, dzi: &Dzi, addresses: &Addresses) -> Element {
+/// The `dzi` object of a ready content, whose descriptor has this address.
+pub(crate) fn dzi_object(dzi: &Dzi, descriptor: String) -> Element {
     Object(vec![
-        ("url", Text(addresses.descriptor(id, attempt))),
+        ("url", Text(descriptor)),
         ("width", Count(dzi.size.width.into())),
         ("height", Count(dzi.size.height.into())),
         ("tileSize", Count(dzi.tile_size.into())),

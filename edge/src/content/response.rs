@@ -67,9 +67,9 @@ pub fn dzi_response(
     addresses: &Addresses,
 ) -> Response {
     let ready = found.and_then(|(content, by_url)| match &content.status {
-        Status::Ready { attempt, dzi, .. } => {
+        Status::Ready { attempt, dzi, archive, .. } => {
             let location = by_url.then(|| addresses.dzi(content.id));
-            Ok((location, dzi_object(content.id, *attempt, dzi, addresses)))
+            Ok((location, dzi_object(dzi, addresses.descriptor(content.id, *attempt, *archive))))
         }
         Status::Processing { .. } => Err(ApiError::NotReady),
         Status::Failed { .. } => Err(ApiError::NeverReady),

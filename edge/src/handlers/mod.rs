@@ -1,7 +1,9 @@
 //! From a route to its response: looks up what the route names and lets the rooms below make the response.
 
 pub mod content;
+mod download;
 mod events;
+mod object;
 mod pages;
 
 use std::rc::Rc;
@@ -13,8 +15,8 @@ use crate::config::{Addresses, Config};
 use crate::content::descriptor;
 use crate::content::repository::{LookedUp, Repository};
 use crate::pages::{self as page, embed};
+use crate::platform::bridge;
 use crate::platform::clock::now;
-use crate::platform::{bridge, r2};
 use crate::request::route::Route;
 use crate::response::{Response, plain};
 use crate::tiler_api;
@@ -64,11 +66,15 @@ pub async fn handle(
             Err(error) => error.response(),
         },
         Route::Preview(id) => match pages::preview(*id, repository).await {
-            Ok(key) => match r2::serve(&key, &request(), env).await? {
+            Ok(key) => match object::serve(&key, &request(), repository, env).await? {
                 Some(response) => return Ok(Outgoing::Streamed(response)),
                 None => plain::not_found(),
             },
             Err(response) => response,
+        },
+        Route::Download(id) => match download::serve(*id, &request(), repository, env).await? {
+            Some(response) => return Ok(Outgoing::Streamed(response)),
+            None => plain::not_found(),
         },
         Route::Oembed(oembed) => match oembed.content(addresses) {
             Ok(id) => match content::by_id(id, repository).await {
@@ -84,7 +90,7 @@ pub async fn handle(
         Route::Share(id) => pages::picture(*id, page::share, addresses, repository).await,
         Route::Frame(id) => pages::picture(*id, page::frame, addresses, repository).await,
         Route::EmbedScript => embed::script(),
-        Route::Object(key) => match r2::serve(key, &request(), env).await? {
+        Route::Object(key) => match object::serve(key, &request(), repository, env).await? {
             Some(response) => return Ok(Outgoing::Streamed(response)),
             None => plain::not_found(),
         },

@@ -14,6 +14,7 @@ pub use frame::frame;
 pub use home::home;
 pub use notice::{not_found, unavailable};
 pub use picture::preview_key;
+pub(crate) use picture::{attachment, name};
 pub use share::share;
 
 use http::StatusCode;

@@ -72,11 +72,11 @@ impl OembedRequest {
                 )),
             ),
         ];
-        if let Status::Ready { attempt, dzi, .. } = &content.status {
+        if let Status::Ready { attempt, dzi, archive, .. } = &content.status {
             let level = dzi.preview_level(self.most(Size { width: u32::MAX, height: u32::MAX }));
             let size = dzi.level_size(level);
             let key = format!("{}{}", attempt.tiles_prefix(content.id), dzi.tile_path(level, 0, 0));
-            fields.push(("thumbnail_url", Text(format!("{}/{key}", addresses.cache))));
+            fields.push(("thumbnail_url", Text(format!("{}/{key}", addresses.pyramids(*archive)))));
             fields.push(("thumbnail_width", Count(size.width.into())));
             fields.push(("thumbnail_height", Count(size.height.into())));
         }

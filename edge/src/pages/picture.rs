@@ -1,12 +1,15 @@
 //! What the pages that show a content share: the picture's name, and its preview without JavaScript.
 
 use edgezoom_content::{Content, Dzi, Size, Status};
-use percent_encoding::percent_decode_str;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use url::Url;
 
 use crate::config::Addresses;
 use crate::request::object_key::ObjectKey;
 use crate::response::escape;
+
+/// What is percent-encoded in a `filename*`.
+const ATTRIBUTE: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
 /// The name of the source: its title, the name of its file, or its host.
 pub(crate) fn name(content: &Content) -> String {
@@ -21,6 +24,20 @@ pub(crate) fn name(content: &Content) -> String {
         Some(file) => legible(file),
         None => host(content),
     }
+}
+
+/// A `Content-Disposition` header (RFC 6266) for a file with the name of a picture, whose own extension is replaced.
+#[must_use]
+pub(crate) fn attachment(name: &str, extension: &str) -> String {
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    let stem = if stem.is_empty() { "picture" } else { stem };
+    let ascii: String = stem
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || "-_. ()".contains(c) { c } else { '_' })
+        .collect();
+    // attr-char of RFC 8187, section 3.2.1
+    let encoded = utf8_percent_encode(stem, ATTRIBUTE);
+    format!("attachment; filename=\"{ascii}.{extension}\"; filename*=UTF-8''{encoded}.{extension}")
 }
 
 /// The host of the source.
@@ -77,6 +94,18 @@ mod tests {
             url: SourceUrl::parse(url).unwrap(),
             progress: Progress::NONE,
             status: Status::Processing { stage: Stage::Queued },
+        }
+    }
+
+    #[test]
+    fn a_download_has_the_name_of_the_picture() {
+        for (name, header) in [
+            ("old town.jpg", "attachment; filename=\"old town.szi\"; filename*=UTF-8''old%20town.szi"),
+            ("地图", "attachment; filename=\"__.szi\"; filename*=UTF-8''%E5%9C%B0%E5%9B%BE.szi"),
+            ("a\"\r\nb/c", "attachment; filename=\"a___b_c.szi\"; filename*=UTF-8''a%22%0D%0Ab%2Fc.szi"),
+            (".png", "attachment; filename=\"picture.szi\"; filename*=UTF-8''picture.szi"),
+        ] {
+            assert_eq!(attachment(name, "szi"), header);
         }
     }
 

@@ -28,7 +28,7 @@ fn content(status: Status) -> Content {
 fn ready() -> Content {
     let size = Size { width: 8000, height: 6000 };
     let dzi = Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg };
-    content(Status::Ready { attempt: Attempt::FIRST, dzi, title: None, warning: None })
+    content(Status::Ready { attempt: Attempt::FIRST, dzi, title: None, warning: None, archive: None })
 }
 
 #[test]
@@ -92,7 +92,8 @@ fn the_share_page_carries_its_content() {
 fn a_web_page_has_its_title_as_name() {
     let Status::Ready { attempt, dzi, .. } = ready().status else { panic!() };
     let title = Title::of_page("Maps & <towns>");
-    let response = share(&content(Status::Ready { attempt, dzi, title, warning: None }), &addresses(), NOW);
+    let ready = Status::Ready { attempt, dzi, title, warning: None, archive: None };
+    let response = share(&content(ready), &addresses(), NOW);
     assert!(
         response.body.contains("<title>Maps &amp; &lt;towns&gt; – Edgezoom</title>"),
         "{}",
@@ -105,7 +106,11 @@ fn a_web_page_has_its_title_as_name() {
 fn what_is_missing_of_a_picture_is_a_line_of_its_page() {
     let Status::Ready { attempt, dzi, .. } = ready().status else { panic!() };
     let warning = Warning::of_text("</p><script>alert('1')</script>");
-    let response = share(&content(Status::Ready { attempt, dzi, title: None, warning }), &addresses(), NOW);
+    let response = share(
+        &content(Status::Ready { attempt, dzi, title: None, warning, archive: None }),
+        &addresses(),
+        NOW,
+    );
     let line =
         r#"<p id="warning" role="status">&lt;/p&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;</p>"#;
     assert!(response.body.contains(line), "{}", response.body);
@@ -195,6 +200,7 @@ fn a_small_picture_is_previewed_by_its_largest_tile() {
         tile_overlap: 1,
         tile_format: TileFormat::Png,
     };
-    let small = content(Status::Ready { attempt: Attempt::FIRST, dzi, title: None, warning: None });
+    let small =
+        content(Status::Ready { attempt: Attempt::FIRST, dzi, title: None, warning: None, archive: None });
     assert_eq!(preview_key(&small).unwrap().as_str(), "6qy4OXfXSid/1_files/7/0_0.png");
 }

@@ -3,4 +3,5 @@
 pub(crate) mod bridge;
 pub(crate) mod clock;
 pub(crate) mod environment;
+pub(crate) mod index_cache;
 pub(crate) mod r2;

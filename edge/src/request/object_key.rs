@@ -1,34 +1,53 @@
-//! The keys of R2 that may be read: descriptors and tiles. A path of another form is never looked up.
+//! The addresses of pyramids: `<id>/<attempt>.dzi` is a descriptor, `<id>/<attempt>_files/<level>/<column>_<row>.<extension>` a
+//! tile. In the layout of single tiles they are keys of R2. A path of another form is never looked up.
 
 use std::fmt;
 use std::str::FromStr;
 
-use edgezoom_content::{ContentId, Dzi, TileFormat};
+use edgezoom_content::{Attempt, ContentId, Dzi, TileFormat};
 
-/// The key of a descriptor, `<id>/<attempt>.dzi`, or of a tile,
-/// `<id>/<attempt>_files/<level>/<column>_<row>.<extension>`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The address of a descriptor or a tile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ObjectKey {
-    key: String,
-    media_type: &'static str,
+    /// The content.
+    pub id: ContentId,
+    /// The attempt that made the pyramid.
+    pub attempt: Attempt,
+    /// Which object of the pyramid.
+    pub object: PyramidObject,
 }
 
-/// A text is not the key of a descriptor or a tile.
+/// An object of a pyramid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PyramidObject {
+    /// The descriptor.
+    Descriptor,
+    /// A tile.
+    Tile {
+        /// From 0, which is one pixel.
+        level: u32,
+        /// From the left.
+        column: u32,
+        /// From the top.
+        row: u32,
+        /// By the extension.
+        format: TileFormat,
+    },
+}
+
+/// A text is not the address of a descriptor or a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not the key of a descriptor or a tile")]
+#[error("not the address of a descriptor or a tile")]
 pub struct ObjectKeyError;
 
 impl ObjectKey {
-    /// The media type, which the key tells.
+    /// The media type of the object.
     #[must_use]
     pub fn media_type(&self) -> &'static str {
-        self.media_type
-    }
-
-    /// The key in R2.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.key
+        match self.object {
+            PyramidObject::Descriptor => Dzi::MEDIA_TYPE,
+            PyramidObject::Tile { format, .. } => format.media_type(),
+        }
     }
 }
 
@@ -36,42 +55,47 @@ impl FromStr for ObjectKey {
     type Err = ObjectKeyError;
 
     fn from_str(key: &str) -> Result<Self, ObjectKeyError> {
-        let parts: Vec<&str> = key.split('/').collect();
-        let media_type = match parts.as_slice() {
-            [id, descriptor] if is_id(id) => {
-                descriptor.strip_suffix(".dzi").filter(|attempt| is_number(attempt)).map(|_| Dzi::MEDIA_TYPE)
-            }
-            [id, files, level, tile] if is_id(id) && is_number(level) => files
-                .strip_suffix("_files")
-                .filter(|attempt| is_number(attempt))
-                .and_then(|_| tile_media_type(tile)),
-            _ => None,
-        };
-        Ok(Self { key: key.to_owned(), media_type: media_type.ok_or(ObjectKeyError)? })
+        parse(key).ok_or(ObjectKeyError)
     }
 }
 
 impl fmt::Display for ObjectKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.key)
+        match self.object {
+            PyramidObject::Descriptor => f.write_str(&self.attempt.descriptor_key(self.id)),
+            PyramidObject::Tile { level, column, row, format } => {
+                let (prefix, extension) = (self.attempt.tiles_prefix(self.id), format.extension());
+                write!(f, "{prefix}{level}/{column}_{row}.{extension}")
+            }
+        }
     }
 }
 
-fn tile_media_type(tile: &str) -> Option<&'static str> {
+fn parse(key: &str) -> Option<ObjectKey> {
+    let (id, rest) = key.split_once('/')?;
+    let (attempt, object) = match rest.strip_suffix(".dzi") {
+        Some(attempt) => (attempt, PyramidObject::Descriptor),
+        None => {
+            let (attempt, tile) = rest.split_once("_files/")?;
+            (attempt, parse_tile(tile)?)
+        }
+    };
+    Some(ObjectKey { id: id.parse().ok()?, attempt: Attempt::from_number(parse_number(attempt)?)?, object })
+}
+
+fn parse_tile(path: &str) -> Option<PyramidObject> {
+    let (level, tile) = path.split_once('/')?;
     let (place, extension) = tile.split_once('.')?;
     let (column, row) = place.split_once('_')?;
     let format =
         [TileFormat::Jpg, TileFormat::Png].into_iter().find(|format| format.extension() == extension)?;
-    (is_number(column) && is_number(row)).then(|| format.media_type())
-}
-
-fn is_id(text: &str) -> bool {
-    text.parse::<ContentId>().is_ok()
+    let (level, column, row) = (parse_number(level)?, parse_number(column)?, parse_number(row)?);
+    Some(PyramidObject::Tile { level, column, row, format })
 }
 
 /// A `u32` as it is printed.
-fn is_number(text: &str) -> bool {
-    text.parse::<u32>().is_ok_and(|number| number.to_string() == text)
+fn parse_number(text: &str) -> Option<u32> {
+    text.parse().ok().filter(|number: &u32| number.to_string() == text)
 }
 
 #[cfg(test)]
@@ -79,23 +103,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn descriptors_and_tiles_can_be_read() {
+    fn descriptors_and_tiles_have_addresses() {
         for (key, media_type) in [
             ("6qy4OXfXSid/1.dzi", "application/xml; charset=utf-8"),
             ("6qy4OXfXSid/12_files/0/0_0.jpg", "image/jpeg"),
             ("6qy4OXfXSid/1_files/14/103_7.png", "image/png"),
         ] {
-            assert_eq!(key.parse::<ObjectKey>().map(|key| key.media_type()), Ok(media_type), "{key}");
+            let parsed: ObjectKey = key.parse().unwrap();
+            assert_eq!((parsed.media_type(), parsed.to_string().as_str()), (media_type, key));
         }
     }
 
     #[test]
-    fn nothing_else_can() {
+    fn nothing_else_has() {
         for key in [
             "",
             "6qy4OXfXSid",
             "6qy4OXfXSid/",
             "6qy4OXfXSid/1.xml",
+            "6qy4OXfXSid/1.szi",
+            "6qy4OXfXSid/0.dzi",
             "6qy4OXfXSid/01.dzi",
             "6qy4OXfXSid/+1.dzi",
             "6qy4OXfXSid/.dzi",

@@ -31,6 +31,8 @@ pub enum Route {
     DescriptorScript(ContentId),
     /// `/<id>/preview.jpg`: a small picture.
     Preview(ContentId),
+    /// `/<id>/download`: the pyramid as one archive.
+    Download(ContentId),
     /// `/oembed`: how a site embeds a share link.
     Oembed(OembedRequest),
     /// `/`: the page with one form, and its fields if it was sent.
@@ -125,6 +127,7 @@ impl Route {
             Self::Events(id)
             | Self::DescriptorScript(id)
             | Self::Preview(id)
+            | Self::Download(id)
             | Self::Share(id)
             | Self::Frame(id) => Some(*id),
             _ => None,

@@ -142,7 +142,7 @@ fn with_scheme(text: &str) -> String {
     if has_scheme { text.to_owned() } else { format!("https://{text}") }
 }
 
-/// The routes of share links: `/<id>`, `/<id>.js`, `/<id>/embed`, `/<id>/preview.jpg`.
+/// The routes of share links: `/<id>`, `/<id>.js`, `/<id>/embed`, `/<id>/preview.jpg`, `/<id>/download`.
 fn shared(path: &str) -> Option<Route> {
     let name = path.strip_prefix('/')?;
     if name.strip_suffix(".js").is_some_and(|id| !id.is_empty() && !id.contains('/')) {
@@ -153,6 +153,7 @@ fn shared(path: &str) -> Option<Route> {
     match name.split_once('/') {
         Some((id, "embed")) => id.parse().ok().map(Route::Frame),
         Some((id, "preview.jpg")) => id.parse().ok().map(Route::Preview),
+        Some((id, "download")) => id.parse().ok().map(Route::Download),
         Some(_) => None,
         None => name.parse().ok().map(Route::Share),
     }

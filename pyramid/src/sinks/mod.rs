@@ -18,7 +18,7 @@ mod output_path;
 
 use edgezoom_content::Dzi;
 
-pub use archive::{ArchiveFormat, ArchiveSink};
+pub use archive::{ArchiveFormat, ArchiveSink, ArchiveStream};
 pub use directory::DirectorySink;
 pub use error::SinkError;
 

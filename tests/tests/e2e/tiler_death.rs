@@ -15,13 +15,14 @@ struct Scene {
     client: Client,
     photograph: RgbImage,
     course: Course,
+    layout: &'static str,
 }
 
 impl Scene {
     /// Sets it, with the conversion so far that tiles are in the store.
-    async fn set(lease: Duration) -> Result<Self> {
+    async fn set(lease: Duration, layout: &'static str) -> Result<Self> {
         let sources = SourceServer::start()?;
-        let system = System::start(Options { lease, uploads: 1, ..Options::default() })?;
+        let system = System::start(Options { lease, layout, uploads: 1, ..Options::default() })?;
         let client = Client::new(system.url())?;
         let photograph = picture::photograph(9000, 6000, 8);
         let source = sources.serve("large.jpg", Source::file("image/jpeg", picture::jpeg(&photograph)?));
@@ -29,12 +30,12 @@ impl Scene {
         course.see(client.ask(&source).await?.json()?)?;
         client.follow_until(&mut course, |content| content["stage"] == "rendering").await?;
         let tiles = format!("{}/1_files/", course.id()?);
-        while bucket::keys(&system, &tiles).await?.len() < 5 {
+        while layout == "tiles" && bucket::keys(&system, &tiles).await?.len() < 5 {
             let content = client.content(&course.id()?).await?;
             ensure!(content["ready"] == false, "it was too quick to be disturbed");
             course.see(content)?;
         }
-        Ok(Self { system, client, photograph, course })
+        Ok(Self { system, client, photograph, course, layout })
     }
 
     /// Follows the conversion to its end: it is whole, by a later attempt, and of the first nothing is left.
@@ -44,15 +45,27 @@ impl Scene {
         let pyramid = Pyramid::fetch(&self.client, content).await?;
         pyramid.equals(&DynamicImage::from(self.photograph).into_rgba8(), 32.0)?;
         assert!(pyramid.url.ends_with("/2.dzi"), "{}", pyramid.url);
-        let stored = bucket::keys(&self.system, &format!("{}/", self.course.id()?)).await?;
-        assert_eq!(stored, pyramid.keys(&format!("{}/cache/", self.system.url()))?, "something is left");
+        let id = self.course.id()?;
+        let stored = bucket::keys(&self.system, &format!("{id}/")).await?;
+        let expected = match self.layout {
+            "tiles" => pyramid.keys(&format!("{}/cache/", self.system.url()))?,
+            _ => vec![format!("{id}/2.szi")],
+        };
+        assert_eq!(stored, expected, "something is left");
         Ok(())
     }
 }
 
 #[tokio::test]
 async fn a_killed_tiler_is_replaced_once_its_lease_runs_out() -> Result<()> {
-    let scene = Scene::set(Duration::from_secs(3)).await?;
+    for layout in ["tiles", "archive"] {
+        replace_killed_tiler(layout).await?;
+    }
+    Ok(())
+}
+
+async fn replace_killed_tiler(layout: &'static str) -> Result<()> {
+    let scene = Scene::set(Duration::from_secs(3), layout).await?;
     let killed = scene.system.tiler()?;
     processes::signal(killed.process, Signal::KILL)?;
     while scene.system.tiler()?.process == killed.process {
@@ -64,7 +77,7 @@ async fn a_killed_tiler_is_replaced_once_its_lease_runs_out() -> Result<()> {
 
 #[tokio::test]
 async fn a_tiler_that_is_stopped_hands_its_job_back_at_once() -> Result<()> {
-    let scene = Scene::set(Duration::from_secs(600)).await?; // far longer than this test waits
+    let scene = Scene::set(Duration::from_secs(600), "tiles").await?; // far longer than this test waits
     let told = Instant::now();
     processes::signal(scene.system.tiler()?.process, Signal::TERM)?;
     let (client, id) = (scene.client.clone(), scene.course.id()?);

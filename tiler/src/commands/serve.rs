@@ -13,7 +13,7 @@ use edgezoom_content::AddressPolicy;
 use edgezoom_tiler::browser::PageLimits;
 use edgezoom_tiler::limits::Limits;
 use edgezoom_tiler::renderer::RenderOptions;
-use edgezoom_tiler::s3::S3Settings;
+use edgezoom_tiler::s3::{Layout, S3Settings};
 use edgezoom_tiler::secret::Secret;
 use edgezoom_tiler::service::{self, Settings};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -62,7 +62,10 @@ pub struct Args {
     /// The pause after a pull that gave no message, in milliseconds
     #[arg(long, env = "EDGEZOOM_POLL_MS", default_value = "1000")]
     poll_ms: u64,
-    /// The tiles of a conversion that are sent to the store at once, at most
+    /// How a pyramid is stored: as one object, or as an object for each tile, for a CDN without a Worker
+    #[arg(long, env = "EDGEZOOM_LAYOUT", default_value = "archive")]
+    layout: LayoutArg,
+    /// The tiles of a conversion that are sent to the store at once, at most, in the layout `tiles`
     #[arg(long, env = "EDGEZOOM_UPLOADS", default_value = "16")]
     uploads: NonZeroUsize,
     /// The folder for sources during their conversion [default: the system's folder for temporary files]
@@ -77,6 +80,23 @@ pub struct Args {
     pages: pages::Args,
     #[command(flatten)]
     limits: limits::Args,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum LayoutArg {
+    /// One object, from which the Worker serves tiles
+    Archive,
+    /// An object for each tile
+    Tiles,
+}
+
+impl From<LayoutArg> for Layout {
+    fn from(layout: LayoutArg) -> Self {
+        match layout {
+            LayoutArg::Archive => Self::Archive,
+            LayoutArg::Tiles => Self::Tiles,
+        }
+    }
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -119,6 +139,7 @@ fn settings(args: &Args) -> anyhow::Result<Settings> {
         listen: args.listen,
         jobs: args.jobs,
         poll: Duration::from_millis(args.poll_ms),
+        layout: args.layout.into(),
         uploads: args.uploads,
         browser: args.pages.chromium.clone(),
         page_limits: PageLimits { at_once: args.jobs, ..PageLimits::from(&args.pages) },

@@ -7,14 +7,14 @@ use aws_sdk_s3::primitives::ByteStream;
 use aws_sdk_s3::types::{Delete, ObjectIdentifier};
 use bytes::Bytes;
 
-use super::client::{S3Settings, client};
+use super::client::{S3Settings, client, timeouts};
 use super::error::{StoreError, reason};
 
 /// A bucket. Clones share their connections.
 #[derive(Clone)]
 pub(super) struct Bucket {
-    client: Client,
-    name: String,
+    pub(super) client: Client,
+    pub(super) name: String,
 }
 
 /// A PutObject request that succeeded.
@@ -25,7 +25,7 @@ pub(super) struct CompletedPut {
 }
 
 /// Keys contain the attempt's number, so the object of a key never changes.
-const IMMUTABLE: &str = "public, max-age=31536000, immutable";
+pub(super) const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 
 impl Bucket {
     pub(super) fn new(settings: &S3Settings) -> Self {
@@ -40,7 +40,8 @@ impl Bucket {
     ) -> Result<CompletedPut, StoreError> {
         let (length, start) = (bytes.len() as u64, Instant::now());
         let put = self.client.put_object().bucket(&self.name).key(&key).body(ByteStream::from(bytes));
-        match put.content_type(media_type).cache_control(IMMUTABLE).send().await {
+        let put = put.content_type(media_type).cache_control(IMMUTABLE).customize();
+        match put.config_override(timeouts(length)).send().await {
             Ok(_) => Ok(CompletedPut { bytes: length, latency: start.elapsed() }),
             Err(error) => Err(StoreError::Put { key, reason: reason(&error) }),
         }

@@ -33,6 +33,11 @@ const ATTEMPTS: u32 = 6;
 const FIRST_BACKOFF: Duration = Duration::from_millis(300);
 const MAX_BACKOFF: Duration = Duration::from_secs(5);
 
+/// What a request with a body may take more, at the slowest rate that is waited for.
+const BYTES_PER_SECOND: u64 = 128 << 10;
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// A tile has about 50 KB: a request that takes longer than this hangs.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -56,7 +61,7 @@ pub(super) fn client(settings: &S3Settings) -> Client {
         .with_initial_backoff(FIRST_BACKOFF)
         .with_max_backoff(MAX_BACKOFF);
     let timeouts = TimeoutConfig::builder()
-        .connect_timeout(Duration::from_secs(5))
+        .connect_timeout(CONNECT_TIMEOUT)
         .operation_attempt_timeout(REQUEST_TIMEOUT)
         .operation_timeout(OPERATION_TIMEOUT)
         .build();
@@ -75,6 +80,17 @@ pub(super) fn client(settings: &S3Settings) -> Client {
         .timeout_config(timeouts)
         .build();
     Client::from_conf(config)
+}
+
+/// The time-outs of a request that sends so many bytes.
+pub(super) fn timeouts(bytes: u64) -> aws_sdk_s3::config::Builder {
+    let sending = Duration::from_secs(bytes / BYTES_PER_SECOND);
+    let timeouts = TimeoutConfig::builder()
+        .connect_timeout(CONNECT_TIMEOUT)
+        .operation_attempt_timeout(REQUEST_TIMEOUT + sending)
+        .operation_timeout(OPERATION_TIMEOUT + 3 * sending)
+        .build();
+    Config::builder().timeout_config(timeouts)
 }
 
 /// The endpoint with a slash at its end. Without it, the SDK appends the bucket's name to the last path segment.

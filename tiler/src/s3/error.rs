@@ -23,6 +23,14 @@ pub enum StoreError {
         /// The response of the store, or the network error.
         reason: String,
     },
+    /// The uploads of an archive that were never completed could not be aborted.
+    #[error("cannot abort the uploads of `{key}`: {reason}")]
+    Abort {
+        /// The object's key.
+        key: String,
+        /// The response of the store, or the network error.
+        reason: String,
+    },
     /// Objects could not be deleted.
     #[error("cannot delete `{first}` and other objects: {reason}")]
     Delete {

@@ -7,7 +7,7 @@ use edgezoom_content::{Attempt, ContentId};
 use super::bucket::Bucket;
 use super::client::S3Settings;
 use super::error::StoreError;
-use super::upload::Upload;
+use super::upload::{Layout, Upload};
 
 /// A store of pyramids. Clones share their connections.
 #[derive(Clone)]
@@ -22,19 +22,22 @@ impl S3Store {
         Self { bucket: Bucket::new(settings) }
     }
 
-    /// Starts the upload of an attempt's pyramid, with at most `at_once` concurrent requests, and fewer while the store
-    /// responds slowly.
+    /// Starts the upload of an attempt's pyramid. In the layout of single tiles there are at most `at_once` concurrent
+    /// requests, and fewer while the store responds slowly.
     #[must_use]
-    pub fn upload(&self, id: ContentId, attempt: Attempt, at_once: NonZeroUsize) -> Upload {
-        Upload::new(self.bucket.clone(), id, attempt, at_once)
+    pub fn upload(&self, id: ContentId, attempt: Attempt, layout: Layout, at_once: NonZeroUsize) -> Upload {
+        Upload::new(self.bucket.clone(), id, attempt, layout, at_once)
     }
 
-    /// Deletes all objects of an attempt, the descriptor first, and returns the number of tiles.
+    /// Deletes all objects of an attempt in either layout, what makes the pyramid visible first, and returns the number of
+    /// single tiles. An upload of an archive that was never completed is aborted.
     ///
     /// # Errors
     /// The store did not list or delete. The objects that remain are part of the pyramid, never the descriptor alone.
     pub async fn delete_attempt(&self, id: ContentId, attempt: Attempt) -> Result<usize, StoreError> {
-        self.bucket.delete(vec![attempt.descriptor_key(id)]).await?;
+        let archive = attempt.archive_key(id);
+        self.bucket.delete(vec![attempt.descriptor_key(id), archive.clone()]).await?;
+        self.bucket.abort_multiparts(&archive).await?;
         self.bucket.delete_prefix(&attempt.tiles_prefix(id)).await
     }
 }

@@ -1,25 +1,34 @@
-//! The upload of one attempt's pyramid: concurrent requests for the tiles, and the descriptor last.
+//! The upload of one attempt's pyramid in the layout that the operator has chosen: this is the one place that decides.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use edgezoom_content::{Attempt, ContentId, Dzi};
+use edgezoom_content::{Archive, Attempt, ContentId, Dzi};
 use edgezoom_pyramid::Tile;
-use tokio::task::JoinSet;
-use tokio::time::timeout;
 
-use super::bucket::{Bucket, CompletedPut};
-use super::concurrency_limit::ConcurrencyLimit;
+use super::archive_upload::ArchiveUpload;
+use super::bucket::Bucket;
 use super::error::StoreError;
+use super::tiles_upload::TilesUpload;
+
+/// How pyramids are stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Layout {
+    /// One object, an SZI archive: few requests, and a pyramid appears or disappears as one. The Worker serves tiles from
+    /// ranges of it.
+    #[default]
+    Archive,
+    /// An object for each tile and one for the descriptor: a content delivery network can serve the bucket without a
+    /// Worker.
+    Tiles,
+}
 
 /// The upload of one attempt's pyramid. Dropping it cancels the requests in flight.
-pub struct Upload {
-    bucket: Bucket,
-    id: ContentId,
-    attempt: Attempt,
-    limit: ConcurrencyLimit,
-    in_flight: JoinSet<Result<CompletedPut, StoreError>>,
-    stored: Stored,
+pub enum Upload {
+    /// Into one object.
+    Archive(Box<ArchiveUpload>),
+    /// Into an object for each tile.
+    Tiles(TilesUpload),
 }
 
 /// What an upload has stored so far.
@@ -32,82 +41,66 @@ pub struct Stored {
 }
 
 impl Upload {
-    pub(super) fn new(bucket: Bucket, id: ContentId, attempt: Attempt, at_once: NonZeroUsize) -> Self {
-        Self {
-            bucket,
-            id,
-            attempt,
-            limit: ConcurrencyLimit::new(at_once),
-            in_flight: JoinSet::new(),
-            stored: Stored::default(),
+    pub(super) fn new(
+        bucket: Bucket,
+        id: ContentId,
+        attempt: Attempt,
+        layout: Layout,
+        at_once: NonZeroUsize,
+    ) -> Self {
+        match layout {
+            Layout::Archive => Self::Archive(Box::new(ArchiveUpload::new(bucket, id, attempt))),
+            Layout::Tiles => Self::Tiles(TilesUpload::new(bucket, id, attempt, at_once)),
         }
     }
 
-    /// Starts the request for a tile, as soon as the concurrency limit allows one more. So the upload never holds more
-    /// tiles in memory than the limit.
+    /// Takes a tile, and waits while too much is in flight.
     ///
     /// # Errors
-    /// The request for this or an earlier tile failed, and with it the upload.
+    /// A request for this or an earlier tile failed, and with it the upload.
     pub async fn put_tile(&mut self, dzi: &Dzi, tile: Tile) -> Result<(), StoreError> {
-        while self.in_flight.len() >= self.limit.current() {
-            self.complete_one().await?;
-        }
-        let path = dzi.tile_path(tile.level, tile.column, tile.row);
-        let key = format!("{}{path}", self.attempt.tiles_prefix(self.id));
-        let bucket = self.bucket.clone();
-        let media_type = dzi.tile_format.media_type();
-        self.in_flight.spawn(async move { bucket.put(key, tile.bytes, media_type).await });
-        Ok(())
-    }
-
-    /// Waits until one more tile is stored. `false`: no request is in flight.
-    async fn complete_one(&mut self) -> Result<bool, StoreError> {
-        match self.in_flight.join_next().await {
-            None => Ok(false),
-            Some(Ok(put)) => {
-                let CompletedPut { bytes, latency } = put?;
-                self.limit.record(latency);
-                self.stored.bytes += bytes;
-                self.stored.tiles += 1;
-                Ok(true)
-            }
-            Some(Err(panic)) => {
-                Err(StoreError::Put { key: self.attempt.tiles_prefix(self.id), reason: panic.to_string() })
-            }
+        match self {
+            Self::Archive(upload) => upload.put_tile(dzi, &tile).await,
+            Self::Tiles(upload) => upload.put_tile(dzi, tile).await,
         }
     }
 
-    /// Completes the pyramid: waits for the requests in flight, then stores the descriptor. Calls `on_tile` after each
-    /// tile, with the number of tiles still in flight and their number at the start.
+    /// Completes the pyramid, which is not visible before. Calls `on_stored` with the number of requests that are still
+    /// in flight and their number at the start.
     ///
     /// # Errors
-    /// A tile or the descriptor could not be stored. There is no descriptor then, unless only the response to its
-    /// request was lost.
-    pub async fn finish(
-        &mut self,
-        dzi: &Dzi,
-        mut on_tile: impl FnMut(usize, usize),
-    ) -> Result<(), StoreError> {
-        let total = self.in_flight.len();
-        while self.complete_one().await? {
-            on_tile(self.in_flight.len(), total);
+    /// A request failed. There is no pyramid then, unless only the response to the last request was lost.
+    pub async fn finish(&mut self, dzi: &Dzi, on_stored: impl FnMut(usize, usize)) -> Result<(), StoreError> {
+        match self {
+            Self::Archive(upload) => upload.finish(dzi, on_stored).await,
+            Self::Tiles(upload) => upload.finish(dzi, on_stored).await,
         }
-        let key = self.attempt.descriptor_key(self.id);
-        self.bucket.put(key, dzi.descriptor().into(), Dzi::MEDIA_TYPE).await.map(drop)
     }
 
     /// Gives up the upload, and waits at most `patience` for the requests in flight: the store may still carry out a
     /// cancelled request, after the attempt's objects were deleted.
     pub async fn abandon(&mut self, patience: Duration) {
-        let completed = async { while self.in_flight.join_next().await.is_some() {} };
-        if timeout(patience, completed).await.is_err() {
-            self.in_flight.shutdown().await;
+        match self {
+            Self::Archive(upload) => upload.abandon(patience).await,
+            Self::Tiles(upload) => upload.abandon(patience).await,
         }
     }
 
     /// What is stored so far.
     #[must_use]
     pub fn stored(&self) -> Stored {
-        self.stored
+        match self {
+            Self::Archive(upload) => upload.stored(),
+            Self::Tiles(upload) => upload.stored(),
+        }
+    }
+
+    /// Where a finished archive has its index.
+    #[must_use]
+    pub fn archive(&self) -> Option<Archive> {
+        match self {
+            Self::Archive(upload) => upload.archive(),
+            Self::Tiles(_) => None,
+        }
     }
 }

@@ -17,7 +17,7 @@ use super::queue_client::QueueClient;
 use super::settings::Settings;
 use crate::pipeline::{Pipeline, PipelineSettings};
 use crate::renderer::RenderOptions;
-use crate::s3::S3Store;
+use crate::s3::{Layout, S3Store};
 
 /// What all jobs of the service share.
 pub(super) struct ServiceContext {
@@ -28,6 +28,8 @@ pub(super) struct ServiceContext {
     pub store: S3Store,
     pub pipeline: Pipeline,
     pub render: RenderOptions,
+    /// How pyramids are stored.
+    pub layout: Layout,
     /// The tiles of a job that are sent to the store at once.
     pub uploads: NonZeroUsize,
     /// The pause after a pull that gave no message.
@@ -61,6 +63,7 @@ impl ServiceContext {
             store: S3Store::new(&settings.store),
             pipeline,
             render: settings.render,
+            layout: settings.layout,
             uploads: settings.uploads,
             poll_interval: settings.poll,
             slots: Arc::new(Semaphore::new(settings.jobs.get())),

@@ -53,7 +53,7 @@ pub(super) async fn run(context: Arc<ServiceContext>, claim: Claim, claimed: Ins
         context: &context,
         claim: &claim,
         reporter: Reporter::start(context.edge.clone(), claim.clone(), claimed),
-        upload: context.store.upload(claim.id, claim.attempt, context.uploads),
+        upload: context.store.upload(claim.id, claim.attempt, context.layout, context.uploads),
         times: PhaseTimes::new(Instant::now()),
     };
     let converted = job.convert().await;
@@ -97,7 +97,9 @@ impl Job<'_> {
         let Self { context, claim, reporter, upload, times } = self;
         match converted {
             Ok(Converted { dzi, title, warning }) => {
-                match reporter.conclude(Outcome::Finished { dzi, title, warning }, claim.lease()).await {
+                let archive = upload.archive();
+                let outcome = Outcome::Finished { dzi, title, warning, archive };
+                match reporter.conclude(outcome, claim.lease()).await {
                     ReportResult::Accepted => {
                         times.reported(Instant::now());
                         // Only now, because an attempt whose report is refused must not delete the others' objects.

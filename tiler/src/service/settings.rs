@@ -11,7 +11,7 @@ use url::Url;
 use crate::browser::PageLimits;
 use crate::limits::Limits;
 use crate::renderer::RenderOptions;
-use crate::s3::S3Settings;
+use crate::s3::{Layout, S3Settings};
 use crate::secret::Secret;
 
 /// The settings of the service.
@@ -36,6 +36,8 @@ pub struct Settings {
     /// The pause after a pull that gave no message. Cloudflare counts each pull among the 1,200 calls that an account has
     /// in 5 minutes: with a pause of a second, a tiler makes a quarter of them.
     pub poll: Duration,
+    /// How pyramids are stored.
+    pub layout: Layout,
     /// The tiles of a conversion that are sent to the store at once, at most.
     pub uploads: NonZeroUsize,
     /// The browser for web pages. `None`: the first of the usual ones.

@@ -1,11 +1,13 @@
 //! The program and its parts from outside. One program of tests: each one more would link the tiler once more. What measures
 //! a process, or locks one in, has a program of its own beside this folder; what needs a browser is in `sources`.
 
+mod archive_upload;
 mod convert;
 mod doctor;
 mod fetch;
 mod raster;
 mod renderer;
+mod s3_endpoint;
 mod serve;
 mod svg;
 mod upload;

@@ -14,7 +14,7 @@ use axum::http::{StatusCode, Uri};
 use axum::serve::ListenerExt;
 use edgezoom_content::{Attempt, ContentId, Dzi, Size, TileFormat};
 use edgezoom_tiler::renderer::Tile;
-use edgezoom_tiler::s3::{S3Settings, S3Store, StoreError, Upload};
+use edgezoom_tiler::s3::{Layout, S3Settings, S3Store, StoreError, Upload};
 use tokio::net::TcpListener;
 
 /// An S3 endpoint that implements PutObject.
@@ -60,7 +60,7 @@ async fn start_upload(endpoint: Endpoint, at_once: usize) -> (Arc<Endpoint>, Upl
         access_key_id: "key".into(),
         secret_access_key: "secret".parse().unwrap(),
     });
-    let upload = store.upload(id(), Attempt::FIRST, NonZeroUsize::new(at_once).unwrap());
+    let upload = store.upload(id(), Attempt::FIRST, Layout::Tiles, NonZeroUsize::new(at_once).unwrap());
     (endpoint, upload)
 }
 

@@ -70,7 +70,10 @@ fn has_brand(head: &[u8], known: &[&[u8; 4]]) -> bool {
     brands.iter().any(|brand| known.contains(&brand))
 }
 
-fn open(Input { file, bounds, options, .. }: Input<'_>, format: &'static Format) -> Result<Decoded, SourceError> {
+fn open(
+    Input { file, bounds, options, .. }: Input<'_>,
+    format: &'static Format,
+) -> Result<Decoded, SourceError> {
     catch_panics(format.name, || {
         let mut bytes = buffered::read_all(file, bounds)?;
         bytes.truncate(tail::without_tail(&bytes).len());

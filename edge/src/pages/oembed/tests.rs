@@ -24,7 +24,7 @@ fn content(status: Status) -> Content {
 fn ready(width: u32, height: u32) -> Content {
     let dzi =
         Dzi { size: Size { width, height }, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg };
-    content(Status::Ready { attempt: Attempt::FIRST, dzi, title: None, warning: None })
+    content(Status::Ready { attempt: Attempt::FIRST, dzi, title: None, warning: None, archive: None })
 }
 
 fn within(max_width: u32, max_height: u32) -> OembedRequest {

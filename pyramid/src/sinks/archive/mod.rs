@@ -5,6 +5,7 @@
 //! <name>/<name>_files/<level>/<column>_<row>.<format>     the tiles
 //! <name>/<name>.dzi                                       the descriptor
 //! <name>/scan-properties.xml                              only in SZI: the properties of the scan
+//! <name>/tile-index.bin                                   only in SZI: where each tile is (`TileIndex`)
 //! ```
 //!
 //! It is written to a hidden file beside the output and renamed when it is complete. Dropping the writer before that
@@ -13,6 +14,7 @@
 //! Source: Smart In Media, "SZI format description", 2018-11-24, <https://github.com/smartinmedia/SZI-Format>, and what
 //! libvips' `dzsave` writes with `container=szi`.
 
+mod stream;
 mod timestamp;
 mod zip;
 
@@ -30,8 +32,8 @@ use tempfile::{NamedTempFile, PersistError};
 use super::output_path::{OutputPath, check_free};
 use super::{PyramidWriter, Sink, SinkError};
 use crate::Tile;
+pub use stream::ArchiveStream;
 use timestamp::Timestamp;
-use zip::ZipWriter;
 
 /// The bytes that are collected before they are written.
 const WRITE_BYTES: usize = 256 << 10;
@@ -57,9 +59,8 @@ pub struct ArchiveSink {
 
 /// An archive in a hidden file.
 struct ArchiveWriter {
-    zip: ZipWriter<BufWriter<NamedTempFile>>,
+    archive: ArchiveStream<BufWriter<NamedTempFile>>,
     sink: ArchiveSink,
-    dzi: Dzi,
 }
 
 impl ArchiveFormat {
@@ -123,29 +124,22 @@ impl Sink for ArchiveSink {
     fn begin(&self, dzi: &Dzi) -> Result<Box<dyn PyramidWriter>, SinkError> {
         self.check()?;
         let file = self.temporary_file().map_err(|error| self.path.folder_error(error))?;
-        let zip = ZipWriter::new(BufWriter::with_capacity(WRITE_BYTES, file), self.date.into());
-        Ok(Box::new(ArchiveWriter { zip, sink: self.clone(), dzi: *dzi }))
+        let (file, name) = (BufWriter::with_capacity(WRITE_BYTES, file), self.path.name.to_string_lossy());
+        let archive = ArchiveStream::new(file, name.into_owned(), dzi, self.format, self.date);
+        Ok(Box::new(ArchiveWriter { archive, sink: self.clone() }))
     }
 }
 
 impl PyramidWriter for ArchiveWriter {
     fn put(&mut self, tile: Tile) -> Result<(), SinkError> {
-        let path = self.dzi.tile_path(tile.level, tile.column, tile.row);
-        let name = self.sink.path.name.to_string_lossy();
-        let entry = format!("{name}/{name}_files/{path}");
-        self.add(&entry, &tile.bytes)
+        self.archive.add_tile(&tile).map_err(|error| SinkError::io(&self.sink.path(), error))
     }
 
-    fn publish(mut self: Box<Self>) -> Result<(), SinkError> {
-        let name = self.sink.path.name.to_string_lossy().into_owned();
-        self.add(&format!("{name}/{name}.dzi"), self.dzi.descriptor().as_bytes())?;
-        if self.sink.format == ArchiveFormat::Szi {
-            let properties = scan_properties(&self.dzi, self.sink.date.into());
-            self.add(&format!("{name}/scan-properties.xml"), properties.as_bytes())?;
-        }
+    fn publish(self: Box<Self>) -> Result<(), SinkError> {
         let path = self.sink.path();
         let io_error = |error| SinkError::io(&path, error);
-        let file = self.zip.finish().and_then(|buffer| Ok(buffer.into_inner()?)).map_err(io_error)?;
+        let file =
+            self.archive.finish().and_then(|(buffer, _)| Ok(buffer.into_inner()?)).map_err(io_error)?;
         let renamed = if self.sink.replaces { file.persist(&path) } else { file.persist_noclobber(&path) };
         match renamed {
             Ok(_) => Ok(()),
@@ -154,12 +148,6 @@ impl PyramidWriter for ArchiveWriter {
             }
             Err(PersistError { error, .. }) => Err(io_error(error)),
         }
-    }
-}
-
-impl ArchiveWriter {
-    fn add(&mut self, name: &str, content: &[u8]) -> Result<(), SinkError> {
-        self.zip.add(name, content).map_err(|error| SinkError::io(&self.sink.path(), error))
     }
 }
 

@@ -78,8 +78,8 @@ impl<W: Write> ZipWriter<W> {
         Self { to, written: 0, date, directory: Vec::new(), entries: 0 }
     }
 
-    /// Adds an entry of less than 4 GiB.
-    pub fn add(&mut self, name: &str, content: &[u8]) -> io::Result<()> {
+    /// Adds an entry of less than 4 GiB, and returns the offset of its content.
+    pub fn add(&mut self, name: &str, content: &[u8]) -> io::Result<u64> {
         let too_large = |_| io::Error::new(io::ErrorKind::InvalidInput, "the entry is too large for a ZIP");
         let size = u32::try_from(content.len()).ok().filter(|&size| size != IN_ZIP64_32);
         let size = size.ok_or_else(|| too_large(()))?;
@@ -107,6 +107,7 @@ impl<W: Write> ZipWriter<W> {
             content,
         ];
         self.write(&local)?;
+        let content_offset = self.written - u64::from(size);
 
         let offset_32 = as_u32(offset);
         let extra = if offset_32.is_some() { Vec::new() } else { zip64_extra_field(offset) };
@@ -127,7 +128,12 @@ impl<W: Write> ZipWriter<W> {
             self.directory.extend(part);
         }
         self.entries += 1;
-        Ok(())
+        Ok(content_offset)
+    }
+
+    /// What the file is written to.
+    pub fn get_mut(&mut self) -> &mut W {
+        &mut self.to
     }
 
     /// Writes the central directory and returns the writer.

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use axum::http::StatusCode;
+use edgezoom_content::protocol::Outcome;
 use edgezoom_content::{Attempt, FailureCode};
 
 use super::tiler::Tiler;
-use super::world::WorldState;
+use super::world::{Object, WorldState};
 use super::{ID, failure, finished, keys, world};
 
 #[tokio::test]
@@ -20,6 +21,29 @@ async fn requests_that_the_store_refuses_are_sent_again() {
     let state = world.state();
     let dzi = finished(&state).unwrap();
     assert_eq!(state.objects.keys().cloned().collect::<BTreeSet<_>>(), keys(id, Attempt::FIRST, &dzi));
+}
+
+#[tokio::test]
+async fn a_pyramid_is_one_object_unless_told_otherwise() {
+    let world = world().await;
+    let id = world.enqueue(ID, 2, "picture");
+    world.state().objects.insert(
+        Attempt::FIRST.archive_key(id),
+        Object { bytes: "old".into(), media_type: String::new(), cache_control: String::new() },
+    );
+    let tiler = Tiler::start(&world, &[("EDGEZOOM_LAYOUT", "archive")]);
+    tiler.logged("job ended").await;
+    let state = world.state();
+    let archive = state.reports().into_iter().find_map(|outcome| match outcome {
+        Outcome::Finished { archive, .. } => *archive,
+        _ => None,
+    });
+    assert_eq!(state.objects.keys().collect::<Vec<_>>(), [&Attempt::FIRST.next().archive_key(id)]);
+    let object = &state.objects[&Attempt::FIRST.next().archive_key(id)];
+    let begin = archive.unwrap().index_offset as usize;
+    assert_eq!(&object.bytes[begin..begin + 8], b"EZTILES1");
+    assert_eq!(object.cache_control, "public, max-age=31536000, immutable");
+    assert_eq!(state.puts, 1);
 }
 
 #[tokio::test]

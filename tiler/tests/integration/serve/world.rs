@@ -321,6 +321,9 @@ async fn answer(State(world): State<World>, request: Request) -> Response {
     if path == "s3/pyramids" {
         return match head.method {
             Method::POST => world.state().delete(&text()),
+            _ if query.contains_key("uploads") => {
+                "<ListMultipartUploadsResult></ListMultipartUploadsResult>".into_response()
+            }
             _ => world.state().list(&query["prefix"]),
         };
     }

@@ -1,0 +1,156 @@
+//! The index of a pyramid that is stored as one archive: at which bytes each tile is.
+//!
+//! ```text
+//!    8  "EZTILES1"
+//!    8  number of tiles
+//!       for each block of 64 tiles:
+//!    8    offset of its first tile in the archive
+//!    4    where its entries begin, counted from the first block's entries
+//!       for each tile, in blocks:
+//!    v    length of the tile in bytes
+//!    v    gap to the previous tile's end, as the difference to the gap before; not for the first tile of a block
+//! ```
+//! The left numbers are bytes; fixed numbers are little-endian. `v` is an unsigned LEB128 (DWARF 5, section 7.6); a
+//! difference is mapped to unsigned by zigzag, as Protocol Buffers do. Tiles are counted level by level from the
+//! smallest, each row by row: their order in the archive is another matter. A tile takes about four bytes.
+
+use crate::Dzi;
+
+const MAGIC: &[u8; 8] = b"EZTILES1";
+const HEADER_BYTES: usize = 16;
+/// A lookup decodes at most so many entries.
+const BLOCK_TILES: usize = 64;
+const BLOCK_BYTES: usize = 12;
+
+/// A tile's place in the archive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TileRange {
+    /// The offset of its first byte.
+    pub offset: u64,
+    /// Its length in bytes.
+    pub length: u32,
+}
+
+impl TileRange {
+    /// The place of a tile that is not in the archive.
+    pub const EMPTY: Self = Self { offset: 0, length: 0 };
+}
+
+/// The index of one archive, as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TileIndex {
+    bytes: Vec<u8>,
+}
+
+/// The bytes are not an index, or not that of the pyramid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not an index of tiles, or that of another pyramid")]
+pub struct TileIndexError;
+
+impl TileIndex {
+    /// Encodes the index of tiles that are given in the order of their numbers (see [`tile_number`]).
+    #[must_use]
+    pub fn encode(tiles: &[TileRange]) -> Self {
+        let (mut blocks, mut entries) = (Vec::new(), Vec::new());
+        for block in tiles.chunks(BLOCK_TILES) {
+            blocks.extend(block[0].offset.to_le_bytes());
+            blocks.extend((entries.len() as u32).to_le_bytes());
+            let (mut end, mut gap) = (block[0].offset, 0);
+            for (number, tile) in block.iter().enumerate() {
+                push_varint(&mut entries, tile.length.into());
+                if number > 0 {
+                    let new_gap = tile.offset.wrapping_sub(end) as i64;
+                    push_varint(&mut entries, zigzag(new_gap.wrapping_sub(gap)));
+                    gap = new_gap;
+                }
+                end = tile.offset.wrapping_add(tile.length.into());
+            }
+        }
+        let count = (tiles.len() as u64).to_le_bytes();
+        Self { bytes: [MAGIC.as_slice(), &count, &blocks, &entries].concat() }
+    }
+
+    /// Takes the bytes of an index.
+    ///
+    /// # Errors
+    /// They are not the index of a pyramid with so many tiles.
+    pub fn decode(bytes: Vec<u8>, dzi: &Dzi) -> Result<Self, TileIndexError> {
+        let header = MAGIC.iter().copied().chain(dzi.tile_count().to_le_bytes());
+        if bytes.len() < HEADER_BYTES || !bytes.iter().copied().take(HEADER_BYTES).eq(header) {
+            return Err(TileIndexError);
+        }
+        Ok(Self { bytes })
+    }
+
+    /// The index as it is stored.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The place of a tile by its number. `None`: the index is broken, or the archive has no such tile.
+    #[must_use]
+    pub fn find(&self, number: u64) -> Option<TileRange> {
+        let count = u64::from_le_bytes(*self.bytes.get(8..)?.first_chunk()?);
+        if number >= count {
+            return None;
+        }
+        let (number, count) = (usize::try_from(number).ok()?, usize::try_from(count).ok()?);
+        let blocks = self.bytes.get(HEADER_BYTES..)?;
+        let entries = blocks.get(count.div_ceil(BLOCK_TILES).checked_mul(BLOCK_BYTES)?..)?;
+        let block = blocks.get(number / BLOCK_TILES * BLOCK_BYTES..)?;
+        let mut offset = u64::from_le_bytes(*block.first_chunk()?);
+        let begin = u32::from_le_bytes(*block.get(8..)?.first_chunk()?);
+        let mut entries = entries.get(begin as usize..)?;
+        let mut length = u32::try_from(take_varint(&mut entries)?).ok()?;
+        let mut gap = 0_i64;
+        for _ in 0..number % BLOCK_TILES {
+            let next_length = u32::try_from(take_varint(&mut entries)?).ok()?;
+            gap = gap.checked_add(unzigzag(take_varint(&mut entries)?))?;
+            offset = offset.checked_add(length.into())?.checked_add_signed(gap)?;
+            length = next_length;
+        }
+        (length > 0).then_some(TileRange { offset, length })
+    }
+}
+
+/// A tile's number: counted level by level from the smallest, each row by row. `None`: the pyramid has no such tile.
+#[must_use]
+pub fn tile_number(dzi: &Dzi, level: u32, column: u32, row: u32) -> Option<u64> {
+    if level > dzi.max_level() {
+        return None;
+    }
+    let (columns, rows) = dzi.grid(level);
+    let count = |(columns, rows): (u32, u32)| u64::from(columns) * u64::from(rows);
+    let below: u64 = (0..level).map(|level| count(dzi.grid(level))).sum();
+    (column < columns && row < rows).then(|| below + u64::from(row) * u64::from(columns) + u64::from(column))
+}
+
+fn zigzag(number: i64) -> u64 {
+    ((number << 1) ^ (number >> 63)) as u64
+}
+
+fn unzigzag(number: u64) -> i64 {
+    (number >> 1) as i64 ^ -((number & 1) as i64)
+}
+
+fn push_varint(to: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        to.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    to.push(number as u8);
+}
+
+fn take_varint(from: &mut &[u8]) -> Option<u64> {
+    let mut number = 0_u64;
+    for shift in (0..64).step_by(7) {
+        let (&byte, rest) = from.split_first()?;
+        *from = rest;
+        number |= u64::from(byte & 0x7f).checked_shl(shift)?;
+        if byte & 0x80 == 0 {
+            return Some(number);
+        }
+    }
+    None
+}

@@ -1,0 +1,168 @@
+//! The indexes of archives that this isolate has read, within a limit of memory: the ones used last stay.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use edgezoom_content::{Attempt, ContentId, Dzi, TileIndex};
+
+/// An isolate has 128 MB. The index of a picture of 20 gigapixels has about half a megabyte.
+const MAX_BYTES: usize = 16 << 20;
+/// What an entry costs besides its index.
+const ENTRY_BYTES: usize = 128;
+
+/// How a pyramid is stored.
+#[derive(Debug)]
+pub enum StoredPyramid {
+    /// As an object for each tile.
+    Tiles,
+    /// As one archive.
+    Archive {
+        /// The picture.
+        dzi: Dzi,
+        /// Where the tiles are in the archive.
+        index: TileIndex,
+    },
+}
+
+impl StoredPyramid {
+    fn bytes(&self) -> usize {
+        ENTRY_BYTES
+            + match self {
+                Self::Tiles => 0,
+                Self::Archive { index, .. } => index.as_bytes().len(),
+            }
+    }
+}
+
+type Key = (ContentId, Attempt);
+
+/// What is known of pyramids. The entry that was used last is the last one.
+pub struct IndexCache {
+    entries: Vec<(Key, Rc<StoredPyramid>)>,
+    bytes: usize,
+    /// The pyramids that requests are looking up now.
+    loading: Vec<Key>,
+    max_bytes: usize,
+}
+
+thread_local! {
+    static CACHE: RefCell<IndexCache> = const { RefCell::new(IndexCache::new(MAX_BYTES)) };
+}
+
+/// Calls `with` with the isolate's cache. The cache must not be held while something is awaited.
+pub fn with_cache<T>(with: impl FnOnce(&mut IndexCache) -> T) -> T {
+    CACHE.with_borrow_mut(with)
+}
+
+impl IndexCache {
+    /// An empty cache for indexes of so many bytes together.
+    #[must_use]
+    pub const fn new(max_bytes: usize) -> Self {
+        Self { entries: Vec::new(), bytes: 0, loading: Vec::new(), max_bytes }
+    }
+
+    /// The entry of a pyramid.
+    pub fn get(&mut self, key: Key) -> Option<Rc<StoredPyramid>> {
+        let at = self.entries.iter().position(|(known, _)| *known == key)?;
+        let entry = self.entries.remove(at);
+        let pyramid = Rc::clone(&entry.1);
+        self.entries.push(entry);
+        Some(pyramid)
+    }
+
+    /// Adds an entry, and drops those that were not used for longest while there are too many.
+    pub fn insert(&mut self, key: Key, pyramid: &Rc<StoredPyramid>) {
+        if self.get(key).is_some() || pyramid.bytes() > self.max_bytes {
+            return;
+        }
+        self.bytes += pyramid.bytes();
+        while self.bytes > self.max_bytes {
+            self.bytes -= self.entries.remove(0).1.bytes();
+        }
+        self.entries.push((key, Rc::clone(pyramid)));
+    }
+
+    /// Whether another request looks this pyramid up now. If not, the caller does.
+    pub fn begin(&mut self, key: Key) -> bool {
+        let is_loading = self.loading.contains(&key);
+        if !is_loading {
+            self.loading.push(key);
+        }
+        !is_loading
+    }
+
+    /// The caller no longer looks the pyramid up.
+    pub fn end(&mut self, key: Key) {
+        self.loading.retain(|loading| *loading != key);
+    }
+
+    /// The bytes of all entries.
+    #[cfg(test)]
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use edgezoom_content::{Size, TileFormat, TileRange};
+
+    use super::*;
+
+    fn archive(tiles: usize) -> Rc<StoredPyramid> {
+        let size = Size { width: 10, height: 10 };
+        let dzi = Dzi { size, tile_size: 254, tile_overlap: 1, tile_format: TileFormat::Jpg };
+        let tiles = vec![TileRange { offset: 100, length: 7 }; tiles];
+        Rc::new(StoredPyramid::Archive { dzi, index: TileIndex::encode(&tiles) })
+    }
+
+    fn key(attempt: u32) -> Key {
+        ("6qy4OXfXSid".parse().unwrap(), Attempt::from_number(attempt).unwrap())
+    }
+
+    #[test]
+    fn the_memory_is_bounded_and_the_last_used_entries_stay() {
+        let mut cache = IndexCache::new(3 * archive(1000).bytes());
+        for attempt in 1..=3 {
+            cache.insert(key(attempt), &archive(1000));
+        }
+        assert!(cache.get(key(1)).is_some());
+        cache.insert(key(4), &archive(1000));
+        assert_eq!([1, 2, 3, 4].map(|attempt| cache.get(key(attempt)).is_some()), [true, false, true, true]);
+        for attempt in 5..1000 {
+            cache.insert(key(attempt), &archive(attempt as usize));
+            assert!(cache.bytes() <= cache.max_bytes);
+        }
+    }
+
+    #[test]
+    fn the_index_of_twenty_gigapixels_fits() {
+        let size = Size { width: 160_000, height: 125_000 };
+        let dzi = Dzi { size, tile_size: 254, tile_overlap: 1, tile_format: TileFormat::Jpg };
+        let tiles = dzi.tile_count();
+        let mut offset = 0;
+        let tiles: Vec<_> = (0..tiles)
+            .map(|number| {
+                let tile = TileRange { offset, length: 9000 + (number * 7919 % 20_000) as u32 };
+                offset += u64::from(tile.length) + 70;
+                tile
+            })
+            .collect();
+        let index = TileIndex::encode(&tiles);
+        let bytes = index.as_bytes().len();
+        assert!(bytes < 5 * tiles.len() && bytes < MAX_BYTES / 4, "{bytes}");
+        let mut cache = IndexCache::new(MAX_BYTES);
+        for attempt in 1..20 {
+            cache.insert(key(attempt), &Rc::new(StoredPyramid::Archive { dzi, index: index.clone() }));
+            assert!(cache.bytes() <= MAX_BYTES);
+        }
+    }
+
+    #[test]
+    fn one_request_looks_a_pyramid_up() {
+        let mut cache = IndexCache::new(1000);
+        assert!(cache.begin(key(1)) && !cache.begin(key(1)) && cache.begin(key(2)));
+        cache.end(key(1));
+        assert!(cache.begin(key(1)));
+    }
+}

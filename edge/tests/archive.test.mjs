@@ -1,0 +1,197 @@
+// Tiles of a pyramid that is one object: what is read of R2 for them, and what clients get.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { start } from "./wire.mjs";
+
+/** The Worker with a note of each read of R2. `/reads` gives them and begins anew. */
+const COUNTING = `
+  import edge, { BacklogObject, ConversionObject } from "./index.js";
+  export { BacklogObject, ConversionObject };
+
+  let reads = [];
+  const bucket = (binding) =>
+    new Proxy(binding, {
+      get(target, property) {
+        const value = target[property];
+        if (property === "constructor" || typeof value !== "function") return value;
+        return (...of) => (reads.push(property), value.apply(target, of));
+      },
+    });
+
+  export default {
+    queue() {},
+    fetch(request, env) {
+      if (new URL(request.url).pathname !== "/reads") return edge.fetch(request, { ...env, PYRAMIDS: bucket(env.PYRAMIDS) });
+      const made = reads;
+      reads = [];
+      return Response.json(made);
+    },
+  };
+`;
+
+const DZI = { width: 16_000, height: 12_000, tileSize: 510, tileOverlap: 1, tileFormat: "jpg" };
+const LAST_LEVEL = 14;
+
+/** Columns and rows of a level. */
+function grid(level) {
+  const scaled = (side) => Math.ceil(Math.ceil(side / 2 ** (LAST_LEVEL - level)) / DZI.tileSize);
+  return [scaled(DZI.width), scaled(DZI.height)];
+}
+
+const content = (level, column, row) => `tile ${level}/${column}_${row} `.repeat(1 + ((column * 7 + row) % 5));
+
+/** An unsigned LEB128. */
+function varint(number) {
+  const bytes = [];
+  for (; number >= 0x80; number = Math.floor(number / 0x80)) bytes.push((number % 0x80) + 0x80);
+  return [...bytes, number];
+}
+
+/** The object of a pyramid, as far as the Worker reads it, and the place of its index. */
+function archive() {
+  const places = [];
+  let object = Buffer.from("PK");
+  const parts = [object];
+  let offset = object.length;
+  for (let level = 0; level <= LAST_LEVEL; level++) {
+    const [columns, rows] = grid(level);
+    for (let row = 0; row < rows; row++) {
+      for (let column = 0; column < columns; column++) {
+        const bytes = Buffer.from(content(level, column, row));
+        const header = Buffer.alloc(40 + (column % 3), "h");
+        parts.push(header, bytes);
+        offset += header.length;
+        places.push([offset, bytes.length]);
+        offset += bytes.length;
+      }
+    }
+  }
+  const blocks = [];
+  const entries = [];
+  for (let first = 0; first < places.length; first += 64) {
+    const block = Buffer.alloc(12);
+    block.writeBigUInt64LE(BigInt(places[first][0]));
+    block.writeUInt32LE(entries.length, 8);
+    blocks.push(block);
+    let gap = 0;
+    places.slice(first, first + 64).forEach(([start, length], at, tiles) => {
+      entries.push(...varint(length));
+      if (at === 0) return;
+      const [before, size] = tiles[at - 1];
+      const difference = start - (before + size) - gap;
+      gap += difference;
+      entries.push(...varint(difference < 0 ? -2 * difference - 1 : 2 * difference));
+    });
+  }
+  const count = Buffer.alloc(8);
+  count.writeBigUInt64LE(BigInt(places.length));
+  const index = Buffer.concat([Buffer.from("EZTILES1"), count, ...blocks, Buffer.from(entries)]);
+  return { object: Buffer.concat([...parts, index]), place: { indexOffset: offset, indexLength: index.length }, tiles: places.length };
+}
+
+const { object, place, tiles } = archive();
+let system;
+let id;
+before(async () => {
+  system = await start({ CACHE_URL: "https://cdn.example" }, COUNTING);
+  ({ id } = await system.ask("http://example.com/maps/old%20town.tif"));
+  await system.claim(id);
+  const httpMetadata = { contentType: "application/zip" };
+  await system.pyramids.put(`${id}/1.szi`, object, { httpMetadata });
+  assert.equal((await system.report(id, 1, { finished: { dzi: DZI, archive: place } })).status, 204);
+});
+after(() => system.close());
+
+const reads = async () => JSON.parse((await system.send("/reads")).body);
+const tile = (level, column, row) => `/cache/${id}/1_files/${level}/${column}_${row}.jpg`;
+
+test("a thousand tiles take a thousand and one reads, asked for at once or not", async () => {
+  await reads();
+  const addresses = [];
+  const [columns, rows] = grid(LAST_LEVEL);
+  for (let row = 0; row < rows; row++) for (let column = 0; column < columns; column++) addresses.push([LAST_LEVEL, column, row]);
+  const some = Array.from({ length: 1000 }, (_, at) => addresses[at % addresses.length]);
+  for (let first = 0; first < some.length; first += 20) {
+    const answers = await Promise.all(some.slice(first, first + 20).map((place) => system.send(`${tile(...place)}?${first}`)));
+    answers.forEach(({ status, body }, at) => assert.deepEqual([status, body], [200, content(...some[first + at])]));
+  }
+  const made = await reads();
+  assert.ok(made.length <= 1001, `${made.length} reads`);
+  assert.ok(made.every((call) => call === "get"));
+});
+
+test("every tile of every level is found, and none that the pyramid has not", async () => {
+  let seen = 0;
+  for (let level = 0; level <= LAST_LEVEL; level++) {
+    const [columns, rows] = grid(level);
+    for (const [column, row] of [[0, 0], [columns - 1, 0], [0, rows - 1], [columns - 1, rows - 1], [columns >> 1, rows >> 1]]) {
+      assert.equal((await system.send(tile(level, column, row))).body, content(level, column, row));
+      seen++;
+    }
+    await reads();
+    for (const [column, row] of [[columns, 0], [0, rows], [4_000_000_000, 0]]) {
+      assert.equal((await system.send(tile(level, column, row))).status, 404);
+    }
+    assert.deepEqual(await reads(), [], "R2 is not asked for tiles that do not exist");
+  }
+  assert.ok(seen > 60 && tiles > 800);
+  for (const path of [`/cache/${id}/1_files/15/0_0.jpg`, `/cache/${id}/1_files/14/0_0.png`, `/cache/${id}/2_files/14/0_0.jpg`, `/cache/${id}/1.szi`]) {
+    assert.equal((await system.send(path)).status, 404, path);
+  }
+});
+
+test("a tile is sent as one that is an object", async () => {
+  const whole = await system.send(tile(14, 4, 0));
+  const header = (response, name) => response.headers.get(name);
+  assert.equal(header(whole, "Content-Type"), "image/jpeg");
+  assert.equal(header(whole, "Cache-Control"), "public, max-age=31536000, immutable");
+  assert.equal(header(whole, "Access-Control-Allow-Origin"), "*");
+  const tag = header(whole, "ETag");
+  await reads();
+  const known = await system.send(tile(14, 4, 0), { headers: { "If-None-Match": tag } });
+  assert.deepEqual([known.status, known.body, header(known, "ETag")], [304, "", tag]);
+  const head = await system.send(tile(14, 4, 0), { method: "HEAD" });
+  assert.deepEqual([head.status, head.body, header(head, "Content-Length")], [200, "", String(whole.body.length)]);
+  assert.deepEqual(await reads(), []);
+  const part = await system.send(tile(14, 4, 0), { headers: { Range: "bytes=5-8" } });
+  assert.deepEqual([part.status, part.body], [206, whole.body.slice(5, 9)]);
+  assert.equal(header(part, "Content-Range"), `bytes 5-8/${whole.body.length}`);
+  const past = await system.send(tile(14, 4, 0), { headers: { Range: "bytes=5000-" } });
+  assert.deepEqual([past.status, header(past, "Content-Range")], [416, `bytes */${whole.body.length}`]);
+  const other = await system.send(tile(14, 4, 1));
+  assert.notEqual(header(other, "ETag"), tag);
+});
+
+test("the Worker's own address is named, as no other can read the archive", async () => {
+  const answer = await system.find(id);
+  assert.equal(answer.dzi.url, `${system.origin}/cache/${id}/1.dzi`);
+  const descriptor = await system.send(`/cache/${id}/1.dzi`);
+  assert.equal(descriptor.status, 200);
+  assert.match(descriptor.body, /TileSize="510"[^]*<Size Width="16000" Height="12000"\/>/);
+  assert.match(descriptor.type, /^application\/xml/);
+  assert.ok(Date.parse(descriptor.headers.get("Last-Modified")) > 0);
+  const preview = await system.send(`/${id}/preview.jpg`);
+  assert.deepEqual([preview.status, preview.body], [200, content(9, 0, 0)]);
+});
+
+test("the download is the object, with the picture's name", async () => {
+  const response = await system.fetch(`/${id}/download`);
+  assert.equal(response.status, 200);
+  assert.ok(Buffer.from(await response.arrayBuffer()).equals(object));
+  assert.equal(response.headers.get("Content-Disposition"), `attachment; filename="old town.szi"; filename*=UTF-8''old%20town.szi`);
+  const part = await system.send(`/${id}/download`, { headers: { Range: "bytes=0-1" } });
+  assert.deepEqual([part.status, part.body], [206, "PK"]);
+  const byTiles = await system.content("http://example.com/tiles.jpg", "ready");
+  assert.equal((await system.send(`/${byTiles}/download`)).status, 404);
+  assert.equal((await system.send("/00000000000/download")).status, 404);
+});
+
+test("a pyramid that was stored tile by tile stays readable", async () => {
+  const byTiles = await system.content("http://example.com/older.jpg", "ready");
+  await system.pyramids.put(`${byTiles}/1_files/9/0_0.jpg`, "an object");
+  await system.pyramids.put(`${byTiles}/1.dzi`, "<Image/>");
+  assert.equal((await system.send(`/cache/${byTiles}/1_files/9/0_0.jpg`)).body, "an object");
+  assert.equal((await system.send(`/cache/${byTiles}/1.dzi`)).body, "<Image/>");
+  assert.equal((await system.find(byTiles)).dzi.url, `https://cdn.example/${byTiles}/1.dzi`);
+});

@@ -1,0 +1,88 @@
+//! A pyramid as an archive, written to anything from the first byte to the last. Sinks for files and for object stores share
+//! it.
+
+use std::io::{self, Write};
+use std::time::SystemTime;
+
+use edgezoom_content::tile_index::tile_number;
+use edgezoom_content::{Archive, Dzi, TileIndex, TileRange};
+
+use super::ArchiveFormat;
+use super::timestamp::Timestamp;
+use super::zip::ZipWriter;
+use crate::Tile;
+
+/// The name of the entry with the [`TileIndex`], in the folder of the pyramid.
+const INDEX_NAME: &str = "tile-index.bin";
+
+/// An archive that is being written.
+pub struct ArchiveStream<W> {
+    zip: ZipWriter<W>,
+    name: String,
+    dzi: Dzi,
+    format: ArchiveFormat,
+    date: Timestamp,
+    /// The tiles so far, with their numbers.
+    tiles: Vec<(u64, TileRange)>,
+}
+
+impl<W: Write> ArchiveStream<W> {
+    /// An archive of the pyramid `name`. All its entries get the date.
+    pub fn new(to: W, name: String, dzi: &Dzi, format: ArchiveFormat, date: SystemTime) -> Self {
+        let date = date.into();
+        Self { zip: ZipWriter::new(to, date), name, dzi: *dzi, format, date, tiles: Vec::new() }
+    }
+
+    /// Adds a tile. Tiles come in any order, each once.
+    ///
+    /// # Errors
+    /// The tile is not one of the pyramid, or cannot be written.
+    pub fn add_tile(&mut self, tile: &Tile) -> io::Result<()> {
+        let Tile { level, column, row, bytes } = tile;
+        let number = tile_number(&self.dzi, *level, *column, *row)
+            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "a tile outside the pyramid"))?;
+        let (name, path) = (&self.name, self.dzi.tile_path(*level, *column, *row));
+        let offset = self.zip.add(&format!("{name}/{name}_files/{path}"), bytes)?;
+        // An entry is smaller than 4 GiB.
+        self.tiles.push((number, TileRange { offset, length: bytes.len() as u32 }));
+        Ok(())
+    }
+
+    /// What the archive is written to.
+    pub fn get_mut(&mut self) -> &mut W {
+        self.zip.get_mut()
+    }
+
+    /// Writes the descriptor and the rest, and returns where the index is: an SZI has one.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn finish(mut self) -> io::Result<(W, Option<Archive>)> {
+        let name = std::mem::take(&mut self.name);
+        self.zip.add(&format!("{name}/{name}.dzi"), self.dzi.descriptor().as_bytes())?;
+        let archive = match self.format {
+            ArchiveFormat::Zip => None,
+            ArchiveFormat::Szi => {
+                let properties = super::scan_properties(&self.dzi, self.date);
+                self.zip.add(&format!("{name}/scan-properties.xml"), properties.as_bytes())?;
+                Some(self.add_index(&name)?)
+            }
+        };
+        Ok((self.zip.finish()?, archive))
+    }
+
+    fn add_index(&mut self, name: &str) -> io::Result<Archive> {
+        self.tiles.sort_unstable_by_key(|(number, _)| *number);
+        let mut tiles = self.tiles.iter().peekable();
+        // A tile that was never added has no bytes.
+        let ranges: Vec<TileRange> = (0..self.dzi.tile_count())
+            .map(|number| {
+                tiles.next_if(|(added, _)| *added == number).map_or(TileRange::EMPTY, |(_, range)| *range)
+            })
+            .collect();
+        let index = TileIndex::encode(&ranges);
+        let bytes = index.as_bytes();
+        let index_offset = self.zip.add(&format!("{name}/{INDEX_NAME}"), bytes)?;
+        Ok(Archive { index_offset, index_length: bytes.len() as u32 })
+    }
+}

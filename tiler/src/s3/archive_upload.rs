@@ -1,0 +1,177 @@
+//! The upload of a pyramid as one object, an SZI archive. A small one takes one PutObject. A large one is a multipart
+//! upload: parts are sent while tiles are still rendered, and the object exists when the upload is completed.
+//!
+//! Source: the S3 API's multipart upload, with R2's rule that all parts but the last have one size, 5 MiB at least:
+//! <https://developers.cloudflare.com/r2/objects/multipart-objects/>.
+
+use std::time::{Duration, SystemTime};
+
+use bytes::Bytes;
+use edgezoom_content::{Archive, Attempt, ContentId, Dzi};
+use edgezoom_pyramid::Tile;
+use edgezoom_pyramid::sinks::{ArchiveFormat, ArchiveStream};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::bucket::Bucket;
+use super::error::StoreError;
+use super::multipart::Part;
+use super::upload::Stored;
+
+/// The media type of an archive: that of ZIP, as SZI has none of its own.
+const MEDIA_TYPE: &str = "application/zip";
+/// The parts of a picture of up to [`PIXELS_OF_SMALL_PARTS`].
+const SMALL_PART: usize = 8 << 20;
+/// The parts of a larger picture: half as many requests.
+const LARGE_PART: usize = 16 << 20;
+/// About 40 MB of tiles.
+const PIXELS_OF_SMALL_PARTS: u64 = 100_000_000;
+/// The parts in flight. With the one that is being filled, this bounds the memory of an upload: 64 MiB.
+const PARTS_IN_FLIGHT: usize = 3;
+
+/// The upload of one attempt's pyramid into one object.
+pub struct ArchiveUpload {
+    bucket: Bucket,
+    key: String,
+    id: ContentId,
+    /// The archive, with the bytes that are not sent yet. None before the first tile and after the last one.
+    stream: Option<ArchiveStream<Vec<u8>>>,
+    part_bytes: usize,
+    /// The multipart upload, once there is one.
+    upload_id: Option<String>,
+    in_flight: JoinSet<Result<Part, StoreError>>,
+    parts: Vec<Part>,
+    /// How many parts have been sent.
+    sent: i32,
+    stored: Stored,
+    archive: Option<Archive>,
+}
+
+impl ArchiveUpload {
+    pub(super) fn new(bucket: Bucket, id: ContentId, attempt: Attempt) -> Self {
+        Self {
+            bucket,
+            key: attempt.archive_key(id),
+            id,
+            stream: None,
+            part_bytes: SMALL_PART,
+            upload_id: None,
+            in_flight: JoinSet::new(),
+            parts: Vec::new(),
+            sent: 0,
+            stored: Stored::default(),
+            archive: None,
+        }
+    }
+
+    pub(super) async fn put_tile(&mut self, dzi: &Dzi, tile: &Tile) -> Result<(), StoreError> {
+        let added = self.stream(dzi).add_tile(tile);
+        added.map_err(|error| self.failed(error))?;
+        self.stored.tiles += 1;
+        self.send_full_parts(dzi).await
+    }
+
+    pub(super) async fn finish(
+        &mut self,
+        dzi: &Dzi,
+        mut on_stored: impl FnMut(usize, usize),
+    ) -> Result<(), StoreError> {
+        self.stream(dzi);
+        let Some(stream) = self.stream.take() else { return Ok(()) };
+        let (mut rest, archive) = stream.finish().map_err(|error| self.failed(error))?;
+        if self.upload_id.is_none() && rest.len() <= self.part_bytes {
+            let put = self.bucket.put(self.key.clone(), rest.into(), MEDIA_TYPE).await?;
+            self.stored.bytes += put.bytes;
+            self.archive = archive;
+            return Ok(());
+        }
+        while rest.len() > self.part_bytes {
+            let after = rest.split_off(self.part_bytes);
+            self.send(std::mem::replace(&mut rest, after).into()).await?;
+        }
+        self.send(rest.into()).await?;
+        let total = self.in_flight.len();
+        while self.complete_one().await? {
+            on_stored(self.in_flight.len(), total);
+        }
+        self.parts.sort_by_key(|part| part.number);
+        if let Some(upload_id) = &self.upload_id {
+            self.bucket.complete_multipart(&self.key, upload_id, &self.parts).await?;
+            self.upload_id = None;
+        }
+        self.archive = archive;
+        Ok(())
+    }
+
+    pub(super) async fn abandon(&mut self, patience: Duration) {
+        self.in_flight.shutdown().await;
+        if let Some(upload_id) = self.upload_id.take() {
+            // One that cannot be aborted is left to the attempt that follows, and to the bucket's lifecycle rule.
+            let _ = timeout(patience, self.bucket.abort_multipart(&self.key, &upload_id)).await;
+        }
+    }
+
+    pub(super) fn stored(&self) -> Stored {
+        self.stored
+    }
+
+    pub(super) fn archive(&self) -> Option<Archive> {
+        self.archive
+    }
+
+    fn stream(&mut self, dzi: &Dzi) -> &mut ArchiveStream<Vec<u8>> {
+        self.part_bytes = if dzi.size.pixels() > PIXELS_OF_SMALL_PARTS { LARGE_PART } else { SMALL_PART };
+        let (name, date) = (self.id.to_string(), SystemTime::now());
+        self.stream.get_or_insert_with(|| ArchiveStream::new(Vec::new(), name, dzi, ArchiveFormat::Szi, date))
+    }
+
+    async fn send_full_parts(&mut self, dzi: &Dzi) -> Result<(), StoreError> {
+        loop {
+            let part_bytes = self.part_bytes;
+            let waiting = self.stream(dzi).get_mut();
+            // One byte more, so that there always is a last part.
+            if waiting.len() <= part_bytes {
+                return Ok(());
+            }
+            let after = waiting.split_off(part_bytes);
+            let part = std::mem::replace(waiting, after);
+            self.send(part.into()).await?;
+        }
+    }
+
+    /// Sends a part, as soon as fewer than [`PARTS_IN_FLIGHT`] are in flight.
+    async fn send(&mut self, bytes: Bytes) -> Result<(), StoreError> {
+        let upload_id = match &self.upload_id {
+            Some(upload_id) => upload_id.clone(),
+            None => {
+                let upload_id = self.bucket.create_multipart(&self.key, MEDIA_TYPE).await?;
+                self.upload_id.insert(upload_id).clone()
+            }
+        };
+        while self.in_flight.len() >= PARTS_IN_FLIGHT {
+            self.complete_one().await?;
+        }
+        self.sent += 1;
+        let (bucket, key, number) = (self.bucket.clone(), self.key.clone(), self.sent);
+        self.in_flight.spawn(async move { bucket.put_part(key, &upload_id, number, bytes).await });
+        Ok(())
+    }
+
+    /// Waits until one more part is stored. `false`: no request is in flight.
+    async fn complete_one(&mut self) -> Result<bool, StoreError> {
+        match self.in_flight.join_next().await {
+            None => Ok(false),
+            Some(Ok(part)) => {
+                let part = part?;
+                self.stored.bytes += part.bytes;
+                self.parts.push(part);
+                Ok(true)
+            }
+            Some(Err(panic)) => Err(self.failed(panic)),
+        }
+    }
+
+    fn failed(&self, reason: impl ToString) -> StoreError {
+        StoreError::Put { key: self.key.clone(), reason: reason.to_string() }
+    }
+}

@@ -1,0 +1,101 @@
+//! The upload of a pyramid as an object for each tile: concurrent requests, and the descriptor last.
+
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use edgezoom_content::{Attempt, ContentId, Dzi};
+use edgezoom_pyramid::Tile;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::bucket::{Bucket, CompletedPut};
+use super::concurrency_limit::ConcurrencyLimit;
+use super::error::StoreError;
+use super::upload::Stored;
+
+/// The upload of one attempt's pyramid into an object for each tile.
+pub struct TilesUpload {
+    bucket: Bucket,
+    id: ContentId,
+    attempt: Attempt,
+    limit: ConcurrencyLimit,
+    in_flight: JoinSet<Result<CompletedPut, StoreError>>,
+    stored: Stored,
+}
+
+impl TilesUpload {
+    pub(super) fn new(bucket: Bucket, id: ContentId, attempt: Attempt, at_once: NonZeroUsize) -> Self {
+        Self {
+            bucket,
+            id,
+            attempt,
+            limit: ConcurrencyLimit::new(at_once),
+            in_flight: JoinSet::new(),
+            stored: Stored::default(),
+        }
+    }
+
+    /// Starts the request for a tile, as soon as the concurrency limit allows one more. So the upload never holds more
+    /// tiles in memory than the limit.
+    ///
+    /// # Errors
+    /// The request for this or an earlier tile failed, and with it the upload.
+    pub(super) async fn put_tile(&mut self, dzi: &Dzi, tile: Tile) -> Result<(), StoreError> {
+        while self.in_flight.len() >= self.limit.current() {
+            self.complete_one().await?;
+        }
+        let path = dzi.tile_path(tile.level, tile.column, tile.row);
+        let key = format!("{}{path}", self.attempt.tiles_prefix(self.id));
+        let bucket = self.bucket.clone();
+        let media_type = dzi.tile_format.media_type();
+        self.in_flight.spawn(async move { bucket.put(key, tile.bytes, media_type).await });
+        Ok(())
+    }
+
+    /// Waits until one more tile is stored. `false`: no request is in flight.
+    async fn complete_one(&mut self) -> Result<bool, StoreError> {
+        match self.in_flight.join_next().await {
+            None => Ok(false),
+            Some(Ok(put)) => {
+                let CompletedPut { bytes, latency } = put?;
+                self.limit.record(latency);
+                self.stored.bytes += bytes;
+                self.stored.tiles += 1;
+                Ok(true)
+            }
+            Some(Err(panic)) => {
+                Err(StoreError::Put { key: self.attempt.tiles_prefix(self.id), reason: panic.to_string() })
+            }
+        }
+    }
+
+    /// Completes the pyramid: waits for the requests in flight, then stores the descriptor. Calls `on_tile` after each
+    /// tile, with the number of tiles still in flight and their number at the start.
+    ///
+    /// # Errors
+    /// A tile or the descriptor could not be stored. There is no descriptor then, unless only the response to its
+    /// request was lost.
+    pub(super) async fn finish(
+        &mut self,
+        dzi: &Dzi,
+        mut on_tile: impl FnMut(usize, usize),
+    ) -> Result<(), StoreError> {
+        let total = self.in_flight.len();
+        while self.complete_one().await? {
+            on_tile(self.in_flight.len(), total);
+        }
+        let key = self.attempt.descriptor_key(self.id);
+        self.bucket.put(key, dzi.descriptor().into(), Dzi::MEDIA_TYPE).await.map(drop)
+    }
+
+    pub(super) async fn abandon(&mut self, patience: Duration) {
+        let completed = async { while self.in_flight.join_next().await.is_some() {} };
+        if timeout(patience, completed).await.is_err() {
+            self.in_flight.shutdown().await;
+        }
+    }
+
+    pub(super) fn stored(&self) -> Stored {
+        self.stored
+    }
+}

@@ -1,0 +1,126 @@
+//! A pyramid as one object: how many requests that takes, what the object is, and what is left of one that fails.
+#![allow(clippy::unwrap_used, reason = "a panic in a test is its failure")]
+
+use std::io::{Cursor, Read};
+use std::time::Duration;
+
+use axum::body::Bytes;
+use edgezoom_content::tile_index::tile_number;
+use edgezoom_content::{Attempt, ContentId, Dzi, Size, TileFormat, TileIndex};
+use edgezoom_tiler::renderer::Tile;
+use edgezoom_tiler::s3::{StoreError, Upload};
+
+use crate::s3_endpoint::{Endpoint, archive};
+
+fn id() -> ContentId {
+    "0123456789a".parse().unwrap()
+}
+
+fn dzi(width: u32, height: u32) -> Dzi {
+    let size = Size { width, height };
+    Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg }
+}
+
+/// A tile of about a third of a byte a pixel, as photographs have in JPEG.
+fn tile(level: u32, column: u32, row: u32) -> Tile {
+    let seed = [level as u8, column as u8, (column >> 8) as u8, row as u8, (row >> 8) as u8];
+    Tile {
+        level,
+        column,
+        row,
+        bytes: Bytes::from(seed.repeat(17_000 + (column * 31 + row * 17) as usize % 999)),
+    }
+}
+
+fn tiles(dzi: &Dzi) -> Vec<Tile> {
+    let mut tiles = vec![];
+    for level in (0..=dzi.max_level()).rev() {
+        let (columns, rows) = dzi.grid(level);
+        tiles.extend((0..rows).flat_map(|row| (0..columns).map(move |column| tile(level, column, row))));
+    }
+    tiles
+}
+
+async fn upload(upload: &mut Upload, dzi: &Dzi) -> Result<(), StoreError> {
+    for tile in tiles(dzi) {
+        upload.put_tile(dzi, tile).await?;
+    }
+    upload.finish(dzi, |_, _| {}).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn twelve_megapixels_take_three_requests_and_216_take_twelve() {
+    for ((width, height), most) in [((700, 500), 1), ((4000, 3000), 3), ((18_000, 12_000), 12)] {
+        let (endpoint, store) = Endpoint::start().await;
+        let dzi = dzi(width, height);
+        let mut archive = archive(&store, id(), Attempt::FIRST);
+        upload(&mut archive, &dzi).await.unwrap();
+        let objects = endpoint.objects();
+        let writes = objects.writes;
+        assert!(writes <= most, "{width}x{height}: {writes} requests");
+        assert_eq!(objects.objects.keys().collect::<Vec<_>>(), ["0123456789a/1.szi"]);
+        assert_eq!(objects.media_types["0123456789a/1.szi"], "application/zip");
+        assert_eq!(archive.stored().tiles, dzi.tile_count());
+
+        // The index, found by what is reported to the edge, leads to the bytes of each tile.
+        let object = &objects.objects["0123456789a/1.szi"];
+        let place = archive.archive().unwrap();
+        let begin = place.index_offset as usize;
+        let index = object[begin..begin + place.index_length as usize].to_vec();
+        let index = TileIndex::decode(index, &dzi).unwrap();
+        for Tile { level, column, row, bytes } in tiles(&dzi) {
+            let range = index.find(tile_number(&dzi, level, column, row).unwrap()).unwrap();
+            let (begin, end) = (range.offset as usize, range.offset as usize + range.length as usize);
+            assert!(object[begin..end] == bytes, "{level}/{column}_{row}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_object_is_an_archive_that_zip_programs_read() {
+    let (endpoint, store) = Endpoint::start().await;
+    let dzi = dzi(2000, 1500);
+    upload(&mut archive(&store, id(), Attempt::FIRST), &dzi).await.unwrap();
+    let object = endpoint.objects().objects["0123456789a/1.szi"].clone();
+    let mut zip = zip::ZipArchive::new(Cursor::new(object)).unwrap();
+    assert_eq!(zip.len() as u64, dzi.tile_count() + 3);
+    let mut read = |name: &str| {
+        let mut bytes = vec![];
+        zip.by_name(&format!("0123456789a/{name}")).unwrap().read_to_end(&mut bytes).unwrap();
+        bytes
+    };
+    assert_eq!(read("0123456789a.dzi"), dzi.descriptor().into_bytes());
+    assert_eq!(read("0123456789a_files/11/3_2.jpg"), tile(11, 3, 2).bytes);
+    assert!(!read("tile-index.bin").is_empty());
+}
+
+#[tokio::test]
+async fn an_upload_that_fails_leaves_nothing() {
+    let (endpoint, store) = Endpoint::start().await;
+    endpoint.objects().refuses_part = Some(2);
+    let mut archive = archive(&store, id(), Attempt::FIRST);
+    let error = upload(&mut archive, &dzi(18_000, 12_000)).await.unwrap_err();
+    assert!(matches!(&error, StoreError::Put { reason, .. } if reason.contains("403")), "{error}");
+    assert_eq!(archive.archive(), None);
+    archive.abandon(Duration::from_secs(5)).await;
+    let objects = endpoint.objects();
+    assert!(objects.objects.is_empty() && objects.uploads.is_empty());
+}
+
+#[tokio::test]
+async fn what_a_killed_attempt_has_sent_is_deleted_by_the_next() {
+    let (endpoint, store) = Endpoint::start().await;
+    let dzi = dzi(8000, 6000);
+    let mut first = archive(&store, id(), Attempt::FIRST);
+    for tile in tiles(&dzi) {
+        first.put_tile(&dzi, tile).await.unwrap();
+    }
+    drop(first); // as kill -9 does
+    assert_eq!(endpoint.objects().uploads.len(), 1);
+    let second = Attempt::FIRST.next();
+    upload(&mut archive(&store, id(), second), &dzi).await.unwrap();
+    store.delete_attempt(id(), Attempt::FIRST).await.unwrap();
+    let objects = endpoint.objects();
+    assert!(objects.uploads.is_empty());
+    assert_eq!(objects.objects.keys().collect::<Vec<_>>(), ["0123456789a/2.szi"]);
+}
