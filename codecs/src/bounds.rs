@@ -18,6 +18,8 @@ pub struct Bounds {
     pub drawn_pixels: u64,
     /// The pixels that a page of a document is drawn with at most.
     pub page_pixels: u64,
+    /// The same for a page that is a scan, which has pixels of its own.
+    pub scan_pixels: u64,
     /// The pixels a side may have.
     pub side: u32,
     /// The bytes of memory that may be used to buffer a picture.
@@ -35,6 +37,7 @@ impl Default for Bounds {
             pixels_by_length: u64::MAX,
             drawn_pixels: 1_000_000_000,
             page_pixels: 200_000_000,
+            scan_pixels: 200_000_000,
             side: 1_000_000,
             memory: 768 << 20,
             pdf_pages: NonZeroUsize::MIN.saturating_add(99),

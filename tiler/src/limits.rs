@@ -21,8 +21,8 @@ pub struct Limits {
     pub pixels_per_byte: u64,
     /// The pixels that a document or drawing is drawn with at most: all its pages together.
     pub drawn_pixels: u64,
-    /// The pixels that a page of a document is drawn with at most, unless it is a scan, which has its own. A poster of
-    /// 47 by 66 inches at 200 dpi has 125 million.
+    /// The pixels that a page of a document is drawn with at most; a scan, which has its own, with those for each byte of
+    /// its file more. A poster of 47 by 66 inches at 200 dpi has 125 million.
     pub page_pixels: u64,
     /// The longest side, in pixels. Memory is proportional to the width.
     pub side: u32,

@@ -15,6 +15,7 @@ pub const BOUNDS: Bounds = Bounds {
     pixels_by_length: u64::MAX,
     drawn_pixels: 1_000_000_000,
     page_pixels: 1_000_000_000,
+    scan_pixels: 1_000_000_000,
     side: 1_000_000,
     memory: 1 << 30,
     pdf_pages: NonZeroUsize::MIN.saturating_add(99),

@@ -48,7 +48,8 @@ impl RenderRequest {
                 pixels: limits.pixels,
                 pixels_by_length: u64::MAX,
                 drawn_pixels: limits.drawn_pixels.min(limits.pixels),
-                page_pixels: limits.page_pixels.min(limits.pixels),
+                page_pixels: limits.page_pixels,
+                scan_pixels: limits.page_pixels,
                 side: limits.side,
                 // A quarter is left for everything but holding the picture.
                 memory: limits.renderer_memory / 4 * 3,
@@ -71,6 +72,7 @@ impl RenderRequest {
         if let Some(bytes) = bytes {
             let by_length = bytes.saturating_mul(limits.pixels_per_byte);
             self.bounds.pixels_by_length = limits.pixels_free.saturating_add(by_length);
+            self.bounds.scan_pixels = limits.page_pixels.saturating_add(by_length);
         }
         // The parent looks at the process less often than the kernel, and not at all while it waits for the store.
         let most = CpuAllowance::new(limits, bytes).after(limits.pixels);

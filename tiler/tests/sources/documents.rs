@@ -235,7 +235,7 @@ async fn progress_rises_in_small_steps() {
 
 /// Renders in a process of its own with so much memory, and gives the picture's pixels.
 async fn render(bytes: &[u8], options: RenderOptions, memory: u64) -> Result<u64, Failure> {
-    let limits = Limits { renderer_memory: memory, ..Limits::default() };
+    let limits = Limits { renderer_memory: memory, page_pixels: 1_000_000_000, ..Limits::default() };
     let tiler = Path::new(env!("CARGO_BIN_EXE_tiler"));
     let mut renderer = Renderer::start_as(tiler, file(bytes), &options, &limits).unwrap();
     loop {

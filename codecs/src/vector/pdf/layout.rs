@@ -42,13 +42,16 @@ pub fn lay_out(papers: &[Paper], options: &DrawingOptions, bounds: Bounds) -> La
     let greatest = |of: fn(&Paper) -> f64| papers.iter().map(of).fold(1.0, f64::max);
     let wanted = (f64::from(options.dpi) / POINTS_PER_INCH)
         .max(f64::from(options.page_width) / greatest(|paper| paper.width));
-    // A scan has pixels of its own. Anything else can be drawn smaller.
+    // A scan has pixels of its own.
     let largest = greatest(|paper| paper.native.map_or(paper.width * paper.height, |_| 0.0));
     let scale = wanted.min((bounds.page_pixels as f64 / largest).sqrt());
     let pages: Vec<(f64, f64)> = papers
         .iter()
         .map(|paper| match paper.native {
-            Some(size) => (size.width.into(), size.height.into()),
+            Some(size) => {
+                let smaller = (bounds.scan_pixels as f64 / size.pixels() as f64).sqrt().min(1.0);
+                (f64::from(size.width) * smaller, f64::from(size.height) * smaller)
+            }
             None => (paper.width * scale, paper.height * scale),
         })
         .collect();
@@ -161,6 +164,13 @@ mod tests {
     fn a_scan_keeps_its_pixels() {
         let native = Size { width: 2550, height: 3301 };
         assert_eq!(layout(&[Paper { native: Some(native), ..A4 }]).size, native);
+    }
+
+    #[test]
+    fn a_scan_that_is_too_large_is_drawn_smaller() {
+        let native = Some(Size { width: 65_000, height: 65_000 });
+        let size = layout(&[Paper { native, ..A4 }]).size;
+        assert_eq!(size, Size { width: 14_142, height: 14_142 });
     }
 
     #[test]
