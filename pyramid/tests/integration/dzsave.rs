@@ -7,10 +7,10 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::time::SystemTime;
 
-use edgezoom_codecs::{DecodeOptions, Layout, RowReader, SourceError, open_with};
+use edgezoom_codecs::{Damage, DecodeOptions, Layout, RowReader, SourceError, open_with};
 use edgezoom_content::{Dzi, TileFormat};
 use edgezoom_pyramid::sinks::{ArchiveFormat, ArchiveSink, DirectorySink, PyramidWriter, Sink, SinkError};
-use edgezoom_pyramid::{BuildError, DzsaveError, Options, Tile, dzsave};
+use edgezoom_pyramid::{BuildError, Built, DzsaveError, Options, Tile, dzsave};
 
 use edgezoom_test_support::Picture;
 use edgezoom_test_support::files::{self, BOUNDS};

@@ -18,8 +18,8 @@ fn the_example_makes_a_folder_or_an_archive() {
     for (output, published) in
         [("out", "out_files/10/1_0.jpg"), ("out.zip", "out.zip"), ("out.szi", "out.szi")]
     {
-        let dzi = dzsave::save(&photo, &folder.path().join(output)).unwrap();
-        assert_eq!(dzi.size, picture.size());
+        let built = dzsave::save(&photo, &folder.path().join(output)).unwrap();
+        assert_eq!((built.dzi.size, built.damage), (picture.size(), None));
         assert!(folder.path().join(published).is_file(), "{published}");
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
-use edgezoom_codecs::{DecodeOptions, Layout, SourceError, ycbcr420};
+use edgezoom_codecs::{Damage, DecodeOptions, Layout, SourceError};
 use edgezoom_content::{Dzi, Size, TileFormat};
 use edgezoom_pyramid::TileCoord;
 use mozjpeg::{ColorSpace, Compress, Decompress};
@@ -369,16 +369,33 @@ fn a_tiff_whose_jpegs_are_cut_off_or_of_another_size_fails() {
 }
 
 #[test]
-fn a_jpeg_that_is_cut_off_fails_as_ycbcr420_too() {
-    let (file, _) = jpeg(800, 600, false);
-    for end in [file.len() / 4, file.len() / 2, file.len() - 100] {
-        let mut source =
-            edgezoom_codecs::open_with(files::file(&file[..end]), BOUNDS, &ycbcr420_accepted()).unwrap();
-        assert_eq!(source.layout(), Layout::YCbCr420);
-        let mut rows = vec![0; Layout::YCbCr420.row_bytes(800) * ycbcr420::ROWS as usize];
-        let error = (0..600_u32.div_ceil(ycbcr420::ROWS)).find_map(|_| source.read_rows(&mut rows).err());
-        let error = error.unwrap();
-        assert!(matches!(error, SourceError::Corrupt { .. }), "{error}");
-        assert!(error.to_string().contains("it ends before its last row"), "{error}");
+fn a_jpeg_that_is_cut_off_is_shown_as_far_as_it_goes_as_ycbcr420_too() {
+    for progressive in [false, true] {
+        let (file, _) = jpeg(800, 600, progressive);
+        let whole = planes(&file).unwrap();
+        assert_eq!(whole.1, None);
+        for end in [file.len() / 4, file.len() / 2, file.len() - 100] {
+            let (rows, damage) = planes(&file[..end]).unwrap();
+            match damage {
+                Some(Damage::FromRow { row, rows: 600 }) => {
+                    let bytes = row as usize / 16 * 16 * Layout::YCbCr420.row_bytes(800);
+                    assert!(progressive || rows[..bytes] == whole.0[..bytes], "to row {row}");
+                    let last = &rows[rows.len() - 800..];
+                    assert!(progressive || row > 500 || last.iter().all(|&sample| sample == 128));
+                    assert!(progressive || row as usize > 600 * end / file.len() - 100, "row {row}");
+                }
+                damage => assert_eq!((damage, progressive), (Some(Damage::Partial), true)),
+            }
+        }
+        assert!(planes(&file[..700]).is_err(), "no row is there");
     }
+}
+
+/// All rows of a file in planes, and what is missing.
+fn planes(file: &[u8]) -> Result<(Vec<u8>, Option<Damage>), SourceError> {
+    let mut source = edgezoom_codecs::open_with(files::file(file), BOUNDS, &ycbcr420_accepted())?;
+    assert_eq!(source.layout(), Layout::YCbCr420);
+    let mut rows = vec![0; Layout::YCbCr420.row_bytes(800) * 600_usize.next_multiple_of(16)];
+    source.read_rows(&mut rows)?;
+    Ok((rows, source.damage()))
 }
