@@ -10,10 +10,6 @@ use proptest::prelude::*;
 use edgezoom_test_support::Picture;
 use edgezoom_test_support::files::{self, BOUNDS, Jpeg, decode, decode_within};
 
-fn is_corrupt(bytes: &[u8]) -> bool {
-    matches!(decode(bytes), Err(SourceError::Corrupt { .. } | SourceError::Empty))
-}
-
 fn is_too_large(error: &SourceError) -> bool {
     use SourceError as E;
     matches!(error, E::TooManyPixels { .. } | E::TooLong { .. } | E::TooMuchMemory { .. } | E::OutOfMemory)

@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use edgezoom_codecs::Layout;
+use edgezoom_codecs::{Damage, Layout};
 use edgezoom_content::{Dzi, Failure, FailureCode, TileFormat};
 use edgezoom_tiler::limits::Limits;
 use edgezoom_tiler::renderer::{Output, RenderError, RenderOptions, Renderer};
@@ -135,13 +135,28 @@ async fn a_source_that_cannot_be_decoded_fails_with_its_code() {
         (b"a text".as_slice(), FailureCode::UnsupportedFormat),
         (b"", FailureCode::UnsupportedFormat),
     ] {
-        let failure = render(file(bytes), &RenderOptions::default(), &Limits::default()).await.unwrap_err();
+        let strict = RenderOptions { strict: true, ..RenderOptions::default() };
+        let failure = render(file(bytes), &strict, &Limits::default()).await.unwrap_err();
         assert_eq!(failure.code, code);
     }
     let limits = Limits { pixels: 1_000_000, ..Limits::default() };
     let failure = render(file(&whole), &RenderOptions::default(), &limits).await.unwrap_err();
     assert_eq!(failure.code, FailureCode::TooManyPixels);
     assert_eq!(failure.message, "The picture has 1300×900 pixels, more than the 1000000 that are allowed.");
+}
+
+#[tokio::test]
+async fn a_damaged_picture_is_finished_with_what_is_missing_of_it() {
+    let whole = files::jpeg(&Picture::photo(1300, 900, Layout::Rgb), Jpeg::default());
+    let options = RenderOptions::default();
+    let outputs = render(file(&whole[..whole.len() / 2]), &options, &Limits::default()).await.unwrap();
+    let Some(Output::Finished { damage: Some(Damage::FromRow { row, rows: 900 }), .. }) = outputs.last()
+    else {
+        panic!("{:?}", outputs.last());
+    };
+    assert!((400..500).contains(row), "{row}");
+    let nothing = render(file(&whole[..700]), &options, &Limits::default()).await.unwrap_err();
+    assert_eq!(nothing.code, FailureCode::CorruptSource);
 }
 
 #[tokio::test]

@@ -143,7 +143,7 @@ fn by_chromium(samples: &[Sample], folder: &Path) -> Vec<Option<Picture>> {
     let address = |sample: &Sample| {
         // For all but SVG the bytes decide.
         let media_type = if sample.name.ends_with(".svg") { "image/svg+xml" } else { "image/png" };
-        (&sample.name, format!("data:{media_type};base64,{}", STANDARD.encode(&sample.bytes)))
+        (sample.name.clone(), format!("data:{media_type};base64,{}", STANDARD.encode(&sample.bytes)))
     };
     let addresses: Vec<_> = samples.iter().map(address).collect();
     let page = include_str!("page.html").replace("FILES", &serde_json::to_string(&addresses).unwrap());
