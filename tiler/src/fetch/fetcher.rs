@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use edgezoom_content::{AddressPolicy, SourceUrl};
 use reqwest::header::{ACCEPT, ACCEPT_ENCODING, HeaderMap, HeaderValue, IF_RANGE, LOCATION, RANGE};
-use reqwest::{Client, Response};
+use reqwest::{Client, Response, StatusCode};
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
 use super::download::{Download, Fetched, Received, Rest};
@@ -120,7 +120,8 @@ impl Fetcher {
             }
         }
         let (response, url, redirects) = self.get(source.clone(), before, None).await?;
-        if !response.status().is_success() {
+        // Nothing says what a part is part of that was not asked for.
+        if !response.status().is_success() || response.status() == StatusCode::PARTIAL_CONTENT {
             return Err(answered(&response));
         }
         download.take_whole(response, url, redirects, &self.limits, on_bytes).await

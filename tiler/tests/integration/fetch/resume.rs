@@ -24,7 +24,7 @@ fn rest(head: &str, from: usize, sent: usize) -> Vec<u8> {
 }
 
 const TAG: &str = "ETag: \"one\"\r\n";
-const OLD: &str = "Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT\r\nDate: Sun, 06 Nov 2024 08:49:37 GMT\r\n";
+const OLD: &str = "Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT\r\nDate: Wed, 06 Nov 2024 08:49:37 GMT\r\n";
 
 /// Serves the turns at `/`, fetches it, and gives the text, the progress, and what was requested.
 async fn download(turns: Vec<Vec<u8>>) -> (Result<String, FetchError>, Vec<u64>, Vec<String>) {
@@ -69,7 +69,7 @@ async fn a_server_that_ignores_ranges_starts_over() {
 
 #[tokio::test]
 async fn a_source_without_a_strong_validator_is_requested_anew() {
-    let young = "Last-Modified: Sun, 06 Nov 2024 08:49:37 GMT\r\nDate: Sun, 06 Nov 2024 08:49:38 GMT\r\n";
+    let young = "Last-Modified: Wed, 06 Nov 2024 08:49:37 GMT\r\nDate: Wed, 06 Nov 2024 08:49:38 GMT\r\n";
     for head in ["", "ETag: W/\"one\"\r\n", young, "ETag: \"one\"\r\nAccept-Ranges: none\r\n"] {
         let (text, _, requests) = download(vec![whole(head, 300), whole(head, 1000)]).await;
         assert_eq!(text.unwrap(), source());
@@ -90,6 +90,12 @@ async fn a_source_that_has_changed_is_not_mixed_with_its_old_version() {
         let (text, _, requests) = download(vec![whole(TAG, 300), second, changed.clone()]).await;
         assert_eq!(text.unwrap(), "news", "{requests:?}");
     }
+}
+
+#[tokio::test]
+async fn a_part_that_was_not_asked_for_is_not_the_whole() {
+    let (result, ..) = download(vec![rest(TAG, 300, 700)]).await;
+    assert!(matches!(result, Err(FetchError::Answered { status, .. }) if status == 206), "{result:?}");
 }
 
 #[tokio::test]

@@ -25,7 +25,10 @@ const OTHER: &str = "ILiFH96DkXP";
 
 /// 1,600 × 1,100 pixels: 12 tiles in the last level, 30 in all or so.
 fn picture() -> Source {
-    let (width, height) = (1600_u32, 1100_u32);
+    picture_of(1600, 1100)
+}
+
+fn picture_of(width: u32, height: u32) -> Source {
     let mut bytes = vec![];
     let mut encoder = png::Encoder::new(&mut bytes, width, height);
     encoder.set_color(png::ColorType::Rgb);
@@ -51,7 +54,7 @@ fn finished(state: &WorldState) -> Option<Dzi> {
 
 fn failure(state: &WorldState) -> Option<(FailureCode, String)> {
     state.reports().into_iter().find_map(|outcome| match outcome {
-        Outcome::GaveUp { failure } => Some((failure.code, failure.message.clone())),
+        Outcome::GaveUp { failure, .. } => Some((failure.code, failure.message.clone())),
         _ => None,
     })
 }

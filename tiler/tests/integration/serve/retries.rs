@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::tiler::Tiler;
 use super::world::{Call, ClaimAnswer, Source, World, WorldState};
-use super::{ID, OTHER, finished, world};
+use super::{ID, OTHER, finished, picture_of, world};
 
 fn retry(state: &WorldState) -> Option<Retry> {
     state.reports().into_iter().find_map(|outcome| match outcome {
@@ -51,13 +51,15 @@ async fn the_edge_is_told_whether_a_failure_may_pass() {
 #[tokio::test]
 async fn a_renderer_that_is_killed_from_outside_is_told_at_once_and_tried_elsewhere() {
     let world = world().await;
+    // Its tiles are more than fit into the pipe, so the renderer waits for the store.
+    world.state().sources.insert("large".into(), picture_of(8000, 5000));
     world.state().put_time = Duration::from_millis(300);
-    world.enqueue(ID, 1, "picture");
+    world.enqueue(ID, 1, "large");
     let tiler = Tiler::start(&world, &[("EDGEZOOM_UPLOADS", "1")]);
     world.until("a tile", |state| state.has_put(1)).await;
-    for renderer in tiler.renderers() {
-        kill_process(renderer, Signal::KILL).unwrap();
-    }
+    let renderers = tiler.renderers();
+    assert_eq!(renderers.len(), 1);
+    kill_process(renderers[0], Signal::KILL).unwrap();
     world.until("the end", WorldState::ended).await;
     assert_eq!(retry(&world.state()), Some(Retry::Elsewhere), "{}", tiler.log());
     tiler.logged("job ended").await;
