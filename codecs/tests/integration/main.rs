@@ -4,3 +4,4 @@
 mod bad_sources;
 mod documentation;
 mod formats;
+mod tiff;
