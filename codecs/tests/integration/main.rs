@@ -5,3 +5,4 @@ mod bad_sources;
 mod documentation;
 mod formats;
 mod kept;
+mod tiff;

@@ -50,7 +50,7 @@ pub struct Args {
     /// The format of the tiles [default: PNG where the picture has transparency, else JPEG]
     #[arg(long)]
     format: Option<Format>,
-    /// The page of a PDF, counted from 1, as #page=N in a URL [default: all pages, side by side]
+    /// The page of a PDF or TIFF, counted from 1, as #page=N in a URL [default: all pages, side by side]
     #[arg(long)]
     page: Option<NonZeroU32>,
     /// The number of threads [default: as many as the machine runs at once]

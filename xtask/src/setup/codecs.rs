@@ -20,6 +20,18 @@ pub const CODECS: &[Tool] = &[
     Tool { programs: &["exrmaketiled"], package: "openexr", purpose: PURPOSE },
     Tool { programs: &["exiftool"], package: "libimage-exiftool-perl", purpose: PURPOSE },
     Tool { programs: &["vips"], package: "libvips-tools", purpose: PURPOSE },
+    Tool { programs: &["openslide-write-png"], package: "openslide-tools", purpose: PURPOSE },
+    // Files that no program writes are made by a script.
+    Tool {
+        programs: &["/usr/lib/python3/dist-packages/PIL/__init__.py"],
+        package: "python3-pil",
+        purpose: PURPOSE,
+    },
+    Tool {
+        programs: &["/usr/lib/python3/dist-packages/numpy/__init__.py"],
+        package: "python3-numpy",
+        purpose: PURPOSE,
+    },
     Tool {
         programs: &["/usr/share/color/icc/LStar-RGB.icc"],
         package: "icc-profiles-free",

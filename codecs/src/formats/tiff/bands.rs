@@ -78,8 +78,11 @@ impl Bands {
     ) -> Result<Self, SourceError> {
         let (size, chunk) = (picture.size, picture.chunk);
         let rows = u64::from(chunk.height.min(size.height));
-        let chunk_bytes = pixels.row_bytes(chunk.width as usize) as u64 * rows * picture.planes() as u64;
-        let samples = u64::from(chunk.width) * rows * pixels.colour.samples() as u64;
+        let planes = picture.planes() as u64;
+        let chunk_bytes =
+            (pixels.row_bytes(chunk.width as usize) as u64).saturating_mul(rows).saturating_mul(planes);
+        let samples =
+            u64::from(chunk.width).saturating_mul(rows).saturating_mul(pixels.colour.samples() as u64);
         let each = chunk_bytes.saturating_add(codec.memory(samples));
         let row_bytes = pixels.layout().row_bytes(size.width) as u64;
         // Of a chunk, the compressed and the decoded samples exist at the same time, and the band of pixels. Fewer
@@ -169,6 +172,7 @@ impl Bands {
         into: &mut Vec<u8>,
     ) -> Result<(), SourceError> {
         let (offset, length) = self.picture.place(plane, row, column)?;
+        let is_stored = length > 0;
         let length = match self.decoder.codec {
             // Some programs write wrong lengths.
             Codec::Stored if length > 0 || offset > 0 => {
@@ -184,7 +188,7 @@ impl Bands {
         into.resize(length as usize, 0);
         let read = self.tiff.read_up_to(offset, into)?;
         into.truncate(read);
-        Ok(())
+        if is_stored && read == 0 { Err(too_early()) } else { Ok(()) }
     }
 
     /// Decodes the next band.
@@ -197,8 +201,13 @@ impl Bands {
         let first = self.next / chunk.height;
         let chunks = self.band_chunks.min(self.picture.chunks_down() - first);
         let rows = chunks.saturating_mul(chunk.height).min(self.picture.size.height - self.next);
+        // A table that is too short must not decide how much is allocated.
+        let count = u64::from(chunks) * u64::from(across) * planes as u64;
+        if count > self.picture.chunks.len() as u64 {
+            return Err(too_early());
+        }
         let mut stored = std::mem::take(&mut self.stored);
-        stored.resize_with((chunks * across) as usize * planes, Vec::new);
+        stored.resize_with(count as usize, Vec::new);
         let mut total = 0;
         let mut missing = None;
         let places = (0..chunks).flat_map(|row| {
@@ -292,9 +301,10 @@ impl ChunkDecoder {
     ) -> (usize, Option<SourceError>) {
         let down = self.pixels.subsampling.1 as usize;
         let row_bytes = self.pixels.row_bytes(self.chunk.width as usize);
-        let shape = Shape { columns: self.chunk.width, row_bytes, together: self.pixels.together };
+        let Size { width: columns, height } = self.chunk;
+        let shape = Shape { columns, rows: height, row_bytes, together: self.pixels.together };
         let wanted = rows.div_ceil(down) * row_bytes;
-        let whole = self.chunk.height as usize * row_bytes;
+        let whole = row_bytes.saturating_mul(self.chunk.height as usize);
         let bytes = if self.codec.is_whole() && whole <= WHOLE_BYTES { whole.max(wanted) } else { wanted };
         thread.planes.resize_with(stored.len(), Vec::new);
         let (mut complete, mut error) = (rows, None);

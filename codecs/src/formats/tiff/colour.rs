@@ -220,7 +220,11 @@ fn is_bands(extra: &[u64], samples: usize) -> bool {
 
 /// A sample of CIE L*a*b* as 8 bits, as if it had been stored so.
 fn lab_sample(sample: Sample, value: f64, channel: usize, is_icc: bool) -> u8 {
+    let (least, most) = sample.range();
     let scaled = match (sample.is_float(), channel) {
+        // libvips writes signed integers.
+        (false, 0) if least < 0.0 => value * 255.0 / most,
+        (false, _) if least < 0.0 => value / 256.0,
         (true, 0) => value * 2.55,
         (true, _) => value,
         (false, 0) if is_icc => value / 256.0,

@@ -1,4 +1,5 @@
-//! The structure of a TIFF: a chain of directories, each a list of tags with values. Nothing here knows what a tag means.
+//! The structure of a TIFF: a chain of directories, each a list of tags with values. Nothing here knows what a tag
+//! means.
 //!
 //! The reader forgives what other programs write wrongly: values of another integer type than the specification says, a
 //! chain that leads into itself or out of the file, tags that are not in order.

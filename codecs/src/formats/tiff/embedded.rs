@@ -84,12 +84,19 @@ fn has_subsampled_chroma(stored: &[u8]) -> bool {
 /// Decodes a chunk of JPEG XL.
 #[cfg(feature = "modern")]
 pub fn jxl(stored: &[u8], shape: Shape, out: &mut [u8]) -> Result<usize, SourceError> {
-    use jxl_oxide::{JxlImage, JxlThreadPool};
+    use jxl_oxide::{AllocTracker, JxlImage, JxlThreadPool};
+
+    /// The memory that decoding takes for each pixel, and for the smallest picture.
+    const BYTES_A_PIXEL: usize = 48;
+    const LEAST_BYTES: usize = 16 << 20;
 
     catch_panics(NAME, || {
         // Chunks are decoded by several threads already.
-        let image =
-            JxlImage::builder().pool(JxlThreadPool::none()).read(stored).map_err(|_| undecodable())?;
+        let pixels = shape.columns as usize * shape.rows as usize;
+        let memory =
+            AllocTracker::with_limit(pixels.saturating_mul(BYTES_A_PIXEL).saturating_add(LEAST_BYTES));
+        let builder = JxlImage::builder().pool(JxlThreadPool::none()).alloc_tracker(memory);
+        let image = builder.read(stored).map_err(|_| undecodable())?;
         check(image.width(), image.height(), shape, out)?;
         let frame = image.render_frame(0).map_err(|_| undecodable())?;
         let mut stream = frame.stream();
@@ -106,9 +113,10 @@ pub fn jxl(stored: &[u8], shape: Shape, out: &mut [u8]) -> Result<usize, SourceE
     })
 }
 
-/// Checks that a chunk is as wide as the file says, and high enough.
+/// Checks that a chunk is as wide as the file says, high enough and no higher.
 fn check(width: u32, height: u32, shape: Shape, out: &[u8]) -> Result<(), SourceError> {
-    match width == shape.columns && height as usize >= out.len() / shape.row_bytes {
+    let fits = width == shape.columns && height <= shape.rows;
+    match fits && height as usize >= out.len() / shape.row_bytes {
         true => Ok(()),
         false => Err(SourceError::corrupt(NAME, "a strip or tile has another size than the file says")),
     }

@@ -145,10 +145,14 @@ impl JpegChunks {
         self.stored.resize_with(count, Vec::new);
         for (stored, &(offset, bytes)) in self.stored.iter_mut().zip(ranges) {
             stored.clear();
-            let bytes = bytes.min(self.tiff.length.saturating_sub(offset));
-            if bytes == 0 {
-                continue;
+            let there = bytes.min(self.tiff.length.saturating_sub(offset));
+            match (there, bytes) {
+                // A tile that is not stored is one without content.
+                (_, 0) => continue,
+                (0, _) => return Err(too_early()),
+                _ => {}
             }
+            let bytes = there;
             // Behind the tables the chunk's own start marker is left out.
             let skipped = if self.grid.tables.is_empty() || self.grid.is_scan { 0 } else { SOI.len() as u64 };
             stored.extend_from_slice(&self.grid.tables);

@@ -4,8 +4,8 @@
 //! LogL       s LLLLLLL LLLLLLLL                       16 bits: sign, log2 of luminance
 //! LogLuv 32  s LLLLLLL LLLLLLLL  uuuuuuuu  vvvvvvvv    and CIE (u', v')
 //! ```
-//! A row is stored as planes of bytes, the highest first, each as runs. LogLuv of 24 bits, whose colours are indices into
-//! a table, is not read.
+//! A row is stored as planes of bytes, the highest first, each as runs. LogLuv of 24 bits, whose colours are indices
+//! into a table, is not read.
 //!
 //! Source: Greg Ward Larson, "LogLuv encoding for full-gamut, high-dynamic range images" (1998); libtiff's tif_luv.c.
 

@@ -1,7 +1,9 @@
 //! LZW, of TIFF 6.0 and of the programs before it, which packed codes from the lowest bit.
 //!
 //! Every string that a code stands for has been decoded before: it is a string that was written, and the byte after it.
-//! So the table holds places in the output, and strings are copied from there, many bytes at a time.
+//! So the table holds places in the output, and long strings are copied from there. Most strings have a few bytes: the
+//! table holds their beginnings too, which are written at once. So a code costs no branch that a processor
+//! could not predict, which takes half the time of copying byte by byte where strings are short.
 //!
 //! Source: TIFF 6.0, section 13; the old order of bits is in libtiff's `LZWDecodeCompat`.
 
@@ -12,18 +14,49 @@ const END: usize = 257;
 const FIRST: usize = 258;
 /// The codes that 12 bits have.
 const CODES: usize = 4096;
-/// The bytes that are copied at once. Most strings are shorter.
+/// The bytes of a string that the table holds.
+const HELD: usize = 7;
+/// The bytes that are copied at once.
 const STEP: usize = 16;
 
-/// Decodes strips. It keeps its table, which is large, from one to the next.
+/// Decodes strips. It keeps its tables, which are large, from one to the next.
 pub struct Lzw {
-    /// The place in the output and the length of each code's string.
-    strings: Box<[(u32, u32); CODES]>,
+    /// The short form of each code's string. That table is read for every code, and has to stay in the nearest cache.
+    short: Box<[Short; CODES]>,
+    /// Where each string is in the output, and its length.
+    long: Box<[(u32, u32); CODES]>,
+}
+
+/// The first bytes of a string, the very first in the lowest bits, 0 behind its end; in the highest byte its length,
+/// 255 for all that are longer.
+#[derive(Clone, Copy)]
+struct Short(u64);
+
+impl Short {
+    const ONE: u64 = 1 << 56;
+
+    #[inline]
+    fn length(self) -> usize {
+        (self.0 >> 56) as usize
+    }
+
+    /// This string and the first byte of another one.
+    #[inline]
+    fn and_first_of(self, other: Self) -> Self {
+        let length = self.length();
+        let added = if length < HELD { (other.0 & 0xff) << (8 * length) } else { 0 };
+        let longer = if length < 255 { Self::ONE } else { 0 };
+        Self((self.0 | added) + longer)
+    }
 }
 
 impl Default for Lzw {
     fn default() -> Self {
-        Self { strings: Box::new([(0, 0); CODES]) }
+        let mut short = Box::new([Short(0); CODES]);
+        for (byte, entry) in (0..).zip(&mut short[..CLEAR]) {
+            *entry = Short(byte | Short::ONE);
+        }
+        Self { short, long: Box::new([(0, 0); CODES]) }
     }
 }
 
@@ -41,59 +74,82 @@ impl Lzw {
     }
 
     fn run<const OLD: bool>(&mut self, stored: &[u8], out: &mut [u8]) -> usize {
-        let mut bits = Bits::<OLD> { stored, next: 0, held: 0, count: 0 };
         // TIFF 6.0 widens codes one code early.
         let early = usize::from(!OLD);
         let (mut width, mut widen_at) = (9, 512 - early);
-        let mut code_count = FIRST;
-        let mut written = 0;
-        // The place and length of the string before. Length 0: there is none, the table is empty.
-        let (mut before, mut before_length) = (0, 0);
-        while let Some(code) = bits.take(width) {
-            if code < CLEAR {
-                let Some(place) = out.get_mut(written) else { break };
-                *place = code as u8;
-                if before_length > 0 && code_count < CODES {
-                    self.strings[code_count] = (before as u32, before_length as u32 + 1);
-                    code_count += 1;
+        let (mut bit, mut next, mut written) = (0, FIRST, 0);
+        // The string before, where it is and how long. Length 0: there is none, the table is empty.
+        let (mut before, mut place, mut length) = (Short(0), 0, 0);
+        while written < out.len() {
+            let Some(code) = code_at::<OLD>(stored, bit, width) else { break };
+            bit += width as usize;
+            if code & !1 == CLEAR {
+                if code == END {
+                    break;
                 }
-                (before, before_length) = (written, 1);
-                written += 1;
-            } else if code == CLEAR {
-                (width, widen_at, code_count, before_length) = (9, 512 - early, FIRST, 0);
+                (width, widen_at, next, length) = (9, 512 - early, FIRST, 0);
                 continue;
-            } else if code == END {
-                break;
-            } else {
-                // The string that this code adds begins with this code's own first byte, so it may be the code itself.
-                if before_length == 0 || code > code_count || code >= CODES {
-                    break;
-                }
-                if code_count < CODES {
-                    self.strings[code_count] = (before as u32, before_length as u32 + 1);
-                    code_count += 1;
-                }
-                if code >= code_count {
-                    break;
-                }
-                let (place, length) = self.strings[code & (CODES - 1)];
-                let (place, length) = (place as usize, length as usize);
-                let length_here = length.min(out.len() - written);
-                copy(out, place, written, length_here);
-                before = written;
-                written += length_here;
-                before_length = length;
-                if length_here < length {
-                    break;
-                }
             }
-            if code_count >= widen_at && width < 12 {
+            let mut short = self.short[code & (CODES - 1)];
+            if length > 0 && next < CODES {
+                if code > next {
+                    break;
+                }
+                // The string that this code adds ends with the first byte of this code's own, so it may be the code
+                // itself: then that byte is its own first one.
+                let itself = before.and_first_of(before);
+                short = if code == next { itself } else { short };
+                self.short[next] = before.and_first_of(short);
+                self.long[next] = (place as u32, length as u32 + 1);
+                next += 1;
+            } else if code >= next || length == 0 && code > CLEAR {
+                break;
+            }
+            (place, before, length) = (written, short, short.length());
+            if let Some(held) = out.get_mut(written..written + HELD + 1)
+                && length <= HELD
+            {
+                // More than the string: the bytes behind it are written later.
+                held.copy_from_slice(&short.0.to_le_bytes());
+                written += length;
+            } else {
+                let from = if code < CLEAR { 0 } else { self.long[code & (CODES - 1)].0 as usize };
+                length = if code < CLEAR { 1 } else { self.long[code & (CODES - 1)].1 as usize };
+                let here = length.min(out.len() - written);
+                if code < CLEAR {
+                    out[written] = code as u8;
+                } else {
+                    copy(out, from, written, here);
+                }
+                written += here;
+            }
+            if next >= widen_at && width < 12 {
                 width += 1;
                 widen_at = (1 << width) - early;
             }
         }
         written
     }
+}
+
+/// The code that begins with this bit.
+#[inline]
+fn code_at<const OLD: bool>(stored: &[u8], bit: usize, width: u32) -> Option<usize> {
+    let (byte, inside) = (bit / 8, bit % 8);
+    let eight = match stored.get(byte..byte + 8) {
+        Some(eight) => eight.try_into().unwrap_or_default(),
+        None if bit + width as usize <= stored.len() * 8 => {
+            let mut eight = [0; 8];
+            let rest = stored.get(byte..).unwrap_or_default();
+            eight.iter_mut().zip(rest).for_each(|(to, &from)| *to = from);
+            eight
+        }
+        None => return None,
+    };
+    Some(match OLD {
+        true => (u64::from_le_bytes(eight) >> inside) & ((1 << width) - 1),
+        false => u64::from_be_bytes(eight) << inside >> (64 - width),
+    } as usize)
 }
 
 /// Copies bytes that have been written, or begin with some that have, to the end of what has been written.
@@ -109,59 +165,6 @@ fn copy(out: &mut [u8], from: usize, to: usize, length: usize) {
         for index in 0..length {
             out[to + index] = out[from + index];
         }
-    }
-}
-
-/// Takes codes from a strip.
-struct Bits<'a, const OLD: bool> {
-    stored: &'a [u8],
-    next: usize,
-    /// Bits that have been read and not taken, from the highest; in the old order from the lowest.
-    held: u64,
-    count: u32,
-}
-
-impl<const OLD: bool> Bits<'_, OLD> {
-    #[inline]
-    fn take(&mut self, width: u32) -> Option<usize> {
-        if self.count < width {
-            self.fill(width)?;
-        }
-        self.count -= width;
-        if OLD {
-            let code = self.held & ((1 << width) - 1);
-            self.held >>= width;
-            Some(code as usize)
-        } else {
-            let code = self.held >> (64 - width);
-            self.held <<= width;
-            Some(code as usize)
-        }
-    }
-
-    /// Reads whole bytes, as many as fit. The last bytes of a strip may hold fewer bits than a code has.
-    #[inline]
-    fn fill(&mut self, width: u32) -> Option<()> {
-        if let Some(&eight) = self.stored.get(self.next..).and_then(|rest| rest.first_chunk::<8>()) {
-            let bytes = (63 - self.count) / 8;
-            if OLD {
-                let read = u64::from_le_bytes(eight) & ((1 << (8 * bytes)) - 1);
-                self.held |= read << self.count;
-            } else {
-                let read = u64::from_be_bytes(eight) >> (64 - 8 * bytes) << (64 - 8 * bytes);
-                self.held |= read >> self.count;
-            }
-            self.next += bytes as usize;
-            self.count += 8 * bytes;
-            return Some(());
-        }
-        while self.count < width {
-            let byte = u64::from(*self.stored.get(self.next)?);
-            self.held |= if OLD { byte << self.count } else { byte << 56 >> self.count };
-            self.next += 1;
-            self.count += 8;
-        }
-        Some(())
     }
 }
 
@@ -209,7 +212,8 @@ mod tests {
     proptest! {
         #[test]
         fn what_another_encoder_writes_is_decoded(picture in prop::collection::vec(0u8..7, 0..9000)) {
-            let stored = weezl::encode::Encoder::with_tiff_size_switch(weezl::BitOrder::Msb, 8).encode(&picture).unwrap();
+            let mut encoder = weezl::encode::Encoder::with_tiff_size_switch(weezl::BitOrder::Msb, 8);
+            let stored = encoder.encode(&picture).unwrap();
             prop_assert_eq!(decoded(&stored, picture.len()), picture);
         }
 

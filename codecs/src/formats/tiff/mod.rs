@@ -1,6 +1,6 @@
-//! TIFF and BigTIFF, chunk by chunk: a chunk is a strip of rows or a tile. Some rows of chunks are held at a time, so the
-//! file's layout decides the memory; a compressed file that is a single strip is buffered. Chunks are decoded by several
-//! threads.
+//! TIFF and BigTIFF, chunk by chunk: a chunk is a strip of rows or a tile. Some rows of chunks are held at a time, so
+//! the file's layout decides the memory; a compressed file that is a single strip is buffered. Chunks are decoded by
+//! several threads.
 //!
 //! [`directory`] reads the structure, [`choose`] finds the picture, [`picture`] says how it is stored, [`compression`]
 //! decodes its chunks, [`pixels`] makes pixels of them, and [`bands`] puts them together.
@@ -140,7 +140,8 @@ fn open_jpeg(
     let band = u64::from(grid.chunk.height) * u64::from(grid.size.width) * 3;
     if let (&[(offset, length)], true) = (grid.chunks.as_slice(), band > STREAMED_BYTES) {
         let skipped = if grid.tables.is_empty() { 0 } else { 2 };
-        let file = Spliced::new(tiff, grid.tables, offset + skipped, length.saturating_sub(skipped));
+        let file =
+            Spliced::new(tiff, grid.tables, offset.saturating_add(skipped), length.saturating_sub(skipped));
         let decoded = crate::formats::jpeg::open_reader(file, bounds)?;
         return check_size(decoded, picture).map(|decoded| Decoded { orientation, profile, ..decoded });
     }

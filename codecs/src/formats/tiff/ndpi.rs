@@ -1,4 +1,4 @@
-//! NDPI, of Hamamatsu's slide scanners: each level is one JPEG, often wider than the 65,535 pixels that a JPEG may have.
+//! NDPI, of Hamamatsu's slide scanners: each level is one JPEG, often wider than the 65,535 pixels of a JPEG.
 //! It has restart markers, and a table of where they are: the data between two of them becomes a JPEG of its own, a
 //! row of a few MCUs, as in OpenSlide.
 //!

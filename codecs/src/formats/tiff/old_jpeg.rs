@@ -1,7 +1,7 @@
 //! Old-style JPEG (Compression 6): tables and data are anywhere in the file, and are put together to one JPEG here.
 //!
-//! Some files have a whole JPEG of which the strips are parts (JPEGInterchangeFormat). Others have tables that tags point
-//! to, and strips with nothing but a scan's data, each a restart interval.
+//! Some files have a whole JPEG of which the strips are parts (JPEGInterchangeFormat). Others have tables that tags
+//! point to, and strips with nothing but a scan's data, each a restart interval.
 //!
 //! Source: TIFF 6.0, section 22; libtiff's tif_ojpeg.c for what programs made of it.
 

@@ -14,6 +14,8 @@ use crate::{Bounds, Orientation, SourceError};
 
 /// The bytes of the strips that an uncompressed picture of one strip is taken for.
 const STRIP_BYTES: u64 = 256 << 10;
+/// How many of them there may be.
+const MOST_STRIPS: u64 = 1 << 22;
 
 /// A picture as its directory describes it. Chunks are its strips or tiles.
 pub struct Picture {
@@ -189,6 +191,9 @@ impl Picture {
         let strip_rows =
             u32::try_from(STRIP_BYTES / row_bytes.max(1)).unwrap_or(u32::MAX).clamp(1, 1 << 16) * down;
         let strips = height.div_ceil(strip_rows);
+        if u64::from(strips) * self.chunks.len() as u64 > MOST_STRIPS {
+            return;
+        }
         let strip_bytes = u64::from(strip_rows / down) * row_bytes;
         let split = |&(offset, _): &(u64, u64)| {
             (0..u64::from(strips)).map(move |strip| (offset.saturating_add(strip * strip_bytes), strip_bytes))

@@ -203,7 +203,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_row_that_is_too_short_is_no_panic(bits in 0u64..70, format in 0u64..7, row in prop::collection::vec(any::<u8>(), 0..9)) {
+        fn a_row_that_is_too_short_is_no_panic(
+            bits in 0u64..70, format in 0u64..7, row in prop::collection::vec(any::<u8>(), 0..9),
+        ) {
             if let Ok(sample) = Sample::new(bits, format) {
                 sample.to_8_bit(&row, &mut [0; 20]);
                 (0..20).for_each(|index| drop((sample.value(&row, index), sample.index(&row, index))));

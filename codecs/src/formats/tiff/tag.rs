@@ -37,7 +37,8 @@ pub const YCBCR_COEFFICIENTS: u16 = 529;
 pub const YCBCR_SUBSAMPLING: u16 = 530;
 pub const REFERENCE_BLACK_WHITE: u16 = 532;
 pub const ICC_PROFILE: u16 = 34675;
-/// GeoTIFF's scale, tie points, matrix and keys, and GDAL's metadata: a file with one of them is a map or a satellite's picture.
+/// GeoTIFF's scale, tie points, matrix and keys, and GDAL's metadata: a file with one of them is a map or a picture of
+/// a satellite.
 pub const GEO: [u16; 5] = [33550, 33922, 34264, 34735, 42112];
 /// The value that stands for no data, as text (GDAL).
 pub const NO_DATA: u16 = 42113;

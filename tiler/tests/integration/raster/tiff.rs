@@ -2,6 +2,16 @@
 
 use crate::variant::{Variant, check_all, variant};
 
+/// A script that makes a file of a kind that [`tiff_files.py`](tiff_files.py) writes, then runs the other scripts. Debian's
+/// Python is meant, which has the packages for it.
+macro_rules! written {
+    ($kind:literal $(, $also:literal)?) => {
+        concat!(
+            "cat > tiff_files.py <<'END'\n", include_str!("tiff_files.py"), "END\n/usr/bin/python3 tiff_files.py ", $kind $(, " && ", $also)?
+        )
+    };
+}
+
 const VIPS: &str = "vips copy f.tif shown.png";
 const MAGICK: &str = "convert 'f.tif[0]' -depth 8 shown.png";
 const PHOTO: &str = "cp photo.png shown.png";
@@ -90,6 +100,67 @@ const SAMPLES: &[Variant] = &[
     variant("tiff lab", "f.tif", "vips colourspace photo.png l.v labq 2>/dev/null; vips colourspace photo.png f.tif lab 2>/dev/null; convert photo.png -colorspace Lab f.tif", PHOTO),
     variant("tiff with infrared", "f.tif", "vips copy clear.png f.tif && tiffset -s 338 1 0 f.tif", "convert clear.png -alpha off shown.png"),
 ];
+
+const GREY: &str = "cp grey.png shown.png";
+const LIBTIFF: &str = "tiff2rgba f.tif o.tif && vips extract_band o.tif shown.png 0 --n 3";
+/// What the script that made the file has shown already.
+const AS_MADE: &str = "true";
+/// The tools of OpenSlide show a region at a level.
+const OPENSLIDE: &str = "openslide-write-png f.tif 0 0 0 301 203 shown.png";
+
+#[rustfmt::skip]
+const ODD: &[Variant] = &[
+    variant("tiff 10 bits", "f.tif", written!("bits 10"), MAGICK),
+    variant("tiff 12 bits", "f.tif", written!("bits 12"), MAGICK),
+    variant("tiff 14 bits, big-endian", "f.tif", written!("bits 14 '>'"), MAGICK),
+    variant("tiff 24 bits", "f.tif", written!("bits 24"), GREY),
+    variant("tiff 24 bits, big-endian", "f.tif", written!("bits 24 '>'"), GREY),
+    variant("tiff 64 bits", "f.tif", written!("bits 64"), GREY),
+    variant("tiff 8 bits, signed", "f.tif", written!("signed 8"), MAGICK),
+    variant("tiff 16 bits, signed", "f.tif", written!("signed 16"), MAGICK),
+    variant("tiff 64 bits, signed", "f.tif", written!("signed 64"), GREY),
+    variant("tiff ycbcr 4:2:0", "f.tif", written!("ycbcr 2 2"), LIBTIFF),
+    variant("tiff ycbcr 4:2:2", "f.tif", written!("ycbcr 2 1"), LIBTIFF),
+    variant("tiff ycbcr 4:1:1", "f.tif", written!("ycbcr 4 1"), LIBTIFF),
+    variant("tiff ycbcr 4:4:0", "f.tif", written!("ycbcr 1 2"), LIBTIFF),
+    variant("tiff ycbcr 4 by 4", "f.tif", written!("ycbcr 4 4"), LIBTIFF),
+    variant("tiff lzw of the old order", "f.tif", written!("old-lzw"), "tiffcp -c none f.tif t.tif && vips copy t.tif shown.png"),
+    variant("tiff old-style jpeg in parts", "f.tif", written!("old-jpeg"), LIBTIFF),
+    variant("tiff old-style jpeg", "f.tif", written!("old-jpeg-whole"), "djpeg t.jpg | pnmtopng > shown.png"),
+    variant("tiff lzma", "f.tif", "vips copy photo.png t.tif && tiffcp -c lzma:2 t.tif f.tif", PHOTO),
+    variant("tiff lzma in tiles", "f.tif", "vips copy photo.png t.tif && tiffcp -c lzma -t -w 64 -l 64 t.tif f.tif", PHOTO),
+    variant("tiff jpeg 2000", "f.tif", written!("jp2"), PHOTO),
+    variant("tiff jpeg xl", "f.tif", written!("jxl"), PHOTO),
+    variant("tiff palette with opacity", "f.tif", written!("palette-with-opacity"), AS_MADE),
+    variant("tiff one large tile", "f.tif", "vips copy photo.png t.tif && tiffcp -c lzw -t -w 1024 -l 512 t.tif f.tif", PHOTO),
+    variant("tiff one large tile, deflate", "f.tif", "vips copy photo.png t.tif && tiffcp -c zip:2 -t -w 512 -l 1024 t.tif f.tif", PHOTO),
+    variant("tiff light", "f.tif", written!("light"), AS_MADE),
+    variant("tiff light without colours", "f.tif", written!("light-grey"), AS_MADE),
+    variant("tiff satellite", "f.tif", written!("satellite"), AS_MADE),
+    variant("tiff heights", "f.tif", written!("heights"), AS_MADE),
+    variant("tiff of three bands", "f.tif", "vips tiffsave photo.png f.tif && tiffset -s 262 1 f.tif", PHOTO),
+];
+
+#[rustfmt::skip]
+const SLIDES: &[Variant] = &[
+    variant("slide svs", "f.tif", "vips tiffsave photo.png f.tif --compression jpeg --Q 90 --tile --pyramid --tile-width 64 --tile-height 64 && tiffset -s 270 'Aperio Image Library v11.2.1 301x203 |AppMag = 20|MPP = 0.5' f.tif", OPENSLIDE),
+    variant("slide svs 33003", "f.tif", written!("jp2-ycbcr"), OPENSLIDE),
+    variant("slide svs 33005", "f.tif", written!("jp2-rgb"), OPENSLIDE),
+    variant("slide generic", "f.tif", "vips tiffsave photo.png f.tif --compression jpeg --Q 90 --tile --pyramid --tile-width 64 --tile-height 64", OPENSLIDE),
+    variant("slide ndpi", "f.tif", written!("ndpi"), MAGICK),
+    variant("slide ndpi wider than a jpeg", "f.tif", written!("ndpi-wide"), AS_MADE),
+    variant("slide ome", "f.tif", "vips tiffsave photo.png f.tif --compression lzw --tile --pyramid --subifd --tile-width 64 --tile-height 64 && tiffset -s 270 '<OME xmlns=\"http://www.openmicroscopy.org/Schemas/OME/2016-06\"></OME>' f.tif", PHOTO),
+];
+
+#[test]
+fn odd_kinds() {
+    check_all(ODD);
+}
+
+#[test]
+fn slides() {
+    check_all(SLIDES);
+}
 
 #[test]
 fn layouts() {

@@ -1,0 +1,124 @@
+//! TIFF as a container: its pages, chains that lead nowhere, strips that are damaged, and the threads that decode them.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::io::Cursor;
+use std::num::{NonZeroU32, NonZeroUsize};
+
+use edgezoom_codecs::{Bounds, DecodeOptions, DrawingOptions, Layout, SourceError, open, open_with};
+use tiff::encoder::{Compression, TiffEncoder, colortype::RGB8};
+use tiff::tags::Tag;
+
+use edgezoom_test_support::Picture;
+use edgezoom_test_support::files::{self, BOUNDS, decode, decode_within, file};
+
+/// A TIFF of pages, each with its value of NewSubfileType.
+fn pages(pages: &[(&Picture, u32)]) -> Vec<u8> {
+    let mut out = Cursor::new(Vec::new());
+    let mut encoder = TiffEncoder::new(&mut out).unwrap().with_compression(Compression::Packbits);
+    for (picture, kind) in pages {
+        let mut image = encoder.new_image::<RGB8>(picture.width, picture.height).unwrap();
+        image.encoder().write_tag(Tag::NewSubfileType, *kind).unwrap();
+        image.write_data(&picture.pixels).unwrap();
+    }
+    out.into_inner()
+}
+
+fn page(bytes: &[u8], page: u32) -> Result<Picture, SourceError> {
+    let drawing = DrawingOptions { page: NonZeroU32::new(page), ..DrawingOptions::default() };
+    let options = DecodeOptions { drawing, ..DecodeOptions::default() };
+    Picture::read(&mut *open_with(file(bytes), BOUNDS, &options)?)
+}
+
+#[test]
+fn a_page_is_chosen_by_its_number_among_those_that_are_no_reduced_versions() {
+    let [first, thumbnail, second] =
+        [(30, 20), (15, 10), (21, 33)].map(|(width, height)| Picture::noise(width, height, Layout::Rgb));
+    let file = pages(&[(&first, 0), (&thumbnail, 1), (&second, 2)]);
+    assert_eq!(decode(&file).unwrap(), first);
+    assert_eq!(page(&file, 1).unwrap(), first);
+    assert_eq!(page(&file, 2).unwrap(), second);
+    let error = page(&file, 3).unwrap_err();
+    assert_eq!(error.to_string(), "The document has no page 3: its last one is 2.");
+}
+
+/// The offset of each directory, and of the offset of the next one.
+fn chain(file: &[u8]) -> Vec<(usize, usize)> {
+    let number = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap()) as usize;
+    let (mut directory, mut found) = (number(4), Vec::new());
+    while directory != 0 {
+        let entries = usize::from(u16::from_le_bytes([file[directory], file[directory + 1]]));
+        let next = directory + 2 + 12 * entries;
+        found.push((directory, next));
+        directory = number(next);
+    }
+    found
+}
+
+#[test]
+fn a_chain_that_leads_into_itself_or_out_of_the_file_ends_there() {
+    let [first, second] = [40, 30].map(|width| Picture::noise(width, 20, Layout::Rgb));
+    let file = pages(&[(&first, 0), (&second, 0)]);
+    let chain = chain(&file);
+    let (begin, _) = chain[0];
+    let (_, end) = chain[1];
+    for next in [begin as u32, chain[1].0 as u32, u32::MAX, file.len() as u32 - 1] {
+        let mut broken = file.clone();
+        broken[end..end + 4].copy_from_slice(&next.to_le_bytes());
+        assert_eq!(decode(&broken).unwrap(), first);
+        assert_eq!(page(&broken, 2).unwrap(), second);
+        assert!(matches!(page(&broken, 3), Err(SourceError::NoSuchPage { last: 2, .. })));
+    }
+}
+
+/// Where the strips of the first picture begin.
+fn strips(file: &[u8]) -> Vec<usize> {
+    let number = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap()) as usize;
+    let (begin, end) = chain(file)[0];
+    let entries = file[begin + 2..end].chunks_exact(12).enumerate();
+    let (offsets, _) = entries.filter(|(_, entry)| entry[..2] == 273u16.to_le_bytes()).next().unwrap();
+    let entry = begin + 2 + 12 * offsets;
+    (0..number(entry + 4)).map(|index| number(number(entry + 8) + 4 * index)).collect()
+}
+
+#[test]
+fn the_rows_above_a_damaged_strip_are_read_and_its_own_are_not() {
+    let picture = Picture::noise(50, 64, Layout::Rgb);
+    let mut bytes = files::tiff(&picture, 16, None);
+    // Codes of ones are none that a strip can begin with.
+    let strips = strips(&bytes);
+    assert_eq!(strips.len(), 4);
+    for (index, at) in strips.into_iter().enumerate() {
+        let kept = bytes[at..at + 8].to_vec();
+        bytes[at..at + 8].fill(0xff);
+        let mut reader = open(file(&bytes), BOUNDS).unwrap();
+        let mut rows = Vec::new();
+        let mut row = vec![0; 150];
+        while rows.len() < picture.pixels.len() && reader.read_rows(&mut row).is_ok() {
+            rows.extend_from_slice(&row);
+        }
+        assert_eq!(rows.len(), index * 16 * 150);
+        assert!(rows == picture.pixels[..rows.len()]);
+        bytes[at..at + 8].copy_from_slice(&kept);
+    }
+}
+
+#[test]
+fn threads_and_memory_change_nothing() {
+    for layout in [Layout::Grey, Layout::Rgb, Layout::Rgba] {
+        let picture = Picture::photo(333, 217, layout);
+        for rows in [1, 10, 217] {
+            let bytes = files::tiff(&picture, rows, None);
+            for threads in [1, 2, 7] {
+                let threads = NonZeroUsize::new(threads).unwrap();
+                let options = DecodeOptions { threads, ..DecodeOptions::default() };
+                let mut reader = open_with(file(&bytes), BOUNDS, &options).unwrap();
+                assert_eq!(Picture::read(&mut *reader).unwrap(), picture);
+            }
+            let bounds = Bounds { memory: 400_000 + 217 * 333 * 8, ..BOUNDS };
+            assert_eq!(decode_within(&bytes, bounds).unwrap(), picture);
+        }
+    }
+    let whole = files::tiff(&Picture::photo(333, 217, Layout::Rgb), 217, None);
+    let error = decode_within(&whole, Bounds { memory: 333 * 217 * 3, ..BOUNDS }).unwrap_err();
+    assert!(matches!(error, SourceError::TooMuchMemory { .. }), "{error}");
+}
