@@ -206,10 +206,10 @@ mod tests {
         let mut busy = watchdog(0);
         busy.gave(&started(), None).unwrap();
         for row in 1..=10 {
-            busy.account(row * 3 * SECOND, now).unwrap();
+            busy.account(row * 28 * SECOND / 10, now).unwrap();
             busy.gave(&Output::Progress(f64::from(row) / 10.0), None).unwrap();
         }
-        // A hundred megapixels allow for ten seconds more; the last row was at 30.
+        // A hundred megapixels allow for ten seconds more; the last row was at 28.
         assert!(matches!(busy.account(31 * SECOND, now), Err(RenderError::TooComplex { .. })));
         let mut quick = watchdog(0);
         quick.gave(&started(), None).unwrap();
@@ -224,10 +224,10 @@ mod tests {
     fn the_processor_time_of_this_process_is_known_and_grows() {
         let before = cpu_time(std::process::id()).unwrap();
         let (begun, mut sum) = (std::time::Instant::now(), 0_u64);
-        while begun.elapsed() < SECOND / 2 {
+        while cpu_time(std::process::id()).unwrap() == before {
             sum = std::hint::black_box(sum + 1);
+            assert!(begun.elapsed() < 60 * SECOND, "it does not grow");
         }
-        assert!(cpu_time(std::process::id()).unwrap() > before);
         assert_eq!(cpu_time(u32::MAX), None);
     }
 }

@@ -144,10 +144,7 @@ mod tests {
             let size = layout(&[Paper { width, height, native: None }]).size;
             let pixels = Bounds::default().page_pixels as f64;
             assert!(size.pixels() as f64 <= pixels * 1.001, "{size:?}");
-            assert!(
-                size.pixels() as f64 >= pixels * 0.5 || size.height == Bounds::default().side,
-                "{size:?}"
-            );
+            assert!(size.pixels() as f64 >= pixels * 0.5 || size.height > 990_000, "{size:?}");
         }
     }
 
