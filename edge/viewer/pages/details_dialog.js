@@ -20,7 +20,7 @@ export function offerDetails() {
   };
 }
 
-function details({ url, title, warning, format, dzi, download }) {
+function details({ url, title, warning, format, dzi, shareUrl }) {
   const { width, height, tileSize, tileOverlap, tileFormat } = dzi;
   const size = `${width.toLocaleString("en")} × ${height.toLocaleString("en")} pixels, ${megapixels(width * height)}`;
   const when = element("dd", {}, "…");
@@ -32,7 +32,6 @@ function details({ url, title, warning, format, dzi, download }) {
     ["Converted", when],
     ["Tiles", `${tileFormat === "png" ? "PNG" : "JPEG"}, ${tileSize} pixels and ${tileOverlap} of overlap`],
     ["Deep Zoom Image", link(dzi.url)],
-    ["Download", download && link(download)],
   ];
   whenConverted(dzi.url).then((text) => (when.textContent = text));
   const list = element("dl", { class: "details" });
@@ -40,6 +39,7 @@ function details({ url, title, warning, format, dzi, download }) {
     if (!value) continue;
     list.append(element("dt", {}, name), value === when ? when : element("dd", {}, value));
   }
+  offerDownload(`${shareUrl}/download`, list);
   return [warning ? element("p", { class: "warning", role: "note" }, warning) : null, list].filter(Boolean);
 }
 
@@ -49,6 +49,16 @@ function megapixels(pixels) {
   const millions = pixels / 1e6;
   const digits = millions < 10 ? 1 : 0;
   return `${millions.toLocaleString("en", { maximumFractionDigits: digits, minimumFractionDigits: digits })} megapixels`;
+}
+
+/** Adds the whole pyramid as one file to the list, where the store has it as one. */
+async function offerDownload(address, list) {
+  const answer = await fetch(address, { method: "HEAD" }).catch(() => null);
+  if (!answer?.ok) return;
+  const megabytes = Number(answer.headers.get("Content-Length")) / 1e6;
+  const size = megabytes > 0 ? `, ${megabytes.toLocaleString("en", { maximumFractionDigits: 1 })} MB` : "";
+  const file = element("a", { href: address, download: true }, `The whole pyramid as one file${size}`);
+  list.append(element("dt", {}, "Download"), element("dd", {}, file));
 }
 
 /** The day on which the pyramid was stored: its descriptor is written last. */

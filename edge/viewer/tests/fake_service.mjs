@@ -114,6 +114,7 @@ export async function startFakeService() {
     }
     if (pathname === "/docs") return { ...(await asset("/docs.html")), headers: { "Content-Security-Policy": DOCS_POLICY } };
     if (pathname.startsWith("/assets/")) return asset(pathname);
+    if (pathname.endsWith("/download")) return { type: "application/zip", headers: { "Content-Length": "12345678" } };
     if (id && rest === "/preview.jpg") return tile(`/${id}/1_files/9/0_0.png`);
     if (pathname === "/v1/content/") {
       return json([...states.keys()].find((each) => contentObject(each).url === searchParams.get("url")));

@@ -288,6 +288,10 @@ test("what is known of a picture is told: source, size, when, files, and its war
   const megapixels = (dzi.width * dzi.height) / 1e6;
   assert.equal(await fact("Size").textContent(), `${width} × ${height} pixels, ${megapixels < 10 ? megapixels.toFixed(1) : Math.round(megapixels)} megapixels`);
   await assertEventually(async () => /^\d+ \w+ 20\d\d$/.test(await fact("Converted").textContent()), "the day is told");
+  if (!service.real) {
+    const download = fact("Download").getByRole("link", { name: "The whole pyramid as one file, 12.3 MB" });
+    assert.equal(await download.getAttribute("href"), `${service.origin}/${id}/download`);
+  }
   if (!service.real) assert.equal(await button.getAttribute("aria-label"), "About this picture: part of it is missing");
   if (!service.real) assert.equal(await dialog.getByRole("note").textContent(), warning);
   await assertAccessible(page);

@@ -68,7 +68,7 @@ for (const [name, { path, url, before, act, whole = false }] of Object.entries(S
         await before?.(page);
         await page.goto(url?.() ?? service.origin + path);
         await act?.(page);
-        await page.screenshot({ path: `${folder}/${name}-${width}-${colorScheme}.png`, fullPage: whole });
+        await page.screenshot({ path: `${folder}/${name}-${width}-${colorScheme}.png`, fullPage: whole, timeout: 60_000 });
         await assertAccessible(page);
         const wide = await page.evaluate(() => document.documentElement.scrollWidth);
         if (wide > width) throw new Error(`${wide} pixels wide`);
