@@ -16,7 +16,8 @@ HEIGHT, WIDTH = grey.shape
 
 def tiff(entries, chunks, order="<", tiled=False, parts=()):
     """A TIFF of one directory. `parts` are pieces of data whose offsets are the values of tags: (tag, [bytes])."""
-    out = bytearray((b"II" if order == "<" else b"MM") + struct.pack(order + "HI", 42, 0))
+    # In NDPI the offset of the first directory has 8 bytes.
+    out = bytearray((b"II" if order == "<" else b"MM") + struct.pack(order + "HII", 42, 0, 0))
 
     def put(data):
         out.extend(b"\0" * (len(out) % 2))
@@ -64,8 +65,8 @@ def header(compression, photometric, bits, rows=None, size=(WIDTH, HEIGHT), **mo
 
 def of_bits(bits, order="<"):
     """Greys of so many bits, packed."""
-    most = np.uint64(2**bits - 1)
-    values = grey.astype(np.uint64) * (most // 255) + grey * (most % np.uint64(255)) // np.uint64(255)
+    most, steps, greys = np.uint64(2**bits - 1), np.uint64(255), grey.astype(np.uint64)
+    values = greys * (most // steps) + greys * (most % steps) // steps
     if bits in (24, 32, 64):
         wide = values.astype(order + "u8").view(np.uint8).reshape(HEIGHT, WIDTH, 8)
         data = (wide[..., : bits // 8] if order == "<" else wide[..., 8 - bits // 8 :]).tobytes()
@@ -229,7 +230,7 @@ def ndpi(wide):
     for top in range(0, height, 16):
         for left in range(0, width, 256):
             Image.fromarray(np.ascontiguousarray(sheet[top : top + 16, left : left + 256])).save(
-                "t.jpg", quality=90, subsampling="4:2:0")
+                "t.jpg", quality=97, subsampling="4:2:0")
             strips.append(segments(open("t.jpg", "rb").read()))
     head = b"\xff\xd8"
     for code, content in strips[0][0]:
