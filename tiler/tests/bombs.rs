@@ -24,6 +24,7 @@ use edgezoom_test_support::Picture;
 use edgezoom_test_support::files::{self, Jpeg, file};
 use edgezoom_tiler::limits::Limits;
 use edgezoom_tiler::renderer::{Output, RenderOptions, Renderer};
+use tokio::sync::Mutex;
 
 /// A small source and what it is.
 pub struct Bomb {
@@ -37,8 +38,8 @@ impl Bomb {
     }
 }
 
-/// A tenth of the usual time, so that the tests take a tenth of it too.
-const CPU: Duration = Duration::from_secs(2);
+/// A twentieth of the usual time, so that the tests take a twentieth of it too.
+const CPU: Duration = Duration::from_secs(1);
 
 async fn render(bytes: &[u8], limits: &Limits) -> Result<u64, Failure> {
     let options = RenderOptions { threads: NonZeroUsize::new(2).unwrap(), ..RenderOptions::default() };
@@ -108,25 +109,35 @@ async fn defuse(bombs: Vec<Bomb>, drawn: &[&str]) {
     assert!(!failed, "{report}");
 }
 
-/// One after the other, because each is measured.
+/// One test after the other, because each measures the processes of all.
+static TURN: Mutex<()> = Mutex::const_new(());
+
 #[tokio::test]
-async fn bombs_of_every_codec_are_drawn_or_end_in_time_with_a_reason() {
-    println!("SVG");
+async fn drawings_are_drawn_or_end_in_time_with_a_reason() {
+    let _turn = TURN.lock().await;
     defuse(bombs::svg::all(), bombs::svg::DRAWN).await;
-    println!("PDF");
+}
+
+#[tokio::test]
+async fn documents_are_drawn_or_end_in_time_with_a_reason() {
+    let _turn = TURN.lock().await;
     let has_library = edgezoom_codecs::locate_pdfium().is_some();
     defuse(bombs::pdf::all(), if has_library { bombs::pdf::DRAWN } else { &[] }).await;
-    println!("JPEG");
+}
+
+#[tokio::test]
+async fn pictures_are_decoded_or_end_in_time_with_a_reason() {
+    let _turn = TURN.lock().await;
     defuse(bombs::jpeg::all(), &[]).await;
     for (format, bombs) in bombs::raster::all() {
         println!("{format}");
         defuse(bombs, &[]).await;
     }
-    a_good_picture_is_ready_beside_a_bomb().await;
-    too_many_pixels_for_the_length_of_a_file_are_refused().await;
 }
 
+#[tokio::test]
 async fn a_good_picture_is_ready_beside_a_bomb() {
+    let _turn = TURN.lock().await;
     let good = files::jpeg(&Picture::photo(1300, 900, Layout::Rgb), Jpeg::default());
     let bomb = bombs::svg::endless();
     let limits = Limits { renderer_cpu: CPU, ..Limits::default() };
@@ -144,7 +155,9 @@ async fn a_good_picture_is_ready_beside_a_bomb() {
     assert!(ready < ended, "the picture waited for the bomb: {ready:?}, {ended:?}");
 }
 
+#[tokio::test]
 async fn too_many_pixels_for_the_length_of_a_file_are_refused() {
+    let _turn = TURN.lock().await;
     let flat = bombs::raster::flat_png(20_000, 20_000);
     let limits = Limits { pixels_free: 10_000_000, pixels_per_byte: 1_000, ..Limits::default() };
     let allowed = 10_000_000 + 1_000 * flat.len() as u64;
