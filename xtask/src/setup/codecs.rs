@@ -20,6 +20,22 @@ pub const CODECS: &[Tool] = &[
     Tool { programs: &["exrmaketiled"], package: "openexr", purpose: PURPOSE },
     Tool { programs: &["exiftool"], package: "libimage-exiftool-perl", purpose: PURPOSE },
     Tool { programs: &["vips"], package: "libvips-tools", purpose: PURPOSE },
+    Tool { programs: &["png2icns"], package: "icnsutils", purpose: PURPOSE },
+    Tool {
+        programs: &["/usr/lib/python3/dist-packages/PIL/Image.py"],
+        package: "python3-pil",
+        purpose: PURPOSE,
+    },
+    Tool {
+        programs: &["/usr/lib/python3/dist-packages/astropy/__init__.py"],
+        package: "python3-astropy",
+        purpose: PURPOSE,
+    },
+    Tool {
+        programs: &["/usr/lib/python3/dist-packages/pydicom/__init__.py"],
+        package: "python3-pydicom",
+        purpose: PURPOSE,
+    },
     Tool {
         programs: &["/usr/share/color/icc/LStar-RGB.icc"],
         package: "icc-profiles-free",
