@@ -66,18 +66,16 @@ fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     let entries = entries(&bytes);
     let find = |wanted: &[u8; 4]| entries.iter().find(|(kind, _)| kind == wanted).map(|(_, bytes)| *bytes);
     let length = bytes.get(4..).and_then(|rest| rest.first_chunk()).map(|&length| u32::from_be_bytes(length));
-    let mut failure = match length {
-        Some(length) if length as usize <= bytes.len() => {
-            FORMAT.unsupported("it has no picture of many colours")
-        }
-        _ => FORMAT.corrupt("it ends before its last picture"),
-    };
+    let is_cut_off = length.is_none_or(|length| length as usize > bytes.len());
+    let mut failure =
+        if is_cut_off { cut_off() } else { FORMAT.unsupported("it has no picture of many colours") };
     for &(name, kind, side) in TYPES {
         let Some(entry) = find(name) else { continue };
         let picture = match kind {
             Kind::File if entry.starts_with(PNG) => png(entry, bounds),
             Kind::File | Kind::Argb if entry.starts_with(b"ARGB") => argb(entry, side, bounds),
             Kind::File | Kind::Argb => jpeg_2000(entry, bounds),
+            Kind::Colours(mask) if is_cut_off && find(mask).is_none() => Err(cut_off()),
             Kind::Colours(mask) => colours(entry, find(mask), side, bounds),
         };
         match picture {
@@ -87,6 +85,10 @@ fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
         }
     }
     Err(failure)
+}
+
+fn cut_off() -> SourceError {
+    FORMAT.corrupt("it ends before its last picture")
 }
 
 /// The entries' types and bytes. One that is cut off ends the list.

@@ -21,15 +21,26 @@ pub const CODECS: &[Tool] = &[
     Tool { programs: &["exiftool"], package: "libimage-exiftool-perl", purpose: PURPOSE },
     Tool { programs: &["vips"], package: "libvips-tools", purpose: PURPOSE },
     Tool { programs: &["openslide-write-png"], package: "openslide-tools", purpose: PURPOSE },
+    Tool { programs: &["png2icns"], package: "icnsutils", purpose: PURPOSE },
     // Files that no program writes are made by a script.
     Tool {
-        programs: &["/usr/lib/python3/dist-packages/PIL/__init__.py"],
+        programs: &["/usr/lib/python3/dist-packages/PIL/Image.py"],
         package: "python3-pil",
         purpose: PURPOSE,
     },
     Tool {
         programs: &["/usr/lib/python3/dist-packages/numpy/__init__.py"],
         package: "python3-numpy",
+        purpose: PURPOSE,
+    },
+    Tool {
+        programs: &["/usr/lib/python3/dist-packages/astropy/__init__.py"],
+        package: "python3-astropy",
+        purpose: PURPOSE,
+    },
+    Tool {
+        programs: &["/usr/lib/python3/dist-packages/pydicom/__init__.py"],
+        package: "python3-pydicom",
         purpose: PURPOSE,
     },
     Tool {

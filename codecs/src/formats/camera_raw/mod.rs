@@ -116,6 +116,8 @@ fn open(Input { file, bounds, options, .. }: Input<'_>) -> Result<Decoded, Sourc
     let is_beyond = |place: &Place| place.start.saturating_add(place.length) > end;
     let has_always = matches!(container, Some(Container::Boxes | Container::Fujifilm));
     let is_cut_off = found.is_broken || has_always || found.places.iter().any(is_beyond);
+    #[cfg(not(feature = "tiff"))]
+    let _ = options; // which only the reader of TIFFs takes
     match (largest, container) {
         (Some((place, frame)), _) => {
             let section = Section::new(&file, place.start, place.length);

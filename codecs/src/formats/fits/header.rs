@@ -18,6 +18,8 @@ const CARD_BYTES: usize = 80;
 /// The blocks that a header may have, and the parts that are looked at.
 const MAX_BLOCKS: usize = 4096;
 const MAX_PARTS: usize = 1000;
+/// The same in gzipped files, of which all that comes before a part is unpacked each time.
+const MAX_GZIPPED_PARTS: usize = 32;
 
 /// A header's keywords and values, as written.
 pub struct Header(HashMap<String, String>);
@@ -57,7 +59,7 @@ pub fn find(source: &Source, bounds: Bounds) -> Result<Picture, SourceError> {
     // No part can have more bytes than the picture may have pixels of 64 bits; a gzipped file could claim any.
     let most = bounds.pixels.saturating_mul(8).saturating_add(u64::from(u32::MAX));
     let mut offset = 0u64;
-    for part in 0..MAX_PARTS {
+    for part in 0..if source.is_gzipped { MAX_GZIPPED_PARTS } else { MAX_PARTS } {
         let Some((header, blocks)) = read(source, offset, part == 0)? else { break };
         let data = offset.saturating_add((blocks * BLOCK_BYTES) as u64);
         if let Some(picture) = picture(&header, data)? {

@@ -26,7 +26,7 @@ pub(crate) static FORMAT: Format = Format {
     media_types: &["image/x-xpixmap"],
     endings: &["xpm"],
     reading: Reading::Rows,
-    signature: |head| head.trim_ascii_start().starts_with(b"/* XPM"),
+    signature: |head| head.starts_with(b"/* XPM */") || head.starts_with(b"/*XPM*/"),
     open: Open::Directly(open),
 };
 

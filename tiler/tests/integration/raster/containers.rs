@@ -51,18 +51,39 @@ const TGA: &[Variant] = &[
     variant("tga palette by netpbm", "f.tga", "pngtopam photo.png | pnmquant 60 2>/dev/null > q.ppm && pamtotga -cmap < q.ppm > f.tga", "pnmtopng q.ppm > shown.png"),
 ];
 
+const PILLOW: &str = "/usr/bin/python3 -c 'import glob; from PIL import Image; Image.open(glob.glob(\"f.*\")[0]).save(\"shown.png\")'";
+
+/// A texture of random blocks, by the name of its compression, or the number of it in newer files.
+macro_rules! dds {
+    ($kind:literal) => {
+        concat!("python3 - ", $kind, " <<'END'\n", include_str!("textures.py"), "\nEND")
+    };
+}
+
 #[rustfmt::skip]
 const TEXTURES: &[Variant] = &[
     variant("ico", "f.ico", "convert clear.png -resize 64x64! i.png && convert i.png -resize 16x16! s.png && convert s.png i.png f.ico", "cp i.png shown.png"),
     variant("ico of a png", "f.ico", "convert clear.png -resize 256x256! i.png && convert i.png f.ico", "cp i.png shown.png"),
     variant("ico of few colours", "f.ico", "convert photo.png -resize 48x48! -colors 16 f.ico", "convert f.ico shown.png"),
+    variant("icns of 1,024 pixels", "f.icns", "/usr/bin/python3 -c 'from PIL import Image; Image.open(\"clear.png\").resize((1024, 1024)).save(\"f.icns\")'", PILLOW),
+    variant("icns in runs", "f.icns", "convert clear.png -resize 48x48! i.png && convert i.png -resize 16x16! s.png && png2icns f.icns i.png s.png", "cp i.png shown.png"),
+    variant("icns of 128 pixels", "f.icns", "convert clear.png -resize 128x128! i.png && png2icns f.icns i.png", "cp i.png shown.png"),
+    variant("icns in jpeg 2000", "f.icns", "convert clear.png -resize 512x512! i.png && png2icns f.icns i.png", "cp i.png shown.png"),
     variant("cursor", "f.cur", "convert clear.png -resize 32x32! i.png && convert i.png f.cur", "cp i.png shown.png"),
     variant("dds bc1", "f.dds", "convert photo.png -resize 256x128! -define dds:compression=dxt1 f.dds", MAGICK),
     variant("dds bc3", "f.dds", "convert clear.png -resize 256x128! -define dds:compression=dxt5 f.dds", MAGICK),
     variant("dds bc1 with levels", "f.dds", "convert photo.png -resize 256x128! -define dds:compression=dxt1 -define dds:mipmaps=5 f.dds", MAGICK),
+    variant("dds bc5", "f.dds", dds!("ATI2"), PILLOW),
+    variant("dds bc7", "f.dds", dds!("98"), PILLOW),
+    variant("dds bc7 in srgb", "f.dds", dds!("99"), PILLOW),
+    variant("dds bc4", "f.dds", dds!("ATI1"), PILLOW),
+    variant("dds bc2", "f.dds", dds!("DXT3"), PILLOW),
     variant("dds uncompressed", "f.dds", "convert photo.png -define dds:compression=none f.dds", PHOTO),
     variant("dds uncompressed with opacity", "f.dds", "convert clear.png -define dds:compression=none f.dds", CLEAR),
 ];
+
+/// What OpenEXR's library decodes.
+const EXR: &str = "convert f.exr -colorspace sRGB -depth 8 shown.png";
 
 #[rustfmt::skip]
 const LIGHT: &[Variant] = &[
@@ -72,6 +93,9 @@ const LIGHT: &[Variant] = &[
     variant("exr uncompressed", "f.exr", "convert photo.png -colorspace RGB -compress None f.exr", PHOTO),
     variant("exr zip", "f.exr", "convert photo.png -colorspace RGB -compress Zip f.exr", PHOTO),
     variant("exr piz", "f.exr", "convert photo.png -colorspace RGB -compress Piz f.exr", PHOTO),
+    variant("exr dwaa", "f.exr", "convert photo.png -colorspace RGB t.exr && exrmaketiled -z dwaa t.exr f.exr", EXR),
+    variant("exr dwab", "f.exr", "convert photo.png -colorspace RGB t.exr && exrmaketiled -z dwab t.exr f.exr", EXR),
+    variant("exr b44", "f.exr", "convert photo.png -colorspace RGB -compress B44 f.exr", EXR),
     variant("exr run-length", "f.exr", "convert photo.png -colorspace RGB -compress RLE f.exr", PHOTO),
     variant("exr in tiles", "f.exr", "convert photo.png -colorspace RGB t.exr && exrmaketiled -t 64 64 t.exr f.exr", PHOTO),
     variant("exr pyramid", "f.exr", "convert photo.png -colorspace RGB t.exr && exrmaketiled -m -t 64 64 t.exr f.exr", PHOTO),

@@ -5,12 +5,16 @@
 //! programs. A file that comes out wrong stays in `target/tmp/raster/`, beside what it should have been.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod astronomy;
+mod cameras;
 mod colour;
 pub mod compare;
 mod containers;
 mod frames;
+mod medicine;
 mod modern;
 mod old;
+mod photoshop;
 mod refused;
 mod tiff;
 pub mod variant;

@@ -1,4 +1,4 @@
-//! The formats of the first decades: JPEG, PNG, GIF, BMP, PCX.
+//! The formats of the first decades: JPEG, PNG, GIF, BMP, PCX, SGI, Sun raster, X bitmaps and pixmaps.
 
 use crate::variant::{Variant, check_all, variant};
 
@@ -19,7 +19,13 @@ const JPEG: &[Variant] = &[
     variant("jpeg 4:1:1", "f.jpg", "pngtopnm photo.png | cjpeg -sample 4x1 -outfile f.jpg", DJPEG),
     variant("jpeg 4:4:0", "f.jpg", "pngtopnm photo.png | cjpeg -sample 1x2 -outfile f.jpg", DJPEG),
     variant("jpeg turned", "f.jpg", "convert photo.png -orient RightTop -quality 90 f.jpg && exiftool -q -overwrite_original -n -Orientation=6 f.jpg", "vips autorot f.jpg shown.png"),
+    // Several pictures in one file: cameras of two lenses, and phones, whose second one is a gain map.
+    variant("jpeg of several pictures", "f.jpg", MULTI_PICTURE, "vips copy one.jpg shown.png"),
+    variant("jpeg with a gain map", "f.jpg", ULTRA_HDR, "vips copy one.jpg shown.png"),
 ];
+const MULTI_PICTURE: &str = "vips jpegsave photo.png one.jpg --Q 95 && vips jpegsave vivid.png two.jpg && /usr/bin/python3 -c 'from PIL import Image; Image.open(\"one.jpg\").save(\"f.jpg\", \"MPO\", save_all=True, append_images=[Image.open(\"two.jpg\")], quality=\"keep\")'";
+const ULTRA_HDR: &str =
+    "vips jpegsave photo.png one.jpg --Q 95 && vips jpegsave grey.png map.jpg && cat one.jpg map.jpg > f.jpg";
 const DJPEG: &str = "djpeg f.jpg | pnmtopng > shown.png";
 
 #[rustfmt::skip]
@@ -89,6 +95,29 @@ const PCX: &[Variant] = &[
     variant("pcx black and white", "f.pcx", "pngtopnm grey.png | pgmtopbm | ppmtopcx > f.pcx", "pcxtoppm f.pcx | pnmtopng > shown.png"),
 ];
 
+#[rustfmt::skip]
+const WORKSTATIONS: &[Variant] = &[
+    variant("sgi", "f.sgi", "convert photo.png f.sgi", MAGICK),
+    variant("sgi not compressed", "f.sgi", "convert photo.png -compress None f.sgi", MAGICK),
+    variant("sgi with opacity", "f.sgi", "convert clear.png f.sgi", MAGICK),
+    variant("sgi grey", "f.sgi", "convert grey.png f.sgi", MAGICK),
+    variant("sgi 16 bits", "f.sgi", "convert deep.png -depth 16 f.sgi", MAGICK),
+    variant("sgi 16 bits not compressed", "f.sgi", "convert deep.png -depth 16 -compress None f.sgi", MAGICK),
+    variant("sgi by netpbm", "f.sgi", "pngtopnm vivid.png | pnmtosgi > f.sgi", "cp vivid.png shown.png"),
+    variant("sun raster", "f.ras", "convert photo.png -compress None f.ras", MAGICK),
+    variant("sun raster in runs", "f.ras", "convert vivid.png -compress RLE f.ras", MAGICK),
+    variant("sun raster palette", "f.ras", "convert photo.png -colors 90 -type Palette f.ras", MAGICK),
+    variant("sun raster grey", "f.ras", "convert grey.png f.ras", MAGICK),
+    variant("sun raster black and white", "f.ras", "convert grey.png -monochrome f.ras", MAGICK),
+    variant("sun raster by netpbm", "f.ras", "pngtopnm vivid.png | pnmtorast -rle > f.ras", "cp vivid.png shown.png"),
+    variant("xbm", "f.xbm", "convert grey.png -monochrome f.xbm", MAGICK),
+    variant("xbm by netpbm", "f.xbm", "pngtopnm grey.png | pgmtopbm | pbmtoxbm > f.xbm", MAGICK),
+    variant("xpm", "f.xpm", "convert photo.png -colors 60 f.xpm", MAGICK),
+    variant("xpm of two characters", "f.xpm", "convert photo.png -colors 5000 f.xpm", MAGICK),
+    variant("xpm with transparency", "f.xpm", "convert clear.png -colors 60 f.xpm", MAGICK),
+    variant("xpm by netpbm", "f.xpm", "pngtopnm photo.png | pnmquant 50 | ppmtoxpm > f.xpm", MAGICK),
+];
+
 #[test]
 fn jpeg() {
     check_all(JPEG);
@@ -112,4 +141,9 @@ fn bmp() {
 #[test]
 fn pcx() {
     check_all(PCX);
+}
+
+#[test]
+fn workstations() {
+    check_all(WORKSTATIONS);
 }

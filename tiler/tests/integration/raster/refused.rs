@@ -16,24 +16,33 @@ use edgezoom_test_support::files::{BOUNDS, decode_within, file};
 const FILES: &[(&str, &str)] = &[
     ("f.avif", "avifenc -s 8 s.png f.avif"),
     ("f.bmp", "convert s.png f.bmp"),
+    ("f.cr3", CR3),
+    ("f.dcm", DICOM),
     ("f.dds", "convert s.png -define dds:compression=dxt5 f.dds"),
     ("f.exr", "convert s.png -compress Zip f.exr"),
     ("f.ff", "png2ff < s.png > f.ff"),
+    ("f.fits", "convert s.png f.fits"),
     ("f.gif", "convert s.png f.gif"),
     ("f.hdr", "vips colourspace s.png l.v scrgb && vips radsave l.v f.hdr"),
     ("f.heic", "heif-enc s.png -o f.heic"),
+    ("f.icns", "convert s.png -resize 128x128! i.png && png2icns f.icns i.png"),
     ("f.ico", "convert s.png f.ico"),
     ("f.j2k", "opj_compress -i s.png -o f.j2k"),
     ("f.jp2", "opj_compress -i s.png -o f.jp2"),
     ("f.jpg", "convert s.png f.jpg"),
     ("f.jxl", "cjxl --quiet -d 1 s.png f.jxl"),
     ("lossless.jxl", "cjxl --quiet -d 0 s.png lossless.jxl"),
+    ("f.nef", NEF),
     ("f.pam", "pngtopam s.png > f.pam"),
     ("f.pfm", "vips colourspace s.png l.v scrgb && vips ppmsave l.v f.pfm"),
     ("f.png", "cp s.png f.png"),
     ("f.ppm", "pngtopnm s.png > f.ppm"),
     ("text.ppm", "pngtopnm s.png | pnmtoplainpnm > text.ppm"),
+    ("f.psd", "convert s.png -compress RLE f.psd"),
+    ("f.psb", "convert s.png -compress None f.psb"),
     ("f.qoi", "pngtopam s.png | pamtoqoi > f.qoi"),
+    ("f.ras", "convert s.png f.ras"),
+    ("f.sgi", "convert s.png f.sgi"),
     ("f.tga", "convert s.png -compress RLE f.tga"),
     ("f.tif", "convert s.png -compress LZW f.tif"),
     ("fax.tif", "convert s.png -monochrome -compress Fax fax.tif"),
@@ -47,7 +56,26 @@ const FILES: &[(&str, &str)] = &[
     ),
     ("zip.tif", "vips tiffsave s.png zip.tif --compression zstd --tile --tile-width 32 --tile-height 32"),
     ("f.webp", "cwebp -quiet s.png -o f.webp"),
+    ("f.xbm", "convert s.png -monochrome f.xbm"),
+    ("f.xpm", "convert s.png f.xpm"),
 ];
+
+/// The scripts of `cameras` and `medicine`, with this picture for theirs.
+const CR3: &str = concat!(
+    "convert s.png large.jpg && cp large.jpg small.jpg && python3 - cr3 cr3 <<'END'\n",
+    include_str!("cameras.py"),
+    "\nEND"
+);
+const NEF: &str = concat!(
+    "convert s.png large.jpg && cp large.jpg small.jpg && python3 - nef nef <<'END'\n",
+    include_str!("cameras.py"),
+    "\nEND"
+);
+const DICOM: &str = concat!(
+    "convert s.png -colorspace Gray grey.png && cp s.png photo.png && /usr/bin/python3 - rgb <<'END'\n",
+    include_str!("medicine.py"),
+    "\nEND"
+);
 
 fn files(name: &str) -> Vec<(&'static str, Vec<u8>)> {
     let folder = folder(name);
@@ -103,7 +131,9 @@ fn pixels_sides_and_memory_are_bounded_in_every_format() {
 
 #[test]
 fn formats_that_are_held_as_a_whole_say_so_when_there_is_no_memory() {
-    let held = ["f.avif", "f.dds", "f.exr", "f.gif", "f.heic", "f.ico", "f.jp2", "f.jxl", "f.webp"];
+    let held = [
+        "f.avif", "f.dds", "f.exr", "f.gif", "f.heic", "f.icns", "f.ico", "f.jp2", "f.jxl", "f.webp",
+    ];
     for (file, bytes) in files("memory") {
         let bounds = Bounds { memory: 4 << 10, ..BOUNDS };
         let result = decode_within(&bytes, bounds);
@@ -173,6 +203,8 @@ fn a_variant_that_is_not_read_is_named() {
         "The HEIC is cut off or broken",
     );
     says("printf 'P6 3 2 70000\\n' > odd.ppm", "odd.ppm", "The PNM is cut off or broken");
+    says("printf '%%!PS-Adobe-3.0 EPSF-3.0\\n' > drawing.eps", "drawing.eps", "This is PostScript (EPS)");
+    says("printf '\\0\\0\\0\\030ftypisom\\0\\0\\002\\0isomiso2' > film.mp4", "film.mp4", "This is a video");
     says(": > empty.jpg", "empty.jpg", "The source is empty");
     says("printf 'Dear reader' > text.jpg", "text.jpg", "The format of the source is unknown");
     fs::remove_dir_all(folder).unwrap();

@@ -1,0 +1,47 @@
+//! Camera raw files: containers with the tags that ExifTool documents, made around two JPEGs, and the preview that ExifTool
+//! takes out of them, turned as it says.
+
+use crate::variant::{Variant, check_all, variant};
+
+macro_rules! raw {
+    ($name:literal, $kind:literal, $ending:literal, $shown:expr) => {
+        variant(
+            $name,
+            concat!("f.", $ending),
+            concat!(
+                "convert photo.png -quality 95 large.jpg && convert photo.png -resize 80x60! small.jpg\n",
+                "python3 - '",
+                $kind,
+                "' ",
+                $ending,
+                " <<'END'\n",
+                include_str!("cameras.py"),
+                "\nEND"
+            ),
+            $shown,
+        )
+    };
+}
+
+const PREVIEW: &str = "exiftool -b -PreviewImage f.* > p.jpg && exiftool -q -overwrite_original -n -TagsFromFile f.* -Orientation p.jpg && vips autorot p.jpg shown.png";
+const JPEG_FROM_RAW: &str = "exiftool -b -JpgFromRaw f.* > p.jpg && exiftool -q -overwrite_original -n -TagsFromFile f.* -Orientation p.jpg && vips autorot p.jpg shown.png";
+
+#[rustfmt::skip]
+const RAW: &[Variant] = &[
+    raw!("dng", "dng", "dng", PREVIEW),
+    raw!("dng big-endian", "dng big-endian", "dng", PREVIEW),
+    raw!("nef", "nef", "nef", JPEG_FROM_RAW),
+    raw!("arw", "arw", "arw", PREVIEW),
+    raw!("cr2", "cr2", "cr2", PREVIEW),
+    raw!("rw2", "rw2", "rw2", JPEG_FROM_RAW),
+    raw!("orf", "orf", "orf", PREVIEW),
+    raw!("raf", "raf", "raf", PREVIEW),
+    // ExifTool finds these two only in files of the makers' whole structure.
+    raw!("cr3", "cr3", "cr3", "vips rot large.jpg shown.png d270"),
+    raw!("pef", "pef", "pef", "vips copy small.jpg shown.png"),
+];
+
+#[test]
+fn previews() {
+    check_all(RAW);
+}
