@@ -61,10 +61,10 @@ impl Primary {
             }
             None => None,
         };
-        if let Some(alpha) = &alpha {
-            if alpha.size.width < colours.size.width || alpha.size.height < colours.size.height {
-                return Err(format.unsupported("its alpha plane has another size"));
-            }
+        if let Some(alpha) = &alpha
+            && (alpha.size.width < colours.size.width || alpha.size.height < colours.size.height)
+        {
+            return Err(format.unsupported("its alpha plane has another size"));
         }
         let properties = file.item_properties(id).map_err(|error| format.corrupt(error))?;
         let transform = Transform::of(properties, colours.size)

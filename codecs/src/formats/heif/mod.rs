@@ -81,7 +81,9 @@ fn open(Input { file, bounds, options }: Input<'_>, format: &'static Format) -> 
         };
         match Primary::find(&file, format)? {
             Some(picture) => {
-                bounds.admit(picture.transform.size.width, picture.transform.size.height)?;
+                for size in [picture.colours.size, picture.transform.size] {
+                    bounds.admit(size.width, size.height)?;
+                }
                 cost::admit(&file, &picture, options.threads.get(), bounds)?;
                 drop(file);
                 open_frames(bytes, picture, profile, format, *options)
