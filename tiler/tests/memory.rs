@@ -10,8 +10,8 @@ use edgezoom_tiler::limits::Limits;
 use edgezoom_tiler::renderer::RenderOptions;
 use edgezoom_tiler::renderer::request::RenderRequest;
 
-use edgezoom_test_support::Picture;
 use edgezoom_test_support::files::{self, Jpeg};
+use edgezoom_test_support::{Picture, large};
 
 /// The most that a renderer may take, in MiB.
 const MOST: u64 = 150;
@@ -133,6 +133,28 @@ fn what_is_stored_row_by_row_is_rendered_in_50_mib() {
         println!("{format}: {peak} MiB");
         assert!(peak <= 50, "{format}: {peak} MiB");
     }
+}
+
+#[test]
+fn a_heic_of_200_megapixels_in_a_grid_is_rendered_in_150_mib() {
+    let cell = Picture::photo(512, 512, Layout::Rgb);
+    let peak = peak(files::file(&large::heic_grid(&cell, 32, 24)));
+    println!("HEIC: {peak} MiB");
+    assert!(peak <= MOST, "{peak} MiB");
+}
+
+#[test]
+fn a_jpeg_2000_of_200_megapixels_in_tiles_is_rendered_in_200_mib() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("t.png"), files::png(&Picture::photo(1024, 1024, Layout::Rgb), |_| {}))
+        .unwrap();
+    let mut command = Command::new("opj_compress");
+    command.args(["-i", "t.png", "-I", "-r", "20", "-o", "t.j2k"]).current_dir(folder.path());
+    assert!(command.stdout(Stdio::null()).status().unwrap().success());
+    let tile = fs::read(folder.path().join("t.j2k")).unwrap();
+    let peak = peak(files::file(&large::jpeg2000_tiles(&tile, 20, 10)));
+    println!("JPEG 2000: {peak} MiB");
+    assert!(peak <= 200, "{peak} MiB");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What a file says about its primary picture: which coded frames it is made of, its alpha, and how it is shown.
 //!
-//! Source: ISO/IEC 23008-12, 6.6.2.3 (grids), 6.4.4 and 6.6.2.1.3 (auxiliary and premultiplied pictures); AV1 Image File
-//! Format (AVIF) 1.1.0, sections 2 and 4.
+//! Source: ISO/IEC 23008-12, 6.6.2.3 (grids), 6.4.4 and 6.6.2.1.3 (auxiliary and premultiplied pictures); AV1 Image
+//! File Format (AVIF) 1.1.0, sections 2 and 4.
 
 use edgezoom_content::Size;
 use heifer::color::ColorParams;
@@ -61,10 +61,10 @@ impl Primary {
             }
             None => None,
         };
-        if let Some(alpha) = &alpha {
-            if alpha.size.width < colours.size.width || alpha.size.height < colours.size.height {
-                return Err(format.unsupported("its alpha plane has another size"));
-            }
+        if let Some(alpha) = &alpha
+            && (alpha.size.width < colours.size.width || alpha.size.height < colours.size.height)
+        {
+            return Err(format.unsupported("its alpha plane has another size"));
         }
         let properties = file.item_properties(id).map_err(|error| format.corrupt(error))?;
         let transform = Transform::of(properties, colours.size)

@@ -1,5 +1,5 @@
-//! HEIF: HEIC, coded with HEVC, and AVIF, coded with AV1. A grid is read row of cells by row of cells. A single frame is
-//! decoded as a whole, kept in its own planes and converted as it is read. Rotation, mirroring and crop come from the
+//! HEIF: HEIC, coded with HEVC, and AVIF, coded with AV1. A grid is read row of cells by row of cells. A single frame
+//! is decoded as a whole, kept in its own planes and converted as it is read. Rotation, mirroring and crop come from the
 //! container's properties; the orientation in EXIF has no meaning here.
 //!
 //! Source: ISO/IEC 23008-12 (HEIF), 6.5 for properties, 6.6.2.3 for grids; AV1 Image File Format (AVIF), 1.1.0.
@@ -86,7 +86,9 @@ fn open(
         };
         match Primary::find(&file, format)? {
             Some(picture) => {
-                bounds.admit(picture.transform.size.width, picture.transform.size.height)?;
+                for size in [picture.colours.size, picture.transform.size] {
+                    bounds.admit(size.width, size.height)?;
+                }
                 cost::admit(&file, &picture, options.threads.get(), bounds)?;
                 drop(file);
                 open_frames(bytes, picture, profile, format, *options)

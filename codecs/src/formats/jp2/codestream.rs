@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! JP2         box "jP  "  box "ftyp"  box "jp2h"  …  box "jp2c": the codestream
-//! a box       length: u32  type: 4 bytes  [length: u64, if the first one is 1]  content; length 0: to the end of the file
+//! a box       length: u32  type: 4 bytes  [length: u64, if the first one is 1]  content; length 0: to the file's end
 //! codestream  SOC  SIZ  COD QCD …  tile-part  tile-part  …  EOC
 //! SIZ         0xff51  Lsiz: u16  Rsiz: u16  Xsiz Ysiz XOsiz YOsiz XTsiz YTsiz XTOsiz YTOsiz: u32 each  Csiz: u16  …
 //! tile-part   0xff90  10: u16  tile: u16  length: u32, from the marker on, or 0: to the end  TPsot: u8  TNsot: u8  …

@@ -16,10 +16,11 @@ use super::FORMAT;
 use crate::parallel::in_parallel;
 use crate::{Bounds, SourceError};
 
-/// The memory that decoding takes beside the picture itself, in bytes: for each of its pixels (the low frequencies of
-/// all blocks), and for each pixel of its width (groups whose neighbours are not there yet).
-const BYTES_A_PIXEL: u64 = 1;
-const BYTES_A_COLUMN: u64 = 16 << 10;
+/// The memory that decoding takes beside the picture itself, in bytes. For each of its pixels: the low frequencies of
+/// all blocks, or what a lossless picture keeps of each group. For each pixel of its width: groups whose neighbours are not
+/// there yet.
+const BYTES_A_PIXEL: u64 = 2;
+const BYTES_A_COLUMN: u64 = 4 << 10;
 
 /// A file whose header has been read.
 pub struct Decoding {

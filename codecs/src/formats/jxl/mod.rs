@@ -1,5 +1,5 @@
-//! JPEG XL, as a codestream or in its container: the first frame. The decoder writes 8 bits a sample, on all threads, into
-//! a picture that is held as a whole; what it needs beside that is a few rows of groups.
+//! JPEG XL, as a codestream or in its container: the first frame. The decoder writes 8 bits a sample, on all threads,
+//! into a picture that is held as a whole; what it needs beside that is a few rows of groups.
 //!
 //! Source: ISO/IEC 18181-1 (codestream), ISO/IEC 18181-2 (container).
 
