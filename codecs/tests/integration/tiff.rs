@@ -74,8 +74,8 @@ fn a_chain_that_leads_into_itself_or_out_of_the_file_ends_there() {
 fn strips(file: &[u8]) -> Vec<usize> {
     let number = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap()) as usize;
     let (begin, end) = chain(file)[0];
-    let entries = file[begin + 2..end].chunks_exact(12).enumerate();
-    let (offsets, _) = entries.filter(|(_, entry)| entry[..2] == 273u16.to_le_bytes()).next().unwrap();
+    let mut entries = file[begin + 2..end].chunks_exact(12);
+    let offsets = entries.position(|entry| entry[..2] == 273u16.to_le_bytes()).unwrap();
     let entry = begin + 2 + 12 * offsets;
     (0..number(entry + 4)).map(|index| number(number(entry + 8) + 4 * index)).collect()
 }

@@ -208,7 +208,9 @@ mod tests {
         ) {
             if let Ok(sample) = Sample::new(bits, format) {
                 sample.to_8_bit(&row, &mut [0; 20]);
-                (0..20).for_each(|index| drop((sample.value(&row, index), sample.index(&row, index))));
+                for index in 0..20 {
+                    let _ = (sample.value(&row, index), sample.index(&row, index));
+                }
             }
         }
     }
