@@ -1,5 +1,6 @@
 //! Pictures as files of every format that is read, by encoders of other people.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufWriter, Cursor, Seek, SeekFrom, Write};
 use std::num::NonZeroUsize;
@@ -217,13 +218,17 @@ pub fn interlaced_png(picture: &Picture, height: u32, sample_bytes: usize, to: i
     let passes =
         [(0, 8, 0, 8), (4, 8, 0, 8), (0, 4, 4, 8), (2, 4, 0, 4), (0, 2, 2, 4), (1, 2, 0, 2), (0, 1, 1, 2)];
     for (left, across, top, down) in passes {
+        let mut rows = HashMap::new();
         for y in (top..height).step_by(down).take_while(|_| left < picture.width) {
-            let mut row = vec![0];
-            for x in (left..picture.width).step_by(across) {
-                let samples = picture.at(x, y % picture.height).iter();
-                row.extend(samples.flat_map(|&sample| std::iter::repeat_n(sample, sample_bytes)));
-            }
-            stream.write_all(&row).unwrap();
+            let y = y % picture.height;
+            let row = rows.entry(y).or_insert_with(|| {
+                let columns = (left..picture.width).step_by(across);
+                let samples = columns.flat_map(|x| picture.at(x, y).iter());
+                let bytes = samples.flat_map(|&sample| std::iter::repeat_n(sample, sample_bytes));
+                // No filter.
+                std::iter::once(0).chain(bytes).collect::<Vec<u8>>()
+            });
+            stream.write_all(row).unwrap();
             if stream.get_ref().len() > 1 << 20 {
                 writer.write_chunk(png::chunk::IDAT, &std::mem::take(stream.get_mut())).unwrap();
             }
