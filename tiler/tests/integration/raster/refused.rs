@@ -131,9 +131,7 @@ fn pixels_sides_and_memory_are_bounded_in_every_format() {
 
 #[test]
 fn formats_that_are_held_as_a_whole_say_so_when_there_is_no_memory() {
-    let held = [
-        "f.avif", "f.dds", "f.exr", "f.gif", "f.heic", "f.icns", "f.ico", "f.jp2", "f.jxl", "f.webp",
-    ];
+    let held = ["f.avif", "f.dds", "f.exr", "f.gif", "f.heic", "f.icns", "f.ico", "f.jp2", "f.jxl", "f.webp"];
     for (file, bytes) in files("memory") {
         let bounds = Bounds { memory: 4 << 10, ..BOUNDS };
         let result = decode_within(&bytes, bounds);
