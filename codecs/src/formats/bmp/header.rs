@@ -65,7 +65,7 @@ impl Header {
         let read = read_up_to(file, at, &mut bytes)?;
         let size = u32_at(&bytes, 0);
         let is_windows = matches!(size, WINDOWS_3 | WITH_MASKS | WITH_ALPHA_MASK | 108 | 124);
-        let is_os2_2 = (16..=64).contains(&size) && (size % 4 == 0 || matches!(size, 42 | 46));
+        let is_os2_2 = (16..=64).contains(&size) && (size.is_multiple_of(4) || matches!(size, 42 | 46));
         if size != OS2_1 && !is_windows && !is_os2_2 {
             return Err(FORMAT.unsupported("its header has an unknown size"));
         }

@@ -21,7 +21,7 @@ pub fn without_tail(file: &[u8]) -> &[u8] {
         let end = usize::try_from(length).ok().and_then(|length| at.checked_add(length));
         match end.filter(|&end| length >= 8 && end <= file.len()) {
             Some(end) => at = end,
-            None if KNOWN.contains(&&[t0, t1, t2, t3]) => return file,
+            None if length >= 8 && KNOWN.contains(&&[t0, t1, t2, t3]) => return file,
             None => break,
         }
     }
