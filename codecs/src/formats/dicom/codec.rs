@@ -37,7 +37,7 @@ pub enum Codec {
         read: usize,
     },
     /// A picture in colour that needs nothing more.
-    Final(Decoded),
+    Final(Box<Decoded>),
 }
 
 const RUN_LENGTH: &str = "1.2.840.10008.1.2.5";
@@ -71,7 +71,7 @@ impl Codec {
                 let decoded = jpeg::open_reader(Cursor::new(joined(file, &frame, bounds)?), bounds)?;
                 same_size(decoded.reader.as_ref(), pixel)?;
                 if decoded.reader.layout() != Layout::Grey || pixel.samples != 1 {
-                    return Ok(Self::Final(decoded));
+                    return Ok(Self::Final(Box::new(decoded)));
                 }
                 Ok(Self::Bytes { reader: decoded.reader, row: Vec::new() })
             }
@@ -222,7 +222,7 @@ fn jpeg_2000(bytes: &[u8], pixel: Pixel, bounds: Bounds) -> Result<Codec, Source
     if pixel.samples != 1 {
         let decoded = catch_panics(FORMAT.name, || crate::formats::jp2::decode(bytes, bounds))?;
         same_size(decoded.reader.as_ref(), pixel)?;
-        return Ok(Codec::Final(decoded));
+        return Ok(Codec::Final(Box::new(decoded)));
     }
     // More than 8 bits are needed before the window.
     bounds.admit_memory(pixel.size.pixels() * 20, "decoding a JPEG 2000")?;

@@ -95,7 +95,7 @@ fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     };
     let codec = Codec::open(&file, &elements, pixel, bounds)?;
     if let Codec::Final(decoded) = codec {
-        return Ok(decoded);
+        return Ok(*decoded);
     }
     let meaning = match (photometric.as_str(), samples) {
         ("MONOCHROME1" | "MONOCHROME2" | "", 1) => {
