@@ -66,9 +66,9 @@ async fn a_source_that_appears_is_ready_soon_after_the_button() -> Result<()> {
 async fn a_content_whose_renderer_is_killed_becomes_ready_all_the_same() -> Result<()> {
     let sources = SourceServer::start()?;
     let system =
-        System::start(Options { uploads: 1, lease: Duration::from_secs(600), ..Options::default() })?;
+        System::start(Options { uploads: 2, lease: Duration::from_secs(600), ..Options::default() })?;
     let client = Client::new(system.url())?;
-    let photograph = picture::photograph(9000, 6000, 8);
+    let photograph = picture::photograph(5000, 3400, 8);
     let source = sources.serve("large.jpg", Source::file("image/jpeg", picture::jpeg(&photograph)?));
     let mut course = Course::default();
     course.see(client.ask(&source).await?.json()?)?;
