@@ -167,23 +167,15 @@ impl ScratchReader {
 mod tests {
     use super::*;
 
-    const BOUNDS: Bounds = Bounds { memory: 4_000_000, ..default_bounds() };
-
-    const fn default_bounds() -> Bounds {
-        Bounds {
-            pixels: 1 << 40,
-            side: 1 << 20,
-            memory: 0,
-            pdf_pages: std::num::NonZeroUsize::MIN,
-            svg_bytes: 0,
-        }
+    fn bounds() -> Bounds {
+        Bounds { memory: 4_000_000, ..Bounds::default() }
     }
 
     #[test]
     fn what_was_written_is_read_from_memory_and_from_a_file() {
         let file = TemporaryFile::new(tempfile::tempfile().unwrap(), 10_000_000);
         for (bytes, is_file) in [(900_000, false), (3_000_000, true)] {
-            let mut scratch = Scratch::new(bytes, "a test", BOUNDS, Some(&file)).unwrap();
+            let mut scratch = Scratch::new(bytes, "a test", bounds(), Some(&file)).unwrap();
             assert_eq!(matches!(scratch, Scratch::File(_)), is_file);
             let content: Vec<u8> = (0..bytes).map(|index| (index % 251) as u8).collect();
             let mut writer = ScratchWriter::new(0);
@@ -203,8 +195,8 @@ mod tests {
     #[test]
     fn without_a_file_and_beyond_its_size_there_is_no_room() {
         let file = TemporaryFile::new(tempfile::tempfile().unwrap(), 10_000_000);
-        assert!(Scratch::new(3_000_000, "a test", BOUNDS, None).is_ok());
-        assert!(Scratch::new(5_000_000, "a test", BOUNDS, None).is_err());
-        assert!(Scratch::new(10_000_001, "a test", BOUNDS, Some(&file)).is_err());
+        assert!(Scratch::new(3_000_000, "a test", bounds(), None).is_ok());
+        assert!(Scratch::new(5_000_000, "a test", bounds(), None).is_err());
+        assert!(Scratch::new(10_000_001, "a test", bounds(), Some(&file)).is_err());
     }
 }

@@ -73,7 +73,7 @@ fn aborting() {
         return;
     }
     sandbox::give_up().unwrap();
-    sandbox::enter(MEMORY, Duration::from_secs(60)).unwrap();
+    sandbox::enter(&Limits { memory: MEMORY, cpu: Duration::from_secs(60), file: None }).unwrap();
     std::process::abort();
 }
 
