@@ -122,18 +122,18 @@ mod tests {
 
     #[test]
     fn a_warning_is_a_member_in_json_and_xml() {
-        use edgezoom_content::{Progress, Size, SourceUrl, TileFormat, Warning};
+        use edgezoom_content::{Attempt, Progress, Size, SourceUrl, TileFormat, Warning};
         let size = Size { width: 3, height: 2 };
         let dzi = Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg };
         let warning = Warning::of_text("The file is <damaged> & \"cut\".");
-        let status = Status::Ready { attempt: Attempt::FIRST, dzi, title: None, warning };
+        let status = Status::Ready { attempt: Attempt::FIRST, dzi, title: None, warning, archive: None };
         let url = SourceUrl::parse("http://a.example/a.jpg").unwrap();
         let id = "6qy4OXfXSid".parse().unwrap();
         let content = Content { id, url, progress: Progress::COMPLETE, status };
         let addresses = Addresses { base: String::new(), share: String::new(), cache: String::new() };
-        let json = content_printed(&content, Format::Json, &addresses);
+        let json = content_printed(&content, Format::Json, &addresses, Timestamp(0));
         assert!(json.contains(r#","warning":"The file is <damaged> & \"cut\".","dzi":{"#), "{json}");
-        let xml = content_printed(&content, Format::Xml, &addresses);
+        let xml = content_printed(&content, Format::Xml, &addresses, Timestamp(0));
         let element = "<warning>The file is &lt;damaged&gt; &amp; &quot;cut&quot;.</warning><dzi>";
         assert!(xml.contains(element), "{xml}");
     }

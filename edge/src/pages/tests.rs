@@ -202,5 +202,5 @@ fn a_small_picture_is_previewed_by_its_largest_tile() {
     };
     let small =
         content(Status::Ready { attempt: Attempt::FIRST, dzi, title: None, warning: None, archive: None });
-    assert_eq!(preview_key(&small).unwrap().as_str(), "6qy4OXfXSid/1_files/7/0_0.png");
+    assert_eq!(preview_key(&small).unwrap().to_string(), "6qy4OXfXSid/1_files/7/0_0.png");
 }
