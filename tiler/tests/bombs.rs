@@ -46,7 +46,7 @@ async fn render(bytes: &[u8], limits: &Limits) -> Result<u64, Failure> {
     let tiler = Path::new(env!("CARGO_BIN_EXE_tiler"));
     let mut renderer = Renderer::start_as(tiler, file(bytes), &options, limits).unwrap();
     loop {
-        if let Output::Finished(dzi) = renderer.next().await? {
+        if let Output::Finished { dzi, .. } = renderer.next().await? {
             return Ok(dzi.size.pixels());
         }
     }

@@ -186,6 +186,7 @@ mod tests {
         }
     }
 
+    #[test]
     fn a_response_that_is_not_cached_has_no_tag() {
         let response = Response::text(StatusCode::OK, "body").tagged();
         assert_eq!(response.header("ETag"), None);
