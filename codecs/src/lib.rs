@@ -65,6 +65,7 @@ mod registry;
 mod row_reader;
 mod scratch;
 mod tolerant;
+mod upright;
 mod vector;
 pub mod ycbcr420;
 

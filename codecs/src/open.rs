@@ -7,6 +7,7 @@ use std::path::Path;
 
 use crate::decoder::{Decoded, Input, Open, Opener, READ_BYTES, System};
 use crate::tolerant::{Strict, Tolerant};
+use crate::upright;
 use crate::{Bounds, DecodeOptions, Format, RowReader, SourceError, TemporaryFile};
 
 /// A file's format, with what its decoder needs of the system: fonts, a library. A process in a sandbox cannot
@@ -92,6 +93,6 @@ impl Prepared {
             Some(profile) => profile.apply(reader),
             None => reader,
         };
-        orientation.apply(reader, bounds, options.as_stored)
+        upright::make_upright(orientation, reader, bounds, options.as_stored)
     }
 }

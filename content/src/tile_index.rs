@@ -106,7 +106,7 @@ impl TileIndex {
         let mut gap = 0_i64;
         for _ in 0..number % BLOCK_TILES {
             let next_length = u32::try_from(take_varint(&mut entries)?).ok()?;
-            gap = gap.checked_add(unzigzag(take_varint(&mut entries)?))?;
+            gap = gap.wrapping_add(unzigzag(take_varint(&mut entries)?));
             offset = offset.checked_add(length.into())?.checked_add_signed(gap)?;
             length = next_length;
         }

@@ -17,7 +17,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    Convert(commands::convert::Args),
+    Convert(Box<commands::convert::Args>),
     Doctor(commands::doctor::Args),
     Serve(Box<commands::serve::Args>),
     // The other commands start these as processes of their own.

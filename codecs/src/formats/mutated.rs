@@ -6,14 +6,15 @@ use std::io::Write;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-use crate::{Bounds, Layout, SourceError};
+use crate::{Bounds, DecodeOptions, Layout, SourceError};
 
 /// Reads a file as a whole: its width, its layout and its pixels.
 pub fn read(bytes: &[u8]) -> Result<(u32, Layout, Vec<u8>), SourceError> {
     let bounds = Bounds { pixels: 1 << 20, memory: 64 << 20, ..Bounds::default() };
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(bytes).unwrap();
-    let mut reader = crate::open(file, bounds)?;
+    let options = DecodeOptions { strict: true, ..DecodeOptions::default() };
+    let mut reader = crate::open_with(file, bounds, &options)?;
     let (size, layout) = (reader.size(), reader.layout());
     let mut pixels = vec![0; layout.row_bytes(size.width) * size.height as usize];
     pixels.chunks_mut(layout.row_bytes(size.width)).try_for_each(|row| reader.read_rows(row))?;

@@ -8,8 +8,11 @@ pub fn find(head: &[u8]) -> Option<&'static str> {
     REFUSED.iter().find(|(_, signature)| signature(head)).map(|(sentence, _)| *sentence)
 }
 
+/// Whether a file that begins with these bytes is of a kind.
+type Signature = fn(head: &[u8]) -> bool;
+
 /// What the failure says of each kind, and whether a file that begins with these bytes is of this kind.
-static REFUSED: &[(&str, fn(head: &[u8]) -> bool)] = &[
+static REFUSED: &[(&str, Signature)] = &[
     ("This is PostScript (EPS), which cannot be read: export it as PDF, SVG or PNG.", is_postscript),
     ("This is a DjVu document, which cannot be read: export it as PDF or TIFF.", |head| {
         head.starts_with(b"AT&TFORM")

@@ -87,7 +87,7 @@ fn descriptor(key: &ObjectKey, dzi: &Dzi, request: &Request) -> Result<Response>
     let status = if range.is_some() { StatusCode::PARTIAL_CONTENT } else { StatusCode::OK };
     let response = Response::builder().with_status(status.as_u16()).with_headers(headers);
     let (first, last) = range.map_or((0, text.len()), |(first, last)| (first as usize, last as usize + 1));
-    response.from_bytes(text.as_bytes().get(first..last).unwrap_or_default().to_vec())
+    Ok(response.fixed(text.as_bytes().get(first..last).unwrap_or_default().to_vec()))
 }
 
 /// What is known of a response before its bytes are read.

@@ -158,6 +158,7 @@ fn an_archive_has_what_the_folder_has() {
     assert!(entries(&folder.path().join("b.zip")) == expected);
     let mut szi = entries(&folder.path().join("b.szi"));
     let properties = String::from_utf8(szi.remove("b/scan-properties.xml").unwrap()).unwrap();
+    assert!(szi.remove("b/tile-index.bin").unwrap().starts_with(b"EZTILES1"));
     assert!(szi == expected);
     assert!(properties.contains("http://www.pathozoom.com/szi"), "{properties}");
     for (name, value) in [("ImageWidth", 700), ("ImageHeight", 500)] {

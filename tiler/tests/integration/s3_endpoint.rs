@@ -1,5 +1,6 @@
 //! An S3 endpoint on loopback with what an archive takes: PutObject, multipart uploads, DeleteObjects. It holds clients to
 //! R2's rule that all parts but the last have one size.
+#![allow(clippy::unwrap_used, reason = "a panic in a test is its failure")]
 
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroUsize;

@@ -59,7 +59,8 @@ struct Inner {
     scratch: Scratch,
     /// The bytes of the scratch that belong to arrays.
     used: u64,
-    /// The arrays. libjpeg has pointers to them.
+    /// The arrays. libjpeg has pointers to them, so they must not move when there are more.
+    #[expect(clippy::vec_box, reason = "libjpeg has pointers to them")]
     arrays: Vec<Box<Array>>,
 }
 

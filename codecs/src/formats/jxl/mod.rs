@@ -6,10 +6,17 @@
 mod decode;
 mod rows;
 
+#[cfg(feature = "tiff")]
+use std::io::Cursor;
+
+#[cfg(feature = "tiff")]
+use edgezoom_content::Size;
 use jxl::api::{JxlColorEncoding, JxlColorProfile, JxlPrimaries, JxlTransferFunction, JxlWhitePoint};
 
 use crate::buffered::catch_panics;
 use crate::colour::icc::Profile;
+#[cfg(feature = "tiff")]
+use crate::colour::samples::round_16;
 use crate::decoder::{Decoded, Input, Open};
 use crate::{Bounds, DecodeOptions, Format, Orientation, Reading, SourceError};
 use decode::Decoding;
@@ -26,6 +33,21 @@ pub(crate) static FORMAT: Format = Format {
 
 fn open(Input { file, bounds, options, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     catch_panics(FORMAT.name, || decode(Decoding::begin(file.into_inner(), bounds)?, bounds, *options))
+}
+
+/// Decodes a JPEG XL in memory as samples of 8 bits, for formats that hold one. Also gives its size, and how many samples
+/// a pixel has.
+#[cfg(feature = "tiff")]
+pub fn decode_samples(bytes: &[u8], bounds: Bounds) -> Result<(Size, usize, Vec<u8>), SourceError> {
+    let mut decoding = Decoding::begin(Cursor::new(bytes.to_vec()), bounds)?;
+    let samples = decoding.choose_samples()?;
+    let picture = decoding.decode(samples, bounds, 1)?;
+    let stored = if samples.is_deep {
+        picture.samples.as_chunks().0.iter().map(|&sample| round_16(u16::from_ne_bytes(sample))).collect()
+    } else {
+        picture.samples
+    };
+    Ok((picture.size, samples.kind.samples_per_pixel(), stored))
 }
 
 fn decode(mut decoding: Decoding, bounds: Bounds, options: DecodeOptions) -> Result<Decoded, SourceError> {

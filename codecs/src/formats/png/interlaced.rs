@@ -97,7 +97,7 @@ impl<R: BufRead + Seek> Interlaced<R> {
             return read_row(reader, *kind, transform_16, samples, size.width, out);
         }
         for (&(left, across, top, down), pass) in KEPT.iter().zip(&mut self.passes) {
-            if row < top || (row - top) % down != 0 || self.size.width <= left {
+            if row < top || !(row - top).is_multiple_of(down) || self.size.width <= left {
                 continue;
             }
             let layout = self.kind.layout();

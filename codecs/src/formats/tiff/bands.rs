@@ -125,10 +125,12 @@ impl Bands {
         let (across, down) = (self.picture.chunks_across(), self.picture.chunks_down());
         let colours = self.decoder.pixels.colour.colours();
         let mut values = vec![Vec::new(); colours];
-        let side = |chunks: u32| chunks.div_ceil(MOST_CHUNKS.isqrt());
+        // Strips are one across, so all of the chunks may lie below each other.
+        let columns = (0..across).step_by(across.div_ceil(MOST_CHUNKS.isqrt()).max(1) as usize);
+        let most_rows = MOST_CHUNKS / (columns.len() as u32).max(1);
         let places: Vec<(u32, u32)> = (0..down)
-            .step_by(side(down) as usize)
-            .flat_map(|row| (0..across).step_by(side(across) as usize).map(move |column| (row, column)))
+            .step_by(down.div_ceil(most_rows).max(1) as usize)
+            .flat_map(|row| columns.clone().map(move |column| (row, column)))
             .collect();
         let each = most / places.len().max(1);
         for (row, column) in places {

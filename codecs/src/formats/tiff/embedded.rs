@@ -84,26 +84,19 @@ fn has_subsampled_chroma(stored: &[u8]) -> bool {
 /// Decodes a chunk of JPEG XL.
 #[cfg(feature = "modern")]
 pub fn jxl(stored: &[u8], shape: Shape, out: &mut [u8]) -> Result<usize, SourceError> {
-    use jxl_oxide::{AllocTracker, JxlImage, JxlThreadPool};
-
     /// The memory that decoding takes for each pixel, and for the smallest picture.
-    const BYTES_A_PIXEL: usize = 48;
-    const LEAST_BYTES: usize = 16 << 20;
+    const BYTES_A_PIXEL: u64 = 48;
+    const LEAST_BYTES: u64 = 16 << 20;
 
     catch_panics(NAME, || {
-        // Chunks are decoded by several threads already.
-        let pixels = shape.columns as usize * shape.rows as usize;
-        let memory =
-            AllocTracker::with_limit(pixels.saturating_mul(BYTES_A_PIXEL).saturating_add(LEAST_BYTES));
-        let builder = JxlImage::builder().pool(JxlThreadPool::none()).alloc_tracker(memory);
-        let image = builder.read(stored).map_err(|_| undecodable())?;
-        check(image.width(), image.height(), shape, out)?;
-        let frame = image.render_frame(0).map_err(|_| undecodable())?;
-        let mut stream = frame.stream();
-        let channels = stream.channels() as usize;
-        let mut row = vec![0u8; stream.width() as usize * channels];
-        for out in out.chunks_exact_mut(shape.row_bytes) {
-            stream.write_to_buffer(&mut row);
+        let pixels = u64::from(shape.columns) * u64::from(shape.rows);
+        let memory = pixels.saturating_mul(BYTES_A_PIXEL).saturating_add(LEAST_BYTES);
+        let bounds = crate::Bounds { pixels, memory, ..crate::Bounds::default() };
+        let (size, channels, samples) =
+            crate::formats::jxl::decode_samples(stored, bounds).map_err(|_| undecodable())?;
+        check(size.width, size.height, shape, out)?;
+        let rows = samples.chunks_exact(size.width as usize * channels);
+        for (out, row) in out.chunks_exact_mut(shape.row_bytes).zip(rows) {
             for (out, pixel) in out.chunks_exact_mut(shape.together).zip(row.chunks_exact(channels)) {
                 out.fill(255);
                 out.iter_mut().zip(pixel).for_each(|(out, &sample)| *out = sample);

@@ -27,7 +27,7 @@ pub fn for_all<Tools: Send, Work: Send>(
         }
     };
     let panicked = |_| Some((0, SourceError::corrupt(NAME, "a decoding thread stopped")));
-    let Some((own, others)) = tools.split_first_mut() else { return None };
+    let (own, others) = tools.split_first_mut()?;
     thread::scope(|scope| {
         let others = others.iter_mut().take(threads.saturating_sub(1));
         let others: Vec<_> = others.map(|tools| scope.spawn(move || work(tools))).collect();

@@ -73,7 +73,11 @@ impl Planes {
         // Each sample of chroma is in the middle of 2×2 pixels: three quarters are of the nearest row, a quarter is of
         // the one on the row's other side.
         let near = self.next / 2;
-        let far = if self.next % 2 == 0 { near.saturating_sub(1) } else { (near + 1).min(chroma_rows - 1) };
+        let far = if self.next.is_multiple_of(2) {
+            near.saturating_sub(1)
+        } else {
+            (near + 1).min(chroma_rows - 1)
+        };
         let stride = self.stride / 2;
         for (plane, out) in [&self.frame.ubuf, &self.frame.vbuf].into_iter().zip(&mut self.chroma) {
             out.resize(width, 0);

@@ -26,7 +26,7 @@ pub fn of(entry: &str) -> [u8; 4] {
 /// A colour of 3, 6, 9 or 12 hexadecimal digits. The highest ones count.
 fn numbered(digits: &str) -> Option<[u8; 3]> {
     let each = digits.len() / 3;
-    if !digits.is_ascii() || digits.len() % 3 != 0 || !(1..=4).contains(&each) {
+    if !digits.is_ascii() || !digits.len().is_multiple_of(3) || !(1..=4).contains(&each) {
         return None;
     }
     let channel = |index: usize| {

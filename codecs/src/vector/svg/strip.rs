@@ -45,15 +45,11 @@ impl<'a> Strip<'a> {
                 Node::Text(text) => {
                     self.draw(text.flattened(), transform.pre_concat(text.flattened().transform()), onto)?
                 }
+                _ if !self.shows(node.stroke_bounding_box(), transform) => {}
                 Node::Path(path) if pattern::has_large_tiles(path, transform) => {
-                    if self.shows(path.stroke_bounding_box(), transform) {
-                        pattern::draw(path, transform, self, onto)?;
-                    }
+                    pattern::draw(path, transform, self, onto)?;
                 }
-                _ if self.shows(node.stroke_bounding_box(), transform) => {
-                    render_at(node, self.local(transform), onto);
-                }
-                _ => {}
+                _ => render_at(node, self.local(transform), onto),
             }
         }
         Some(())

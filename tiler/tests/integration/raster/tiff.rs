@@ -116,7 +116,7 @@ const ODD: &[Variant] = &[
     variant("tiff 24 bits", "f.tif", written!("bits 24"), GREY),
     variant("tiff 24 bits, big-endian", "f.tif", written!("bits 24 '>'"), GREY),
     variant("tiff 64 bits", "f.tif", written!("bits 64"), GREY),
-    variant("tiff 8 bits, signed", "f.tif", written!("signed 8"), MAGICK),
+    variant("tiff 8 bits, signed", "f.tif", written!("signed 8"), GREY),
     variant("tiff 16 bits, signed", "f.tif", written!("signed 16"), MAGICK),
     variant("tiff 64 bits, signed", "f.tif", written!("signed 64"), GREY),
     variant("tiff ycbcr 4:2:0", "f.tif", written!("ycbcr 2 2"), LIBTIFF),

@@ -80,15 +80,18 @@ async fn a_job_that_has_to_be_alone_waits_for_the_others_and_holds_back_the_next
     let is_finished = |call: &Call| matches!(call, Call::Report(report) if matches!(report.outcome, Outcome::Finished { .. }));
     world.until("three ends", |state| state.log.iter().filter(|call| is_finished(call)).count() == 3).await;
 
-    let state = world.state();
-    let claims: Vec<_> = (0..state.log.len()).filter(|n| matches!(state.log[*n], Call::Claim(_))).collect();
-    let ends: Vec<_> = (0..state.log.len()).filter(|n| is_finished(&state.log[*n])).collect();
-    assert!(ends[0] < claims[1] && ends[1] < claims[2], "{claims:?} {ends:?} {:#?}", state.log);
-    assert_eq!(
-        state.claimants.iter().map(|claimant| claimant.alone).collect::<Vec<_>>(),
-        [false, true, false]
-    );
-    drop(state);
+    {
+        let state = world.state();
+        let places =
+            |is_it: &dyn Fn(&Call) -> bool| (0..state.log.len()).filter(|n| is_it(&state.log[*n])).collect();
+        let claims: Vec<_> = places(&|call| matches!(call, Call::Claim(_)));
+        let ends: Vec<_> = places(&is_finished);
+        assert!(ends[0] < claims[1] && ends[1] < claims[2], "{claims:?} {ends:?} {:#?}", state.log);
+        assert_eq!(
+            state.claimants.iter().map(|claimant| claimant.alone).collect::<Vec<_>>(),
+            [false, true, false]
+        );
+    }
     assert_eq!(tiler.ask("/health").await.0, 200);
 }
 
