@@ -4,7 +4,7 @@
 use std::io::Cursor;
 use std::num::{NonZeroU32, NonZeroUsize};
 
-use edgezoom_codecs::{Bounds, DecodeOptions, DrawingOptions, Layout, SourceError, open, open_with};
+use edgezoom_codecs::{Bounds, DecodeOptions, DrawingOptions, Layout, SourceError, open_with};
 use tiff::encoder::{Compression, TiffEncoder, colortype::RGB8};
 use tiff::tags::Tag;
 
