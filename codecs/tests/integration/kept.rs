@@ -1,6 +1,8 @@
 //! Large pictures of which much has to be kept: what is read with hardly any memory and a temporary file is the same as
 //! with memory for all of it.
 
+#![allow(clippy::unwrap_used, reason = "a panic in a test is its failure")]
+
 use std::io::{Read, Seek};
 use std::process::Command;
 

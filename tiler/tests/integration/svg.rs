@@ -101,14 +101,11 @@ fn strips_join_to_what_is_drawn_in_one_piece() {
         <g clip-path="url(#s)"><g opacity=".7">{tiles}</g></g>
         <path d="M5 5 95 9 80 790 10 700z" fill="none" stroke="#000" stroke-width="2"/>"##
     );
-    for (name, content, same) in [
-        ("groups", groups_in_groups, groups_in_groups),
-        ("lines", lines, lines),
-        ("a picture", &picture, &picture),
-        ("a pattern", pattern, &unrolled),
-    ] {
-        let strips = draw(&svg(COLUMN, content), 8192);
-        let whole = in_one_piece(&svg(COLUMN, same), strips.size());
+    assert!(draw(&svg(COLUMN, pattern), 8192) == draw(&svg(COLUMN, &unrolled), 8192));
+    for (name, content) in [("groups", groups_in_groups), ("lines", lines), ("a picture", &picture)] {
+        let text = svg(COLUMN, content);
+        let strips = draw(&text, 8192);
+        let whole = in_one_piece(&text, strips.size());
         let differences = || strips.pixels.iter().zip(&whole.pixels).map(|(one, other)| one.abs_diff(*other));
         let mean = differences().map(f64::from).sum::<f64>() / strips.pixels.len() as f64;
         let off = differences().filter(|&difference| difference > 8).count();

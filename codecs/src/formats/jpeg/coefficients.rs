@@ -20,7 +20,7 @@ use mozjpeg_sys::{
     JBLOCK, JBLOCKARRAY, JBLOCKROW, JDIMENSION, boolean, jpeg_common_struct, jvirt_barray_control,
 };
 
-use super::error_manager;
+use super::unwinding::fail;
 use crate::scratch::Scratch;
 
 /// The bytes of an array that are in memory.
@@ -128,7 +128,7 @@ unsafe extern "C-unwind" fn request(
     max_access: JDIMENSION,
 ) -> *mut jvirt_barray_control {
     let Some(coefficients) = OFFERED.with_borrow(Clone::clone) else {
-        let Some(&(request, access)) = ORIGINAL.get() else { error_manager::fail(libjpeg::JERR_BAD_POOL_ID) };
+        let Some(&(request, access)) = ORIGINAL.get() else { fail(libjpeg::JERR_BAD_POOL_ID) };
         // SAFETY: these are the functions that `attach` found in the memory manager of such a decoder.
         unsafe {
             if let Some(memory) = decoder.mem.as_mut() {
@@ -187,7 +187,7 @@ impl Array {
     fn access(&mut self, scratch: &mut Scratch, start: u32, count: u32, is_writable: bool) -> JBLOCKARRAY {
         let Some(end) = start.checked_add(count).filter(|&end| end <= self.rows && count <= self.max_access)
         else {
-            error_manager::fail(libjpeg::JERR_BAD_VIRTUAL_ACCESS)
+            fail(libjpeg::JERR_BAD_VIRTUAL_ACCESS)
         };
         let window_rows = self.row_pointers.len() as u32;
         if !self.is_loaded || start < self.first || end > self.first + window_rows {
@@ -200,12 +200,12 @@ impl Array {
             let from = self.undefined.max(start);
             if is_writable {
                 if self.undefined < start {
-                    error_manager::fail(libjpeg::JERR_BAD_VIRTUAL_ACCESS);
+                    fail(libjpeg::JERR_BAD_VIRTUAL_ACCESS);
                 }
                 self.undefined = end;
             }
             if !self.is_zeroed {
-                error_manager::fail(libjpeg::JERR_BAD_VIRTUAL_ACCESS);
+                fail(libjpeg::JERR_BAD_VIRTUAL_ACCESS);
             }
             let row = |row: u32| (row - self.first) as usize * self.blocks_per_row;
             self.window[row(from)..row(end)].fill([0; 64]);
@@ -219,7 +219,7 @@ impl Array {
         if std::mem::take(&mut self.is_changed) {
             let (bytes, offset) = self.written();
             if scratch.write_at(bytes, offset).is_err() {
-                error_manager::fail(libjpeg::JERR_TFILE_WRITE);
+                fail(libjpeg::JERR_TFILE_WRITE);
             }
         }
     }
@@ -228,7 +228,7 @@ impl Array {
         self.is_loaded = true;
         let (bytes, offset) = self.written();
         if scratch.read_at(bytes, offset).is_err() {
-            error_manager::fail(libjpeg::JERR_TFILE_READ);
+            fail(libjpeg::JERR_TFILE_READ);
         }
     }
 

@@ -14,7 +14,7 @@ use std::ptr::{self, NonNull};
 use mozjpeg_sys as libjpeg;
 use mozjpeg_sys::{boolean, jpeg_decompress_struct, jpeg_error_mgr, jpeg_source_mgr};
 
-use super::error_manager;
+use super::{error_manager, unwinding};
 use crate::ycbcr420::{PairMut, ROWS};
 
 /// A decoder of the planes of a picture with 4:2:0 chroma subsampling.
@@ -159,7 +159,7 @@ unsafe extern "C-unwind" fn fill(info: &mut jpeg_decompress_struct) -> boolean {
             source.bytes_in_buffer = END.len();
             error_manager::warn(&info.common, libjpeg::JWRN_JPEG_EOF);
         }
-        Err(_) => error_manager::fail(libjpeg::JERR_FILE_READ),
+        Err(_) => unwinding::fail(libjpeg::JERR_FILE_READ),
     }
     1
 }

@@ -18,6 +18,7 @@ use mozjpeg_sys::{jpeg_common_struct, jpeg_error_mgr, msg_parm_union};
 
 use super::coefficients;
 use super::losses::Losses;
+use super::unwinding::{LibjpegError, fail};
 use crate::{Damage, SourceError};
 
 /// The format's name.
@@ -27,9 +28,6 @@ thread_local! {
     /// What the call of libjpeg that is under way has lost. `None` where that is an error.
     static LOSSES: Cell<Option<Losses>> = const { Cell::new(None) };
 }
-
-/// An error code of libjpeg on its way to [`catch_errors`].
-struct LibjpegError(c_int);
 
 /// An error manager whose errors and fatal warnings unwind.
 pub fn new() -> jpeg_error_mgr {
@@ -105,14 +103,9 @@ pub fn warn(decoder: &jpeg_common_struct, code: c_int) {
             losses.note(code, decoder);
             LOSSES.set(Some(losses));
         }
-        None if loses_pixels(code) => resume_unwind(Box::new(LibjpegError(code))),
+        None if loses_pixels(code) => fail(code),
         None => {}
     }
-}
-
-/// Unwinds with an error.
-pub fn fail(code: c_int) -> ! {
-    resume_unwind(Box::new(LibjpegError(code)));
 }
 
 extern "C-unwind" fn on_error(decoder: &mut jpeg_common_struct) {

@@ -14,6 +14,7 @@ mod error_manager;
 mod header;
 mod losses;
 mod segments;
+mod unwinding;
 pub mod ycbcr420;
 
 use std::io::{self, BufRead, Seek, SeekFrom};
