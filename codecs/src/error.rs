@@ -140,6 +140,22 @@ impl SourceError {
     }
 }
 
+/// The name of a format, for the files in its folder: they cannot import its description, which imports them.
+#[derive(Clone, Copy)]
+pub(crate) struct FormatName(pub &'static str);
+
+impl FormatName {
+    /// As [`SourceError::corrupt`].
+    pub fn corrupt(self, reason: impl Display) -> SourceError {
+        SourceError::corrupt(self.0, reason)
+    }
+
+    /// As [`SourceError::unsupported`].
+    pub fn unsupported(self, reason: impl Display) -> SourceError {
+        SourceError::unsupported(self.0, reason)
+    }
+}
+
 /// Messages of libraries end with a full stop or without one; ours add it.
 fn without_full_stop(reason: impl Display) -> String {
     reason.to_string().trim_end_matches('.').to_owned()

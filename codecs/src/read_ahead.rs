@@ -8,7 +8,8 @@ use std::thread;
 use edgezoom_content::Size;
 
 use crate::buffered::catch_panics;
-use crate::{Format, Layout, RowReader, SourceError};
+use crate::error::FormatName;
+use crate::{Layout, RowReader, SourceError};
 
 /// The bands that wait until they are read.
 const WAITING: usize = 1;
@@ -30,7 +31,7 @@ pub struct Bands {
 
 /// The reader of a picture that is being decoded.
 pub struct ReadAhead {
-    format: &'static Format,
+    format: FormatName,
     size: Size,
     layout: Layout,
     messages: Receiver<Message>,
@@ -71,13 +72,13 @@ impl ReadAhead {
     /// # Errors
     /// Those of the decoder before its first band, and when no thread can be started.
     pub fn start(
-        format: &'static Format,
+        format: FormatName,
         decode: impl FnOnce(&Bands) -> Result<(), SourceError> + Send + 'static,
     ) -> Result<Self, SourceError> {
         let (sender, messages) = sync_channel(WAITING);
         thread::Builder::new().name("decoder".into()).spawn(move || {
             let bands = Bands { sender };
-            if let Err(error) = catch_panics(format.name, || decode(&bands)) {
+            if let Err(error) = catch_panics(format.0, || decode(&bands)) {
                 // Fails when nobody reads the picture any more.
                 let _ = bands.pass(Message::Failed(error));
             }

@@ -5,6 +5,9 @@
 
 mod bits;
 mod chunks;
+mod coded;
+mod error;
+mod groups;
 mod lossless;
 mod planes;
 mod prefix;
@@ -26,7 +29,7 @@ use lossless::Lossless;
 use planes::Planes;
 
 pub(crate) static FORMAT: Format = Format {
-    name: "WebP",
+    name: error::NAME.0,
     media_types: &["image/webp"],
     endings: &["webp"],
     reading: Reading::Buffered,

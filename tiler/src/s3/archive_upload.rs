@@ -16,7 +16,7 @@ use tokio::time::timeout;
 use super::bucket::Bucket;
 use super::error::StoreError;
 use super::multipart::Part;
-use super::upload::Stored;
+use super::stored::Stored;
 
 /// The media type of an archive: that of ZIP, as SZI has none of its own.
 const MEDIA_TYPE: &str = "application/zip";

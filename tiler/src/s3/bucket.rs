@@ -24,6 +24,9 @@ pub(super) struct CompletedPut {
     pub latency: Duration,
 }
 
+/// From so many bytes on, a request may take as long as it takes to send them.
+const LARGE: u64 = 1 << 20;
+
 /// Keys contain the attempt's number, so the object of a key never changes.
 pub(super) const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 
@@ -40,8 +43,12 @@ impl Bucket {
     ) -> Result<CompletedPut, StoreError> {
         let (length, start) = (bytes.len() as u64, Instant::now());
         let put = self.client.put_object().bucket(&self.name).key(&key).body(ByteStream::from(bytes));
-        let put = put.content_type(media_type).cache_control(IMMUTABLE).customize();
-        match put.config_override(timeouts(length)).send().await {
+        let put = put.content_type(media_type).cache_control(IMMUTABLE);
+        let sent = match length {
+            0..LARGE => put.send().await,
+            _ => put.customize().config_override(timeouts(length)).send().await,
+        };
+        match sent {
             Ok(_) => Ok(CompletedPut { bytes: length, latency: start.elapsed() }),
             Err(error) => Err(StoreError::Put { key, reason: reason(&error) }),
         }

@@ -11,10 +11,12 @@ mod concurrency_limit;
 mod error;
 mod multipart;
 mod store;
+mod stored;
 mod tiles_upload;
 mod upload;
 
 pub use client::S3Settings;
 pub use error::StoreError;
 pub use store::S3Store;
-pub use upload::{Layout, Stored, Upload};
+pub use stored::Stored;
+pub use upload::{Layout, Upload};

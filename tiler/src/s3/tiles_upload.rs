@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use super::bucket::{Bucket, CompletedPut};
 use super::concurrency_limit::ConcurrencyLimit;
 use super::error::StoreError;
-use super::upload::Stored;
+use super::stored::Stored;
 
 /// The upload of one attempt's pyramid into an object for each tile.
 pub struct TilesUpload {

@@ -9,6 +9,7 @@ use edgezoom_pyramid::Tile;
 use super::archive_upload::ArchiveUpload;
 use super::bucket::Bucket;
 use super::error::StoreError;
+use super::stored::Stored;
 use super::tiles_upload::TilesUpload;
 
 /// How pyramids are stored.
@@ -29,15 +30,6 @@ pub enum Upload {
     Archive(Box<ArchiveUpload>),
     /// Into an object for each tile.
     Tiles(TilesUpload),
-}
-
-/// What an upload has stored so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stored {
-    /// The number of tiles.
-    pub tiles: u64,
-    /// Their size in bytes.
-    pub bytes: u64,
 }
 
 impl Upload {

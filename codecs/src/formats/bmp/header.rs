@@ -14,8 +14,8 @@
 
 use std::fs::File;
 
+use super::error::NAME;
 use super::position::read_up_to;
-use super::{FORMAT, rle};
 use crate::SourceError;
 
 /// What is known of a bitmap before its rows.
@@ -35,11 +35,22 @@ pub struct Header {
     pub rows_at: u64,
 }
 
+/// What a run repeats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunKind {
+    /// Two indices of 4 bits.
+    Nibbles,
+    /// An index of 8 bits.
+    Bytes,
+    /// Blue, green and red.
+    Colours,
+}
+
 /// How pixels are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
     Plain,
-    Runs(rle::Kind),
+    Runs(RunKind),
 }
 
 const LONGEST: usize = 124;
@@ -67,10 +78,10 @@ impl Header {
         let is_windows = matches!(size, WINDOWS_3 | WITH_MASKS | WITH_ALPHA_MASK | 108 | 124);
         let is_os2_2 = (16..=64).contains(&size) && (size.is_multiple_of(4) || matches!(size, 42 | 46));
         if size != OS2_1 && !is_windows && !is_os2_2 {
-            return Err(FORMAT.unsupported("its header has an unknown size"));
+            return Err(NAME.unsupported("its header has an unknown size"));
         }
         if read < size as usize {
-            return Err(FORMAT.corrupt("it ends in its header"));
+            return Err(NAME.corrupt("it ends in its header"));
         }
         // What lies behind the header is not part of it, apart from the masks.
         let behind = bytes.split_at(size as usize).1.to_vec();
@@ -81,7 +92,7 @@ impl Header {
             Self::of(side(4), i64::from(side(6)), u16_at(&bytes, 10))
         } else {
             let width = u32_at(&bytes, 4).cast_signed();
-            let width = u32::try_from(width).map_err(|_| FORMAT.corrupt("its width is negative"))?;
+            let width = u32::try_from(width).map_err(|_| NAME.corrupt("its width is negative"))?;
             Self::of(width, i64::from(u32_at(&bytes, 8).cast_signed()), u16_at(&bytes, 14))
         };
         let compression = u32_at(&bytes, 16);
@@ -123,11 +134,11 @@ impl Header {
         let encoding = match (compression, self.bits) {
             (PLAIN, 1 | 2 | 4 | 8 | 16 | 24 | 32) => Encoding::Plain,
             (MASKS | ALPHA_MASKS, 16 | 32) if size >= WINDOWS_3 => Encoding::Plain,
-            (RLE8, 8) => Encoding::Runs(rle::Kind::Bytes),
-            (RLE4, 4) => Encoding::Runs(rle::Kind::Nibbles),
-            (RLE24, 24) => Encoding::Runs(rle::Kind::Colours),
+            (RLE8, 8) => Encoding::Runs(RunKind::Bytes),
+            (RLE4, 4) => Encoding::Runs(RunKind::Nibbles),
+            (RLE24, 24) => Encoding::Runs(RunKind::Colours),
             (compression, bits) => {
-                return Err(FORMAT.unsupported(format_args!(
+                return Err(NAME.unsupported(format_args!(
                     "its pixels have {bits} bits in the compression {compression}"
                 )));
             }
@@ -161,7 +172,7 @@ impl Header {
         for mask in self.masks {
             let shifted = mask.checked_shr(mask.trailing_zeros()).unwrap_or(0);
             if mask & seen != 0 || shifted & shifted.wrapping_add(1) != 0 {
-                return Err(FORMAT.corrupt("its masks overlap"));
+                return Err(NAME.corrupt("its masks overlap"));
             }
             seen |= mask;
         }

@@ -9,6 +9,7 @@
 //! Source: Microsoft, "Bitmap Storage", BITMAPFILEHEADER; OS/2 Presentation Manager Programming Reference,
 //! BITMAPFILEHEADER2 and BITMAPARRAYFILEHEADER2.
 
+mod error;
 mod header;
 mod pixels;
 mod position;
@@ -27,7 +28,7 @@ pub(super) use position::{Section, read_up_to};
 use rle::RleRows;
 
 pub(crate) static FORMAT: Format = Format {
-    name: "BMP",
+    name: error::NAME.0,
     media_types: &["image/bmp"],
     endings: &["bmp"],
     reading: Reading::Rows,

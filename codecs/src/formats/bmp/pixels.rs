@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use edgezoom_content::Size;
 
-use super::FORMAT;
+use super::error::NAME;
 use super::header::Header;
 use super::position::{length, read_up_to};
 use crate::tolerant::missing;
@@ -71,7 +71,7 @@ impl PixelRows {
         // The padding of the last row may be missing.
         let stored = u32::try_from((there + padding) / stride.max(1)).unwrap_or(u32::MAX).min(size.height);
         if stored == 0 {
-            return Err(FORMAT.corrupt("it ends before its first row"));
+            return Err(NAME.corrupt("it ends before its first row"));
         }
         let pixel = match header.bits {
             0..=8 if header.is_grey() => {

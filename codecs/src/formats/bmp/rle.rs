@@ -19,21 +19,10 @@ use std::sync::Arc;
 
 use edgezoom_content::Size;
 
-use super::FORMAT;
-use super::header::Header;
+use super::error::NAME;
+use super::header::{Header, RunKind};
 use super::position::Section;
 use crate::{Damage, Layout, RowReader, SourceError};
-
-/// What a run repeats.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Two indices of 4 bits.
-    Nibbles,
-    /// An index of 8 bits.
-    Bytes,
-    /// Blue, green and red.
-    Colours,
-}
 
 /// The bytes of a block of decoded rows.
 const BLOCK_BYTES: usize = 4 << 20;
@@ -51,7 +40,7 @@ struct Place {
 pub struct RleRows {
     file: Arc<File>,
     header: Header,
-    kind: Kind,
+    kind: RunKind,
     size: Size,
     /// Where each block of stored rows begins.
     blocks: Vec<Place>,
@@ -80,7 +69,7 @@ enum Stop {
 }
 
 impl RleRows {
-    pub fn open(file: Arc<File>, header: Header, kind: Kind, size: Size) -> Result<Self, SourceError> {
+    pub fn open(file: Arc<File>, header: Header, kind: RunKind, size: Size) -> Result<Self, SourceError> {
         let row_bytes = (size.width as usize).saturating_mul(RGBA).max(1);
         let block_rows = u32::try_from(BLOCK_BYTES / row_bytes).unwrap_or(1).clamp(1, size.height);
         let mut rows = Self {
@@ -114,7 +103,7 @@ impl RleRows {
         let rows = self.size.height;
         match stop {
             Stop::Failed(error) => return Err(error),
-            Stop::CutOff if place.y == 0 => return Err(FORMAT.corrupt("it ends before its first row")),
+            Stop::CutOff if place.y == 0 => return Err(NAME.corrupt("it ends before its first row")),
             Stop::CutOff if place.y < rows => {
                 self.damage = Some(Damage::FromRow { row: place.y, rows });
             }
@@ -150,30 +139,30 @@ impl RleRows {
             [0, count] => {
                 let mut pixels = [0; 3 * 255 + 1];
                 let bytes = match self.kind {
-                    Kind::Nibbles => usize::from(count).div_ceil(2),
-                    Kind::Bytes => count.into(),
-                    Kind::Colours => 3 * usize::from(count),
+                    RunKind::Nibbles => usize::from(count).div_ceil(2),
+                    RunKind::Bytes => count.into(),
+                    RunKind::Colours => 3 * usize::from(count),
                 };
                 codes.fill(pixels.get_mut(..bytes.next_multiple_of(2)).unwrap_or_default())?;
                 for number in 0..usize::from(count) {
                     let pixel = match self.kind {
-                        Kind::Nibbles => self.nibble(pixels[number / 2], number),
-                        Kind::Bytes => self.colour(pixels[number]),
-                        Kind::Colours => bgr(pixels.get(3 * number..).unwrap_or_default()),
+                        RunKind::Nibbles => self.nibble(pixels[number / 2], number),
+                        RunKind::Bytes => self.colour(pixels[number]),
+                        RunKind::Colours => bgr(pixels.get(3 * number..).unwrap_or_default()),
                     };
                     self.put(place, pixel, paint);
                 }
             }
             [count, first] => {
                 let mut rest = [first, 0, 0];
-                if self.kind == Kind::Colours {
+                if self.kind == RunKind::Colours {
                     codes.fill(&mut rest[1..])?;
                 }
                 for number in 0..usize::from(count) {
                     let pixel = match self.kind {
-                        Kind::Nibbles => self.nibble(first, number),
-                        Kind::Bytes => self.colour(first),
-                        Kind::Colours => bgr(&rest),
+                        RunKind::Nibbles => self.nibble(first, number),
+                        RunKind::Bytes => self.colour(first),
+                        RunKind::Colours => bgr(&rest),
                     };
                     self.put(place, pixel, paint);
                 }

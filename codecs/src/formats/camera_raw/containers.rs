@@ -14,8 +14,8 @@ use std::fs::File;
 use std::io::Read;
 use std::sync::Arc;
 
+use super::found::{Found, Place};
 use super::preview::orientation_of;
-use super::{Found, Place};
 use crate::formats::section::{Section, array};
 
 /// The boxes that are looked at, at each level, and how deep they may be.

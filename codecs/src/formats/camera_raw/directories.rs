@@ -16,7 +16,7 @@ use std::fs::File;
 use std::io::Read;
 use std::sync::Arc;
 
-use super::{Found, Place};
+use super::found::{Found, Place};
 use crate::formats::section::Section;
 
 /// The directories, the entries of each and the values of an entry that are looked at.

@@ -16,6 +16,7 @@
 
 mod containers;
 mod directories;
+mod found;
 mod preview;
 
 use std::io::{BufReader, Read, Seek, SeekFrom};
@@ -25,6 +26,7 @@ use crate::decoder::{Decoded, Input, Open};
 use crate::formats::jpeg;
 use crate::formats::section::{self, Section};
 use crate::{Format, Orientation, Reading, SourceError};
+use found::Place;
 use preview::Frame;
 
 pub(crate) static FORMAT: Format = Format {
@@ -72,23 +74,6 @@ impl Container {
             _ => head.starts_with(b"FUJIFILMCCD-RAW").then_some(Self::Fujifilm),
         }
     }
-}
-
-/// A place in the file where a JPEG may be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Place {
-    start: u64,
-    length: u64,
-}
-
-/// What a container has to say.
-#[derive(Default)]
-struct Found {
-    places: Vec<Place>,
-    /// The camera's orientation, for previews that have none of their own.
-    orientation: Option<u32>,
-    /// Whether the first directory cannot be read.
-    is_broken: bool,
 }
 
 /// How many bytes are buffered of the preview.

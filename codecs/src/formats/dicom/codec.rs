@@ -7,8 +7,9 @@ use std::io::{BufReader, Cursor, Read};
 use std::sync::Arc;
 
 use super::elements::{Elements, Place, tag};
+use super::error::{NAME, too_short};
+use super::pixel::Pixel;
 use super::run_length::{self, Plane};
-use super::{FORMAT, Pixel, too_short};
 use crate::decoder::Decoded;
 use crate::formats::jpeg;
 use crate::formats::section::Section;
@@ -53,7 +54,7 @@ impl Codec {
         let syntax = elements.text(tag::TRANSFER_SYNTAX).unwrap_or_default();
         if !elements.is_encapsulated {
             if syntax == DEFLATED {
-                return Err(FORMAT.unsupported("all of it is compressed by deflate"));
+                return Err(NAME.unsupported("all of it is compressed by deflate"));
             }
             let Some(&pixels) = elements.pixels.first() else { return Err(too_short()) };
             let (file, is_big_endian) = (Arc::clone(file), elements.is_big_endian);
@@ -62,7 +63,7 @@ impl Codec {
         let frame = first_frame(file, elements)?;
         match syntax.as_str() {
             RUN_LENGTH => {
-                let [part] = *frame else { return Err(FORMAT.unsupported("its runs are in several parts")) };
+                let [part] = *frame else { return Err(NAME.unsupported("its runs are in several parts")) };
                 let count = pixel.samples * usize::from(pixel.allocated / 8);
                 Ok(Self::Runs { planes: run_length::planes(file, part, count)?, pixel })
             }
@@ -81,7 +82,7 @@ impl Codec {
             | "1.2.840.10008.1.2.4.201"
             | "1.2.840.10008.1.2.4.202"
             | "1.2.840.10008.1.2.4.203" => jpeg_2000(&joined(file, &frame, bounds)?, pixel, bounds),
-            other => Err(FORMAT.unsupported(format_args!("its pixels are compressed by {}", name(other)))),
+            other => Err(NAME.unsupported(format_args!("its pixels are compressed by {}", name(other)))),
         }
     }
 
@@ -212,7 +213,7 @@ fn joined(file: &Arc<File>, parts: &[Place], bounds: Bounds) -> Result<Vec<u8>, 
 fn same_size(reader: &dyn RowReader, pixel: Pixel) -> Result<(), SourceError> {
     match reader.size() == pixel.size {
         true => Ok(()),
-        false => Err(FORMAT.corrupt("the picture in it has another size than it says")),
+        false => Err(NAME.corrupt("the picture in it has another size than it says")),
     }
 }
 
@@ -220,18 +221,18 @@ fn same_size(reader: &dyn RowReader, pixel: Pixel) -> Result<(), SourceError> {
 fn jpeg_2000(bytes: &[u8], pixel: Pixel, bounds: Bounds) -> Result<Codec, SourceError> {
     use crate::buffered::catch_panics;
     if pixel.samples != 1 {
-        let decoded = catch_panics(FORMAT.name, || crate::formats::jp2::decode(bytes, bounds))?;
+        let decoded = catch_panics(NAME.0, || crate::formats::jp2::decode(bytes, bounds))?;
         same_size(decoded.reader.as_ref(), pixel)?;
         return Ok(Codec::Final(Box::new(decoded)));
     }
     // More than 8 bits are needed before the window.
     bounds.admit_memory(pixel.size.pixels() * 20, "decoding a JPEG 2000")?;
-    let broken = |_| FORMAT.corrupt("the JPEG 2000 in it is broken");
-    let numbers = catch_panics(FORMAT.name, || {
+    let broken = |_| NAME.corrupt("the JPEG 2000 in it is broken");
+    let numbers = catch_panics(NAME.0, || {
         let image =
             hayro_jpeg2000::Image::new(bytes, &hayro_jpeg2000::DecodeSettings::default()).map_err(broken)?;
         if (image.width(), image.height()) != (pixel.size.width, pixel.size.height) {
-            return Err(FORMAT.corrupt("the picture in it has another size than it says"));
+            return Err(NAME.corrupt("the picture in it has another size than it says"));
         }
         let mut context = hayro_jpeg2000::DecoderContext::default();
         let decoded = image.decode(&mut context).map_err(broken)?;
@@ -243,7 +244,7 @@ fn jpeg_2000(bytes: &[u8], pixel: Pixel, bounds: Bounds) -> Result<Codec, Source
 
 #[cfg(not(feature = "modern"))]
 fn jpeg_2000(_: &[u8], _: Pixel, _: Bounds) -> Result<Codec, SourceError> {
-    Err(FORMAT.unsupported("its pixels are compressed by JPEG 2000"))
+    Err(NAME.unsupported("its pixels are compressed by JPEG 2000"))
 }
 
 /// The name of a compression that is not read. Source: DICOM PS3.6, table A-1.

@@ -10,43 +10,33 @@
 
 mod codec;
 mod elements;
+mod error;
 mod palette;
+mod pixel;
 mod run_length;
 mod window;
 
 use edgezoom_content::Size;
 
-use crate::colour::samples::{from_ycbcr, round_16};
+use crate::colour::samples::from_ycbcr;
 use crate::decoder::{Decoded, Input, Open};
 use crate::formats::section;
 use crate::{Format, Layout, Reading, RowReader, SourceError};
 use codec::Codec;
 use elements::{Elements, tag};
+use error::too_short;
 use palette::Palette;
+use pixel::Pixel;
 use window::Window;
 
 pub(crate) static FORMAT: Format = Format {
-    name: "DICOM",
+    name: error::NAME.0,
     media_types: &["application/dicom"],
     endings: &["dcm", "dicom"],
     reading: Reading::Rows,
     signature: |head| head.get(128..132) == Some(b"DICM"),
     open: Open::Directly(open),
 };
-
-/// What the header says of a pixel.
-#[derive(Clone, Copy, Debug)]
-struct Pixel {
-    size: Size,
-    /// 1 or 3.
-    samples: usize,
-    /// The bits in which a sample is stored, those that count, and whether it is signed.
-    allocated: u16,
-    stored: u16,
-    is_signed: bool,
-    is_planar: bool,
-    is_subsampled: bool,
-}
 
 enum Meaning {
     Grey(Box<Window>),
@@ -127,17 +117,6 @@ fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     Ok(Decoded::plain(Rows { pixel, meaning, codec, numbers }))
 }
 
-impl Pixel {
-    /// A sample as 8 bits.
-    fn shade(&self, number: i32) -> u8 {
-        match self.stored {
-            8 => number as u8,
-            // Colours of more than 8 bits are not signed.
-            stored => round_16(((number as u32 as u64 * 65_535) / ((1u64 << stored) - 1)).min(65_535) as u16),
-        }
-    }
-}
-
 impl RowReader for Rows {
     fn size(&self) -> Size {
         self.pixel.size
@@ -170,10 +149,6 @@ impl RowReader for Rows {
         }
         Ok(())
     }
-}
-
-fn too_short() -> SourceError {
-    FORMAT.corrupt("it ends before its last row")
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Palettes of 8 or 16 bits. Source: DICOM PS3.3, C.7.6.3.1.5 and C.7.6.3.1.6.
 
-use super::FORMAT;
 use super::elements::{Elements, tag};
+use super::error::NAME;
 use crate::SourceError;
 use crate::colour::samples::round_16;
 
@@ -13,7 +13,7 @@ pub struct Palette {
 
 impl Palette {
     pub fn of(elements: &Elements) -> Result<Self, SourceError> {
-        let missing = || FORMAT.corrupt("its palette is missing");
+        let missing = || NAME.corrupt("its palette is missing");
         let mut channels = Vec::new();
         let mut first = 0;
         for (descriptor, values) in tag::DESCRIPTORS.into_iter().zip(tag::PALETTES) {

@@ -12,7 +12,7 @@ use std::io::{BufReader, Read};
 use std::sync::Arc;
 
 use super::elements::Place;
-use super::{FORMAT, too_short};
+use super::error::{NAME, too_short};
 use crate::SourceError;
 use crate::formats::section::{Section, array};
 
@@ -30,7 +30,7 @@ pub fn planes(file: &Arc<File>, frame: Place, count: usize) -> Result<Vec<Plane>
     let numbers: Vec<u32> = bytes.as_chunks().0.iter().map(|&number| u32::from_le_bytes(number)).collect();
     let [stored, starts @ ..] = numbers.as_slice() else { return Err(too_short()) };
     if *stored as usize != count || count > starts.len() {
-        return Err(FORMAT.corrupt(format_args!("it has {stored} planes instead of {count}")));
+        return Err(NAME.corrupt(format_args!("it has {stored} planes instead of {count}")));
     }
     let plane = |&start: &u32| {
         let length = frame.length.saturating_sub(start.into());

@@ -5,7 +5,8 @@
 
 use super::codec::Codec;
 use super::elements::{Elements, tag};
-use super::{FORMAT, Pixel};
+use super::error::NAME;
+use super::pixel::Pixel;
 use crate::SourceError;
 
 /// The rows that are looked at for the smallest and the largest number, at most.
@@ -89,7 +90,7 @@ impl Window {
                 ends = Some((least.min(number), most.max(number)));
             }
         }
-        let (least, most) = ends.ok_or_else(|| FORMAT.corrupt("it has nothing but padding"))?;
+        let (least, most) = ends.ok_or_else(|| NAME.corrupt("it has nothing but padding"))?;
         let (one, other) = (self.measure(least), self.measure(most));
         let (low, high) = (one.min(other), one.max(other));
         self.shape =

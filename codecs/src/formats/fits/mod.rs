@@ -11,15 +11,17 @@
 //! Source: FITS Standard 4.0 (IAU FITS Working Group, 2016; 2018): 3 for the structure, 4.4 for the keywords, 5 for
 //! numbers, 10 for compressed tiles.
 
+mod cards;
+mod compressed;
+mod error;
 mod header;
 mod rice;
 mod samples;
+mod source;
 mod stretch;
 mod tiles;
 
-use std::fs::File;
-use std::io::{BufReader, Read};
-use std::sync::Arc;
+use std::io::Read;
 
 use edgezoom_content::Size;
 use flate2::bufread::MultiGzDecoder;
@@ -28,10 +30,11 @@ use crate::decoder::{Decoded, Input, Open};
 use crate::formats::section::{self, Section};
 use crate::{Format, Layout, Orientation, Reading, RowReader, SourceError};
 use samples::Samples;
+use source::Source;
 use stretch::Stretch;
 
 pub(crate) static FORMAT: Format = Format {
-    name: "FITS",
+    name: error::NAME.0,
     media_types: &["image/fits", "application/fits"],
     endings: &["fits", "fit", "fts", "fz"],
     reading: Reading::Rows,
@@ -41,39 +44,11 @@ pub(crate) static FORMAT: Format = Format {
 
 const MAGIC: &[u8] = b"SIMPLE  =";
 const GZIP: &[u8] = &[0x1f, 0x8b, 8];
-const BUFFER_BYTES: usize = 64 << 10;
 
 /// Whether the first bytes of a gzipped file are those of a FITS. Other gzipped files are SVGs.
 fn is_gzipped_fits(head: &[u8]) -> bool {
     let mut first = [0; MAGIC.len()];
     head.starts_with(GZIP) && MultiGzDecoder::new(head).read_exact(&mut first).is_ok() && first == *MAGIC
-}
-
-/// A file as it is, or gzipped.
-#[derive(Clone)]
-struct Source {
-    file: Arc<File>,
-    is_gzipped: bool,
-}
-
-impl Source {
-    /// The bytes from an offset on. What comes before it in a gzipped file has to be unpacked.
-    fn from(&self, offset: u64) -> Result<Box<dyn Read>, SourceError> {
-        if !self.is_gzipped {
-            return Ok(Box::new(Section::new(&self.file, offset, u64::MAX).buffered(BUFFER_BYTES)));
-        }
-        let mut unpacked = MultiGzDecoder::new(Section::all(&self.file).buffered(BUFFER_BYTES));
-        skip(&mut unpacked, offset)?;
-        Ok(Box::new(BufReader::with_capacity(BUFFER_BYTES, unpacked)))
-    }
-}
-
-/// Reads so many bytes and forgets them.
-fn skip(reader: &mut impl Read, bytes: u64) -> Result<(), SourceError> {
-    match std::io::copy(&mut reader.take(bytes), &mut std::io::sink()) {
-        Ok(skipped) if skipped == bytes => Ok(()),
-        _ => Err(too_short()),
-    }
 }
 
 struct Rows {
@@ -135,10 +110,6 @@ impl RowReader for Rows {
         }
         Ok(())
     }
-}
-
-fn too_short() -> SourceError {
-    FORMAT.corrupt("it ends before its last row")
 }
 
 #[cfg(test)]

@@ -11,8 +11,8 @@
 //! A difference of 0, -1, 1, -2 … is stored as 0, 1, 2, 3 … Source: FITS Standard 4.0, 10.4.1; Pence, Seaman, White,
 //! "Lossless Astronomical Image Compression" (2009); cfitsio's `ricecomp.c` for the widths.
 
-use super::FORMAT;
-use super::header::Header;
+use super::cards::Header;
+use super::error::NAME;
 use crate::SourceError;
 
 #[derive(Clone, Copy)]
@@ -72,7 +72,7 @@ impl Bits<'_> {
 
 /// Unpacks so many numbers.
 pub fn unpack(packed: &[u8], count: usize, parameters: Parameters) -> Result<Vec<i64>, SourceError> {
-    numbers(packed, count, parameters).ok_or_else(|| FORMAT.corrupt("a tile is too short"))
+    numbers(packed, count, parameters).ok_or_else(|| NAME.corrupt("a tile is too short"))
 }
 
 fn numbers(packed: &[u8], count: usize, Parameters { block, bytes }: Parameters) -> Option<Vec<i64>> {

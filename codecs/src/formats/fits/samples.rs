@@ -3,9 +3,11 @@
 
 use std::io::Read;
 
-use super::header::{Picture, number};
+use super::cards::number;
+use super::error::{NAME, too_short};
+use super::header::Picture;
+use super::source::Source;
 use super::tiles::Tiles;
-use super::{FORMAT, Source, too_short};
 use crate::formats::section::Section;
 use crate::{Bounds, SourceError};
 
@@ -30,7 +32,7 @@ impl Samples {
         let picture = picture.clone();
         let place = match &picture.compressed {
             Some(_) if source.is_gzipped => {
-                return Err(FORMAT.unsupported("its tiles are compressed, and the file once more"));
+                return Err(NAME.unsupported("its tiles are compressed, and the file once more"));
             }
             Some(compressed) => {
                 Place::Tiles(Box::new(Tiles::new(&source.file, &picture, compressed, bounds)?))

@@ -16,122 +16,17 @@ use std::sync::Arc;
 
 use flate2::bufread::GzDecoder;
 
-use super::header::{Header, Picture, number};
+use super::cards::number;
+use super::compressed::{Algorithm, Column, Compressed};
+use super::error::{NAME, too_short};
+use super::header::Picture;
 use super::rice;
-use super::{FORMAT, too_short};
 use crate::formats::section::Section;
 use crate::{Bounds, SourceError};
-
-/// How a picture is stored in tiles.
-#[derive(Clone)]
-pub struct Compressed {
-    table_at: u64,
-    heap_at: u64,
-    row_bytes: u64,
-    tiles: u64,
-    tile_width: u32,
-    tile_height: u32,
-    algorithm: Algorithm,
-    /// Where the columns are in a row of the table.
-    packed: Option<Column>,
-    gzipped: Option<Column>,
-    raw: Option<Column>,
-    scale: Option<Column>,
-    zero: Option<Column>,
-    blank: Option<Column>,
-    /// The number that stands for no value, in all tiles.
-    blank_number: Option<i64>,
-    /// The first random number, and whether zeros are stored as such.
-    dither: Option<(u64, bool)>,
-}
-
-#[derive(Clone, Copy)]
-enum Algorithm {
-    Rice(rice::Parameters),
-    Gzip { is_shuffled: bool },
-}
-
-/// A column of the table.
-#[derive(Clone, Copy)]
-struct Column {
-    at: u64,
-    kind: u8,
-}
 
 /// How many random numbers there are, and the number that stands for 0 where zeros are not dithered.
 const RANDOM_NUMBERS: usize = 10_000;
 const ZERO: i64 = -2_147_483_646;
-
-impl Compressed {
-    pub fn of(header: &Header, at: u64, [width, height, _]: [u32; 3]) -> Result<Self, SourceError> {
-        let tile =
-            |axis: u8| header.integer(&format!("ZTILE{axis}")).and_then(|side| u32::try_from(side).ok());
-        let (tile_width, tile_height) = (tile(1).unwrap_or(width), tile(2).unwrap_or(1));
-        if tile(3).unwrap_or(1) != 1 || tile_width == 0 || tile_height == 0 {
-            return Err(FORMAT.unsupported("its tiles have several planes"));
-        }
-        let algorithm = match header.text("ZCMPTYPE") {
-            Some("RICE_1" | "RICE_ONE") => Algorithm::Rice(rice::Parameters::of(header)),
-            Some("GZIP_1") => Algorithm::Gzip { is_shuffled: false },
-            Some("GZIP_2") => Algorithm::Gzip { is_shuffled: true },
-            other => {
-                return Err(
-                    FORMAT.unsupported(format_args!("its tiles are compressed by {}", other.unwrap_or("?")))
-                );
-            }
-        };
-        let (row_bytes, tiles) = (header.length("NAXIS1").unwrap_or(0), header.length("NAXIS2").unwrap_or(0));
-        let heap = header.length("THEAP").or(row_bytes.checked_mul(tiles)).unwrap_or(u64::MAX);
-        let columns = columns(header);
-        let column = |name: &str| columns.iter().find(|(known, _)| known == name).map(|(_, column)| *column);
-        let seed = header.length("ZDITHER0").unwrap_or(1);
-        Ok(Self {
-            table_at: at,
-            heap_at: at.saturating_add(heap),
-            row_bytes,
-            tiles,
-            tile_width: tile_width.min(width),
-            tile_height: tile_height.min(height),
-            algorithm,
-            packed: column("COMPRESSED_DATA"),
-            gzipped: column("GZIP_COMPRESSED_DATA"),
-            raw: column("UNCOMPRESSED_DATA"),
-            scale: column("ZSCALE"),
-            zero: column("ZZERO"),
-            blank: column("ZBLANK"),
-            blank_number: header.integer("ZBLANK"),
-            dither: match header.text("ZQUANTIZ") {
-                Some("SUBTRACTIVE_DITHER_1") => Some((seed, false)),
-                Some("SUBTRACTIVE_DITHER_2") => Some((seed, true)),
-                _ => None,
-            },
-        })
-    }
-}
-
-/// The names of the table's columns and where they are.
-fn columns(header: &Header) -> Vec<(String, Column)> {
-    let mut at = 0u64;
-    let mut columns = Vec::new();
-    for index in 1..=header.integer("TFIELDS").unwrap_or(0).clamp(0, 999) {
-        let form = header.text(&format!("TFORM{index}")).unwrap_or_default();
-        let digits = form.bytes().take_while(u8::is_ascii_digit).count();
-        let (repeat, kind) = form.split_at(digits);
-        let repeat = if digits == 0 { 1 } else { repeat.parse().unwrap_or(0) };
-        let kind = kind.bytes().next().unwrap_or_default();
-        let width = match kind {
-            b'I' => 2,
-            b'J' | b'E' => 4,
-            b'K' | b'D' | b'C' | b'P' => 8,
-            b'M' | b'Q' => 16,
-            _ => 1,
-        };
-        let name = header.text(&format!("TTYPE{index}")).unwrap_or_default().to_ascii_uppercase();
-        columns.push((name, Column { at, kind }));
-        at = at.saturating_add(width * u64::from(u32::try_from(repeat).unwrap_or(u32::MAX)));
-    }
-    columns
-}
 
 /// Reads tiles, and keeps a row of them for each plane.
 pub struct Tiles {
@@ -228,9 +123,9 @@ impl Tiles {
             return self.values(&gunzip(&packed, count, bitpix, false)?, bitpix);
         }
         let raw =
-            self.bytes(self.layout.raw, index, count)?.ok_or_else(|| FORMAT.corrupt("a tile is missing"))?;
+            self.bytes(self.layout.raw, index, count)?.ok_or_else(|| NAME.corrupt("a tile is missing"))?;
         let values = self.values(&raw, bitpix)?;
-        if values.len() == count { Ok(values) } else { Err(FORMAT.corrupt("a tile is too short")) }
+        if values.len() == count { Ok(values) } else { Err(NAME.corrupt("a tile is too short")) }
     }
 
     /// Numbers as stored, as values.
@@ -291,7 +186,7 @@ impl Tiles {
             return Ok(None);
         }
         if length > count as u64 * 16 + 4096 {
-            return Err(FORMAT.corrupt("a tile is too long"));
+            return Err(NAME.corrupt("a tile is too long"));
         }
         let mut bytes = vec![0; length as usize];
         let mut section = Section::new(&self.file, self.layout.heap_at.saturating_add(offset), length);
@@ -324,7 +219,7 @@ impl Tiles {
 fn gunzip(packed: &[u8], count: usize, bitpix: i64, is_shuffled: bool) -> Result<Vec<u8>, SourceError> {
     let width = bitpix.unsigned_abs() as usize / 8;
     let mut bytes = vec![0; count * width];
-    GzDecoder::new(packed).read_exact(&mut bytes).map_err(|_| FORMAT.corrupt("a tile is broken"))?;
+    GzDecoder::new(packed).read_exact(&mut bytes).map_err(|_| NAME.corrupt("a tile is broken"))?;
     if !is_shuffled {
         return Ok(bytes);
     }

@@ -24,6 +24,7 @@ use crate::buffered::{self, catch_panics};
 use crate::colour::icc::Profile;
 use crate::decoder::Decoded;
 use crate::decoder::{Input, Open};
+use crate::error::FormatName;
 use crate::read_ahead::{Bands, ReadAhead};
 use crate::{Bounds, DecodeOptions, Format, Layout, Orientation, Reading, SourceError};
 use cells::Cells;
@@ -127,7 +128,7 @@ fn open_frames(
         };
         bands::send(&picture, colours, alpha, bands)
     };
-    let reader = Box::new(ReadAhead::start(format, decode)?);
+    let reader = Box::new(ReadAhead::start(FormatName(format.name), decode)?);
     Ok(Decoded { reader, orientation, profile })
 }
 

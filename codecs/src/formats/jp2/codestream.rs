@@ -12,7 +12,7 @@
 
 use std::io;
 
-use super::FORMAT;
+use super::error::NAME;
 use super::source::Source;
 use crate::SourceError;
 
@@ -73,7 +73,7 @@ impl Codestream {
         if source.read(0)? != Some([0xff, SOC]) {
             (at, end) = find_codestream(source, &mut boxes)?;
         }
-        let cut_off = || FORMAT.corrupt("it ends in its header");
+        let cut_off = || NAME.corrupt("it ends in its header");
         let mut found = Self {
             boxes,
             segments: Vec::new(),
@@ -87,7 +87,7 @@ impl Codestream {
         loop {
             let [prefix, marker] = source.read(at)?.ok_or_else(cut_off)?;
             if prefix != 0xff {
-                return Err(FORMAT.corrupt("its header is invalid"));
+                return Err(NAME.corrupt("its header is invalid"));
             }
             if marker == SOT {
                 break;
@@ -106,7 +106,7 @@ impl Codestream {
             }
             at += length;
         }
-        found.tiles = Tiles::of_siz(&found.siz).ok_or_else(|| FORMAT.corrupt("its size is invalid"))?;
+        found.tiles = Tiles::of_siz(&found.siz).ok_or_else(|| NAME.corrupt("its size is invalid"))?;
         found.is_complete = found.find_parts(source, at, end)?;
         found.parts.sort_by_key(|&(tile, offset, _)| (tile, offset));
         Ok(found)
@@ -125,7 +125,7 @@ impl Codestream {
             let Some([_, _, _, _, t0, t1, l0, l1, l2, l3]) = source.read::<10>(at)? else { return Ok(false) };
             let tile = u16::from_be_bytes([t0, t1]);
             if u64::from(tile) >= tiles || self.parts.len() >= most {
-                return Err(FORMAT.corrupt("its tiles are invalid"));
+                return Err(NAME.corrupt("its tiles are invalid"));
             }
             match u64::from(u32::from_be_bytes([l0, l1, l2, l3])) {
                 // To the end of the codestream, which should have its end marker.
@@ -135,7 +135,7 @@ impl Codestream {
                     self.parts.push((tile, at, end.saturating_sub(at)));
                     return Ok(is_ended);
                 }
-                length if length < SOT_BYTES => return Err(FORMAT.corrupt("its tiles are invalid")),
+                length if length < SOT_BYTES => return Err(NAME.corrupt("its tiles are invalid")),
                 length if at + length > end => return Ok(false),
                 length => {
                     self.parts.push((tile, at, length));
@@ -193,7 +193,7 @@ impl Codestream {
 fn find_codestream(source: &Source, boxes: &mut Vec<u8>) -> Result<(u64, u64), SourceError> {
     let mut at = 0;
     loop {
-        let cut_off = || FORMAT.corrupt("it has no codestream");
+        let cut_off = || NAME.corrupt("it has no codestream");
         let [l0, l1, l2, l3, kind @ ..] = source.read::<8>(at)?.ok_or_else(cut_off)?;
         let (length, head) = match u32::from_be_bytes([l0, l1, l2, l3]) {
             0 => (source.length - at, 8),
@@ -201,7 +201,7 @@ fn find_codestream(source: &Source, boxes: &mut Vec<u8>) -> Result<(u64, u64), S
             length => (u64::from(length), 8),
         };
         if length < head {
-            return Err(FORMAT.corrupt("its boxes are invalid"));
+            return Err(NAME.corrupt("its boxes are invalid"));
         }
         match &kind {
             b"jp2c" => return Ok((at + head, at.saturating_add(length).min(source.length))),
@@ -214,10 +214,10 @@ fn find_codestream(source: &Source, boxes: &mut Vec<u8>) -> Result<(u64, u64), S
 
 fn append(source: &Source, at: u64, length: u64, out: &mut Vec<u8>) -> Result<(), SourceError> {
     if length > MAX_HEADER_BYTES || out.len() as u64 > MAX_HEADER_BYTES {
-        return Err(FORMAT.corrupt("its header is too long"));
+        return Err(NAME.corrupt("its header is too long"));
     }
     source.append(at, length, out).map_err(|error| match error.kind() {
-        io::ErrorKind::UnexpectedEof => FORMAT.corrupt("it ends in its header"),
+        io::ErrorKind::UnexpectedEof => NAME.corrupt("it ends in its header"),
         _ => error.into(),
     })
 }

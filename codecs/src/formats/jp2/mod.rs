@@ -4,22 +4,24 @@
 //! Source: ITU-T T.800 (ISO/IEC 15444-1), annex A for the codestream's markers, annex I for the boxes of JP2.
 
 mod codestream;
+mod error;
 mod picture;
 mod source;
 mod tiles;
 
-use hayro_jpeg2000::{DecodeError, DecodeSettings, FormatError, Image};
+use hayro_jpeg2000::Image;
 
 use crate::buffered::catch_panics;
 use crate::decoder::Decoded;
 use crate::decoder::{Input, Open};
 use crate::{Bounds, DecodeOptions, Format, Orientation, Reading, SourceError};
 use codestream::Codestream;
+use error::{error, settings};
 use picture::Kind;
 use source::Source;
 
 pub(crate) static FORMAT: Format = Format {
-    name: "JPEG 2000",
+    name: error::NAME.0,
     media_types: &["image/jp2"],
     endings: &["jp2", "j2k"],
     reading: Reading::Rows,
@@ -55,17 +57,4 @@ fn decode_source(source: Source, bounds: Bounds, options: DecodeOptions) -> Resu
         picture::open(&source, size, kind, bounds)?
     };
     Ok(Decoded { reader, orientation: Orientation::UPRIGHT, profile })
-}
-
-fn settings() -> DecodeSettings {
-    DecodeSettings { strict: false, ..DecodeSettings::default() }
-}
-
-fn error(error: DecodeError) -> SourceError {
-    match error {
-        DecodeError::Format(FormatError::Unsupported) => {
-            FORMAT.unsupported("it uses a part of the standard that is not read")
-        }
-        other => FORMAT.corrupt(other),
-    }
 }

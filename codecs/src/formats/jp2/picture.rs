@@ -3,8 +3,8 @@
 use edgezoom_content::Size;
 use hayro_jpeg2000::{ColorSpace, DecoderContext, Image};
 
+use super::error::{NAME, error, settings};
 use super::source::Source;
-use super::{FORMAT, error, settings};
 use crate::buffered::Buffered;
 use crate::colour::cmyk::CmykConverter;
 use crate::colour::icc::Profile;
@@ -32,7 +32,7 @@ impl Kind {
             (1, false) => Layout::Grey,
             (3 | 4, false) => Layout::Rgb,
             (1 | 3 | 4, true) => Layout::Rgba,
-            _ => return Err(FORMAT.unsupported(format_args!("it has {colours} colours"))),
+            _ => return Err(NAME.unsupported(format_args!("it has {colours} colours"))),
         };
         let icc = match image.color_space() {
             ColorSpace::Icc { profile, .. } => Some(profile.clone()),
@@ -55,7 +55,7 @@ impl Kind {
     pub fn decode(&self, file: &[u8], size: Size, out: &mut [u8]) -> Result<(), SourceError> {
         let image = Image::new(file, &settings()).map_err(error)?;
         if (image.width(), image.height()) != (size.width, size.height) {
-            return Err(FORMAT.corrupt("a tile has another size than it should"));
+            return Err(NAME.corrupt("a tile has another size than it should"));
         }
         let mut context = DecoderContext::default();
         let decoded = image.decode(&mut context).map_err(error)?;
@@ -68,7 +68,7 @@ impl Kind {
             .collect();
         let pixels = usize::try_from(size.pixels()).map_err(|_| SourceError::OutOfMemory)?;
         if (planes.len() as u64) < self.samples() || planes.iter().any(|(plane, _)| plane.len() < pixels) {
-            return Err(FORMAT.unsupported("its components have different sizes"));
+            return Err(NAME.unsupported("its components have different sizes"));
         }
         let is_plain = planes.len() == self.layout.channels() && self.colours != 4;
         if is_plain && planes.iter().all(|(plane, _)| plane.len() == pixels) {

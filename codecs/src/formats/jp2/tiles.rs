@@ -2,8 +2,8 @@
 
 use edgezoom_content::Size;
 
-use super::FORMAT;
 use super::codestream::{Codestream, Tiles};
+use super::error::NAME;
 use super::picture::{BYTES_A_SAMPLE, Kind};
 use super::source::Source;
 use crate::parallel::in_parallel;
@@ -51,7 +51,7 @@ pub fn open(
         }
         Ok(())
     };
-    Ok(Box::new(ReadAhead::start(&FORMAT, decode)?))
+    Ok(Box::new(ReadAhead::start(NAME, decode)?))
 }
 
 /// The pixels of a tile.

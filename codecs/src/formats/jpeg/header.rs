@@ -12,6 +12,9 @@
 
 use std::io::{self, BufRead, ErrorKind, Read};
 
+use super::error_manager::NAME;
+use crate::SourceError;
+
 /// What the markers up to the first scan say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
@@ -67,6 +70,19 @@ fn scan(file: &mut impl BufRead) -> io::Result<Option<Header>> {
         };
         skip(file, length)?;
     }
+}
+
+/// Checks the scans of a picture.
+pub fn admit_scans(markers: Header) -> Result<(), SourceError> {
+    if markers.scans > MAX_SCANS {
+        return Err(SourceError::too_complex(NAME, format!("it has more than {MAX_SCANS} scans")));
+    }
+    Ok(())
+}
+
+/// Checks the scans of a JPEG in memory.
+pub fn admit_scans_of(mut file: &[u8]) -> Result<(), SourceError> {
+    read(&mut file)?.map_or(Ok(()), admit_scans)
 }
 
 /// The number of scans after the first one, whose header begins here, up to [`MAX_SCANS`]. In a scan's coded bytes each

@@ -196,7 +196,7 @@ pub fn is_ycbcr420(file: &[u8]) -> bool {
 /// Decodes a JPEG in memory as RGB into these rows. A row may be shorter than the picture is wide, and there may be
 /// fewer of them than it is high: the rest is cropped.
 pub fn decode_into(file: &[u8], width: u32, rows: Vec<&mut [u8]>) -> Result<(), SourceError> {
-    admit_scans_of(file)?;
+    header::admit_scans_of(file)?;
     let header = catch_errors(|| DecompressBuilder::new().with_err(error_manager::new()).from_mem(file))?;
     let is_colour = matches!(header.color_space(), ColorSpace::JCS_YCbCr | ColorSpace::JCS_RGB);
     if !is_colour || side(header.width()) != width || header.height() < rows.len() {
@@ -291,24 +291,12 @@ fn coefficients_of<R>(
 ) -> Result<Option<Rc<Coefficients>>, SourceError> {
     const REASON: &str = "decoding a progressive JPEG";
     let Some(markers) = markers.filter(|markers| markers.is_buffered) else { return Ok(None) };
-    admit_scans(markers)?;
+    header::admit_scans(markers)?;
     let bytes = coefficient_bytes(header, size);
     match temporary.filter(|_| bytes > bounds.memory / MEMORY_SHARE) {
         Some(file) => Ok(Some(Coefficients::new(Scratch::in_file(bytes, REASON, file)?))),
         None => bounds.admit_memory(bytes, REASON).map(|()| None),
     }
-}
-
-fn admit_scans(markers: header::Header) -> Result<(), SourceError> {
-    if markers.scans > header::MAX_SCANS {
-        return Err(SourceError::too_complex(NAME, format!("it has more than {} scans", header::MAX_SCANS)));
-    }
-    Ok(())
-}
-
-/// Checks the scans of a JPEG in memory.
-pub fn admit_scans_of(mut file: &[u8]) -> Result<(), SourceError> {
-    header::read(&mut file)?.map_or(Ok(()), admit_scans)
 }
 
 /// The bytes that libjpeg keeps of a progressive picture: 64 coefficients of 2 bytes for each block of each component,

@@ -10,6 +10,7 @@ use mozjpeg::{ColorSpace, Decompress};
 use super::coefficients::{Coefficients, kept_in};
 use super::decompressor::Decompressor;
 use super::error_manager::{NAME, catch_damage, catch_errors};
+use super::header;
 use super::losses::Losses;
 use crate::decoder::READ_BYTES;
 use crate::ycbcr420::{self, PairMut, ROWS};
@@ -34,7 +35,7 @@ pub fn is_ycbcr420<R>(header: &Decompress<R>) -> bool {
 /// Decodes a 4:2:0 JPEG of this width in memory into these pairs of rows. They may cover less than its width and
 /// height: the rest is cropped.
 pub fn decode_into(file: &[u8], width: u32, pairs: Vec<PairMut<'_>>) -> Result<(), SourceError> {
-    super::admit_scans_of(file)?;
+    header::admit_scans_of(file)?;
     let mut decompressor = Decompressor::new(file, file.len().clamp(1, READ_BYTES));
     let (found, height) = catch_errors(|| decompressor.start())?;
     if found != width || (height.div_ceil(ROWS) * ROWS / 2) < pairs.len() as u32 {

@@ -11,7 +11,7 @@ use jxl::api::{
 };
 use jxl::error::Error;
 
-use super::FORMAT;
+use super::error::NAME;
 use crate::parallel::in_parallel;
 use crate::{Bounds, SourceError};
 
@@ -59,9 +59,9 @@ impl Decoding {
         let mut decoder = JxlDecoder::new(options);
         match decoder.process(&mut input, None, None).map_err(error)? {
             Event::BasicInfo => {}
-            _ => return Err(FORMAT.corrupt("it ends in its header")),
+            _ => return Err(NAME.corrupt("it ends in its header")),
         }
-        let basics = decoder.basic_info().ok_or_else(|| FORMAT.corrupt("it has no header"))?.clone();
+        let basics = decoder.basic_info().ok_or_else(|| NAME.corrupt("it has no header"))?.clone();
         let side = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
         let size = bounds.admit(side(basics.size.0), side(basics.size.1))?;
         Ok(Self { input, decoder, basics, size })
@@ -131,7 +131,7 @@ impl Decoding {
                 Ok(Event::FrameComplete { .. }) => break,
                 Ok(Event::BasicInfo | Event::FrameHeader) => {}
                 Ok(Event::NeedMoreInput { .. } | Event::Complete) => {
-                    return Err(FORMAT.corrupt("it ends before its last row"));
+                    return Err(NAME.corrupt("it ends before its last row"));
                 }
                 Err(failure) => return Err(error(failure)),
             }
@@ -169,7 +169,7 @@ fn error(error: Error) -> SourceError {
             SourceError::OutOfMemory
         }
         Error::IOError(error) => error.into(),
-        other => FORMAT.corrupt(other),
+        other => NAME.corrupt(other),
     }
 }
 

@@ -4,6 +4,7 @@
 //! Source: ISO/IEC 18181-1 (codestream), ISO/IEC 18181-2 (container).
 
 mod decode;
+mod error;
 mod rows;
 
 #[cfg(feature = "tiff")]
@@ -23,7 +24,7 @@ use decode::Decoding;
 use rows::Rows;
 
 pub(crate) static FORMAT: Format = Format {
-    name: "JPEG XL",
+    name: error::NAME.0,
     media_types: &["image/jxl"],
     endings: &["jxl"],
     reading: Reading::Buffered,

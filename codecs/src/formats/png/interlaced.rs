@@ -19,7 +19,8 @@ use std::io::{BufRead, Seek};
 use ::png::Reader;
 use edgezoom_content::Size;
 
-use super::{FORMAT, Kind, error};
+use super::error::{NAME, error};
+use super::kind::Kind;
 use crate::colour::icc::Transform16;
 use crate::scratch::{Scratch, ScratchReader, ScratchWriter, TemporaryFile};
 use crate::{Bounds, Layout, RowReader, SourceError};
@@ -131,7 +132,7 @@ fn read_row<R: BufRead + Seek>(
 ) -> Result<(), SourceError> {
     // The decoder wants room for a row of the whole picture.
     if reader.read_row(samples).map_err(error)?.is_none() {
-        return Err(FORMAT.corrupt("it ends before its last row"));
+        return Err(NAME.corrupt("it ends before its last row"));
     }
     let samples = &samples[..kind.bytes() * width as usize];
     if kind.is_final() {

@@ -8,28 +8,28 @@
 
 use std::io::{BufRead, Seek};
 
-use ::png::{
-    BitDepth, ColorType, Decoder, DecodingError, InterlaceInfo, Limits, Reader, Transformations,
-    splat_interlaced_row,
-};
+use ::png::{BitDepth, Decoder, InterlaceInfo, Limits, Reader, Transformations, splat_interlaced_row};
 use edgezoom_content::Size;
 
 use crate::buffered::Buffered;
 use crate::colour::icc::Transform16;
-use crate::colour::samples::round_16;
 use crate::decoder::Decoded;
 use crate::decoder::{Input, Open};
 use crate::scratch::TemporaryFile;
 use crate::tolerant::missing;
 use crate::{Bounds, Damage, Format, Layout, Orientation, Reading, RowReader, SourceError};
+use error::error;
 use interlaced::Interlaced;
+use kind::Kind;
 
 mod colour;
+mod error;
 mod exif;
 mod interlaced;
+mod kind;
 
 pub(crate) static FORMAT: Format = Format {
-    name: "PNG",
+    name: error::NAME.0,
     media_types: &["image/png"],
     endings: &["png"],
     reading: Reading::Rows,
@@ -50,14 +50,6 @@ struct Rows<R: BufRead + Seek> {
     kind: Kind,
     transform_16: Option<Transform16>,
     row: Vec<u8>,
-}
-
-/// The samples that the decoder gives, with palettes and small depths already expanded.
-#[derive(Clone, Copy)]
-struct Kind {
-    color: ColorType,
-    /// Whether samples have 16 bits.
-    is_16_bit: bool,
 }
 
 fn open(Input { file, bounds, temporary, .. }: Input<'_>) -> Result<Decoded, SourceError> {
@@ -171,62 +163,5 @@ impl<R: BufRead + Seek> RowReader for Rows<R> {
             }
         }
         Ok(())
-    }
-}
-
-impl Kind {
-    fn layout(self) -> Layout {
-        match self.color {
-            ColorType::Grayscale => Layout::Grey,
-            ColorType::GrayscaleAlpha | ColorType::Rgba => Layout::Rgba,
-            ColorType::Rgb | ColorType::Indexed => Layout::Rgb,
-        }
-    }
-
-    /// The bytes of a pixel as the decoder gives it.
-    fn bytes(self) -> usize {
-        self.color.samples() * if self.is_16_bit { 2 } else { 1 }
-    }
-
-    /// Whether the decoder gives pixels in the layout that is read.
-    fn is_final(self) -> bool {
-        !self.is_16_bit && self.color != ColorType::GrayscaleAlpha
-    }
-
-    fn convert(self, samples: &[u8], transform_16: &mut Option<Transform16>, out: &mut [u8]) {
-        if let Some(transform) = transform_16 {
-            let stored = samples.as_chunks().0.iter().map(|&sample| u16::from_be_bytes(sample));
-            let samples: Vec<u16> = match self.color {
-                ColorType::GrayscaleAlpha => {
-                    let pairs: Vec<u16> = stored.collect();
-                    pairs.as_chunks().0.iter().flat_map(|&[grey, alpha]| [grey, grey, grey, alpha]).collect()
-                }
-                _ => stored.collect(),
-            };
-            return transform.convert(&samples, out);
-        }
-        let sample = |index: usize| match samples {
-            _ if !self.is_16_bit => samples[index],
-            _ => round_16(u16::from_be_bytes([samples[2 * index], samples[2 * index + 1]])),
-        };
-        if self.color == ColorType::GrayscaleAlpha {
-            let (out, _) = out.as_chunks_mut::<4>();
-            for (index, out) in out.iter_mut().enumerate() {
-                let grey = sample(2 * index);
-                *out = [grey, grey, grey, sample(2 * index + 1)];
-            }
-        } else {
-            for (index, out) in out.iter_mut().enumerate() {
-                *out = sample(index);
-            }
-        }
-    }
-}
-
-fn error(error: DecodingError) -> SourceError {
-    match error {
-        DecodingError::LimitsExceeded => FORMAT.unsupported("its rows or its metadata are too long"),
-        DecodingError::IoError(_) => FORMAT.corrupt("it ends before its last row"),
-        other => FORMAT.corrupt(other),
     }
 }

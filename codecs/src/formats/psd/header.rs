@@ -18,7 +18,7 @@ use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
-use super::FORMAT;
+use super::error::NAME;
 use crate::SourceError;
 use crate::formats::section::{Section, array};
 
@@ -76,7 +76,7 @@ impl Header {
     pub fn read(file: &Arc<File>) -> Result<Self, SourceError> {
         read(&mut Section::all(file).buffered(16 << 10)).map_err(|error| match error {
             Failure::Source(error) => error,
-            Failure::Ends => FORMAT.corrupt("it ends in its header"),
+            Failure::Ends => NAME.corrupt("it ends in its header"),
         })
     }
 
@@ -103,7 +103,7 @@ fn read(file: &mut Reader) -> Result<Header, Failure> {
     file.seek_relative(6)?;
     let (channels, height, width) = (u16(file)?, u32(file)?, u32(file)?);
     let (depth, mode) = (u16(file)?, u16(file)?);
-    let unsupported = |what| Failure::Source(FORMAT.unsupported(what));
+    let unsupported = |what| Failure::Source(NAME.unsupported(what));
     let mode = match mode {
         0 => Mode::Bitmap,
         1 | 8 => Mode::Grey,

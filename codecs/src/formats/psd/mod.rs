@@ -18,6 +18,7 @@
 //!
 //! Source: Adobe Photoshop File Formats Specification (November 2019), "Photoshop File Format".
 
+mod error;
 mod header;
 mod planes;
 mod row;
@@ -34,7 +35,7 @@ use planes::Planes;
 use row::Converter;
 
 pub(crate) static FORMAT: Format = Format {
-    name: "PSD",
+    name: error::NAME.0,
     media_types: &["image/vnd.adobe.photoshop", "image/x-photoshop"],
     endings: &["psd", "psb"],
     reading: Reading::Rows,

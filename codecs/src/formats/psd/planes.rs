@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use flate2::bufread::ZlibDecoder;
 
-use super::FORMAT;
+use super::error::NAME;
 use super::header::Header;
 use crate::formats::section::{Section, array};
 use crate::{Bounds, SourceError};
@@ -87,7 +87,7 @@ impl Planes {
                 }
                 Ok(Self::Zipped { planes: zipped, depth: header.depth, is_predicted: compression == 3 })
             }
-            other => Err(FORMAT.unsupported(format_args!("its compression is {other}"))),
+            other => Err(NAME.unsupported(format_args!("its compression is {other}"))),
         }
     }
 
@@ -116,11 +116,11 @@ impl Packed {
         let length = self.lengths.pop().ok_or_else(too_short)? as usize;
         // Packed one by one, bytes take twice their length; more is nobody's.
         if length > 2 * row.len() + 1024 {
-            return Err(FORMAT.corrupt("a packed row is too long"));
+            return Err(NAME.corrupt("a packed row is too long"));
         }
         self.row.resize(length, 0);
         self.file.read_exact(&mut self.row).map_err(|_| too_short())?;
-        unpack(&self.row, row).ok_or_else(|| FORMAT.corrupt("a packed row is too short"))
+        unpack(&self.row, row).ok_or_else(|| NAME.corrupt("a packed row is too short"))
     }
 }
 
@@ -182,5 +182,5 @@ fn length(file: &mut BufReader<Section>, is_large: bool) -> Result<u32, SourceEr
 }
 
 fn too_short() -> SourceError {
-    FORMAT.corrupt("it ends before its last row")
+    NAME.corrupt("it ends before its last row")
 }

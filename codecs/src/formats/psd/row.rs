@@ -1,6 +1,6 @@
 //! Rows of a document's planes as rows of pixels.
 
-use super::FORMAT;
+use super::error::NAME;
 use super::header::{Header, Mode};
 use crate::colour::cmyk::CmykConverter;
 use crate::colour::icc::{Profile, Transform16};
@@ -39,7 +39,7 @@ impl Converter {
             Mode::Bitmap | Mode::Grey if header.depth == 1 => (Kind::Bits, 1),
             Mode::Bitmap | Mode::Grey => (Kind::Grey, 1),
             Mode::Indexed if header.palette.is_empty() => {
-                return Err(FORMAT.corrupt("its palette is missing"));
+                return Err(NAME.corrupt("its palette is missing"));
             }
             Mode::Indexed => (Kind::Palette(palette(header)), 1),
             Mode::Rgb => (Kind::Rgb, 3),
@@ -54,7 +54,7 @@ impl Converter {
         };
         let channels = usize::from(header.channels);
         if channels < colours {
-            return Err(FORMAT.corrupt(format_args!("it has {channels} channels instead of {colours}")));
+            return Err(NAME.corrupt(format_args!("it has {channels} channels instead of {colours}")));
         }
         let is_inks = header.mode == Mode::Multichannel;
         let is_clear_by_index = matches!(kind, Kind::Palette(_)) && header.clear_index.is_some();

@@ -3,12 +3,13 @@
 
 use edgezoom_content::Size;
 
-use super::compression::{Codec, Shape, Tools};
+use super::compression::{Codec, Tools};
 use super::directory::Tiff;
 use super::error::{NAME, too_early};
 use super::parallel::{self, Failure};
 use super::picture::Picture;
 use super::pixels::{Pixels, Rows};
+use super::shape::Shape;
 use crate::{Bounds, DecodeOptions, Layout, RowReader, SourceError};
 
 /// The bytes of pixels that a thread decodes at least, so that starting it pays.

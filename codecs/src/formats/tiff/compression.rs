@@ -12,6 +12,7 @@ use super::log_luv::LogLuv;
 use super::lzw::Lzw;
 use super::picture::Picture;
 use super::samples::Sample;
+use super::shape::Shape;
 use super::tag::{compression as number, photometric};
 use super::{deflate, embedded, jpeg, packbits};
 use crate::SourceError;
@@ -47,18 +48,6 @@ impl Default for Tools {
     fn default() -> Self {
         Self { lzw: Lzw::default(), inflater: Decompressor::new() }
     }
-}
-
-/// What is decoded of a chunk.
-#[derive(Clone, Copy)]
-pub struct Shape {
-    /// The pixels across it, and down.
-    pub columns: u32,
-    pub rows: u32,
-    /// The bytes of a row.
-    pub row_bytes: usize,
-    /// The samples of a pixel in it.
-    pub together: usize,
 }
 
 impl Codec {

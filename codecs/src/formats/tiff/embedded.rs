@@ -7,8 +7,8 @@ use std::io::Cursor;
 
 use image_webp::WebPDecoder;
 
-use super::compression::Shape;
 use super::error::{NAME, undecodable};
+use super::shape::Shape;
 use crate::SourceError;
 use crate::buffered::catch_panics;
 

@@ -5,11 +5,11 @@
 
 use edgezoom_content::Size;
 
-use super::compression::Shape;
 use super::directory::{Directory, Tiff};
 use super::error::{NAME, too_early};
 use super::parallel::{self, Failure};
 use super::picture::Picture;
+use super::shape::Shape;
 use super::tag::{self, compression, photometric};
 use crate::formats::jpeg;
 use crate::ycbcr420::{self, PairMut, ROWS};

@@ -34,6 +34,7 @@ mod pixels;
 mod predictor;
 mod raw;
 mod samples;
+mod shape;
 mod spliced;
 mod stretch;
 mod subsampled;
@@ -143,19 +144,15 @@ fn open_jpeg(
         let file =
             Spliced::new(tiff, grid.tables, offset.saturating_add(skipped), length.saturating_sub(skipped));
         let decoded = crate::formats::jpeg::open_reader(file, bounds)?;
-        return check_size(decoded, picture).map(|decoded| Decoded { orientation, profile, ..decoded });
+        return picture::check_size(decoded, picture).map(|decoded| Decoded {
+            orientation,
+            profile,
+            ..decoded
+        });
     }
     // Colour conversion works on pixels, not on planes.
     let is_srgb = !profile.as_ref().is_some_and(|profile| profile.changes(Layout::Rgb));
     let ycbcr420 = options.allow_planes(orientation, picture.size) && is_srgb;
     let reader = Box::new(JpegChunks::new(tiff, grid, bounds, &DecodeOptions { ycbcr420, ..*options })?);
     Ok(Decoded { reader, orientation, profile: profile.filter(|_| !is_srgb) })
-}
-
-/// Checks that a picture which another decoder reads has the size that the directory says.
-fn check_size(decoded: Decoded, picture: &Picture) -> Result<Decoded, SourceError> {
-    match decoded.reader.size() == picture.size {
-        true => Ok(decoded),
-        false => Err(SourceError::corrupt(NAME, "a strip or tile has another size than the file says")),
-    }
 }

@@ -9,9 +9,9 @@ use std::io::Cursor;
 
 use super::directory::{Directory, Tiff};
 use super::error::{NAME, undecodable};
-use super::picture::Picture;
+use super::picture::{Picture, check_size};
 use super::spliced::Spliced;
-use super::{check_size, jpeg_header, tag};
+use super::{jpeg_header, tag};
 use crate::decoder::Decoded;
 use crate::{Bounds, SourceError};
 

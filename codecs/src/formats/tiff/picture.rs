@@ -10,6 +10,7 @@ use super::pixels::Pixels;
 use super::predictor::Predictor;
 use super::samples::Sample;
 use super::tag::{self, compression, photometric};
+use crate::decoder::Decoded;
 use crate::{Bounds, Orientation, SourceError};
 
 /// The bytes of the strips that an uncompressed picture of one strip is taken for.
@@ -223,5 +224,13 @@ fn sample(tiff: &mut Tiff, directory: &Directory, samples: usize) -> Result<Samp
     match (bits, format) {
         (Some(bits), Some(format)) => Sample::new(bits, if format == 0 { 1 } else { format }),
         _ => Err(SourceError::unsupported(NAME, "the samples of a pixel have different formats")),
+    }
+}
+
+/// Checks that a picture which another decoder reads has the size that the directory says.
+pub fn check_size(decoded: Decoded, picture: &Picture) -> Result<Decoded, SourceError> {
+    match decoded.reader.size() == picture.size {
+        true => Ok(decoded),
+        false => Err(SourceError::corrupt(NAME, "a strip or tile has another size than the file says")),
     }
 }

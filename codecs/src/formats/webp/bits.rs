@@ -4,7 +4,7 @@
 
 use std::io::{self, Read};
 
-use super::lossless::{Result, broken};
+use super::error::{Result, broken};
 
 /// The bits that are looked up at once; longer codes take a second look.
 const ROOT_BITS: u32 = 9;

@@ -6,7 +6,8 @@ use std::io::Read;
 use std::mem;
 
 use super::bits::Bits;
-use super::lossless::{Result, decode_image};
+use super::coded::decode_image;
+use super::error::Result;
 use super::prefix::blocks_in;
 
 /// A transform, with what it needs of the rows above. Pixels are ARGB.

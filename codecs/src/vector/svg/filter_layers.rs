@@ -14,9 +14,9 @@ use resvg::tiny_skia::{
 };
 use resvg::usvg::{ClipPath, Group, Mask, Node, Tree};
 
+use super::compositing::{blend, render_at};
 use super::document::NAME;
 use super::filter_cost::{Estimate, buffers};
-use super::strip::{blend, render_at};
 use crate::SourceError;
 
 /// The nanoseconds of a filter that is drawn with each strip.

@@ -3,6 +3,7 @@
 //!
 //! Source: Scalable Vector Graphics (SVG) 1.1 (Second Edition), W3C 2011; the parts of SVG 2 that resvg supports.
 
+mod compositing;
 mod document;
 mod filter_cost;
 mod filter_extent;
@@ -13,6 +14,7 @@ mod painter;
 mod pattern;
 mod signature;
 mod strip;
+mod strip_area;
 
 use edgezoom_content::Size;
 

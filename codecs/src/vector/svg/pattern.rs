@@ -5,10 +5,10 @@
 //! Source: SVG 1.1, section 13.3 (patterns).
 
 use resvg::tiny_skia::{self, FillRule, Mask, Paint, PathBuilder, Pixmap, PixmapPaint, Transform};
-use resvg::usvg::{self, Path, Pattern};
+use resvg::usvg::{self, Group, Path, Pattern};
 
 use super::line;
-use super::strip::Strip;
+use super::strip_area::StripArea;
 
 /// The pixels of a tile that resvg may buffer.
 const BUFFERED_PIXELS: f32 = 4e6;
@@ -28,37 +28,54 @@ pub fn has_large_tiles(path: &Path, transform: Transform) -> bool {
     is_large(path.fill().map(usvg::Fill::paint)) || is_large(path.stroke().map(usvg::Stroke::paint))
 }
 
+/// Draws the children of a group that has this transform on the canvas. `None` when there is no memory for it.
+type DrawGroup<'a> = &'a dyn Fn(&Group, Transform, &mut Pixmap) -> Option<()>;
+
+/// Where tiles are drawn, and how.
+#[derive(Clone, Copy)]
+struct Canvas<'a> {
+    strip: StripArea,
+    draw_group: DrawGroup<'a>,
+}
+
 /// Draws a path whose parent has this transform on the canvas. `None` when there is no memory for it.
-pub fn draw(path: &Path, transform: Transform, strip: Strip<'_>, onto: &mut Pixmap) -> Option<()> {
+pub fn draw(
+    path: &Path,
+    transform: Transform,
+    strip: StripArea,
+    draw_group: DrawGroup<'_>,
+    onto: &mut Pixmap,
+) -> Option<()> {
+    let canvas = Canvas { strip, draw_group };
     if !path.is_visible() {
         return Some(());
     }
     if path.paint_order() == usvg::PaintOrder::StrokeAndFill {
-        stroke(path, transform, strip, onto)?;
-        fill(path, transform, strip, onto)
+        stroke(path, transform, canvas, onto)?;
+        fill(path, transform, canvas, onto)
     } else {
-        fill(path, transform, strip, onto)?;
-        stroke(path, transform, strip, onto)
+        fill(path, transform, canvas, onto)?;
+        stroke(path, transform, canvas, onto)
     }
 }
 
-fn fill(path: &Path, transform: Transform, strip: Strip<'_>, onto: &mut Pixmap) -> Option<()> {
+fn fill(path: &Path, transform: Transform, canvas: Canvas<'_>, onto: &mut Pixmap) -> Option<()> {
     let Some(fill) = path.fill() else { return Some(()) };
     let rule = match fill.rule() {
         usvg::FillRule::NonZero => FillRule::Winding,
         usvg::FillRule::EvenOdd => FillRule::EvenOdd,
     };
     let shape = Shape { outline: path.data(), rule, smooth: path.rendering_mode().use_shape_antialiasing() };
-    shape.paint(fill.paint(), fill.opacity(), transform, strip, onto)
+    shape.paint(fill.paint(), fill.opacity(), transform, canvas, onto)
 }
 
-fn stroke(path: &Path, transform: Transform, strip: Strip<'_>, onto: &mut Pixmap) -> Option<()> {
+fn stroke(path: &Path, transform: Transform, canvas: Canvas<'_>, onto: &mut Pixmap) -> Option<()> {
     let Some(stroke) = path.stroke() else { return Some(()) };
     let (across, down) = transform.get_scale();
     let Some(outline) = path.data().stroke(&stroke.to_tiny_skia(), across.max(down)) else { return Some(()) };
     let smooth = path.rendering_mode().use_shape_antialiasing();
     let shape = Shape { outline: &outline, rule: FillRule::Winding, smooth };
-    shape.paint(stroke.paint(), stroke.opacity(), transform, strip, onto)
+    shape.paint(stroke.paint(), stroke.opacity(), transform, canvas, onto)
 }
 
 /// What is painted: the inside of an outline.
@@ -74,15 +91,15 @@ impl Shape<'_> {
         paint: &usvg::Paint,
         opacity: usvg::Opacity,
         transform: Transform,
-        strip: Strip<'_>,
+        canvas: Canvas<'_>,
         onto: &mut Pixmap,
     ) -> Option<()> {
-        let place = strip.local(transform);
+        let place = canvas.strip.local(transform);
         if let Some(shader) = line::shader(paint, opacity) {
             let paint = Paint { shader, anti_alias: self.smooth, ..Paint::default() };
             onto.fill_path(self.outline, &paint, self.rule, place, None);
         } else if let usvg::Paint::Pattern(pattern) = paint {
-            let mut tiles = tiles(pattern, transform, strip)?;
+            let mut tiles = tiles(pattern, transform, canvas)?;
             let mut shape = Mask::new(tiles.width(), tiles.height())?;
             shape.fill_path(self.outline, self.rule, self.smooth, place);
             tiles.apply_mask(&shape);
@@ -94,11 +111,15 @@ impl Shape<'_> {
 }
 
 /// All that a strip shows of a pattern's tiles.
-fn tiles(pattern: &Pattern, transform: Transform, strip: Strip<'_>) -> Option<Pixmap> {
+fn tiles(
+    pattern: &Pattern,
+    transform: Transform,
+    Canvas { strip, draw_group }: Canvas<'_>,
+) -> Option<Pixmap> {
     let mut all = strip.layer()?;
     let rect = pattern.rect();
     let first = transform.pre_concat(pattern.transform()).pre_translate(rect.x(), rect.y());
-    let Some(shown) = first.invert().and_then(|inverse| strip.area()?.transform(inverse)) else {
+    let Some(shown) = first.invert().and_then(|inverse| strip.rect()?.transform(inverse)) else {
         return Some(all);
     };
     let range = |from: f32, to: f32, side: f32| (from / side).floor()..(to / side).ceil();
@@ -113,7 +134,7 @@ fn tiles(pattern: &Pattern, transform: Transform, strip: Strip<'_>) -> Option<Pi
     for (row, column) in numbers(&rows).flat_map(|row| numbers(&columns).map(move |column| (row, column))) {
         let place = first.pre_translate(column as f32 * rect.width(), row as f32 * rect.height());
         let mut tile = strip.layer()?;
-        strip.draw(pattern.root(), place, &mut tile)?;
+        draw_group(pattern.root(), place, &mut tile)?;
         let mut cut = Mask::new(tile.width(), tile.height())?;
         cut.fill_path(&outline, FillRule::Winding, false, strip.local(place));
         tile.apply_mask(&cut);

@@ -11,25 +11,25 @@
 //!
 //! Source: Compositing and Blending Level 1, section 3 (isolated groups); CSS Masking Module Level 1.
 
-use resvg::tiny_skia::{FillRule, Mask, MaskType, PathBuilder, Pixmap, PixmapPaint, Rect, Transform};
-use resvg::usvg::{self, BlendMode, ClipPath, Group, Node};
+use resvg::tiny_skia::{FillRule, Mask, MaskType, PathBuilder, Pixmap, PixmapPaint, Transform};
+use resvg::usvg::{self, ClipPath, Group, Node};
 
+use super::compositing::{blend, render_at};
 use super::filter_layers::{Drawing, FilterLayers};
-use super::{line, pattern};
+use super::pattern;
+use super::strip_area::StripArea;
 
 /// The part of the canvas that a strip shows.
 #[derive(Clone, Copy)]
 pub struct Strip<'a> {
-    width: u32,
-    top: u32,
-    rows: u32,
+    area: StripArea,
     layers: &'a FilterLayers,
 }
 
 impl<'a> Strip<'a> {
     /// The strip that begins at this row of the canvas and is drawn onto the pixmap.
     pub fn of(pixmap: &Pixmap, top: u32, layers: &'a FilterLayers) -> Self {
-        Self { width: pixmap.width(), top, rows: pixmap.height(), layers }
+        Self { area: StripArea { width: pixmap.width(), top, rows: pixmap.height() }, layers }
     }
 
     /// Draws a group's children. `None` when there is no memory for it.
@@ -38,18 +38,20 @@ impl<'a> Strip<'a> {
             match node {
                 Node::Group(group) => {
                     let inner = transform.pre_concat(group.transform());
-                    if self.shows(group.layer_bounding_box().to_rect(), inner) {
+                    if self.area.shows(group.layer_bounding_box().to_rect(), inner) {
                         self.draw_group(node, group, transform, onto)?;
                     }
                 }
                 Node::Text(text) => {
                     self.draw(text.flattened(), transform.pre_concat(text.flattened().transform()), onto)?
                 }
-                _ if !self.shows(node.stroke_bounding_box(), transform) => {}
+                _ if !self.area.shows(node.stroke_bounding_box(), transform) => {}
                 Node::Path(path) if pattern::has_large_tiles(path, transform) => {
-                    pattern::draw(path, transform, self, onto)?;
+                    let draw =
+                        |group: &Group, transform, onto: &mut Pixmap| self.draw(group, transform, onto);
+                    pattern::draw(path, transform, self.area, &draw, onto)?;
                 }
-                _ => render_at(node, self.local(transform), onto),
+                _ => render_at(node, self.area.local(transform), onto),
             }
         }
         Some(())
@@ -59,12 +61,12 @@ impl<'a> Strip<'a> {
         let inner = transform.pre_concat(group.transform());
         if !group.filters().is_empty() {
             match self.layers.of(node, group, transform) {
-                Drawing::InStrips => render_at(node, self.local(transform), onto),
-                Drawing::InLayer(layer) => layer.draw(group, self.top, onto),
+                Drawing::InStrips => render_at(node, self.area.local(transform), onto),
+                Drawing::InLayer(layer) => layer.draw(group, self.area.top, onto),
                 Drawing::NoMemory => return None,
             }
         } else if group.should_isolate() {
-            let mut layer = self.layer()?;
+            let mut layer = self.area.layer()?;
             self.draw(group, inner, &mut layer)?;
             if let Some(clip) = group.clip_path() {
                 self.clip(clip, inner, &mut layer)?;
@@ -86,7 +88,7 @@ impl<'a> Strip<'a> {
 
     /// Applies a clip path to a layer.
     fn clip(self, clip: &ClipPath, transform: Transform, layer: &mut Pixmap) -> Option<()> {
-        let mut shapes = self.layer()?;
+        let mut shapes = self.area.layer()?;
         self.draw(clip.root(), transform.pre_concat(clip.transform()), &mut shapes)?;
         layer.apply_mask(&Mask::from_pixmap(shapes.as_ref(), MaskType::Alpha));
         clip.clip_path().map_or(Some(()), |outer| self.clip(outer, transform, layer))
@@ -94,11 +96,11 @@ impl<'a> Strip<'a> {
 
     /// Applies a mask to a layer, by its luminance or its alpha.
     fn mask(self, mask: &usvg::Mask, transform: Transform, layer: &mut Pixmap) -> Option<()> {
-        let mut shapes = self.layer()?;
+        let mut shapes = self.area.layer()?;
         self.draw(mask.root(), transform, &mut shapes)?;
-        let mut area = Mask::new(self.width, self.rows)?;
+        let mut area = Mask::new(self.area.width, self.area.rows)?;
         let rect = PathBuilder::from_rect(mask.rect().to_rect());
-        area.fill_path(&rect, FillRule::Winding, true, self.local(transform));
+        area.fill_path(&rect, FillRule::Winding, true, self.area.local(transform));
         shapes.apply_mask(&area);
         let kind = match mask.kind() {
             usvg::MaskType::Luminance => MaskType::Luminance,
@@ -106,65 +108,5 @@ impl<'a> Strip<'a> {
         };
         layer.apply_mask(&Mask::from_pixmap(shapes.as_ref(), kind));
         mask.mask().map_or(Some(()), |outer| self.mask(outer, transform, layer))
-    }
-
-    /// A clear pixmap of the strip's size.
-    pub fn layer(self) -> Option<Pixmap> {
-        Pixmap::new(self.width, self.rows)
-    }
-
-    /// The transform to the strip's own pixels.
-    pub fn local(self, transform: Transform) -> Transform {
-        transform.post_translate(0.0, -(self.top as f32))
-    }
-
-    /// The strip on the canvas.
-    pub fn area(self) -> Option<Rect> {
-        Rect::from_xywh(0.0, self.top as f32, self.width as f32, self.rows as f32)
-    }
-
-    /// Whether a part of an area may be visible. Anti-aliasing extends it by a pixel.
-    fn shows(self, area: Rect, transform: Transform) -> bool {
-        let Some(area) = area.transform(transform) else { return true };
-        area.top() < (self.top + self.rows) as f32 + 2.0
-            && area.bottom() > self.top as f32 - 2.0
-            && area.left() < self.width as f32 + 2.0
-            && area.right() > -2.0
-    }
-}
-
-/// Draws a shape, text or picture, or a group with filters, with resvg.
-pub fn render_at(node: &Node, transform: Transform, onto: &mut Pixmap) {
-    match (node, node.abs_layer_bounding_box()) {
-        // `render_node` moves the node's upper left corner to the origin: back to where it belongs.
-        (_, Some(area)) => {
-            let transform = transform.pre_translate(area.x(), area.y());
-            resvg::render_node(node, transform, &mut onto.as_mut());
-        }
-        (Node::Path(path), None) => line::draw(path, transform, onto),
-        (_, None) => {}
-    }
-}
-
-pub fn blend(mode: BlendMode) -> resvg::tiny_skia::BlendMode {
-    use resvg::tiny_skia::BlendMode as Skia;
-    match mode {
-        BlendMode::Normal => Skia::SourceOver,
-        BlendMode::Multiply => Skia::Multiply,
-        BlendMode::Screen => Skia::Screen,
-        BlendMode::Overlay => Skia::Overlay,
-        BlendMode::Darken => Skia::Darken,
-        BlendMode::Lighten => Skia::Lighten,
-        BlendMode::ColorDodge => Skia::ColorDodge,
-        BlendMode::ColorBurn => Skia::ColorBurn,
-        BlendMode::HardLight => Skia::HardLight,
-        BlendMode::SoftLight => Skia::SoftLight,
-        BlendMode::Difference => Skia::Difference,
-        BlendMode::Exclusion => Skia::Exclusion,
-        BlendMode::Hue => Skia::Hue,
-        BlendMode::Saturation => Skia::Saturation,
-        BlendMode::Color => Skia::Color,
-        BlendMode::Luminosity => Skia::Luminosity,
-        BlendMode::PlusLighter => Skia::Plus,
     }
 }
