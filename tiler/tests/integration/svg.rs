@@ -107,7 +107,6 @@ fn strips_join_to_what_is_drawn_in_one_piece() {
         ("groups", drawn(groups_in_groups), in_one_piece(groups_in_groups)),
         ("lines", drawn(lines), in_one_piece(lines)),
         ("a picture", drawn(&picture), in_one_piece(&picture)),
-        ("a pattern", drawn(pattern), drawn(&unrolled)),
     ] {
         let differences = || strips.pixels.iter().zip(&whole.pixels).map(|(one, other)| one.abs_diff(*other));
         let mean = differences().map(f64::from).sum::<f64>() / strips.pixels.len() as f64;
@@ -115,6 +114,10 @@ fn strips_join_to_what_is_drawn_in_one_piece() {
         // On edges that fall between pixels, which round differently from another origin.
         assert!(mean < 0.005 && off * 5_000 < strips.pixels.len(), "{name}: {mean} in the mean, {off} off");
     }
+    // Opacity rounds differently in a layer.
+    let (tiled, unrolled) = (drawn(pattern), drawn(&unrolled));
+    let most = tiled.pixels.iter().zip(&unrolled.pixels).map(|(one, other)| one.abs_diff(*other)).max();
+    assert!(most <= Some(2), "a pattern: {most:?} at most");
 }
 
 #[test]
