@@ -46,7 +46,7 @@ impl Bands {
     /// Says how large the picture is and what its pixels are made of. To be called once, before the first band.
     ///
     /// # Errors
-    /// When nobody reads the picture any more.
+    /// When the picture is no longer read.
     pub fn begin(&self, size: Size, layout: Layout) -> Result<(), SourceError> {
         self.pass(Message::Begin(size, layout))
     }
@@ -55,7 +55,7 @@ impl Bands {
     /// are unread.
     ///
     /// # Errors
-    /// When nobody reads the picture any more.
+    /// When the picture is no longer read.
     pub fn send(&self, band: Vec<u8>) -> Result<(), SourceError> {
         self.pass(Message::Band(band))
     }
@@ -79,7 +79,7 @@ impl ReadAhead {
         thread::Builder::new().name("decoder".into()).spawn(move || {
             let bands = Bands { sender };
             if let Err(error) = catch_panics(format.0, || decode(&bands)) {
-                // Fails when nobody reads the picture any more.
+                // Fails when the picture is no longer read.
                 let _ = bands.pass(Message::Failed(error));
             }
         })?;

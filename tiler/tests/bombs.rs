@@ -3,7 +3,7 @@
 #![allow(
     missing_docs,
     clippy::unwrap_used,
-    reason = "a test that cannot go on has failed, and nobody calls its parts"
+    reason = "a test that cannot go on has failed, and its parts are called from here alone"
 )]
 
 mod bombs {

@@ -51,7 +51,7 @@ async fn a_source_that_appears_is_ready_soon_after_the_button() -> Result<()> {
 
     let (photograph, file) = photograph()?;
     sources.put(&source, Source::file("image/jpeg", file));
-    assert_eq!(client.content(&course.id()?).await?["failed"], true, "nobody asked for another try");
+    assert_eq!(client.content(&course.id()?).await?["failed"], true, "no client asked for another try");
     let pressed = Instant::now();
     let retried = client.get(&format!("/v1/content/{}?retry=1", course.id()?)).await?;
     assert_eq!(retried.header("cache-control"), "no-store");

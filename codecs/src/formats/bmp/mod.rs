@@ -105,7 +105,7 @@ mod tests {
         file.extend(size.to_le_bytes());
         file.extend(3_u32.to_le_bytes());
         file.extend(height.to_le_bytes());
-        file.extend([7, 0]); // planes, which nobody counts
+        file.extend([7, 0]); // planes: readers ignore the number
         file.extend(bits.to_le_bytes());
         file.extend(compression.to_le_bytes());
         file.resize(FILE_HEADER_BYTES + size as usize, 0);

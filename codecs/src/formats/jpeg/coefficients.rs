@@ -192,7 +192,7 @@ impl Array {
         let window_rows = self.row_pointers.len() as u32;
         if !self.is_loaded || start < self.first || end > self.first + window_rows {
             self.save(scratch);
-            // Rows come from top to bottom. Those before the window are asked for by whoever goes upwards.
+            // Rows come from top to bottom. Rows before the window are asked for when a pass goes upwards.
             self.first = if start >= self.first { start } else { end.saturating_sub(window_rows) };
             self.load(scratch);
         }

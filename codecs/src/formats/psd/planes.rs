@@ -114,7 +114,7 @@ impl Planes {
 impl Packed {
     fn read_row(&mut self, row: &mut [u8]) -> Result<(), SourceError> {
         let length = self.lengths.pop().ok_or_else(too_short)? as usize;
-        // Packed one by one, bytes take twice their length; more is nobody's.
+        // Packed one by one, bytes take twice their length; no encoder writes more.
         if length > 2 * row.len() + 1024 {
             return Err(NAME.corrupt("a packed row is too long"));
         }
