@@ -48,14 +48,12 @@ pub struct Limits {
     pub renderer_folder: PathBuf,
     /// The longest time of a renderer process, as wall time.
     pub renderer_time: Duration,
-    /// The processor time of a renderer process before its first row, and between rows. Of the pictures and documents in
-    /// the tests none takes half of it.
+    /// The processor time of a renderer process before its first row, and between rows.
     pub renderer_cpu: Duration,
-    /// The processor time that it may use beyond that for each MiB of the source. A drawing with a million paths has some
-    /// ten MiB and takes a minute.
+    /// The processor time that it may use beyond that for each MiB of the source: a drawing of many paths is a long file.
     pub renderer_cpu_per_mib: Duration,
-    /// The processor time that it may use beyond that for each million pixels it has read. To decode them and to encode
-    /// their tiles takes a quarter of it.
+    /// The processor time that it may use beyond that for each million pixels it has read, which are decoded and become
+    /// tiles.
     pub renderer_cpu_per_megapixel: Duration,
     /// The longest time in which it neither computes nor writes.
     pub renderer_idle: Duration,

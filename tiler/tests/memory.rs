@@ -75,22 +75,6 @@ fn an_interlaced_png_of_200_megapixels_is_rendered_in_150_mib() {
 }
 
 #[test]
-#[ignore = "takes minutes, 6 GiB of disk and 3 GiB of memory for the encoder"]
-fn a_gigapixel_of_which_much_is_kept_is_rendered_in_150_mib() {
-    const SIDE: u32 = 32_000;
-    let mut interlaced = tempfile::tempfile().unwrap();
-    let photo = Picture::photo(SIDE, 64, Layout::Rgb);
-    files::interlaced_png(&photo, SIDE, 1, BufWriter::new(&mut interlaced));
-    let mut progressive = tempfile::tempfile().unwrap();
-    files::large_jpeg_of(SIDE, SIDE, Jpeg { progressive: true, exif: None }, &mut progressive);
-    for (format, file) in [("interlaced PNG", interlaced), ("progressive JPEG", progressive)] {
-        let peak = peak(file);
-        println!("{format} of a gigapixel: {peak} MiB");
-        assert!(peak <= MOST, "{format}: {peak} MiB");
-    }
-}
-
-#[test]
 fn a_png_of_200_megapixels_is_rendered_in_150_mib() {
     // With opacity the tiles are PNG too, whose encoders take more; the height adds nothing but time.
     for (layout, height) in [(Layout::Rgb, 10_000), (Layout::Rgba, 2_000)] {

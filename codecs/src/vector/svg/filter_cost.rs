@@ -1,7 +1,7 @@
 //! What filters take, estimated before they are drawn: nanoseconds, and buffers as large as their region.
 //!
-//! The figures are those of resvg 0.49 on one core of a server, in round numbers. They need to be right within a factor of
-//! two or three: they decide at which resolution a filter is drawn, and the renderer's processor time is limited anyway.
+//! The figures are estimates for resvg 0.49 on one core, in round numbers. They need to be right within a factor of two or
+//! three: they decide at which resolution a filter is drawn, and the renderer's processor time is limited anyway.
 
 use std::sync::Arc;
 
