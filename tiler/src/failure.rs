@@ -37,7 +37,7 @@ impl From<SetupError> for Failure {
 impl From<FetchError> for Failure {
     fn from(error: FetchError) -> Self {
         let code = match &error {
-            FetchError::Refused | FetchError::RedirectRefused(_) => FailureCode::SourceForbidden,
+            FetchError::Refused(_) | FetchError::RedirectRefused(_) => FailureCode::SourceForbidden,
             FetchError::Answered { status, .. } => of_status(status.as_u16()),
             FetchError::TooManyRedirects(_)
             | FetchError::RedirectsNowhere
@@ -45,6 +45,7 @@ impl From<FetchError> for Failure {
             | FetchError::NameServersDown
             | FetchError::Certificate
             | FetchError::Unreachable
+            | FetchError::HostBusy
             | FetchError::BrokenOff => FailureCode::SourceUnreachable,
             FetchError::TooLarge(_) => FailureCode::SourceTooLarge,
             FetchError::ConnectTimedOut | FetchError::Stalled(_) | FetchError::TookTooLong(_) => {
@@ -167,6 +168,7 @@ mod tests {
     use std::time::Duration;
 
     use edgezoom_content::SourceUrl;
+    use edgezoom_content::address::RefusedAddress;
     use reqwest::StatusCode;
 
     use super::*;
@@ -189,7 +191,7 @@ mod tests {
             (answered(429), SourceUnreachable),
             (answered(500), SourceUnreachable),
             (answered(503), SourceUnreachable),
-            (FetchError::Refused, SourceForbidden),
+            (FetchError::Refused(RefusedAddress::Port), SourceForbidden),
             (FetchError::RedirectRefused(refused), SourceForbidden),
             (FetchError::TooManyRedirects(5), SourceUnreachable),
             (FetchError::Unresolved, SourceUnreachable),

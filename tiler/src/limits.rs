@@ -32,6 +32,8 @@ pub struct Limits {
     pub svg_bytes: u64,
     /// The most redirects that are followed.
     pub redirects: u32,
+    /// The downloads from one host at once. Browsers open six connections to a host, for one page.
+    pub downloads_per_host: NonZeroUsize,
     /// The longest time to connect to a source's server, name resolution included.
     pub connect: Duration,
     /// The longest time without a byte of a download.
@@ -73,6 +75,7 @@ impl Default for Limits {
             pdf_pages: bounds.pdf_pages,
             svg_bytes: bounds.svg_bytes,
             redirects: 5,
+            downloads_per_host: const { NonZeroUsize::new(4).unwrap() },
             connect: Duration::from_secs(10),
             stall: Duration::from_secs(30),
             download: Duration::from_secs(30 * 60),

@@ -32,12 +32,13 @@ fn after_fetch(error: &FetchError) -> Retry {
         FetchError::Unreachable
         | FetchError::NameServersDown
         | FetchError::BrokenOff
+        | FetchError::HostBusy
         | FetchError::ConnectTimedOut
         | FetchError::Stalled(_)
         | FetchError::File(_) => LATER,
         // A download that takes too long has had its half hour. Each further one would cost as much.
         FetchError::TookTooLong(_)
-        | FetchError::Refused
+        | FetchError::Refused(_)
         | FetchError::RedirectRefused(_)
         | FetchError::RedirectsNowhere
         | FetchError::TooManyRedirects(_)

@@ -32,8 +32,8 @@ pub enum PageError {
     /// The page transferred more bytes than the limit before it was loaded.
     #[error("The page loads more than {} MiB.", .0 >> 20)]
     TooMuchTraffic(u64),
-    /// The address policy refuses the host of the page, or of a redirect.
-    #[error("The page, or its redirect, is on a host in a private or reserved network.")]
+    /// The address policy refuses the host or port of the page, or of a redirect.
+    #[error("The page, or its redirect, is on a host or port that this service does not connect to.")]
     Refused,
     /// The page's host name has no address.
     #[error("The page's host name could not be resolved.")]

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::{ValueEnum, value_parser};
-use edgezoom_content::{AddressPolicy, SourceUrl, TileFormat};
+use edgezoom_content::{SourceUrl, TileFormat};
 use edgezoom_tiler::browser::PageLimits;
 use edgezoom_tiler::limits::Limits;
 use edgezoom_tiler::pipeline::{Origin, Pipeline, PipelineSettings};
@@ -20,7 +20,7 @@ use edgezoom_tiler::renderer::RenderOptions;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
-use super::{drawing, limits, pages};
+use super::{drawing, limits, pages, policy};
 use output::{Container, FileSink};
 use progress_bars::ProgressBars;
 
@@ -62,9 +62,8 @@ pub struct Args {
     /// Refuses a damaged picture, rather than showing it as far as it goes.
     #[arg(long)]
     strict: bool,
-    /// Private networks that a URL may lead to, such as 127.0.0.0/8,fd00::/8
-    #[arg(long, env = "EDGEZOOM_ALLOW_NETWORKS", default_value = "")]
-    allow_networks: String,
+    #[command(flatten)]
+    policy: policy::Args,
     #[command(flatten)]
     drawing: drawing::Args,
     #[command(flatten)]
@@ -111,7 +110,7 @@ async fn convert(args: &Args) -> anyhow::Result<()> {
     let mut sink = FileSink::new(args.output.as_deref(), &args.source, args.container, args.force)?;
     let origin = origin(&args.source)?;
     let pipeline = Pipeline::new(PipelineSettings {
-        policy: AddressPolicy::allowing(&args.allow_networks).context("--allow-networks")?,
+        policy: args.policy.policy()?,
         browser: args.pages.chromium.clone(),
         page_limits: PageLimits::from(&args.pages),
         temporary: std::env::temp_dir(),

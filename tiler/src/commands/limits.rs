@@ -44,6 +44,9 @@ pub struct Args {
     /// The most redirects that are followed
     #[arg(long, env = "EDGEZOOM_MAX_REDIRECTS", default_value_t = Limits::default().redirects)]
     max_redirects: u32,
+    /// The downloads from one host at once
+    #[arg(long, env = "EDGEZOOM_DOWNLOADS_PER_HOST", default_value_t = Limits::default().downloads_per_host)]
+    downloads_per_host: NonZeroUsize,
     /// The longest time to connect to a source's server, in seconds
     #[arg(long, env = "EDGEZOOM_CONNECT_SECONDS", default_value_t = Limits::default().connect.as_secs())]
     connect_seconds: u64,
@@ -89,6 +92,7 @@ impl From<&Args> for Limits {
             pdf_pages: args.max_pdf_pages,
             svg_bytes: args.max_svg_mib.saturating_mul(MIB),
             redirects: args.max_redirects,
+            downloads_per_host: args.downloads_per_host,
             connect: Duration::from_secs(args.connect_seconds),
             stall: Duration::from_secs(args.stall_seconds),
             download: Duration::from_secs(args.download_seconds),

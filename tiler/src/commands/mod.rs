@@ -5,6 +5,7 @@ pub mod doctor;
 mod drawing;
 mod limits;
 mod pages;
+mod policy;
 pub mod render;
 pub mod sandbox_probe;
 pub mod serve;

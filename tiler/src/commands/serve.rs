@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::ValueEnum;
-use edgezoom_content::AddressPolicy;
 use edgezoom_tiler::browser::PageLimits;
 use edgezoom_tiler::limits::Limits;
 use edgezoom_tiler::renderer::RenderOptions;
@@ -21,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 use url::Url;
 
-use super::{drawing, limits, pages};
+use super::{drawing, limits, pages, policy};
 
 /// Pulls jobs from the queue, converts their sources, and stores the pyramids.
 #[derive(clap::Args)]
@@ -50,9 +49,6 @@ pub struct Args {
     /// The access key for the store
     #[arg(long, env = "EDGEZOOM_S3_SECRET_ACCESS_KEY", hide_env_values = true)]
     s3_secret_access_key: Option<Secret>,
-    /// Private networks that sources may be in, such as 127.0.0.0/8,fd00::/8
-    #[arg(long, env = "EDGEZOOM_ALLOW_NETWORKS", default_value = "")]
-    allow_networks: String,
     /// The address for /health and /metrics
     #[arg(long, env = "EDGEZOOM_LISTEN", default_value = "127.0.0.1:9600")]
     listen: SocketAddr,
@@ -74,6 +70,8 @@ pub struct Args {
     /// The format of the log. RUST_LOG sets what is logged
     #[arg(long, env = "EDGEZOOM_LOG", default_value = "text")]
     log: LogFormat,
+    #[command(flatten)]
+    policy: policy::Args,
     #[command(flatten)]
     drawing: drawing::Args,
     #[command(flatten)]
@@ -135,7 +133,7 @@ fn settings(args: &Args) -> anyhow::Result<Settings> {
             access_key_id: required(&args.s3_access_key_id, "EDGEZOOM_S3_ACCESS_KEY_ID")?,
             secret_access_key: required(&args.s3_secret_access_key, "EDGEZOOM_S3_SECRET_ACCESS_KEY")?,
         },
-        policy: AddressPolicy::allowing(&args.allow_networks).context("EDGEZOOM_ALLOW_NETWORKS")?,
+        policy: args.policy.policy()?,
         listen: args.listen,
         jobs: args.jobs,
         poll: Duration::from_millis(args.poll_ms),

@@ -14,9 +14,9 @@ use super::resolver::NameServersDown;
 /// Why a source could not be downloaded.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
-    /// The policy refuses the host, or all addresses of its name.
-    #[error("The source's host is in a private or reserved network.")]
-    Refused,
+    /// The policy refuses the host, its port, or all addresses of its name.
+    #[error(transparent)]
+    Refused(#[from] RefusedAddress),
     /// The target of a redirect is not accepted as a source.
     #[error("The source redirects to a URL that is not accepted. {0}")]
     RedirectRefused(#[from] SourceUrlError),
@@ -46,6 +46,9 @@ pub enum FetchError {
     /// The connection or its TLS handshake failed, or it was closed before the response.
     #[error("No connection to the source's server could be made.")]
     Unreachable,
+    /// Other jobs download from the host already, as many as the limit allows.
+    #[error("The source's host has other downloads to send.")]
+    HostBusy,
     /// The connection was closed before the end of the body.
     #[error("The source's server closed the connection during the download.")]
     BrokenOff,
@@ -70,8 +73,8 @@ impl FetchError {
     /// The cause of a request that failed without a response.
     pub(super) fn before_response(error: &reqwest::Error) -> Self {
         let is_caused_by = |is_it: fn(&(dyn Error + 'static)) -> bool| causes(error).any(is_it);
-        if is_caused_by(|cause| cause.is::<RefusedAddress>()) {
-            Self::Refused
+        if let Some(refused) = causes(error).find_map(|cause| cause.downcast_ref::<RefusedAddress>()) {
+            Self::Refused(*refused)
         } else if error.is_timeout() {
             Self::ConnectTimedOut
         } else if is_caused_by(|cause| cause.is::<NameServersDown>()) {
@@ -103,10 +106,4 @@ fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)
 #[must_use]
 pub fn is_transient_status(status: u16) -> bool {
     matches!(status, 408 | 425 | 429 | 500..=599)
-}
-
-impl From<RefusedAddress> for FetchError {
-    fn from(_: RefusedAddress) -> Self {
-        Self::Refused
-    }
 }

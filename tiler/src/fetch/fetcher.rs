@@ -3,15 +3,17 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use edgezoom_content::{AddressPolicy, SourceUrl};
 use reqwest::header::{ACCEPT, ACCEPT_ENCODING, HeaderMap, HeaderValue, IF_RANGE, LOCATION, RANGE};
 use reqwest::{Client, Response, StatusCode};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
 use super::download::{Download, Fetched, Received, Rest};
 use super::error::{FetchError, is_transient_status};
+use super::host_slots::HostSlots;
 use super::redirect;
 use super::resolver::{FilteringResolver, Resolver, SystemResolver};
 use super::tries::Tries;
@@ -23,8 +25,12 @@ pub struct Fetcher {
     client: Client,
     policy: AddressPolicy,
     limits: Limits,
+    hosts: HostSlots,
     folder: PathBuf,
 }
+
+/// How long a download waits for others from its host. A tiler has few slots, and should not spend them waiting.
+const HOST_PATIENCE: Duration = Duration::from_secs(5 * 60);
 
 /// Servers that choose by `Accept` (RFC 9110, 12.5.1) should send a format that pictures are stored in, not one that
 /// they produce on the fly for browsers.
@@ -59,7 +65,8 @@ impl Fetcher {
             .connect_timeout(limits.connect)
             .pool_max_idle_per_host(0) // so the policy applies to every request
             .build()?;
-        Ok(Self { client, policy, limits, folder })
+        let hosts = HostSlots::new(limits.downloads_per_host, HOST_PATIENCE);
+        Ok(Self { client, policy, limits, hosts, folder })
     }
 
     /// Downloads `source`, and calls `on_bytes` after each chunk that brings it further than ever before.
@@ -112,14 +119,14 @@ impl Fetcher {
         on_bytes: &mut impl FnMut(Received),
     ) -> Result<(), FetchError> {
         if let Some(rest) = download.rest() {
-            let (response, _, _) = self.get(rest.url.clone(), rest.redirects, Some(&rest)).await?;
+            let (response, _, _, _slot) = self.get(rest.url.clone(), rest.redirects, Some(&rest)).await?;
             match download.take_rest(response, &self.limits, &mut *on_bytes).await? {
                 None => return Ok(()),
                 Some(unfit) if is_transient_status(unfit.status().as_u16()) => return Err(answered(&unfit)),
                 Some(_) => {} // the source has changed, or its address after redirects is not valid any more
             }
         }
-        let (response, url, redirects) = self.get(source.clone(), before, None).await?;
+        let (response, url, redirects, _slot) = self.get(source.clone(), before, None).await?;
         // Nothing says what a part is part of that was not asked for.
         if !response.status().is_success() || response.status() == StatusCode::PARTIAL_CONTENT {
             return Err(answered(&response));
@@ -128,15 +135,16 @@ impl Fetcher {
     }
 
     /// Sends a request and follows its redirects, of which there were so many already. Gives the first response that is
-    /// none, with its URL and the redirects that led to it.
+    /// none, with its URL, the redirects that led to it, and the slot that the download takes of its host.
     async fn get(
         &self,
         mut url: SourceUrl,
         before: u32,
         rest: Option<&Rest>,
-    ) -> Result<(Response, SourceUrl, u32), FetchError> {
+    ) -> Result<(Response, SourceUrl, u32, OwnedSemaphorePermit), FetchError> {
         for redirects in before..=self.limits.redirects {
             self.policy.admit(&url)?;
+            let slot = self.hosts.acquire(url.host()).await?;
             let mut request = self.client.get(url.as_str());
             if let Some(Rest { range, if_range, .. }) = rest {
                 request = request.header(RANGE, range).header(IF_RANGE, if_range);
@@ -147,7 +155,7 @@ impl Fetcher {
             };
             match redirect::target(&url, response.status(), response.headers().get(LOCATION))? {
                 Some(target) => url = target,
-                None => return Ok((response, url, redirects)),
+                None => return Ok((response, url, redirects, slot)),
             }
         }
         Err(FetchError::TooManyRedirects(self.limits.redirects))

@@ -13,6 +13,7 @@
 mod download;
 mod error;
 mod fetcher;
+mod host_slots;
 mod redirect;
 pub mod resolver;
 mod resumption;

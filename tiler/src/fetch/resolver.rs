@@ -65,7 +65,7 @@ impl Resolve for FilteringResolver {
             let any = !addresses.is_empty();
             addresses.retain(|address| policy.permits(*address));
             if any && addresses.is_empty() {
-                return Err(RefusedAddress.into());
+                return Err(RefusedAddress::Network.into());
             }
             // The client replaces port 0 by the port of the URL.
             Ok(Box::new(addresses.into_iter().map(|ip| SocketAddr::new(ip, 0))) as Addrs)

@@ -56,6 +56,7 @@ impl Tries {
 
 #[cfg(test)]
 mod tests {
+    use edgezoom_content::address::RefusedAddress;
     use reqwest::StatusCode;
 
     use super::*;
@@ -103,7 +104,8 @@ mod tests {
         for error in [
             answered(404, Some(1)),
             answered(403, None),
-            FetchError::Refused,
+            FetchError::Refused(RefusedAddress::Network),
+            FetchError::HostBusy,
             FetchError::Unresolved,
             FetchError::Certificate,
             FetchError::TooLarge(1),

@@ -1,8 +1,9 @@
 //! Downloads from servers that misbehave. They are plain TCP servers on loopback, so a test defines every byte
-//! of their responses. Downloads that go on after they broke off are in `resume`.
+//! of their responses. Downloads that go on after they broke off are in `resume`, what the operator denies is in `denied`.
 
 #![allow(clippy::unwrap_used)] // clippy.toml allows it in test functions, but not in their helpers
 
+mod denied;
 mod resume;
 
 use std::collections::HashMap;
@@ -12,6 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use edgezoom_content::address::RefusedAddress;
 use edgezoom_content::{AddressPolicy, SourceUrl};
 use edgezoom_tiler::fetch::resolver::Resolver;
 use edgezoom_tiler::fetch::{FetchError, Fetched, Fetcher, Received};
@@ -222,7 +224,7 @@ async fn a_redirect_to_a_private_address_is_refused_before_anything_is_sent_ther
         .unwrap();
     let outer = Server::new(&[("/", redirect(inner.url("/").as_str()))]).await;
     let refused = fetcher("127.0.0.1/32", Names::of(&[])).fetch(&outer.url("/"), |_| ()).await;
-    assert!(matches!(refused, Err(FetchError::Refused)), "{refused:?}");
+    assert!(matches!(refused, Err(FetchError::Refused(_))), "{refused:?}");
     assert_eq!(inner.connections.load(SeqCst), 0);
 }
 
@@ -231,7 +233,7 @@ async fn a_name_with_a_private_address_is_refused() {
     let server = Server::new(&[("/", Behaviour::Send(ok("", "secret")))]).await;
     let names = Names::of(&[("pictures.example", &["127.0.0.1"])]);
     let refused = fetcher("", names).fetch(&server.named("pictures.example", "/"), |_| ()).await;
-    assert!(matches!(refused, Err(FetchError::Refused)), "{refused:?}");
+    assert!(matches!(refused, Err(FetchError::Refused(_))), "{refused:?}");
     assert_eq!(server.connections.load(SeqCst), 0);
 }
 
@@ -249,7 +251,7 @@ async fn dns_rebinding_to_a_private_address_is_refused() {
     .unwrap();
     let names = Names::of(&[("rebinding.example", &["127.0.0.1", "127.0.0.9"])]);
     let refused = fetcher("127.0.0.1/32", names).fetch(&outer.named("rebinding.example", "/"), |_| ()).await;
-    assert!(matches!(refused, Err(FetchError::Refused)), "{refused:?}");
+    assert!(matches!(refused, Err(FetchError::Refused(_))), "{refused:?}");
     assert_eq!(outer.connections.load(SeqCst), 1);
     assert_eq!(inner.connections.load(SeqCst), 0);
 }

@@ -43,10 +43,7 @@ impl Connector {
     }
 
     async fn connect_without_timeout(&self, host: &str, port: u16) -> Result<TcpStream, ConnectError> {
-        if !is_permitted_port(port) {
-            return Err(ConnectError::Refused);
-        }
-        let addresses = self.addresses(host).await?;
+        let addresses = self.addresses(host, port).await?;
         for address in addresses {
             if let Ok(stream) = TcpStream::connect(SocketAddr::new(address, port)).await {
                 let _ = stream.set_nodelay(true); // without it, only latency is worse
@@ -57,8 +54,10 @@ impl Connector {
     }
 
     /// The permitted addresses of `host`.
-    async fn addresses(&self, host: &str) -> Result<Vec<IpAddr>, ConnectError> {
-        let mut addresses = match Host::parse(host).map_err(|_| ConnectError::Unresolved)? {
+    async fn addresses(&self, host: &str, port: u16) -> Result<Vec<IpAddr>, ConnectError> {
+        let host = Host::parse(host).map_err(|_| ConnectError::Unresolved)?;
+        self.policy.check(&host, port).map_err(|_| ConnectError::Refused)?;
+        let mut addresses = match host {
             Host::Ipv4(address) => vec![address.into()],
             Host::Ipv6(address) => vec![address.into()],
             Host::Domain(name) => self.resolve(name).await.map_err(|_| ConnectError::Unresolved)?,
@@ -73,11 +72,6 @@ impl Connector {
     async fn resolve(&self, name: String) -> io::Result<Vec<IpAddr>> {
         self.resolver.resolve(name).await
     }
-}
-
-/// Ports below 1024 are assigned to other protocols (RFC 6335, 6), except 80 and 443.
-fn is_permitted_port(port: u16) -> bool {
-    matches!(port, 80 | 443 | 1024..)
 }
 
 #[cfg(test)]
@@ -113,11 +107,11 @@ mod tests {
     #[tokio::test]
     async fn only_permitted_addresses_of_a_name_are_used() {
         assert_eq!(
-            connector("", &["127.0.0.1", "10.0.0.1"]).addresses("a.example").await,
+            connector("", &["127.0.0.1", "10.0.0.1"]).addresses("a.example", 80).await,
             Err(ConnectError::Refused)
         );
-        assert_eq!(connector("", &[]).addresses("a.example").await, Err(ConnectError::Unresolved));
-        let mixed = connector("", &["127.0.0.1", "8.8.8.8"]).addresses("a.example").await;
+        assert_eq!(connector("", &[]).addresses("a.example", 80).await, Err(ConnectError::Unresolved));
+        let mixed = connector("", &["127.0.0.1", "8.8.8.8"]).addresses("a.example", 80).await;
         assert_eq!(mixed, Ok(vec!["8.8.8.8".parse().unwrap()]));
     }
 
@@ -131,6 +125,16 @@ mod tests {
                 "{port}"
             );
         }
+    }
+
+    #[tokio::test]
+    async fn a_host_that_is_denied_is_refused_before_its_name_is_resolved() {
+        let mut connector = connector("", &["8.8.8.8"]);
+        connector.policy = connector.policy.denying_hosts("bad.example").unwrap();
+        for host in ["bad.example", "www.BAD.example."] {
+            assert_eq!(connector.addresses(host, 443).await, Err(ConnectError::Refused), "{host}");
+        }
+        assert!(connector.addresses("good.example", 443).await.is_ok());
     }
 
     #[tokio::test]

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::anyhow;
 use edgezoom_codecs::SourceError;
+use edgezoom_content::address::RefusedAddress;
 use edgezoom_content::{Failure, FailureCode};
 use edgezoom_tiler::browser::PageError;
 use edgezoom_tiler::fetch::FetchError;
@@ -17,9 +18,8 @@ pub(super) fn explain(source: &Path, error: PipelineError) -> anyhow::Error {
         PipelineError::Sink(_) | PipelineError::Setup(_) => return error.into(),
         // An option is out of range, or the machine has no room for a process.
         PipelineError::Render(RenderError::NotStarted(reason)) => return anyhow!("{reason}"),
-        PipelineError::Fetch(FetchError::Refused) | PipelineError::Page(PageError::Refused) => {
-            " Allow it with --allow-networks."
-        }
+        PipelineError::Fetch(FetchError::Refused(RefusedAddress::Network))
+        | PipelineError::Page(PageError::Refused) => " Allow it with --allow-networks.",
         PipelineError::Page(PageError::NoBrowser) => " Install Chromium, or say where it is with --chromium.",
         PipelineError::Render(RenderError::OutOfMemory) => TOO_MANY_PIXELS,
         PipelineError::Render(RenderError::TooComplex { .. }) => {

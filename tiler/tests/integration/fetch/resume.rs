@@ -167,14 +167,14 @@ async fn every_connection_is_under_the_policy() {
     let inner = Server::on(ip, outer.address.port(), &[("/", secret.clone())]).await.unwrap();
     let names = Names::of(&[("rebinding.example", &["127.0.0.1", "127.0.0.9"])]);
     let refused = fetcher("127.0.0.1/32", names).fetch(&outer.named("rebinding.example", "/"), |_| ()).await;
-    assert!(matches!(refused, Err(FetchError::Refused)), "{refused:?}");
+    assert!(matches!(refused, Err(FetchError::Refused(_))), "{refused:?}");
     assert_eq!((outer.connections.load(SeqCst), inner.connections.load(SeqCst)), (1, 0));
 
     // The server redirects the request for the rest.
     let to_inner = redirecting(inner.url("/").as_str());
     let outer = Server::new(&[("/", Behaviour::InTurn(vec![whole(TAG, 300), to_inner]))]).await;
     let refused = fetcher("127.0.0.1/32", Names::of(&[])).fetch(&outer.url("/"), |_| ()).await;
-    assert!(matches!(refused, Err(FetchError::Refused)), "{refused:?}");
+    assert!(matches!(refused, Err(FetchError::Refused(_))), "{refused:?}");
     assert_eq!(inner.connections.load(SeqCst), 0);
 }
 

@@ -122,14 +122,21 @@ fn variants() -> Vec<(bool, Option<PathBuf>)> {
     variants
 }
 
+/// An address is forbidden when its network is not allowed, or is denied inside one that is.
+fn policies() -> [AddressPolicy; 2] {
+    let denying = AddressPolicy::allowing("127.0.0.0/8").unwrap().denying("127.0.0.1/32").unwrap();
+    [AddressPolicy::allowing("127.0.0.2/32").unwrap(), denying]
+}
+
 #[tokio::test]
 async fn forbidden_servers_receive_no_request() {
-    for (namespaces, browser) in variants() {
+    for ((namespaces, browser), policy) in variants().into_iter().zip(policies().into_iter().cycle()) {
         let (forbidden, datagrams) = target();
         let site = attacker(forbidden.url(""));
         let mut settings = settings();
         settings.namespaces = namespaces;
         settings.browser = browser.clone();
+        settings.policy = policy;
         settings.limits.quiet = Duration::from_secs(3);
         let page = capture(settings, &site.url("/")).await.unwrap();
         tokio::time::sleep(Duration::from_secs(1)).await;

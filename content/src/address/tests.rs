@@ -1,0 +1,192 @@
+//! Addresses, hosts and ports that are refused or permitted.
+
+use super::*;
+
+fn permits(policy: &AddressPolicy, address: &str) -> bool {
+    policy.permits(address.parse().unwrap())
+}
+
+#[test]
+fn only_public_addresses_are_permitted_by_default() {
+    let policy = AddressPolicy::default();
+    for public in
+        ["8.8.8.8", "172.15.255.255", "172.32.0.1", "100.128.0.1", "2606:4700::1111", "::ffff:8.8.8.8"]
+    {
+        assert!(permits(&policy, public), "{public}");
+    }
+    for private in [
+        "0.0.0.0",
+        "10.1.2.3",
+        "100.64.0.1",
+        "127.0.0.1",
+        "127.255.255.255",
+        "169.254.169.254",
+        "172.16.0.1",
+        "172.31.255.255",
+        "192.0.0.8",
+        "192.168.1.1",
+        "198.19.0.1",
+        "224.0.0.1",
+        "255.255.255.255",
+        "::",
+        "::1",
+        "::ffff:127.0.0.1",
+        "::127.0.0.1",
+        "fe80::1",
+        "fc00::1",
+        "fd12::1",
+        "ff02::1",
+        "64:ff9b::7f00:1",
+        "2001::1",
+        "2001:db8::1",
+        "2002:7f00:1::",
+        "3fff::1",
+    ] {
+        assert!(!permits(&policy, private), "{private}");
+    }
+}
+
+#[test]
+fn the_operator_can_allow_networks() {
+    let policy = AddressPolicy::allowing("127.0.0.0/8, fd00::/8,10.0.0.7/32").unwrap();
+    for allowed in ["127.0.0.1", "::ffff:127.9.9.9", "fd00::1", "10.0.0.7"] {
+        assert!(permits(&policy, allowed), "{allowed}");
+    }
+    assert!(!permits(&policy, "10.0.0.8"));
+    assert!(!permits(&policy, "::1"));
+    assert!(permits(&AddressPolicy::allowing("0.0.0.0/0").unwrap(), "10.0.0.8"));
+    for wrong in ["127.0.0.1", "127.0.0.0/33", "localhost/8", "fd00::/129", "/"] {
+        let error = AddressPolicy::allowing(wrong).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("`{wrong}` is not a network")), "{error}");
+    }
+}
+
+#[test]
+fn a_literal_address_is_refused_in_every_notation() {
+    let policy = AddressPolicy::default();
+    for url in [
+        "http://127.0.0.1/",
+        "http://127.1/",
+        "http://2130706433/",
+        "http://0x7f.0.0.1/",
+        "http://0177.0.0.1/",
+        "http://[::1]/",
+        "http://[::ffff:10.0.0.1]/",
+        "http://169.254.169.254/latest/",
+    ] {
+        assert_eq!(policy.admit(&SourceUrl::parse(url).unwrap()), Err(RefusedAddress::Network), "{url}");
+    }
+    for url in ["http://example.com/", "http://8.8.8.8/", "https://[2606:4700::1111]/"] {
+        assert_eq!(policy.admit(&SourceUrl::parse(url).unwrap()), Ok(()), "{url}");
+    }
+}
+
+#[test]
+fn what_answers_only_inside_a_cloud_is_refused() {
+    let policy = AddressPolicy::default();
+    for inside in [
+        "168.63.129.16",
+        "::ffff:168.63.129.16",
+        "199.36.153.5",
+        "199.36.153.11",
+        "161.26.0.10",
+        "166.11.255.255",
+        "169.254.169.254",
+        "169.254.170.2",
+        "100.100.100.200",
+        "192.0.0.192",
+        "fd00:ec2::254",
+        "fd20:ce::254",
+        "fe80::a9fe:a9fe",
+    ] {
+        assert!(!permits(&policy, inside), "{inside}");
+    }
+    for outside in ["168.63.129.17", "199.36.153.12", "161.27.0.1", "166.12.0.0"] {
+        assert!(permits(&policy, outside), "{outside}");
+    }
+    assert!(permits(&AddressPolicy::allowing("168.63.129.16/32").unwrap(), "168.63.129.16"));
+}
+
+#[test]
+fn what_the_operator_denies_is_refused_even_if_it_is_allowed() {
+    let policy = AddressPolicy::allowing("10.0.0.0/8").unwrap().denying("10.0.0.1/32, 8.8.8.0/24").unwrap();
+    for (address, permitted) in [
+        ("10.0.0.2", true),
+        ("10.0.0.1", false),
+        ("8.8.8.8", false),
+        ("::ffff:8.8.8.8", false),
+        ("8.8.9.8", true),
+    ] {
+        assert_eq!(permits(&policy, address), permitted, "{address}");
+    }
+    assert!(AddressPolicy::default().denying("8.8.8.8").is_err());
+}
+
+fn admit(policy: &AddressPolicy, url: &str) -> Result<(), RefusedAddress> {
+    policy.admit(&SourceUrl::parse(url).unwrap())
+}
+
+#[test]
+fn ports_of_other_protocols_are_refused() {
+    let policy = AddressPolicy::allowing("127.0.0.0/8").unwrap();
+    for port in [0, 1, 21, 22, 25, 111, 389, 445, 1023] {
+        for host in ["example.com", "127.0.0.1", "8.8.8.8"] {
+            let url = format!("http://{host}:{port}/");
+            assert_eq!(admit(&policy, &url), Err(RefusedAddress::Port), "{url}");
+        }
+    }
+    for url in [
+        "http://example.com:443/",
+        "https://example.com:80/",
+        "https://example.com/",
+        "http://a.example:1024/",
+    ] {
+        assert_eq!(admit(&policy, url), Ok(()), "{url}");
+    }
+}
+
+#[test]
+fn hosts_that_are_denied_are_refused_with_the_names_below_them() {
+    let policy = AddressPolicy::default()
+        .denying_hosts("Bad.example, *.worse.example., bücher.example,8.8.8.8")
+        .unwrap();
+    for url in [
+        "http://bad.example/",
+        "http://BAD.example./",
+        "http://www.bad.example:8080/",
+        "http://a.b.worse.example/",
+        "http://worse.example/",
+        "http://xn--bcher-kva.example/",
+        "http://8.8.8.8/",
+        "http://[::ffff:8.8.8.8]/",
+        "http://0x08080808/",
+    ] {
+        assert_eq!(admit(&policy, url), Err(RefusedAddress::Host), "{url}");
+    }
+    for url in ["http://notbad.example/", "http://bad.example.com/", "http://8.8.8.9/"] {
+        assert_eq!(admit(&policy, url), Ok(()), "{url}");
+    }
+}
+
+#[test]
+fn only_hosts_that_are_allowed_are_permitted_when_there_are_any() {
+    let allow = |hosts| AddressPolicy::default().allowing_hosts(hosts).unwrap();
+    let policy =
+        allow("museum.example,10.0.0.7,2606:4700::1111").denying_hosts("private.museum.example").unwrap();
+    for (url, result) in [
+        ("http://museum.example/a.jpg", Ok(())),
+        ("http://images.museum.example./a.jpg", Ok(())),
+        ("http://[2606:4700::1111]/", Ok(())),
+        ("http://private.museum.example/", Err(RefusedAddress::Host)),
+        ("http://other.example/", Err(RefusedAddress::Host)),
+        ("http://8.8.8.8/", Err(RefusedAddress::Host)),
+        ("http://10.0.0.7/", Err(RefusedAddress::Network)), // the list of hosts opens no network
+    ] {
+        assert_eq!(admit(&policy, url), result, "{url}");
+    }
+    assert_eq!(admit(&allow(" ,"), "http://other.example/"), Ok(()));
+    for wrong in ["http://a.example", "a.example/b", "a.*.example", "a b", "*", "a.example:80"] {
+        let error = AddressPolicy::default().allowing_hosts(wrong).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("`{wrong}` is not a host")), "{error}");
+    }
+}
