@@ -144,7 +144,7 @@ impl Conversion {
         match event {
             Event::Created { url, .. } if url != self.url => Reply::IdTaken,
             Event::Created { .. } | Event::Requested => {
-                if matches!(self.state, State::Failed { retry_at, .. } if retry_at <= now) {
+                if self.is_due_again(now) {
                     self.start_over(now, rules, effects);
                 }
                 Reply::Content(self.content())
@@ -253,15 +253,47 @@ impl Conversion {
         effects.push(Effect::WriteCache { content: self.content(), expires_in: Some(retry_after) });
     }
 
-    /// Whether [`Event::RetryAsked`] would start the conversion now, before its date.
+    /// Whether an event of a client would start the conversion anew.
     #[must_use]
-    pub fn starts_early(&self, now: Timestamp, rules: &Rules) -> bool {
+    pub fn starts_anew(&self, event: &Event, now: Timestamp, rules: &Rules) -> bool {
+        match event {
+            Event::Created { url, .. } => *url == self.url && self.is_due_again(now),
+            Event::Requested => self.is_due_again(now),
+            Event::RetryAsked => self.is_due_again(now) || self.starts_early(now, rules),
+            _ => false,
+        }
+    }
+
+    fn is_due_again(&self, now: Timestamp) -> bool {
+        matches!(self.state, State::Failed { retry_at, .. } if retry_at <= now)
+    }
+
+    /// Whether [`Event::RetryAsked`] would start the conversion now, before its date.
+    fn starts_early(&self, now: Timestamp, rules: &Rules) -> bool {
         let is_before_its_date = match self.state {
             State::Failed { retry_at, .. } => now < retry_at,
             State::Waiting { .. } => true,
             State::Queued { .. } | State::Claimed { .. } | State::Ready { .. } => false,
         };
         is_before_its_date && self.started_early_at.is_none_or(|at| now - at >= rules.early)
+    }
+
+    /// Whether its job is in the queue or waits for its turn, or a tiler has it.
+    #[must_use]
+    pub fn has_job(&self) -> bool {
+        matches!(self.state, State::Queued { .. } | State::Claimed { .. })
+    }
+
+    /// Whether its job is in the queue or waits for its turn.
+    #[must_use]
+    pub fn is_queued(&self) -> bool {
+        matches!(self.state, State::Queued { .. })
+    }
+
+    /// The URL of its source.
+    #[must_use]
+    pub fn url(&self) -> &SourceUrl {
+        &self.url
     }
 
     /// The message for the queue.

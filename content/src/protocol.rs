@@ -30,7 +30,7 @@ pub struct Job {
 }
 
 /// A tiler: a number that it chooses at random when it starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct TilerId(pub u32);
 
@@ -131,6 +131,26 @@ pub enum Retry {
 pub struct Backlog {
     /// How many messages the queue has, including those that tilers have pulled.
     pub messages: u64,
+    /// How much the tiler does at once. Older ones do not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<Capacity>,
+}
+
+/// How much a tiler does at once. The edge sends the queue no more than all tilers can begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Capacity {
+    /// The tiler.
+    pub tiler: TilerId,
+    /// Its conversions at once.
+    pub slots: u32,
+}
+
+impl Backlog {
+    /// So many messages, from a tiler that does not say what it does at once.
+    #[must_use]
+    pub fn of(messages: u64) -> Self {
+        Self { messages, capacity: None }
+    }
 }
 
 /// The path to `POST` the [`Backlog`] to, about every ten seconds: a report is valid for two minutes.

@@ -82,6 +82,17 @@ impl SourceUrl {
         &self.0
     }
 
+    /// The host, as it is written in the URL: a name in lower case, or an address, IPv6 in brackets.
+    #[must_use]
+    pub fn host(&self) -> &str {
+        let authority = self.0.split('/').nth(2).unwrap_or_default();
+        let end = match authority.find(']') {
+            Some(bracket) => bracket + 1,
+            None => authority.find(':').unwrap_or(authority.len()),
+        };
+        &authority[..end]
+    }
+
     /// The page of a document that the URL chooses, counted from 1.
     #[must_use]
     pub fn page(&self) -> Option<NonZeroU32> {
@@ -139,6 +150,20 @@ mod tests {
 
     fn canonical(text: &str) -> String {
         SourceUrl::parse(text).unwrap().into()
+    }
+
+    #[test]
+    fn the_host_is_the_one_of_the_url_standard() {
+        for text in [
+            "http://Example.COM",
+            "https://example.com:8443/a/b?c=http://d.example/",
+            "http://[2606:4700::1111]:8080/",
+            "http://[2606:4700::1111]",
+            "http://0x08080808/#/route",
+            "https://bücher.example/",
+        ] {
+            assert_eq!(SourceUrl::parse(text).unwrap().host(), Url::parse(text).unwrap().host_str().unwrap());
+        }
     }
 
     #[test]

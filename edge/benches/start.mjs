@@ -23,7 +23,7 @@ const HOST = `
     fetch(request, env) {
       const { searchParams } = new URL(request.url);
       const [name, id] = [searchParams.get("name"), searchParams.get("id")];
-      return env.LOADER.get(name + id, () => WORKERS[name]).getEntrypoint().fetch("http://bench.test/health");
+      return env.LOADER.get(name + id, () => WORKERS[name]).getEntrypoint().fetch("http://localhost/health");
     },
   };
 `;

@@ -13,14 +13,21 @@ use crate::platform::clock::now;
 use crate::platform::environment::config;
 use crate::request::router::{RequestParts, route};
 use crate::request::url::RequestUrl;
-use crate::response::{ApiError, COMMON_HEADERS};
+use crate::response::{ApiError, COMMON_HEADERS, plain};
 
 /// A request, parsed. Both calls parse it: that costs less than to keep it between them (a slot in the memory of wasm
 /// that aborted requests must not hold, or an object that the garbage collector has to know).
 struct ParsedRequest {
     head: RequestHead,
-    /// None when the configuration is malformed: that is logged, and the response is 503.
-    routed: Option<RoutedRequest>,
+    routed: std::result::Result<RoutedRequest, Unconfigured>,
+}
+
+/// The Worker is not configured as it has to be: that is logged, and the response is 503.
+enum Unconfigured {
+    /// A variable is malformed.
+    Malformed,
+    /// The service does not know where it is.
+    NoBaseUrl,
 }
 
 /// The key of KV whose value may be all that the response takes. `head` is the request as `readRequest` of `bridge.js`
@@ -47,21 +54,28 @@ pub fn respond(
 impl ParsedRequest {
     fn new(head: &str, env: &Env) -> Self {
         let head = RequestHead::parse(head);
-        let config = config(env).inspect_err(|error| console_error!("{error}"));
-        let routed = config.ok().map(|config| {
-            let RequestUrl { origin, path, query } = RequestUrl::split(&head.url);
-            let addresses = config.addresses(origin);
-            let accept = head.accept.as_deref();
-            let share = &addresses.share;
-            let route =
-                route(RequestParts { method: &head.method, path, query, accept, share }, &config.policy);
-            RoutedRequest { config, addresses, route }
-        });
+        let routed = Self::route(&head, env);
         Self { head, routed }
     }
 
+    fn route(head: &RequestHead, env: &Env) -> std::result::Result<RoutedRequest, Unconfigured> {
+        let config = config(env).map_err(|error| {
+            console_error!("{error}");
+            Unconfigured::Malformed
+        })?;
+        let RequestUrl { origin, path, query } = RequestUrl::split(&head.url);
+        let addresses = config.addresses(origin).ok_or_else(|| {
+            console_error!("BASE_URL is not set, and the request is for {origin}");
+            Unconfigured::NoBaseUrl
+        })?;
+        let accept = head.accept.as_deref();
+        let parts = RequestParts { method: &head.method, path, query, accept, share: &addresses.share };
+        let route = route(parts, &config.policy);
+        Ok(RoutedRequest { config, addresses, route })
+    }
+
     fn cache_key(&self) -> Option<String> {
-        self.routed.as_ref()?.route.content_id().map(|id| id.to_string())
+        self.routed.as_ref().ok()?.route.content_id().map(|id| id.to_string())
     }
 
     fn respond(
@@ -71,8 +85,12 @@ impl ParsedRequest {
         cached: Option<Vec<u8>>,
     ) -> std::result::Result<JsValue, JsValue> {
         let Self { head, routed } = self;
-        let Some(routed) = routed else {
-            return Ok(head.respond(ApiError::Unavailable.response())?.into());
+        let routed = match routed {
+            Ok(routed) => routed,
+            Err(Unconfigured::Malformed) => {
+                return Ok(head.respond(ApiError::Unavailable.response())?.into());
+            }
+            Err(Unconfigured::NoBaseUrl) => return Ok(head.respond(plain::no_base_url())?.into()),
         };
         let (id, now) = (routed.route.content_id(), now());
         let cached = id.zip(cached).and_then(|(id, value)| kv_cache::parse(id, value, now));

@@ -32,7 +32,7 @@ pub async fn handle(
         TilerCall::Report => Message::Report(&body),
         TilerCall::Reset => Message::Reset,
     };
-    match Repository::new(env, None).send(id, message).await {
+    match Repository::new(env, None, &|| None).send(id, message).await {
         Ok((status, reply)) => relay(status, reply),
         Err(error) => error.api_error().response(),
     }

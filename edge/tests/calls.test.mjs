@@ -59,10 +59,8 @@ async function calls(path, status) {
 test("a new URL asks its object once, which checks admission and queues it", async () => {
   const first = await calls(byUrl("first"), 301);
   assert.deepEqual(first, ["FINISHED", "CONVERSIONS", "CREATIONS", "BACKLOG", "JOBS"]);
-  const second = await calls(byUrl("second"), 301);
-  assert.deepEqual(second, ["FINISHED", "CONVERSIONS", "CREATIONS", "JOBS"], "the backlog is known for five seconds");
-  const home = await calls("/?url=http%3A%2F%2Fexample.com%2Fthird.jpg", 302);
-  assert.deepEqual(home, ["FINISHED", "CONVERSIONS", "CREATIONS", "JOBS"]);
+  const home = await calls("/?url=http%3A%2F%2Fexample.com%2Fsecond.jpg", 302);
+  assert.deepEqual(home, ["FINISHED", "CONVERSIONS", "CREATIONS", "BACKLOG", "JOBS"]);
 });
 
 test("a content that exists is not checked, and its client is not counted", async () => {
@@ -80,6 +78,24 @@ test("a finished content takes one read of KV", async () => {
   assert.deepEqual(await calls(byUrl("ready"), 301), ["FINISHED"]);
 });
 
-test("an id without a content asks its object, and nothing is queued", async () => {
+test("an id without a content asks its object once in ten seconds, and nothing is queued", async () => {
   assert.deepEqual(await calls("/v1/content/00000000000", 404), ["FINISHED", "CONVERSIONS"]);
+  for (const path of ["/v1/content/00000000000", "/00000000000", "/v1/dzi/00000000000", "/v1/content/00000000000/events"]) {
+    assert.deepEqual(await calls(path, 404), ["FINISHED"], path);
+  }
+});
+
+test("a content is found at once when it is created after a request for its id", async () => {
+  const id = "6qy4OXfXSid"; // of http://example.com/a.jpg
+  assert.equal((await system.send(`/v1/content/${id}`)).status, 404);
+  assert.equal((await system.send(byUrl("a"))).status, 301);
+  assert.equal((await system.send(`/v1/content/${id}`)).status, 200);
+});
+
+test("a client that guesses ids asks no object after the sixtieth, and has to wait", async () => {
+  const guess = (number) => `/v1/content/${String(number).padStart(11, "0")}`;
+  for (let number = 100; number < 170; number++) await system.send(guess(number), { headers: { "CF-Connecting-IP": "203.0.113.7" } });
+  assert.deepEqual(await calls(guess(171), 503), ["FINISHED"]);
+  const other = await system.send(guess(171), { headers: { "CF-Connecting-IP": "203.0.113.8" } });
+  assert.equal(other.status, 404);
 });

@@ -2,11 +2,12 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { PICTURE, eventually } from "./system.mjs";
 import { start } from "./wire.mjs";
 
 const byUrl = (url) => `/v1/content/?url=${encodeURIComponent(url)}`;
 let system;
-before(async () => (system = await start({ BACKLOG_LIMIT: "10" })));
+before(async () => (system = await start({ BACKLOG_LIMIT: "1000" })));
 after(() => system.close());
 
 async function refused(target, init) {
@@ -22,7 +23,7 @@ async function refused(target, init) {
 test("past the backlog's limit new contents are refused, and existing ones are served", async () => {
   const known = await system.content("http://example.com/known.jpg", "queued");
   const ready = await system.content("http://example.com/ready.jpg", "ready");
-  assert.equal((await system.post("/internal/backlog", { messages: 11 })).status, 204);
+  assert.equal((await system.post("/internal/backlog", { messages: 1001 })).status, 204);
   assert.match((await refused(byUrl("http://example.com/new.jpg"))).body, /overloaded/);
   assert.equal((await system.send(byUrl("http://example.com/known.jpg"))).status, 301);
   assert.equal((await system.send(byUrl("http://example.com/ready.jpg"))).status, 301);
@@ -31,8 +32,9 @@ test("past the backlog's limit new contents are refused, and existing ones are s
   const home = await system.send("/?url=http%3A%2F%2Fexample.com%2Fnew.jpg");
   assert.deepEqual([home.status, home.headers.get("retry-after")], [503, "60"]);
 
-  assert.equal((await system.post("/internal/backlog", { messages: 10 })).status, 204);
+  assert.equal((await system.post("/internal/backlog", { messages: 1000 })).status, 204);
   assert.equal((await system.send(byUrl("http://example.com/new.jpg"))).status, 301);
+  assert.equal((await system.post("/internal/backlog", { messages: 0 })).status, 204);
 });
 
 test("only tilers report the backlog", async () => {
@@ -56,6 +58,91 @@ test("a client over its limit is refused, others are not, and contents that exis
   assert.match((await refused(byUrl("http://example.com/more"), from("203.0.113.7"))).body, /a minute/);
   assert.equal((await system.send(byUrl("http://example.com/0"), from("203.0.113.7"))).status, 301);
   assert.equal((await system.send(byUrl("http://example.com/more"), from("203.0.113.8"))).status, 301);
+});
+
+test("the addresses of an IPv6 network are counted together, by 64, 56 and 48 bits", async () => {
+  const created = async (count, address) => {
+    let created = 0;
+    for (let number = 0; number < count; number++) {
+      const from = { headers: { "CF-Connecting-IP": address(number) } };
+      created += (await system.send(byUrl(`http://example.com/${address(number)}/${number}`), from)).status === 301;
+    }
+    return created;
+  };
+  // system.mjs sets 20, 30 and 40. Where a minute ends in between, counting begins anew: then another network is tried.
+  let counts;
+  for (const network of ["2001:db8:1", "2001:db8:2", "2001:db8:3"]) {
+    counts = [
+      await created(25, (number) => `${network}:100::${number}`),
+      await created(15, (number) => `${network}:1${10 + number}::1`),
+      await created(25, (number) => `${network}:${10 + number}00::1`),
+    ];
+    if (`${counts}` === "20,10,10") break;
+  }
+  assert.deepEqual(counts, [20, 10, 10], "/64, /56 and /48; the refused ones do not count");
+  assert.equal(await created(1, () => "2001:db8:4::1"), 1, "another /48");
+});
+
+test("one client's jobs wait for their turn, another one's is sent at once, and ends make room", async () => {
+  const flooded = await start({ BACKLOG_LIMIT: "20" });
+  const from = (address) => ({ headers: { "CF-Connecting-IP": address } });
+  const capacity = { tiler: 7, slots: 4 };
+  assert.equal((await flooded.post("/internal/backlog", { messages: 0, capacity })).status, 204);
+  const ids = [];
+  let refused;
+  for (let number = 0; !refused; number++) {
+    const answer = await flooded.send(byUrl(`http://a${number}.example/`), from(`2001:db8:1:${number}::1`));
+    if (answer.status === 301) ids.push(JSON.parse(answer.body).id);
+    else refused = answer;
+  }
+  assert.equal(ids.length, 3 + 11, "three are sent, and half of the backlog waits");
+  assert.match(refused.body, /as many contents waiting as you can/);
+  const other = await flooded.send(byUrl("http://b.example/"), from("203.0.113.8"));
+  assert.equal(other.status, 301);
+  const { id } = JSON.parse(other.body);
+  const jobs = () => flooded.seen().then(({ jobs }) => jobs);
+  await eventually(async () => (await jobs()).includes(id));
+  assert.deepEqual(await jobs(), [...ids.slice(0, 3), id]);
+
+  await flooded.claim(ids[0]);
+  await flooded.report(ids[0], 1, { finished: { dzi: PICTURE } });
+  await eventually(async () => (await jobs()).length === 5);
+  assert.equal((await jobs())[4], ids[3], "the next one of the line");
+  await flooded.close();
+});
+
+test("a client's tiles of a day are a budget", async () => {
+  const frugal = await start({ CLIENT_TILES_A_DAY: "250" });
+  const from = (address) => ({ headers: { "CF-Connecting-IP": address } });
+  const { body } = await frugal.send(byUrl("http://example.com/a"), from("203.0.113.7"));
+  const { id } = JSON.parse(body);
+  await frugal.claim(id);
+  await frugal.report(id, 1, { finished: { dzi: PICTURE } }); // 266 tiles
+  await eventually(async () => {
+    const answer = await frugal.send(byUrl("http://example.com/b"), from("203.0.113.7"));
+    return answer.status === 503 && answer.body.includes("in a day") && answer.headers.get("retry-after") === "3600";
+  });
+  assert.equal((await frugal.send(byUrl("http://example.com/b"), from("203.0.113.8"))).status, 301);
+  await frugal.close();
+});
+
+test("where admission cannot be checked, a few are admitted and no more", async () => {
+  const blind = `
+    import edge, { BacklogObject as Inner, ConversionObject } from "./index.js";
+    export { ConversionObject };
+    export class BacklogObject extends Inner {
+      fetch() { throw new Error("of the test"); }
+    }
+    export default edge;
+  `;
+  const broken = await start({}, blind);
+  let admitted = 0;
+  for (let number = 0; number < 30; number++) {
+    const from = { headers: { "CF-Connecting-IP": `203.0.113.${number}` } };
+    admitted += (await broken.send(byUrl(`http://example.com/${number}`), from)).status === 301;
+  }
+  assert.equal(admitted, 10);
+  await broken.close();
 });
 
 test("during maintenance new contents are refused", async () => {

@@ -53,7 +53,7 @@ export async function start(bindings = {}, entry = COUNTING, ...others) {
       { type: "ESModule", path: "index.js", contents: await built("index.js") },
       { type: "CompiledWasm", path: "index_bg.wasm", contents: await built("index_bg.wasm") },
     ],
-    bindings: { TILER_TOKEN: TOKEN, ...bindings },
+    bindings: { TILER_TOKEN: TOKEN, BASE_URL: ORIGIN, ...bindings },
     r2Buckets: ["PYRAMIDS"],
     queueProducers: { JOBS: "edgezoom-jobs" },
     queueConsumers: { "edgezoom-jobs": { maxBatchSize: 1, maxBatchTimeout: 0 } },
@@ -61,7 +61,11 @@ export async function start(bindings = {}, entry = COUNTING, ...others) {
       BACKLOG: { className: "BacklogObject", useSQLite: true },
       CONVERSIONS: { className: "ConversionObject", useSQLite: true },
     },
-    ratelimits: { CREATIONS: { namespace_id: "1001", simple: { limit: 20, period: 60 } } },
+    ratelimits: {
+      CREATIONS: { namespace_id: "1001", simple: { limit: 20, period: 60 } },
+      CREATIONS_56: { namespace_id: "1002", simple: { limit: 30, period: 60 } },
+      CREATIONS_48: { namespace_id: "1003", simple: { limit: 40, period: 60 } },
+    },
   };
   const workers = [edgezoom, ...others.map((other) => ({ ...COMMON, ...other }))];
   const miniflare = new Miniflare(convertV4MiniflareOptions({ workers }));

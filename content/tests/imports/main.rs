@@ -31,8 +31,11 @@ const FORBIDDEN: [(&str, &str, &str); 12] = [
 ];
 
 /// Modules of the edge that are tested natively and must not name the platform's crate.
-const PURE: [&str; 9] = [
+const PURE: [&str; 12] = [
+    "admission::allowance",
+    "admission::client",
     "admission::policy",
+    "admission::scheduler",
     "config",
     "content::cached_content",
     "content::events",

@@ -1,37 +1,79 @@
-//! The rules of admission: why a new content is refused, when the queue's backlog is past the limit, and what counts as
-//! one client.
+//! The rules of admission: why a new content is refused, and when the queue's backlog is past the limit.
 
-use std::net::IpAddr;
 use std::time::Duration;
 
 use edgezoom_content::conversion::Timestamp;
 use edgezoom_content::protocol::Backlog;
 use serde::{Deserialize, Serialize};
 
-/// How long a report counts. When no tiler has reported for longer, the length of the queue is unknown, and new
-/// contents are admitted: the queue keeps its messages for days.
-const VALID: Duration = Duration::from_secs(120);
+/// How long a report counts. When no tiler has reported for longer, the length of the queue is unknown: what a client may
+/// have waiting is limited all the same, by what was admitted and has not ended.
+pub const VALID: Duration = Duration::from_secs(120);
+
+/// How the queue and the day's tiles are shared out among clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shares {
+    /// How many jobs may wait in all before new contents are refused.
+    pub backlog: u64,
+    /// How much of the tilers' slots one client may have, in percent. Below 100, another client always finds a free one
+    /// where there are two or more.
+    pub slots_percent: u64,
+    /// How many tiles may be made for a client in a day (UTC).
+    pub tiles_a_day: u64,
+    /// How many jobs may be under way at once whose sources are on one host.
+    pub host_jobs: u64,
+}
+
+impl Default for Shares {
+    fn default() -> Self {
+        Self {
+            // At some seconds a conversion, a queue of this length takes hours; a client does better to come back later.
+            backlog: 10_000,
+            slots_percent: 75,
+            // 5,000 photographs of 40 megapixels, or ten pictures of 20 gigapixels.
+            tiles_a_day: 1_000_000,
+            // A few downloads at once from the tilers together. A job downloads for a part of its time only.
+            host_jobs: 16,
+        }
+    }
+}
 
 /// Why a new content is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AdmissionError {
     /// The operator admits no new contents for now.
     Maintenance,
+    /// New contents are for clients that sign their requests.
+    NotSigned,
     /// The client created too many contents within a minute.
     TooManyNew,
-    /// The queue's backlog is past its limit.
+    /// The client has its share of the backlog waiting.
+    TooManyWaiting,
+    /// The client's tiles of the day are used up.
+    TooManyTiles,
+    /// The queue's backlog is past its limit, or admission cannot be checked.
     Overloaded,
 }
 
 impl AdmissionError {
-    const ALL: [Self; 3] = [Self::Maintenance, Self::TooManyNew, Self::Overloaded];
+    const ALL: [Self; 6] = [
+        Self::Maintenance,
+        Self::NotSigned,
+        Self::TooManyNew,
+        Self::TooManyWaiting,
+        Self::TooManyTiles,
+        Self::Overloaded,
+    ];
 
     /// The name in the Durable Object's reply.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Maintenance => "maintenance",
+            Self::NotSigned => "not-signed",
             Self::TooManyNew => "too-many-new",
+            Self::TooManyWaiting => "too-many-waiting",
+            Self::TooManyTiles => "too-many-tiles",
             Self::Overloaded => "overloaded",
         }
     }
@@ -53,24 +95,16 @@ pub struct BacklogReport {
 }
 
 impl BacklogReport {
+    /// Whether the report still counts.
+    #[must_use]
+    pub fn is_valid(&self, now: Timestamp) -> bool {
+        now - self.at < VALID
+    }
+
     /// Whether the backlog is longer than the limit.
     #[must_use]
     pub fn exceeds(&self, limit: u64, now: Timestamp) -> bool {
-        now - self.at < VALID && self.backlog.messages > limit
-    }
-}
-
-/// The key by which a client is counted: an IPv4 address, or the first 64 bits of an IPv6 address, as one customer has
-/// all addresses of such a network. `None` for a client on the same machine, which is the operator and is not counted.
-#[must_use]
-pub fn client_key(address: &str) -> Option<String> {
-    match address.parse::<IpAddr>().ok()?.to_canonical() {
-        address if address.is_loopback() => None,
-        IpAddr::V4(address) => Some(address.to_string()),
-        IpAddr::V6(address) => {
-            let [a, b, c, d, ..] = address.segments();
-            Some(format!("{a:x}:{b:x}:{c:x}:{d:x}"))
-        }
+        self.is_valid(now) && self.backlog.messages > limit
     }
 }
 
@@ -80,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_backlog_exceeds_the_limit_while_its_report_is_fresh() {
-        let report = BacklogReport { backlog: Backlog { messages: 11 }, at: Timestamp(1_000_000) };
+        let report = BacklogReport { backlog: Backlog::of(11), at: Timestamp(1_000_000) };
         assert!(report.exceeds(10, Timestamp(1_000_000)));
         assert!(report.exceeds(10, Timestamp(1_119_999)));
         assert!(!report.exceeds(10, Timestamp(1_120_000)));
@@ -89,18 +123,9 @@ mod tests {
     }
 
     #[test]
-    fn a_client_is_an_address_or_a_network() {
-        for (address, key) in [
-            ("203.0.113.7", Some("203.0.113.7")),
-            ("::ffff:203.0.113.7", Some("203.0.113.7")),
-            ("2001:db8:1:2:3:4:5:6", Some("2001:db8:1:2")),
-            ("2001:db8:1:2::1", Some("2001:db8:1:2")),
-            ("127.0.0.1", None),
-            ("::1", None),
-            ("nonsense", None),
-            ("", None),
-        ] {
-            assert_eq!(client_key(address).as_deref(), key, "{address}");
+    fn each_error_is_read_by_its_name() {
+        for error in AdmissionError::ALL {
+            assert_eq!(AdmissionError::from_name(error.name()), Some(error));
         }
     }
 }

@@ -2,16 +2,23 @@
 //! `platform/environment.rs` reads those.
 
 mod addresses;
+mod error;
+mod signing;
 mod tiler_token;
 
 pub use addresses::{Addresses, shared_content};
+pub use error::ConfigError;
+pub use signing::{Signature, SigningKeys};
 pub use tiler_token::TilerToken;
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use edgezoom_content::AddressPolicy;
-use edgezoom_content::address::NetworkError;
+use edgezoom_content::address::{HostError, NetworkError};
 use edgezoom_content::conversion::Rules;
+
+use crate::admission::policy::Shares;
 
 /// The Worker's configuration.
 #[derive(Clone, Debug)]
@@ -21,49 +28,19 @@ pub struct Config {
     cache: Option<String>,
     /// The address of the operator's notice, which the home page links to.
     pub notice: Option<String>,
-    /// Which literal addresses a source may have.
+    /// Which hosts, ports and literal addresses a source may have.
     pub policy: AddressPolicy,
     /// The times and counts of a conversion.
     pub rules: Rules,
-    /// How many messages may wait in the queue before new contents are refused.
-    pub backlog_limit: u64,
+    /// How the queue is shared out among clients.
+    pub shares: Shares,
+    /// The keys of the clients that may ask for new contents; `None` when all may.
+    pub signing: Option<SigningKeys>,
     /// Whether new contents are refused for now.
     pub maintenance: bool,
     /// The token of tilers. Without one, their calls are refused.
     pub tilers: Option<TilerToken>,
 }
-
-/// A variable is malformed. The message is for the operator: it is logged, and clients do not see it.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ConfigError {
-    /// An address is not a URL, or contains characters that would have to be escaped.
-    #[error("{0}: `{1}` is not a plain http or https URL")]
-    Address(&'static str, String),
-    /// `ALLOW_NETWORKS` is not a list of networks.
-    #[error("ALLOW_NETWORKS: {0}")]
-    Networks(#[from] NetworkError),
-    /// `LEASE_SECONDS` is not a whole number from 1 on.
-    #[error("LEASE_SECONDS: `{0}` is not a whole number of seconds")]
-    Lease(String),
-    /// `RETRY_SECONDS` is not a list of three whole numbers.
-    #[error("RETRY_SECONDS: `{0}` is not three whole numbers of seconds, such as 60,300,1800")]
-    Retries(String),
-    /// `ASK_AGAIN_SECONDS` is not a whole number from 1 on.
-    #[error("ASK_AGAIN_SECONDS: `{0}` is not a whole number of seconds")]
-    AskAgain(String),
-    /// `BACKLOG_LIMIT` is not a whole number.
-    #[error("BACKLOG_LIMIT: `{0}` is not a whole number")]
-    Backlog(String),
-    /// `MAINTENANCE` is neither `on` nor `off`.
-    #[error("MAINTENANCE: `{0}` is neither on nor off")]
-    Maintenance(String),
-    /// The token is short enough to be guessed.
-    #[error("TILER_TOKEN has fewer than {} characters", TilerToken::MIN_LENGTH)]
-    ShortToken,
-}
-
-/// At some seconds a conversion, a queue of this length takes hours; a client does better to come back later.
-const BACKLOG_LIMIT: u64 = 10_000;
 
 impl Config {
     /// Reads the configuration; `variable` gives the value of a variable or secret, if it has one. An empty value
@@ -72,27 +49,36 @@ impl Config {
     /// # Errors
     /// The first variable that is malformed.
     pub fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
-        let filled = |name| variable(name).filter(|value| !value.is_empty());
+        let filled = |name: &str| variable(name).filter(|value| !value.is_empty());
         let address = |name| {
             let read = |text: String| addresses::parse(&text).ok_or(ConfigError::Address(name, text));
             filled(name).map(read).transpose()
         };
+        let seconds = |name, default| match filled(name) {
+            Some(text) => parse_seconds(&text).ok_or(ConfigError::Seconds(name, text)),
+            None => Ok(default),
+        };
+        let number = |name, default| match filled(name) {
+            Some(text) => text.parse().map_err(|_| ConfigError::Number(name, text)),
+            None => Ok(default),
+        };
         let mut rules = Rules::default();
-        if let Some(text) = filled("LEASE_SECONDS") {
-            rules.lease = seconds(&text).ok_or(ConfigError::Lease(text))?;
-        }
+        rules.lease = seconds("LEASE_SECONDS", rules.lease)?;
+        rules.failed = seconds("ASK_AGAIN_SECONDS", rules.failed)?;
         if let Some(text) = filled("RETRY_SECONDS") {
-            let pauses: Option<Vec<_>> = text.split(',').map(|pause| seconds(pause.trim())).collect();
+            let pauses: Option<Vec<_>> = text.split(',').map(|pause| parse_seconds(pause.trim())).collect();
             let pauses = pauses.and_then(|pauses| pauses.try_into().ok());
             rules.retries = pauses.ok_or(ConfigError::Retries(text))?;
         }
-        if let Some(text) = filled("ASK_AGAIN_SECONDS") {
-            rules.failed = seconds(&text).ok_or(ConfigError::AskAgain(text))?;
-        }
-        let backlog_limit = match filled("BACKLOG_LIMIT") {
-            Some(limit) => limit.parse().map_err(|_| ConfigError::Backlog(limit))?,
-            None => BACKLOG_LIMIT,
+        let default = Shares::default();
+        let shares = Shares {
+            backlog: number("BACKLOG_LIMIT", default.backlog)?,
+            slots_percent: number("CLIENT_SLOTS_PERCENT", default.slots_percent)?,
+            tiles_a_day: number("CLIENT_TILES_A_DAY", default.tiles_a_day)?,
+            host_jobs: number("JOBS_PER_HOST", default.host_jobs)?.max(1),
         };
+        let signing =
+            filled("SIGNING_KEYS").map(|keys| SigningKeys::parse(&keys).ok_or(ConfigError::SigningKeys));
         let maintenance = match filled("MAINTENANCE").as_deref() {
             Some("on") => true,
             Some("off") | None => false,
@@ -107,28 +93,58 @@ impl Config {
             share: address("SHARE_BASE")?,
             cache: address("CACHE_URL")?,
             notice: address("NOTICE_URL")?,
-            policy: AddressPolicy::allowing(&filled("ALLOW_NETWORKS").unwrap_or_default())?,
+            policy: policy(|name| filled(name).unwrap_or_default())?,
             rules,
-            backlog_limit,
+            shares,
+            signing: signing.transpose()?,
             maintenance,
             tilers: token()?,
         })
     }
 
-    /// The service's public addresses. Those that are not configured follow from the origin of the request.
+    /// The service's public addresses. Those that are not configured follow from `BASE_URL`. Without that, they follow from
+    /// the request on the machine that it came from, and nowhere else: a request can say what it likes in `Host`, and
+    /// answers are cached and passed on.
     #[must_use]
-    pub fn addresses(&self, origin: &str) -> Addresses {
-        let or_origin = |address: &Option<String>| address.clone().unwrap_or_else(|| origin.to_owned());
-        Addresses {
-            base: or_origin(&self.base),
-            share: or_origin(&self.share),
-            cache: self.cache.clone().unwrap_or_else(|| format!("{origin}/cache")),
-        }
+    pub fn addresses(&self, origin: &str) -> Option<Addresses> {
+        let base = match &self.base {
+            Some(base) => base.as_str(),
+            None => Some(origin).filter(|origin| is_loopback(origin))?,
+        };
+        Some(Addresses {
+            base: base.to_owned(),
+            share: self.share.as_deref().unwrap_or(base).to_owned(),
+            cache: self.cache.clone().unwrap_or_else(|| format!("{base}/cache")),
+        })
     }
 }
 
+/// The operator's lists of networks and hosts.
+fn policy(list: impl Fn(&str) -> String) -> Result<AddressPolicy, ConfigError> {
+    let networks = |name| move |error: NetworkError| ConfigError::Networks(name, error);
+    let hosts = |name| move |error: HostError| ConfigError::Hosts(name, error);
+    AddressPolicy::allowing(&list("ALLOW_NETWORKS"))
+        .map_err(networks("ALLOW_NETWORKS"))?
+        .denying(&list("DENY_NETWORKS"))
+        .map_err(networks("DENY_NETWORKS"))?
+        .allowing_hosts(&list("ALLOW_HOSTS"))
+        .map_err(hosts("ALLOW_HOSTS"))?
+        .denying_hosts(&list("DENY_HOSTS"))
+        .map_err(hosts("DENY_HOSTS"))
+}
+
+/// Whether an origin is the machine itself.
+fn is_loopback(origin: &str) -> bool {
+    let authority = origin.split_once("//").map_or(origin, |(_, authority)| authority);
+    let host = match authority.split_once(']') {
+        Some((host, _)) => host.trim_start_matches('['),
+        None => authority.split(':').next().unwrap_or_default(),
+    };
+    host == "localhost" || host.parse().is_ok_and(|address: IpAddr| address.is_loopback())
+}
+
 /// A whole number of seconds from 1 on.
-fn seconds(text: &str) -> Option<Duration> {
+fn parse_seconds(text: &str) -> Option<Duration> {
     text.parse().ok().filter(|seconds| *seconds > 0).map(Duration::from_secs)
 }
 
@@ -147,7 +163,7 @@ mod tests {
         let config = read(&[("BASE_URL", ""), ("LEASE_SECONDS", "")]).unwrap();
         assert_eq!(config.rules, Rules::default());
         assert!(config.tilers.is_none());
-        let addresses = config.addresses("http://127.0.0.1:8787");
+        let addresses = config.addresses("http://127.0.0.1:8787").unwrap();
         assert_eq!(addresses.base, "http://127.0.0.1:8787");
         assert_eq!(addresses.share, "http://127.0.0.1:8787");
         assert_eq!(addresses.cache, "http://127.0.0.1:8787/cache");
@@ -160,11 +176,61 @@ mod tests {
             ("SHARE_BASE", "https://zoom.example.com"),
             ("CACHE_URL", "https://cache.example.com/x/"),
         ]);
-        let addresses = config.unwrap().addresses("http://127.0.0.1:8787");
+        let addresses = config.unwrap().addresses("http://127.0.0.1:8787").unwrap();
         assert_eq!(addresses.base, "https://api.example.com");
         assert_eq!(addresses.share, "https://zoom.example.com");
         assert_eq!(addresses.cache, "https://cache.example.com/x");
         assert_eq!(Addresses::from_query(&addresses.to_query()), addresses);
+    }
+
+    #[test]
+    fn addresses_follow_from_the_base_url_and_never_from_a_foreign_host() {
+        let config = read(&[("BASE_URL", "https://api.example.com")]).unwrap();
+        for origin in ["https://evil.example", "http://127.0.0.1:8787", "https://api.example.com"] {
+            let Addresses { base, share, cache } = config.addresses(origin).unwrap();
+            assert_eq!(base, "https://api.example.com");
+            assert_eq!((share, cache), (base.clone(), format!("{base}/cache")));
+        }
+        let config = read(&[]).unwrap();
+        for origin in [
+            "http://localhost",
+            "http://localhost:1",
+            "http://127.0.0.9",
+            "http://[::1]:8787",
+            "http://[::1]",
+        ] {
+            assert_eq!(config.addresses(origin).unwrap().share, origin);
+        }
+        for origin in [
+            "https://evil.example",
+            "http://localhost.evil.example",
+            "http://127.0.0.1.evil.example:1",
+            "http://[2001:db8::1]",
+            "",
+            "http://",
+        ] {
+            assert_eq!(config.addresses(origin), None, "{origin}");
+        }
+    }
+
+    #[test]
+    fn the_operator_can_allow_and_deny_hosts_and_networks() {
+        let policy = |variables: &[(&str, &str)]| read(variables).unwrap().policy;
+        let permits = |policy: &AddressPolicy, url: &str| {
+            policy.admit(&edgezoom_content::SourceUrl::parse(url).unwrap()).is_ok()
+        };
+        let denying = policy(&[
+            ("ALLOW_NETWORKS", "10.0.0.0/8"),
+            ("DENY_NETWORKS", "10.0.0.1/32"),
+            ("DENY_HOSTS", "a.example"),
+        ]);
+        for (url, permitted) in
+            [("http://10.0.0.2/", true), ("http://10.0.0.1/", false), ("http://b.a.example/", false)]
+        {
+            assert_eq!(permits(&denying, url), permitted, "{url}");
+        }
+        let allowing = policy(&[("ALLOW_HOSTS", "a.example")]);
+        assert!(permits(&allowing, "http://a.example/") && !permits(&allowing, "http://b.example/"));
     }
 
     #[test]
@@ -188,7 +254,15 @@ mod tests {
                 format!("SHARE_BASE: `{address}` is not a plain http or https URL")
             );
         }
-        assert_eq!(message(&[("BACKLOG_LIMIT", "-1")]), "BACKLOG_LIMIT: `-1` is not a whole number");
+        for name in ["BACKLOG_LIMIT", "CLIENT_SLOTS_PERCENT", "CLIENT_TILES_A_DAY", "JOBS_PER_HOST"] {
+            assert_eq!(message(&[(name, "-1")]), format!("{name}: `-1` is not a whole number"));
+        }
+        for (name, wrong) in
+            [("DENY_NETWORKS", "8.8.8.8"), ("ALLOW_HOSTS", "http://a.example"), ("DENY_HOSTS", "*")]
+        {
+            assert!(message(&[(name, wrong)]).starts_with(&format!("{name}: `{wrong}` is not a ")), "{name}");
+        }
+        assert!(message(&[("SIGNING_KEYS", "shop:short")]).starts_with("SIGNING_KEYS is not a list"));
         assert_eq!(message(&[("MAINTENANCE", "yes")]), "MAINTENANCE: `yes` is neither on nor off");
         assert!(message(&[("ALLOW_NETWORKS", "127.0.0.1")]).starts_with("ALLOW_NETWORKS: `127.0.0.1`"));
         assert_eq!(
@@ -213,8 +287,16 @@ mod tests {
     #[test]
     fn the_operator_can_refuse_new_contents() {
         let config = read(&[]).unwrap();
-        assert_eq!((config.backlog_limit, config.maintenance), (10_000, false));
+        assert_eq!((config.shares, config.maintenance), (Shares::default(), false));
         let config = read(&[("BACKLOG_LIMIT", "0"), ("MAINTENANCE", "on")]).unwrap();
-        assert_eq!((config.backlog_limit, config.maintenance), (0, true));
+        assert_eq!((config.shares.backlog, config.maintenance), (0, true));
+        assert!(config.signing.is_none());
+        let config = read(&[
+            ("CLIENT_TILES_A_DAY", "9"),
+            ("JOBS_PER_HOST", "0"),
+            ("SIGNING_KEYS", "a:0123456789abcdef"),
+        ]);
+        let Config { shares, signing, .. } = config.unwrap();
+        assert_eq!((shares.tiles_a_day, shares.host_jobs, signing.is_some()), (9, 1, true));
     }
 }

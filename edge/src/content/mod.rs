@@ -7,6 +7,7 @@ pub mod events;
 pub mod lookup;
 pub mod representation;
 pub mod response;
+pub mod unknown_ids;
 
 pub(crate) mod kv_cache;
 pub(crate) mod repository;

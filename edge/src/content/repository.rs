@@ -1,13 +1,17 @@
 //! Finds contents: finished ones in KV, all others at their Durable Object.
 
+use std::cell::RefCell;
+
 use edgezoom_content::{ContentId, SourceUrl};
 use worker::{Env, ResponseBody, console_error};
 
+use crate::admission::client::Client;
 use crate::admission::policy::AdmissionError;
 use crate::config::Addresses;
 use crate::content::cached_content::{CachedContent, InvalidCachedContent};
 use crate::content::kv_cache::{KvCache, KvCacheError};
 use crate::content::lookup::FoundContent;
+use crate::content::unknown_ids::{Known, UnknownIds};
 use crate::durable::messages::Message;
 use crate::platform::bridge;
 use crate::platform::clock::now;
@@ -35,6 +39,14 @@ pub enum RepositoryError {
     /// Every id that the URL may have belongs to another URL.
     #[error("all ids of {0} are taken")]
     AllTaken(SourceUrl),
+    /// The client has asked for many ids that no content has.
+    #[error("a client asks for many ids that no content has")]
+    TooManyUnknown,
+}
+
+thread_local! {
+    /// The ids that no content has, as far as this instance of the Worker was told.
+    static UNKNOWN: RefCell<UnknownIds> = RefCell::default();
 }
 
 impl RepositoryError {
@@ -42,6 +54,7 @@ impl RepositoryError {
     pub fn api_error(self) -> ApiError {
         match self {
             Self::NotAdmitted(error) => error.into(),
+            Self::TooManyUnknown => ApiError::TooManyUnknown,
             fault => {
                 console_error!("{fault}");
                 ApiError::Unavailable
@@ -54,24 +67,23 @@ impl RepositoryError {
 pub struct Repository<'a> {
     env: &'a Env,
     looked_up: LookedUp,
+    client: &'a dyn Fn() -> Option<Client>,
 }
 
 /// The content that KV was asked for already, and its value there.
 pub type LookedUp = Option<(ContentId, Option<CachedContent>)>;
 
 impl<'a> Repository<'a> {
-    /// The repository behind the Worker's bindings.
-    pub fn new(env: &'a Env, looked_up: LookedUp) -> Self {
-        Self { env, looked_up }
+    /// The repository behind the Worker's bindings, for a request of `client`.
+    pub fn new(env: &'a Env, looked_up: LookedUp, client: &'a dyn Fn() -> Option<Client>) -> Self {
+        Self { env, looked_up, client }
     }
 
-    /// The content of a source, created if it does not exist and is admitted; `client` is counted then. When its id
+    /// The content of a source, created if it does not exist and is admitted; the client is counted then. When its id
     /// belongs to another source, the next id is tried.
-    pub async fn find_or_create(
-        &self,
-        url: &SourceUrl,
-        client: Option<&str>,
-    ) -> Result<FoundContent, RepositoryError> {
+    pub async fn find_or_create(&self, url: &SourceUrl) -> Result<FoundContent, RepositoryError> {
+        let client = (self.client)();
+        let client = client.as_ref().map(Client::key);
         for id in ContentId::candidates(url) {
             match self.cached(id).await? {
                 Some(cached) if cached.has_source(url) => return Ok(FoundContent::Cached(cached)),
@@ -81,6 +93,7 @@ impl<'a> Repository<'a> {
             match self.send(id, Message::Create { url, client }).await? {
                 (409, _) => {}
                 (status, reply) => {
+                    UNKNOWN.with_borrow_mut(|unknown| unknown.forget(id));
                     return found(id, status, &reply)?.ok_or(RepositoryError::Reply(id));
                 }
             }
@@ -93,29 +106,25 @@ impl<'a> Repository<'a> {
         if let Some(cached) = self.cached(id).await? {
             return Ok(Some(FoundContent::Cached(cached)));
         }
-        self.ask(id, Message::Get).await
+        self.ask(id, |client| Message::Get { client }).await
     }
 
     /// The content with an id. A failure that KV has does not count: the content may have been started anew, and KV
     /// may show that a minute later.
     pub async fn find_current(&self, id: ContentId) -> Result<Option<FoundContent>, RepositoryError> {
-        self.ready_or_ask(id, Message::Get).await
+        self.ready_or_ask(id, |client| Message::Get { client }).await
     }
 
     /// The content with an id, started anew if it failed or waits for its next attempt, if that is permitted now and
-    /// admitted; `client` is counted then.
-    pub async fn retry(
-        &self,
-        id: ContentId,
-        client: Option<&str>,
-    ) -> Result<Option<FoundContent>, RepositoryError> {
-        self.ready_or_ask(id, Message::Retry { client }).await
+    /// admitted; the client is counted then.
+    pub async fn retry(&self, id: ContentId) -> Result<Option<FoundContent>, RepositoryError> {
+        self.ready_or_ask(id, |client| Message::Retry { client }).await
     }
 
     async fn ready_or_ask(
         &self,
         id: ContentId,
-        message: Message<'_>,
+        message: impl FnOnce(Option<&str>) -> Message<'_>,
     ) -> Result<Option<FoundContent>, RepositoryError> {
         match self.cached(id).await? {
             Some(cached) if cached.retry_at().is_none() => Ok(Some(FoundContent::Cached(cached))),
@@ -127,10 +136,21 @@ impl<'a> Repository<'a> {
     async fn ask(
         &self,
         id: ContentId,
-        message: Message<'_>,
+        message: impl FnOnce(Option<&str>) -> Message<'_>,
     ) -> Result<Option<FoundContent>, RepositoryError> {
-        let (status, reply) = self.send(id, message).await?;
-        found(id, status, &reply)
+        let client = (self.client)();
+        let party = client.as_ref().map(Client::party);
+        match UNKNOWN.with_borrow(|unknown| unknown.look_up(id, party.as_deref(), now())) {
+            Known::Nothing => {}
+            Known::Unknown => return Ok(None),
+            Known::TooMany => return Err(RepositoryError::TooManyUnknown),
+        }
+        let (status, reply) = self.send(id, message(client.as_ref().map(Client::key))).await?;
+        let found = found(id, status, &reply)?;
+        if found.is_none() {
+            UNKNOWN.with_borrow_mut(|unknown| unknown.note(id, party.as_deref(), now()));
+        }
+        Ok(found)
     }
 
     async fn cached(&self, id: ContentId) -> Result<Option<CachedContent>, RepositoryError> {

@@ -1,27 +1,45 @@
-//! The length of the queue's backlog: reported by tilers, kept by one small Durable Object for the whole service, and
-//! by each instance of the Worker for a few seconds, so that creating many contents asks the object once.
+//! The one small Durable Object that knows the queue of the whole service: how long it is, as tilers report, and whose
+//! job is sent next ([`Scheduler`]). Each instance of the Worker keeps the length for a few seconds.
 //!
 //! KV would not do: tilers report every few seconds, and KV takes one write a second for a key and bills each.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
+use edgezoom_content::ContentId;
 use edgezoom_content::conversion::Timestamp;
-use edgezoom_content::protocol::Backlog;
-use worker::{DurableObject, Env, Request, Response, Result, State, durable_object};
+use edgezoom_content::protocol::{Backlog, Job};
+use serde::{Deserialize, Serialize};
+use worker::js_sys::{Array, try_iter};
+use worker::{DurableObject, Env, Request, Response, Result, State, Storage, console_error, durable_object};
 
-use crate::admission::policy::BacklogReport;
+use crate::admission::policy::{AdmissionError, BacklogReport};
+use crate::admission::scheduler::{Asked, Scheduler, Turn};
 use crate::platform::bridge;
 use crate::platform::clock::now;
+use crate::platform::environment::config;
 
 const NAME: &str = "backlog";
-const REPORT: &str = "reported";
 /// How long an instance of the Worker uses its copy.
 const FRESH: Duration = Duration::from_secs(5);
 
 thread_local! {
     /// This instance's copy of the last report, and when it was read.
     static COPY: Cell<Option<(Timestamp, Option<BacklogReport>)>> = const { Cell::new(None) };
+}
+
+/// A message to the object.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Message {
+    /// A tiler reports.
+    Reported(BacklogReport),
+    /// A client asks for a new job: the reply is a [`Turn`], or the name of an [`AdmissionError`].
+    Admit(Asked),
+    /// A job is to be queued that needs no admission: the reply is a [`Turn`].
+    Enqueue(Asked),
+    /// A conversion has ended.
+    Ended { id: ContentId, tiles: u64 },
 }
 
 /// The last report, if a tiler has reported yet.
@@ -41,31 +59,143 @@ pub async fn last_report(env: &Env, now: Timestamp) -> Result<Option<BacklogRepo
 pub async fn report(backlog: Backlog, env: &Env) -> Result<()> {
     let now = now();
     let report = BacklogReport { backlog, at: now };
-    bridge::call_object(env, "BACKLOG", NAME, "/", &serde_json::to_string(&report)?).await?;
+    send(&Message::Reported(report), env).await?;
     COPY.set(Some((now, Some(report))));
     Ok(())
 }
 
-/// The one Durable Object that stores the last report.
+/// Admits a new job of a client and says when its turn is, or why it is refused.
+pub async fn admit(asked: Asked, env: &Env) -> Result<std::result::Result<Turn, AdmissionError>> {
+    let (status, reply) = send(&Message::Admit(asked), env).await?;
+    match (status, AdmissionError::from_name(&reply)) {
+        (503, Some(error)) => Ok(Err(error)),
+        _ => Ok(Ok(serde_json::from_str(&reply)?)),
+    }
+}
+
+/// Says when the turn of a job is.
+pub async fn enqueue(asked: Asked, env: &Env) -> Result<Turn> {
+    let (_, reply) = send(&Message::Enqueue(asked), env).await?;
+    Ok(serde_json::from_str(&reply)?)
+}
+
+/// Tells that a conversion has ended, or waits for its next attempt, and how many tiles it has made.
+pub async fn ended(id: ContentId, tiles: u64, env: &Env) -> Result<()> {
+    send(&Message::Ended { id, tiles }, env).await.map(drop)
+}
+
+async fn send(message: &Message, env: &Env) -> Result<(u16, String)> {
+    bridge::call_object(env, "BACKLOG", NAME, "/", &serde_json::to_string(message)?).await
+}
+
+/// The one Durable Object that knows the queue.
 #[durable_object]
 pub struct BacklogObject {
     state: State,
+    env: Env,
+    scheduler: RefCell<Option<Scheduler>>,
 }
 
 impl DurableObject for BacklogObject {
-    fn new(state: State, _env: Env) -> Self {
-        Self { state }
+    fn new(state: State, env: Env) -> Self {
+        Self { state, env, scheduler: RefCell::new(None) }
     }
 
-    /// Stores a [`BacklogReport`]; a request without a body gets the last one, or `null`.
+    /// Handles a message; a request without a body gets the last report, or `null`.
     async fn fetch(&self, mut request: Request) -> Result<Response> {
-        let storage = self.state.storage();
-        let report = request.text().await?;
-        if !report.is_empty() {
-            storage.put(REPORT, report).await?;
-            return Response::empty();
+        let body = request.text().await?;
+        self.restore().await?;
+        if body.is_empty() {
+            return Response::ok(self.with(|scheduler| serde_json::to_string(&scheduler.last_report()))??);
         }
-        let stored: Option<String> = storage.get(REPORT).await?;
-        Response::ok(stored.unwrap_or_else(|| "null".to_owned()))
+        let Ok(message) = serde_json::from_str(&body) else { return Response::error("Unknown message", 400) };
+        let (status, reply, due) = self.handle(message)?;
+        self.store().await?;
+        self.send_all(due).await?;
+        Ok(Response::builder().with_status(status).fixed(reply.into_bytes()))
     }
+}
+
+impl BacklogObject {
+    /// The status and the body of the reply, and the jobs whose turn it is.
+    fn handle(&self, message: Message) -> Result<(u16, String, Vec<Job>)> {
+        let (now, shares) = (now(), config(&self.env)?.shares);
+        self.with(|scheduler| {
+            let (id, admitted) = match message {
+                Message::Reported(report) => {
+                    scheduler.report(report);
+                    return Ok((200, String::new(), scheduler.due(now, &shares)));
+                }
+                Message::Ended { id, tiles } => {
+                    scheduler.end(id, tiles, now);
+                    return Ok((200, String::new(), scheduler.due(now, &shares)));
+                }
+                Message::Admit(asked) => (asked.job.id, scheduler.admit(asked, now, &shares)),
+                Message::Enqueue(asked) => {
+                    let id = asked.job.id;
+                    scheduler.enqueue(asked);
+                    (id, Ok(()))
+                }
+            };
+            match admitted {
+                Ok(()) => {
+                    let (turn, due) = scheduler.turns(id, now, &shares);
+                    Ok((200, serde_json::to_string(&turn)?, due))
+                }
+                Err(error) => Ok((503, error.name().to_owned(), vec![])),
+            }
+        })?
+    }
+
+    fn with<T>(&self, call: impl FnOnce(&mut Scheduler) -> T) -> Result<T> {
+        match &mut *self.scheduler.borrow_mut() {
+            Some(scheduler) => Ok(call(scheduler)),
+            None => Err(worker::Error::RustError("the scheduler is not restored".to_owned())),
+        }
+    }
+
+    /// Reads what was stored. No other request comes in while the storage is awaited.
+    async fn restore(&self) -> Result<()> {
+        if self.scheduler.borrow().is_none() {
+            let rows = rows(&self.state.storage()).await?;
+            self.scheduler.borrow_mut().get_or_insert_with(|| Scheduler::restore(rows));
+        }
+        Ok(())
+    }
+
+    async fn store(&self) -> Result<()> {
+        let storage = self.state.storage();
+        for (key, value) in self.with(Scheduler::take_changes)? {
+            match value {
+                Some(value) => storage.put(&key, value).await?,
+                None => storage.delete(&key).await.map(drop)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends jobs to the queue. What the queue does not take is tried again at the next message.
+    async fn send_all(&self, jobs: Vec<Job>) -> Result<()> {
+        for job in jobs {
+            if let Err(error) = async { self.env.queue("JOBS")?.send(job).await }.await {
+                console_error!("{}: the queue did not take the job: {error}", job.id);
+                self.with(|scheduler| scheduler.not_sent(job.id))?;
+                self.store().await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// All rows of the storage whose values are texts.
+async fn rows(storage: &Storage) -> Result<Vec<(String, String)>> {
+    let stored = storage.list().await?;
+    let mut rows = vec![];
+    for row in try_iter(&stored)?.into_iter().flatten() {
+        let row = Array::from(&row?);
+        if let (Some(key), Some(value)) = (row.get(0).as_string(), row.get(1).as_string()) {
+            rows.push((key, value));
+        }
+    }
+    Ok(rows)
 }

@@ -6,21 +6,53 @@
 //! upon with the state as it is then.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use edgezoom_content::conversion::{Decision, Effect, Event, Reply, decide};
-use edgezoom_content::{ContentId, Conversion};
-use worker::{DurableObject, Env, Method, Request, Response, Result, State, console_error, durable_object};
+use edgezoom_content::protocol::Job;
+use edgezoom_content::{Content, ContentId, Conversion, Status};
+use futures::future::join;
+use serde::{Deserialize, Serialize};
+use worker::{
+    Delay, DurableObject, Env, Method, Request, Response, Result, State, console_error, durable_object,
+};
 
 use crate::admission;
+use crate::admission::client::Client;
 use crate::admission::policy::AdmissionError;
+use crate::admission::scheduler::{Asked, Turn};
 use crate::config::{Addresses, Config};
 use crate::content::kv_cache::KvCache;
-use crate::durable::messages;
 use crate::durable::subscribers::Subscribers;
+use crate::durable::{backlog, messages};
 use crate::platform::clock::now;
 use crate::platform::environment::config;
 
 const STATE: &str = "conversion";
+const CLIENT: &str = "client";
+/// The pauses after the end of a job could not be told. The object that is told is away for a moment when a new version of
+/// the Worker is deployed.
+const TELL_AGAIN: [Duration; 3] = [Duration::from_millis(200), Duration::from_secs(2), Duration::ZERO];
+
+/// The client whose share of the queue the content's job takes. There is none for the operator's own, whose jobs do not
+/// wait for their turn.
+#[derive(Debug, Serialize, Deserialize)]
+struct JobOwner {
+    /// Its name among those that share the queue.
+    party: String,
+    /// Whether the job had to wait for its turn when it was queued last.
+    waits: bool,
+}
+
+/// What becomes of an event before it is decided upon.
+enum Admission {
+    /// It may happen. The turn of its job, if it makes one that was admitted.
+    Admitted(Option<Turn>),
+    /// It is refused.
+    Refused(AdmissionError),
+    /// It would start a failed content anew, and that is refused: the content is shown as it is.
+    Unchanged(Content),
+}
 
 /// The Durable Object of a content. Its name is the content's id.
 #[durable_object]
@@ -46,17 +78,18 @@ impl DurableObject for ConversionObject {
             Err(why) => return Response::error(why, 400),
         };
         let url = request.url()?;
-        let client = url.query().and_then(messages::client);
-        let (status, body) = match self.admit(&event, client).await? {
-            Ok(()) => messages::encode_reply(&self.handle(event).await?)?,
-            Err(error) => messages::encode_admission_error(error),
+        let client = url.query().and_then(messages::client).map(Client::of_key);
+        let (status, body) = match self.admit(&event, client.as_ref()).await? {
+            Admission::Admitted(turn) => messages::encode_reply(&self.handle(event, turn).await?)?,
+            Admission::Refused(error) => messages::encode_admission_error(error),
+            Admission::Unchanged(content) => messages::encode_reply(&Reply::Content(content))?,
         };
         let reply = Response::builder().with_status(status.as_u16());
         Ok(if body.is_empty() { reply.empty() } else { reply.fixed(body.into_bytes()) })
     }
 
     async fn alarm(&self) -> Result<Response> {
-        self.handle(Event::AlarmFired).await?;
+        self.handle(Event::AlarmFired, None).await?;
         Response::empty()
     }
 }
@@ -85,40 +118,119 @@ impl ConversionObject {
         Ok(stored.map(|json| serde_json::from_str(&json)).transpose()?)
     }
 
-    /// Checks a content before it is created, or started before its date. Here rather than in the Worker, which would have
-    /// to ask this object for the content first, and then once more.
-    async fn admit(
-        &self,
-        event: &Event,
-        client: Option<&str>,
-    ) -> Result<std::result::Result<(), AdmissionError>> {
+    /// Checks a content before it is created or started anew, and gives its job's turn. Here rather than in the Worker,
+    /// which would have to ask this object for the content first, and then once more.
+    async fn admit(&self, event: &Event, client: Option<&Client>) -> Result<Admission> {
         let config = config(&self.env)?;
-        let starts = match event {
-            Event::Created { .. } => self.stored().await?.is_none(),
-            Event::RetryAsked => {
-                self.stored().await?.is_some_and(|conversion| conversion.starts_early(now(), &config.rules))
+        let known = self.stored().await?;
+        let (id, host) = match (event, &known) {
+            (Event::Created { id, url }, None) => (*id, url.host()),
+            (event, Some(conversion)) if conversion.starts_anew(event, now(), &config.rules) => {
+                (self.id()?, conversion.url().host())
             }
-            _ => false,
+            (Event::Created { .. }, Some(conversion)) => {
+                self.share(conversion, client).await?;
+                return Ok(Admission::Admitted(None));
+            }
+            _ => return Ok(Admission::Admitted(None)),
         };
-        if starts { Ok(admission::check::admit(client, &config, &self.env).await) } else { Ok(Ok(())) }
-    }
-
-    async fn handle(&self, event: Event) -> Result<Reply> {
-        let config = config(&self.env)?;
-        let Decision { mut after, effects, reply } = self.decide(event, &config).await?;
-        let mut effects = VecDeque::from(effects);
-        while let (Some(conversion), Some(effect)) = (&after, effects.pop_front()) {
-            if let Some(result) = self.perform(effect, conversion).await {
-                let decision = self.decide(result, &config).await?;
-                after = decision.after;
-                effects.extend(decision.effects);
+        let job = Job { id, alone: false, avoid: None };
+        let asked = |party| Asked { job, party, host: host.to_owned() };
+        match (admission::check::admit(client, asked, &config, &self.env).await, &known) {
+            (Ok(turn), _) => {
+                self.set_owner(client.map(Client::party), turn).await?;
+                Ok(Admission::Admitted(Some(turn)))
             }
+            (Err(_), Some(conversion)) if *event != Event::RetryAsked => {
+                Ok(Admission::Unchanged(conversion.content()))
+            }
+            (Err(error), _) => Ok(Admission::Refused(error)),
         }
-        Ok(reply)
     }
 
-    /// Decides, and stores the new state. Waits for the storage only, so that no other event comes between.
-    async fn decide(&self, event: Event, config: &Config) -> Result<Decision> {
+    /// A second client asks for a content whose job waits for its turn: it may have a shorter line.
+    async fn share(&self, conversion: &Conversion, client: Option<&Client>) -> Result<()> {
+        let (true, Some(owner)) = (conversion.is_queued(), self.owner().await?) else { return Ok(()) };
+        let party = client.map(Client::party);
+        if !owner.waits || party.as_ref() == Some(&owner.party) {
+            return Ok(());
+        }
+        // The operator's own client has no line: the job keeps its owner, who is told of the end, and is sent now.
+        let turn = match &party {
+            Some(party) => self.turn_of(conversion, party.clone()).await,
+            None => Turn::Now,
+        };
+        self.set_owner(Some(party.unwrap_or(owner.party)), turn).await?;
+        if turn == Turn::Now && self.send_job(conversion.job()).await.is_err() {
+            self.handle(Event::EnqueueFailed, None).await?;
+        }
+        Ok(())
+    }
+
+    async fn owner(&self) -> Result<Option<JobOwner>> {
+        let stored: Option<String> = self.state.storage().get(CLIENT).await?;
+        Ok(stored.and_then(|json| serde_json::from_str(&json).ok()))
+    }
+
+    async fn set_owner(&self, party: Option<String>, turn: Turn) -> Result<()> {
+        let storage = self.state.storage();
+        match party {
+            Some(party) => {
+                let owner = JobOwner { party, waits: turn == Turn::Later };
+                storage.put(CLIENT, serde_json::to_string(&owner)?).await
+            }
+            None => storage.delete(CLIENT).await.map(drop),
+        }
+    }
+
+    /// Handles an event. `turn` is that of the job if its admission has just told it.
+    async fn handle(&self, event: Event, mut turn: Option<Turn>) -> Result<Reply> {
+        let config = config(&self.env)?;
+        let (Decision { mut after, effects, reply }, ended) = self.decide(event, &config).await?;
+        let perform = async {
+            let mut effects = VecDeque::from(effects);
+            while let (Some(conversion), Some(effect)) = (&after, effects.pop_front()) {
+                if let Some(result) = self.perform(effect, conversion, &mut turn).await {
+                    let (decision, _) = self.decide(result, &config).await?;
+                    after = decision.after;
+                    effects.extend(decision.effects);
+                }
+            }
+            // Two clients' requests were admitted side by side, and the second one's turn is earlier than the first one's.
+            let queued = after.as_ref().filter(|conversion| conversion.is_queued());
+            if let (Some(Turn::Now), Some(conversion)) = (turn, queued) {
+                let _ = self.send_job(conversion.job()).await; // the alarm repeats it
+            }
+            Ok(reply)
+        };
+        let (reply, told) = join(perform, self.tell_end(ended)).await;
+        told?;
+        reply
+    }
+
+    /// Tells that the job has ended, so that the next one has its turn.
+    async fn tell_end(&self, ended: Option<Status>) -> Result<()> {
+        let (Some(status), Some(owner)) = (ended, self.owner().await?) else { return Ok(()) };
+        let id = self.id()?;
+        let (party, tiles) = match status {
+            Status::Ready { dzi, .. } => (None, dzi.tile_count()),
+            Status::Failed { .. } => (None, 0),
+            Status::Processing { .. } => (Some(owner.party), 0), // the next attempt has its date
+        };
+        self.set_owner(party, Turn::Now).await?;
+        for pause in TELL_AGAIN {
+            match backlog::ended(id, tiles, &self.env).await {
+                Ok(()) => break,
+                Err(error) => console_error!("{id}: the end of the job is not told: {error}"),
+            }
+            Delay::from(pause).await;
+        }
+        Ok(())
+    }
+
+    /// Decides, and stores the new state. Waits for the storage only, so that no other event comes between. Gives what
+    /// became of the content if its job has ended with this.
+    async fn decide(&self, event: Event, config: &Config) -> Result<(Decision, Option<Status>)> {
         let storage = self.state.storage();
         let before = self.stored().await?;
         let fired = event == Event::AlarmFired; // an alarm that fired is not set any more
@@ -136,21 +248,51 @@ impl ConversionObject {
             Some(due) => storage.set_alarm(due - now).await?,
             None => storage.delete_alarm().await?,
         }
-        Ok(decision)
+        let had_job = before.is_some_and(|before| before.has_job());
+        let ended = decision.after.as_ref().filter(|after| had_job && !after.has_job());
+        let ended = ended.map(|after| after.content().status);
+        Ok((decision, ended))
+    }
+
+    async fn turn_of(&self, conversion: &Conversion, party: String) -> Turn {
+        let (job, host) = (conversion.job(), conversion.url().host().to_owned());
+        backlog::enqueue(Asked { job, party, host }, &self.env).await.unwrap_or_else(|error| {
+            console_error!("{}: the job does not wait for its turn: {error}", job.id);
+            Turn::Now
+        })
+    }
+
+    async fn send_job(&self, job: Job) -> Result<()> {
+        let sent = async { self.env.queue("JOBS")?.send(job).await }.await;
+        sent.inspect_err(|error| console_error!("{}: the queue did not take the job: {error}", job.id))
+    }
+
+    /// Sends the job to the queue, or has it sent when its turn is.
+    async fn enqueue(&self, conversion: &Conversion, turn: Option<Turn>) -> Result<()> {
+        let turn = match (turn, self.owner().await?) {
+            (Some(turn), _) => turn,
+            (None, Some(owner)) => {
+                let turn = self.turn_of(conversion, owner.party.clone()).await;
+                self.set_owner(Some(owner.party), turn).await?;
+                turn
+            }
+            (None, None) => Turn::Now,
+        };
+        if turn == Turn::Now { self.send_job(conversion.job()).await } else { Ok(()) }
     }
 
     /// Performs an effect. A failure is logged; the alarm that is set for it repeats the effect.
-    async fn perform(&self, effect: Effect, conversion: &Conversion) -> Option<Event> {
-        let job = conversion.job();
-        let id = job.id;
+    async fn perform(
+        &self,
+        effect: Effect,
+        conversion: &Conversion,
+        turn: &mut Option<Turn>,
+    ) -> Option<Event> {
+        let id = conversion.job().id;
         match effect {
-            Effect::Enqueue => match async { self.env.queue("JOBS")?.send(job).await }.await {
-                Ok(()) => None,
-                Err(error) => {
-                    console_error!("{id}: the queue did not take the job: {error}");
-                    Some(Event::EnqueueFailed)
-                }
-            },
+            Effect::Enqueue => {
+                self.enqueue(conversion, turn.take()).await.err().map(|_| Event::EnqueueFailed)
+            }
             Effect::WriteCache { content, expires_in } => {
                 let written = async { KvCache::of(&self.env)?.put(&content, expires_in).await };
                 match written.await {

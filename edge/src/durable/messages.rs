@@ -18,15 +18,18 @@ const CLIENT: &str = "client=";
 /// A message to the Durable Object of a content.
 #[derive(Clone, Copy, Debug)]
 pub enum Message<'a> {
-    /// Get the content: 200 with the content, or 404.
-    Get,
+    /// Get the content, and start it anew if its failure is old enough and it is admitted: 200 with the content, or 404.
+    Get {
+        /// The [key](crate::admission::client::Client::key) of the client that is counted.
+        client: Option<&'a str>,
+    },
     /// Get the content of a URL, and create it if it does not exist and the [admission check](crate::admission) admits
     /// it: 200 with the content; 409 when the id belongs to another URL; 503 with the name of the [`AdmissionError`]
     /// when it is not admitted.
     Create {
         /// The source.
         url: &'a SourceUrl,
-        /// The [key](crate::admission::policy::client_key) of the client that is counted.
+        /// The client that is counted.
         client: Option<&'a str>,
     },
     /// Get the content, and start it anew if it failed or waits for its next attempt, once a minute at most and if it is
@@ -48,7 +51,7 @@ impl<'a> Message<'a> {
     #[must_use]
     pub fn encode(self) -> (Cow<'static, str>, &'a str) {
         match self {
-            Self::Get => ("/asked".into(), ""),
+            Self::Get { client } => (of_client("/asked", client), ""),
             Self::Create { url, client } => (of_client("/created", client), url.as_str()),
             Self::Retry { client } => (of_client("/retry", client), ""),
             Self::Claim(request) => ("/claim".into(), request),
@@ -58,7 +61,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// The key of a client has digits, dots and colons only.
+/// The key of a client has no characters that a query has to escape.
 fn of_client(path: &'static str, client: Option<&str>) -> Cow<'static, str> {
     match client {
         Some(client) => format!("{path}?{CLIENT}{client}").into(),
@@ -92,7 +95,7 @@ pub fn decode(id: ContentId, path: &str, body: &str) -> Result<Event, String> {
     }
 }
 
-/// The client of [`Message::Create`] or [`Message::Retry`], from the query of the message.
+/// The client of [`Message::Get`], [`Message::Create`] or [`Message::Retry`], from the query of the message.
 #[must_use]
 pub fn client(query: &str) -> Option<&str> {
     query.strip_prefix(CLIENT)
@@ -139,7 +142,8 @@ mod tests {
         let request = ClaimRequest { tiler: Some(TilerId(u32::MAX)), alone: false };
         let claim = serde_json::to_string(&request).unwrap();
         for (message, event) in [
-            (Message::Get, Event::Requested),
+            (Message::Get { client: None }, Event::Requested),
+            (Message::Get { client: Some("::1") }, Event::Requested),
             (Message::Create { url: &url, client: None }, Event::Created { id, url: url.clone() }),
             (Message::Create { url: &url, client: Some("::1") }, Event::Created { id, url: url.clone() }),
             (Message::Retry { client: None }, Event::RetryAsked),

@@ -34,25 +34,24 @@ pub fn from_cache(
     }
 }
 
-/// Finds the content that a request names, and creates the content of a new source for the client. With `retry`, a content
+/// Finds the content that a request names, and creates the content of a new source. With `retry`, a content
 /// that failed or waits is started anew if it may be.
 pub async fn find(
     key: &Result<ContentKey, ApiError>,
     retry: bool,
-    client: impl Fn() -> Option<String>,
     repository: &Repository<'_>,
 ) -> ContentResponse {
     let found = match key {
-        Ok(ContentKey::Source(url)) => by_source(url, retry, client().as_deref(), repository).await,
+        Ok(ContentKey::Source(url)) => by_source(url, retry, repository).await,
         Ok(ContentKey::Shared { id, source }) => match (repository.find(*id).await, source) {
             (Ok(Some(shown)), _) => Ok(ContentResponse::Moved(shown)),
-            (Ok(None), Ok(url)) => by_source(url, retry, client().as_deref(), repository).await,
+            (Ok(None), Ok(url)) => by_source(url, retry, repository).await,
             (Ok(None), Err(error)) => Ok(ContentResponse::Failed(*error)),
             (Err(error), _) => Err(error),
         },
         Ok(ContentKey::Id(id)) => {
             let found = match retry {
-                true => repository.retry(*id, client().as_deref()).await,
+                true => repository.retry(*id).await,
                 false => repository.find(*id).await,
             };
             found.map(|found| {
@@ -67,11 +66,10 @@ pub async fn find(
 async fn by_source(
     url: &SourceUrl,
     retry: bool,
-    client: Option<&str>,
     repository: &Repository<'_>,
 ) -> Result<ContentResponse, RepositoryError> {
-    let mut found = repository.find_or_create(url, client).await?;
-    if retry && let Some(retried) = repository.retry(found.id(), client).await? {
+    let mut found = repository.find_or_create(url).await?;
+    if retry && let Some(retried) = repository.retry(found.id()).await? {
         found = retried;
     }
     Ok(ContentResponse::Moved(found))

@@ -1,5 +1,6 @@
 //! From a route to its response: looks up what the route names and lets the rooms below make the response.
 
+mod client;
 pub mod content;
 mod download;
 mod events;
@@ -10,7 +11,6 @@ use std::rc::Rc;
 
 use worker::{Env, Request, Result, web_sys};
 
-use crate::admission::policy::client_key;
 use crate::config::{Addresses, Config};
 use crate::content::descriptor;
 use crate::content::repository::{LookedUp, Repository};
@@ -44,18 +44,15 @@ pub async fn handle(
     request: &web_sys::Request,
     env: &Env,
 ) -> Result<Outgoing> {
-    let repository = &Repository::new(env, looked_up);
-    let client = || {
-        let address = request.headers().get("CF-Connecting-IP").ok().flatten();
-        address.as_deref().and_then(client_key)
-    };
+    let client = || client::of(request, &head.url, route, config, now());
+    let repository = &Repository::new(env, looked_up, &client);
     let request = || Request::from(Clone::clone(request));
     let response = match route {
         Route::Content { key, variant, retry } => {
-            content::find(key, *retry, client, repository).await.write(variant, addresses, now())
+            content::find(key, *retry, repository).await.write(variant, addresses, now())
         }
         Route::Dzi { key, variant } => {
-            content::dzi(content::find(key, false, client, repository).await, variant, addresses)
+            content::dzi(content::find(key, false, repository).await, variant, addresses)
         }
         Route::Events(id) => {
             let last = request().headers().get("Last-Event-ID")?;
@@ -85,7 +82,7 @@ pub async fn handle(
         },
         Route::Home(form) => {
             let notice = config.notice.as_deref();
-            pages::home(form.as_ref(), notice, addresses, client, repository).await
+            pages::home(form.as_ref(), notice, addresses, repository).await
         }
         Route::Share(id) => pages::picture(*id, page::share, addresses, repository).await,
         Route::Frame(id) => pages::picture(*id, page::frame, addresses, repository).await,

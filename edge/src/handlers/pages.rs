@@ -27,13 +27,12 @@ pub async fn home(
     form: Option<&HomeForm>,
     notice: Option<&str>,
     addresses: &Addresses,
-    client: impl Fn() -> Option<String>,
     repository: &Repository<'_>,
 ) -> Response {
     let Some(HomeForm { text, key }) = form else {
         return page::home(None, notice, addresses);
     };
-    match find(key, false, client, repository).await {
+    match find(key, false, repository).await {
         ContentResponse::Moved(found) | ContentResponse::Found(found) => {
             let empty = String::new();
             Response::new(StatusCode::FOUND, "text/plain; charset=utf-8", CachePolicy::NoStore, empty)

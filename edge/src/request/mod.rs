@@ -2,6 +2,7 @@
 //! read.
 
 pub mod object_key;
+pub mod query;
 pub mod route;
 pub mod router;
 pub mod url;

@@ -4,9 +4,8 @@
 use edgezoom_content::protocol::BACKLOG_PATH;
 use edgezoom_content::{AddressPolicy, ContentId, SourceUrl};
 use http::Method;
-use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, percent_encode};
-use url::form_urlencoded;
 
+use super::query::{parameter, url};
 use super::route::{ContentKey, HomeForm, OembedRequest, Route, TilerCall};
 use crate::config::shared_content;
 use crate::response::ApiError;
@@ -168,24 +167,6 @@ fn tiler_call(path: &str) -> Option<(ContentId, TilerCall)> {
         _ => return None,
     };
     Some((id.parse().ok()?, call))
-}
-
-/// The first value of the parameter `url`. Bytes that are not UTF-8 stay the bytes that they are, as a URL can have them:
-/// percent-encoded.
-fn url(query: &str) -> Option<String> {
-    let value = query.split('&').find_map(|pair| pair.strip_prefix("url="))?.replace('+', " ");
-    let bytes: Vec<u8> = percent_decode_str(&value).collect();
-    let mut url = String::with_capacity(bytes.len());
-    for chunk in bytes.utf8_chunks() {
-        url.push_str(chunk.valid());
-        url.extend(percent_encode(chunk.invalid(), NON_ALPHANUMERIC));
-    }
-    Some(url)
-}
-
-/// The first value of a query parameter.
-fn parameter(query: &str, name: &str) -> Option<String> {
-    form_urlencoded::parse(query.as_bytes()).find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
 }
 
 #[cfg(test)]

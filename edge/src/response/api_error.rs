@@ -41,6 +41,20 @@ pub enum ApiError {
     /// The queue's backlog is past its limit.
     #[error("The service is overloaded and takes no new content. Please try again later.")]
     Overloaded,
+    /// New contents are for clients that sign their requests.
+    #[error(
+        "This service takes new contents from its own clients only: the request is not signed, or not any more."
+    )]
+    NotSigned,
+    /// The client has its share of the backlog waiting.
+    #[error("You have as many contents waiting as you can have now. Please try again later.")]
+    TooManyWaiting,
+    /// The client's tiles of the day are used up.
+    #[error("You have had as many tiles made as you can have in a day. Please try again tomorrow.")]
+    TooManyTiles,
+    /// The client has asked for many ids that no content has.
+    #[error("You have asked for many contents that do not exist. Please try again in a minute.")]
+    TooManyUnknown,
     /// The client created too many contents within a minute.
     #[error("You have asked for many new contents within a minute. Please try again in a minute.")]
     TooManyNew,
@@ -53,7 +67,10 @@ impl From<AdmissionError> for ApiError {
     fn from(error: AdmissionError) -> Self {
         match error {
             AdmissionError::Maintenance => Self::Maintenance,
+            AdmissionError::NotSigned => Self::NotSigned,
             AdmissionError::TooManyNew => Self::TooManyNew,
+            AdmissionError::TooManyWaiting => Self::TooManyWaiting,
+            AdmissionError::TooManyTiles => Self::TooManyTiles,
             AdmissionError::Overloaded => Self::Overloaded,
         }
     }
@@ -68,9 +85,14 @@ impl ApiError {
                 StatusCode::BAD_REQUEST
             }
             Self::NoSuchContent | Self::NotReady | Self::NeverReady => StatusCode::NOT_FOUND,
-            Self::Maintenance | Self::Overloaded | Self::TooManyNew | Self::Unavailable => {
-                StatusCode::SERVICE_UNAVAILABLE
-            }
+            Self::NotSigned => StatusCode::FORBIDDEN,
+            Self::Maintenance
+            | Self::Overloaded
+            | Self::TooManyNew
+            | Self::TooManyWaiting
+            | Self::TooManyTiles
+            | Self::TooManyUnknown
+            | Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
 
@@ -80,13 +102,15 @@ impl ApiError {
         let seconds = match self {
             Self::NotReady => 2,
             Self::Unavailable => 5,
-            Self::Overloaded | Self::TooManyNew => 60,
+            Self::Overloaded | Self::TooManyNew | Self::TooManyWaiting | Self::TooManyUnknown => 60,
             Self::Maintenance => 300,
+            Self::TooManyTiles => 3600, // the day ends at midnight UTC
             Self::NeitherIdNorUrl
             | Self::Url(_)
             | Self::Address(_)
             | Self::NotAcceptable(_)
             | Self::NoSuchContent
+            | Self::NotSigned
             | Self::NeverReady => {
                 return None;
             }

@@ -50,6 +50,15 @@ pub fn preflight() -> Response {
         .with("Access-Control-Max-Age", "86400")
 }
 
+/// 503 for a service that does not know where it is. It is for the operator, who sees it at the first request, and for
+/// `tiler doctor`.
+#[must_use]
+pub fn no_base_url() -> Response {
+    let message =
+        "The service is not set up yet: its operator has to set BASE_URL to the address that it has.";
+    Response::text(StatusCode::SERVICE_UNAVAILABLE, message)
+}
+
 /// 405 with the allowed methods.
 #[must_use]
 pub fn method_not_allowed(allowed: &'static str) -> Response {

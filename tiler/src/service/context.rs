@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
-use edgezoom_content::protocol::TilerId;
+use edgezoom_content::protocol::{Capacity, TilerId};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
@@ -56,8 +56,11 @@ impl ServiceContext {
             limits: settings.limits,
         });
         pipeline.prepare().await?;
+        let tiler = TilerId(fastrand::u32(..));
+        let slots = settings.jobs.get();
+        let capacity = Capacity { tiler, slots: slots.try_into().unwrap_or(u32::MAX) };
         Ok(Self {
-            tiler: TilerId(fastrand::u32(..)),
+            tiler,
             queue: QueueClient::new(settings.queue_url, settings.queue_token)?,
             edge: EdgeClient::new(settings.edge_url, settings.tiler_token)?,
             store: S3Store::new(&settings.store),
@@ -66,9 +69,9 @@ impl ServiceContext {
             layout: settings.layout,
             uploads: settings.uploads,
             poll_interval: settings.poll,
-            slots: Arc::new(Semaphore::new(settings.jobs.get())),
-            capacity: settings.jobs.get(),
-            backlog: LatestBacklog::default(),
+            slots: Arc::new(Semaphore::new(slots)),
+            capacity: slots,
+            backlog: LatestBacklog::new(capacity),
             metrics: Metrics::new(),
             pulls: PullMonitor::default(),
             shutdown,

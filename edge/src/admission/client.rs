@@ -1,0 +1,161 @@
+//! What counts as one client. A customer of an internet provider has one IPv4 address, or an IPv6 network of 64, 56 or 48
+//! bits (RFC 6177; RIPE-690), and can take any address of it for each request.
+
+use std::net::IpAddr;
+
+/// A client that is counted: an IPv4 address, the first 64 bits of an IPv6 address, or the name of a signing key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Client(String);
+
+/// A rate limiter and the key that it counts a client under.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RateLimit {
+    /// The name of the binding.
+    pub binding: &'static str,
+    /// The key.
+    pub key: String,
+}
+
+/// The mark of clients that sign their requests.
+const SIGNED: char = '@';
+
+/// All clients without a valid address, together.
+const UNKNOWN: &str = "unknown";
+
+impl Client {
+    /// The client at an address. `None` for a client on the same machine, which is the operator and is not counted.
+    #[must_use]
+    pub fn at(address: &str) -> Option<Self> {
+        let address = address.parse::<IpAddr>().map(|address| address.to_canonical());
+        Some(Self(match address {
+            Ok(address) if address.is_loopback() => return None,
+            Ok(IpAddr::V4(address)) => address.to_string(),
+            Ok(IpAddr::V6(address)) => {
+                let [a, b, c, d, ..] = address.segments();
+                format!("{a:x}:{b:x}:{c:x}:{d:x}")
+            }
+            Err(_) => UNKNOWN.to_owned(),
+        }))
+    }
+
+    /// The client that signs with the key of this name, which has letters, digits, `-` and `_` only.
+    #[must_use]
+    pub fn signed(name: &str) -> Self {
+        Self(format!("{SIGNED}{name}"))
+    }
+
+    /// The client whose [`Client::key`] this is.
+    #[must_use]
+    pub fn of_key(key: &str) -> Self {
+        Self(key.to_owned())
+    }
+
+    /// The client, in characters that a query may have as they are.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        &self.0
+    }
+
+    /// The limits on how many contents it may create in a minute. The wider a network, the more.
+    /// One that signs its requests asks for clients of its own, and has the widest one.
+    #[must_use]
+    pub fn rate_limits(&self) -> Vec<RateLimit> {
+        let limit = |binding, key: &str| RateLimit { binding, key: key.to_owned() };
+        if self.0.starts_with(SIGNED) {
+            return vec![limit("CREATIONS_48", &self.0)];
+        }
+        match self.segments() {
+            Some([a, b, c, d]) => vec![
+                limit("CREATIONS", &self.0),
+                limit("CREATIONS_56", &format!("{a:x}:{b:x}:{c:x}:{:x}/56", d & 0xff00)),
+                limit("CREATIONS_48", &format!("{a:x}:{b:x}:{c:x}/48")),
+            ],
+            None => vec![limit("CREATIONS", &self.0)],
+        }
+    }
+
+    /// Under which name it shares the queue with others: the widest network that one customer may have.
+    #[must_use]
+    pub fn party(&self) -> String {
+        match self.segments() {
+            Some([a, b, c, _]) => format!("{a:x}:{b:x}:{c:x}"),
+            None => self.0.clone(),
+        }
+    }
+
+    /// Whether it signs its requests.
+    #[must_use]
+    pub fn is_signed(&self) -> bool {
+        is_signed(&self.0)
+    }
+
+    fn segments(&self) -> Option<[u16; 4]> {
+        let segments: Option<Vec<u16>> =
+            self.0.split(':').map(|segment| u16::from_str_radix(segment, 16).ok()).collect();
+        segments?.try_into().ok()
+    }
+}
+
+/// Whether a [party](Client::party) signs its requests. The operator gave it a key, so what it may have is a matter between
+/// the two: it has neither a budget of tiles nor a share of the slots.
+#[must_use]
+pub fn is_signed(party: &str) -> bool {
+    party.starts_with(SIGNED)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(address: &str) -> Option<String> {
+        Client::at(address).map(|client| client.0)
+    }
+
+    #[test]
+    fn a_client_is_an_address_or_a_network() {
+        for (address, expected) in [
+            ("203.0.113.7", Some("203.0.113.7")),
+            ("::ffff:203.0.113.7", Some("203.0.113.7")),
+            ("2001:db8:1:2:3:4:5:6", Some("2001:db8:1:2")),
+            ("2001:db8:1:2::1", Some("2001:db8:1:2")),
+            ("127.0.0.1", None),
+            ("::1", None),
+            ("nonsense", Some("unknown")),
+            ("", Some("unknown")),
+        ] {
+            assert_eq!(key(address).as_deref(), expected, "{address}");
+        }
+    }
+
+    #[test]
+    fn an_ipv6_client_is_counted_with_its_neighbours() {
+        let limits = |client: Client| -> Vec<(&str, String)> {
+            client.rate_limits().into_iter().map(|limit| (limit.binding, limit.key)).collect()
+        };
+        assert_eq!(
+            limits(Client::at("2001:db8:1:2304::1").unwrap()),
+            [
+                ("CREATIONS", "2001:db8:1:2304".to_owned()),
+                ("CREATIONS_56", "2001:db8:1:2300/56".to_owned()),
+                ("CREATIONS_48", "2001:db8:1/48".to_owned()),
+            ]
+        );
+        assert_eq!(limits(Client::at("203.0.113.7").unwrap()), [("CREATIONS", "203.0.113.7".to_owned())]);
+        assert_eq!(limits(Client::signed("shop")), [("CREATIONS_48", "@shop".to_owned())]);
+    }
+
+    #[test]
+    fn all_of_a_48_share_the_queue_as_one() {
+        for (address, party) in [
+            ("2001:db8:1:2::1", "2001:db8:1"),
+            ("2001:db8:1:ffff:1::", "2001:db8:1"),
+            ("203.0.113.7", "203.0.113.7"),
+            ("nonsense", "unknown"),
+        ] {
+            let client = Client::at(address).unwrap();
+            assert_eq!(client.party(), party);
+            assert_eq!(Client::of_key(client.key()), client);
+        }
+        assert_eq!(Client::signed("shop").party(), "@shop");
+    }
+}

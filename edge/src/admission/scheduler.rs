@@ -1,0 +1,284 @@
+//! Whose job is sent to the queue next. The queue is first in, first out, so a client that asked for ten thousand contents
+//! would keep all others waiting until those are done. So it is kept nearly empty: jobs wait here, in a line for each
+//! client, and as many are sent as the tilers have slots for, from the lines in turn (fair queueing).
+//!
+//! * One client's jobs never have all slots, so another client's job begins at once.
+//! * A client may have as many jobs waiting as others could add (dynamic thresholds: Choudhury and Hahne, 1998): one has
+//!   at most half of the backlog, two a third each. So one client cannot fill it for all others.
+//! * No more jobs are sent for one host of sources than it should have to answer at once.
+//! * What was sent counts until its conversion has ended, and longer than two hours not at all: the end of a conversion is
+//!   told by its object, and the message may be lost.
+//!
+//! Pure. What has to be stored comes out as [rows](Scheduler::take_changes); a new scheduler is [restored](Scheduler::restore)
+//! from them.
+
+mod entry;
+mod lines;
+mod rows;
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use edgezoom_content::protocol::{Job, TilerId};
+use edgezoom_content::{ContentId, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::client::is_signed;
+use super::policy::{AdmissionError, BacklogReport, Shares};
+use entry::Entry;
+use lines::{Limits, Lines};
+use rows::{Changes, Row};
+
+/// The jobs of all clients that have not ended.
+#[derive(Debug, Default)]
+pub struct Scheduler {
+    jobs: HashMap<ContentId, Entry>,
+    lines: Lines,
+    /// The last report of each tiler. Older versions have no number.
+    tilers: HashMap<Option<TilerId>, BacklogReport>,
+    /// The day (UTC) of `tiles`, counted from the epoch.
+    day: u64,
+    /// How many tiles were made for each client that day.
+    tiles: HashMap<String, u64>,
+    /// Counts upwards: what has a smaller number came earlier.
+    clock: u64,
+    /// When the jobs were last looked through.
+    forgot_at: Timestamp,
+    changes: Changes,
+}
+
+/// A job, with the client that it counts for and the host of its source.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    /// The job.
+    pub job: Job,
+    /// The [party](super::client::Client::party) of the client.
+    pub party: String,
+    /// The host of the source.
+    pub host: String,
+}
+
+/// When a job is sent to the queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Turn {
+    /// Now, by the object of its content.
+    Now,
+    /// Later, by the object that keeps this.
+    Later,
+}
+
+/// How long a job that was sent counts when its end is never told: two downloads and renderings of the longest kind.
+const FORGOTTEN: Duration = Duration::from_secs(2 * 60 * 60);
+const FORGET_EVERY: Duration = Duration::from_secs(60);
+/// The slots when no tiler says how many it has: all of them are of an older version, or none has reported yet.
+const ASSUMED_SLOTS: u64 = 16;
+/// What each job that has not ended counts of its client's tiles: those of a photograph of some 40 megapixels.
+const TILES_OF_A_JOB: u64 = 200;
+const DAY: u64 = 24 * 60 * 60 * 1000;
+
+impl Scheduler {
+    /// The scheduler that was stored. Rows that it does not know are left alone.
+    #[must_use]
+    pub fn restore(rows: impl IntoIterator<Item = (String, String)>) -> Self {
+        let mut scheduler = Self::default();
+        for (key, value) in rows {
+            match Row::parse(&key, &value) {
+                Some(Row::Job(entry)) => {
+                    scheduler.clock = scheduler.clock.max(entry.order);
+                    scheduler.insert(entry);
+                }
+                Some(Row::Report(report)) => scheduler.report(report),
+                // The rows of a day are deleted when the next one begins, so there is one day.
+                Some(Row::Tiles { day, party, tiles }) if day >= scheduler.day => {
+                    scheduler.day = day;
+                    scheduler.tiles.insert(party, tiles);
+                }
+                Some(Row::Tiles { .. }) | None => {}
+            }
+        }
+        scheduler.changes.take();
+        scheduler
+    }
+
+    /// What has to be stored since the last call: keys with their new values, or without one where the row is to be
+    /// deleted.
+    pub fn take_changes(&mut self) -> BTreeMap<String, Option<String>> {
+        self.changes.take()
+    }
+
+    /// Admits a new job, or says why not.
+    ///
+    /// # Errors
+    /// The backlog, the client's share of it, or its tiles of the day are used up.
+    pub fn admit(&mut self, asked: Asked, now: Timestamp, shares: &Shares) -> Result<(), AdmissionError> {
+        self.begin_day(now);
+        if !self.jobs.contains_key(&asked.job.id) {
+            let waiting = self.lines.waiting() + self.messages(now);
+            let (own_waiting, own_sent) = self.lines.of(&asked.party);
+            if waiting > shares.backlog {
+                return Err(AdmissionError::Overloaded);
+            }
+            if own_waiting > shares.backlog - waiting {
+                return Err(AdmissionError::TooManyWaiting);
+            }
+            let tiles = self.tiles.get(&asked.party).copied().unwrap_or_default();
+            let expected = tiles + (own_waiting + own_sent) * TILES_OF_A_JOB;
+            if expected >= shares.tiles_a_day && !is_signed(&asked.party) {
+                return Err(AdmissionError::TooManyTiles);
+            }
+        }
+        self.enqueue(asked);
+        Ok(())
+    }
+
+    /// Takes a job that was admitted before, or needs no admission, to the end of its client's line. One that waits
+    /// already stays where it is, or moves to the line of a second client that asks for it if that is shorter.
+    pub fn enqueue(&mut self, Asked { job, party, host }: Asked) {
+        let waiting = self.jobs.get(&job.id).filter(|entry| entry.sent_at.is_none());
+        let stays = waiting.filter(|entry| {
+            entry.party == party || self.lines.of(&party).0 + 1 >= self.lines.of(&entry.party).0
+        });
+        let entry = if let Some(entry) = stays {
+            Entry { job, ..entry.clone() }
+        } else {
+            self.clock += 1;
+            Entry { job, party, host, order: self.clock, sent_at: None }
+        };
+        self.replace(entry);
+    }
+
+    /// When the turn of a job is that was just enqueued, and the other jobs whose turn it is. All of them count as sent.
+    pub fn turns(&mut self, id: ContentId, now: Timestamp, shares: &Shares) -> (Turn, Vec<Job>) {
+        let mut due = self.due(now, shares);
+        match due.iter().position(|job| job.id == id) {
+            Some(own) => {
+                due.remove(own);
+                (Turn::Now, due)
+            }
+            None => (Turn::Later, due),
+        }
+    }
+
+    /// The jobs whose turn it is. They count as sent.
+    pub fn due(&mut self, now: Timestamp, shares: &Shares) -> Vec<Job> {
+        self.forget(now);
+        let limits = self.limits(now, shares);
+        let mut due = vec![];
+        while let Some(entry) = self.lines.next(&limits).and_then(|id| self.jobs.get(&id)) {
+            due.push(entry.job);
+            self.replace(Entry { sent_at: Some(now), ..entry.clone() });
+        }
+        due
+    }
+
+    /// Notes that a conversion has ended, or waits for its next attempt, and how many tiles it has made.
+    pub fn end(&mut self, id: ContentId, tiles: u64, now: Timestamp) {
+        self.begin_day(now);
+        if let Some(entry) = self.remove(id)
+            && tiles > 0
+        {
+            let made = self.tiles.entry(entry.party.clone()).or_default();
+            *made += tiles;
+            self.changes.store_tiles(self.day, &entry.party, *made);
+        }
+    }
+
+    /// Takes a tiler's report.
+    pub fn report(&mut self, report: BacklogReport) {
+        let tiler = report.backlog.capacity.map(|capacity| capacity.tiler);
+        self.tilers.insert(tiler, report);
+        self.changes.store_report(tiler, &report);
+    }
+
+    /// The last report of any tiler.
+    #[must_use]
+    pub fn last_report(&self) -> Option<BacklogReport> {
+        self.tilers.values().max_by_key(|report| report.at).copied()
+    }
+
+    /// A job that [`Scheduler::due`] gave could not be sent: it is the next one of its line again.
+    pub fn not_sent(&mut self, id: ContentId) {
+        if let Some(entry) = self.jobs.get(&id) {
+            self.replace(Entry { sent_at: None, ..entry.clone() });
+        }
+    }
+
+    fn insert(&mut self, entry: Entry) {
+        self.lines.add(&entry);
+        self.jobs.insert(entry.job.id, entry);
+    }
+
+    fn remove(&mut self, id: ContentId) -> Option<Entry> {
+        let entry = self.jobs.remove(&id)?;
+        self.lines.remove(&entry);
+        self.changes.delete_job(id);
+        Some(entry)
+    }
+
+    fn replace(&mut self, entry: Entry) {
+        self.remove(entry.job.id);
+        self.changes.store_job(&entry);
+        self.insert(entry);
+    }
+
+    /// How many jobs may be sent. A fourth more than there are slots, so that a tiler finds the next job when one has
+    /// ended.
+    fn limits(&self, now: Timestamp, shares: &Shares) -> Limits {
+        let slots = self.slots(now);
+        let all = slots + slots / 4 + 1;
+        let own = if shares.slots_percent >= 100 {
+            all
+        } else {
+            (slots * shares.slots_percent / 100).min(slots.saturating_sub(1)).max(1)
+        };
+        Limits { all, own, host: shares.host_jobs }
+    }
+
+    fn slots(&self, now: Timestamp) -> u64 {
+        let fresh = self.tilers.values().filter(|report| report.is_valid(now));
+        let slots: u64 =
+            fresh.filter_map(|report| report.backlog.capacity).map(|tiler| u64::from(tiler.slots)).sum();
+        if slots == 0 { ASSUMED_SLOTS } else { slots }
+    }
+
+    /// How many messages the queue has, as far as tilers have said.
+    fn messages(&self, now: Timestamp) -> u64 {
+        self.last_report().filter(|report| report.is_valid(now)).map_or(0, |report| report.backlog.messages)
+    }
+
+    /// Forgets what was sent too long ago, and tilers that are silent.
+    fn forget(&mut self, now: Timestamp) {
+        if now - self.forgot_at < FORGET_EVERY {
+            return;
+        }
+        self.forgot_at = now;
+        let is_forgotten = |entry: &Entry| entry.sent_at.is_some_and(|at| now - at > FORGOTTEN);
+        let old: Vec<_> =
+            self.jobs.iter().filter(|(_, entry)| is_forgotten(entry)).map(|(id, _)| *id).collect();
+        for id in old {
+            self.remove(id);
+        }
+        let changes = &mut self.changes;
+        self.tilers.retain(|tiler, report| {
+            if !report.is_valid(now) {
+                changes.delete_report(*tiler);
+            }
+            report.is_valid(now)
+        });
+    }
+
+    fn begin_day(&mut self, now: Timestamp) {
+        let day = now.0 / DAY;
+        if self.day == day {
+            return;
+        }
+        for party in std::mem::take(&mut self.tiles).into_keys() {
+            self.changes.delete_tiles(self.day, &party);
+        }
+        self.day = day;
+    }
+}
+
+#[cfg(test)]
+mod tests;

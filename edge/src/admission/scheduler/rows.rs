@@ -1,0 +1,87 @@
+//! The rows that a scheduler is stored as, one for each job, tiler and client with tiles: so that each event costs a row
+//! or two, however many jobs wait.
+
+use std::collections::BTreeMap;
+
+use edgezoom_content::ContentId;
+use edgezoom_content::protocol::TilerId;
+
+use super::entry::Entry;
+use crate::admission::policy::BacklogReport;
+
+const JOB: &str = "job/";
+const TILER: &str = "tiler/";
+const TILES: &str = "tiles/";
+
+/// A row that was stored.
+pub(super) enum Row {
+    /// A job that has not ended.
+    Job(Entry),
+    /// The last report of a tiler.
+    Report(BacklogReport),
+    /// How many tiles were made for a client on a day.
+    Tiles { day: u64, party: String, tiles: u64 },
+}
+
+impl Row {
+    /// Parses a row; `None` if it is of another kind, or of another version of the Worker.
+    pub(super) fn parse(key: &str, value: &str) -> Option<Self> {
+        if key.starts_with(JOB) {
+            serde_json::from_str(value).ok().map(Self::Job)
+        } else if key.starts_with(TILER) {
+            serde_json::from_str(value).ok().map(Self::Report)
+        } else {
+            let (day, party) = key.strip_prefix(TILES)?.split_once('/')?;
+            Some(Self::Tiles { day: day.parse().ok()?, party: party.to_owned(), tiles: value.parse().ok()? })
+        }
+    }
+}
+
+/// What has to be stored: keys with their new values, or without one where the row is to be deleted.
+#[derive(Debug, Default)]
+pub(super) struct Changes(BTreeMap<String, Option<String>>);
+
+impl Changes {
+    pub(super) fn take(&mut self) -> BTreeMap<String, Option<String>> {
+        std::mem::take(&mut self.0)
+    }
+
+    pub(super) fn store_job(&mut self, entry: &Entry) {
+        self.0.insert(job_key(entry.job.id), serde_json::to_string(entry).ok());
+    }
+
+    pub(super) fn delete_job(&mut self, id: ContentId) {
+        self.0.insert(job_key(id), None);
+    }
+
+    pub(super) fn store_report(&mut self, tiler: Option<TilerId>, report: &BacklogReport) {
+        self.0.insert(tiler_key(tiler), serde_json::to_string(report).ok());
+    }
+
+    pub(super) fn delete_report(&mut self, tiler: Option<TilerId>) {
+        self.0.insert(tiler_key(tiler), None);
+    }
+
+    pub(super) fn store_tiles(&mut self, day: u64, party: &str, tiles: u64) {
+        self.0.insert(tiles_key(day, party), Some(tiles.to_string()));
+    }
+
+    pub(super) fn delete_tiles(&mut self, day: u64, party: &str) {
+        self.0.insert(tiles_key(day, party), None);
+    }
+}
+
+fn job_key(id: ContentId) -> String {
+    format!("{JOB}{id}")
+}
+
+fn tiler_key(tiler: Option<TilerId>) -> String {
+    match tiler {
+        Some(TilerId(number)) => format!("{TILER}{number}"),
+        None => TILER.to_owned(),
+    }
+}
+
+fn tiles_key(day: u64, party: &str) -> String {
+    format!("{TILES}{day}/{party}")
+}

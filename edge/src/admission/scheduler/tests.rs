@@ -1,0 +1,282 @@
+//! Turns, shares, budgets, and what survives a restart.
+
+use edgezoom_content::SourceUrl;
+use edgezoom_content::protocol::{Backlog, Capacity};
+
+use super::*;
+
+const START: Timestamp = Timestamp(1_000_000_000);
+const MANY: Shares = Shares { backlog: 100, slots_percent: 75, tiles_a_day: 1_000_000, host_jobs: 1000 };
+
+fn after(seconds: u64) -> Timestamp {
+    START + Duration::from_secs(seconds)
+}
+
+fn id(name: &str) -> ContentId {
+    let url = SourceUrl::parse(&format!("http://example.com/{name}")).unwrap();
+    ContentId::candidates(&url).next().unwrap()
+}
+
+/// The job `name` of a client, whose source is on a host of its own.
+fn asked(party: &str, name: &str) -> Asked {
+    asked_at(party, name, &format!("{name}.example"))
+}
+
+fn asked_at(party: &str, name: &str, host: &str) -> Asked {
+    let job = Job { id: id(name), alone: false, avoid: None };
+    Asked { job, party: party.to_owned(), host: host.to_owned() }
+}
+
+fn tilers(slots: &[u32]) -> Scheduler {
+    let mut scheduler = Scheduler::default();
+    for (number, slots) in (0..).zip(slots) {
+        let capacity = Some(Capacity { tiler: TilerId(number), slots: *slots });
+        scheduler.report(BacklogReport { backlog: Backlog { messages: 0, capacity }, at: START });
+    }
+    scheduler
+}
+
+/// Admits a job, and gives its turn.
+fn admit(scheduler: &mut Scheduler, asked: Asked, shares: &Shares) -> Result<Turn, AdmissionError> {
+    let id = asked.job.id;
+    scheduler.admit(asked, START, shares)?;
+    Ok(scheduler.turns(id, START, shares).0)
+}
+
+/// How many of so many jobs of a client are admitted, and why no more are.
+fn flood(
+    scheduler: &mut Scheduler,
+    party: &str,
+    jobs: usize,
+    shares: &Shares,
+) -> (usize, Option<AdmissionError>) {
+    for number in 0..jobs {
+        if let Err(error) = admit(scheduler, asked(party, &format!("{party}-{number}")), shares) {
+            return (number, Some(error));
+        }
+    }
+    (jobs, None)
+}
+
+fn ids(jobs: &[Job]) -> Vec<ContentId> {
+    jobs.iter().map(|job| job.id).collect()
+}
+
+#[test]
+fn a_second_client_finds_a_free_slot_whatever_the_first_one_asks_for() {
+    for slots in [&[2][..], &[1, 1], &[4], &[2, 2, 16]] {
+        let mut scheduler = tilers(slots);
+        flood(&mut scheduler, "a", 40, &MANY);
+        assert_eq!(admit(&mut scheduler, asked("b", "b"), &MANY), Ok(Turn::Now), "{slots:?}");
+    }
+}
+
+#[test]
+fn twenty_thousand_jobs_of_one_client_keep_another_one_from_nothing() {
+    let mut scheduler = tilers(&[2]);
+    let shares = Shares::default();
+    let asks = (0..20_000).map(|number| admit(&mut scheduler, asked("a", &number.to_string()), &shares));
+    assert_eq!(asks.filter(Result::is_ok).count(), 5_000, "its tiles of the day");
+    for number in 0..100 {
+        let name = format!("b{number}");
+        assert_eq!(admit(&mut scheduler, asked("b", &name), &shares), Ok(Turn::Now), "{number}");
+        scheduler.end(id(&name), 0, START);
+        scheduler.due(START, &shares);
+    }
+}
+
+#[test]
+fn one_client_alone_has_its_part_of_the_slots() {
+    let mut scheduler = tilers(&[4, 4]);
+    let shares = Shares { slots_percent: 100, ..MANY };
+    let turns = |scheduler: &mut Scheduler, shares| {
+        let turns = (0..20).map(|number| admit(scheduler, asked("a", &number.to_string()), shares));
+        turns.filter(|turn| *turn == Ok(Turn::Now)).count()
+    };
+    assert_eq!(turns(&mut scheduler, &MANY), 6, "three quarters of eight");
+    assert_eq!(turns(&mut tilers(&[4, 4]), &shares), 11, "and a fourth more waits in the queue");
+    assert_eq!(turns(&mut tilers(&[1]), &MANY), 1);
+    assert_eq!(turns(&mut Scheduler::default(), &MANY), 12, "tilers that say nothing");
+}
+
+#[test]
+fn clients_have_their_turns_one_after_the_other() {
+    let mut scheduler = tilers(&[1]);
+    let shares = Shares { slots_percent: 100, ..MANY };
+    for (party, name) in
+        [("a", "a0"), ("a", "a1"), ("a", "a2"), ("a", "a3"), ("b", "b0"), ("b", "b1"), ("c", "c0")]
+    {
+        admit(&mut scheduler, asked(party, name), &shares).unwrap();
+    }
+    let mut order = vec![];
+    // Two are sent, as a tiler has one slot and pulls one more.
+    let mut sent = std::collections::VecDeque::from([id("a0"), id("a1")]);
+    while let Some(ended) = sent.pop_front() {
+        scheduler.end(ended, 0, START);
+        let due = ids(&scheduler.due(START, &shares));
+        order.extend(due.iter().copied());
+        sent.extend(due);
+    }
+    assert_eq!(order, ["b0", "c0", "a2", "b1", "a3"].map(id)); // when a2 has its turn, b0 was sent after a1
+}
+
+#[test]
+fn one_client_has_half_of_the_backlog_and_leaves_the_rest_to_others() {
+    let mut scheduler = tilers(&[2]);
+    let (admitted, error) = flood(&mut scheduler, "a", 200, &MANY);
+    assert_eq!((admitted, error), (52, Some(AdmissionError::TooManyWaiting))); // one is sent
+    let (admitted, error) = flood(&mut scheduler, "b", 200, &MANY);
+    assert_eq!((admitted, error), (26, Some(AdmissionError::TooManyWaiting))); // half of what is left, and one is sent
+    assert!(admit(&mut scheduler, asked("c", "c"), &MANY).is_ok());
+    assert_eq!(admit(&mut scheduler, asked("a", "more"), &MANY), Err(AdmissionError::TooManyWaiting));
+}
+
+#[test]
+fn past_the_backlog_nothing_is_admitted() {
+    let mut scheduler = tilers(&[2]);
+    scheduler.report(BacklogReport { backlog: Backlog::of(101), at: START });
+    assert_eq!(admit(&mut scheduler, asked("a", "a"), &MANY), Err(AdmissionError::Overloaded));
+    let shares = Shares { backlog: 101, ..MANY };
+    assert_eq!(admit(&mut scheduler, asked("a", "a"), &shares), Ok(Turn::Now));
+}
+
+#[test]
+fn no_more_jobs_are_sent_for_a_host_than_it_should_have() {
+    let shares = Shares { host_jobs: 2, ..MANY };
+    let mut scheduler = tilers(&[16]);
+    let turns: Vec<_> = (0..5)
+        .map(|number| {
+            let asked = asked_at(&format!("client{number}"), &number.to_string(), "museum.example");
+            admit(&mut scheduler, asked, &shares).unwrap()
+        })
+        .collect();
+    assert_eq!(turns, [Turn::Now, Turn::Now, Turn::Later, Turn::Later, Turn::Later]);
+    // A job for another host does not wait behind them.
+    assert_eq!(admit(&mut scheduler, asked("client2", "elsewhere"), &shares), Ok(Turn::Now));
+    scheduler.end(id("0"), 0, START);
+    assert_eq!(ids(&scheduler.due(START, &shares)), [id("3")], "whose client has nothing else under way");
+    scheduler.end(id("3"), 0, START);
+    assert_eq!(ids(&scheduler.due(START, &shares)).len(), 1);
+}
+
+#[test]
+fn a_client_has_a_budget_of_tiles_that_begins_anew_each_day() {
+    let shares = Shares { tiles_a_day: 1000, ..MANY };
+    let mut scheduler = tilers(&[4]);
+    assert_eq!(admit(&mut scheduler, asked("a", "first"), &shares), Ok(Turn::Now));
+    scheduler.end(id("first"), 500, START);
+    // What has not ended counts as 200 tiles each.
+    assert_eq!(flood(&mut scheduler, "a", 9, &shares), (3, Some(AdmissionError::TooManyTiles)));
+    for number in 0..3 {
+        scheduler.end(id(&format!("a-{number}")), 100, START);
+    }
+    assert_eq!(admit(&mut scheduler, asked("a", "giant"), &shares), Ok(Turn::Now));
+    scheduler.end(id("giant"), 1_000_000, START);
+    assert_eq!(admit(&mut scheduler, asked("a", "more"), &shares), Err(AdmissionError::TooManyTiles));
+    assert!(admit(&mut scheduler, asked("b", "more"), &shares).is_ok());
+    let mut restored = reopened(&mut scheduler, &mut BTreeMap::new());
+    assert_eq!(admit(&mut restored, asked("a", "still"), &shares), Err(AdmissionError::TooManyTiles));
+    assert_eq!(restored.admit(asked("a", "tomorrow"), after(86_400), &shares), Ok(()));
+}
+
+#[test]
+fn a_client_with_a_key_has_all_slots_and_no_budget() {
+    let shares = Shares { tiles_a_day: 0, ..MANY };
+    let mut scheduler = tilers(&[4]);
+    let (admitted, _) = flood(&mut scheduler, "@shop", 20, &shares);
+    assert_eq!((admitted, scheduler.lines.of("@shop")), (20, (14, 6)));
+}
+
+#[test]
+fn a_second_client_that_asks_for_a_waiting_job_brings_it_forward() {
+    let mut scheduler = tilers(&[2]);
+    flood(&mut scheduler, "a", 10, &MANY);
+    let last = asked("b", "a-9");
+    scheduler.enqueue(last.clone());
+    assert_eq!(scheduler.turns(last.job.id, START, &MANY).0, Turn::Now);
+    // And one that has as many waiting itself does not.
+    flood(&mut scheduler, "b", 20, &MANY);
+    scheduler.enqueue(asked("b", "a-8"));
+    assert_eq!(scheduler.jobs[&id("a-8")].party, "a");
+}
+
+#[test]
+fn a_job_that_the_queue_did_not_take_is_next_again() {
+    let mut scheduler = tilers(&[2]);
+    flood(&mut scheduler, "a", 3, &MANY);
+    scheduler.end(id("a-0"), 0, START);
+    assert_eq!(ids(&scheduler.due(START, &MANY)), [id("a-1")]);
+    scheduler.not_sent(id("a-1"));
+    assert_eq!(ids(&scheduler.due(START, &MANY)), [id("a-1")]);
+}
+
+#[test]
+fn a_job_whose_end_is_never_told_does_not_count_for_ever() {
+    let mut scheduler = tilers(&[2]);
+    flood(&mut scheduler, "a", 2, &MANY);
+    for seconds in [7_000, 7_300] {
+        let capacity = Some(Capacity { tiler: TilerId(0), slots: 2 });
+        scheduler.report(BacklogReport { backlog: Backlog { messages: 0, capacity }, at: after(seconds) });
+    }
+    assert_eq!(scheduler.due(after(7_000), &MANY), []);
+    assert_eq!(ids(&scheduler.due(after(7_300), &MANY)), [id("a-1")]);
+}
+
+#[test]
+fn a_tiler_that_is_silent_has_no_slots() {
+    let mut scheduler = tilers(&[2, 50]);
+    flood(&mut scheduler, "a", 80, &MANY);
+    let sent = scheduler.lines.of("a").1;
+    assert_eq!(sent, 39);
+    let capacity = Some(Capacity { tiler: TilerId(0), slots: 2 });
+    scheduler.report(BacklogReport { backlog: Backlog { messages: 0, capacity }, at: after(100) });
+    scheduler.end(id("a-0"), 0, after(150));
+    assert_eq!(scheduler.due(after(150), &MANY), [], "the others are still to be done");
+}
+
+/// The scheduler as another instance of the Worker finds it in the storage, which is `stored` with the changes.
+fn reopened(scheduler: &mut Scheduler, stored: &mut BTreeMap<String, String>) -> Scheduler {
+    for (key, value) in scheduler.take_changes() {
+        match value {
+            Some(value) => stored.insert(key, value),
+            None => stored.remove(&key),
+        };
+    }
+    Scheduler::restore(stored.clone())
+}
+
+#[test]
+fn a_restart_changes_nothing() {
+    let mut stored = BTreeMap::new();
+    let mut kept = tilers(&[4]);
+    let mut reborn = tilers(&[4]);
+    for step in 0..60 {
+        reborn = reopened(&mut reborn, &mut stored);
+        for scheduler in [&mut kept, &mut reborn] {
+            let party = ["a", "b", "a", "c", "a"][step % 5];
+            let _ = admit(scheduler, asked(party, &step.to_string()), &MANY);
+            if step % 3 == 0 {
+                scheduler.end(id(&(step / 3).to_string()), 7, START);
+            }
+        }
+        for party in ["a", "b", "c"] {
+            assert_eq!(kept.lines.of(party), reborn.lines.of(party), "{party} after {step}");
+        }
+        assert_eq!(kept.tiles, reborn.tiles);
+    }
+    for number in 0..60 {
+        kept.end(id(&number.to_string()), 0, START);
+        reborn.end(id(&number.to_string()), 0, START);
+    }
+    reopened(&mut reborn, &mut stored);
+    assert!(stored.keys().all(|key| !key.starts_with("job/")), "{stored:?}");
+    assert_eq!((kept.lines.waiting(), kept.jobs.len()), (0, 0));
+}
+
+#[test]
+fn rows_of_other_versions_are_left_alone() {
+    let rows = [("backlog", "{}"), ("job/x", "{}"), ("tiles/x", "7"), ("tiles/7/", "-1"), ("tiler/1", "[]")];
+    let mut scheduler = Scheduler::restore(rows.map(|(key, value)| (key.to_owned(), value.to_owned())));
+    assert!(scheduler.take_changes().is_empty());
+    assert_eq!(scheduler.last_report(), None);
+}

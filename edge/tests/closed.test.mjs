@@ -1,0 +1,70 @@
+// A closed service takes new contents from signed requests only; and a service that does not know its address answers on
+// the machine itself only.
+
+import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
+import { after, before, test } from "node:test";
+import { start } from "./wire.mjs";
+
+const KEY = "0123456789abcdef";
+let system;
+before(async () => (system = await start({ SIGNING_KEYS: `shop:${KEY}`, ALLOW_HOSTS: "example.com", DENY_HOSTS: "private.example.com" })));
+after(() => system.close());
+
+/** The parameters that a client adds to a request for a URL or an id. */
+function signature(what, { key = KEY, expires = Math.floor(Date.now() / 1000) + 60 } = {}) {
+  const signature = createHmac("sha256", key).update(`${expires}\n${what}`).digest("hex");
+  return `key=shop&expires=${expires}&signature=${signature}`;
+}
+const byUrl = (url) => `/v1/content/?url=${encodeURIComponent(url)}`;
+const signed = (url, how) => `${byUrl(url)}&${signature(url, how)}`;
+
+test("a new content takes a signature that holds", async () => {
+  const url = "http://example.com/a b.jpg?c=d&e";
+  for (const target of [byUrl(url), signed(url, { key: "0123456789abcdee" }), signed(url, { expires: 1 }), `${byUrl(url)}&${signature("http://example.com/b")}`]) {
+    const { status, type, body } = await system.send(target);
+    assert.deepEqual([status, type], [403, "text/plain; charset=utf-8"], target);
+    assert.match(body, /not signed/);
+    assert.equal(JSON.parse((await system.send(`${target}&format=json`)).body).status, 403);
+  }
+  assert.equal((await system.send(`/?url=${encodeURIComponent(url)}`)).status, 403, "the home page's form");
+  const created = await system.send(signed(url));
+  assert.equal(created.status, 301);
+  assert.equal(created.headers.get("location"), `${system.origin}/v1/content/${JSON.parse(created.body).id}`, "without the signature");
+  assert.equal((await system.send(byUrl(url))).status, 301, "a content that exists is there for all");
+});
+
+test("a failed content is started anew by a signature for its id", async () => {
+  const url = "http://example.com/failing.jpg";
+  const { id } = JSON.parse((await system.send(signed(url))).body);
+  await system.claim(id);
+  await system.report(id, 1, { "gave-up": { failure: { code: "source-not-found", message: "There is nothing." } } });
+  assert.equal((await system.send(`/v1/content/${id}?retry=1`)).status, 403);
+  const retried = JSON.parse((await system.send(`/v1/content/${id}?retry=1&${signature(id)}`)).body);
+  assert.equal(retried.stage, "queued");
+});
+
+test("hosts that are not allowed, or denied, are refused before anything else", async () => {
+  for (const url of ["http://other.example/a.jpg", "http://private.example.com/a.jpg", "http://a.private.example.com./"]) {
+    const { status, body } = await system.send(signed(url));
+    assert.equal(status, 400, url);
+    assert.match(body, /does not take sources/);
+  }
+  assert.match((await system.send(signed("http://example.com:25/"))).body, /port/);
+});
+
+test("a foreign Host is never reflected", async () => {
+  const open = await start({ BASE_URL: "" });
+  for (const path of ["/", "/health", byUrl("http://example.com/a.jpg"), "/robots.txt", "/v1/content/00000000000"]) {
+    const { status, body, headers } = await open.send(path);
+    assert.equal(status, 503, path);
+    assert.match(body, /BASE_URL/);
+    assert.ok(![...headers.values(), body].some((text) => text.includes("zoom.test")), path);
+  }
+  const local = await fetch(`${open.addresses.edgezoom}/robots.txt`);
+  assert.ok((await local.text()).includes(`Sitemap: ${open.addresses.edgezoom}/sitemap.xml`));
+  await open.close();
+
+  const elsewhere = await fetch(`${system.addresses.edgezoom}/robots.txt`);
+  assert.ok((await elsewhere.text()).includes(`Sitemap: ${system.origin}/sitemap.xml`));
+});
