@@ -7,11 +7,15 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use edgezoom_content::FailureCode;
+use reqwest::StatusCode;
 use rustix::io::{FdFlags, fcntl_setfd};
+use url::Url;
 
 use crate::browser;
+use crate::http_client;
 use crate::limits::Limits;
 use crate::renderer::{Output, RenderError, RenderOptions, Renderer};
 use crate::sandbox::{Landlock, probe::Findings};
@@ -35,6 +39,8 @@ pub enum Subject {
     Fonts,
     /// The folder for sources.
     Temporary,
+    /// The Worker.
+    Edge,
 }
 
 /// The result of a check.
@@ -64,7 +70,12 @@ pub struct Places {
     pub browser: Option<PathBuf>,
     /// The folder for sources.
     pub temporary: PathBuf,
+    /// The Worker's address, if the tiler has one.
+    pub edge: Option<Url>,
 }
+
+/// How long the Worker may take to answer.
+const EDGE_TIME: Duration = Duration::from_secs(10);
 
 impl Subject {
     /// Its name, for people.
@@ -79,6 +90,7 @@ impl Subject {
             Self::Pdf => "PDF: library",
             Self::Fonts => "fonts",
             Self::Temporary => "temporary files",
+            Self::Edge => "edge",
         }
     }
 }
@@ -86,7 +98,7 @@ impl Subject {
 /// Checks everything.
 pub async fn examine(places: &Places) -> Vec<Check> {
     let (sandbox, landlock) = sandbox(&places.tiler);
-    vec![
+    let mut checks = vec![
         Check { subject: Subject::Sandbox, found: sandbox },
         Check { subject: Subject::Landlock, found: landlock },
         Check { subject: Subject::User, found: user() },
@@ -95,7 +107,11 @@ pub async fn examine(places: &Places) -> Vec<Check> {
         Check { subject: Subject::Pdf, found: pdf(&places.tiler).await },
         Check { subject: Subject::Fonts, found: fonts() },
         Check { subject: Subject::Temporary, found: temporary(&places.temporary) },
-    ]
+    ];
+    if let Some(address) = &places.edge {
+        checks.push(Check { subject: Subject::Edge, found: edge(address).await });
+    }
+    checks
 }
 
 fn missing<T>(what: impl ToString, remedy: &'static str) -> Result<T, Missing> {
@@ -216,6 +232,30 @@ fn temporary(folder: &Path) -> Found {
         Err(error) => missing(
             format!("no files can be made in {}: {error}", folder.display()),
             "name a folder that the tiler's user may write to in EDGEZOOM_TMP",
+        ),
+    }
+}
+
+/// Asks the Worker whether it is set up. It answers nothing before it knows its own address: it would have to take that from
+/// the `Host` of each request.
+async fn edge(address: &Url) -> Found {
+    const REMEDY: &str =
+        "put the service's address into BASE_URL in wrangler.toml, and deploy (npx wrangler deploy)";
+    let health = format!("{}/health", address.as_str().trim_end_matches('/'));
+    let asked = async {
+        let client = http_client::builder().timeout(EDGE_TIME).build()?;
+        let answer = client.get(health).send().await?;
+        Ok::<_, reqwest::Error>((answer.status(), answer.text().await?))
+    };
+    match asked.await {
+        Ok((StatusCode::OK, _)) => Ok(format!("{address} answers, and knows its address")),
+        Ok((status, text)) if text.contains("BASE_URL") => missing(format!("{status}: {text}"), REMEDY),
+        Ok((status, _)) => {
+            missing(format!("{address} answers {status}"), "look into the Worker's log: npx wrangler tail")
+        }
+        Err(error) => missing(
+            format!("{address} does not answer: {}", error.without_url()),
+            "compare EDGEZOOM_EDGE_URL with the address that `npx wrangler deploy` prints",
         ),
     }
 }

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap::ValueEnum;
 use edgezoom_tiler::doctor::{Check, Places, Subject, examine};
+use url::Url;
 
 /// Says what protects this machine from its sources and what is installed to convert them; fails when what is asked for is
 /// missing.
@@ -20,6 +21,9 @@ pub struct Args {
     /// The folder for sources during their conversion [default: the system's folder for temporary files]
     #[arg(long, env = "EDGEZOOM_TMP")]
     tmp: Option<PathBuf>,
+    /// The Worker's address: whether it is set up is asked if this is given
+    #[arg(long, env = "EDGEZOOM_EDGE_URL")]
+    edge_url: Option<Url>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -41,6 +45,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         tiler: std::env::current_exe()?,
         browser: args.chromium.clone(),
         temporary: args.tmp.clone().unwrap_or_else(std::env::temp_dir),
+        edge: args.edge_url.clone(),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let checks = runtime.block_on(examine(&places));
@@ -57,7 +62,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 fn is_required(subject: Subject, asked: &[Requirement], has_browser: bool) -> bool {
     let is_asked = |requirement| asked.contains(&requirement);
     match subject {
-        Subject::Sandbox | Subject::Temporary => true,
+        Subject::Sandbox | Subject::Temporary | Subject::Edge => true,
         Subject::Landlock => is_asked(Requirement::Landlock),
         Subject::User => is_asked(Requirement::User),
         Subject::Browser => is_asked(Requirement::Pages),

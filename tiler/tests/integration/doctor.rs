@@ -1,6 +1,7 @@
 //! `tiler doctor`: what it finds on the machine of the tests, as this user and as another, with namespaces and without.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+use std::io::{Read, Write};
 use std::process::{Command, Output};
 
 const TILER: &str = env!("CARGO_BIN_EXE_tiler");
@@ -45,6 +46,42 @@ fn what_is_asked_for_and_missing_fails_with_a_remedy() {
     let (text, succeeded) =
         doctor(Command::new(TILER), &["--tmp", "/no/folder", "--chromium", "/no/browser"]);
     assert!(!succeeded && text.contains("MISSING  temporary files"), "{text}");
+}
+
+/// A server that answers one request so.
+fn edge(status: &str, body: &'static str) -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let answer =
+        format!("HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let _ = stream.read(&mut [0; 1000]);
+        stream.write_all(answer.as_bytes()).unwrap();
+    });
+    format!("http://{address}/")
+}
+
+#[test]
+fn an_edge_that_does_not_know_its_address_is_an_error() {
+    let unset =
+        edge("503 Service Unavailable", "The service is not set up yet: its operator has to set BASE_URL.");
+    for (address, found, succeeds) in [
+        (edge("200 OK", "{}"), "ok       edge: ", true),
+        (unset, "MISSING  edge: 503 Service Unavailable: The service is not set up", false),
+        (edge("500 Internal Server Error", ""), "answers 500", false),
+        ("http://127.0.0.1:1/".to_owned(), "does not answer", false),
+    ] {
+        let args = ["--edge-url", &address, "--chromium", "/no/browser"];
+        let (text, succeeded) = doctor(Command::new(TILER), &args);
+        assert!(text.contains(found), "{text}");
+        assert_eq!(succeeded, succeeds, "{text}");
+        assert_eq!(
+            text.contains("→ put the service's address into BASE_URL"),
+            text.contains("503"),
+            "{text}"
+        );
+    }
 }
 
 #[test]
