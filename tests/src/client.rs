@@ -14,6 +14,7 @@ use serde_json::Value;
 pub struct Client {
     http: reqwest::Client,
     base: String,
+    address: Option<String>,
 }
 
 /// An answer.
@@ -52,7 +53,14 @@ impl Client {
             .redirect(reqwest::redirect::Policy::none())
             .timeout(Duration::from_secs(30))
             .build()?;
-        Ok(Self { http, base: base.to_owned() })
+        Ok(Self { http, base: base.to_owned(), address: None })
+    }
+
+    /// The same client at another address, as Cloudflare tells the Worker where a client is. Without one, it is on the
+    /// machine itself, and no limits hold for it.
+    #[must_use]
+    pub fn at(&self, address: impl std::fmt::Display) -> Self {
+        Self { address: Some(address.to_string()), ..self.clone() }
     }
 
     /// Gets a path of the service, or a whole URL.
@@ -60,7 +68,7 @@ impl Client {
     /// # Errors
     /// There is no answer.
     pub async fn get(&self, target: &str) -> Result<Answer> {
-        Answer::read(self.http.get(self.whole(target)).send().await.with_context(|| target.to_owned())?).await
+        Answer::read(self.request(target).send().await.with_context(|| target.to_owned())?).await
     }
 
     /// Gets a path with a bearer token.
@@ -68,7 +76,7 @@ impl Client {
     /// # Errors
     /// There is no answer.
     pub async fn get_as(&self, target: &str, token: &str) -> Result<Answer> {
-        Answer::read(self.http.get(self.whole(target)).bearer_auth(token).send().await?).await
+        Answer::read(self.request(target).bearer_auth(token).send().await?).await
     }
 
     /// Asks for the content of a source.
@@ -76,7 +84,7 @@ impl Client {
     /// # Errors
     /// There is no answer.
     pub async fn ask(&self, source: &str) -> Result<Answer> {
-        let request = self.http.get(self.whole("/v1/content/")).query(&[("url", source)]);
+        let request = self.request("/v1/content/").query(&[("url", source)]);
         Answer::read(request.send().await?).await
     }
 
@@ -129,6 +137,14 @@ impl Client {
             course.see(self.content(&id).await?)?;
         }
         Ok(())
+    }
+
+    fn request(&self, target: &str) -> reqwest::RequestBuilder {
+        let request = self.http.get(self.whole(target));
+        match &self.address {
+            Some(address) => request.header("CF-Connecting-IP", address),
+            None => request,
+        }
     }
 
     fn whole(&self, target: &str) -> String {
