@@ -5,6 +5,7 @@
 pub mod bench;
 pub mod build;
 pub mod command;
+pub mod deploy;
 pub mod dev;
 pub mod port;
 pub mod project;

@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 use xtask::project::Project;
 use xtask::setup::Purpose;
-use xtask::{bench, build, dev, setup, shots, test};
+use xtask::{bench, build, deploy, dev, setup, shots, test};
 
 #[derive(Parser)]
 #[command(bin_name = "cargo xtask", about = "Edgezoom's tasks", disable_help_subcommand = true)]
@@ -40,6 +40,20 @@ enum Task {
     },
     /// Build the Worker into edge/build
     BuildEdge,
+    /// Make the service on Cloudflare, or bring it up to date
+    #[command(disable_help_flag = true)]
+    Deploy {
+        /// The environment, and options: `--help` lists them
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
+    },
+    /// Remove the service from Cloudflare
+    #[command(disable_help_flag = true)]
+    Undeploy {
+        /// The environment, and options
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
+    },
     /// Install what building and testing need
     Setup {
         /// For what
@@ -66,6 +80,8 @@ fn run(task: Task) -> Result<()> {
         Task::Bench { subject, words } => bench::run(&project, subject, &words),
         Task::Shots { words } => shots::run(&project, &words),
         Task::BuildEdge => build::worker_alone(&project, Purpose::Run),
+        Task::Deploy { words } => deploy::deploy(&project, &words),
+        Task::Undeploy { words } => deploy::undeploy(&project, &words),
         Task::Setup { purpose } => setup::prepare(&project, purpose),
     }
 }

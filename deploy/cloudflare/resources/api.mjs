@@ -15,11 +15,11 @@ const RETRIES = 4;
 
 /**
  * `token` and `address` are what wrangler knows as CLOUDFLARE_API_TOKEN and CLOUDFLARE_API_BASE_URL.
- * @param {{ account: string, jurisdiction: Jurisdiction, token: string, address?: string }} options
+ * @param {{ account: string, jurisdiction: Jurisdiction, token: string, address?: string, retries?: number }} options
  * @returns {Api}
  */
-export function api({ account, jurisdiction, token, address }) {
-  const client = new Cloudflare({ apiToken: token, baseURL: address, maxRetries: RETRIES });
+export function api({ account, jurisdiction, token, address, retries = RETRIES }) {
+  const client = new Cloudflare({ apiToken: token, baseURL: address, maxRetries: retries });
   return { client, account, jurisdiction };
 }
 

@@ -23,6 +23,8 @@ pub enum Purpose {
     Compile,
     /// Build and run the service.
     Run,
+    /// Deploy it: what builds the Worker, and Node packages.
+    Deploy,
     /// Test it, in a browser too.
     Test,
     /// Measure the whole service.
@@ -110,7 +112,7 @@ pub fn prepare(project: &Project, purpose: Purpose) -> Result<()> {
                 eprintln!("xtask | going on without PDF: {error:#}");
             }
         }
-        Purpose::BenchService => system::require(&[COMPILER, ASSEMBLER])?,
+        Purpose::BenchService | Purpose::Deploy => system::require(&[COMPILER, ASSEMBLER])?,
         Purpose::Test => {
             let tools =
                 [&[COMPILER, ASSEMBLER, BROWSER], FONTS.as_slice(), &REFERENCES, codecs::CODECS].concat();
