@@ -4,11 +4,9 @@
 import { createInterface } from "node:readline/promises";
 import { parseArgs } from "node:util";
 
-import { deploy, open } from "./deploy.mjs";
 import { Plan } from "./plan.mjs";
 import { SettingsError } from "./settings.mjs";
 import { tryOut } from "./smoke.mjs";
-import { undeploy } from "./undeploy.mjs";
 
 const HELP = `cargo xtask deploy [environment] [options]     the environment is production by default
   --dry-run            print what would be changed, and change nothing
@@ -56,6 +54,7 @@ async function main(words) {
   if (!SMOKE.includes(values.smoke)) throw new SettingsError(`--smoke has to be one of ${SMOKE.join(", ")}`);
   const { CLOUDFLARE_API_TOKEN: token, CLOUDFLARE_API_BASE_URL: address } = process.env;
   if (!token) throw new SettingsError("CLOUDFLARE_API_TOKEN is not set");
+  const { open } = await import("./deploy.mjs"); // the provider's client takes half a second to load
   const root = process.cwd(); // xtask runs this at the repository's top
   const task = await open({ root, file: values.config, environment, credentials: { token, address } }).catch((error) => {
     if (error.code === "ENOENT") throw new SettingsError(`${values.config} is missing: copy deploy/edgezoom.example.toml to it`);
@@ -65,6 +64,7 @@ async function main(words) {
 }
 
 async function runDeploy(task, values) {
+  const { deploy } = await import("./deploy.mjs");
   const plan = new Plan({ dryRun: values["dry-run"], print });
   const { address, base } = await deploy(task, plan, { renewTokens: values["renew-tokens"] });
   if (plan.isDry) {
@@ -82,6 +82,7 @@ async function runDeploy(task, values) {
 }
 
 async function runUndeploy(task, values) {
+  const { undeploy } = await import("./undeploy.mjs");
   const options = { pyramids: values.pyramids };
   const plan = new Plan({ dryRun: true, print });
   await undeploy(task, plan, options);

@@ -22,10 +22,11 @@ class Refuted extends Error {}
 
 /**
  * Tries the service out; gives the number of checks that failed. `share` and `base` are its addresses, `picture` the known picture,
- * `token` the tilers' token, `waitMs` how long the service may take to come up, and a tiler for the picture. `print` takes a line.
+ * `token` the tilers' token, `waitMs` how long the service may take to come up, and a tiler for the picture, `description` where the
+ * interface is described. `print` takes a line.
  */
-export async function tryOut({ share, base, picture, token, waitMs, print }) {
-  const service = { share, base, waitMs };
+export async function tryOut({ share, base, picture, token, waitMs, print, description = `${share}/openapi.json` }) {
+  const service = { share, base, waitMs, description };
   const checks = { failed: 0 };
   const check = async (name, holds) => {
     try {
@@ -129,7 +130,7 @@ async function archive({ share }, { id }) {
 /** Each address of the interface answers with a status that its description has. */
 async function endpoints(service, content, picture) {
   const { share, base } = service;
-  const description = JSON.parse((await expect(get(`${share}/openapi.json`), 200)).body);
+  const { paths } = JSON.parse((await expect(get(service.description), 200)).body);
   const attempt = content?.dzi.url.match(/\/(\d+)\.dzi$/)?.[1] ?? "1";
   const values = { id: content?.id ?? UNKNOWN, attempt, level: "0", column: "0", row: "0", format: content?.dzi.tileFormat ?? "jpg" };
   const queries = {
@@ -139,7 +140,7 @@ async function endpoints(service, content, picture) {
   };
   const left = [];
   let tried = 0;
-  for (const [path, { get: described }] of Object.entries(description.paths)) {
+  for (const [path, { get: described }] of Object.entries(paths)) {
     if (!described) continue;
     const filled = path.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
     if (filled.includes("{")) {

@@ -1,11 +1,14 @@
 // The trial of a service, on the Worker that is built: with a tiler that does its work, with none, and with what a broken service does.
 
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 
 import { PICTURE, TOKEN, eventually, start } from "../../edge/tests/system.mjs";
 import { tryOut } from "../cloudflare/smoke.mjs";
 
+/** The description of the interface: the Worker under test has no static files beside it. */
+const description = `data:application/json;base64,${await readFile(new URL("../../edge/build/assets/openapi.json", import.meta.url), "base64")}`;
 const URL_OF_PICTURE = "https://example.com/picture.jpg";
 let system;
 
@@ -16,7 +19,7 @@ after(() => system.close());
 async function trial(options) {
   const lines = [];
   const address = system.address.replace(/\/$/, "");
-  const failed = await tryOut({ share: address, base: address, token: TOKEN, waitMs: 0, print: (line) => lines.push(line), ...options });
+  const failed = await tryOut({ share: address, base: address, token: TOKEN, waitMs: 0, description, print: (line) => lines.push(line), ...options });
   return { failed, text: lines.join("\n") };
 }
 
@@ -33,9 +36,8 @@ test("a picture that no tiler takes is told; once one does, all checks hold", as
 
   const { id } = await system.ask(URL_OF_PICTURE);
   const { attempt } = await (await system.claim(id)).json();
-  const { width, height, tileSize, tileOverlap, tileFormat } = PICTURE;
-  await system.report(id, attempt, { state: "finished", dzi: { width, height, tileSize, tileOverlap, tileFormat } });
-  const descriptor = `<Image TileSize="510"><Size Width="${width}" Height="${height}"/></Image>`;
+  await system.report(id, attempt, { finished: { dzi: PICTURE } });
+  const descriptor = `<Image TileSize="510"><Size Width="${PICTURE.width}" Height="${PICTURE.height}"/></Image>`;
   await system.pyramids.put(`${id}/${attempt}.dzi`, descriptor);
   await system.pyramids.put(`${id}/${attempt}_files/0/0_0.jpg`, "a tile");
   await eventually(async () => (await system.find(id)).ready);
