@@ -1,6 +1,6 @@
-// `cargo xtask deploy`: makes of an account what one environment needs, and nothing a second time. Each step finds what is there
-// and changes what is not as it should be, so that a run that failed is repeated as a whole. Bindings come before the Worker, the
-// Worker before the trial of the service.
+// `cargo xtask deploy`: makes of an account what one environment needs, and nothing a second time. Each step finds what
+// is there and changes what is not as it should be, so that a run that failed is repeated as a whole. Bindings come
+// before the Worker, the Worker before the trial of the service.
 
 import { createHash } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
@@ -29,14 +29,22 @@ export async function open({ root, file, environment, credentials }) {
   const of = (name) => settings(text, name, base.vars ?? {});
   const wanted = of(environment);
   const state = await State.load(join(root, FOLDER), environment);
-  return { root, base, wanted, all: environments(text).map(of), state, api: api({ ...wanted, ...credentials }), credentials };
+  return {
+    root,
+    base,
+    wanted,
+    all: environments(text).map(of),
+    state,
+    api: api({ ...wanted, ...credentials }),
+    credentials,
+  };
 }
 
 const wranglerToml = async (root) => parse(await readFile(join(root, "wrangler.toml"), "utf8"));
 
 /**
- * Deploys, and gives the address of the service and the tilers' variables. `renewTokens` gives tilers other tokens; `upload` is
- * wrangler's part.
+ * Deploys, and gives the address of the service and the tilers' variables. `renewTokens` gives tilers other tokens;
+ * `upload` is wrangler's part.
  */
 export async function deploy(task, plan, { renewTokens = false, upload = wrangler.upload } = {}) {
   const { root, base, wanted, state, api } = task;
@@ -77,7 +85,9 @@ async function tilersToken({ state, api, wanted }, plan, renew) {
     return { [SECRET]: known };
   }
   if (!renew && (await worker.hasSecret(api, wanted.prefix, SECRET))) {
-    plan.note(`secret ${SECRET}: the Worker has one that is not known here. \`--renew-tokens\` gives it another; tilers with the old one stop`);
+    plan.note(
+      `secret ${SECRET}: the Worker has one that is not known here; \`--renew-tokens\` gives it another`,
+    );
     return {};
   }
   const made = newSecret();
@@ -96,7 +106,8 @@ async function uploadWorker({ root, base, all, wanted, api }, plan, { ids, secre
   const what = `Worker ${wanted.prefix}, version ${tag}`;
   const isNew = plan.isDry && Object.values(ids).includes(undefined);
   const isThere = async () =>
-    (await worker.deployedTag(api, wanted.prefix)) === tag && (await worker.answersAt(api, wanted.prefix, domains(wanted)));
+    (await worker.deployedTag(api, wanted.prefix)) === tag &&
+    (await worker.answersAt(api, wanted.prefix, domains(wanted)));
   if (!isNew && (await isThere())) return plan.keep(what);
   const { environment, account } = wanted;
   await plan.change("upload", what, () => upload(root, { configuration: path, environment, tag, secrets, account }));
@@ -105,7 +116,10 @@ async function uploadWorker({ root, base, all, wanted, api }, plan, { ids, secre
 /** The ids of an environment's namespaces: those just found, or for another environment what there is. */
 async function idsOf(api, base, one, wanted, ids) {
   if (one.environment === wanted.environment) return ids;
-  const found = resources(base, one).namespaces.map(async ({ binding, title }) => [binding, await namespace.find(api, title)]);
+  const found = resources(base, one).namespaces.map(async ({ binding, title }) => [
+    binding,
+    await namespace.find(api, title),
+  ]);
   return Object.fromEntries(await Promise.all(found));
 }
 
@@ -116,13 +130,22 @@ async function queueToken({ api, wanted, state }, plan, { renew }) {
   }));
 }
 
-/** S3's keys follow from a token: https://developers.cloudflare.com/r2/api/tokens/#get-s3-api-credentials-from-an-api-token */
+/**
+ * S3's keys follow from a token:
+ * https://developers.cloudflare.com/r2/api/tokens/#get-s3-api-credentials-from-an-api-token
+ */
 async function bucketToken({ api, wanted, state }, plan, { renew, bucketName }) {
   const known = Boolean(state.variables.EDGEZOOM_S3_SECRET_ACCESS_KEY);
-  await tokenFor({ api, state }, plan, token.ofBucket(wanted.prefix, api, bucketName), { known, renew }, ({ id, value }) => ({
-    EDGEZOOM_S3_ACCESS_KEY_ID: id,
-    EDGEZOOM_S3_SECRET_ACCESS_KEY: createHash("sha256").update(value).digest("hex"),
-  }));
+  await tokenFor(
+    { api, state },
+    plan,
+    token.ofBucket(wanted.prefix, api, bucketName),
+    { known, renew },
+    ({ id, value }) => ({
+      EDGEZOOM_S3_ACCESS_KEY_ID: id,
+      EDGEZOOM_S3_SECRET_ACCESS_KEY: createHash("sha256").update(value).digest("hex"),
+    }),
+  );
 }
 
 async function tokenFor({ api, state }, plan, wanted, { known, renew }, variables) {

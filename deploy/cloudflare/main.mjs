@@ -1,5 +1,5 @@
-// `cargo xtask deploy` and `cargo xtask undeploy`: reads the words, prints what is done, and asks before anything is deleted.
-// Progress goes to standard error; standard output has only the tilers' variables.
+// `cargo xtask deploy` and `cargo xtask undeploy`: reads the words, prints what is done, and asks before anything is
+// deleted. Progress goes to standard error; standard output has only the tilers' variables.
 
 import { createInterface } from "node:readline/promises";
 import { parseArgs } from "node:util";
@@ -56,10 +56,13 @@ async function main(words) {
   if (!token) throw new SettingsError("CLOUDFLARE_API_TOKEN is not set");
   const { open } = await import("./deploy.mjs"); // the provider's client takes half a second to load
   const root = process.cwd(); // xtask runs this at the repository's top
-  const task = await open({ root, file: values.config, environment, credentials: { token, address } }).catch((error) => {
-    if (error.code === "ENOENT") throw new SettingsError(`${values.config} is missing: copy deploy/edgezoom.example.toml to it`);
-    throw error;
-  });
+  const task = await open({ root, file: values.config, environment, credentials: { token, address } }).catch(
+    (error) => {
+      if (error.code === "ENOENT")
+        throw new SettingsError(`${values.config} is missing: copy deploy/edgezoom.example.toml to it`);
+      throw error;
+    },
+  );
   return command === "deploy" ? runDeploy(task, values) : runUndeploy(task, values);
 }
 

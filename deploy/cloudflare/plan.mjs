@@ -1,5 +1,5 @@
-// What a task finds and what it changes. The same code makes a plan and carries it out: in a dry run a change is printed and not
-// made, and gives nothing.
+// What a task finds and what it changes. The same code makes a plan and carries it out: in a dry run a change is
+// printed and not made, and gives nothing.
 
 /** How wide the verbs are printed. */
 const WIDTH = 7;
@@ -52,8 +52,8 @@ export class Plan {
   }
 
   /**
-   * What `find` finds, else what `create` creates. An answer may be lost after the provider has done its work; then what is asked
-   * for again "exists already", and is looked for again.
+   * What `find` finds, else what `create` creates. An answer may be lost after the provider has done its work; then
+   * what is asked for again "exists already", and is looked for again.
    * @template T
    * @param {string} what
    * @param {() => Promise<T | undefined>} find

@@ -1,5 +1,5 @@
-// What edgezoom.toml says of one environment, with every value checked before anything is asked of the provider: a typing error
-// must not create a bucket.
+// What edgezoom.toml says of one environment, with every value checked before anything is asked of the provider: a
+// typing error must not create a bucket.
 
 import { parse } from "smol-toml";
 
@@ -51,7 +51,9 @@ export function settings(text, environment, vars) {
   if (!NAME.test(environment)) throw new SettingsError(`${environment} cannot be part of a name`);
   const { layout = "archive", domain, cache_domain: cacheDomain } = table;
   if (layout === "tiles" && !cacheDomain) {
-    throw new SettingsError(`${at("cache_domain")} is missing: the layout "tiles" is served from the bucket's own domain`);
+    throw new SettingsError(
+      `${at("cache_domain")} is missing: the layout "tiles" is served from the bucket's own domain`,
+    );
   }
   return {
     account: file.account,
@@ -79,7 +81,8 @@ function read(text) {
     throw new SettingsError(error.message);
   }
   for (const [key, value] of Object.entries(file)) {
-    if (!OF_THE_FILE.includes(key) && !isTable(value)) throw new SettingsError(`${key} is not known; ${names(OF_THE_FILE)}`);
+    if (!OF_THE_FILE.includes(key) && !isTable(value))
+      throw new SettingsError(`${key} is not known; ${names(OF_THE_FILE)}`);
   }
   return file;
 }
@@ -92,7 +95,8 @@ function host(at, value) {
 }
 
 function address(at, value) {
-  if (!/^https?:\/\//.test(value) || !URL.canParse(value)) throw new SettingsError(`${at} has to be an http or https address`);
+  if (!/^https?:\/\//.test(value) || !URL.canParse(value))
+    throw new SettingsError(`${at} has to be an http or https address`);
 }
 
 function count(at, value) {

@@ -1,5 +1,6 @@
-// Tries out a service that is deployed, from outside and as a client: every endpoint, both variants, and a known picture until it is
-// ready. It reads the service's own description of its interface, so that an endpoint that is added there is tried too.
+// Tries out a service that is deployed, from outside and as a client: every endpoint, both variants, and a known
+// picture until it is ready. It reads the service's own description of its interface, so that an endpoint that is added
+// there is tried too.
 
 /** No content has this id. */
 const UNKNOWN = "00000000000";
@@ -21,9 +22,9 @@ const FORMS = [
 class Refuted extends Error {}
 
 /**
- * Tries the service out; gives the number of checks that failed. `share` and `base` are its addresses, `picture` the known picture,
- * `token` the tilers' token, `waitMs` how long the service may take to come up, and a tiler for the picture, `description` where the
- * interface is described. `print` takes a line.
+ * Tries the service out; gives the number of checks that failed. `share` and `base` are its addresses, `picture` the
+ * known picture, `token` the tilers' token, `waitMs` how long the service may take to come up, and a tiler for the
+ * picture, `description` where the interface is described. `print` takes a line.
  */
 export async function tryOut({ share, base, picture, token, waitMs, print, description = `${share}/openapi.json` }) {
   const service = { share, base, waitMs, description };
@@ -64,7 +65,7 @@ export async function tryOut({ share, base, picture, token, waitMs, print, descr
 
 /** A new domain takes a while until it is known everywhere and has its certificate. */
 async function isUp({ share, waitMs }) {
-  for (const end = Date.now() + waitMs; ; ) {
+  for (const end = Date.now() + waitMs; ;) {
     try {
       return await expect(get(`${share}/health`), 200).then(() => undefined);
     } catch (error) {
@@ -83,8 +84,10 @@ async function inEachForm({ base }, path, status) {
     holds(answer.status === (form.wrapped ? 200 : status), `${form.name}: ${answer.status} for ${path}`);
     holds(type.includes(isError ? "text/plain" : form.type), `${form.name} comes as ${type}`);
     holds(form.wrapped || status !== 301 || answer.headers.has("Location"), `${form.name}: 301 without Location`);
-    if (form.name === "wrapped JSON") holds(JSON.parse(answer.body).status === status, `the body says ${answer.body.slice(0, 60)}`);
-    if (form.name === "wrapped XML") holds(answer.body.includes(`<status>${status}</status>`), "the body does not tell the status");
+    if (form.name === "wrapped JSON")
+      holds(JSON.parse(answer.body).status === status, `the body says ${answer.body.slice(0, 60)}`);
+    if (form.name === "wrapped XML")
+      holds(answer.body.includes(`<status>${status}</status>`), "the body does not tell the status");
     if (form.name === "JSONP") holds(/\bcb\(/.test(answer.body), "the function is not called");
   }
   return `${status}`;
@@ -92,20 +95,27 @@ async function inEachForm({ base }, path, status) {
 
 /** A call that only a tiler may make, for a content that there is none of. */
 async function tilersToken({ share }, token) {
-  const reset = (bearer) => send(`${share}/internal/content/${UNKNOWN}/reset`, { method: "POST", headers: { Authorization: `Bearer ${bearer}` } });
+  const reset = (bearer) =>
+    send(`${share}/internal/content/${UNKNOWN}/reset`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${bearer}` },
+    });
   await expect(reset(`not-${token}`), 401);
   await expect(reset(token), 404);
 }
 
 async function ready({ base, waitMs }, query) {
   const { id } = JSON.parse((await get(base + query)).body);
-  for (const end = Date.now() + waitMs; ; ) {
+  for (const end = Date.now() + waitMs; ;) {
     const content = JSON.parse((await expect(get(`${base}/v1/content/${id}`), 200)).body);
     if (content.ready) return content;
-    if (content.failed) throw new Refuted(`it failed: ${content.failure?.code ?? ""} ${content.failure?.message ?? ""}`);
+    if (content.failed)
+      throw new Refuted(`it failed: ${content.failure?.code ?? ""} ${content.failure?.message ?? ""}`);
     if (Date.now() > end) {
       const isWaiting = content.stage === "queued";
-      throw new Refuted(isWaiting ? "no tiler takes it: start one with the variables above" : `it is ${content.stage} still`);
+      throw new Refuted(
+        isWaiting ? "no tiler takes it: start one with the variables above" : `it is ${content.stage} still`,
+      );
     }
     await pause();
   }
@@ -132,7 +142,14 @@ async function endpoints(service, content, picture) {
   const { share, base } = service;
   const { paths } = JSON.parse((await expect(get(service.description), 200)).body);
   const attempt = content?.dzi.url.match(/\/(\d+)\.dzi$/)?.[1] ?? "1";
-  const values = { id: content?.id ?? UNKNOWN, attempt, level: "0", column: "0", row: "0", format: content?.dzi.tileFormat ?? "jpg" };
+  const values = {
+    id: content?.id ?? UNKNOWN,
+    attempt,
+    level: "0",
+    column: "0",
+    row: "0",
+    format: content?.dzi.tileFormat ?? "jpg",
+  };
   const queries = {
     "/v1/content/": `url=${encodeURIComponent(picture ?? "nonsense")}`,
     "/v1/dzi/": `url=${encodeURIComponent(picture ?? "nonsense")}`,
@@ -147,7 +164,8 @@ async function endpoints(service, content, picture) {
       left.push(path);
       continue;
     }
-    const url = `${path.startsWith("/v1/") || path.startsWith("/cache/") ? base : share}${filled}${queries[path] ? `?${queries[path]}` : ""}`;
+    const origin = /^\/(v1|cache)\//.test(path) ? base : share;
+    const url = `${origin}${filled}${queries[path] ? `?${queries[path]}` : ""}`;
     const { status } = await get(url);
     holds(String(status) in described.responses && status < 500, `${path} answers ${status}`);
     tried += 1;

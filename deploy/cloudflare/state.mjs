@@ -1,5 +1,5 @@
-// What deploying keeps on the operator's machine, in .edgezoom/: for each environment the file with the tilers' variables, which is
-// the only place that has the values of secrets, and which tokens it was making when it ended.
+// What deploying keeps on the operator's machine, in .edgezoom/: for each environment the file with the tilers'
+// variables, which is the only place that has the values of secrets, and which tokens it was making when it ended.
 
 import { randomBytes } from "node:crypto";
 import { mkdir, open, readFile, rename, rm } from "node:fs/promises";

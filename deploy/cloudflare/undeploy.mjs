@@ -1,5 +1,5 @@
-// `cargo xtask undeploy`: removes what `deploy` has made for one environment. The Worker goes first, so that nothing new begins.
-// The bucket stays unless the operator asks for its end too: pyramids are what was paid for.
+// `cargo xtask undeploy`: removes what `deploy` has made for one environment. The Worker goes first, so that nothing
+// new begins. The bucket stays unless the operator asks for its end too: pyramids are what was paid for.
 
 import * as bucket from "./resources/bucket.mjs";
 import * as namespace from "./resources/namespace.mjs";

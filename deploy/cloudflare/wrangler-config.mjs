@@ -1,11 +1,11 @@
-// The configuration with which wrangler uploads the Worker: wrangler.toml, which is that of the local service, with the names and
-// addresses of each environment. Wrangler's environments inherit no bindings, so each has all of them.
+// The configuration with which wrangler uploads the Worker: wrangler.toml, which is that of the local service, with the
+// names and addresses of each environment. Wrangler's environments inherit no bindings, so each has all of them.
 
 /** Where the generated file is, seen from the repository's top. */
 export const FOLDER = ".edgezoom";
 /** A KV namespace that does not exist yet, in a dry run. */
 export const UNKNOWN_ID = "0".repeat(32);
-/** How far apart the rate limiters of two environments are numbered: each number is one counter for the whole account. */
+/** How far apart the rate limiters of two environments are numbered: a number is one counter for the whole account. */
 const RATE_LIMITS_APART = 1000;
 /** What the environments say for themselves. */
 const OF_AN_ENVIRONMENT = [
@@ -28,14 +28,24 @@ export function resources(base, { prefix, names }) {
   const named = (name, binding) => names[binding] ?? `${prefix}-${name}`;
   const ours = (name) => (name.startsWith(`${base.name}-`) ? name.slice(base.name.length + 1) : name);
   return {
-    namespaces: (base.kv_namespaces ?? []).map(({ binding }) => ({ binding, title: named(binding.toLowerCase(), binding) })),
-    buckets: (base.r2_buckets ?? []).map(({ binding, bucket_name: name }) => ({ binding, name: named(ours(name), binding) })),
-    queues: (base.queues?.producers ?? []).map(({ binding, queue }) => ({ binding, name: named(ours(queue), binding) })),
+    namespaces: (base.kv_namespaces ?? []).map(({ binding }) => ({
+      binding,
+      title: named(binding.toLowerCase(), binding),
+    })),
+    buckets: (base.r2_buckets ?? []).map(({ binding, bucket_name: name }) => ({
+      binding,
+      name: named(ours(name), binding),
+    })),
+    queues: (base.queues?.producers ?? []).map(({ binding, queue }) => ({
+      binding,
+      name: named(ours(queue), binding),
+    })),
   };
 }
 
 /**
- * The whole configuration. `environments` are the settings of those to write, each with the ids of its KV namespaces by binding.
+ * The whole configuration. `environments` are the settings of those to write, each with the ids of its KV namespaces by
+ * binding.
  */
 export function configuration(base, environments) {
   const common = Object.fromEntries(Object.entries(base).filter(([key]) => !OF_AN_ENVIRONMENT.includes(key)));

@@ -1,5 +1,5 @@
-// Uploads the Worker: modules, files, bindings, migrations of Durable Objects, domains, rate limits and secrets, all at once and as
-// one version. That is wrangler's work.
+// Uploads the Worker: modules, files, bindings, migrations of Durable Objects, domains, rate limits and secrets, all at
+// once and as one version. That is wrangler's work.
 
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -11,7 +11,12 @@ import { join } from "node:path";
 const TAG_LENGTH = 16;
 
 /** Quiet, without questions and without anything sent home. */
-const ENVIRONMENT = { CI: "1", WRANGLER_SEND_METRICS: "false", WRANGLER_HIDE_BANNER: "true", CLOUDFLARE_CF_FETCH_ENABLED: "false" };
+const ENVIRONMENT = {
+  CI: "1",
+  WRANGLER_SEND_METRICS: "false",
+  WRANGLER_HIDE_BANNER: "true",
+  CLOUDFLARE_CF_FETCH_ENABLED: "false",
+};
 
 /** What names a version: all that goes into it. */
 export async function tag(root, configuration, environment, secrets) {

@@ -1,5 +1,5 @@
-// The commands as `cargo xtask` runs them, with the real wrangler and the Worker that is built; and what holds the stand-in to the
-// provider: the types of its official client.
+// The commands as `cargo xtask` runs them, with the real wrangler and the Worker that is built; and what holds the
+// stand-in to the provider: the types of its official client.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -71,8 +71,16 @@ test("wrangler takes the generated configuration of every environment", async ()
     assert.notEqual(env.production.ratelimits[0].namespace_id, env.staging.ratelimits[0].namespace_id);
     const quiet = { CI: "1", WRANGLER_SEND_METRICS: "false", CLOUDFLARE_CF_FETCH_ENABLED: "false" };
     const wrangler = (name) =>
-      run(root, "node_modules/wrangler/bin/wrangler.js", ["deploy", "--dry-run", "--outdir", `out-${name}`, "--config", configuration, "--env", name], { env: quiet });
-    for (const [name, { code, out, err }] of [["production", await wrangler("production")], ["staging", await wrangler("staging")]]) {
+      run(
+        root,
+        "node_modules/wrangler/bin/wrangler.js",
+        ["deploy", "--dry-run", "--outdir", `out-${name}`, "--config", configuration, "--env", name],
+        { env: quiet },
+      );
+    for (const [name, { code, out, err }] of [
+      ["production", await wrangler("production")],
+      ["staging", await wrangler("staging")],
+    ]) {
       assert.equal(code, 0, out + err);
       assert.doesNotMatch(out + err, /WARNING/, out + err);
       for (const { bucket_name: bucket } of env[name].r2_buckets) assert.ok(out.includes(bucket), out);

@@ -1,4 +1,5 @@
-// Deploying and taking down, against a stand-in of the provider's API: once, again, with every call failing once in each way.
+// Deploying and taking down, against a stand-in of the provider's API: once, again, with every call failing once in
+// each way.
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -17,7 +18,9 @@ function shape({ account }) {
     if (value instanceof Map) return [...value.values()];
     return value instanceof Set ? [...value] : value;
   });
-  return JSON.parse(plain, (key, value) => (/(^|_)id$|^value$|^TILER_TOKEN$|^text$|^workers\/tag$/.test(key) ? key : value));
+  return JSON.parse(plain, (key, value) =>
+    /(^|_)id$|^value$|^TILER_TOKEN$|^text$|^workers\/tag$/.test(key) ? key : value,
+  );
 }
 
 async function on(options, run) {
@@ -44,7 +47,10 @@ async function untilDone(task) {
 test("a dry run prints the plan, and changes nothing", () =>
   on({}, async ({ deploy, provider, lines, env }) => {
     const { changes } = await deploy({ dryRun: true });
-    assert.deepEqual(provider.calls().filter((call) => !reading(call)), []);
+    assert.deepEqual(
+      provider.calls().filter((call) => !reading(call)),
+      [],
+    );
     assert.equal(changes, lines.filter((line) => !line.startsWith("keep")).length);
     assert.ok(lines.includes("create  KV namespace edgezoom-finished"), lines.join("\n"));
     assert.ok(lines.includes("create  domain cache.example.com of edgezoom-pyramids"), lines.join("\n"));
@@ -61,7 +67,10 @@ test("deploying makes what the service needs; again, it changes nothing", () =>
     assert.equal(bucket.locationHint, "weur");
     assert.deepEqual(bucket.cors[0].allowed.methods, ["GET", "HEAD"]);
     assert.equal(bucket.lifecycle[0].abortMultipartUploadsTransition.condition.maxAge, 604_800);
-    assert.deepEqual(bucket.domains.map(({ domain, zoneId, enabled }) => [domain, zoneId, enabled]), [["cache.example.com", "the-zone", true]]);
+    assert.deepEqual(
+      bucket.domains.map(({ domain, zoneId, enabled }) => [domain, zoneId, enabled]),
+      [["cache.example.com", "the-zone", true]],
+    );
     const [queue] = queues.values();
     assert.equal(queue.consumers[0].type, "http_pull");
     const [namespace] = namespaces.values();
@@ -70,7 +79,12 @@ test("deploying makes what the service needs; again, it changes nothing", () =>
     assert.deepEqual([...domains.keys()], ["zoom.example.com", "api.example.com"]);
 
     const text = await env();
-    const variables = Object.fromEntries(text.trim().split("\n").map((line) => line.split(/=(.*)/)));
+    const variables = Object.fromEntries(
+      text
+        .trim()
+        .split("\n")
+        .map((line) => line.split(/=(.*)/)),
+    );
     const [queueToken, bucketToken] = tokens.values();
     assert.equal(variables.EDGEZOOM_EDGE_URL, address);
     assert.equal(variables.EDGEZOOM_TILER_TOKEN, worker.secrets.TILER_TOKEN);
@@ -78,14 +92,19 @@ test("deploying makes what the service needs; again, it changes nothing", () =>
     assert.equal(variables.EDGEZOOM_QUEUE_TOKEN, queueToken.value);
     assert.equal(variables.EDGEZOOM_S3_ACCESS_KEY_ID, bucketToken.id);
     assert.equal(variables.EDGEZOOM_S3_SECRET_ACCESS_KEY, createHash("sha256").update(bucketToken.value).digest("hex"));
-    assert.deepEqual(Object.keys(bucketToken.policies[0].resources), [`com.cloudflare.edge.r2.bucket.0123456789abcdef0123456789abcdef_default_edgezoom-pyramids`]);
+    assert.deepEqual(Object.keys(bucketToken.policies[0].resources), [
+      `com.cloudflare.edge.r2.bucket.0123456789abcdef0123456789abcdef_default_edgezoom-pyramids`,
+    ]);
     assert.equal(variables.EDGEZOOM_LAYOUT, "tiles");
     assert.equal((await stat(join(root, ".edgezoom/production.env"))).mode & 0o777, 0o600);
 
     provider.calls();
     const { changes } = await deploy();
     assert.equal(changes, 0, lines.join("\n"));
-    assert.deepEqual(provider.calls().filter((call) => !reading(call)), []);
+    assert.deepEqual(
+      provider.calls().filter((call) => !reading(call)),
+      [],
+    );
     assert.equal(await env(), text);
   }));
 
@@ -127,7 +146,10 @@ test("secrets that are in use elsewhere are not replaced unless the operator say
   on({}, async ({ deploy, provider, root, lines, env }) => {
     await deploy();
     const before = shape(provider);
-    const values = () => [...provider.account.tokens.values()].map(({ value }) => value).concat(provider.account.scripts.get("edgezoom").secrets.TILER_TOKEN);
+    const values = () =>
+      [...provider.account.tokens.values()]
+        .map(({ value }) => value)
+        .concat(provider.account.scripts.get("edgezoom").secrets.TILER_TOKEN);
     const old = values();
     await writeFile(join(root, ".edgezoom/production.env"), ""); // another machine
     await deploy();
@@ -144,7 +166,10 @@ test("where tokens cannot be made, the operator is told which; what is filled in
     await deploy();
     assert.equal(lines.filter((line) => line.startsWith("note") && line.includes("make one by hand")).length, 2);
     const text = await env();
-    await writeFile(join(root, ".edgezoom/production.env"), text.replace(/# EDGEZOOM_QUEUE_TOKEN=.*\n/, "EDGEZOOM_QUEUE_TOKEN=by-hand\n"));
+    await writeFile(
+      join(root, ".edgezoom/production.env"),
+      text.replace(/# EDGEZOOM_QUEUE_TOKEN=.*\n/, "EDGEZOOM_QUEUE_TOKEN=by-hand\n"),
+    );
     const { changes } = await deploy();
     assert.equal(changes, 0, lines.join("\n"));
     assert.match(await env(), /^EDGEZOOM_QUEUE_TOKEN=by-hand$/m);
@@ -158,8 +183,17 @@ test("rules that others have made for the bucket stay", () =>
     bucket.cors = [theirs, { ...bucket.cors[0], maxAgeSeconds: 1 }];
     bucket.lifecycle = [{ id: "theirs", enabled: true, conditions: { prefix: "x/" } }];
     assert.equal((await deploy()).changes, 2, lines.join("\n"));
-    assert.deepEqual(bucket.cors.map(({ id, maxAgeSeconds }) => [id, maxAgeSeconds]), [["theirs", undefined], ["edgezoom", 86_400]]);
-    assert.deepEqual(bucket.lifecycle.map(({ id }) => id), ["theirs", "edgezoom"]);
+    assert.deepEqual(
+      bucket.cors.map(({ id, maxAgeSeconds }) => [id, maxAgeSeconds]),
+      [
+        ["theirs", undefined],
+        ["edgezoom", 86_400],
+      ],
+    );
+    assert.deepEqual(
+      bucket.lifecycle.map(({ id }) => id),
+      ["theirs", "edgezoom"],
+    );
     assert.equal((await deploy()).changes, 0, lines.join("\n"));
   }));
 
@@ -174,9 +208,15 @@ test("staging stands beside production, and goes alone; a bucket with pyramids g
 
     provider.calls();
     assert.ok((await undeploy({ environment: "staging", dryRun: true })) > 4);
-    assert.deepEqual(provider.calls().filter((call) => !reading(call)), []);
+    assert.deepEqual(
+      provider.calls().filter((call) => !reading(call)),
+      [],
+    );
     await undeploy({ environment: "staging" });
-    assert.ok(lines.includes("keep    R2 bucket edgezoom-staging-pyramids; `--pyramids` deletes it too"), lines.join("\n"));
+    assert.ok(
+      lines.includes("keep    R2 bucket edgezoom-staging-pyramids; `--pyramids` deletes it too"),
+      lines.join("\n"),
+    );
     await undeploy({ environment: "staging", pyramids: true });
     assert.deepEqual(shape(provider), production);
     assert.equal(await undeploy({ environment: "staging", pyramids: true }), 0);

@@ -1,5 +1,5 @@
-// Which fields the provider takes in which request, held to the official client's types: `tsc` says when a field is missing here,
-// or one is here that the client does not have. The stand-in refuses all others.
+// Which fields the provider takes in which request, held to the official client's types: `tsc` says when a field is
+// missing here, or one is here that the client does not have. The stand-in refuses all others.
 
 /**
  * Every field of a type but those that are in the path or in a header, each with a check of its value.
@@ -13,7 +13,10 @@ const text = (/** @type {any} */ value) => typeof value === "string" && value !=
 const truth = (/** @type {any} */ value) => typeof value === "boolean";
 const number = (/** @type {number} */ from, /** @type {number} */ to) => (/** @type {any} */ value) =>
   Number.isInteger(value) && value >= from && value <= to;
-const oneOf = (/** @type {string[]} */ ...values) => (/** @type {any} */ value) => values.includes(value);
+const oneOf =
+  (/** @type {string[]} */ ...values) =>
+  (/** @type {any} */ value) =>
+    values.includes(value);
 const listOf = (/** @type {Check} */ check) => (/** @type {any} */ value) => Array.isArray(value) && value.every(check);
 const never = () => false;
 
@@ -24,16 +27,27 @@ const fields =
     typeof value === "object" &&
     value !== null &&
     Object.keys(value).every((key) => key in checks) &&
-    Object.entries(checks).every(([key, check]) => (value[key] === undefined ? optional.includes(key) : check(value[key])));
+    Object.entries(checks).every(([key, check]) =>
+      value[key] === undefined ? optional.includes(key) : check(value[key]),
+    );
 
 /** @typedef {import("cloudflare/resources/r2/buckets/cors").CORSUpdateParams.Rule} CorsRule */
 /** @typedef {import("cloudflare/resources/r2/buckets/lifecycle").LifecycleUpdateParams.Rule} LifecycleRule */
 /** @typedef {import("cloudflare/resources/queues/consumers").ConsumerCreateParams.MqHTTPConsumerRequest} PullConsumer */
 
 /** @satisfies {Fields<CorsRule["allowed"]>} */
-const allowed = { methods: listOf(oneOf("GET", "PUT", "POST", "DELETE", "HEAD")), origins: listOf(text), headers: listOf(text) };
+const allowed = {
+  methods: listOf(oneOf("GET", "PUT", "POST", "DELETE", "HEAD")),
+  origins: listOf(text),
+  headers: listOf(text),
+};
 /** @satisfies {Fields<CorsRule>} */
-const corsRule = { id: text, allowed: fields(allowed, ["headers"]), exposeHeaders: listOf(text), maxAgeSeconds: number(0, 86_400) };
+const corsRule = {
+  id: text,
+  allowed: fields(allowed, ["headers"]),
+  exposeHeaders: listOf(text),
+  maxAgeSeconds: number(0, 86_400),
+};
 
 /** @satisfies {Fields<Set<Set<LifecycleRule["abortMultipartUploadsTransition"]>["condition"]>>} */
 const age = { type: oneOf("Age"), maxAge: number(1, 315_360_000) };
@@ -66,7 +80,13 @@ const bucket = {
   storageClass: oneOf("Standard", "InfrequentAccess"),
 };
 /** @satisfies {Fields<import("cloudflare/resources/r2/buckets/domains/custom").CustomCreateParams>} */
-const domain = { domain: text, zoneId: text, enabled: truth, minTLS: oneOf("1.0", "1.1", "1.2", "1.3"), ciphers: never };
+const domain = {
+  domain: text,
+  zoneId: text,
+  enabled: truth,
+  minTLS: oneOf("1.0", "1.1", "1.2", "1.3"),
+  ciphers: never,
+};
 /** @satisfies {Fields<import("cloudflare/resources/r2/buckets/domains/custom").CustomUpdateParams>} */
 const domainChange = { enabled: truth, minTLS: oneOf("1.0", "1.1", "1.2", "1.3"), ciphers: never };
 /** @satisfies {Fields<import("cloudflare/resources/queues/queues").QueueCreateParams>} */
@@ -83,7 +103,9 @@ const token = { name: text, policies: listOf(fields(policy)), condition: never, 
 const cors = { rules: listOf(fields(corsRule, ["headers", "id", "exposeHeaders", "maxAgeSeconds"])) };
 /** @satisfies {Fields<import("cloudflare/resources/r2/buckets/lifecycle").LifecycleUpdateParams>} */
 const lifecycle = {
-  rules: listOf(fields(lifecycleRule, ["abortMultipartUploadsTransition", "deleteObjectsTransition", "storageClassTransitions"])),
+  rules: listOf(
+    fields(lifecycleRule, ["abortMultipartUploadsTransition", "deleteObjectsTransition", "storageClassTransitions"]),
+  ),
 };
 
 /** The check of each request's body, by the request. @type {Record<string, Check>} */

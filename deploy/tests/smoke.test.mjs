@@ -1,4 +1,5 @@
-// The trial of a service, on the Worker that is built: with a tiler that does its work, with none, and with what a broken service does.
+// The trial of a service, on the Worker that is built: with a tiler that does its work, with none, and with what a
+// broken service does.
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -8,7 +9,8 @@ import { PICTURE, TOKEN, eventually, start } from "../../edge/tests/system.mjs";
 import { tryOut } from "../cloudflare/smoke.mjs";
 
 /** The description of the interface: the Worker under test has no static files beside it. */
-const description = `data:application/json;base64,${await readFile(new URL("../../edge/build/assets/openapi.json", import.meta.url), "base64")}`;
+const built = new URL("../../edge/build/assets/openapi.json", import.meta.url);
+const description = `data:application/json;base64,${await readFile(built, "base64")}`;
 const URL_OF_PICTURE = "https://example.com/picture.jpg";
 let system;
 
@@ -19,7 +21,15 @@ after(() => system.close());
 async function trial(options) {
   const lines = [];
   const address = system.address.replace(/\/$/, "");
-  const failed = await tryOut({ share: address, base: address, token: TOKEN, waitMs: 0, description, print: (line) => lines.push(line), ...options });
+  const failed = await tryOut({
+    share: address,
+    base: address,
+    token: TOKEN,
+    waitMs: 0,
+    description,
+    print: (line) => lines.push(line),
+    ...options,
+  });
   return { failed, text: lines.join("\n") };
 }
 

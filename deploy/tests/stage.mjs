@@ -1,5 +1,5 @@
-// A place to deploy from: a folder with what deploying reads of the repository, and a stand-in of the provider. `upload` does to the
-// stand-in what wrangler does, without the seconds that wrangler takes to start.
+// A place to deploy from: a folder with what deploying reads of the repository, and a stand-in of the provider.
+// `upload` does to the stand-in what wrangler does, without the seconds that wrangler takes to start.
 
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -45,7 +45,8 @@ export async function stage({ settings = SETTINGS, build = false, retries, ...of
     await writeFile(join(root, "edge/build/index.js"), "the Worker");
   }
   const lines = [];
-  const task = (environment) => open({ root, file: join(root, "edgezoom.toml"), environment, credentials: { ...provider.credentials, retries } });
+  const task = (environment) =>
+    open({ root, file: join(root, "edgezoom.toml"), environment, credentials: { ...provider.credentials, retries } });
   const plan = (dryRun) => {
     lines.length = 0;
     return new Plan({ dryRun, print: (line) => lines.push(line) });
@@ -76,25 +77,35 @@ export async function stage({ settings = SETTINGS, build = false, retries, ...of
 }
 
 /** The calls of `wrangler deploy`, as wrangler-calls.mjs has them. */
-const uploadTo = ({ credentials: { token, address } }) => async (_, { configuration, environment, tag, secrets }) => {
-  const { name, routes = [], kv_namespaces: namespaces } = JSON.parse(await readFile(configuration, "utf8")).env[environment];
-  const call = async (method, path, body, type = "application/json") => {
-    const response = await fetch(`${address}/accounts/${ACCOUNT}/workers/scripts/${name}${path}`, {
-      method,
-      headers: { Authorization: `Bearer ${token}`, "Content-Type": type },
-      body,
-    });
-    if (!response.ok) throw new Error(`wrangler: ${method} ${path} answers ${response.status}`);
+const uploadTo =
+  ({ credentials: { token, address } }) =>
+  async (_, { configuration, environment, tag, secrets }) => {
+    const {
+      name,
+      routes = [],
+      kv_namespaces: namespaces,
+    } = JSON.parse(await readFile(configuration, "utf8")).env[environment];
+    const call = async (method, path, body, type = "application/json") => {
+      const response = await fetch(`${address}/accounts/${ACCOUNT}/workers/scripts/${name}${path}`, {
+        method,
+        headers: { Authorization: `Bearer ${token}`, "Content-Type": type },
+        body,
+      });
+      if (!response.ok) throw new Error(`wrangler: ${method} ${path} answers ${response.status}`);
+    };
+    const bindings = [
+      ...namespaces.map(({ binding, id }) => ({ type: "kv_namespace", name: binding, namespace_id: id })),
+      ...Object.entries(secrets).map(([key, text]) => ({ type: "secret_text", name: key, text })),
+    ];
+    const metadata = JSON.stringify({ bindings, annotations: { "workers/tag": tag } });
+    const form = `--b\r\nContent-Disposition: form-data; name="metadata"\r\n\r\n${metadata}\r\n--b--`;
+    await call("PUT", "", form, "multipart/form-data; boundary=b");
+    await call("POST", "/subdomain", JSON.stringify({ enabled: routes.length === 0 }));
+    if (routes.length) {
+      await call(
+        "PUT",
+        "/domains/records",
+        JSON.stringify({ origins: routes.map(({ pattern }) => ({ hostname: pattern })) }),
+      );
+    }
   };
-  const bindings = [
-    ...namespaces.map(({ binding, id }) => ({ type: "kv_namespace", name: binding, namespace_id: id })),
-    ...Object.entries(secrets).map(([key, text]) => ({ type: "secret_text", name: key, text })),
-  ];
-  const metadata = JSON.stringify({ bindings, annotations: { "workers/tag": tag } });
-  const form = `--b\r\nContent-Disposition: form-data; name="metadata"\r\n\r\n${metadata}\r\n--b--`;
-  await call("PUT", "", form, "multipart/form-data; boundary=b");
-  await call("POST", "/subdomain", JSON.stringify({ enabled: routes.length === 0 }));
-  if (routes.length) {
-    await call("PUT", "/domains/records", JSON.stringify({ origins: routes.map(({ pattern }) => ({ hostname: pattern })) }));
-  }
-};

@@ -14,9 +14,18 @@ function metadata(bytes) {
 
 /** Puts a version of a Worker into an account. */
 export function put({ scripts }, name, { annotations, bindings = [], migrations }) {
-  const secrets = Object.fromEntries(bindings.filter(({ type }) => type === "secret_text").map(({ name, text }) => [name, text]));
+  const secrets = Object.fromEntries(
+    bindings.filter(({ type }) => type === "secret_text").map(({ name, text }) => [name, text]),
+  );
   const before = scripts.get(name);
-  scripts.set(name, { name, workersDev: before?.workersDev ?? false, bindings, migrations, secrets: { ...before?.secrets, ...secrets }, version: { id: randomUUID(), annotations } });
+  scripts.set(name, {
+    name,
+    workersDev: before?.workersDev ?? false,
+    bindings,
+    migrations,
+    secrets: { ...before?.secrets, ...secrets },
+    version: { id: randomUUID(), annotations },
+  });
 }
 
 /** Whether a Worker answers at workers.dev. */
@@ -26,15 +35,24 @@ const same = (_, __, { body }) => body;
 const CALLS = {
   "GET workers/services/:name": ({ scripts }, [name]) => {
     get(scripts, name, 10090);
-    return { id: name, default_environment: { environment: "production", script: { id: name, last_deployed_from: "wrangler" } } };
+    return {
+      id: name,
+      default_environment: { environment: "production", script: { id: name, last_deployed_from: "wrangler" } },
+    };
   },
   "POST workers/scripts/:name/assets-upload-session": () => ({ jwt: "all are there", buckets: [] }),
-  "GET workers/scripts/:name/settings": ({ scripts }, [name]) => ({ bindings: get(scripts, name, 10007).bindings, tags: [] }),
+  "GET workers/scripts/:name/settings": ({ scripts }, [name]) => ({
+    bindings: get(scripts, name, 10007).bindings,
+    tags: [],
+  }),
   "PUT workers/scripts/:name": (account, [name], { bytes }) => (put(account, name, metadata(bytes)), { id: name }),
   "PATCH workers/scripts/:name/script-settings": same,
   "GET workers/workers/:name": (account, path) => ({ id: path[0], name: path[0], subdomain: subdomain(account, path) }),
   "GET workers/scripts/:name/subdomain": subdomain,
-  "POST workers/scripts/:name/subdomain": ({ scripts }, [name], { body }) => ((get(scripts, name).workersDev = body.enabled), body),
+  "POST workers/scripts/:name/subdomain": ({ scripts }, [name], { body }) => (
+    (get(scripts, name).workersDev = body.enabled),
+    body
+  ),
   "POST workers/scripts/:name/domains/changeset": () => ({ added: [], updated: [], removed: [], conflicting: [] }),
   "PUT workers/scripts/:name/domains/records": ({ domains }, [service], { body }) => {
     for (const { hostname } of body.origins) domains.set(hostname, { id: hostname, hostname, service });

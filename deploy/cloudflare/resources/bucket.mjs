@@ -1,4 +1,5 @@
-// The bucket of the pyramids, its CORS policy, its lifecycle and its domain. Rules that others have made are left alone.
+// The bucket of the pyramids, its CORS policy, its lifecycle and its domain. Rules that others have made are left
+// alone.
 
 import { first, orNothing } from "./api.mjs";
 
@@ -16,7 +17,7 @@ const CORS = {
   maxAgeSeconds: 86_400,
 };
 
-/** After how many seconds an upload in parts is given up: what a tiler that was killed leaves behind. Uploads take minutes. */
+/** After how many seconds an upload in parts is given up. Uploads take minutes; a tiler that was killed leaves one. */
 const ABANDONED = 7 * 86_400;
 
 /** The oldest TLS that the bucket's domain speaks. */
@@ -72,7 +73,9 @@ async function cors(api, plan, name) {
  */
 function isOurs({ id, allowed, exposeHeaders, maxAgeSeconds }) {
   const text = (/** @type {typeof CORS} */ of) =>
-    JSON.stringify([of.allowed.origins, of.allowed.methods, of.allowed.headers, of.exposeHeaders, of.maxAgeSeconds].map(String));
+    JSON.stringify(
+      [of.allowed.origins, of.allowed.methods, of.allowed.headers, of.exposeHeaders, of.maxAgeSeconds].map(String),
+    );
   return id === OURS && text({ allowed, exposeHeaders, maxAgeSeconds }) === text(CORS);
 }
 
@@ -112,7 +115,8 @@ function endsUploads({ enabled, conditions, abortMultipartUploadsTransition }) {
 async function customDomain(api, plan, name, domain) {
   const { custom } = api.client.r2.buckets.domains;
   /** @returns {Promise<{ enabled: boolean } | undefined>} */
-  const listed = async () => (await orNothing(custom.list(name, scope(api))))?.domains.find((one) => one.domain === domain);
+  const listed = async () =>
+    (await orNothing(custom.list(name, scope(api))))?.domains.find((one) => one.domain === domain);
   const what = `domain ${domain} of ${name}`;
   const create = async () =>
     custom.create(name, { ...scope(api), domain, zoneId: await zone(api, domain), enabled: true, minTLS: TLS });

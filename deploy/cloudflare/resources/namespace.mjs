@@ -36,5 +36,7 @@ export async function remove(api, plan, title) {
   const id = await find(api, title);
   if (id === undefined) return;
   const { namespaces } = api.client.kv;
-  await plan.change("delete", `KV namespace ${title}`, () => orNothing(namespaces.delete(id, { account_id: api.account })));
+  await plan.change("delete", `KV namespace ${title}`, () =>
+    orNothing(namespaces.delete(id, { account_id: api.account })),
+  );
 }

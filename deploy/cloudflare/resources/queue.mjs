@@ -3,8 +3,9 @@
 import { first, orNothing } from "./api.mjs";
 
 /**
- * How the queue treats a message that is pulled. A tiler says for each pull how many it takes and for how long; a message that no
- * tiler settles is one that no tiler could use, and the Durable Object of its content sends another one.
+ * How the queue treats a message that is pulled. A tiler says for each pull how many it takes and for how long; a
+ * message that no tiler settles is one that no tiler could use, and the Durable Object of its content sends another
+ * one.
  * @type {import("cloudflare/resources/queues/consumers").ConsumerCreateParams.MqHTTPConsumerRequest.Settings}
  */
 const PULLING = { batch_size: 10, max_retries: 100, retry_delay: 0, visibility_timeout_ms: 60_000 };
@@ -52,9 +53,12 @@ async function consumer({ client, account }, plan, name, id) {
   const wanted = { account_id: account, type: "http_pull", settings: PULLING };
   const found = await plan.ensure(what, find, () => consumers.create(id ?? "", wanted));
   if (!found) return;
-  if (found.type !== "http_pull") throw new Error(`${name} has a Worker as its consumer: delete that, so that tilers can pull`);
+  if (found.type !== "http_pull")
+    throw new Error(`${name} has a Worker as its consumer: delete that, so that tilers can pull`);
   const { settings = {}, consumer_id } = found;
-  const isAsWanted = Object.entries(PULLING).every(([key, value]) => settings[/** @type {keyof typeof settings} */ (key)] === value);
+  const isAsWanted = Object.entries(PULLING).every(
+    ([key, value]) => settings[/** @type {keyof typeof settings} */ (key)] === value,
+  );
   if (isAsWanted || !consumer_id || !id) return;
   await plan.change("change", what, () => consumers.update(consumer_id, { ...wanted, queue_id: id }));
 }
@@ -67,5 +71,7 @@ async function consumer({ client, account }, plan, name, id) {
 export async function remove(api, plan, name) {
   const id = await find(api, name);
   if (id === undefined) return;
-  await plan.change("delete", `queue ${name}`, () => orNothing(api.client.queues.delete(id, { account_id: api.account })));
+  await plan.change("delete", `queue ${name}`, () =>
+    orNothing(api.client.queues.delete(id, { account_id: api.account })),
+  );
 }

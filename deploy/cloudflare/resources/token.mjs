@@ -1,6 +1,6 @@
-// A token for tilers: one that may do nothing but pull from the queue, and one that may do nothing but read and write the bucket.
-// A token's value is seen once, when it is made. It is noted before that which token is being made, so that one whose value was
-// lost on the way gets another one: no tiler has the old one.
+// A token for tilers: one that may do nothing but pull from the queue, and one that may do nothing but read and write
+// the bucket. A token's value is seen once, when it is made. It is noted before that which token is being made, so that
+// one whose value was lost on the way gets another one: no tiler has the old one.
 
 import { first, isForbidden, orNothing } from "./api.mjs";
 
@@ -34,7 +34,11 @@ export function ofQueue(prefix, account) {
  */
 export function ofBucket(prefix, { account, jurisdiction }, bucket) {
   const permissions = ["Workers R2 Storage Bucket Item Read", "Workers R2 Storage Bucket Item Write"];
-  return { name: `${prefix} tilers: bucket`, permissions, resource: `com.cloudflare.edge.r2.bucket.${account}_${jurisdiction}_${bucket}` };
+  return {
+    name: `${prefix} tilers: bucket`,
+    permissions,
+    resource: `com.cloudflare.edge.r2.bucket.${account}_${jurisdiction}_${bucket}`,
+  };
 }
 
 /**
@@ -47,9 +51,9 @@ export async function find({ client, account }, name) {
 }
 
 /**
- * The token's id and value when it is new; nothing when it is kept, in a dry run, and where it has to be made by hand. `begin` notes
- * that a value is being made, and `begun` says that one was not finished; `known` says whether the value is known here, `renew`
- * whether it shall be another one.
+ * The token's id and value when it is new; nothing when it is kept, in a dry run, and where it has to be made by hand.
+ * `begin` notes that a value is being made, and `begun` says that one was not finished; `known` says whether the value
+ * is known here, `renew` whether it shall be another one.
  * @param {Api} api
  * @param {Plan} plan
  * @param {Wanted} wanted
@@ -73,10 +77,15 @@ export async function require(api, plan, wanted, how) {
       });
     }
     if (how.known) plan.keep(what);
-    else plan.note(`${what} exists, but its value is not known here. \`--renew-tokens\` gives it another; tilers with the old one stop`);
+    else
+      plan.note(
+        `${what} exists with a value that is not known here; \`--renew-tokens\` gives it another`,
+      );
   } catch (error) {
     if (!isForbidden(error)) throw error;
-    const by = how.known ? "its value is known here and stays" : `make one by hand, for ${wanted.permissions.join(" and ")}`;
+    const by = how.known
+      ? "its value is known here and stays"
+      : `make one by hand, for ${wanted.permissions.join(" and ")}`;
     plan.note(`${what}: CLOUDFLARE_API_TOKEN may not manage tokens; ${by}`);
   }
   return undefined;
@@ -92,7 +101,10 @@ async function create(api, { name, permissions, resource }) {
   /** @type {import("cloudflare/resources/shared").TokenPolicyParam} */
   const policy = { effect: "allow", permission_groups: groups, resources: { [resource]: "*" } };
   try {
-    const { id, value } = await client.accounts.tokens.create({ account_id: account, name, policies: [policy] }, { maxRetries: 0 });
+    const { id, value } = await client.accounts.tokens.create(
+      { account_id: account, name, policies: [policy] },
+      { maxRetries: 0 },
+    );
     if (id && value) return { id, value };
   } catch (error) {
     const id = isForbidden(error) ? undefined : await find(api, name);

@@ -20,9 +20,10 @@ export async function deployedTag({ client, account }, name) {
   const { deployments, versions } = client.workers.scripts;
   const page = await orNothing(deployments.list(name, { account_id: account }));
   // The client takes this list for one of another form.
-  const listed = /** @type {import("cloudflare/resources/workers/scripts/deployments").DeploymentListResponse | undefined} */ (
-    /** @type {unknown} */ (page?.result)
-  );
+  const listed =
+    /** @type {import("cloudflare/resources/workers/scripts/deployments").DeploymentListResponse | undefined} */ (
+      /** @type {unknown} */ (page?.result)
+    );
   const [version, other] = listed?.deployments?.[0]?.versions ?? [];
   if (!version || other) return undefined; // none, or the operator moves gradually from one to the other
   const found = await orNothing(versions.get(version.version_id, { account_id: account, script_name: name }));
@@ -39,7 +40,8 @@ export async function deployedTag({ client, account }, name) {
 export async function answersAt({ client, account }, name, domains) {
   const subdomain = await orNothing(client.workers.scripts.subdomain.get(name, { account_id: account }));
   const found = [];
-  for await (const { hostname } of client.workers.domains.list({ account_id: account, service: name })) found.push(hostname);
+  for await (const { hostname } of client.workers.domains.list({ account_id: account, service: name }))
+    found.push(hostname);
   return subdomain?.enabled === !domains.length && String(found.sort()) === String([...domains].sort());
 }
 
@@ -61,7 +63,10 @@ export async function hasSecret({ client, account }, name, secret) {
  */
 export async function defaultAddress({ client, account }, name) {
   const found = await orNothing(client.workers.subdomains.get({ account_id: account }));
-  if (!found) throw new Error("the account has no workers.dev subdomain: choose one in the dashboard, or give the Worker a domain");
+  if (!found)
+    throw new Error(
+      "the account has no workers.dev subdomain: choose one in the dashboard, or give the Worker a domain",
+    );
   return `https://${name}.${found.subdomain}.workers.dev`;
 }
 
@@ -73,9 +78,14 @@ export async function defaultAddress({ client, account }, name) {
  */
 export async function remove({ client, account }, plan, name) {
   for await (const { id, hostname } of client.workers.domains.list({ account_id: account, service: name })) {
-    if (id) await plan.change("delete", `domain ${hostname}`, () => orNothing(client.workers.domains.delete(id, { account_id: account })));
+    if (id)
+      await plan.change("delete", `domain ${hostname}`, () =>
+        orNothing(client.workers.domains.delete(id, { account_id: account })),
+      );
   }
   if (!(await first(client.workers.scripts.list({ account_id: account }), ({ id }) => id === name))) return;
   const options = { account_id: account, force: true };
-  await plan.change("delete", `Worker ${name} and its Durable Objects`, () => orNothing(client.workers.scripts.delete(name, options)));
+  await plan.change("delete", `Worker ${name} and its Durable Objects`, () =>
+    orNothing(client.workers.scripts.delete(name, options)),
+  );
 }
