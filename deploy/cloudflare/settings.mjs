@@ -34,6 +34,7 @@ export function settings(text, environment, vars) {
     domain: host,
     api_domain: host,
     cache_domain: host,
+    cache_url: address,
     picture: address,
     layout: oneOf(LAYOUTS),
     jurisdiction: oneOf(JURISDICTIONS),
@@ -49,8 +50,8 @@ export function settings(text, environment, vars) {
   if (!/^[0-9a-f]{32}$/.test(file.account ?? "")) throw new SettingsError("account has to be 32 hexadecimal digits");
   if (!NAME.test(file.name ?? "")) throw new SettingsError("name has to be of a-z, 0-9 and hyphens, 42 at most");
   if (!NAME.test(environment)) throw new SettingsError(`${environment} cannot be part of a name`);
-  const { layout = "archive", domain, cache_domain: cacheDomain } = table;
-  if (layout === "tiles" && !cacheDomain) {
+  const { layout = "archive", domain, cache_domain: cacheDomain, cache_url: cacheUrl } = table;
+  if (layout === "tiles" && !cacheDomain && !cacheUrl) {
     throw new SettingsError(
       `${at("cache_domain")} is missing: the layout "tiles" is served from the bucket's own domain`,
     );
@@ -63,6 +64,7 @@ export function settings(text, environment, vars) {
     domain,
     apiDomain: table.api_domain,
     cacheDomain,
+    cacheUrl,
     layout,
     picture: table.picture,
     jurisdiction: table.jurisdiction ?? "default",

@@ -79,9 +79,9 @@ function environment(base, settings, index) {
 export const domains = ({ domain, apiDomain }) => [...new Set([domain, apiDomain].filter(Boolean))];
 
 /** An address that is not set follows from the request. */
-function addresses({ domain, apiDomain, cacheDomain }) {
+function addresses({ domain, apiDomain, cacheDomain, cacheUrl }) {
   const of = (host) => (host ? `https://${host}` : "");
-  return { BASE_URL: of(apiDomain ?? domain), SHARE_BASE: of(domain), CACHE_URL: of(cacheDomain) };
+  return { BASE_URL: of(apiDomain ?? domain), SHARE_BASE: of(domain), CACHE_URL: cacheUrl ?? of(cacheDomain) };
 }
 
 const jurisdiction = ({ jurisdiction: where }) => (where === "default" ? {} : { jurisdiction: where });

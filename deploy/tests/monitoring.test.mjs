@@ -40,10 +40,9 @@ test("every query of the dashboard is one that Prometheus understands", { skip }
 });
 
 test("the dashboard's panels have queries, places of their own, and the source that is chosen", () => {
-  assert.equal(expressions.length, 22);
   const cells = new Set();
   for (const { title, datasource, gridPos, targets } of dashboard.panels) {
-    assert.ok(targets.every(({ expr }) => expr), title);
+    assert.ok(targets.length > 0 && targets.every(({ expr }) => expr), title);
     assert.equal(datasource.uid, "${source}", title);
     for (let x = gridPos.x; x < gridPos.x + gridPos.w; x++) {
       for (let y = gridPos.y; y < gridPos.y + gridPos.h; y++) {

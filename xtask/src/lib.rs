@@ -9,6 +9,7 @@ pub mod deploy;
 pub mod dev;
 pub mod port;
 pub mod project;
+pub mod release;
 pub mod setup;
 pub mod shots;
 pub mod steps;

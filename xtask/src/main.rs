@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 use xtask::project::Project;
 use xtask::setup::Purpose;
-use xtask::{bench, build, deploy, dev, setup, shots, test};
+use xtask::{bench, build, deploy, dev, release, setup, shots, test};
 
 #[derive(Parser)]
 #[command(bin_name = "cargo xtask", about = "Edgezoom's tasks", disable_help_subcommand = true)]
@@ -47,6 +47,8 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<String>,
     },
+    /// Build the tiler for other machines, as an archive with all that it needs
+    Release(release::Options),
     /// Remove the service from Cloudflare
     #[command(disable_help_flag = true)]
     Undeploy {
@@ -82,6 +84,7 @@ fn run(task: Task) -> Result<()> {
         Task::BuildEdge => build::worker_alone(&project, Purpose::Run),
         Task::Deploy { words } => deploy::deploy(&project, &words),
         Task::Undeploy { words } => deploy::undeploy(&project, &words),
+        Task::Release(options) => release::run(&project, &options),
         Task::Setup { purpose } => setup::prepare(&project, purpose),
     }
 }

@@ -25,6 +25,8 @@ pub enum Purpose {
     Run,
     /// Deploy it: what builds the Worker, and Node packages.
     Deploy,
+    /// Build the tiler for other machines.
+    Release,
     /// Test it, in a browser too.
     Test,
     /// Measure the whole service.
@@ -118,6 +120,10 @@ pub fn prepare(project: &Project, purpose: Purpose) -> Result<()> {
                 [&[COMPILER, ASSEMBLER, BROWSER], FONTS.as_slice(), &REFERENCES, codecs::CODECS].concat();
             system::require(&tools)?;
             pdfium::require(project)?;
+        }
+        Purpose::Release => {
+            system::require(&[COMPILER, ASSEMBLER])?;
+            return pdfium::require(project);
         }
         Purpose::BenchPyramid => return system::require(&[COMPILER, ASSEMBLER, VIPS]),
         Purpose::BenchSources => {
