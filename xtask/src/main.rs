@@ -33,6 +33,13 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<String>,
     },
+    /// Simulate loads that no machine here can make: time to ready, tilers and cost
+    #[command(disable_help_flag = true)]
+    Simulate {
+        /// Options: `--help` lists them
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
+    },
     /// Take a picture of every page in every state
     Shots {
         /// Words of the names of the states to take
@@ -80,6 +87,7 @@ fn run(task: Task) -> Result<()> {
         Task::Dev(options) => dev::run(&project, &options),
         Task::Test { steps } => test::run(&project, &steps),
         Task::Bench { subject, words } => bench::run(&project, subject, &words),
+        Task::Simulate { words } => simulate(&project, words),
         Task::Shots { words } => shots::run(&project, &words),
         Task::BuildEdge => build::worker_alone(&project, Purpose::Run),
         Task::Deploy { words } => deploy::deploy(&project, &words),
@@ -87,4 +95,9 @@ fn run(task: Task) -> Result<()> {
         Task::Release(options) => release::run(&project, &options),
         Task::Setup { purpose } => setup::prepare(&project, purpose),
     }
+}
+
+fn simulate(project: &Project, words: Vec<String>) -> Result<()> {
+    build::program(project, build::TOOLS, xtask::project::Profile::Dev)?;
+    xtask::command::run_shown(&mut build::tool(project, ["simulate".to_owned()].into_iter().chain(words)))
 }

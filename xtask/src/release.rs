@@ -87,7 +87,8 @@ fn notices(project: &Project) -> Result<String> {
     let linked: BTreeSet<&str> = tree.lines().filter_map(|line| line.split(" (").next()).collect();
     let metadata = command::output(project.cargo().args(["metadata", "--format-version=1", "--locked"]))?;
     let metadata: Value = serde_json::from_str(&metadata)?;
-    let mut text = "The tiler consists of these packages. PDFium's licences are in pdfium/licenses/.\n".to_owned();
+    let mut text =
+        "The tiler consists of these packages. PDFium's licences are in pdfium/licenses/.\n".to_owned();
     for package in metadata["packages"].as_array().context("`cargo metadata` names no packages")? {
         let field = |name: &str| package[name].as_str().unwrap_or_default();
         let name = format!("{} v{}", field("name"), field("version"));
