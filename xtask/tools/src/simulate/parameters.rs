@@ -65,7 +65,6 @@ pub struct Tiler {
 /// A kind of sources.
 #[derive(Clone, Debug)]
 pub struct Source {
-    pub name: &'static str,
     /// Of all contents; together 1.
     pub share: f64,
     /// Downloading, or loading a page, in milliseconds: waiting, not computing.
@@ -88,8 +87,8 @@ impl Parameters {
     /// The service as it is deployed, with the public web as its source.
     pub fn deployed() -> Self {
         let spread = |median, sigma| Spread { median, sigma };
+        // Photographs and drawings, most of them from a camera or a phone.
         let picture = Source {
-            name: "pictures",
             share: 0.85,
             fetch: spread(600.0, 1.0),
             size: spread(6.0, 1.2),
@@ -101,7 +100,6 @@ impl Parameters {
             busy: 0.01,
         };
         let document = Source {
-            name: "documents",
             share: 0.05,
             size: spread(80.0, 1.0),
             cpu: 150.0,
@@ -109,7 +107,6 @@ impl Parameters {
             ..picture.clone()
         };
         let page = Source {
-            name: "web pages",
             share: 0.10,
             fetch: spread(7_000.0, 0.5),
             size: spread(12.0, 0.7),
@@ -157,7 +154,7 @@ impl Parameters {
             kv_failures_per_million: 0.0,
             ..parameters.platform
         };
-        parameters.tiler = Tiler { cores: 2.0, jobs: 2, life: None, ..parameters.tiler };
+        parameters.tiler = Tiler { cores: 2.0, jobs: 2, poll_ms: 100, life: None, ..parameters.tiler };
         let picture = parameters.sources.swap_remove(0);
         parameters.sources = vec![Source {
             share: 1.0,

@@ -43,6 +43,8 @@ const REPORT_MS: u64 = 1_000;
 const BACKOFF_MS: u64 = 5_000;
 /// When a message comes back that needs a tiler without other jobs.
 const LEAVE_MS: u64 = 1_000;
+/// When a message comes back that was not acknowledged.
+const VISIBILITY_MS: u64 = 60_000;
 /// Messages in a pull, at most.
 const BATCH: usize = 100;
 /// What is left of a rendering when it counts as done, in milliseconds.
@@ -103,8 +105,13 @@ impl World<'_> {
         }
         self.used.queue_operations += 2.0 * messages.len() as f64; // read, and deleted
         self.used.api_calls += 1.0; // acknowledged together
+        let is_acknowledged = self.api.as_mut().is_none_or(|allowance| allowance.take(now));
+        self.calls_refused += usize::from(!is_acknowledged);
         let mut slowest = 0;
         for content in messages {
+            if !is_acknowledged {
+                self.queue.add_later(content, now + VISIBILITY_MS); // a second claim, which is refused
+            }
             self.tilers[number].taken += 1;
             let ms = self.parameters.platform.edge_call.millis(&mut self.random);
             slowest = slowest.max(ms);
@@ -119,7 +126,7 @@ impl World<'_> {
     pub(super) fn claim(&mut self, number: usize, life: u32, content: usize) {
         if !self.lives(number, life) {
             // The message was not acknowledged: it comes back.
-            return self.queue.add_later(content, self.now + 60_000);
+            return self.queue.add_later(content, self.now + VISIBILITY_MS);
         }
         let is_alone = self.tilers[number].taken == 1;
         let needs_to_be = self.contents[content].conversion.as_ref().is_some_and(|known| known.job().alone);
