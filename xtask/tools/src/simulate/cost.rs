@@ -55,16 +55,22 @@ pub struct Cost {
 }
 
 impl Use {
+    /// What the platform's calls cost, part by part.
+    pub fn calls(&self) -> [(&'static str, f64); 7] {
+        [
+            ("Workers", self.worker_requests * (WORKER_REQUEST + WORKER_CPU)),
+            ("Durable Objects: requests", self.object_requests * OBJECT_REQUEST + self.object_ms * OBJECT_MS),
+            ("Durable Objects: rows written", self.rows_written * ROW_WRITTEN),
+            ("Queues", self.queue_operations * QUEUE_OPERATION),
+            ("KV: reads", self.kv_reads * KV_READ),
+            ("KV: writes", self.kv_writes * KV_WRITE),
+            ("R2: writes", self.bucket_writes * BUCKET_WRITE),
+        ]
+    }
+
     /// What `conversions` of them cost in a month at `rate` a minute, with so many cores.
     pub fn cost(&self, conversions: f64, rate: f64, cores: f64) -> Cost {
-        let calls = self.worker_requests * (WORKER_REQUEST + WORKER_CPU)
-            + self.object_requests * OBJECT_REQUEST
-            + self.object_ms * OBJECT_MS
-            + self.rows_written * ROW_WRITTEN
-            + self.queue_operations * QUEUE_OPERATION
-            + self.kv_reads * KV_READ
-            + self.kv_writes * KV_WRITE
-            + self.bucket_writes * BUCKET_WRITE;
+        let calls: f64 = self.calls().iter().map(|(_, dollars)| dollars).sum();
         let month = rate * MINUTES_OF_A_MONTH;
         let stored = self.megapixels / conversions * MEGABYTES / 1000.0 * BUCKET_GB_MONTH;
         Cost {

@@ -67,6 +67,8 @@ struct Outcome {
     calls_refused: f64,
     api_calls_per_second: f64,
     cost: Cost,
+    /// What the calls of a million conversions cost, by part.
+    million: Vec<(&'static str, f64)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -97,13 +99,18 @@ pub fn run(options: &Options) -> Result<()> {
         "| a minute | tilers | cores busy | claimed after s (p50, p95, p99) | ready after s (p50, p95, p99) | queue | 503 | refused calls | API calls/s | calls $ a month | tilers $ | storing $ |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|---|---|");
+    let mut parts = vec![];
     for load in &options.loads {
-        // At most ten minutes of a load may wait.
         let outcome = match options.tilers {
             Some(tilers) => simulate(&parameters, tilers, *load, options.seed)?,
             None => enough(&parameters, *load, options.wait, options.seed)?,
         };
         println!("{}", outcome.row(*load));
+        parts = outcome.million;
+    }
+    println!("\n| a million conversions | calls $ |\n|---|---|");
+    for (part, dollars) in parts {
+        println!("| {part} | {dollars:.2} |");
     }
     Ok(())
 }
@@ -157,6 +164,7 @@ fn simulate(parameters: &Parameters, tilers: usize, load: f64, seed: u64) -> Res
         calls_refused: world.calls_refused as f64 / conversions,
         api_calls_per_second: world.used.api_calls / world.now as f64 * 1000.0,
         cost: world.used.cost(conversions, load, cores),
+        million: world.used.calls().map(|(part, dollars)| (part, dollars / conversions * 1e6)).to_vec(),
     })
 }
 

@@ -155,7 +155,6 @@ impl Parameters {
             ..parameters.platform
         };
         parameters.tiler = Tiler { cores: 2.0, jobs: 2, poll_ms: 100, life: None, ..parameters.tiler };
-        let picture = parameters.sources.swap_remove(0);
         parameters.sources = vec![Source {
             share: 1.0,
             fetch: exactly(10.0),
@@ -165,7 +164,6 @@ impl Parameters {
             upload: exactly(10.0),
             bad: 0.0,
             busy: 0.0,
-            ..picture
         }];
         parameters
     }
