@@ -3,10 +3,11 @@
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { stat, writeFile } from "node:fs/promises";
+import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 
+import { environments, settings } from "../cloudflare/settings.mjs";
 import { FAILURES } from "./provider.mjs";
 import { SETTINGS, stage } from "./stage.mjs";
 
@@ -221,6 +222,14 @@ test("staging stands beside production, and goes alone; a bucket with pyramids g
     assert.deepEqual(shape(provider), production);
     assert.equal(await undeploy({ environment: "staging", pyramids: true }), 0);
   }));
+
+test("the example of edgezoom.toml is one that is understood", async () => {
+  const example = await readFile(new URL("../edgezoom.example.toml", import.meta.url), "utf8");
+  assert.deepEqual(environments(example), ["production", "staging"]);
+  const every = example.replace(/^# (?=[a-zA-Z_]+ = )/gm, ""); // what it proposes too
+  assert.equal(settings(every, "production", { NOTICE_URL: "" }).cacheDomain, "cache.example.com");
+  assert.equal(settings(example, "staging", {}).prefix, "edgezoom-staging");
+});
 
 test("a mistake in edgezoom.toml is told before anything is asked", async () => {
   for (const [from, to, said] of [

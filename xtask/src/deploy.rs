@@ -9,7 +9,11 @@ use crate::{build, command, setup};
 
 /// Builds the Worker, and deploys it with all that it needs.
 pub fn deploy(project: &Project, words: &[String]) -> Result<()> {
-    build::worker_alone(project, Purpose::Deploy)?;
+    if words.iter().any(|word| word == "--help") {
+        setup::prepare(project, Purpose::Deploy)?;
+    } else {
+        build::worker_alone(project, Purpose::Deploy)?;
+    }
     run(project, "deploy", words)
 }
 

@@ -7,10 +7,11 @@
 //! | [`parameters`] | the numbers |
 //! | [`world`] | the clock, clients, Durable Objects, KV |
 //! | [`queue`] | the queue, and limits of calls |
-//! | [`tilers`] | pulls, downloads, cores, uploads, deaths |
+//! | [`tilers`], [`jobs`] | pulls, downloads, cores, uploads, deaths |
 //! | [`cost`] | what is used, and prices |
 
 mod cost;
+mod jobs;
 mod parameters;
 mod queue;
 mod tilers;

@@ -1,41 +1,12 @@
 //! The tilers: each pulls while it has a free slot, downloads, renders on its cores, uploads and reports. Renderings share the
 //! cores evenly, and none uses more of them than it has threads.
 
-use std::collections::BTreeMap;
-
 use edgezoom_content::conversion::Event;
 use edgezoom_content::protocol::{Outcome, Report, Retry};
-use edgezoom_content::{Attempt, Dzi, Failure, FailureCode, Progress, Size, Stage, TileFormat};
+use edgezoom_content::{Dzi, Failure, FailureCode, Progress, Size, Stage, TileFormat};
 
+use super::jobs::{Job, Tiler};
 use super::world::{Happening, World};
-
-/// A job under way.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Job {
-    pub content: usize,
-    pub attempt: Attempt,
-    /// The processor time that is left to do, in milliseconds; 0 while it does not render.
-    pub work: f64,
-    pub failed: Option<Retry>,
-}
-
-/// A tiler.
-#[derive(Debug, Default)]
-pub(super) struct Tiler {
-    life: u32,
-    is_alive: bool,
-    /// Slots that are taken: jobs, and claims under way.
-    taken: usize,
-    /// Whether a pull is under way, or will be.
-    is_pulling: bool,
-    jobs: BTreeMap<u64, Job>,
-    next_job: u64,
-    /// When the renderings' work was last brought up to date, and which change of them that was.
-    rendered_until: u64,
-    change: u64,
-    /// Milliseconds of processor time that were used.
-    pub busy: f64,
-}
 
 /// Between two reports of a job's progress.
 const REPORT_MS: u64 = 1_000;

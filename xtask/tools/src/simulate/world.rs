@@ -10,9 +10,9 @@ use edgezoom_content::protocol::{ClaimRequest, TilerId};
 use edgezoom_content::{ContentId, SourceUrl, Timestamp};
 
 use super::cost::Use;
+use super::jobs::{Job, Tiler};
 use super::parameters::Parameters;
 use super::queue::{Allowance, Queue};
-use super::tilers::{Job, Tiler};
 
 /// Something that is going to happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
