@@ -103,13 +103,13 @@ impl Config {
     }
 
     /// The service's public addresses. Those that are not configured follow from `BASE_URL`. Without that, they follow from
-    /// the request on the machine that it came from, and nowhere else: a request can say what it likes in `Host`, and
-    /// answers are cached and passed on.
+    /// the request on the machine that it came from and at workers.dev, where Cloudflare sends us no other name's requests,
+    /// and nowhere else: a request can say what it likes in `Host`, and answers are cached and passed on.
     #[must_use]
     pub fn addresses(&self, origin: &str) -> Option<Addresses> {
         let base = match &self.base {
             Some(base) => base.as_str(),
-            None => Some(origin).filter(|origin| is_loopback(origin))?,
+            None => Some(origin).filter(|origin| is_own(origin))?,
         };
         Some(Addresses {
             base: base.to_owned(),
@@ -133,14 +133,15 @@ fn policy(list: impl Fn(&str) -> String) -> Result<AddressPolicy, ConfigError> {
         .map_err(hosts("DENY_HOSTS"))
 }
 
-/// Whether an origin is the machine itself.
-fn is_loopback(origin: &str) -> bool {
+/// Whether an origin is the machine itself, or a Worker's name at workers.dev.
+fn is_own(origin: &str) -> bool {
     let authority = origin.split_once("//").map_or(origin, |(_, authority)| authority);
     let host = match authority.split_once(']') {
         Some((host, _)) => host.trim_start_matches('['),
         None => authority.split(':').next().unwrap_or_default(),
     };
-    host == "localhost" || host.parse().is_ok_and(|address: IpAddr| address.is_loopback())
+    let is_worker = origin.starts_with("https://") && host.ends_with(".workers.dev");
+    is_worker || host == "localhost" || host.parse().is_ok_and(|address: IpAddr| address.is_loopback())
 }
 
 /// A whole number of seconds from 1 on.
@@ -197,6 +198,7 @@ mod tests {
             "http://localhost:1",
             "http://127.0.0.9",
             "http://[::1]:8787",
+            "https://edgezoom.tests.workers.dev",
             "http://[::1]",
         ] {
             assert_eq!(config.addresses(origin).unwrap().share, origin);
@@ -205,6 +207,8 @@ mod tests {
             "https://evil.example",
             "http://localhost.evil.example",
             "http://127.0.0.1.evil.example:1",
+            "https://edgezoom.tests.workers.dev.evil.example",
+            "https://evilworkers.dev",
             "http://[2001:db8::1]",
             "",
             "http://",

@@ -54,8 +54,7 @@ pub fn preflight() -> Response {
 /// `tiler doctor`.
 #[must_use]
 pub fn no_base_url() -> Response {
-    let message =
-        "The service is not set up yet: its operator has to set BASE_URL to the address that it has.";
+    let message = "The service is not set up yet: its operator has to set BASE_URL to its address.";
     Response::text(StatusCode::SERVICE_UNAVAILABLE, message)
 }
 
