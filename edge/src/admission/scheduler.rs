@@ -194,7 +194,7 @@ impl Scheduler {
     /// The last report of any tiler.
     #[must_use]
     pub fn last_report(&self) -> Option<BacklogReport> {
-        self.tilers.values().max_by_key(|report| report.at).copied()
+        self.tilers.values().max_by_key(|report| (report.at, report.backlog.messages)).copied()
     }
 
     /// A job that [`Scheduler::due`] gave could not be sent: it is the next one of its line again.
