@@ -134,7 +134,7 @@ pub fn of_source(error: &SourceError) -> Failure {
         | SourceError::OutOfMemory => FailureCode::TooManyPixels,
         SourceError::TooComplex { .. } => FailureCode::TooComplex,
         SourceError::TooManyBytes { .. } => FailureCode::SourceTooLarge,
-        SourceError::Io(_) => FailureCode::Internal,
+        SourceError::NeedsWhole | SourceError::Io(_) => FailureCode::Internal,
     };
     Failure::new(code, error.to_string())
 }

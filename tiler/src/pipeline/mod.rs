@@ -6,10 +6,12 @@
 //!                            └─ a page that goes on to a picture or document: download that
 //! ```
 //!
+//! A picture whose format gives its rows in order is rendered while it is downloaded ([`early`]).
 //! [`Pipeline::convert`] walks it. Where the tiles go is up to a [`TileSink`], and how far the conversion has come is
 //! passed to a closure as [`Progress`]. The pipeline knows nothing of queues, leases, reports or progress bars.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use edgezoom_content::{AddressPolicy, Dzi, SourceUrl, Title, Warning};
 use tokio::sync::OnceCell;
@@ -19,11 +21,15 @@ use crate::fetch::Fetcher;
 use crate::limits::Limits;
 use crate::renderer::RenderOptions;
 
+mod download;
+mod early;
 mod error;
 mod progress;
 mod render;
 mod sink;
 mod source;
+
+use source::Content;
 
 pub use error::{PipelineError, SetupError, SinkError};
 pub use progress::Progress;
@@ -48,7 +54,7 @@ pub struct PipelineSettings {
 pub struct Pipeline {
     settings: PipelineSettings,
     // Set up when first needed: to convert a local picture takes neither an HTTP client nor a browser.
-    fetcher: OnceCell<Fetcher>,
+    fetcher: OnceCell<Arc<Fetcher>>,
     pages: OnceCell<Pages>,
 }
 
@@ -105,7 +111,19 @@ impl Pipeline {
         let title = source.title.take();
         let mut options = *options;
         options.drawing.page = options.drawing.page.or(source.document_page);
-        let (dzi, damage) = self.render(source, &options, sink, &mut on_progress).await?;
+        let (dzi, damage) = loop {
+            match source.content {
+                Content::Whole(whole) => break self.render(whole, &options, sink, &mut on_progress).await?,
+                Content::Arriving(opening, mut download, arrival) => {
+                    let early = self.render_early(&arrival, &mut download, &options, sink, &mut on_progress);
+                    if let Some(rendered) = early.await? {
+                        break rendered;
+                    }
+                    let fetched = download.whole(&mut on_progress).await?;
+                    source = self.open_again(opening, fetched, &mut on_progress).await?;
+                }
+            }
+        };
         on_progress(Progress::Rendered);
         sink.publish(&dzi, |missing, of| on_progress(Progress::Publishing { missing, of })).await?;
         on_progress(Progress::Published);
@@ -113,11 +131,12 @@ impl Pipeline {
         Ok(Converted { dzi, title, warning })
     }
 
-    async fn fetcher(&self) -> Result<&Fetcher, SetupError> {
+    async fn fetcher(&self) -> Result<&Arc<Fetcher>, SetupError> {
         let PipelineSettings { policy, limits, temporary, .. } = &self.settings;
         self.fetcher
             .get_or_try_init(async || {
                 Fetcher::new(policy.clone(), limits.clone(), temporary.clone())
+                    .map(Arc::new)
                     .map_err(SetupError::HttpClient)
             })
             .await

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use crate::fetch::Received;
 
-/// How far a conversion has come. A source that is a web page goes back from loading to downloading when the page leads
+/// How far a conversion has come. A picture may be rendered while it is downloaded: both kinds of progress come in turn
+/// then. It is rendered from its first row again when its source has changed meanwhile. A source that is a web page goes back from loading to downloading when the page leads
 /// to a picture or document.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Progress {

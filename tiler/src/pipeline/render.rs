@@ -5,23 +5,23 @@ use std::fs::File;
 use edgezoom_codecs::Damage;
 use edgezoom_content::Dzi;
 
-use super::source::Source;
+use super::source::Whole;
 use super::{Pipeline, PipelineError, Progress, TileSink};
 use crate::renderer::{Output, ProtocolError, RenderError, RenderOptions, Renderer};
 
 /// The renderer's validator lets no tile pass before the header, so this does not happen.
-const TILE_FIRST: ProtocolError = ProtocolError::Unexpected("a tile before the header");
+pub(super) const TILE_FIRST: ProtocolError = ProtocolError::Unexpected("a tile before the header");
 
 impl Pipeline {
     /// Renders the source, and gives what is missing of it. When that fails because the web page's capture has failed, gives the page's error.
     pub(super) async fn render(
         &self,
-        source: Source,
+        source: Whole,
         options: &RenderOptions,
         sink: &mut impl TileSink,
         on_progress: &mut impl FnMut(Progress),
     ) -> Result<(Dzi, Option<Damage>), PipelineError> {
-        let Source { file, capturing, .. } = source;
+        let Whole { file, capturing } = source;
         let is_web_page = capturing.is_some();
         let on_rows = |rows| on_progress(Progress::Rendering { rows, is_web_page });
         match (self.render_tiles(file, options, sink, on_rows).await, capturing) {

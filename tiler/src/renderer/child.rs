@@ -1,4 +1,5 @@
-//! The renderer process itself: standard input is the source, a file; standard output takes the frames.
+//! The renderer process itself: standard input is the source, a file, or the channel over which one comes that still
+//! arrives; standard output takes the frames.
 
 use std::fs::File;
 use std::io;
@@ -7,13 +8,14 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
-use edgezoom_codecs::{Prepared, SourceError, TemporaryFile};
+use edgezoom_codecs::{Prepared, SourceError, SourceFile, TemporaryFile};
 use edgezoom_content::Dzi;
 use edgezoom_pyramid::{BuildError, TileCoord, TileOutput, TileSource};
 use rustix::event::{PollFd, PollFlags, poll};
 
+use super::channel;
 use super::protocol::FrameWriter;
-use super::request::RenderRequest;
+use super::request::{Arriving, RenderRequest};
 use crate::{failure, sandbox};
 
 /// The descriptors that the parent passes, besides standard input, output and error. All others are closed.
@@ -44,7 +46,7 @@ pub fn run(request: &RenderRequest) -> ExitCode {
 /// A process in its sandbox, with all it needs.
 struct Start {
     /// The source twice, because it may have to be opened again: in the sandbox no file can be opened or duplicated.
-    sources: [File; 2],
+    sources: [SourceFile; 2],
     /// The source's format and what reading it takes, if the format is known.
     prepared: Result<Prepared, SourceError>,
     frames: FrameWriter,
@@ -54,7 +56,7 @@ struct Start {
 /// bytes are compared with the signatures of formats, and none is parsed.
 fn start(request: &RenderRequest) -> io::Result<Start> {
     sandbox::close_inherited(INHERITED)?;
-    let mut sources = [duplicate(io::stdin())?, duplicate(io::stdin())?];
+    let mut sources = sources(request)?;
     let frames = duplicate(io::stdout())?;
     let watched = duplicate(io::stdout())?;
     // It has no name, so nothing is left when the process ends. Where none can be made, memory has to do.
@@ -76,6 +78,16 @@ fn start(request: &RenderRequest) -> io::Result<Start> {
     Ok(Start { sources, prepared, frames: FrameWriter::new(frames) })
 }
 
+/// The source twice.
+fn sources(request: &RenderRequest) -> io::Result<[SourceFile; 2]> {
+    let Some(Arriving { announced }) = request.arriving else {
+        return Ok([duplicate(io::stdin())?.into(), duplicate(io::stdin())?.into()]);
+    };
+    let (file, growth) = channel::receive(duplicate(io::stdin())?)?;
+    let source = SourceFile::growing(file, announced, growth);
+    Ok([source.clone(), source])
+}
+
 fn duplicate(stream: impl AsFd) -> io::Result<File> {
     Ok(File::from(stream.as_fd().try_clone_to_owned()?))
 }
@@ -95,7 +107,7 @@ fn exit_with_parent(pipe: &File) {
 }
 
 fn render(
-    sources: [File; 2],
+    sources: [SourceFile; 2],
     prepared: Result<Prepared, SourceError>,
     request: &RenderRequest,
     frames: &FrameWriter,

@@ -103,6 +103,17 @@ impl ArchiveUpload {
         Ok(())
     }
 
+    pub(super) async fn start_again(&mut self) -> Result<(), StoreError> {
+        self.in_flight.shutdown().await;
+        if let Some(upload_id) = self.upload_id.take() {
+            self.bucket.abort_multipart(&self.key, &upload_id).await?;
+        }
+        self.stream = None;
+        self.parts.clear();
+        (self.sent, self.stored) = (0, Stored::default());
+        Ok(())
+    }
+
     pub(super) async fn abandon(&mut self, patience: Duration) {
         self.in_flight.shutdown().await;
         if let Some(upload_id) = self.upload_id.take() {

@@ -88,6 +88,14 @@ impl TilesUpload {
         self.bucket.put(key, dzi.descriptor().into(), Dzi::MEDIA_TYPE).await.map(drop)
     }
 
+    pub(super) async fn start_again(&mut self) -> Result<(), StoreError> {
+        // A request that is cancelled may still be carried out, after the tiles were deleted.
+        while self.complete_one().await? {}
+        self.bucket.delete_prefix(&self.attempt.tiles_prefix(self.id)).await?;
+        self.stored = Stored::default();
+        Ok(())
+    }
+
     pub(super) async fn abandon(&mut self, patience: Duration) {
         let completed = async { while self.in_flight.join_next().await.is_some() {} };
         if timeout(patience, completed).await.is_err() {

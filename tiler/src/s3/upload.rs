@@ -57,6 +57,17 @@ impl Upload {
         }
     }
 
+    /// Deletes what is stored, and begins another pyramid in its place.
+    ///
+    /// # Errors
+    /// The store did not delete it.
+    pub async fn start_again(&mut self) -> Result<(), StoreError> {
+        match self {
+            Self::Archive(upload) => upload.start_again().await,
+            Self::Tiles(upload) => upload.start_again().await,
+        }
+    }
+
     /// Completes the pyramid, which is not visible before. Calls `on_stored` with the number of requests that are still
     /// in flight and their number at the start.
     ///

@@ -71,6 +71,11 @@ impl TileSink for FileSink {
         Ok(())
     }
 
+    async fn restart(&mut self) -> Result<(), SinkError> {
+        self.writer = None;
+        Ok(())
+    }
+
     async fn publish(&mut self, _: &Dzi, _: impl FnMut(usize, usize) + Send) -> Result<(), SinkError> {
         if let Some(writer) = self.writer.take() {
             writer.publish()?;

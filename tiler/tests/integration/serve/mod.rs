@@ -4,6 +4,7 @@
 
 mod backlog;
 mod claims;
+mod early;
 mod jobs;
 mod leases;
 mod monitoring;
