@@ -31,7 +31,7 @@ export async function startFakeService() {
 
   const contentObject = (id) => {
     const { origin } = server;
-    const { kind, source = `https://example.com/maps/old%20town.jpg`, progress = 0, stage = "queued", failure, size = SIZE, warning } = states.get(id);
+    const { kind, source = `https://example.com/maps/old%20town.jpg`, progress = 0, stage = "queued", failure, size = SIZE, warning, coarse } = states.get(id);
     const common = {
       id,
       url: source,
@@ -44,7 +44,7 @@ export async function startFakeService() {
     const url = `${origin}/cache/${id}/1.dzi`;
     const drawn = { ...size, tileSize: TILE.size, tileOverlap: TILE.overlap, tileFormat: "png" };
     if (kind === "ready") return { ...common, ...(warning && { warning }), dzi: { url, ...drawn } };
-    return kind === "failed" ? { ...common, failure } : { ...common, stage };
+    return kind === "failed" ? { ...common, failure } : { ...common, stage, ...(coarse && { coarseUrl: `${origin}/cache/${id}/1_coarse/${coarse}.jpg` }) };
   };
   const json = (id) => ({
     type: "application/json",
@@ -128,13 +128,14 @@ export async function startFakeService() {
     if (pathname.startsWith("/cache/")) {
       const [, , of] = pathname.split("/");
       if (pathname.endsWith(".dzi")) return { headers: { "Last-Modified": "Sun, 22 Nov 2026 09:30:00 GMT", "Access-Control-Allow-Origin": "*" } };
+      if (pathname.includes("_coarse/")) return drawn(Number(/(\d)\.jpg$/.exec(pathname)[1]), states.get(of)?.size);
       return tile(pathname, states.get(of)?.size);
     }
   });
 
   return {
     ...server,
-    /** A content in a state: `{ kind, progress, stage, failure, source, again, size, warning }`. Gives its id. */
+    /** A content in a state: `{ kind, progress, stage, failure, source, again, size, warning, coarse }`. Gives its id. */
     create(state) {
       const id = `Content${String(states.size).padStart(4, "0")}`;
       states.set(id, { source: `https://example.com/maps/old%20town.jpg?${id}`, ...state });
@@ -172,6 +173,13 @@ async function asset(path) {
   const body = await readFile(at(`../../build/assets${path}`)).catch(() => null);
   const headers = { "Access-Control-Allow-Origin": "*", "Cache-Control": "public, max-age=300" };
   return body && { type: TYPES[path.split(".").pop()], headers, body };
+}
+
+/** A picture of which so many fifths are rendered. */
+function drawn(fifths, { width, height } = SIZE) {
+  const body = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 5 5" preserveAspectRatio="none" width="${width / 10}" height="${height / 10}">
+    <rect width="5" height="5" fill="#9a9"/><rect width="5" height="${fifths}" fill="#263"/></svg>`;
+  return { type: TYPES.svg, body };
 }
 
 function tile(path, size = SIZE) {
