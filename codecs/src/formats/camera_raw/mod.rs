@@ -19,7 +19,7 @@ mod directories;
 mod found;
 mod preview;
 
-use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::io::{BufReader, Read, Seek};
 use std::sync::Arc;
 
 use crate::decoder::{Decoded, Input, Open};
