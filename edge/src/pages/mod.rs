@@ -7,13 +7,14 @@ mod home;
 mod notice;
 pub mod oembed;
 mod picture;
+mod preview;
 mod share;
 mod tags;
 
 pub use frame::frame;
 pub use home::home;
 pub use notice::{not_found, unavailable};
-pub use picture::preview_key;
+pub use preview::{StoredPreview, stored_preview};
 pub(crate) use picture::{attachment, name};
 pub use share::share;
 

@@ -46,7 +46,7 @@ fn content(there: There) -> Content {
     let dzi = Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg };
     let (progress, status) = match there {
         Ready => {
-            (1.0, Status::Ready { attempt: Attempt::FIRST, dzi, title: None, warning: None, archive: None })
+            (1.0, Status::Ready { attempt: Attempt::FIRST, dzi, title: None, warning: None, archive: None, previews: None })
         }
         Failed => {
             let failure = Failure::new(FailureCode::SourceNotFound, "404 <&>.");

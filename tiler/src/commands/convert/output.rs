@@ -5,7 +5,8 @@ use std::time::SystemTime;
 
 use anyhow::{Context, bail};
 use clap::ValueEnum;
-use edgezoom_content::Dzi;
+use bytes::Bytes;
+use edgezoom_content::{Dzi, PreviewKind};
 use edgezoom_pyramid::sinks::{ArchiveFormat, ArchiveSink, DirectorySink, PyramidWriter, Sink};
 use edgezoom_tiler::pipeline::{SinkError, TileSink};
 use edgezoom_tiler::renderer::Tile;
@@ -68,6 +69,11 @@ impl TileSink for FileSink {
         if let Some(writer) = &mut self.writer {
             writer.put(tile)?;
         }
+        Ok(())
+    }
+
+    /// They are for pages of the service.
+    async fn put_preview(&mut self, _: &Dzi, _: PreviewKind, _: Bytes) -> Result<(), SinkError> {
         Ok(())
     }
 
