@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::ContentId;
+use crate::{ContentId, PreviewKind, TileFormat};
 
 /// The number of an attempt to convert a content: 1, 2, … No number is used twice, as it is the prefix of the attempt's
 /// keys.
@@ -50,6 +50,12 @@ impl Attempt {
     #[must_use]
     pub fn tiles_prefix(self, id: ContentId) -> String {
         format!("{id}/{self}_files/")
+    }
+
+    /// The key of a small picture that is an object of its own, beside the tiles.
+    #[must_use]
+    pub fn preview_key(self, id: ContentId, kind: PreviewKind, format: TileFormat) -> String {
+        format!("{}{}.{}", self.tiles_prefix(id), kind.name(), format.extension())
     }
 }
 

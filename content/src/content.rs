@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Attempt, ContentId, Dzi, Failure, Progress, SourceUrl, Timestamp, Title, Warning};
+use crate::{Attempt, ContentId, Dzi, Failure, Previews, Progress, SourceUrl, Timestamp, Title, Warning};
 
 /// A content as clients may see it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,6 +42,9 @@ pub enum Status {
         /// Where the archive has its index, if the pyramid is stored as one object.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         archive: Option<Archive>,
+        /// Where the small pictures are. An older tiler made none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        previews: Option<Previews>,
     },
     /// The conversion failed.
     Failed {

@@ -31,8 +31,8 @@ use serde::{Deserialize, Serialize};
 pub use crate::Timestamp;
 use crate::protocol::{Job, TilerId};
 use crate::{
-    Archive, Attempt, Content, ContentId, Dzi, Failure, FailureCode, Progress, SourceUrl, Stage, Status,
-    Title, Warning,
+    Archive, Attempt, Content, ContentId, Dzi, Failure, FailureCode, Previews, Progress, SourceUrl, Stage,
+    Status, Title, Warning,
 };
 
 /// The state of a conversion. Clients see its [`Conversion::content`]. Its fields are what the Durable Object stores as
@@ -89,6 +89,8 @@ enum State {
         warning: Option<Warning>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         archive: Option<Archive>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        previews: Option<Previews>,
         record_at: Option<Timestamp>,
     },
     /// A request from `retry_at` on starts over.
@@ -288,12 +290,13 @@ impl Conversion {
             State::Queued { .. } => Status::Processing { stage: Stage::Queued },
             State::Claimed { stage, .. } => Status::Processing { stage: *stage },
             State::Waiting { .. } => Status::Processing { stage: Stage::Waiting },
-            State::Ready { attempt, dzi, title, warning, archive, .. } => Status::Ready {
+            State::Ready { attempt, dzi, title, warning, archive, previews, .. } => Status::Ready {
                 attempt: *attempt,
                 dzi: *dzi,
                 title: title.clone(),
                 warning: warning.clone(),
                 archive: *archive,
+                previews: *previews,
             },
             State::Failed { failure, retry_at, .. } => {
                 Status::Failed { failure: failure.clone(), retry_at: *retry_at }

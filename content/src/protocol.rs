@@ -12,7 +12,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Archive, Attempt, ContentId, Dzi, Failure, Progress, SourceUrl, Stage, Title, Warning};
+use crate::{
+    Archive, Attempt, ContentId, Dzi, Failure, Previews, Progress, SourceUrl, Stage, Title, Warning,
+};
 
 /// The message in the queue: this content has to be converted. It may arrive twice, late or never.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,6 +98,9 @@ pub enum Outcome {
         /// Where the archive has its index, if the pyramid is stored as one object.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         archive: Option<Archive>,
+        /// Where the small pictures are. An older tiler made none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        previews: Option<Previews>,
     },
     /// The conversion failed. The tiler has deleted the objects of the attempt.
     GaveUp {

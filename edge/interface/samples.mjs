@@ -35,7 +35,7 @@ export function samples(path, address, kind) {
     ];
   }
   if (kind?.startsWith("image/")) {
-    const name = path.split("/").at(-1).split(".").at(-1) === "jpg" ? "preview.jpg" : "tile.jpg";
+    const name = path.split("/").at(-1).endsWith(".jpg") ? path.split("/").at(-1) : "tile.jpg";
     return [
       ["curl", `curl -o ${name} '${address}'`],
       ["JavaScript", `document.querySelector("img").src = "${address}";`],

@@ -59,7 +59,7 @@ test("every response of the other endpoints is described", async () => {
   await holds("/v1/content/{id}/events", `/v1/content/${ids.ready}/events`, { headers: { "Last-Event-ID": "finished" } });
   await holds("/v1/content/{id}/events", "/v1/content/00000000000/events");
   for (const id of [ids.ready, ids.queued, "00000000000"]) await holds("/v1/content/{id}/dzi.js", `/v1/content/${id}/dzi.js`);
-  await holds("/{id}/preview.jpg", `/${ids.queued}/preview.jpg`);
+  for (const name of ["preview", "thumbnail"]) await holds(`/{id}/${name}.jpg`, `/${ids.queued}/${name}.jpg`);
   for (const id of [ids.ready, ids.queued, ids.failed, "00000000000"]) {
     for (const form of ["", "format=json", "format=xml", "callback=cb", "callback=1"]) await holds("/v1/dzi/{id}", `/v1/dzi/${id}?${form}`);
     await holds("/{id}", `/${id}`);

@@ -30,6 +30,9 @@ pub struct Options {
     pub format: Option<TileFormat>,
     /// How PDF and SVG, which have no pixels of their own, become pictures.
     pub drawing: DrawingOptions,
+    /// Whether the [output](crate::TileOutput::preview) also gets two small pictures of the whole, of 1,200 and 320
+    /// pixels. Default: no.
+    pub previews: bool,
     /// Whether a damaged picture is refused, rather than shown as far as it goes. Default: no.
     pub strict: bool,
     /// The threads that encode and decode. Default: as many as the machine runs at once.
@@ -54,7 +57,16 @@ impl Default for Options {
     fn default() -> Self {
         let threads = available_parallelism().unwrap_or(NonZeroUsize::MIN);
         let drawing = DrawingOptions::default();
-        Self { tile_size: 510, overlap: 1, quality: 82, format: None, drawing, strict: false, threads }
+        Self {
+            tile_size: 510,
+            overlap: 1,
+            quality: 82,
+            format: None,
+            drawing,
+            previews: false,
+            strict: false,
+            threads,
+        }
     }
 }
 

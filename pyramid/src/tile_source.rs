@@ -4,7 +4,7 @@ use edgezoom_codecs::{Damage, DecodeOptions, Flattened, Layout, RowReader, Sourc
 use edgezoom_content::{Dzi, TileFormat};
 
 use crate::build_error::BuildError;
-use crate::builder::build_tiles;
+use crate::builder::{Wanted, build};
 use crate::{Options, TileOutput};
 
 /// A pyramid that is complete.
@@ -65,7 +65,9 @@ impl TileSource {
     /// The first one that occurred. The output may have taken tiles before.
     pub fn build(mut self, options: &Options, output: &dyn TileOutput) -> Result<Built, BuildError> {
         let dzi = options.dzi(self.reader.orientation().turned(self.reader.size()), self.format);
-        build_tiles(&mut *self.reader, &dzi, options.quality, options.threads, output)?;
+        let wanted =
+            Wanted { quality: options.quality, threads: options.threads, previews: options.previews };
+        build(&mut *self.reader, &dzi, wanted, output)?;
         Ok(Built { dzi, damage: self.reader.damage() })
     }
 }

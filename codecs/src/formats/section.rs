@@ -84,7 +84,7 @@ mod tests {
     fn sections_of_a_file_are_read_side_by_side() {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(b"abcdefghij").unwrap();
-        let file = Arc::new(file);
+        let file = Arc::new(SourceFile::from(file));
         let (mut one, mut other) = (Section::new(&file, 1, 3), Section::new(&file, 8, 100));
         let mut bytes = [0; 2];
         one.read_exact(&mut bytes).unwrap();

@@ -6,7 +6,7 @@ use super::event::{Effect, Reply};
 use super::rules::Rules;
 use super::{Conversion, State};
 use crate::protocol::{Claim, ClaimRequest, Outcome, Report, Retry};
-use crate::{Archive, Attempt, Dzi, Failure, Progress, Stage, Timestamp, Title, Warning};
+use crate::{Archive, Attempt, Dzi, Failure, Previews, Progress, Stage, Timestamp, Title, Warning};
 
 impl Conversion {
     pub(super) fn claim(
@@ -42,8 +42,8 @@ impl Conversion {
     ) -> Reply {
         match outcome {
             Outcome::Progress { stage, progress } => self.progress(attempt, stage, progress, now, rules),
-            Outcome::Finished { dzi, title, warning, archive } => {
-                self.finish(attempt, (dzi, title, warning, archive), now, rules, effects)
+            Outcome::Finished { dzi, title, warning, archive, previews } => {
+                self.finish(attempt, (dzi, title, warning, archive, previews), now, rules, effects)
             }
             Outcome::GaveUp { failure, retry } => {
                 self.give_up(attempt, (failure, retry), now, rules, effects)
@@ -78,7 +78,13 @@ impl Conversion {
     fn finish(
         &mut self,
         by: Attempt,
-        (dzi, title, warning, archive): (Dzi, Option<Title>, Option<Warning>, Option<Archive>),
+        (dzi, title, warning, archive, previews): (
+            Dzi,
+            Option<Title>,
+            Option<Warning>,
+            Option<Archive>,
+            Option<Previews>,
+        ),
         now: Timestamp,
         rules: &Rules,
         effects: &mut Vec<Effect>,
@@ -87,7 +93,7 @@ impl Conversion {
             State::Claimed { attempt, .. } if attempt == by => {
                 self.shown = Progress::COMPLETE;
                 let record_at = Some(now + rules.repeat);
-                self.state = State::Ready { attempt, dzi, title, warning, archive, record_at };
+                self.state = State::Ready { attempt, dzi, title, warning, archive, previews, record_at };
                 effects.push(Effect::WriteCache { content: self.content(), expires_in: None });
                 Reply::Accepted
             }

@@ -48,6 +48,10 @@ fn finished() -> Outcome {
         title: Title::of_page("A page"),
         warning: Warning::of_text("Damaged."),
         archive,
+        previews: Some(Previews::Entries {
+            large: TileRange { offset: 1 << 33, length: 7 },
+            thumbnail: TileRange { offset: 9, length: 8 },
+        }),
     }
 }
 

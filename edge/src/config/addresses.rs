@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use edgezoom_content::{Archive, Attempt, ContentId};
+use edgezoom_content::{Archive, Attempt, ContentId, PreviewKind};
 use url::{Url, form_urlencoded};
 
 /// The service's public addresses, without a slash at the end, and without characters that are escaped in JSON, XML or
@@ -71,8 +71,8 @@ impl Addresses {
 
     /// The address of a small picture of a ready content.
     #[must_use]
-    pub fn preview(&self, id: ContentId) -> String {
-        format!("{}/{id}/preview.jpg", self.share)
+    pub fn preview(&self, id: ContentId, kind: PreviewKind) -> String {
+        format!("{}/{id}/{}.jpg", self.share, kind.name())
     }
 
     /// The address of a static file, such as the viewer.

@@ -5,6 +5,7 @@ mod download;
 mod events;
 mod object;
 mod pages;
+mod preview;
 
 use std::rc::Rc;
 
@@ -65,13 +66,7 @@ pub async fn handle(
             Ok(content) => descriptor::script(&content, addresses),
             Err(error) => error.response(),
         },
-        Route::Preview(id) => match pages::preview(*id, repository).await {
-            Ok(key) => match object::serve(&key, &request(), repository, env).await? {
-                Some(response) => return Ok(Outgoing::Streamed(response)),
-                None => plain::not_found(),
-            },
-            Err(response) => response,
-        },
+        Route::Preview(id, kind) => return preview::serve(*id, *kind, &request(), repository, env).await,
         Route::Download(id) => match download::serve(*id, &request(), repository, env).await? {
             Some(response) => return Ok(Outgoing::Streamed(response)),
             None => plain::not_found(),

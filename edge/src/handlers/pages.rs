@@ -9,18 +9,8 @@ use crate::content::repository::Repository;
 use crate::content::response::ContentResponse;
 use crate::pages as page;
 use crate::platform::clock::now;
-use crate::request::object_key::ObjectKey;
 use crate::request::route::HomeForm;
-use crate::response::{ApiError, CachePolicy, Response, plain};
-
-/// The R2 key of the tile that shows the whole picture small.
-pub async fn preview(id: ContentId, repository: &Repository<'_>) -> Result<ObjectKey, Response> {
-    match by_id(id, repository).await {
-        Ok(content) => page::preview_key(&content).ok_or_else(plain::not_found),
-        Err(ApiError::NoSuchContent) => Err(plain::not_found()),
-        Err(error) => Err(error.response()),
-    }
-}
+use crate::response::{ApiError, CachePolicy, Response};
 
 /// The home page; when its form was sent, a redirect to the share page of the source.
 pub async fn home(

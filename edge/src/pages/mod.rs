@@ -7,14 +7,15 @@ mod home;
 mod notice;
 pub mod oembed;
 mod picture;
+mod preview;
 mod share;
 mod tags;
 
 pub use frame::frame;
 pub use home::home;
 pub use notice::{not_found, unavailable};
-pub use picture::preview_key;
 pub(crate) use picture::{attachment, name};
+pub use preview::{StoredPreview, stored_preview};
 pub use share::share;
 
 use http::StatusCode;

@@ -1,11 +1,10 @@
 //! What the pages that show a content share: the picture's name, and its preview without JavaScript.
 
-use edgezoom_content::{Content, Dzi, Size, Status};
+use edgezoom_content::{Content, PreviewKind, Status};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use url::Url;
 
 use crate::config::Addresses;
-use crate::request::object_key::ObjectKey;
 use crate::response::escape;
 
 /// What is percent-encoded in a `filename*`.
@@ -51,22 +50,8 @@ pub(super) fn preview(content: &Content, addresses: &Addresses) -> String {
     if !matches!(content.status, Status::Ready { .. }) {
         return String::new();
     }
-    let address = addresses.preview(content.id);
+    let address = addresses.preview(content.id, PreviewKind::Large);
     format!("<img src=\"{}\" alt=\"{}\">", escape::html(&address), escape::html(&name(content)))
-}
-
-/// The level of a pyramid that `/<id>/preview.jpg` shows: the largest that is one tile.
-pub(super) fn preview_level(dzi: &Dzi) -> u32 {
-    dzi.preview_level(Size { width: 1200, height: 1200 })
-}
-
-/// The R2 key of the picture that `/<id>/preview.jpg` shows; `None` while the content is not ready.
-#[must_use]
-pub fn preview_key(content: &Content) -> Option<ObjectKey> {
-    let Status::Ready { attempt, dzi, .. } = &content.status else {
-        return None;
-    };
-    format!("{}{}", attempt.tiles_prefix(content.id), dzi.tile_path(preview_level(dzi), 0, 0)).parse().ok()
 }
 
 /// A part of a path, decoded, unless that has invisible characters or reverses the direction of the text around it (UTS

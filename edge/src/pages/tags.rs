@@ -1,10 +1,11 @@
 //! The metadata in the head of the share page: for sites that show a card for a link (OpenGraph, Twitter), for sites
 //! that embed it (oEmbed), for search engines (JSON-LD).
 
-use edgezoom_content::{Content, Status};
+use edgezoom_content::{Content, PreviewKind, Status};
 use url::form_urlencoded;
 
-use super::picture::{host, name, preview_level};
+use super::picture::{host, name};
+use super::preview::preview_size;
 use crate::config::Addresses;
 use crate::response::element::Element::{self, Object, Text};
 use crate::response::escape;
@@ -31,9 +32,10 @@ pub(super) fn tags(content: &Content, addresses: &Addresses) -> String {
         meta("property", "og:url", &share),
     ];
     match &content.status {
-        Status::Ready { dzi, .. } => {
-            let preview = addresses.preview(content.id);
-            let size = dzi.level_size(preview_level(dzi));
+        Status::Ready { dzi, previews, .. } => {
+            let preview = addresses.preview(content.id, PreviewKind::Large);
+            let thumbnail = addresses.preview(content.id, PreviewKind::Thumbnail);
+            let size = preview_size(dzi, *previews, PreviewKind::Large);
             tags.extend([
                 meta("property", "og:image", &preview),
                 meta("property", "og:image:type", dzi.tile_format.media_type()),
@@ -47,7 +49,7 @@ pub(super) fn tags(content: &Content, addresses: &Addresses) -> String {
                     ("name", Text(title.clone())),
                     ("url", Text(share.clone())),
                     ("contentUrl", Text(content.url.to_string())),
-                    ("thumbnailUrl", Text(preview)),
+                    ("thumbnailUrl", Text(thumbnail)),
                     ("width", Text(format!("{} px", dzi.size.width))),
                     ("height", Text(format!("{} px", dzi.size.height))),
                 ])),

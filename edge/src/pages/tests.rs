@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use edgezoom_content::{
-    Attempt, Content, Dzi, Failure, FailureCode, Progress, Size, SourceUrl, Stage, Status, TileFormat,
-    Timestamp, Title, Warning,
+    Attempt, Content, Dzi, Failure, FailureCode, Previews, Progress, Size, SourceUrl, Stage, Status,
+    TileFormat, Timestamp, Title, Warning,
 };
 
 use super::*;
@@ -28,7 +28,14 @@ fn content(status: Status) -> Content {
 fn ready() -> Content {
     let size = Size { width: 8000, height: 6000 };
     let dzi = Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg };
-    content(Status::Ready { attempt: Attempt::FIRST, dzi, title: None, warning: None, archive: None })
+    content(Status::Ready {
+        attempt: Attempt::FIRST,
+        dzi,
+        title: None,
+        warning: None,
+        archive: None,
+        previews: None,
+    })
 }
 
 #[test]
@@ -61,7 +68,7 @@ fn the_share_page_carries_its_content() {
     <meta property="og:image:height" content="375">
     <meta property="og:image:alt" content="a&#39;b.jpg">
     <meta name="twitter:card" content="summary_large_image">
-    <script type="application/ld+json">{"@context":"https://schema.org","@type":"ImageObject","name":"a'b.jpg","url":"https://zoom.example/6qy4OXfXSid","contentUrl":"http://example.com/a'b.jpg?c=%3C/script%3E\u0026d","thumbnailUrl":"https://zoom.example/6qy4OXfXSid/preview.jpg","width":"8000 px","height":"6000 px"}</script>
+    <script type="application/ld+json">{"@context":"https://schema.org","@type":"ImageObject","name":"a'b.jpg","url":"https://zoom.example/6qy4OXfXSid","contentUrl":"http://example.com/a'b.jpg?c=%3C/script%3E\u0026d","thumbnailUrl":"https://zoom.example/6qy4OXfXSid/thumbnail.jpg","width":"8000 px","height":"6000 px"}</script>
     <link rel="alternate" type="application/json+oembed" href="https://zoom.example/oembed?url=https%3A%2F%2Fzoom.example%2F6qy4OXfXSid&amp;format=json" title="a&#39;b.jpg">
     <link rel="alternate" type="text/xml+oembed" href="https://zoom.example/oembed?url=https%3A%2F%2Fzoom.example%2F6qy4OXfXSid&amp;format=xml" title="a&#39;b.jpg">
     <script type="module" src="https://zoom.example/assets/share.js"></script>
@@ -92,7 +99,7 @@ fn the_share_page_carries_its_content() {
 fn a_web_page_has_its_title_as_name() {
     let Status::Ready { attempt, dzi, .. } = ready().status else { panic!() };
     let title = Title::of_page("Maps & <towns>");
-    let ready = Status::Ready { attempt, dzi, title, warning: None, archive: None };
+    let ready = Status::Ready { attempt, dzi, title, warning: None, archive: None, previews: None };
     let response = share(&content(ready), &addresses(), NOW);
     assert!(
         response.body.contains("<title>Maps &amp; &lt;towns&gt; – Edgezoom</title>"),
@@ -107,7 +114,7 @@ fn what_is_missing_of_a_picture_is_a_line_of_its_page() {
     let Status::Ready { attempt, dzi, .. } = ready().status else { panic!() };
     let warning = Warning::of_text("</p><script>alert('1')</script>");
     let response = share(
-        &content(Status::Ready { attempt, dzi, title: None, warning, archive: None }),
+        &content(Status::Ready { attempt, dzi, title: None, warning, archive: None, previews: None }),
         &addresses(),
         NOW,
     );
@@ -193,14 +200,16 @@ fn only_the_page_for_frames_may_be_framed() {
 }
 
 #[test]
-fn a_small_picture_is_previewed_by_its_largest_tile() {
-    let dzi = Dzi {
-        size: Size { width: 100, height: 9 },
-        tile_size: 510,
-        tile_overlap: 1,
-        tile_format: TileFormat::Png,
-    };
-    let small =
-        content(Status::Ready { attempt: Attempt::FIRST, dzi, title: None, warning: None, archive: None });
-    assert_eq!(preview_key(&small).unwrap().to_string(), "6qy4OXfXSid/1_files/7/0_0.png");
+fn cards_show_the_preview_with_its_true_size() {
+    let Status::Ready { attempt, dzi, .. } = ready().status else { panic!() };
+    let previews = Some(Previews::Objects);
+    let ready = Status::Ready { attempt, dzi, title: None, warning: None, archive: None, previews };
+    let page = share(&content(ready), &addresses(), NOW).body;
+    for line in [
+        r#"<meta property="og:image" content="https://zoom.example/6qy4OXfXSid/preview.jpg">"#,
+        r#"<meta property="og:image:width" content="1200">"#,
+        r#"<meta property="og:image:height" content="900">"#,
+    ] {
+        assert!(page.contains(line), "{page}");
+    }
 }

@@ -1,6 +1,6 @@
 //! What a request can ask for: one variant of [`Route`] an endpoint, with its parameters parsed.
 
-use edgezoom_content::{ContentId, SourceUrl};
+use edgezoom_content::{ContentId, PreviewKind, SourceUrl};
 
 use super::object_key::ObjectKey;
 use crate::response::ApiError;
@@ -29,8 +29,8 @@ pub enum Route {
     Events(ContentId),
     /// `/v1/content/<id>/dzi.js`: the descriptor as a script.
     DescriptorScript(ContentId),
-    /// `/<id>/preview.jpg`: a small picture.
-    Preview(ContentId),
+    /// `/<id>/preview.jpg`, `/<id>/thumbnail.jpg`: a small picture.
+    Preview(ContentId, PreviewKind),
     /// `/<id>/download`: the pyramid as one archive.
     Download(ContentId),
     /// `/oembed`: how a site embeds a share link.
@@ -126,7 +126,7 @@ impl Route {
             }
             Self::Events(id)
             | Self::DescriptorScript(id)
-            | Self::Preview(id)
+            | Self::Preview(id, _)
             | Self::Download(id)
             | Self::Share(id)
             | Self::Frame(id) => Some(*id),

@@ -2,7 +2,7 @@
 //! the error of the interface.
 
 use edgezoom_content::protocol::BACKLOG_PATH;
-use edgezoom_content::{AddressPolicy, ContentId, SourceUrl};
+use edgezoom_content::{AddressPolicy, ContentId, PreviewKind, SourceUrl};
 use http::Method;
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, percent_encode};
 use url::form_urlencoded;
@@ -142,7 +142,8 @@ fn with_scheme(text: &str) -> String {
     if has_scheme { text.to_owned() } else { format!("https://{text}") }
 }
 
-/// The routes of share links: `/<id>`, `/<id>.js`, `/<id>/embed`, `/<id>/preview.jpg`, `/<id>/download`.
+/// The routes of share links: `/<id>`, `/<id>.js`, `/<id>/embed`, `/<id>/preview.jpg`,
+/// `/<id>/thumbnail.jpg`, `/<id>/download`.
 fn shared(path: &str) -> Option<Route> {
     let name = path.strip_prefix('/')?;
     if name.strip_suffix(".js").is_some_and(|id| !id.is_empty() && !id.contains('/')) {
@@ -152,7 +153,8 @@ fn shared(path: &str) -> Option<Route> {
     let name = name.strip_suffix('/').unwrap_or(name);
     match name.split_once('/') {
         Some((id, "embed")) => id.parse().ok().map(Route::Frame),
-        Some((id, "preview.jpg")) => id.parse().ok().map(Route::Preview),
+        Some((id, "preview.jpg")) => id.parse().ok().map(|id| Route::Preview(id, PreviewKind::Large)),
+        Some((id, "thumbnail.jpg")) => id.parse().ok().map(|id| Route::Preview(id, PreviewKind::Thumbnail)),
         Some((id, "download")) => id.parse().ok().map(Route::Download),
         Some(_) => None,
         None => name.parse().ok().map(Route::Share),

@@ -65,7 +65,7 @@ function showRecent() {
 
 function card({ id, name, width, height }) {
   const address = new URL(id, form.action).href;
-  const picture = element("img", { src: `${address}/preview.jpg`, alt: "", loading: "lazy", width: "160", height: "120" });
+  const picture = element("img", { src: `${address}/thumbnail.jpg`, alt: "", loading: "lazy", width: "160", height: "120" });
   const size = [width, height].map((side) => Number(side).toLocaleString("en")).join(" × ");
   return element("li", {}, element("a", { href: address }, picture, element("b", {}, name), element("span", {}, size)));
 }

@@ -102,9 +102,9 @@ export async function startFakeService() {
 
   server = await serve(async ({ pathname, searchParams }, _request, response) => {
     if (down && pathname.startsWith("/v1/")) return { status: 503, headers: { "Access-Control-Allow-Origin": "*" } };
-    const [, id, rest] = /^\/([0-9A-Za-z]{11})(\.js|\/embed|\/preview\.jpg)?$/.exec(pathname) ?? [];
+    const [, id, rest] = /^\/([0-9A-Za-z]{11})(\.js|\/embed|\/thumbnail\.jpg)?$/.exec(pathname) ?? [];
     if (/^\/[^/]+\.js$/.test(pathname)) return { type: TYPES.js, body: await readFile(at("../embed/loader.js")) };
-    if (id && states.has(id) && rest !== "/preview.jpg") return contentPage(rest ? "embed" : "share", id);
+    if (id && states.has(id) && rest !== "/thumbnail.jpg") return contentPage(rest ? "embed" : "share", id);
     if (pathname === "/") {
       const entered = searchParams.get("url") ?? "";
       const problem = entered.startsWith("ftp:") ? `<p class="problem" id="problem" role="alert">The URL must begin with http:// or https://.</p>` : "";
@@ -115,7 +115,7 @@ export async function startFakeService() {
     if (pathname === "/docs") return { ...(await asset("/docs.html")), headers: { "Content-Security-Policy": DOCS_POLICY } };
     if (pathname.startsWith("/assets/")) return asset(pathname);
     if (pathname.endsWith("/download")) return { type: "application/zip", headers: { "Content-Length": "12345678" } };
-    if (id && rest === "/preview.jpg") return tile(`/${id}/1_files/9/0_0.png`);
+    if (id && rest === "/thumbnail.jpg") return tile(`/${id}/1_files/9/0_0.png`);
     if (pathname === "/v1/content/") {
       return json([...states.keys()].find((each) => contentObject(each).url === searchParams.get("url")));
     }

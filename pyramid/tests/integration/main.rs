@@ -5,6 +5,7 @@ mod dzsave;
 mod exact;
 mod example;
 mod output;
+mod preview;
 mod sinks;
 mod turned;
 mod ycbcr420;

@@ -145,7 +145,11 @@ fn settings(args: &Args) -> anyhow::Result<Settings> {
         page_limits: PageLimits { at_once: args.jobs, ..PageLimits::from(&args.pages) },
         limits: Limits { renderer_folder: temporary(args)?, ..Limits::from(&args.limits) },
         temporary: temporary(args)?,
-        render: RenderOptions { drawing: args.drawing.options(None), ..RenderOptions::default() },
+        render: RenderOptions {
+            drawing: args.drawing.options(None),
+            previews: true,
+            ..RenderOptions::default()
+        },
     })
 }
 

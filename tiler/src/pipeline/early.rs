@@ -65,7 +65,8 @@ impl Pipeline {
                         on_progress(Progress::Rendering { rows, is_web_page: false });
                     }
                     (Ok(Output::Tile(tile)), Some(dzi)) => sink.put(dzi, tile).await?,
-                    (Ok(Output::Tile(_)), None) => return Err(RenderError::from(TILE_FIRST).into()),
+                    (Ok(Output::Preview(kind, bytes)), Some(dzi)) => sink.put_preview(dzi, kind, bytes).await?,
+                    (Ok(Output::Tile(_) | Output::Preview(..)), None) => return Err(RenderError::from(TILE_FIRST).into()),
                     (Ok(Output::Finished { dzi, damage }), _) => rendered = Some((dzi, damage)),
                     // The whole source may be readable, or fail for another reason.
                     (Err(RenderError::Reported(_)), _) => return Ok(None),

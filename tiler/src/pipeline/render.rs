@@ -51,7 +51,10 @@ impl Pipeline {
                 }
                 (Output::Progress(rows), _) => on_rows(rows),
                 (Output::Tile(tile), Some(dzi)) => sink.put(dzi, tile).await?,
-                (Output::Tile(_), None) => return Err(RenderError::from(TILE_FIRST).into()),
+                (Output::Preview(kind, bytes), Some(dzi)) => sink.put_preview(dzi, kind, bytes).await?,
+                (Output::Tile(_) | Output::Preview(..), None) => {
+                    return Err(RenderError::from(TILE_FIRST).into());
+                }
                 (Output::Finished { dzi, damage }, _) => return Ok((dzi, damage)),
             }
         }

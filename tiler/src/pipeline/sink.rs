@@ -1,6 +1,7 @@
 //! Where a conversion's tiles go: the object store of the service, or files of the command line.
 
-use edgezoom_content::Dzi;
+use bytes::Bytes;
+use edgezoom_content::{Dzi, PreviewKind};
 
 use super::error::SinkError;
 use crate::renderer::Tile;
@@ -17,6 +18,14 @@ pub trait TileSink: Send {
 
     /// Forgets all tiles: the pyramid begins again, and may be another one.
     fn restart(&mut self) -> impl Future<Output = Result<(), SinkError>> + Send;
+
+    /// Takes a small picture of the whole, in the format of the tiles, if they were asked for.
+    fn put_preview(
+        &mut self,
+        dzi: &Dzi,
+        kind: PreviewKind,
+        bytes: Bytes,
+    ) -> impl Future<Output = Result<(), SinkError>> + Send;
 
     /// Waits until all tiles are stored, and then makes the pyramid visible. `on_stored` gets how many tiles are missing,
     /// and how many were missing at first.
@@ -38,6 +47,10 @@ impl TileSink for Upload {
 
     async fn restart(&mut self) -> Result<(), SinkError> {
         Ok(self.start_again().await?)
+    }
+
+    async fn put_preview(&mut self, dzi: &Dzi, kind: PreviewKind, bytes: Bytes) -> Result<(), SinkError> {
+        Ok(Self::put_preview(self, dzi, kind, bytes).await?)
     }
 
     async fn publish(

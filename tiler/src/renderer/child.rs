@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use edgezoom_codecs::{Prepared, SourceError, SourceFile, TemporaryFile};
-use edgezoom_content::Dzi;
+use edgezoom_content::{Dzi, PreviewKind};
 use edgezoom_pyramid::{BuildError, TileCoord, TileOutput, TileSource};
 use rustix::event::{PollFd, PollFlags, poll};
 
@@ -129,6 +129,10 @@ impl TileOutput for FrameWriter {
 
     fn tile(&self, coord: TileCoord, bytes: &[u8]) -> io::Result<()> {
         Self::tile(self, coord, bytes)
+    }
+
+    fn preview(&self, kind: PreviewKind, bytes: &[u8]) -> io::Result<()> {
+        Self::preview(self, kind, bytes)
     }
 
     fn progress(&self, rows: u32) -> io::Result<()> {

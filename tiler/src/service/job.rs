@@ -97,8 +97,8 @@ impl Job<'_> {
         let Self { context, claim, reporter, upload, times } = self;
         match converted {
             Ok(Converted { dzi, title, warning }) => {
-                let archive = upload.archive();
-                let outcome = Outcome::Finished { dzi, title, warning, archive };
+                let (archive, previews) = (upload.archive(), upload.previews());
+                let outcome = Outcome::Finished { dzi, title, warning, archive, previews };
                 match reporter.conclude(outcome, claim.lease()).await {
                     ReportResult::Accepted => {
                         times.reported(Instant::now());

@@ -106,7 +106,8 @@ fn share_embed_and_home_are_found() {
 fn events_previews_and_oembed_are_found() {
     assert_eq!(get(&format!("/v1/content/{ID}/events")), Route::Events(id()));
     assert_eq!(key("/v1/content/x/events"), Err(ApiError::NoSuchContent));
-    assert_eq!(get(&format!("/{ID}/preview.jpg")), Route::Preview(id()));
+    assert_eq!(get(&format!("/{ID}/preview.jpg")), Route::Preview(id(), PreviewKind::Large));
+    assert_eq!(get(&format!("/{ID}/thumbnail.jpg")), Route::Preview(id(), PreviewKind::Thumbnail));
     let route = get("/oembed?url=a&format=xml&maxwidth=300&maxheight=-1");
     let (url, format) = (Some("a".to_owned()), Some("xml".to_owned()));
     assert_eq!(route, Route::Oembed(OembedRequest { url, format, max_width: Some(300), max_height: None }));

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use anyhow::{Context, bail};
+use bytes::Bytes;
 use clap::ValueEnum;
-use edgezoom_content::Dzi;
+use edgezoom_content::{Dzi, PreviewKind};
 use edgezoom_pyramid::sinks::{ArchiveFormat, ArchiveSink, DirectorySink, PyramidWriter, Sink};
 use edgezoom_tiler::pipeline::{SinkError, TileSink};
 use edgezoom_tiler::renderer::Tile;
@@ -73,6 +74,11 @@ impl TileSink for FileSink {
 
     async fn restart(&mut self) -> Result<(), SinkError> {
         self.writer = None;
+        Ok(())
+    }
+
+    /// They are for pages of the service.
+    async fn put_preview(&mut self, _: &Dzi, _: PreviewKind, _: Bytes) -> Result<(), SinkError> {
         Ok(())
     }
 

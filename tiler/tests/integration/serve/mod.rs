@@ -18,7 +18,7 @@ mod world;
 use std::collections::BTreeSet;
 
 use edgezoom_content::protocol::Outcome;
-use edgezoom_content::{Attempt, ContentId, Dzi, FailureCode};
+use edgezoom_content::{Attempt, ContentId, Dzi, FailureCode, PreviewKind};
 use world::{Source, World, WorldState};
 
 const ID: &str = "6qy4OXfXSid";
@@ -69,5 +69,6 @@ fn keys(id: ContentId, attempt: Attempt, dzi: &Dzi) -> BTreeSet<String> {
             keys.insert(attempt.tiles_prefix(id) + &dzi.tile_path(level, column, row));
         }
     }
+    keys.extend(PreviewKind::ALL.map(|kind| attempt.preview_key(id, kind, dzi.tile_format)));
     keys
 }
