@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::protocol::{ClaimRequest, Outcome, Report, Retry};
-use crate::{Size, TileFormat};
+use crate::{Size, TileFormat, TileRange};
 
 const RULES: Rules = Rules {
     lease: Duration::from_secs(60),
