@@ -65,6 +65,7 @@ mod registry;
 mod row_reader;
 mod scratch;
 mod source_file;
+mod thumbnail;
 mod tolerant;
 mod upright;
 mod vector;
@@ -82,6 +83,7 @@ pub use registry::HEAD_BYTES;
 pub use row_reader::{Layout, RowReader};
 pub use scratch::TemporaryFile;
 pub use source_file::{SourceFile, announcement};
+pub use thumbnail::Thumbnail;
 #[cfg(any(feature = "pdf", feature = "svg"))]
 pub use vector::fonts::installed as installed_fonts;
 #[cfg(feature = "pdf")]

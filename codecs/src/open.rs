@@ -5,9 +5,10 @@ use std::io::{BufReader, ErrorKind, Read, Seek};
 use std::path::Path;
 
 use crate::decoder::{Decoded, Input, Open, Opener, READ_BYTES, System};
+use crate::formats;
 use crate::tolerant::{Strict, Tolerant};
 use crate::upright;
-use crate::{Bounds, DecodeOptions, Format, RowReader, SourceError, SourceFile, TemporaryFile};
+use crate::{Bounds, DecodeOptions, Format, RowReader, SourceError, SourceFile, TemporaryFile, Thumbnail};
 
 /// A file's format, with what its decoder needs of the system: fonts, a library. A process in a sandbox cannot
 /// open such files any more, so they are loaded before.
@@ -61,6 +62,16 @@ impl Prepared {
     #[must_use]
     pub fn with_temporary_file(self, file: TemporaryFile) -> Self {
         Self { temporary: Some(file), ..self }
+    }
+
+    /// A small picture of the whole, if there is one that is known sooner than the picture's rows. The file is to be
+    /// opened afterwards: with a temporary file only one after the other.
+    #[must_use]
+    pub fn thumbnail(&self, file: impl Into<SourceFile>, bounds: Bounds) -> Option<Thumbnail> {
+        let find = formats::thumbnails(self.format)?;
+        let mut file: SourceFile = file.into();
+        file.rewind().ok()?;
+        find(file, bounds, self.temporary.as_ref())
     }
 
     /// Opens the picture in the file, upright unless the options allow otherwise. A file may be opened several times,

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ContentId, PreviewKind, TileFormat};
+use crate::{CoarseNumber, ContentId, PreviewKind, TileFormat};
 
 /// The number of an attempt to convert a content: 1, 2, … No number is used twice, as it is the prefix of the attempt's
 /// keys.
@@ -56,6 +56,12 @@ impl Attempt {
     #[must_use]
     pub fn preview_key(self, id: ContentId, kind: PreviewKind, format: TileFormat) -> String {
         format!("{}{}.{}", self.tiles_prefix(id), kind.name(), format.extension())
+    }
+
+    /// The key of a picture of what there is so far: `<id>/<attempt>_coarse/<number>.jpg`.
+    #[must_use]
+    pub fn coarse_key(self, id: ContentId, number: CoarseNumber) -> String {
+        format!("{id}/{self}_coarse/{number}.jpg")
     }
 }
 

@@ -26,6 +26,9 @@ pub enum Status {
     Processing {
         /// The stage of the conversion.
         stage: Stage,
+        /// The picture so far.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        coarse: Option<Coarse>,
     },
     /// The pyramid is published, for ever.
     Ready {

@@ -31,8 +31,8 @@ use serde::{Deserialize, Serialize};
 pub use crate::Timestamp;
 use crate::protocol::{Job, TilerId};
 use crate::{
-    Archive, Attempt, Content, ContentId, Dzi, Failure, FailureCode, Previews, Progress, SourceUrl, Stage,
-    Status, Title, Warning,
+    Archive, Attempt, Coarse, CoarseNumber, Content, ContentId, Dzi, Failure, FailureCode, Previews,
+    Progress, SourceUrl, Stage, Status, Title, Warning,
 };
 
 /// The state of a conversion. Clients see its [`Conversion::content`]. Its fields are what the Durable Object stores as
@@ -74,6 +74,8 @@ enum State {
         attempt: Attempt,
         lease_until: Timestamp,
         stage: Stage,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        coarse: Option<CoarseNumber>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tiler: Option<TilerId>,
     },
@@ -287,9 +289,12 @@ impl Conversion {
     #[must_use]
     pub fn content(&self) -> Content {
         let status = match &self.state {
-            State::Queued { .. } => Status::Processing { stage: Stage::Queued },
-            State::Claimed { stage, .. } => Status::Processing { stage: *stage },
-            State::Waiting { .. } => Status::Processing { stage: Stage::Waiting },
+            State::Queued { .. } => Status::Processing { stage: Stage::Queued, coarse: None },
+            State::Claimed { attempt, stage, coarse, .. } => Status::Processing {
+                stage: *stage,
+                coarse: coarse.map(|number| Coarse { attempt: *attempt, number }),
+            },
+            State::Waiting { .. } => Status::Processing { stage: Stage::Waiting, coarse: None },
             State::Ready { attempt, dzi, title, warning, archive, previews, .. } => Status::Ready {
                 attempt: *attempt,
                 dzi: *dzi,

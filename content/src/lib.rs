@@ -9,6 +9,7 @@
 
 pub mod address;
 pub mod attempt;
+pub mod coarse;
 pub mod content;
 pub mod conversion;
 pub mod dzi;
@@ -25,6 +26,7 @@ pub mod warning;
 
 pub use address::AddressPolicy;
 pub use attempt::Attempt;
+pub use coarse::{Coarse, CoarseNumber};
 pub use content::{Archive, Content, Stage, Status};
 pub use conversion::Conversion;
 pub use dzi::{Dzi, Size, TileFormat};

@@ -13,7 +13,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Archive, Attempt, ContentId, Dzi, Failure, Previews, Progress, SourceUrl, Stage, Title, Warning,
+    Archive, Attempt, CoarseNumber, ContentId, Dzi, Failure, Previews, Progress, SourceUrl, Stage, Title,
+    Warning,
 };
 
 /// The message in the queue: this content has to be converted. It may arrive twice, late or never.
@@ -84,6 +85,9 @@ pub enum Outcome {
         stage: Stage,
         /// The progress of the whole conversion.
         progress: Progress,
+        /// The latest [coarse picture](Attempt::coarse_key) that is in the store.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        coarse: Option<CoarseNumber>,
     },
     /// The pyramid is in the store, complete.
     Finished {

@@ -41,7 +41,9 @@ test("a subscriber gets the state at once, each change, and the end", async () =
   assert.equal((await events.next()).content.stage, "downloading");
   await system.report(id, 1, { progress: { stage: "rendering", progress: 0.5 } });
   const changed = (await events.next()).content;
-  assert.deepEqual([changed.stage, changed.progress], ["rendering", 0.5]);
+  assert.deepEqual([changed.stage, changed.progress, changed.coarseUrl], ["rendering", 0.5, undefined]);
+  await system.report(id, 1, { progress: { stage: "rendering", progress: 0.5, coarse: 2 } });
+  assert.match((await events.next()).content.coarseUrl, /^http:.*\/cache\/.*\/1_coarse\/2\.jpg$/);
   await system.report(id, 1, { finished: { dzi: PICTURE } });
   const last = await events.next();
   assert.deepEqual([last.id, last.content.ready, last.content.progress], ["finished", true, 1]);

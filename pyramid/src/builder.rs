@@ -17,6 +17,7 @@ use edgezoom_content::Dzi;
 
 use crate::TileOutput;
 use crate::build_error::BuildError;
+use crate::coarse::{Coarse, CoarseMaker};
 use crate::cutter::{Cutter, Partition};
 use crate::downsampler::Downsampler;
 use crate::geometry;
@@ -42,23 +43,25 @@ pub fn build_tiles(
     threads: NonZeroUsize,
     output: &dyn TileOutput,
 ) -> Result<(), BuildError> {
-    build(reader, dzi, Wanted { quality, threads, previews: false }, output)
+    build(reader, dzi, Wanted { quality, threads, previews: false, coarse: None }, output)
 }
 
 /// What is made of a picture, and with what.
-pub struct Wanted {
+pub struct Wanted<'a> {
     /// The quality of JPEG, 1 to 100.
     pub quality: u8,
     pub threads: NonZeroUsize,
     /// Whether small pictures of the whole are made too.
     pub previews: bool,
+    /// How small pictures of what is there so far are made.
+    pub coarse: Option<&'a Coarse>,
 }
 
 /// The same as [`build_tiles`], with small pictures of the whole if they are wanted.
 pub fn build(
     reader: &mut dyn RowReader,
     dzi: &Dzi,
-    Wanted { quality, threads, previews: with_previews }: Wanted,
+    Wanted { quality, threads, previews: with_previews, coarse }: Wanted<'_>,
     output: &dyn TileOutput,
 ) -> Result<(), BuildError> {
     let (layout, orientation) = (reader.layout(), reader.orientation());
@@ -76,7 +79,8 @@ pub fn build(
         // One thread makes the previews: the last, as the levels of one column are spread over all from the first on.
         let has_previews = with_previews && index + 1 == cutters;
         let previews = if has_previews { previews(dzi, &levels, encoding, output) } else { Vec::new() };
-        Encoder { cutter, previews }
+        let coarse = coarse.filter(|_| index == 0).map(|coarse| coarse.start(&levels, encoding, output));
+        Encoder { cutter, previews, coarse }
     };
     if cutters == 1 {
         let mut encoder = encoder(0);
@@ -103,10 +107,14 @@ pub fn build(
 struct Encoder<'a> {
     cutter: Cutter<'a>,
     previews: Vec<PreviewMaker<'a>>,
+    coarse: Option<CoarseMaker<'a>>,
 }
 
 impl Encoder<'_> {
     fn take(&mut self, strip: &Arc<Strip>) -> io::Result<()> {
+        if let Some(coarse) = &mut self.coarse {
+            coarse.take(strip)?;
+        }
         self.cutter.cut(strip)?;
         self.previews.iter_mut().try_for_each(|preview| preview.take(strip))
     }

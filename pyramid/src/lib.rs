@@ -52,6 +52,7 @@
 mod bands;
 mod build_error;
 mod builder;
+mod coarse;
 mod cutter;
 mod downsampler;
 mod dzsave;
@@ -72,6 +73,7 @@ mod turn;
 
 pub use build_error::BuildError;
 pub use builder::build_tiles;
+pub use coarse::coarse_of_thumbnail;
 pub use dzsave::{DzsaveError, dzsave};
 pub use edgezoom_codecs as codecs;
 pub use edgezoom_content::{Dzi, PreviewKind, Size, TileFormat};

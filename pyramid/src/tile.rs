@@ -58,6 +58,16 @@ pub trait TileOutput: Sync {
         Ok(())
     }
 
+    /// Takes a picture of what is there so far, small and in JPEG, which [`Options::coarse_every`](crate::Options::coarse_every)
+    /// asks for. The bytes are only lent.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    fn coarse(&self, bytes: &[u8]) -> io::Result<()> {
+        let _ = bytes;
+        Ok(())
+    }
+
     /// Reports how many rows of the picture have been read.
     ///
     /// # Errors

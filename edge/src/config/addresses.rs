@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use edgezoom_content::{Archive, Attempt, ContentId, PreviewKind};
+use edgezoom_content::{Archive, Attempt, Coarse, ContentId, PreviewKind};
 use url::{Url, form_urlencoded};
 
 /// The service's public addresses, without a slash at the end, and without characters that are escaped in JSON, XML or
@@ -88,6 +88,12 @@ impl Addresses {
             Some(_) => format!("{}/cache", self.base).into(),
             None => self.cache.as_str().into(),
         }
+    }
+
+    /// The address of what is there so far of a picture.
+    #[must_use]
+    pub fn coarse(&self, id: ContentId, Coarse { attempt, number }: Coarse) -> String {
+        format!("{}/cache/{}", self.base, attempt.coarse_key(id, number))
     }
 
     /// The address of a pyramid's descriptor.

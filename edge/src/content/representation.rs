@@ -26,8 +26,11 @@ fn object(content: &Content, addresses: &Addresses, seconds: impl Fn(Timestamp) 
     if let Status::Ready { warning: Some(warning), .. } = &content.status {
         fields.push(("warning", Text(warning.to_string())));
     }
+    if let Status::Processing { coarse: Some(coarse), .. } = &content.status {
+        fields.push(("coarseUrl", Text(addresses.coarse(content.id, *coarse))));
+    }
     fields.push(match &content.status {
-        Status::Processing { stage } => ("stage", Text(stage_name(*stage).to_owned())),
+        Status::Processing { stage, .. } => ("stage", Text(stage_name(*stage).to_owned())),
         Status::Ready { attempt, dzi, archive, .. } => {
             ("dzi", dzi_object(dzi, addresses.descriptor(content.id, *attempt, *archive)))
         }

@@ -72,7 +72,7 @@ fn policy(addresses: &Addresses, frames: Frames) -> String {
         Frames::Any => "*",
     };
     format!(
-        "default-src 'none'; script-src {share}; style-src {share}; img-src {share} {cache} data:; \
+        "default-src 'none'; script-src {share}; style-src {share}; img-src {base} {share} {cache} data:; \
          connect-src {base} {share} {cache}; manifest-src {share}; base-uri 'none'; form-action {share}; frame-ancestors {ancestors}"
     )
 }

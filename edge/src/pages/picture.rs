@@ -78,7 +78,7 @@ mod tests {
             id: "6qy4OXfXSid".parse().unwrap(),
             url: SourceUrl::parse(url).unwrap(),
             progress: Progress::NONE,
-            status: Status::Processing { stage: Stage::Queued },
+            status: Status::Processing { stage: Stage::Queued, coarse: None },
         }
     }
 

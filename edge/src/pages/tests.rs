@@ -128,7 +128,7 @@ fn what_is_missing_of_a_picture_is_a_line_of_its_page() {
 #[test]
 fn pages_run_only_the_services_files_and_are_not_framed() {
     let response = home(None, None, &addresses());
-    insta::assert_snapshot!(response.header("Content-Security-Policy").unwrap(), @r#"default-src 'none'; script-src https://zoom.example; style-src https://zoom.example; img-src https://zoom.example https://cache.example data:; connect-src https://api.example https://zoom.example https://cache.example; manifest-src https://zoom.example; base-uri 'none'; form-action https://zoom.example; frame-ancestors 'none'"#);
+    insta::assert_snapshot!(response.header("Content-Security-Policy").unwrap(), @r#"default-src 'none'; script-src https://zoom.example; style-src https://zoom.example; img-src https://api.example https://zoom.example https://cache.example data:; connect-src https://api.example https://zoom.example https://cache.example; manifest-src https://zoom.example; base-uri 'none'; form-action https://zoom.example; frame-ancestors 'none'"#);
     assert_eq!(response.header("Referrer-Policy"), Some("strict-origin-when-cross-origin"));
     let broken = Addresses { cache: "; script-src *".into(), ..addresses() };
     assert!(!home(None, None, &broken).header("Content-Security-Policy").unwrap().contains("script-src *"));
@@ -144,7 +144,7 @@ fn only_finished_contents_are_cached_and_only_ready_ones_are_indexed() {
             "public, max-age=600",
             true,
         ),
-        (content(Status::Processing { stage: Stage::Queued }), "no-store", true),
+        (content(Status::Processing { stage: Stage::Queued, coarse: None }), "no-store", true),
     ] {
         let response = share(&content, &addresses(), NOW);
         assert_eq!(response.header("Cache-Control"), Some(cached));

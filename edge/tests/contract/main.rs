@@ -60,9 +60,9 @@ fn content(there: There) -> Content {
             let failure = Failure::new(FailureCode::SourceNotFound, "404 <&>.");
             (0.0625, Status::Failed { failure, retry_at: RETRY_AT })
         }
-        Waiting => (0.125, Status::Processing { stage: Stage::Waiting }),
-        Rendering => (0.25, Status::Processing { stage: Stage::Rendering }),
-        Queued | Nothing | Outage => (0.0, Status::Processing { stage: Stage::Queued }),
+        Waiting => (0.125, Status::Processing { stage: Stage::Waiting, coarse: None }),
+        Rendering => (0.25, Status::Processing { stage: Stage::Rendering, coarse: None }),
+        Queued | Nothing | Outage => (0.0, Status::Processing { stage: Stage::Queued, coarse: None }),
     };
     Content { id: ID.parse().unwrap(), url, progress: Progress::from(progress), status }
 }

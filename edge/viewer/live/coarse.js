@@ -9,7 +9,7 @@ const FADE_MS = 250;
 
 /**
  * Shows pictures in `place`, each once it has loaded, in place of the one before; `onShown()` is called with the first.
- * Gives `{ show(url), handOver(viewer, canvas) }`.
+ * Gives `{ show(url), lift() }`.
  */
 export function coarsePicture(place, onShown) {
   let shown = null;
@@ -31,38 +31,50 @@ export function coarsePicture(place, onShown) {
     onShown();
   }
 
-  /** Leaves what is shown over the viewer's `canvas`, exactly where the picture is, until the viewer has drawn it. */
-  function handOver(viewer, canvas) {
-    latest = "handed over";
-    if (!shown) return;
-    const cover = shown;
-    canvas.after(cover);
-    const follow = () => {
-      const picture = viewer.world.getItemAt(0);
-      // It knows no place in a picture that was turned, or moved by whoever looks at it.
-      if (!picture || viewer.viewport.getRotation() % 360 !== 0) return cover.remove();
-      const { x, y, width, height } = viewer.viewport.viewportToViewerElementRectangle(picture.getBoundsNoRotate(true));
-      const box = { inset: "auto", left: x, top: y, width, height };
-      for (const [side, length] of Object.entries(box)) cover.style[side] = typeof length === "number" ? `${length}px` : length;
-      cover.classList.add("placed");
-    };
-    const leave = () => {
-      clearTimeout(patience);
-      cover.classList.add("leaving");
-      setTimeout(() => {
-        viewer.removeHandler("update-viewport", follow);
-        cover.remove();
-      }, FADE_MS);
-    };
-    const patience = setTimeout(leave, LONGEST_WAIT_MS);
-    viewer.addHandler("update-viewport", follow);
-    viewer.addOnceHandler("open", () => {
-      const picture = viewer.world.getItemAt(0);
-      if (picture.getFullyLoaded()) leave();
-      else picture.addOnceHandler("fully-loaded-change", leave);
-    });
-    viewer.addOnceHandler("destroy", () => clearTimeout(patience));
+  /**
+   * Takes the picture off, if one is shown, and gives what puts it over a viewer's canvas, exactly where that one will
+   * draw the picture: `cover(viewer, canvas)`. Until the viewer knows, it stays where it was.
+   */
+  function lift() {
+    latest = "lifted";
+    if (!shown) return null;
+    const before = shown.getBoundingClientRect();
+    return (viewer, canvas) => coverWith(shown, before, viewer, canvas);
   }
 
-  return { show, handOver };
+  return { show, lift };
+}
+
+/** Leaves a picture over the viewer's canvas until that has drawn its own. */
+function coverWith(cover, before, viewer, canvas) {
+  const put = ({ x, y, width, height }, fit) => {
+    const box = { left: x, top: y, width, height };
+    for (const [side, length] of Object.entries(box)) cover.style[side] = `${length}px`;
+    cover.style.objectFit = fit;
+  };
+  const { left, top } = canvas.getBoundingClientRect();
+  put({ x: before.x - left, y: before.y - top, width: before.width, height: before.height }, "contain");
+  canvas.after(cover);
+
+  const follow = () => {
+    const picture = viewer.world.getItemAt(0);
+    if (!picture) return;
+    // It cannot be turned with the picture.
+    if (viewer.viewport.getRotation() % 360 !== 0) leave();
+    else put(viewer.viewport.viewportToViewerElementRectangle(picture.getBoundsNoRotate(true)), "fill");
+  };
+  const leave = () => {
+    clearTimeout(patience);
+    viewer.removeHandler("update-viewport", follow);
+    cover.classList.add("leaving");
+    setTimeout(() => cover.remove(), FADE_MS);
+  };
+  const patience = setTimeout(leave, LONGEST_WAIT_MS);
+  viewer.addHandler("update-viewport", follow);
+  viewer.addOnceHandler("open", () => {
+    const picture = viewer.world.getItemAt(0);
+    if (picture.getFullyLoaded()) leave();
+    else picture.addOnceHandler("fully-loaded-change", leave);
+  });
+  viewer.addOnceHandler("destroy", () => clearTimeout(patience));
 }

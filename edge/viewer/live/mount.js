@@ -1,6 +1,5 @@
-// Shows a content in an element, in any state: its progress, as soon as there is one with the picture so far, then the
-// picture itself, or the failure. Embeds and pages load
-// this module.
+// Shows a content in an element, in any state: its progress, with the picture so far as soon as there is one, then the
+// picture itself, or the failure. Embeds and pages load this module.
 
 import { element, shadow } from "../dom.js";
 import { mountViewer } from "../zoom/viewer.js";
@@ -57,9 +56,10 @@ export function mountContent(host, address, options = {}) {
     const focused = hadFocus();
     if (update.kind === "ready") {
       onReady?.(update.content);
+      const cover = coarse?.lift();
       const mounted = mountViewer(host, update.content, { name: nameOf(update.content.url), ...viewing });
       leave = mounted.destroy;
-      coarse?.handOver(mounted.viewer, mounted.canvas);
+      cover?.(mounted.viewer, mounted.canvas);
       coarse = null;
       if (focused) mounted.focus();
     } else {

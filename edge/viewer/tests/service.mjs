@@ -23,7 +23,7 @@ async function fakeService() {
     failed: async () => fake.create({ kind: "failed", failure }),
     async slow(state) {
       const id = fake.create({ kind: "processing", stage: "downloading", progress: 0.1, ...state });
-      return { id, finish: () => fake.set(id, { kind: "ready" }) };
+      return { id, report: (change) => fake.set(id, change), finish: () => fake.set(id, { kind: "ready" }) };
     },
   };
 }

@@ -45,6 +45,41 @@ test("a ready picture is painted, and nothing is complained of", async () => {
   assert.deepEqual(page.wrongs, []);
 });
 
+test("a coarse picture is shown while it is converted, gets sharper, and stays until the picture is drawn", async (context) => {
+  if (service.real) return context.skip("the end-to-end tests have it with a slow source");
+  const { id, report, finish } = await service.slow();
+  const { region } = await open(id);
+  await page.getByRole("progressbar").waitFor();
+  const coarse = page.locator("img.coarse");
+  assert.equal(await coarse.count(), 0);
+  for (const number of [1, 3]) {
+    report({ stage: "rendering", progress: 0.1 + number / 10, coarse: number });
+    await page.locator(`img.coarse[src$="_coarse/${number}.jpg"]`).waitFor();
+    assert.equal(await coarse.count(), 1);
+  }
+  await assertAccessible(page);
+
+  let release;
+  const released = new Promise((resolve) => (release = resolve));
+  await page.route("**/cache/*/*_files/**", async (route) => {
+    await released;
+    await route.continue();
+  });
+  finish();
+  await region.waitFor();
+  const box = await region.boundingBox();
+  const over = await coarse.boundingBox();
+  assert.ok(over.width > 0 && over.x >= box.x && over.x + over.width <= box.x + box.width, JSON.stringify({ box, over }));
+  await assertEventually(async () => {
+    const { width, height } = await coarse.boundingBox();
+    return Math.abs(width / height - 3 / 2) < 0.01;
+  }, "it does not lie where the picture will");
+  release();
+  await painted(page);
+  await assertEventually(async () => (await coarse.count()) === 0, "it is left over the viewer");
+  assert.deepEqual(page.wrongs, []);
+});
+
 test("what is missing of a damaged picture is said beside its name, once it is ready", async (context) => {
   if (service.real) return context.skip("needs a damaged picture");
   const warning = "The file is <b>damaged</b>.";

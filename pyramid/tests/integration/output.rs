@@ -16,6 +16,7 @@ pub struct MemoryOutput {
     pub tiles: Mutex<BTreeMap<TileCoord, Vec<u8>>>,
     pub progress: Mutex<Vec<u32>>,
     pub previews: Mutex<Vec<(PreviewKind, Vec<u8>)>>,
+    pub coarse: Mutex<Vec<Vec<u8>>>,
 }
 
 impl TileOutput for MemoryOutput {
@@ -33,6 +34,11 @@ impl TileOutput for MemoryOutput {
 
     fn preview(&self, kind: PreviewKind, bytes: &[u8]) -> io::Result<()> {
         self.previews.lock().unwrap().push((kind, bytes.to_vec()));
+        Ok(())
+    }
+
+    fn coarse(&self, bytes: &[u8]) -> io::Result<()> {
+        self.coarse.lock().unwrap().push(bytes.to_vec());
         Ok(())
     }
 

@@ -31,7 +31,7 @@ fn previews_with(file: &[u8], options: &Options) -> (Vec<Picture>, TileFormat) {
 }
 
 /// A picture of another size whose pixels are means of the areas that they cover, sampled at 4×4 places each.
-fn shrunk(picture: &Picture, Size { width, height }: Size) -> Picture {
+pub fn shrunk(picture: &Picture, Size { width, height }: Size) -> Picture {
     Picture::new(width, height, picture.layout, |x, y| {
         let places = (0..4).flat_map(|row| (0..4).map(move |column| (4 * x + column, 4 * y + row)));
         let mut sums = [0.0; 4];

@@ -152,5 +152,6 @@ fn options(args: &Args) -> RenderOptions {
         drawing: args.drawing.options(args.page),
         strict: args.strict,
         previews: false,
+        coarse_every: None,
     }
 }

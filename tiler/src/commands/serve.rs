@@ -148,10 +148,14 @@ fn settings(args: &Args) -> anyhow::Result<Settings> {
         render: RenderOptions {
             drawing: args.drawing.options(None),
             previews: true,
+            coarse_every: Some(COARSE_EVERY),
             ..RenderOptions::default()
         },
     })
 }
+
+/// How often renderers give what is there of a picture. Of these the service stores a few.
+const COARSE_EVERY: Duration = Duration::from_secs(1);
 
 fn required<T: Clone>(value: &Option<T>, variable: &str) -> anyhow::Result<T> {
     value.clone().with_context(|| format!("{variable} is not set"))

@@ -64,6 +64,7 @@ impl Pipeline {
                     (Ok(Output::Progress(rows)), _) => {
                         on_progress(Progress::Rendering { rows, is_web_page: false });
                     }
+                    (Ok(Output::Coarse(jpeg)), _) => on_progress(Progress::Coarse(jpeg)),
                     (Ok(Output::Tile(tile)), Some(dzi)) => sink.put(dzi, tile).await?,
                     (Ok(Output::Preview(kind, bytes)), Some(dzi)) => sink.put_preview(dzi, kind, bytes).await?,
                     (Ok(Output::Tile(_) | Output::Preview(..)), None) => return Err(RenderError::from(TILE_FIRST).into()),

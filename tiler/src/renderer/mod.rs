@@ -122,7 +122,10 @@ impl Renderer {
         options: &RenderOptions,
         limits: &Limits,
     ) -> Result<Self, RenderError> {
-        let request = RenderRequest::new(options, limits).map_err(RenderError::NotStarted)?;
+        // A source may stop coming at any time. What is there by then should be seen.
+        let coarse_every = options.coarse_every.map(|every| every / 4);
+        let options = RenderOptions { coarse_every, ..*options };
+        let request = RenderRequest::new(&options, limits).map_err(RenderError::NotStarted)?;
         let request = RenderRequest {
             arriving: Some(Arriving { announced: source.announced }),
             ..request.for_source(Some(source.announced.unwrap_or(source.bytes)), limits)

@@ -16,6 +16,8 @@ pub enum Output {
     Tile(Tile),
     /// A small picture of the whole, in the format of the tiles. Each comes once, if they were asked for.
     Preview(PreviewKind, Bytes),
+    /// What is there of the picture, small, in JPEG, if that was asked for. It may come at any time before the end.
+    Coarse(Bytes),
     /// All tiles have come, and the process has exited with success. Comes last.
     Finished {
         /// The pyramid.

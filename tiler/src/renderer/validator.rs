@@ -56,6 +56,13 @@ impl FrameValidator {
                 self.pyramid()?.receive_preview(kind, &bytes)?;
                 Ok(Output::Preview(kind, bytes))
             }
+            Frame::Coarse(bytes) => {
+                let is_asked_for = self.request.options.coarse_every.is_some();
+                if !is_asked_for || !has_signature(TileFormat::Jpg, &bytes) {
+                    return Err(ProtocolError::Unexpected("a coarse picture that was not requested").into());
+                }
+                Ok(Output::Coarse(bytes))
+            }
             Frame::Finished(damage) => {
                 let pyramid = self.pyramid()?;
                 if pyramid.missing > 0 || !pyramid.missing_previews.is_empty() {
@@ -287,5 +294,16 @@ mod tests {
             let mut received = BytesMut::from(&bytes[..]);
             while let Ok(Some(_)) = validator.next(&mut received) {}
         }
+    }
+
+    #[test]
+    fn coarse_pictures_pass_only_if_they_were_asked_for_and_are_jpeg() {
+        let jpeg = Bytes::from_static(&[0xff, 0xd8, 0xff, 0xe0]);
+        assert_refused(&mut started().0, Frame::Coarse(jpeg.clone()));
+        let mut request = request();
+        request.options.coarse_every = Some(std::time::Duration::ZERO);
+        let mut validator = FrameValidator::new(request);
+        assert_eq!(validator.accept(Frame::Coarse(jpeg.clone())).unwrap(), Output::Coarse(jpeg));
+        assert_refused(&mut validator, Frame::Coarse(Bytes::from_static(b"<svg>")));
     }
 }

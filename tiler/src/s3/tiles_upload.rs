@@ -114,7 +114,7 @@ impl TilesUpload {
         // A request that is cancelled may still be carried out, after the tiles were deleted.
         while self.complete_one().await? {}
         self.bucket.delete_prefix(&self.attempt.tiles_prefix(self.id)).await?;
-        self.stored = Stored::default();
+        (self.stored, self.previews) = (Stored::default(), 0);
         Ok(())
     }
 

@@ -17,6 +17,7 @@ use edgezoom_content::{Failure, FailureCode};
 use futures::FutureExt;
 use tracing::{error, info};
 
+use super::coarse::CoarseUpload;
 use super::edge_client::ReportResult;
 use super::metrics::{JobResult, Phase};
 use super::phase_times::PhaseTimes;
@@ -30,12 +31,16 @@ use crate::{failure, retry};
 /// How long handing back may take. After that the lease runs out and has the same effect.
 const HAND_BACK_TIME: Duration = Duration::from_secs(3);
 
+/// How long deleting coarse pictures may take.
+const COARSE_TIME: Duration = Duration::from_secs(1);
+
 /// A job on its way.
 struct Job<'a> {
     context: &'a ServiceContext,
     claim: &'a Claim,
     reporter: Reporter,
     upload: Upload,
+    coarse: CoarseUpload,
     times: PhaseTimes,
 }
 
@@ -49,10 +54,13 @@ enum Stopped {
 
 /// Does the job of `claim`, which was requested at `claimed`.
 pub(super) async fn run(context: Arc<ServiceContext>, claim: Claim, claimed: Instant) {
+    let reporter = Reporter::start(context.edge.clone(), claim.clone(), claimed);
+    let on_stored = reporter.coarse_notes();
     let mut job = Job {
         context: &context,
         claim: &claim,
-        reporter: Reporter::start(context.edge.clone(), claim.clone(), claimed),
+        coarse: CoarseUpload::start(context.store.clone(), claim.clone(), claimed, on_stored),
+        reporter,
         upload: context.store.upload(claim.id, claim.attempt, context.layout, context.uploads),
         times: PhaseTimes::new(Instant::now()),
     };
@@ -65,11 +73,14 @@ pub(super) async fn run(context: Arc<ServiceContext>, claim: Claim, claimed: Ins
 impl Job<'_> {
     /// Converts the source, unless the service shuts down or the attempt is over before.
     async fn convert(&mut self) -> Result<Converted, Stopped> {
-        let Self { context, claim, reporter, upload, times } = self;
+        let Self { context, claim, reporter, upload, coarse, times } = self;
         let on_progress = |progress: Progress| {
             times.note(&progress, Instant::now());
-            if let Progress::Downloaded { bytes } = progress {
-                context.metrics.fetched_bytes.inc_by(bytes);
+            match &progress {
+                Progress::Downloaded { bytes } => context.metrics.fetched_bytes.inc_by(*bytes),
+                Progress::Coarse(jpeg) => coarse.offer(jpeg.clone(), reporter.done()),
+                Progress::Rendered => coarse.end(),
+                _ => {}
             }
             reporter.note(progress.into());
         };
@@ -94,7 +105,9 @@ impl Job<'_> {
 
     /// Reports the result, and deletes what is not to stay in the store.
     async fn conclude(&mut self, converted: Result<Converted, Stopped>) -> JobResult {
-        let Self { context, claim, reporter, upload, times } = self;
+        let Self { context, claim, reporter, upload, coarse, times } = self;
+        // Before the report, as nothing follows that would delete them.
+        coarse.ended(COARSE_TIME).await;
         match converted {
             Ok(Converted { dzi, title, warning }) => {
                 let (archive, previews) = (upload.archive(), upload.previews());

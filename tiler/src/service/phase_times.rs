@@ -37,7 +37,10 @@ impl PhaseTimes {
     /// The pipeline has made progress.
     pub(super) fn note(&mut self, progress: &Progress, now: Instant) {
         match progress {
-            Progress::Downloading(_) | Progress::LoadingPage(_) | Progress::Publishing { .. } => {}
+            Progress::Downloading(_)
+            | Progress::LoadingPage(_)
+            | Progress::Coarse(_)
+            | Progress::Publishing { .. } => {}
             Progress::Downloaded { .. } => {
                 self.fetch = Some(now - self.started);
                 self.rendering_since = self.rendering_since.map(|_| now);

@@ -298,6 +298,15 @@ async fn render_arriving(
     limits: &Limits,
     holds: impl Fn(&Output) -> bool,
 ) -> Result<Vec<Output>, Failure> {
+    render_arriving_with(bytes, &RenderOptions::default(), limits, holds).await
+}
+
+async fn render_arriving_with(
+    bytes: &[u8],
+    options: &RenderOptions,
+    limits: &Limits,
+    holds: impl Fn(&Output) -> bool,
+) -> Result<Vec<Output>, Failure> {
     let announced = Some(bytes.len() as u64);
     let arrived = |bytes, is_complete| Arrival {
         beginning: 1,
@@ -308,9 +317,8 @@ async fn render_arriving(
     };
     let first = Arrival { file: Arc::new(file(bytes)), ..arrived(bytes.len() as u64 / 4 * 3, false) };
     let (sender, arrivals) = watch::channel(Some(first.clone()));
-    let options = RenderOptions::default();
     let mut renderer =
-        Renderer::start_arriving_as(Path::new(TILER), &first, arrivals, &options, limits).unwrap();
+        Renderer::start_arriving_as(Path::new(TILER), &first, arrivals, options, limits).unwrap();
     let mut outputs = Vec::new();
     let complete = || sender.send_replace(Some(arrived(bytes.len() as u64, true)));
     let mut is_complete = false;
@@ -360,6 +368,24 @@ async fn a_source_that_arrives_gives_its_first_tiles_before_its_last_byte_and_th
         let whole = tiles(render(file(&source), &RenderOptions::default(), &limits).await.unwrap());
         let is_tile = |output: &Output| matches!(output, Output::Tile(_));
         assert_eq!(tiles(render_arriving(&source, &limits, is_tile).await.unwrap()), whole, "{number}");
+    }
+}
+
+#[tokio::test]
+async fn a_picture_that_arrives_is_shown_coarsely_before_its_last_byte() {
+    let picture = Picture::photo(1700, 2100, Layout::Rgb);
+    let options = RenderOptions { coarse_every: Some(Duration::ZERO), ..RenderOptions::default() };
+    let is_coarse = |output: &Output| matches!(output, Output::Coarse(_));
+    for progressive in [false, true] {
+        let source = files::jpeg(&picture, Jpeg { progressive, ..Jpeg::default() });
+        // That it is complete is only told when there is a coarse picture, or after a while.
+        let outputs = render_arriving_with(&source, &options, &Limits::default(), is_coarse).await.unwrap();
+        let first = outputs.iter().position(is_coarse).unwrap();
+        let last_tile = outputs.iter().rposition(|output| matches!(output, Output::Tile(_))).unwrap();
+        assert!(first < last_tile);
+        if progressive {
+            assert!(first < outputs.iter().position(|output| matches!(output, Output::Started(_))).unwrap());
+        }
     }
 }
 

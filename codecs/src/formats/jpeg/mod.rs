@@ -14,6 +14,7 @@ mod error_manager;
 mod header;
 mod losses;
 mod segments;
+pub mod thumbnail;
 mod unwinding;
 pub mod ycbcr420;
 

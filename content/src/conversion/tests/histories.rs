@@ -97,7 +97,10 @@ impl World {
                 if let Some(attempt) = attempt(of) {
                     let progress = progress.into();
                     self.tell(
-                        reported(attempt, Outcome::Progress { stage: Stage::Rendering, progress }),
+                        reported(
+                            attempt,
+                            Outcome::Progress { stage: Stage::Rendering, progress, coarse: None },
+                        ),
                         true,
                     );
                 }

@@ -1,16 +1,17 @@
 //! Pictures that are rendered while they arrive, and what becomes of them when the download does not go as it began.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::body::Bytes;
 use edgezoom_codecs::Layout;
-use edgezoom_content::{Attempt, FailureCode};
+use edgezoom_content::protocol::Outcome;
+use edgezoom_content::{Attempt, CoarseNumber, FailureCode};
 use edgezoom_test_support::Picture;
 use edgezoom_test_support::files::{self, Jpeg};
 
 use super::tiler::Tiler;
-use super::world::{Call, Gate, Source, Turn, World, WorldState};
+use super::world::{Call, Gate, Object, Source, Turn, World, WorldState};
 use super::{ID, failure, finished, keys};
 
 const TAG: Option<&str> = Some("\"one\"");
@@ -93,9 +94,7 @@ async fn a_download_that_breaks_off_for_good_is_a_failure_of_the_source_and_leav
     world.until("the end", WorldState::ended).await;
     tiler.logged("job ended").await;
     let state = world.state();
-    let (code, message) = failure(&state).unwrap();
-    assert_eq!(code, FailureCode::SourceUnreachable);
-    assert_eq!(message, "The source's server closed the connection during the download.");
+    assert_eq!(failure(&state).unwrap().0, FailureCode::SourceUnreachable);
     assert_eq!(stored(&state), BTreeSet::new());
 }
 
@@ -124,4 +123,37 @@ async fn a_killed_tiler_leaves_what_the_attempt_that_follows_deletes() {
     let dzi = finished(&state).unwrap();
     let attempt = Attempt::FIRST.next();
     assert_eq!(stored(&state), keys(id, attempt, &dzi), "nothing of the first attempt");
+}
+
+#[tokio::test]
+async fn a_coarse_picture_is_stored_and_named_while_its_source_arrives_and_gone_when_it_is_ready() {
+    let photo = Picture::photo(2300, 1900, Layout::Rgb);
+    let file: Bytes = files::jpeg(&photo, Jpeg { progressive: true, ..Jpeg::default() }).into();
+    let (gate, from) = (Gate::closed(), file.len() / 4 * 3);
+    let rest = Turn { from: Some(from), first: file.slice(from..), ..whole(&file) };
+    let world = world(vec![broken(&file, &gate), rest]).await;
+    let id = world.enqueue(ID, 1, "picture");
+    let begun = Instant::now();
+    let tiler = Tiler::start(&world, &[]);
+    let coarse = |outcome: &&Outcome| matches!(outcome, Outcome::Progress { coarse: Some(_), .. });
+    world.until("a coarse picture", |state| state.reports().iter().any(coarse)).await;
+    assert!(begun.elapsed() > Duration::from_secs(3));
+    let key = Attempt::FIRST.coarse_key(id, CoarseNumber::FIRST);
+    {
+        let state = world.state();
+        assert_eq!(
+            stored(&state),
+            BTreeSet::from([key.clone()]),
+            "stored before it is named, and nothing else is"
+        );
+        let Object { bytes, media_type, .. } = &state.objects[&key];
+        let seen = files::decode(bytes).unwrap();
+        assert_eq!((media_type.as_str(), seen.width, seen.height), ("image/jpeg", 575, 475));
+    }
+    gate.open();
+    world.until("the end", WorldState::ended).await;
+    tiler.logged("job ended").await;
+    let state = world.state();
+    let dzi = finished(&state).unwrap();
+    assert_eq!(stored(&state), keys(id, Attempt::FIRST, &dzi));
 }

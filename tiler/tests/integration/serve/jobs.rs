@@ -77,7 +77,7 @@ async fn progress_is_reported_in_even_intervals_and_never_falls() {
         .reports()
         .into_iter()
         .filter_map(|outcome| match outcome {
-            Outcome::Progress { stage, progress } => Some((*stage, *progress)),
+            Outcome::Progress { stage, progress, .. } => Some((*stage, *progress)),
             _ => None,
         })
         .collect();
