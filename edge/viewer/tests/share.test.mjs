@@ -6,6 +6,7 @@ import { after, afterEach, before, test } from "node:test";
 import {
   assertAccessible,
   assertEventually,
+  coloursIn,
   globalsLeft,
   isFocused,
   newPage,
@@ -78,6 +79,26 @@ test("a coarse picture is shown while it is converted, gets sharper, and stays u
   await painted(page);
   await assertEventually(async () => (await coarse.count()) === 0, "it is left over the viewer");
   assert.deepEqual(page.wrongs, []);
+});
+
+test("with a slow source a coarse picture is seen before half of the progress, gets sharper, and nothing flashes", async (context) => {
+  if (!service.real) return context.skip("needs a conversion");
+  const { region } = await open(await service.trickling(10));
+  const coarse = page.locator("img.coarse");
+  await coarse.waitFor();
+  const progress = await page.getByRole("progressbar").evaluate(({ value }) => value);
+  assert.ok(progress < 0.5, `${progress} of the progress`);
+  const seen = new Set();
+  while ((await coarse.count()) > 0) {
+    seen.add(await coarse.first().getAttribute("src", { timeout: 1000 }).catch(() => null));
+    const colours = await coloursIn(page, await page.screenshot());
+    assert.ok(colours > 20, `${colours} colours after ${seen.size} coarse pictures`);
+  }
+  seen.delete(null);
+  assert.ok(seen.size >= 2, [...seen].join(" "));
+  await painted(page);
+  assert.ok(await region.isVisible());
+  assert.deepEqual(page.wrongs.filter((wrong) => !wrong.includes("404")), []);
 });
 
 test("what is missing of a damaged picture is said beside its name, once it is ready", async (context) => {

@@ -77,7 +77,7 @@ impl Job<'_> {
         let on_progress = |progress: Progress| {
             times.note(&progress, Instant::now());
             match &progress {
-                Progress::Downloaded { bytes } => context.metrics.fetched_bytes.inc_by(*bytes),
+                Progress::Downloaded { bytes } => drop(context.metrics.fetched_bytes.inc_by(*bytes)),
                 Progress::Coarse(jpeg) => coarse.offer(jpeg.clone(), reporter.done()),
                 Progress::Rendered => coarse.end(),
                 _ => {}
