@@ -5,7 +5,7 @@
 use std::fs::File;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
 use edgezoom_codecs::announcement;
@@ -28,7 +28,9 @@ impl Feed {
         let (ours, theirs) = UnixStream::pair()?;
         // The process need not be able to write.
         shutdown(&theirs, Shutdown::Write)?;
-        let files = [source.file.as_fd()];
+        // Nor to change the file. Without /proc it has the descriptor that the download has.
+        let read_only = File::open(format!("/proc/self/fd/{}", source.file.as_raw_fd())).ok();
+        let files = [read_only.as_ref().unwrap_or(&source.file).as_fd()];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
         let mut ancillary = SendAncillaryBuffer::new(&mut space);
         ancillary.push(SendAncillaryMessage::ScmRights(&files));

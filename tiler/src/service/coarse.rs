@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn a_short_job_stores_none_and_a_long_one_spreads_five() {
-        assert_eq!(stored(3), []);
+        assert_eq!(stored(3), Vec::<u32>::new());
         assert_eq!(stored(4), [3]);
         assert_eq!(stored(10), [3, 5, 7, 9]);
         assert_eq!(stored(60), [3, 15, 27, 38, 49]);
