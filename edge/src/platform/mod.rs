@@ -5,3 +5,4 @@ pub(crate) mod clock;
 pub(crate) mod environment;
 pub(crate) mod index_cache;
 pub(crate) mod r2;
+pub(crate) mod upload;

@@ -4,4 +4,5 @@
 pub mod object_key;
 pub mod route;
 pub mod router;
+pub mod upload;
 pub mod url;

@@ -18,6 +18,13 @@ pub enum Route {
         /// Whether a content that failed, or waits for its next attempt, is to be tried now.
         retry: bool,
     },
+    /// `POST /v1/content/`: a file.
+    Upload {
+        /// Its name, if the query has one.
+        name: Result<Option<String>, ApiError>,
+        /// In which variant the content is answered.
+        variant: Variant,
+    },
     /// `/v1/dzi…`: the `dzi` object of a content.
     Dzi {
         /// Which content.

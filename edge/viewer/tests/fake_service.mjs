@@ -20,6 +20,8 @@ const TYPES = {
 /** As `_headers` has it. */
 const DOCS_POLICY = "default-src 'none'; style-src 'self'; img-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const SIZE = { width: 6000, height: 4000 };
+/** The bytes that a file may have which is sent. */
+export const MOST_BYTES = 2_000_000;
 const TILE = { size: 510, overlap: 1 };
 
 /** Starts it. */
@@ -66,6 +68,7 @@ export async function startFakeService() {
       viewer: asset("viewer.js"),
       examples: await examples(),
       notice: "",
+      files: await fill("files", { address: `${origin}/v1/content/`, most: MOST_BYTES }),
     };
     const body = await fill(name, { ...common, ...values });
     const script = { share: "share.js", embed: "share.js", home: "home.js" }[name];
@@ -80,8 +83,7 @@ export async function startFakeService() {
     const { url } = contentObject(id);
     const values = {
       name: "old town.jpg",
-      source: url,
-      host: new URL(url).hostname,
+      origin: url.startsWith("ni:") ? "A file that was sent" : `<a href="${url}" rel="noopener noreferrer">${new URL(url).hostname}</a>`,
       address: `${server.origin}/v1/content/${id}`,
       preview: "",
       warning: `<p id="warning" role="status" hidden></p>`,
@@ -100,7 +102,20 @@ export async function startFakeService() {
     tell(id);
   }
 
-  server = await serve(async ({ pathname, searchParams }, _request, response) => {
+  /** Takes a file, and converts it within a second. */
+  async function receive(request, name) {
+    let bytes = 0;
+    for await (const chunk of request) bytes += chunk.length;
+    if (name.endsWith(".refused")) return { status: 415, type: "text/plain", body: "Send the file as multipart/form-data." };
+    const source = `ni:///sha-256;f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk?name=${encodeURIComponent(name)}`;
+    const id = fake.create({ kind: "processing", source, bytes });
+    setTimeout(() => fake.set(id, { stage: "rendering", progress: 0.5 }), 200);
+    setTimeout(() => fake.set(id, { kind: "ready" }), 700);
+    return { status: 301, headers: { Location: `/v1/content/${id}` } };
+  }
+
+  server = await serve(async ({ pathname, searchParams }, request, response) => {
+    if (request.method === "POST") return receive(request, searchParams.get("name"));
     if (down && pathname.startsWith("/v1/")) return { status: 503, headers: { "Access-Control-Allow-Origin": "*" } };
     const [, id, rest] = /^\/([0-9A-Za-z]{11})(\.js|\/embed|\/thumbnail\.jpg)?$/.exec(pathname) ?? [];
     if (/^\/[^/]+\.js$/.test(pathname)) return { type: TYPES.js, body: await readFile(at("../embed/loader.js")) };
@@ -132,7 +147,7 @@ export async function startFakeService() {
     }
   });
 
-  return {
+  const fake = {
     ...server,
     /** A content in a state: `{ kind, progress, stage, failure, source, again, size, warning }`. Gives its id. */
     create(state) {
@@ -149,6 +164,7 @@ export async function startFakeService() {
       if (down) [...listeners.values()].flat().forEach((response) => response.destroy());
     },
   };
+  return fake;
 }
 
 /** The home page's examples, as the Worker has them. */

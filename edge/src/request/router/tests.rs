@@ -56,6 +56,18 @@ fn a_client_asks_for_a_retry_with_one_value() {
 }
 
 #[test]
+fn files_are_sent_to_where_contents_are_asked_for_by_url() {
+    let sent = |target| ask(Method::POST, target);
+    let (json, wrapped) = (Variant::Standard(Format::Json), Variant::Wrapped(Format::Json));
+    assert_eq!(sent("/v1/content"), Route::Upload { name: Ok(None), variant: json });
+    let name = Ok(Some("a b.jpg".to_owned()));
+    assert_eq!(sent("/v1/content/?name=a%20b.jpg&format=json"), Route::Upload { name, variant: wrapped });
+    for target in [&format!("/v1/content/{ID}"), "/v1/dzi/", "/", "/v1/contents"] {
+        assert!(matches!(sent(target), Route::MethodNotAllowed(_)), "{target}");
+    }
+}
+
+#[test]
 fn a_text_that_is_no_id_is_no_content() {
     for text in ["x", "..%2f", "6qy4OXfXSi", "6qy4OXfXSidd", "6qy4OXfXSid//", "%00"] {
         assert_eq!(key(&format!("/v1/content/{text}")), Err(ApiError::NoSuchContent), "{text}");
