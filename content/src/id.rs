@@ -1,5 +1,5 @@
-//! The identifier of a content: a pure function of its source URL, and of a file's bytes, so that all locations of the edge agree on it
-//! without communication.
+//! The identifier of a content: a pure function of its source URL, or of the bytes of a file that was sent, so that all
+//! locations of the edge agree on it without communication.
 
 use std::fmt;
 use std::str::FromStr;

@@ -128,7 +128,10 @@ mod tests {
         for (name, uri) in [
             ("", "ni:///sha-256;f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk"),
             ("old town.jpg", "ni:///sha-256;f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk?name=old%20town.jpg"),
-            ("C:\\a\\ä#?.png", "ni:///sha-256;f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk?name=%C3%A4%23%3F.png"),
+            (
+                "C:\\a\\ä#?.png",
+                "ni:///sha-256;f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk?name=%C3%A4%23%3F.png",
+            ),
             ("../..\u{202e}/\n\u{fdd0}", "ni:///sha-256;f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk"),
         ] {
             assert_eq!(super::uri(DIGEST, name).as_deref(), Some(uri));

@@ -45,7 +45,9 @@ impl Uploads {
     #[must_use]
     pub fn admit(&self, requested: Option<&str>, addresses: &Addresses) -> bool {
         let Some(requested) = requested else { return true };
-        let is_own = [&addresses.base, &addresses.share].into_iter().any(|own| origin(own).as_deref() == Some(requested));
+        let is_own = [&addresses.base, &addresses.share]
+            .into_iter()
+            .any(|own| origin(own).as_deref() == Some(requested));
         is_own
             || match &self.origins {
                 Origins::Any => true,

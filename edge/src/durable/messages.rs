@@ -109,7 +109,11 @@ pub fn decode(id: ContentId, path: &str, body: &str) -> Result<Event, String> {
 fn decode_upload(id: ContentId, upload: &str, url: &str) -> Result<Event, String> {
     let upload = upload.parse().map_err(|error: UploadKeyError| error.to_string())?;
     let url = SourceUrl::try_from(url.to_owned()).map_err(|error| error.to_string())?;
-    if url.is_file() { Ok(Event::Uploaded { id, url, upload }) } else { Err("Not the URL of a file.".to_owned()) }
+    if url.is_file() {
+        Ok(Event::Uploaded { id, url, upload })
+    } else {
+        Err("Not the URL of a file.".to_owned())
+    }
 }
 
 /// The client of [`Message::Create`] or [`Message::Retry`], from the query of the message.
@@ -177,9 +181,15 @@ mod tests {
             assert_eq!(decode(id, path, body), Ok(event));
             assert_eq!(client(query), (!query.is_empty()).then_some("::1"));
         }
-        for (path, body) in
-            [("/uploaded/x", file.as_str()), ("/uploaded/uploads/00112233445566778899aabbccddeeff", url.as_str()), ("/report", "{}"), ("/report", ""), ("/claim", "{}"), ("/created", "no url"), ("/", "")]
-        {
+        for (path, body) in [
+            ("/uploaded/x", file.as_str()),
+            ("/uploaded/uploads/00112233445566778899aabbccddeeff", url.as_str()),
+            ("/report", "{}"),
+            ("/report", ""),
+            ("/claim", "{}"),
+            ("/created", "no url"),
+            ("/", ""),
+        ] {
             assert!(decode(id, path, body).is_err(), "{path} {body}");
         }
     }

@@ -90,9 +90,7 @@ pub async fn handle(
             },
             Err(response) => response,
         },
-        Route::Home(form) => {
-            pages::home(form.as_ref(), config, addresses, client, repository).await
-        }
+        Route::Home(form) => pages::home(form.as_ref(), config, addresses, client, repository).await,
         Route::Share(id) => pages::picture(*id, page::share, addresses, repository).await,
         Route::Frame(id) => pages::picture(*id, page::frame, addresses, repository).await,
         Route::EmbedScript => embed::script(),

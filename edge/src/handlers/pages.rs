@@ -30,9 +30,7 @@ pub async fn home(
             Response::new(StatusCode::FOUND, "text/plain; charset=utf-8", CachePolicy::NoStore, empty)
                 .with("Location", addresses.share(found.id()))
         }
-        ContentResponse::Failed(error) => {
-            error.add_retry_after(home(Some((text, error))))
-        }
+        ContentResponse::Failed(error) => error.add_retry_after(home(Some((text, error)))),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::content::repository::Repository;
 use crate::content::response::ContentResponse;
 use crate::platform::upload::{self, ReceivedFile};
 use crate::request::upload::UploadHeaders;
-use crate::response::{ApiError, UploadError};
+use crate::response::ApiError;
 
 /// Takes the file, and gives the content that it is: 301, as for the address of a source. `name` is that of the query.
 pub async fn receive(
@@ -28,7 +28,7 @@ pub async fn receive(
         origin: origin.as_deref(),
     };
     if let Err(error) = headers.check(uploads, addresses) {
-        return Ok(failed(error));
+        return Ok(ContentResponse::Failed(error.into()));
     }
     // Before the body is read. A file that is known already counts too: it costs as much to receive.
     if let Err(error) = admission::check::admit(client.as_deref(), config, env).await {
@@ -37,7 +37,7 @@ pub async fn receive(
     let ReceivedFile { key, digest, name: own_name } =
         match upload::receive(request, uploads.most_bytes, env).await? {
             Ok(received) => received,
-            Err(error) => return Ok(failed(error)),
+            Err(error) => return Ok(ContentResponse::Failed(error)),
         };
     let name = name.filter(|name| !name.is_empty()).unwrap_or(&own_name);
     let found = match SourceUrl::of_file(&digest, name) {
@@ -54,8 +54,4 @@ pub async fn receive(
             Ok(ContentResponse::Failed(error.api_error()))
         }
     }
-}
-
-fn failed(error: UploadError) -> ContentResponse {
-    ContentResponse::Failed(ApiError::Upload(error))
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use edgezoom_content::{
-    Attempt, Content, Dzi, Failure, FailureCode, Previews, Progress, Size, SourceUrl, Stage, Status, TileFormat,
-    Timestamp, Title, Warning,
+    Attempt, Content, Dzi, Failure, FailureCode, Previews, Progress, Size, SourceUrl, Stage, Status,
+    TileFormat, Timestamp, Title, Warning,
 };
 
 use super::*;
@@ -28,7 +28,14 @@ fn content(status: Status) -> Content {
 fn ready() -> Content {
     let size = Size { width: 8000, height: 6000 };
     let dzi = Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg };
-    content(Status::Ready { attempt: Attempt::FIRST, dzi, title: None, warning: None, archive: None, previews: None })
+    content(Status::Ready {
+        attempt: Attempt::FIRST,
+        dzi,
+        title: None,
+        warning: None,
+        archive: None,
+        previews: None,
+    })
 }
 
 #[test]
@@ -124,7 +131,9 @@ fn pages_run_only_the_services_files_and_are_not_framed() {
     insta::assert_snapshot!(response.header("Content-Security-Policy").unwrap(), @r#"default-src 'none'; script-src https://zoom.example; style-src https://zoom.example; img-src https://zoom.example https://cache.example data:; connect-src https://api.example https://zoom.example https://cache.example; manifest-src https://zoom.example; base-uri 'none'; form-action https://zoom.example; frame-ancestors 'none'"#);
     assert_eq!(response.header("Referrer-Policy"), Some("strict-origin-when-cross-origin"));
     let broken = Addresses { cache: "; script-src *".into(), ..addresses() };
-    assert!(!home(None, None, None, &broken).header("Content-Security-Policy").unwrap().contains("script-src *"));
+    assert!(
+        !home(None, None, None, &broken).header("Content-Security-Policy").unwrap().contains("script-src *")
+    );
 }
 
 #[test]
@@ -222,8 +231,13 @@ fn a_file_that_was_sent_has_its_name_and_no_link() {
     let Status::Ready { attempt, dzi, .. } = ready().status else { panic!() };
     let digest = "f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk";
     let sent = |name| {
-        let status = Status::Ready { attempt, dzi, title: None, warning: None, archive: None, previews: None };
-        let page = share(&Content { url: SourceUrl::of_file(digest, name).unwrap(), ..content(status) }, &addresses(), NOW);
+        let status =
+            Status::Ready { attempt, dzi, title: None, warning: None, archive: None, previews: None };
+        let page = share(
+            &Content { url: SourceUrl::of_file(digest, name).unwrap(), ..content(status) },
+            &addresses(),
+            NOW,
+        );
         page.body
     };
     let page = sent("<b> town.jpg");

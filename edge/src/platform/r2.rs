@@ -97,7 +97,8 @@ pub async fn serve_descriptor(key: &ObjectKey, dzi: &Dzi, request: &Request, env
 
 fn descriptor(key: &ObjectKey, dzi: &Dzi, request: &Request) -> Result<Response> {
     let text = dzi.descriptor();
-    let (headers, range) = match prepare(&format!("\"{key}\""), key.media_type(), text.len() as u64, request)? {
+    let (headers, range) = match prepare(&format!("\"{key}\""), key.media_type(), text.len() as u64, request)?
+    {
         Prepared::Complete(response) => return Ok(response),
         Prepared::Body(headers, range) => (headers, range),
     };

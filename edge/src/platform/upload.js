@@ -2,7 +2,11 @@
 // are in memory, however large the file is. No byte of it passes through wasm.
 
 /** The bytes of a part; R2 wants 5 MiB at least, and all parts but the last of one size. */
-const PART = 8 << 20;
+const PART = 5 << 20;
+/** The files that are received at once: an isolate, which has 128 MB of memory, keeps two parts of each. */
+const MOST_AT_ONCE = 8;
+/** How long a client may send nothing, in milliseconds. */
+const STALL = 60_000;
 /** What a form may have besides its file: the boundaries, headers and other fields. */
 const FORM_EXTRA = 1 << 20;
 const MOST_HEADERS = 8 << 10;
@@ -10,14 +14,21 @@ const MOST_HEADERS = 8 << 10;
 /** Why a file is not taken; the name of one of Rust's errors. */
 class Refused extends Error {}
 
+/** The files that are being received: `{ at }`, the time of a sign of life. A request that was aborted leaves its own here. */
+const receiving = new Set();
+
 /**
  * Stores the file of a request under a new key. Gives the key, the file's SHA-256 in base64url and its name, a line each, or `!` and
  * the name of the error.
  */
 export async function receiveFile(request, bucket, most) {
+  for (const file of receiving) if (Date.now() - file.at > 2 * STALL) receiving.delete(file);
+  if (receiving.size >= MOST_AT_ONCE) return "!busy";
+  const file = { at: Date.now() };
+  receiving.add(file);
   try {
     const type = request.headers.get("Content-Type") ?? "";
-    const body = request.body ?? [];
+    const body = request.body ? chunksOf(request.body.getReader(), file) : [];
     const { name, chunks } = /^multipart\/form-data\b/i.test(type) ? await fileIn(body, boundaryOf(type), most) : { name: "", chunks: body };
     const key = `uploads/${crypto.randomUUID().replaceAll("-", "")}`;
     const digest = await store(chunks, bucket, key, most);
@@ -25,6 +36,31 @@ export async function receiveFile(request, bucket, most) {
   } catch (error) {
     if (error instanceof Refused) return `!${error.message}`;
     throw error;
+  } finally {
+    receiving.delete(file);
+  }
+}
+
+/** What a reader gives, until nothing comes for too long. */
+async function* chunksOf(reader, file) {
+  let isWaiting = false;
+  let isStalled = false;
+  const watch = setInterval(() => {
+    isStalled ||= isWaiting && Date.now() - file.at > STALL;
+    if (isStalled) reader.cancel().catch(() => {}); // ends the read that waits
+  }, STALL / 4);
+  try {
+    for (;;) {
+      [file.at, isWaiting] = [Date.now(), true];
+      const { value, done } = await reader.read();
+      isWaiting = false;
+      if (isStalled) throw new Refused("stalled");
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    clearInterval(watch);
+    reader.cancel().catch(() => {});
   }
 }
 

@@ -7,7 +7,7 @@ use worker::wasm_bindgen_futures::JsFuture;
 use worker::{Env, Error, Result, web_sys};
 
 use crate::platform::r2;
-use crate::response::UploadError;
+use crate::response::{ApiError, UploadError};
 
 #[wasm_bindgen(module = "/src/platform/upload.js")]
 extern "C" {
@@ -34,15 +34,20 @@ pub async fn receive(
     request: &web_sys::Request,
     most_bytes: u64,
     env: &Env,
-) -> Result<std::result::Result<ReceivedFile, UploadError>> {
+) -> Result<std::result::Result<ReceivedFile, ApiError>> {
     let bucket = Reflect::get(env, &r2::BINDING.into())?;
     let received = JsFuture::from(receive_file(request, &bucket, most_bytes as f64)?).await?;
     let received = received.as_string().unwrap_or_default();
-    match received.as_str() {
-        "!too-large" => return Ok(Err(UploadError::TooLarge(most_bytes))),
-        "!no-file" => return Ok(Err(UploadError::NoFile)),
-        "!malformed-form" => return Ok(Err(UploadError::MalformedForm)),
-        _ => {}
+    let refused = match received.as_str() {
+        "!busy" => Some(ApiError::Overloaded),
+        "!too-large" => Some(UploadError::TooLarge(most_bytes).into()),
+        "!no-file" => Some(UploadError::NoFile.into()),
+        "!malformed-form" => Some(UploadError::MalformedForm.into()),
+        "!stalled" => Some(UploadError::Stalled.into()),
+        _ => None,
+    };
+    if let Some(error) = refused {
+        return Ok(Err(error));
     }
     let mut lines = received.splitn(3, '\n');
     let mut line = || lines.next().unwrap_or_default();

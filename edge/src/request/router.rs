@@ -110,10 +110,7 @@ fn dzi(request: RequestParts<'_>, key: Result<ContentKey, ApiError>) -> Route {
 }
 
 /// The variant of the response, which may be the error that there is no such variant.
-fn in_variant<T>(
-    request: RequestParts<'_>,
-    key: Result<T, ApiError>,
-) -> (Result<T, ApiError>, Variant) {
+fn in_variant<T>(request: RequestParts<'_>, key: Result<T, ApiError>) -> (Result<T, ApiError>, Variant) {
     let value = |name| parameter(request.query, name);
     match Variant::choose(value("format").as_deref(), value("callback").as_deref(), request.accept) {
         Ok(variant) => (key, variant),

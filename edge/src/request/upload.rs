@@ -52,7 +52,8 @@ mod tests {
     fn headers_say_what_is_refused_unread() {
         let value = |name: &str| (name == "UPLOAD_BYTES").then(|| "100".to_owned());
         let config = Config::read(value).unwrap();
-        let (uploads, addresses) = (config.uploads.clone().unwrap(), config.addresses("https://zoom.example"));
+        let (uploads, addresses) =
+            (config.uploads.clone().unwrap(), config.addresses("https://zoom.example"));
         let check = |content_type, content_length, origin| {
             UploadHeaders { content_type, content_length, origin }.check(&uploads, &addresses)
         };

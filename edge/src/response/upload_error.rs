@@ -14,6 +14,9 @@ pub enum UploadError {
     /// The form has no boundary, or breaks off.
     #[error("The form cannot be read as multipart/form-data (RFC 7578).")]
     MalformedForm,
+    /// Nothing came for a minute.
+    #[error("The file stopped coming. Send it once more.")]
+    Stalled,
     /// The body is a form without files.
     #[error(
         "Send the file as multipart/form-data, or as the body with its own media type, such as image/jpeg: with curl \
@@ -32,6 +35,7 @@ impl UploadError {
         match self {
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::NoFile | Self::MalformedForm => StatusCode::BAD_REQUEST,
+            Self::Stalled => StatusCode::REQUEST_TIMEOUT,
             Self::NotAFile => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::ForeignOrigin => StatusCode::FORBIDDEN,
         }

@@ -200,6 +200,9 @@ fn log(claim: &Claim, error: &PipelineError) {
         PipelineError::Upload(UploadedFileError::Store(error)) => {
             error!(%id, %attempt, %error, "the store does not send the file");
         }
-        PipelineError::Upload(_) | PipelineError::Fetch(_) | PipelineError::Page(_) | PipelineError::Render(_) => {}
+        PipelineError::Upload(_)
+        | PipelineError::Fetch(_)
+        | PipelineError::Page(_)
+        | PipelineError::Render(_) => {}
     }
 }

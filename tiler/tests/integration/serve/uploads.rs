@@ -23,7 +23,10 @@ async fn a_file_that_was_sent_becomes_a_pyramid() {
     world.until("the end", WorldState::ended).await;
     let state = world.state();
     assert_eq!(finished(&state).map(|dzi| (dzi.size.width, dzi.size.height)), Some((1600, 1100)));
-    assert!(state.objects.contains_key(KEY), "the edge deletes it, which knows when it is not needed any more");
+    assert!(
+        state.objects.contains_key(KEY),
+        "the edge deletes it, which knows when it is not needed any more"
+    );
 }
 
 #[tokio::test]
