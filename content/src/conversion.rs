@@ -212,6 +212,9 @@ impl Conversion {
 
     /// Takes a file where it is needed: only a conversion that failed has none.
     fn take_upload(&mut self, upload: UploadKey, now: Timestamp, rules: &Rules, effects: &mut Vec<Effect>) {
+        if self.upload == Some(upload) {
+            return; // it has been told already
+        }
         let may_start = match self.state {
             State::Failed { retry_at, .. } => retry_at <= now || self.may_start_early(now, rules),
             _ => false,

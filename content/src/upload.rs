@@ -37,9 +37,25 @@ pub struct UploadKeyError;
 /// The folder of files in the store.
 const FOLDER: &str = "uploads/";
 
+impl UploadKey {
+    /// The number alone: 32 hexadecimal digits.
+    #[must_use]
+    pub fn digits(self) -> String {
+        format!("{:032x}", self.0)
+    }
+
+    /// The key with these digits, as [`UploadKey::digits`] gives them.
+    #[must_use]
+    pub fn from_digits(digits: &str) -> Option<Self> {
+        let key = u128::from_str_radix(digits, 16).map(Self).ok()?;
+        // Only as it is printed: all digits, without a sign, and in lower case.
+        (key.digits() == digits).then_some(key)
+    }
+}
+
 impl fmt::Display for UploadKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{FOLDER}{:032x}", self.0)
+        write!(f, "{FOLDER}{}", self.digits())
     }
 }
 
@@ -47,10 +63,7 @@ impl FromStr for UploadKey {
     type Err = UploadKeyError;
 
     fn from_str(text: &str) -> Result<Self, UploadKeyError> {
-        let digits = text.strip_prefix(FOLDER).filter(|digits| digits.len() == 32).ok_or(UploadKeyError)?;
-        let key = u128::from_str_radix(digits, 16).map(Self).map_err(|_| UploadKeyError)?;
-        // Only as it is printed: without a sign, and in lower case.
-        if key.to_string() == text { Ok(key) } else { Err(UploadKeyError) }
+        text.strip_prefix(FOLDER).and_then(Self::from_digits).ok_or(UploadKeyError)
     }
 }
 

@@ -7,6 +7,7 @@ mod object;
 mod pages;
 mod preview;
 mod upload;
+mod upload_parts;
 
 use std::rc::Rc;
 
@@ -65,6 +66,13 @@ pub async fn handle(
                 let own = (&**config, addresses);
                 let received = upload::receive(name.as_deref(), uploads, client(), sent, own, env).await?;
                 received.write(variant, addresses, now()).uncached()
+            }
+        },
+        Route::UploadInParts(step) => match &config.uploads {
+            None => plain::method_not_allowed(plain::READ_METHODS),
+            Some(uploads) => {
+                let own = (&**config, addresses);
+                upload_parts::handle(step, uploads, client(), sent, own, env).await?
             }
         },
         Route::Dzi { key, variant } => {

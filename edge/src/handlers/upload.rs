@@ -34,24 +34,27 @@ pub async fn receive(
     if let Err(error) = admission::check::admit(client.as_deref(), config, env).await {
         return Ok(ContentResponse::Failed(error.into()));
     }
-    let ReceivedFile { key, digest, name: own_name } =
-        match upload::receive(request, uploads.most_bytes, env).await? {
-            Ok(received) => received,
-            Err(error) => return Ok(ContentResponse::Failed(error)),
-        };
+    match upload::receive(request, uploads.most_bytes, env).await? {
+        Ok(received) => Ok(content(received, name, env).await),
+        Err(error) => Ok(ContentResponse::Failed(error)),
+    }
+}
+
+/// The content of a file that is in the store.
+pub(super) async fn content(received: ReceivedFile, name: Option<&str>, env: &Env) -> ContentResponse {
+    let ReceivedFile { key, digest, name: own_name } = received;
     let name = name.filter(|name| !name.is_empty()).unwrap_or(&own_name);
-    let found = match SourceUrl::of_file(&digest, name) {
-        // KV may have a content with this id, but was not asked: the id was not known.
-        Some(url) => Repository::new(env, None).find_or_upload(&url, key).await,
-        None => return Ok(ContentResponse::Failed(ApiError::Unavailable)),
+    let Some(url) = SourceUrl::of_file(&digest, name) else {
+        return ContentResponse::Failed(ApiError::Unavailable); // a SHA-256 always makes a URL
     };
-    match found {
-        Ok(found) => Ok(ContentResponse::Moved(found)),
+    // KV may have a content with this id, but was not asked: the id was not known.
+    match Repository::new(env, None).find_or_upload(&url, key).await {
+        Ok(found) => ContentResponse::Moved(found),
         Err(error) => {
             if let Err(error) = upload::delete(key, env).await {
                 console_error!("{key} is left in the store: {error}");
             }
-            Ok(ContentResponse::Failed(error.api_error()))
+            ContentResponse::Failed(error.api_error())
         }
     }
 }

@@ -6,3 +6,4 @@ pub(crate) mod environment;
 pub(crate) mod index_cache;
 pub(crate) mod r2;
 pub(crate) mod upload;
+pub(crate) mod upload_parts;

@@ -5,4 +5,5 @@ pub mod object_key;
 pub mod route;
 pub mod router;
 pub mod upload;
+pub mod upload_parts;
 pub mod url;

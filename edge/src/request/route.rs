@@ -3,6 +3,7 @@
 use edgezoom_content::{ContentId, PreviewKind, SourceUrl};
 
 use super::object_key::ObjectKey;
+use super::upload_parts::UploadStep;
 use crate::response::ApiError;
 use crate::response::negotiation::Variant;
 
@@ -25,6 +26,8 @@ pub enum Route {
         /// In which variant the content is answered.
         variant: Variant,
     },
+    /// `/v1/uploads/…`: a file in parts.
+    UploadInParts(UploadStep),
     /// `/v1/dzi…`: the `dzi` object of a content.
     Dzi {
         /// Which content.

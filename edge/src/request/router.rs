@@ -8,6 +8,7 @@ use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, percent_encode};
 use url::form_urlencoded;
 
 use super::route::{ContentKey, HomeForm, OembedRequest, Route, TilerCall};
+use super::upload_parts::{self, UploadStep};
 use crate::config::shared_content;
 use crate::response::ApiError;
 use crate::response::negotiation::{NotAcceptable, Variant};
@@ -45,6 +46,9 @@ pub fn route(request: RequestParts<'_>, policy: &AddressPolicy) -> Route {
         Method::GET | Method::HEAD => read(request, policy),
         Method::OPTIONS => Route::Preflight,
         Method::POST if request.path.trim_end_matches('/') == "/v1/content" => upload(request),
+        Method::POST | Method::PUT if request.path.starts_with(upload_parts::FOLDER) => {
+            upload_in_parts(request)
+        }
         _ => Route::MethodNotAllowed(READ_METHODS),
     }
 }
@@ -102,6 +106,19 @@ fn content(request: RequestParts<'_>, key: Result<ContentKey, ApiError>) -> Rout
 fn upload(request: RequestParts<'_>) -> Route {
     let (name, variant) = in_variant(request, Ok(parameter(request.query, "name")));
     Route::Upload { name, variant }
+}
+
+fn upload_in_parts(request: RequestParts<'_>) -> Route {
+    let path = request.path.strip_prefix(upload_parts::FOLDER).unwrap_or_default();
+    let step = match (request.method, path.strip_prefix('/').unwrap_or(path)) {
+        (&Method::POST, "") => Some(UploadStep::Begin),
+        (&Method::POST, file) => file.parse().ok().map(|file| {
+            let (name, variant) = in_variant(request, Ok(parameter(request.query, "name")));
+            UploadStep::Finish { file, name, variant }
+        }),
+        (_, path) => upload_parts::part(path).map(|(file, number)| UploadStep::Part(file, number)),
+    };
+    step.map_or(Route::NotFound { page: false }, Route::UploadInParts)
 }
 
 fn dzi(request: RequestParts<'_>, key: Result<ContentKey, ApiError>) -> Route {

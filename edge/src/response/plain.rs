@@ -47,7 +47,7 @@ pub fn sitemap(addresses: &Addresses) -> Response {
 /// come.
 #[must_use]
 pub fn preflight(takes_files: bool) -> Response {
-    let methods = if takes_files { "GET, HEAD, OPTIONS, POST" } else { READ_METHODS };
+    let methods = if takes_files { "GET, HEAD, OPTIONS, POST, PUT" } else { READ_METHODS };
     Response::empty(StatusCode::NO_CONTENT)
         .with("Allow", methods)
         .with("Access-Control-Allow-Methods", methods)

@@ -17,6 +17,17 @@ pub enum UploadError {
     /// Nothing came for a minute.
     #[error("The file stopped coming. Send it once more.")]
     Stalled,
+    /// A body of unknown length, where only one of a known length is taken.
+    #[error("The request needs a Content-Length.")]
+    NoLength,
+    /// There is no such file in parts: it is finished, or was given up.
+    #[error("This file is not being sent, or not any more. Begin once more.")]
+    NotBegun,
+    /// The list of the parts is none, or does not fit what was sent.
+    #[error(
+        "The parts do not make a file: send each, all but the last of one size, and then the list of their tags."
+    )]
+    MalformedParts,
     /// The body is a form without files.
     #[error(
         "Send the file as multipart/form-data, or as the body with its own media type, such as image/jpeg: with curl \
@@ -34,7 +45,9 @@ impl UploadError {
     pub fn status(self) -> StatusCode {
         match self {
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
-            Self::NoFile | Self::MalformedForm => StatusCode::BAD_REQUEST,
+            Self::NoLength => StatusCode::LENGTH_REQUIRED,
+            Self::NotBegun => StatusCode::NOT_FOUND,
+            Self::NoFile | Self::MalformedForm | Self::MalformedParts => StatusCode::BAD_REQUEST,
             Self::Stalled => StatusCode::REQUEST_TIMEOUT,
             Self::NotAFile => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::ForeignOrigin => StatusCode::FORBIDDEN,

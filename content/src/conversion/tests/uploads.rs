@@ -60,6 +60,18 @@ fn the_same_file_sent_again_is_the_same_content_and_not_kept_twice() {
 }
 
 #[test]
+fn a_file_that_is_announced_twice_stays_until_its_conversion_has_ended() {
+    let mut story = sent();
+    story.tell(uploaded("a.jpg", ONE));
+    assert!(story.effects.is_empty(), "it is needed");
+    let (attempt, upload) = claimed_key(&mut story);
+    story.tell(uploaded("a.jpg", ONE));
+    assert!(story.effects.is_empty() && upload == ONE.parse().ok());
+    story.tell(reported(attempt, finished()));
+    assert!(story.effects.contains(&deleted(ONE)));
+}
+
+#[test]
 fn a_file_whose_conversion_failed_is_deleted_and_has_to_be_sent_again() {
     let mut story = sent();
     let (attempt, _) = claimed_key(&mut story);

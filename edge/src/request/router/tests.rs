@@ -68,6 +68,36 @@ fn files_are_sent_to_where_contents_are_asked_for_by_url() {
 }
 
 #[test]
+fn a_file_in_parts_is_begun_sent_and_finished() {
+    let file = "00112233445566778899aabbccddeeff.AB-c_9";
+    let sent = |method, path: &str| match ask(method, &format!("/v1/uploads{path}")) {
+        Route::UploadInParts(step) => Some(step),
+        Route::NotFound { page: false } => None,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(
+        [sent(Method::POST, ""), sent(Method::POST, "/")],
+        [Some(UploadStep::Begin), Some(UploadStep::Begin)]
+    );
+    let part = UploadStep::Part(file.parse().unwrap(), 2);
+    assert_eq!(sent(Method::PUT, &format!("/{file}/2")), Some(part));
+    let (name, variant) = (Ok(Some("a.jpg".to_owned())), Variant::Standard(Format::Json));
+    let finish = UploadStep::Finish { file: file.parse().unwrap(), name, variant };
+    assert_eq!(sent(Method::POST, &format!("/{file}?name=a.jpg")), Some(finish));
+    for (method, path) in [
+        (Method::POST, format!("/{file}/1")),
+        (Method::PUT, format!("/{file}")),
+        (Method::PUT, "/".to_owned()),
+        (Method::POST, "x".to_owned()),
+        (Method::GET, format!("/{file}")),
+        (Method::GET, format!("/{file}/1")),
+    ] {
+        assert_eq!(sent(method.clone(), &path), None, "{method} {path}");
+    }
+    assert!(matches!(ask(Method::DELETE, &format!("/v1/uploads/{file}")), Route::MethodNotAllowed(_)));
+}
+
+#[test]
 fn a_text_that_is_no_id_is_no_content() {
     for text in ["x", "..%2f", "6qy4OXfXSi", "6qy4OXfXSidd", "6qy4OXfXSid//", "%00"] {
         assert_eq!(key(&format!("/v1/content/{text}")), Err(ApiError::NoSuchContent), "{text}");
