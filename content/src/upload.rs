@@ -151,9 +151,9 @@ mod tests {
             assert!(is_uri(uri));
             assert_eq!(without_name(uri), &uri[..57]);
         }
-        assert!(super::uri(DIGEST, &"ä".repeat(1000)).is_some_and(|uri| uri.len() < 1000));
+        assert!(uri(DIGEST, &"ä".repeat(1000)).is_some_and(|uri| uri.len() < 1000));
         for digest in ["", &DIGEST[1..], "f4OxZX/x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk"] {
-            assert_eq!(super::uri(digest, "a.jpg"), None);
+            assert_eq!(uri(digest, "a.jpg"), None);
         }
     }
 

@@ -111,6 +111,73 @@ test("what is refused is refused with a reason, and nothing of it is kept", asyn
   assert.deepEqual((await kept()).length, 1, "only the form's file of the test before");
 });
 
+const begin = async (headers) => {
+  const { status, body } = await system.send("/v1/uploads/", { method: "POST", headers });
+  assert.equal(status, 201, body);
+  return JSON.parse(body);
+};
+const put = (address, number, body, headers) => system.send(`${new URL(address).pathname}/${number}`, { method: "PUT", body, headers });
+const finish = (address, parts, query = "") => system.send(new URL(address).pathname + query, { method: "POST", body: JSON.stringify({ parts }) });
+const etag = (answer) => JSON.parse(answer.body).etag;
+
+test("a large file may come in parts, again and in any order, and is the same content", async () => {
+  const { address, partBytes, mostBytes } = await begin();
+  assert.deepEqual([partBytes, mostBytes], [8 << 20, MOST]);
+  const body = bytes(partBytes + 1000, "in parts");
+  const [first, last] = [body.subarray(0, partBytes), body.subarray(partBytes)];
+  const late = etag(await put(address, 2, last));
+  await put(address, 1, bytes(partBytes, "wrong"));
+  const early = etag(await put(address, 1, first));
+  const answer = await finish(address, [early, late], "?name=large.tif");
+  assert.deepEqual([answer.status, answer.headers.get("Cache-Control")], [301, "no-store"], answer.body);
+  const { id, url } = json(answer);
+  assert.equal(url, `ni:///sha-256;${digest(body)}?name=large.tif`);
+
+  const again = await finish(address, [early, late]);
+  assert.deepEqual([again.status, json(again).id], [301, id], "the answer may have been lost");
+  const { upload } = await claimed(id);
+  assert.ok(Buffer.from(await (await system.pyramids.get(upload)).arrayBuffer()).equals(body));
+  assert.equal(json(await send(body)).id, id, "it is the same file in one piece");
+  await system.report(id, 1, { finished: { dzi: PICTURE } });
+  assert.equal((await system.pyramids.get(upload)), null);
+  assert.equal((await finish(address, [early, late])).status, 404);
+});
+
+test("parts that make no file are refused, and so is who did not begin one", async () => {
+  const { address } = await begin();
+  const [part, small] = [etag(await put(address, 1, bytes(8 << 20, "part"))), etag(await put(address, 2, bytes(9, "small")))];
+  for (const parts of [[], ["x"], [part, part], [small, part], null, [{}]]) {
+    const answer = await finish(address, parts);
+    assert.deepEqual([answer.status, answer.type], [400, "text/plain; charset=utf-8"], `${JSON.stringify(parts)}: ${answer.body}`);
+  }
+  const path = new URL(address).pathname;
+  assert.equal((await system.send(path, { method: "POST", body: "{" })).status, 400);
+  assert.equal((await system.send(`${path}?callback=1`, { method: "POST", body: "{}" })).status, 400);
+  assert.equal((await put(address, 1, bytes((8 << 20) + 1, "larger"))).status, 413);
+  assert.equal((await put(address, 4, "past the largest file")).status, 413);
+  assert.equal((await put(address, 1, "x", { Origin: "https://elsewhere.example" })).status, 403);
+  const other = address.replace(/[0-9a-f]{32}/, "0".repeat(32));
+  for (const wrong of [other, `${address}x`]) {
+    assert.equal((await put(wrong, 1, "x")).status, 404);
+    assert.equal((await finish(wrong, [part])).status, 404);
+  }
+  const whole = await begin();
+  const tags = [];
+  for (let number = 1; number <= 3; number += 1) tags.push(etag(await put(whole.address, number, bytes(8 << 20, "much"))));
+  assert.equal((await finish(whole.address, tags)).status, 413, "24 MiB are more than 20 MB");
+});
+
+test("a file cannot be read by any address", async () => {
+  const { id } = json(await send(bytes(77, "secret")));
+  const { upload } = await claimed(id);
+  const { address } = await begin();
+  for (const target of [`/${upload}`, `/cache/${upload}`, `/v1/${upload}`, `/v1/content/${upload}`, new URL(address).pathname, `${new URL(address).pathname}/1`, `/${id}/download`, `/${id}/preview.jpg`]) {
+    assert.equal((await system.send(target)).status, 404, target);
+  }
+  const seen = [`/v1/content/${id}`, `/${id}`, `/v1/content/${id}/dzi.js`].map(async (target) => (await system.send(target)).body);
+  for (const body of await Promise.all(seen)) assert.ok(!body.includes(upload.slice(8)), "its key is the tilers' alone");
+});
+
 test("the service's own pages may send files, after a preflight", async () => {
   const preflight = await system.send("/v1/content/", { method: "OPTIONS", headers: { Origin: system.origin, "Access-Control-Request-Method": "POST" } });
   assert.match(preflight.headers.get("Access-Control-Allow-Methods"), /\bPOST\b/);
@@ -140,6 +207,8 @@ test("files count as new contents, and none are taken unless the operator wants 
     let answer;
     for (let sent = 0; sent <= 20; sent += 1) answer = await send(bytes(20, `many ${sent}`), headers);
     assert.equal(answer.status, 503, "past the limit of a client");
+    assert.equal((await system.send("/v1/uploads/", { method: "POST", headers })).status, 503, "in parts as well");
+    assert.equal((await closed.send("/v1/uploads/", { method: "POST" })).status, 405);
   } finally {
     await Promise.all([closed.close(), resting.close()]);
   }

@@ -7,6 +7,7 @@ use url::form_urlencoded;
 use super::tags::meta;
 use super::{Frames, Page, home_address, icon, script};
 use crate::config::{Addresses, Uploads};
+use crate::request::upload_parts::FOLDER;
 use crate::response::escape;
 use crate::response::{ApiError, CachePolicy, Response};
 
@@ -107,6 +108,7 @@ fn files(uploads: &Uploads, addresses: &Addresses) -> String {
     format!(
         include_str!("../../viewer/pages/files.html"),
         address = escape::html(&format!("{}/v1/content/", addresses.base)),
+        uploads = escape::html(&format!("{}{FOLDER}/", addresses.base)),
         most = uploads.most_bytes,
     )
 }

@@ -222,7 +222,7 @@ fn the_home_page_offers_to_send_files_where_they_are_taken() {
     let value = |name: &str| (name == "UPLOAD_BYTES").then(|| "1000".to_owned());
     let config = crate::config::Config::read(value).unwrap();
     let body = home(None, None, config.uploads.as_ref(), &addresses()).body;
-    assert!(body.contains(r#"data-address="https://api.example/v1/content/" data-most="1000""#), "{body}");
+    assert!(body.contains(r#"data-address="https://api.example/v1/content/" data-uploads="https://api.example/v1/uploads/" data-most="1000""#), "{body}");
     assert!(!home(None, None, None, &addresses()).body.contains("type=\"file\""));
 }
 

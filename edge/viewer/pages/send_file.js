@@ -5,9 +5,13 @@ import { element } from "../dom.js";
 import { updateOf } from "../live/api.js";
 import { watch } from "../live/watch.js";
 import { stageWords } from "../live/words.js";
+import { exchange, Unanswered } from "./exchange.js";
+import { sendInParts } from "./send_parts.js";
 
 /** The bytes of a megabyte, as people count. */
 const MEGA = 1e6;
+/** The bytes of a file that is sent in one request: the larger, the more is lost when the connection breaks. */
+const WHOLE = 32e6;
 
 /**
  * Shows the line with which a file is chosen, below the form. Gives the function that sends a file; null where the operator takes none.
@@ -25,23 +29,21 @@ export function offerSending(form, tell) {
     if (file.size === 0) return tell("This file is empty, or it is a folder.");
     if (file.size > most) return tell(`This file has ${megabytes(file.size)}. It may have ${megabytes(most)}.`);
     const panel = sendingPanel(file.name, () => stop());
-    stop = () => panel.remove();
-    form.after(panel.element);
-    panel.element.scrollIntoView({ block: "nearest" });
-    const request = post(line.dataset.address, file, {
-      onSent: (bytes) => panel.show(bytes / file.size / 2, `Sending: ${megabytes(bytes)} of ${megabytes(file.size)}`, "Sending"),
-      onContent: (content) => follow(content),
-      onProblem(text) {
-        stop();
-        tell(text);
-      },
-    });
+    const sending = new AbortController();
     stop = () => {
-      request.abort();
+      sending.abort();
       panel.remove();
     };
+    form.after(panel.element);
+    panel.element.scrollIntoView({ block: "nearest" });
+    const onSent = (bytes) => panel.show(bytes / file.size / 2, `Sending: ${megabytes(bytes)} of ${megabytes(file.size)}`, "Sending");
+    post(line.dataset.address, line.dataset.uploads, file, { onSent, signal: sending.signal }).then(follow, (error) => {
+      stop();
+      tell(error instanceof Unanswered ? `${error.message} Send the file once more.` : error.message);
+    });
 
     function follow(known) {
+      if (sending.signal.aborted) return;
       const leave = watch(`${line.dataset.address}${known.id}`, show, { known });
       stop = () => {
         leave();
@@ -75,23 +77,16 @@ export function offerSending(form, tell) {
   return send;
 }
 
-/** Sends a file as the body of a request. Only `XMLHttpRequest` says how much of it has been sent. */
-function post(address, file, { onSent, onContent, onProblem }) {
-  const request = new XMLHttpRequest();
-  request.open("POST", `${address}?name=${encodeURIComponent(file.name)}`);
-  request.setRequestHeader("Accept", "application/json");
-  request.setRequestHeader("Content-Type", file.type || "application/octet-stream");
-  request.upload.addEventListener("progress", ({ loaded }) => onSent(Math.min(loaded, file.size)));
-  request.addEventListener("error", () => onProblem("The connection broke off. Try it again."));
-  request.addEventListener("load", () => {
-    // The redirect to the content is followed, as in every request.
-    const content = request.status === 200 ? parsed(request.responseText) : null;
-    if (content && updateOf(content)) onContent(content);
-    else onProblem(request.responseText || "The file was not taken.");
-  });
-  request.send(file);
+/** Sends a file, and gives the content that it is; fails with what people are told. */
+async function post(address, uploads, file, { onSent, signal }) {
+  const own = { onSent: (bytes) => onSent(Math.min(bytes, file.size)), signal };
+  const whole = () => exchange("POST", `${address}?name=${encodeURIComponent(file.name)}`, file, { ...own, type: file.type || "application/octet-stream" });
   onSent(0);
-  return request;
+  const { status, text } = await (file.size > WHOLE ? sendInParts(uploads, file, own) : whole());
+  // The redirect to the content is followed, as in every request.
+  const content = status === 200 ? parsed(text) : null;
+  if (content && updateOf(content)) return content;
+  throw new Error(text || "The file was not taken.");
 }
 
 function parsed(text) {
@@ -123,7 +118,7 @@ function sendingPanel(name, onCancel) {
   return {
     element: panel,
     show(part, text, words) {
-      bar.value = part;
+      bar.value = Math.max(bar.value, part); // a part that is sent again takes nothing back
       figures.textContent = text;
       if (step.textContent !== words) step.textContent = words;
     },

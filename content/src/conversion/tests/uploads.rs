@@ -45,7 +45,7 @@ fn a_file_is_converted_and_then_deleted() {
 #[test]
 fn the_same_file_sent_again_is_the_same_content_and_not_kept_twice() {
     let mut story = sent();
-    let mut same = |story: &mut Story| {
+    let same = |story: &mut Story| {
         let Reply::Content(content) = story.tell(uploaded("other name.jpg", TWO)) else { panic!() };
         assert_eq!((content.url.file_name(), &story.effects), (Some("a.jpg"), &vec![deleted(TWO)]));
     };
