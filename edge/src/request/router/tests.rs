@@ -181,7 +181,8 @@ fn tilers_and_the_operator_post() {
 #[test]
 fn only_reading_is_allowed_elsewhere() {
     for method in [Method::POST, Method::PUT, Method::DELETE, Method::PATCH, Method::TRACE] {
-        assert_eq!(ask(method, "/v1/content/"), Route::MethodNotAllowed("GET, HEAD, OPTIONS"));
+        let path = format!("/v1/content/{ID}");
+        assert_eq!(ask(method, &path), Route::MethodNotAllowed("GET, HEAD, OPTIONS"));
     }
     assert_eq!(ask(Method::OPTIONS, "/v1/content/"), Route::Preflight);
     assert_eq!(ask(Method::HEAD, "/health"), Route::Health);
