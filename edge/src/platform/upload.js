@@ -26,9 +26,9 @@ export async function receiveFile(request, bucket, most) {
   if (receiving.size >= MOST_AT_ONCE) return "!busy";
   const file = { at: Date.now() };
   receiving.add(file);
+  const body = request.body ? chunksOf(request.body.getReader(), file) : [];
   try {
     const type = request.headers.get("Content-Type") ?? "";
-    const body = request.body ? chunksOf(request.body.getReader(), file) : [];
     const { name, chunks } = /^multipart\/form-data\b/i.test(type) ? await fileIn(body, boundaryOf(type), most) : { name: "", chunks: body };
     const key = `uploads/${crypto.randomUUID().replaceAll("-", "")}`;
     const digest = await store(chunks, bucket, key, most);
@@ -38,6 +38,7 @@ export async function receiveFile(request, bucket, most) {
     throw error;
   } finally {
     receiving.delete(file);
+    await body.return?.(); // of a form, what follows the file is not read
   }
 }
 

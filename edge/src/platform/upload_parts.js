@@ -6,10 +6,11 @@ const NO_SUCH_UPLOAD = /\(10024\)/;
 /** What R2 says of parts that are too small (10011), not those that were sent (10025), or of several sizes (10048). */
 const WRONG_PARTS = /\((10011|10025|10048)\)/;
 
-/** Begins a file under a key. Gives R2's id of the upload, percent-encoded. */
-export async function beginUpload(bucket, key) {
-  const { uploadId } = await bucket.createMultipartUpload(key);
-  return encodeURIComponent(uploadId);
+/** Begins a file under a new key. Gives the key's digits, a dot, and R2's id of the upload, percent-encoded. */
+export async function beginUpload(bucket) {
+  const digits = crypto.randomUUID().replaceAll("-", "");
+  const { uploadId } = await bucket.createMultipartUpload(`uploads/${digits}`);
+  return `${digits}.${encodeURIComponent(uploadId)}`;
 }
 
 /** Stores a part. Gives its tag, or `!` and the name of an error. */

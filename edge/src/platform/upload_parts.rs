@@ -1,6 +1,5 @@
 //! Files in parts, through `upload_parts.js`.
 
-use edgezoom_content::UploadKey;
 use worker::js_sys::{Promise, Reflect};
 use worker::wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 use worker::wasm_bindgen_futures::JsFuture;
@@ -14,7 +13,7 @@ use crate::response::UploadError;
 #[wasm_bindgen(module = "/src/platform/upload_parts.js")]
 extern "C" {
     #[wasm_bindgen(catch, js_name = beginUpload)]
-    fn begin_upload(bucket: &JsValue, key: &str) -> std::result::Result<Promise, JsValue>;
+    fn begin_upload(bucket: &JsValue) -> std::result::Result<Promise, JsValue>;
     #[wasm_bindgen(catch, js_name = putPart)]
     fn put_part(
         request: &web_sys::Request,
@@ -31,16 +30,12 @@ extern "C" {
         id: &str,
         most: f64,
     ) -> std::result::Result<Promise, JsValue>;
-    #[wasm_bindgen(catch, js_namespace = crypto, js_name = randomUUID)]
-    fn random_uuid() -> std::result::Result<String, JsValue>;
 }
 
 /// Begins a file.
 pub async fn begin(env: &Env) -> Result<PartedFile> {
-    let digits = random_uuid()?.replace('-', "");
-    let key = UploadKey::from_digits(&digits).ok_or_else(|| Error::RustError(format!("a UUID: {digits}")))?;
-    let id = text(begin_upload(&bucket(env)?, &key.to_string())?).await?;
-    Ok(PartedFile { key, id })
+    let file = text(begin_upload(&bucket(env)?)?).await?;
+    file.parse().map_err(|()| Error::RustError(format!("upload_parts.js: {file}")))
 }
 
 /// Stores the body of a request as a part of a file, and gives its tag.
