@@ -28,6 +28,7 @@ export async function finishUpload(request, bucket, key, id, most) {
   const list = await request.text();
   try {
     const { parts } = JSON.parse(list);
+    if (!Array.isArray(parts) || parts.length === 0) return "!malformed-parts";
     await resumed(bucket, key, id).complete(parts.map((etag, at) => ({ partNumber: at + 1, etag: String(etag) })));
   } catch (error) {
     // It may be complete already, and the answer was lost.
@@ -49,7 +50,7 @@ const resumed = (bucket, key, id) => bucket.resumeMultipartUpload(key, decodeURI
 
 function refusal(error) {
   if (NO_SUCH_UPLOAD.test(error.message)) return "!not-begun";
-  // Of a list that is no list: what JSON and `map` say.
+  // Of a list that is no JSON, or that has other things than tags.
   if (WRONG_PARTS.test(error.message) || error instanceof SyntaxError || error instanceof TypeError) return "!malformed-parts";
   throw error;
 }
