@@ -98,7 +98,7 @@ test("every response to files is described", async () => {
   await send(whole, `${file}x`, { body: JSON.stringify({ parts: [etag] }) });
   await send(whole, file, { body: JSON.stringify({ parts: [etag] }) });
   await send(whole, `${file}?format=xml`, { body: "" });
-  for (const [path, target, method] of [["/v1/content/", "/v1/content/"], ["/v1/uploads/", "/v1/uploads/"], [whole, file], [part, `${file}/1`, "PUT"]]) await send(path, target, { method, body: "x", from: system });
+  for (const [path, target, method = "POST"] of [["/v1/content/", "/v1/content/"], ["/v1/uploads/", "/v1/uploads/"], [whole, file], [part, `${file}/1`, "PUT"]]) await send(path, target, { method, body: "x", from: system });
 });
 
 /** What the description shows as the answer of a request. */

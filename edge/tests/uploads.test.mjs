@@ -157,10 +157,8 @@ test("parts that make no file are refused, and so are those of a file that was n
   assert.equal((await put(address, 3, "past the largest file")).status, 413);
   assert.equal((await put(address, 1, "x", { Origin: "https://elsewhere.example" })).status, 403);
   const other = address.replace(/[0-9a-f]{32}/, "0".repeat(32));
-  for (const wrong of [other, `${address}x`]) {
-    assert.equal((await put(wrong, 1, "x")).status, 404);
-    assert.equal((await finish(wrong, [part])).status, 404);
-  }
+  assert.equal((await put(other, 1, "x")).status, 404);
+  assert.equal((await finish(other, [part])).status, 404);
   const whole = await begin();
   const tags = [];
   for (let number = 1; number <= 2; number += 1) tags.push(etag(await put(whole.address, number, bytes(8 << 20, "much"))));
