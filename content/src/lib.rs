@@ -22,6 +22,7 @@ pub mod source_url;
 pub mod tile_index;
 pub mod timestamp;
 pub mod title;
+pub mod upload;
 pub mod warning;
 
 pub use address::AddressPolicy;
@@ -38,4 +39,5 @@ pub use source_url::SourceUrl;
 pub use tile_index::{TileIndex, TileRange};
 pub use timestamp::Timestamp;
 pub use title::Title;
+pub use upload::UploadKey;
 pub use warning::Warning;

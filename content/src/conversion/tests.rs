@@ -2,6 +2,7 @@
 
 mod histories;
 mod retries;
+mod uploads;
 
 use std::time::Duration;
 

@@ -11,7 +11,7 @@ use crate::response::conditional::{ByteRange, none_match_names};
 const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 
 /// The binding of the bucket.
-const BINDING: &str = "PYRAMIDS";
+pub const BINDING: &str = "PYRAMIDS";
 
 /// The response with a descriptor or a tile that is an object; `None` when it does not exist.
 pub async fn serve(key: &ObjectKey, request: &Request, env: &Env) -> Result<Option<Response>> {

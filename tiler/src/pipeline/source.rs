@@ -76,6 +76,7 @@ impl Pipeline {
                     (fetched.file, fetched.content_type)
                 }
                 Origin::File(path) => (File::open(path)?, None),
+                Origin::Upload(file) => (file.try_clone()?, None),
             };
             match self.open_file(opening, file, content_type, on_progress).await? {
                 Opened::Source(source) => return Ok(source),
@@ -140,7 +141,7 @@ impl Origin {
     fn document_page(&self) -> Option<NonZeroU32> {
         match self {
             Self::Url(url) => url.page(),
-            Self::File(_) => None,
+            Self::File(_) | Self::Upload(_) => None,
         }
     }
 }
@@ -163,6 +164,7 @@ async fn open_page(
         match origin {
             Origin::Url(url) => pages.open_fetched(url, html).await,
             Origin::File(path) => pages.open_file(Path::new(path), html).await,
+            Origin::Upload(_) => Err(PageError::SentAsFile),
         }
     });
     loop {
