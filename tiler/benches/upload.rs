@@ -3,7 +3,6 @@
 //! as an object for each tile beside it. Rendering alone, whose tiles are thrown away, is what it is compared with.
 //! Renderer, client and endpoint share the processors.
 
-use std::collections::HashMap;
 use std::fs::File;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -14,8 +13,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use axum::Router;
 use axum::body::Bytes;
-use axum::extract::{DefaultBodyLimit, Query, State};
-use axum::http::Method;
+use axum::extract::{DefaultBodyLimit, State};
+use axum::http::{Method, Uri};
 use axum::response::{IntoResponse, Response};
 use edgezoom_content::{Attempt, ContentId};
 use edgezoom_tiler::limits::Limits;
@@ -50,18 +49,13 @@ struct Run {
     writes: usize,
 }
 
-async fn answer(
-    State(endpoint): State<Arc<Endpoint>>,
-    method: Method,
-    Query(query): Query<HashMap<String, String>>,
-    body: Bytes,
-) -> Response {
+async fn answer(State(endpoint): State<Arc<Endpoint>>, method: Method, uri: Uri, body: Bytes) -> Response {
     if !endpoint.delay.is_zero() {
         tokio::time::sleep(endpoint.delay).await;
     }
     drop(body);
     endpoint.writes.fetch_add(1, Ordering::Relaxed);
-    match (method, query.contains_key("uploads")) {
+    match (method, uri.query().is_some_and(|query| query.starts_with("uploads"))) {
         (Method::POST, true) => {
             "<InitiateMultipartUploadResult><UploadId>1</UploadId></InitiateMultipartUploadResult>"
         }

@@ -54,7 +54,7 @@ async fn tell(mut socket: tokio::net::UnixStream, beginning: u32, mut arrivals: 
         let latest = arrivals
             .borrow_and_update()
             .as_ref()
-            .map(|arrival| (arrival.beginning == beginning).then(|| (arrival.bytes, arrival.is_complete)));
+            .map(|arrival| (arrival.beginning == beginning).then_some((arrival.bytes, arrival.is_complete)));
         if let Some(Some((bytes, is_complete))) = latest {
             // An error says that the process is gone.
             if socket.write_all(&announcement(bytes, is_complete)).await.is_err() {
