@@ -55,7 +55,8 @@ async fn answer(State(endpoint): State<Arc<Endpoint>>, method: Method, uri: Uri,
     }
     drop(body);
     endpoint.writes.fetch_add(1, Ordering::Relaxed);
-    match (method, uri.query().is_some_and(|query| query.starts_with("uploads"))) {
+    match (method, uri.query().is_some_and(|query| query.split('&').any(|part| part.starts_with("uploads"))))
+    {
         (Method::POST, true) => {
             "<InitiateMultipartUploadResult><UploadId>1</UploadId></InitiateMultipartUploadResult>"
         }
