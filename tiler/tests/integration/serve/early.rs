@@ -11,7 +11,8 @@ use edgezoom_test_support::Picture;
 use edgezoom_test_support::files::{self, Jpeg};
 
 use super::tiler::Tiler;
-use super::world::{Call, Gate, Object, Source, Turn, World, WorldState};
+use super::turn::{Gate, Turn};
+use super::world::{Call, Object, Source, World, WorldState};
 use super::{ID, failure, finished, keys};
 
 const TAG: Option<&str> = Some("\"one\"");

@@ -13,6 +13,7 @@ mod retries;
 mod shutdown;
 mod store;
 mod tiler;
+mod turn;
 mod uploads;
 mod world;
 
