@@ -1,11 +1,9 @@
-//! Coarse pictures: what there is of a picture while it is converted, small, for pages to show until it is ready. A tiler
-//! stores a few of them in the course of an attempt, each sharper than the one before, and deletes them at its end.
+//! Coarse pictures: what there is of a picture while it is converted, small, for pages to show until it is ready. A
+//! tiler stores a few of them in the course of an attempt, each sharper than the one before, and deletes them at its end.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-
-use crate::Attempt;
 
 /// The number of a coarse picture within its attempt: 1 to [`CoarseNumber::MOST`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -16,15 +14,6 @@ pub struct CoarseNumber(u8);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not the number of a coarse picture")]
 pub struct CoarseNumberError;
-
-/// A coarse picture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Coarse {
-    /// The attempt that made it.
-    pub attempt: Attempt,
-    /// Which one of the attempt.
-    pub number: CoarseNumber,
-}
 
 impl CoarseNumber {
     /// The first one.

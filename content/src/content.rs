@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Attempt, Coarse, ContentId, Dzi, Failure, Previews, Progress, SourceUrl, Timestamp, Title, Warning,
+    Attempt, CoarseNumber, ContentId, Dzi, Failure, Previews, Progress, SourceUrl, Timestamp, Title, Warning,
 };
 
 /// A content as clients may see it.
@@ -59,6 +59,15 @@ pub enum Status {
         #[serde(default)]
         retry_at: Timestamp,
     },
+}
+
+/// A coarse picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Coarse {
+    /// The attempt that made it.
+    pub attempt: Attempt,
+    /// Which one of the attempt.
+    pub number: CoarseNumber,
 }
 
 /// A pyramid in one object, an SZI archive: what it takes to read a tile of it.

@@ -27,8 +27,8 @@ pub mod warning;
 
 pub use address::AddressPolicy;
 pub use attempt::Attempt;
-pub use coarse::{Coarse, CoarseNumber};
-pub use content::{Archive, Content, Stage, Status};
+pub use coarse::CoarseNumber;
+pub use content::{Archive, Coarse, Content, Stage, Status};
 pub use conversion::Conversion;
 pub use dzi::{Dzi, Size, TileFormat};
 pub use failure::{Failure, FailureCode};

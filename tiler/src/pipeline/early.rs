@@ -9,14 +9,38 @@ use edgezoom_content::Dzi;
 
 use super::download::{Download, Event};
 use super::render::TILE_FIRST;
+use super::source::{Content, Source};
 use super::{Pipeline, PipelineError, Progress, TileSink};
 use crate::arrival::Arrival;
 use crate::renderer::{Output, RenderError, RenderOptions, Renderer};
 
 impl Pipeline {
+    /// Renders a source, if it can be while it arrives, and gives what is missing of it.
+    pub(super) async fn render_source(
+        &self,
+        mut source: Source,
+        options: &RenderOptions,
+        sink: &mut impl TileSink,
+        on_progress: &mut impl FnMut(Progress),
+    ) -> Result<(Dzi, Option<Damage>), PipelineError> {
+        loop {
+            match source.content {
+                Content::Whole(whole) => return self.render(whole, options, sink, on_progress).await,
+                Content::Arriving(opening, mut download, arrival) => {
+                    let early = self.render_early(&arrival, &mut download, options, sink, on_progress);
+                    if let Some(rendered) = early.await? {
+                        return Ok(rendered);
+                    }
+                    let fetched = download.whole(on_progress).await?;
+                    source = self.open_again(opening, fetched, on_progress).await?;
+                }
+            }
+        }
+    }
+
     /// Renders a source of which this much has arrived. `None` when the whole has to be rendered again; the sink is as it
     /// was before then.
-    pub(super) async fn render_early(
+    async fn render_early(
         &self,
         source: &Arrival,
         download: &mut Download,

@@ -30,8 +30,6 @@ mod render;
 mod sink;
 mod source;
 
-use source::Content;
-
 pub use error::{PipelineError, SetupError, SinkError};
 pub use progress::Progress;
 pub use sink::TileSink;
@@ -114,19 +112,7 @@ impl Pipeline {
         let title = source.title.take();
         let mut options = *options;
         options.drawing.page = options.drawing.page.or(source.document_page);
-        let (dzi, damage) = loop {
-            match source.content {
-                Content::Whole(whole) => break self.render(whole, &options, sink, &mut on_progress).await?,
-                Content::Arriving(opening, mut download, arrival) => {
-                    let early = self.render_early(&arrival, &mut download, &options, sink, &mut on_progress);
-                    if let Some(rendered) = early.await? {
-                        break rendered;
-                    }
-                    let fetched = download.whole(&mut on_progress).await?;
-                    source = self.open_again(opening, fetched, &mut on_progress).await?;
-                }
-            }
-        };
+        let (dzi, damage) = self.render_source(source, &options, sink, &mut on_progress).await?;
         on_progress(Progress::Rendered);
         sink.publish(&dzi, |missing, of| on_progress(Progress::Publishing { missing, of })).await?;
         on_progress(Progress::Published);
