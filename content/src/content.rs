@@ -3,9 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    Attempt, ContentId, Dzi, Failure, Previews, Progress, SourceUrl, Timestamp, Title, Warning,
-};
+use crate::{Attempt, ContentId, Dzi, Failure, Previews, Progress, SourceUrl, Timestamp, Title, Warning};
 
 /// A content as clients may see it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -32,7 +32,7 @@ pub use crate::Timestamp;
 use crate::protocol::{Job, TilerId};
 use crate::{
     Archive, Attempt, Content, ContentId, Dzi, Failure, FailureCode, Previews, Progress, SourceUrl, Stage,
-    Status, Title, Warning,
+    Status, Title, UploadKey, Warning,
 };
 
 /// The state of a conversion. Clients see its [`Conversion::content`]. Its fields are what the Durable Object stores as
@@ -58,6 +58,9 @@ pub struct Conversion {
     /// Whether the next attempt has to be alone on its tiler.
     #[serde(default)]
     alone: bool,
+    /// Where the file lies that a client has sent, until the conversion has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    upload: Option<UploadKey>,
     /// When a client last started the conversion early.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     started_early_at: Option<Timestamp>,
@@ -113,7 +116,8 @@ pub struct Decision {
 pub fn decide(before: Option<Conversion>, event: Event, now: Timestamp, rules: &Rules) -> Decision {
     let Some(mut conversion) = before else {
         return match event {
-            Event::Created { id, url } => Conversion::create(id, url, now, rules),
+            Event::Created { id, url } => Conversion::create(id, url, None, now, rules),
+            Event::Uploaded { id, url, upload } => Conversion::create(id, url, Some(upload), now, rules),
             _ => Decision { after: None, effects: vec![], reply: Reply::NotFound },
         };
     };
@@ -123,7 +127,13 @@ pub fn decide(before: Option<Conversion>, event: Event, now: Timestamp, rules: &
 }
 
 impl Conversion {
-    fn create(id: ContentId, url: SourceUrl, now: Timestamp, rules: &Rules) -> Decision {
+    fn create(
+        id: ContentId,
+        url: SourceUrl,
+        upload: Option<UploadKey>,
+        now: Timestamp,
+        rules: &Rules,
+    ) -> Decision {
         let state = State::Queued { sends: 1, resend_at: now + rules.resend };
         let conversion = Self {
             id,
@@ -135,6 +145,7 @@ impl Conversion {
             kills: 0,
             avoid: None,
             alone: false,
+            upload,
             started_early_at: None,
             state,
         };
@@ -144,9 +155,18 @@ impl Conversion {
 
     fn apply(&mut self, event: Event, now: Timestamp, rules: &Rules, effects: &mut Vec<Effect>) -> Reply {
         match event {
-            Event::Created { url, .. } if url != self.url => Reply::IdTaken,
+            Event::Created { url, .. } | Event::Uploaded { url, .. }
+                if url.identity() != self.url.identity() =>
+            {
+                Reply::IdTaken
+            }
+            Event::Uploaded { upload, .. } => {
+                self.take_upload(upload, now, rules, effects);
+                Reply::Content(self.content())
+            }
             Event::Created { .. } | Event::Requested => {
-                if matches!(self.state, State::Failed { retry_at, .. } if retry_at <= now) {
+                let is_due = matches!(self.state, State::Failed { retry_at, .. } if retry_at <= now);
+                if is_due && self.has_source() {
                     self.start_over(now, rules, effects);
                 }
                 Reply::Content(self.content())
@@ -182,12 +202,35 @@ impl Conversion {
             }
             Event::Reset => {
                 // Caches everywhere have a ready content.
-                if !matches!(self.state, State::Ready { .. }) {
+                if !matches!(self.state, State::Ready { .. }) && self.has_source() {
                     self.start_over(now, rules, effects);
                 }
                 Reply::Content(self.content())
             }
         }
+    }
+
+    /// Takes a file where it is needed: only a conversion that failed has none.
+    fn take_upload(&mut self, upload: UploadKey, now: Timestamp, rules: &Rules, effects: &mut Vec<Effect>) {
+        if self.upload == Some(upload) {
+            return; // it has been told already
+        }
+        let may_start = match self.state {
+            State::Failed { retry_at, .. } => retry_at <= now || self.may_start_early(now, rules),
+            _ => false,
+        };
+        if !may_start {
+            effects.push(Effect::DeleteUpload(upload));
+            return;
+        }
+        self.upload = Some(upload);
+        self.started_early_at = Some(now);
+        self.start_over(now, rules, effects);
+    }
+
+    /// Whether there is something to convert: a file that was sent is deleted when its conversion has ended.
+    fn has_source(&self) -> bool {
+        self.upload.is_some() || !self.url.is_file()
     }
 
     /// Does what is due.
@@ -249,6 +292,7 @@ impl Conversion {
         rules: &Rules,
         effects: &mut Vec<Effect>,
     ) {
+        effects.extend(self.upload.take().map(Effect::DeleteUpload));
         let retry_after = rules.retry_after(failure.code);
         let record_at = Some(now + rules.repeat);
         self.state = State::Failed { by, failure, retry_at: now + retry_after, record_at };
@@ -263,7 +307,12 @@ impl Conversion {
             State::Waiting { .. } => true,
             State::Queued { .. } | State::Claimed { .. } | State::Ready { .. } => false,
         };
-        is_before_its_date && self.started_early_at.is_none_or(|at| now - at >= rules.early)
+        is_before_its_date && self.has_source() && self.may_start_early(now, rules)
+    }
+
+    /// Whether the last start before its date is long enough ago.
+    fn may_start_early(&self, now: Timestamp, rules: &Rules) -> bool {
+        self.started_early_at.is_none_or(|at| now - at >= rules.early)
     }
 
     /// The message for the queue.

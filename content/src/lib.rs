@@ -21,6 +21,7 @@ pub mod source_url;
 pub mod tile_index;
 pub mod timestamp;
 pub mod title;
+pub mod upload;
 pub mod warning;
 
 pub use address::AddressPolicy;
@@ -36,4 +37,5 @@ pub use source_url::SourceUrl;
 pub use tile_index::{TileIndex, TileRange};
 pub use timestamp::Timestamp;
 pub use title::Title;
+pub use upload::UploadKey;
 pub use warning::Warning;

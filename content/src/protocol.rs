@@ -13,7 +13,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Archive, Attempt, ContentId, Dzi, Failure, Previews, Progress, SourceUrl, Stage, Title, Warning,
+    Archive, Attempt, ContentId, Dzi, Failure, Previews, Progress, SourceUrl, Stage, Title, UploadKey,
+    Warning,
 };
 
 /// The message in the queue: this content has to be converted. It may arrive twice, late or never.
@@ -59,6 +60,9 @@ pub struct Claim {
     pub id: ContentId,
     /// Its source.
     pub url: SourceUrl,
+    /// Where the file lies in the store that a client has sent, if that is the source.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upload: Option<UploadKey>,
     /// The attempt, which is the prefix of the keys to write. Objects of earlier attempts are to be deleted.
     pub attempt: Attempt,
     /// The duration of the lease in milliseconds, from the claim and from each accepted report.

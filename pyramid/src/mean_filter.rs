@@ -41,11 +41,7 @@ impl<const N: usize> MeanFilter<N> {
     }
 
     /// Takes the source's next row. Calls `take` with a row of the result if it is complete with that one.
-    pub fn row<E>(
-        &mut self,
-        pixels: &[u8],
-        take: impl FnOnce(&[u8]) -> Result<(), E>,
-    ) -> Result<(), E> {
+    pub fn row<E>(&mut self, pixels: &[u8], take: impl FnOnce(&[u8]) -> Result<(), E>) -> Result<(), E> {
         let (height, rows) = (u64::from(self.from.height), u64::from(self.to.height));
         // Where the row lies, and where the row of the result ends.
         let (start, end) = (u64::from(self.rows) * rows, u64::from(self.rows + 1) * rows);

@@ -104,8 +104,9 @@ impl PreviewMaker<'_> {
     fn encode_turned(&mut self) -> io::Result<()> {
         let (held, mut upright) = (mem::take(&mut self.held), Vec::new());
         let channels = self.encoding.layout.channels();
-        let stored: Vec<&[u8]> =
-            held.chunks_exact(channels * self.encoding.orientation.turned(self.size).width as usize).collect();
+        let stored: Vec<&[u8]> = held
+            .chunks_exact(channels * self.encoding.orientation.turned(self.size).width as usize)
+            .collect();
         match self.encoding.layout {
             Layout::Grey => turn::<1>(&stored, self.encoding.orientation, &mut upright),
             Layout::Rgb | Layout::YCbCr420 => turn::<3>(&stored, self.encoding.orientation, &mut upright),

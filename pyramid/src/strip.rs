@@ -107,9 +107,9 @@ impl Strip {
         }
         let lead = level.columns.lead as usize;
         let mut pixels = vec![0; 3 * level.columns.side as usize];
-        let rows = self.pairs(level).flat_map(|Pair { luma: [upper, lower], chroma }| {
-            [(upper, chroma), (lower, chroma)]
-        });
+        let rows = self
+            .pairs(level)
+            .flat_map(|Pair { luma: [upper, lower], chroma }| [(upper, chroma), (lower, chroma)]);
         // Of a pair the strip may have one row only: the upper one is the lead, or the lower one lies past the end.
         let skipped = level.rows.lead.saturating_sub(self.first) as usize;
         for (luma, [blue, red]) in rows.take(self.filled as usize).skip(skipped) {

@@ -65,7 +65,8 @@ impl TileSource {
     /// The first one that occurred. The output may have taken tiles before.
     pub fn build(mut self, options: &Options, output: &dyn TileOutput) -> Result<Built, BuildError> {
         let dzi = options.dzi(self.reader.orientation().turned(self.reader.size()), self.format);
-        let wanted = Wanted { quality: options.quality, threads: options.threads, previews: options.previews };
+        let wanted =
+            Wanted { quality: options.quality, threads: options.threads, previews: options.previews };
         build(&mut *self.reader, &dzi, wanted, output)?;
         Ok(Built { dzi, damage: self.reader.damage() })
     }

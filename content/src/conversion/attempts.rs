@@ -30,7 +30,8 @@ impl Conversion {
         let (lease_until, stage) = (now + rules.lease, Stage::Downloading);
         self.state = State::Claimed { attempt, lease_until, stage, tiler: request.tiler };
         let lease_ms = rules.lease.as_millis() as u64;
-        Reply::Claim(Claim { id: self.id, url: self.url.clone(), attempt, lease_ms })
+        let upload = self.upload;
+        Reply::Claim(Claim { id: self.id, url: self.url.clone(), upload, attempt, lease_ms })
     }
 
     pub(super) fn handle_report(
@@ -95,6 +96,7 @@ impl Conversion {
                 let record_at = Some(now + rules.repeat);
                 self.state = State::Ready { attempt, dzi, title, warning, archive, previews, record_at };
                 effects.push(Effect::WriteCache { content: self.content(), expires_in: None });
+                effects.extend(self.upload.take().map(Effect::DeleteUpload));
                 Reply::Accepted
             }
             State::Ready { attempt, .. } if attempt == by => Reply::Accepted, // reported twice

@@ -2,12 +2,13 @@
 
 mod histories;
 mod retries;
+mod uploads;
 
 use std::time::Duration;
 
 use super::*;
 use crate::protocol::{ClaimRequest, Outcome, Report, Retry};
-use crate::{Size, TileFormat};
+use crate::{Size, TileFormat, TileRange};
 
 const RULES: Rules = Rules {
     lease: Duration::from_secs(60),

@@ -3,9 +3,11 @@
 
 mod addresses;
 mod tiler_token;
+mod uploads;
 
 pub use addresses::{Addresses, shared_content};
 pub use tiler_token::TilerToken;
+pub use uploads::Uploads;
 
 use std::time::Duration;
 
@@ -29,6 +31,8 @@ pub struct Config {
     pub backlog_limit: u64,
     /// Whether new contents are refused for now.
     pub maintenance: bool,
+    /// What files clients may send; none, unless the operator wants that.
+    pub uploads: Option<Uploads>,
     /// The token of tilers. Without one, their calls are refused.
     pub tilers: Option<TilerToken>,
 }
@@ -57,6 +61,12 @@ pub enum ConfigError {
     /// `MAINTENANCE` is neither `on` nor `off`.
     #[error("MAINTENANCE: `{0}` is neither on nor off")]
     Maintenance(String),
+    /// `UPLOAD_BYTES` is not a whole number.
+    #[error("UPLOAD_BYTES: `{0}` is not a whole number")]
+    UploadBytes(String),
+    /// `UPLOAD_ORIGINS` is neither `*` nor a list of origins.
+    #[error("UPLOAD_ORIGINS: `{0}` is not an origin, such as https://example.com")]
+    UploadOrigins(String),
     /// The token is short enough to be guessed.
     #[error("TILER_TOKEN has fewer than {} characters", TilerToken::MIN_LENGTH)]
     ShortToken,
@@ -111,6 +121,7 @@ impl Config {
             rules,
             backlog_limit,
             maintenance,
+            uploads: Uploads::read(filled("UPLOAD_BYTES"), filled("UPLOAD_ORIGINS"))?,
             tilers: token()?,
         })
     }

@@ -126,7 +126,14 @@ mod tests {
         let size = Size { width: 3, height: 2 };
         let dzi = Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg };
         let warning = Warning::of_text("The file is <damaged> & \"cut\".");
-        let status = Status::Ready { attempt: Attempt::FIRST, dzi, title: None, warning, archive: None, previews: None };
+        let status = Status::Ready {
+            attempt: Attempt::FIRST,
+            dzi,
+            title: None,
+            warning,
+            archive: None,
+            previews: None,
+        };
         let url = SourceUrl::parse("http://a.example/a.jpg").unwrap();
         let id = "6qy4OXfXSid".parse().unwrap();
         let content = Content { id, url, progress: Progress::COMPLETE, status };

@@ -19,6 +19,7 @@ use crate::durable::messages;
 use crate::durable::subscribers::Subscribers;
 use crate::platform::clock::now;
 use crate::platform::environment::config;
+use crate::platform::upload;
 
 const STATE: &str = "conversion";
 
@@ -160,6 +161,12 @@ impl ConversionObject {
                         None
                     }
                 }
+            }
+            Effect::DeleteUpload(key) => {
+                if let Err(error) = upload::delete(key, &self.env).await {
+                    console_error!("{id}: {key} is left in the store: {error}");
+                }
+                None
             }
             Effect::DeleteFromCache => {
                 let deleted = async { KvCache::of(&self.env)?.delete(id).await };

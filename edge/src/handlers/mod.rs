@@ -6,6 +6,8 @@ mod events;
 mod object;
 mod pages;
 mod preview;
+mod upload;
+mod upload_parts;
 
 use std::rc::Rc;
 
@@ -15,6 +17,7 @@ use crate::admission::policy::client_key;
 use crate::config::{Addresses, Config};
 use crate::content::descriptor;
 use crate::content::repository::{LookedUp, Repository};
+use crate::content::response::ContentResponse;
 use crate::pages::{self as page, embed};
 use crate::platform::bridge;
 use crate::platform::clock::now;
@@ -50,11 +53,28 @@ pub async fn handle(
         let address = request.headers().get("CF-Connecting-IP").ok().flatten();
         address.as_deref().and_then(client_key)
     };
-    let request = || Request::from(Clone::clone(request));
+    let sent = request;
+    let request = || Request::from(Clone::clone(sent));
     let response = match route {
         Route::Content { key, variant, retry } => {
             content::find(key, *retry, client, repository).await.write(variant, addresses, now())
         }
+        Route::Upload { name, variant } => match (&config.uploads, name) {
+            (None, _) => plain::method_not_allowed(plain::READ_METHODS),
+            (Some(_), Err(error)) => ContentResponse::Failed(*error).write(variant, addresses, now()),
+            (Some(uploads), Ok(name)) => {
+                let own = (&**config, addresses);
+                let received = upload::receive(name.as_deref(), uploads, client(), sent, own, env).await?;
+                received.write(variant, addresses, now()).uncached()
+            }
+        },
+        Route::UploadInParts(step) => match &config.uploads {
+            None => plain::method_not_allowed(plain::READ_METHODS),
+            Some(uploads) => {
+                let own = (&**config, addresses);
+                upload_parts::handle(step, uploads, client(), sent, own, env).await?
+            }
+        },
         Route::Dzi { key, variant } => {
             content::dzi(content::find(key, false, client, repository).await, variant, addresses)
         }
@@ -78,10 +98,7 @@ pub async fn handle(
             },
             Err(response) => response,
         },
-        Route::Home(form) => {
-            let notice = config.notice.as_deref();
-            pages::home(form.as_ref(), notice, addresses, client, repository).await
-        }
+        Route::Home(form) => pages::home(form.as_ref(), config, addresses, client, repository).await,
         Route::Share(id) => pages::picture(*id, page::share, addresses, repository).await,
         Route::Frame(id) => pages::picture(*id, page::frame, addresses, repository).await,
         Route::EmbedScript => embed::script(),
@@ -95,7 +112,7 @@ pub async fn handle(
         Route::Version => plain::version(),
         Route::Robots => plain::robots(addresses),
         Route::Sitemap => plain::sitemap(addresses),
-        Route::Preflight => plain::preflight(),
+        Route::Preflight => plain::preflight(config.uploads.is_some()),
         Route::MethodNotAllowed(allowed) => plain::method_not_allowed(allowed),
         Route::NotFound { page: true } => page::not_found(addresses),
         Route::NotFound { page: false } => plain::not_found(),

@@ -4,7 +4,7 @@ use edgezoom_content::{Content, ContentId, Timestamp};
 use http::StatusCode;
 
 use super::content::{by_id, find};
-use crate::config::Addresses;
+use crate::config::{Addresses, Config};
 use crate::content::repository::Repository;
 use crate::content::response::ContentResponse;
 use crate::pages as page;
@@ -15,13 +15,14 @@ use crate::response::{ApiError, CachePolicy, Response};
 /// The home page; when its form was sent, a redirect to the share page of the source.
 pub async fn home(
     form: Option<&HomeForm>,
-    notice: Option<&str>,
+    config: &Config,
     addresses: &Addresses,
     client: impl Fn() -> Option<String>,
     repository: &Repository<'_>,
 ) -> Response {
+    let home = |failed| page::home(failed, config.notice.as_deref(), config.uploads.as_ref(), addresses);
     let Some(HomeForm { text, key }) = form else {
-        return page::home(None, notice, addresses);
+        return home(None);
     };
     match find(key, false, client, repository).await {
         ContentResponse::Moved(found) | ContentResponse::Found(found) => {
@@ -29,9 +30,7 @@ pub async fn home(
             Response::new(StatusCode::FOUND, "text/plain; charset=utf-8", CachePolicy::NoStore, empty)
                 .with("Location", addresses.share(found.id()))
         }
-        ContentResponse::Failed(error) => {
-            error.add_retry_after(page::home(Some((text, error)), notice, addresses))
-        }
+        ContentResponse::Failed(error) => error.add_retry_after(home(Some((text, error)))),
     }
 }
 

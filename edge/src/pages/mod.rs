@@ -14,8 +14,8 @@ mod tags;
 pub use frame::frame;
 pub use home::home;
 pub use notice::{not_found, unavailable};
-pub use preview::{StoredPreview, stored_preview};
 pub(crate) use picture::{attachment, name};
+pub use preview::{StoredPreview, stored_preview};
 pub use share::share;
 
 use http::StatusCode;

@@ -10,10 +10,16 @@ use crate::response::escape;
 /// What is percent-encoded in a `filename*`.
 const ATTRIBUTE: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
+/// What stands for the host of a file, and for its name if it has none.
+const SENT_FILE: &str = "A file that was sent";
+
 /// The name of the source: its title, the name of its file, or its host.
 pub(crate) fn name(content: &Content) -> String {
     if let Status::Ready { title: Some(title), .. } = &content.status {
         return title.to_string();
+    }
+    if content.url.is_file() {
+        return content.url.file_name().map_or_else(|| SENT_FILE.to_owned(), legible);
     }
     let Ok(url) = Url::parse(content.url.as_str()) else {
         return content.url.to_string();
@@ -37,6 +43,15 @@ pub(crate) fn attachment(name: &str, extension: &str) -> String {
     // attr-char of RFC 8187, section 3.2.1
     let encoded = utf8_percent_encode(stem, ATTRIBUTE);
     format!("attachment; filename=\"{ascii}.{extension}\"; filename*=UTF-8''{encoded}.{extension}")
+}
+
+/// Where the source is from, as an element: a link to it, unless it is a file, which is kept nowhere.
+pub(super) fn origin(content: &Content) -> String {
+    if content.url.is_file() {
+        return format!("<span class=\"origin\">{SENT_FILE}</span>");
+    }
+    let (source, host) = (escape::html(content.url.as_str()), escape::html(&host(content)));
+    format!("<a href=\"{source}\" rel=\"noopener noreferrer\">{host}</a>")
 }
 
 /// The host of the source.

@@ -16,11 +16,14 @@ pub(super) fn tags(content: &Content, addresses: &Addresses) -> String {
         return String::new();
     }
     let title = name(content);
+    let is_file = content.url.is_file();
+    let from = if is_file { String::new() } else { format!(" from {}", host(content)) };
     let description = match &content.status {
         Status::Ready { dzi, .. } => {
-            format!("{} × {} pixels from {}, to zoom into.", dzi.size.width, dzi.size.height, host(content))
+            format!("{} × {} pixels{from}, to zoom into.", dzi.size.width, dzi.size.height)
         }
-        Status::Processing { .. } | Status::Failed { .. } => format!("From {}, to zoom into.", host(content)),
+        _ if is_file => "To zoom into.".to_owned(),
+        _ => format!("From {}, to zoom into.", host(content)),
     };
     let share = addresses.share(content.id);
     let mut tags = vec![
@@ -43,17 +46,22 @@ pub(super) fn tags(content: &Content, addresses: &Addresses) -> String {
                 meta("property", "og:image:height", &size.height.to_string()),
                 meta("property", "og:image:alt", &title),
                 meta("name", "twitter:card", "summary_large_image"),
-                linked_data(Object(vec![
-                    ("@context", Text("https://schema.org".to_owned())),
-                    ("@type", Text("ImageObject".to_owned())),
-                    ("name", Text(title.clone())),
-                    ("url", Text(share.clone())),
-                    ("contentUrl", Text(content.url.to_string())),
-                    ("thumbnailUrl", Text(thumbnail)),
-                    ("width", Text(format!("{} px", dzi.size.width))),
-                    ("height", Text(format!("{} px", dzi.size.height))),
-                ])),
             ]);
+            let mut picture = vec![
+                ("@context", Text("https://schema.org".to_owned())),
+                ("@type", Text("ImageObject".to_owned())),
+                ("name", Text(title.clone())),
+                ("url", Text(share.clone())),
+            ];
+            if !is_file {
+                picture.push(("contentUrl", Text(content.url.to_string())));
+            }
+            picture.extend([
+                ("thumbnailUrl", Text(thumbnail)),
+                ("width", Text(format!("{} px", dzi.size.width))),
+                ("height", Text(format!("{} px", dzi.size.height))),
+            ]);
+            tags.push(linked_data(Object(picture)));
         }
         Status::Processing { .. } | Status::Failed { .. } => {
             tags.push(meta("name", "twitter:card", "summary"))

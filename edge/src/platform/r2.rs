@@ -11,7 +11,7 @@ use crate::response::conditional::{ByteRange, none_match_names};
 const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 
 /// The binding of the bucket.
-const BINDING: &str = "PYRAMIDS";
+pub const BINDING: &str = "PYRAMIDS";
 
 /// The response with a descriptor or a tile that is an object; `None` when it does not exist.
 pub async fn serve(key: &ObjectKey, request: &Request, env: &Env) -> Result<Option<Response>> {
@@ -97,7 +97,8 @@ pub async fn serve_descriptor(key: &ObjectKey, dzi: &Dzi, request: &Request, env
 
 fn descriptor(key: &ObjectKey, dzi: &Dzi, request: &Request) -> Result<Response> {
     let text = dzi.descriptor();
-    let (headers, range) = match prepare(&format!("\"{key}\""), key.media_type(), text.len() as u64, request)? {
+    let (headers, range) = match prepare(&format!("\"{key}\""), key.media_type(), text.len() as u64, request)?
+    {
         Prepared::Complete(response) => return Ok(response),
         Prepared::Body(headers, range) => (headers, range),
     };

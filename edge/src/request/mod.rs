@@ -4,4 +4,6 @@
 pub mod object_key;
 pub mod route;
 pub mod router;
+pub mod upload;
+pub mod upload_parts;
 pub mod url;

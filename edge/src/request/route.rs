@@ -3,6 +3,7 @@
 use edgezoom_content::{ContentId, PreviewKind, SourceUrl};
 
 use super::object_key::ObjectKey;
+use super::upload_parts::UploadStep;
 use crate::response::ApiError;
 use crate::response::negotiation::Variant;
 
@@ -18,6 +19,15 @@ pub enum Route {
         /// Whether a content that failed, or waits for its next attempt, is to be tried now.
         retry: bool,
     },
+    /// `POST /v1/content/`: a file.
+    Upload {
+        /// Its name, if the query has one.
+        name: Result<Option<String>, ApiError>,
+        /// In which variant the content is answered.
+        variant: Variant,
+    },
+    /// `/v1/uploads/…`: a file in parts.
+    UploadInParts(UploadStep),
     /// `/v1/dzi…`: the `dzi` object of a content.
     Dzi {
         /// Which content.

@@ -45,9 +45,17 @@ fn content(there: There) -> Content {
     let size = Size { width: 8000, height: 6000 };
     let dzi = Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg };
     let (progress, status) = match there {
-        Ready => {
-            (1.0, Status::Ready { attempt: Attempt::FIRST, dzi, title: None, warning: None, archive: None, previews: None })
-        }
+        Ready => (
+            1.0,
+            Status::Ready {
+                attempt: Attempt::FIRST,
+                dzi,
+                title: None,
+                warning: None,
+                archive: None,
+                previews: None,
+            },
+        ),
         Failed => {
             let failure = Failure::new(FailureCode::SourceNotFound, "404 <&>.");
             (0.0625, Status::Failed { failure, retry_at: RETRY_AT })

@@ -20,6 +20,10 @@ const TYPES = {
 /** As `_headers` has it. */
 const DOCS_POLICY = "default-src 'none'; style-src 'self'; img-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const SIZE = { width: 6000, height: 4000 };
+/** The bytes that a file may have which is sent. */
+export const MOST_BYTES = 40_000_000;
+/** The bytes of a part of a large one. */
+const PART_BYTES = 8 << 20;
 const TILE = { size: 510, overlap: 1 };
 
 /** Starts it. */
@@ -66,6 +70,7 @@ export async function startFakeService() {
       viewer: asset("viewer.js"),
       examples: await examples(),
       notice: "",
+      files: await fill("files", { address: `${origin}/v1/content/`, uploads: `${origin}/v1/uploads/`, most: MOST_BYTES }),
     };
     const body = await fill(name, { ...common, ...values });
     const script = { share: "share.js", embed: "share.js", home: "home.js" }[name];
@@ -79,9 +84,8 @@ export async function startFakeService() {
   const contentPage = (name, id) => {
     const { url } = contentObject(id);
     const values = {
-      name: "old town.jpg",
-      source: url,
-      host: new URL(url).hostname,
+      name: url.startsWith("ni:") ? new URL(url).searchParams.get("name") : "old town.jpg",
+      origin: url.startsWith("ni:") ? "A file that was sent" : `<a href="${url}" rel="noopener noreferrer">${new URL(url).hostname}</a>`,
       address: `${server.origin}/v1/content/${id}`,
       preview: "",
       warning: `<p id="warning" role="status" hidden></p>`,
@@ -100,7 +104,50 @@ export async function startFakeService() {
     tell(id);
   }
 
-  server = await serve(async ({ pathname, searchParams }, _request, response) => {
+  /** Takes a file, and converts it within a second. */
+  async function receive(request, name) {
+    let bytes = 0;
+    for await (const chunk of request) bytes += chunk.length;
+    return taken(name, bytes);
+  }
+
+  function taken(name, bytes) {
+    if (name.endsWith(".refused")) return { status: 415, type: "text/plain", body: "Send the file as multipart/form-data." };
+    const source = `ni:///sha-256;f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk?name=${encodeURIComponent(name)}`;
+    const id = fake.create({ kind: "processing", source, bytes });
+    setTimeout(() => fake.set(id, { stage: "rendering", progress: 0.5 }), 200);
+    setTimeout(() => fake.set(id, { kind: "ready" }), 700);
+    return { status: 301, headers: { Location: `/v1/content/${id}` } };
+  }
+
+  /** The bytes of the parts that have come, by their numbers. */
+  const parts = new Map();
+  let broken = 0;
+
+  /** A step of a file in parts. */
+  async function receivePart(request, pathname, name) {
+    const chunks = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const body = Buffer.concat(chunks);
+    const json = (status, value) => ({ status, type: "application/json", body: JSON.stringify(value) });
+    if (pathname === "/v1/uploads/") {
+      parts.clear();
+      return json(201, { address: `${server.origin}/v1/uploads/file`, partBytes: PART_BYTES, mostBytes: MOST_BYTES });
+    }
+    if (request.method === "POST") {
+      const { parts: tags } = JSON.parse(body);
+      const complete = tags.length === parts.size && tags.every((tag, at) => tag === `tag ${at + 1}`);
+      return complete ? taken(name, [...parts.values()].reduce((sum, length) => sum + length)) : { status: 400, type: "text/plain", body: "The parts do not make a file." };
+    }
+    const number = Number(pathname.split("/").at(-1));
+    if (number === 2 && broken-- > 0) return { status: 503, type: "text/plain", body: "Try again." };
+    parts.set(number, body.length);
+    return json(200, { part: number, etag: `tag ${number}` });
+  }
+
+  server = await serve(async ({ pathname, searchParams }, request, response) => {
+    if (pathname.startsWith("/v1/uploads/")) return receivePart(request, pathname, searchParams.get("name"));
+    if (request.method === "POST") return receive(request, searchParams.get("name"));
     if (down && pathname.startsWith("/v1/")) return { status: 503, headers: { "Access-Control-Allow-Origin": "*" } };
     const [, id, rest] = /^\/([0-9A-Za-z]{11})(\.js|\/embed|\/thumbnail\.jpg)?$/.exec(pathname) ?? [];
     if (/^\/[^/]+\.js$/.test(pathname)) return { type: TYPES.js, body: await readFile(at("../embed/loader.js")) };
@@ -132,8 +179,14 @@ export async function startFakeService() {
     }
   });
 
-  return {
+  const fake = {
     ...server,
+    /** So many attempts to send the second part of a file fail. */
+    breakParts(times) {
+      broken = times;
+    },
+    /** What has come of the last file in parts: the bytes by the number of the part. */
+    parts,
     /** A content in a state: `{ kind, progress, stage, failure, source, again, size, warning }`. Gives its id. */
     create(state) {
       const id = `Content${String(states.size).padStart(4, "0")}`;
@@ -149,6 +202,7 @@ export async function startFakeService() {
       if (down) [...listeners.values()].flat().forEach((response) => response.destroy());
     },
   };
+  return fake;
 }
 
 /** The home page's examples, as the Worker has them. */

@@ -84,7 +84,10 @@ fn transparent_pictures_have_transparent_previews() {
     let small = Picture::noise(300, 211, Layout::Rgba);
     let (made, _) = previews(&files::png(&small, |_| {}), 3);
     let visible = |picture: &Picture| {
-        let pixels = picture.pixels.chunks(4).map(|pixel| if pixel[3] == 0 { [0; 4].to_vec() } else { pixel.to_vec() });
+        let pixels = picture
+            .pixels
+            .chunks(4)
+            .map(|pixel| if pixel[3] == 0 { [0; 4].to_vec() } else { pixel.to_vec() });
         pixels.collect::<Vec<_>>()
     };
     assert!(visible(&made[1]) == visible(&small));

@@ -119,7 +119,8 @@ async fn check(
 /// The small picture that sites are offered has the size that they are told, and the picture's shape.
 async fn small_picture(client: &Client, content: &Value, most: u32) -> Result<()> {
     let share = content["shareUrl"].as_str().unwrap_or_default();
-    let oembed = client.get(&format!("/oembed?url={share}&maxwidth={most}&maxheight={most}")).await?.json()?;
+    let oembed =
+        client.get(&format!("/oembed?url={share}&maxwidth={most}&maxheight={most}")).await?.json()?;
     let address = oembed["thumbnail_url"].as_str().unwrap_or_default();
     assert!(address.ends_with(if most == 320 { "/thumbnail.jpg" } else { "/preview.jpg" }), "{oembed}");
     let file = client.get(address).await?;

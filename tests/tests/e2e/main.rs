@@ -12,4 +12,5 @@ mod record;
 mod retries;
 mod sources;
 mod tiler_death;
+mod uploads;
 mod viewer;

@@ -151,5 +151,6 @@ fn options(args: &Args) -> RenderOptions {
         threads: args.threads.unwrap_or_else(|| RenderOptions::default().threads),
         drawing: args.drawing.options(args.page),
         strict: args.strict,
+        previews: false,
     }
 }

@@ -9,6 +9,7 @@
 //! [`Pipeline::convert`] walks it. Where the tiles go is up to a [`TileSink`], and how far the conversion has come is
 //! passed to a closure as [`Progress`]. The pipeline knows nothing of queues, leases, reports or progress bars.
 
+use std::fs::File;
 use std::path::PathBuf;
 
 use edgezoom_content::{AddressPolicy, Dzi, SourceUrl, Title, Warning};
@@ -53,12 +54,14 @@ pub struct Pipeline {
 }
 
 /// Where a source is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum Origin {
     /// On the web.
     Url(SourceUrl),
     /// In a local file.
     File(PathBuf),
+    /// In a file that a client has sent, positioned at its start.
+    Upload(File),
 }
 
 /// A finished conversion.

@@ -52,7 +52,9 @@ impl Pipeline {
                 (Output::Progress(rows), _) => on_rows(rows),
                 (Output::Tile(tile), Some(dzi)) => sink.put(dzi, tile).await?,
                 (Output::Preview(kind, bytes), Some(dzi)) => sink.put_preview(dzi, kind, bytes).await?,
-                (Output::Tile(_) | Output::Preview(..), None) => return Err(RenderError::from(TILE_FIRST).into()),
+                (Output::Tile(_) | Output::Preview(..), None) => {
+                    return Err(RenderError::from(TILE_FIRST).into());
+                }
                 (Output::Finished { dzi, damage }, _) => return Ok((dzi, damage)),
             }
         }

@@ -46,6 +46,7 @@ impl Pipeline {
                     (fetched.file, fetched.content_type)
                 }
                 Origin::File(path) => (File::open(path)?, None),
+                Origin::Upload(file) => (file.try_clone()?, None),
             };
             let Some(html) = Html::recognise(&mut file, content_type.as_deref())? else {
                 return Ok(Source { file, capturing: None, document_page, title: None });
@@ -84,7 +85,7 @@ impl Origin {
     fn document_page(&self) -> Option<NonZeroU32> {
         match self {
             Self::Url(url) => url.page(),
-            Self::File(_) => None,
+            Self::File(_) | Self::Upload(_) => None,
         }
     }
 }
@@ -107,6 +108,7 @@ async fn open_page(
         match origin {
             Origin::Url(url) => pages.open_fetched(url, html).await,
             Origin::File(path) => pages.open_file(Path::new(path), html).await,
+            Origin::Upload(_) => Err(PageError::SentAsFile),
         }
     });
     loop {

@@ -223,7 +223,8 @@ mod tests {
         let tile = Frame::Tile(TileCoord { level: 3, column: 2, row: 1 }, Bytes::from_static(b"file"));
         let preview = Frame::Preview(PreviewKind::Thumbnail, Bytes::from_static(b"small"));
         let finished = [Frame::Finished(None), Frame::Finished(Some(damage))];
-        let expected = [[Frame::Begin(dzi), Frame::Progress(7), tile, preview].as_slice(), &finished].concat();
+        let expected =
+            [[Frame::Begin(dzi), Frame::Progress(7), tile, preview].as_slice(), &finished].concat();
         let expected = [expected, vec![Frame::Failed(failure)]].concat();
         assert_eq!(read, expected);
         assert!(received.is_empty());

@@ -12,7 +12,7 @@ use super::upload::{Layout, Upload};
 /// A store of pyramids. Clones share their connections.
 #[derive(Clone)]
 pub struct S3Store {
-    bucket: Bucket,
+    pub(super) bucket: Bucket,
 }
 
 impl S3Store {

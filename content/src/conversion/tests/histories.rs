@@ -65,6 +65,7 @@ impl World {
                 }
                 Effect::WriteCache { .. } => {}
                 Effect::DeleteFromCache => self.record = None,
+                Effect::DeleteUpload(_) => panic!("no file was sent"),
             }
         }
         let progress = self.story.content().progress;

@@ -24,7 +24,14 @@ fn content(status: Status) -> Content {
 fn ready(width: u32, height: u32) -> Content {
     let dzi =
         Dzi { size: Size { width, height }, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg };
-    content(Status::Ready { attempt: Attempt::FIRST, dzi, title: None, warning: None, archive: None, previews: None })
+    content(Status::Ready {
+        attempt: Attempt::FIRST,
+        dzi,
+        title: None,
+        warning: None,
+        archive: None,
+        previews: None,
+    })
 }
 
 fn within(max_width: u32, max_height: u32) -> OembedRequest {
@@ -84,7 +91,8 @@ fn the_frame_and_the_thumbnail_stay_within_the_limits_of_the_site() {
 
 #[test]
 fn the_thumbnail_is_the_largest_small_picture_that_the_site_takes() {
-    let Content { status: Status::Ready { attempt, dzi, title, warning, archive, .. }, .. } = ready(8000, 6000)
+    let Content { status: Status::Ready { attempt, dzi, title, warning, archive, .. }, .. } =
+        ready(8000, 6000)
     else {
         panic!()
     };
@@ -99,7 +107,10 @@ fn the_thumbnail_is_the_largest_small_picture_that_the_site_takes() {
         let body = request.response(&made, &addresses()).body;
         let object: serde_json::Value = serde_json::from_str(&body).unwrap();
         assert_eq!(object["thumbnail_url"], address);
-        assert_eq!((&object["thumbnail_width"], &object["thumbnail_height"]), (&size.0.into(), &size.1.into()));
+        assert_eq!(
+            (&object["thumbnail_width"], &object["thumbnail_height"]),
+            (&size.0.into(), &size.1.into())
+        );
     }
 }
 

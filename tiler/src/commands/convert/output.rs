@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use anyhow::{Context, bail};
-use clap::ValueEnum;
 use bytes::Bytes;
+use clap::ValueEnum;
 use edgezoom_content::{Dzi, PreviewKind};
 use edgezoom_pyramid::sinks::{ArchiveFormat, ArchiveSink, DirectorySink, PyramidWriter, Sink};
 use edgezoom_tiler::pipeline::{SinkError, TileSink};

@@ -12,6 +12,7 @@ mod retries;
 mod shutdown;
 mod store;
 mod tiler;
+mod uploads;
 mod world;
 
 use std::collections::BTreeSet;

@@ -175,8 +175,13 @@ impl WorldState {
             if answers.is_empty() { ClaimAnswer::Refuse(StatusCode::CONFLICT) } else { answers.remove(0) };
         match answer {
             ClaimAnswer::Grant { attempt, source } => {
-                let url = format!("http://{address}/source/{source}");
                 let lease = self.lease.as_millis();
+                if source.starts_with("uploads/") {
+                    let url = "ni:///sha-256;f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk?name=a.jpg";
+                    let claim = json!({ "id": id, "url": url, "upload": source, "attempt": attempt, "leaseMs": lease });
+                    return claim.to_string().into_response();
+                }
+                let url = format!("http://{address}/source/{source}");
                 json!({ "id": id, "url": url, "attempt": attempt, "leaseMs": lease })
                     .to_string()
                     .into_response()
@@ -297,6 +302,10 @@ async fn answer(State(world): State<World>, request: Request) -> Response {
         };
     }
     if let Some(key) = path.strip_prefix("s3/pyramids/") {
+        if head.method == Method::GET {
+            let found = world.state().objects.get(key).map(|object| object.bytes.clone());
+            return found.map_or_else(|| StatusCode::NOT_FOUND.into_response(), IntoResponse::into_response);
+        }
         assert_eq!(head.method, Method::PUT);
         let header = |name: &str| head.headers[name].to_str().unwrap().to_owned();
         let object = Object {
