@@ -1,12 +1,11 @@
 //! A picture in memory, for decoders that give no rows and for pictures that have to be rotated.
 
-use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use edgezoom_content::Size;
 
-use crate::{Bounds, Damage, Layout, RowReader, SourceError};
+use crate::{Bounds, Damage, Layout, RowReader, SourceError, SourceFile};
 
 /// A decoded picture.
 pub struct Buffered {
@@ -90,7 +89,7 @@ impl RowReader for Buffered {
 }
 
 /// All bytes of a file, for decoders that need random access. The rest of their memory is counted by the pixel.
-pub fn read_all(mut file: BufReader<File>, bounds: Bounds) -> Result<Vec<u8>, SourceError> {
+pub fn read_all(mut file: BufReader<SourceFile>, bounds: Bounds) -> Result<Vec<u8>, SourceError> {
     const REASON: &str = "holding the file as a whole";
     // The sandbox forbids asking for metadata, so the length comes from seeking to the end.
     let length = file.seek(SeekFrom::End(0))?;

@@ -1,9 +1,9 @@
 //! What a decoder gets and what it gives: the interface between the formats and what opens them.
 
-use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
+use crate::SourceFile;
 use crate::bounds::Bounds;
 use crate::colour::icc::Profile;
 use crate::error::SourceError;
@@ -18,7 +18,7 @@ pub(crate) const READ_BYTES: usize = 128 << 10;
 /// What a decoder opens.
 pub(crate) struct Input<'a> {
     /// The file, at its start.
-    pub(crate) file: BufReader<File>,
+    pub(crate) file: BufReader<SourceFile>,
     pub(crate) bounds: Bounds,
     pub(crate) options: &'a DecodeOptions,
     /// What may be used in place of memory.

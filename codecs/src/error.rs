@@ -117,6 +117,9 @@ pub enum SourceError {
         /// How many bytes are allowed.
         bytes: u64,
     },
+    /// What was read while the file arrived does not hold for the whole of it: it has to be read again from the start.
+    #[error("The source has to be read again, as a whole.")]
+    NeedsWhole,
     /// The file cannot be read.
     #[error("The source could not be read.")]
     Io(#[from] io::Error),

@@ -18,6 +18,9 @@ pub struct Format {
     pub endings: &'static [&'static str],
     /// How its pixels are read.
     pub reading: Reading,
+    /// Whether the rows lie in the file in their order, so that reading may begin while the file still arrives. One that
+    /// does not lie so all the same, as a progressive picture, only waits longer.
+    pub in_order: bool,
     /// Whether a file that begins with these bytes has this format. Compares bytes, parses nothing.
     pub(crate) signature: fn(head: &[u8]) -> bool,
     /// How a file is opened.

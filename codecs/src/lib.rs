@@ -64,6 +64,8 @@ mod read_ahead;
 mod registry;
 mod row_reader;
 mod scratch;
+mod source_file;
+mod thumbnail;
 mod tolerant;
 mod upright;
 mod vector;
@@ -77,8 +79,11 @@ pub use format::{Format, Reading};
 pub use open::{Prepared, open, open_with, prepare};
 pub use options::{DecodeOptions, DrawingOptions};
 pub use orientation::Orientation;
+pub use registry::HEAD_BYTES;
 pub use row_reader::{Layout, RowReader};
 pub use scratch::TemporaryFile;
+pub use source_file::{SourceFile, announcement};
+pub use thumbnail::Thumbnail;
 #[cfg(any(feature = "pdf", feature = "svg"))]
 pub use vector::fonts::installed as installed_fonts;
 #[cfg(feature = "pdf")]

@@ -1,14 +1,14 @@
 //! From a file to a row reader: finds the format, takes hold of what its decoder needs of the system, and opens the
 //! picture, upright and in sRGB.
 
-use std::fs::File;
-use std::io::{BufReader, ErrorKind, Seek};
+use std::io::{BufReader, ErrorKind, Read, Seek};
 use std::path::Path;
 
 use crate::decoder::{Decoded, Input, Open, Opener, READ_BYTES, System};
+use crate::formats;
 use crate::tolerant::{Strict, Tolerant};
 use crate::upright;
-use crate::{Bounds, DecodeOptions, Format, RowReader, SourceError, TemporaryFile};
+use crate::{Bounds, DecodeOptions, Format, RowReader, SourceError, SourceFile, TemporaryFile, Thumbnail};
 
 /// A file's format, with what its decoder needs of the system: fonts, a library. A process in a sandbox cannot
 /// open such files any more, so they are loaded before.
@@ -23,7 +23,7 @@ pub struct Prepared {
 ///
 /// # Errors
 /// When the file has no known format or cannot be read.
-pub fn prepare(file: &mut File, pdfium: Option<&Path>) -> Result<Prepared, SourceError> {
+pub fn prepare(file: &mut (impl Read + Seek), pdfium: Option<&Path>) -> Result<Prepared, SourceError> {
     Ok(Prepared::of(Format::sniff(file)?, &System { fonts: true, pdfium }))
 }
 
@@ -31,7 +31,7 @@ pub fn prepare(file: &mut File, pdfium: Option<&Path>) -> Result<Prepared, Sourc
 ///
 /// # Errors
 /// When the file has no known format, is broken, or exceeds the bounds.
-pub fn open(file: File, bounds: Bounds) -> Result<Box<dyn RowReader>, SourceError> {
+pub fn open(file: impl Into<SourceFile>, bounds: Bounds) -> Result<Box<dyn RowReader>, SourceError> {
     open_with(file, bounds, &DecodeOptions::default())
 }
 
@@ -40,10 +40,11 @@ pub fn open(file: File, bounds: Bounds) -> Result<Box<dyn RowReader>, SourceErro
 /// # Errors
 /// When the file has no known format, is broken, or exceeds the bounds.
 pub fn open_with(
-    mut file: File,
+    file: impl Into<SourceFile>,
     bounds: Bounds,
     options: &DecodeOptions,
 ) -> Result<Box<dyn RowReader>, SourceError> {
+    let mut file = file.into();
     let format = Format::sniff(&mut file)?;
     Prepared::of(format, &System { fonts: false, pdfium: None }).open(file, bounds, options)
 }
@@ -63,6 +64,16 @@ impl Prepared {
         Self { temporary: Some(file), ..self }
     }
 
+    /// A small picture of the whole, if there is one that is known sooner than the picture's rows. The file is to be
+    /// opened afterwards: with a temporary file only one after the other.
+    #[must_use]
+    pub fn thumbnail(&self, file: impl Into<SourceFile>, bounds: Bounds) -> Option<Thumbnail> {
+        let find = formats::thumbnails(self.format)?;
+        let mut file: SourceFile = file.into();
+        file.rewind().ok()?;
+        find(file, bounds, self.temporary.as_ref())
+    }
+
     /// Opens the picture in the file, upright unless the options allow otherwise. A file may be opened several times,
     /// with a temporary file only one after the other.
     ///
@@ -70,10 +81,11 @@ impl Prepared {
     /// When the file is broken or exceeds the bounds.
     pub fn open(
         &self,
-        mut file: File,
+        file: impl Into<SourceFile>,
         bounds: Bounds,
         options: &DecodeOptions,
     ) -> Result<Box<dyn RowReader>, SourceError> {
+        let mut file: SourceFile = file.into();
         match file.rewind() {
             // The picture of a page that is still being captured comes through a pipe, and only once.
             Err(error) if error.kind() == ErrorKind::NotSeekable => {}

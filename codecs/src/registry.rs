@@ -1,7 +1,6 @@
 //! What the rest of the program asks about all formats: which one a file has, what they are called, how their files are
 //! named. The table itself is in [`formats`](crate::formats).
 
-use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 
 use crate::formats::{FORMATS, refused, screenshot};
@@ -9,7 +8,7 @@ use crate::{Format, SourceError};
 
 /// How many bytes of a file are compared with signatures. A PDF may begin up to 1 KiB into the file, and before the
 /// root element of an SVG come comments with whole licences and declarations of entities.
-const HEAD_BYTES: u64 = 64 << 10;
+pub const HEAD_BYTES: u64 = 64 << 10;
 
 impl Format {
     /// All formats that files on the web have, in the order in which signatures are compared.
@@ -46,7 +45,7 @@ impl Format {
     ///
     /// # Errors
     /// When the file is empty, has no known format, is of a kind that is refused by name, or cannot be read.
-    pub fn sniff(file: &mut File) -> Result<&'static Self, SourceError> {
+    pub fn sniff(file: &mut (impl Read + Seek)) -> Result<&'static Self, SourceError> {
         if file.rewind().is_err_and(|error| error.kind() == ErrorKind::NotSeekable) {
             return Ok(&screenshot::FORMAT);
         }
@@ -56,11 +55,16 @@ impl Format {
         if head.is_empty() {
             return Err(SourceError::NoBytes);
         }
-        let known = FORMATS.iter().copied().find(|format| (format.signature)(&head));
-        known.ok_or_else(|| match refused::find(&head) {
+        Self::of_head(&head).ok_or_else(|| match refused::find(&head) {
             Some(sentence) => SourceError::Refused(sentence),
             None => SourceError::Unknown { known: Self::list() },
         })
+    }
+
+    /// The format of a file that begins with these bytes: the first [`HEAD_BYTES`] of it, or all.
+    #[must_use]
+    pub fn of_head(head: &[u8]) -> Option<&'static Self> {
+        FORMATS.iter().copied().find(|format| (format.signature)(head))
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::ContentId;
+use crate::{CoarseNumber, ContentId, PreviewKind, TileFormat};
 
 /// The number of an attempt to convert a content: 1, 2, … No number is used twice, as it is the prefix of the attempt's
 /// keys.
@@ -50,6 +50,18 @@ impl Attempt {
     #[must_use]
     pub fn tiles_prefix(self, id: ContentId) -> String {
         format!("{id}/{self}_files/")
+    }
+
+    /// The key of a small picture that is an object of its own, beside the tiles.
+    #[must_use]
+    pub fn preview_key(self, id: ContentId, kind: PreviewKind, format: TileFormat) -> String {
+        format!("{}{}.{}", self.tiles_prefix(id), kind.name(), format.extension())
+    }
+
+    /// The key of a picture of what there is so far: `<id>/<attempt>_coarse/<number>.jpg`.
+    #[must_use]
+    pub fn coarse_key(self, id: ContentId, number: CoarseNumber) -> String {
+        format!("{id}/{self}_coarse/{number}.jpg")
     }
 }
 

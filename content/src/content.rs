@@ -3,7 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Attempt, ContentId, Dzi, Failure, Progress, SourceUrl, Timestamp, Title, Warning};
+use crate::{
+    Attempt, CoarseNumber, ContentId, Dzi, Failure, Previews, Progress, SourceUrl, Timestamp, Title, Warning,
+};
 
 /// A content as clients may see it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +28,9 @@ pub enum Status {
     Processing {
         /// The stage of the conversion.
         stage: Stage,
+        /// The picture so far.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        coarse: Option<Coarse>,
     },
     /// The pyramid is published, for ever.
     Ready {
@@ -42,6 +47,9 @@ pub enum Status {
         /// Where the archive has its index, if the pyramid is stored as one object.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         archive: Option<Archive>,
+        /// Where the small pictures are. An older tiler made none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        previews: Option<Previews>,
     },
     /// The conversion failed.
     Failed {
@@ -51,6 +59,15 @@ pub enum Status {
         #[serde(default)]
         retry_at: Timestamp,
     },
+}
+
+/// A coarse picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Coarse {
+    /// The attempt that made it.
+    pub attempt: Attempt,
+    /// Which one of the attempt.
+    pub number: CoarseNumber,
 }
 
 /// A pyramid in one object, an SZI archive: what it takes to read a tile of it.

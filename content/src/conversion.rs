@@ -31,8 +31,8 @@ use serde::{Deserialize, Serialize};
 pub use crate::Timestamp;
 use crate::protocol::{Job, TilerId};
 use crate::{
-    Archive, Attempt, Content, ContentId, Dzi, Failure, FailureCode, Progress, SourceUrl, Stage, Status,
-    Title, Warning,
+    Archive, Attempt, Coarse, CoarseNumber, Content, ContentId, Dzi, Failure, FailureCode, Previews,
+    Progress, SourceUrl, Stage, Status, Title, UploadKey, Warning,
 };
 
 /// The state of a conversion. Clients see its [`Conversion::content`]. Its fields are what the Durable Object stores as
@@ -58,6 +58,9 @@ pub struct Conversion {
     /// Whether the next attempt has to be alone on its tiler.
     #[serde(default)]
     alone: bool,
+    /// Where the file lies that a client has sent, until the conversion has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    upload: Option<UploadKey>,
     /// When a client last started the conversion early.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     started_early_at: Option<Timestamp>,
@@ -75,6 +78,8 @@ enum State {
         lease_until: Timestamp,
         stage: Stage,
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        coarse: Option<CoarseNumber>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         tiler: Option<TilerId>,
     },
     /// The attempt `by` failed for a reason that may pass. The job is queued again at `until`.
@@ -89,6 +94,8 @@ enum State {
         warning: Option<Warning>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         archive: Option<Archive>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        previews: Option<Previews>,
         record_at: Option<Timestamp>,
     },
     /// A request from `retry_at` on starts over.
@@ -111,7 +118,8 @@ pub struct Decision {
 pub fn decide(before: Option<Conversion>, event: Event, now: Timestamp, rules: &Rules) -> Decision {
     let Some(mut conversion) = before else {
         return match event {
-            Event::Created { id, url } => Conversion::create(id, url, now, rules),
+            Event::Created { id, url } => Conversion::create(id, url, None, now, rules),
+            Event::Uploaded { id, url, upload } => Conversion::create(id, url, Some(upload), now, rules),
             _ => Decision { after: None, effects: vec![], reply: Reply::NotFound },
         };
     };
@@ -121,7 +129,13 @@ pub fn decide(before: Option<Conversion>, event: Event, now: Timestamp, rules: &
 }
 
 impl Conversion {
-    fn create(id: ContentId, url: SourceUrl, now: Timestamp, rules: &Rules) -> Decision {
+    fn create(
+        id: ContentId,
+        url: SourceUrl,
+        upload: Option<UploadKey>,
+        now: Timestamp,
+        rules: &Rules,
+    ) -> Decision {
         let state = State::Queued { sends: 1, resend_at: now + rules.resend };
         let conversion = Self {
             id,
@@ -133,6 +147,7 @@ impl Conversion {
             kills: 0,
             avoid: None,
             alone: false,
+            upload,
             started_early_at: None,
             state,
         };
@@ -142,9 +157,22 @@ impl Conversion {
 
     fn apply(&mut self, event: Event, now: Timestamp, rules: &Rules, effects: &mut Vec<Effect>) -> Reply {
         match event {
-            Event::Created { url, .. } if url != self.url => Reply::IdTaken,
+            Event::Created { url, .. } | Event::Uploaded { url, .. }
+                if url.identity() != self.url.identity() =>
+            {
+                Reply::IdTaken
+            }
+            Event::Uploaded { upload, .. } => {
+                self.take_upload(upload, now, rules, effects);
+                Reply::Content(self.content())
+            }
             Event::Created { .. } | Event::Requested => {
+<<<<<<< HEAD
                 if self.is_due_again(now) {
+=======
+                let is_due = matches!(self.state, State::Failed { retry_at, .. } if retry_at <= now);
+                if is_due && self.has_source() {
+>>>>>>> part-e
                     self.start_over(now, rules, effects);
                 }
                 Reply::Content(self.content())
@@ -180,12 +208,35 @@ impl Conversion {
             }
             Event::Reset => {
                 // Caches everywhere have a ready content.
-                if !matches!(self.state, State::Ready { .. }) {
+                if !matches!(self.state, State::Ready { .. }) && self.has_source() {
                     self.start_over(now, rules, effects);
                 }
                 Reply::Content(self.content())
             }
         }
+    }
+
+    /// Takes a file where it is needed: only a conversion that failed has none.
+    fn take_upload(&mut self, upload: UploadKey, now: Timestamp, rules: &Rules, effects: &mut Vec<Effect>) {
+        if self.upload == Some(upload) {
+            return; // it has been told already
+        }
+        let may_start = match self.state {
+            State::Failed { retry_at, .. } => retry_at <= now || self.may_start_early(now, rules),
+            _ => false,
+        };
+        if !may_start {
+            effects.push(Effect::DeleteUpload(upload));
+            return;
+        }
+        self.upload = Some(upload);
+        self.started_early_at = Some(now);
+        self.start_over(now, rules, effects);
+    }
+
+    /// Whether there is something to convert: a file that was sent is deleted when its conversion has ended.
+    fn has_source(&self) -> bool {
+        self.upload.is_some() || !self.url.is_file()
     }
 
     /// Does what is due.
@@ -247,6 +298,7 @@ impl Conversion {
         rules: &Rules,
         effects: &mut Vec<Effect>,
     ) {
+        effects.extend(self.upload.take().map(Effect::DeleteUpload));
         let retry_after = rules.retry_after(failure.code);
         let record_at = Some(now + rules.repeat);
         self.state = State::Failed { by, failure, retry_at: now + retry_after, record_at };
@@ -275,7 +327,12 @@ impl Conversion {
             State::Waiting { .. } => true,
             State::Queued { .. } | State::Claimed { .. } | State::Ready { .. } => false,
         };
-        is_before_its_date && self.started_early_at.is_none_or(|at| now - at >= rules.early)
+        is_before_its_date && self.has_source() && self.may_start_early(now, rules)
+    }
+
+    /// Whether the last start before its date is long enough ago.
+    fn may_start_early(&self, now: Timestamp, rules: &Rules) -> bool {
+        self.started_early_at.is_none_or(|at| now - at >= rules.early)
     }
 
     /// Whether its job is in the queue or waits for its turn, or a tiler has it.
@@ -317,15 +374,19 @@ impl Conversion {
     #[must_use]
     pub fn content(&self) -> Content {
         let status = match &self.state {
-            State::Queued { .. } => Status::Processing { stage: Stage::Queued },
-            State::Claimed { stage, .. } => Status::Processing { stage: *stage },
-            State::Waiting { .. } => Status::Processing { stage: Stage::Waiting },
-            State::Ready { attempt, dzi, title, warning, archive, .. } => Status::Ready {
+            State::Queued { .. } => Status::Processing { stage: Stage::Queued, coarse: None },
+            State::Claimed { attempt, stage, coarse, .. } => Status::Processing {
+                stage: *stage,
+                coarse: coarse.map(|number| Coarse { attempt: *attempt, number }),
+            },
+            State::Waiting { .. } => Status::Processing { stage: Stage::Waiting, coarse: None },
+            State::Ready { attempt, dzi, title, warning, archive, previews, .. } => Status::Ready {
                 attempt: *attempt,
                 dzi: *dzi,
                 title: title.clone(),
                 warning: warning.clone(),
                 archive: *archive,
+                previews: *previews,
             },
             State::Failed { failure, retry_at, .. } => {
                 Status::Failed { failure: failure.clone(), retry_at: *retry_at }

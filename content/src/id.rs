@@ -1,5 +1,5 @@
-//! The identifier of a content: a pure function of its source URL, so that all locations of the edge agree on it
-//! without communication.
+//! The identifier of a content: a pure function of its source URL, or of the bytes of a file that was sent, so that all
+//! locations of the edge agree on it without communication.
 
 use std::fmt;
 use std::str::FromStr;
@@ -35,7 +35,7 @@ impl ContentId {
 
     fn salted(url: &SourceUrl, salt: u8) -> Self {
         let mut hash = Sha256::new();
-        hash.update(url.as_str());
+        hash.update(url.identity());
         if salt > 0 {
             hash.update([b' ', salt]); // no canonical URL has a space in it
         }

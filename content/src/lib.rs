@@ -9,29 +9,35 @@
 
 pub mod address;
 pub mod attempt;
+pub mod coarse;
 pub mod content;
 pub mod conversion;
 pub mod dzi;
 pub mod failure;
 pub mod id;
+pub mod preview;
 pub mod progress;
 pub mod protocol;
 pub mod source_url;
 pub mod tile_index;
 pub mod timestamp;
 pub mod title;
+pub mod upload;
 pub mod warning;
 
 pub use address::AddressPolicy;
 pub use attempt::Attempt;
-pub use content::{Archive, Content, Stage, Status};
+pub use coarse::CoarseNumber;
+pub use content::{Archive, Coarse, Content, Stage, Status};
 pub use conversion::Conversion;
 pub use dzi::{Dzi, Size, TileFormat};
 pub use failure::{Failure, FailureCode};
 pub use id::ContentId;
+pub use preview::{PreviewKind, Previews};
 pub use progress::Progress;
 pub use source_url::SourceUrl;
 pub use tile_index::{TileIndex, TileRange};
 pub use timestamp::Timestamp;
 pub use title::Title;
+pub use upload::UploadKey;
 pub use warning::Warning;

@@ -12,7 +12,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Archive, Attempt, ContentId, Dzi, Failure, Progress, SourceUrl, Stage, Title, Warning};
+use crate::{
+    Archive, Attempt, CoarseNumber, ContentId, Dzi, Failure, Previews, Progress, SourceUrl, Stage, Title,
+    UploadKey, Warning,
+};
 
 /// The message in the queue: this content has to be converted. It may arrive twice, late or never.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,6 +60,9 @@ pub struct Claim {
     pub id: ContentId,
     /// Its source.
     pub url: SourceUrl,
+    /// Where the file lies in the store that a client has sent, if that is the source.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upload: Option<UploadKey>,
     /// The attempt, which is the prefix of the keys to write. Objects of earlier attempts are to be deleted.
     pub attempt: Attempt,
     /// The duration of the lease in milliseconds, from the claim and from each accepted report.
@@ -82,6 +88,9 @@ pub enum Outcome {
         stage: Stage,
         /// The progress of the whole conversion.
         progress: Progress,
+        /// The latest [coarse picture](Attempt::coarse_key) that is in the store.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        coarse: Option<CoarseNumber>,
     },
     /// The pyramid is in the store, complete.
     Finished {
@@ -96,6 +105,9 @@ pub enum Outcome {
         /// Where the archive has its index, if the pyramid is stored as one object.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         archive: Option<Archive>,
+        /// Where the small pictures are. An older tiler made none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        previews: Option<Previews>,
     },
     /// The conversion failed. The tiler has deleted the objects of the attempt.
     GaveUp {

@@ -7,11 +7,16 @@ use std::num::NonZeroU32;
 use serde::{Deserialize, Serialize};
 use url::{Host, Url};
 
+use crate::upload;
+
 /// The URL of a source, canonical: the WHATWG serialisation without its fragment, unless that starts with `/` or `!`,
 /// as the fragments of hash-routed pages do, or chooses a page of a document as `#page=5` does (RFC 8118, section 3).
 /// Of the latter only the page is kept: `#page=5&zoom=200` is `#page=5`.
 ///
 /// Always `http` or `https`, without user name or password, and with a host that is an IP address or a name with a dot.
+///
+/// The source may also be a file that a client has sent. Then the URL is that of [`upload`], which has no host, and which
+/// no client can ask for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct SourceUrl(String);
@@ -76,6 +81,31 @@ impl SourceUrl {
         Ok(Self(url.into()))
     }
 
+    /// The URL of a file with this SHA-256, in base64url without padding, and this name, which may be empty. `None`: the text
+    /// is no such hash.
+    #[must_use]
+    pub fn of_file(digest: &str, name: &str) -> Option<Self> {
+        upload::uri(digest, name).map(Self)
+    }
+
+    /// Whether the source is a file that a client has sent.
+    #[must_use]
+    pub fn is_file(&self) -> bool {
+        upload::is_uri(&self.0)
+    }
+
+    /// The name of a file that a client has sent, percent-encoded.
+    #[must_use]
+    pub fn file_name(&self) -> Option<&str> {
+        upload::name(&self.0).filter(|_| self.is_file())
+    }
+
+    /// What tells sources apart: the URL, without the name of a file that a client has sent.
+    #[must_use]
+    pub fn identity(&self) -> &str {
+        if self.is_file() { upload::without_name(&self.0) } else { &self.0 }
+    }
+
     /// The canonical form: ASCII, at most [`SourceUrl::MAX_LENGTH`] characters.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -134,7 +164,7 @@ impl TryFrom<String> for SourceUrl {
     type Error = SourceUrlError;
 
     fn try_from(text: String) -> Result<Self, SourceUrlError> {
-        Self::parse(&text)
+        if upload::is_uri(&text) { Ok(Self(text)) } else { Self::parse(&text) }
     }
 }
 
@@ -230,6 +260,20 @@ mod tests {
         }
         assert!(SourceUrl::parse("http://mylocal/").is_err());
         assert!(SourceUrl::parse("http://my.notlocal.com/").is_ok());
+    }
+
+    #[test]
+    fn a_file_has_a_url_that_clients_cannot_ask_for() {
+        let digest = "f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk";
+        let [one, other] = ["a b.jpg", ""].map(|name| SourceUrl::of_file(digest, name).unwrap());
+        assert_eq!((one.file_name(), other.file_name()), (Some("a%20b.jpg"), None));
+        assert!(one != other && one.identity() == other.identity());
+        assert_eq!(SourceUrl::parse(one.as_str()), Err(SourceUrlError::Scheme));
+        let json = serde_json::to_string(&one).unwrap();
+        assert_eq!(serde_json::from_str::<SourceUrl>(&json).unwrap(), one);
+        let address = SourceUrl::parse("http://example.com/?name=a").unwrap();
+        assert_eq!((address.is_file(), address.file_name()), (false, None));
+        assert_eq!(address.identity(), address.as_str());
     }
 
     #[test]

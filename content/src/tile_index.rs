@@ -14,6 +14,8 @@
 //! difference is mapped to unsigned by zigzag, as Protocol Buffers do. Tiles are counted level by level from the
 //! smallest, each row by row: their order in the archive is another matter. A tile takes about four bytes.
 
+use serde::{Deserialize, Serialize};
+
 use crate::Dzi;
 
 const MAGIC: &[u8; 8] = b"EZTILES1";
@@ -23,7 +25,7 @@ const BLOCK_TILES: usize = 64;
 const BLOCK_BYTES: usize = 12;
 
 /// A tile's place in the archive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TileRange {
     /// The offset of its first byte.
     pub offset: u64,

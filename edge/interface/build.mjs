@@ -4,7 +4,7 @@
 
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 
-import { exampleOf, samples } from "./samples.mjs";
+import { exampleOf, samples, sending } from "./samples.mjs";
 
 const read = (name) => readFile(new URL(name, import.meta.url), "utf8");
 const description = await read("openapi.json");
@@ -36,30 +36,33 @@ const code = (label, text) => `<pre tabindex="0" aria-label="${escape(label)}"><
 
 const anchor = (operation) => operation.operationId.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
+/** All operations: `[[method, path, operation], …]`. */
+const operations = Object.entries(paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, of]) => [method.toUpperCase(), path, of]));
+
 /** The programs that send the example of a request, and its answer. */
-function example(path, get) {
-  const [status, { content = {} }] = Object.entries(get.responses).find(([, { content }]) => Object.values(content ?? {}).some(({ example }) => example)) ?? Object.entries(get.responses)[0];
+function example(method, path, { summary, responses, parameters = [] }) {
+  const [status, { content = {} }] = Object.entries(responses).find(([, { content }]) => Object.values(content ?? {}).some(({ example }) => example)) ?? Object.entries(responses)[0];
   const [kind, { example } = {}] = Object.entries(content)[0] ?? [];
-  const parameters = (get.parameters ?? []).map(resolved);
-  const address = exampleOf(path, parameters, components.schemas.Id.example);
-  const programs = samples(path, address, kind).map(([language, text]) => `<div><h4>${language}</h4>\n${code(`${get.summary}: ${language}`, text)}</div>\n`);
+  const address = exampleOf(path, parameters.map(resolved), components.schemas.Id.example);
+  const sent = method === "GET" ? samples(path, address, kind) : sending(method, path, address);
+  const programs = sent.map(([language, text]) => `<div><h4>${language}</h4>\n${code(`${summary}: ${language}`, text)}</div>\n`);
   const answer = typeof example === "string" ? example : example && JSON.stringify(example, null, 2);
-  const answered = answer ? `<h4>Answer: ${status}, <code>${escape(kind)}</code></h4>\n${code(`${get.summary}: the answer`, answer.trimEnd())}` : "";
+  const answered = answer ? `<h4>Answer: ${status}, <code>${escape(kind)}</code></h4>\n${code(`${summary}: the answer`, answer.trimEnd())}` : "";
   return `<div class="programs">\n${programs.join("")}</div>\n${answered}`;
 }
 
-function operation([path, { get }]) {
-  const parameters = (get.parameters ?? []).map(resolved).map(({ name, in: place, required, schema, description }) =>
+function operation([method, path, of]) {
+  const parameters = (of.parameters ?? []).map(resolved).map(({ name, in: place, required, schema, description }) =>
     row([`<code>${escape(name)}</code>`, `${place}${required ? ", required" : ""}`, type(schema), prose(description)]),
   );
-  const responses = Object.entries(get.responses).map(([status, { description, content = {} }]) =>
+  const responses = Object.entries(of.responses).map(([status, { description, content = {} }]) =>
     row([status, prose(description), Object.keys(content).map(escape).join("<br>")]),
   );
-  return `<section id="${anchor(get)}" class="operation">\n<h3>${prose(get.summary)}</h3>\n<p class="path"><code>GET ${escape(path)}</code></p>\n<p>${prose(get.description)}</p>\n${example(path, get)}${table(
-    `Parameters of ${path}`,
+  return `<section id="${anchor(of)}" class="operation">\n<h3>${prose(of.summary)}</h3>\n<p class="path"><code>${method} ${escape(path)}</code></p>\n<p>${prose(of.description)}</p>\n${example(method, path, of)}${table(
+    `Parameters of ${method} ${path}`,
     ["Parameter", "Where", "Value", "Meaning"],
     parameters,
-  )}${table(`Answers of ${path}`, ["Status", "Meaning", "Form"], responses)}</section>\n`;
+  )}${table(`Answers of ${method} ${path}`, ["Status", "Meaning", "Form"], responses)}</section>\n`;
 }
 
 function schema([name, { properties = {}, required = [], ...own }]) {
@@ -94,7 +97,7 @@ const people = fill(await read("guide.html"), { limits: await limits() });
 const operators = fill(await read("operators.html"), { repository });
 const contents = inner([
   entry("people", "For people", inner(headings(people))),
-  entry("programs", "For programs", inner([...Object.values(paths).map(({ get }) => entry(anchor(get), prose(get.summary))), ...Object.keys(components.schemas).map((name) => entry(name, name))])),
+  entry("programs", "For programs", inner([...operations.map(([, , of]) => entry(anchor(of), prose(of.summary))), ...Object.keys(components.schemas).map((name) => entry(name, name))])),
   entry("operators", "For operators"),
 ]);
 const body = fill(await read("docs.html"), {
@@ -102,7 +105,7 @@ const body = fill(await read("docs.html"), {
   people,
   operators,
   introduction: `${prose(info.summary)} ${prose(info.description)}`,
-  operations: Object.entries(paths).map(operation).join(""),
+  operations: operations.map(operation).join(""),
   schemas: Object.entries(components.schemas).map(schema).join(""),
 });
 const summary = "How to share, embed and ask for zoomable pictures: for people, for programs with curl, JavaScript and Python, and for operators.";

@@ -10,6 +10,8 @@ export const EXAMPLE = {
   column: "0",
   row: "0",
   format: "jpg",
+  file: "00112233445566778899aabbccddeeff.AKq1",
+  number: "1",
 };
 const BASE = "https://zoom.example";
 
@@ -35,7 +37,7 @@ export function samples(path, address, kind) {
     ];
   }
   if (kind?.startsWith("image/")) {
-    const name = path.split("/").at(-1).split(".").at(-1) === "jpg" ? "preview.jpg" : "tile.jpg";
+    const name = path.split("/").at(-1).endsWith(".jpg") ? path.split("/").at(-1) : "tile.jpg";
     return [
       ["curl", `curl -o ${name} '${address}'`],
       ["JavaScript", `document.querySelector("img").src = "${address}";`],
@@ -48,5 +50,35 @@ export function samples(path, address, kind) {
     ["curl", `curl '${address}'`],
     ["JavaScript", `const response = await fetch("${address}");\nconsole.log(await response.${read}());`],
     ["Python", `import ${read === "json" ? "json, " : ""}urllib.request\n\nwith urllib.request.urlopen("${address}") as response:\n    ${python}`],
+  ];
+}
+
+/** The programs that send a file, or a part of one. */
+export function sending(method, path, address) {
+  if (path === "/v1/uploads/") {
+    return [
+      ["curl", `curl -X POST '${address}'`],
+      ["JavaScript", `const begun = await fetch("${address}", { method: "POST" });\nconst { address, partBytes } = await begun.json();`],
+      ["Python", `import json, urllib.request\n\nbegin = urllib.request.Request("${address}", method="POST")\nfile = json.load(urllib.request.urlopen(begin))`],
+    ];
+  }
+  if (method === "PUT") {
+    return [
+      ["curl", `split -b 8388608 city.tif part-\ncurl -T part-aa '${address}'`],
+      ["JavaScript", `const tags = [];\nfor (let at = 0; at < file.size; at += partBytes) {\n  const response = await fetch(\`\${address}/\${tags.length + 1}\`, {\n    method: "PUT",\n    body: file.slice(at, at + partBytes),\n  });\n  tags.push((await response.json()).etag);\n}`],
+      ["Python", `tags = []\nwith open("city.tif", "rb") as source:\n    while part := source.read(file["partBytes"]):\n        target = f"{file['address']}/{len(tags) + 1}"\n        put = urllib.request.Request(target, part, method="PUT")\n        tags.append(json.load(urllib.request.urlopen(put))["etag"])`],
+    ];
+  }
+  if (path.startsWith("/v1/uploads/")) {
+    return [
+      ["curl", `curl --json '{"parts": ["9b2cf535f27731c974343645a3985328"]}' '${address}?name=city.tif'`],
+      ["JavaScript", `const finished = await fetch(\`\${address}?name=city.tif\`, {\n  method: "POST",\n  body: JSON.stringify({ parts: tags }),\n});\nconsole.log((await finished.json()).shareUrl);`],
+      ["Python", `finish = urllib.request.Request(file["address"] + "?name=city.tif", json.dumps({"parts": tags}).encode())\nprint(json.load(urllib.request.urlopen(finish))["shareUrl"])`],
+    ];
+  }
+  return [
+    ["curl", `curl -F file=@city.jpg '${address}'`],
+    ["JavaScript", `const response = await fetch("${address}?name=city.jpg", { method: "POST", body: file });\nconsole.log((await response.json()).shareUrl);`],
+    ["Python", `import json, urllib.request\n\nheaders = {"Content-Type": "image/jpeg"}\nwith open("city.jpg", "rb") as file:\n    request = urllib.request.Request("${address}?name=city.jpg", file.read(), headers)\nprint(json.load(urllib.request.urlopen(request))["shareUrl"])`],
   ];
 }

@@ -173,6 +173,29 @@ test("the Worker's own address is named, as no other can read the archive", asyn
   assert.ok(Date.parse(descriptor.headers.get("Last-Modified")) > 0);
   const preview = await system.send(`/${id}/preview.jpg`);
   assert.deepEqual([preview.status, preview.body], [200, content(9, 0, 0)]);
+  assert.equal((await system.send(`/${id}/thumbnail.jpg`)).body, content(8, 0, 0));
+});
+
+test("previews are entries of the archive: one read each, and none where the client has it", async () => {
+  const { id: made } = await system.ask("http://example.com/previews.jpg");
+  await system.claim(made);
+  await system.pyramids.put(`${made}/1.szi`, object);
+  const previews = { entries: { large: { offset: 0, length: 2 }, thumbnail: { offset: 2, length: 3 } } };
+  await system.report(made, 1, { finished: { dzi: DZI, archive: place, previews } });
+  await reads();
+  for (const [name, body] of [["preview", "PK"], ["thumbnail", "hhh"]]) {
+    const answer = await system.send(`/${made}/${name}.jpg`);
+    assert.deepEqual([answer.status, answer.type, answer.body], [200, "image/jpeg", body]);
+    assert.deepEqual(await reads(), ["get"]);
+    const known = await system.send(`/${made}/${name}.jpg`, { headers: { "If-None-Match": answer.headers.get("ETag") } });
+    const head = await system.send(`/${made}/${name}.jpg`, { method: "HEAD" });
+    assert.deepEqual([known.status, head.status, head.headers.get("Content-Length")], [304, 200, String(body.length)]);
+    assert.deepEqual(await reads(), []);
+  }
+  const page = (await system.send(`/${made}`)).body;
+  assert.match(page, /<meta property="og:image:width" content="1200">\n<meta property="og:image:height" content="900">/);
+  const oembed = JSON.parse((await system.send(`/oembed?url=${encodeURIComponent(`${system.origin}/${made}`)}`)).body);
+  assert.deepEqual([oembed.thumbnail_url, oembed.thumbnail_width, oembed.thumbnail_height], [`${system.origin}/${made}/preview.jpg`, 1200, 900]);
 });
 
 test("the download is the object, with the picture's name", async () => {

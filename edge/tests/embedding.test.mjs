@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { start } from "./wire.mjs";
+import { PICTURE, start } from "./wire.mjs";
 
 let system;
 let id;
@@ -48,9 +48,13 @@ test("errors are those of the specification", async () => {
   assert.equal(await ask(""), 400);
 });
 
-test("the preview is the largest level that is one tile", async () => {
+test("the preview is the largest level that is one tile, unless the tiler made one", async () => {
   const answer = await system.send(`/${id}/preview.jpg`);
   assert.deepEqual([answer.status, answer.type, answer.body], [200, "image/jpeg", "the tile of level 9"]);
+  const objects = await system.content("http://example.com/objects.jpg", "rendering");
+  await system.report(objects, 1, { finished: { dzi: PICTURE, previews: "objects" } });
+  await system.pyramids.put(`${objects}/1_files/thumbnail.jpg`, "made by the tiler");
+  assert.equal((await system.send(`/${objects}/thumbnail.jpg`)).body, "made by the tiler");
   const page = (await system.send(`/${id}`)).body;
   assert.match(page, new RegExp(`<meta property="og:image" content="${system.origin}/${id}/preview.jpg">`));
   const queued = await system.content("http://example.com/queued.jpg", "queued");

@@ -41,7 +41,14 @@ test("a subscriber gets the state at once, each change, and the end", async () =
   assert.equal((await events.next()).content.stage, "downloading");
   await system.report(id, 1, { progress: { stage: "rendering", progress: 0.5 } });
   const changed = (await events.next()).content;
-  assert.deepEqual([changed.stage, changed.progress], ["rendering", 0.5]);
+  assert.deepEqual([changed.stage, changed.progress, changed.coarseUrl], ["rendering", 0.5, undefined]);
+  await system.report(id, 1, { progress: { stage: "rendering", progress: 0.5, coarse: 2 } });
+  const { coarseUrl } = (await events.next()).content;
+  assert.match(coarseUrl, /^http:.*\/cache\/.*\/1_coarse\/2\.jpg$/);
+  await system.pyramids.put(`${id}/1_coarse/2.jpg`, "a picture");
+  const coarse = await system.send(new URL(coarseUrl).pathname);
+  assert.deepEqual([coarse.status, coarse.body], [200, "a picture"]);
+  assert.equal((await system.send(new URL(coarseUrl).pathname.replace("2.jpg", "3.jpg"))).status, 404);
   await system.report(id, 1, { finished: { dzi: PICTURE } });
   const last = await events.next();
   assert.deepEqual([last.id, last.content.ready, last.content.progress], ["finished", true, 1]);

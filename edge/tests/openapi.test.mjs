@@ -12,29 +12,31 @@ const ajv = new Ajv({ strict: false, allErrors: true }).addSchema(description, "
 const ids = {};
 let system;
 let closed;
+let open;
 
 before(async () => {
-  [system, closed] = await Promise.all([start(), start({ MAINTENANCE: "on" })]);
+  [system, closed, open] = await Promise.all([start(), start({ MAINTENANCE: "on" }), start({ UPLOAD_BYTES: "100" })]);
   for (const state of ["queued", "rendering", "ready", "failed"]) {
     ids[state] = await system.content(`http://example.com/${state}.jpg`, state);
   }
 });
-after(() => Promise.all([system.close(), closed.close()]));
+after(() => Promise.all([system.close(), closed.close(), open.close()]));
 
 /** Checks a response against the description of its path, status and media type. */
-async function holds(path, target, { headers, from = system } = {}) {
-  const answer = await from.send(target, { headers });
-  const described = description.paths[path].get.responses[answer.status];
+async function holds(path, target, { headers, from = system, method = "GET", body } = {}) {
+  const answer = await from.send(target, { headers, method, body });
+  const described = description.paths[path][method.toLowerCase()].responses[answer.status];
   assert.ok(described, `${target}: ${answer.status} is not described`);
   const mediaType = answer.type?.split(";")[0];
   if (answer.body === "") return;
   assert.ok(described.content[mediaType], `${target}: ${mediaType} is not described for ${answer.status}`);
   for (const name of Object.keys(described.headers ?? {})) assert.ok(answer.headers.has(name), `${target}: ${name}`);
   if (mediaType !== "application/json") return;
-  const place = ["paths", path, "get", "responses", answer.status, "content", mediaType, "schema"];
+  const place = ["paths", path, method.toLowerCase(), "responses", answer.status, "content", mediaType, "schema"];
   const pointer = place.map((step) => encodeURIComponent(String(step).replaceAll("~", "~0").replaceAll("/", "~1")));
   const validate = ajv.getSchema(`interface#/${pointer.join("/")}`);
   assert.ok(validate(JSON.parse(answer.body)), `${target}: ${ajv.errorsText(validate.errors)}\n${answer.body}`);
+  return JSON.parse(answer.body);
 }
 
 test("every response of the two endpoints is described", async () => {
@@ -59,7 +61,7 @@ test("every response of the other endpoints is described", async () => {
   await holds("/v1/content/{id}/events", `/v1/content/${ids.ready}/events`, { headers: { "Last-Event-ID": "finished" } });
   await holds("/v1/content/{id}/events", "/v1/content/00000000000/events");
   for (const id of [ids.ready, ids.queued, "00000000000"]) await holds("/v1/content/{id}/dzi.js", `/v1/content/${id}/dzi.js`);
-  await holds("/{id}/preview.jpg", `/${ids.queued}/preview.jpg`);
+  for (const name of ["preview", "thumbnail"]) await holds(`/{id}/${name}.jpg`, `/${ids.queued}/${name}.jpg`);
   for (const id of [ids.ready, ids.queued, ids.failed, "00000000000"]) {
     for (const form of ["", "format=json", "format=xml", "callback=cb", "callback=1"]) await holds("/v1/dzi/{id}", `/v1/dzi/${id}?${form}`);
     await holds("/{id}", `/${id}`);
@@ -78,6 +80,25 @@ test("every response of the other endpoints is described", async () => {
   }
   await holds("/health", "/health");
   await holds("/version", "/version");
+});
+
+test("every response to files is described", async () => {
+  const send = (path, target, init) => holds(path, target, { from: open, method: "POST", ...init });
+  const headers = { "Content-Type": "image/png" };
+  for (const form of ["", "format=json", "format=xml", "callback=cb", "callback=1"]) await send("/v1/content/", `/v1/content/?${form}`, { headers, body: "a file" });
+  const plain = { "Content-Type": "application/x-www-form-urlencoded" };
+  for (const wrong of [{ body: "" }, { body: "a=b", headers: plain }, { body: "x".repeat(101) }, { body: "x", headers: { Origin: "null" } }]) await send("/v1/content/", "/v1/content/", { headers, ...wrong });
+  const { address } = await send("/v1/uploads/", "/v1/uploads/");
+  const file = new URL(address).pathname;
+  const [part, whole] = ["/v1/uploads/{file}/{number}", "/v1/uploads/{file}"];
+  const { etag } = await send(part, `${file}/1`, { method: "PUT", body: "a file" });
+  await send(part, `${file}/2`, { method: "PUT", body: "a file" });
+  await send(part, `${file}x/1`, { method: "PUT", body: "a file" });
+  await send(whole, file, { body: "{}" });
+  await send(whole, `${file}x`, { body: JSON.stringify({ parts: [etag] }) });
+  await send(whole, file, { body: JSON.stringify({ parts: [etag] }) });
+  await send(whole, `${file}?format=xml`, { body: "" });
+  for (const [path, target, method = "POST"] of [["/v1/content/", "/v1/content/"], ["/v1/uploads/", "/v1/uploads/"], [whole, file], [part, `${file}/1`, "PUT"]]) await send(path, target, { method, body: "x", from: system });
 });
 
 /** What the description shows as the answer of a request. */
@@ -117,7 +138,9 @@ test("a response that differs from the description is noticed", () => {
 
 test("the page for people has every path and loads nothing from other origins", async () => {
   const page = await built("docs.html");
-  for (const path of Object.keys(description.paths)) assert.ok(page.includes(`GET ${path}`), path);
+  for (const [path, methods] of Object.entries(description.paths)) {
+    for (const method of Object.keys(methods)) assert.ok(page.includes(`${method.toUpperCase()} ${path}`), path);
+  }
   for (const schema of Object.keys(description.components.schemas)) assert.ok(page.includes(`id="${schema}"`), schema);
   for (const part of ["people", "programs", "operators"]) assert.ok(page.includes(`<section id="${part}"`), part);
   for (const language of ["curl", "JavaScript", "Python"]) assert.ok(page.includes(`<h4>${language}</h4>`), language);

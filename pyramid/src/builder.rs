@@ -17,9 +17,11 @@ use edgezoom_content::Dzi;
 
 use crate::TileOutput;
 use crate::build_error::BuildError;
+use crate::coarse::{Coarse, CoarseMaker};
 use crate::cutter::{Cutter, Partition};
 use crate::downsampler::Downsampler;
 use crate::geometry;
+use crate::preview::{PreviewMaker, previews};
 use crate::strip::Strip;
 use crate::tile_encoder::Encoding;
 
@@ -41,6 +43,27 @@ pub fn build_tiles(
     threads: NonZeroUsize,
     output: &dyn TileOutput,
 ) -> Result<(), BuildError> {
+    build(reader, dzi, Wanted { quality, threads, previews: false, coarse: None }, output)
+}
+
+/// What is made of a picture, and with what.
+pub struct Wanted<'a> {
+    /// The quality of JPEG, 1 to 100.
+    pub quality: u8,
+    pub threads: NonZeroUsize,
+    /// Whether small pictures of the whole are made too.
+    pub previews: bool,
+    /// How small pictures of what is there so far are made.
+    pub coarse: Option<&'a Coarse>,
+}
+
+/// The same as [`build_tiles`], with small pictures of the whole if they are wanted.
+pub fn build(
+    reader: &mut dyn RowReader,
+    dzi: &Dzi,
+    Wanted { quality, threads, previews: with_previews, coarse }: Wanted<'_>,
+    output: &dyn TileOutput,
+) -> Result<(), BuildError> {
     let (layout, orientation) = (reader.layout(), reader.orientation());
     let encoding = Encoding { format: dzi.tile_format, quality, layout, orientation };
     let levels = geometry::levels(dzi, layout, orientation);
@@ -51,17 +74,25 @@ pub fn build_tiles(
     };
     output.begin(dzi)?;
     let cutters = u32::try_from(threads.get()).unwrap_or(u32::MAX);
+    let encoder = |index| {
+        let cutter = Cutter::new(&levels, encoding, output, Partition { index, count: cutters });
+        // One thread makes the previews: the last, as the levels of one column are spread over all from the first on.
+        let has_previews = with_previews && index + 1 == cutters;
+        let previews = if has_previews { previews(dzi, &levels, encoding, output) } else { Vec::new() };
+        let coarse = coarse.filter(|_| index == 0).map(|coarse| coarse.start(&levels, encoding, output));
+        Encoder { cutter, previews, coarse }
+    };
     if cutters == 1 {
-        let mut cutter = Cutter::new(&levels, encoding, output, Partition { index: 0, count: 1 });
-        return Downsampler::new(&levels, layout).run(reader, progress, |strip| Ok(cutter.cut(&strip)?));
+        let mut encoder = encoder(0);
+        return Downsampler::new(&levels, layout).run(reader, progress, |strip| Ok(encoder.take(&strip)?));
     }
     thread::scope(|scope| {
         let (senders, threads): (Vec<_>, Vec<_>) = (0..cutters)
             .map(|index| {
                 let (sender, strips) = channel();
-                let (levels, partition) = (&levels, Partition { index, count: cutters });
-                let cutter = move || Cutter::new(levels, encoding, output, partition);
-                (sender, scope.spawn(move || cut_all(cutter(), strips)))
+                let encoder = &encoder;
+                // Made by the thread itself: an encoder stays where it is.
+                (sender, scope.spawn(move || take_all(encoder(index), strips)))
             })
             .unzip();
         let read = Downsampler::new(&levels, layout).run(reader, progress, |strip| send(&senders, &strip));
@@ -72,9 +103,26 @@ pub fn build_tiles(
     })
 }
 
-/// Cuts the strips of a channel until it is closed. Returns at the first error, which closes the channel.
-fn cut_all(mut cutter: Cutter<'_>, strips: Receiver<Arc<Strip>>) -> io::Result<()> {
-    strips.into_iter().try_for_each(|strip| cutter.cut(&strip))
+/// The work of one encoder thread.
+struct Encoder<'a> {
+    cutter: Cutter<'a>,
+    previews: Vec<PreviewMaker<'a>>,
+    coarse: Option<CoarseMaker<'a>>,
+}
+
+impl Encoder<'_> {
+    fn take(&mut self, strip: &Arc<Strip>) -> io::Result<()> {
+        if let Some(coarse) = &mut self.coarse {
+            coarse.take(strip)?;
+        }
+        self.cutter.cut(strip)?;
+        self.previews.iter_mut().try_for_each(|preview| preview.take(strip))
+    }
+}
+
+/// Encodes the strips of a channel until it is closed. Returns at the first error, which closes the channel.
+fn take_all(mut encoder: Encoder<'_>, strips: Receiver<Arc<Strip>>) -> io::Result<()> {
+    strips.into_iter().try_for_each(|strip| encoder.take(&strip))
 }
 
 fn send(senders: &[Sender<Arc<Strip>>], strip: &Arc<Strip>) -> Result<(), BuildError> {

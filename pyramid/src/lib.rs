@@ -52,13 +52,16 @@
 mod bands;
 mod build_error;
 mod builder;
+mod coarse;
 mod cutter;
 mod downsampler;
 mod dzsave;
 mod geometry;
 mod jpeg_encoder;
 mod mcu_row;
+mod mean_filter;
 mod options;
+mod preview;
 mod shrink;
 pub mod sinks;
 mod stored_tile;
@@ -70,9 +73,10 @@ mod turn;
 
 pub use build_error::BuildError;
 pub use builder::build_tiles;
+pub use coarse::coarse_of_thumbnail;
 pub use dzsave::{DzsaveError, dzsave};
 pub use edgezoom_codecs as codecs;
-pub use edgezoom_content::{Dzi, Size, TileFormat};
+pub use edgezoom_content::{Dzi, PreviewKind, Size, TileFormat};
 pub use options::{Options, OptionsError};
 pub use tile::{Tile, TileCoord, TileOutput};
 pub use tile_source::{Built, TileSource};

@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 use std::thread::available_parallelism;
+use std::time::Duration;
 
 use edgezoom_codecs::{DecodeOptions, DrawingOptions};
 use edgezoom_content::{Dzi, Size, TileFormat};
@@ -30,6 +31,11 @@ pub struct Options {
     pub format: Option<TileFormat>,
     /// How PDF and SVG, which have no pixels of their own, become pictures.
     pub drawing: DrawingOptions,
+    /// Whether the [output](crate::TileOutput::preview) also gets two small pictures of the whole, of 1,200 and 320
+    /// pixels. Default: no.
+    pub previews: bool,
+    /// How often the [output](crate::TileOutput::coarse) gets a picture of what is there so far, small. Default: never.
+    pub coarse_every: Option<Duration>,
     /// Whether a damaged picture is refused, rather than shown as far as it goes. Default: no.
     pub strict: bool,
     /// The threads that encode and decode. Default: as many as the machine runs at once.
@@ -54,7 +60,17 @@ impl Default for Options {
     fn default() -> Self {
         let threads = available_parallelism().unwrap_or(NonZeroUsize::MIN);
         let drawing = DrawingOptions::default();
-        Self { tile_size: 510, overlap: 1, quality: 82, format: None, drawing, strict: false, threads }
+        Self {
+            tile_size: 510,
+            overlap: 1,
+            quality: 82,
+            format: None,
+            drawing,
+            previews: false,
+            coarse_every: None,
+            strict: false,
+            threads,
+        }
     }
 }
 

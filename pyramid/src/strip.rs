@@ -3,10 +3,12 @@
 //! Each level has a fixed number of buffers. Taking another one waits until a strip has been encoded on all threads and
 //! is dropped. This bounds the memory, and holds the decoder back when encoding is slower.
 
+use std::io;
 use std::mem;
 use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
+use edgezoom_codecs::Layout;
 use edgezoom_codecs::ycbcr420::{self, Pair};
 
 use crate::geometry::Level;
@@ -90,6 +92,34 @@ impl Strip {
             };
             Pair { luma, ..pair }
         })
+    }
+
+    /// Calls `take` with the pixels of each of its rows, from left to right and without the lead: in planes a sample of
+    /// luma, Cb and Cr for each pixel.
+    pub fn for_each_row(
+        &self,
+        layout: Layout,
+        level: &Level,
+        mut take: impl FnMut(&[u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
+        if layout != Layout::YCbCr420 {
+            return self.pixels_of(&self.rows()).chunks_exact(level.row_bytes).try_for_each(take);
+        }
+        let lead = level.columns.lead as usize;
+        let mut pixels = vec![0; 3 * level.columns.side as usize];
+        let rows = self
+            .pairs(level)
+            .flat_map(|Pair { luma: [upper, lower], chroma }| [(upper, chroma), (lower, chroma)]);
+        // Of a pair the strip may have one row only: the upper one is the lead, or the lower one lies past the end.
+        let skipped = level.rows.lead.saturating_sub(self.first) as usize;
+        for (luma, [blue, red]) in rows.take(self.filled as usize).skip(skipped) {
+            for (at, pixel) in pixels.as_chunks_mut::<3>().0.iter_mut().enumerate() {
+                let at = at + lead;
+                *pixel = [luma[at], blue[at / 2], red[at / 2]];
+            }
+            take(&pixels)?;
+        }
+        Ok(())
     }
 
     /// The pixels of some of its rows, by their positions in the level.

@@ -3,7 +3,7 @@
 use std::io;
 
 use bytes::Bytes;
-use edgezoom_content::Dzi;
+use edgezoom_content::{Dzi, PreviewKind};
 
 /// The address of a tile in a pyramid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -47,6 +47,26 @@ pub trait TileOutput: Sync {
     /// # Errors
     /// When the tile cannot be written.
     fn tile(&self, coord: TileCoord, bytes: &[u8]) -> io::Result<()>;
+
+    /// Takes a small picture of the whole in the format of the tiles, which [`Options::previews`](crate::Options::previews)
+    /// asks for. The bytes are only lent.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    fn preview(&self, kind: PreviewKind, bytes: &[u8]) -> io::Result<()> {
+        let _ = (kind, bytes);
+        Ok(())
+    }
+
+    /// Takes a picture of what is there so far, small and in JPEG, which [`Options::coarse_every`](crate::Options::coarse_every)
+    /// asks for. The bytes are only lent.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    fn coarse(&self, bytes: &[u8]) -> io::Result<()> {
+        let _ = bytes;
+        Ok(())
+    }
 
     /// Reports how many rows of the picture have been read.
     ///

@@ -62,6 +62,18 @@ impl TileEncoder {
         }
     }
 
+    /// An encoder of the same format that takes rows of pixels in any layout: those of YCbCr 4:2:0 have a sample of luma,
+    /// Cb and Cr for each pixel.
+    pub fn of_pixels(encoding: Encoding) -> Self {
+        match encoding {
+            Encoding { format: TileFormat::Jpg, layout: Layout::YCbCr420, quality, .. } => {
+                let input = Input::Pixels(ColorSpace::JCS_YCbCr);
+                Self::Jpeg(JpegEncoder::new(input, quality, halves_chroma(quality)))
+            }
+            other => Self::new(other),
+        }
+    }
+
     /// Begins a tile.
     pub fn begin(&mut self, width: u32, height: u32) -> io::Result<()> {
         match self {

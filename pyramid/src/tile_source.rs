@@ -1,10 +1,13 @@
 //! Opens a picture for its tiles: decides between JPEG and PNG, and between RGB and YCbCr.
 
-use edgezoom_codecs::{Damage, DecodeOptions, Flattened, Layout, RowReader, SourceError, is_opaque};
+use edgezoom_codecs::{
+    Damage, DecodeOptions, Flattened, Layout, RowReader, SourceError, Thumbnail, is_opaque,
+};
 use edgezoom_content::{Dzi, TileFormat};
 
 use crate::build_error::BuildError;
-use crate::builder::build_tiles;
+use crate::builder::{Wanted, build};
+use crate::coarse::Coarse;
 use crate::{Options, TileOutput};
 
 /// A pyramid that is complete.
@@ -20,6 +23,7 @@ pub struct Built {
 pub struct TileSource {
     reader: Box<dyn RowReader>,
     format: TileFormat,
+    thumbnail: Option<Thumbnail>,
 }
 
 impl TileSource {
@@ -56,7 +60,13 @@ impl TileSource {
         if format == TileFormat::Jpg {
             reader = Box::new(Flattened::new(reader));
         }
-        Ok(Self { reader, format })
+        Ok(Self { reader, format, thumbnail: None })
+    }
+
+    /// Shows this thumbnail in [coarse pictures](TileOutput::coarse), where the picture's own rows are not there yet.
+    #[must_use]
+    pub fn with_thumbnail(self, thumbnail: Option<Thumbnail>) -> Self {
+        Self { thumbnail, ..self }
     }
 
     /// Builds the pyramid. `output` has got its description before the first tile.
@@ -65,7 +75,14 @@ impl TileSource {
     /// The first one that occurred. The output may have taken tiles before.
     pub fn build(mut self, options: &Options, output: &dyn TileOutput) -> Result<Built, BuildError> {
         let dzi = options.dzi(self.reader.orientation().turned(self.reader.size()), self.format);
-        build_tiles(&mut *self.reader, &dzi, options.quality, options.threads, output)?;
+        let coarse = options.coarse_every.map(|every| Coarse { every, thumbnail: self.thumbnail.take() });
+        let wanted = Wanted {
+            quality: options.quality,
+            threads: options.threads,
+            previews: options.previews,
+            coarse: coarse.as_ref(),
+        };
+        build(&mut *self.reader, &dzi, wanted, output)?;
         Ok(Built { dzi, damage: self.reader.damage() })
     }
 }

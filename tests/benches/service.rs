@@ -1,13 +1,22 @@
 //! From ask to ready: how long a client waits for a 12-megapixel JPEG from loopback, and where that time goes. The phases
 //! are what the tiler counted; the queue has what remains: from the ask until a tiler begins, and from the end until the
 //! client, which looks every few milliseconds, sees it.
+//!
+//! Then from the last byte to ready: a JPEG of 216 megapixels comes at 20 MB/s, and is rendered and uploaded meanwhile, as
+//! one archive, and as an object for each tile beside it.
 
+use std::fs;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use bytes::Bytes;
 use edgezoom_tests::{Client, Options, Source, SourceServer, System, picture};
 
 const RUNS: usize = 9;
+/// The runs of the large picture, each of some ten seconds.
+const LARGE_RUNS: usize = 3;
+const BYTES_PER_SECOND: f64 = 20e6;
 const PHASES: [&str; 4] = ["fetch", "render", "upload", "report"];
 
 /// The times of one run.
@@ -47,7 +56,44 @@ async fn main() -> Result<()> {
     }
     let all: Vec<String> = runs.iter().map(|run| run.total.as_millis().to_string()).collect();
     println!("all runs, in ms: {}", all.join(" "));
+    drop(system);
+    for layout in ["archive", "tiles"] {
+        from_the_last_byte(&sources, layout).await?;
+    }
     Ok(())
+}
+
+/// How long after its last byte a large picture is ready.
+async fn from_the_last_byte(sources: &SourceServer, layout: &'static str) -> Result<()> {
+    let jpeg = Bytes::from(fs::read(large_picture()?)?);
+    let time = Duration::from_secs_f64(jpeg.len() as f64 / BYTES_PER_SECOND);
+    let system = System::start(Options { release: true, layout, ..Options::default() })?;
+    let client = Client::new(system.url())?;
+    let mut after_last_byte = vec![];
+    for number in 0..LARGE_RUNS {
+        let file = Source::file("image/jpeg", jpeg.clone());
+        let source = sources.serve(&format!("large-{number}.jpg"), file.at(BYTES_PER_SECOND));
+        client.convert(&source).await?.ready()?;
+        let last_byte = sources.sent_at(&source).context("it was never sent whole")?;
+        after_last_byte.push(last_byte.elapsed());
+    }
+    after_last_byte.sort();
+    let all: Vec<String> = after_last_byte.iter().map(|time| time.as_millis().to_string()).collect();
+    println!(
+        "216 megapixels at 20 MB/s ({:.1} s), layout {layout}: ready {:.0} ms after the last byte, 1000 are allowed for \
+         an archive; all runs: {}",
+        time.as_secs_f64(),
+        after_last_byte[after_last_byte.len() / 2].as_secs_f64() * 1000.0,
+        all.join(" ")
+    );
+    Ok(())
+}
+
+/// The picture, which the benchmark `pyramid` makes.
+fn large_picture() -> Result<PathBuf> {
+    let program = std::env::current_exe()?;
+    let target = program.ancestors().nth(3).context("the benchmark does not run from a target folder")?;
+    Ok(target.join("bench/pictures/JPEG-4-2-0-216-MP.jpg"))
 }
 
 /// In milliseconds.

@@ -88,6 +88,15 @@ impl Client {
         Answer::read(request.send().await?).await
     }
 
+    /// Sends a file.
+    ///
+    /// # Errors
+    /// There is no answer.
+    pub async fn send(&self, name: &str, file: impl Into<Bytes>) -> Result<Answer> {
+        let request = self.http.post(self.whole("/v1/content/")).query(&[("name", name)]);
+        Answer::read(request.body(file.into()).send().await?).await
+    }
+
     /// Asks for a content by its id.
     ///
     /// # Errors

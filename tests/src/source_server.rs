@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use axum::Router;
@@ -28,6 +28,8 @@ pub struct Source {
     unavailable: usize,
     /// Where the next responses break off, in turn.
     cuts: Vec<usize>,
+    /// The bytes a second that it is sent at, by the clock.
+    rate: Option<f64>,
 }
 
 /// A running server. It runs until the process ends: a handful of idle tasks.
@@ -41,6 +43,8 @@ pub struct SourceServer {
 struct Shelf {
     sources: HashMap<String, Source>,
     hits: HashMap<String, usize>,
+    /// When the last response ended that was sent whole.
+    sent: HashMap<String, Instant>,
 }
 
 impl Source {
@@ -57,6 +61,7 @@ impl Source {
             sent,
             unavailable: 0,
             cuts: vec![],
+            rate: None,
         }
     }
 
@@ -70,6 +75,12 @@ impl Source {
     #[must_use]
     pub fn over(self, time: Duration, pieces: u32) -> Self {
         Self { chunk: self.body.len().div_ceil(pieces as usize).max(1), pause: time / pieces, ..self }
+    }
+
+    /// Sends it at so many bytes a second, whatever each piece takes.
+    #[must_use]
+    pub fn at(self, bytes_per_second: f64) -> Self {
+        Self { chunk: 64 << 10, rate: Some(bytes_per_second), ..self }
     }
 
     /// Breaks the connection off after so many bytes.
@@ -92,7 +103,7 @@ impl Source {
     }
 
     /// The response to the request with this number, for all bytes from `from` on.
-    fn response(mut self, number: usize, from: Option<usize>) -> Response<Body> {
+    fn response(mut self, number: usize, from: Option<usize>, on_end: OnEnd) -> Response<Body> {
         let Some(number) = number.checked_sub(self.unavailable) else {
             return Response::builder()
                 .status(StatusCode::SERVICE_UNAVAILABLE)
@@ -106,7 +117,7 @@ impl Source {
         let from = from.filter(|from| has_ranges && *from < self.sent);
         self.body = self.body.slice(from.unwrap_or(0)..);
         self.sent -= from.unwrap_or(0);
-        let mut response = self.body_from_here();
+        let mut response = self.body_from_here(on_end);
         let headers = response.headers_mut();
         if has_ranges {
             headers.insert(header::ETAG, header::HeaderValue::from_static(TAG));
@@ -120,18 +131,26 @@ impl Source {
         response
     }
 
-    fn body_from_here(self) -> Response<Body> {
+    fn body_from_here(self, on_end: OnEnd) -> Response<Body> {
         let length = self.body.len();
         let whole = self.sent == length;
         let sent = self.body.slice(..self.sent);
-        let pause = self.pause;
-        let pieces = futures::stream::unfold(sent, move |mut rest| async move {
+        let (pause, rate, total, begun) = (self.pause, self.rate, sent.len(), Instant::now());
+        let state = (sent, Some(on_end).filter(|_| whole));
+        let pieces = futures::stream::unfold(state, move |(mut rest, mut on_end)| async move {
             if rest.is_empty() {
                 return None;
             }
             tokio::time::sleep(pause).await;
             let piece = rest.split_to(self.chunk.min(rest.len()));
-            Some((Ok(piece), rest))
+            if let Some(rate) = rate {
+                let due = Duration::from_secs_f64((total - rest.len()) as f64 / rate);
+                tokio::time::sleep_until((begun + due).into()).await;
+            }
+            if let Some(on_end) = on_end.take_if(|_| rest.is_empty()) {
+                on_end();
+            }
+            Some((Ok(piece), (rest, on_end)))
         });
         let end = futures::stream::iter((!whole).then(|| Err(std::io::Error::other("broken off"))));
         let mut response = Response::new(Body::from_stream(pieces.chain(end)));
@@ -145,6 +164,9 @@ impl Source {
         response
     }
 }
+
+/// Called when the last byte of a whole response is sent.
+type OnEnd = Box<dyn FnOnce() + Send>;
 
 /// The entity tag of sources with ranges: they do not change.
 const TAG: &str = "\"same\"";
@@ -196,6 +218,13 @@ impl SourceServer {
         url.replace("//127.0.0.1:", "//127.0.0.2:")
     }
 
+    /// When the last byte of it was sent, if it was ever sent whole.
+    #[must_use]
+    pub fn sent_at(&self, url: &str) -> Option<Instant> {
+        let shelf = self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
+        shelf.sent.get(path_of(url)).copied()
+    }
+
     /// How often a URL was asked for, at any address.
     #[must_use]
     pub fn hits(&self, url: &str) -> usize {
@@ -225,6 +254,9 @@ async fn answer(
         let number = *hits - 1;
         (shelf.sources.get(&path).cloned(), number)
     };
+    let on_end: OnEnd = Box::new(move || {
+        shelf.lock().unwrap_or_else(PoisonError::into_inner).sent.insert(path, Instant::now());
+    });
     let value = |name| headers.get(name).and_then(|value| value.to_str().ok());
     let from = value(header::RANGE)
         .filter(|_| value(header::IF_RANGE) == Some(TAG))
@@ -235,6 +267,6 @@ async fn answer(
             *response.status_mut() = StatusCode::NOT_FOUND;
             response
         },
-        |source| source.response(number, from),
+        |source| source.response(number, from, on_end),
     )
 }

@@ -10,7 +10,7 @@ use crate::browser::PageError;
 use crate::fetch::FetchError;
 use crate::pipeline::{PipelineError, SetupError, SinkError};
 use crate::renderer::RenderError;
-use crate::s3::StoreError;
+use crate::s3::{StoreError, UploadedFileError};
 
 impl From<PipelineError> for Failure {
     fn from(error: PipelineError) -> Self {
@@ -21,7 +21,19 @@ impl From<PipelineError> for Failure {
             PipelineError::Page(error) => error.into(),
             PipelineError::Render(error) => error.into(),
             PipelineError::Sink(error) => error.into(),
+            PipelineError::Upload(error) => error.into(),
         }
+    }
+}
+
+impl From<UploadedFileError> for Failure {
+    fn from(error: UploadedFileError) -> Self {
+        let code = match error {
+            UploadedFileError::Gone => FailureCode::SourceNotFound,
+            UploadedFileError::TooLarge(_) => FailureCode::SourceTooLarge,
+            UploadedFileError::Store(_) | UploadedFileError::File(_) => FailureCode::Internal,
+        };
+        Self::new(code, error.to_string())
     }
 }
 
@@ -60,7 +72,7 @@ impl From<FetchError> for Failure {
 impl From<PageError> for Failure {
     fn from(error: PageError) -> Self {
         let code = match &error {
-            PageError::NoBrowser | PageError::NoPage | PageError::LeadsTo(_) => {
+            PageError::NoBrowser | PageError::NoPage | PageError::SentAsFile | PageError::LeadsTo(_) => {
                 FailureCode::UnsupportedFormat
             }
             PageError::Crashed => FailureCode::CorruptSource,
@@ -135,7 +147,7 @@ pub fn of_source(error: &SourceError) -> Failure {
         | SourceError::OutOfMemory => FailureCode::TooManyPixels,
         SourceError::TooComplex { .. } => FailureCode::TooComplex,
         SourceError::TooManyBytes { .. } => FailureCode::SourceTooLarge,
-        SourceError::Io(_) => FailureCode::Internal,
+        SourceError::NeedsWhole | SourceError::Io(_) => FailureCode::Internal,
     };
     Failure::new(code, error.to_string())
 }

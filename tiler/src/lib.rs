@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`pipeline`] | converts one source into a pyramid in a sink; the path that the service and the command line share |
 //! | [`fetch`] | downloads the source, under the address policy |
+//! | [`arrival`] | how much of it has arrived, for what reads it meanwhile |
 //! | [`browser`] | opens a web page in Chromium and streams its screenshots |
 //! | [`renderer`], [`sandbox`] | decode the source and cut its tiles, in a process of its own |
 //! | [`s3`] | stores the tiles |
@@ -14,6 +15,7 @@
 //!
 //! Pictures are decoded by `edgezoom-codecs`, and cut into tiles by `edgezoom-pyramid`. The subcommands are in the binary.
 
+pub mod arrival;
 mod backoff;
 pub mod browser;
 pub mod doctor;

@@ -7,6 +7,7 @@ use crate::browser::PageError;
 use crate::fetch::{FetchError, is_transient_status};
 use crate::pipeline::{PipelineError, SinkError};
 use crate::renderer::RenderError;
+use crate::s3::UploadedFileError;
 
 /// Soon, but no server said when.
 const LATER: Retry = Retry::Later { after_seconds: None };
@@ -19,6 +20,8 @@ pub fn after(error: &PipelineError) -> Retry {
         PipelineError::Fetch(error) => after_fetch(error),
         PipelineError::Page(error) => after_page(error),
         PipelineError::Render(error) => after_render(error),
+        PipelineError::Upload(UploadedFileError::Store(_) | UploadedFileError::File(_)) => LATER,
+        PipelineError::Upload(UploadedFileError::Gone | UploadedFileError::TooLarge(_)) => Retry::Never,
         PipelineError::Sink(SinkError::Store(_) | SinkError::Files(_)) => LATER,
     }
 }
@@ -66,6 +69,7 @@ fn after_page(error: &PageError) -> Retry {
         | PageError::Unresolved
         | PageError::Answered(_)
         | PageError::NoPage
+        | PageError::SentAsFile
         | PageError::LeadsTo(_)
         | PageError::TookTooLong(_) => Retry::Never,
     }

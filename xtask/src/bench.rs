@@ -36,13 +36,16 @@ pub fn run(project: &Project, subject: Subject, words: &[String]) -> Result<()> 
         build::worker_alone(project, Purpose::BenchService)?;
     }
     build::program(project, build::TILER, Profile::Release)?;
-    if subject == Subject::Upload {
+    if subject == Subject::Service {
+        setup::prepare(project, Purpose::BenchPyramid)?;
+    }
+    if matches!(subject, Subject::Service | Subject::Upload) {
         bench(project, "pyramid", &["--pictures".to_owned(), PICTURE.to_owned()])?;
     }
     bench(project, name, words)
 }
 
-/// What is uploaded.
+/// What is uploaded, and downloaded slowly.
 const PICTURE: &str = "216 MP";
 
 fn bench(project: &Project, name: &str, words: &[String]) -> Result<()> {

@@ -42,6 +42,9 @@ pub struct Options {
     /// How many messages may wait in the queue while new contents are still taken
     #[arg(long, default_value_t = 10_000)]
     pub backlog_limit: u64,
+    /// How large a file may be that clients send; 0: none are taken
+    #[arg(long, env = "EDGEZOOM_UPLOAD_BYTES", default_value_t = 2 << 30)]
+    pub upload_bytes: u64,
     /// Take nothing new: new contents get 503, known ones are answered as ever
     #[arg(long)]
     pub maintenance: bool,

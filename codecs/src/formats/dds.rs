@@ -3,7 +3,6 @@
 //!
 //! Source: Microsoft, "DDS file layout" and "DDS_HEADER".
 
-use std::fs::File;
 use std::io::BufReader;
 
 use ::dds::{Channels, ColorFormat, Decoder, DecodingError, ImageViewMut, Precision};
@@ -13,13 +12,14 @@ use crate::buffered::catch_panics;
 use crate::colour::tone_mapping;
 use crate::decoder::Decoded;
 use crate::decoder::{Input, Open};
-use crate::{Bounds, Format, Layout, Reading, SourceError};
+use crate::{Bounds, Format, Layout, Reading, SourceError, SourceFile};
 
 pub(crate) static FORMAT: Format = Format {
     name: "DDS",
     media_types: &["image/vnd-ms.dds"],
     endings: &["dds"],
     reading: Reading::Buffered,
+    in_order: false,
     signature: |head| head.starts_with(b"DDS "),
     open: Open::Directly(open),
 };
@@ -31,7 +31,7 @@ fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     catch_panics(FORMAT.name, || decode(file, bounds)).map(Decoded::plain)
 }
 
-fn decode(file: BufReader<File>, bounds: Bounds) -> Result<Buffered, SourceError> {
+fn decode(file: BufReader<SourceFile>, bounds: Bounds) -> Result<Buffered, SourceError> {
     let mut decoder = Decoder::new(file).map_err(error)?;
     decoder.options.memory_limit = DECODER_BYTES;
     let stored = decoder.main_size();
@@ -61,7 +61,7 @@ struct Floats(Vec<[f32; 3]>);
 
 impl Floats {
     fn read(
-        decoder: &mut Decoder<BufReader<File>>,
+        decoder: &mut Decoder<BufReader<SourceFile>>,
         size: ::dds::Size,
         bounds: Bounds,
     ) -> Result<Self, SourceError> {
@@ -77,7 +77,7 @@ impl Floats {
 }
 
 fn read(
-    decoder: &mut Decoder<BufReader<File>>,
+    decoder: &mut Decoder<BufReader<SourceFile>>,
     pixels: &mut [u8],
     size: ::dds::Size,
     format: ColorFormat,

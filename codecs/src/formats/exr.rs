@@ -4,7 +4,6 @@
 //! Source: OpenEXR documentation, "OpenEXR File Layout" and "Technical Introduction" (channel names, premultiplied
 //! alpha).
 
-use std::fs::File;
 use std::io::BufReader;
 
 use ::exr::block::lines::LineIndex;
@@ -19,13 +18,14 @@ use crate::buffered::catch_panics;
 use crate::colour::tone_mapping;
 use crate::decoder::Decoded;
 use crate::decoder::{Input, Open};
-use crate::{Bounds, Format, Layout, Reading, SourceError};
+use crate::{Bounds, Format, Layout, Reading, SourceError, SourceFile};
 
 pub(crate) static FORMAT: Format = Format {
     name: "OpenEXR",
     media_types: &["image/x-exr"],
     endings: &["exr"],
     reading: Reading::Buffered,
+    in_order: false,
     signature: |head| head.starts_with(&[0x76, 0x2f, 0x31, 0x01]),
     open: Open::Directly(open),
 };
@@ -46,7 +46,7 @@ fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     catch_panics(FORMAT.name, || decode(file, bounds)).map(Decoded::plain)
 }
 
-fn decode(file: BufReader<File>, bounds: Bounds) -> Result<Buffered, SourceError> {
+fn decode(file: BufReader<SourceFile>, bounds: Bounds) -> Result<Buffered, SourceError> {
     let reader = block::read(file, false).map_err(error)?;
     let layers = reader.headers();
     let found = layers.iter().enumerate().find_map(|(index, layer)| Some((index, Channels::of(layer)?)));

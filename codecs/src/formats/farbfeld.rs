@@ -6,7 +6,6 @@
 //! ```
 //! Source: farbfeld(5), <https://tools.suckless.org/farbfeld/>.
 
-use std::fs::File;
 use std::io::{BufReader, Read};
 
 use edgezoom_content::Size;
@@ -14,20 +13,21 @@ use edgezoom_content::Size;
 use crate::colour::samples::round_16;
 use crate::decoder::Decoded;
 use crate::decoder::{Input, Open};
-use crate::{Format, Layout, Reading, RowReader, SourceError};
+use crate::{Format, Layout, Reading, RowReader, SourceError, SourceFile};
 
 pub(crate) static FORMAT: Format = Format {
     name: "Farbfeld",
     media_types: &[],
     endings: &["ff"],
     reading: Reading::Rows,
+    in_order: true,
     signature: |head| head.starts_with(b"farbfeld"),
     open: Open::Directly(open),
 };
 
 struct Rows {
     size: Size,
-    file: BufReader<File>,
+    file: BufReader<SourceFile>,
     row: Vec<u8>,
 }
 

@@ -3,7 +3,6 @@
 //!
 //! Source: GIF89a specification (CompuServe, 1990), sections 17 to 23, appendix E.
 
-use std::fs::File;
 use std::io::BufReader;
 
 use ::gif::{DecodeOptions, Decoder, DecodingError, Frame, MemoryLimit};
@@ -13,13 +12,14 @@ use crate::buffered::Buffered;
 use crate::decoder::Decoded;
 use crate::decoder::{Input, Open};
 use crate::tolerant::missing;
-use crate::{Bounds, Damage, Format, Layout, Reading, SourceError};
+use crate::{Bounds, Damage, Format, Layout, Reading, SourceError, SourceFile};
 
 pub(crate) static FORMAT: Format = Format {
     name: "GIF",
     media_types: &["image/gif"],
     endings: &["gif"],
     reading: Reading::Buffered,
+    in_order: false,
     signature: |head| head.starts_with(b"GIF87a") || head.starts_with(b"GIF89a"),
     open: Open::Directly(open),
 };
@@ -46,7 +46,7 @@ fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
 }
 
 /// The description of the first frame, without its pixels.
-fn first_frame(decoder: &mut Decoder<BufReader<File>>) -> Result<Frame<'static>, SourceError> {
+fn first_frame(decoder: &mut Decoder<BufReader<SourceFile>>) -> Result<Frame<'static>, SourceError> {
     let found = decoder.next_frame_info().map(|frame| frame.cloned());
     match found {
         Ok(Some(frame)) => Ok(frame),
@@ -65,7 +65,7 @@ fn first_frame(decoder: &mut Decoder<BufReader<File>>) -> Result<Frame<'static>,
 
 /// Paints the frame on its canvas, as far as there is one. An index beyond the palette is black, as in browsers.
 fn paint(
-    decoder: &mut Decoder<BufReader<File>>,
+    decoder: &mut Decoder<BufReader<SourceFile>>,
     frame: &Frame<'_>,
     palette: &[u8],
     size: Size,

@@ -9,7 +9,6 @@
 //! ```
 //! Source: Greg Ward, "Real Pixels" (Graphics Gems II, 1991); Radiance, "File Formats", "Picture File Format (.hdr)".
 
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 
 use edgezoom_content::Size;
@@ -17,13 +16,14 @@ use edgezoom_content::Size;
 use crate::colour::tone_mapping;
 use crate::decoder::Decoded;
 use crate::decoder::{Input, Open};
-use crate::{Format, Layout, Orientation, Reading, RowReader, SourceError};
+use crate::{Format, Layout, Orientation, Reading, RowReader, SourceError, SourceFile};
 
 pub(crate) static FORMAT: Format = Format {
     name: "HDR",
     media_types: &["image/vnd.radiance"],
     endings: &["hdr"],
     reading: Reading::Rows,
+    in_order: true,
     signature: |head| head.starts_with(b"#?RADIANCE") || head.starts_with(b"#?RGBE"),
     open: Open::Directly(open),
 };
@@ -36,7 +36,7 @@ const COMPRESSED_WIDTHS: std::ops::Range<u32> = 8..0x8000;
 struct Rows {
     size: Size,
     is_xyz: bool,
-    file: BufReader<File>,
+    file: BufReader<SourceFile>,
     /// A row: all reds, all greens, all blues, all exponents; or pixel by pixel.
     row: Vec<u8>,
 }

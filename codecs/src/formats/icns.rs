@@ -30,6 +30,7 @@ pub(crate) static FORMAT: Format = Format {
     media_types: &["image/icns", "image/x-icns"],
     endings: &["icns"],
     reading: Reading::Buffered,
+    in_order: false,
     signature: |head| head.starts_with(b"icns"),
     open: Open::Directly(open),
 };

@@ -10,7 +10,6 @@
 //!
 //! Source: Microsoft, "Icons" (ICONDIR, ICONDIRENTRY).
 
-use std::fs::File;
 use std::io::BufReader;
 use std::sync::Arc;
 
@@ -18,13 +17,14 @@ use super::bmp::{self, Section, read_up_to};
 use super::png;
 use crate::buffered::Buffered;
 use crate::decoder::{Decoded, Input, Open, READ_BYTES};
-use crate::{Bounds, Format, Layout, Orientation, Reading, RowReader, SourceError};
+use crate::{Bounds, Format, Layout, Orientation, Reading, RowReader, SourceError, SourceFile};
 
 pub(crate) static FORMAT: Format = Format {
     name: "ICO",
     media_types: &["image/vnd.microsoft.icon", "image/x-icon"],
     endings: &["ico", "cur"],
     reading: Reading::Buffered,
+    in_order: false,
     signature: is_icon,
     open: Open::Directly(open),
 };
@@ -54,7 +54,7 @@ fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
 }
 
 /// Where the pictures are, the best one first.
-fn places(file: &File) -> Result<Vec<u64>, SourceError> {
+fn places(file: &SourceFile) -> Result<Vec<u64>, SourceError> {
     let mut directory = [0; DIRECTORY_BYTES + MOST_ENTRIES * ENTRY_BYTES];
     let read = read_up_to(file, 0, &mut directory)?;
     let &[_, _, kind, _, count, ..] = &directory;
@@ -73,7 +73,7 @@ fn places(file: &File) -> Result<Vec<u64>, SourceError> {
     Ok(entries.into_iter().map(|(_, at)| at).collect())
 }
 
-fn open_at(file: &Arc<File>, at: u64, bounds: Bounds) -> Result<Decoded, SourceError> {
+fn open_at(file: &Arc<SourceFile>, at: u64, bounds: Bounds) -> Result<Decoded, SourceError> {
     let mut head = [0; 8];
     read_up_to(file, at, &mut head)?;
     if (png::FORMAT.signature)(&head) {
@@ -105,7 +105,7 @@ fn rgba(pixel: &[u8], layout: Layout) -> [u8; 4] {
 }
 
 /// Makes pixels transparent whose bit in the mask is set. What is missing of the mask is opaque.
-fn mask(pixels: &mut [u8], file: &File, at: u64, width: usize) -> Result<(), SourceError> {
+fn mask(pixels: &mut [u8], file: &SourceFile, at: u64, width: usize) -> Result<(), SourceError> {
     let mut bits = vec![0; width.div_ceil(32) * 4];
     // From the bottom up, as the pixels are stored.
     for (number, row) in (0_u64..).zip(pixels.rchunks_exact_mut(width.max(1) * 4)) {

@@ -3,11 +3,12 @@
 //! A new format is a file here that exports `FORMAT`, its `mod` line, and its line in the table. What is known only to be
 //! refused by name is in `refused`.
 
-use crate::Format;
+use crate::scratch::TemporaryFile;
 #[cfg(feature = "pdf")]
 use crate::vector::pdf;
 #[cfg(feature = "svg")]
 use crate::vector::svg;
+use crate::{Bounds, Format, SourceFile, Thumbnail};
 
 mod bmp;
 mod camera_raw;
@@ -85,3 +86,11 @@ pub(crate) static FORMATS: &[&Format] = &[
     #[cfg(feature = "pdf")] &pdf::FORMAT,
     &tga::FORMAT,
 ];
+
+/// Finds the thumbnail of a file that is at its start.
+pub(crate) type FindThumbnail = fn(SourceFile, Bounds, Option<&TemporaryFile>) -> Option<Thumbnail>;
+
+/// What finds the thumbnails of a format, for those of which the whole is known sooner than their rows.
+pub(crate) fn thumbnails(format: &Format) -> Option<FindThumbnail> {
+    (*format == jpeg::FORMAT).then_some(jpeg::thumbnail::find)
+}

@@ -21,20 +21,20 @@
 //! Source: ZSoft PCX File Format Technical Reference Manual, revision 5 (1991), "ZSoft .PCX File Header Format",
 //! "Decoding .PCX Files", "Palette Information Description".
 
-use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 
 use edgezoom_content::Size;
 
 use crate::decoder::Decoded;
 use crate::decoder::{Input, Open};
-use crate::{Format, Layout, Reading, RowReader, SourceError};
+use crate::{Format, Layout, Reading, RowReader, SourceError, SourceFile};
 
 pub(crate) static FORMAT: Format = Format {
     name: "PCX",
     media_types: &["image/vnd.zbrush.pcx", "image/x-pcx"],
     endings: &["pcx"],
     reading: Reading::Rows,
+    in_order: false,
     signature: |head| matches!(head, [0x0a, 0 | 2..=5, 0 | 1, 1 | 2 | 4 | 8, ..]),
     open: Open::Directly(open),
 };
@@ -81,7 +81,7 @@ struct Rows {
     bits: usize,
     plane_bytes: usize,
     is_compressed: bool,
-    file: BufReader<File>,
+    file: BufReader<SourceFile>,
     /// A row: its planes, one after the other.
     planes: Vec<u8>,
     /// The byte that is repeated, and how often it still comes. A run may go on in the next row.
@@ -125,7 +125,7 @@ fn open(Input { mut file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceErro
 
 /// Reads the palette at the end of the file. `None` where there is none, or one of all greys in order. The file is behind
 /// its header afterwards.
-fn read_trailer(file: &mut BufReader<File>) -> Result<Option<Vec<[u8; 3]>>, SourceError> {
+fn read_trailer(file: &mut BufReader<SourceFile>) -> Result<Option<Vec<[u8; 3]>>, SourceError> {
     let mut trailer = [0; TRAILER_BYTES];
     let end = file.seek(SeekFrom::End(0))?;
     let has_room = end >= (HEADER_BYTES + TRAILER_BYTES) as u64;
@@ -205,7 +205,7 @@ impl RowReader for Rows {
     }
 }
 
-fn byte(file: &mut BufReader<File>) -> Result<u8, SourceError> {
+fn byte(file: &mut BufReader<SourceFile>) -> Result<u8, SourceError> {
     let mut byte = [0];
     file.read_exact(&mut byte).map_err(|_| too_short())?;
     Ok(byte[0])

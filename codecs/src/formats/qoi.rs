@@ -12,20 +12,20 @@
 //! ```
 //! Source: The Quite OK Image Format Specification, version 1.0 (2022).
 
-use std::fs::File;
 use std::io::{BufReader, Read};
 
 use edgezoom_content::Size;
 
 use crate::decoder::Decoded;
 use crate::decoder::{Input, Open};
-use crate::{Format, Layout, Reading, RowReader, SourceError};
+use crate::{Format, Layout, Reading, RowReader, SourceError, SourceFile};
 
 pub(crate) static FORMAT: Format = Format {
     name: "QOI",
     media_types: &["image/qoi"],
     endings: &["qoi"],
     reading: Reading::Rows,
+    in_order: true,
     signature: |head| head.starts_with(b"qoif"),
     open: Open::Directly(open),
 };
@@ -35,7 +35,7 @@ type Pixel = [u8; 4];
 struct Rows {
     size: Size,
     layout: Layout,
-    file: BufReader<File>,
+    file: BufReader<SourceFile>,
     pixel: Pixel,
     /// Colours that came before, each at the index of its hash.
     seen: [Pixel; 64],
@@ -115,7 +115,7 @@ impl RowReader for Rows {
     }
 }
 
-fn bytes<const N: usize>(file: &mut BufReader<File>) -> Result<[u8; N], SourceError> {
+fn bytes<const N: usize>(file: &mut BufReader<SourceFile>) -> Result<[u8; N], SourceError> {
     let mut bytes = [0; N];
     file.read_exact(&mut bytes).map_err(|_| FORMAT.corrupt("it ends before its last row"))?;
     Ok(bytes)

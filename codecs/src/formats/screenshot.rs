@@ -15,7 +15,6 @@
 //! It is read from a file, or from a pipe while the browser captures the last strips. A page may have taken control of
 //! its browser, so the bytes are as untrusted as those of any source.
 
-use std::fs::File;
 use std::io::{BufReader, Cursor, Read};
 
 use ::png::{BitDepth, ColorType, Decoder, Limits, Reader};
@@ -23,13 +22,14 @@ use edgezoom_content::Size;
 
 use crate::decoder::Decoded;
 use crate::decoder::{Input, Open};
-use crate::{Format, Layout, Reading, RowReader, SourceError};
+use crate::{Format, Layout, Reading, RowReader, SourceError, SourceFile};
 
 pub(crate) static FORMAT: Format = Format {
     name: "captured page",
     media_types: &[],
     endings: &[],
     reading: Reading::Rows,
+    in_order: false,
     signature: |head| head.starts_with(&MAGIC),
     open: Open::Directly(open),
 };
@@ -62,7 +62,7 @@ pub fn strip_header(png: &[u8]) -> Option<[u8; 4]> {
 }
 
 struct Screenshot {
-    file: BufReader<File>,
+    file: BufReader<SourceFile>,
     size: Size,
     /// The rows that are not read yet, including those of the current strip.
     rows_left: u32,

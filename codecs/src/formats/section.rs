@@ -1,15 +1,14 @@
 //! A part of a file as a reader of its own: a picture inside of another format's file, or one plane of several that are
 //! read side by side. Several sections of one file do not disturb each other.
 
-use std::fs::File;
+use crate::SourceFile;
 use std::io::{BufReader, Read, Seek, SeekFrom};
-use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 /// Some bytes of a file. It reads where it stands, whatever else reads the file.
 #[derive(Clone)]
 pub struct Section {
-    file: Arc<File>,
+    file: Arc<SourceFile>,
     start: u64,
     length: u64,
     position: u64,
@@ -17,7 +16,7 @@ pub struct Section {
 
 impl Section {
     /// The bytes of a file from `start` on, at most `length` of them.
-    pub fn new(file: &Arc<File>, start: u64, length: u64) -> Self {
+    pub fn new(file: &Arc<SourceFile>, start: u64, length: u64) -> Self {
         // Beyond the largest offset there is nothing.
         let start = start.min(i64::MAX as u64);
         let length = length.min(i64::MAX as u64 - start);
@@ -25,7 +24,7 @@ impl Section {
     }
 
     /// All bytes of a file.
-    pub fn all(file: &Arc<File>) -> Self {
+    pub fn all(file: &Arc<SourceFile>) -> Self {
         Self::new(file, 0, u64::MAX)
     }
 
@@ -36,7 +35,7 @@ impl Section {
 }
 
 /// A file whose reader has not been used yet, to be read in sections.
-pub fn share(file: BufReader<File>) -> Arc<File> {
+pub fn share(file: BufReader<SourceFile>) -> Arc<SourceFile> {
     Arc::new(file.into_inner())
 }
 
@@ -85,7 +84,7 @@ mod tests {
     fn sections_of_a_file_are_read_side_by_side() {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(b"abcdefghij").unwrap();
-        let file = Arc::new(file);
+        let file = Arc::new(SourceFile::from(file));
         let (mut one, mut other) = (Section::new(&file, 1, 3), Section::new(&file, 8, 100));
         let mut bytes = [0; 2];
         one.read_exact(&mut bytes).unwrap();

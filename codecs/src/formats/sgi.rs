@@ -14,7 +14,6 @@
 //!
 //! Source: Paul Haeberli, "The SGI Image File Format", version 1.00.
 
-use std::fs::File;
 use std::io::Read;
 use std::sync::Arc;
 
@@ -23,13 +22,14 @@ use edgezoom_content::Size;
 use crate::colour::samples::round_16;
 use crate::decoder::{Decoded, Input, Open};
 use crate::formats::section::{self, Section};
-use crate::{Format, Layout, Reading, RowReader, SourceError};
+use crate::{Format, Layout, Reading, RowReader, SourceError, SourceFile};
 
 pub(crate) static FORMAT: Format = Format {
     name: "SGI",
     media_types: &["image/x-rgb", "image/sgi"],
     endings: &["sgi", "rgb", "rgba", "bw"],
     reading: Reading::Rows,
+    in_order: false,
     signature: |head| matches!(head, [0x01, 0xda, 0 | 1, 1 | 2, 0, 1..=3, ..]),
     open: Open::Directly(open),
 };
@@ -38,7 +38,7 @@ const HEADER_BYTES: usize = 512;
 
 struct Rows {
     size: Size,
-    file: Arc<File>,
+    file: Arc<SourceFile>,
     /// The channels that are read; grey with opacity has two.
     channels: usize,
     /// The bytes of a sample.

@@ -10,20 +10,20 @@
 //! ```
 //! All numbers are u32 and big-endian. Source: Sun Microsystems, rasterfile(5).
 
-use std::fs::File;
 use std::io::{BufReader, Read};
 
 use edgezoom_content::Size;
 
 use crate::decoder::{Decoded, Input, Open};
 use crate::formats::section::array;
-use crate::{Format, Layout, Reading, RowReader, SourceError};
+use crate::{Format, Layout, Reading, RowReader, SourceError, SourceFile};
 
 pub(crate) static FORMAT: Format = Format {
     name: "Sun raster",
     media_types: &["image/x-sun-raster", "image/x-cmu-raster"],
     endings: &["ras", "sun"],
     reading: Reading::Rows,
+    in_order: true,
     signature: |head| head.starts_with(&[0x59, 0xa6, 0x6a, 0x95]),
     open: Open::Directly(open),
 };
@@ -39,7 +39,7 @@ struct Rows {
     is_red_first: bool,
     is_compressed: bool,
     palette: Vec<[u8; 3]>,
-    file: BufReader<File>,
+    file: BufReader<SourceFile>,
     row: Vec<u8>,
     /// The byte that is repeated, and how often it still comes.
     run: (u8, usize),

@@ -12,20 +12,20 @@
 //!
 //! Source: Truevision TGA File Format Specification, version 2.0 (1991), "TGA File Header", fields 1 to 8.
 
-use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 
 use edgezoom_content::Size;
 
 use crate::decoder::Decoded;
 use crate::decoder::{Input, Open};
-use crate::{Format, Layout, Orientation, Reading, RowReader, SourceError};
+use crate::{Format, Layout, Orientation, Reading, RowReader, SourceError, SourceFile};
 
 pub(crate) static FORMAT: Format = Format {
     name: "TGA",
     media_types: &["image/x-tga"],
     endings: &["tga"],
     reading: Reading::Rows,
+    in_order: false,
     signature: is_header,
     open: Open::Directly(open),
 };
@@ -63,7 +63,7 @@ struct Rows {
     header: Header,
     size: Size,
     layout: Layout,
-    file: BufReader<File>,
+    file: BufReader<SourceFile>,
     palette: Vec<[u8; 4]>,
     /// Where the pixels begin, for those that are read from their end.
     backwards_from: Option<u64>,
@@ -161,7 +161,7 @@ fn open(Input { mut file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceErro
     Ok(Decoded { orientation, ..Decoded::plain(rows) })
 }
 
-fn read_palette(file: &mut BufReader<File>, header: &Header) -> Result<Vec<[u8; 4]>, SourceError> {
+fn read_palette(file: &mut BufReader<SourceFile>, header: &Header) -> Result<Vec<[u8; 4]>, SourceError> {
     let (first, count, bits) = header.palette;
     let entry = usize::from(bits).div_ceil(8);
     let mut stored = vec![0; usize::from(count) * entry];

@@ -33,6 +33,7 @@ pub(crate) static FORMAT: Format = Format {
     media_types: &["image/webp"],
     endings: &["webp"],
     reading: Reading::Buffered,
+    in_order: false,
     signature: |head| matches!(head, [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..]),
     open: Open::Directly(open),
 };

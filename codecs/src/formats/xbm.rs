@@ -7,19 +7,19 @@
 //! ```
 //! 1 is black. Source: X Window System, XReadBitmapFile(3).
 
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 
 use edgezoom_content::Size;
 
 use crate::decoder::{Decoded, Input, Open};
-use crate::{Format, Layout, Reading, RowReader, SourceError};
+use crate::{Format, Layout, Reading, RowReader, SourceError, SourceFile};
 
 pub(crate) static FORMAT: Format = Format {
     name: "XBM",
     media_types: &["image/x-xbitmap"],
     endings: &["xbm"],
     reading: Reading::Rows,
+    in_order: false,
     signature: is_xbm,
     open: Open::Directly(open),
 };
@@ -33,7 +33,7 @@ struct Rows {
     size: Size,
     /// The bits of a number.
     bits: usize,
-    file: BufReader<File>,
+    file: BufReader<SourceFile>,
 }
 
 /// Whether a file begins as a bitmap does, perhaps after comments: a definition, and a width within the first KiB.

@@ -5,4 +5,5 @@ mod bad_sources;
 mod documentation;
 mod formats;
 mod kept;
+mod thumbnail;
 mod tiff;

@@ -6,7 +6,9 @@ use super::event::{Effect, Reply};
 use super::rules::Rules;
 use super::{Conversion, State};
 use crate::protocol::{Claim, ClaimRequest, Outcome, Report, Retry};
-use crate::{Archive, Attempt, Dzi, Failure, Progress, Stage, Timestamp, Title, Warning};
+use crate::{
+    Archive, Attempt, CoarseNumber, Dzi, Failure, Previews, Progress, Stage, Timestamp, Title, Warning,
+};
 
 impl Conversion {
     pub(super) fn claim(
@@ -28,9 +30,10 @@ impl Conversion {
         let attempt = self.next_attempt;
         self.next_attempt = attempt.next();
         let (lease_until, stage) = (now + rules.lease, Stage::Downloading);
-        self.state = State::Claimed { attempt, lease_until, stage, tiler: request.tiler };
+        self.state = State::Claimed { attempt, lease_until, stage, coarse: None, tiler: request.tiler };
         let lease_ms = rules.lease.as_millis() as u64;
-        Reply::Claim(Claim { id: self.id, url: self.url.clone(), attempt, lease_ms })
+        let upload = self.upload;
+        Reply::Claim(Claim { id: self.id, url: self.url.clone(), upload, attempt, lease_ms })
     }
 
     pub(super) fn handle_report(
@@ -41,9 +44,11 @@ impl Conversion {
         effects: &mut Vec<Effect>,
     ) -> Reply {
         match outcome {
-            Outcome::Progress { stage, progress } => self.progress(attempt, stage, progress, now, rules),
-            Outcome::Finished { dzi, title, warning, archive } => {
-                self.finish(attempt, (dzi, title, warning, archive), now, rules, effects)
+            Outcome::Progress { stage, progress, coarse } => {
+                self.progress(attempt, (stage, progress, coarse), now, rules)
+            }
+            Outcome::Finished { dzi, title, warning, archive, previews } => {
+                self.finish(attempt, (dzi, title, warning, archive, previews), now, rules, effects)
             }
             Outcome::GaveUp { failure, retry } => {
                 self.give_up(attempt, (failure, retry), now, rules, effects)
@@ -59,15 +64,15 @@ impl Conversion {
     fn progress(
         &mut self,
         by: Attempt,
-        stage: Stage,
-        progress: Progress,
+        (stage, progress, coarse): (Stage, Progress, Option<CoarseNumber>),
         now: Timestamp,
         rules: &Rules,
     ) -> Reply {
         match &mut self.state {
-            State::Claimed { attempt, lease_until, stage: shown, .. } if *attempt == by => {
+            State::Claimed { attempt, lease_until, stage: shown, coarse: latest, .. } if *attempt == by => {
                 *lease_until = now + rules.lease;
                 *shown = stage.max(*shown);
+                *latest = coarse.max(*latest);
                 self.shown = self.shown.max(progress.min(Progress::NEARLY));
                 Reply::Accepted
             }
@@ -78,7 +83,13 @@ impl Conversion {
     fn finish(
         &mut self,
         by: Attempt,
-        (dzi, title, warning, archive): (Dzi, Option<Title>, Option<Warning>, Option<Archive>),
+        (dzi, title, warning, archive, previews): (
+            Dzi,
+            Option<Title>,
+            Option<Warning>,
+            Option<Archive>,
+            Option<Previews>,
+        ),
         now: Timestamp,
         rules: &Rules,
         effects: &mut Vec<Effect>,
@@ -87,8 +98,9 @@ impl Conversion {
             State::Claimed { attempt, .. } if attempt == by => {
                 self.shown = Progress::COMPLETE;
                 let record_at = Some(now + rules.repeat);
-                self.state = State::Ready { attempt, dzi, title, warning, archive, record_at };
+                self.state = State::Ready { attempt, dzi, title, warning, archive, previews, record_at };
                 effects.push(Effect::WriteCache { content: self.content(), expires_in: None });
+                effects.extend(self.upload.take().map(Effect::DeleteUpload));
                 Reply::Accepted
             }
             State::Ready { attempt, .. } if attempt == by => Reply::Accepted, // reported twice

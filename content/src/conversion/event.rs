@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::protocol::{Claim, ClaimRequest, Report};
-use crate::{Content, ContentId, SourceUrl};
+use crate::{Content, ContentId, SourceUrl, UploadKey};
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +14,15 @@ pub enum Event {
         id: ContentId,
         /// The URL of its source.
         url: SourceUrl,
+    },
+    /// A client has sent a file.
+    Uploaded {
+        /// The content's id.
+        id: ContentId,
+        /// The URL of the file.
+        url: SourceUrl,
+        /// Where the file lies.
+        upload: UploadKey,
     },
     /// A client asks for the content by its id.
     Requested,
@@ -47,6 +56,8 @@ pub enum Effect {
     },
     /// Delete the content from KV.
     DeleteFromCache,
+    /// Delete a file that is not needed, or not any more.
+    DeleteUpload(UploadKey),
 }
 
 /// The reply to the sender of an event.

@@ -2,12 +2,13 @@
 
 mod histories;
 mod retries;
+mod uploads;
 
 use std::time::Duration;
 
 use super::*;
 use crate::protocol::{ClaimRequest, Outcome, Report, Retry};
-use crate::{Size, TileFormat};
+use crate::{Size, TileFormat, TileRange};
 
 const RULES: Rules = Rules {
     lease: Duration::from_secs(60),
@@ -48,6 +49,10 @@ fn finished() -> Outcome {
         title: Title::of_page("A page"),
         warning: Warning::of_text("Damaged."),
         archive,
+        previews: Some(Previews::Entries {
+            large: TileRange { offset: 1 << 33, length: 7 },
+            thumbnail: TileRange { offset: 9, length: 8 },
+        }),
     }
 }
 
@@ -107,7 +112,7 @@ impl Story {
     }
 
     fn stage(&self) -> Option<Stage> {
-        if let Status::Processing { stage } = self.content().status { Some(stage) } else { None }
+        if let Status::Processing { stage, .. } = self.content().status { Some(stage) } else { None }
     }
 
     fn content(&self) -> Content {
@@ -115,7 +120,10 @@ impl Story {
     }
 
     fn report(&mut self, attempt: Attempt, progress: f64) -> Reply {
-        self.tell(reported(attempt, Outcome::Progress { stage: Stage::Rendering, progress: progress.into() }))
+        self.tell(reported(
+            attempt,
+            Outcome::Progress { stage: Stage::Rendering, progress: progress.into(), coarse: None },
+        ))
     }
 }
 
@@ -123,7 +131,7 @@ impl Story {
 fn a_new_url_is_queued_once() {
     let mut story = Story::new();
     assert_eq!(story.effects, [Effect::Enqueue]);
-    assert_eq!(story.content().status, Status::Processing { stage: Stage::Queued });
+    assert_eq!(story.content().status, Status::Processing { stage: Stage::Queued, coarse: None });
     assert_eq!(story.tell(Event::Created { id: id(), url: url() }), Reply::Content(story.content()));
     assert_eq!(story.effects, []);
 }
@@ -261,7 +269,7 @@ fn a_failure_is_answered_until_its_retry_is_due() {
         story.now = retry_at;
         story.tell(Event::Requested);
         assert_eq!(story.effects, [Effect::Enqueue]);
-        assert_eq!(story.content().status, Status::Processing { stage: Stage::Queued });
+        assert_eq!(story.content().status, Status::Processing { stage: Stage::Queued, coarse: None });
         assert_eq!(story.content().progress, 0.4.into());
         assert_eq!(story.claim(), attempt.next());
     }
@@ -318,7 +326,7 @@ fn what_an_earlier_version_kept_is_read() {
     );
     let conversion: Conversion = serde_json::from_str(&kept).unwrap();
     assert_eq!(conversion.job(), Job { id: id(), alone: false, avoid: None });
-    assert_eq!(conversion.content().status, Status::Processing { stage: Stage::Rendering });
+    assert_eq!(conversion.content().status, Status::Processing { stage: Stage::Rendering, coarse: None });
 }
 
 #[test]
@@ -327,4 +335,32 @@ fn what_is_kept_reads_back_as_it_was() {
     story.claim();
     let text = serde_json::to_string(story.known.as_ref().unwrap()).unwrap();
     assert_eq!(serde_json::from_str::<Conversion>(&text).unwrap(), story.known.unwrap());
+}
+
+#[test]
+fn the_latest_coarse_picture_is_that_of_the_attempt_under_way() {
+    let mut story = Story::new();
+    let first = story.claim();
+    let mut numbers = CoarseNumber::all();
+    let progress = |attempt, coarse| {
+        reported(attempt, Outcome::Progress { stage: Stage::Rendering, progress: 0.5.into(), coarse })
+    };
+    let (one, two) = (numbers.next(), numbers.next());
+    let shown = |story: &Story| match story.content().status {
+        Status::Processing { coarse, .. } => coarse,
+        _ => None,
+    };
+    story.tell(progress(first, None));
+    assert_eq!(shown(&story), None);
+    story.tell(progress(first, two));
+    story.tell(progress(first, one)); // late
+    story.tell(progress(first, None));
+    assert_eq!(shown(&story), two.map(|number| Coarse { attempt: first, number }));
+    story.lose_lease();
+    assert_eq!(shown(&story), None);
+    let second = story.claim();
+    story.tell(progress(first, two));
+    assert_eq!(shown(&story), None, "of an attempt that is over");
+    story.tell(progress(second, one));
+    assert_eq!(shown(&story), one.map(|number| Coarse { attempt: second, number }));
 }

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use edgezoom_content::{Archive, Attempt, ContentId};
+use edgezoom_content::{Archive, Attempt, Coarse, ContentId, PreviewKind};
 use url::{Url, form_urlencoded};
 
 /// The service's public addresses, without a slash at the end, and without characters that are escaped in JSON, XML or
@@ -71,8 +71,8 @@ impl Addresses {
 
     /// The address of a small picture of a ready content.
     #[must_use]
-    pub fn preview(&self, id: ContentId) -> String {
-        format!("{}/{id}/preview.jpg", self.share)
+    pub fn preview(&self, id: ContentId, kind: PreviewKind) -> String {
+        format!("{}/{id}/{}.jpg", self.share, kind.name())
     }
 
     /// The address of a static file, such as the viewer.
@@ -88,6 +88,12 @@ impl Addresses {
             Some(_) => format!("{}/cache", self.base).into(),
             None => self.cache.as_str().into(),
         }
+    }
+
+    /// The address of what is there so far of a picture.
+    #[must_use]
+    pub fn coarse(&self, id: ContentId, Coarse { attempt, number }: Coarse) -> String {
+        format!("{}/cache/{}", self.base, attempt.coarse_key(id, number))
     }
 
     /// The address of a pyramid's descriptor.

@@ -158,7 +158,7 @@ fn unmarked(mut content: Content) -> Content {
 #[cfg(test)]
 mod tests {
     use edgezoom_content::{
-        Archive, Attempt, Dzi, Failure, FailureCode, Progress, Size, TileFormat, Title, Warning,
+        Archive, Attempt, Dzi, Failure, FailureCode, Previews, Progress, Size, TileFormat, Title, Warning,
     };
 
     use super::*;
@@ -191,6 +191,7 @@ mod tests {
             title,
             warning,
             archive: Some(Archive { index_offset: 5, index_length: 6 }),
+            previews: Some(Previews::Objects),
         }
     }
 
@@ -198,7 +199,7 @@ mod tests {
         let size = Size { width: 800, height: 600 };
         let dzi = Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg };
         let (title, warning) = (Title::of_page("A <page>\u{fdd0}"), Warning::of_text("\"A\" & <b>\u{fdd0}"));
-        Status::Ready { attempt: Attempt::FIRST, dzi, title, warning, archive: None }
+        Status::Ready { attempt: Attempt::FIRST, dzi, title, warning, archive: None, previews: None }
     }
 
     fn failed(message: &str) -> Status {

@@ -1,8 +1,12 @@
 //! Finds contents: finished ones in KV, all others at their Durable Object.
 
+<<<<<<< HEAD
 use std::cell::RefCell;
 
 use edgezoom_content::{ContentId, SourceUrl};
+=======
+use edgezoom_content::{ContentId, SourceUrl, UploadKey};
+>>>>>>> part-e
 use worker::{Env, ResponseBody, console_error};
 
 use crate::admission::client::Client;
@@ -94,6 +98,27 @@ impl<'a> Repository<'a> {
                 (409, _) => {}
                 (status, reply) => {
                     UNKNOWN.with_borrow_mut(|unknown| unknown.forget(id));
+                    return found(id, status, &reply)?.ok_or(RepositoryError::Reply(id));
+                }
+            }
+        }
+        Err(RepositoryError::AllTaken(url.clone()))
+    }
+
+    /// The content of a file that was received, created if it does not exist. If it does, the file is deleted, unless it
+    /// starts a conversion anew.
+    ///
+    /// # Errors
+    /// No content has taken the file: the caller deletes it.
+    pub async fn find_or_upload(
+        &self,
+        url: &SourceUrl,
+        upload: UploadKey,
+    ) -> Result<FoundContent, RepositoryError> {
+        for id in ContentId::candidates(url) {
+            match self.send(id, Message::Upload { url, upload }).await? {
+                (409, _) => {}
+                (status, reply) => {
                     return found(id, status, &reply)?.ok_or(RepositoryError::Reply(id));
                 }
             }

@@ -26,8 +26,11 @@ fn object(content: &Content, addresses: &Addresses, seconds: impl Fn(Timestamp) 
     if let Status::Ready { warning: Some(warning), .. } = &content.status {
         fields.push(("warning", Text(warning.to_string())));
     }
+    if let Status::Processing { coarse: Some(coarse), .. } = &content.status {
+        fields.push(("coarseUrl", Text(addresses.coarse(content.id, *coarse))));
+    }
     fields.push(match &content.status {
-        Status::Processing { stage } => ("stage", Text(stage_name(*stage).to_owned())),
+        Status::Processing { stage, .. } => ("stage", Text(stage_name(*stage).to_owned())),
         Status::Ready { attempt, dzi, archive, .. } => {
             ("dzi", dzi_object(dzi, addresses.descriptor(content.id, *attempt, *archive)))
         }
@@ -126,7 +129,14 @@ mod tests {
         let size = Size { width: 3, height: 2 };
         let dzi = Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg };
         let warning = Warning::of_text("The file is <damaged> & \"cut\".");
-        let status = Status::Ready { attempt: Attempt::FIRST, dzi, title: None, warning, archive: None };
+        let status = Status::Ready {
+            attempt: Attempt::FIRST,
+            dzi,
+            title: None,
+            warning,
+            archive: None,
+            previews: None,
+        };
         let url = SourceUrl::parse("http://a.example/a.jpg").unwrap();
         let id = "6qy4OXfXSid".parse().unwrap();
         let content = Content { id, url, progress: Progress::COMPLETE, status };

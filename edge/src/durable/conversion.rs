@@ -27,6 +27,7 @@ use crate::durable::subscribers::Subscribers;
 use crate::durable::{backlog, messages};
 use crate::platform::clock::now;
 use crate::platform::environment::config;
+use crate::platform::upload;
 
 const STATE: &str = "conversion";
 const CLIENT: &str = "client";
@@ -302,6 +303,12 @@ impl ConversionObject {
                         None
                     }
                 }
+            }
+            Effect::DeleteUpload(key) => {
+                if let Err(error) = upload::delete(key, &self.env).await {
+                    console_error!("{id}: {key} is left in the store: {error}");
+                }
+                None
             }
             Effect::DeleteFromCache => {
                 let deleted = async { KvCache::of(&self.env)?.delete(id).await };

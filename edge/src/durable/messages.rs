@@ -8,12 +8,14 @@ use std::borrow::Cow;
 
 use edgezoom_content::conversion::{Event, Reply};
 use edgezoom_content::protocol::ClaimRequest;
-use edgezoom_content::{ContentId, SourceUrl};
+use edgezoom_content::upload::UploadKeyError;
+use edgezoom_content::{ContentId, SourceUrl, UploadKey};
 use http::StatusCode;
 
 use crate::admission::policy::AdmissionError;
 
 const CLIENT: &str = "client=";
+const UPLOADED: &str = "/uploaded/";
 
 /// A message to the Durable Object of a content.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +40,14 @@ pub enum Message<'a> {
         /// The client that is counted.
         client: Option<&'a str>,
     },
+    /// Get the content of a file, and create it if it does not exist: replies as to `Create`. The object deletes the file
+    /// when it does not need it.
+    Upload {
+        /// The file's URL.
+        url: &'a SourceUrl,
+        /// Where it lies.
+        upload: UploadKey,
+    },
     /// A tiler claims the job, with a [`ClaimRequest`] as JSON: 200 with the claim, 400, 404 or 409.
     Claim(&'a str),
     /// A tiler reports, as JSON: 204, 400, 404 or 409.
@@ -54,6 +64,7 @@ impl<'a> Message<'a> {
             Self::Get { client } => (of_client("/asked", client), ""),
             Self::Create { url, client } => (of_client("/created", client), url.as_str()),
             Self::Retry { client } => (of_client("/retry", client), ""),
+            Self::Upload { url, upload } => (format!("{UPLOADED}{upload}").into(), url.as_str()),
             Self::Claim(request) => ("/claim".into(), request),
             Self::Report(report) => ("/report".into(), report),
             Self::Reset => ("/reset".into(), ""),
@@ -91,7 +102,20 @@ pub fn decode(id: ContentId, path: &str, body: &str) -> Result<Event, String> {
             Err(error) => Err(format!("Not a report: {error}")),
         },
         "/reset" => Ok(Event::Reset),
-        _ => Err(format!("Unknown message: {path}")),
+        _ => match path.strip_prefix(UPLOADED) {
+            Some(upload) => decode_upload(id, upload, body),
+            None => Err(format!("Unknown message: {path}")),
+        },
+    }
+}
+
+fn decode_upload(id: ContentId, upload: &str, url: &str) -> Result<Event, String> {
+    let upload = upload.parse().map_err(|error: UploadKeyError| error.to_string())?;
+    let url = SourceUrl::try_from(url.to_owned()).map_err(|error| error.to_string())?;
+    if url.is_file() {
+        Ok(Event::Uploaded { id, url, upload })
+    } else {
+        Err("Not the URL of a file.".to_owned())
     }
 }
 
@@ -137,6 +161,8 @@ mod tests {
     fn a_message_is_decoded_as_it_was_encoded() {
         let id: ContentId = "6qy4OXfXSid".parse().unwrap();
         let url = SourceUrl::parse("http://example.com/a b?c=\"d").unwrap();
+        let file = SourceUrl::of_file("f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk", "a b.jpg").unwrap();
+        let upload: UploadKey = "uploads/00112233445566778899aabbccddeeff".parse().unwrap();
         let report = Report { attempt: Attempt::FIRST, outcome: Outcome::HandedBack };
         let json = serde_json::to_string(&report).unwrap();
         let request = ClaimRequest { tiler: Some(TilerId(u32::MAX)), alone: false };
@@ -148,6 +174,7 @@ mod tests {
             (Message::Create { url: &url, client: Some("::1") }, Event::Created { id, url: url.clone() }),
             (Message::Retry { client: None }, Event::RetryAsked),
             (Message::Retry { client: Some("::1") }, Event::RetryAsked),
+            (Message::Upload { url: &file, upload }, Event::Uploaded { id, url: file.clone(), upload }),
             (Message::Claim(&claim), Event::Claimed(request)),
             (Message::Claim(""), Event::Claimed(ClaimRequest::OF_OLDER_TILER)),
             (Message::Report(&json), Event::Reported(report)),
@@ -158,9 +185,15 @@ mod tests {
             assert_eq!(decode(id, path, body), Ok(event));
             assert_eq!(client(query), (!query.is_empty()).then_some("::1"));
         }
-        for (path, body) in
-            [("/report", "{}"), ("/report", ""), ("/claim", "{}"), ("/created", "no url"), ("/", "")]
-        {
+        for (path, body) in [
+            ("/uploaded/x", file.as_str()),
+            ("/uploaded/uploads/00112233445566778899aabbccddeeff", url.as_str()),
+            ("/report", "{}"),
+            ("/report", ""),
+            ("/claim", "{}"),
+            ("/created", "no url"),
+            ("/", ""),
+        ] {
             assert!(decode(id, path, body).is_err(), "{path} {body}");
         }
     }

@@ -6,6 +6,9 @@ mod download;
 mod events;
 mod object;
 mod pages;
+mod preview;
+mod upload;
+mod upload_parts;
 
 use std::rc::Rc;
 
@@ -14,6 +17,7 @@ use worker::{Env, Request, Result, web_sys};
 use crate::config::{Addresses, Config};
 use crate::content::descriptor;
 use crate::content::repository::{LookedUp, Repository};
+use crate::content::response::ContentResponse;
 use crate::pages::{self as page, embed};
 use crate::platform::bridge;
 use crate::platform::clock::now;
@@ -44,13 +48,39 @@ pub async fn handle(
     request: &web_sys::Request,
     env: &Env,
 ) -> Result<Outgoing> {
+<<<<<<< HEAD
     let client = || client::of(request, &head.url, route, config, now());
     let repository = &Repository::new(env, looked_up, &client);
     let request = || Request::from(Clone::clone(request));
+=======
+    let repository = &Repository::new(env, looked_up);
+    let client = || {
+        let address = request.headers().get("CF-Connecting-IP").ok().flatten();
+        address.as_deref().and_then(client_key)
+    };
+    let sent = request;
+    let request = || Request::from(Clone::clone(sent));
+>>>>>>> part-e
     let response = match route {
         Route::Content { key, variant, retry } => {
             content::find(key, *retry, repository).await.write(variant, addresses, now())
         }
+        Route::Upload { name, variant } => match (&config.uploads, name) {
+            (None, _) => plain::method_not_allowed(plain::READ_METHODS),
+            (Some(_), Err(error)) => ContentResponse::Failed(*error).write(variant, addresses, now()),
+            (Some(uploads), Ok(name)) => {
+                let own = (&**config, addresses);
+                let received = upload::receive(name.as_deref(), uploads, client(), sent, own, env).await?;
+                received.write(variant, addresses, now()).uncached()
+            }
+        },
+        Route::UploadInParts(step) => match &config.uploads {
+            None => plain::method_not_allowed(plain::READ_METHODS),
+            Some(uploads) => {
+                let own = (&**config, addresses);
+                upload_parts::handle(step, uploads, client(), sent, own, env).await?
+            }
+        },
         Route::Dzi { key, variant } => {
             content::dzi(content::find(key, false, repository).await, variant, addresses)
         }
@@ -62,13 +92,7 @@ pub async fn handle(
             Ok(content) => descriptor::script(&content, addresses),
             Err(error) => error.response(),
         },
-        Route::Preview(id) => match pages::preview(*id, repository).await {
-            Ok(key) => match object::serve(&key, &request(), repository, env).await? {
-                Some(response) => return Ok(Outgoing::Streamed(response)),
-                None => plain::not_found(),
-            },
-            Err(response) => response,
-        },
+        Route::Preview(id, kind) => return preview::serve(*id, *kind, &request(), repository, env).await,
         Route::Download(id) => match download::serve(*id, &request(), repository, env).await? {
             Some(response) => return Ok(Outgoing::Streamed(response)),
             None => plain::not_found(),
@@ -80,10 +104,14 @@ pub async fn handle(
             },
             Err(response) => response,
         },
+<<<<<<< HEAD
         Route::Home(form) => {
             let notice = config.notice.as_deref();
             pages::home(form.as_ref(), notice, addresses, repository).await
         }
+=======
+        Route::Home(form) => pages::home(form.as_ref(), config, addresses, client, repository).await,
+>>>>>>> part-e
         Route::Share(id) => pages::picture(*id, page::share, addresses, repository).await,
         Route::Frame(id) => pages::picture(*id, page::frame, addresses, repository).await,
         Route::EmbedScript => embed::script(),
@@ -97,7 +125,7 @@ pub async fn handle(
         Route::Version => plain::version(),
         Route::Robots => plain::robots(addresses),
         Route::Sitemap => plain::sitemap(addresses),
-        Route::Preflight => plain::preflight(),
+        Route::Preflight => plain::preflight(config.uploads.is_some()),
         Route::MethodNotAllowed(allowed) => plain::method_not_allowed(allowed),
         Route::NotFound { page: true } => page::not_found(addresses),
         Route::NotFound { page: false } => plain::not_found(),

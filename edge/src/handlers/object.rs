@@ -30,12 +30,15 @@ pub async fn serve(
     repository: &Repository<'_>,
     env: &Env,
 ) -> Result<Option<Response>> {
+    if let PyramidObject::Coarse(_) = key.object {
+        return r2::serve(key, request, env).await;
+    }
     match &*stored(key, repository, env).await? {
         StoredPyramid::Tiles => r2::serve(key, request, env).await,
         StoredPyramid::Archive { dzi, index } => match (key.object, find(key, dzi, index)) {
             (PyramidObject::Descriptor, _) => r2::serve_descriptor(key, dzi, request, env).await.map(Some),
             (PyramidObject::Tile { .. }, Some(range)) => r2::serve_tile(key, range, request, env).await,
-            (PyramidObject::Tile { .. }, None) => Ok(None),
+            (PyramidObject::Tile { .. } | PyramidObject::Coarse(_), _) => Ok(None),
         },
     }
 }

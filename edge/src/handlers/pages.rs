@@ -4,33 +4,24 @@ use edgezoom_content::{Content, ContentId, Timestamp};
 use http::StatusCode;
 
 use super::content::{by_id, find};
-use crate::config::Addresses;
+use crate::config::{Addresses, Config};
 use crate::content::repository::Repository;
 use crate::content::response::ContentResponse;
 use crate::pages as page;
 use crate::platform::clock::now;
-use crate::request::object_key::ObjectKey;
 use crate::request::route::HomeForm;
-use crate::response::{ApiError, CachePolicy, Response, plain};
-
-/// The R2 key of the tile that shows the whole picture small.
-pub async fn preview(id: ContentId, repository: &Repository<'_>) -> Result<ObjectKey, Response> {
-    match by_id(id, repository).await {
-        Ok(content) => page::preview_key(&content).ok_or_else(plain::not_found),
-        Err(ApiError::NoSuchContent) => Err(plain::not_found()),
-        Err(error) => Err(error.response()),
-    }
-}
+use crate::response::{ApiError, CachePolicy, Response};
 
 /// The home page; when its form was sent, a redirect to the share page of the source.
 pub async fn home(
     form: Option<&HomeForm>,
-    notice: Option<&str>,
+    config: &Config,
     addresses: &Addresses,
     repository: &Repository<'_>,
 ) -> Response {
+    let home = |failed| page::home(failed, config.notice.as_deref(), config.uploads.as_ref(), addresses);
     let Some(HomeForm { text, key }) = form else {
-        return page::home(None, notice, addresses);
+        return home(None);
     };
     match find(key, false, repository).await {
         ContentResponse::Moved(found) | ContentResponse::Found(found) => {
@@ -38,9 +29,7 @@ pub async fn home(
             Response::new(StatusCode::FOUND, "text/plain; charset=utf-8", CachePolicy::NoStore, empty)
                 .with("Location", addresses.share(found.id()))
         }
-        ContentResponse::Failed(error) => {
-            error.add_retry_after(page::home(Some((text, error)), notice, addresses))
-        }
+        ContentResponse::Failed(error) => error.add_retry_after(home(Some((text, error)))),
     }
 }
 

@@ -6,7 +6,8 @@ use url::form_urlencoded;
 
 use super::tags::meta;
 use super::{Frames, Page, home_address, icon, script};
-use crate::config::Addresses;
+use crate::config::{Addresses, Uploads};
+use crate::request::upload_parts::FOLDER;
 use crate::response::escape;
 use crate::response::{ApiError, CachePolicy, Response};
 
@@ -40,9 +41,14 @@ const EXAMPLES: [(&str, &str, &str); 6] = [
 ];
 
 /// The home page; after an error, with the entered text and the message. `notice` is the address of the operator's
-/// notice.
+/// notice, `uploads` says which files may be sent, if any.
 #[must_use]
-pub fn home(failed: Option<(&str, ApiError)>, notice: Option<&str>, addresses: &Addresses) -> Response {
+pub fn home(
+    failed: Option<(&str, ApiError)>,
+    notice: Option<&str>,
+    uploads: Option<&Uploads>,
+    addresses: &Addresses,
+) -> Response {
     let (status, cache, entered, problem) = match failed {
         None => (StatusCode::OK, CachePolicy::OneHour, "", String::new()),
         Some((entered, error)) => (
@@ -68,6 +74,7 @@ pub fn home(failed: Option<(&str, ApiError)>, notice: Option<&str>, addresses: &
         entered = escape::html(entered),
         described = described,
         problem = problem,
+        files = uploads.map(|uploads| files(uploads, addresses)).unwrap_or_default(),
         examples = EXAMPLES.map(|example| self::example(example, addresses)).concat(),
         notice = notice.map(link).unwrap_or_default(),
     );
@@ -94,6 +101,16 @@ fn head(addresses: &Addresses) -> String {
         meta("name", "twitter:card", "summary"),
     ]
     .concat()
+}
+
+/// The line with which a file is chosen, which the page's script shows.
+fn files(uploads: &Uploads, addresses: &Addresses) -> String {
+    format!(
+        include_str!("../../viewer/pages/files.html"),
+        address = escape::html(&format!("{}/v1/content/", addresses.base)),
+        uploads = escape::html(&format!("{}{FOLDER}/", addresses.base)),
+        most = uploads.most_bytes,
+    )
 }
 
 fn example((name, kind, source): (&str, &str, &str), addresses: &Addresses) -> String {

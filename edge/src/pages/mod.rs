@@ -7,14 +7,15 @@ mod home;
 mod notice;
 pub mod oembed;
 mod picture;
+mod preview;
 mod share;
 mod tags;
 
 pub use frame::frame;
 pub use home::home;
 pub use notice::{not_found, unavailable};
-pub use picture::preview_key;
 pub(crate) use picture::{attachment, name};
+pub use preview::{StoredPreview, stored_preview};
 pub use share::share;
 
 use http::StatusCode;
@@ -71,7 +72,7 @@ fn policy(addresses: &Addresses, frames: Frames) -> String {
         Frames::Any => "*",
     };
     format!(
-        "default-src 'none'; script-src {share}; style-src {share}; img-src {share} {cache} data:; \
+        "default-src 'none'; script-src {share}; style-src {share}; img-src {base} {share} {cache} data:; \
          connect-src {base} {share} {cache}; manifest-src {share}; base-uri 'none'; form-action {share}; frame-ancestors {ancestors}"
     )
 }

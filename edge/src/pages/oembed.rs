@@ -1,7 +1,7 @@
 //! `/oembed`: the HTML that a site puts into its page for a share link (oEmbed 1.0, <https://oembed.com>): a frame as
 //! large as the site allows, in the picture's shape.
 
-use edgezoom_content::{Content, ContentId, Size, Status};
+use edgezoom_content::{Content, ContentId, PreviewKind, Size, Status};
 use http::StatusCode;
 
 use super::picture::name;
@@ -72,15 +72,26 @@ impl OembedRequest {
                 )),
             ),
         ];
-        if let Status::Ready { attempt, dzi, archive, .. } = &content.status {
-            let level = dzi.preview_level(self.most(Size { width: u32::MAX, height: u32::MAX }));
-            let size = dzi.level_size(level);
-            let key = format!("{}{}", attempt.tiles_prefix(content.id), dzi.tile_path(level, 0, 0));
-            fields.push(("thumbnail_url", Text(format!("{}/{key}", addresses.pyramids(*archive)))));
+        if let Some((address, size)) = self.thumbnail(content, addresses) {
+            fields.push(("thumbnail_url", Text(address)));
             fields.push(("thumbnail_width", Count(size.width.into())));
             fields.push(("thumbnail_height", Count(size.height.into())));
         }
         Object(fields)
+    }
+
+    /// The largest small picture within the limits of the site: one that was made, or else a level of the pyramid.
+    fn thumbnail(&self, content: &Content, addresses: &Addresses) -> Option<(String, Size)> {
+        let Status::Ready { attempt, dzi, archive, previews, .. } = &content.status else { return None };
+        let most = self.most(Size { width: u32::MAX, height: u32::MAX });
+        let fits = |size: Size| size.width <= most.width && size.height <= most.height;
+        let made = PreviewKind::ALL.map(|kind| (addresses.preview(content.id, kind), kind.size(dzi.size)));
+        if let Some(made) = made.into_iter().find(|(_, size)| previews.is_some() && fits(*size)) {
+            return Some(made);
+        }
+        let level = dzi.preview_level(most);
+        let key = format!("{}{}", attempt.tiles_prefix(content.id), dzi.tile_path(level, 0, 0));
+        Some((format!("{}/{key}", addresses.pyramids(*archive)), dzi.level_size(level)))
     }
 
     fn most(&self, otherwise: Size) -> Size {

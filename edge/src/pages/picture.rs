@@ -1,20 +1,25 @@
 //! What the pages that show a content share: the picture's name, and its preview without JavaScript.
 
-use edgezoom_content::{Content, Dzi, Size, Status};
+use edgezoom_content::{Content, PreviewKind, Status};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use url::Url;
 
 use crate::config::Addresses;
-use crate::request::object_key::ObjectKey;
 use crate::response::escape;
 
 /// What is percent-encoded in a `filename*`.
 const ATTRIBUTE: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
+/// What stands for the host of a file, and for its name if it has none.
+const SENT_FILE: &str = "A file that was sent";
+
 /// The name of the source: its title, the name of its file, or its host.
 pub(crate) fn name(content: &Content) -> String {
     if let Status::Ready { title: Some(title), .. } = &content.status {
         return title.to_string();
+    }
+    if content.url.is_file() {
+        return content.url.file_name().map_or_else(|| SENT_FILE.to_owned(), legible);
     }
     let Ok(url) = Url::parse(content.url.as_str()) else {
         return content.url.to_string();
@@ -40,6 +45,15 @@ pub(crate) fn attachment(name: &str, extension: &str) -> String {
     format!("attachment; filename=\"{ascii}.{extension}\"; filename*=UTF-8''{encoded}.{extension}")
 }
 
+/// Where the source is from, as an element: a link to it, unless it is a file, which is kept nowhere.
+pub(super) fn origin(content: &Content) -> String {
+    if content.url.is_file() {
+        return format!("<span class=\"origin\">{SENT_FILE}</span>");
+    }
+    let (source, host) = (escape::html(content.url.as_str()), escape::html(&host(content)));
+    format!("<a href=\"{source}\" rel=\"noopener noreferrer\">{host}</a>")
+}
+
 /// The host of the source.
 pub(super) fn host(content: &Content) -> String {
     let url = Url::parse(content.url.as_str()).ok();
@@ -51,22 +65,8 @@ pub(super) fn preview(content: &Content, addresses: &Addresses) -> String {
     if !matches!(content.status, Status::Ready { .. }) {
         return String::new();
     }
-    let address = addresses.preview(content.id);
+    let address = addresses.preview(content.id, PreviewKind::Large);
     format!("<img src=\"{}\" alt=\"{}\">", escape::html(&address), escape::html(&name(content)))
-}
-
-/// The level of a pyramid that `/<id>/preview.jpg` shows: the largest that is one tile.
-pub(super) fn preview_level(dzi: &Dzi) -> u32 {
-    dzi.preview_level(Size { width: 1200, height: 1200 })
-}
-
-/// The R2 key of the picture that `/<id>/preview.jpg` shows; `None` while the content is not ready.
-#[must_use]
-pub fn preview_key(content: &Content) -> Option<ObjectKey> {
-    let Status::Ready { attempt, dzi, .. } = &content.status else {
-        return None;
-    };
-    format!("{}{}", attempt.tiles_prefix(content.id), dzi.tile_path(preview_level(dzi), 0, 0)).parse().ok()
 }
 
 /// A part of a path, decoded, unless that has invisible characters or reverses the direction of the text around it (UTS
@@ -93,7 +93,7 @@ mod tests {
             id: "6qy4OXfXSid".parse().unwrap(),
             url: SourceUrl::parse(url).unwrap(),
             progress: Progress::NONE,
-            status: Status::Processing { stage: Stage::Queued },
+            status: Status::Processing { stage: Stage::Queued, coarse: None },
         }
     }
 

@@ -4,7 +4,7 @@
 use edgezoom_content::{Content, Status, Timestamp};
 use http::StatusCode;
 
-use super::picture::{host, name, preview};
+use super::picture::{name, origin, preview};
 use super::tags::tags;
 use super::{Frames, Page, home_address, icon, script};
 use crate::config::Addresses;
@@ -31,8 +31,7 @@ pub fn share(content: &Content, addresses: &Addresses, now: Timestamp) -> Respon
         home = home_address(addresses),
         icon = icon(addresses),
         name = escape::html(&name(content)),
-        source = escape::html(content.url.as_str()),
-        host = escape::html(&host(content)),
+        origin = origin(content),
         address = escape::html(&addresses.content(content.id)),
         warning = warning(content),
         preview = preview(content, addresses),

@@ -1,10 +1,11 @@
 //! The metadata in the head of the share page: for sites that show a card for a link (OpenGraph, Twitter), for sites
 //! that embed it (oEmbed), for search engines (JSON-LD).
 
-use edgezoom_content::{Content, Status};
+use edgezoom_content::{Content, PreviewKind, Status};
 use url::form_urlencoded;
 
-use super::picture::{host, name, preview_level};
+use super::picture::{host, name};
+use super::preview::preview_size;
 use crate::config::Addresses;
 use crate::response::element::Element::{self, Object, Text};
 use crate::response::escape;
@@ -15,11 +16,14 @@ pub(super) fn tags(content: &Content, addresses: &Addresses) -> String {
         return String::new();
     }
     let title = name(content);
+    let is_file = content.url.is_file();
+    let from = if is_file { String::new() } else { format!(" from {}", host(content)) };
     let description = match &content.status {
         Status::Ready { dzi, .. } => {
-            format!("{} × {} pixels from {}, to zoom into.", dzi.size.width, dzi.size.height, host(content))
+            format!("{} × {} pixels{from}, to zoom into.", dzi.size.width, dzi.size.height)
         }
-        Status::Processing { .. } | Status::Failed { .. } => format!("From {}, to zoom into.", host(content)),
+        _ if is_file => "To zoom into.".to_owned(),
+        _ => format!("From {}, to zoom into.", host(content)),
     };
     let share = addresses.share(content.id);
     let mut tags = vec![
@@ -31,9 +35,10 @@ pub(super) fn tags(content: &Content, addresses: &Addresses) -> String {
         meta("property", "og:url", &share),
     ];
     match &content.status {
-        Status::Ready { dzi, .. } => {
-            let preview = addresses.preview(content.id);
-            let size = dzi.level_size(preview_level(dzi));
+        Status::Ready { dzi, previews, .. } => {
+            let preview = addresses.preview(content.id, PreviewKind::Large);
+            let thumbnail = addresses.preview(content.id, PreviewKind::Thumbnail);
+            let size = preview_size(dzi, *previews, PreviewKind::Large);
             tags.extend([
                 meta("property", "og:image", &preview),
                 meta("property", "og:image:type", dzi.tile_format.media_type()),
@@ -41,17 +46,22 @@ pub(super) fn tags(content: &Content, addresses: &Addresses) -> String {
                 meta("property", "og:image:height", &size.height.to_string()),
                 meta("property", "og:image:alt", &title),
                 meta("name", "twitter:card", "summary_large_image"),
-                linked_data(Object(vec![
-                    ("@context", Text("https://schema.org".to_owned())),
-                    ("@type", Text("ImageObject".to_owned())),
-                    ("name", Text(title.clone())),
-                    ("url", Text(share.clone())),
-                    ("contentUrl", Text(content.url.to_string())),
-                    ("thumbnailUrl", Text(preview)),
-                    ("width", Text(format!("{} px", dzi.size.width))),
-                    ("height", Text(format!("{} px", dzi.size.height))),
-                ])),
             ]);
+            let mut picture = vec![
+                ("@context", Text("https://schema.org".to_owned())),
+                ("@type", Text("ImageObject".to_owned())),
+                ("name", Text(title.clone())),
+                ("url", Text(share.clone())),
+            ];
+            if !is_file {
+                picture.push(("contentUrl", Text(content.url.to_string())));
+            }
+            picture.extend([
+                ("thumbnailUrl", Text(thumbnail)),
+                ("width", Text(format!("{} px", dzi.size.width))),
+                ("height", Text(format!("{} px", dzi.size.height))),
+            ]);
+            tags.push(linked_data(Object(picture)));
         }
         Status::Processing { .. } | Status::Failed { .. } => {
             tags.push(meta("name", "twitter:card", "summary"))

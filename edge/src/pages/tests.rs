@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use edgezoom_content::{
-    Attempt, Content, Dzi, Failure, FailureCode, Progress, Size, SourceUrl, Stage, Status, TileFormat,
-    Timestamp, Title, Warning,
+    Attempt, Content, Dzi, Failure, FailureCode, Previews, Progress, Size, SourceUrl, Stage, Status,
+    TileFormat, Timestamp, Title, Warning,
 };
 
 use super::*;
@@ -28,7 +28,14 @@ fn content(status: Status) -> Content {
 fn ready() -> Content {
     let size = Size { width: 8000, height: 6000 };
     let dzi = Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg };
-    content(Status::Ready { attempt: Attempt::FIRST, dzi, title: None, warning: None, archive: None })
+    content(Status::Ready {
+        attempt: Attempt::FIRST,
+        dzi,
+        title: None,
+        warning: None,
+        archive: None,
+        previews: None,
+    })
 }
 
 #[test]
@@ -61,7 +68,7 @@ fn the_share_page_carries_its_content() {
     <meta property="og:image:height" content="375">
     <meta property="og:image:alt" content="a&#39;b.jpg">
     <meta name="twitter:card" content="summary_large_image">
-    <script type="application/ld+json">{"@context":"https://schema.org","@type":"ImageObject","name":"a'b.jpg","url":"https://zoom.example/6qy4OXfXSid","contentUrl":"http://example.com/a'b.jpg?c=%3C/script%3E\u0026d","thumbnailUrl":"https://zoom.example/6qy4OXfXSid/preview.jpg","width":"8000 px","height":"6000 px"}</script>
+    <script type="application/ld+json">{"@context":"https://schema.org","@type":"ImageObject","name":"a'b.jpg","url":"https://zoom.example/6qy4OXfXSid","contentUrl":"http://example.com/a'b.jpg?c=%3C/script%3E\u0026d","thumbnailUrl":"https://zoom.example/6qy4OXfXSid/thumbnail.jpg","width":"8000 px","height":"6000 px"}</script>
     <link rel="alternate" type="application/json+oembed" href="https://zoom.example/oembed?url=https%3A%2F%2Fzoom.example%2F6qy4OXfXSid&amp;format=json" title="a&#39;b.jpg">
     <link rel="alternate" type="text/xml+oembed" href="https://zoom.example/oembed?url=https%3A%2F%2Fzoom.example%2F6qy4OXfXSid&amp;format=xml" title="a&#39;b.jpg">
     <script type="module" src="https://zoom.example/assets/share.js"></script>
@@ -92,7 +99,7 @@ fn the_share_page_carries_its_content() {
 fn a_web_page_has_its_title_as_name() {
     let Status::Ready { attempt, dzi, .. } = ready().status else { panic!() };
     let title = Title::of_page("Maps & <towns>");
-    let ready = Status::Ready { attempt, dzi, title, warning: None, archive: None };
+    let ready = Status::Ready { attempt, dzi, title, warning: None, archive: None, previews: None };
     let response = share(&content(ready), &addresses(), NOW);
     assert!(
         response.body.contains("<title>Maps &amp; &lt;towns&gt; – Edgezoom</title>"),
@@ -107,7 +114,7 @@ fn what_is_missing_of_a_picture_is_a_line_of_its_page() {
     let Status::Ready { attempt, dzi, .. } = ready().status else { panic!() };
     let warning = Warning::of_text("</p><script>alert('1')</script>");
     let response = share(
-        &content(Status::Ready { attempt, dzi, title: None, warning, archive: None }),
+        &content(Status::Ready { attempt, dzi, title: None, warning, archive: None, previews: None }),
         &addresses(),
         NOW,
     );
@@ -120,11 +127,13 @@ fn what_is_missing_of_a_picture_is_a_line_of_its_page() {
 
 #[test]
 fn pages_run_only_the_services_files_and_are_not_framed() {
-    let response = home(None, None, &addresses());
-    insta::assert_snapshot!(response.header("Content-Security-Policy").unwrap(), @r#"default-src 'none'; script-src https://zoom.example; style-src https://zoom.example; img-src https://zoom.example https://cache.example data:; connect-src https://api.example https://zoom.example https://cache.example; manifest-src https://zoom.example; base-uri 'none'; form-action https://zoom.example; frame-ancestors 'none'"#);
+    let response = home(None, None, None, &addresses());
+    insta::assert_snapshot!(response.header("Content-Security-Policy").unwrap(), @r#"default-src 'none'; script-src https://zoom.example; style-src https://zoom.example; img-src https://api.example https://zoom.example https://cache.example data:; connect-src https://api.example https://zoom.example https://cache.example; manifest-src https://zoom.example; base-uri 'none'; form-action https://zoom.example; frame-ancestors 'none'"#);
     assert_eq!(response.header("Referrer-Policy"), Some("strict-origin-when-cross-origin"));
     let broken = Addresses { cache: "; script-src *".into(), ..addresses() };
-    assert!(!home(None, None, &broken).header("Content-Security-Policy").unwrap().contains("script-src *"));
+    assert!(
+        !home(None, None, None, &broken).header("Content-Security-Policy").unwrap().contains("script-src *")
+    );
 }
 
 #[test]
@@ -137,7 +146,7 @@ fn only_finished_contents_are_cached_and_only_ready_ones_are_indexed() {
             "public, max-age=600",
             true,
         ),
-        (content(Status::Processing { stage: Stage::Queued }), "no-store", true),
+        (content(Status::Processing { stage: Stage::Queued, coarse: None }), "no-store", true),
     ] {
         let response = share(&content, &addresses(), NOW);
         assert_eq!(response.header("Cache-Control"), Some(cached));
@@ -153,6 +162,7 @@ fn the_home_page_shows_the_entered_text_and_the_error() {
     let response = home(
         Some((entered, ApiError::Url(edgezoom_content::source_url::SourceUrlError::Scheme))),
         None,
+        None,
         &addresses(),
     );
     assert_eq!((response.status.as_u16(), response.header("Cache-Control")), (400, Some("no-store")));
@@ -163,7 +173,7 @@ fn the_home_page_shows_the_entered_text_and_the_error() {
 
 #[test]
 fn the_home_page_names_itself_and_links_to_the_notice_of_its_operator() {
-    let body = home(None, Some("https://operator.example/imprint"), &addresses()).body;
+    let body = home(None, Some("https://operator.example/imprint"), None, &addresses()).body;
     for element in [
         r#"<link rel="canonical" href="https://zoom.example/">"#,
         r#"<meta name="description" content="Turn "#,
@@ -174,7 +184,7 @@ fn the_home_page_names_itself_and_links_to_the_notice_of_its_operator() {
     ] {
         assert!(body.contains(element), "{element}");
     }
-    assert!(!home(None, None, &addresses()).body.contains("Legal notice"));
+    assert!(!home(None, None, None, &addresses()).body.contains("Legal notice"));
 }
 
 #[test]
@@ -193,14 +203,51 @@ fn only_the_page_for_frames_may_be_framed() {
 }
 
 #[test]
-fn a_small_picture_is_previewed_by_its_largest_tile() {
-    let dzi = Dzi {
-        size: Size { width: 100, height: 9 },
-        tile_size: 510,
-        tile_overlap: 1,
-        tile_format: TileFormat::Png,
+fn cards_show_the_preview_with_its_true_size() {
+    let Status::Ready { attempt, dzi, .. } = ready().status else { panic!() };
+    let previews = Some(Previews::Objects);
+    let ready = Status::Ready { attempt, dzi, title: None, warning: None, archive: None, previews };
+    let page = share(&content(ready), &addresses(), NOW).body;
+    for line in [
+        r#"<meta property="og:image" content="https://zoom.example/6qy4OXfXSid/preview.jpg">"#,
+        r#"<meta property="og:image:width" content="1200">"#,
+        r#"<meta property="og:image:height" content="900">"#,
+    ] {
+        assert!(page.contains(line), "{page}");
+    }
+}
+
+#[test]
+fn the_home_page_offers_to_send_files_where_they_are_taken() {
+    let value = |name: &str| (name == "UPLOAD_BYTES").then(|| "1000".to_owned());
+    let config = crate::config::Config::read(value).unwrap();
+    let body = home(None, None, config.uploads.as_ref(), &addresses()).body;
+    assert!(body.contains(r#"data-address="https://api.example/v1/content/" data-uploads="https://api.example/v1/uploads/" data-most="1000""#), "{body}");
+    assert!(!home(None, None, None, &addresses()).body.contains("type=\"file\""));
+}
+
+#[test]
+fn a_file_that_was_sent_has_its_name_and_no_link() {
+    let Status::Ready { attempt, dzi, .. } = ready().status else { panic!() };
+    let digest = "f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk";
+    let sent = |name| {
+        let status =
+            Status::Ready { attempt, dzi, title: None, warning: None, archive: None, previews: None };
+        let page = share(
+            &Content { url: SourceUrl::of_file(digest, name).unwrap(), ..content(status) },
+            &addresses(),
+            NOW,
+        );
+        page.body
     };
-    let small =
-        content(Status::Ready { attempt: Attempt::FIRST, dzi, title: None, warning: None, archive: None });
-    assert_eq!(preview_key(&small).unwrap().to_string(), "6qy4OXfXSid/1_files/7/0_0.png");
+    let page = sent("<b> town.jpg");
+    for line in [
+        "<title>&lt;b&gt; town.jpg – Edgezoom</title>",
+        r#"<p><span class="origin">A file that was sent</span><span id="size"></span></p>"#,
+        r#"<meta name="description" content="8000 × 6000 pixels, to zoom into.">"#,
+    ] {
+        assert!(page.contains(line), "{page}");
+    }
+    assert!(!page.contains("contentUrl") && !page.contains("href=\"ni:"), "{page}");
+    assert!(sent("").contains("<h1>A file that was sent</h1>"));
 }

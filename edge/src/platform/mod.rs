@@ -5,3 +5,5 @@ pub(crate) mod clock;
 pub(crate) mod environment;
 pub(crate) mod index_cache;
 pub(crate) mod r2;
+pub(crate) mod upload;
+pub(crate) mod upload_parts;

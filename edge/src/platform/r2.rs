@@ -11,7 +11,7 @@ use crate::response::conditional::{ByteRange, none_match_names};
 const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 
 /// The binding of the bucket.
-const BINDING: &str = "PYRAMIDS";
+pub const BINDING: &str = "PYRAMIDS";
 
 /// The response with a descriptor or a tile that is an object; `None` when it does not exist.
 pub async fn serve(key: &ObjectKey, request: &Request, env: &Env) -> Result<Option<Response>> {
@@ -48,22 +48,39 @@ pub async fn read(key: &str, range: TileRange, env: &Env) -> Result<Option<Vec<u
     }
 }
 
-/// The response with a tile of an archive. Its entity tag is its address, as both never change; so R2 is only asked for
-/// bytes that are sent.
+/// The response with a tile of an archive. Its entity tag is its address, as both never change.
 pub async fn serve_tile(
     key: &ObjectKey,
-    TileRange { offset, length }: TileRange,
+    range: TileRange,
     request: &Request,
     env: &Env,
 ) -> Result<Option<Response>> {
+    let (object, tag) = (key.attempt.archive_key(key.id), format!("\"{key}\""));
+    serve_part(&Part { object: &object, range, tag: &tag, media_type: key.media_type() }, request, env).await
+}
+
+/// A part of an object that is served as if it were an object of its own.
+pub struct Part<'a> {
+    /// The object's key.
+    pub object: &'a str,
+    /// The part.
+    pub range: TileRange,
+    /// Its entity tag.
+    pub tag: &'a str,
+    pub media_type: &'static str,
+}
+
+/// The response with a part of an object. R2 is only asked for bytes that are sent.
+pub async fn serve_part(served: &Part<'_>, request: &Request, env: &Env) -> Result<Option<Response>> {
+    let TileRange { offset, length } = served.range;
     let size = u64::from(length);
-    let (headers, range) = match prepare(key, size, request)? {
+    let (headers, range) = match prepare(served.tag, served.media_type, size, request)? {
         Prepared::Complete(response) => return Ok(Some(response)),
         Prepared::Body(headers, range) => (headers, range),
     };
     let (first, last) = range.unwrap_or((0, size - 1));
     let part = part(offset + first, last - first + 1);
-    let object = env.bucket(BINDING)?.get(key.attempt.archive_key(key.id)).range(part).execute().await?;
+    let object = env.bucket(BINDING)?.get(served.object).range(part).execute().await?;
     let status = if range.is_some() { StatusCode::PARTIAL_CONTENT } else { StatusCode::OK };
     object.map(|object| stream(&object, status, headers)).transpose()
 }
@@ -80,7 +97,8 @@ pub async fn serve_descriptor(key: &ObjectKey, dzi: &Dzi, request: &Request, env
 
 fn descriptor(key: &ObjectKey, dzi: &Dzi, request: &Request) -> Result<Response> {
     let text = dzi.descriptor();
-    let (headers, range) = match prepare(key, text.len() as u64, request)? {
+    let (headers, range) = match prepare(&format!("\"{key}\""), key.media_type(), text.len() as u64, request)?
+    {
         Prepared::Complete(response) => return Ok(response),
         Prepared::Body(headers, range) => (headers, range),
     };
@@ -98,18 +116,18 @@ enum Prepared {
     Body(Headers, Option<(u64, u64)>),
 }
 
-/// Applies the conditions and the range of a request to something of `size` bytes whose entity tag is its address.
-fn prepare(key: &ObjectKey, size: u64, request: &Request) -> Result<Prepared> {
-    let (headers, tag) = (Headers::new(), format!("\"{key}\""));
-    headers.set("Content-Type", key.media_type())?;
+/// Applies the conditions and the range of a request to something of `size` bytes with an entity tag.
+fn prepare(tag: &str, media_type: &str, size: u64, request: &Request) -> Result<Prepared> {
+    let headers = Headers::new();
+    headers.set("Content-Type", media_type)?;
     headers.set("Cache-Control", IMMUTABLE)?;
-    headers.set("ETag", &tag)?;
+    headers.set("ETag", tag)?;
     headers.set("Accept-Ranges", "bytes")?;
     let complete = |status: StatusCode, headers| {
         Response::builder().with_status(status.as_u16()).with_headers(headers).empty()
     };
     let conditions = request.headers();
-    if conditions.get("If-None-Match")?.is_some_and(|tags| none_match_names(&tags, &tag)) {
+    if conditions.get("If-None-Match")?.is_some_and(|tags| none_match_names(&tags, tag)) {
         headers.delete("Content-Type")?;
         return Ok(Prepared::Complete(complete(StatusCode::NOT_MODIFIED, headers)));
     }

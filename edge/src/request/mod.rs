@@ -5,4 +5,6 @@ pub mod object_key;
 pub mod query;
 pub mod route;
 pub mod router;
+pub mod upload;
+pub mod upload_parts;
 pub mod url;

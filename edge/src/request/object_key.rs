@@ -1,12 +1,12 @@
 //! The addresses of pyramids: `<id>/<attempt>.dzi` is a descriptor, `<id>/<attempt>_files/<level>/<column>_<row>.<extension>` a
-//! tile. In the layout of single tiles they are keys of R2. A path of another form is never looked up.
+//! tile, and `<id>/<attempt>_coarse/<number>.jpg` what is there of a picture while it is converted. In the layout of single tiles they are keys of R2. A path of another form is never looked up.
 
 use std::fmt;
 use std::str::FromStr;
 
-use edgezoom_content::{Attempt, ContentId, Dzi, TileFormat};
+use edgezoom_content::{Attempt, CoarseNumber, ContentId, Dzi, TileFormat};
 
-/// The address of a descriptor or a tile.
+/// The address of a descriptor, a tile or a coarse picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ObjectKey {
     /// The content.
@@ -33,6 +33,8 @@ pub enum PyramidObject {
         /// By the extension.
         format: TileFormat,
     },
+    /// A coarse picture.
+    Coarse(CoarseNumber),
 }
 
 /// A text is not the address of a descriptor or a tile.
@@ -47,6 +49,7 @@ impl ObjectKey {
         match self.object {
             PyramidObject::Descriptor => Dzi::MEDIA_TYPE,
             PyramidObject::Tile { format, .. } => format.media_type(),
+            PyramidObject::Coarse(_) => TileFormat::Jpg.media_type(),
         }
     }
 }
@@ -67,18 +70,21 @@ impl fmt::Display for ObjectKey {
                 let (prefix, extension) = (self.attempt.tiles_prefix(self.id), format.extension());
                 write!(f, "{prefix}{level}/{column}_{row}.{extension}")
             }
+            PyramidObject::Coarse(number) => f.write_str(&self.attempt.coarse_key(self.id, number)),
         }
     }
 }
 
 fn parse(key: &str) -> Option<ObjectKey> {
     let (id, rest) = key.split_once('/')?;
-    let (attempt, object) = match rest.strip_suffix(".dzi") {
-        Some(attempt) => (attempt, PyramidObject::Descriptor),
-        None => {
-            let (attempt, tile) = rest.split_once("_files/")?;
-            (attempt, parse_tile(tile)?)
-        }
+    let (attempt, object) = if let Some(attempt) = rest.strip_suffix(".dzi") {
+        (attempt, PyramidObject::Descriptor)
+    } else if let Some((attempt, file)) = rest.split_once("_coarse/") {
+        let number = parse_number(file.strip_suffix(".jpg")?)?;
+        (attempt, PyramidObject::Coarse(u8::try_from(number).ok()?.try_into().ok()?))
+    } else {
+        let (attempt, tile) = rest.split_once("_files/")?;
+        (attempt, parse_tile(tile)?)
     };
     Some(ObjectKey { id: id.parse().ok()?, attempt: Attempt::from_number(parse_number(attempt)?)?, object })
 }
@@ -108,6 +114,7 @@ mod tests {
             ("6qy4OXfXSid/1.dzi", "application/xml; charset=utf-8"),
             ("6qy4OXfXSid/12_files/0/0_0.jpg", "image/jpeg"),
             ("6qy4OXfXSid/1_files/14/103_7.png", "image/png"),
+            ("6qy4OXfXSid/2_coarse/5.jpg", "image/jpeg"),
         ] {
             let parsed: ObjectKey = key.parse().unwrap();
             assert_eq!((parsed.media_type(), parsed.to_string().as_str()), (media_type, key));
@@ -132,6 +139,10 @@ mod tests {
             "6qy4OXfXSid/1_files/0/0-0.jpg",
             "6qy4OXfXSid/1_files/../0/0_0.jpg",
             "6qy4OXfXSid//1.dzi",
+            "6qy4OXfXSid/1_coarse/0.jpg",
+            "6qy4OXfXSid/1_coarse/6.jpg",
+            "6qy4OXfXSid/1_coarse/257.jpg",
+            "6qy4OXfXSid/1_coarse/1.png",
             "../secrets",
         ] {
             assert_eq!(key.parse::<ObjectKey>(), Err(ObjectKeyError), "{key}");

@@ -1,8 +1,9 @@
 //! What a request can ask for: one variant of [`Route`] an endpoint, with its parameters parsed.
 
-use edgezoom_content::{ContentId, SourceUrl};
+use edgezoom_content::{ContentId, PreviewKind, SourceUrl};
 
 use super::object_key::ObjectKey;
+use super::upload_parts::UploadStep;
 use crate::response::ApiError;
 use crate::response::negotiation::Variant;
 
@@ -18,6 +19,15 @@ pub enum Route {
         /// Whether a content that failed, or waits for its next attempt, is to be tried now.
         retry: bool,
     },
+    /// `POST /v1/content/`: a file.
+    Upload {
+        /// Its name, if the query has one.
+        name: Result<Option<String>, ApiError>,
+        /// In which variant the content is answered.
+        variant: Variant,
+    },
+    /// `/v1/uploads/…`: a file in parts.
+    UploadInParts(UploadStep),
     /// `/v1/dzi…`: the `dzi` object of a content.
     Dzi {
         /// Which content.
@@ -29,8 +39,8 @@ pub enum Route {
     Events(ContentId),
     /// `/v1/content/<id>/dzi.js`: the descriptor as a script.
     DescriptorScript(ContentId),
-    /// `/<id>/preview.jpg`: a small picture.
-    Preview(ContentId),
+    /// `/<id>/preview.jpg`, `/<id>/thumbnail.jpg`: a small picture.
+    Preview(ContentId, PreviewKind),
     /// `/<id>/download`: the pyramid as one archive.
     Download(ContentId),
     /// `/oembed`: how a site embeds a share link.
@@ -126,7 +136,7 @@ impl Route {
             }
             Self::Events(id)
             | Self::DescriptorScript(id)
-            | Self::Preview(id)
+            | Self::Preview(id, _)
             | Self::Download(id)
             | Self::Share(id)
             | Self::Frame(id) => Some(*id),

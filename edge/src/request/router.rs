@@ -2,14 +2,16 @@
 //! the error of the interface.
 
 use edgezoom_content::protocol::BACKLOG_PATH;
-use edgezoom_content::{AddressPolicy, ContentId, SourceUrl};
+use edgezoom_content::{AddressPolicy, ContentId, PreviewKind, SourceUrl};
 use http::Method;
 
 use super::query::{parameter, url};
 use super::route::{ContentKey, HomeForm, OembedRequest, Route, TilerCall};
+use super::upload_parts::{self, UploadStep};
 use crate::config::shared_content;
 use crate::response::ApiError;
 use crate::response::negotiation::{NotAcceptable, Variant};
+use crate::response::plain::READ_METHODS;
 
 /// The parts of a request that its route depends on.
 #[derive(Clone, Copy, Debug)]
@@ -25,8 +27,6 @@ pub struct RequestParts<'a> {
     /// Where share links begin: `{share_base}`.
     pub share: &'a str,
 }
-
-const READ_METHODS: &str = "GET, HEAD, OPTIONS";
 
 /// Finds the route. `policy` says which literal addresses a source may have.
 #[must_use]
@@ -44,6 +44,10 @@ pub fn route(request: RequestParts<'_>, policy: &AddressPolicy) -> Route {
     match *request.method {
         Method::GET | Method::HEAD => read(request, policy),
         Method::OPTIONS => Route::Preflight,
+        Method::POST if request.path.trim_end_matches('/') == "/v1/content" => upload(request),
+        Method::POST | Method::PUT if request.path.starts_with(upload_parts::FOLDER) => {
+            upload_in_parts(request)
+        }
         _ => Route::MethodNotAllowed(READ_METHODS),
     }
 }
@@ -98,16 +102,31 @@ fn content(request: RequestParts<'_>, key: Result<ContentKey, ApiError>) -> Rout
     Route::Content { key, variant, retry }
 }
 
+fn upload(request: RequestParts<'_>) -> Route {
+    let (name, variant) = in_variant(request, Ok(parameter(request.query, "name")));
+    Route::Upload { name, variant }
+}
+
+fn upload_in_parts(request: RequestParts<'_>) -> Route {
+    let path = request.path.strip_prefix(upload_parts::FOLDER).unwrap_or_default();
+    let step = match (request.method, path.strip_prefix('/').unwrap_or(path)) {
+        (&Method::POST, "") => Some(UploadStep::Begin),
+        (&Method::POST, file) => file.parse().ok().map(|file| {
+            let (name, variant) = in_variant(request, Ok(parameter(request.query, "name")));
+            UploadStep::Finish { file, name, variant }
+        }),
+        (_, path) => upload_parts::part(path).map(|(file, number)| UploadStep::Part(file, number)),
+    };
+    step.map_or(Route::NotFound { page: false }, Route::UploadInParts)
+}
+
 fn dzi(request: RequestParts<'_>, key: Result<ContentKey, ApiError>) -> Route {
     let (key, variant) = in_variant(request, key);
     Route::Dzi { key, variant }
 }
 
 /// The variant of the response, which may be the error that there is no such variant.
-fn in_variant(
-    request: RequestParts<'_>,
-    key: Result<ContentKey, ApiError>,
-) -> (Result<ContentKey, ApiError>, Variant) {
+fn in_variant<T>(request: RequestParts<'_>, key: Result<T, ApiError>) -> (Result<T, ApiError>, Variant) {
     let value = |name| parameter(request.query, name);
     match Variant::choose(value("format").as_deref(), value("callback").as_deref(), request.accept) {
         Ok(variant) => (key, variant),
@@ -141,7 +160,8 @@ fn with_scheme(text: &str) -> String {
     if has_scheme { text.to_owned() } else { format!("https://{text}") }
 }
 
-/// The routes of share links: `/<id>`, `/<id>.js`, `/<id>/embed`, `/<id>/preview.jpg`, `/<id>/download`.
+/// The routes of share links: `/<id>`, `/<id>.js`, `/<id>/embed`, `/<id>/preview.jpg`,
+/// `/<id>/thumbnail.jpg`, `/<id>/download`.
 fn shared(path: &str) -> Option<Route> {
     let name = path.strip_prefix('/')?;
     if name.strip_suffix(".js").is_some_and(|id| !id.is_empty() && !id.contains('/')) {
@@ -151,7 +171,8 @@ fn shared(path: &str) -> Option<Route> {
     let name = name.strip_suffix('/').unwrap_or(name);
     match name.split_once('/') {
         Some((id, "embed")) => id.parse().ok().map(Route::Frame),
-        Some((id, "preview.jpg")) => id.parse().ok().map(Route::Preview),
+        Some((id, "preview.jpg")) => id.parse().ok().map(|id| Route::Preview(id, PreviewKind::Large)),
+        Some((id, "thumbnail.jpg")) => id.parse().ok().map(|id| Route::Preview(id, PreviewKind::Thumbnail)),
         Some((id, "download")) => id.parse().ok().map(Route::Download),
         Some(_) => None,
         None => name.parse().ok().map(Route::Share),

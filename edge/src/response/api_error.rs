@@ -7,7 +7,7 @@ use edgezoom_content::address::RefusedAddress;
 use edgezoom_content::source_url::SourceUrlError;
 use http::StatusCode;
 
-use super::Response;
+use super::{Response, UploadError};
 use crate::admission::policy::AdmissionError;
 use crate::response::negotiation::NegotiationError;
 
@@ -26,6 +26,9 @@ pub enum ApiError {
     /// The response cannot have the requested form.
     #[error(transparent)]
     NotAcceptable(#[from] NegotiationError),
+    /// The file is not taken.
+    #[error(transparent)]
+    Upload(#[from] UploadError),
     /// There is no content with the id.
     #[error("There is no content with this id.")]
     NoSuchContent,
@@ -84,6 +87,7 @@ impl ApiError {
             Self::NeitherIdNorUrl | Self::Url(_) | Self::Address(_) | Self::NotAcceptable(_) => {
                 StatusCode::BAD_REQUEST
             }
+            Self::Upload(error) => error.status(),
             Self::NoSuchContent | Self::NotReady | Self::NeverReady => StatusCode::NOT_FOUND,
             Self::NotSigned => StatusCode::FORBIDDEN,
             Self::Maintenance
@@ -109,6 +113,7 @@ impl ApiError {
             | Self::Url(_)
             | Self::Address(_)
             | Self::NotAcceptable(_)
+            | Self::Upload(_)
             | Self::NoSuchContent
             | Self::NotSigned
             | Self::NeverReady => {

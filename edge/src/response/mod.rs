@@ -8,8 +8,10 @@ pub mod escape;
 pub mod negotiation;
 pub mod plain;
 pub(crate) mod result;
+pub mod upload_error;
 
 pub use api_error::ApiError;
+pub use upload_error::UploadError;
 
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hasher};
@@ -88,6 +90,13 @@ impl Response {
     pub fn with(mut self, name: &'static str, value: impl Into<Cow<'static, str>>) -> Self {
         self.headers.push((name, value.into()));
         self
+    }
+
+    /// The same for a request that is not repeated, such as `POST`: no cache keeps it.
+    #[must_use]
+    pub fn uncached(mut self) -> Self {
+        self.headers.retain(|(name, _)| !matches!(*name, "Cache-Control" | "ETag"));
+        self.with("Cache-Control", NO_STORE)
     }
 
     /// The value of a header.

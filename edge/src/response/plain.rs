@@ -5,6 +5,9 @@ use http::StatusCode;
 use super::{CachePolicy, Response};
 use crate::config::Addresses;
 
+/// The methods of all paths that are read.
+pub const READ_METHODS: &str = "GET, HEAD, OPTIONS";
+
 /// `/health`: the Worker runs.
 #[must_use]
 pub fn health() -> Response {
@@ -40,12 +43,14 @@ pub fn sitemap(addresses: &Addresses) -> Response {
     Response::new(StatusCode::OK, "application/xml; charset=utf-8", CachePolicy::OneHour, sitemap).tagged()
 }
 
-/// The response to a preflight request: any origin may read, with any header.
+/// The response to a preflight request: any origin may read, with any header. Which may send files is decided when they
+/// come.
 #[must_use]
-pub fn preflight() -> Response {
+pub fn preflight(takes_files: bool) -> Response {
+    let methods = if takes_files { "GET, HEAD, OPTIONS, POST, PUT" } else { READ_METHODS };
     Response::empty(StatusCode::NO_CONTENT)
-        .with("Allow", "GET, HEAD, OPTIONS")
-        .with("Access-Control-Allow-Methods", "GET, HEAD, OPTIONS")
+        .with("Allow", methods)
+        .with("Access-Control-Allow-Methods", methods)
         .with("Access-Control-Allow-Headers", "*")
         .with("Access-Control-Max-Age", "86400")
 }

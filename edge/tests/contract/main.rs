@@ -45,16 +45,24 @@ fn content(there: There) -> Content {
     let size = Size { width: 8000, height: 6000 };
     let dzi = Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg };
     let (progress, status) = match there {
-        Ready => {
-            (1.0, Status::Ready { attempt: Attempt::FIRST, dzi, title: None, warning: None, archive: None })
-        }
+        Ready => (
+            1.0,
+            Status::Ready {
+                attempt: Attempt::FIRST,
+                dzi,
+                title: None,
+                warning: None,
+                archive: None,
+                previews: None,
+            },
+        ),
         Failed => {
             let failure = Failure::new(FailureCode::SourceNotFound, "404 <&>.");
             (0.0625, Status::Failed { failure, retry_at: RETRY_AT })
         }
-        Waiting => (0.125, Status::Processing { stage: Stage::Waiting }),
-        Rendering => (0.25, Status::Processing { stage: Stage::Rendering }),
-        Queued | Nothing | Outage => (0.0, Status::Processing { stage: Stage::Queued }),
+        Waiting => (0.125, Status::Processing { stage: Stage::Waiting, coarse: None }),
+        Rendering => (0.25, Status::Processing { stage: Stage::Rendering, coarse: None }),
+        Queued | Nothing | Outage => (0.0, Status::Processing { stage: Stage::Queued, coarse: None }),
     };
     Content { id: ID.parse().unwrap(), url, progress: Progress::from(progress), status }
 }

@@ -1,9 +1,10 @@
-// Shows a content in an element, in any state: its progress, then the picture, or the failure. Embeds and pages load
-// this module.
+// Shows a content in an element, in any state: its progress, with the picture so far as soon as there is one, then the
+// picture itself, or the failure. Embeds and pages load this module.
 
 import { element, shadow } from "../dom.js";
 import { mountViewer } from "../zoom/viewer.js";
 import { fetchRetried } from "./api.js";
+import { coarsePicture } from "./coarse.js";
 import css from "./live.css";
 import { problemCard, progressCard } from "./status.js";
 import { watch } from "./watch.js";
@@ -21,6 +22,7 @@ export function mountContent(host, address, options = {}) {
   const { known, home, onReady, onUpdate, ...viewing } = options;
   let leave = () => {};
   let progress = null;
+  let coarse = null;
   /** Whether the element that is about to be replaced has the focus. */
   const hadFocus = () => host.shadowRoot?.activeElement != null;
 
@@ -28,26 +30,40 @@ export function mountContent(host, address, options = {}) {
     const frame = element("div", { class: "frame" }, card);
     if (options.background) frame.style.background = options.background;
     shadow(host, css).replaceChildren(frame);
+    return frame;
+  }
+
+  /** The frame of the progress, which makes room for the picture once there is one. */
+  function placeProgress(content) {
+    progress = progressCard(content);
+    const frame = place(progress.card);
+    coarse = coarsePicture(frame, () => {
+      const above = options.fit === "cover" ? 0 : (options.coveredTop?.() ?? 0);
+      frame.style.setProperty("--above", `${above}px`);
+      frame.classList.add("drawn");
+    });
   }
 
   function show(update) {
     onUpdate?.(update);
     if (update.kind === "processing") {
-      if (!progress) {
-        progress = progressCard(update.content);
-        place(progress.card);
-      }
+      if (!progress) placeProgress(update.content);
       progress.update(update.content);
+      coarse.show(update.content.coarseUrl);
       return;
     }
     progress = null;
     const focused = hadFocus();
     if (update.kind === "ready") {
       onReady?.(update.content);
+      const cover = coarse?.lift();
       const mounted = mountViewer(host, update.content, { name: nameOf(update.content.url), ...viewing });
       leave = mounted.destroy;
+      cover?.(mounted.viewer, mounted.canvas);
+      coarse = null;
       if (focused) mounted.focus();
     } else {
+      coarse = null;
       place(problemCard(update, { home, onRetry: retry }));
       if (focused) host.shadowRoot.querySelector("button")?.focus({ preventScroll: true });
     }

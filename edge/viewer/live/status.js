@@ -1,7 +1,7 @@
 // The cards in the place of a picture that is not shown: its progress, or its failure.
 
 import { element, icon } from "../dom.js";
-import { nameOf, problemWords, stageWords } from "./words.js";
+import { isFile, nameOf, problemWords, stageWords } from "./words.js";
 
 const BROKEN = "M4 7a2 2 0 0 1 2-2h6l-2 4 4 3-4 3 2 4H6a2 2 0 0 1-2-2zM15 5h3a2 2 0 0 1 2 2v10a2 2 0 0 1-2 2h-2";
 const COLUMNS = 12;
@@ -59,7 +59,7 @@ export function problemCard(update, { onRetry, home }) {
     element("h2", {}, title),
     text ? element("p", { role: "alert" }, text) : null,
     when ? element("p", { class: "when" }, when) : null,
-    source ? element("p", { class: "source" }, element("a", { href: source, rel: "noopener noreferrer" }, source)) : null,
+    source && !isFile(source) ? element("p", { class: "source" }, element("a", { href: source, rel: "noopener noreferrer" }, source)) : null,
     retry || other ? element("div", { class: "ways" }, retry, other) : null,
   );
 }

@@ -54,7 +54,7 @@ async function poll(address, onUpdate, first, signal) {
 
 function changed(before, after) {
   const [was, is] = [before.content, after.content];
-  return is !== undefined && (was?.progress !== is.progress || was?.stage !== is.stage);
+  return is !== undefined && ["progress", "stage", "coarseUrl"].some((field) => was?.[field] !== is[field]);
 }
 
 /** Waits, with some jitter, so that pages that opened at the same time do not poll at the same time. */

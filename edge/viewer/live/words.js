@@ -51,6 +51,9 @@ export function problemWords({ kind, content, refused = false }) {
     return { title: "No connection", text: "The picture's server does not answer.", when: "", canRetry: true };
   }
   const { code, message, retryAfter } = content.failure ?? { code: "internal", message: "" };
+  if (isFile(content.url)) {
+    return { title: FAILURES[code] ?? FAILURES.internal, text: message, when: "The file is not kept. Send it again to try once more.", canRetry: false };
+  }
   const when = retryWords(retryAfter, refused);
   return { title: FAILURES[code] ?? FAILURES.internal, text: message, when, canRetry: true };
 }
@@ -58,11 +61,14 @@ export function problemWords({ kind, content, refused = false }) {
 /** Characters that are invisible or reverse the direction of the text around them (UTS #55). */
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
+/** Whether a source is a file that was sent: then its URL names its bytes (RFC 6920), and leads nowhere. */
+export const isFile = (url) => url?.startsWith("ni:") ?? false;
+
 /** The name of a source: that of its file, or its host. */
 export function nameOf(url) {
-  const { pathname, hostname } = new URL(url);
-  const file = pathname.split("/").findLast(Boolean);
-  if (!file) return hostname;
+  const { pathname, hostname, search } = new URL(url);
+  const file = isFile(url) ? /^\?name=(.+)/.exec(search)?.[1] : pathname.split("/").findLast(Boolean);
+  if (!file) return hostname || "A file that was sent";
   try {
     const decoded = decodeURIComponent(file);
     return HIDDEN.test(decoded) ? file : decoded;

@@ -1,6 +1,7 @@
 // The dialog that says what is known of a ready picture: its source, size and files, and the warning if there is one.
 
 import { element } from "../dom.js";
+import { isFile, nameOf } from "../live/words.js";
 import { openedBy } from "./dialog.js";
 
 const TITLE = "About this picture";
@@ -26,7 +27,7 @@ function details({ url, title, warning, format, dzi, shareUrl }) {
   const when = element("dd", {}, "…");
   const rows = [
     ["Title", title],
-    ["Source", link(url)],
+    ["Source", isFile(url) ? `${nameOf(url)}, a file that was sent` : link(url)],
     ["Format", format],
     ["Size", size],
     ["Converted", when],

@@ -3,6 +3,7 @@
 
 import { element } from "../dom.js";
 import { forget, recent } from "./recent.js";
+import { offerSending } from "./send_file.js";
 
 const form = document.getElementById("ask");
 const field = form.elements.url;
@@ -41,14 +42,27 @@ document.addEventListener("dragleave", (event) => {
 document.addEventListener("drop", (event) => {
   event.preventDefault();
   document.body.classList.remove("dragged");
+  // A picture of another page comes as both, and is asked for by its address.
   const dropped = droppedAddress(event.dataTransfer);
-  const problem = document.getElementById("dropped");
-  problem.hidden = dropped !== undefined;
+  const [file] = event.dataTransfer.files;
+  tell();
   if (dropped) {
     field.value = dropped;
     form.requestSubmit();
-  } else problem.textContent = "Drop the address of a picture, such as a link. Files can not be sent yet.";
+  } else if (file && sendFile) sendFile(file);
+  else if (file) tell("Files can not be sent here. Drop the address of a picture, such as a link.");
+  else tell("Drop the address of a picture, such as a link.");
 });
+
+/** Shows what is wrong with what was dropped or chosen; nothing: hides it. */
+function tell(text = "") {
+  const problem = document.getElementById("dropped");
+  problem.textContent = text;
+  problem.hidden = text === "";
+}
+
+/** Sends a file, where the operator allows that. */
+const sendFile = offerSending(form, tell);
 
 /** The address that was dropped: of a link, of a picture of another page, or a text. */
 function droppedAddress(transfer) {
@@ -65,7 +79,7 @@ function showRecent() {
 
 function card({ id, name, width, height }) {
   const address = new URL(id, form.action).href;
-  const picture = element("img", { src: `${address}/preview.jpg`, alt: "", loading: "lazy", width: "160", height: "120" });
+  const picture = element("img", { src: `${address}/thumbnail.jpg`, alt: "", loading: "lazy", width: "160", height: "120" });
   const size = [width, height].map((side) => Number(side).toLocaleString("en")).join(" × ");
   return element("li", {}, element("a", { href: address }, picture, element("b", {}, name), element("span", {}, size)));
 }

@@ -79,7 +79,7 @@ export async function painted(page, scope = page) {
 }
 
 /** How many colours there are in the middle half of a picture. */
-async function coloursIn(page, png) {
+export async function coloursIn(page, png) {
   const reader = await page.context().newPage();
   const count = await reader.evaluate(async (encoded) => {
     const picture = await createImageBitmap(await (await fetch(`data:image/png;base64,${encoded}`)).blob());

@@ -20,6 +20,10 @@ const TYPES = {
 /** As `_headers` has it. */
 const DOCS_POLICY = "default-src 'none'; style-src 'self'; img-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const SIZE = { width: 6000, height: 4000 };
+/** The bytes that a file may have which is sent. */
+export const MOST_BYTES = 40_000_000;
+/** The bytes of a part of a large one. */
+const PART_BYTES = 8 << 20;
 const TILE = { size: 510, overlap: 1 };
 
 /** Starts it. */
@@ -31,7 +35,7 @@ export async function startFakeService() {
 
   const contentObject = (id) => {
     const { origin } = server;
-    const { kind, source = `https://example.com/maps/old%20town.jpg`, progress = 0, stage = "queued", failure, size = SIZE, warning } = states.get(id);
+    const { kind, source = `https://example.com/maps/old%20town.jpg`, progress = 0, stage = "queued", failure, size = SIZE, warning, coarse } = states.get(id);
     const common = {
       id,
       url: source,
@@ -44,7 +48,7 @@ export async function startFakeService() {
     const url = `${origin}/cache/${id}/1.dzi`;
     const drawn = { ...size, tileSize: TILE.size, tileOverlap: TILE.overlap, tileFormat: "png" };
     if (kind === "ready") return { ...common, ...(warning && { warning }), dzi: { url, ...drawn } };
-    return kind === "failed" ? { ...common, failure } : { ...common, stage };
+    return kind === "failed" ? { ...common, failure } : { ...common, stage, ...(coarse && { coarseUrl: `${origin}/cache/${id}/1_coarse/${coarse}.jpg` }) };
   };
   const json = (id) => ({
     type: "application/json",
@@ -66,6 +70,7 @@ export async function startFakeService() {
       viewer: asset("viewer.js"),
       examples: await examples(),
       notice: "",
+      files: await fill("files", { address: `${origin}/v1/content/`, uploads: `${origin}/v1/uploads/`, most: MOST_BYTES }),
     };
     const body = await fill(name, { ...common, ...values });
     const script = { share: "share.js", embed: "share.js", home: "home.js" }[name];
@@ -79,9 +84,8 @@ export async function startFakeService() {
   const contentPage = (name, id) => {
     const { url } = contentObject(id);
     const values = {
-      name: "old town.jpg",
-      source: url,
-      host: new URL(url).hostname,
+      name: url.startsWith("ni:") ? new URL(url).searchParams.get("name") : "old town.jpg",
+      origin: url.startsWith("ni:") ? "A file that was sent" : `<a href="${url}" rel="noopener noreferrer">${new URL(url).hostname}</a>`,
       address: `${server.origin}/v1/content/${id}`,
       preview: "",
       warning: `<p id="warning" role="status" hidden></p>`,
@@ -100,11 +104,54 @@ export async function startFakeService() {
     tell(id);
   }
 
-  server = await serve(async ({ pathname, searchParams }, _request, response) => {
+  /** Takes a file, and converts it within a second. */
+  async function receive(request, name) {
+    let bytes = 0;
+    for await (const chunk of request) bytes += chunk.length;
+    return taken(name, bytes);
+  }
+
+  function taken(name, bytes) {
+    if (name.endsWith(".refused")) return { status: 415, type: "text/plain", body: "Send the file as multipart/form-data." };
+    const source = `ni:///sha-256;f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk?name=${encodeURIComponent(name)}`;
+    const id = fake.create({ kind: "processing", source, bytes });
+    setTimeout(() => fake.set(id, { stage: "rendering", progress: 0.5 }), 200);
+    setTimeout(() => fake.set(id, { kind: "ready" }), 700);
+    return { status: 301, headers: { Location: `/v1/content/${id}` } };
+  }
+
+  /** The bytes of the parts that have come, by their numbers. */
+  const parts = new Map();
+  let broken = 0;
+
+  /** A step of a file in parts. */
+  async function receivePart(request, pathname, name) {
+    const chunks = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const body = Buffer.concat(chunks);
+    const json = (status, value) => ({ status, type: "application/json", body: JSON.stringify(value) });
+    if (pathname === "/v1/uploads/") {
+      parts.clear();
+      return json(201, { address: `${server.origin}/v1/uploads/file`, partBytes: PART_BYTES, mostBytes: MOST_BYTES });
+    }
+    if (request.method === "POST") {
+      const { parts: tags } = JSON.parse(body);
+      const complete = tags.length === parts.size && tags.every((tag, at) => tag === `tag ${at + 1}`);
+      return complete ? taken(name, [...parts.values()].reduce((sum, length) => sum + length)) : { status: 400, type: "text/plain", body: "The parts do not make a file." };
+    }
+    const number = Number(pathname.split("/").at(-1));
+    if (number === 2 && broken-- > 0) return { status: 503, type: "text/plain", body: "Try again." };
+    parts.set(number, body.length);
+    return json(200, { part: number, etag: `tag ${number}` });
+  }
+
+  server = await serve(async ({ pathname, searchParams }, request, response) => {
+    if (pathname.startsWith("/v1/uploads/")) return receivePart(request, pathname, searchParams.get("name"));
+    if (request.method === "POST") return receive(request, searchParams.get("name"));
     if (down && pathname.startsWith("/v1/")) return { status: 503, headers: { "Access-Control-Allow-Origin": "*" } };
-    const [, id, rest] = /^\/([0-9A-Za-z]{11})(\.js|\/embed|\/preview\.jpg)?$/.exec(pathname) ?? [];
+    const [, id, rest] = /^\/([0-9A-Za-z]{11})(\.js|\/embed|\/thumbnail\.jpg)?$/.exec(pathname) ?? [];
     if (/^\/[^/]+\.js$/.test(pathname)) return { type: TYPES.js, body: await readFile(at("../embed/loader.js")) };
-    if (id && states.has(id) && rest !== "/preview.jpg") return contentPage(rest ? "embed" : "share", id);
+    if (id && states.has(id) && rest !== "/thumbnail.jpg") return contentPage(rest ? "embed" : "share", id);
     if (pathname === "/") {
       const entered = searchParams.get("url") ?? "";
       const problem = entered.startsWith("ftp:") ? `<p class="problem" id="problem" role="alert">The URL must begin with http:// or https://.</p>` : "";
@@ -115,7 +162,7 @@ export async function startFakeService() {
     if (pathname === "/docs") return { ...(await asset("/docs.html")), headers: { "Content-Security-Policy": DOCS_POLICY } };
     if (pathname.startsWith("/assets/")) return asset(pathname);
     if (pathname.endsWith("/download")) return { type: "application/zip", headers: { "Content-Length": "12345678" } };
-    if (id && rest === "/preview.jpg") return tile(`/${id}/1_files/9/0_0.png`);
+    if (id && rest === "/thumbnail.jpg") return tile(`/${id}/1_files/9/0_0.png`);
     if (pathname === "/v1/content/") {
       return json([...states.keys()].find((each) => contentObject(each).url === searchParams.get("url")));
     }
@@ -128,13 +175,20 @@ export async function startFakeService() {
     if (pathname.startsWith("/cache/")) {
       const [, , of] = pathname.split("/");
       if (pathname.endsWith(".dzi")) return { headers: { "Last-Modified": "Sun, 22 Nov 2026 09:30:00 GMT", "Access-Control-Allow-Origin": "*" } };
+      if (pathname.includes("_coarse/")) return drawn(Number(/(\d)\.jpg$/.exec(pathname)[1]), states.get(of)?.size);
       return tile(pathname, states.get(of)?.size);
     }
   });
 
-  return {
+  const fake = {
     ...server,
-    /** A content in a state: `{ kind, progress, stage, failure, source, again, size, warning }`. Gives its id. */
+    /** So many attempts to send the second part of a file fail. */
+    breakParts(times) {
+      broken = times;
+    },
+    /** What has come of the last file in parts: the bytes by the number of the part. */
+    parts,
+    /** A content in a state: `{ kind, progress, stage, failure, source, again, size, warning, coarse }`. Gives its id. */
     create(state) {
       const id = `Content${String(states.size).padStart(4, "0")}`;
       states.set(id, { source: `https://example.com/maps/old%20town.jpg?${id}`, ...state });
@@ -149,6 +203,7 @@ export async function startFakeService() {
       if (down) [...listeners.values()].flat().forEach((response) => response.destroy());
     },
   };
+  return fake;
 }
 
 /** The home page's examples, as the Worker has them. */
@@ -172,6 +227,13 @@ async function asset(path) {
   const body = await readFile(at(`../../build/assets${path}`)).catch(() => null);
   const headers = { "Access-Control-Allow-Origin": "*", "Cache-Control": "public, max-age=300" };
   return body && { type: TYPES[path.split(".").pop()], headers, body };
+}
+
+/** A picture of which so many fifths are rendered. */
+function drawn(fifths, { width, height } = SIZE) {
+  const body = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 5 5" preserveAspectRatio="none" width="${width / 10}" height="${height / 10}">
+    <rect width="5" height="5" fill="#9a9"/><rect width="5" height="${fifths}" fill="#263"/></svg>`;
+  return { type: TYPES.svg, body };
 }
 
 function tile(path, size = SIZE) {

@@ -69,6 +69,95 @@ test("the address of a link or a picture may be dropped anywhere", async () => {
   await page.waitForURL(/\/[0-9A-Za-z]{11}$/);
 });
 
+/** Drops a picture of so many pixels as a file, or one of so many bytes. */
+const dropFile = (name, { side = 64, bytes } = {}) => page.evaluate(async ([called, pixels, length]) => {
+  const canvas = new OffscreenCanvas(pixels, pixels);
+  const context = canvas.getContext("2d");
+  context.fillStyle = "teal";
+  context.fillRect(0, 0, pixels / 2, pixels);
+  const picture = length === undefined ? await canvas.convertToBlob() : new Uint8Array(length);
+  const dataTransfer = new DataTransfer();
+  dataTransfer.items.add(new File([picture], called, { type: "image/png", lastModified: 1 }));
+  document.body.dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true }));
+}, [name, side, bytes]);
+
+test("a file may be dropped: a bar covers sending and converting, then its page opens", async () => {
+  await open();
+  await page.evaluate(() => {
+    const seen = [];
+    const look = () => {
+      const bar = document.querySelector(".sending progress");
+      if (bar) sessionStorage.setItem("seen", JSON.stringify(seen.concat(bar.value)));
+      if (bar && seen.at(-1) !== bar.value) seen.push(bar.value);
+      requestAnimationFrame(look);
+    };
+    look();
+  });
+  await dropFile("kitchen sink.png", { side: 900 });
+  await page.waitForURL(/\/[0-9A-Za-z]{11}$/);
+  await page.locator("h1", { hasText: "kitchen sink.png" }).waitFor();
+  const seen = JSON.parse(await page.evaluate(() => sessionStorage.getItem("seen")));
+  assert.ok(seen.every((part, at) => at === 0 || part >= seen[at - 1]), `the bar fell: ${seen}`);
+  assert.ok(seen.some((part) => part >= 0.5), `converting was not shown: ${seen}`);
+  assert.deepEqual(page.wrongs, []);
+});
+
+test("a file may be chosen by keyboard", async () => {
+  await open();
+  const input = page.locator("input[type=file]");
+  await input.focus();
+  await input.setInputFiles({ name: "chosen.svg", mimeType: "image/svg+xml", buffer: Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><path d="M0 0h9v9z"/></svg>') });
+  await page.waitForURL(/\/[0-9A-Za-z]{11}$/);
+  await page.locator("h1", { hasText: "chosen.svg" }).waitFor();
+  assert.deepEqual(page.wrongs, []);
+});
+
+test("an empty file is not sent, and one that is being sent can be cancelled", async () => {
+  await open();
+  await dropFile("empty.png", { bytes: 0 });
+  assert.match(await page.locator("#dropped").textContent(), /This file is empty/);
+  await page.route("**/v1/content/**", () => {}); // never answered
+  await dropFile("slow.png");
+  await page.locator(".sending").waitFor();
+  await assertAccessible(page);
+  await page.getByRole("button", { name: "Cancel" }).click();
+  assert.equal(await page.locator(".sending").count(), 0);
+  assert.ok(await page.locator("#dropped").isHidden());
+});
+
+test("what the service refuses is said", { skip: process.env.EDGEZOOM_BASE_URL && "needs a limit that the fake has" }, async () => {
+  await open();
+  await dropFile("large.png", { bytes: 40_000_001 });
+  assert.match(await page.locator("#dropped").textContent(), /This file has 40 MB\. It may have 40 MB\./);
+  await dropFile("a.refused", { bytes: 10 });
+  await page.locator("#dropped", { hasText: "Send the file as multipart/form-data." }).waitFor();
+  assert.equal(await page.locator(".sending").count(), 0);
+});
+
+test("a large file is sent in parts, and goes on where it was", { skip: process.env.EDGEZOOM_BASE_URL && "needs parts that break off" }, async () => {
+  await open();
+  service.breakParts(1);
+  const sent = [];
+  page.on("request", (request) => request.method() === "PUT" && sent.push(new URL(request.url()).pathname.split("/").at(-1)));
+  await dropFile("large.tif", { bytes: 33_000_000 });
+  await page.waitForURL(/\/[0-9A-Za-z]{11}$/);
+  assert.deepEqual(sent, ["1", "2", "2", "3", "4"], "what did not arrive is sent again");
+  assert.deepEqual([...service.parts.values()], [8 << 20, 8 << 20, 8 << 20, 33_000_000 - (24 << 20)]);
+
+  await page.goto(`${service.origin}/`);
+  service.breakParts(1000);
+  sent.length = 0;
+  await dropFile("broken.tif", { bytes: 33_000_000 });
+  await page.waitForFunction(() => localStorage.getItem("edgezoom-sending"));
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await page.reload();
+  service.breakParts(0);
+  sent.length = 0;
+  await dropFile("broken.tif", { bytes: 33_000_000 });
+  await page.waitForURL(/\/[0-9A-Za-z]{11}$/);
+  assert.deepEqual(sent, ["2", "3", "4"], "the first part had arrived");
+});
+
 test("what was seen in this browser is listed, until it is forgotten", async () => {
   await open();
   assert.ok(await page.locator("#recent").isHidden());

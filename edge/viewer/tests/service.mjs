@@ -7,7 +7,8 @@ import { crc32, deflateSync } from "node:zlib";
 import { startFakeService } from "./fake_service.mjs";
 import { serve } from "./servers.mjs";
 
-/** `{ origin, real, ready(), slow(), failed(), close() }`; `slow()` gives `{ id, finish() }`, the others an id. */
+/** `{ origin, real, ready(), slow(), failed(), close() }`; `slow()` gives `{ id, finish() }`, of the fake also `report()`, the
+ * others an id. The running one also has `trickling()`. */
 export async function startService() {
   const base = process.env.EDGEZOOM_BASE_URL;
   return base ? runningService(base.replace(/\/$/, "")) : fakeService();
@@ -23,7 +24,7 @@ async function fakeService() {
     failed: async () => fake.create({ kind: "failed", failure }),
     async slow(state) {
       const id = fake.create({ kind: "processing", stage: "downloading", progress: 0.1, ...state });
-      return { id, finish: () => fake.set(id, { kind: "ready" }) };
+      return { id, report: (change) => fake.set(id, change), finish: () => fake.set(id, { kind: "ready" }) };
     },
   };
 }
@@ -32,8 +33,10 @@ async function runningService(origin) {
   const picture = noise(1500, 1000);
   const held = new Map();
   let count = 0;
-  const sources = await serve(async ({ pathname }) => {
+  const sources = await serve(async ({ pathname, searchParams }, _request, response) => {
     await held.get(pathname);
+    const seconds = Number(searchParams.get("seconds"));
+    if (seconds > 0) return trickle(response, picture, seconds);
     return pathname.includes("missing") ? null : { type: "image/png", body: picture };
   });
   const create = async (path) => {
@@ -59,8 +62,23 @@ async function runningService(origin) {
       held.set(path, new Promise((resolve) => (finish = resolve)));
       return { id: await create(path), finish };
     },
+    /** A content whose source takes so many seconds to come. */
+    trickling: (seconds) => create(`${fresh("trickling")}?seconds=${seconds}`),
     close: () => sources.close(),
   };
+}
+
+/** Sends a picture in so many seconds, by the clock. */
+async function trickle(response, picture, seconds) {
+  response.writeHead(200, { "Content-Type": "image/png", "Content-Length": picture.length });
+  const begun = Date.now();
+  for (let sent = 0; sent < picture.length; ) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const due = Math.ceil((picture.length * (Date.now() - begun)) / (1000 * seconds));
+    response.write(picture.subarray(sent, due));
+    sent = due;
+  }
+  response.end();
 }
 
 /** A PNG in which no two places look alike. */

@@ -6,6 +6,7 @@ import { after, afterEach, before, test } from "node:test";
 import {
   assertAccessible,
   assertEventually,
+  coloursIn,
   globalsLeft,
   isFocused,
   newPage,
@@ -43,6 +44,62 @@ test("a ready picture is painted, and nothing is complained of", async () => {
   assert.deepEqual(await globalsLeft(page), []);
   assert.equal(await page.locator("style").count(), 0);
   assert.deepEqual(page.wrongs, []);
+});
+
+test("a coarse picture is shown while it is converted, gets sharper, and stays until the picture is drawn", async (context) => {
+  if (service.real) return context.skip("the end-to-end tests have it with a slow source");
+  const { id, report, finish } = await service.slow();
+  const { region } = await open(id);
+  await page.getByRole("progressbar").waitFor();
+  const coarse = page.locator("img.coarse");
+  assert.equal(await coarse.count(), 0);
+  for (const number of [1, 3]) {
+    report({ stage: "rendering", progress: 0.1 + number / 10, coarse: number });
+    await page.locator(`img.coarse[src$="_coarse/${number}.jpg"]`).waitFor();
+    assert.equal(await coarse.count(), 1);
+  }
+  await assertAccessible(page);
+
+  let release;
+  const released = new Promise((resolve) => (release = resolve));
+  await page.route("**/cache/*/*_files/**", async (route) => {
+    await released;
+    await route.continue();
+  });
+  finish();
+  await region.waitFor();
+  const box = await region.boundingBox();
+  const over = await coarse.boundingBox();
+  assert.ok(over.width > 0 && over.x >= box.x && over.x + over.width <= box.x + box.width, JSON.stringify({ box, over }));
+  await assertEventually(async () => {
+    const { width, height } = await coarse.boundingBox();
+    return Math.abs(width / height - 3 / 2) < 0.01;
+  }, "it does not lie where the picture will");
+  release();
+  await painted(page);
+  await assertEventually(async () => (await coarse.count()) === 0, "it is left over the viewer");
+  assert.deepEqual(page.wrongs, []);
+});
+
+test("with a slow source a coarse picture is seen before half of the progress, gets sharper, and nothing flashes", async (context) => {
+  if (!service.real) return context.skip("needs a conversion");
+  const { region } = await open(await service.trickling(16));
+  const coarse = page.locator("img.coarse");
+  await coarse.waitFor();
+  const progress = await page.getByRole("progressbar").evaluate(({ value }) => value);
+  assert.ok(progress < 0.5, `${progress} of the progress`);
+  const seen = new Set();
+  const upperPart = { x: 300, y: 80, width: 600, height: 100 }; // the first rows of the picture
+  while ((await coarse.count()) > 0) {
+    seen.add(await coarse.first().getAttribute("src", { timeout: 1000 }).catch(() => null));
+    const colours = await coloursIn(page, await page.screenshot({ clip: upperPart }));
+    assert.ok(colours > 20, `${colours} colours after ${seen.size} coarse pictures`);
+  }
+  seen.delete(null);
+  assert.ok(seen.size >= 2, [...seen].join(" "));
+  await painted(page);
+  assert.ok(await region.isVisible());
+  assert.deepEqual(page.wrongs.filter((wrong) => !wrong.includes("404")), []);
 });
 
 test("what is missing of a damaged picture is said beside its name, once it is ready", async (context) => {

@@ -16,6 +16,14 @@ test("trying again is offered wherever it can help", () => {
   assert.equal(problemWords({ kind: "missing" }).canRetry, false);
 });
 
+test("a file that was sent has its name, and is sent again rather than tried again", () => {
+  const uri = "ni:///sha-256;f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk";
+  assert.deepEqual([`${uri}?name=old%20town.jpg`, uri].map(nameOf), ["old town.jpg", "A file that was sent"]);
+  const failed = problemWords({ kind: "failed", content: { url: uri, failure: { code: "corrupt-source", message: "why", retryAfter: 600 } } });
+  assert.deepEqual([failed.canRetry, failed.text], [false, "why"]);
+  assert.match(failed.when, /Send it again/);
+});
+
 test("a failure says in words when it is tried again, never too early", () => {
   const failed = (retryAfter, more) => problemWords({ kind: "failed", content: { failure: { code: "internal", message: "", retryAfter } }, ...more });
   const words = [1, 60, 61, 599, 600, 3600, 7200, 7201, 86_399, 86_400, 172_801].map((seconds) => {

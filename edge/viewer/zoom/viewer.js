@@ -31,8 +31,8 @@ const USAGE = "Arrow keys move the picture, plus and minus zoom, 0 shows the who
  * Options: `name` (what the picture is called), `cooperative` (plain gestures belong to the page around), `mayCover`
  * (may cover the page where there is no fullscreen), `address` (keep the view in the page's address), `fit` (`contain`
  * or `cover`), `background` (a CSS colour), `coveredTop()` (how many CSS pixels the page around covers above),
- * `attribution` (a mark that links to the content's own page). Gives `{ viewer, focus, destroy }`, `viewer` being
- * OpenSeadragon's.
+ * `attribution` (a mark that links to the content's own page). Gives `{ viewer, canvas, focus, destroy }`, `viewer`
+ * being OpenSeadragon's, and `canvas` the element that it draws in.
  */
 export function mountViewer(host, content, options = {}) {
   const { name, cooperative = false, mayCover = false, address = false, fit = "contain", background } = options;
@@ -114,6 +114,7 @@ export function mountViewer(host, content, options = {}) {
 
   return {
     viewer,
+    canvas,
     focus: () => focusable.focus({ preventScroll: true }),
     destroy() {
       if (fullscreen?.active) fullscreen.leave();

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 
 use edgezoom_codecs::RowReader;
 use edgezoom_content::Dzi;
-use edgezoom_pyramid::{TileCoord, TileOutput};
+use edgezoom_pyramid::{PreviewKind, TileCoord, TileOutput};
 
 /// Keeps what the builder gives.
 #[derive(Default)]
@@ -15,6 +15,8 @@ pub struct MemoryOutput {
     pub begun: Mutex<Vec<Dzi>>,
     pub tiles: Mutex<BTreeMap<TileCoord, Vec<u8>>>,
     pub progress: Mutex<Vec<u32>>,
+    pub previews: Mutex<Vec<(PreviewKind, Vec<u8>)>>,
+    pub coarse: Mutex<Vec<Vec<u8>>>,
 }
 
 impl TileOutput for MemoryOutput {
@@ -27,6 +29,16 @@ impl TileOutput for MemoryOutput {
     fn tile(&self, coord: TileCoord, bytes: &[u8]) -> io::Result<()> {
         let before = self.tiles.lock().unwrap().insert(coord, bytes.to_vec());
         assert!(before.is_none(), "{coord:?} came twice");
+        Ok(())
+    }
+
+    fn preview(&self, kind: PreviewKind, bytes: &[u8]) -> io::Result<()> {
+        self.previews.lock().unwrap().push((kind, bytes.to_vec()));
+        Ok(())
+    }
+
+    fn coarse(&self, bytes: &[u8]) -> io::Result<()> {
+        self.coarse.lock().unwrap().push(bytes.to_vec());
         Ok(())
     }
 

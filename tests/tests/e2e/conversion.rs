@@ -110,5 +110,26 @@ async fn check(
     let id = content["id"].as_str().unwrap_or_default();
     let stored = bucket::keys(system, &format!("{id}/")).await?;
     assert_eq!(stored, [format!("{id}/1.szi")], "what is stored is the pyramid, and no more");
+    for most in [u32::MAX, 320] {
+        small_picture(client, content, most).await?;
+    }
     Ok(pyramid)
+}
+
+/// The small picture that sites are offered has the size that they are told, and the picture's shape.
+async fn small_picture(client: &Client, content: &Value, most: u32) -> Result<()> {
+    let share = content["shareUrl"].as_str().unwrap_or_default();
+    let oembed =
+        client.get(&format!("/oembed?url={share}&maxwidth={most}&maxheight={most}")).await?.json()?;
+    let address = oembed["thumbnail_url"].as_str().unwrap_or_default();
+    assert!(address.ends_with(if most == 320 { "/thumbnail.jpg" } else { "/preview.jpg" }), "{oembed}");
+    let file = client.get(address).await?;
+    let shown = image::load_from_memory(&file.body)?;
+    let told = [&oembed["thumbnail_width"], &oembed["thumbnail_height"]];
+    assert_eq!(told, [&Value::from(shown.width()), &Value::from(shown.height())]);
+    let long = |width: u64, height: u64| width.max(height);
+    let side = |name: &str| content["dzi"][name].as_u64().unwrap_or_default();
+    let expected = long(side("width"), side("height")).min(u64::from(most.min(1200)));
+    assert_eq!(long(shown.width().into(), shown.height().into()), expected);
+    Ok(())
 }

@@ -13,4 +13,5 @@ mod record;
 mod retries;
 mod sources;
 mod tiler_death;
+mod uploads;
 mod viewer;

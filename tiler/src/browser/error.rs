@@ -44,6 +44,9 @@ pub enum PageError {
     /// The server responded with this error status.
     #[error("The page's server answered {0}.")]
     Answered(u16),
+    /// The page was sent as a file, without what is beside it.
+    #[error("Web pages are taken by their addresses, not as files.")]
+    SentAsFile,
     /// The response is a download, or of a media type that is not displayed as a page.
     #[error("The source is not a web page that can be displayed.")]
     NoPage,

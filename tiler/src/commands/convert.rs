@@ -150,5 +150,7 @@ fn options(args: &Args) -> RenderOptions {
         threads: args.threads.unwrap_or_else(|| RenderOptions::default().threads),
         drawing: args.drawing.options(args.page),
         strict: args.strict,
+        previews: false,
+        coarse_every: None,
     }
 }

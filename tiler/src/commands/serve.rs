@@ -143,9 +143,17 @@ fn settings(args: &Args) -> anyhow::Result<Settings> {
         page_limits: PageLimits { at_once: args.jobs, ..PageLimits::from(&args.pages) },
         limits: Limits { renderer_folder: temporary(args)?, ..Limits::from(&args.limits) },
         temporary: temporary(args)?,
-        render: RenderOptions { drawing: args.drawing.options(None), ..RenderOptions::default() },
+        render: RenderOptions {
+            drawing: args.drawing.options(None),
+            previews: true,
+            coarse_every: Some(COARSE_EVERY),
+            ..RenderOptions::default()
+        },
     })
 }
+
+/// How often renderers give what is there of a picture. Of these the service stores a few.
+const COARSE_EVERY: Duration = Duration::from_secs(1);
 
 fn required<T: Clone>(value: &Option<T>, variable: &str) -> anyhow::Result<T> {
     value.clone().with_context(|| format!("{variable} is not set"))

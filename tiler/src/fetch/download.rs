@@ -2,17 +2,20 @@
 //! size and for pauses.
 
 use std::fs::File;
-use std::io::SeekFrom;
-use std::path::Path;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use edgezoom_content::SourceUrl;
 use reqwest::Response;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
-use tokio::io::{AsyncSeekExt, AsyncWriteExt};
+use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use super::error::FetchError;
 use super::resumption::{Continuation, Validator};
+use crate::arrival::Arrival;
 use crate::limits::Limits;
 
 /// How much of a source has been received.
@@ -37,11 +40,15 @@ pub struct Fetched {
     pub redirects: u32,
     /// The `Content-Type` of the response.
     pub content_type: Option<String>,
+    /// The [`Arrival::beginning`] that this is the end of.
+    pub beginning: u32,
 }
 
 /// A download under way.
 pub(super) struct Download {
-    file: tokio::fs::File,
+    folder: PathBuf,
+    /// Unnamed. Bytes are written at their offsets, and never changed: whatever reads the file may do so meanwhile.
+    file: Arc<File>,
     received: u64,
     /// The most that has ever been received: progress never falls when a download begins anew.
     furthest: u64,
@@ -75,8 +82,8 @@ const MOST_BEGINNINGS: u32 = 4;
 impl Download {
     /// Nothing yet, in an unnamed file in `folder`.
     pub(super) fn new(folder: &Path) -> Result<Self, FetchError> {
-        let file = tokio::fs::File::from_std(tempfile::tempfile_in(folder)?);
-        Ok(Self { file, received: 0, furthest: 0, beginnings: 0, source: None })
+        let file = Arc::new(tempfile::tempfile_in(folder)?);
+        Ok(Self { folder: folder.to_owned(), file, received: 0, furthest: 0, beginnings: 0, source: None })
     }
 
     /// The most bytes that have ever been received.
@@ -105,20 +112,20 @@ impl Download {
         &mut self,
         response: Response,
         limits: &Limits,
-        on_bytes: impl FnMut(Received),
+        on_arrival: impl FnMut(Arrival),
     ) -> Result<Option<Response>, FetchError> {
         let Some(Source { validator: Some(validator), length, url, redirects, .. }) = &self.source else {
             return Ok(Some(response));
         };
         match Continuation::of(response.status(), response.headers(), validator, self.received, *length) {
             Continuation::Rest(length) => {
-                self.append(response, Some(length), limits, on_bytes).await?;
+                self.append(response, Some(length), limits, on_arrival).await?;
                 // A server may send less than it was asked for (RFC 9110, 14.2).
                 if self.received < length { Err(FetchError::BrokenOff) } else { Ok(None) }
             }
             Continuation::Whole => {
                 let (url, redirects) = (url.clone(), *redirects);
-                self.take_whole(response, url, redirects, limits, on_bytes).await?;
+                self.take_whole(response, url, redirects, limits, on_arrival).await?;
                 Ok(None)
             }
             Continuation::Unfit => Ok(Some(response)),
@@ -132,20 +139,22 @@ impl Download {
         url: SourceUrl,
         redirects: u32,
         limits: &Limits,
-        on_bytes: impl FnMut(Received),
+        on_arrival: impl FnMut(Arrival),
     ) -> Result<(), FetchError> {
         self.beginnings += 1;
         if self.beginnings > MOST_BEGINNINGS {
             return Err(FetchError::BrokenOff);
         }
-        self.file.set_len(0).await?;
-        self.file.seek(SeekFrom::Start(0)).await?;
-        self.received = 0;
+        if self.received > 0 {
+            // Something may be reading what came before.
+            self.file = Arc::new(tempfile::tempfile_in(&self.folder)?);
+            self.received = 0;
+        }
         let content_type = response.headers().get(CONTENT_TYPE);
         let content_type = content_type.and_then(|value| value.to_str().ok()).map(str::to_owned);
         let (length, validator) = (response.content_length(), Validator::of(response.headers()));
         self.source = Some(Source { url, redirects, content_type, length, validator });
-        self.append(response, length, limits, on_bytes).await
+        self.append(response, length, limits, on_arrival).await
     }
 
     /// Appends the body of a response. With it, the source has `announced` bytes.
@@ -154,7 +163,7 @@ impl Download {
         mut response: Response,
         announced: Option<u64>,
         limits: &Limits,
-        mut on_bytes: impl FnMut(Received),
+        mut on_arrival: impl FnMut(Arrival),
     ) -> Result<(), FetchError> {
         let limit = limits.source_bytes;
         if announced.is_some_and(|announced| announced > limit) {
@@ -174,24 +183,38 @@ impl Download {
             if announced.is_some_and(|announced| received > announced) {
                 return Err(FetchError::BrokenOff); // a range that is longer than it says
             }
-            self.file.write_all(&chunk).await?;
+            let (file, offset) = (Arc::clone(&self.file), self.received);
+            let written = spawn_blocking(move || file.write_all_at(&chunk, offset)).await;
+            written.map_err(io::Error::other)??;
             self.received = received;
-            if received > self.furthest {
-                self.furthest = received;
-                on_bytes(Received { bytes: received, announced });
-            }
+            self.furthest = self.furthest.max(received);
+            on_arrival(self.arrival(announced, false));
+        }
+    }
+
+    fn arrival(&self, announced: Option<u64>, is_complete: bool) -> Arrival {
+        Arrival {
+            beginning: self.beginnings,
+            file: Arc::clone(&self.file),
+            bytes: self.received,
+            announced,
+            is_complete,
         }
     }
 
     /// The complete download.
-    pub(super) async fn finish(mut self, requested: &SourceUrl) -> Result<Fetched, FetchError> {
-        self.file.flush().await?;
-        self.file.seek(SeekFrom::Start(0)).await?;
-        let file: File = self.file.into_std().await;
+    pub(super) fn finish(
+        self,
+        requested: &SourceUrl,
+        mut on_arrival: impl FnMut(Arrival),
+    ) -> Result<Fetched, FetchError> {
+        on_arrival(self.arrival(Some(self.received), true));
+        let file = self.file.try_clone()?;
         let (url, redirects, content_type) = match self.source {
             Some(source) => (source.url, source.redirects, source.content_type),
             None => (requested.clone(), 0, None),
         };
-        Ok(Fetched { file, length: self.received, url, redirects, content_type })
+        let (length, beginning) = (self.received, self.beginnings);
+        Ok(Fetched { file, length, url, redirects, content_type, beginning })
     }
 }

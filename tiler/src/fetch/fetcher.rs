@@ -17,6 +17,7 @@ use super::host_slots::HostSlots;
 use super::redirect;
 use super::resolver::{FilteringResolver, Resolver, SystemResolver};
 use super::tries::Tries;
+use crate::arrival::Arrival;
 use crate::http_client;
 use crate::limits::Limits;
 
@@ -76,12 +77,20 @@ impl Fetcher {
     pub async fn fetch(
         &self,
         source: &SourceUrl,
-        on_bytes: impl FnMut(Received),
+        mut on_bytes: impl FnMut(Received),
     ) -> Result<Fetched, FetchError> {
-        self.fetch_after(0, source, on_bytes).await
+        let mut furthest = 0;
+        let on_arrival = |Arrival { bytes, announced, .. }| {
+            if bytes > furthest {
+                furthest = bytes;
+                on_bytes(Received { bytes, announced });
+            }
+        };
+        self.fetch_after(0, source, on_arrival).await
     }
 
-    /// Downloads a source to which `redirects` redirects led already. They count towards the limit.
+    /// Downloads a source to which `redirects` redirects led already. They count towards the limit. Calls `on_arrival`
+    /// after each chunk, and when the source is complete.
     ///
     /// # Errors
     /// As [`Fetcher::fetch`].
@@ -89,16 +98,16 @@ impl Fetcher {
         &self,
         redirects: u32,
         source: &SourceUrl,
-        mut on_bytes: impl FnMut(Received),
+        mut on_arrival: impl FnMut(Arrival),
     ) -> Result<Fetched, FetchError> {
         let deadline = Instant::now() + self.limits.download;
         let mut download = Download::new(&self.folder)?;
         let mut tries = Tries::default();
         loop {
             let furthest = download.furthest();
-            let one_try = self.follow(redirects, source, &mut download, &mut on_bytes);
+            let one_try = self.follow(redirects, source, &mut download, &mut on_arrival);
             let error = match timeout_at(deadline, one_try).await {
-                Ok(Ok(())) => return download.finish(source).await,
+                Ok(Ok(())) => return download.finish(source, on_arrival),
                 Ok(Err(error)) => error,
                 Err(_) => return Err(FetchError::TookTooLong(self.limits.download)),
             };
@@ -116,11 +125,16 @@ impl Fetcher {
         before: u32,
         source: &SourceUrl,
         download: &mut Download,
-        on_bytes: &mut impl FnMut(Received),
+        on_arrival: &mut impl FnMut(Arrival),
     ) -> Result<(), FetchError> {
         if let Some(rest) = download.rest() {
+<<<<<<< HEAD
             let (response, _, _, _slot) = self.get(rest.url.clone(), rest.redirects, Some(&rest)).await?;
             match download.take_rest(response, &self.limits, &mut *on_bytes).await? {
+=======
+            let (response, _, _) = self.get(rest.url.clone(), rest.redirects, Some(&rest)).await?;
+            match download.take_rest(response, &self.limits, &mut *on_arrival).await? {
+>>>>>>> part-e
                 None => return Ok(()),
                 Some(unfit) if is_transient_status(unfit.status().as_u16()) => return Err(answered(&unfit)),
                 Some(_) => {} // the source has changed, or its address after redirects is not valid any more
@@ -131,7 +145,7 @@ impl Fetcher {
         if !response.status().is_success() || response.status() == StatusCode::PARTIAL_CONTENT {
             return Err(answered(&response));
         }
-        download.take_whole(response, url, redirects, &self.limits, on_bytes).await
+        download.take_whole(response, url, redirects, &self.limits, on_arrival).await
     }
 
     /// Sends a request and follows its redirects, of which there were so many already. Gives the first response that is

@@ -9,6 +9,8 @@
 //!
 //! A download that breaks off goes on where it ended, in a further request under the same policy, if the server can tell
 //! that the source is still the same ([`resumption`]); otherwise it begins anew. How often, [`tries`] decides.
+//! What reads the source while it arrives learns of each chunk, and of a new beginning
+//! ([`Arrival`](crate::arrival::Arrival)).
 
 mod download;
 mod error;

@@ -7,7 +7,7 @@ use edgezoom_pyramid::sinks;
 use crate::browser::PageError;
 use crate::fetch::FetchError;
 use crate::renderer::RenderError;
-use crate::s3::StoreError;
+use crate::s3::{StoreError, UploadedFileError};
 
 /// Why a conversion gave no pyramid, by the step that failed.
 #[derive(Debug, thiserror::Error)]
@@ -27,6 +27,9 @@ pub enum PipelineError {
     /// The source could not be rendered.
     #[error(transparent)]
     Render(#[from] RenderError),
+    /// The file that a client has sent could not be fetched.
+    #[error(transparent)]
+    Upload(#[from] UploadedFileError),
     /// The sink could not store the pyramid.
     #[error(transparent)]
     Sink(#[from] SinkError),

@@ -6,10 +6,13 @@
 //!                            └─ a page that goes on to a picture or document: download that
 //! ```
 //!
+//! A picture whose format gives its rows in order is rendered while it is downloaded ([`early`]).
 //! [`Pipeline::convert`] walks it. Where the tiles go is up to a [`TileSink`], and how far the conversion has come is
 //! passed to a closure as [`Progress`]. The pipeline knows nothing of queues, leases, reports or progress bars.
 
+use std::fs::File;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use edgezoom_content::{AddressPolicy, Dzi, SourceUrl, Title, Warning};
 use tokio::sync::OnceCell;
@@ -19,6 +22,8 @@ use crate::fetch::Fetcher;
 use crate::limits::Limits;
 use crate::renderer::RenderOptions;
 
+mod download;
+mod early;
 mod error;
 mod progress;
 mod render;
@@ -48,17 +53,19 @@ pub struct PipelineSettings {
 pub struct Pipeline {
     settings: PipelineSettings,
     // Set up when first needed: to convert a local picture takes neither an HTTP client nor a browser.
-    fetcher: OnceCell<Fetcher>,
+    fetcher: OnceCell<Arc<Fetcher>>,
     pages: OnceCell<Pages>,
 }
 
 /// Where a source is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum Origin {
     /// On the web.
     Url(SourceUrl),
     /// In a local file.
     File(PathBuf),
+    /// In a file that a client has sent, positioned at its start.
+    Upload(File),
 }
 
 /// A finished conversion.
@@ -105,7 +112,7 @@ impl Pipeline {
         let title = source.title.take();
         let mut options = *options;
         options.drawing.page = options.drawing.page.or(source.document_page);
-        let (dzi, damage) = self.render(source, &options, sink, &mut on_progress).await?;
+        let (dzi, damage) = self.render_source(source, &options, sink, &mut on_progress).await?;
         on_progress(Progress::Rendered);
         sink.publish(&dzi, |missing, of| on_progress(Progress::Publishing { missing, of })).await?;
         on_progress(Progress::Published);
@@ -113,11 +120,12 @@ impl Pipeline {
         Ok(Converted { dzi, title, warning })
     }
 
-    async fn fetcher(&self) -> Result<&Fetcher, SetupError> {
+    async fn fetcher(&self) -> Result<&Arc<Fetcher>, SetupError> {
         let PipelineSettings { policy, limits, temporary, .. } = &self.settings;
         self.fetcher
             .get_or_try_init(async || {
                 Fetcher::new(policy.clone(), limits.clone(), temporary.clone())
+                    .map(Arc::new)
                     .map_err(SetupError::HttpClient)
             })
             .await

@@ -3,11 +3,14 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
+
 use crate::fetch::Received;
 
-/// How far a conversion has come. A source that is a web page goes back from loading to downloading when the page leads
-/// to a picture or document.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// How far a conversion has come. A picture may be rendered while it is downloaded: both kinds of progress come in turn
+/// then. It is rendered from its first row again when its source has changed meanwhile. A source that is a web page goes
+/// back from loading to downloading when the page leads to a picture or document.
+#[derive(Clone, Debug, PartialEq)]
 pub enum Progress {
     /// Part of the source has arrived.
     Downloading(Received),
@@ -25,6 +28,8 @@ pub enum Progress {
         /// Whether the picture is a web page that is being captured at the same time.
         is_web_page: bool,
     },
+    /// What is there of the picture, small, in JPEG. Not all conversions give one.
+    Coarse(Bytes),
     /// The renderer has given all tiles.
     Rendered,
     /// The sink stores the last tiles.

@@ -1,90 +1,147 @@
 //! From a URL or a file to the bytes that a renderer reads: downloads, recognises web pages, opens them in a browser, and
-//! follows those that lead to a picture or document.
+//! follows those that lead to a picture or document. A picture that can be read while it arrives is not waited for.
 
 use std::fs::File;
 use std::num::NonZeroU32;
 use std::path::Path;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use edgezoom_content::{SourceUrl, Title};
 use tokio::time::timeout;
 
+use super::download::Download;
 use super::{Origin, Pipeline, PipelineError, Progress};
+use crate::arrival::Arrival;
 use crate::browser::{Capturing, Html, OpenPage, PageError, Pages};
-use crate::fetch::Fetched;
+use crate::fetch::{FetchError, Fetched};
 
 /// How often the progress of a loading page is reported.
 const PAGE_PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 
 /// What a renderer reads.
 pub(super) struct Source {
-    /// The picture or document; for a web page the stream of its screenshots.
-    pub file: File,
-    /// The capture that writes the screenshots.
-    pub capturing: Option<Capturing>,
+    pub content: Content,
     /// The page of a document that the source's URL selects.
     pub document_page: Option<NonZeroU32>,
     /// The title of a web page.
     pub title: Option<Title>,
 }
 
+/// The bytes of a source.
+pub(super) enum Content {
+    Whole(Whole),
+    /// A picture that can be rendered while it arrives, and how much of it has.
+    Arriving(Opening, Box<Download>, Arrival),
+}
+
+/// A source that is there, or comes at its own pace.
+pub(super) struct Whole {
+    /// The picture or document; for a web page the stream of its screenshots.
+    pub file: File,
+    /// The capture that writes the screenshots.
+    pub capturing: Option<Capturing>,
+}
+
+/// A source that is being opened.
+pub(super) struct Opening {
+    origin: Origin,
+    /// The redirects so far, leads of web pages included.
+    redirects: u32,
+    document_page: Option<NonZeroU32>,
+}
+
 impl Pipeline {
     /// Opens the source. A web page that goes on to a picture or document counts as a redirect to it.
     pub(super) async fn open_source(
         &self,
-        mut origin: Origin,
+        origin: Origin,
         on_progress: &mut impl FnMut(Progress),
     ) -> Result<Source, PipelineError> {
-        let mut redirects = 0;
-        let mut document_page = origin.document_page();
+        let document_page = origin.document_page();
+        let mut opening = Opening { origin, redirects: 0, document_page };
         loop {
-            let (mut file, content_type) = match &origin {
+            let (file, content_type) = match &opening.origin {
                 Origin::Url(url) => {
-                    let fetched = self.download(url, redirects, on_progress).await?;
-                    redirects = fetched.redirects;
+                    let fetcher = Arc::clone(self.fetcher().await?);
+                    let mut download = Download::start(fetcher, opening.redirects, url.clone());
+                    if let Some(arrival) = download.head(on_progress).await? {
+                        let document_page = opening.document_page;
+                        let content = Content::Arriving(opening, Box::new(download), arrival);
+                        return Ok(Source { content, document_page, title: None });
+                    }
+                    let fetched = download.whole(on_progress).await?;
+                    opening.redirects = fetched.redirects;
                     (fetched.file, fetched.content_type)
                 }
                 Origin::File(path) => (File::open(path)?, None),
+                Origin::Upload(file) => (file.try_clone()?, None),
             };
-            let Some(html) = Html::recognise(&mut file, content_type.as_deref())? else {
-                return Ok(Source { file, capturing: None, document_page, title: None });
-            };
-            match open_page(self.pages().await?, &origin, html, on_progress).await {
-                Ok(page) => {
-                    let title = page.title().cloned();
-                    let (file, capturing) = page.stream().map_err(PageError::File)?;
-                    return Ok(Source { file, capturing: Some(capturing), document_page: None, title });
-                }
-                Err(PageError::LeadsTo(lead)) => {
-                    redirects += 1;
-                    document_page = page_after_lead(document_page, &lead);
-                    origin = Origin::Url(lead);
-                }
-                Err(error) => return Err(error.into()),
+            match self.open_file(opening, file, content_type, on_progress).await? {
+                Opened::Source(source) => return Ok(source),
+                Opened::Lead(lead) => opening = lead,
             }
         }
     }
 
-    /// Downloads what so many redirects led to.
-    async fn download(
+    /// Opens a source whose download is complete, although it was begun to be rendered before.
+    pub(super) async fn open_again(
         &self,
-        url: &SourceUrl,
-        redirects: u32,
+        opening: Opening,
+        fetched: Fetched,
         on_progress: &mut impl FnMut(Progress),
-    ) -> Result<Fetched, PipelineError> {
-        let on_bytes = |received| on_progress(Progress::Downloading(received));
-        let fetched = self.fetcher().await?.fetch_after(redirects, url, on_bytes).await?;
-        on_progress(Progress::Downloaded { bytes: fetched.length });
-        Ok(fetched)
+    ) -> Result<Source, PipelineError> {
+        let opening = Opening { redirects: fetched.redirects, ..opening };
+        match self.open_file(opening, fetched.file, fetched.content_type, on_progress).await? {
+            Opened::Source(source) => Ok(source),
+            // It was a picture when the download began. What it is now, another attempt may find out.
+            Opened::Lead(_) => Err(FetchError::BrokenOff.into()),
+        }
     }
+
+    /// Opens what an origin has given.
+    async fn open_file(
+        &self,
+        opening: Opening,
+        mut file: File,
+        content_type: Option<String>,
+        on_progress: &mut impl FnMut(Progress),
+    ) -> Result<Opened, PipelineError> {
+        let Opening { origin, redirects, document_page } = opening;
+        let Some(html) = Html::recognise(&mut file, content_type.as_deref())? else {
+            let content = Content::Whole(Whole { file, capturing: None });
+            return Ok(Opened::Source(Source { content, document_page, title: None }));
+        };
+        match open_page(self.pages().await?, &origin, html, on_progress).await {
+            Ok(page) => {
+                let title = page.title().cloned();
+                let (file, capturing) = page.stream().map_err(PageError::File)?;
+                let content = Content::Whole(Whole { file, capturing: Some(capturing) });
+                Ok(Opened::Source(Source { content, document_page: None, title }))
+            }
+            Err(PageError::LeadsTo(lead)) => Ok(Opened::Lead(Opening {
+                document_page: page_after_lead(document_page, &lead),
+                origin: Origin::Url(lead),
+                redirects: redirects + 1,
+            })),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// What an origin leads to.
+enum Opened {
+    Source(Source),
+    /// The web page goes on to this.
+    Lead(Opening),
 }
 
 impl Origin {
     fn document_page(&self) -> Option<NonZeroU32> {
         match self {
             Self::Url(url) => url.page(),
-            Self::File(_) => None,
+            Self::File(_) | Self::Upload(_) => None,
         }
     }
 }
@@ -107,6 +164,7 @@ async fn open_page(
         match origin {
             Origin::Url(url) => pages.open_fetched(url, html).await,
             Origin::File(path) => pages.open_file(Path::new(path), html).await,
+            Origin::Upload(_) => Err(PageError::SentAsFile),
         }
     });
     loop {

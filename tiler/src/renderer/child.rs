@@ -1,4 +1,5 @@
-//! The renderer process itself: standard input is the source, a file; standard output takes the frames.
+//! The renderer process itself: standard input is the source, a file, or the channel over which one comes that still
+//! arrives; standard output takes the frames.
 
 use std::fs::File;
 use std::io;
@@ -7,13 +8,14 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
-use edgezoom_codecs::{Prepared, SourceError, TemporaryFile};
-use edgezoom_content::Dzi;
-use edgezoom_pyramid::{BuildError, TileCoord, TileOutput, TileSource};
+use edgezoom_codecs::{Prepared, SourceError, SourceFile, TemporaryFile};
+use edgezoom_content::{Dzi, PreviewKind};
+use edgezoom_pyramid::{BuildError, TileCoord, TileOutput, TileSource, coarse_of_thumbnail};
 use rustix::event::{PollFd, PollFlags, poll};
 
+use super::channel;
 use super::protocol::FrameWriter;
-use super::request::RenderRequest;
+use super::request::{Arriving, RenderRequest};
 use crate::{failure, sandbox};
 
 /// The descriptors that the parent passes, besides standard input, output and error. All others are closed.
@@ -43,8 +45,9 @@ pub fn run(request: &RenderRequest) -> ExitCode {
 
 /// A process in its sandbox, with all it needs.
 struct Start {
-    /// The source twice, because it may have to be opened again: in the sandbox no file can be opened or duplicated.
-    sources: [File; 2],
+    /// The source, for its thumbnail and twice for its rows, as it may have to be opened again: in the sandbox no file can
+    /// be opened or duplicated.
+    sources: [SourceFile; 3],
     /// The source's format and what reading it takes, if the format is known.
     prepared: Result<Prepared, SourceError>,
     frames: FrameWriter,
@@ -54,7 +57,7 @@ struct Start {
 /// bytes are compared with the signatures of formats, and none is parsed.
 fn start(request: &RenderRequest) -> io::Result<Start> {
     sandbox::close_inherited(INHERITED)?;
-    let mut sources = [duplicate(io::stdin())?, duplicate(io::stdin())?];
+    let mut sources = sources(request)?;
     let frames = duplicate(io::stdout())?;
     let watched = duplicate(io::stdout())?;
     // It has no name, so nothing is left when the process ends. Where none can be made, memory has to do.
@@ -76,6 +79,17 @@ fn start(request: &RenderRequest) -> io::Result<Start> {
     Ok(Start { sources, prepared, frames: FrameWriter::new(frames) })
 }
 
+/// The source three times.
+fn sources(request: &RenderRequest) -> io::Result<[SourceFile; 3]> {
+    let Some(Arriving { announced }) = request.arriving else {
+        let source = || duplicate(io::stdin()).map(SourceFile::from);
+        return Ok([source()?, source()?, source()?]);
+    };
+    let (file, growth) = channel::receive(duplicate(io::stdin())?)?;
+    let source = SourceFile::growing(file, announced, growth);
+    Ok([source.clone(), source.clone(), source])
+}
+
 fn duplicate(stream: impl AsFd) -> io::Result<File> {
     Ok(File::from(stream.as_fd().try_clone_to_owned()?))
 }
@@ -95,18 +109,23 @@ fn exit_with_parent(pipe: &File) {
 }
 
 fn render(
-    sources: [File; 2],
+    [first, sources @ ..]: [SourceFile; 3],
     prepared: Result<Prepared, SourceError>,
     request: &RenderRequest,
     frames: &FrameWriter,
 ) -> Result<(), BuildError> {
     let prepared = prepared?;
+    let is_coarse = request.options.coarse_every.is_some();
+    let thumbnail = if is_coarse { prepared.thumbnail(first, request.bounds) } else { None };
+    if let Some(thumbnail) = &thumbnail {
+        frames.coarse(&coarse_of_thumbnail(thumbnail)?)?;
+    }
     let mut sources = sources.into_iter();
     let source = TileSource::open(&request.options, |decode| {
         let source = sources.next().ok_or_else(|| io::Error::other("the source is opened a third time"))?;
         prepared.open(source, request.bounds, decode)
     })?;
-    let built = source.build(&request.options, frames)?;
+    let built = source.with_thumbnail(thumbnail).build(&request.options, frames)?;
     Ok(frames.finished(built.damage)?)
 }
 
@@ -117,6 +136,14 @@ impl TileOutput for FrameWriter {
 
     fn tile(&self, coord: TileCoord, bytes: &[u8]) -> io::Result<()> {
         Self::tile(self, coord, bytes)
+    }
+
+    fn preview(&self, kind: PreviewKind, bytes: &[u8]) -> io::Result<()> {
+        Self::preview(self, kind, bytes)
+    }
+
+    fn coarse(&self, bytes: &[u8]) -> io::Result<()> {
+        Self::coarse(self, bytes)
     }
 
     fn progress(&self, rows: u32) -> io::Result<()> {

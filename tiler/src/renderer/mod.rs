@@ -2,9 +2,10 @@
 //!
 //! [`Renderer::start`] runs the current executable as `tiler render`. That [`child`] has its source as standard input,
 //! enters its [`sandbox`](crate::sandbox) before it parses the first byte, and writes tiles to standard output, in the
-//! frames of [`protocol`]. The parent trusts none of them: [`validator`] compares every frame with what was requested. A
+//! frames of [`protocol`]. A source that still arrives comes over a [`channel`]. The parent trusts none of them: [`validator`] compares every frame with what was requested. A
 //! process that crashes, exceeds a limit or breaks the protocol costs its one picture.
 
+mod channel;
 pub mod child;
 mod error;
 mod output;
@@ -15,6 +16,7 @@ mod validator;
 mod watchdog;
 
 use std::fs::File;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use bytes::BytesMut;
@@ -24,13 +26,15 @@ pub use edgezoom_pyramid::Tile;
 use tokio::io::AsyncReadExt;
 use tokio::process::ChildStdout;
 
+use crate::arrival::{Arrival, Arrivals};
 use crate::limits::Limits;
+use channel::Feed;
 pub use error::RenderError;
 pub use output::Output;
 use process::RendererProcess;
 pub use protocol::ProtocolError;
 pub use request::RenderOptions;
-use request::RenderRequest;
+use request::{Arriving, RenderRequest};
 use validator::FrameValidator;
 use watchdog::Watchdog;
 
@@ -41,6 +45,8 @@ const READ_BYTES: usize = 256 << 10;
 pub struct Renderer {
     reader: OutputReader,
     watchdog: Watchdog,
+    /// Tells the process how far its source has arrived.
+    _feed: Option<Feed>,
 }
 
 /// A process and what has come out of it.
@@ -81,13 +87,66 @@ impl Renderer {
         let bytes = watchdog::length(&source);
         let request = RenderRequest::new(options, limits).map_err(RenderError::NotStarted)?;
         let request = request.for_source(bytes, limits);
+        Self::run(program, source.into(), request, Watchdog::new(limits, bytes), None)
+    }
+
+    /// Starts a process that renders a source while it arrives. It waits for bytes that are not there yet. Should the
+    /// download begin anew, it gets no more of them: it is to be dropped then.
+    ///
+    /// # Errors
+    /// As [`Renderer::start`].
+    ///
+    /// # Panics
+    /// Outside of a Tokio runtime.
+    pub fn start_arriving(
+        source: &Arrival,
+        arrivals: Arrivals,
+        options: &RenderOptions,
+        limits: &Limits,
+    ) -> Result<Self, RenderError> {
+        let program = process::own_program().map_err(RenderError::NotStarted)?;
+        Self::start_arriving_as(&program, source, arrivals, options, limits)
+    }
+
+    /// The same with another executable, for programs that are not `tiler` themselves.
+    ///
+    /// # Errors
+    /// As [`Renderer::start`].
+    ///
+    /// # Panics
+    /// Outside of a Tokio runtime.
+    pub fn start_arriving_as(
+        program: &Path,
+        source: &Arrival,
+        arrivals: Arrivals,
+        options: &RenderOptions,
+        limits: &Limits,
+    ) -> Result<Self, RenderError> {
+        // A source may stop coming at any time. What is there by then should be seen.
+        let coarse_every = options.coarse_every.map(|every| every / 4);
+        let options = RenderOptions { coarse_every, ..*options };
+        let request = RenderRequest::new(&options, limits).map_err(RenderError::NotStarted)?;
+        let request = RenderRequest {
+            arriving: Some(Arriving { announced: source.announced }),
+            ..request.for_source(Some(source.announced.unwrap_or(source.bytes)), limits)
+        };
+        let (feed, input) = Feed::start(source, arrivals.clone()).map_err(RenderError::NotStarted)?;
+        let watchdog = Watchdog::of_arriving(limits, arrivals);
+        Self::run(program, input, request, watchdog, Some(feed))
+    }
+
+    fn run(
+        program: &Path,
+        input: OwnedFd,
+        request: RenderRequest,
+        watchdog: Watchdog,
+        feed: Option<Feed>,
+    ) -> Result<Self, RenderError> {
         let (process, stdout) =
-            RendererProcess::start(program, source, &request).map_err(RenderError::NotStarted)?;
+            RendererProcess::start(program, input, &request).map_err(RenderError::NotStarted)?;
         let validator = FrameValidator::new(request);
-        Ok(Self {
-            reader: OutputReader { process, stdout, received: BytesMut::new(), validator, finished: None },
-            watchdog: Watchdog::new(limits, bytes),
-        })
+        let reader = OutputReader { process, stdout, received: BytesMut::new(), validator, finished: None };
+        Ok(Self { reader, watchdog, _feed: feed })
     }
 
     /// The next thing that the process gives. While nothing calls this, the process waits on its full pipe. May be

@@ -1,7 +1,7 @@
 //! The renderer's operating-system process: how it is started, and what its end says.
 
-use std::fs::File;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -39,14 +39,15 @@ pub struct RendererProcess {
 }
 
 impl RendererProcess {
-    /// Starts `program render` with the source as its standard input. Also gives its standard output.
-    pub fn start(program: &Path, source: File, request: &RenderRequest) -> io::Result<(Self, ChildStdout)> {
+    /// Starts `program render` with this standard input: the source, or the channel over which it comes. Also gives its
+    /// standard output.
+    pub fn start(program: &Path, input: OwnedFd, request: &RenderRequest) -> io::Result<(Self, ChildStdout)> {
         let mut child = Command::new(program)
             .arg("render")
             .arg(serde_json::to_string(request)?)
             .env_clear()
             .current_dir("/")
-            .stdin(source)
+            .stdin(input)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .kill_on_drop(true)

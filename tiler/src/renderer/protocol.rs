@@ -12,6 +12,8 @@
 //! | `B` begin | the version of this protocol, one byte; the [`Dzi`] as JSON |
 //! | `P` progress | the number of rows read, 32 bits |
 //! | `T` tile | level, column and row, 32 bits each; the tile's file |
+//! | `V` preview | which one, a byte: 0 is the large one, 1 the thumbnail; the file |
+//! | `C` coarse | a file of what is there so far |
 //! | `F` finished | nothing, or what is missing of a damaged picture: the [`Damage`] as JSON |
 //! | `X` failed | the [`Failure`] as JSON |
 
@@ -21,11 +23,11 @@ use std::sync::{Mutex, PoisonError};
 
 use bytes::{Buf, Bytes, BytesMut};
 use edgezoom_codecs::Damage;
-use edgezoom_content::{Dzi, Failure};
+use edgezoom_content::{Dzi, Failure, PreviewKind};
 use edgezoom_pyramid::TileCoord;
 
 /// Parent and child run the same executable, but its file may be replaced between two starts.
-const VERSION: u8 = 2;
+const VERSION: u8 = 4;
 /// The bytes before a frame's content.
 const HEADER_BYTES: usize = 5;
 /// The bytes before the file in a tile's frame.
@@ -33,12 +35,20 @@ const POSITION_BYTES: usize = 12;
 /// The content that a frame other than a tile's may have, in bytes.
 const MAX_CONTROL_BYTES: usize = 4 << 10;
 
+/// The content that a preview's frame may have: twice the bytes of its pixels, which no encoder comes near.
+const MAX_PREVIEW_BYTES: usize = 2 * 4 * 1200 * 1200;
+
+/// The content that the frame of a coarse picture may have: more than its pixels have.
+const MAX_COARSE_BYTES: usize = 4 * 1024 * 1024;
+
 /// A frame.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Frame {
     Begin(Dzi),
     Progress(u32),
     Tile(TileCoord, Bytes),
+    Preview(PreviewKind, Bytes),
+    Coarse(Bytes),
     Finished(Option<Damage>),
     Failed(Failure),
 }
@@ -91,6 +101,18 @@ impl FrameWriter {
         self.write(b'T', &position, file)
     }
 
+    pub fn preview(&self, kind: PreviewKind, file: &[u8]) -> io::Result<()> {
+        let number = match kind {
+            PreviewKind::Large => 0,
+            PreviewKind::Thumbnail => 1,
+        };
+        self.write(b'V', &[number], file)
+    }
+
+    pub fn coarse(&self, file: &[u8]) -> io::Result<()> {
+        self.write(b'C', &[], file)
+    }
+
     pub fn finished(&self, damage: Option<Damage>) -> io::Result<()> {
         let damage = damage.map(|damage| serde_json::to_vec(&damage)).transpose()?;
         self.write(b'F', &damage.unwrap_or_default(), &[])
@@ -128,6 +150,8 @@ pub fn read_frame(received: &mut BytesMut, max_tile_bytes: usize) -> Result<Opti
     let bytes = u32::from_le_bytes([a, b, c, d]) as usize;
     let max = match kind {
         b'T' => POSITION_BYTES + max_tile_bytes,
+        b'V' => MAX_PREVIEW_BYTES,
+        b'C' => MAX_COARSE_BYTES,
         b'B' | b'P' | b'F' | b'X' => MAX_CONTROL_BYTES,
         other => return Err(ProtocolError::UnknownKind(other)),
     };
@@ -155,6 +179,15 @@ fn parse(kind: u8, mut content: Bytes) -> Option<Frame> {
             let coord = TileCoord { level: number()?, column: number()?, row: number()? };
             (!content.is_empty()).then_some(Frame::Tile(coord, content))
         }
+        b'V' => {
+            let kind = match content.try_get_u8().ok()? {
+                0 => PreviewKind::Large,
+                1 => PreviewKind::Thumbnail,
+                _ => return None,
+            };
+            (!content.is_empty()).then_some(Frame::Preview(kind, content))
+        }
+        b'C' => (!content.is_empty()).then_some(Frame::Coarse(content)),
         b'F' if content.is_empty() => Some(Frame::Finished(None)),
         b'F' => serde_json::from_slice(&content).ok().map(Some).map(Frame::Finished),
         _ => serde_json::from_slice(&content).ok().map(Frame::Failed),
@@ -183,6 +216,8 @@ mod tests {
         frames.begin(&dzi).unwrap();
         frames.progress(7).unwrap();
         frames.tile(TileCoord { level: 3, column: 2, row: 1 }, b"file").unwrap();
+        frames.preview(PreviewKind::Thumbnail, b"small").unwrap();
+        frames.coarse(b"so far").unwrap();
         frames.finished(None).unwrap();
         let damage = Damage::FromRow { row: 7, rows: 300 };
         frames.finished(Some(damage)).unwrap();
@@ -198,8 +233,11 @@ mod tests {
             read.extend(read_frame(&mut received, 4).unwrap());
         }
         let tile = Frame::Tile(TileCoord { level: 3, column: 2, row: 1 }, Bytes::from_static(b"file"));
+        let preview = Frame::Preview(PreviewKind::Thumbnail, Bytes::from_static(b"small"));
+        let coarse = Frame::Coarse(Bytes::from_static(b"so far"));
         let finished = [Frame::Finished(None), Frame::Finished(Some(damage))];
-        let expected = [[Frame::Begin(dzi), Frame::Progress(7), tile].as_slice(), &finished].concat();
+        let expected =
+            [[Frame::Begin(dzi), Frame::Progress(7), tile, preview, coarse].as_slice(), &finished].concat();
         let expected = [expected, vec![Frame::Failed(failure)]].concat();
         assert_eq!(read, expected);
         assert!(received.is_empty());
@@ -207,7 +245,7 @@ mod tests {
 
     #[test]
     fn a_frame_longer_than_allowed_is_refused_by_its_header() {
-        for kind in [b'T', b'B', b'P', b'F', b'X'] {
+        for kind in [b'T', b'V', b'C', b'B', b'P', b'F', b'X'] {
             let mut received = BytesMut::from(&[kind, 0xff, 0xff, 0xff, 0xff][..]);
             assert!(matches!(read_frame(&mut received, 1000), Err(ProtocolError::TooLong { .. })));
             assert!(received.capacity() < 100);

@@ -17,6 +17,9 @@ pub struct RenderRequest {
     pub options: RenderOptions,
     /// What the source may cost.
     pub bounds: Bounds,
+    /// Whether the source still arrives: standard input is then the [channel](super::channel) that tells how far it has
+    /// come.
+    pub arriving: Option<Arriving>,
     /// The library for PDF. `None`: there is none.
     pub pdfium: Option<PathBuf>,
     /// The memory the process may use, in bytes.
@@ -27,6 +30,13 @@ pub struct RenderRequest {
     pub file: u64,
     /// The processor time of the process, in seconds, all its threads together.
     pub cpu_seconds: u64,
+}
+
+/// A source that still arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Arriving {
+    /// How long it will be, if its server says so. Should that not be true, the download fails.
+    pub announced: Option<u64>,
 }
 
 impl RenderRequest {
@@ -56,6 +66,7 @@ impl RenderRequest {
                 pdf_pages: limits.pdf_pages,
                 svg_bytes: limits.svg_bytes,
             },
+            arriving: None,
             // Looked up here, because the process has no environment.
             pdfium: edgezoom_codecs::locate_pdfium(),
             memory: limits.renderer_memory,

@@ -3,7 +3,7 @@
 
 use bytes::{Bytes, BytesMut};
 use edgezoom_codecs::Damage;
-use edgezoom_content::{Dzi, Failure, Size, TileFormat};
+use edgezoom_content::{Dzi, Failure, PreviewKind, Size, TileFormat};
 use edgezoom_pyramid::{Tile, TileCoord};
 
 use super::error::RenderError;
@@ -26,6 +26,8 @@ struct ReceivedTiles {
     /// For each level a bit for each tile, row by row: whether it has come.
     received: Vec<Vec<u64>>,
     missing: u64,
+    /// The small pictures that have not come.
+    missing_previews: Vec<PreviewKind>,
 }
 
 impl FrameValidator {
@@ -50,9 +52,20 @@ impl FrameValidator {
                 Ok(Output::Progress(f64::from(rows.min(height)) / f64::from(height)))
             }
             Frame::Tile(coord, bytes) => Ok(Output::Tile(self.pyramid()?.receive(coord, bytes)?)),
+            Frame::Preview(kind, bytes) => {
+                self.pyramid()?.receive_preview(kind, &bytes)?;
+                Ok(Output::Preview(kind, bytes))
+            }
+            Frame::Coarse(bytes) => {
+                let is_asked_for = self.request.options.coarse_every.is_some();
+                if !is_asked_for || !has_signature(TileFormat::Jpg, &bytes) {
+                    return Err(ProtocolError::Unexpected("a coarse picture that was not requested").into());
+                }
+                Ok(Output::Coarse(bytes))
+            }
             Frame::Finished(damage) => {
                 let pyramid = self.pyramid()?;
-                if pyramid.missing > 0 {
+                if pyramid.missing > 0 || !pyramid.missing_previews.is_empty() {
                     return Err(ProtocolError::Unexpected("the last frame before all tiles").into());
                 }
                 let dzi = pyramid.dzi;
@@ -78,18 +91,30 @@ impl FrameValidator {
         if self.pyramid.is_some() || !is_requested || !is_within || size.pixels() > bounds.pixels {
             return Err(ProtocolError::Unexpected("a pyramid that was not requested"));
         }
-        self.pyramid = Some(ReceivedTiles::new(dzi));
+        self.pyramid = Some(ReceivedTiles::new(dzi, options.previews));
         Ok(Output::Started(dzi))
     }
 }
 
 impl ReceivedTiles {
-    fn new(dzi: Dzi) -> Self {
+    fn new(dzi: Dzi, with_previews: bool) -> Self {
         let received = (0..=dzi.max_level())
             .map(|level| dzi.grid(level))
             .map(|(columns, rows)| vec![0; (u64::from(columns) * u64::from(rows)).div_ceil(64) as usize])
             .collect();
-        Self { dzi, received, missing: dzi.tile_count() }
+        let missing_previews = if with_previews { PreviewKind::ALL.to_vec() } else { vec![] };
+        Self { dzi, received, missing: dzi.tile_count(), missing_previews }
+    }
+
+    fn receive_preview(&mut self, kind: PreviewKind, bytes: &[u8]) -> Result<(), ProtocolError> {
+        let Some(at) = self.missing_previews.iter().position(|missing| *missing == kind) else {
+            return Err(ProtocolError::Unexpected("a preview that was not requested, or came already"));
+        };
+        if !has_signature(self.dzi.tile_format, bytes) {
+            return Err(ProtocolError::Unexpected("a preview of another format"));
+        }
+        self.missing_previews.remove(at);
+        Ok(())
     }
 
     fn receive(&mut self, coord: TileCoord, bytes: Bytes) -> Result<Tile, ProtocolError> {
@@ -205,6 +230,27 @@ mod tests {
     }
 
     #[test]
+    fn previews_pass_once_and_only_if_they_were_requested() {
+        let preview = |kind| Frame::Preview(kind, Bytes::from_static(&[0xff, 0xd8, 0xff, 0xe0]));
+        let (mut validator, _) = started();
+        assert_refused(&mut validator, preview(PreviewKind::Large));
+
+        let options = RenderOptions { previews: true, ..RenderOptions::default() };
+        let mut validator = FrameValidator::new(RenderRequest::new(&options, &Limits::default()).unwrap());
+        let dzi = options.dzi(Size { width: 1, height: 1 }, TileFormat::Jpg);
+        validator.accept(Frame::Begin(dzi)).unwrap();
+        validator.accept(tile(0, 0, 0)).unwrap();
+        let html = Frame::Preview(PreviewKind::Large, Bytes::from_static(b"<html>"));
+        assert_refused(&mut validator, html);
+        for kind in PreviewKind::ALL {
+            assert_refused(&mut validator, Frame::Finished(None));
+            assert!(matches!(validator.accept(preview(kind)), Ok(Output::Preview(..))));
+            assert_refused(&mut validator, preview(kind));
+        }
+        assert!(matches!(validator.accept(Frame::Finished(None)), Ok(Output::Finished { .. })));
+    }
+
+    #[test]
     fn no_frame_passes_before_the_first_one() {
         for frame in [tile(0, 0, 0), Frame::Progress(1), Frame::Finished(None)] {
             assert_refused(&mut FrameValidator::new(request()), frame);
@@ -248,5 +294,16 @@ mod tests {
             let mut received = BytesMut::from(&bytes[..]);
             while let Ok(Some(_)) = validator.next(&mut received) {}
         }
+    }
+
+    #[test]
+    fn coarse_pictures_pass_only_if_they_were_asked_for_and_are_jpeg() {
+        let jpeg = Bytes::from_static(&[0xff, 0xd8, 0xff, 0xe0]);
+        assert_refused(&mut started().0, Frame::Coarse(jpeg.clone()));
+        let mut request = request();
+        request.options.coarse_every = Some(std::time::Duration::ZERO);
+        let mut validator = FrameValidator::new(request);
+        assert_eq!(validator.accept(Frame::Coarse(jpeg.clone())).unwrap(), Output::Coarse(jpeg));
+        assert_refused(&mut validator, Frame::Coarse(Bytes::from_static(b"<svg>")));
     }
 }

@@ -13,6 +13,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::error::RenderError;
 use super::output::Output;
+use crate::arrival::Arrivals;
 use crate::limits::Limits;
 
 /// How often a process is looked at.
@@ -23,6 +24,9 @@ const INTERVAL: Duration = Duration::from_millis(250);
 pub struct CpuAllowance {
     /// Before the first row, and from then on without another row.
     start: Duration,
+    /// Without a byte of the source.
+    without_bytes: Duration,
+    per_mib: Duration,
     per_megapixel: Duration,
 }
 
@@ -39,15 +43,30 @@ pub struct Watchdog {
     at_last_row: Duration,
     used: Duration,
     idle_since: Instant,
+    /// The longest time that a process may take, once its source is complete.
+    time: Duration,
+    /// The source, while it arrives. Meanwhile the process may wait for it, which is no more than the download may take.
+    arriving: Option<Arrivals>,
 }
 
 impl CpuAllowance {
     /// The processor time for a source of so many bytes, if they are known.
     pub fn new(limits: &Limits, bytes: Option<u64>) -> Self {
-        let mib = bytes.unwrap_or(0) as f64 / f64::from(1 << 20);
-        let for_bytes = limits.renderer_cpu_per_mib.as_secs_f64() * mib;
-        let start = Duration::try_from_secs_f64(limits.renderer_cpu.as_secs_f64() + for_bytes);
-        Self { start: start.unwrap_or(Duration::MAX), per_megapixel: limits.renderer_cpu_per_megapixel }
+        let mut allowance = Self {
+            start: limits.renderer_cpu,
+            without_bytes: limits.renderer_cpu,
+            per_mib: limits.renderer_cpu_per_mib,
+            per_megapixel: limits.renderer_cpu_per_megapixel,
+        };
+        allowance.set_bytes(bytes.unwrap_or(0));
+        allowance
+    }
+
+    /// The source has so many bytes by now.
+    fn set_bytes(&mut self, bytes: u64) {
+        let for_bytes = self.per_mib.as_secs_f64() * bytes as f64 / f64::from(1 << 20);
+        let start = Duration::try_from_secs_f64(self.without_bytes.as_secs_f64() + for_bytes);
+        self.start = start.unwrap_or(Duration::MAX);
     }
 
     /// What may be used once so many pixels are there.
@@ -74,7 +93,14 @@ impl Watchdog {
             at_last_row: Duration::ZERO,
             used: Duration::ZERO,
             idle_since: now,
+            time: limits.renderer_time,
+            arriving: None,
         }
+    }
+
+    /// The same for a source that still arrives.
+    pub fn of_arriving(limits: &Limits, arrivals: Arrivals) -> Self {
+        Self { arriving: Some(arrivals), ..Self::new(limits, Some(0)) }
     }
 
     /// Begins to wait for the process. It could not write meanwhile, so it may have done nothing.
@@ -96,7 +122,7 @@ impl Watchdog {
                 self.pixels = (all as f64 * rows) as u64;
                 self.at_last_row = self.used;
             }
-            Output::Tile(_) => {}
+            Output::Tile(_) | Output::Preview(..) | Output::Coarse(_) => {}
             Output::Finished { .. } => return Ok(()),
         }
         if now >= self.next_check { self.check(now, process) } else { Ok(()) }
@@ -113,6 +139,7 @@ impl Watchdog {
     }
 
     fn check(&mut self, now: Instant, process: Option<u32>) -> Result<(), RenderError> {
+        self.look_at_source(now);
         self.next_check = (now + INTERVAL).min(self.deadline.max(now + INTERVAL / 10));
         if let Some(used) = process.and_then(cpu_time) {
             self.account(used, now)?;
@@ -124,6 +151,19 @@ impl Watchdog {
             return Err(RenderError::Idle(self.idle));
         }
         Ok(())
+    }
+
+    /// Takes note of what has arrived of the source. Until it is complete, no time on the clock counts.
+    fn look_at_source(&mut self, now: Instant) {
+        let Some(arrivals) = &self.arriving else { return };
+        let (bytes, is_complete) =
+            arrivals.borrow().as_ref().map_or((0, false), |arrival| (arrival.bytes, arrival.is_complete));
+        self.allowance.set_bytes(bytes);
+        self.idle_since = now;
+        self.deadline = now + self.time;
+        if is_complete {
+            self.arriving = None;
+        }
     }
 
     /// Compares the processor time that the process has used with what it may use.

@@ -7,7 +7,7 @@
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use edgezoom_content::{Archive, Attempt, ContentId, Dzi};
+use edgezoom_content::{Archive, Attempt, ContentId, Dzi, PreviewKind, Previews, TileRange};
 use edgezoom_pyramid::Tile;
 use edgezoom_pyramid::sinks::{ArchiveFormat, ArchiveStream};
 use tokio::task::JoinSet;
@@ -45,6 +45,9 @@ pub struct ArchiveUpload {
     sent: i32,
     stored: Stored,
     archive: Option<Archive>,
+    /// Where the small pictures are in the archive.
+    large: Option<TileRange>,
+    thumbnail: Option<TileRange>,
 }
 
 impl ArchiveUpload {
@@ -61,6 +64,8 @@ impl ArchiveUpload {
             sent: 0,
             stored: Stored::default(),
             archive: None,
+            large: None,
+            thumbnail: None,
         }
     }
 
@@ -68,6 +73,21 @@ impl ArchiveUpload {
         let added = self.stream(dzi).add_tile(tile);
         added.map_err(|error| self.failed(error))?;
         self.stored.tiles += 1;
+        self.send_full_parts(dzi).await
+    }
+
+    pub(super) async fn put_preview(
+        &mut self,
+        dzi: &Dzi,
+        kind: PreviewKind,
+        bytes: &[u8],
+    ) -> Result<(), StoreError> {
+        let added = self.stream(dzi).add_preview(kind, bytes);
+        let place = Some(added.map_err(|error| self.failed(error))?);
+        match kind {
+            PreviewKind::Large => self.large = place,
+            PreviewKind::Thumbnail => self.thumbnail = place,
+        }
         self.send_full_parts(dzi).await
     }
 
@@ -103,6 +123,18 @@ impl ArchiveUpload {
         Ok(())
     }
 
+    pub(super) async fn start_again(&mut self) -> Result<(), StoreError> {
+        self.in_flight.shutdown().await;
+        if let Some(upload_id) = self.upload_id.take() {
+            self.bucket.abort_multipart(&self.key, &upload_id).await?;
+        }
+        self.stream = None;
+        self.parts.clear();
+        (self.sent, self.stored) = (0, Stored::default());
+        (self.large, self.thumbnail) = (None, None);
+        Ok(())
+    }
+
     pub(super) async fn abandon(&mut self, patience: Duration) {
         self.in_flight.shutdown().await;
         if let Some(upload_id) = self.upload_id.take() {
@@ -117,6 +149,10 @@ impl ArchiveUpload {
 
     pub(super) fn archive(&self) -> Option<Archive> {
         self.archive
+    }
+
+    pub(super) fn previews(&self) -> Option<Previews> {
+        Some(Previews::Entries { large: self.large?, thumbnail: self.thumbnail? })
     }
 
     fn stream(&mut self, dzi: &Dzi) -> &mut ArchiveStream<Vec<u8>> {

@@ -14,9 +14,11 @@ mod store;
 mod stored;
 mod tiles_upload;
 mod upload;
+mod uploaded_file;
 
 pub use client::S3Settings;
 pub use error::StoreError;
 pub use store::S3Store;
 pub use stored::Stored;
 pub use upload::{Layout, Upload};
+pub use uploaded_file::{UploadedFileError, UploadedFileLimits};

@@ -3,7 +3,8 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use edgezoom_content::{Attempt, ContentId, Dzi};
+use bytes::Bytes;
+use edgezoom_content::{Attempt, ContentId, Dzi, PreviewKind, Previews};
 use edgezoom_pyramid::Tile;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -21,6 +22,8 @@ pub struct TilesUpload {
     limit: ConcurrencyLimit,
     in_flight: JoinSet<Result<CompletedPut, StoreError>>,
     stored: Stored,
+    /// The small pictures that are stored.
+    previews: usize,
 }
 
 impl TilesUpload {
@@ -32,6 +35,7 @@ impl TilesUpload {
             limit: ConcurrencyLimit::new(at_once),
             in_flight: JoinSet::new(),
             stored: Stored::default(),
+            previews: 0,
         }
     }
 
@@ -50,6 +54,24 @@ impl TilesUpload {
         let media_type = dzi.tile_format.media_type();
         self.in_flight.spawn(async move { bucket.put(key, tile.bytes, media_type).await });
         Ok(())
+    }
+
+    /// Stores a small picture beside the tiles.
+    pub(super) async fn put_preview(
+        &mut self,
+        dzi: &Dzi,
+        kind: PreviewKind,
+        bytes: Bytes,
+    ) -> Result<(), StoreError> {
+        let key = self.attempt.preview_key(self.id, kind, dzi.tile_format);
+        let put = self.bucket.put(key, bytes, dzi.tile_format.media_type()).await?;
+        self.stored.bytes += put.bytes;
+        self.previews += 1;
+        Ok(())
+    }
+
+    pub(super) fn previews(&self) -> Option<Previews> {
+        (self.previews == PreviewKind::ALL.len()).then_some(Previews::Objects)
     }
 
     /// Waits until one more tile is stored. `false`: no request is in flight.
@@ -86,6 +108,14 @@ impl TilesUpload {
         }
         let key = self.attempt.descriptor_key(self.id);
         self.bucket.put(key, dzi.descriptor().into(), Dzi::MEDIA_TYPE).await.map(drop)
+    }
+
+    pub(super) async fn start_again(&mut self) -> Result<(), StoreError> {
+        // A request that is cancelled may still be carried out, after the tiles were deleted.
+        while self.complete_one().await? {}
+        self.bucket.delete_prefix(&self.attempt.tiles_prefix(self.id)).await?;
+        (self.stored, self.previews) = (Stored::default(), 0);
+        Ok(())
     }
 
     pub(super) async fn abandon(&mut self, patience: Duration) {

@@ -3,7 +3,8 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use edgezoom_content::{Archive, Attempt, ContentId, Dzi};
+use bytes::Bytes;
+use edgezoom_content::{Archive, Attempt, ContentId, Dzi, PreviewKind, Previews};
 use edgezoom_pyramid::Tile;
 
 use super::archive_upload::ArchiveUpload;
@@ -57,6 +58,33 @@ impl Upload {
         }
     }
 
+    /// Deletes what is stored, and begins another pyramid in its place.
+    ///
+    /// # Errors
+    /// The store did not delete it.
+    pub async fn start_again(&mut self) -> Result<(), StoreError> {
+        match self {
+            Self::Archive(upload) => upload.start_again().await,
+            Self::Tiles(upload) => upload.start_again().await,
+        }
+    }
+
+    /// Takes a small picture of the whole.
+    ///
+    /// # Errors
+    /// A request for this or an earlier object failed, and with it the upload.
+    pub async fn put_preview(
+        &mut self,
+        dzi: &Dzi,
+        kind: PreviewKind,
+        bytes: Bytes,
+    ) -> Result<(), StoreError> {
+        match self {
+            Self::Archive(upload) => upload.put_preview(dzi, kind, &bytes).await,
+            Self::Tiles(upload) => upload.put_preview(dzi, kind, bytes).await,
+        }
+    }
+
     /// Completes the pyramid, which is not visible before. Calls `on_stored` with the number of requests that are still
     /// in flight and their number at the start.
     ///
@@ -93,6 +121,15 @@ impl Upload {
         match self {
             Self::Archive(upload) => upload.archive(),
             Self::Tiles(_) => None,
+        }
+    }
+
+    /// Where the small pictures are, once both are stored.
+    #[must_use]
+    pub fn previews(&self) -> Option<Previews> {
+        match self {
+            Self::Archive(upload) => upload.previews(),
+            Self::Tiles(upload) => upload.previews(),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What all jobs of the service share: its clients, its pipeline, and its counts.
 
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ use super::queue_client::QueueClient;
 use super::settings::Settings;
 use crate::pipeline::{Pipeline, PipelineSettings};
 use crate::renderer::RenderOptions;
-use crate::s3::{Layout, S3Store};
+use crate::s3::{Layout, S3Store, UploadedFileLimits};
 
 /// What all jobs of the service share.
 pub(super) struct ServiceContext {
@@ -28,6 +29,9 @@ pub(super) struct ServiceContext {
     pub store: S3Store,
     pub pipeline: Pipeline,
     pub render: RenderOptions,
+    /// Where files that clients have sent lie while they are converted, and what they may cost.
+    pub temporary: PathBuf,
+    pub file_limits: UploadedFileLimits,
     /// How pyramids are stored.
     pub layout: Layout,
     /// The tiles of a job that are sent to the store at once.
@@ -48,6 +52,9 @@ pub(super) struct ServiceContext {
 
 impl ServiceContext {
     pub(super) async fn new(settings: Settings, shutdown: CancellationToken) -> Result<Self, ServeError> {
+        let temporary = settings.temporary.clone();
+        let file_limits =
+            UploadedFileLimits { bytes: settings.limits.source_bytes, stall: settings.limits.stall };
         let pipeline = Pipeline::new(PipelineSettings {
             policy: settings.policy,
             browser: settings.browser,
@@ -66,6 +73,8 @@ impl ServiceContext {
             store: S3Store::new(&settings.store),
             pipeline,
             render: settings.render,
+            temporary,
+            file_limits,
             layout: settings.layout,
             uploads: settings.uploads,
             poll_interval: settings.poll,

@@ -8,27 +8,33 @@
 //! | superseded | the edge refuses a report: the attempt is over | deleted |
 //! | unheard | the edge has not answered the last report | the pyramid of a finished conversion stays, because the edge may have accepted it; if not, a later attempt deletes it |
 
+use std::fs::File;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use edgezoom_content::protocol::{Claim, Outcome, Retry};
-use edgezoom_content::{Failure, FailureCode};
+use edgezoom_content::{Failure, FailureCode, UploadKey};
 use futures::FutureExt;
 use tracing::{error, info};
 
+use super::coarse::CoarseUpload;
 use super::edge_client::ReportResult;
 use super::metrics::{JobResult, Phase};
 use super::phase_times::PhaseTimes;
 use super::reporter::Reporter;
 use super::{ServiceContext, cleanup};
+use crate::fetch::Received;
 use crate::pipeline::{Converted, Origin, PipelineError, Progress};
 use crate::renderer::RenderError;
-use crate::s3::{Stored, Upload};
+use crate::s3::{Stored, Upload, UploadedFileError};
 use crate::{failure, retry};
 
 /// How long handing back may take. After that the lease runs out and has the same effect.
 const HAND_BACK_TIME: Duration = Duration::from_secs(3);
+
+/// How long deleting coarse pictures may take.
+const COARSE_TIME: Duration = Duration::from_secs(1);
 
 /// A job on its way.
 struct Job<'a> {
@@ -36,6 +42,7 @@ struct Job<'a> {
     claim: &'a Claim,
     reporter: Reporter,
     upload: Upload,
+    coarse: CoarseUpload,
     times: PhaseTimes,
 }
 
@@ -49,10 +56,13 @@ enum Stopped {
 
 /// Does the job of `claim`, which was requested at `claimed`.
 pub(super) async fn run(context: Arc<ServiceContext>, claim: Claim, claimed: Instant) {
+    let reporter = Reporter::start(context.edge.clone(), claim.clone(), claimed);
+    let on_stored = reporter.coarse_notes();
     let mut job = Job {
         context: &context,
         claim: &claim,
-        reporter: Reporter::start(context.edge.clone(), claim.clone(), claimed),
+        coarse: CoarseUpload::start(context.store.clone(), claim.clone(), claimed, on_stored),
+        reporter,
         upload: context.store.upload(claim.id, claim.attempt, context.layout, context.uploads),
         times: PhaseTimes::new(Instant::now()),
     };
@@ -65,16 +75,24 @@ pub(super) async fn run(context: Arc<ServiceContext>, claim: Claim, claimed: Ins
 impl Job<'_> {
     /// Converts the source, unless the service shuts down or the attempt is over before.
     async fn convert(&mut self) -> Result<Converted, Stopped> {
-        let Self { context, claim, reporter, upload, times } = self;
-        let on_progress = |progress: Progress| {
+        let Self { context, claim, reporter, upload, coarse, times } = self;
+        let mut on_progress = |progress: Progress| {
             times.note(&progress, Instant::now());
-            if let Progress::Downloaded { bytes } = progress {
-                context.metrics.fetched_bytes.inc_by(bytes);
+            match &progress {
+                Progress::Downloaded { bytes } => drop(context.metrics.fetched_bytes.inc_by(*bytes)),
+                Progress::Coarse(jpeg) => coarse.offer(jpeg.clone(), reporter.done()),
+                Progress::Rendered => coarse.end(),
+                _ => {}
             }
             reporter.note(progress.into());
         };
-        let origin = Origin::Url(claim.url.clone());
-        let converted = context.pipeline.convert(origin, &context.render, upload, on_progress);
+        let converted = async {
+            let origin = match claim.upload {
+                Some(key) => Origin::Upload(fetch_upload(context, key, &mut on_progress).await?),
+                None => Origin::Url(claim.url.clone()),
+            };
+            context.pipeline.convert(origin, &context.render, upload, on_progress).await
+        };
         tokio::select! {
             biased;
             () = reporter.superseded() => Err(Stopped::Superseded),
@@ -94,11 +112,13 @@ impl Job<'_> {
 
     /// Reports the result, and deletes what is not to stay in the store.
     async fn conclude(&mut self, converted: Result<Converted, Stopped>) -> JobResult {
-        let Self { context, claim, reporter, upload, times } = self;
+        let Self { context, claim, reporter, upload, coarse, times } = self;
+        // Before the report, as nothing follows that would delete them.
+        coarse.ended(COARSE_TIME).await;
         match converted {
             Ok(Converted { dzi, title, warning }) => {
-                let archive = upload.archive();
-                let outcome = Outcome::Finished { dzi, title, warning, archive };
+                let (archive, previews) = (upload.archive(), upload.previews());
+                let outcome = Outcome::Finished { dzi, title, warning, archive, previews };
                 match reporter.conclude(outcome, claim.lease()).await {
                     ReportResult::Accepted => {
                         times.reported(Instant::now());
@@ -164,6 +184,22 @@ impl Job<'_> {
     }
 }
 
+/// Fetches a file that a client has sent.
+async fn fetch_upload(
+    context: &ServiceContext,
+    key: UploadKey,
+    on_progress: &mut impl FnMut(Progress),
+) -> Result<File, UploadedFileError> {
+    let mut length = 0;
+    let on_bytes = |bytes, announced| {
+        length = bytes;
+        on_progress(Progress::Downloading(Received { bytes, announced }));
+    };
+    let file = context.store.fetch_upload(key, &context.temporary, context.file_limits, on_bytes).await?;
+    on_progress(Progress::Downloaded { bytes: length });
+    Ok(file)
+}
+
 /// Logs an error whose cause clients do not see.
 fn log(claim: &Claim, error: &PipelineError) {
     let Claim { id, attempt, .. } = claim;
@@ -174,6 +210,12 @@ fn log(claim: &Claim, error: &PipelineError) {
             error!(%id, %attempt, %error, "a renderer process cannot be started");
         }
         PipelineError::File(error) => error!(%id, %attempt, %error, "a source's file cannot be read"),
-        PipelineError::Fetch(_) | PipelineError::Page(_) | PipelineError::Render(_) => {}
+        PipelineError::Upload(UploadedFileError::Store(error)) => {
+            error!(%id, %attempt, %error, "the store does not send the file");
+        }
+        PipelineError::Upload(_)
+        | PipelineError::Fetch(_)
+        | PipelineError::Page(_)
+        | PipelineError::Render(_) => {}
     }
 }

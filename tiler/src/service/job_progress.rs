@@ -1,6 +1,6 @@
 //! The progress of a job as one figure over all its steps. Pure.
 
-use edgezoom_content::Stage;
+use edgezoom_content::{CoarseNumber, Stage};
 
 use crate::pipeline::Progress;
 
@@ -11,6 +11,8 @@ pub(super) struct JobProgress {
     pub stage: Stage,
     /// How far the whole job has come, from 0 to 1.
     pub done: f64,
+    /// The latest coarse picture in the store.
+    pub coarse: Option<CoarseNumber>,
 }
 
 /// Where rendering begins on the scale. It has the largest part because it takes the longest. It includes uploading: tiles
@@ -30,11 +32,15 @@ const HALF_WAY_SECONDS: f64 = 6.0;
 
 impl JobProgress {
     /// The progress of a job that was just claimed.
-    pub(super) const CLAIMED: Self = Self { stage: Stage::Downloading, done: 0.0 };
+    pub(super) const CLAIMED: Self = Self { stage: Stage::Downloading, done: 0.0, coarse: None };
 
     /// The further of the two in each respect, so that neither falls.
     pub(super) fn max(self, other: Self) -> Self {
-        Self { stage: self.stage.max(other.stage), done: self.done.max(other.done) }
+        Self {
+            stage: self.stage.max(other.stage),
+            done: self.done.max(other.done),
+            coarse: self.coarse.max(other.coarse),
+        }
     }
 }
 
@@ -60,6 +66,8 @@ impl From<Progress> for JobProgress {
                 let from = if is_web_page { WEB_PAGE_RENDERING_FROM } else { RENDERING_FROM };
                 (Stage::Rendering, from, PUBLISHING_FROM, rows)
             }
+            // Whether it is stored is decided elsewhere.
+            Progress::Coarse(_) => return Self::CLAIMED,
             Progress::Rendered => (Stage::Rendering, RENDERING_FROM, PUBLISHING_FROM, 1.0),
             Progress::Publishing { missing, of } => {
                 let part = if of == 0 { 1.0 } else { 1.0 - missing as f64 / of as f64 };
@@ -67,7 +75,7 @@ impl From<Progress> for JobProgress {
             }
             Progress::Published => (Stage::Publishing, PUBLISHING_FROM, PUBLISHED, 1.0),
         };
-        Self { stage, done: from + part.clamp(0.0, 1.0) * (to - from) }
+        Self { stage, done: from + part.clamp(0.0, 1.0) * (to - from), coarse: None }
     }
 }
 

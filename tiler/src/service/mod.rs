@@ -26,6 +26,7 @@ use tracing::{info, warn};
 mod api_client;
 mod backlog;
 mod cleanup;
+mod coarse;
 mod context;
 mod edge_client;
 mod error;

@@ -9,6 +9,7 @@ use crate::pipeline::Progress;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PhaseTimes {
     started: Instant,
+    /// Since the download was complete, when rendering had begun before: what goes on beside it counts as its time.
     rendering_since: Option<Instant>,
     uploading_since: Option<Instant>,
     reporting_since: Option<Instant>,
@@ -36,8 +37,14 @@ impl PhaseTimes {
     /// The pipeline has made progress.
     pub(super) fn note(&mut self, progress: &Progress, now: Instant) {
         match progress {
-            Progress::Downloading(_) | Progress::LoadingPage(_) | Progress::Publishing { .. } => {}
-            Progress::Downloaded { .. } => self.fetch = Some(now - self.started),
+            Progress::Downloading(_)
+            | Progress::LoadingPage(_)
+            | Progress::Coarse(_)
+            | Progress::Publishing { .. } => {}
+            Progress::Downloaded { .. } => {
+                self.fetch = Some(now - self.started);
+                self.rendering_since = self.rendering_since.map(|_| now);
+            }
             Progress::Rendering { .. } => {
                 self.rendering_since.get_or_insert(now);
             }

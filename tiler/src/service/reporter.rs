@@ -4,6 +4,7 @@
 
 use std::time::{Duration, Instant};
 
+use edgezoom_content::CoarseNumber;
 use edgezoom_content::protocol::{Claim, Outcome, Report};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -51,10 +52,18 @@ impl Reporter {
 
     /// Sets the progress for the next report.
     pub(super) fn note(&self, progress: JobProgress) {
-        self.progress.send_if_modified(|latest| {
-            let further = latest.max(progress);
-            std::mem::replace(latest, further) != further
-        });
+        note(&self.progress, progress);
+    }
+
+    /// How far the job has come, from 0 to 1.
+    pub(super) fn done(&self) -> f64 {
+        self.progress.borrow().done
+    }
+
+    /// What names the latest coarse picture in the next report.
+    pub(super) fn coarse_notes(&self) -> impl Fn(CoarseNumber) + Send + 'static {
+        let sender = self.progress.clone();
+        move |number| note(&sender, JobProgress { coarse: Some(number), ..JobProgress::CLAIMED })
     }
 
     /// Returns when the attempt is over before its result was reported.
@@ -72,6 +81,13 @@ impl Reporter {
         let until = lease_end.min(Instant::now() + patience);
         self.sender.send(outcome, until).await
     }
+}
+
+fn note(sender: &watch::Sender<JobProgress>, progress: JobProgress) {
+    sender.send_if_modified(|latest| {
+        let further = latest.max(progress);
+        std::mem::replace(latest, further) != further
+    });
 }
 
 impl ReportSender {
@@ -100,8 +116,8 @@ impl ReportSender {
                 () = has_progress => {}
                 () = sleep_until(interval.due(last, false).into()) => {}
             }
-            let JobProgress { stage, done } = *changes.borrow_and_update();
-            let outcome = Outcome::Progress { stage, progress: done.into() };
+            let JobProgress { stage, done, coarse } = *changes.borrow_and_update();
+            let outcome = Outcome::Progress { stage, progress: done.into(), coarse };
             last = Instant::now();
             interval = usual;
             let result = tokio::select! {

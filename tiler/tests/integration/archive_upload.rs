@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use axum::body::Bytes;
 use edgezoom_content::tile_index::tile_number;
-use edgezoom_content::{Attempt, ContentId, Dzi, Size, TileFormat, TileIndex};
+use edgezoom_content::{Attempt, ContentId, Dzi, PreviewKind, Size, TileFormat, TileIndex};
 use edgezoom_tiler::renderer::Tile;
 use edgezoom_tiler::s3::{StoreError, Upload};
 
@@ -44,6 +44,9 @@ fn tiles(dzi: &Dzi) -> Vec<Tile> {
 async fn upload(upload: &mut Upload, dzi: &Dzi) -> Result<(), StoreError> {
     for tile in tiles(dzi) {
         upload.put_tile(dzi, tile).await?;
+    }
+    for (kind, bytes) in [(PreviewKind::Large, 300_000), (PreviewKind::Thumbnail, 30_000)] {
+        upload.put_preview(dzi, kind, Bytes::from(vec![bytes as u8; bytes])).await?;
     }
     upload.finish(dzi, |_, _| {}).await
 }
@@ -83,7 +86,7 @@ async fn the_object_is_an_archive_that_zip_programs_read() {
     upload(&mut archive(&store, id(), Attempt::FIRST), &dzi).await.unwrap();
     let object = endpoint.objects().objects["0123456789a/1.szi"].clone();
     let mut zip = zip::ZipArchive::new(Cursor::new(object)).unwrap();
-    assert_eq!(zip.len() as u64, dzi.tile_count() + 3);
+    assert_eq!(zip.len() as u64, dzi.tile_count() + 5);
     let mut read = |name: &str| {
         let mut bytes = vec![];
         zip.by_name(&format!("0123456789a/{name}")).unwrap().read_to_end(&mut bytes).unwrap();
@@ -91,6 +94,7 @@ async fn the_object_is_an_archive_that_zip_programs_read() {
     };
     assert_eq!(read("0123456789a.dzi"), dzi.descriptor().into_bytes());
     assert_eq!(read("0123456789a_files/11/3_2.jpg"), tile(11, 3, 2).bytes);
+    assert_eq!(read("associated_images/thumbnail.jpg").len(), 30_000);
     assert!(!read("tile-index.bin").is_empty());
 }
 

@@ -2,6 +2,7 @@
 //! a process, or locks one in, has a program of its own beside this folder; what needs a browser is in `sources`.
 
 mod archive_upload;
+mod arriving;
 mod convert;
 mod doctor;
 mod fetch;

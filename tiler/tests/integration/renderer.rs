@@ -17,7 +17,7 @@ use tempfile::TempDir;
 use edgezoom_test_support::Picture;
 use edgezoom_test_support::files::{self, Jpeg, file};
 
-const TILER: &str = env!("CARGO_BIN_EXE_tiler");
+pub const TILER: &str = env!("CARGO_BIN_EXE_tiler");
 
 /// All that a renderer gives.
 async fn outputs(mut renderer: Renderer) -> Result<Vec<Output>, Failure> {
@@ -30,7 +30,7 @@ async fn outputs(mut renderer: Renderer) -> Result<Vec<Output>, Failure> {
     }
 }
 
-async fn render(source: File, options: &RenderOptions, limits: &Limits) -> Result<Vec<Output>, Failure> {
+pub async fn render(source: File, options: &RenderOptions, limits: &Limits) -> Result<Vec<Output>, Failure> {
     outputs(Renderer::start_as(Path::new(TILER), source, options, limits).unwrap()).await
 }
 
@@ -55,7 +55,7 @@ fn start_impostor(script: &str, limits: &Limits) -> (TempDir, Renderer) {
     (folder, renderer)
 }
 
-fn finished(outputs: &[Output]) -> Dzi {
+pub fn finished(outputs: &[Output]) -> Dzi {
     match outputs {
         [Output::Started(started), .., Output::Finished { dzi, .. }] if started == dzi => *dzi,
         other => panic!("{:?} … {:?}", other.first(), other.last()),

@@ -12,11 +12,9 @@
 //! Source: Microsoft, BITMAPINFOHEADER, BITMAPV4HEADER, BITMAPV5HEADER; OS/2 Presentation Manager Programming Reference,
 //! BITMAPINFOHEADER2.
 
-use std::fs::File;
-
 use super::error::NAME;
 use super::position::read_up_to;
-use crate::SourceError;
+use crate::{SourceError, SourceFile};
 
 /// What is known of a bitmap before its rows.
 #[derive(Clone, Debug)]
@@ -70,7 +68,7 @@ const ALPHA_MASKS: u32 = 6;
 
 impl Header {
     /// Reads the header at this place. `rows_at` is where the rows are; `None` in an icon, where they follow the palette.
-    pub fn read(file: &File, at: u64, rows_at: Option<u64>) -> Result<Self, SourceError> {
+    pub fn read(file: &SourceFile, at: u64, rows_at: Option<u64>) -> Result<Self, SourceError> {
         let is_icon = rows_at.is_none();
         let mut bytes = [0; LONGEST];
         let read = read_up_to(file, at, &mut bytes)?;
@@ -182,7 +180,7 @@ impl Header {
     /// Reads the palette, as far as the rows let it, and gives where it ends.
     fn read_palette(
         &mut self,
-        file: &File,
+        file: &SourceFile,
         at: u64,
         (colours, colour_bytes): (u32, usize),
         rows_at: Option<u64>,

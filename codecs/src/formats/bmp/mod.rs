@@ -15,13 +15,12 @@ mod pixels;
 mod position;
 mod rle;
 
-use std::fs::File;
 use std::sync::Arc;
 
 use edgezoom_content::Size;
 
 use crate::decoder::{Decoded, Input, Open};
-use crate::{Bounds, Format, Orientation, Reading, RowReader, SourceError};
+use crate::{Bounds, Format, Orientation, Reading, RowReader, SourceError, SourceFile};
 use header::{Encoding, Header};
 use pixels::PixelRows;
 pub(super) use position::{Section, read_up_to};
@@ -32,6 +31,7 @@ pub(crate) static FORMAT: Format = Format {
     media_types: &["image/bmp"],
     endings: &["bmp"],
     reading: Reading::Rows,
+    in_order: false,
     signature: is_bmp,
     open: Open::Directly(open),
 };
@@ -69,7 +69,7 @@ fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
 }
 
 /// The rows of a bitmap.
-fn rows(file: Arc<File>, header: Header, size: Size) -> Result<Box<dyn RowReader>, SourceError> {
+fn rows(file: Arc<SourceFile>, header: Header, size: Size) -> Result<Box<dyn RowReader>, SourceError> {
     Ok(match header.encoding {
         Encoding::Plain => Box::new(PixelRows::open(file, header, size)?),
         Encoding::Runs(kind) => Box::new(RleRows::open(file, header, kind, size)?),
@@ -78,7 +78,7 @@ fn rows(file: Arc<File>, header: Header, size: Size) -> Result<Box<dyn RowReader
 
 /// The bitmap of an icon at this place, and where the mask behind its rows begins. It has half as many rows as it says.
 pub(super) fn open_in_icon(
-    file: &Arc<File>,
+    file: &Arc<SourceFile>,
     at: u64,
     bounds: Bounds,
 ) -> Result<(PixelRows, u64), SourceError> {

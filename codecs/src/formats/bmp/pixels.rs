@@ -1,6 +1,5 @@
 //! The rows of a bitmap that is not compressed: each lies at a place that follows from its number.
 
-use std::fs::File;
 use std::sync::Arc;
 
 use edgezoom_content::Size;
@@ -9,14 +8,14 @@ use super::error::NAME;
 use super::header::Header;
 use super::position::{length, read_up_to};
 use crate::tolerant::missing;
-use crate::{Damage, Layout, RowReader, SourceError};
+use crate::{Damage, Layout, RowReader, SourceError, SourceFile};
 
 /// The bytes that are read at once.
 const BLOCK_BYTES: u64 = 1 << 20;
 
 /// The rows of a bitmap.
 pub struct PixelRows {
-    file: Arc<File>,
+    file: Arc<SourceFile>,
     header: Header,
     size: Size,
     pixel: Pixel,
@@ -65,7 +64,7 @@ impl Channel {
 }
 
 impl PixelRows {
-    pub fn open(file: Arc<File>, header: Header, size: Size) -> Result<Self, SourceError> {
+    pub fn open(file: Arc<SourceFile>, header: Header, size: Size) -> Result<Self, SourceError> {
         let (stride, padding) = (header.stride(), header.stride() - header.used_bytes());
         let there = length(&file)?.saturating_sub(header.rows_at);
         // The padding of the last row may be missing.

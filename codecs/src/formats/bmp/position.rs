@@ -1,12 +1,11 @@
 //! Reading a file at a place, without moving its position.
 
-use std::fs::File;
+use crate::SourceFile;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
-use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 /// Reads as many bytes as there are, up to the length of `into`. The rest of it is zeros.
-pub fn read_up_to(file: &File, at: u64, into: &mut [u8]) -> io::Result<usize> {
+pub fn read_up_to(file: &SourceFile, at: u64, into: &mut [u8]) -> io::Result<usize> {
     let mut read = 0;
     while let Some(rest) = into.get_mut(read..).filter(|rest| !rest.is_empty()) {
         match file.read_at(rest, at.saturating_add(read as u64)) {
@@ -21,19 +20,19 @@ pub fn read_up_to(file: &File, at: u64, into: &mut [u8]) -> io::Result<usize> {
 }
 
 /// The bytes of a file. The sandbox forbids asking for metadata, so its end is sought.
-pub fn length(mut file: &File) -> io::Result<u64> {
-    file.seek(SeekFrom::End(0))
+pub fn length(file: &SourceFile) -> io::Result<u64> {
+    file.length()
 }
 
 /// A file from a place on, as if it began there. Several may share the file, which the sandbox forbids to duplicate.
 pub struct Section {
-    file: Arc<File>,
+    file: Arc<SourceFile>,
     start: u64,
     at: u64,
 }
 
 impl Section {
-    pub fn new(file: Arc<File>, start: u64) -> Self {
+    pub fn new(file: Arc<SourceFile>, start: u64) -> Self {
         Self { file, start, at: 0 }
     }
 }

@@ -13,7 +13,6 @@
 //!
 //! Source: Microsoft, "Bitmap Compression"; OS/2 Presentation Manager Programming Reference, "RLE24".
 
-use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read};
 use std::sync::Arc;
 
@@ -22,7 +21,7 @@ use edgezoom_content::Size;
 use super::error::NAME;
 use super::header::{Header, RunKind};
 use super::position::Section;
-use crate::{Damage, Layout, RowReader, SourceError};
+use crate::{Damage, Layout, RowReader, SourceError, SourceFile};
 
 /// The bytes of a block of decoded rows.
 const BLOCK_BYTES: usize = 4 << 20;
@@ -38,7 +37,7 @@ struct Place {
 
 /// The rows of a bitmap.
 pub struct RleRows {
-    file: Arc<File>,
+    file: Arc<SourceFile>,
     header: Header,
     kind: RunKind,
     size: Size,
@@ -69,7 +68,12 @@ enum Stop {
 }
 
 impl RleRows {
-    pub fn open(file: Arc<File>, header: Header, kind: RunKind, size: Size) -> Result<Self, SourceError> {
+    pub fn open(
+        file: Arc<SourceFile>,
+        header: Header,
+        kind: RunKind,
+        size: Size,
+    ) -> Result<Self, SourceError> {
         let row_bytes = (size.width as usize).saturating_mul(RGBA).max(1);
         let block_rows = u32::try_from(BLOCK_BYTES / row_bytes).unwrap_or(1).clamp(1, size.height);
         let mut rows = Self {

@@ -10,12 +10,12 @@
 //! Source: ISO/IEC 14496-12, 4.2, 8.7.3, 8.7.5; Laurent Clévy, "Describing the Canon Raw v3 (CR3) file format";
 //! LibRaw's notes on RAF.
 
-use std::fs::File;
 use std::io::Read;
 use std::sync::Arc;
 
 use super::found::{Found, Place};
 use super::preview::orientation_of;
+use crate::SourceFile;
 use crate::formats::section::{Section, array};
 
 /// The boxes that are looked at, at each level, and how deep they may be.
@@ -28,7 +28,7 @@ const CANON: [u8; 16] = *b"\x85\xc0\xb6\x87\x82\x0f\x11\xe0\x81\x11\xf4\xce\x46\
 const PREVIEWS: [u8; 16] = *b"\xea\xf4\x2b\x5e\x1c\x98\x4b\x88\xb9\xfb\xb7\xdc\x40\x6e\x4d\x16";
 
 /// The previews of a CR3.
-pub fn boxes(file: &Arc<File>) -> Found {
+pub fn boxes(file: &Arc<SourceFile>) -> Found {
     let mut found = Found::default();
     look_into(file, Place { start: 0, length: u64::MAX }, 0, &mut Track::default(), &mut found);
     found
@@ -41,7 +41,7 @@ struct Track {
     length: Option<u64>,
 }
 
-fn look_into(file: &Arc<File>, within: Place, depth: usize, track: &mut Track, found: &mut Found) {
+fn look_into(file: &Arc<SourceFile>, within: Place, depth: usize, track: &mut Track, found: &mut Found) {
     let mut at = 0;
     for _ in 0..MAX_BOXES {
         let mut reader =

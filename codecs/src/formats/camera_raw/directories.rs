@@ -12,11 +12,11 @@
 //! ExifTool, "Olympus Tags", "PanasonicRaw Tags".
 
 use std::collections::HashSet;
-use std::fs::File;
 use std::io::Read;
 use std::sync::Arc;
 
 use super::found::{Found, Place};
+use crate::SourceFile;
 use crate::formats::section::Section;
 
 /// The directories, the entries of each and the values of an entry that are looked at.
@@ -61,7 +61,7 @@ impl Bytes for &[u8] {
     }
 }
 
-impl Bytes for Arc<File> {
+impl Bytes for Arc<SourceFile> {
     fn at(&self, offset: u64, count: usize) -> Option<Vec<u8>> {
         let mut bytes = vec![0; count];
         Section::new(self, offset, count as u64).read_exact(&mut bytes).ok()?;
@@ -158,7 +158,7 @@ pub fn is_camera_raw(head: &[u8]) -> bool {
 }
 
 /// Walks through all directories of a file.
-pub fn walk(file: &Arc<File>) -> Found {
+pub fn walk(file: &Arc<SourceFile>) -> Found {
     let mut found = Found::default();
     let Some((frame, first)) = Frame::of(file) else { return found };
     let (mut ahead, mut seen) = (vec![first], HashSet::new());
@@ -200,7 +200,7 @@ pub fn walk(file: &Arc<File>) -> Found {
 /// "OM SYSTEM\0\0\0"  byte order  4: u16   the same
 /// "OLYMP\0"  1: u16                       the directory, offsets from the file's start
 /// ```
-fn olympus(file: &Arc<File>, frame: Frame, note: Entry) -> Option<Place> {
+fn olympus(file: &Arc<SourceFile>, frame: Frame, note: Entry) -> Option<Place> {
     let at = u64::from(frame.u32(note.value));
     let head = file.at(at, 16)?;
     let (frame, directory) = if head.starts_with(b"OLYMPUS\0") {

@@ -19,7 +19,7 @@ mod directories;
 mod found;
 mod preview;
 
-use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::io::{BufReader, Read, Seek};
 use std::sync::Arc;
 
 use crate::decoder::{Decoded, Input, Open};
@@ -45,6 +45,7 @@ pub(crate) static FORMAT: Format = Format {
     ],
     endings: &["dng", "cr2", "cr3", "nef", "nrw", "arw", "raf", "orf", "rw2", "pef", "srw"],
     reading: Reading::Rows,
+    in_order: false,
     signature: |head| Container::of(head).is_some(),
     open: Open::Directly(open),
 };
@@ -97,7 +98,7 @@ fn open(Input { file, bounds, options, .. }: Input<'_>) -> Result<Decoded, Sourc
     });
     // Of equal ones the first.
     let largest = frames.reduce(|one, other| if other.1.pixels() > one.1.pixels() { other } else { one });
-    let end = (&*file).seek(SeekFrom::End(0))?;
+    let end = file.length()?;
     let is_beyond = |place: &Place| place.start.saturating_add(place.length) > end;
     let has_always = matches!(container, Some(Container::Boxes | Container::Fujifilm));
     let is_cut_off = found.is_broken || has_always || found.places.iter().any(is_beyond);

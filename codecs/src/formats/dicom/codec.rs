@@ -2,7 +2,6 @@
 //!
 //! Source: DICOM PS3.5, 8 (pixels), 10 and annex A (transfer syntaxes).
 
-use std::fs::File;
 use std::io::{BufReader, Cursor, Read};
 use std::sync::Arc;
 
@@ -13,12 +12,12 @@ use super::run_length::{self, Plane};
 use crate::decoder::Decoded;
 use crate::formats::jpeg;
 use crate::formats::section::Section;
-use crate::{Bounds, Layout, RowReader, SourceError};
+use crate::{Bounds, Layout, RowReader, SourceError, SourceFile};
 
 /// Where numbers come from.
 pub enum Codec {
     Stored {
-        file: Arc<File>,
+        file: Arc<SourceFile>,
         pixels: Place,
         pixel: Pixel,
         is_big_endian: bool,
@@ -46,7 +45,7 @@ const DEFLATED: &str = "1.2.840.10008.1.2.1.99";
 
 impl Codec {
     pub fn open(
-        file: &Arc<File>,
+        file: &Arc<SourceFile>,
         elements: &Elements,
         pixel: Pixel,
         bounds: Bounds,
@@ -136,7 +135,7 @@ impl Pixel {
 
 /// Reads a row of pixels that are not compressed.
 fn read_stored(
-    file: &Arc<File>,
+    file: &Arc<SourceFile>,
     pixels: Place,
     pixel: Pixel,
     is_big_endian: bool,
@@ -180,7 +179,7 @@ fn read_stored(
 }
 
 /// The parts of the first frame: by the table of frames; else one part a frame, or all parts of the only one.
-fn first_frame(file: &Arc<File>, elements: &Elements) -> Result<Vec<Place>, SourceError> {
+fn first_frame(file: &Arc<SourceFile>, elements: &Elements) -> Result<Vec<Place>, SourceError> {
     let [table, parts @ ..] = elements.pixels.as_slice() else { return Err(too_short()) };
     let frames = elements.text(tag::FRAMES).and_then(|frames| frames.parse::<usize>().ok()).unwrap_or(1);
     if frames <= 1 {
@@ -200,7 +199,7 @@ fn first_frame(file: &Arc<File>, elements: &Elements) -> Result<Vec<Place>, Sour
 }
 
 /// The bytes of a frame in one piece.
-fn joined(file: &Arc<File>, parts: &[Place], bounds: Bounds) -> Result<Vec<u8>, SourceError> {
+fn joined(file: &Arc<SourceFile>, parts: &[Place], bounds: Bounds) -> Result<Vec<u8>, SourceError> {
     let mut bytes = Vec::new();
     for part in parts {
         bounds.admit_memory(bytes.len() as u64 + part.length, "holding a compressed DICOM")?;

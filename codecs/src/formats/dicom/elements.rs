@@ -11,12 +11,11 @@
 //! Source: DICOM PS3.5, 7.1 to 7.5, A.4; PS3.10, 7.1.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::{BufReader, Read, Seek};
 use std::sync::Arc;
 
-use crate::SourceError;
 use crate::formats::section::{Section, array};
+use crate::{SourceError, SourceFile};
 
 /// The elements that are read.
 pub mod tag {
@@ -79,7 +78,7 @@ pub struct Elements {
 }
 
 impl Elements {
-    pub fn read(file: &Arc<File>) -> Result<Self, SourceError> {
+    pub fn read(file: &Arc<SourceFile>) -> Result<Self, SourceError> {
         let mut elements = Self::default();
         let mut reader = Section::new(file, 132, u64::MAX).buffered(16 << 10);
         // The file ends, or breaks off: what is missing shows when it is asked for.

@@ -34,6 +34,7 @@ pub(crate) static FORMAT: Format = Format {
     media_types: &["application/dicom"],
     endings: &["dcm", "dicom"],
     reading: Reading::Rows,
+    in_order: false,
     signature: |head| head.get(128..132) == Some(b"DICM"),
     open: Open::Directly(open),
 };

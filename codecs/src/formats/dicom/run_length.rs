@@ -7,14 +7,13 @@
 //! ```
 //! Numbers are little-endian. Source: DICOM PS3.5, annex G.
 
-use std::fs::File;
 use std::io::{BufReader, Read};
 use std::sync::Arc;
 
 use super::elements::Place;
 use super::error::{NAME, too_short};
-use crate::SourceError;
 use crate::formats::section::{Section, array};
+use crate::{SourceError, SourceFile};
 
 /// A plane, and the run that it is in.
 pub struct Plane {
@@ -24,7 +23,7 @@ pub struct Plane {
 }
 
 /// Opens the planes of a frame: so many.
-pub fn planes(file: &Arc<File>, frame: Place, count: usize) -> Result<Vec<Plane>, SourceError> {
+pub fn planes(file: &Arc<SourceFile>, frame: Place, count: usize) -> Result<Vec<Plane>, SourceError> {
     let mut header = Section::new(file, frame.at, frame.length).buffered(64);
     let bytes: [u8; 64] = array(&mut header).map_err(|_| too_short())?;
     let numbers: Vec<u32> = bytes.as_chunks().0.iter().map(|&number| u32::from_le_bytes(number)).collect();

@@ -38,6 +38,7 @@ pub(crate) static FORMAT: Format = Format {
     media_types: &["image/fits", "application/fits"],
     endings: &["fits", "fit", "fts", "fz"],
     reading: Reading::Rows,
+    in_order: false,
     signature: |head| head.starts_with(MAGIC) || is_gzipped_fits(head),
     open: Open::Directly(open),
 };

@@ -1,21 +1,20 @@
 //! The file of a FITS, which may be gzipped.
 
-use std::fs::File;
 use std::io::{BufReader, Read};
 use std::sync::Arc;
 
 use flate2::bufread::MultiGzDecoder;
 
 use super::error::too_short;
-use crate::SourceError;
 use crate::formats::section::Section;
+use crate::{SourceError, SourceFile};
 
 const BUFFER_BYTES: usize = 64 << 10;
 
 /// A file as it is, or gzipped.
 #[derive(Clone)]
 pub struct Source {
-    pub file: Arc<File>,
+    pub file: Arc<SourceFile>,
     pub is_gzipped: bool,
 }
 

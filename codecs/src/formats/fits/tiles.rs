@@ -10,7 +10,6 @@
 //!
 //! Source: FITS Standard 4.0, 10.1 to 10.2 (quantization), 10.4.1 (Rice), 10.4.2 (gzip), appendix I (random numbers).
 
-use std::fs::File;
 use std::io::Read;
 use std::sync::Arc;
 
@@ -22,7 +21,7 @@ use super::error::{NAME, too_short};
 use super::header::Picture;
 use super::rice;
 use crate::formats::section::Section;
-use crate::{Bounds, SourceError};
+use crate::{Bounds, SourceError, SourceFile};
 
 /// How many random numbers there are, and the number that stands for 0 where zeros are not dithered.
 const RANDOM_NUMBERS: usize = 10_000;
@@ -30,7 +29,7 @@ const ZERO: i64 = -2_147_483_646;
 
 /// Reads tiles, and keeps a row of them for each plane.
 pub struct Tiles {
-    file: Arc<File>,
+    file: Arc<SourceFile>,
     picture: Picture,
     layout: Compressed,
     across: u32,
@@ -41,7 +40,7 @@ pub struct Tiles {
 
 impl Tiles {
     pub fn new(
-        file: &Arc<File>,
+        file: &Arc<SourceFile>,
         picture: &Picture,
         layout: &Compressed,
         bounds: Bounds,

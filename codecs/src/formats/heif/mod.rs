@@ -35,6 +35,7 @@ pub(crate) static AVIF: Format = Format {
     media_types: &["image/avif"],
     endings: &["avif"],
     reading: Reading::Rows,
+    in_order: false,
     signature: |head| has_brand(head, &[b"avif", b"avis"]),
     open: Open::Directly(|input| open(input, &AVIF)),
 };
@@ -45,6 +46,7 @@ pub(crate) static HEIC: Format = Format {
     media_types: &["image/heic", "image/heif"],
     endings: &["heic", "heif"],
     reading: Reading::Rows,
+    in_order: false,
     signature: |head| has_brand(head, HEIF_BRANDS),
     open: Open::Directly(|input| open(input, &HEIC)),
 };

@@ -25,6 +25,7 @@ pub(crate) static FORMAT: Format = Format {
     media_types: &["image/jp2"],
     endings: &["jp2", "j2k"],
     reading: Reading::Rows,
+    in_order: false,
     signature: |head| {
         head.starts_with(&[0xff, 0x4f, 0xff, 0x51]) || head.starts_with(b"\0\0\0\x0cjP  \r\n\x87\n")
     },

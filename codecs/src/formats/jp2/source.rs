@@ -1,6 +1,6 @@
 //! A file of which several threads read parts.
 
-use std::fs::File;
+use crate::SourceFile;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::sync::{Mutex, PoisonError};
 
@@ -15,7 +15,7 @@ trait ReadSeek: Read + Seek + Send {}
 impl<T: Read + Seek + Send> ReadSeek for T {}
 
 impl Source {
-    pub fn new(mut file: File) -> io::Result<Self> {
+    pub fn new(mut file: SourceFile) -> io::Result<Self> {
         // The sandbox forbids asking for metadata, so the length comes from seeking to the end.
         let length = file.seek(SeekFrom::End(0))?;
         Ok(Self { file: Mutex::new(Box::new(file)), length })

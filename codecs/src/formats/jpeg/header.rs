@@ -112,7 +112,7 @@ fn unless_cut_off(error: io::Error) -> io::Result<()> {
 }
 
 /// The code of the next marker. Bytes before it are skipped, as libjpeg does.
-fn next_marker(file: &mut impl BufRead) -> io::Result<u8> {
+pub fn next_marker(file: &mut impl BufRead) -> io::Result<u8> {
     loop {
         file.skip_until(0xff)?;
         let mut code = [0xff];
@@ -126,7 +126,7 @@ fn next_marker(file: &mut impl BufRead) -> io::Result<u8> {
 }
 
 /// A segment's first bytes, and how many are left after them.
-fn segment<const N: usize>(file: &mut impl BufRead) -> io::Result<(u64, [u8; N])> {
+pub fn segment<const N: usize>(file: &mut impl BufRead) -> io::Result<(u64, [u8; N])> {
     let mut length = [0; 2];
     file.read_exact(&mut length)?;
     let mut first = [0; N];
@@ -134,7 +134,8 @@ fn segment<const N: usize>(file: &mut impl BufRead) -> io::Result<(u64, [u8; N])
     Ok((u64::from(u16::from_be_bytes(length)).saturating_sub(2 + N as u64), first))
 }
 
-fn skip(file: &mut impl BufRead, bytes: u64) -> io::Result<()> {
+/// Skips so many bytes.
+pub fn skip(file: &mut impl BufRead, bytes: u64) -> io::Result<()> {
     io::copy(&mut file.by_ref().take(bytes), &mut io::sink())?;
     Ok(())
 }

@@ -14,6 +14,7 @@ mod error_manager;
 mod header;
 mod losses;
 mod segments;
+pub mod thumbnail;
 mod unwinding;
 pub mod ycbcr420;
 
@@ -40,6 +41,7 @@ pub(crate) static FORMAT: Format = Format {
     media_types: &["image/jpeg"],
     endings: &["jpg", "jpeg"],
     reading: Reading::Rows,
+    in_order: true,
     signature: |head| head.starts_with(&[0xff, 0xd8, 0xff]),
     open: Open::Directly(open),
 };

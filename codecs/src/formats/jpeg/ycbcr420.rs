@@ -1,7 +1,6 @@
 //! JPEG with 4:2:0 chroma subsampling, read as the planes that are stored. Tiles in JPEG are encoded from planes
 //! again, so no colour is converted on the way.
 
-use std::fs::File;
 use std::rc::Rc;
 
 use edgezoom_content::Size;
@@ -14,7 +13,7 @@ use super::header;
 use super::losses::Losses;
 use crate::decoder::READ_BYTES;
 use crate::ycbcr420::{self, PairMut, ROWS};
-use crate::{Damage, Layout, RowReader, SourceError};
+use crate::{Damage, Layout, RowReader, SourceError, SourceFile};
 
 /// A JPEG that is read as planes.
 pub struct YCbCr420Reader {
@@ -63,7 +62,11 @@ pub fn decode_into(file: &[u8], width: u32, pairs: Vec<PairMut<'_>>) -> Result<(
 
 impl YCbCr420Reader {
     /// Opens a 4:2:0 JPEG of this size, whose file is at its start.
-    pub fn open(file: File, size: Size, coefficients: Option<Rc<Coefficients>>) -> Result<Self, SourceError> {
+    pub fn open(
+        file: SourceFile,
+        size: Size,
+        coefficients: Option<Rc<Coefficients>>,
+    ) -> Result<Self, SourceError> {
         let mut decompressor = Decompressor::new(file, READ_BYTES);
         let mut losses = Losses::default();
         kept_in(coefficients.as_ref(), || catch_damage(&mut losses, || decompressor.start()))?;

@@ -28,6 +28,7 @@ pub(crate) static FORMAT: Format = Format {
     media_types: &["image/jxl"],
     endings: &["jxl"],
     reading: Reading::Buffered,
+    in_order: false,
     signature: |head| head.starts_with(&[0xff, 0x0a]) || head.starts_with(b"\0\0\0\x0cJXL \r\n\x87\n"),
     open: Open::Directly(open),
 };

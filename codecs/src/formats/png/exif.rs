@@ -10,8 +10,7 @@
 //!
 //! Source: PNG Specification (Third Edition), 5.3 (chunk layout), 11.3.4.5 (eXIf).
 
-use std::fs::File;
-use std::os::unix::fs::FileExt;
+use crate::SourceFile;
 
 /// Where the first chunk begins.
 const SIGNATURE_BYTES: u64 = 8;
@@ -24,8 +23,9 @@ const MAX_BYTES: u32 = 1 << 20;
 /// The headers that are read: a file with more was made to waste time.
 const MAX_HEADERS: u32 = 1 << 20;
 
-/// The first block of EXIF in a PNG. A broken chunk ends the search: the decoder will report it.
-pub fn find(file: &File) -> Option<Vec<u8>> {
+/// The first block of EXIF in a PNG. A broken chunk ends the search: the decoder will report it. Of a file that is still
+/// growing, only what stands before the pixels is found.
+pub fn find(file: &SourceFile) -> Option<Vec<u8>> {
     let mut at = SIGNATURE_BYTES;
     let mut last = None;
     // How many chunks like the last one are skipped at once.
@@ -42,6 +42,7 @@ pub fn find(file: &File) -> Option<Vec<u8>> {
                 return Some(block);
             }
             b"IEND" => return None,
+            b"IDAT" if file.is_growing() => return None,
             b"IDAT" if last == Some(header) => {
                 let far = at.saturating_add(next.saturating_mul(leap));
                 if self::header(file, far) == Some(header) {
@@ -60,7 +61,7 @@ pub fn find(file: &File) -> Option<Vec<u8>> {
 }
 
 /// A chunk's length and type.
-fn header(file: &File, at: u64) -> Option<[u8; HEADER_BYTES as usize]> {
+fn header(file: &SourceFile, at: u64) -> Option<[u8; HEADER_BYTES as usize]> {
     let mut header = [0; HEADER_BYTES as usize];
     file.read_exact_at(&mut header, at).ok()?;
     Some(header)
@@ -72,14 +73,14 @@ mod tests {
 
     use super::*;
 
-    fn file(chunks: &[(&[u8; 4], &[u8])]) -> File {
+    fn file(chunks: &[(&[u8; 4], &[u8])]) -> SourceFile {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(b"\x89PNG\r\n\x1a\n").unwrap();
         for (kind, content) in chunks {
             file.write_all(&(content.len() as u32).to_be_bytes()).unwrap();
             file.write_all(&[kind.as_slice(), content, b"sums"].concat()).unwrap();
         }
-        file
+        file.into()
     }
 
     #[test]
@@ -107,8 +108,8 @@ mod tests {
     #[test]
     fn a_file_that_is_cut_off_has_none() {
         assert_eq!(find(&file(&[(b"IHDR", b""), (b"IDAT", b"12345")])), None);
-        let cut = file(&[(b"eXIf", b"turned")]);
-        cut.set_len(18).unwrap();
-        assert_eq!(find(&cut), None);
+        let mut cut = tempfile::tempfile().unwrap();
+        cut.write_all(b"\x89PNG\r\n\x1a\n\0\0\0\x06eXIftu").unwrap();
+        assert_eq!(find(&cut.into()), None);
     }
 }

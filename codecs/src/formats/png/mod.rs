@@ -21,18 +21,21 @@ use crate::{Bounds, Damage, Format, Layout, Orientation, Reading, RowReader, Sou
 use error::error;
 use interlaced::Interlaced;
 use kind::Kind;
+use late_exif::LateExif;
 
 mod colour;
 mod error;
 mod exif;
 mod interlaced;
 mod kind;
+mod late_exif;
 
 pub(crate) static FORMAT: Format = Format {
     name: error::NAME.0,
     media_types: &["image/png"],
     endings: &["png"],
     reading: Reading::Rows,
+    in_order: true,
     signature: |head| head.starts_with(b"\x89PNG\r\n\x1a\n"),
     open: Open::Directly(open),
 };
@@ -53,9 +56,17 @@ struct Rows<R: BufRead + Seek> {
 }
 
 fn open(Input { file, bounds, temporary, .. }: Input<'_>) -> Result<Decoded, SourceError> {
-    let exif = exif::find(file.get_ref());
+    let source = file.get_ref().clone();
+    let is_growing = source.is_growing();
+    let exif = exif::find(&source);
     let orientation = exif.as_deref().map_or(Orientation::UPRIGHT, Orientation::of_exif);
-    open_reader(file, orientation, bounds, temporary.as_ref())
+    let decoded = open_reader(file, orientation, bounds, temporary.as_ref())?;
+    // What stands behind the pixels is known only when they have come.
+    Ok(if is_growing && exif.is_none() {
+        Decoded { reader: LateExif::wrap(decoded.reader, source), ..decoded }
+    } else {
+        decoded
+    })
 }
 
 /// Opens a PNG from a reader that is at its start.

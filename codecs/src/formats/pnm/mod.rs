@@ -5,14 +5,13 @@
 mod header;
 mod pfm;
 
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 
 use edgezoom_content::Size;
 
 use crate::decoder::Decoded;
 use crate::decoder::{Input, Open};
-use crate::{Format, Layout, Reading, RowReader, SourceError};
+use crate::{Format, Layout, Reading, RowReader, SourceError, SourceFile};
 use header::{Coding, Header, too_short};
 
 pub(crate) static FORMAT: Format = Format {
@@ -25,6 +24,7 @@ pub(crate) static FORMAT: Format = Format {
     ],
     endings: &["pnm", "pbm", "pgm", "ppm", "pam", "pfm"],
     reading: Reading::Rows,
+    in_order: true,
     signature: |head| {
         matches!(
             head,
@@ -39,7 +39,7 @@ struct Rows {
     header: Header,
     size: Size,
     layout: Layout,
-    file: BufReader<File>,
+    file: BufReader<SourceFile>,
     /// A row as stored.
     stored: Vec<u8>,
     /// A row's samples.
@@ -141,7 +141,7 @@ impl RowReader for Rows {
 }
 
 /// The next number of a text, or its next digit.
-fn number(file: &mut BufReader<File>, one_digit: bool) -> Result<u16, SourceError> {
+fn number(file: &mut BufReader<SourceFile>, one_digit: bool) -> Result<u16, SourceError> {
     let mut value: Option<u32> = None;
     while let Some(&byte) = file.fill_buf()?.first() {
         match (byte, value) {

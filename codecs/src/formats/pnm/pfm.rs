@@ -5,15 +5,12 @@
 //! ```
 //! Source: Netpbm, pfm(5).
 
-use std::fs::File;
-use std::os::unix::fs::FileExt;
-
 use edgezoom_content::Size;
 
 use super::header::{NAME, too_short};
 use crate::colour::tone_mapping;
 use crate::decoder::Decoded;
-use crate::{Bounds, Layout, RowReader, SourceError};
+use crate::{Bounds, Layout, RowReader, SourceError, SourceFile};
 
 /// The bytes that the header may have: four words, and comments between them.
 const MAX_HEADER_BYTES: usize = 4096;
@@ -32,14 +29,14 @@ struct Header {
 struct Rows {
     size: Size,
     header: Header,
-    file: File,
+    file: SourceFile,
     /// The rows that are still to be read: they are the first in the file.
     left: u32,
     /// Some rows, as stored.
     stored: Vec<u8>,
 }
 
-pub fn open(file: File, bounds: Bounds) -> Result<Decoded, SourceError> {
+pub fn open(file: SourceFile, bounds: Bounds) -> Result<Decoded, SourceError> {
     let mut head = [0; MAX_HEADER_BYTES];
     let bytes = file.read_at(&mut head, 0)?;
     let header = header(head.get(..bytes).unwrap_or_default())?;

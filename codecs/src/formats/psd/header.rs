@@ -14,13 +14,12 @@
 //! All numbers are big-endian. Source: Adobe Photoshop File Formats Specification, "File Header Section" to "Additional
 //! Layer Information"; the blocks of documents of 16 and 32 bits are `Lr16`, `Lr32`, `Mt16` and `Mt32`.
 
-use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
 use super::error::NAME;
-use crate::SourceError;
 use crate::formats::section::{Section, array};
+use crate::{SourceError, SourceFile};
 
 /// What a document's channels are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +72,7 @@ const LONG_KEYS: [&[u8; 4]; 13] = [
 type Reader = BufReader<Section>;
 
 impl Header {
-    pub fn read(file: &Arc<File>) -> Result<Self, SourceError> {
+    pub fn read(file: &Arc<SourceFile>) -> Result<Self, SourceError> {
         read(&mut Section::all(file).buffered(16 << 10)).map_err(|error| match error {
             Failure::Source(error) => error,
             Failure::Ends => NAME.corrupt("it ends in its header"),

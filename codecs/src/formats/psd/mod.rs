@@ -39,6 +39,7 @@ pub(crate) static FORMAT: Format = Format {
     media_types: &["image/vnd.adobe.photoshop", "image/x-photoshop"],
     endings: &["psd", "psb"],
     reading: Reading::Rows,
+    in_order: false,
     signature: |head| matches!(head, [b'8', b'B', b'P', b'S', 0, 1 | 2, ..]),
     open: Open::Directly(open),
 };

@@ -9,7 +9,6 @@
 //! Source: Adobe Photoshop File Formats Specification, "Image Data Section"; Apple Technical Note TN1023 for PackBits.
 //! How samples are predicted is Adobe's TIFF Technical Note 3, 32 bits as well.
 
-use std::fs::File;
 use std::io::{BufReader, Read};
 use std::sync::Arc;
 
@@ -18,7 +17,7 @@ use flate2::bufread::ZlibDecoder;
 use super::error::NAME;
 use super::header::Header;
 use crate::formats::section::{Section, array};
-use crate::{Bounds, SourceError};
+use crate::{Bounds, SourceError, SourceFile};
 
 /// The bytes of a plane that are read at once.
 const BUFFER_BYTES: usize = 64 << 10;
@@ -41,7 +40,7 @@ pub struct Packed {
 impl Planes {
     /// Finds the first `planes` planes.
     pub fn open(
-        file: &Arc<File>,
+        file: &Arc<SourceFile>,
         header: &Header,
         planes: usize,
         bounds: Bounds,

@@ -13,12 +13,11 @@
 //! Source: TIFF 6.0, section 2; the BigTIFF design; OpenSlide's notes on Hamamatsu's NDPI
 //! (openslide.org/formats/hamamatsu).
 
-use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom};
 
 use super::error::{NAME, too_early};
 use super::tag;
-use crate::SourceError;
+use crate::{SourceError, SourceFile};
 
 /// The bytes that one of the file's tables may have: enough for two million chunks.
 const TABLE_BYTES: u64 = 16 << 20;
@@ -27,7 +26,7 @@ const MAX_ENTRIES: u64 = 4096;
 
 /// An open file and how its numbers are stored.
 pub struct Tiff {
-    file: BufReader<File>,
+    file: BufReader<SourceFile>,
     position: u64,
     /// The length of the file, in bytes.
     pub length: u64,
@@ -77,7 +76,7 @@ fn type_bytes(kind: u16) -> u64 {
 
 impl Tiff {
     /// Opens a file that is at its start.
-    pub fn open(mut file: BufReader<File>) -> Result<Self, SourceError> {
+    pub fn open(mut file: BufReader<SourceFile>) -> Result<Self, SourceError> {
         let length = file.seek(SeekFrom::End(0))?;
         file.seek(SeekFrom::Start(0))?;
         let (kind, is_little) = (Kind::Classic, true);

@@ -62,6 +62,7 @@ pub(crate) static FORMAT: Format = Format {
     media_types: &["image/tiff"],
     endings: &["tif", "tiff", "svs", "ndpi", "bif"],
     reading: Reading::Rows,
+    in_order: true,
     signature: |head| matches!(head, [b'I', b'I', 42 | 43, 0, ..] | [b'M', b'M', 0, 42 | 43, ..]),
     open: Open::Directly(open),
 };

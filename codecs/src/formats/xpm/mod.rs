@@ -13,19 +13,19 @@
 mod colours;
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::{BufReader, Read};
 
 use edgezoom_content::Size;
 
 use crate::decoder::{Decoded, Input, Open};
-use crate::{Format, Layout, Reading, RowReader, SourceError};
+use crate::{Format, Layout, Reading, RowReader, SourceError, SourceFile};
 
 pub(crate) static FORMAT: Format = Format {
     name: "XPM",
     media_types: &["image/x-xpixmap"],
     endings: &["xpm"],
     reading: Reading::Rows,
+    in_order: false,
     signature: |head| head.starts_with(b"/* XPM */") || head.starts_with(b"/*XPM*/"),
     open: Open::Directly(open),
 };
@@ -80,7 +80,7 @@ fn key_of(characters: &[u8]) -> Key {
 
 /// The texts of the source code, one after the other.
 struct Texts {
-    file: BufReader<File>,
+    file: BufReader<SourceFile>,
 }
 
 impl Texts {

@@ -26,6 +26,7 @@ pub(crate) static FORMAT: Format = Format {
     media_types: &["application/pdf"],
     endings: &["pdf"],
     reading: Reading::Regions,
+    in_order: false,
     signature: |head| head.windows(5).take(SIGNATURE_WITHIN).any(|window| window == b"%PDF-"),
     open: Open::Prepared(prepare),
 };

@@ -2,7 +2,6 @@
 //!
 //! Source: SVG 1.1, appendix I.1 (gzip), XML 1.0 (Fifth Edition), appendix F (encodings).
 
-use std::fs::File;
 use std::io::Read;
 use std::thread;
 
@@ -10,8 +9,8 @@ use flate2::read::MultiGzDecoder;
 use resvg::usvg::{ImageHrefResolver, Options, Tree, roxmltree};
 
 use super::octaves;
-use crate::SourceError;
 use crate::vector::fonts::Fonts;
+use crate::{SourceError, SourceFile};
 
 /// The format's name.
 pub const NAME: &str = "SVG";
@@ -26,7 +25,7 @@ pub const STACK_BYTES: usize = 32 << 20;
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// Reads the SVG, gzipped or not.
-pub fn read(file: File, max_bytes: u64, fonts: &Fonts) -> Result<Tree, SourceError> {
+pub fn read(file: SourceFile, max_bytes: u64, fonts: &Fonts) -> Result<Tree, SourceError> {
     let text = decode(unpack(file, max_bytes)?);
     // A thread of its own has the stack, and a panic of the parser on a broken file ends there.
     let parse = || parse(&text, fonts);
@@ -37,7 +36,7 @@ pub fn read(file: File, max_bytes: u64, fonts: &Fonts) -> Result<Tree, SourceErr
     parsed.unwrap_or_else(|_| Err(corrupt("its structure is invalid")))
 }
 
-fn unpack(mut file: File, max_bytes: u64) -> Result<Vec<u8>, SourceError> {
+fn unpack(mut file: SourceFile, max_bytes: u64) -> Result<Vec<u8>, SourceError> {
     let mut bytes = Vec::new();
     file.by_ref().take(max_bytes + 1).read_to_end(&mut bytes)?;
     if bytes.starts_with(&GZIP) {

@@ -28,6 +28,7 @@ pub(crate) static FORMAT: Format = Format {
     media_types: &["image/svg+xml"],
     endings: &["svg", "svgz"],
     reading: Reading::Regions,
+    in_order: false,
     signature: signature::is_svg,
     open: Open::Prepared(prepare),
 };

@@ -65,6 +65,7 @@ impl World {
                 }
                 Effect::WriteCache { .. } => {}
                 Effect::DeleteFromCache => self.record = None,
+                Effect::DeleteUpload(_) => panic!("no file was sent"),
             }
         }
         let progress = self.story.content().progress;
@@ -97,7 +98,10 @@ impl World {
                 if let Some(attempt) = attempt(of) {
                     let progress = progress.into();
                     self.tell(
-                        reported(attempt, Outcome::Progress { stage: Stage::Rendering, progress }),
+                        reported(
+                            attempt,
+                            Outcome::Progress { stage: Stage::Rendering, progress, coarse: None },
+                        ),
                         true,
                     );
                 }

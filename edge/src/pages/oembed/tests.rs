@@ -1,7 +1,7 @@
 //! The oEmbed response of a share link, and that the texts of sources stay escaped.
 
 use edgezoom_content::{
-    Attempt, Dzi, Failure, FailureCode, Progress, SourceUrl, Stage, TileFormat, Timestamp,
+    Attempt, Dzi, Failure, FailureCode, Previews, Progress, SourceUrl, Stage, TileFormat, Timestamp,
 };
 
 use super::*;
@@ -24,7 +24,14 @@ fn content(status: Status) -> Content {
 fn ready(width: u32, height: u32) -> Content {
     let dzi =
         Dzi { size: Size { width, height }, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg };
-    content(Status::Ready { attempt: Attempt::FIRST, dzi, title: None, warning: None, archive: None })
+    content(Status::Ready {
+        attempt: Attempt::FIRST,
+        dzi,
+        title: None,
+        warning: None,
+        archive: None,
+        previews: None,
+    })
 }
 
 fn within(max_width: u32, max_height: u32) -> OembedRequest {
@@ -49,7 +56,7 @@ fn xml_has_the_same_fields() {
 #[test]
 fn an_unfinished_content_has_no_thumbnail_and_a_failed_one_is_not_embedded() {
     let queued = OembedRequest::default()
-        .response(&content(Status::Processing { stage: Stage::Queued }), &addresses());
+        .response(&content(Status::Processing { stage: Stage::Queued, coarse: None }), &addresses());
     assert_eq!((queued.status, queued.header("Cache-Control")), (StatusCode::OK, Some("no-store")));
     assert!(!queued.body.contains("thumbnail"));
     let failure = Failure::new(FailureCode::Internal, "");
@@ -79,6 +86,31 @@ fn the_frame_and_the_thumbnail_stay_within_the_limits_of_the_site() {
             assert!(object["thumbnail_width"].as_u64() <= Some(most.0.into()), "{body}");
             assert!(object["thumbnail_height"].as_u64() <= Some(most.1.into()), "{body}");
         }
+    }
+}
+
+#[test]
+fn the_thumbnail_is_the_largest_small_picture_that_the_site_takes() {
+    let Content { status: Status::Ready { attempt, dzi, title, warning, archive, .. }, .. } =
+        ready(8000, 6000)
+    else {
+        panic!()
+    };
+    let previews = Some(Previews::Objects);
+    let made = content(Status::Ready { attempt, dzi, title, warning, archive, previews });
+    for (request, address, size) in [
+        (OembedRequest::default(), "https://zoom.example/6qy4OXfXSid/preview.jpg", (1200, 900)),
+        (within(1200, 900), "https://zoom.example/6qy4OXfXSid/preview.jpg", (1200, 900)),
+        (within(1199, 900), "https://zoom.example/6qy4OXfXSid/thumbnail.jpg", (320, 240)),
+        (within(300, 300), "https://cache.example/6qy4OXfXSid/1_files/8/0_0.jpg", (250, 188)),
+    ] {
+        let body = request.response(&made, &addresses()).body;
+        let object: serde_json::Value = serde_json::from_str(&body).unwrap();
+        assert_eq!(object["thumbnail_url"], address);
+        assert_eq!(
+            (&object["thumbnail_width"], &object["thumbnail_height"]),
+            (&size.0.into(), &size.1.into())
+        );
     }
 }
 

@@ -56,6 +56,48 @@ fn a_client_asks_for_a_retry_with_one_value() {
 }
 
 #[test]
+fn files_are_sent_to_where_contents_are_asked_for_by_url() {
+    let sent = |target| ask(Method::POST, target);
+    let (json, wrapped) = (Variant::Standard(Format::Json), Variant::Wrapped(Format::Json));
+    assert_eq!(sent("/v1/content"), Route::Upload { name: Ok(None), variant: json });
+    let name = Ok(Some("a b.jpg".to_owned()));
+    assert_eq!(sent("/v1/content/?name=a%20b.jpg&format=json"), Route::Upload { name, variant: wrapped });
+    for target in [&format!("/v1/content/{ID}"), "/v1/dzi/", "/", "/v1/contents"] {
+        assert!(matches!(sent(target), Route::MethodNotAllowed(_)), "{target}");
+    }
+}
+
+#[test]
+fn a_file_in_parts_is_begun_sent_and_finished() {
+    let file = "00112233445566778899aabbccddeeff.AB-c_9";
+    let sent = |method, path: &str| match ask(method, &format!("/v1/uploads{path}")) {
+        Route::UploadInParts(step) => Some(step),
+        Route::NotFound { page: false } => None,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(
+        [sent(Method::POST, ""), sent(Method::POST, "/")],
+        [Some(UploadStep::Begin), Some(UploadStep::Begin)]
+    );
+    let part = UploadStep::Part(file.parse().unwrap(), 2);
+    assert_eq!(sent(Method::PUT, &format!("/{file}/2")), Some(part));
+    let (name, variant) = (Ok(Some("a.jpg".to_owned())), Variant::Standard(Format::Json));
+    let finish = UploadStep::Finish { file: file.parse().unwrap(), name, variant };
+    assert_eq!(sent(Method::POST, &format!("/{file}?name=a.jpg")), Some(finish));
+    for (method, path) in [
+        (Method::POST, format!("/{file}/1")),
+        (Method::PUT, format!("/{file}")),
+        (Method::PUT, "/".to_owned()),
+        (Method::POST, "x".to_owned()),
+        (Method::GET, format!("/{file}")),
+        (Method::GET, format!("/{file}/1")),
+    ] {
+        assert_eq!(sent(method.clone(), &path), None, "{method} {path}");
+    }
+    assert!(matches!(ask(Method::DELETE, &format!("/v1/uploads/{file}")), Route::MethodNotAllowed(_)));
+}
+
+#[test]
 fn a_text_that_is_no_id_is_no_content() {
     for text in ["x", "..%2f", "6qy4OXfXSi", "6qy4OXfXSidd", "6qy4OXfXSid//", "%00"] {
         assert_eq!(key(&format!("/v1/content/{text}")), Err(ApiError::NoSuchContent), "{text}");
@@ -106,7 +148,8 @@ fn share_embed_and_home_are_found() {
 fn events_previews_and_oembed_are_found() {
     assert_eq!(get(&format!("/v1/content/{ID}/events")), Route::Events(id()));
     assert_eq!(key("/v1/content/x/events"), Err(ApiError::NoSuchContent));
-    assert_eq!(get(&format!("/{ID}/preview.jpg")), Route::Preview(id()));
+    assert_eq!(get(&format!("/{ID}/preview.jpg")), Route::Preview(id(), PreviewKind::Large));
+    assert_eq!(get(&format!("/{ID}/thumbnail.jpg")), Route::Preview(id(), PreviewKind::Thumbnail));
     let route = get("/oembed?url=a&format=xml&maxwidth=300&maxheight=-1");
     let (url, format) = (Some("a".to_owned()), Some("xml".to_owned()));
     assert_eq!(route, Route::Oembed(OembedRequest { url, format, max_width: Some(300), max_height: None }));
@@ -138,7 +181,8 @@ fn tilers_and_the_operator_post() {
 #[test]
 fn only_reading_is_allowed_elsewhere() {
     for method in [Method::POST, Method::PUT, Method::DELETE, Method::PATCH, Method::TRACE] {
-        assert_eq!(ask(method, "/v1/content/"), Route::MethodNotAllowed("GET, HEAD, OPTIONS"));
+        let path = format!("/v1/content/{ID}");
+        assert_eq!(ask(method, &path), Route::MethodNotAllowed("GET, HEAD, OPTIONS"));
     }
     assert_eq!(ask(Method::OPTIONS, "/v1/content/"), Route::Preflight);
     assert_eq!(ask(Method::HEAD, "/health"), Route::Health);

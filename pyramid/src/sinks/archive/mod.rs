@@ -4,6 +4,7 @@
 //! ```text
 //! <name>/<name>_files/<level>/<column>_<row>.<format>     the tiles
 //! <name>/<name>.dzi                                       the descriptor
+//! <name>/associated_images/<preview>.<format>             the small pictures of the whole, if they were made
 //! <name>/scan-properties.xml                              only in SZI: the properties of the scan
 //! <name>/tile-index.bin                                   only in SZI: where each tile is (`TileIndex`)
 //! ```

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::time::SystemTime;
 
 use edgezoom_content::tile_index::tile_number;
-use edgezoom_content::{Archive, Dzi, TileIndex, TileRange};
+use edgezoom_content::{Archive, Dzi, PreviewKind, TileIndex, TileRange};
 
 use super::ArchiveFormat;
 use super::timestamp::Timestamp;
@@ -14,6 +14,9 @@ use crate::Tile;
 
 /// The name of the entry with the [`TileIndex`], in the folder of the pyramid.
 const INDEX_NAME: &str = "tile-index.bin";
+
+/// The folder of the small pictures, in that of the pyramid: where libvips puts the pictures that a slide has besides.
+const PREVIEWS_FOLDER: &str = "associated_images";
 
 /// An archive that is being written.
 pub struct ArchiveStream<W> {
@@ -46,6 +49,18 @@ impl<W: Write> ArchiveStream<W> {
         // An entry is smaller than 4 GiB.
         self.tiles.push((number, TileRange { offset, length: bytes.len() as u32 }));
         Ok(())
+    }
+
+    /// Adds a small picture of the whole, in the format of the tiles, and returns its place.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn add_preview(&mut self, kind: PreviewKind, bytes: &[u8]) -> io::Result<TileRange> {
+        let (name, extension) = (&self.name, self.dzi.tile_format.extension());
+        let entry = format!("{name}/{PREVIEWS_FOLDER}/{}.{extension}", kind.name());
+        let offset = self.zip.add(&entry, bytes)?;
+        // An entry is smaller than 4 GiB.
+        Ok(TileRange { offset, length: bytes.len() as u32 })
     }
 
     /// What the archive is written to.

@@ -15,7 +15,7 @@ use edgezoom_tiler::renderer::RenderError;
 pub(super) fn explain(source: &Path, error: PipelineError) -> anyhow::Error {
     let hint = match &error {
         PipelineError::File(reason) => return anyhow!("cannot read {}: {reason}", source.display()),
-        PipelineError::Sink(_) | PipelineError::Setup(_) => return error.into(),
+        PipelineError::Sink(_) | PipelineError::Setup(_) | PipelineError::Upload(_) => return error.into(),
         // An option is out of range, or the machine has no room for a process.
         PipelineError::Render(RenderError::NotStarted(reason)) => return anyhow!("{reason}"),
         PipelineError::Fetch(FetchError::Refused(RefusedAddress::Network))

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use anyhow::{Context, bail};
+use bytes::Bytes;
 use clap::ValueEnum;
-use edgezoom_content::Dzi;
+use edgezoom_content::{Dzi, PreviewKind};
 use edgezoom_pyramid::sinks::{ArchiveFormat, ArchiveSink, DirectorySink, PyramidWriter, Sink};
 use edgezoom_tiler::pipeline::{SinkError, TileSink};
 use edgezoom_tiler::renderer::Tile;
@@ -68,6 +69,16 @@ impl TileSink for FileSink {
         if let Some(writer) = &mut self.writer {
             writer.put(tile)?;
         }
+        Ok(())
+    }
+
+    async fn restart(&mut self) -> Result<(), SinkError> {
+        self.writer = None;
+        Ok(())
+    }
+
+    /// They are for pages of the service.
+    async fn put_preview(&mut self, _: &Dzi, _: PreviewKind, _: Bytes) -> Result<(), SinkError> {
         Ok(())
     }
 

@@ -35,6 +35,8 @@ impl ProgressBars {
 
     pub(super) fn show(&mut self, progress: Progress) {
         match progress {
+            // What arrives while it is rendered is shown by its rows.
+            Progress::Downloading(_) | Progress::Downloaded { .. } if self.is_rendering() => {}
             Progress::Downloading(received) => {
                 let bar = self.bar(Step::Download);
                 if let Some(announced) = received.announced {
@@ -47,7 +49,7 @@ impl ProgressBars {
                 self.bar(Step::Render).set_position((rows * RENDER_STEPS as f64) as u64);
             }
             Progress::Downloaded { .. } | Progress::Rendered | Progress::Published => self.clear(),
-            Progress::Publishing { .. } => {}
+            Progress::Coarse(_) | Progress::Publishing { .. } => {}
         }
     }
 
@@ -56,6 +58,10 @@ impl ProgressBars {
         if let Some((_, bar)) = self.present.take() {
             bar.finish_and_clear();
         }
+    }
+
+    fn is_rendering(&self) -> bool {
+        self.present.as_ref().is_some_and(|(step, _)| *step == Step::Render)
     }
 
     /// The bar of a step, in the place of that of another one.

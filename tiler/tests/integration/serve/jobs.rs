@@ -53,7 +53,7 @@ async fn a_picture_becomes_a_pyramid_whose_descriptor_comes_last() {
     assert_eq!(ended["id"], ID);
     assert_eq!(ended["attempt"], "1");
     assert_eq!(ended["outcome"], "Finished");
-    assert_eq!(ended["tiles"], expected.len() - 1);
+    assert_eq!(ended["tiles"], expected.len() - 3, "besides the descriptor and the two small pictures");
     for phase in ["fetch_ms", "render_ms", "upload_ms", "report_ms"] {
         assert!(ended[phase].is_u64(), "{phase}: {ended}");
     }
@@ -77,7 +77,7 @@ async fn progress_is_reported_in_even_intervals_and_never_falls() {
         .reports()
         .into_iter()
         .filter_map(|outcome| match outcome {
-            Outcome::Progress { stage, progress } => Some((*stage, *progress)),
+            Outcome::Progress { stage, progress, .. } => Some((*stage, *progress)),
             _ => None,
         })
         .collect();

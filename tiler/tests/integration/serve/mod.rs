@@ -4,6 +4,7 @@
 
 mod backlog;
 mod claims;
+mod early;
 mod jobs;
 mod leases;
 mod monitoring;
@@ -12,12 +13,14 @@ mod retries;
 mod shutdown;
 mod store;
 mod tiler;
+mod turn;
+mod uploads;
 mod world;
 
 use std::collections::BTreeSet;
 
 use edgezoom_content::protocol::Outcome;
-use edgezoom_content::{Attempt, ContentId, Dzi, FailureCode};
+use edgezoom_content::{Attempt, ContentId, Dzi, FailureCode, PreviewKind};
 use world::{Source, World, WorldState};
 
 const ID: &str = "6qy4OXfXSid";
@@ -68,5 +71,6 @@ fn keys(id: ContentId, attempt: Attempt, dzi: &Dzi) -> BTreeSet<String> {
             keys.insert(attempt.tiles_prefix(id) + &dzi.tile_path(level, column, row));
         }
     }
+    keys.extend(PreviewKind::ALL.map(|kind| attempt.preview_key(id, kind, dzi.tile_format)));
     keys
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use axum::http::StatusCode;
 use edgezoom_content::protocol::Outcome;
-use edgezoom_content::{Attempt, FailureCode};
+use edgezoom_content::{Attempt, FailureCode, PreviewKind};
 
 use super::tiler::Tiler;
 use super::world::{Object, WorldState};
@@ -35,13 +35,19 @@ async fn a_pyramid_is_one_object_unless_told_otherwise() {
     tiler.logged("job ended").await;
     let state = world.state();
     let archive = state.reports().into_iter().find_map(|outcome| match outcome {
-        Outcome::Finished { archive, .. } => *archive,
+        Outcome::Finished { archive, previews, .. } => archive.zip(*previews),
         _ => None,
     });
+    let (archive, previews) = archive.unwrap();
     assert_eq!(state.objects.keys().collect::<Vec<_>>(), [&Attempt::FIRST.next().archive_key(id)]);
     let object = &state.objects[&Attempt::FIRST.next().archive_key(id)];
-    let begin = archive.unwrap().index_offset as usize;
+    let begin = archive.index_offset as usize;
     assert_eq!(&object.bytes[begin..begin + 8], b"EZTILES1");
+    for kind in PreviewKind::ALL {
+        let place = previews.entry(kind).unwrap();
+        let file = &object.bytes[place.offset as usize..][..place.length as usize];
+        assert!(file.starts_with(&[0xff, 0xd8, 0xff]) && file.ends_with(&[0xff, 0xd9]), "a whole JPEG");
+    }
     assert_eq!(object.cache_control, "public, max-age=31536000, immutable");
     assert_eq!(state.puts, 1);
 }

@@ -15,6 +15,8 @@ use edgezoom_content::ContentId;
 use edgezoom_content::protocol::{BACKLOG_PATH, Backlog, ClaimRequest, Outcome, Report};
 use serde_json::{Value, json};
 
+use super::turn::Turn;
+
 /// Everything around the tiler.
 #[derive(Clone)]
 pub struct World {
@@ -73,6 +75,8 @@ pub enum Source {
     Unavailable(u32),
     /// The connection stays open and nothing comes.
     Silence,
+    /// Each request takes the next response, the last one again and again.
+    Turns(Vec<Turn>),
 }
 
 /// A call of the tiler.
@@ -175,8 +179,13 @@ impl WorldState {
             if answers.is_empty() { ClaimAnswer::Refuse(StatusCode::CONFLICT) } else { answers.remove(0) };
         match answer {
             ClaimAnswer::Grant { attempt, source } => {
-                let url = format!("http://{address}/source/{source}");
                 let lease = self.lease.as_millis();
+                if source.starts_with("uploads/") {
+                    let url = "ni:///sha-256;f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk?name=a.jpg";
+                    let claim = json!({ "id": id, "url": url, "upload": source, "attempt": attempt, "leaseMs": lease });
+                    return claim.to_string().into_response();
+                }
+                let url = format!("http://{address}/source/{source}");
                 json!({ "id": id, "url": url, "attempt": attempt, "leaseMs": lease })
                     .to_string()
                     .into_response()
@@ -278,12 +287,15 @@ async fn answer(State(world): State<World>, request: Request) -> Response {
         return world.state().settle(&serde_json::from_slice(&body).unwrap());
     }
     if let Some(source) = path.strip_prefix("source/") {
-        let found = {
+        let (found, earlier) = {
             let mut state = world.state();
-            state.log.push(Call::Fetch(source.to_owned()));
-            state.sources.get(source).cloned()
+            let fetch = Call::Fetch(source.to_owned());
+            let earlier = state.log.iter().filter(|call| **call == fetch).count();
+            state.log.push(fetch);
+            (state.sources.get(source).cloned(), earlier)
         };
         return match found {
+            Some(Source::Turns(turns)) => turns[earlier.min(turns.len() - 1)].clone().response(),
             Some(Source::Bytes(bytes)) => bytes.into_response(),
             Some(Source::Page(html)) => axum::response::Html(html).into_response(),
             Some(Source::Status(status)) => status.into_response(),
@@ -297,6 +309,10 @@ async fn answer(State(world): State<World>, request: Request) -> Response {
         };
     }
     if let Some(key) = path.strip_prefix("s3/pyramids/") {
+        if head.method == Method::GET {
+            let found = world.state().objects.get(key).map(|object| object.bytes.clone());
+            return found.map_or_else(|| StatusCode::NOT_FOUND.into_response(), IntoResponse::into_response);
+        }
         assert_eq!(head.method, Method::PUT);
         let header = |name: &str| head.headers[name].to_str().unwrap().to_owned();
         let object = Object {

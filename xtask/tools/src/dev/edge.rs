@@ -58,6 +58,7 @@ pub fn command(
     command.env("ASK_AGAIN_SECONDS", options.ask_again_seconds.to_string());
     command.env("BACKLOG_LIMIT", options.backlog_limit.to_string());
     command.env("MAINTENANCE", if options.maintenance { "on" } else { "off" });
+    command.env("UPLOAD_BYTES", options.upload_bytes.to_string()).env("UPLOAD_ORIGINS", "");
     for address in ["BASE_URL", "SHARE_BASE", "CACHE_URL"] {
         command.env(address, ""); // the origin that is asked, whatever the shell that we run in knows
     }

@@ -222,7 +222,7 @@ impl World<'_> {
             }
             None => {
                 self.contents[content].ready = true;
-                Outcome::Finished { dzi: DZI, title: None, warning: None, archive: None }
+                Outcome::Finished { dzi: DZI, title: None, warning: None, archive: None, previews: None }
             }
         };
         self.used.worker_requests += 1.0;
@@ -238,7 +238,8 @@ impl World<'_> {
         let Some(Job { content, attempt, .. }) = self.tilers[number].jobs.get(&job).copied() else { return };
         self.used.worker_requests += 1.0;
         self.used.object_requests += 1.0;
-        let outcome = Outcome::Progress { stage: Stage::Rendering, progress: Progress::from(0.5) };
+        let outcome =
+            Outcome::Progress { stage: Stage::Rendering, progress: Progress::from(0.5), coarse: None };
         self.tell(content, Event::Reported(Report { attempt, outcome }));
         self.after(REPORT_MS, Happening::Progress { tiler: number, life, job });
     }

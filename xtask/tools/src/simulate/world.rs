@@ -267,6 +267,8 @@ impl<'a> World<'a> {
                 }
             }
             Effect::DeleteFromCache => self.used.kv_writes += 1.0,
+            // Simulated contents have addresses, not files.
+            Effect::DeleteUpload(_) => {}
         }
     }
 

@@ -1,0 +1,166 @@
+//! What is known of a JPEG as a whole before its rows are: the first scans of a progressive picture that still arrives,
+//! decoded at an eighth of its size, or the thumbnail in its EXIF.
+//!
+//! Both are only shown until the picture is ready. So whatever is wrong with them, there is none.
+//!
+//! Source: CIPA DC-008 (Exif 2.3), 4.5.5 (the thumbnail), 4.6.4, tags 513 and 514; ITU-T T.81, B.2.3 (the scan header),
+//! G.1.1.1 (spectral selection: the DC coefficients, the means of blocks, come first).
+
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+
+use edgezoom_content::Size;
+use mozjpeg::decompress::DecompressBuilder;
+use mozjpeg::{ColorSpace, Decompress};
+
+use super::error_manager::{self, catch_errors};
+use super::header::{self, Header};
+use super::{coefficients_of, kept_in, orientation, read_header, segments, side};
+use crate::decoder::READ_BYTES;
+use crate::scratch::TemporaryFile;
+use crate::{Bounds, Layout, SourceError, SourceFile, Thumbnail};
+
+/// The sides that a thumbnail may have. Those of cameras have 160 by 120 pixels.
+const MAX_SIDE: u32 = 1024;
+/// The bytes of a progressive picture that are read for its first scans.
+const MAX_SCAN_BYTES: usize = 32 << 20;
+/// libjpeg scales by eighths.
+const ONE_EIGHTH: u8 = 1;
+
+/// Finds the thumbnail of a JPEG, whose file is at its start. Waits for the first scans of a progressive picture.
+pub fn find(source: SourceFile, bounds: Bounds, temporary: Option<&TemporaryFile>) -> Option<Thumbnail> {
+    let is_growing = source.is_growing();
+    let mut file = BufReader::with_capacity(READ_BYTES, source);
+    let header = read_header(&mut file).ok()?;
+    let picture = bounds.admit(side(header.width()), side(header.height())).ok()?;
+    let (orientation, in_exif) = (orientation(&header), in_exif(&header));
+    drop(header);
+    let whole = if is_growing { first_scans(file, bounds, temporary) } else { None };
+    let (size, pixels) = whole.or(in_exif)?;
+    Some(Thumbnail { picture, orientation, size, pixels })
+}
+
+/// The thumbnail in the EXIF of a picture.
+fn in_exif<R>(header: &Decompress<R>) -> Option<(Size, Vec<u8>)> {
+    let exif = exif::Reader::new().read_raw(segments::exif(header)?.to_vec()).ok()?;
+    let number = |tag| exif.get_field(tag, exif::In::THUMBNAIL)?.value.get_uint(0);
+    let start = number(exif::Tag::JPEGInterchangeFormat)? as usize;
+    let length = number(exif::Tag::JPEGInterchangeFormatLength)? as usize;
+    let file = exif.buf().get(start..start.checked_add(length)?)?;
+    header::admit_scans_of(file).ok()?;
+    let header = open(file).ok()?;
+    let is_small = side(header.width()).max(side(header.height())) <= MAX_SIDE;
+    is_small.then(|| decode(|| header.rgb()).ok()).flatten()
+}
+
+/// An eighth of a progressive picture, by its first scans.
+fn first_scans(
+    mut file: BufReader<SourceFile>,
+    bounds: Bounds,
+    temporary: Option<&TemporaryFile>,
+) -> Option<(Size, Vec<u8>)> {
+    file.seek(SeekFrom::Start(0)).ok()?;
+    let (markers, scans) = read_first_scans(file).ok()??;
+    let mut header = open(&scans).ok()?;
+    let is_colour = matches!(
+        header.color_space(),
+        ColorSpace::JCS_YCbCr | ColorSpace::JCS_RGB | ColorSpace::JCS_GRAYSCALE
+    );
+    let size = bounds.admit(side(header.width()), side(header.height())).ok().filter(|_| is_colour)?;
+    bounds.admit_memory(size.pixels() * 3 / 64, "a progressive picture's first scans").ok()?;
+    let coefficients = coefficients_of(&header, Some(markers), size, bounds, temporary).ok()?;
+    header.scale(ONE_EIGHTH);
+    kept_in(coefficients.as_ref(), || decode(|| header.rgb())).ok()
+}
+
+/// The bytes of a progressive picture up to the scan with which the DC coefficients of all components are there, and the
+/// end of a picture.
+fn read_first_scans(file: impl BufRead) -> io::Result<Option<(Header, Vec<u8>)>> {
+    let mut file = Recording { file, bytes: Vec::new() };
+    let mut found = None;
+    let (mut components, mut known) = (0_u8, 0_u8);
+    loop {
+        let code = header::next_marker(&mut file)?;
+        if matches!(code, 0xd8 | 0x01 | 0xd0..=0xd7) {
+            continue;
+        }
+        if let Some(markers) = found.filter(|_| known >= components && components > 0) {
+            let mut scans = file.bytes;
+            scans.truncate(scans.len().saturating_sub(2));
+            scans.extend([0xff, 0xd9]);
+            return Ok(Some((markers, scans)));
+        }
+        let length = match code {
+            0xc2 => {
+                let (length, [_, h1, h2, w1, w2, count]) = header::segment::<6>(&mut file)?;
+                let (width, height) = (u16::from_be_bytes([w1, w2]), u16::from_be_bytes([h1, h2]));
+                found = Some(Header { width, height, is_buffered: true, scans: 1 });
+                components = count;
+                length
+            }
+            0xc4 | 0xc8 | 0xcc => header::segment::<0>(&mut file)?.0,
+            // Not progressive, or without an end.
+            0xc0..=0xcf | 0xd9 => return Ok(None),
+            0xda => {
+                let (length, [count]) = header::segment::<1>(&mut file)?;
+                let mut rest = vec![0; usize::try_from(length).unwrap_or_default()];
+                file.read_exact(&mut rest)?;
+                let of_spectrum = rest.get(2 * usize::from(count)..).unwrap_or_default();
+                // From 0 to 0, and all bits but those that refinements give.
+                if let [0, _, bits, ..] = of_spectrum
+                    && bits >> 4 == 0
+                {
+                    known = count.saturating_add(known);
+                }
+                0
+            }
+            _ => header::segment::<0>(&mut file)?.0,
+        };
+        header::skip(&mut file, length)?;
+    }
+}
+
+/// A file whose bytes are kept as they are read, up to [`MAX_SCAN_BYTES`].
+struct Recording<R> {
+    file: R,
+    bytes: Vec<u8>,
+}
+
+impl<R: BufRead> Read for Recording<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let mut there = self.fill_buf()?;
+        let read = there.read(into)?;
+        self.consume(read);
+        Ok(read)
+    }
+}
+
+impl<R: BufRead> BufRead for Recording<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.bytes.len() > MAX_SCAN_BYTES {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.file.fill_buf()
+    }
+
+    fn consume(&mut self, count: usize) {
+        if let Some(read) = self.file.fill_buf().ok().and_then(|buffer| buffer.get(..count)) {
+            self.bytes.extend_from_slice(read);
+        }
+        self.file.consume(count);
+    }
+}
+
+fn open(file: &[u8]) -> Result<Decompress<&[u8]>, SourceError> {
+    catch_errors(|| DecompressBuilder::new().with_err(error_manager::new()).from_mem(file))
+}
+
+/// Decodes a picture as RGB.
+fn decode<R: BufRead>(
+    start: impl FnOnce() -> io::Result<mozjpeg::decompress::DecompressStarted<R>>,
+) -> Result<(Size, Vec<u8>), SourceError> {
+    let mut decoder = catch_errors(start)?;
+    let size = Size { width: side(decoder.width()), height: side(decoder.height()) };
+    let mut pixels = vec![0; Layout::Rgb.row_bytes(size.width) * size.height as usize];
+    catch_errors(|| decoder.read_scanlines_into(&mut pixels).map(|_| ()))?;
+    Ok((size, pixels))
+}

@@ -1,0 +1,260 @@
+//! The file of a source, which may still be growing: a download is written into it while it is read here. A read that
+//! comes too early waits for its bytes, so decoders need not know. They see the end of the file only once it is there.
+//!
+//! How far the file has grown is told by a channel, in words of eight bytes ([`announcement`]). Waiting is a read of
+//! that channel: it takes no processor time, and no system call that a sandbox would have to permit for it.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Marks the last word of the channel.
+const IS_COMPLETE: u64 = 1 << 63;
+/// How many bytes of the channel are read at once. Of several words the last one counts.
+const CHANNEL_BYTES: usize = 512;
+
+/// A file that is read from its start. Clones are the same file.
+#[derive(Clone)]
+pub struct SourceFile {
+    file: Arc<File>,
+    growth: Option<Arc<Growth>>,
+    /// Where the next byte is read, in a file that grows: who writes it may move the position of the file itself.
+    position: u64,
+}
+
+/// How far a file has grown.
+struct Growth {
+    bytes: AtomicU64,
+    is_complete: AtomicBool,
+    /// How long the file will be, if that is known.
+    announced: Option<u64>,
+    channel: Mutex<Channel>,
+}
+
+struct Channel {
+    reader: Box<dyn Read + Send>,
+    /// What has been read of a word.
+    word: Vec<u8>,
+}
+
+/// The word for the channel of a file that has so many bytes, and is complete or not.
+#[must_use]
+pub fn announcement(bytes: u64, is_complete: bool) -> [u8; 8] {
+    let bytes = bytes.min(IS_COMPLETE - 1);
+    (if is_complete { bytes | IS_COMPLETE } else { bytes }).to_le_bytes()
+}
+
+impl From<File> for SourceFile {
+    fn from(file: File) -> Self {
+        Self { file: Arc::new(file), growth: None, position: 0 }
+    }
+}
+
+impl SourceFile {
+    /// A file that grows. `channel` tells how far, and `announced` is how long it will be, if that is known: that length
+    /// must not be wrong unless what is read here is thrown away.
+    #[must_use]
+    pub fn growing(file: File, announced: Option<u64>, channel: impl Read + Send + 'static) -> Self {
+        let channel = Mutex::new(Channel { reader: Box::new(channel), word: Vec::new() });
+        let growth =
+            Growth { bytes: AtomicU64::new(0), is_complete: AtomicBool::new(false), announced, channel };
+        Self { file: Arc::new(file), growth: Some(Arc::new(growth)), position: 0 }
+    }
+
+    /// Whether bytes may still come.
+    pub(crate) fn is_growing(&self) -> bool {
+        self.growth.as_ref().is_some_and(|growth| !growth.is_complete.load(Ordering::Acquire))
+    }
+
+    /// Reads at an offset, and leaves the position as it is.
+    pub(crate) fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
+        let into = match &self.growth {
+            None => into,
+            Some(growth) => {
+                let there = growth.beyond(offset)?.saturating_sub(offset);
+                let most = into.len().min(usize::try_from(there).unwrap_or(usize::MAX));
+                into.get_mut(..most).unwrap_or_default()
+            }
+        };
+        self.file.read_at(into, offset)
+    }
+
+    /// Reads all of these bytes at an offset.
+    pub(crate) fn read_exact_at(&self, mut into: &mut [u8], mut offset: u64) -> io::Result<()> {
+        while !into.is_empty() {
+            match self.read_at(into, offset) {
+                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                Ok(read) => {
+                    into = into.get_mut(read..).unwrap_or_default();
+                    offset += read as u64;
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until the file has all its bytes, and gives their number.
+    pub(crate) fn length_when_complete(&self) -> io::Result<u64> {
+        match &self.growth {
+            None => self.length(),
+            Some(growth) => growth.until(|_| false),
+        }
+    }
+
+    /// The bytes of the file. The sandbox forbids asking for metadata, so its end is sought.
+    pub(crate) fn length(&self) -> io::Result<u64> {
+        match &self.growth {
+            None => (&*self.file).seek(SeekFrom::End(0)),
+            Some(growth) => growth.length(),
+        }
+    }
+}
+
+impl Read for SourceFile {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.growth.is_none() {
+            return (&*self.file).read(into);
+        }
+        let read = self.read_at(into, self.position)?;
+        self.position += read as u64;
+        Ok(read)
+    }
+}
+
+impl Seek for SourceFile {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let Some(growth) = &self.growth else { return (&*self.file).seek(to) };
+        let position = match to {
+            SeekFrom::Start(position) => Some(position),
+            SeekFrom::Current(by) => self.position.checked_add_signed(by),
+            SeekFrom::End(by) => growth.length()?.checked_add_signed(by),
+        };
+        self.position =
+            position.filter(|&position| position <= i64::MAX as u64).ok_or(ErrorKind::InvalidInput)?;
+        Ok(self.position)
+    }
+}
+
+impl Growth {
+    /// Waits until the file has more bytes than this or is complete, and gives its length then.
+    fn beyond(&self, bytes: u64) -> io::Result<u64> {
+        self.until(|there| there > bytes)
+    }
+
+    fn length(&self) -> io::Result<u64> {
+        match self.announced {
+            Some(announced) => Ok(announced),
+            None => self.until(|_| false),
+        }
+    }
+
+    fn until(&self, holds: impl Fn(u64) -> bool) -> io::Result<u64> {
+        let there = || {
+            let is_complete = self.is_complete.load(Ordering::Acquire);
+            let bytes = self.bytes.load(Ordering::Acquire);
+            (is_complete || holds(bytes)).then_some(bytes)
+        };
+        if let Some(bytes) = there() {
+            return Ok(bytes);
+        }
+        // While one thread waits for the channel, the others wait for that thread.
+        let mut channel = self.channel.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some(bytes) = there() {
+                return Ok(bytes);
+            }
+            if let Some(word) = channel.next()? {
+                self.bytes.fetch_max(word & !IS_COMPLETE, Ordering::Release);
+                self.is_complete.fetch_or(word & IS_COMPLETE != 0, Ordering::Release);
+            }
+        }
+    }
+}
+
+impl Channel {
+    /// Waits for words, and gives the last one; `None` for a part of one.
+    fn next(&mut self) -> io::Result<Option<u64>> {
+        let mut bytes = [0; CHANNEL_BYTES];
+        let read = match self.reader.read(&mut bytes) {
+            Ok(0) => return Err(io::Error::new(ErrorKind::BrokenPipe, "the source does not come any more")),
+            Ok(read) => read,
+            Err(error) if error.kind() == ErrorKind::Interrupted => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        self.word.extend_from_slice(bytes.get(..read).unwrap_or_default());
+        let (words, rest) = self.word.as_chunks::<8>();
+        let last = words.last().map(|word| u64::from_le_bytes(*word));
+        self.word = rest.to_vec();
+        Ok(last)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::os::unix::net::UnixStream;
+    use std::thread;
+
+    use super::*;
+
+    fn growing(announced: Option<u64>) -> (File, UnixStream, SourceFile) {
+        let file = tempfile::tempfile().unwrap();
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        let source = SourceFile::growing(file.try_clone().unwrap(), announced, theirs);
+        (file, ours, source)
+    }
+
+    #[test]
+    fn a_read_waits_for_its_bytes_and_the_end_is_seen_only_when_it_is_there() {
+        let (file, mut channel, mut source) = growing(None);
+        file.write_all_at(b"abcdef", 0).unwrap();
+        channel.write_all(&announcement(2, false)).unwrap();
+        let mut two = [0; 5];
+        assert_eq!(source.read(&mut two).unwrap(), 2, "what is not announced is not read");
+        let reader = thread::spawn(move || {
+            let mut rest = Vec::new();
+            source.read_to_end(&mut rest).unwrap();
+            (rest, source.length().unwrap(), source.is_growing())
+        });
+        for bytes in 3..6 {
+            // In two writes: a word may come in parts.
+            let word = announcement(bytes, false);
+            channel.write_all(&word[..3]).unwrap();
+            channel.write_all(&word[3..]).unwrap();
+        }
+        assert!(!reader.is_finished());
+        channel.write_all(&announcement(6, true)).unwrap();
+        assert_eq!(reader.join().unwrap(), (b"cdef".to_vec(), 6, false));
+    }
+
+    #[test]
+    fn a_place_further_on_is_waited_for_by_several_threads() {
+        let (file, mut channel, source) = growing(Some(6));
+        assert_eq!(source.length().unwrap(), 6);
+        let readers = [1, 4].map(|offset| {
+            let source = source.clone();
+            thread::spawn(move || {
+                let mut two = [0; 2];
+                source.read_exact_at(&mut two, offset).map(|()| two)
+            })
+        });
+        file.write_all_at(b"abcdef", 0).unwrap();
+        channel.write_all(&announcement(3, false)).unwrap();
+        channel.write_all(&announcement(6, true)).unwrap();
+        let read = readers.map(|reader| reader.join().unwrap().unwrap());
+        assert_eq!(read, [*b"bc", *b"ef"]);
+        assert_eq!(source.read_at(&mut [0], 6).unwrap(), 0);
+    }
+
+    #[test]
+    fn a_file_that_breaks_off_is_an_error_and_no_end() {
+        let (file, channel, mut source) = growing(None);
+        file.write_all_at(b"abc", 0).unwrap();
+        drop(channel);
+        assert_eq!(source.read(&mut [0]).unwrap_err().kind(), ErrorKind::BrokenPipe);
+    }
+}

@@ -1,0 +1,115 @@
+//! Files that clients send: one content each, and deleted when it has ended.
+
+use super::*;
+
+const ONE: &str = "uploads/00000000000000000000000000000001";
+const TWO: &str = "uploads/00000000000000000000000000000002";
+
+fn file(name: &str) -> SourceUrl {
+    SourceUrl::of_file("f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk", name).unwrap()
+}
+
+fn uploaded(name: &str, key: &str) -> Event {
+    Event::Uploaded { id: id(), url: file(name), upload: key.parse().unwrap() }
+}
+
+fn deleted(key: &str) -> Effect {
+    Effect::DeleteUpload(key.parse().unwrap())
+}
+
+fn sent() -> Story {
+    let mut story = Story { known: None, now: Timestamp(0), effects: vec![] };
+    let Reply::Content(content) = story.tell(uploaded("a.jpg", ONE)) else { panic!() };
+    assert_eq!((content.url.file_name(), &story.effects), (Some("a.jpg"), &vec![Effect::Enqueue]));
+    story
+}
+
+fn claimed_key(story: &mut Story) -> (Attempt, Option<UploadKey>) {
+    match story.tell(Event::Claimed(CLAIM)) {
+        Reply::Claim(claim) => (claim.attempt, claim.upload),
+        other => panic!("no claim but {other:?}"),
+    }
+}
+
+#[test]
+fn a_file_is_converted_and_then_deleted() {
+    let mut story = sent();
+    let (attempt, upload) = claimed_key(&mut story);
+    assert_eq!(upload, ONE.parse().ok());
+    assert_eq!(story.tell(reported(attempt, finished())), Reply::Accepted);
+    assert!(story.effects.contains(&deleted(ONE)));
+    assert_eq!(story.tell(reported(attempt, finished())), Reply::Accepted);
+    assert!(story.effects.is_empty(), "once");
+}
+
+#[test]
+fn the_same_file_sent_again_is_the_same_content_and_not_kept_twice() {
+    let mut story = sent();
+    let same = |story: &mut Story| {
+        let Reply::Content(content) = story.tell(uploaded("other name.jpg", TWO)) else { panic!() };
+        assert_eq!((content.url.file_name(), &story.effects), (Some("a.jpg"), &vec![deleted(TWO)]));
+    };
+    same(&mut story);
+    let (attempt, _) = claimed_key(&mut story);
+    same(&mut story);
+    story.tell(reported(attempt, finished()));
+    same(&mut story);
+    let other = SourceUrl::of_file("f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGA", "a.jpg").unwrap();
+    let other = Event::Uploaded { id: id(), url: other, upload: TWO.parse().unwrap() };
+    assert_eq!(story.tell(other), Reply::IdTaken);
+}
+
+#[test]
+fn a_file_that_is_announced_twice_stays_until_its_conversion_has_ended() {
+    let mut story = sent();
+    story.tell(uploaded("a.jpg", ONE));
+    assert!(story.effects.is_empty(), "it is needed");
+    let (attempt, upload) = claimed_key(&mut story);
+    story.tell(uploaded("a.jpg", ONE));
+    assert!(story.effects.is_empty() && upload == ONE.parse().ok());
+    story.tell(reported(attempt, finished()));
+    assert!(story.effects.contains(&deleted(ONE)));
+}
+
+#[test]
+fn a_file_whose_conversion_failed_is_deleted_and_has_to_be_sent_again() {
+    let mut story = sent();
+    let (attempt, _) = claimed_key(&mut story);
+    story.tell(gave_up(attempt, FailureCode::CorruptSource, Retry::Never));
+    assert!(story.effects.contains(&deleted(ONE)));
+    story.wait(RULES.failed);
+    for event in [Event::Requested, Event::RetryAsked, Event::Reset] {
+        let Reply::Content(content) = story.tell(event) else { panic!() };
+        assert!(matches!(content.status, Status::Failed { .. }), "there is nothing to convert");
+        assert!(story.effects.is_empty());
+    }
+    story.tell(uploaded("a.jpg", TWO));
+    assert_eq!(story.effects, [Effect::Enqueue]);
+    assert_eq!(claimed_key(&mut story).1, TWO.parse().ok());
+}
+
+#[test]
+fn a_file_that_is_sent_again_and_again_starts_one_conversion_a_minute() {
+    let mut story = sent();
+    for key in [ONE, TWO] {
+        let (attempt, _) = claimed_key(&mut story);
+        story.tell(gave_up(attempt, FailureCode::CorruptSource, Retry::Never));
+        story.tell(uploaded("a.jpg", if key == ONE { TWO } else { ONE }));
+        let is_started = story.effects.contains(&Effect::Enqueue);
+        assert_eq!(is_started, key == ONE);
+    }
+    assert_eq!(story.effects, [deleted(ONE)]);
+}
+
+#[test]
+fn a_file_stays_while_attempts_come_and_go() {
+    let mut story = sent();
+    let (attempt, _) = claimed_key(&mut story);
+    story.tell(gave_up(attempt, FailureCode::Internal, Retry::Later { after_seconds: None }));
+    assert!(story.effects.is_empty());
+    story.wait(RULES.retries[0]);
+    story.tell(Event::AlarmFired);
+    assert_eq!(claimed_key(&mut story).1, ONE.parse().ok());
+    story.lose_lease();
+    assert_eq!(claimed_key(&mut story).1, ONE.parse().ok());
+}

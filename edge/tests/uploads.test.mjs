@@ -1,0 +1,218 @@
+// Files instead of addresses: what is taken, what is refused and why, and what is left in the store.
+
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { after, before, test } from "node:test";
+import { fileIn } from "../src/platform/upload.js";
+import { start } from "./wire.mjs";
+
+const MOST = 11_000_000;
+const PICTURE = { width: 800, height: 600, tileSize: 510, tileOverlap: 1, tileFormat: "jpg" };
+
+let system;
+before(async () => (system = await start({ UPLOAD_BYTES: String(MOST) })));
+after(() => system.close());
+
+const bytes = (length, seed) => Buffer.alloc(length, `${seed} `);
+const digest = (body) => createHash("sha256").update(body).digest("base64url");
+const kept = async () => (await system.pyramids.list({ prefix: "uploads/" })).objects;
+const send = (body, { query = "", ...headers } = {}) => system.send(`/v1/content/${query}`, { method: "POST", body, duplex: "half", headers: { "Content-Type": "image/jpeg", ...headers } });
+const json = (answer) => JSON.parse(answer.body);
+const claimed = async (id) => (await system.claim(id)).json();
+
+/** A form with these parts: `[headers, content]`. */
+function form(parts, boundary = "b0undary") {
+  const lines = parts.flatMap(([headers, content]) => [Buffer.from(`--${boundary}\r\n${headers}\r\n\r\n`), content, Buffer.from("\r\n")]);
+  return Buffer.concat([...lines, Buffer.from(`--${boundary}--\r\n`)]);
+}
+const field = (name, file) => `Content-Disposition: form-data; name="${name}"${file === undefined ? "" : `; filename="${file}"\r\nContent-Type: image/png`}`;
+const FORM = { "Content-Type": "multipart/form-data; boundary=b0undary" };
+
+test("a file is answered like an address: 301 to its content, which its bytes name", async () => {
+  const body = bytes(1000, "first");
+  const answer = await send(body, { query: "?name=old%20town.jpg" });
+  const content = json(answer);
+  assert.deepEqual([answer.status, answer.headers.get("Location")], [301, `${system.origin}/v1/content/${content.id}`]);
+  assert.equal(answer.headers.get("Cache-Control"), "no-store");
+  assert.equal(content.url, `ni:///sha-256;${digest(body)}?name=old%20town.jpg`);
+  assert.deepEqual([content.ready, content.stage], [false, "queued"]);
+  const claim = await claimed(content.id);
+  assert.equal(claim.url, content.url);
+  const object = await system.pyramids.get(claim.upload);
+  assert.ok(Buffer.from(await object.arrayBuffer()).equals(body));
+
+  const wrapped = json(await send(body, { query: "?format=json&name=other.jpg" }));
+  assert.deepEqual([wrapped.status, wrapped.content.id, wrapped.content.url], [301, content.id, content.url]);
+  assert.equal((await kept()).length, 1, "the same file is kept once");
+
+  await system.report(content.id, 1, { finished: { dzi: PICTURE } });
+  assert.deepEqual(await kept(), [], "and deleted when its pyramid is ready");
+  assert.equal(json(await send(body)).ready, true);
+  assert.deepEqual(await kept(), []);
+  const page = (await system.send(`/${content.id}`)).body;
+  assert.match(page, /<title>old town\.jpg – Edgezoom<\/title>/);
+});
+
+test("a large file goes to the store in parts, and arrives whole", async () => {
+  for (const length of [5 << 20, (5 << 20) + 1, MOST]) {
+    const body = bytes(length, `large ${length}`);
+    const { id, url } = json(await send(body));
+    assert.equal(url, `ni:///sha-256;${digest(body)}`);
+    const { upload } = await claimed(id);
+    const object = await system.pyramids.get(upload);
+    assert.ok(Buffer.from(await object.arrayBuffer()).equals(body), String(length));
+    await system.report(id, 1, { "gave-up": { failure: { code: "corrupt-source", message: "no" } } });
+  }
+  assert.deepEqual(await kept(), [], "a file whose conversion failed is deleted too");
+});
+
+test("a form's first file is taken, with its name", async () => {
+  const body = bytes(3000, "\r\n--b0undar");
+  const answer = await send(form([[field("note"), Buffer.from("hello")], [field("file", "a%22b 地图.png"), body], [field("more", "c.png"), body]]), FORM);
+  assert.equal(answer.status, 301, answer.body);
+  assert.equal(json(answer).url, `ni:///sha-256;${digest(body)}?name=a%22b%20%E5%9C%B0%E5%9B%BE.png`);
+});
+
+test("a form may be cut anywhere", async () => {
+  const content = Buffer.from("\r\n--b0undar\r\n--b0undarx\r\n-\r\n");
+  const whole = Buffer.concat([Buffer.from("preamble\r\n"), form([[field("note"), Buffer.from("")], [field("file", "x.png"), content]])]);
+  for (let cut = 1; cut < whole.length; cut += 1) {
+    const { name, chunks } = await fileIn([whole.subarray(0, cut), whole.subarray(cut)], "b0undary", 1e6);
+    const got = [];
+    for await (const chunk of chunks) got.push(Buffer.from(chunk));
+    assert.deepEqual([name, Buffer.concat(got).toString()], ["x.png", content.toString()], String(cut));
+  }
+  const single = [...whole].map((byte) => Uint8Array.of(byte));
+  assert.equal((await fileIn(single, "b0undary", 1e6)).name, "x.png");
+});
+
+test("what is refused is refused with a reason, and nothing of it is kept", async () => {
+  const before = await kept();
+  const small = bytes(100, "small");
+  const cut = form([[field("file", "x.png"), small]]).subarray(0, -20);
+  const many = form(Array.from({ length: 3 }, () => ["X: ".padEnd(9000, "x"), small]));
+  for (const [status, reason, body, headers] of [
+    [413, /too large/, new Blob([bytes(MOST + 1, "of unknown length")]).stream()],
+    [413, /too large/, form([[field("file", "x.png"), bytes(MOST + 1, "in a form")]]), FORM],
+    [400, /no file/, ""],
+    [400, /no file/, form([[field("note"), Buffer.from("text")]]), FORM],
+    [400, /no file/, form([[field("file", ""), Buffer.from("")]]), FORM],
+    [400, /cannot be read/, small, { "Content-Type": "multipart/form-data" }],
+    [400, /cannot be read/, cut, FORM],
+    [400, /cannot be read/, many, FORM],
+    [415, /-F file=@/, "a=b", { "Content-Type": "application/x-www-form-urlencoded" }],
+    [403, /other sites/, small, { Origin: "https://elsewhere.example" }],
+    [403, /other sites/, small, { Origin: "null" }],
+  ]) {
+    const answer = await send(body, headers);
+    assert.deepEqual([answer.status, answer.type], [status, "text/plain; charset=utf-8"], answer.body);
+    assert.match(answer.body, reason);
+  }
+  assert.equal(json(await send("", { query: "?format=json" })).status, 400);
+  assert.equal((await kept()).length, before.length);
+});
+
+const begin = async (headers) => {
+  const { status, body } = await system.send("/v1/uploads/", { method: "POST", headers });
+  assert.equal(status, 201, body);
+  return JSON.parse(body);
+};
+const put = (address, number, body, headers) => system.send(`${new URL(address).pathname}/${number}`, { method: "PUT", body, headers });
+const finish = (address, parts, query = "") => system.send(new URL(address).pathname + query, { method: "POST", body: JSON.stringify({ parts }) });
+const etag = (answer) => JSON.parse(answer.body).etag;
+
+test("a large file may come in parts, again and in any order, and is the same content", async () => {
+  const { address, partBytes, mostBytes } = await begin();
+  assert.deepEqual([partBytes, mostBytes], [8 << 20, MOST]);
+  const body = bytes(partBytes + 1000, "in parts");
+  const [first, last] = [body.subarray(0, partBytes), body.subarray(partBytes)];
+  const late = etag(await put(address, 2, last));
+  await put(address, 1, bytes(partBytes, "wrong"));
+  const early = etag(await put(address, 1, first));
+  const answer = await finish(address, [early, late], "?name=large.tif");
+  assert.deepEqual([answer.status, answer.headers.get("Cache-Control")], [301, "no-store"], answer.body);
+  const { id, url } = json(answer);
+  assert.equal(url, `ni:///sha-256;${digest(body)}?name=large.tif`);
+
+  const again = await finish(address, [early, late]);
+  assert.deepEqual([again.status, json(again).id], [301, id], "the answer may have been lost");
+  const { upload } = await claimed(id);
+  assert.ok(Buffer.from(await (await system.pyramids.get(upload)).arrayBuffer()).equals(body));
+  assert.equal(json(await send(body)).id, id, "it is the same file in one piece");
+  await system.report(id, 1, { finished: { dzi: PICTURE } });
+  assert.equal((await system.pyramids.get(upload)), null);
+  assert.equal((await finish(address, [early, late])).status, 404);
+});
+
+test("parts that make no file are refused, and so are those of a file that was not begun", async () => {
+  const { address } = await begin();
+  const [part, small] = [etag(await put(address, 1, bytes(8 << 20, "part"))), etag(await put(address, 2, bytes(9, "small")))];
+  for (const parts of [[], ["x"], [part, part], [small, part], null, [{}]]) {
+    const answer = await finish(address, parts);
+    assert.deepEqual([answer.status, answer.type], [400, "text/plain; charset=utf-8"], `${JSON.stringify(parts)}: ${answer.body}`);
+  }
+  const path = new URL(address).pathname;
+  assert.equal((await system.send(path, { method: "POST", body: "{" })).status, 400);
+  assert.equal((await system.send(`${path}?callback=1`, { method: "POST", body: "{}" })).status, 400);
+  // It is refused unread: a client that is still sending may find the connection closed.
+  const larger = await put(address, 1, bytes((8 << 20) + 1, "larger")).catch(() => ({ status: 413 }));
+  assert.equal(larger.status, 413);
+  assert.equal((await put(address, 3, "past the largest file")).status, 413);
+  assert.equal((await put(address, 1, "x", { Origin: "https://elsewhere.example" })).status, 403);
+  const other = address.replace(/[0-9a-f]{32}/, "0".repeat(32));
+  assert.equal((await put(other, 1, "x")).status, 404);
+  const whole = await begin();
+  const tags = [];
+  for (let number = 1; number <= 2; number += 1) tags.push(etag(await put(whole.address, number, bytes(8 << 20, "much"))));
+  assert.equal((await finish(whole.address, tags)).status, 413, "16 MiB are more than 11 MB");
+});
+
+test("a file cannot be read by any address", async () => {
+  const { id } = json(await send(bytes(77, "secret")));
+  const { upload } = await claimed(id);
+  const { address } = await begin();
+  for (const target of [`/${upload}`, `/cache/${upload}`, `/v1/${upload}`, `/v1/content/${upload}`, new URL(address).pathname, `${new URL(address).pathname}/1`, `/${id}/download`, `/${id}/preview.jpg`]) {
+    assert.equal((await system.send(target)).status, 404, target);
+  }
+  const seen = [`/v1/content/${id}`, `/${id}`, `/v1/content/${id}/dzi.js`].map(async (target) => (await system.send(target)).body);
+  for (const body of await Promise.all(seen)) assert.ok(!body.includes(upload.slice(8)), "its key is the tilers' alone");
+});
+
+test("the service's own pages may send files, after a preflight", async () => {
+  const preflight = await system.send("/v1/content/", { method: "OPTIONS", headers: { Origin: system.origin, "Access-Control-Request-Method": "POST" } });
+  assert.match(preflight.headers.get("Access-Control-Allow-Methods"), /\bPOST\b/);
+  const answer = await send(bytes(10, "own page"), { Origin: system.origin });
+  assert.equal(answer.status, 301);
+  assert.equal(answer.headers.get("Access-Control-Allow-Origin"), "*");
+});
+
+test("no client can ask for a file by its URL, or start one anew that is gone", async () => {
+  const { id, url } = json(await send(bytes(50, "once")));
+  assert.equal((await system.send(`/v1/content/?url=${encodeURIComponent(url)}`)).status, 400);
+  await system.claim(id);
+  await system.report(id, 1, { "gave-up": { failure: { code: "corrupt-source", message: "no" } } });
+  assert.equal((await system.find(id)).failed, true);
+  assert.equal(json(await system.send(`/v1/content/${id}?retry=1`)).failed, true);
+  assert.equal(json(await send(bytes(50, "once"))).failed, false, "it is sent again");
+});
+
+test("files count as new contents, and none are taken unless the operator wants them", async () => {
+  const [closed, resting] = await Promise.all([start(), start({ UPLOAD_BYTES: "100", MAINTENANCE: "on" })]);
+  try {
+    const off = await closed.send("/v1/content/", { method: "POST", body: "x" });
+    assert.deepEqual([off.status, off.headers.get("Allow")], [405, "GET, HEAD, OPTIONS"]);
+    const refused = await resting.send("/v1/content/", { method: "POST", body: "x", headers: { "Content-Type": "image/png" } });
+    assert.deepEqual([refused.status, refused.headers.get("Retry-After")], [503, "300"]);
+    const headers = { "CF-Connecting-IP": "203.0.113.9" };
+    // The limit is 20 a minute, and a minute may end in between.
+    const isRefused = async (attempt) => {
+      for (let sent = 0; sent < 42; sent += 1) if ((await attempt(sent)).status === 503) return true;
+      return false;
+    };
+    assert.ok(await isRefused((sent) => send(bytes(20, `many ${sent}`), headers)), "past the limit of a client");
+    assert.ok(await isRefused(() => system.send("/v1/uploads/", { method: "POST", headers })), "in parts as well");
+    assert.equal((await closed.send("/v1/uploads/", { method: "POST" })).status, 405);
+  } finally {
+    await Promise.all([closed.close(), resting.close()]);
+  }
+});

@@ -1,0 +1,160 @@
+//! Pictures that are rendered while they arrive, and what becomes of them when the download does not go as it began.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use axum::body::Bytes;
+use edgezoom_codecs::Layout;
+use edgezoom_content::protocol::Outcome;
+use edgezoom_content::{Attempt, CoarseNumber, FailureCode};
+use edgezoom_test_support::Picture;
+use edgezoom_test_support::files::{self, Jpeg};
+
+use super::tiler::Tiler;
+use super::turn::{Gate, Turn};
+use super::world::{Call, Object, Source, World, WorldState};
+use super::{ID, failure, finished, keys};
+
+const TAG: Option<&str> = Some("\"one\"");
+
+/// A JPEG or PNG of many tiles and a few hundred kilobytes.
+fn picture(is_jpeg: bool, width: u32, height: u32) -> Bytes {
+    let picture = Picture::photo(width, height, Layout::Rgb);
+    if is_jpeg { files::jpeg(&picture, Jpeg::default()).into() } else { files::png(&picture, |_| {}).into() }
+}
+
+fn whole(file: &Bytes) -> Turn {
+    let length = file.len();
+    Turn { length, tag: TAG, from: None, first: file.clone(), rest: Bytes::new(), gate: Gate::opened() }
+}
+
+/// Three quarters of a file, then the gate, then nothing more.
+fn broken(file: &Bytes, gate: &Gate) -> Turn {
+    let first = file.slice(..file.len() / 4 * 3);
+    Turn { first, gate: gate.clone(), ..whole(file) }
+}
+
+async fn world(turns: Vec<Turn>) -> World {
+    let world = World::new().await;
+    world.state().sources.insert("picture".into(), Source::Turns(turns));
+    world
+}
+
+fn stored(state: &WorldState) -> BTreeSet<String> {
+    state.objects.keys().cloned().collect()
+}
+
+#[tokio::test]
+async fn tiles_are_stored_before_the_last_byte_has_come_and_a_broken_download_goes_on() {
+    for is_jpeg in [true, false] {
+        let file = picture(is_jpeg, 2300, 1900);
+        let (gate, from) = (Gate::closed(), file.len() / 4 * 3);
+        let rest = Turn { from: Some(from), first: file.slice(from..), ..whole(&file) };
+        let world = world(vec![broken(&file, &gate), rest]).await;
+        let id = world.enqueue(ID, 1, "picture");
+        let tiler = Tiler::start(&world, &[]);
+        world.until("a tile before the end of the source", |state| state.has_put(1)).await;
+        gate.open();
+        world.until("the end", WorldState::ended).await;
+        tiler.logged("job ended").await;
+        let state = world.state();
+        let dzi = finished(&state).unwrap();
+        assert_eq!((dzi.size.width, dzi.size.height), (2300, 1900));
+        assert_eq!(stored(&state), keys(id, Attempt::FIRST, &dzi));
+        assert_eq!(state.log.iter().filter(|call| matches!(call, Call::Fetch(_))).count(), 2);
+    }
+}
+
+#[tokio::test]
+async fn a_source_that_changes_meanwhile_is_rendered_again_as_it_is_now() {
+    let (before, now) = (picture(true, 2300, 1900), picture(false, 700, 1300));
+    let gate = Gate::closed();
+    let world = world(vec![broken(&before, &gate), Turn { tag: Some("\"two\""), ..whole(&now) }]).await;
+    let id = world.enqueue(ID, 1, "picture");
+    let tiler = Tiler::start(&world, &[]);
+    world.until("a tile of the first version", |state| state.has_put(1)).await;
+    gate.open();
+    world.until("the end", WorldState::ended).await;
+    tiler.logged("job ended").await;
+    let state = world.state();
+    let dzi = finished(&state).unwrap();
+    assert_eq!((dzi.size.width, dzi.size.height), (700, 1300));
+    assert_eq!(stored(&state), keys(id, Attempt::FIRST, &dzi), "nothing of the first version");
+}
+
+#[tokio::test]
+async fn a_download_that_breaks_off_for_good_is_a_failure_of_the_source_and_leaves_nothing() {
+    let file = picture(true, 2300, 1900);
+    let gate = Gate::closed();
+    let nothing = Turn { from: Some(file.len() / 4 * 3), first: Bytes::new(), ..whole(&file) };
+    let world = world(vec![broken(&file, &gate), nothing]).await;
+    world.enqueue(ID, 1, "picture");
+    let tiler = Tiler::start(&world, &[]);
+    world.until("a tile", |state| state.has_put(1)).await;
+    gate.open();
+    world.until("the end", WorldState::ended).await;
+    tiler.logged("job ended").await;
+    let state = world.state();
+    assert_eq!(failure(&state).unwrap().0, FailureCode::SourceUnreachable);
+    assert_eq!(stored(&state), BTreeSet::new());
+}
+
+#[tokio::test]
+async fn a_killed_tiler_leaves_what_the_attempt_that_follows_deletes() {
+    let file = picture(true, 2300, 1900);
+    let gate = Gate::closed();
+    let world = world(vec![broken(&file, &gate), whole(&file)]).await;
+    world.enqueue(ID, 1, "picture");
+    let mut first = Tiler::start(&world, &[]);
+    world.until("a tile", |state| state.has_put(1)).await;
+    let renderers = first.renderers();
+    first.kill();
+    tokio::time::timeout(Duration::from_secs(20), async {
+        while renderers.iter().any(|process| rustix::process::test_kill_process(*process).is_ok()) {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await
+    .expect("a renderer that waits for its source outlives its parent");
+    let id = world.enqueue(ID, 2, "picture");
+    let second = Tiler::start(&world, &[]);
+    world.until("the end", WorldState::ended).await;
+    second.logged("job ended").await;
+    let state = world.state();
+    let dzi = finished(&state).unwrap();
+    let attempt = Attempt::FIRST.next();
+    assert_eq!(stored(&state), keys(id, attempt, &dzi), "nothing of the first attempt");
+}
+
+#[tokio::test]
+async fn a_coarse_picture_is_stored_and_named_while_its_source_arrives_and_gone_when_it_is_ready() {
+    let photo = Picture::photo(2300, 1900, Layout::Rgb);
+    let file: Bytes = files::jpeg(&photo, Jpeg { progressive: true, ..Jpeg::default() }).into();
+    let (gate, from) = (Gate::closed(), file.len() / 4 * 3);
+    let rest = Turn { from: Some(from), first: file.slice(from..), ..whole(&file) };
+    let world = world(vec![broken(&file, &gate), rest]).await;
+    let id = world.enqueue(ID, 1, "picture");
+    let begun = Instant::now();
+    let tiler = Tiler::start(&world, &[]);
+    let coarse = |outcome: &&Outcome| matches!(outcome, Outcome::Progress { coarse: Some(_), .. });
+    world.until("a coarse picture", |state| state.reports().iter().any(coarse)).await;
+    assert!(begun.elapsed() > Duration::from_secs(3));
+    let key = Attempt::FIRST.coarse_key(id, CoarseNumber::FIRST);
+    {
+        let state = world.state();
+        assert_eq!(
+            stored(&state),
+            BTreeSet::from([key.clone()]),
+            "stored before it is named, and nothing else is"
+        );
+        let Object { bytes, media_type, .. } = &state.objects[&key];
+        let seen = files::decode(bytes).unwrap();
+        assert_eq!((media_type.as_str(), seen.width, seen.height), ("image/jpeg", 575, 475));
+    }
+    gate.open();
+    world.until("the end", WorldState::ended).await;
+    tiler.logged("job ended").await;
+    let state = world.state();
+    let dzi = finished(&state).unwrap();
+    assert_eq!(stored(&state), keys(id, Attempt::FIRST, &dzi));
+}
