@@ -167,12 +167,7 @@ impl Conversion {
                 Reply::Content(self.content())
             }
             Event::Created { .. } | Event::Requested => {
-<<<<<<< HEAD
                 if self.is_due_again(now) {
-=======
-                let is_due = matches!(self.state, State::Failed { retry_at, .. } if retry_at <= now);
-                if is_due && self.has_source() {
->>>>>>> part-e
                     self.start_over(now, rules, effects);
                 }
                 Reply::Content(self.content())
@@ -221,17 +216,20 @@ impl Conversion {
         if self.upload == Some(upload) {
             return; // it has been told already
         }
-        let may_start = match self.state {
-            State::Failed { retry_at, .. } => retry_at <= now || self.may_start_early(now, rules),
-            _ => false,
-        };
-        if !may_start {
+        if !self.needs_upload(now, rules) {
             effects.push(Effect::DeleteUpload(upload));
             return;
         }
         self.upload = Some(upload);
         self.started_early_at = Some(now);
         self.start_over(now, rules, effects);
+    }
+
+    fn needs_upload(&self, now: Timestamp, rules: &Rules) -> bool {
+        match self.state {
+            State::Failed { retry_at, .. } => retry_at <= now || self.may_start_early(now, rules),
+            _ => false,
+        }
     }
 
     /// Whether there is something to convert: a file that was sent is deleted when its conversion has ended.
@@ -309,7 +307,11 @@ impl Conversion {
     #[must_use]
     pub fn starts_anew(&self, event: &Event, now: Timestamp, rules: &Rules) -> bool {
         match event {
-            Event::Created { url, .. } => *url == self.url && self.is_due_again(now),
+            Event::Created { url, .. } => url.identity() == self.url.identity() && self.is_due_again(now),
+            Event::Uploaded { url, upload, .. } => {
+                let is_new = url.identity() == self.url.identity() && self.upload != Some(*upload);
+                is_new && self.needs_upload(now, rules)
+            }
             Event::Requested => self.is_due_again(now),
             Event::RetryAsked => self.is_due_again(now) || self.starts_early(now, rules),
             _ => false,
@@ -317,7 +319,7 @@ impl Conversion {
     }
 
     fn is_due_again(&self, now: Timestamp) -> bool {
-        matches!(self.state, State::Failed { retry_at, .. } if retry_at <= now)
+        self.has_source() && matches!(self.state, State::Failed { retry_at, .. } if retry_at <= now)
     }
 
     /// Whether [`Event::RetryAsked`] would start the conversion now, before its date.

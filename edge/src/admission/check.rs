@@ -27,22 +27,42 @@ pub async fn admit(
     config: &Config,
     env: &Env,
 ) -> std::result::Result<Turn, AdmissionError> {
+    admit_client(client, config, env).await?;
+    admit_job(client, asked, config, env).await
+}
+
+/// Admits a client, and counts it, before the rest is known of what it asks for.
+pub async fn admit_client(
+    client: Option<&Client>,
+    config: &Config,
+    env: &Env,
+) -> std::result::Result<(), AdmissionError> {
     if config.maintenance {
         return Err(AdmissionError::Maintenance);
     }
     if config.signing.is_some() && !client.is_some_and(Client::is_signed) {
         return Err(AdmissionError::NotSigned);
     }
-    let Some(client) = client else {
-        let overloaded = or_few(is_overloaded(config, env).await, false)?;
-        return if overloaded { Err(AdmissionError::Overloaded) } else { Ok(Turn::Now) };
-    };
     // The limiters first: they are near, and one client's flood ends at them.
-    for limit in client.rate_limits() {
+    for limit in client.map(Client::rate_limits).unwrap_or_default() {
         if or_few(is_over(limit, env).await, false)? {
             return Err(AdmissionError::TooManyNew);
         }
     }
+    Ok(())
+}
+
+/// Admits one job of a client that is admitted, as [`admit`] does.
+pub async fn admit_job(
+    client: Option<&Client>,
+    asked: impl FnOnce(String) -> Asked,
+    config: &Config,
+    env: &Env,
+) -> std::result::Result<Turn, AdmissionError> {
+    let Some(client) = client else {
+        let overloaded = or_few(is_overloaded(config, env).await, false)?;
+        return if overloaded { Err(AdmissionError::Overloaded) } else { Ok(Turn::Now) };
+    };
     or_few(backlog::admit(asked(client.party()), env).await, Ok(Turn::Now))?
 }
 

@@ -28,6 +28,9 @@ pub enum ConfigError {
     /// `MAINTENANCE` is neither `on` nor `off`.
     #[error("MAINTENANCE: `{0}` is neither on nor off")]
     Maintenance(String),
+    /// `UPLOAD_ORIGINS` is neither `*` nor a list of origins.
+    #[error("UPLOAD_ORIGINS: `{0}` is not an origin, such as https://example.com")]
+    UploadOrigins(String),
     /// The token is short enough to be guessed.
     #[error("TILER_TOKEN has fewer than {} characters", TilerToken::MIN_LENGTH)]
     ShortToken,

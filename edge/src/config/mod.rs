@@ -46,47 +46,6 @@ pub struct Config {
     pub tilers: Option<TilerToken>,
 }
 
-<<<<<<< HEAD
-=======
-/// A variable is malformed. The message is for the operator: it is logged, and clients do not see it.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ConfigError {
-    /// An address is not a URL, or contains characters that would have to be escaped.
-    #[error("{0}: `{1}` is not a plain http or https URL")]
-    Address(&'static str, String),
-    /// `ALLOW_NETWORKS` is not a list of networks.
-    #[error("ALLOW_NETWORKS: {0}")]
-    Networks(#[from] NetworkError),
-    /// `LEASE_SECONDS` is not a whole number from 1 on.
-    #[error("LEASE_SECONDS: `{0}` is not a whole number of seconds")]
-    Lease(String),
-    /// `RETRY_SECONDS` is not a list of three whole numbers.
-    #[error("RETRY_SECONDS: `{0}` is not three whole numbers of seconds, such as 60,300,1800")]
-    Retries(String),
-    /// `ASK_AGAIN_SECONDS` is not a whole number from 1 on.
-    #[error("ASK_AGAIN_SECONDS: `{0}` is not a whole number of seconds")]
-    AskAgain(String),
-    /// `BACKLOG_LIMIT` is not a whole number.
-    #[error("BACKLOG_LIMIT: `{0}` is not a whole number")]
-    Backlog(String),
-    /// `MAINTENANCE` is neither `on` nor `off`.
-    #[error("MAINTENANCE: `{0}` is neither on nor off")]
-    Maintenance(String),
-    /// `UPLOAD_BYTES` is not a whole number.
-    #[error("UPLOAD_BYTES: `{0}` is not a whole number")]
-    UploadBytes(String),
-    /// `UPLOAD_ORIGINS` is neither `*` nor a list of origins.
-    #[error("UPLOAD_ORIGINS: `{0}` is not an origin, such as https://example.com")]
-    UploadOrigins(String),
-    /// The token is short enough to be guessed.
-    #[error("TILER_TOKEN has fewer than {} characters", TilerToken::MIN_LENGTH)]
-    ShortToken,
-}
-
-/// At some seconds a conversion, a queue of this length takes hours; a client does better to come back later.
-const BACKLOG_LIMIT: u64 = 10_000;
-
->>>>>>> part-e
 impl Config {
     /// Reads the configuration; `variable` gives the value of a variable or secret, if it has one. An empty value
     /// counts as none.

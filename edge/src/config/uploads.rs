@@ -23,7 +23,7 @@ impl Uploads {
     /// Reads `UPLOAD_BYTES`, of which 0 takes no files, and `UPLOAD_ORIGINS`.
     pub(super) fn read(bytes: Option<String>, origins: Option<String>) -> Result<Option<Self>, ConfigError> {
         let most_bytes = match bytes {
-            Some(bytes) => bytes.parse().map_err(|_| ConfigError::UploadBytes(bytes))?,
+            Some(bytes) => bytes.parse().map_err(|_| ConfigError::Number("UPLOAD_BYTES", bytes))?,
             None => 0,
         };
         let origins = match origins.as_deref() {

@@ -1,12 +1,8 @@
 //! Finds contents: finished ones in KV, all others at their Durable Object.
 
-<<<<<<< HEAD
 use std::cell::RefCell;
 
-use edgezoom_content::{ContentId, SourceUrl};
-=======
 use edgezoom_content::{ContentId, SourceUrl, UploadKey};
->>>>>>> part-e
 use worker::{Env, ResponseBody, console_error};
 
 use crate::admission::client::Client;
@@ -105,8 +101,8 @@ impl<'a> Repository<'a> {
         Err(RepositoryError::AllTaken(url.clone()))
     }
 
-    /// The content of a file that was received, created if it does not exist. If it does, the file is deleted, unless it
-    /// starts a conversion anew.
+    /// The content of a file that was received, created if it does not exist and its job is admitted. If it exists, the
+    /// file is deleted, unless it starts a conversion anew.
     ///
     /// # Errors
     /// No content has taken the file: the caller deletes it.
@@ -115,10 +111,13 @@ impl<'a> Repository<'a> {
         url: &SourceUrl,
         upload: UploadKey,
     ) -> Result<FoundContent, RepositoryError> {
+        let client = (self.client)();
+        let client = client.as_ref().map(Client::key);
         for id in ContentId::candidates(url) {
-            match self.send(id, Message::Upload { url, upload }).await? {
+            match self.send(id, Message::Upload { url, upload, client }).await? {
                 (409, _) => {}
                 (status, reply) => {
+                    UNKNOWN.with_borrow_mut(|unknown| unknown.forget(id));
                     return found(id, status, &reply)?.ok_or(RepositoryError::Reply(id));
                 }
             }

@@ -125,7 +125,7 @@ impl ConversionObject {
         let config = config(&self.env)?;
         let known = self.stored().await?;
         let (id, host) = match (event, &known) {
-            (Event::Created { id, url }, None) => (*id, url.host()),
+            (Event::Created { id, url } | Event::Uploaded { id, url, .. }, None) => (*id, url.host()),
             (event, Some(conversion)) if conversion.starts_anew(event, now(), &config.rules) => {
                 (self.id()?, conversion.url().host())
             }
@@ -137,12 +137,17 @@ impl ConversionObject {
         };
         let job = Job { id, alone: false, avoid: None };
         let asked = |party| Asked { job, party, host: host.to_owned() };
-        match (admission::check::admit(client, asked, &config, &self.env).await, &known) {
+        let admitted = match event {
+            // The Worker has counted the client before it received the file.
+            Event::Uploaded { .. } => admission::check::admit_job(client, asked, &config, &self.env).await,
+            _ => admission::check::admit(client, asked, &config, &self.env).await,
+        };
+        match (admitted, &known) {
             (Ok(turn), _) => {
                 self.set_owner(client.map(Client::party), turn).await?;
                 Ok(Admission::Admitted(Some(turn)))
             }
-            (Err(_), Some(conversion)) if *event != Event::RetryAsked => {
+            (Err(_), Some(conversion)) if !matches!(event, Event::RetryAsked | Event::Uploaded { .. }) => {
                 Ok(Admission::Unchanged(conversion.content()))
             }
             (Err(error), _) => Ok(Admission::Refused(error)),

@@ -41,12 +41,14 @@ pub enum Message<'a> {
         client: Option<&'a str>,
     },
     /// Get the content of a file, and create it if it does not exist: replies as to `Create`. The object deletes the file
-    /// when it does not need it.
+    /// when it does not need it, but not when its job is not admitted.
     Upload {
         /// The file's URL.
         url: &'a SourceUrl,
         /// Where it lies.
         upload: UploadKey,
+        /// The client, which was counted before the file was received.
+        client: Option<&'a str>,
     },
     /// A tiler claims the job, with a [`ClaimRequest`] as JSON: 200 with the claim, 400, 404 or 409.
     Claim(&'a str),
@@ -64,7 +66,9 @@ impl<'a> Message<'a> {
             Self::Get { client } => (of_client("/asked", client), ""),
             Self::Create { url, client } => (of_client("/created", client), url.as_str()),
             Self::Retry { client } => (of_client("/retry", client), ""),
-            Self::Upload { url, upload } => (format!("{UPLOADED}{upload}").into(), url.as_str()),
+            Self::Upload { url, upload, client } => {
+                (of_client(format!("{UPLOADED}{upload}"), client), url.as_str())
+            }
             Self::Claim(request) => ("/claim".into(), request),
             Self::Report(report) => ("/report".into(), report),
             Self::Reset => ("/reset".into(), ""),
@@ -73,10 +77,11 @@ impl<'a> Message<'a> {
 }
 
 /// The key of a client has no characters that a query has to escape.
-fn of_client(path: &'static str, client: Option<&str>) -> Cow<'static, str> {
+fn of_client(path: impl Into<Cow<'static, str>>, client: Option<&str>) -> Cow<'static, str> {
+    let path = path.into();
     match client {
         Some(client) => format!("{path}?{CLIENT}{client}").into(),
-        None => path.into(),
+        None => path,
     }
 }
 
@@ -119,7 +124,8 @@ fn decode_upload(id: ContentId, upload: &str, url: &str) -> Result<Event, String
     }
 }
 
-/// The client of [`Message::Get`], [`Message::Create`] or [`Message::Retry`], from the query of the message.
+/// The client of [`Message::Get`], [`Message::Create`], [`Message::Retry`] or [`Message::Upload`], from the query of the
+/// message.
 #[must_use]
 pub fn client(query: &str) -> Option<&str> {
     query.strip_prefix(CLIENT)
@@ -174,7 +180,14 @@ mod tests {
             (Message::Create { url: &url, client: Some("::1") }, Event::Created { id, url: url.clone() }),
             (Message::Retry { client: None }, Event::RetryAsked),
             (Message::Retry { client: Some("::1") }, Event::RetryAsked),
-            (Message::Upload { url: &file, upload }, Event::Uploaded { id, url: file.clone(), upload }),
+            (
+                Message::Upload { url: &file, upload, client: None },
+                Event::Uploaded { id, url: file.clone(), upload },
+            ),
+            (
+                Message::Upload { url: &file, upload, client: Some("::1") },
+                Event::Uploaded { id, url: file.clone(), upload },
+            ),
             (Message::Claim(&claim), Event::Claimed(request)),
             (Message::Claim(""), Event::Claimed(ClaimRequest::OF_OLDER_TILER)),
             (Message::Report(&json), Event::Reported(report)),

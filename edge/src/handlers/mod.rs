@@ -48,19 +48,10 @@ pub async fn handle(
     request: &web_sys::Request,
     env: &Env,
 ) -> Result<Outgoing> {
-<<<<<<< HEAD
     let client = || client::of(request, &head.url, route, config, now());
     let repository = &Repository::new(env, looked_up, &client);
-    let request = || Request::from(Clone::clone(request));
-=======
-    let repository = &Repository::new(env, looked_up);
-    let client = || {
-        let address = request.headers().get("CF-Connecting-IP").ok().flatten();
-        address.as_deref().and_then(client_key)
-    };
     let sent = request;
     let request = || Request::from(Clone::clone(sent));
->>>>>>> part-e
     let response = match route {
         Route::Content { key, variant, retry } => {
             content::find(key, *retry, repository).await.write(variant, addresses, now())
@@ -70,7 +61,9 @@ pub async fn handle(
             (Some(_), Err(error)) => ContentResponse::Failed(*error).write(variant, addresses, now()),
             (Some(uploads), Ok(name)) => {
                 let own = (&**config, addresses);
-                let received = upload::receive(name.as_deref(), uploads, client(), sent, own, env).await?;
+                let name = name.as_deref();
+                let received =
+                    upload::receive(name, uploads, client().as_ref(), sent, own, repository, env).await?;
                 received.write(variant, addresses, now()).uncached()
             }
         },
@@ -78,7 +71,7 @@ pub async fn handle(
             None => plain::method_not_allowed(plain::READ_METHODS),
             Some(uploads) => {
                 let own = (&**config, addresses);
-                upload_parts::handle(step, uploads, client(), sent, own, env).await?
+                upload_parts::handle(step, uploads, client().as_ref(), sent, own, repository, env).await?
             }
         },
         Route::Dzi { key, variant } => {
@@ -104,14 +97,7 @@ pub async fn handle(
             },
             Err(response) => response,
         },
-<<<<<<< HEAD
-        Route::Home(form) => {
-            let notice = config.notice.as_deref();
-            pages::home(form.as_ref(), notice, addresses, repository).await
-        }
-=======
-        Route::Home(form) => pages::home(form.as_ref(), config, addresses, client, repository).await,
->>>>>>> part-e
+        Route::Home(form) => pages::home(form.as_ref(), config, addresses, repository).await,
         Route::Share(id) => pages::picture(*id, page::share, addresses, repository).await,
         Route::Frame(id) => pages::picture(*id, page::frame, addresses, repository).await,
         Route::EmbedScript => embed::script(),

@@ -4,6 +4,7 @@ use edgezoom_content::SourceUrl;
 use worker::{Env, Result, console_error, web_sys};
 
 use crate::admission;
+use crate::admission::client::Client;
 use crate::config::{Addresses, Config, Uploads};
 use crate::content::repository::Repository;
 use crate::content::response::ContentResponse;
@@ -15,9 +16,10 @@ use crate::response::ApiError;
 pub async fn receive(
     name: Option<&str>,
     uploads: &Uploads,
-    client: Option<String>,
+    client: Option<&Client>,
     request: &web_sys::Request,
     (config, addresses): (&Config, &Addresses),
+    repository: &Repository<'_>,
     env: &Env,
 ) -> Result<ContentResponse> {
     let header = |name| request.headers().get(name).ok().flatten();
@@ -31,24 +33,28 @@ pub async fn receive(
         return Ok(ContentResponse::Failed(error.into()));
     }
     // Before the body is read. A file that is known already counts too: it costs as much to receive.
-    if let Err(error) = admission::check::admit(client.as_deref(), config, env).await {
+    if let Err(error) = admission::check::admit_client(client, config, env).await {
         return Ok(ContentResponse::Failed(error.into()));
     }
     match upload::receive(request, uploads.most_bytes, env).await? {
-        Ok(received) => Ok(content(received, name, env).await),
+        Ok(received) => Ok(content(received, name, repository, env).await),
         Err(error) => Ok(ContentResponse::Failed(error)),
     }
 }
 
 /// The content of a file that is in the store.
-pub(super) async fn content(received: ReceivedFile, name: Option<&str>, env: &Env) -> ContentResponse {
+pub(super) async fn content(
+    received: ReceivedFile,
+    name: Option<&str>,
+    repository: &Repository<'_>,
+    env: &Env,
+) -> ContentResponse {
     let ReceivedFile { key, digest, name: own_name } = received;
     let name = name.filter(|name| !name.is_empty()).unwrap_or(&own_name);
     let Some(url) = SourceUrl::of_file(&digest, name) else {
         return ContentResponse::Failed(ApiError::Unavailable); // a SHA-256 always makes a URL
     };
-    // KV may have a content with this id, but was not asked: the id was not known.
-    match Repository::new(env, None).find_or_upload(&url, key).await {
+    match repository.find_or_upload(&url, key).await {
         Ok(found) => ContentResponse::Moved(found),
         Err(error) => {
             if let Err(error) = upload::delete(key, env).await {

@@ -5,7 +5,9 @@ use worker::{Env, Result, web_sys};
 
 use super::upload;
 use crate::admission;
+use crate::admission::client::Client;
 use crate::config::{Addresses, Config, Uploads};
+use crate::content::repository::Repository;
 use crate::content::response::ContentResponse;
 use crate::platform::clock::now;
 use crate::platform::upload_parts;
@@ -20,9 +22,10 @@ const LIST_BYTES: u64 = 1 << 20;
 pub async fn handle(
     step: &UploadStep,
     uploads: &Uploads,
-    client: Option<String>,
+    client: Option<&Client>,
     request: &web_sys::Request,
     (config, addresses): (&Config, &Addresses),
+    repository: &Repository<'_>,
     env: &Env,
 ) -> Result<Response> {
     let header = |name| request.headers().get(name).ok().flatten();
@@ -31,7 +34,7 @@ pub async fn handle(
     }
     let length = header("Content-Length").and_then(|length| length.trim().parse::<u64>().ok());
     Ok(match step {
-        UploadStep::Begin => match admission::check::admit(client.as_deref(), config, env).await {
+        UploadStep::Begin => match admission::check::admit_client(client, config, env).await {
             Ok(()) => begin(uploads, addresses, env).await?,
             Err(error) => ApiError::from(error).response(),
         },
@@ -61,7 +64,7 @@ pub async fn handle(
                 }
                 (Ok(name), Some(_)) => {
                     match upload_parts::finish(request, file, uploads.most_bytes, env).await? {
-                        Ok(received) => upload::content(received, name.as_deref(), env).await,
+                        Ok(received) => upload::content(received, name.as_deref(), repository, env).await,
                         Err(error) => ContentResponse::Failed(error.into()),
                     }
                 }

@@ -128,13 +128,8 @@ impl Fetcher {
         on_arrival: &mut impl FnMut(Arrival),
     ) -> Result<(), FetchError> {
         if let Some(rest) = download.rest() {
-<<<<<<< HEAD
             let (response, _, _, _slot) = self.get(rest.url.clone(), rest.redirects, Some(&rest)).await?;
-            match download.take_rest(response, &self.limits, &mut *on_bytes).await? {
-=======
-            let (response, _, _) = self.get(rest.url.clone(), rest.redirects, Some(&rest)).await?;
             match download.take_rest(response, &self.limits, &mut *on_arrival).await? {
->>>>>>> part-e
                 None => return Ok(()),
                 Some(unfit) if is_transient_status(unfit.status().as_u16()) => return Err(answered(&unfit)),
                 Some(_) => {} // the source has changed, or its address after redirects is not valid any more
