@@ -222,7 +222,7 @@ impl World<'_> {
             }
             None => {
                 self.contents[content].ready = true;
-                Outcome::Finished { dzi: DZI, title: None, warning: None, archive: None }
+                Outcome::Finished { dzi: DZI, title: None, warning: None, archive: None, previews: None }
             }
         };
         self.used.worker_requests += 1.0;
