@@ -91,7 +91,7 @@ async fn run_once(picture: &Path, delay: Option<Duration>) -> Result<(f64, usize
     loop {
         match renderer.next().await? {
             Output::Started(dzi) => started = Some(dzi),
-            Output::Progress(_) => {}
+            Output::Progress(_) | Output::Preview(..) => {}
             Output::Tile(tile) => {
                 tiles += 1;
                 if let Some(upload) = &mut upload {
