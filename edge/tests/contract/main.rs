@@ -86,7 +86,9 @@ fn answer(method: Method, target: &str, accept: Option<&str>, there: There) -> R
             Ok(ContentKey::Id(_)) => ContentResponse::Found(content(there).into()),
         }
         .write(&variant, &addresses, NOW),
-        Route::Preflight => plain::preflight(),
+        Route::Preflight => plain::preflight(false),
+        // No files are taken by default.
+        Route::Upload { .. } => plain::method_not_allowed(plain::READ_METHODS),
         Route::MethodNotAllowed(allowed) => plain::method_not_allowed(allowed),
         other => panic!("{target} asks for {other:?}"),
     }

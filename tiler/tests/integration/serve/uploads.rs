@@ -42,12 +42,10 @@ async fn a_file_that_is_gone_or_no_picture_fails_with_what_to_do() {
     .into_iter()
     .enumerate()
     {
-        let mut state = world.state();
-        state.log.clear();
+        world.state().log.clear();
         if let Some(bytes) = bytes {
-            state.objects.insert(KEY.into(), object(bytes));
+            world.state().objects.insert(KEY.into(), object(bytes));
         }
-        drop(state);
         world.enqueue(ID, n as u32 + 1, KEY);
         world.until("the end", WorldState::ended).await;
         let (given, message) = failure(&world.state()).unwrap();

@@ -267,8 +267,7 @@ impl<'a> World<'a> {
                 }
             }
             Effect::DeleteFromCache => self.used.kv_writes += 1.0,
-            // Simulated contents have addresses, not files.
-            Effect::DeleteUpload(_) => {}
+            Effect::DeleteUpload(_) => {} // no load has files; R2 counts no deletions
         }
     }
 
