@@ -36,6 +36,9 @@ pub struct Options {
     pub backlog_limit: u64,
     /// Whether nothing new is taken.
     pub maintenance: bool,
+    /// The port at which the tilers call the edge, where something stands between them. The edge is started anew then when
+    /// it is killed.
+    pub faults_at: Option<u16>,
 }
 
 /// A running system.
@@ -73,6 +76,7 @@ impl Default for Options {
             release: false,
             backlog_limit: 10_000,
             maintenance: false,
+            faults_at: None,
         }
     }
 }
@@ -92,6 +96,12 @@ impl Options {
         if self.maintenance {
             command.arg("--maintenance");
         }
+        if let Some(port) = self.faults_at {
+            command.arg(format!("--faults-at={port}"));
+        }
+        let temporary = System::temporary(state);
+        std::fs::create_dir_all(&temporary)?;
+        command.env("EDGEZOOM_TMP", temporary);
         command.env("EDGEZOOM_ALLOW_NETWORKS", self.allow_networks);
         command.env("EDGEZOOM_LEASE_SECONDS", self.lease.as_secs().to_string());
         command.env("EDGEZOOM_RETRY_SECONDS", self.retries);
@@ -156,6 +166,12 @@ impl System {
     #[must_use]
     pub fn state(&self) -> Arc<TempDir> {
         Arc::clone(&self.state)
+    }
+
+    /// The folder for the tilers' temporary files, of the system that keeps its state there.
+    #[must_use]
+    pub fn temporary(state: &Path) -> PathBuf {
+        state.join("temporary")
     }
 
     /// The number of xtask's process.

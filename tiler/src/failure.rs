@@ -59,7 +59,7 @@ impl From<FetchError> for Failure {
 impl From<PageError> for Failure {
     fn from(error: PageError) -> Self {
         let code = match &error {
-            PageError::NoBrowser | PageError::NoPage | PageError::LeadsTo(_) => {
+            PageError::NoBrowser | PageError::NotContained | PageError::NoPage | PageError::LeadsTo(_) => {
                 FailureCode::UnsupportedFormat
             }
             PageError::Crashed => FailureCode::CorruptSource,

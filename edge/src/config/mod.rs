@@ -79,7 +79,7 @@ impl Config {
         };
         let mut rules = Rules::default();
         if let Some(text) = filled("LEASE_SECONDS") {
-            rules.lease = seconds(&text).ok_or(ConfigError::Lease(text))?;
+            rules = rules.with_lease(seconds(&text).ok_or(ConfigError::Lease(text))?);
         }
         if let Some(text) = filled("RETRY_SECONDS") {
             let pauses: Option<Vec<_>> = text.split(',').map(|pause| seconds(pause.trim())).collect();

@@ -19,6 +19,7 @@ use crate::durable::messages;
 use crate::durable::subscribers::Subscribers;
 use crate::platform::clock::now;
 use crate::platform::environment::config;
+use crate::platform::r2;
 
 const STATE: &str = "conversion";
 
@@ -161,6 +162,13 @@ impl ConversionObject {
                     }
                 }
             }
+            Effect::Sweep { before, keep } => match r2::delete_attempts(id, before, keep, &self.env).await {
+                Ok(()) => Some(Event::Swept { before }),
+                Err(error) => {
+                    console_error!("{id}: the objects of earlier attempts are not deleted yet: {error}");
+                    None
+                }
+            },
             Effect::DeleteFromCache => {
                 let deleted = async { KvCache::of(&self.env)?.delete(id).await };
                 if let Err(error) = deleted.await {

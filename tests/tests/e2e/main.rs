@@ -3,6 +3,7 @@
 
 mod addresses;
 mod browser;
+mod chaos;
 mod conversion;
 mod dev;
 mod failures;
