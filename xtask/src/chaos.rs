@@ -28,7 +28,16 @@ pub fn run(project: &Project, options: &Options) -> Result<()> {
     build::worker_alone(project, Purpose::Test)?;
     command::run(&mut build::programs(project, &["xtask", TOOLS, TILER], Profile::Dev))?;
     let mut chaos = project.cargo();
-    chaos.args(["test", "--workspace", "--test=e2e", "--", "--ignored", "--exact", "chaos::by_plan", "--nocapture"]);
+    chaos.args([
+        "test",
+        "--workspace",
+        "--test=e2e",
+        "--",
+        "--ignored",
+        "--exact",
+        "chaos::by_plan",
+        "--nocapture",
+    ]);
     let Options { seed, contents, faults } = options;
     chaos.env("EDGEZOOM_CHAOS", format!("{seed},{contents},{faults}"));
     command::run_shown(&mut chaos)

@@ -140,12 +140,7 @@ const MOST_LISTS: usize = 20;
 ///
 /// # Errors
 /// The store refuses it, or there is more to delete.
-pub async fn delete_attempts(
-    id: ContentId,
-    before: Attempt,
-    keep: Option<Attempt>,
-    env: &Env,
-) -> Result<()> {
+pub async fn delete_attempts(id: ContentId, before: Attempt, keep: Option<Attempt>, env: &Env) -> Result<()> {
     let bucket = env.bucket(BINDING)?;
     let mut attempts: Vec<Attempt> = before.earlier().filter(|attempt| Some(*attempt) != keep).collect();
     let attempts = attempts.split_off(attempts.len().saturating_sub(MOST_SWEPT));

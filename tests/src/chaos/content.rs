@@ -60,7 +60,8 @@ pub fn serve(server: &SourceServer, random: &mut Rng, count: usize, pages: bool)
         source: Source::file("image/png", picture::png(&cutout)?),
         expected: Expected::Width(cutout.width()),
     });
-    let drawing = r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 8"><circle cx="9" cy="4" r="3"/></svg>"#;
+    let drawing =
+        r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 8"><circle cx="9" cy="4" r="3"/></svg>"#;
     kinds.push(Kind {
         name: "drawing.svg",
         source: Source::file("image/svg+xml", drawing),

@@ -118,8 +118,7 @@ impl Chaos {
             let (converted, met) = tokio::join!(self.convert_one(content), self.make(faults, random));
             (converted.map_err(|error| format!("{}: {error:#}", content.url)), met)
         });
-        let mut summary =
-            Summary { met: 0, missed: 0, broken: vec![], attempts: 0, time: Duration::ZERO };
+        let mut summary = Summary { met: 0, missed: 0, broken: vec![], attempts: 0, time: Duration::ZERO };
         let mut all = futures::stream::iter(all).buffer_unordered(AT_ONCE);
         while let Some((converted, met)) = all.next().await {
             summary.met += met?;
@@ -221,7 +220,11 @@ impl Chaos {
                 return Ok(broken);
             }
             if Instant::now() > deadline {
-                broken.push(format!("{} objects are left in the store, such as {:?}", more.len(), more.first()));
+                broken.push(format!(
+                    "{} objects are left in the store, such as {:?}",
+                    more.len(),
+                    more.first()
+                ));
                 return Ok(broken);
             }
             tokio::time::sleep(Duration::from_secs(1)).await;

@@ -190,7 +190,7 @@ async fn download(
     let pieces = response.bytes_stream().map(move |piece| {
         let piece = piece.map_err(io::Error::other)?;
         passed += piece.len() as u64;
-        if cut && passed > half { Err(io::ErrorKind::ConnectionReset.into()) } else { Ok(piece) }
+        if cut && passed > half { Err(io::Error::from(io::ErrorKind::ConnectionReset)) } else { Ok(piece) }
     });
     Ok(respond(status, headers, Body::from_stream(pieces)))
 }

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{StatVfsMountFlags, statvfs};
 use rustix::mount::{
-    MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind_recursive, mount_change, mount_remount,
-    unmount,
+    MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind_recursive, mount_change,
+    mount_remount, unmount,
 };
 use rustix::process::{chdir, pivot_root};
 
@@ -60,7 +60,8 @@ pub(super) fn enter(browser: Option<&Path>, bytes: u64) -> io::Result<()> {
     mount("tmpfs", PLACE, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, options.as_c_str())
         .map_err(|error| step("no file system in memory can be mounted", error))?;
     fs::create_dir(Path::new(PLACE).join(OLD))?;
-    pivot_root(PLACE, Path::new(PLACE).join(OLD)).map_err(|error| step("the root cannot be changed", error))?;
+    pivot_root(PLACE, Path::new(PLACE).join(OLD))
+        .map_err(|error| step("the root cannot be changed", error))?;
     chdir("/")?;
     let old = Path::new("/").join(OLD);
     for path in SEEN {
@@ -69,7 +70,8 @@ pub(super) fn enter(browser: Option<&Path>, bytes: u64) -> io::Result<()> {
     for path in DEVICES {
         show(&old, Path::new(path), false).map_err(|error| step(path, error))?;
     }
-    if let Some(folder) = browser.as_deref().and_then(Path::parent).and_then(|folder| folder.strip_prefix("/").ok())
+    if let Some(folder) =
+        browser.as_deref().and_then(Path::parent).and_then(|folder| folder.strip_prefix("/").ok())
         && !Path::new("/").join(folder).exists()
     {
         show(&old, folder, true).map_err(|error| step("the browser's folder", error))?;

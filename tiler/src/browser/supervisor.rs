@@ -94,7 +94,11 @@ pub fn run(options: &SupervisorOptions) -> io::Result<ExitCode> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let proxy = listener.local_addr()?.port();
     send_listener(listener)?;
-    let profile = tempfile::Builder::new().prefix("edgezoom-page-").tempdir_in(if options.inside { Path::new(INSIDE) } else { &options.folder })?;
+    let profile = tempfile::Builder::new().prefix("edgezoom-page-").tempdir_in(if options.inside {
+        Path::new(INSIDE)
+    } else {
+        &options.folder
+    })?;
     let mut browser = start(&options.browser, profile.path(), proxy)?;
     // The tiler notices that the browser has closed the DevTools socket only if the supervisor has no copy of it.
     rustix::stdio::dup2_stdout(File::options().write(true).open("/dev/null")?)?;
