@@ -7,6 +7,7 @@ mod chaos;
 mod conversion;
 mod dev;
 mod failures;
+mod hostile;
 mod overload;
 mod queue;
 mod record;

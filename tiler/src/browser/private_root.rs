@@ -20,7 +20,7 @@ use super::namespaces::step;
 
 /// What is seen of the machine's files, where it exists. Programs of any distribution, Nix included; what the dynamic
 /// linker and fontconfig read.
-const SEEN: [&str; 18] = [
+const SEEN: [&str; 17] = [
     "usr",
     "bin",
     "sbin",
@@ -28,7 +28,6 @@ const SEEN: [&str; 18] = [
     "lib32",
     "lib64",
     "libx32",
-    "opt",
     "nix/store",
     "gnu/store",
     "etc/alternatives",
@@ -107,6 +106,12 @@ fn show(old: &Path, path: &Path, read_only: bool) -> io::Result<()> {
         mount_remount(&to, MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID | kept(&to)?, c"")?;
     }
     Ok(())
+}
+
+/// The bytes that files in the root take: the profile, and what processes share through `/dev/shm`.
+pub(super) fn bytes_of_files() -> u64 {
+    statvfs("/")
+        .map_or(0, |system| system.f_blocks.saturating_sub(system.f_bfree).saturating_mul(system.f_frsize))
 }
 
 /// The flags of a mount that a user namespace may not take away (mount_namespaces(7)).

@@ -45,7 +45,7 @@ pub struct SupervisorOptions {
     /// The folder for the profile, where there are no namespaces.
     #[arg(long)]
     folder: PathBuf,
-    /// The memory that the browser's processes may use together, in bytes.
+    /// The memory that the browser's processes may use together, in bytes, and its files where they are in memory.
     #[arg(long)]
     memory: u64,
     /// The browser and its flags, except those that the supervisor adds.
@@ -102,7 +102,7 @@ pub fn run(options: &SupervisorOptions) -> io::Result<ExitCode> {
     let mut browser = start(&options.browser, profile.path(), proxy)?;
     // The tiler notices that the browser has closed the DevTools socket only if the supervisor has no copy of it.
     rustix::stdio::dup2_stdout(File::options().write(true).open("/dev/null")?)?;
-    let exit_reason = wait_for_end(&mut browser, options.memory);
+    let exit_reason = wait_for_end(&mut browser, options);
     kill_all(&browser);
     profile.close()?;
     Ok(ExitCode::from(exit_reason? as u8))
@@ -158,7 +158,7 @@ fn start(browser: &[OsString], profile: &Path, proxy: u16) -> io::Result<Child> 
 }
 
 /// Waits until the tiler closes the control socket, the browser exits, or it uses too much memory.
-fn wait_for_end(browser: &mut Child, limit: u64) -> io::Result<ExitReason> {
+fn wait_for_end(browser: &mut Child, options: &SupervisorOptions) -> io::Result<ExitReason> {
     loop {
         let control = rustix::stdio::stdin();
         let mut polled = [PollFd::new(&control, PollFlags::IN)];
@@ -171,7 +171,8 @@ fn wait_for_end(browser: &mut Child, limit: u64) -> io::Result<ExitReason> {
         if browser.try_wait()?.is_some() {
             return Ok(ExitReason::BrowserExited);
         }
-        if memory::of_process_group(Pid::from_child(browser)) > limit {
+        let files = if options.inside { private_root::bytes_of_files() } else { 0 };
+        if memory::of_process_group(Pid::from_child(browser)).saturating_add(files) > options.memory {
             return Ok(ExitReason::OutOfMemory);
         }
     }

@@ -5,6 +5,8 @@ mod archive_upload;
 mod convert;
 mod doctor;
 mod fetch;
+mod fuzz;
+mod private_root;
 mod raster;
 mod renderer;
 mod s3_endpoint;
