@@ -31,8 +31,8 @@ struct Advisory {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Versions {
-    patched: Vec<VersionReq>,
-    unaffected: Vec<VersionReq>,
+    patched: Vec<String>,
+    unaffected: Vec<String>,
 }
 
 /// Checks all packages against the database in `folder`.
@@ -43,13 +43,13 @@ pub fn check(project: &Project, folder: &Path) -> Result<()> {
     let mut weak = vec![];
     for package in &packages {
         for document in about(&crates, &package.name)? {
+            if !document.affects(&package.version).context(document.advisory.id.clone())? {
+                continue;
+            }
             let Advisory { id, informational, .. } = &document.advisory;
-            match informational.as_deref().filter(|_| document.affects(&package.version)) {
+            match informational {
                 Some(kind) => eprintln!("xtask | {} {}: {kind}, {id}", package.name, package.version),
-                None if document.affects(&package.version) => {
-                    weak.push(format!("  {} {}: {id}", package.name, package.version));
-                }
-                None => {}
+                None => weak.push(format!("  {} {}: {id}", package.name, package.version)),
             }
         }
     }
@@ -83,10 +83,14 @@ impl Document {
         Ok(toml::from_str(block.context("it does not begin with TOML")?.0)?)
     }
 
-    fn affects(&self, version: &Version) -> bool {
-        let Versions { patched, unaffected } = &self.versions;
-        self.advisory.withdrawn.is_none()
-            && !patched.iter().chain(unaffected).any(|versions| versions.matches(version))
+    fn affects(&self, version: &str) -> Result<bool> {
+        let version = Version::parse(version)?;
+        for versions in self.versions.patched.iter().chain(&self.versions.unaffected) {
+            if VersionReq::parse(versions)?.matches(&version) {
+                return Ok(false);
+            }
+        }
+        Ok(self.advisory.withdrawn.is_none())
     }
 }
 
@@ -101,12 +105,12 @@ mod tests {
              [versions]\npatched = [\">= 1.2.3, < 2.0.0\", \">= 2.1\"]\nunaffected = [\"< 1.0.0\"]\n```\n\n# A title\n",
         );
         let document = document.unwrap();
-        let affects = |version| document.affects(&Version::parse(version).unwrap());
+        let affects = |version| document.affects(version).unwrap();
         assert_eq!(
             ["0.9.0", "1.0.0", "1.2.3", "2.0.5", "2.1.0"].map(affects),
             [false, true, false, true, false]
         );
         let withdrawn = "```toml\n[advisory]\nid = \"R\"\nwithdrawn = \"2020-01-02\"\n```\n";
-        assert!(!Document::parse(withdrawn).unwrap().affects(&Version::new(1, 0, 0)));
+        assert!(!Document::parse(withdrawn).unwrap().affects("1.0.0").unwrap());
     }
 }

@@ -14,7 +14,7 @@ struct Metadata {
 #[derive(Deserialize)]
 pub struct Package {
     pub name: String,
-    pub version: semver::Version,
+    pub version: String,
     /// As an SPDX expression.
     pub license: Option<String>,
 }
