@@ -110,6 +110,8 @@ pub fn run(options: &SupervisorOptions) -> io::Result<ExitCode> {
 
 /// Starts this program anew, with the same options, in new namespaces, and gives its exit status.
 fn run_inside() -> io::Result<ExitCode> {
+    // Opened here: the other process changes the root directory of both.
+    let null = File::options().read(true).write(true).open("/dev/null")?;
     namespaces::enter()?;
     let mut options = std::env::args_os().skip(1);
     // By this name it can be executed wherever it lies, also by a user who may not look there.
@@ -117,7 +119,6 @@ fn run_inside() -> io::Result<ExitCode> {
     inside.args(options.next()).arg("--inside").args(options);
     let mut inside = inside.spawn()?;
     // The tiler notices the end of the DevTools socket and of the control socket if this process has no copies.
-    let null = File::options().read(true).write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdin(&null)?;
     rustix::stdio::dup2_stdout(&null)?;
     let status = inside.wait()?;
