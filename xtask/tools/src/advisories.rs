@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Error, Result, bail, ensure};
 use semver::{Version, VersionReq};
 use serde::Deserialize;
 use xtask::project::Project;
@@ -84,9 +84,9 @@ impl Document {
     }
 
     fn affects(&self, version: &str) -> Result<bool> {
-        let version = Version::parse(version)?;
+        let version = Version::parse(version).map_err(Error::msg)?;
         for versions in self.versions.patched.iter().chain(&self.versions.unaffected) {
-            if VersionReq::parse(versions)?.matches(&version) {
+            if VersionReq::parse(versions).map_err(Error::msg)?.matches(&version) {
                 return Ok(false);
             }
         }

@@ -37,7 +37,7 @@ pub fn check(project: &Project) -> Result<()> {
         .collect::<Result<Vec<_>>>()?;
     let packages = packages::of(project, &deny.graph.targets)?;
     let refused: Vec<String> =
-        packages.iter().filter(|package| !is_allowed(package, &allowed)).map(text).collect();
+        packages.iter().filter(|package| !is_allowed(package, &allowed)).map(describe).collect();
     if !refused.is_empty() {
         bail!("deny.toml does not allow the licences of\n{}", refused.join("\n"));
     }
@@ -54,6 +54,6 @@ fn is_allowed(package: &Package, allowed: &[Licensee]) -> bool {
         .is_some_and(|needed| needed.evaluate(|licence| allowed.iter().any(|ours| ours.satisfies(licence))))
 }
 
-fn text(package: &Package) -> String {
+fn describe(package: &Package) -> String {
     format!("  {} {}: {}", package.name, package.version, package.license.as_deref().unwrap_or("none named"))
 }
