@@ -57,6 +57,7 @@ impl FaultProxy {
     /// It cannot listen.
     pub async fn start(sources: String) -> Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let _ = rustls::crypto::ring::default_provider().install_default(); // an error: there is one already
         let http = reqwest::Client::builder()
             .no_proxy()
             .redirect(reqwest::redirect::Policy::none())
