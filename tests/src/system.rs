@@ -36,6 +36,8 @@ pub struct Options {
     pub backlog_limit: u64,
     /// Whether nothing new is taken.
     pub maintenance: bool,
+    /// The edge's port; 0 for any.
+    pub port: u16,
     /// The port at which the tilers call the edge, where something stands between them. The edge is started anew then when
     /// it is killed.
     pub faults_at: Option<u16>,
@@ -76,6 +78,7 @@ impl Default for Options {
             release: false,
             backlog_limit: 10_000,
             maintenance: false,
+            port: 0,
             faults_at: None,
         }
     }
@@ -143,7 +146,8 @@ impl System {
     /// # Errors
     /// It does not come up.
     pub fn start_with(options: Options, state: Arc<TempDir>) -> Result<Self> {
-        let mut process = options.command(state.path(), 0)?.process_group(0).spawn().context("xtask")?;
+        let port = options.port;
+        let mut process = options.command(state.path(), port)?.process_group(0).spawn().context("xtask")?;
         let watchdog = watch(process.id())?;
         let log = Arc::default();
         let lines = process.stderr.take().context("xtask's errors")?;

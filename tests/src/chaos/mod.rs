@@ -75,10 +75,12 @@ pub async fn run(plan: Plan) -> Result<Summary> {
     let sources = SourceServer::start()?;
     let proxy = FaultProxy::start(sources.url("").trim_end_matches('/').to_owned()).await?;
     let layout = if plan.seed.is_multiple_of(2) { "tiles" } else { "archive" };
+    // Known before, because tilers are not ready before they can call the edge.
+    let port = std::net::TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
+    proxy.set_edge(&format!("http://127.0.0.1:{port}"));
     let faults_at = Some(proxy.port());
-    let options = Options { tilers: 3, lease: LEASE, layout, faults_at, ..Options::default() };
+    let options = Options { tilers: 3, lease: LEASE, layout, port, faults_at, ..Options::default() };
     let mut system = System::start(options)?;
-    proxy.set_edge(system.url());
     let contents = content::serve(&sources, &mut random, plan.contents, plan.pages)?;
     let mut faults = fault::plan(&mut random, plan.faults, LEASE);
     if !plan.edge {
