@@ -39,7 +39,7 @@ impl Rules {
     /// The rules with another lease, and with the times that follow from it.
     #[must_use]
     pub fn with_lease(self, lease: Duration) -> Self {
-        Self { lease, resend: lease * 2, sweep: lease * 10, ..self }
+        Self { lease, resend: lease * 2, sweep: lease * 5, ..self }
     }
 
     /// How long a failure stands before a request starts the conversion anew.
@@ -57,7 +57,7 @@ impl Default for Rules {
             repeat: Duration::from_secs(10),
             retries: [60, 5 * 60, 30 * 60].map(Duration::from_secs),
             kills: 2,
-            sweep: Duration::from_secs(10 * 60),
+            sweep: Duration::from_secs(5 * 60),
             failed: Duration::from_secs(10 * 60),
             over_a_limit: Duration::from_secs(24 * 60 * 60),
             early: Duration::from_secs(60),

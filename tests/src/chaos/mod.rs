@@ -61,7 +61,7 @@ const LEASE: Duration = Duration::from_secs(4);
 const AT_ONCE: usize = 9;
 /// How long a content may take: several leases, pauses, and restarts of the edge on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(240);
-/// How long what is left over may stay in the store: the Worker sweeps after ten leases.
+/// How long what is left over may stay in the store: the Worker sweeps after five leases.
 const SWEPT: Duration = Duration::from_secs(100);
 /// The pause between two looks at a content.
 const INTERVAL: Duration = Duration::from_millis(150);
