@@ -11,7 +11,7 @@ const TITLE: &str = r#"</title></script><script>window.hostile=1</script><marque
 fn page(title: &str) -> String {
     let escaped = title.replace('&', "&amp;").replace('<', "&lt;");
     format!(
-        "<!doctype html><title>\u{202e}{escaped}\u{2028}</title><script>window.hostile=1;alert(1)</script>
+        "<!doctype html><meta charset=utf-8><title>\u{202e}{escaped}\u{2028}</title><script>window.hostile=1;alert(1)</script>
          <p style='height:1000px'>The browser of a reader never sees this HTML."
     )
 }

@@ -4,6 +4,7 @@
 //!
 //! Each run takes a few seconds of the sequence that a seed gives, so a failure comes again with its seed and number.
 //! Longer: `EDGEZOOM_FUZZ_SECONDS=600 EDGEZOOM_FUZZ_SEED=7 cargo test --test integration fuzz -- --nocapture`.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::fs;
 use std::num::NonZeroUsize;
