@@ -56,7 +56,7 @@ pub struct Summary {
 }
 
 /// How long a tiler may be silent. Other times of the Worker follow from it.
-const LEASE: Duration = Duration::from_secs(4);
+const LEASE: Duration = Duration::from_secs(6);
 /// How many contents are under way at once: more than the tilers have slots.
 const AT_ONCE: usize = 9;
 /// How long a content may take: several leases, pauses, and restarts of the edge on a busy machine.
@@ -147,7 +147,8 @@ impl Chaos {
             tokio::time::sleep(Duration::from_millis(random.u64(0..1500))).await;
             let state = self.state.path();
             // A death beside nothing else is what a content is called the cause for: that would be no fault of ours.
-            while self.proxy.is_a_last_chance() && !matches!(fault, Fault::Request(..)) {
+            let begun = Instant::now();
+            while self.proxy.is_a_last_chance() && begun.elapsed() < LEASE * 5 {
                 tokio::time::sleep(INTERVAL).await;
             }
             met += usize::from(match fault {
@@ -204,7 +205,7 @@ impl Chaos {
         let mut expected = BTreeSet::new();
         let mut broken = vec![];
         for content in contents {
-            let answer = self.client.ask(&self.proxy.source(&content.url)).await?.json()?;
+            let answer = self.ask(&self.proxy.source(&content.url)).await?;
             if answer["ready"] != true {
                 broken.push(format!("it does not stay ready: {answer}"));
                 continue;
@@ -230,6 +231,17 @@ impl Chaos {
                 return Ok(broken);
             }
             tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+    }
+
+    /// Asks for a content, while the edge may be starting anew.
+    async fn ask(&self, source: &str) -> Result<Value> {
+        let begun = Instant::now();
+        loop {
+            match self.client.ask(source).await.and_then(|answer| answer.json()) {
+                Err(_) if begun.elapsed() < PATIENCE => tokio::time::sleep(INTERVAL).await,
+                answer => return answer,
+            }
         }
     }
 
