@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 use xtask::project::Project;
 use xtask::setup::Purpose;
-use xtask::{bench, build, chaos, dev, setup, shots, test};
+use xtask::{bench, build, chaos, deploy, dev, release, setup, shots, test};
 
 #[derive(Parser)]
 #[command(bin_name = "cargo xtask", about = "Edgezoom's tasks", disable_help_subcommand = true)]
@@ -35,6 +35,13 @@ enum Task {
     },
     /// Convert contents while everything is killed, cut and delayed
     Chaos(chaos::Options),
+    /// Simulate loads that no machine here can make: time to ready, tilers and cost
+    #[command(disable_help_flag = true)]
+    Simulate {
+        /// Options: `--help` lists them
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
+    },
     /// Take a picture of every page in every state
     Shots {
         /// Words of the names of the states to take
@@ -42,6 +49,22 @@ enum Task {
     },
     /// Build the Worker into edge/build
     BuildEdge,
+    /// Make the service on Cloudflare, or bring it up to date
+    #[command(disable_help_flag = true)]
+    Deploy {
+        /// The environment, and options: `--help` lists them
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
+    },
+    /// Build the tiler for other machines, as an archive with all that it needs
+    Release(release::Options),
+    /// Remove the service from Cloudflare
+    #[command(disable_help_flag = true)]
+    Undeploy {
+        /// The environment, and options
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
+    },
     /// Install what building and testing need
     Setup {
         /// For what
@@ -67,8 +90,17 @@ fn run(task: Task) -> Result<()> {
         Task::Test { steps } => test::run(&project, &steps),
         Task::Bench { subject, words } => bench::run(&project, subject, &words),
         Task::Chaos(options) => chaos::run(&project, &options),
+        Task::Simulate { words } => simulate(&project, words),
         Task::Shots { words } => shots::run(&project, &words),
         Task::BuildEdge => build::worker_alone(&project, Purpose::Run),
+        Task::Deploy { words } => deploy::deploy(&project, &words),
+        Task::Undeploy { words } => deploy::undeploy(&project, &words),
+        Task::Release(options) => release::run(&project, &options),
         Task::Setup { purpose } => setup::prepare(&project, purpose),
     }
+}
+
+fn simulate(project: &Project, words: Vec<String>) -> Result<()> {
+    build::program(project, build::TOOLS, xtask::project::Profile::Dev)?;
+    xtask::command::run_shown(&mut build::tool(project, ["simulate".to_owned()].into_iter().chain(words)))
 }

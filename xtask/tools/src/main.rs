@@ -5,6 +5,7 @@ mod advisories;
 mod dev;
 mod licences;
 mod packages;
+mod simulate;
 mod worker;
 
 use std::path::PathBuf;
@@ -34,6 +35,8 @@ enum Part {
         /// A copy of RustSec's database
         database: PathBuf,
     },
+    /// Simulate loads that no machine here can make
+    Simulate(simulate::Options),
     /// End the process groups that the process at the other end of standard input leaves running
     Watchdog,
 }
@@ -49,8 +52,10 @@ fn main() -> ExitCode {
 }
 
 fn run(part: Part) -> Result<()> {
-    if let Part::Watchdog = part {
-        return dev::watchdog::run(); // needs no project
+    match &part {
+        Part::Watchdog => return dev::watchdog::run(), // needs no project
+        Part::Simulate(options) => return simulate::run(options),
+        _ => {}
     }
     let project = Project::locate()?;
     match part {
@@ -58,6 +63,6 @@ fn run(part: Part) -> Result<()> {
         Part::BuildEdge => worker::build(&project),
         Part::Licences => licences::check(&project),
         Part::Advisories { database } => advisories::check(&project, &database),
-        Part::Watchdog => Ok(()),
+        Part::Simulate(_) | Part::Watchdog => Ok(()),
     }
 }
