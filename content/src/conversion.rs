@@ -12,7 +12,7 @@
 //! ```
 //!
 //! An attempt that fails for a reason that may pass leads to `Waiting`, as long as [`Rules::retries`] has another pause.
-//! One whose renderer was killed from outside is queued at once ([`Rules::kills`]). A conversion that has lost
+//! One whose renderer was killed from outside is queued at once, twice ([`Rules::kills`]). A conversion that has lost
 //! [`Rules::leases`] leases is tried once more by a tiler that does nothing else.
 //!
 //! These hold even when messages are lost, doubled or late: the progress that clients see never falls, at most one
@@ -64,6 +64,9 @@ pub struct Conversion {
     /// When a client last started the conversion early.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     started_early_at: Option<Timestamp>,
+    /// When the objects of earlier attempts are deleted, once the conversion has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sweep_at: Option<Timestamp>,
     state: State,
 }
 
@@ -149,6 +152,7 @@ impl Conversion {
             alone: false,
             upload,
             started_early_at: None,
+            sweep_at: None,
             state,
         };
         let reply = Reply::Content(conversion.content());
@@ -201,6 +205,12 @@ impl Conversion {
                 }
                 Reply::Accepted
             }
+            Event::Swept { before } => {
+                if before == self.next_attempt {
+                    self.sweep_at = None;
+                }
+                Reply::Accepted
+            }
             Event::Reset => {
                 // Caches everywhere have a ready content.
                 if !matches!(self.state, State::Ready { .. }) && self.has_source() {
@@ -239,7 +249,12 @@ impl Conversion {
 
     /// Does what is due.
     fn handle_alarm(&mut self, now: Timestamp, rules: &Rules, effects: &mut Vec<Effect>) {
-        if self.alarm().is_none_or(|due| due > now) {
+        if self.sweep_at.is_some_and(|at| at <= now) {
+            self.sweep_at = Some(now + rules.repeat);
+            let keep = if let State::Ready { attempt, .. } = self.state { Some(attempt) } else { None };
+            effects.push(Effect::Sweep { before: self.next_attempt, keep });
+        }
+        if self.state.alarm().is_none_or(|due| due > now) {
             return;
         }
         match &mut self.state {
@@ -285,7 +300,13 @@ impl Conversion {
 
     fn enqueue(&mut self, now: Timestamp, rules: &Rules, effects: &mut Vec<Effect>) {
         self.state = State::Queued { sends: 1, resend_at: now + rules.resend };
+        self.sweep_at = None;
         effects.push(Effect::Enqueue);
+    }
+
+    /// Where there was another attempt, a tiler may have died and left objects.
+    fn sweep_later(&mut self, now: Timestamp, rules: &Rules) {
+        self.sweep_at = (self.next_attempt > Attempt::FIRST.next()).then(|| now + rules.sweep);
     }
 
     fn fail(
@@ -299,6 +320,7 @@ impl Conversion {
         effects.extend(self.upload.take().map(Effect::DeleteUpload));
         let retry_after = rules.retry_after(failure.code);
         let record_at = Some(now + rules.repeat);
+        self.sweep_later(now, rules);
         self.state = State::Failed { by, failure, retry_at: now + retry_after, record_at };
         effects.push(Effect::WriteCache { content: self.content(), expires_in: Some(retry_after) });
     }
@@ -364,12 +386,7 @@ impl Conversion {
     /// When [`Event::AlarmFired`] is due; `None` when nothing is left to do.
     #[must_use]
     pub fn alarm(&self) -> Option<Timestamp> {
-        match self.state {
-            State::Queued { resend_at, .. } => Some(resend_at),
-            State::Claimed { lease_until, .. } => Some(lease_until),
-            State::Waiting { until, .. } => Some(until),
-            State::Ready { record_at, .. } | State::Failed { record_at, .. } => record_at,
-        }
+        self.state.alarm().into_iter().chain(self.sweep_at).min()
     }
 
     /// The content as clients see it.
@@ -395,6 +412,18 @@ impl Conversion {
             }
         };
         Content { id: self.id, url: self.url.clone(), progress: self.shown, status }
+    }
+}
+
+impl State {
+    /// When something is due that follows from the state.
+    fn alarm(&self) -> Option<Timestamp> {
+        match *self {
+            Self::Queued { resend_at, .. } => Some(resend_at),
+            Self::Claimed { lease_until, .. } => Some(lease_until),
+            Self::Waiting { until, .. } => Some(until),
+            Self::Ready { record_at, .. } | Self::Failed { record_at, .. } => record_at,
+        }
     }
 }
 

@@ -33,5 +33,7 @@ pub mod response;
 
 mod entry;
 mod handlers;
+#[cfg(test)]
+mod hostile_texts;
 mod platform;
 mod tiler_api;

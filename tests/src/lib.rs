@@ -7,6 +7,7 @@
 
 pub mod browser;
 pub mod bucket;
+pub mod chaos;
 pub mod client;
 pub mod picture;
 pub mod processes;

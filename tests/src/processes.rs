@@ -27,23 +27,65 @@ pub fn of(state: &Path) -> Result<Vec<u32>> {
     Ok(found)
 }
 
+/// The tilers of the system that keeps its state there.
+///
+/// # Errors
+/// `/proc` cannot be read.
+pub fn tilers(state: &Path) -> Result<Vec<u32>> {
+    Ok(of(state)?.into_iter().filter(|id| command_line(*id).split('\0').nth(1) == Some("serve")).collect())
+}
+
+/// The processes of the edge of the system that keeps its state there: wrangler, and the runtime that it started.
+///
+/// # Errors
+/// `/proc` cannot be read.
+pub fn edge(state: &Path) -> Result<Vec<u32>> {
+    let is_edge = |id: &u32| {
+        let line = command_line(*id);
+        line.contains("workerd") || line.contains("wrangler") && line.contains("--persist-to")
+    };
+    Ok(of(state)?.into_iter().filter(is_edge).collect())
+}
+
 /// The renderer processes of a tiler.
 ///
 /// # Errors
 /// `/proc` cannot be read.
 pub fn renderers(tiler: u32) -> Result<Vec<u32>> {
-    let parent = format!("PPid:\t{tiler}\n");
-    let mut found = vec![];
-    for entry in std::fs::read_dir("/proc")? {
-        let folder = entry?.path();
-        let Some(id) = folder.file_name().and_then(|name| name.to_str()?.parse().ok()) else { continue };
-        let status = std::fs::read_to_string(folder.join("status")).unwrap_or_default(); // it may have ended
-        let command = std::fs::read(folder.join("cmdline")).unwrap_or_default();
-        if status.contains(&parent) && command.split(|byte| *byte == 0).nth(1) == Some(b"render") {
-            found.push(id);
-        }
-    }
-    Ok(found)
+    let is_renderer =
+        |id: &u32| parent(*id) == Some(tiler) && command_line(*id).split('\0').nth(1) == Some("render");
+    Ok(all()?.into_iter().filter(is_renderer).collect())
+}
+
+/// The browsers of a tiler: the first process of each, which a supervisor stands before.
+///
+/// # Errors
+/// `/proc` cannot be read.
+pub fn browsers(tiler: u32) -> Result<Vec<u32>> {
+    let is_browser = |id: &u32| {
+        let line = command_line(*id);
+        line.contains("\0--user-data-dir=")
+            && !line.contains("\0--type=")
+            && !line.contains("browser-supervisor")
+            && std::iter::successors(Some(*id), |id| parent(*id)).any(|ancestor| ancestor == tiler)
+    };
+    Ok(all()?.into_iter().filter(is_browser).collect())
+}
+
+fn all() -> Result<Vec<u32>> {
+    let names = std::fs::read_dir("/proc")?.map(|entry| Ok(entry?.file_name()));
+    let names = names.collect::<std::io::Result<Vec<_>>>()?;
+    Ok(names.iter().filter_map(|name| name.to_str()?.parse().ok()).collect())
+}
+
+/// Arguments, each of which ends with a zero. Empty when it has ended.
+fn command_line(id: u32) -> String {
+    String::from_utf8_lossy(&std::fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default()).into_owned()
+}
+
+fn parent(id: u32) -> Option<u32> {
+    let status = std::fs::read_to_string(format!("/proc/{id}/status")).ok()?; // it may have ended
+    status.lines().find_map(|line| line.strip_prefix("PPid:\t")?.parse().ok())
 }
 
 /// Sends a signal.

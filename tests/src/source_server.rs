@@ -102,6 +102,12 @@ impl Source {
         Self { cuts: cuts.to_vec(), ..self }
     }
 
+    /// Serves ranges, so that a client can go on where it was broken off.
+    #[must_use]
+    pub fn with_ranges(self) -> Self {
+        Self { cuts: vec![self.body.len()], ..self }
+    }
+
     /// The response to the request with this number, for all bytes from `from` on.
     fn response(mut self, number: usize, from: Option<usize>, on_end: OnEnd) -> Response<Body> {
         let Some(number) = number.checked_sub(self.unavailable) else {

@@ -37,6 +37,11 @@ pub struct Options {
     pub backlog_limit: u64,
     /// Whether nothing new is taken.
     pub maintenance: bool,
+    /// The edge's port; 0 for any.
+    pub port: u16,
+    /// The port at which the tilers call the edge, where something stands between them. The edge is started anew then when
+    /// it is killed.
+    pub faults_at: Option<u16>,
 }
 
 /// A running system.
@@ -75,6 +80,8 @@ impl Default for Options {
             release: false,
             backlog_limit: 10_000,
             maintenance: false,
+            port: 0,
+            faults_at: None,
         }
     }
 }
@@ -94,7 +101,14 @@ impl Options {
         if self.maintenance {
             command.arg("--maintenance");
         }
+        if let Some(port) = self.faults_at {
+            command.arg(format!("--faults-at={port}"));
+        }
+        let temporary = System::temporary(state);
+        std::fs::create_dir_all(&temporary)?;
+        command.env("EDGEZOOM_TMP", temporary);
         command.env("EDGEZOOM_ALLOW_NETWORKS", self.allow_networks);
+        command.env("EDGEZOOM_WEB_PAGES_WITHOUT_SANDBOX", "true"); // tests without namespaces run as root too
         command.env("EDGEZOOM_LEASE_SECONDS", self.lease.as_secs().to_string());
         command.env("EDGEZOOM_RETRY_SECONDS", self.retries);
         command.env("EDGEZOOM_LAYOUT", self.layout);
@@ -134,7 +148,8 @@ impl System {
     /// # Errors
     /// It does not come up.
     pub fn start_with(options: Options, state: Arc<TempDir>) -> Result<Self> {
-        let mut process = options.command(state.path(), 0)?.process_group(0).spawn().context("xtask")?;
+        let port = options.port;
+        let mut process = options.command(state.path(), port)?.process_group(0).spawn().context("xtask")?;
         let watchdog = watch(process.id())?;
         let log = Arc::default();
         let lines = process.stderr.take().context("xtask's errors")?;
@@ -158,6 +173,12 @@ impl System {
     #[must_use]
     pub fn state(&self) -> Arc<TempDir> {
         Arc::clone(&self.state)
+    }
+
+    /// The folder for the tilers' temporary files, of the system that keeps its state there.
+    #[must_use]
+    pub fn temporary(state: &Path) -> PathBuf {
+        state.join("temporary")
     }
 
     /// The number of xtask's process.

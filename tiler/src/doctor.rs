@@ -103,7 +103,7 @@ pub async fn examine(places: &Places) -> Vec<Check> {
         Check { subject: Subject::Landlock, found: landlock },
         Check { subject: Subject::User, found: user() },
         Check { subject: Subject::Browser, found: find_browser(places.browser.as_deref()) },
-        Check { subject: Subject::Namespaces, found: namespaces() },
+        Check { subject: Subject::Namespaces, found: namespaces(&places.tiler) },
         Check { subject: Subject::Pdf, found: pdf(&places.tiler).await },
         Check { subject: Subject::Fonts, found: fonts() },
         Check { subject: Subject::Temporary, found: temporary(&places.temporary) },
@@ -156,8 +156,12 @@ fn probe(tiler: &Path) -> io::Result<Findings> {
     Ok(serde_json::from_slice(&output.stdout)?)
 }
 
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
 fn user() -> Found {
-    if rustix::process::geteuid().is_root() {
+    if is_root() {
         let remedy =
             "run the tiler as a user of its own, which owns nothing but the folder for temporary files";
         return missing("the tiler runs as root", remedy);
@@ -175,16 +179,24 @@ fn find_browser(chosen: Option<&Path>) -> Found {
     }
 }
 
-fn namespaces() -> Found {
-    if browser::namespaces_are_available() {
-        return Ok("available: pages have no network but the proxy, and see no other process".to_owned());
-    }
+fn namespaces(tiler: &Path) -> Found {
+    let Err(reason) = browser::try_namespaces(tiler) else {
+        let user = if is_root() { "the user nobody" } else { "this user" };
+        return Ok(format!(
+            "hold: pages have no network but the proxy, see no other process and no files but programs and fonts, as {user}"
+        ));
+    };
+    let then = if is_root() {
+        "web pages are refused"
+    } else {
+        "only Chromium's own sandbox and the proxy contain web pages"
+    };
     missing(
-        "they cannot be created: only Chromium's own sandbox and the proxy contain web pages, and as root not even that \
-         sandbox",
-        "install util-linux; allow them: sysctl -w kernel.unprivileged_userns_clone=1 (Debian), \
-         sysctl -w kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu), or a container whose profile allows \
-         unshare",
+        format!("{reason}; {then}"),
+        "allow them: sysctl -w kernel.unprivileged_userns_clone=1 (Debian), \
+         sysctl -w kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu), sysctl -w user.max_user_namespaces=10000, or a \
+         container whose profile allows unshare and mount and whose /proc is not covered (Docker: --security-opt \
+         seccomp=…, --security-opt systempaths=unconfined)",
     )
 }
 

@@ -72,7 +72,11 @@ impl From<FetchError> for Failure {
 impl From<PageError> for Failure {
     fn from(error: PageError) -> Self {
         let code = match &error {
-            PageError::NoBrowser | PageError::NoPage | PageError::SentAsFile | PageError::LeadsTo(_) => {
+            PageError::NoBrowser
+            | PageError::NotContained
+            | PageError::NoPage
+            | PageError::SentAsFile
+            | PageError::LeadsTo(_) => {
                 FailureCode::UnsupportedFormat
             }
             PageError::Crashed => FailureCode::CorruptSource,

@@ -62,6 +62,7 @@ fn after_page(error: &PageError) -> Retry {
         | PageError::NeverLoaded(_)
         | PageError::File(_) => LATER,
         PageError::NoBrowser
+        | PageError::NotContained
         | PageError::Crashed
         | PageError::TooMuchMemory(_)
         | PageError::TooMuchTraffic(_)

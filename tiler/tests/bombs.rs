@@ -1,5 +1,5 @@
 //! Small sources that would take hours or all memory: each is drawn, or ends with a code and a sentence, within its share of
-//! processor time. A program of its own, because it measures the processor time of the processes that it has started.
+//! processor time. A program of its own, because it tells the processes that it starts apart by their parent.
 #![allow(
     missing_docs,
     clippy::unwrap_used,
@@ -7,6 +7,7 @@
 )]
 
 mod bombs {
+    pub mod headers;
     pub mod jpeg;
     pub mod pdf;
     pub mod raster;
@@ -16,6 +17,7 @@ mod bombs {
 use std::fs;
 use std::num::NonZeroUsize;
 use std::path::Path;
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use edgezoom_codecs::Layout;
@@ -24,7 +26,7 @@ use edgezoom_test_support::Picture;
 use edgezoom_test_support::files::{self, Jpeg, file};
 use edgezoom_tiler::limits::Limits;
 use edgezoom_tiler::renderer::{Output, RenderOptions, Renderer};
-use tokio::sync::Mutex;
+use futures::StreamExt;
 
 /// A small source and what it is.
 pub struct Bomb {
@@ -38,13 +40,76 @@ impl Bomb {
     }
 }
 
-/// A twentieth of the usual time, so that the tests take a twentieth of it too.
-const CPU: Duration = Duration::from_secs(1);
+/// What a bomb may use: all limits of pixels and processor time are a tenth or less of the usual ones, so that the tests take a
+/// tenth of the time too. A bomb that these let through, the usual ones would let through for longer.
+fn small() -> Limits {
+    let usual = Limits::default();
+    Limits {
+        renderer_cpu: CPU,
+        pixels_free: usual.pixels_free / 10,
+        pixels_per_byte: usual.pixels_per_byte / 10,
+        page_pixels: usual.page_pixels / 10,
+        drawn_pixels: usual.drawn_pixels / 10,
+        renderer_cpu_per_mib: usual.renderer_cpu_per_mib / 4,
+        ..usual
+    }
+}
+
+/// Less than a twentieth of the usual time.
+const CPU: Duration = Duration::from_millis(700);
+/// What drawings are drawn with in place of 8,192 pixels: a sixteenth of them.
+const SVG_SIDE: u32 = 2048;
+
+/// Bombs that are rendered within the usual limits, and at the usual size.
+const USUAL: [&str; 4] = [
+    "a pattern under a transform-origin",
+    "a sheet of two billion points",
+    "a picture of ten gigapixels",
+    "900 megapixels in one colour",
+];
+
+/// How many are rendered at once.
+const AT_ONCE: usize = 2;
+/// How often a process's time is looked at.
+const INTERVAL: Duration = Duration::from_millis(10);
+
+/// A renderer, and its process.
+fn start(bytes: &[u8], limits: &Limits, svg_side: Option<u32>) -> (Renderer, u32) {
+    /// One after the other, so that the new process is the one that was not there before.
+    static TURN: Mutex<()> = Mutex::new(());
+    let _turn = TURN.lock().unwrap();
+    let mut options = RenderOptions { threads: NonZeroUsize::new(2).unwrap(), ..RenderOptions::default() };
+    options.drawing.svg_side = svg_side.unwrap_or(options.drawing.svg_side);
+    let before = children();
+    let tiler = Path::new(env!("CARGO_BIN_EXE_tiler"));
+    let renderer = Renderer::start_as(tiler, file(bytes), &options, limits).unwrap();
+    let process = children().into_iter().find(|child| !before.contains(child)).unwrap();
+    (renderer, process)
+}
+
+fn children() -> Vec<u32> {
+    let of_thread = |thread: std::io::Result<fs::DirEntry>| {
+        let children = fs::read_to_string(thread.unwrap().path().join("children")).unwrap_or_default();
+        children.split_ascii_whitespace().map(|child| child.parse().unwrap()).collect::<Vec<u32>>()
+    };
+    fs::read_dir("/proc/self/task").unwrap().flat_map(of_thread).collect()
+}
+
+/// The processor time of a process and its threads: `utime` and `stime` of proc_pid_stat(5). `None` once it has ended.
+fn cpu_of(process: u32) -> Option<Duration> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace();
+    let has_ended = fields.next() == Some("Z");
+    let ticks: u64 = fields.skip(10).take(2).map(|field| field.parse::<u64>().unwrap()).sum();
+    let time = Duration::from_secs_f64(ticks as f64 / rustix::param::clock_ticks_per_second() as f64);
+    (!has_ended).then_some(time)
+}
 
 async fn render(bytes: &[u8], limits: &Limits) -> Result<u64, Failure> {
-    let options = RenderOptions { threads: NonZeroUsize::new(2).unwrap(), ..RenderOptions::default() };
-    let tiler = Path::new(env!("CARGO_BIN_EXE_tiler"));
-    let mut renderer = Renderer::start_as(tiler, file(bytes), &options, limits).unwrap();
+    pixels(start(bytes, limits, None).0).await
+}
+
+async fn pixels(mut renderer: Renderer) -> Result<u64, Failure> {
     loop {
         if let Output::Finished { dzi, .. } = renderer.next().await? {
             return Ok(dzi.size.pixels());
@@ -52,82 +117,72 @@ async fn render(bytes: &[u8], limits: &Limits) -> Result<u64, Failure> {
     }
 }
 
-/// The processor time of all processes that have been waited for: `cutime` and `cstime` of proc_pid_stat(5).
-fn cpu_of_children() -> Duration {
-    let stat = fs::read_to_string("/proc/self/stat").unwrap();
-    let (_, fields) = stat.rsplit_once(')').unwrap();
-    let ticks: u64 =
-        fields.split_ascii_whitespace().skip(13).take(2).map(|field| field.parse::<u64>().unwrap()).sum();
-    Duration::from_secs_f64(ticks as f64 / rustix::param::clock_ticks_per_second() as f64)
-}
-
-/// Waits until a process that was killed has ended: it is reaped in the background, and counts only then.
-async fn until_no_child_is_left() {
-    let has_child = || {
-        fs::read_dir("/proc/self/task").unwrap().any(|thread| {
-            !fs::read_to_string(thread.unwrap().path().join("children")).unwrap_or_default().is_empty()
-        })
+/// Renders a bomb. Gives what it came to, and the processor time that it took, to within a moment.
+async fn measured(bytes: &[u8], limits: &Limits, svg_side: Option<u32>) -> (Result<u64, Failure>, Duration) {
+    let (renderer, process) = start(bytes, limits, svg_side);
+    // The process may go on for a moment after it was killed.
+    let until_its_end = async {
+        let mut used = Duration::ZERO;
+        while let Some(now) = cpu_of(process) {
+            used = now;
+            tokio::time::sleep(INTERVAL).await;
+        }
+        used
     };
-    while has_child() {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    tokio::join!(pixels(renderer), until_its_end)
 }
 
 /// Each ends in time, with pixels or with a reason; some have to end with pixels, in the usual time.
 async fn defuse(bombs: Vec<Bomb>, drawn: &[&str]) {
-    let mut report = String::new();
-    let mut failed = false;
-    for Bomb { name, bytes } in bombs {
-        let cpu = if drawn.contains(&name.as_str()) { Limits::default().renderer_cpu } else { CPU };
-        let limits = Limits { renderer_cpu: cpu, ..Limits::default() };
-        let (before, begun) = (cpu_of_children(), Instant::now());
-        let outcome = render(&bytes, &limits).await;
-        until_no_child_is_left().await;
-        let used = cpu_of_children() - before;
-        let pixels = *outcome.as_ref().unwrap_or(&0);
-        // What the pixels and bytes allow, and a moment of several threads until it is noticed.
-        let allowed = cpu.as_secs_f64() + pixels as f64 * 1e-7 + bytes.len() as f64 * 2e-6 + 2.0;
-        let is_right = match &outcome {
-            Ok(_) => true,
-            Err(failure) => {
-                failure.code != FailureCode::Internal
-                    && failure.message.ends_with('.')
-                    && !drawn.contains(&name.as_str())
-            }
-        };
-        let is_fine = is_right && used.as_secs_f64() < allowed;
-        failed |= !is_fine;
-        report += &format!(
-            "{} {name}: {} bytes, {:.1} s of {allowed:.1} s, {:.1} s on the clock: {outcome:?}\n",
-            if is_fine { "  " } else { "✗ " },
-            bytes.len(),
-            used.as_secs_f64(),
-            begun.elapsed().as_secs_f64(),
-        );
-    }
-    println!("{report}");
-    assert!(!failed, "{report}");
+    let lines = futures::stream::iter(bombs).map(|bomb| defuse_one(bomb, drawn)).buffered(AT_ONCE);
+    let lines: Vec<(String, bool)> = lines.collect().await;
+    println!("{}", lines.iter().map(|(line, _)| line.as_str()).collect::<String>());
+    let wrong: String = lines.iter().filter(|(_, is_fine)| !is_fine).map(|(line, _)| line.as_str()).collect();
+    assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// One test after the other, because each measures the processes of all.
-static TURN: Mutex<()> = Mutex::const_new(());
+async fn defuse_one(Bomb { name, bytes }: Bomb, drawn: &[&str]) -> (String, bool) {
+    let has_to_be_drawn = drawn.contains(&name.as_str());
+    let is_usual = USUAL.contains(&name.as_str());
+    let (mut limits, svg_side) = if is_usual { (Limits::default(), None) } else { (small(), Some(SVG_SIDE)) };
+    if has_to_be_drawn {
+        limits.renderer_cpu = Limits::default().renderer_cpu;
+    }
+    let cpu = limits.renderer_cpu;
+    let begun = Instant::now();
+    let (outcome, used) = measured(&bytes, &limits, svg_side).await;
+    let pixels = *outcome.as_ref().unwrap_or(&0);
+    // What the pixels and bytes allow, and a moment of several threads until it is noticed.
+    let allowed = cpu.as_secs_f64() + pixels as f64 * 1e-7 + bytes.len() as f64 * 2e-6 + 2.0;
+    let is_right = match &outcome {
+        Ok(_) => true,
+        Err(failure) => {
+            failure.code != FailureCode::Internal && failure.message.ends_with('.') && !has_to_be_drawn
+        }
+    };
+    let is_fine = is_right && used.as_secs_f64() < allowed;
+    let (used, clock) = (used.as_secs_f64(), begun.elapsed().as_secs_f64());
+    let line = format!(
+        "{} {name}: {} bytes, {used:.1} s of {allowed:.1} s, {clock:.1} s on the clock: {outcome:?}\n",
+        if is_fine { "  " } else { "✗ " },
+        bytes.len(),
+    );
+    (line, is_fine)
+}
 
 #[tokio::test]
 async fn drawings_are_drawn_or_end_in_time_with_a_reason() {
-    let _turn = TURN.lock().await;
     defuse(bombs::svg::all(), bombs::svg::DRAWN).await;
 }
 
 #[tokio::test]
 async fn documents_are_drawn_or_end_in_time_with_a_reason() {
-    let _turn = TURN.lock().await;
     let has_library = edgezoom_codecs::locate_pdfium().is_some();
     defuse(bombs::pdf::all(), if has_library { bombs::pdf::DRAWN } else { &[] }).await;
 }
 
 #[tokio::test]
 async fn pictures_are_decoded_or_end_in_time_with_a_reason() {
-    let _turn = TURN.lock().await;
     defuse(bombs::jpeg::all(), &[]).await;
     for (format, bombs) in bombs::raster::all() {
         println!("{format}");
@@ -136,11 +191,28 @@ async fn pictures_are_decoded_or_end_in_time_with_a_reason() {
 }
 
 #[tokio::test]
+async fn files_with_another_header_are_decoded_or_end_in_time_with_a_reason() {
+    defuse(bombs::headers::all(), &[]).await;
+}
+
+/// PDFium ends its process when an allocation fails.
+#[tokio::test]
+async fn a_document_that_takes_all_memory_is_too_large() {
+    if edgezoom_codecs::locate_pdfium().is_none() {
+        println!("not tested: the library for PDF is not installed");
+        return;
+    }
+    let limits = Limits { renderer_memory: 200 << 20, ..Limits::default() };
+    let failure = render(&bombs::pdf::of_memory(), &limits).await.unwrap_err();
+    assert_eq!(failure.code, FailureCode::TooManyPixels, "{failure:?}");
+    assert_eq!(failure.message, "The picture takes more memory than is allowed for rendering.");
+}
+
+#[tokio::test]
 async fn a_good_picture_is_ready_beside_a_bomb() {
-    let _turn = TURN.lock().await;
     let good = files::jpeg(&Picture::photo(1300, 900, Layout::Rgb), Jpeg::default());
     let bomb = bombs::svg::endless();
-    let limits = Limits { renderer_cpu: CPU, ..Limits::default() };
+    let limits = small();
     let begun = Instant::now();
     let picture = async {
         let pixels = render(&good, &Limits::default()).await.unwrap();
@@ -157,7 +229,6 @@ async fn a_good_picture_is_ready_beside_a_bomb() {
 
 #[tokio::test]
 async fn too_many_pixels_for_the_length_of_a_file_are_refused() {
-    let _turn = TURN.lock().await;
     let flat = bombs::raster::flat_png(20_000, 20_000);
     let limits = Limits { pixels_free: 10_000_000, pixels_per_byte: 1_000, ..Limits::default() };
     let allowed = 10_000_000 + 1_000 * flat.len() as u64;

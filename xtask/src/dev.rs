@@ -48,6 +48,10 @@ pub struct Options {
     /// Take nothing new: new contents get 503, known ones are answered as ever
     #[arg(long)]
     pub maintenance: bool,
+    /// For `cargo xtask chaos`: the port at which the tilers call the edge, where something stands between them. The edge is
+    /// started anew when it ends
+    #[arg(long, hide = true)]
+    pub faults_at: Option<u16>,
     /// Run what is built, without asking Cargo whether it is up to date
     #[arg(long)]
     pub built: bool,

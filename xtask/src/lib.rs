@@ -4,6 +4,7 @@
 
 pub mod bench;
 pub mod build;
+pub mod chaos;
 pub mod command;
 pub mod deploy;
 pub mod dev;

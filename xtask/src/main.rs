@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 use xtask::project::Project;
 use xtask::setup::Purpose;
-use xtask::{bench, build, deploy, dev, release, setup, shots, test};
+use xtask::{bench, build, chaos, deploy, dev, release, setup, shots, test};
 
 #[derive(Parser)]
 #[command(bin_name = "cargo xtask", about = "Edgezoom's tasks", disable_help_subcommand = true)]
@@ -33,6 +33,8 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<String>,
     },
+    /// Convert contents while everything is killed, cut and delayed
+    Chaos(chaos::Options),
     /// Simulate loads that no machine here can make: time to ready, tilers and cost
     #[command(disable_help_flag = true)]
     Simulate {
@@ -87,6 +89,7 @@ fn run(task: Task) -> Result<()> {
         Task::Dev(options) => dev::run(&project, &options),
         Task::Test { steps } => test::run(&project, &steps),
         Task::Bench { subject, words } => bench::run(&project, subject, &words),
+        Task::Chaos(options) => chaos::run(&project, &options),
         Task::Simulate { words } => simulate(&project, words),
         Task::Shots { words } => shots::run(&project, &words),
         Task::BuildEdge => build::worker_alone(&project, Purpose::Run),

@@ -97,6 +97,7 @@ impl Conversion {
         match self.state {
             State::Claimed { attempt, .. } if attempt == by => {
                 self.shown = Progress::COMPLETE;
+                self.sweep_later(now, rules);
                 let record_at = Some(now + rules.repeat);
                 self.state = State::Ready { attempt, dzi, title, warning, archive, previews, record_at };
                 effects.push(Effect::WriteCache { content: self.content(), expires_in: None });
@@ -130,6 +131,10 @@ impl Conversion {
                         self.kills += 1;
                         self.avoid = tiler;
                         self.enqueue(now, rules, effects);
+                    }
+                    (Retry::Elsewhere, Some(pause)) => {
+                        self.retries += 1;
+                        self.state = State::Waiting { by, until: now + *pause };
                     }
                     _ => self.fail(Some(by), failure, now, rules, effects),
                 }

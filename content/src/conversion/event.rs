@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::protocol::{Claim, ClaimRequest, Report};
-use crate::{Content, ContentId, SourceUrl, UploadKey};
+use crate::{Attempt, Content, ContentId, SourceUrl, UploadKey};
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +38,11 @@ pub enum Event {
     EnqueueFailed,
     /// KV has the finished content.
     CacheWritten,
+    /// The objects of earlier attempts are deleted.
+    Swept {
+        /// The attempts before this one.
+        before: Attempt,
+    },
     /// The operator starts a content that is not ready anew, at once.
     Reset,
 }
@@ -58,6 +63,13 @@ pub enum Effect {
     DeleteFromCache,
     /// Delete a file that is not needed, or not any more.
     DeleteUpload(UploadKey),
+    /// Delete from the store what attempts have left. On success: [`Event::Swept`].
+    Sweep {
+        /// All attempts before this one; no tiler has or gets them any more.
+        before: Attempt,
+        /// Except for the one that is published.
+        keep: Option<Attempt>,
+    },
 }
 
 /// The reply to the sender of an event.

@@ -21,8 +21,12 @@ pub struct Rules {
     /// The pauses after attempts that failed for a reason that may pass. In a minute a server has restarted; what
     /// is not back after half an hour more is not back soon. A server's own wish (`Retry-After`) counts up to the longest.
     pub retries: [Duration; 3],
-    /// How often a job is queued again at once after something outside has killed its renderer.
+    /// How often a job is queued again at once after something outside has killed its renderer. From then on the pauses
+    /// of `retries` come between.
     pub kills: u32,
+    /// How long after its end a conversion of several attempts is swept: tilers that died left objects, and one that was
+    /// silent for a while needs a lease to learn that its attempt is over.
+    pub sweep: Duration,
     /// How long a failure stands before a request starts the conversion anew.
     pub failed: Duration,
     /// The same for a source that exceeds a limit of the service, which costs as much each time.
@@ -32,6 +36,12 @@ pub struct Rules {
 }
 
 impl Rules {
+    /// The rules with another lease, and with the times that follow from it.
+    #[must_use]
+    pub fn with_lease(self, lease: Duration) -> Self {
+        Self { lease, resend: lease * 2, sweep: lease * 5, ..self }
+    }
+
     /// How long a failure stands before a request starts the conversion anew.
     pub(super) fn retry_after(&self, code: FailureCode) -> Duration {
         if code.is_over_a_limit() { self.over_a_limit } else { self.failed }
@@ -47,6 +57,7 @@ impl Default for Rules {
             repeat: Duration::from_secs(10),
             retries: [60, 5 * 60, 30 * 60].map(Duration::from_secs),
             kills: 2,
+            sweep: Duration::from_secs(5 * 60),
             failed: Duration::from_secs(10 * 60),
             over_a_limit: Duration::from_secs(24 * 60 * 60),
             early: Duration::from_secs(60),

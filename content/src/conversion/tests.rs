@@ -17,6 +17,7 @@ const RULES: Rules = Rules {
     repeat: Duration::from_secs(10),
     retries: [Duration::from_secs(60), Duration::from_secs(300), Duration::from_secs(1800)],
     kills: 2,
+    sweep: Duration::from_secs(600),
     failed: Duration::from_secs(600),
     over_a_limit: Duration::from_secs(86_400),
     early: Duration::from_secs(60),

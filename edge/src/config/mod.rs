@@ -67,7 +67,7 @@ impl Config {
             None => Ok(default),
         };
         let mut rules = Rules::default();
-        rules.lease = seconds("LEASE_SECONDS", rules.lease)?;
+        rules = rules.with_lease(seconds("LEASE_SECONDS", rules.lease)?);
         rules.failed = seconds("ASK_AGAIN_SECONDS", rules.failed)?;
         if let Some(text) = filled("RETRY_SECONDS") {
             let pauses: Option<Vec<_>> = text.split(',').map(|pause| parse_seconds(pause.trim())).collect();

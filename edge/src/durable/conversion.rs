@@ -27,7 +27,7 @@ use crate::durable::subscribers::Subscribers;
 use crate::durable::{backlog, messages};
 use crate::platform::clock::now;
 use crate::platform::environment::config;
-use crate::platform::upload;
+use crate::platform::{r2, upload};
 
 const STATE: &str = "conversion";
 const CLIENT: &str = "client";
@@ -315,6 +315,13 @@ impl ConversionObject {
                 }
                 None
             }
+            Effect::Sweep { before, keep } => match r2::delete_attempts(id, before, keep, &self.env).await {
+                Ok(()) => Some(Event::Swept { before }),
+                Err(error) => {
+                    console_error!("{id}: the objects of earlier attempts are not deleted yet: {error}");
+                    None
+                }
+            },
             Effect::DeleteFromCache => {
                 let deleted = async { KvCache::of(&self.env)?.delete(id).await };
                 if let Err(error) = deleted.await {

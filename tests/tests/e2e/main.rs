@@ -3,10 +3,12 @@
 
 mod addresses;
 mod browser;
+mod chaos;
 mod conversion;
 mod dev;
 mod failures;
 mod fairness;
+mod hostile;
 mod overload;
 mod queue;
 mod record;

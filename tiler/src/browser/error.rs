@@ -14,6 +14,9 @@ pub enum PageError {
     /// Chromium is not installed.
     #[error("The source is a web page, and this service has no browser for web pages.")]
     NoBrowser,
+    /// Nothing would contain the browser: the service runs as root, and has no namespaces.
+    #[error("The source is a web page, and this service has no sandbox for web pages.")]
+    NotContained,
     /// The browser could not be started.
     #[error("The browser for web pages could not be started.")]
     NotStarted(#[source] io::Error),

@@ -16,7 +16,6 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::executable::search_path;
 use super::flags::FLAGS;
-use super::namespaces;
 use super::supervisor::ExitReason;
 
 /// What a browser is started with.
@@ -67,11 +66,7 @@ impl Launch {
     pub(super) fn start(&self) -> io::Result<Started> {
         let (control, supervisor_control) = UnixStream::pair()?;
         let (devtools, browser_devtools) = UnixStream::pair()?;
-        let mut command = if self.namespaces {
-            namespaces::command(&self.supervisor)
-        } else {
-            Command::new(&self.supervisor)
-        };
+        let mut command = Command::new(&self.supervisor);
         command.arg("browser-supervisor").args(self.supervisor_options());
         command.arg("--").arg(&self.browser).args(FLAGS);
         // The tiler's environment contains its credentials.

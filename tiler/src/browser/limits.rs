@@ -38,6 +38,9 @@ pub struct PageLimits {
     pub connections: usize,
     /// The memory that the processes of a browser may use together, in bytes.
     pub memory: u64,
+    /// Whether pages are opened as root without namespaces too, where Chromium has no sandbox. A page that gets hold of
+    /// Chromium has all that root has then.
+    pub without_sandbox: bool,
     /// The number of pages that are open at a time. Each takes about one core and 300 MiB.
     pub at_once: NonZeroUsize,
 }
@@ -60,6 +63,7 @@ impl Default for PageLimits {
             traffic: 256 << 20,
             connections: 128,
             memory: 2 << 30,
+            without_sandbox: false,
             at_once: NonZeroUsize::MIN.saturating_add(1),
         }
     }

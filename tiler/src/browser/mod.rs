@@ -3,7 +3,8 @@
 //! A page is a program by an unknown author that runs on our machine. So each page has a browser of its own:
 //! - a [`supervisor`] process starts the browser with a fresh profile, and removes its processes and files at the end;
 //! - all its traffic goes through a [`proxy`], which applies the address policy to the addresses that it connects to;
-//! - where the system allows it, [`namespaces`] separate it from the network and from other processes;
+//! - where the system allows it, [`namespaces`] separate it from the network, other processes and the machine's files; for root
+//!   without them pages are refused;
 //! - [`PageLimits`] bounds its time, memory and traffic.
 //!
 //! The screenshot is decoded like all sources, in the renderer process.
@@ -30,6 +31,7 @@ mod open_page;
 mod page_loader;
 mod page_state;
 mod pages;
+mod private_root;
 mod proxy;
 mod screenshot;
 mod screenshot_stream;
@@ -43,7 +45,7 @@ pub use error::PageError;
 pub use executable::find as find_browser;
 pub use html_sniffing::Html;
 pub use limits::PageLimits;
-pub use namespaces::are_available as namespaces_are_available;
+pub use namespaces::try_out as try_namespaces;
 pub use open_page::{OpenPage, PageProgress};
 pub use pages::{CapturedPage, Pages};
 pub use settings::PageSettings;

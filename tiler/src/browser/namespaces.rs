@@ -1,46 +1,123 @@
 //! Namespaces for Chromium (namespaces(7)): a network namespace with nothing but a loopback interface, a PID namespace
-//! without other processes, and a user namespace without root. The proxy and Chromium's flags restrict its traffic too,
-//! but namespaces do so even when an attacker controls Chromium.
+//! without other processes, a [mount namespace](super::private_root) without the machine's files, and a user namespace without
+//! root. The proxy and Chromium's flags restrict its traffic too, but namespaces do so even when an attacker controls
+//! Chromium.
 //!
-//! unshare(1) creates the namespaces and starts the supervisor in them. The supervisor brings the loopback interface
-//! up, opens the proxy's listener there and sends it to the tiler. A socket stays in the network namespace in which it
-//! was created, so the tiler accepts connections from inside, while its own connections are made outside. The user
-//! inside is not root, so Chromium's own sandbox works even when the tiler runs as root.
+//! The supervisor runs twice. The first process gives up root, creates the namespaces and starts the second one in them, as
+//! the first process of the PID namespace. That one [sets them up](set_up), opens the proxy's listener there and sends it to
+//! the tiler. A socket stays in the network namespace in which it was created, so the tiler accepts connections from
+//! inside, while its own connections are made outside. When the second process ends, the kernel ends all others inside.
 //!
-//! Where the kernel or the container forbids namespaces, pages are captured without them.
+//! The user is `nobody` inside. So it is outside, where the tiler runs as root: what the browser could still reach of the machine
+//! belongs to another user. The user inside is not root, so Chromium's own sandbox works even when the tiler runs as root.
+//!
+//! Where the kernel or the container forbids namespaces, [`try_out`] says why.
+#![allow(unsafe_code)]
 
-use std::ffi::OsStr;
+use std::fs;
 use std::io;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, sendto, socket_with};
+use rustix::process::{DumpableBehavior, getegid, geteuid, set_dumpable_behavior};
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, Gid, Uid, UnshareFlags, capabilities, clear_ambient_capability_set,
+    configure_capability_in_ambient_set, set_capabilities, set_thread_groups, set_thread_res_gid,
+    set_thread_res_uid, unshare_unsafe,
+};
 
-/// User and group 65534 are `nobody` and `nogroup`. The capabilities are kept for `set_up`.
-const UNSHARE: [&str; 6] =
-    ["--user", "--map-user=65534", "--map-group=65534", "--keep-caps", "--net", "--pid"];
+/// The numbers of `nobody` and `nogroup`.
+const NOBODY: u32 = 65_534;
+/// What [`set_up`] needs: to mount, and to bring an interface up.
+const NEEDED: [CapabilitySet; 2] = [CapabilitySet::SYS_ADMIN, CapabilitySet::NET_ADMIN];
 
-/// A command that executes `program` in new namespaces.
-pub(super) fn command(program: impl AsRef<OsStr>) -> Command {
-    let mut command = Command::new("unshare");
-    command.args(UNSHARE).arg("--").arg(program);
-    command
+/// Tries out whether namespaces can be created and set up here, in a process of its own.
+///
+/// # Errors
+/// Why not.
+pub fn try_out(supervisor: &Path) -> Result<(), String> {
+    let mut command = Command::new(supervisor);
+    command.args(["browser-supervisor", "--namespaces", "--probe", "--folder=/", "--memory=16777216"]);
+    command.env_clear().stdin(Stdio::null()).stdout(Stdio::null());
+    match command.output() {
+        Ok(output) if output.status.success() => Ok(()),
+        Ok(output) => Err(match String::from_utf8_lossy(&output.stderr).trim() {
+            "" => output.status.to_string(),
+            said => said.strip_prefix("tiler: ").unwrap_or(said).to_owned(),
+        }),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
-/// Whether namespaces can be created here. The inner `unshare` tests what Chromium's sandbox needs: a nested user
-/// namespace.
-pub fn are_available() -> bool {
-    let mut command = Command::new("unshare");
-    command.args(UNSHARE).args(["--fork", "--", "unshare", "--user", "true"]);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    command.status().is_ok_and(|status| status.success())
+/// Gives up root, and moves the calling process into new namespaces; into the PID namespace only the processes that it will
+/// start. For a process that has no other threads. Programs that it executes keep what [`set_up`] needs.
+///
+/// # Errors
+/// The system refuses it, and which step.
+pub(super) fn enter() -> io::Result<()> {
+    if geteuid().is_root() {
+        become_nobody().map_err(|error| step("root cannot be given up", error))?;
+    }
+    let (user, group) = (geteuid().as_raw(), getegid().as_raw());
+    let all = UnshareFlags::NEWUSER
+        | UnshareFlags::NEWNS
+        | UnshareFlags::NEWNET
+        | UnshareFlags::NEWPID
+        | UnshareFlags::NEWIPC
+        | UnshareFlags::NEWUTS;
+    new_namespaces(all).map_err(|error| step("namespaces cannot be created", error))?;
+    let map = |file: &str, content: String| {
+        fs::write(format!("/proc/self/{file}"), content)
+            .map_err(|error| step("the user cannot be mapped", error))
+    };
+    map("setgroups", "deny".to_owned())?;
+    map("uid_map", format!("{NOBODY} {user} 1"))?;
+    map("gid_map", format!("{NOBODY} {group} 1"))?;
+    let has = capabilities(None)?;
+    set_capabilities(None, CapabilitySets { inheritable: has.permitted, ..has })?;
+    NEEDED.into_iter().try_for_each(|capability| Ok(configure_capability_in_ambient_set(capability, true)?))
 }
 
-/// Prepares the namespaces from inside: brings the loopback interface up, then drops the capabilities.
+/// Users and groups are of threads (credentials(7)), and this process has one.
+fn become_nobody() -> io::Result<()> {
+    let (user, group) = (Uid::from_raw(NOBODY), Gid::from_raw(NOBODY));
+    set_thread_groups(&[])?;
+    set_thread_res_gid(group, group, group)?;
+    set_thread_res_uid(user, user, user)?;
+    // Its files in /proc, which belong to root since the user has changed (proc(5)), become its own again.
+    Ok(set_dumpable_behavior(DumpableBehavior::Dumpable)?)
+}
+
+fn new_namespaces(namespaces: UnshareFlags) -> io::Result<()> {
+    // SAFETY: what is unsafe about unshare(2) is a table of descriptors that threads no longer share; this shares them as
+    // before.
+    Ok(unsafe { unshare_unsafe(namespaces) }?)
+}
+
+/// Sets the namespaces up from inside, then drops what that needs.
+///
+/// # Errors
+/// The system refuses it, and which step.
 pub(super) fn set_up() -> io::Result<()> {
-    bring_loopback_up()?;
-    rustix::thread::clear_ambient_capability_set()?;
+    bring_loopback_up().map_err(|error| step("the loopback interface cannot be brought up", error))?;
+    clear_ambient_capability_set()?;
+    let none = CapabilitySet::empty();
+    set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })?;
     Ok(())
+}
+
+/// Tries what Chromium's own sandbox needs: one more user namespace.
+pub(super) fn try_nested() -> io::Result<()> {
+    new_namespaces(UnshareFlags::NEWUSER)
+        .map_err(|error| step("Chromium's sandbox cannot create a namespace of its own", error))
+}
+
+/// An error that says what failed.
+pub(super) fn step(what: &str, error: impl Into<io::Error>) -> io::Error {
+    let error = error.into();
+    io::Error::new(error.kind(), format!("{what}: {error}"))
 }
 
 /// `ip link set lo up`, as an rtnetlink message (netlink(7), rtnetlink(7)):

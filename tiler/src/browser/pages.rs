@@ -24,7 +24,8 @@ use super::{executable, namespaces, tab_setup};
 
 /// Opens and captures pages. A process needs one.
 pub struct Pages {
-    launch: Option<Launch>,
+    /// How a browser is started, or why none is.
+    launch: Result<Launch, PageError>,
     connector: Connector,
     /// A permit for each open page.
     permits: Arc<Semaphore>,
@@ -45,32 +46,44 @@ pub struct CapturedPage {
     pub url: String,
 }
 
+fn has_namespaces(supervisor: &Path) -> bool {
+    let tried = namespaces::try_out(supervisor);
+    if let Err(reason) = &tried {
+        tracing::warn!(
+            reason,
+            "no namespaces are available: only the browser's own sandbox and the proxy contain web pages"
+        );
+    }
+    tried.is_ok()
+}
+
 impl Pages {
     /// Looks for a browser, and whether namespaces are available. Without a browser, opening a page fails with
-    /// [`PageError::NoBrowser`].
+    /// [`PageError::NoBrowser`]; without namespaces as root with [`PageError::NotContained`], unless that is allowed.
     ///
     /// # Errors
     /// The path of the running executable is not known.
     pub fn new(settings: PageSettings) -> io::Result<Self> {
         let PageSettings { browser, supervisor, namespaces, policy, resolver, folder, limits } = settings;
         let supervisor = supervisor.map_or_else(std::env::current_exe, Ok)?;
-        let launch = executable::find(browser.as_deref()).map(|browser| Launch {
-            browser,
-            supervisor,
-            folder: folder.clone(),
-            namespaces: namespaces && namespaces::are_available(),
-            memory: limits.memory,
-            timeout: limits.command,
-        });
-        match &launch {
-            Some(launch) if namespaces && !launch.namespaces => {
-                tracing::warn!(
-                    "no namespaces are available: only the browser's own sandbox and the proxy contain web pages"
-                );
+        let launch = match executable::find(browser.as_deref()) {
+            None => {
+                tracing::warn!("no Chromium found: web pages cannot be converted");
+                Err(PageError::NoBrowser)
             }
-            Some(_) => {}
-            None => tracing::warn!("no Chromium found: web pages cannot be converted"),
-        }
+            Some(browser) => {
+                let namespaces = namespaces && has_namespaces(&supervisor);
+                let is_contained = namespaces || !rustix::process::geteuid().is_root();
+                if is_contained || limits.without_sandbox {
+                    let folder = folder.clone();
+                    let (memory, timeout) = (limits.memory, limits.command);
+                    Ok(Launch { browser, supervisor, folder, namespaces, memory, timeout })
+                } else {
+                    tracing::warn!("as root and without namespaces web pages are refused");
+                    Err(PageError::NotContained)
+                }
+            }
+        };
         Ok(Self {
             launch,
             connector: Connector { policy, resolver, timeout: limits.connect },
@@ -112,7 +125,11 @@ impl Pages {
         html: Option<Html>,
         files: Option<LocalFiles>,
     ) -> Result<OpenPage, PageError> {
-        let launch = self.launch.clone().ok_or(PageError::NoBrowser)?;
+        let launch = match &self.launch {
+            Ok(launch) => launch.clone(),
+            Err(PageError::NotContained) => return Err(PageError::NotContained),
+            Err(_) => return Err(PageError::NoBrowser),
+        };
         let closed = |_| PageError::BrowserGone; // the semaphore is never closed
         let permit = Arc::clone(&self.permits).acquire_owned().await.map_err(closed)?;
         let deadline = Instant::now() + self.limits.page;

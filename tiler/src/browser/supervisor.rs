@@ -4,10 +4,11 @@
 //!
 //! Its standard input is the control socket. Over it, the supervisor sends the tiler the listener that the browser uses
 //! as its proxy; when the tiler closes it, the supervisor exits. Its standard output is the socket for the DevTools
-//! protocol. In [`namespaces`](super::namespaces), the listener is on a loopback interface of the browser's own.
+//! protocol. In [`namespaces`](super::namespaces), the listener is on a loopback interface of the browser's own. A process
+//! before it creates them and passes its exit status on.
 //!
-//! After unshare(2) with `CLONE_NEWPID`, a process cannot start threads (pid_namespaces(7)). So this module uses only
-//! single-threaded functions, and no async runtime.
+//! After unshare(2) with `CLONE_NEWPID`, a process cannot start threads (pid_namespaces(7)), and users are of threads
+//! (credentials(7)). So this module uses only single-threaded functions, and no async runtime.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -27,22 +28,28 @@ use rustix::process::{
     Pid, Signal, WaitOptions, geteuid, getpid, kill_process, kill_process_group, set_child_subreaper, wait,
 };
 
-use super::{memory, namespaces};
+use super::{memory, namespaces, private_root};
 
 /// The command line of the supervisor.
 #[derive(Debug, clap::Args)]
 pub struct SupervisorOptions {
-    /// The supervisor was started in namespaces of its own.
+    /// Creates namespaces, and supervises in them.
     #[arg(long)]
     namespaces: bool,
-    /// The folder for the profile.
+    /// The process was started in the namespaces.
+    #[arg(long)]
+    inside: bool,
+    /// Only tries out whether namespaces can be created and set up.
+    #[arg(long)]
+    probe: bool,
+    /// The folder for the profile, where there are no namespaces.
     #[arg(long)]
     folder: PathBuf,
-    /// The memory that the browser's processes may use together, in bytes.
+    /// The memory that the browser's processes may use together, in bytes, and its files where they are in memory.
     #[arg(long)]
     memory: u64,
     /// The browser and its flags, except those that the supervisor adds.
-    #[arg(last = true, required = true)]
+    #[arg(last = true, required_unless_present = "probe")]
     browser: Vec<OsString>,
 }
 
@@ -61,6 +68,9 @@ pub enum ExitReason {
 /// The interval between measurements of the memory. A page can allocate some hundred megabytes in it.
 const MEASURE_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 250_000_000 };
 
+/// The folder for the profile in the private root, which is in memory.
+const INSIDE: &str = "/tmp";
+
 /// How long killed processes may take to exit. The kernel frees gigabytes in well under a second.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -69,8 +79,14 @@ const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 /// # Errors
 /// The browser could not be started.
 pub fn run(options: &SupervisorOptions) -> io::Result<ExitCode> {
-    if options.namespaces {
+    if options.inside {
+        private_root::enter(options.browser.first().map(Path::new), options.memory)?;
         namespaces::set_up()?;
+        if options.probe {
+            return namespaces::try_nested().map(|()| ExitCode::SUCCESS);
+        }
+    } else if options.namespaces {
+        return run_inside();
     }
     // Orphaned processes of the browser become children of the supervisor, not of an init process that may not reap
     // them.
@@ -78,14 +94,35 @@ pub fn run(options: &SupervisorOptions) -> io::Result<ExitCode> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let proxy = listener.local_addr()?.port();
     send_listener(listener)?;
-    let profile = tempfile::Builder::new().prefix("edgezoom-page-").tempdir_in(&options.folder)?;
+    let profile = tempfile::Builder::new().prefix("edgezoom-page-").tempdir_in(if options.inside {
+        Path::new(INSIDE)
+    } else {
+        &options.folder
+    })?;
     let mut browser = start(&options.browser, profile.path(), proxy)?;
     // The tiler notices that the browser has closed the DevTools socket only if the supervisor has no copy of it.
     rustix::stdio::dup2_stdout(File::options().write(true).open("/dev/null")?)?;
-    let exit_reason = wait_for_end(&mut browser, options.memory);
+    let exit_reason = wait_for_end(&mut browser, options);
     kill_all(&browser);
     profile.close()?;
     Ok(ExitCode::from(exit_reason? as u8))
+}
+
+/// Starts this program anew, with the same options, in new namespaces, and gives its exit status.
+fn run_inside() -> io::Result<ExitCode> {
+    // Opened here: the other process changes the root directory of both.
+    let null = File::options().read(true).write(true).open("/dev/null")?;
+    namespaces::enter()?;
+    let mut options = std::env::args_os().skip(1);
+    // By this name it can be executed wherever it lies, also by a user who may not look there.
+    let mut inside = Command::new("/proc/self/exe");
+    inside.args(options.next()).arg("--inside").args(options);
+    let mut inside = inside.spawn()?;
+    // The tiler notices the end of the DevTools socket and of the control socket if this process has no copies.
+    rustix::stdio::dup2_stdin(&null)?;
+    rustix::stdio::dup2_stdout(&null)?;
+    let status = inside.wait()?;
+    Ok(status.code().and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
 /// Sends the listener over the control socket (`SCM_RIGHTS`, unix(7)).
@@ -122,7 +159,7 @@ fn start(browser: &[OsString], profile: &Path, proxy: u16) -> io::Result<Child> 
 }
 
 /// Waits until the tiler closes the control socket, the browser exits, or it uses too much memory.
-fn wait_for_end(browser: &mut Child, limit: u64) -> io::Result<ExitReason> {
+fn wait_for_end(browser: &mut Child, options: &SupervisorOptions) -> io::Result<ExitReason> {
     loop {
         let control = rustix::stdio::stdin();
         let mut polled = [PollFd::new(&control, PollFlags::IN)];
@@ -135,7 +172,8 @@ fn wait_for_end(browser: &mut Child, limit: u64) -> io::Result<ExitReason> {
         if browser.try_wait()?.is_some() {
             return Ok(ExitReason::BrowserExited);
         }
-        if memory::of_process_group(Pid::from_child(browser)) > limit {
+        let files = if options.inside { private_root::bytes_of_files() } else { 0 };
+        if memory::of_process_group(Pid::from_child(browser)).saturating_add(files) > options.memory {
             return Ok(ExitReason::OutOfMemory);
         }
     }

@@ -38,6 +38,10 @@ pub struct Args {
     /// The most memory of a web page's browser, in MiB
     #[arg(long, env = "EDGEZOOM_WEB_MEMORY_MIB", default_value_t = PageLimits::default().memory / MIB)]
     web_memory_mib: u64,
+    /// Open web pages even as root without namespaces, in a Chromium without its sandbox: a page that breaks out of it has
+    /// the whole machine
+    #[arg(long, env = "EDGEZOOM_WEB_PAGES_WITHOUT_SANDBOX")]
+    web_pages_without_sandbox: bool,
 }
 
 impl From<&Args> for PageLimits {
@@ -50,6 +54,7 @@ impl From<&Args> for PageLimits {
             page: Duration::from_secs(args.web_seconds),
             traffic: args.max_web_mib.saturating_mul(MIB),
             memory: args.web_memory_mib.saturating_mul(MIB),
+            without_sandbox: args.web_pages_without_sandbox,
             ..Self::default()
         }
     }

@@ -67,6 +67,17 @@ fn sized(media_box: &str, more: &str) -> Vec<u8> {
     text.into_bytes()
 }
 
+/// A kilobyte that is 300 MB when it is unpacked, as it has to be before it is drawn.
+pub fn of_memory() -> Vec<u8> {
+    let content = deflated(&deflated(&vec![b' '; 300 << 20]));
+    let mut pdf = Pdf::new();
+    let drawn = pdf.object(&stream(
+        "/Type /XObject /Subtype /Form /BBox [0 0 1 1] /Filter [/FlateDecode /FlateDecode]",
+        &content,
+    ));
+    pdf.page_with(600, 800, "/X Do", &format!("/Resources << /XObject << /X {drawn} 0 R >> >>")).bytes()
+}
+
 pub fn all() -> Vec<Bomb> {
     let zeros = deflated(&vec![0; 64 << 20]);
     let curves: String = (0..60_000)

@@ -84,17 +84,90 @@ fn an_edge_that_does_not_know_its_address_is_an_error() {
     }
 }
 
-#[test]
-fn a_browser_without_namespaces_is_an_error() {
-    // Any program will do for a browser: it is not started. Without a PATH there is no unshare(1), and no namespaces.
-    for (path, is_missing) in [("/nowhere", true), ("/usr/bin:/bin", false)] {
-        let mut command = Command::new(TILER);
-        command.env("PATH", path);
-        let (text, succeeded) = doctor(command, &["--chromium", TILER]);
-        if is_missing || text.contains("MISSING") {
-            assert!(!succeeded && text.contains("MISSING  web pages: namespaces"), "{text}");
+/// The same users, each with a filter of system calls that forbids namespaces, as that of most containers does: a child
+/// process of the tests takes it on and becomes the tiler.
+fn without_namespaces(arguments: &str) -> Vec<(bool, Output)> {
+    let child = std::env::current_exe().unwrap();
+    let commands = users().into_iter().map(|(is_root, mut command)| {
+        let program = command.get_program().to_owned();
+        if program == TILER {
+            command = Command::new(&child);
         } else {
-            assert!(succeeded && text.contains("ok       web pages: namespaces"), "{text}");
+            let switch: Vec<_> = command.get_args().take_while(|argument| *argument != TILER).collect();
+            let mut switched = Command::new(&program);
+            switched.args(switch).arg(&child);
+            command = switched;
+        }
+        command.args([
+            "--exact",
+            "doctor::becomes_the_tiler",
+            "--ignored",
+            "--nocapture",
+            "--test-threads=1",
+        ]);
+        (is_root, command.env(ARGUMENTS, arguments).output().unwrap())
+    });
+    commands.collect()
+}
+
+/// The environment variable with the arguments of the tiler that the child process becomes.
+const ARGUMENTS: &str = "EDGEZOOM_TEST_ARGUMENTS";
+
+/// Not a test by itself: the child process.
+#[test]
+#[ignore = "replaces the process"]
+fn becomes_the_tiler() {
+    use std::os::unix::process::CommandExt;
+
+    use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch, apply_filter};
+    let Ok(arguments) = std::env::var(ARGUMENTS) else { return };
+    let architecture: TargetArch = std::env::consts::ARCH.try_into().unwrap();
+    let forbidden = [(libc::SYS_unshare, vec![])].into_iter().collect();
+    let denied = SeccompAction::Errno(libc::EPERM as u32);
+    let filter = SeccompFilter::new(forbidden, SeccompAction::Allow, denied, architecture).unwrap();
+    apply_filter(&BpfProgram::try_from(filter).unwrap()).unwrap();
+    panic!("{}", Command::new(TILER).args(arguments.split(' ')).exec());
+}
+
+#[test]
+fn namespaces_are_tried_out_for_every_user() {
+    // Any program will do for a browser: it is not started.
+    for (is_root, command) in users() {
+        let (text, succeeded) = doctor(command, &["--chromium", TILER]);
+        let holds =
+            text.contains("ok       web pages: namespaces: hold: pages have no network but the proxy");
+        let container = text.contains("MISSING  web pages: namespaces: ") && !succeeded;
+        assert!(holds || container, "{text}");
+        let user = if is_root { "as the user nobody" } else { "as this user" };
+        assert!(!holds || succeeded && text.contains(user), "{text}");
+    }
+    for (is_root, output) in without_namespaces(&format!("doctor --chromium {TILER}")) {
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(!output.status.success(), "{text}");
+        let reason = "MISSING  web pages: namespaces: namespaces cannot be created: Operation not permitted (os error 1); ";
+        let then = if is_root {
+            "web pages are refused"
+        } else {
+            "only Chromium's own sandbox and the proxy contain"
+        };
+        assert!(text.contains(&format!("{reason}{then}")) && text.contains("→ allow them: sysctl"), "{text}");
+    }
+}
+
+#[test]
+fn root_opens_web_pages_without_namespaces_only_where_a_flag_allows_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("page.html");
+    std::fs::write(&page, "<!doctype html>").unwrap();
+    let convert = format!("convert {} --output {0}.out --chromium {TILER}", page.display());
+    let refused = "The source is a web page, and this service has no sandbox for web pages.";
+    for (arguments, is_refused) in
+        [(convert.clone(), true), (convert + " --web-pages-without-sandbox", false)]
+    {
+        for (is_root, output) in without_namespaces(&arguments) {
+            let error = String::from_utf8(output.stderr).unwrap();
+            assert!(!output.status.success(), "the tiler is no browser");
+            assert_eq!(error.contains(refused), is_root && is_refused, "{error}");
         }
     }
 }

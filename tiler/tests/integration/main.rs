@@ -6,6 +6,8 @@ mod arriving;
 mod convert;
 mod doctor;
 mod fetch;
+mod fuzz;
+mod private_root;
 mod raster;
 mod renderer;
 mod s3_endpoint;

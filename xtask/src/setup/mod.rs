@@ -1,6 +1,7 @@
 //! Brings to the machine what a task needs and it lacks: the compiler's WebAssembly target, system packages, Node
 //! packages, PDFium. Every check looks at the machine and is quick, so each task does its set-up first.
 
+pub mod advisories;
 mod codecs;
 mod node;
 mod pdfium;

@@ -4,8 +4,9 @@
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use spdx::{Expression, Licensee, ParseMode};
-use xtask::command;
 use xtask::project::Project;
+
+use crate::packages::{self, Package};
 
 /// What is read of `deny.toml`.
 #[derive(Deserialize)]
@@ -24,19 +25,6 @@ struct Licences {
     allow: Vec<String>,
 }
 
-/// What is read of `cargo metadata`.
-#[derive(Deserialize)]
-struct Metadata {
-    packages: Vec<Package>,
-}
-
-#[derive(Deserialize)]
-struct Package {
-    name: String,
-    version: String,
-    license: Option<String>,
-}
-
 /// Checks all packages that the workspace is built of.
 pub fn check(project: &Project) -> Result<()> {
     let text = std::fs::read_to_string(project.root.join("deny.toml")).context("deny.toml cannot be read")?;
@@ -47,30 +35,25 @@ pub fn check(project: &Project) -> Result<()> {
         .iter()
         .map(|name| Licensee::parse(name).with_context(|| format!("deny.toml allows {name}")))
         .collect::<Result<Vec<_>>>()?;
-    let mut cargo = project.cargo();
-    cargo.args(["metadata", "--format-version=1", "--locked"]);
-    for target in &deny.graph.targets {
-        cargo.args(["--filter-platform", target]);
-    }
-    let metadata: Metadata = serde_json::from_str(&command::output(&mut cargo)?)?;
+    let packages = packages::of(project, &deny.graph.targets)?;
     let refused: Vec<String> =
-        metadata.packages.iter().filter(|package| !package.is_allowed(&allowed)).map(Package::text).collect();
+        packages.iter().filter(|package| !is_allowed(package, &allowed)).map(describe).collect();
     if !refused.is_empty() {
         bail!("deny.toml does not allow the licences of\n{}", refused.join("\n"));
     }
-    eprintln!("xtask | the licences of {} packages are allowed", metadata.packages.len());
+    eprintln!("xtask | the licences of {} packages are allowed", packages.len());
     Ok(())
 }
 
-impl Package {
-    fn is_allowed(&self, allowed: &[Licensee]) -> bool {
-        let expression = |text: &String| Expression::parse_mode(text, ParseMode::LAX).ok();
-        self.license.as_ref().and_then(expression).is_some_and(|needed| {
-            needed.evaluate(|licence| allowed.iter().any(|ours| ours.satisfies(licence)))
-        })
-    }
+fn is_allowed(package: &Package, allowed: &[Licensee]) -> bool {
+    let expression = |text: &String| Expression::parse_mode(text, ParseMode::LAX).ok();
+    package
+        .license
+        .as_ref()
+        .and_then(expression)
+        .is_some_and(|needed| needed.evaluate(|licence| allowed.iter().any(|ours| ours.satisfies(licence))))
+}
 
-    fn text(&self) -> String {
-        format!("  {} {}: {}", self.name, self.version, self.license.as_deref().unwrap_or("none named"))
-    }
+fn describe(package: &Package) -> String {
+    format!("  {} {}: {}", package.name, package.version, package.license.as_deref().unwrap_or("none named"))
 }

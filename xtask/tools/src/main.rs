@@ -1,11 +1,14 @@
 //! The parts of `cargo xtask` that need many crates, in a program of their own. It is compiled when a task first needs it,
 //! with the features and the profile of the rest of the workspace, while `xtask` itself already runs.
 
+mod advisories;
 mod dev;
 mod licences;
+mod packages;
 mod simulate;
 mod worker;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -27,6 +30,11 @@ enum Part {
     BuildEdge,
     /// Check the licences of all dependencies
     Licences,
+    /// Check all dependencies against a database of known weaknesses
+    Advisories {
+        /// A copy of RustSec's database
+        database: PathBuf,
+    },
     /// Simulate loads that no machine here can make
     Simulate(simulate::Options),
     /// End the process groups that the process at the other end of standard input leaves running
@@ -54,6 +62,7 @@ fn run(part: Part) -> Result<()> {
         Part::Dev(options) => dev::run(&project, &options),
         Part::BuildEdge => worker::build(&project),
         Part::Licences => licences::check(&project),
+        Part::Advisories { database } => advisories::check(&project, &database),
         Part::Simulate(_) | Part::Watchdog => Ok(()),
     }
 }

@@ -14,6 +14,8 @@ struct World {
     attempts: Vec<Attempt>,
     record: Option<Content>,
     published: Vec<Attempt>,
+    /// The attempts that have objects in the store.
+    stored: Vec<Attempt>,
     highest: Progress,
 }
 
@@ -42,6 +44,7 @@ impl World {
             attempts: vec![],
             record: None,
             published: vec![],
+            stored: vec![],
             highest: Progress::NONE,
         };
         world.tell(Event::Created { id: id(), url: url() }, true);
@@ -66,6 +69,11 @@ impl World {
                 Effect::WriteCache { .. } => {}
                 Effect::DeleteFromCache => self.record = None,
                 Effect::DeleteUpload(_) => panic!("no file was sent"),
+                Effect::Sweep { before, keep } if up => {
+                    self.stored.retain(|attempt| *attempt >= before || Some(*attempt) == keep);
+                    self.story.tell(Event::Swept { before });
+                }
+                Effect::Sweep { .. } => {}
             }
         }
         let progress = self.story.content().progress;
@@ -89,6 +97,7 @@ impl World {
                     {
                         assert!(!self.attempts.contains(&claim.attempt), "an attempt was given twice");
                         self.attempts.push(claim.attempt);
+                        self.stored.push(claim.attempt);
                     }
                 }
             }
@@ -113,6 +122,7 @@ impl World {
             }
             Chance::GiveUp(of, retry) => {
                 if let Some(attempt) = attempt(of) {
+                    self.stored.retain(|of| *of != attempt || self.published.contains(of));
                     self.tell(gave_up(attempt, FailureCode::SourceUnreachable, retry), true);
                 }
             }
@@ -135,6 +145,7 @@ impl World {
             if !self.messages.is_empty() {
                 let job = self.messages.remove(0);
                 if let Reply::Claim(claim) = self.tell(claim_of(job), true) {
+                    self.stored.push(claim.attempt);
                     self.tell(reported(claim.attempt, finished()), true);
                 }
             } else if let Some(due) = self.story.known.as_ref().unwrap().alarm() {
@@ -192,5 +203,7 @@ proptest! {
         prop_assert!(content.is_finished(), "lost: {:?}", world.story.known);
         prop_assert_eq!(world.story.known.as_ref().unwrap().alarm(), None);
         prop_assert_eq!(world.record, Some(content));
+        world.stored.retain(|attempt| !world.published.contains(attempt));
+        prop_assert_eq!(world.stored, vec![], "objects are left");
     }
 }

@@ -90,8 +90,43 @@ fn a_renderer_that_was_killed_is_followed_by_two_more_elsewhere() {
         let job = story.known.as_ref().unwrap().job();
         assert_eq!(job, Job { id: id(), alone: false, avoid: Some(TilerId(tiler)) });
     }
+    for pause in RULES.retries {
+        story.fail(Retry::Elsewhere);
+        assert_eq!((story.stage(), story.until_alarm()), (Some(Stage::Waiting), pause));
+        story.wait(pause);
+        story.tell(Event::AlarmFired);
+    }
     story.fail(Retry::Elsewhere);
     assert!(matches!(story.content().status, Status::Failed { .. }));
+}
+
+#[test]
+fn what_dead_tilers_left_is_swept_some_time_after_the_end() {
+    let mut alone = Story::new();
+    let attempt = alone.claim();
+    alone.tell(reported(attempt, finished()));
+    alone.tell(Event::CacheWritten);
+    assert_eq!(alone.known.as_ref().unwrap().alarm(), None, "there was no other attempt");
+
+    let mut story = Story::new();
+    story.claim();
+    story.lose_lease();
+    let attempt = story.claim();
+    story.tell(reported(attempt, finished()));
+    story.tell(Event::CacheWritten);
+    assert_eq!(story.until_alarm(), RULES.sweep);
+    story.wait(RULES.sweep);
+    let sweep = [Effect::Sweep { before: attempt.next(), keep: Some(attempt) }];
+    for _ in 0..3 {
+        story.tell(Event::AlarmFired);
+        assert_eq!(story.effects, sweep, "again until the store has done it");
+        assert_eq!(story.until_alarm(), RULES.repeat);
+        story.wait(RULES.repeat);
+    }
+    story.tell(Event::Swept { before: attempt });
+    assert!(story.known.as_ref().unwrap().alarm().is_some(), "that was another sweep");
+    story.tell(Event::Swept { before: attempt.next() });
+    assert_eq!(story.known.as_ref().unwrap().alarm(), None);
 }
 
 #[test]

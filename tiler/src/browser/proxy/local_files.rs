@@ -23,9 +23,12 @@ const MAX_BYTES: u64 = 256 << 20;
 /// The characters of a file name that are not percent-encoded: the unreserved ones (RFC 3986, 2.3), without `~`.
 const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'.').remove(b'-').remove(b'_');
 
-/// The folder of a page.
+/// The folder of a page, without what is hidden in it.
 #[derive(Clone, Debug)]
-pub(in crate::browser) struct LocalFiles(PathBuf);
+pub(in crate::browser) struct LocalFiles {
+    folder: PathBuf,
+    page: PathBuf,
+}
 
 impl LocalFiles {
     /// The folder of a page, and the URL under which the proxy serves the page.
@@ -35,7 +38,8 @@ impl LocalFiles {
             return Err(std::io::ErrorKind::IsADirectory.into());
         };
         let name = percent_encode(name.as_encoded_bytes(), UNRESERVED);
-        Ok((Self(folder.to_owned()), format!("http://{HOST}/{name}")))
+        let url = format!("http://{HOST}/{name}");
+        Ok((Self { folder: folder.to_owned(), page }, url))
     }
 
     /// The response to a request for a path.
@@ -49,8 +53,12 @@ impl LocalFiles {
     async fn read(&self, path: &str) -> Option<(Option<&'static str>, Vec<u8>)> {
         let path = percent_decode_str(path).decode_utf8().ok()?;
         // `..` and symbolic links may lead out of the folder, so the canonical path counts.
-        let file = self.0.join(path.trim_start_matches('/')).canonicalize().ok()?;
-        if !file.starts_with(&self.0) || !file.is_file() || file.metadata().ok()?.len() > MAX_BYTES {
+        let file = self.folder.join(path.trim_start_matches('/')).canonicalize().ok()?;
+        let within = file.strip_prefix(&self.folder).ok()?;
+        // Keys, passwords and histories are in files and folders whose names begin with a dot.
+        let is_hidden =
+            file != self.page && within.iter().any(|name| name.as_encoded_bytes().starts_with(b"."));
+        if is_hidden || !file.is_file() || file.metadata().ok()?.len() > MAX_BYTES {
             return None;
         }
         let media_type = media_type(&file);

@@ -20,6 +20,10 @@ pub(super) fn explain(source: &Path, error: PipelineError) -> anyhow::Error {
         PipelineError::Render(RenderError::NotStarted(reason)) => return anyhow!("{reason}"),
         PipelineError::Fetch(FetchError::Refused(RefusedAddress::Network))
         | PipelineError::Page(PageError::Refused) => " Allow it with --allow-networks.",
+        PipelineError::Page(PageError::NotContained) => {
+            " Run it as another user than root, or see `tiler doctor` for what namespaces need, or trust the page with \
+             --web-pages-without-sandbox."
+        }
         PipelineError::Page(PageError::NoBrowser) => " Install Chromium, or say where it is with --chromium.",
         PipelineError::Render(RenderError::OutOfMemory) => TOO_MANY_PIXELS,
         PipelineError::Render(RenderError::TooComplex { .. }) => {

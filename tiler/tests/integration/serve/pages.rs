@@ -107,10 +107,10 @@ async fn a_tiler_that_is_killed_leaves_no_browser() {
     let asked = Call::Fetch("silence".into());
     world.until("the browser to load", |state| state.log.contains(&asked)).await;
     let profiles = || std::fs::read_dir(folder.path()).unwrap().count();
-    assert_eq!(profiles(), 1);
+    assert!(browsers(folder.path()) > 0);
     tiler.kill();
 
-    // The cell deletes the profile when it has reaped the last process.
+    // Where there are no namespaces the supervisor deletes the profile when it has reaped the last process.
     let deadline = Instant::now() + Duration::from_secs(10);
     while profiles() > 0 || browsers(folder.path()) > 0 {
         assert!(Instant::now() < deadline, "{} profiles, {} processes", profiles(), browsers(folder.path()));

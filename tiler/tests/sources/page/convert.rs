@@ -14,6 +14,7 @@ use edgezoom_test_support::pyramid::{read_folder, rebuilt};
 fn convert(folder: &Path, source: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tiler"));
     command.current_dir(folder).args(["convert", "--output=out", "--format=png"]).arg(source);
+    command.env("EDGEZOOM_WEB_PAGES_WITHOUT_SANDBOX", "true"); // tests without namespaces run as root too
     command.env("EDGEZOOM_ALLOW_NETWORKS", "127.0.0.2/32").output().unwrap()
 }
 
@@ -31,6 +32,11 @@ fn a_local_page_can_embed_the_files_beside_it_and_no_others() {
     let site = folder.path().join("site");
     fs::create_dir_all(site.join("parts")).unwrap();
     fs::write(folder.path().join("secret.svg"), svg("#000")).unwrap();
+    fs::create_dir_all(site.join(".ssh")).unwrap();
+    for hidden in [".secret.svg", ".ssh/secret.svg", "parts/.secret.svg"] {
+        fs::write(site.join(hidden), svg("#000")).unwrap();
+    }
+    std::os::unix::fs::symlink(site.join(".ssh/secret.svg"), site.join("parts/link.svg")).unwrap();
     fs::write(site.join("parts/green.svg"), svg("#0f0")).unwrap();
     fs::write(
         site.join("parts/style.css"),
@@ -40,6 +46,7 @@ fn a_local_page_can_embed_the_files_beside_it_and_no_others() {
     let secret = folder.path().join("secret.svg");
     let page = format!(
         "<!doctype html><link rel=stylesheet href=parts/style.css><img src=parts/green.svg><img src=../secret.svg>
+         <img src=.secret.svg><img src=parts/../.ssh/secret.svg><img src=parts/%2esecret.svg><img src=parts/link.svg>
          <img src='file://{}'><p></p><script src=parts/script.js></script>",
         secret.display()
     );

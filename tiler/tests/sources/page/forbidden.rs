@@ -3,14 +3,18 @@
 
 use std::io;
 use std::net::{IpAddr, TcpListener, UdpSocket};
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use edgezoom_content::AddressPolicy;
+use edgezoom_tiler::browser::find_browser;
 use edgezoom_tiler::fetch::resolver::Resolver;
 use futures::future::BoxFuture;
+use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::screenshot::{capture, settings};
 use crate::site::{Reply, Site};
@@ -164,6 +168,40 @@ async fn all_requests_arrive_when_they_are_permitted() {
     let missed: Vec<&str> =
         EXPECTED.into_iter().filter(|path| !requests.iter().any(|request| request == path)).collect();
     assert_eq!(missed, [""; 0], "{requests:?}");
+}
+
+/// Without our flags and proxy, the page's WebRTC and WebTransport reach the forbidden server over UDP: that is what the test
+/// above would see.
+#[test]
+fn datagrams_of_webrtc_and_quic_arrive_from_a_browser_as_it_comes() {
+    let (target, datagrams) = target();
+    let site = attacker(target.url(""));
+    let profile = tempfile::tempdir().unwrap();
+    let mut browser = Command::new(find_browser(None).unwrap());
+    browser.args([
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--enable-quic",
+        "--remote-debugging-port=0",
+    ]);
+    browser.arg(format!("--user-data-dir={}", profile.path().display())).arg(site.url("/"));
+    let mut browser = browser.stdout(Stdio::null()).stderr(Stdio::null()).process_group(0).spawn().unwrap();
+    let end = Instant::now() + Duration::from_secs(90);
+    let (mut stun, mut quic) = (false, false);
+    while !(stun && quic) && Instant::now() < end {
+        let mut packet = [0; 2000];
+        match datagrams.recv(&mut packet) {
+            Ok(_) => {
+                stun |= packet[4..8] == [0x21, 0x12, 0xa4, 0x42]; // the magic cookie: RFC 8489, 5
+                quic |= packet[0] & 0xc0 == 0xc0; // a long header: RFC 9000, 17.2
+            }
+            Err(_) => std::thread::sleep(Duration::from_millis(20)),
+        }
+    }
+    kill_process_group(Pid::from_child(&browser), Signal::KILL).unwrap();
+    browser.wait().unwrap();
+    assert!(stun && quic, "STUN {stun}, QUIC {quic}: {:?}", site.requests());
 }
 
 #[tokio::test]

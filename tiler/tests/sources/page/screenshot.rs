@@ -26,6 +26,7 @@ pub fn settings() -> PageSettings {
     let mut settings = PageSettings::new(policy, std::env::temp_dir());
     settings.supervisor = Some(Path::new(env!("CARGO_BIN_EXE_tiler")).to_owned());
     settings.limits.settle = Duration::from_secs(20);
+    settings.limits.without_sandbox = true; // tests without namespaces run as root too
     settings
 }
 

@@ -64,22 +64,35 @@ impl System {
         program: &std::path::Path,
         options: &Options,
     ) -> Result<Infallible> {
-        let mut command = edge::command(project, state, address, options)?;
-        let edge = self.edge.insert(Part::start("edge", &mut command, &self.watchdog)?);
+        let Self { watchdog, edge, tilers } = self;
+        let start = || Part::start("edge", &mut edge::command(project, state, address, options)?, watchdog);
+        let edge = edge.insert(start()?);
         tokio::select! {
             answered = answers(address, state.token()) => answered?,
             status = edge.ended() => bail!("the edge ended before it was ready: {}", status?),
         }
+        let called = EdgeAddress { port: options.faults_at.unwrap_or(address.port) };
         for number in 1..=options.tilers {
-            self.tilers.push(Tiler::start(number, program, state, address, options, &self.watchdog)?);
+            tilers.push(Tiler::start(number, program, state, &called, options, watchdog)?);
         }
-        for tiler in &mut self.tilers {
+        for tiler in &mut *tilers {
             tiler.ready().await?;
         }
         writeln!(std::io::stdout(), "ready: {}", address.url())?;
-        let tilers = self.tilers.iter_mut().map(|tiler| tiler.keep_running(&self.watchdog));
+        let tilers = tilers.iter_mut().map(|tiler| tiler.keep_running(watchdog));
+        let edge = async {
+            loop {
+                let status = edge.ended().await?;
+                if options.faults_at.is_none() {
+                    bail!("the edge ended: {status}");
+                }
+                eprintln!("xtask | the edge ended: {status}; it is started anew");
+                edge.end_group(watchdog);
+                *edge = start()?;
+            }
+        };
         tokio::select! {
-            status = edge.ended() => bail!("the edge ended: {}", status?),
+            ended = edge => ended,
             Err(error) = futures::future::try_join_all(tilers) => Err(error),
         }
     }

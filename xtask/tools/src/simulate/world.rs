@@ -268,6 +268,9 @@ impl<'a> World<'a> {
             }
             Effect::DeleteFromCache => self.used.kv_writes += 1.0,
             Effect::DeleteUpload(_) => {} // no load has files; R2 counts no deletions
+            Effect::Sweep { before, .. } => {
+                self.tell(content, Event::Swept { before: *before });
+            }
         }
     }
 

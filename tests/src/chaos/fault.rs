@@ -1,0 +1,135 @@
+//! What goes wrong, and when: a plan that follows from a seed. The same seed gives the same faults in the same order; which
+//! request or process one meets depends on the machine.
+
+use std::time::Duration;
+
+use fastrand::Rng;
+
+/// What a request of a tiler is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Channel {
+    /// A source.
+    Download,
+    /// The store.
+    Store,
+    /// The queue.
+    Queue,
+    /// A claim, or a report on an attempt.
+    Report,
+}
+
+/// What happens to a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// The connection breaks before the request has arrived.
+    NotSent,
+    /// The request has its effect, and the connection breaks in the middle of the answer.
+    AnswerLost,
+    /// The answer is 503.
+    Unavailable,
+    /// It takes so long.
+    Slow(Duration),
+}
+
+/// What is killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Victim {
+    /// A tiler, with its renderers and browsers.
+    Tiler,
+    /// A renderer.
+    Renderer,
+    /// A browser.
+    Browser,
+    /// The edge's runtime, with its queue, KV, store and Durable Objects.
+    Edge,
+}
+
+/// One thing that goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Something is killed.
+    Kill(Victim),
+    /// A tiler stands still for so long, and then goes on with what it did.
+    Stop(Duration),
+    /// The next request of a kind is in trouble.
+    Request(Channel, Trouble),
+}
+
+/// The kinds of faults, with how often each comes among a hundred.
+const KINDS: [(u32, Kind); 9] = [
+    (10, Kind::Kill(Victim::Tiler)),
+    (14, Kind::Kill(Victim::Renderer)),
+    (6, Kind::Kill(Victim::Browser)),
+    (2, Kind::Kill(Victim::Edge)),
+    (3, Kind::Stop),
+    (18, Kind::Request(Channel::Download)),
+    (20, Kind::Request(Channel::Store)),
+    (12, Kind::Request(Channel::Queue)),
+    (15, Kind::Request(Channel::Report)),
+];
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Kill(Victim),
+    Stop,
+    Request(Channel),
+}
+
+/// The faults of a seed.
+///
+/// `lease` is how long a tiler may be silent: some stand still for longer, some answers take nearly as long.
+#[must_use]
+pub fn plan(random: &mut Rng, count: usize, lease: Duration) -> Vec<Fault> {
+    (0..count).map(|_| fault(random, lease)).collect()
+}
+
+fn fault(random: &mut Rng, lease: Duration) -> Fault {
+    let all: u32 = KINDS.iter().map(|(weight, _)| weight).sum();
+    let mut drawn = random.u32(0..all);
+    let kind = KINDS.into_iter().find_map(|(weight, kind)| match drawn.checked_sub(weight) {
+        Some(rest) => {
+            drawn = rest;
+            None
+        }
+        None => Some(kind),
+    });
+    match kind {
+        Some(Kind::Kill(victim)) => Fault::Kill(victim),
+        Some(Kind::Stop) | None => Fault::Stop(lease.mul_f64(random.f64() * 2.0)),
+        Some(Kind::Request(channel)) => Fault::Request(channel, trouble(random, lease)),
+    }
+}
+
+fn trouble(random: &mut Rng, lease: Duration) -> Trouble {
+    match random.u32(0..4) {
+        0 => Trouble::NotSent,
+        1 => Trouble::AnswerLost,
+        2 => Trouble::Unavailable,
+        _ => Trouble::Slow(lease.mul_f64(random.f64())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn a_seed_gives_the_same_faults_again_and_every_kind() {
+        let lease = Duration::from_secs(3);
+        let of = |seed| plan(&mut Rng::with_seed(seed), 200, lease);
+        assert_eq!(of(1), of(1));
+        assert_ne!(of(1), of(2));
+        let kinds: HashSet<_> = of(1)
+            .into_iter()
+            .map(|fault| match fault {
+                Fault::Kill(victim) => format!("{victim:?}"),
+                Fault::Stop(_) => "stop".to_owned(),
+                Fault::Request(channel, Trouble::Slow(_)) => format!("{channel:?} slow"),
+                Fault::Request(channel, trouble) => format!("{channel:?} {trouble:?}"),
+            })
+            .collect();
+        assert_eq!(kinds.len(), 4 + 1 + 4 * 4, "{kinds:?}");
+    }
+}

@@ -1,0 +1,62 @@
+//! Kills and stops the processes of a running system.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use fastrand::Rng;
+use rustix::process::Signal;
+
+use super::fault::Victim;
+use crate::processes;
+
+/// How long a process of a kind is waited for: renderers live for less than a second.
+const WAIT: Duration = Duration::from_secs(5);
+const LOOK: Duration = Duration::from_millis(4);
+
+/// Kills one of the system that keeps its state in `state`, once there is one. False: there was none.
+///
+/// # Errors
+/// `/proc` cannot be read.
+pub async fn kill(state: &Path, victim: Victim, random: &mut Rng) -> Result<bool> {
+    let begun = Instant::now();
+    while begun.elapsed() < WAIT {
+        let found = match victim {
+            Victim::Tiler => processes::tilers(state)?,
+            Victim::Renderer => each(&processes::tilers(state)?, processes::renderers)?,
+            Victim::Browser => each(&processes::tilers(state)?, processes::browsers)?,
+            Victim::Edge => processes::edge(state)?,
+        };
+        let chosen = match victim {
+            Victim::Edge => found, // runtime and its parent, which would not live on without it
+            _ => random.choice(found).into_iter().collect(),
+        };
+        let mut killed = 0;
+        for process in chosen {
+            killed += usize::from(processes::signal(process, Signal::KILL).is_ok()); // it may have ended
+        }
+        if killed > 0 {
+            return Ok(true);
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+    Ok(false)
+}
+
+/// Stops a tiler for so long. False: there was none.
+///
+/// # Errors
+/// `/proc` cannot be read.
+pub async fn stop(state: &Path, time: Duration, random: &mut Rng) -> Result<bool> {
+    let Some(tiler) = random.choice(processes::tilers(state)?) else { return Ok(false) };
+    if processes::signal(tiler, Signal::STOP).is_err() {
+        return Ok(false);
+    }
+    tokio::time::sleep(time).await;
+    let _ = processes::signal(tiler, Signal::CONT); // an error: it was killed meanwhile
+    Ok(true)
+}
+
+fn each(tilers: &[u32], of: impl Fn(u32) -> Result<Vec<u32>>) -> Result<Vec<u32>> {
+    Ok(tilers.iter().map(|tiler| of(*tiler)).collect::<Result<Vec<_>>>()?.concat())
+}

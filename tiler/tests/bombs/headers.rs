@@ -1,0 +1,94 @@
+//! A small file of every format whose header says another size than it has, or that goes on for ever: the largest sizes, with
+//! what follows as it was; a megabyte of nothing in its middle; its parts over and over.
+
+use std::path::Path;
+
+use super::super::Bomb;
+
+/// The corpus of the fuzz tests.
+const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus");
+
+/// The sizes of the files there: of most, of photographs, of the DICOM, of the icon.
+const SIZES: [(u32, u32); 4] = [(20, 14), (40, 28), (8, 6), (16, 16)];
+/// What they are said to be.
+const SAID: [(u32, u32); 6] =
+    [(u32::MAX, u32::MAX), (65_535, 65_535), (0x7fff_ffff, 1), (1, 0x7fff_ffff), (30_000, 30_000), (0, 0)];
+/// Where headers end at the latest.
+const HEAD: usize = 700;
+
+/// How formats write a number.
+type Written = fn(u32) -> Vec<u8>;
+const WRITTEN: [Written; 5] = [
+    |number| number.to_be_bytes().to_vec(),
+    |number| number.to_le_bytes().to_vec(),
+    |number| u16::try_from(number).unwrap_or(u16::MAX).to_be_bytes().to_vec(),
+    |number| u16::try_from(number).unwrap_or(u16::MAX).to_le_bytes().to_vec(),
+    |number| number.to_string().into_bytes(),
+];
+
+/// Those of each file: ten, and fewer where a header's size is packed into bits.
+pub fn all() -> Vec<Bomb> {
+    let files = std::fs::read_dir(Path::new(CORPUS)).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> = files.collect();
+    files.sort();
+    let bombs = files.iter().flat_map(|path| {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let file = std::fs::read(path).unwrap();
+        let middle = file.len() / 2;
+        let repeated = |from: usize, to: usize, times: usize| {
+            [&file[..to], &file[from..to].repeat(times), &file[to..]].concat()
+        };
+        let mut bombs = vec![
+            Bomb::new(format!("{name} with a megabyte of zeros"), with(&file, middle, &[0; 1 << 20])),
+            Bomb::new(format!("{name} with a megabyte of ones"), with(&file, middle, &[0xff; 1 << 20])),
+            Bomb::new(format!("{name} a thousand times"), file.repeat(1000)),
+            Bomb::new(format!("{name}, its last part over and over"), repeated(middle, file.len(), 2000)),
+        ];
+        for (width, height) in SAID {
+            if let Some(resized) = resized(&file, width, height) {
+                bombs.push(Bomb::new(format!("{name} of {width} × {height}"), resized));
+            }
+        }
+        bombs
+    });
+    bombs.collect()
+}
+
+fn with(file: &[u8], at: usize, more: &[u8]) -> Vec<u8> {
+    [&file[..at], more, &file[at..]].concat()
+}
+
+/// The file with another width and height, wherever its header seems to have them: as numbers of two or four bytes or as digits,
+/// the height within twelve bytes of the width (as text: within two lines).
+fn resized(file: &[u8], width: u32, height: u32) -> Option<Vec<u8>> {
+    let head = &file[..file.len().min(HEAD)];
+    for written in WRITTEN {
+        for (own_width, own_height) in SIZES {
+            let (from, to) = (written(own_width), written(own_height));
+            let near = if from.len() == 2 && from[0].is_ascii_digit() { 100 } else { 12 };
+            for (one, other) in [((&from, width), (&to, height)), ((&to, height), (&from, width))] {
+                let Some(at) = find(head, one.0, 0) else { continue };
+                let Some(next) = find(head, other.0, at + one.0.len()) else { continue };
+                if next - at > near {
+                    continue;
+                }
+                return Some(
+                    [
+                        &file[..at],
+                        &written(one.1),
+                        &file[at + one.0.len()..next],
+                        &written(other.1),
+                        &file[next + other.0.len()..],
+                    ]
+                    .concat(),
+                );
+            }
+        }
+    }
+    None
+}
+
+fn find(bytes: &[u8], wanted: &[u8], from: usize) -> Option<usize> {
+    let at = bytes.get(from..)?.windows(wanted.len()).position(|window| window == wanted)?;
+    Some(from + at)
+}

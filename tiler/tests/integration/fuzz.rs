@@ -1,0 +1,153 @@
+//! Damaged files of every format through the renderer's front door: whatever is changed in a file, its process ends by itself,
+//! with tiles or with a failure that has a code. A crash, a hang and a breach of the protocol are faults of ours, although the
+//! process contains them.
+//!
+//! Each run takes a few seconds of the sequence that a seed gives, so a failure comes again with its seed and number.
+//! Longer: `EDGEZOOM_FUZZ_SECONDS=600 EDGEZOOM_FUZZ_SEED=7 cargo test --test integration fuzz -- --nocapture`.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::fs;
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use edgezoom_codecs::Format;
+use edgezoom_content::FailureCode;
+use edgezoom_test_support::files::file;
+use edgezoom_tiler::limits::Limits;
+use edgezoom_tiler::renderer::{Output, RenderError, RenderOptions, Renderer};
+use fastrand::Rng;
+
+/// A small file of each kind that a decoder tells apart, made by other programs.
+const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus");
+
+/// Numbers at which sizes and offsets go wrong.
+const EDGES: [u32; 9] = [0, 1, 0x7f, 0xff, 0x7fff, 0xffff, 0x7fff_ffff, 0xffff_fffe, 0xffff_ffff];
+
+fn corpus() -> Vec<(String, Vec<u8>)> {
+    let entries = fs::read_dir(CORPUS).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> = entries
+        .map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), fs::read(path).unwrap()))
+        .collect();
+    files.sort();
+    files
+}
+
+/// Changes a file in one to four ways; at its beginning, where formats keep their sizes, as often as in all the rest.
+fn mutate(random: &mut Rng, bytes: &mut Vec<u8>, others: &[(String, Vec<u8>)]) {
+    for _ in 0..random.u32(1..=4) {
+        if bytes.is_empty() {
+            return;
+        }
+        let head = bytes.len().min(100);
+        let at = if random.bool() { random.usize(0..head) } else { random.usize(0..bytes.len()) };
+        let to = (at + random.usize(1..64)).min(bytes.len());
+        match random.u32(0..9) {
+            0 => bytes[at] = random.u8(..),
+            1 => bytes[at] ^= 1 << random.u32(0..8),
+            2 | 3 => {
+                let number = *random.choice(&EDGES).unwrap_or(&0);
+                let number = if random.bool() { number.to_be_bytes() } else { number.to_le_bytes() };
+                let length = [1, 2, 4][random.usize(0..3)];
+                bytes.iter_mut().skip(at).zip(&number[..length]).for_each(|(byte, new)| *byte = *new);
+            }
+            4 => bytes[at] = bytes[at].wrapping_add(random.u8(0..3).wrapping_sub(1)),
+            5 => drop(bytes.drain(at..to)),
+            6 => {
+                let piece = bytes[at..to].repeat(random.usize(1..9));
+                bytes.splice(at..at, piece);
+            }
+            7 => bytes.truncate(at),
+            _ => {
+                let (_, other) = &others[random.usize(0..others.len())];
+                let from = random.usize(0..other.len());
+                bytes.splice(at..to, other[from..].iter().copied().take(64));
+            }
+        }
+    }
+}
+
+/// Renders a file. Whether it became a picture, and how long it took.
+async fn render(bytes: &[u8], limits: &Limits) -> Result<(), RenderError> {
+    let mut options = RenderOptions { threads: NonZeroUsize::new(2).unwrap(), ..RenderOptions::default() };
+    options.drawing.page_width = 256;
+    options.drawing.svg_side = 256;
+    let tiler = Path::new(env!("CARGO_BIN_EXE_tiler"));
+    let mut renderer = Renderer::start_as(tiler, file(bytes), &options, limits)?;
+    while !matches!(renderer.next().await?, Output::Finished { .. }) {}
+    Ok(())
+}
+
+/// What must not come of any file.
+fn is_a_fault(error: &RenderError) -> bool {
+    match error {
+        RenderError::Reported(failure) => {
+            failure.code == FailureCode::Internal || !failure.message.ends_with('.')
+        }
+        RenderError::TooComplex { .. } | RenderError::OutOfMemory => false,
+        _ => true,
+    }
+}
+
+fn variable(name: &str, default: u64) -> u64 {
+    std::env::var(name).map_or(default, |text| text.parse().unwrap())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn damaged_files_of_every_format_end_with_tiles_or_a_reason() {
+    let corpus = corpus();
+    let limits = Limits {
+        pixels: 4_000_000,
+        drawn_pixels: 1_000_000,
+        page_pixels: 1_000_000,
+        renderer_memory: 512 << 20,
+        renderer_cpu: Duration::from_secs(10),
+        renderer_time: Duration::from_secs(120),
+        ..Limits::default()
+    };
+    let (seed, seconds) = (variable("EDGEZOOM_FUZZ_SEED", 1), variable("EDGEZOOM_FUZZ_SECONDS", 4));
+    let (next, first) = (AtomicU64::new(0), variable("EDGEZOOM_FUZZ_FIRST", 0));
+    let end = Instant::now() + Duration::from_secs(seconds);
+    let fuzz = async || {
+        let (mut pictures, mut faults) = (0, vec![]);
+        loop {
+            let number = first + next.fetch_add(1, Ordering::Relaxed);
+            // All once at least, however slow the machine is.
+            if Instant::now() > end && number >= corpus.len() as u64 {
+                return (pictures, faults);
+            }
+            let (name, whole) = &corpus[number as usize % corpus.len()];
+            let mut random = Rng::with_seed(seed << 40 | number);
+            let mut bytes = whole.clone();
+            mutate(&mut random, &mut bytes, &corpus);
+            match render(&bytes, &limits).await {
+                Ok(()) => pictures += 1,
+                Err(error) if is_a_fault(&error) => {
+                    let kept = std::env::temp_dir().join(format!("edgezoom-fuzz-{seed}-{number}-{name}"));
+                    fs::write(&kept, &bytes).unwrap();
+                    faults.push(format!("{number} {name}: {error:?}, see {}", kept.display()));
+                }
+                Err(_) => {}
+            }
+        }
+    };
+    let (one, other) = tokio::join!(fuzz(), fuzz());
+    let faults = [one.1, other.1].concat();
+    println!("seed {seed}: {} files, {} pictures", next.into_inner() - 2, one.0 + other.0);
+    assert!(faults.is_empty(), "seed {seed}: {faults:#?}");
+}
+
+#[tokio::test]
+async fn the_corpus_has_files_of_every_format_and_each_is_a_picture() {
+    let mut known: Vec<_> = Format::all().map(|format| format.name).collect();
+    for (name, bytes) in corpus() {
+        let format = Format::sniff(&mut file(&bytes)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        known.retain(|known| *known != format.name);
+        if format.name == "PDF" && (name == "encrypted.pdf" || edgezoom_codecs::locate_pdfium().is_none()) {
+            continue;
+        }
+        render(&bytes, &Limits::default()).await.unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
+    assert_eq!(known, [""; 0], "these have no file in the corpus");
+}
