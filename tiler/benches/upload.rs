@@ -44,7 +44,7 @@ async fn put(State(endpoint): State<Arc<Endpoint>>, body: Bytes) -> StatusCode {
 async fn main() -> Result<()> {
     let picture = picture()?;
     println!(
-        "{} in tiles of 510+1; {AT_ONCE} tiles under way at most; medians of {RUNS} runs",
+        "{} in tiles of 512; {AT_ONCE} tiles under way at most; medians of {RUNS} runs",
         picture.display()
     );
     let mut rendering = vec![];

@@ -6,6 +6,7 @@ pub mod bench;
 pub mod build;
 pub mod command;
 pub mod dev;
+pub mod lighthouse;
 pub mod port;
 pub mod project;
 pub mod setup;

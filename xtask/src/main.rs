@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 use xtask::project::Project;
 use xtask::setup::Purpose;
-use xtask::{bench, build, dev, setup, shots, test};
+use xtask::{bench, build, dev, lighthouse, setup, shots, test};
 
 #[derive(Parser)]
 #[command(bin_name = "cargo xtask", about = "Edgezoom's tasks", disable_help_subcommand = true)]
@@ -38,6 +38,11 @@ enum Task {
         /// Words of the names of the states to take
         words: Vec<String>,
     },
+    /// Have Lighthouse mark the pages of the local service
+    Lighthouse {
+        /// A service that runs already, and allows sources on loopback [default: one is started]
+        url: Option<String>,
+    },
     /// Build the Worker into edge/build
     BuildEdge,
     /// Install what building and testing need
@@ -65,6 +70,7 @@ fn run(task: Task) -> Result<()> {
         Task::Test { steps } => test::run(&project, &steps),
         Task::Bench { subject, words } => bench::run(&project, subject, &words),
         Task::Shots { words } => shots::run(&project, &words),
+        Task::Lighthouse { url } => lighthouse::run(&project, url.as_deref()),
         Task::BuildEdge => build::worker_alone(&project, Purpose::Run),
         Task::Setup { purpose } => setup::prepare(&project, purpose),
     }

@@ -2,6 +2,7 @@
 
 use edgezoom_content::{ContentId, SourceUrl};
 
+use super::iiif::IiifRequest;
 use super::object_key::ObjectKey;
 use crate::response::ApiError;
 use crate::response::negotiation::Variant;
@@ -33,6 +34,8 @@ pub enum Route {
     Preview(ContentId),
     /// `/<id>/download`: the pyramid as one archive.
     Download(ContentId),
+    /// `/iiif/<id>/…`: the pyramid as IIIF's APIs have it.
+    Iiif(ContentId, IiifRequest),
     /// `/oembed`: how a site embeds a share link.
     Oembed(OembedRequest),
     /// `/`: the page with one form, and its fields if it was sent.
@@ -128,6 +131,7 @@ impl Route {
             | Self::DescriptorScript(id)
             | Self::Preview(id)
             | Self::Download(id)
+            | Self::Iiif(id, _)
             | Self::Share(id)
             | Self::Frame(id) => Some(*id),
             _ => None,

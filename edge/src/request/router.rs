@@ -7,6 +7,7 @@ use http::Method;
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, percent_encode};
 use url::form_urlencoded;
 
+use super::iiif::IiifRequest;
 use super::route::{ContentKey, HomeForm, OembedRequest, Route, TilerCall};
 use crate::config::shared_content;
 use crate::response::ApiError;
@@ -87,6 +88,9 @@ fn read(request: RequestParts<'_>, policy: &AddressPolicy) -> Route {
             if let Some(key) = request.path.strip_prefix("/cache/") {
                 return key.parse().map_or(Route::NotFound { page: false }, Route::Object);
             }
+            if let Some(of) = request.path.strip_prefix("/iiif/") {
+                return iiif(of).unwrap_or(Route::NotFound { page: false });
+            }
             let page = path != "/v1" && !path.starts_with("/v1/");
             shared(request.path).unwrap_or(Route::NotFound { page })
         }
@@ -157,6 +161,12 @@ fn shared(path: &str) -> Option<Route> {
         Some(_) => None,
         None => name.parse().ok().map(Route::Share),
     }
+}
+
+/// The routes below `/iiif/`.
+fn iiif(path: &str) -> Option<Route> {
+    let (id, rest) = path.split_once('/').unwrap_or((path, ""));
+    Some(Route::Iiif(id.parse().ok()?, IiifRequest::parse(rest)?))
 }
 
 fn tiler_call(path: &str) -> Option<(ContentId, TilerCall)> {

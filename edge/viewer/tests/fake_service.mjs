@@ -20,7 +20,7 @@ const TYPES = {
 /** As `_headers` has it. */
 const DOCS_POLICY = "default-src 'none'; style-src 'self'; img-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const SIZE = { width: 6000, height: 4000 };
-const TILE = { size: 510, overlap: 1 };
+const TILE = { size: 512, overlap: 0 };
 
 /** Starts it. */
 export async function startFakeService() {

@@ -6,6 +6,7 @@ mod browser;
 mod conversion;
 mod dev;
 mod failures;
+mod iiif;
 mod overload;
 mod queue;
 mod record;
