@@ -135,8 +135,11 @@ async function excess({ shown, whole, lines, near, far }) {
     }
     if (count < 50) continue;
     const jumps = [...sums].map((sum) => sum / count);
-    const beside = [...jumps.slice(0, far - near), ...jumps.slice(far + near)].sort((a, b) => a - b);
-    const here = Math.max(...jumps.slice(far - 3, far + 3));
+    // Each jump is an average of noise: the worst of some is compared with the worst of as many.
+    const worstOf = (from) => Math.max(...jumps.slice(from, from + near));
+    const starts = jumps.keys().filter((from) => from + near <= far - near || (from >= far + near && from + near <= 2 * far));
+    const beside = [...starts].map(worstOf).sort((a, b) => a - b);
+    const here = worstOf(far - near / 2);
     worst = Math.max(worst ?? -Infinity, here - beside[Math.floor(beside.length / 2)]);
   }
   return worst;

@@ -1,33 +1,41 @@
 // OpenSeadragon's 2D canvas for tiles that do not overlap. OpenSeadragon draws such a tile one CSS pixel too large, so
 // that no gap shows between neighbours: lines that cross the seam are then broken by up to that pixel, which is two on a
-// dense screen. Here neighbours meet at a whole pixel of the screen, which both take for their edge.
+// dense screen. Here neighbours meet at a whole pixel of the screen, which both take for their edge. Tiles that are
+// enlarged are put together first and enlarged as one picture: each by itself would not be blended with its neighbours.
+// OpenSeadragon means to do that too, but asks tiles for their scale by a property that they do not have (6.1.1, `length`).
 //
-// `_drawTile` is not part of OpenSeadragon's interface; its version is pinned, and `seams.test.mjs` looks at the pixels.
+// `_drawTiles` and `_drawTile` are not part of OpenSeadragon's interface; its version is pinned, and `seams.test.mjs` looks
+// at the pixels.
 
 import OpenSeadragon from "openseadragon";
 
 const { CanvasDrawer, Point } = OpenSeadragon;
 
-/** Tiles are enlarged as one picture, instead of each by itself, from this many pixels of the screen for each of theirs. */
-const ENLARGED_FROM = 1.1;
+/** Tiles are put together first from this many pixels of the screen for each of theirs. */
+const ENLARGED_FROM = 1.02;
 
 export class SeamlessDrawer extends CanvasDrawer {
+  #sheet = document.createElement("canvas").getContext("2d");
+
   minimumOverlapRequired() {
     return false;
   }
 
   _drawTiles(tiledImage) {
-    tiledImage.smoothTileEdgesMinZoom = ENLARGED_FROM / OpenSeadragon.pixelDensityRatio;
-    super._drawTiles(tiledImage);
+    const tiles = tiledImage.getTilesToDraw().map(({ tile }) => tile);
+    const level = Math.max(...tiles.map((tile) => tile.level));
+    const isEnlarged = tiles.length > 1 && this.#pixelsOf(tiledImage, level) > ENLARGED_FROM;
+    if (isEnlarged && tiledImage.source.tileOverlap === 0) this.#enlarge(tiledImage, tiles, level);
+    else super._drawTiles(tiledImage);
   }
 
-  _drawTile(tile, tiledImage, useSketch, scale, translate, ...rest) {
-    const draw = () => super._drawTile(tile, tiledImage, useSketch, scale, translate, ...rest);
+  _drawTile(tile, tiledImage, ...rest) {
+    const draw = () => super._drawTile(tile, tiledImage, ...rest);
     if (tiledImage.source.tileOverlap > 0) return draw();
     const { position, size } = tile;
-    const turn = useSketch && scale ? 0 : this.viewport.getRotation(true) + tiledImage.getRotation(true);
+    const turn = this.viewport.getRotation(true);
     if (turn % 90 === 0) {
-      this.#meet(tile, tiledImage, scale ?? 1, translate ?? new Point(0, 0), turn % 180 === 0 ? 0 : this.#shift);
+      this.#meet(tile, tiledImage, turn % 180 === 0 ? 0 : this.#shift);
     } else if (!tile.hasTransparency) {
       // Turned by another angle, edges are blended with what is below them: another copy of the same tile, one pixel larger.
       tile.size = size.plus(new Point(1, 1).divide(OpenSeadragon.pixelDensityRatio));
@@ -38,12 +46,11 @@ export class SeamlessDrawer extends CanvasDrawer {
     [tile.position, tile.size] = [position, size];
   }
 
-  /** Moves a tile's edges to whole pixels, plus `shift`, of the canvas that it is drawn on. */
-  #meet(tile, tiledImage, scale, translate, shift) {
-    const perPoint = OpenSeadragon.pixelDensityRatio * scale;
-    const snap = (at, by) => (Math.round(at * perPoint + by + shift) - shift - by) / perPoint;
-    const snapped = ({ x, y }) => new Point(snap(x, translate.x), snap(y, translate.y));
-    const [from, to] = corners(tile, tiledImage, this.viewport).map(snapped);
+  /** Moves a tile's edges to whole pixels of the screen, plus `shift`. */
+  #meet(tile, tiledImage, shift) {
+    const density = OpenSeadragon.pixelDensityRatio;
+    const snap = (at) => (Math.round(at * density + shift) - shift) / density;
+    const [from, to] = this.#corners(tile, tiledImage).map(({ x, y }) => new Point(snap(x), snap(y)));
     tile.position = from;
     tile.size = to.minus(from);
   }
@@ -52,15 +59,71 @@ export class SeamlessDrawer extends CanvasDrawer {
   get #shift() {
     return ((this.canvas.width + this.canvas.height) / 2) % 1;
   }
+
+  /** A tile's first and last corner in the view. An edge is computed as for the neighbour, so that it is rounded alike. */
+  #corners({ x, y, level, bounds, isRightMost, isBottomMost }, tiledImage) {
+    const { source } = tiledImage;
+    const right = isRightMost ? bounds.x + bounds.width : source.getTileBounds(level, x + 1, y).x;
+    const bottom = isBottomMost ? bounds.y + bounds.height : source.getTileBounds(level, x, y + 1).y;
+    return [this.#placed(bounds.x, bounds.y, tiledImage), this.#placed(right, bottom, tiledImage)];
+  }
+
+  /** A place in the picture, whose width is 1, in the view. */
+  #placed(x, y, tiledImage) {
+    const { x: left, y: top, width } = tiledImage.getBoundsNoRotate(true);
+    return this.viewport.pixelFromPointNoRotate(new Point(left + x * width, top + y * width), true);
+  }
+
+  /** The screen's pixels for each of a level's. */
+  #pixelsOf(tiledImage, level) {
+    const zoom = tiledImage.viewportToImageZoom(this.viewport.getZoom(true));
+    return (zoom * OpenSeadragon.pixelDensityRatio) / tiledImage.source.getLevelScale(level);
+  }
+
+  /** Draws what is seen of the tiles in a level's pixels, and that on the screen. */
+  #enlarge(tiledImage, tiles, level) {
+    const { context } = this;
+    const { x: left, y: top, width, height } = this.#seen(tiledImage, level);
+    if (width <= 0 || height <= 0) return;
+    const sheet = this.#sheet;
+    const { canvas } = sheet;
+    if (canvas.width < width || canvas.height < height) Object.assign(canvas, { width, height });
+    sheet.clearRect(0, 0, canvas.width, canvas.height);
+    const perUnit = unitOf(tiledImage, level);
+    for (const tile of tiles) {
+      const drawn = tile.loaded && this.getDataToDraw(tile)?.canvas;
+      if (!drawn) continue;
+      const { bounds, opacity, hasTransparency } = tile;
+      const place = [bounds.x * perUnit - left, bounds.y * perUnit - top, bounds.width * perUnit, bounds.height * perUnit];
+      if (hasTransparency && opacity === 1) sheet.clearRect(...place); // or the coarser tile would show
+      sheet.globalAlpha = opacity;
+      sheet.drawImage(drawn, ...place);
+    }
+    const scale = this.#pixelsOf(tiledImage, level);
+    const from = this.#placed(left / perUnit, top / perUnit, tiledImage).times(OpenSeadragon.pixelDensityRatio);
+    const centre = new Point(this.canvas.width / 2, this.canvas.height / 2);
+    context.save();
+    context.translate(centre.x, centre.y);
+    context.rotate((this.viewport.getRotation(true) * Math.PI) / 180);
+    context.translate(-centre.x, -centre.y);
+    context.drawImage(canvas, 0, 0, width, height, from.x, from.y, width * scale, height * scale);
+    context.restore();
+  }
+
+  /** Which of a level's pixels are in the view, and one more on each side. */
+  #seen(tiledImage, level) {
+    const { x: left, y: top, width: side } = tiledImage.getBoundsNoRotate(true);
+    const perUnit = unitOf(tiledImage, level);
+    const view = this.viewport.getBounds(true).getBoundingBox();
+    const span = (from, length, most) => {
+      const start = Math.max(Math.floor((from / side) * perUnit) - 1, 0);
+      return [start, Math.min(Math.ceil(((from + length) / side) * perUnit) + 1, Math.ceil(most)) - start];
+    };
+    const [x, width] = span(view.x - left, view.width, perUnit);
+    const [y, height] = span(view.y - top, view.height, perUnit / tiledImage.source.aspectRatio);
+    return { x, y, width, height };
+  }
 }
 
-/** The first and the last corner of a tile in the view. An edge is computed as for the neighbour, so that it is rounded alike. */
-function corners(tile, tiledImage, viewport) {
-  const { source } = tiledImage;
-  const { x: left, y: top, width } = tiledImage.getBoundsNoRotate(true);
-  const { x, y, level, bounds } = tile;
-  const right = tile.isRightMost ? bounds.x + bounds.width : source.getTileBounds(level, x + 1, y).x;
-  const bottom = tile.isBottomMost ? bounds.y + bounds.height : source.getTileBounds(level, x, y + 1).y;
-  const placed = (x, y) => viewport.pixelFromPointNoRotate(new Point(left + x * width, top + y * width), true);
-  return [placed(bounds.x, bounds.y), placed(right, bottom)];
-}
+/** A level's pixels for the width of the picture: the last of them may be less than one. */
+const unitOf = ({ source }, level) => source.dimensions.x * source.getLevelScale(level);
