@@ -1,5 +1,6 @@
 // Other programs read the service by IIIF, from another site: OpenSeadragon by `info.json`, Mirador by the manifest. Prints what
-// was seen as JSON; whether that is right is for the test to say. Argument: { browser, base, colours }.
+// was seen as JSON; whether that is right is for the test to say. Argument: { browser, base, colours, mirador }, the last its
+// script.
 
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -7,13 +8,13 @@ import { createRequire } from "node:module";
 
 import { chromium } from "playwright-core";
 
-const { browser: executablePath, base, colours } = JSON.parse(process.argv[2]);
+const { browser: executablePath, base, colours, mirador } = JSON.parse(process.argv[2]);
 const PATIENCE_MS = 60_000;
 
 const { resolve } = createRequire(import.meta.url);
 const scripts = {
   "/openseadragon.js": resolve("openseadragon"),
-  "/mirador.js": resolve("mirador/dist/mirador.min.js"),
+  "/mirador.js": mirador,
 };
 const frame = (script, code) =>
   `<!doctype html><html lang="en"><link rel="icon" href="data:,"><body style="margin: 0"><div id="viewer" style="position: fixed; inset: 0"></div>

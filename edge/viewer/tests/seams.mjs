@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { newPage } from "./browser.mjs";
 
 const VIEWER = fileURLToPath(new URL("../zoom/seadragon.js", import.meta.url));
-const SIZE = { width: 803, height: 601 };
+const SIZE = { width: 503, height: 401 };
 /** How far from a seam its surroundings are looked at, in pixels of the screen. */
 const [NEAR, FAR] = [6, 24];
 

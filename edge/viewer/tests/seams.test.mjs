@@ -54,7 +54,7 @@ for (const density of [1, 2]) {
 }
 
 test("the measure sees a seam: tiles that are drawn a pixel too large", async () => {
-  const options = { density: 2, drawer: "canvas", views: VIEWS.slice(0, 1) };
-  const [{ seams: [now] }] = await seamsOf(browser, server.origin, pyramids.scene, options);
-  assert.ok(now > 2 * SEEN, `${now}`);
+  const results = await seamsOf(browser, server.origin, pyramids.scene, { density: 2, drawer: "canvas", views: VIEWS });
+  const worst = Math.max(...results.map(({ seams: [now] }) => now));
+  assert.ok(worst > 2 * SEEN, `${worst}`);
 });

@@ -1,5 +1,7 @@
 //! Programs of others read a picture by IIIF, in a browser and from another site: OpenSeadragon and Mirador.
 
+use std::path::Path;
+
 use anyhow::{Context, Result};
 use edgezoom_tests::{Client, Source, SourceServer, System, browser, picture};
 use image::{Rgb, RgbImage};
@@ -26,7 +28,8 @@ async fn openseadragon_and_mirador_show_a_picture_by_iiif() -> Result<()> {
     let base = format!("{}/iiif/{id}", system.url());
     let cells = || (0..ROWS).flat_map(|row| (0..COLUMNS).map(move |column| (column, row)));
     let colours: Vec<_> = cells().map(|(column, row)| colour(column, row)).collect();
-    let seen = browser::run("iiif.mjs", json!({ "base": base, "colours": colours })).await?;
+    let mirador = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("mirador/dist/mirador.min.js");
+    let seen = browser::run("iiif.mjs", json!({ "base": base, "colours": colours, "mirador": mirador })).await?;
 
     for viewer in ["openseadragon", "mirador"] {
         let Value::Array(requests) = &seen[viewer]["requests"] else { panic!("{seen}") };
