@@ -28,7 +28,8 @@ const pages = {
   ),
   "/mirador": frame(
     "/mirador.js",
-    `Mirador.viewer({ id: "viewer", windows: [{ manifestId: ${JSON.stringify(`${base}/manifest.json`)} }] });
+    `Mirador.viewer({ id: "viewer", osdConfig: { crossOriginPolicy: "Anonymous", drawer: "canvas" },
+      windows: [{ manifestId: ${JSON.stringify(`${base}/manifest.json`)} }] });
     globalThis.closer = () => { for (let press = 0; press < 3; press += 1) document.querySelector("[aria-label='Zoom in']").click(); };`,
   ),
 };
@@ -41,6 +42,8 @@ await new Promise((listening) => site.listen(0, "127.0.0.1", listening));
 
 const sandbox = process.getuid() === 0 ? ["--no-sandbox"] : []; // Chromium's own does not work for root
 const browser = await chromium.launch({ executablePath, args: [...sandbox, "--disable-quic"] });
+// Of a context of its own, so that it does not come before the page with the viewer, which would then no longer be painted.
+const reader = await (await browser.newContext()).newPage();
 try {
   const seen = {};
   for (const name of ["openseadragon", "mirador"]) seen[name] = await visit(name);
@@ -70,37 +73,32 @@ async function settled(page) {
   let last = "";
   for (let look = 0; look < 80; look += 1) {
     await page.waitForTimeout(250);
-    const places = await placesIn(page, await page.screenshot({ type: "png" }));
+    const places = await placesIn(await page.screenshot());
     if (places.some(Boolean) && JSON.stringify(places) === last) return places;
     last = JSON.stringify(places);
   }
   throw new Error(`the picture does not settle: ${last}`);
 }
 
-async function placesIn(page, screenshot) {
-  const reader = await page.context().newPage();
-  try {
-    return await reader.evaluate(
-      async ([encoded, colours]) => {
-        const picture = await createImageBitmap(await (await fetch(`data:image/png;base64,${encoded}`)).blob());
-        const { width, height } = picture;
-        const context = new OffscreenCanvas(width, height).getContext("2d");
-        context.drawImage(picture, 0, 0);
-        const { data } = context.getImageData(0, 0, width, height);
-        return colours.map((colour) => {
-          const sum = { x: 0, y: 0, count: 0 };
-          for (let at = 0; at < width * height; at += 1) {
-            if (colour.some((value, channel) => Math.abs(data[at * 4 + channel] - value) > 6)) continue;
-            sum.x += at % width;
-            sum.y += Math.floor(at / width);
-            sum.count += 1;
-          }
-          return sum.count < 100 ? null : [sum.x / sum.count / width, sum.y / sum.count / height];
-        });
-      },
-      [screenshot.toString("base64"), colours],
-    );
-  } finally {
-    await reader.close();
-  }
+function placesIn(screenshot) {
+  return reader.evaluate(
+    async ([encoded, colours]) => {
+      const picture = await createImageBitmap(await (await fetch(`data:image/png;base64,${encoded}`)).blob());
+      const { width, height } = picture;
+      const context = new OffscreenCanvas(width, height).getContext("2d");
+      context.drawImage(picture, 0, 0);
+      const { data } = context.getImageData(0, 0, width, height);
+      return colours.map((colour) => {
+        const sum = { x: 0, y: 0, count: 0 };
+        for (let at = 0; at < width * height; at += 1) {
+          if (colour.some((value, channel) => Math.abs(data[at * 4 + channel] - value) > 6)) continue;
+          sum.x += at % width;
+          sum.y += Math.floor(at / width);
+          sum.count += 1;
+        }
+        return sum.count < 100 ? null : [sum.x / sum.count / width, sum.y / sum.count / height];
+      });
+    },
+    [screenshot.toString("base64"), colours],
+  );
 }

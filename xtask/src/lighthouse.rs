@@ -1,5 +1,5 @@
 //! `cargo xtask lighthouse`: Lighthouse's marks for the pages of the local service, and how long a share page takes to show
-//! its picture on a slow connection. What is looked at is in `edge/viewer/tests/lighthouse.mjs`.
+//! its picture on a slow connection. What is looked at is in `edge/viewer/tests/lighthouse/`, with packages of its own.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -35,6 +35,9 @@ pub fn run(project: &Project, url: Option<&str>) -> Result<()> {
 }
 
 fn look(project: &Project, url: &str) -> Result<()> {
+    let folder = project.root.join("edge/viewer/tests/lighthouse");
+    let mut npm = project.npm()?;
+    command::run(npm.current_dir(&folder).args(["ci", "--no-audit", "--no-fund", "--loglevel=error"]))?;
     let mut script = project.node_tool("node")?;
-    command::run_shown(script.arg("edge/viewer/tests/lighthouse.mjs").env("EDGEZOOM_BASE_URL", url))
+    command::run_shown(script.arg(folder.join("marks.mjs")).env("EDGEZOOM_BASE_URL", url))
 }

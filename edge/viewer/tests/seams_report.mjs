@@ -15,7 +15,7 @@ import { serve } from "./servers.mjs";
 
 const GRIDS = { whole: [4096, 1], now: [512, 0], before: [510, 1] };
 const DRAWERS = { ours: undefined, canvas: "canvas", webgl: "webgl" };
-const SCALES = [0.311, 0.613, 0.737, 0.913, 1.07, 1.618, 2.9];
+const SCALES = [0.437, 0.737, 0.913, 1.618];
 const TURNS = [0, 90, 30];
 
 const [tiler, ...photographs] = process.argv.slice(2);

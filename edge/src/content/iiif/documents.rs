@@ -24,7 +24,10 @@ pub fn description(id: ContentId, dzi: &Dzi, addresses: &Addresses) -> Response 
         let size = dzi.level_size(*level);
         *level == one_tile || size.width.max(size.height) >= LEAST_SIDE
     };
-    let sizes = (0..=one_tile).filter(useful).map(|level| {
+    // OpenSeadragon takes as many sizes as there are scale factors, or one less, for the sizes of these.
+    let most_sizes = dzi.max_level().saturating_sub(one_tile + 1).max(1);
+    let least = (one_tile + 1).saturating_sub(most_sizes);
+    let sizes = (least..=one_tile).filter(useful).map(|level| {
         let size = dzi.level_size(level);
         Object(vec![("width", Count(size.width.into())), ("height", Count(size.height.into()))])
     });
