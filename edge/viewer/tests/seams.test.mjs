@@ -39,6 +39,7 @@ const VIEWS = [
   { ...middle, scale: 0.737, turn: 0 },
   { ...middle, scale: 0.913, turn: 90 },
   { ...middle, scale: 1.618, turn: 0 },
+  { ...middle, scale: 0.613, turn: 30 },
 ];
 
 for (const density of [1, 2]) {

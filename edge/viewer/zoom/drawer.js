@@ -1,8 +1,9 @@
 // OpenSeadragon's 2D canvas for tiles that do not overlap. OpenSeadragon draws such a tile one CSS pixel too large, so
 // that no gap shows between neighbours: lines that cross the seam are then broken by up to that pixel, which is two on a
 // dense screen. Here neighbours meet at a whole pixel of the screen, which both take for their edge. Tiles that are
-// enlarged are put together first and enlarged as one picture: each by itself would not be blended with its neighbours.
-// OpenSeadragon means to do that too, but asks tiles for their scale by a property that they do not have (6.1.1, `length`).
+// enlarged, or turned by no quarter, are put together first and drawn as one picture: each by itself would not be blended
+// with its neighbours. OpenSeadragon means to do that for enlarged ones too, but asks tiles for their scale by a property
+// that they do not have (6.1.1, `length`).
 //
 // `_drawTiles` and `_drawTile` are not part of OpenSeadragon's interface; its version is pinned, and `seams.test.mjs` looks
 // at the pixels.
@@ -13,6 +14,8 @@ const { CanvasDrawer, Point } = OpenSeadragon;
 
 /** Tiles are put together first from this many pixels of the screen for each of theirs. */
 const ENLARGED_FROM = 1.02;
+/** No more pixels than these are put together: a picture that turns on a large screen shows seams while it does. */
+const MOST_PIXELS = 16e6;
 
 export class SeamlessDrawer extends CanvasDrawer {
   #sheet = document.createElement("canvas").getContext("2d");
@@ -24,24 +27,17 @@ export class SeamlessDrawer extends CanvasDrawer {
   _drawTiles(tiledImage) {
     const tiles = tiledImage.getTilesToDraw().map(({ tile }) => tile);
     const level = Math.max(...tiles.map((tile) => tile.level));
-    const isEnlarged = tiles.length > 1 && this.#pixelsOf(tiledImage, level) > ENLARGED_FROM;
-    if (isEnlarged && tiledImage.source.tileOverlap === 0) this.#enlarge(tiledImage, tiles, level);
+    const isAlone = tiles.length < 2 || tiledImage.source.tileOverlap > 0;
+    if (!isAlone && this.#isBlended(tiledImage, level)) this.#drawTogether(tiledImage, tiles, level);
     else super._drawTiles(tiledImage);
   }
 
   _drawTile(tile, tiledImage, ...rest) {
     const draw = () => super._drawTile(tile, tiledImage, ...rest);
-    if (tiledImage.source.tileOverlap > 0) return draw();
-    const { position, size } = tile;
     const turn = this.viewport.getRotation(true);
-    if (turn % 90 === 0) {
-      this.#meet(tile, tiledImage, turn % 180 === 0 ? 0 : this.#shift);
-    } else if (!tile.hasTransparency) {
-      // Turned by another angle, edges are blended with what is below them: another copy of the same tile, one pixel larger.
-      tile.size = size.plus(new Point(1, 1).divide(OpenSeadragon.pixelDensityRatio));
-      draw();
-      tile.size = size;
-    }
+    if (tiledImage.source.tileOverlap > 0 || turn % 90 !== 0) return draw();
+    const { position, size } = tile;
+    this.#meet(tile, tiledImage, turn % 180 === 0 ? 0 : this.#shift);
     draw();
     [tile.position, tile.size] = [position, size];
   }
@@ -80,8 +76,15 @@ export class SeamlessDrawer extends CanvasDrawer {
     return (zoom * OpenSeadragon.pixelDensityRatio) / tiledImage.source.getLevelScale(level);
   }
 
+  /** Whether pixels of the screen show pixels of two tiles at once. */
+  #isBlended(tiledImage, level) {
+    if (this.#pixelsOf(tiledImage, level) > ENLARGED_FROM) return true;
+    const { width, height } = this.#seen(tiledImage, level);
+    return this.viewport.getRotation(true) % 90 !== 0 && width * height <= MOST_PIXELS;
+  }
+
   /** Draws what is seen of the tiles in a level's pixels, and that on the screen. */
-  #enlarge(tiledImage, tiles, level) {
+  #drawTogether(tiledImage, tiles, level) {
     const { context } = this;
     const { x: left, y: top, width, height } = this.#seen(tiledImage, level);
     if (width <= 0 || height <= 0) return;
