@@ -273,7 +273,9 @@ mod tests {
     fn nothing_else_is_an_address_of_the_api() {
         assert_eq!(IiifRequest::parse("info.json"), Some(IiifRequest::Info));
         assert_eq!(IiifRequest::parse("manifest.json"), Some(IiifRequest::Manifest));
-        for path in ["info.xml", "full/max/default.jpg", "full/max/0/default.jpg/", "a/full/max/0/default.jpg"] {
+        for path in
+            ["info.xml", "full/max/default.jpg", "full/max/0/default.jpg/", "a/full/max/0/default.jpg"]
+        {
             assert_eq!(IiifRequest::parse(path), None, "{path}");
         }
     }

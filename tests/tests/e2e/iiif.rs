@@ -20,8 +20,7 @@ fn colour(column: u32, row: u32) -> [u8; 3] {
 #[tokio::test(flavor = "multi_thread")]
 async fn openseadragon_and_mirador_show_a_picture_by_iiif() -> Result<()> {
     let (system, sources) = (System::shared()?, SourceServer::start()?);
-    let field =
-        RgbImage::from_fn(WIDTH, HEIGHT, |x, y| Rgb(colour(x * COLUMNS / WIDTH, y * ROWS / HEIGHT)));
+    let field = RgbImage::from_fn(WIDTH, HEIGHT, |x, y| Rgb(colour(x * COLUMNS / WIDTH, y * ROWS / HEIGHT)));
     let source = sources.serve("field.jpg", Source::file("image/jpeg", picture::jpeg(&field)?));
     let course = Client::new(system.url())?.convert(&source).await?;
     let id = course.ready()?["id"].as_str().context("no id")?;
@@ -29,7 +28,8 @@ async fn openseadragon_and_mirador_show_a_picture_by_iiif() -> Result<()> {
     let cells = || (0..ROWS).flat_map(|row| (0..COLUMNS).map(move |column| (column, row)));
     let colours: Vec<_> = cells().map(|(column, row)| colour(column, row)).collect();
     let mirador = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("mirador/dist/mirador.min.js");
-    let seen = browser::run("iiif.mjs", json!({ "base": base, "colours": colours, "mirador": mirador })).await?;
+    let seen =
+        browser::run("iiif.mjs", json!({ "base": base, "colours": colours, "mirador": mirador })).await?;
 
     for viewer in ["openseadragon", "mirador"] {
         let Value::Array(requests) = &seen[viewer]["requests"] else { panic!("{seen}") };

@@ -65,7 +65,8 @@ pub fn manifest(content: &Content, name: &str, addresses: &Addresses) -> Option<
     let here = |part: &str| Text(format!("{base}/{part}"));
     let sides = |width: u32, height: u32| [("width", Count(width.into())), ("height", Count(height.into()))];
     let service = || {
-        let image = [("id", Text(base.clone())), ("type", text("ImageService3")), ("profile", text("level0"))];
+        let image =
+            [("id", Text(base.clone())), ("type", text("ImageService3")), ("profile", text("level0"))];
         list([Object(image.into())])
     };
     let picture = |level: u32| {
@@ -88,11 +89,8 @@ pub fn manifest(content: &Content, name: &str, addresses: &Addresses) -> Option<
         ("body", picture(one_tile)),
         ("target", here("canvas/1")),
     ]);
-    let page = Object(vec![
-        ("id", here("page/1")),
-        ("type", text("AnnotationPage")),
-        ("items", list([annotation])),
-    ]);
+    let page =
+        Object(vec![("id", here("page/1")), ("type", text("AnnotationPage")), ("items", list([annotation]))]);
     let mut canvas = vec![("id", here("canvas/1")), ("type", text("Canvas"))];
     canvas.extend(sides(dzi.size.width, dzi.size.height));
     canvas.push(("items", list([page])));

@@ -26,7 +26,8 @@ pub fn tile_of(request: &ImageRequest, dzi: &Dzi) -> Result<PyramidObject, Image
     let whole = Region { x: 0, y: 0, width: dzi.size.width, height: dzi.size.height };
     let region = cropped(request.region.unwrap_or(whole), dzi.size)?;
     if let ImageSize::Sides { width, height } = request.size
-        && (width.is_some_and(|width| width > region.width) || height.is_some_and(|height| height > region.height))
+        && (width.is_some_and(|width| width > region.width)
+            || height.is_some_and(|height| height > region.height))
     {
         return Err(ImageRequestError::Enlarged);
     }
