@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use rustix::process::Signal;
 use tempfile::TempDir;
 
@@ -44,6 +45,7 @@ pub struct System {
     watchdog: Child,
     url: String,
     log: Arc<Mutex<Vec<String>>>,
+    logger: JoinHandle<()>,
     state: Arc<TempDir>,
 }
 
@@ -136,9 +138,9 @@ impl System {
         let watchdog = watch(process.id())?;
         let log = Arc::default();
         let lines = process.stderr.take().context("xtask's errors")?;
-        keep(lines, Arc::clone(&log));
+        let logger = keep(lines, Arc::clone(&log));
         let ready = ready_line(process.stdout.take().context("xtask's output")?);
-        let mut system = Self { process, watchdog, url: String::new(), log, state };
+        let mut system = Self { process, watchdog, url: String::new(), log, logger, state };
         match ready.recv_timeout(START) {
             Ok(url) => system.url = url,
             Err(_) => bail!("the system does not come up:\n{}", system.log()),
@@ -187,6 +189,19 @@ impl System {
     #[must_use]
     pub fn log(&self) -> String {
         self.log.lock().unwrap_or_else(PoisonError::into_inner).join("\n")
+    }
+
+    /// What it logged in all, once xtask and its children have ended. A last line may be read after xtask's end.
+    ///
+    /// # Errors
+    /// One of them does not end.
+    pub fn whole_log(&self) -> Result<String> {
+        let deadline = Instant::now() + END;
+        while !self.logger.is_finished() {
+            ensure!(Instant::now() < deadline, "its log stays open:\n{}", self.log());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(self.log())
     }
 
     /// Sends xtask a signal, and waits until it has ended.
@@ -253,12 +268,12 @@ fn watch(group: u32) -> Result<Child> {
 }
 
 /// Keeps lines until their source closes.
-fn keep(lines: impl Read + Send + 'static, log: Arc<Mutex<Vec<String>>>) {
+fn keep(lines: impl Read + Send + 'static, log: Arc<Mutex<Vec<String>>>) -> JoinHandle<()> {
     std::thread::spawn(move || {
         for line in BufReader::new(lines).lines().map_while(Result::ok) {
             log.lock().unwrap_or_else(PoisonError::into_inner).push(line);
         }
-    });
+    })
 }
 
 /// Waits for the line that says where the system answers. The channel closes when none comes.

@@ -85,8 +85,10 @@ fn an_edge_that_dies_takes_the_system_down() -> Result<()> {
     processes::signal(wrangler, Signal::KILL)?;
     let status = system.wait()?;
     assert!(!status.success());
-    assert!(system.log().contains("the edge ended"), "{}", system.log());
-    all_gone(&state, Duration::from_secs(1))
+    all_gone(&state, Duration::from_secs(1))?;
+    let log = system.whole_log()?;
+    assert!(log.contains("the edge ended"), "{log}");
+    Ok(())
 }
 
 /// The first process of a system with such a command line, in which each argument ends with a zero.
