@@ -38,7 +38,7 @@ fn a_transparent_picture_becomes_png_tiles_that_are_exact() {
     let sink = DirectorySink::new(folder.path().join("out.dzi")).unwrap();
     let dzi = dzsave(opener(&files::png(&picture, |_| {})), &sink, &options(100)).unwrap().dzi;
     let expected =
-        Dzi { size: picture.size(), tile_size: 100, tile_overlap: 1, tile_format: TileFormat::Png };
+        Dzi { size: picture.size(), tile_size: 100, tile_overlap: 0, tile_format: TileFormat::Png };
     assert_eq!(dzi, expected);
     assert_eq!(names(folder.path()), ["out.dzi", "out_files"]);
     assert_eq!(fs::read_to_string(sink.descriptor()).unwrap(), dzi.descriptor());

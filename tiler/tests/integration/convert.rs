@@ -112,7 +112,7 @@ fn a_photograph_becomes_jpeg_close_to_it() {
     let output =
         convert(folder.path(), &["a.jpg", "--tile-size", "254", "--quality", "75", "--threads", "3"]);
     assert!(output.status.success(), "{output:?}");
-    let dzi = dzi(&picture, 254, 1, TileFormat::Jpg);
+    let dzi = dzi(&picture, 254, 0, TileFormat::Jpg);
     let tiles = read_folder(&folder.path().join("a_files"), &dzi);
     assert_eq!(tiles.len() as u64, dzi.tile_count());
     assert!(picture.psnr(&rebuilt(&tiles, &dzi)) >= 32.0);
@@ -145,7 +145,7 @@ fn an_archive_has_what_the_folder_has() {
     run(&["-o", "b.szi"]);
     assert_eq!(names(folder.path()), ["a.jpg", "b.dzi", "b.szi", "b.zip", "b_files"]);
 
-    let dzi = dzi(&picture, 254, 1, TileFormat::Jpg);
+    let dzi = dzi(&picture, 254, 0, TileFormat::Jpg);
     let mut expected = BTreeMap::from([("b/b.dzi".to_owned(), dzi.descriptor().into_bytes())]);
     for level in 0..=dzi.max_level() {
         let (columns, rows) = dzi.grid(level);
