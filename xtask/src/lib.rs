@@ -5,10 +5,12 @@
 pub mod bench;
 pub mod build;
 pub mod command;
+pub mod deploy;
 pub mod dev;
 pub mod lighthouse;
 pub mod port;
 pub mod project;
+pub mod release;
 pub mod setup;
 pub mod shots;
 pub mod steps;

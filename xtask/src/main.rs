@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 use xtask::project::Project;
 use xtask::setup::Purpose;
-use xtask::{bench, build, dev, lighthouse, setup, shots, test};
+use xtask::{bench, build, deploy, dev, lighthouse, release, setup, shots, test};
 
 #[derive(Parser)]
 #[command(bin_name = "cargo xtask", about = "Edgezoom's tasks", disable_help_subcommand = true)]
@@ -33,6 +33,13 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<String>,
     },
+    /// Simulate loads that no machine here can make: time to ready, tilers and cost
+    #[command(disable_help_flag = true)]
+    Simulate {
+        /// Options: `--help` lists them
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
+    },
     /// Take a picture of every page in every state
     Shots {
         /// Words of the names of the states to take
@@ -45,6 +52,22 @@ enum Task {
     },
     /// Build the Worker into edge/build
     BuildEdge,
+    /// Make the service on Cloudflare, or bring it up to date
+    #[command(disable_help_flag = true)]
+    Deploy {
+        /// The environment, and options: `--help` lists them
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
+    },
+    /// Build the tiler for other machines, as an archive with all that it needs
+    Release(release::Options),
+    /// Remove the service from Cloudflare
+    #[command(disable_help_flag = true)]
+    Undeploy {
+        /// The environment, and options
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
+    },
     /// Install what building and testing need
     Setup {
         /// For what
@@ -69,9 +92,18 @@ fn run(task: Task) -> Result<()> {
         Task::Dev(options) => dev::run(&project, &options),
         Task::Test { steps } => test::run(&project, &steps),
         Task::Bench { subject, words } => bench::run(&project, subject, &words),
+        Task::Simulate { words } => simulate(&project, words),
         Task::Shots { words } => shots::run(&project, &words),
         Task::Lighthouse { url } => lighthouse::run(&project, url.as_deref()),
         Task::BuildEdge => build::worker_alone(&project, Purpose::Run),
+        Task::Deploy { words } => deploy::deploy(&project, &words),
+        Task::Undeploy { words } => deploy::undeploy(&project, &words),
+        Task::Release(options) => release::run(&project, &options),
         Task::Setup { purpose } => setup::prepare(&project, purpose),
     }
+}
+
+fn simulate(project: &Project, words: Vec<String>) -> Result<()> {
+    build::program(project, build::TOOLS, xtask::project::Profile::Dev)?;
+    xtask::command::run_shown(&mut build::tool(project, ["simulate".to_owned()].into_iter().chain(words)))
 }

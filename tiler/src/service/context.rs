@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::edge_client::EdgeClient;
 use super::error::ServeError;
 use super::latest_backlog::LatestBacklog;
-use super::metrics::Metrics;
+use super::metrics::{Load, Metrics};
 use super::pull_monitor::PullMonitor;
 use super::queue_client::QueueClient;
 use super::settings::Settings;
@@ -73,6 +73,12 @@ impl ServiceContext {
             pulls: PullMonitor::default(),
             shutdown,
         })
+    }
+
+    /// How much there is to do.
+    pub(super) fn load(&self) -> Load {
+        let queued = self.backlog.subscribe().borrow().messages;
+        Load { running: self.running(), slots: self.capacity, queued }
     }
 
     /// The number of jobs under way.

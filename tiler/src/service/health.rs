@@ -61,7 +61,7 @@ async fn health(State(context): State<Arc<ServiceContext>>) -> Response {
 }
 
 async fn all_metrics(State(context): State<Arc<ServiceContext>>) -> Response {
-    match context.metrics.text(context.running()) {
+    match context.metrics.text(&context.load()) {
         Ok(text) => ([(CONTENT_TYPE, metrics::MEDIA_TYPE)], text).into_response(),
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }

@@ -20,6 +20,8 @@ pub(super) struct Metrics {
     registry: Registry,
     jobs: Family<JobLabels, Counter>,
     running: Gauge,
+    slots: Gauge,
+    queued: Gauge,
     phases: Family<PhaseLabels, Histogram, fn() -> Histogram>,
     pub fetched_bytes: Counter,
     pub uploaded_tiles: Counter,
@@ -27,6 +29,16 @@ pub(super) struct Metrics {
     pub claims_refused: Counter,
     pub pull_errors: Counter,
     pub foreign_messages: Counter,
+}
+
+/// How much the service has to do, at the moment when it is asked.
+pub(super) struct Load {
+    /// Jobs under way.
+    pub running: usize,
+    /// Jobs that can be under way at once.
+    pub slots: usize,
+    /// Messages in the queue at the last pull.
+    pub queued: u64,
 }
 
 /// The result of a job.
@@ -83,6 +95,10 @@ impl Metrics {
         registry.register("job_phase_seconds", "Time that jobs took, by phase", phases.clone());
         let running = Gauge::default();
         registry.register("jobs_running", "Jobs under way", running.clone());
+        let slots = Gauge::default();
+        registry.register("job_slots", "Jobs that can be under way at once", slots.clone());
+        let queued = Gauge::default();
+        registry.register("queue_messages", "Messages in the queue at the last pull", queued.clone());
         let mut counter = |name: &str, help: &str| {
             let counter = Counter::<u64, AtomicU64>::default();
             registry.register(name, help, counter.clone());
@@ -102,6 +118,8 @@ impl Metrics {
             registry,
             jobs,
             running,
+            slots,
+            queued,
             phases,
             fetched_bytes,
             uploaded_tiles,
@@ -122,9 +140,11 @@ impl Metrics {
         self.phases.get_or_create(&PhaseLabels { phase }).observe(time.as_secs_f64());
     }
 
-    /// All metrics as text. `running` is the number of jobs under way.
-    pub(super) fn text(&self, running: usize) -> Result<String, fmt::Error> {
-        self.running.set(i64::try_from(running).unwrap_or(i64::MAX));
+    /// All metrics as text.
+    pub(super) fn text(&self, load: &Load) -> Result<String, fmt::Error> {
+        self.running.set(i64::try_from(load.running).unwrap_or(i64::MAX));
+        self.slots.set(i64::try_from(load.slots).unwrap_or(i64::MAX));
+        self.queued.set(i64::try_from(load.queued).unwrap_or(i64::MAX));
         let mut text = String::new();
         text::encode(&mut text, &self.registry)?;
         Ok(text)
@@ -170,6 +190,9 @@ impl EncodeLabelValue for Code {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
     use super::*;
 
     #[test]
@@ -179,7 +202,7 @@ mod tests {
         metrics.job_ended(JobResult::Failed, Some(FailureCode::SourceNotFound));
         metrics.phase_took(Phase::Fetch, Duration::from_millis(500));
         metrics.uploaded_tiles.inc_by(7);
-        let text = metrics.text(2).unwrap();
+        let text = metrics.text(&Load { running: 2, slots: 4, queued: 9 }).unwrap();
         for line in [
             r#"edgezoom_jobs_total{outcome="finished",code=""} 1"#,
             r#"edgezoom_jobs_total{outcome="failed",code="source-not-found"} 1"#,
@@ -188,8 +211,29 @@ mod tests {
             r#"edgezoom_job_phase_seconds_count{phase="report"} 0"#,
             "edgezoom_uploaded_tiles_total 7",
             "edgezoom_jobs_running 2",
+            "edgezoom_job_slots 4",
+            "edgezoom_queue_messages 9",
         ] {
             assert!(text.lines().any(|l| l == line), "{line}\n{text}");
+        }
+    }
+
+    #[test]
+    fn the_dashboard_and_the_alerts_ask_for_metrics_that_there_are() {
+        let metrics = Metrics::new();
+        metrics.job_ended(JobResult::Finished, None);
+        let text = metrics.text(&Load { running: 0, slots: 0, queued: 0 }).unwrap();
+        let names = |text: &str| -> BTreeSet<String> {
+            let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+            words.filter(|word| word.starts_with("edgezoom_")).map(str::to_owned).collect()
+        };
+        let known = names(&text);
+        for file in ["dashboard.json", "alerts.yml", "alerts.test.yml"] {
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/monitoring").join(file);
+            let asked = names(&std::fs::read_to_string(path).unwrap());
+            assert!(!asked.is_empty(), "{file}");
+            let unknown: Vec<_> = asked.difference(&known).collect();
+            assert!(unknown.is_empty(), "{file} asks for {unknown:?}");
         }
     }
 }

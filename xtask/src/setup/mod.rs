@@ -24,6 +24,10 @@ pub enum Purpose {
     Compile,
     /// Build and run the service.
     Run,
+    /// Deploy it: what builds the Worker, and Node packages.
+    Deploy,
+    /// Build the tiler for other machines.
+    Release,
     /// Test it, in a browser too.
     Test,
     /// Measure the whole service.
@@ -111,12 +115,16 @@ pub fn prepare(project: &Project, purpose: Purpose) -> Result<()> {
                 eprintln!("xtask | going on without PDF: {error:#}");
             }
         }
-        Purpose::BenchService => system::require(&[COMPILER, ASSEMBLER])?,
+        Purpose::BenchService | Purpose::Deploy => system::require(&[COMPILER, ASSEMBLER])?,
         Purpose::Test => {
             let tools =
                 [&[COMPILER, ASSEMBLER, BROWSER], FONTS.as_slice(), &REFERENCES, codecs::CODECS].concat();
             system::require(&tools)?;
             pdfium::require(project)?;
+        }
+        Purpose::Release => {
+            system::require(&[COMPILER, ASSEMBLER])?;
+            return pdfium::require(project);
         }
         Purpose::BenchPyramid => return system::require(&[COMPILER, ASSEMBLER, VIPS]),
         Purpose::BenchSources => {

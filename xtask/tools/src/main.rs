@@ -3,6 +3,7 @@
 
 mod dev;
 mod licences;
+mod simulate;
 mod worker;
 
 use std::process::ExitCode;
@@ -26,6 +27,8 @@ enum Part {
     BuildEdge,
     /// Check the licences of all dependencies
     Licences,
+    /// Simulate loads that no machine here can make
+    Simulate(simulate::Options),
     /// End the process groups that the process at the other end of standard input leaves running
     Watchdog,
 }
@@ -41,14 +44,16 @@ fn main() -> ExitCode {
 }
 
 fn run(part: Part) -> Result<()> {
-    if let Part::Watchdog = part {
-        return dev::watchdog::run(); // needs no project
+    match &part {
+        Part::Watchdog => return dev::watchdog::run(), // needs no project
+        Part::Simulate(options) => return simulate::run(options),
+        _ => {}
     }
     let project = Project::locate()?;
     match part {
         Part::Dev(options) => dev::run(&project, &options),
         Part::BuildEdge => worker::build(&project),
         Part::Licences => licences::check(&project),
-        Part::Watchdog => Ok(()),
+        Part::Simulate(_) | Part::Watchdog => Ok(()),
     }
 }

@@ -1,0 +1,97 @@
+// The commands as `cargo xtask` runs them, with the real wrangler and the Worker that is built; and what holds the
+// stand-in to the provider: the types of its official client.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+
+import { REPOSITORY, stage } from "./stage.mjs";
+
+const MAIN = join(REPOSITORY, "deploy/cloudflare/main.mjs");
+
+/** Runs a program of Node's; gives its exit code, and what it printed. */
+function run(cwd, program, words, { env, input = "" } = {}) {
+  const child = spawn(process.execPath, [program, ...words], { cwd, env: { ...process.env, ...env } });
+  const printed = { out: "", err: "" };
+  child.stdout.on("data", (text) => (printed.out += text));
+  child.stderr.on("data", (text) => (printed.err += text));
+  child.stdin.end(input);
+  return new Promise((resolve) => child.on("close", (code) => resolve({ code, ...printed })));
+}
+
+test("the requests of deploying and of the stand-in have the types of the provider's client", async () => {
+  const { code, out } = await run(REPOSITORY, "node_modules/typescript/bin/tsc", ["--project", "deploy/tsconfig.json"]);
+  assert.equal(code, 0, out);
+});
+
+test("the command deploys with the real wrangler, again changes nothing, and takes down what is confirmed", async () => {
+  const { root, provider, close } = await stage({ build: true });
+  const { token, address } = provider.credentials;
+  const env = { CLOUDFLARE_API_TOKEN: token, CLOUDFLARE_API_BASE_URL: address };
+  try {
+    const first = await run(root, MAIN, ["deploy", "--smoke", "none"], { env });
+    assert.equal(first.code, 0, first.err);
+    assert.match(first.out, /^EDGEZOOM_TILER_TOKEN=…$/m);
+    const { bindings, secrets, version } = provider.account.scripts.get("edgezoom");
+    const bound = Object.fromEntries(bindings.map((binding) => [binding.name, binding]));
+    assert.equal(bound.PYRAMIDS.bucket_name, "edgezoom-pyramids");
+    assert.equal(bound.JOBS.queue_name, "edgezoom-jobs");
+    assert.equal(bound.FINISHED.namespace_id, [...provider.account.namespaces.keys()][0]);
+    assert.deepEqual(bound.CREATIONS.simple, { limit: 7, period: 60 });
+    assert.equal(bound.BASE_URL.text, "https://api.example.com");
+    assert.equal(bound.NOTICE_URL.text, "https://example.com/notice");
+    assert.equal(secrets.TILER_TOKEN.length, 43);
+    assert.deepEqual([...provider.account.domains.keys()], ["zoom.example.com", "api.example.com"]);
+
+    const again = await run(root, MAIN, ["deploy", "--smoke", "none", "--show-secrets"], { env });
+    assert.match(again.err, /^nothing had to be changed$/m, again.err);
+    assert.ok(again.out.includes(`EDGEZOOM_TILER_TOKEN=${secrets.TILER_TOKEN}\n`));
+    assert.equal(provider.account.scripts.get("edgezoom").version, version);
+
+    const words = ["undeploy", "production", "--pyramids"];
+    const refused = await run(root, MAIN, words, { env, input: "yes\n" });
+    assert.deepEqual([refused.code, provider.account.scripts.size], [1, 1], refused.err);
+    const removed = await run(root, MAIN, words, { env, input: "edgezoom\n" });
+    assert.equal(removed.code, 0, removed.err);
+    for (const [what, left] of Object.entries(provider.account)) assert.equal(left.size, 0, what);
+  } finally {
+    await close();
+  }
+});
+
+test("wrangler takes the generated configuration of every environment", async () => {
+  const { root, deploy, close } = await stage({ build: true });
+  try {
+    await deploy({ environment: "staging" });
+    const configuration = join(root, ".edgezoom/wrangler.json");
+    const { env } = JSON.parse(await readFile(configuration, "utf8"));
+    assert.deepEqual(Object.keys(env), ["production", "staging"]);
+    assert.notEqual(env.production.ratelimits[0].namespace_id, env.staging.ratelimits[0].namespace_id);
+    const quiet = { CI: "1", WRANGLER_SEND_METRICS: "false", CLOUDFLARE_CF_FETCH_ENABLED: "false" };
+    const wrangler = (name) =>
+      run(
+        root,
+        "node_modules/wrangler/bin/wrangler.js",
+        ["deploy", "--dry-run", "--outdir", `out-${name}`, "--config", configuration, "--env", name],
+        { env: quiet },
+      );
+    for (const [name, { code, out, err }] of [
+      ["production", await wrangler("production")],
+      ["staging", await wrangler("staging")],
+    ]) {
+      assert.equal(code, 0, out + err);
+      assert.doesNotMatch(out + err, /WARNING/, out + err);
+      for (const { bucket_name: bucket } of env[name].r2_buckets) assert.ok(out.includes(bucket), out);
+    }
+  } finally {
+    await close();
+  }
+});
+
+test("words that are not understood are told, and nothing is asked without a token", async () => {
+  assert.equal((await run(REPOSITORY, MAIN, ["remove"])).code, 2);
+  const without = await run(REPOSITORY, MAIN, ["deploy"], { env: { CLOUDFLARE_API_TOKEN: "" } });
+  assert.deepEqual([without.code, without.err], [1, "xtask | CLOUDFLARE_API_TOKEN is not set\n"]);
+});

@@ -1,0 +1,251 @@
+// Deploying and taking down, against a stand-in of the provider's API: once, again, with every call failing once in
+// each way.
+
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+
+import { environments, settings } from "../cloudflare/settings.mjs";
+import { FAILURES } from "./provider.mjs";
+import { SETTINGS, stage } from "./stage.mjs";
+
+const reading = (call) => call.startsWith("GET ");
+
+/** What an account has, without ids and secrets, which differ from one account to the next. */
+function shape({ account }) {
+  const plain = JSON.stringify(account, (_, value) => {
+    if (value instanceof Map) return [...value.values()];
+    return value instanceof Set ? [...value] : value;
+  });
+  return JSON.parse(plain, (key, value) =>
+    /(^|_)id$|^value$|^TILER_TOKEN$|^text$|^workers\/tag$/.test(key) ? key : value,
+  );
+}
+
+async function on(options, run) {
+  const place = await stage(options);
+  try {
+    return await run(place);
+  } finally {
+    await place.close();
+  }
+}
+
+/** Repeats a task until it succeeds, as an operator does. */
+async function untilDone(task) {
+  for (let runs = 1; ; runs++) {
+    try {
+      await task();
+      return runs;
+    } catch (error) {
+      assert.ok(runs < 60, `never done: ${error.stack}`);
+    }
+  }
+}
+
+test("a dry run prints the plan, and changes nothing", () =>
+  on({}, async ({ deploy, provider, lines, env }) => {
+    const { changes } = await deploy({ dryRun: true });
+    assert.deepEqual(
+      provider.calls().filter((call) => !reading(call)),
+      [],
+    );
+    assert.equal(changes, lines.filter((line) => !line.startsWith("keep")).length);
+    assert.ok(lines.includes("create  KV namespace edgezoom-finished"), lines.join("\n"));
+    assert.ok(lines.includes("create  domain cache.example.com of edgezoom-pyramids"), lines.join("\n"));
+    assert.ok(lines.some((line) => line.startsWith("upload  Worker edgezoom, version ")));
+    await assert.rejects(env(), { code: "ENOENT" });
+  }));
+
+test("deploying makes what the service needs; again, it changes nothing", () =>
+  on({}, async ({ deploy, provider, lines, env, root }) => {
+    const { address, base } = await deploy();
+    assert.deepEqual([address, base], ["https://zoom.example.com", "https://api.example.com"]);
+    const { namespaces, buckets, queues, scripts, tokens, domains } = provider.account;
+    const bucket = buckets.get("edgezoom-pyramids");
+    assert.equal(bucket.locationHint, "weur");
+    assert.deepEqual(bucket.cors[0].allowed.methods, ["GET", "HEAD"]);
+    assert.equal(bucket.lifecycle[0].abortMultipartUploadsTransition.condition.maxAge, 604_800);
+    assert.deepEqual(
+      bucket.domains.map(({ domain, zoneId, enabled }) => [domain, zoneId, enabled]),
+      [["cache.example.com", "the-zone", true]],
+    );
+    const [queue] = queues.values();
+    assert.equal(queue.consumers[0].type, "http_pull");
+    const [namespace] = namespaces.values();
+    const worker = scripts.get("edgezoom");
+    assert.equal(worker.bindings.find(({ name }) => name === "FINISHED").namespace_id, namespace.id);
+    assert.deepEqual([...domains.keys()], ["zoom.example.com", "api.example.com"]);
+
+    const text = await env();
+    const variables = Object.fromEntries(
+      text
+        .trim()
+        .split("\n")
+        .map((line) => line.split(/=(.*)/)),
+    );
+    const [queueToken, bucketToken] = tokens.values();
+    assert.equal(variables.EDGEZOOM_EDGE_URL, address);
+    assert.equal(variables.EDGEZOOM_TILER_TOKEN, worker.secrets.TILER_TOKEN);
+    assert.ok(variables.EDGEZOOM_QUEUE_URL.endsWith(`/queues/${queue.queue_id}`));
+    assert.equal(variables.EDGEZOOM_QUEUE_TOKEN, queueToken.value);
+    assert.equal(variables.EDGEZOOM_S3_ACCESS_KEY_ID, bucketToken.id);
+    assert.equal(variables.EDGEZOOM_S3_SECRET_ACCESS_KEY, createHash("sha256").update(bucketToken.value).digest("hex"));
+    assert.deepEqual(Object.keys(bucketToken.policies[0].resources), [
+      `com.cloudflare.edge.r2.bucket.0123456789abcdef0123456789abcdef_default_edgezoom-pyramids`,
+    ]);
+    assert.equal(variables.EDGEZOOM_LAYOUT, "tiles");
+    assert.equal((await stat(join(root, ".edgezoom/production.env"))).mode & 0o777, 0o600);
+
+    provider.calls();
+    const { changes } = await deploy();
+    assert.equal(changes, 0, lines.join("\n"));
+    assert.deepEqual(
+      provider.calls().filter((call) => !reading(call)),
+      [],
+    );
+    assert.equal(await env(), text);
+  }));
+
+for (const [name, how] of Object.entries(FAILURES)) {
+  test(`every call fails once (${name}): repeated, deploying and taking down end as without failures`, async () => {
+    const expected = await on({}, async ({ deploy, provider }) => (await deploy(), shape(provider)));
+    const retries = how === FAILURES.refused ? 4 : 0; // the client waits half a second for what does not say how long
+    await on({ retries }, async ({ deploy, undeploy, provider, env }) => {
+      provider.fail(how);
+      const runs = await untilDone(deploy);
+      assert.ok(retries || runs > 20, `only ${runs} runs`); // each call ended one
+      assert.deepEqual(shape(provider), expected);
+      const variables = await env();
+      for (const { id, value } of provider.account.tokens.values()) {
+        assert.ok(variables.includes(value) || variables.includes(id), "a token whose value is not known");
+      }
+      provider.fail(how);
+      await untilDone(() => undeploy({ pyramids: true }));
+      for (const [what, left] of Object.entries(provider.account)) assert.equal(left.size, 0, what);
+      await assert.rejects(env(), { code: "ENOENT" });
+    });
+  });
+}
+
+test("a task that is killed after a token was made gives it another value", () =>
+  on({}, async ({ deploy, provider, root, env }) => {
+    await deploy();
+    const [token] = provider.account.tokens.values();
+    const [before, text] = [token.value, await env()];
+    await writeFile(join(root, ".edgezoom/production.env"), text.replace(/EDGEZOOM_QUEUE_TOKEN=.*\n/, ""));
+    await writeFile(join(root, ".edgezoom/production.begun.json"), JSON.stringify([token.name]));
+    await deploy();
+    assert.notEqual(token.value, before);
+    assert.ok((await env()).includes(`EDGEZOOM_QUEUE_TOKEN=${token.value}\n`));
+    assert.equal(provider.account.tokens.size, 2);
+  }));
+
+test("secrets that are in use elsewhere are not replaced unless the operator says so", () =>
+  on({}, async ({ deploy, provider, root, lines, env }) => {
+    await deploy();
+    const before = shape(provider);
+    const values = () =>
+      [...provider.account.tokens.values()]
+        .map(({ value }) => value)
+        .concat(provider.account.scripts.get("edgezoom").secrets.TILER_TOKEN);
+    const old = values();
+    await writeFile(join(root, ".edgezoom/production.env"), ""); // another machine
+    await deploy();
+    assert.deepEqual(values(), old);
+    assert.equal(lines.filter((line) => line.startsWith("note") && line.includes("--renew-tokens")).length, 3);
+    assert.match(await env(), /# EDGEZOOM_TILER_TOKEN= is not known/);
+    await deploy({ renewTokens: true });
+    for (const [index, value] of values().entries()) assert.notEqual(value, old[index]);
+    assert.deepEqual(shape(provider), before);
+  }));
+
+test("where tokens cannot be made, the operator is told which; what is filled in by hand stays", () =>
+  on({ forbidTokens: true }, async ({ deploy, lines, env, root }) => {
+    await deploy();
+    assert.equal(lines.filter((line) => line.startsWith("note") && line.includes("make one by hand")).length, 2);
+    const text = await env();
+    await writeFile(
+      join(root, ".edgezoom/production.env"),
+      text.replace(/# EDGEZOOM_QUEUE_TOKEN=.*\n/, "EDGEZOOM_QUEUE_TOKEN=by-hand\n"),
+    );
+    const { changes } = await deploy();
+    assert.equal(changes, 0, lines.join("\n"));
+    assert.match(await env(), /^EDGEZOOM_QUEUE_TOKEN=by-hand$/m);
+  }));
+
+test("rules that others have made for the bucket stay", () =>
+  on({}, async ({ deploy, provider, lines }) => {
+    await deploy();
+    const bucket = provider.account.buckets.get("edgezoom-pyramids");
+    const theirs = { id: "theirs", allowed: { methods: ["PUT"], origins: ["https://example.com"] } };
+    bucket.cors = [theirs, { ...bucket.cors[0], maxAgeSeconds: 1 }];
+    bucket.lifecycle = [{ id: "theirs", enabled: true, conditions: { prefix: "x/" } }];
+    assert.equal((await deploy()).changes, 2, lines.join("\n"));
+    assert.deepEqual(
+      bucket.cors.map(({ id, maxAgeSeconds }) => [id, maxAgeSeconds]),
+      [
+        ["theirs", undefined],
+        ["edgezoom", 86_400],
+      ],
+    );
+    assert.deepEqual(
+      bucket.lifecycle.map(({ id }) => id),
+      ["theirs", "edgezoom"],
+    );
+    assert.equal((await deploy()).changes, 0, lines.join("\n"));
+  }));
+
+test("staging stands beside production, and goes alone; a bucket with pyramids goes only when asked", () =>
+  on({}, async ({ deploy, undeploy, provider, lines }) => {
+    await deploy();
+    const production = shape(provider);
+    const { address } = await deploy({ environment: "staging" });
+    assert.equal(address, "https://edgezoom-staging.tests.workers.dev");
+    assert.deepEqual([...provider.account.buckets.keys()], ["edgezoom-pyramids", "edgezoom-staging-pyramids"]);
+    provider.account.buckets.get("edgezoom-staging-pyramids").objects.add("6qy4OXfXSid/1.szi");
+
+    provider.calls();
+    assert.ok((await undeploy({ environment: "staging", dryRun: true })) > 4);
+    assert.deepEqual(
+      provider.calls().filter((call) => !reading(call)),
+      [],
+    );
+    await undeploy({ environment: "staging" });
+    assert.ok(
+      lines.includes("keep    R2 bucket edgezoom-staging-pyramids; `--pyramids` deletes it too"),
+      lines.join("\n"),
+    );
+    await undeploy({ environment: "staging", pyramids: true });
+    assert.deepEqual(shape(provider), production);
+    assert.equal(await undeploy({ environment: "staging", pyramids: true }), 0);
+  }));
+
+test("the example of edgezoom.toml is one that is understood", async () => {
+  const example = await readFile(new URL("../edgezoom.example.toml", import.meta.url), "utf8");
+  assert.deepEqual(environments(example), ["production", "staging"]);
+  const every = example.replace(/^# (?=[a-zA-Z_]+ = )/gm, ""); // what it proposes too
+  assert.equal(settings(every, "production", { NOTICE_URL: "" }).cacheDomain, "cache.example.com");
+  assert.equal(settings(example, "staging", {}).prefix, "edgezoom-staging");
+});
+
+test("a mistake in edgezoom.toml is told before anything is asked", async () => {
+  for (const [from, to, said] of [
+    ['domain = "zoom.example.com"', 'domain = "https://zoom.example.com"', /domain has to be a host name/],
+    ['cache_domain = "cache.example.com"', "", /cache_domain is missing/],
+    ["NOTICE_URL", "NOTICE_URI", /NOTICE_URI cannot be set here/],
+    ["NOTICE_URL", "CACHE_URL", /CACHE_URL cannot be set here/],
+    ['location = "weur"', 'locaton = "weur"', /locaton is not known; these are: domain,/],
+    ["creations_per_minute = 7", "creations_per_minute = 0.5", /whole number/],
+    [/production/g, "live", /there is no \[production\]/],
+    ['account = "', 'account = "x', /32 hexadecimal digits/],
+    ["[staging]", "[staging", /./],
+  ]) {
+    await on({ settings: SETTINGS.replace(from, to) }, async ({ deploy, provider }) => {
+      await assert.rejects(deploy(), said);
+      assert.deepEqual(provider.calls(), []);
+    });
+  }
+});

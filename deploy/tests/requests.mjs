@@ -1,0 +1,124 @@
+// Which fields the provider takes in which request, held to the official client's types: `tsc` says when a field is
+// missing here, or one is here that the client does not have. The stand-in refuses all others.
+
+/**
+ * Every field of a type but those that are in the path or in a header, each with a check of its value.
+ * @template T
+ * @typedef {Required<{ [K in Exclude<keyof T, "account_id" | "queue_id" | "bucket_name" | "cf-r2-jurisdiction">]: Check }>} Fields
+ */
+/** @typedef {(value: any) => boolean} Check */
+/** @template T @typedef {NonNullable<T>} Set */
+
+const text = (/** @type {any} */ value) => typeof value === "string" && value !== "";
+const truth = (/** @type {any} */ value) => typeof value === "boolean";
+const number = (/** @type {number} */ from, /** @type {number} */ to) => (/** @type {any} */ value) =>
+  Number.isInteger(value) && value >= from && value <= to;
+const oneOf =
+  (/** @type {string[]} */ ...values) =>
+  (/** @type {any} */ value) =>
+    values.includes(value);
+const listOf = (/** @type {Check} */ check) => (/** @type {any} */ value) => Array.isArray(value) && value.every(check);
+const never = () => false;
+
+/** Whether a value has these fields and no others; those of `optional` may be missing. */
+const fields =
+  (/** @type {Record<string, Check>} */ checks, /** @type {string[]} */ optional = []) =>
+  (/** @type {any} */ value) =>
+    typeof value === "object" &&
+    value !== null &&
+    Object.keys(value).every((key) => key in checks) &&
+    Object.entries(checks).every(([key, check]) =>
+      value[key] === undefined ? optional.includes(key) : check(value[key]),
+    );
+
+/** @typedef {import("cloudflare/resources/r2/buckets/cors").CORSUpdateParams.Rule} CorsRule */
+/** @typedef {import("cloudflare/resources/r2/buckets/lifecycle").LifecycleUpdateParams.Rule} LifecycleRule */
+/** @typedef {import("cloudflare/resources/queues/consumers").ConsumerCreateParams.MqHTTPConsumerRequest} PullConsumer */
+
+/** @satisfies {Fields<CorsRule["allowed"]>} */
+const allowed = {
+  methods: listOf(oneOf("GET", "PUT", "POST", "DELETE", "HEAD")),
+  origins: listOf(text),
+  headers: listOf(text),
+};
+/** @satisfies {Fields<CorsRule>} */
+const corsRule = {
+  id: text,
+  allowed: fields(allowed, ["headers"]),
+  exposeHeaders: listOf(text),
+  maxAgeSeconds: number(0, 86_400),
+};
+
+/** @satisfies {Fields<Set<Set<LifecycleRule["abortMultipartUploadsTransition"]>["condition"]>>} */
+const age = { type: oneOf("Age"), maxAge: number(1, 315_360_000) };
+/** @satisfies {Fields<LifecycleRule>} */
+const lifecycleRule = {
+  id: text,
+  enabled: truth,
+  conditions: fields({ prefix: (value) => typeof value === "string" }),
+  abortMultipartUploadsTransition: fields({ condition: fields(age) }),
+  deleteObjectsTransition: never,
+  storageClassTransitions: never,
+};
+
+/** @satisfies {Fields<Set<PullConsumer["settings"]>>} */
+const pulling = {
+  batch_size: number(1, 100),
+  max_retries: number(0, 100),
+  retry_delay: number(0, 43_200),
+  visibility_timeout_ms: number(1, 43_200_000),
+};
+/** @satisfies {Fields<PullConsumer>} */
+const consumer = { type: oneOf("http_pull"), dead_letter_queue: text, settings: fields(pulling) };
+
+/** @satisfies {Fields<import("cloudflare/resources/kv/namespaces").NamespaceCreateParams>} */
+const namespace = { title: text, jurisdiction: never };
+/** @satisfies {Fields<import("cloudflare/resources/r2/buckets/buckets").BucketCreateParams>} */
+const bucket = {
+  name: (value) => /^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$/.test(value),
+  locationHint: oneOf("apac", "eeur", "enam", "weur", "wnam", "oc"),
+  storageClass: oneOf("Standard", "InfrequentAccess"),
+};
+/** @satisfies {Fields<import("cloudflare/resources/r2/buckets/domains/custom").CustomCreateParams>} */
+const domain = {
+  domain: text,
+  zoneId: text,
+  enabled: truth,
+  minTLS: oneOf("1.0", "1.1", "1.2", "1.3"),
+  ciphers: never,
+};
+/** @satisfies {Fields<import("cloudflare/resources/r2/buckets/domains/custom").CustomUpdateParams>} */
+const domainChange = { enabled: truth, minTLS: oneOf("1.0", "1.1", "1.2", "1.3"), ciphers: never };
+/** @satisfies {Fields<import("cloudflare/resources/queues/queues").QueueCreateParams>} */
+const queue = { queue_name: (value) => /^[a-z0-9][a-z0-9-]{0,61}[a-z0-9]$/.test(value), jurisdiction: never };
+/** @satisfies {Fields<import("cloudflare/resources/shared").TokenPolicyParam>} */
+const policy = {
+  effect: oneOf("allow"),
+  permission_groups: listOf(fields({ id: text, meta: never }, ["meta"])),
+  resources: (value) => Object.values(value).length > 0 && Object.values(value).every((access) => access === "*"),
+};
+/** @satisfies {Fields<import("cloudflare/resources/accounts/tokens/tokens").TokenCreateParams>} */
+const token = { name: text, policies: listOf(fields(policy)), condition: never, expires_on: never, not_before: never };
+/** @satisfies {Fields<import("cloudflare/resources/r2/buckets/cors").CORSUpdateParams>} */
+const cors = { rules: listOf(fields(corsRule, ["headers", "id", "exposeHeaders", "maxAgeSeconds"])) };
+/** @satisfies {Fields<import("cloudflare/resources/r2/buckets/lifecycle").LifecycleUpdateParams>} */
+const lifecycle = {
+  rules: listOf(
+    fields(lifecycleRule, ["abortMultipartUploadsTransition", "deleteObjectsTransition", "storageClassTransitions"]),
+  ),
+};
+
+/** The check of each request's body, by the request. @type {Record<string, Check>} */
+export const BODIES = {
+  "POST kv/namespaces": fields(namespace, ["jurisdiction"]),
+  "POST r2/buckets": fields(bucket, ["locationHint", "storageClass"]),
+  "PUT cors": fields(cors),
+  "PUT lifecycle": fields(lifecycle),
+  "POST domains/custom": fields(domain, ["minTLS", "ciphers"]),
+  "PUT domains/custom": fields(domainChange, ["enabled", "minTLS", "ciphers"]),
+  "POST queues": fields(queue, ["jurisdiction"]),
+  "POST consumers": fields(consumer, ["dead_letter_queue", "settings"]),
+  "PUT consumers": fields(consumer, ["dead_letter_queue", "settings"]),
+  "POST tokens": fields(token, ["condition", "expires_on", "not_before"]),
+  "PUT value": fields({}),
+};

@@ -1,0 +1,40 @@
+//! The simulation itself: the same again from its seed, held to what was measured, and able to say that it is not enough.
+
+use std::time::Duration;
+
+use super::*;
+
+#[test]
+fn a_seed_gives_the_same_course_again() {
+    let course = |seed| format!("{:?}", simulate(&Parameters::deployed(), 2, 60.0, seed).unwrap());
+    assert_eq!(course(7), course(7));
+    assert_ne!(course(7), course(8));
+}
+
+#[test]
+fn half_of_the_tilers_that_are_enough_are_too_few() {
+    let parameters = Parameters::deployed();
+    let found = enough(&parameters, 2_000.0, 5.0, 1).unwrap();
+    assert!(found.wait.most <= 5.0 && found.refused == 0 && found.busy < 1.0, "{found:?}");
+    let half = simulate(&parameters, found.tilers / 2, 2_000.0, 1).unwrap();
+    assert!(half.wait.most > 30.0, "{half:?}");
+}
+
+#[test]
+fn every_content_is_over_although_tilers_die_and_messages_and_values_are_lost() {
+    let mut parameters = Parameters::deployed();
+    parameters.tiler.life = Some(Duration::from_secs(60));
+    parameters.platform.lost_per_million = 50_000.0;
+    parameters.platform.kv_failures_per_million = 200_000.0;
+    let world = World::run(&parameters, 4, 120.0, 1_000, 3).unwrap();
+    assert_eq!(world.contents.iter().filter(|content| content.over.is_some()).count(), 1_000);
+}
+
+#[test]
+fn a_rate_of_calls_that_the_api_refuses_is_seen() {
+    let mut parameters = Parameters::deployed();
+    parameters.platform.api_calls = Some(1_200.0);
+    parameters.tiler.jobs = 2;
+    let outcome = simulate(&parameters, 40, 600.0, 1).unwrap();
+    assert!(outcome.calls_refused > 0.1, "{outcome:?}");
+}
