@@ -19,9 +19,9 @@ function revive() {
   rust.__wbg_reset_state();
 }
 
-/** Whether the platform's cache may have the response: that with a tile or a descriptor, which never changes. */
+/** Whether the platform's cache may have the response: that with a tile or a descriptor, which hardly ever changes. */
 const isOfPyramid = ({ method, url, headers }) =>
-  method === "GET" && !headers.has("Range") && new URL(url).pathname.startsWith("/cache/");
+  method === "GET" && !headers.has("Range") && /^\/(cache|iiif)\//.test(new URL(url).pathname);
 
 async function throughCache(request, env, context) {
   const known = await caches.default.match(request);

@@ -9,6 +9,10 @@ export const EXAMPLE = {
   level: "9",
   column: "0",
   row: "0",
+  region: "0,0,512,512",
+  size: "512,512",
+  rotation: "0",
+  quality: "default",
   format: "jpg",
   file: "00112233445566778899aabbccddeeff.AKq1",
   number: "1",
@@ -44,7 +48,7 @@ export function samples(path, address, kind) {
       ["Python", `import urllib.request\n\nurllib.request.urlretrieve("${address}", "${name}")`],
     ];
   }
-  const read = kind === "application/json" ? "json" : "text";
+  const read = kind?.endsWith("json") ? "json" : "text";
   const python = read === "json" ? "print(json.load(response))" : "print(response.read().decode())";
   return [
     ["curl", `curl '${address}'`],

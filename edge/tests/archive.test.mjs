@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { archive, content, DZI, grid, LAST_LEVEL } from "./archive.mjs";
 import { start } from "./wire.mjs";
 
 /** The Worker with a note of each read of R2. `/reads` gives them and begins anew. */
@@ -29,66 +30,6 @@ const COUNTING = `
     },
   };
 `;
-
-const DZI = { width: 16_000, height: 12_000, tileSize: 510, tileOverlap: 1, tileFormat: "jpg" };
-const LAST_LEVEL = 14;
-
-/** Columns and rows of a level. */
-function grid(level) {
-  const scaled = (side) => Math.ceil(Math.ceil(side / 2 ** (LAST_LEVEL - level)) / DZI.tileSize);
-  return [scaled(DZI.width), scaled(DZI.height)];
-}
-
-const content = (level, column, row) => `tile ${level}/${column}_${row} `.repeat(1 + ((column * 7 + row) % 5));
-
-/** An unsigned LEB128. */
-function varint(number) {
-  const bytes = [];
-  for (; number >= 0x80; number = Math.floor(number / 0x80)) bytes.push((number % 0x80) + 0x80);
-  return [...bytes, number];
-}
-
-/** The object of a pyramid, as far as the Worker reads it, and the place of its index. */
-function archive() {
-  const places = [];
-  let object = Buffer.from("PK");
-  const parts = [object];
-  let offset = object.length;
-  for (let level = 0; level <= LAST_LEVEL; level++) {
-    const [columns, rows] = grid(level);
-    for (let row = 0; row < rows; row++) {
-      for (let column = 0; column < columns; column++) {
-        const bytes = Buffer.from(content(level, column, row));
-        const header = Buffer.alloc(40 + (column % 3), "h");
-        parts.push(header, bytes);
-        offset += header.length;
-        places.push([offset, bytes.length]);
-        offset += bytes.length;
-      }
-    }
-  }
-  const blocks = [];
-  const entries = [];
-  for (let first = 0; first < places.length; first += 64) {
-    const block = Buffer.alloc(12);
-    block.writeBigUInt64LE(BigInt(places[first][0]));
-    block.writeUInt32LE(entries.length, 8);
-    blocks.push(block);
-    let gap = 0;
-    places.slice(first, first + 64).forEach(([start, length], at, tiles) => {
-      entries.push(...varint(length));
-      if (at === 0) return;
-      const [before, size] = tiles[at - 1];
-      const difference = start - (before + size) - gap;
-      gap += difference;
-      entries.push(...varint(difference < 0 ? -2 * difference - 1 : 2 * difference));
-    });
-  }
-  const count = Buffer.alloc(8);
-  count.writeBigUInt64LE(BigInt(places.length));
-  const index = Buffer.concat([Buffer.from("EZTILES1"), count, ...blocks, Buffer.from(entries)]);
-  return { object: Buffer.concat([...parts, index]), place: { indexOffset: offset, indexLength: index.length }, tiles: places.length };
-}
 
 const { object, place, tiles } = archive();
 let system;
@@ -168,7 +109,7 @@ test("the Worker's own address is named, as no other can read the archive", asyn
   assert.equal(answer.dzi.url, `${system.origin}/cache/${id}/1.dzi`);
   const descriptor = await system.send(`/cache/${id}/1.dzi`);
   assert.equal(descriptor.status, 200);
-  assert.match(descriptor.body, /TileSize="510"[^]*<Size Width="16000" Height="12000"\/>/);
+  assert.match(descriptor.body, /TileSize="512"[^]*<Size Width="16000" Height="12000"\/>/);
   assert.match(descriptor.type, /^application\/xml/);
   assert.ok(Date.parse(descriptor.headers.get("Last-Modified")) > 0);
   const preview = await system.send(`/${id}/preview.jpg`);

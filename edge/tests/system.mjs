@@ -111,4 +111,4 @@ export async function eventually(check) {
 }
 
 /** The description of a picture, as a tiler reports it. */
-export const PICTURE = { width: 8000, height: 6000, tileSize: 510, tileOverlap: 1, tileFormat: "jpg" };
+export const PICTURE = { width: 8000, height: 6000, tileSize: 512, tileOverlap: 0, tileFormat: "jpg" };

@@ -18,6 +18,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Convert(Box<commands::convert::Args>),
+    Cost(commands::cost::Args),
     Doctor(commands::doctor::Args),
     Serve(Box<commands::serve::Args>),
     // The other commands start these as processes of their own.
@@ -33,6 +34,7 @@ enum Command {
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Convert(args) => commands::convert::run(&args),
+        Command::Cost(args) => commands::cost::run(&args),
         Command::Doctor(args) => commands::doctor::run(&args),
         Command::Serve(args) => commands::serve::run(&args),
         Command::BrowserSupervisor(options) => supervisor::run(&options).map_err(anyhow::Error::from),

@@ -18,6 +18,8 @@ pub enum Subject {
     Upload,
     /// PDF, SVG and web pages beside what they must keep up with
     Sources,
+    /// Tiles through the Worker: of pyramids that are one object, beside those whose tiles are objects
+    Tiles,
     /// The Worker's answers for finished contents, beside a minimal Worker in JavaScript
     Worker,
 }
@@ -29,7 +31,8 @@ pub fn run(project: &Project, subject: Subject, words: &[String]) -> Result<()> 
         Subject::Pyramid => (Purpose::BenchPyramid, "pyramid"),
         Subject::Upload => (Purpose::BenchPyramid, "upload"),
         Subject::Sources => (Purpose::BenchSources, "sources"),
-        Subject::Worker => return worker(project),
+        Subject::Tiles => return worker(project, "bench:tiles"),
+        Subject::Worker => return worker(project, "bench:worker"),
     };
     setup::prepare(project, purpose)?;
     if subject == Subject::Service {
@@ -54,7 +57,7 @@ fn bench(project: &Project, name: &str, words: &[String]) -> Result<()> {
     command::run_shown(&mut bench)
 }
 
-fn worker(project: &Project) -> Result<()> {
+fn worker(project: &Project, script: &str) -> Result<()> {
     build::worker_alone(project, Purpose::BenchService)?;
-    command::run_shown(project.npm()?.args(["run", "--silent", "bench:worker"]))
+    command::run_shown(project.npm()?.args(["run", "--silent", script]))
 }

@@ -8,6 +8,7 @@ pub mod chaos;
 pub mod command;
 pub mod deploy;
 pub mod dev;
+pub mod lighthouse;
 pub mod port;
 pub mod project;
 pub mod release;

@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 use xtask::project::Project;
 use xtask::setup::Purpose;
-use xtask::{bench, build, chaos, deploy, dev, release, setup, shots, test};
+use xtask::{bench, build, chaos, deploy, dev, lighthouse, release, setup, shots, test};
 
 #[derive(Parser)]
 #[command(bin_name = "cargo xtask", about = "Edgezoom's tasks", disable_help_subcommand = true)]
@@ -46,6 +46,11 @@ enum Task {
     Shots {
         /// Words of the names of the states to take
         words: Vec<String>,
+    },
+    /// Have Lighthouse mark the pages of the local service
+    Lighthouse {
+        /// A service that runs already, and allows sources on loopback [default: one is started]
+        url: Option<String>,
     },
     /// Build the Worker into edge/build
     BuildEdge,
@@ -92,6 +97,7 @@ fn run(task: Task) -> Result<()> {
         Task::Chaos(options) => chaos::run(&project, &options),
         Task::Simulate { words } => simulate(&project, words),
         Task::Shots { words } => shots::run(&project, &words),
+        Task::Lighthouse { url } => lighthouse::run(&project, url.as_deref()),
         Task::BuildEdge => build::worker_alone(&project, Purpose::Run),
         Task::Deploy { words } => deploy::deploy(&project, &words),
         Task::Undeploy { words } => deploy::undeploy(&project, &words),

@@ -75,6 +75,12 @@ impl Addresses {
         format!("{}/{id}/{}.jpg", self.share, kind.name())
     }
 
+    /// The base URI of a content in IIIF's Image API.
+    #[must_use]
+    pub fn iiif(&self, id: ContentId) -> String {
+        format!("{}/iiif/{id}", self.share)
+    }
+
     /// The address of a static file, such as the viewer.
     #[must_use]
     pub fn asset(&self, name: &str) -> String {

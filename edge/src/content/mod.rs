@@ -4,6 +4,7 @@
 pub mod cached_content;
 pub mod descriptor;
 pub mod events;
+pub mod iiif;
 pub mod lookup;
 pub mod representation;
 pub mod response;

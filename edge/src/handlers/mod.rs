@@ -4,6 +4,7 @@ mod client;
 pub mod content;
 mod download;
 mod events;
+mod iiif;
 mod object;
 mod pages;
 mod preview;
@@ -90,6 +91,9 @@ pub async fn handle(
             Some(response) => return Ok(Outgoing::Streamed(response)),
             None => plain::not_found(),
         },
+        Route::Iiif(id, asked) => {
+            return iiif::serve(*id, asked, addresses, repository, (&request(), env)).await;
+        }
         Route::Oembed(oembed) => match oembed.content(addresses) {
             Ok(id) => match content::by_id(id, repository).await {
                 Ok(content) => oembed.response(&content, addresses),

@@ -2,6 +2,7 @@
 
 use edgezoom_content::{ContentId, PreviewKind, SourceUrl};
 
+use super::iiif::IiifRequest;
 use super::object_key::ObjectKey;
 use super::upload_parts::UploadStep;
 use crate::response::ApiError;
@@ -43,6 +44,8 @@ pub enum Route {
     Preview(ContentId, PreviewKind),
     /// `/<id>/download`: the pyramid as one archive.
     Download(ContentId),
+    /// `/iiif/<id>/…`: the pyramid as IIIF's APIs have it.
+    Iiif(ContentId, IiifRequest),
     /// `/oembed`: how a site embeds a share link.
     Oembed(OembedRequest),
     /// `/`: the page with one form, and its fields if it was sent.
@@ -138,6 +141,7 @@ impl Route {
             | Self::DescriptorScript(id)
             | Self::Preview(id, _)
             | Self::Download(id)
+            | Self::Iiif(id, _)
             | Self::Share(id)
             | Self::Frame(id) => Some(*id),
             _ => None,

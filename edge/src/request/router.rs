@@ -5,6 +5,7 @@ use edgezoom_content::protocol::BACKLOG_PATH;
 use edgezoom_content::{AddressPolicy, ContentId, PreviewKind, SourceUrl};
 use http::Method;
 
+use super::iiif::IiifRequest;
 use super::query::{parameter, url};
 use super::route::{ContentKey, HomeForm, OembedRequest, Route, TilerCall};
 use super::upload_parts::{self, UploadStep};
@@ -89,6 +90,9 @@ fn read(request: RequestParts<'_>, policy: &AddressPolicy) -> Route {
             }
             if let Some(key) = request.path.strip_prefix("/cache/") {
                 return key.parse().map_or(Route::NotFound { page: false }, Route::Object);
+            }
+            if let Some(of) = request.path.strip_prefix("/iiif/") {
+                return iiif(of).unwrap_or(Route::NotFound { page: false });
             }
             let page = path != "/v1" && !path.starts_with("/v1/");
             shared(request.path).unwrap_or(Route::NotFound { page })
@@ -177,6 +181,12 @@ fn shared(path: &str) -> Option<Route> {
         Some(_) => None,
         None => name.parse().ok().map(Route::Share),
     }
+}
+
+/// The routes below `/iiif/`.
+fn iiif(path: &str) -> Option<Route> {
+    let (id, rest) = path.split_once('/').unwrap_or((path, ""));
+    Some(Route::Iiif(id.parse().ok()?, IiifRequest::parse(rest)?))
 }
 
 fn tiler_call(path: &str) -> Option<(ContentId, TilerCall)> {

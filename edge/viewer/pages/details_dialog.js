@@ -21,7 +21,7 @@ export function offerDetails() {
   };
 }
 
-function details({ url, title, warning, format, dzi, shareUrl }) {
+function details({ id, url, title, warning, format, dzi, shareUrl }) {
   const { width, height, tileSize, tileOverlap, tileFormat } = dzi;
   const size = `${width.toLocaleString("en")} × ${height.toLocaleString("en")} pixels, ${megapixels(width * height)}`;
   const when = element("dd", {}, "…");
@@ -33,6 +33,7 @@ function details({ url, title, warning, format, dzi, shareUrl }) {
     ["Converted", when],
     ["Tiles", `${tileFormat === "png" ? "PNG" : "JPEG"}, ${tileSize} pixels and ${tileOverlap} of overlap`],
     ["Deep Zoom Image", link(dzi.url)],
+    ["IIIF", tileOverlap === 0 && iiif(shareUrl, id)],
   ];
   whenConverted(dzi.url).then((text) => (when.textContent = text));
   const list = element("dl", { class: "details" });
@@ -42,6 +43,13 @@ function details({ url, title, warning, format, dzi, shareUrl }) {
   }
   offerDownload(`${shareUrl}/download`, list);
   return [warning ? element("p", { class: "warning", role: "note" }, warning) : null, list].filter(Boolean);
+}
+
+/** The addresses for IIIF's clients: of the picture, and of an object that shows it. */
+function iiif(shareUrl, id) {
+  const base = new URL(`iiif/${id}/`, shareUrl);
+  const links = ["info.json", "manifest.json"].map((name) => element("a", { href: new URL(name, base).href }, name));
+  return element("span", {}, links[0], ", ", links[1]);
 }
 
 const link = (address) => element("a", { href: address, rel: "noopener noreferrer" }, address);

@@ -24,7 +24,7 @@ const SIZE = { width: 6000, height: 4000 };
 export const MOST_BYTES = 40_000_000;
 /** The bytes of a part of a large one. */
 const PART_BYTES = 8 << 20;
-const TILE = { size: 510, overlap: 1 };
+const TILE = { size: 512, overlap: 0 };
 
 /** Starts it. */
 export async function startFakeService() {

@@ -341,6 +341,9 @@ test("what is known of a picture is told: source, size, when, files, and its war
   const fact = (name) => dialog.locator("dt", { hasText: name }).locator("xpath=following-sibling::dd[1]");
   assert.equal(await fact("Source").textContent(), url);
   assert.equal(await fact("Deep Zoom Image").getByRole("link").getAttribute("href"), dzi.url);
+  for (const name of ["info.json", "manifest.json"]) {
+    assert.equal(await fact("IIIF").getByRole("link", { name }).getAttribute("href"), `${service.origin}/iiif/${id}/${name}`);
+  }
   const [width, height] = [dzi.width, dzi.height].map((side) => side.toLocaleString("en"));
   const megapixels = (dzi.width * dzi.height) / 1e6;
   assert.equal(await fact("Size").textContent(), `${width} × ${height} pixels, ${megapixels < 10 ? megapixels.toFixed(1) : Math.round(megapixels)} megapixels`);

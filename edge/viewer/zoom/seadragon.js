@@ -2,6 +2,7 @@
 // modules beside this one.
 
 import OpenSeadragon from "openseadragon";
+import { SeamlessDrawer } from "./drawer.js";
 
 /** OpenSeadragon's default of 1.2 s feels slow. */
 const ANIMATION_S = 0.7;
@@ -10,14 +11,15 @@ const POINTER = { clickToZoom: false, dblClickToZoom: true };
 
 /**
  * An OpenSeadragon viewer in an element, for a content's `dzi`. `still` asks for no animation. Tiles are drawn on a 2D
- * canvas: WebGL allows some 16 views a page, and needs permission to read the pixels of another origin.
+ * canvas, unless a test names another `drawer`: WebGL allows some 16 views a page, and needs permission to read the
+ * pixels of another origin.
  */
-export function openPicture(element, dzi, { still, cooperative }) {
+export function openPicture(element, dzi, { still, cooperative, drawer = SeamlessDrawer }) {
   const unmark = withoutStyleElement();
   const viewer = new OpenSeadragon.Viewer({
     element,
     hash: `edgezoom-${crypto.getRandomValues(new Uint32Array(2)).join("")}`,
-    drawer: "canvas",
+    drawer,
     tileSources: tileSource(dzi),
     showNavigationControl: false,
     keyboardNavEnabled: false,

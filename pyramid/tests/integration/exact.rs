@@ -73,6 +73,7 @@ fn primes_and_sides_about_a_multiple_of_the_tile_are_exact() {
     }
     assert_exact(&Picture::noise(997, 1009, Layout::Rgb), 254, 1, 2);
     assert_exact(&Picture::noise(1021, 509, Layout::Rgb), 510, 1, 3);
+    assert_exact(&Picture::noise(1025, 513, Layout::Rgb), 512, 0, 3);
 }
 
 #[test]

@@ -189,6 +189,7 @@ fn odd_tile_sizes_and_any_number_of_threads_are_exact() {
         assert_exact(317, 263, tile_size, 1, threads);
     }
     assert_exact(40_001, 21, 510, 1, 2);
+    assert_exact(40_001, 21, 512, 0, 2);
     assert_exact(19, 20_001, 254, 1, 2);
 }
 

@@ -74,6 +74,7 @@ impl Contender {
                 let mut command = Command::new(program);
                 command.arg("convert").arg(source).arg("--output").arg(output);
                 command.args([format!("--tile-size={tile_size}"), format!("--quality={quality}")]);
+                command.arg("--overlap=1");
                 command.args(case.single.then_some("--threads=1"));
                 measure::run(&mut command).map(|(cost, _)| cost)
             }

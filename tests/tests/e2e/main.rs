@@ -9,6 +9,7 @@ mod dev;
 mod failures;
 mod fairness;
 mod hostile;
+mod iiif;
 mod overload;
 mod queue;
 mod record;

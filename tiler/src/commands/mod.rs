@@ -1,6 +1,7 @@
 //! The subcommands of `tiler`, a file each, and the groups of flags that several of them share.
 
 pub mod convert;
+pub mod cost;
 pub mod doctor;
 mod drawing;
 mod limits;

@@ -67,7 +67,7 @@ async fn a_picture_begins_grows_and_finishes_with_all_its_tiles() {
     let picture = files::jpeg(&Picture::photo(1300, 900, Layout::Rgb), Jpeg::default());
     let outputs = render(file(&picture), &RenderOptions::default(), &Limits::default()).await.unwrap();
     let dzi = finished(&outputs);
-    assert_eq!((dzi.size.width, dzi.size.height, dzi.tile_size, dzi.tile_overlap), (1300, 900, 510, 1));
+    assert_eq!((dzi.size.width, dzi.size.height, dzi.tile_size, dzi.tile_overlap), (1300, 900, 512, 0));
     assert_eq!(dzi.tile_format, TileFormat::Jpg);
     let tiles = outputs.iter().filter(|output| matches!(output, Output::Tile(_))).count();
     assert_eq!(tiles as u64, dzi.tile_count());
@@ -164,7 +164,7 @@ async fn options_out_of_range_start_no_process() {
     for options in [
         RenderOptions { tile_size: 0, ..RenderOptions::default() },
         RenderOptions { tile_size: 5000, ..RenderOptions::default() },
-        RenderOptions { overlap: 511, ..RenderOptions::default() },
+        RenderOptions { overlap: 513, ..RenderOptions::default() },
         RenderOptions { quality: 0, ..RenderOptions::default() },
     ] {
         assert!(Renderer::start_as(Path::new(TILER), file(b""), &options, &Limits::default()).is_err());

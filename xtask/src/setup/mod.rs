@@ -1,8 +1,9 @@
 //! Brings to the machine what a task needs and it lacks: the compiler's WebAssembly target, system packages, Node
-//! packages, PDFium. Every check looks at the machine and is quick, so each task does its set-up first.
+//! packages, PDFium, Mirador. Every check looks at the machine and is quick, so each task does its set-up first.
 
 pub mod advisories;
 mod codecs;
+mod mirador;
 mod node;
 mod pdfium;
 mod system;
@@ -133,5 +134,6 @@ pub fn prepare(project: &Project, purpose: Purpose) -> Result<()> {
         }
     }
     wasm::require()?;
-    node::require(project)
+    node::require(project)?;
+    if purpose == Purpose::Test { mirador::require(project) } else { Ok(()) }
 }

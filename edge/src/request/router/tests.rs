@@ -163,6 +163,20 @@ fn only_keys_of_descriptors_and_tiles_reach_r2() {
 }
 
 #[test]
+fn iiif_has_its_own_addresses() {
+    assert_eq!(get(&format!("/iiif/{ID}")), Route::Iiif(id(), IiifRequest::Base));
+    assert_eq!(get(&format!("/iiif/{ID}/")), Route::Iiif(id(), IiifRequest::Base));
+    assert_eq!(get(&format!("/iiif/{ID}/info.json")), Route::Iiif(id(), IiifRequest::Info));
+    assert!(matches!(
+        get(&format!("/iiif/{ID}/full/max/0/default.jpg")),
+        Route::Iiif(_, IiifRequest::Image(Ok(_)))
+    ));
+    for unknown in ["/iiif/", "/iiif/x/info.json", &format!("/iiif/{ID}/info.xml")] {
+        assert_eq!(get(unknown), Route::NotFound { page: false }, "{unknown}");
+    }
+}
+
+#[test]
 fn tilers_and_the_operator_post() {
     assert_eq!(ask(Method::POST, &claim_path(id())), Route::TilerCall(id(), TilerCall::Claim));
     assert_eq!(ask(Method::POST, &report_path(id())), Route::TilerCall(id(), TilerCall::Report));

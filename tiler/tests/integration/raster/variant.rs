@@ -143,7 +143,7 @@ pub fn convert(folder: &Path, file: &str, options: &[&str]) -> std::process::Out
 /// With what the engine complains of.
 pub fn tiled(folder: &Path, file: &str) -> Result<Picture, String> {
     // PNG tiles lose nothing, and several of them have seams.
-    let output = convert(folder, file, &["--format", "png", "--tile-size", "128"]);
+    let output = convert(folder, file, &["--format", "png", "--tile-size", "128", "--overlap", "1"]);
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).trim_end().to_owned());
     }

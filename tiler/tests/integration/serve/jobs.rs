@@ -22,7 +22,7 @@ async fn a_picture_becomes_a_pyramid_whose_descriptor_comes_last() {
 
     let state = world.state();
     let dzi = finished(&state).unwrap();
-    assert_eq!((dzi.size.width, dzi.size.height, dzi.tile_size), (1600, 1100, 510));
+    assert_eq!((dzi.size.width, dzi.size.height, dzi.tile_size), (1600, 1100, 512));
     let expected = keys(id, Attempt::FIRST, &dzi);
     assert_eq!(state.objects.keys().cloned().collect::<BTreeSet<_>>(), expected);
     assert_eq!(state.puts, expected.len(), "each object is put once");

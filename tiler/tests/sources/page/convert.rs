@@ -22,7 +22,7 @@ fn convert(folder: &Path, source: &str) -> Output {
 fn picture(folder: &Path, output: &Output, height: u32) -> Picture {
     assert!(output.status.success(), "{output:?}");
     let size = Size { width: 2560, height };
-    let dzi = Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Png };
+    let dzi = Dzi { size, tile_size: 512, tile_overlap: 0, tile_format: TileFormat::Png };
     rebuilt(&read_folder(&folder.join("out_files"), &dzi), &dzi)
 }
 

@@ -1,0 +1,101 @@
+//! `/iiif/<id>/…`: the description, the manifest and the tiles of a content for IIIF clients.
+
+use edgezoom_content::{Content, ContentId, Dzi, Status};
+use http::StatusCode;
+use worker::{Env, Request, Result};
+
+use super::content::by_id;
+use super::{Outgoing, object};
+use crate::config::Addresses;
+use crate::content::iiif;
+use crate::content::repository::Repository;
+use crate::pages;
+use crate::request::iiif::{IiifRequest, ImageRequest, ImageRequestError};
+use crate::request::object_key::ObjectKey;
+use crate::response::{ApiError, Response, plain};
+
+/// The response. `from` has the bindings.
+pub async fn serve(
+    id: ContentId,
+    asked: &IiifRequest,
+    addresses: &Addresses,
+    repository: &Repository<'_>,
+    from: (&Request, &Env),
+) -> Result<Outgoing> {
+    if *asked == IiifRequest::Base {
+        let to = format!("{}/info.json", addresses.iiif(id));
+        return Ok(Outgoing::Buffered(Response::empty(StatusCode::SEE_OTHER).with("Location", to)));
+    }
+    let content = match by_id(id, repository).await {
+        Ok(content) => content,
+        Err(error) => return Ok(Outgoing::Buffered(error.response())),
+    };
+    let dzi = match has_tiles_of_iiif(&content) {
+        Ok(dzi) => dzi,
+        Err(response) => return Ok(Outgoing::Buffered(response)),
+    };
+    let response = match asked {
+        IiifRequest::Base | IiifRequest::Info => iiif::description(id, dzi, addresses),
+        IiifRequest::Manifest => {
+            iiif::manifest(&content, &pages::name(&content), addresses).unwrap_or_else(plain::not_found)
+        }
+        IiifRequest::Image(Ok(image)) => {
+            return picture(&content, image, dzi, addresses, repository, from).await;
+        }
+        IiifRequest::Image(Err(error)) => refused(*error),
+    };
+    Ok(Outgoing::Buffered(response))
+}
+
+/// A ready content's pyramid, if its tiles do not overlap.
+fn has_tiles_of_iiif(content: &Content) -> std::result::Result<&Dzi, Response> {
+    match &content.status {
+        Status::Ready { dzi, .. } if dzi.tile_overlap == 0 => Ok(dzi),
+        Status::Ready { .. } => {
+            let why = "The tiles of this picture overlap, which IIIF does not allow. Its address for Deep Zoom works.";
+            Err(Response::text(StatusCode::NOT_FOUND, why))
+        }
+        Status::Processing { .. } => Err(ApiError::NotReady.response()),
+        Status::Failed { .. } => Err(ApiError::NeverReady.response()),
+    }
+}
+
+/// The tile that is exactly what is asked for. The same address shows another attempt's tile if the operator has the
+/// content converted anew, so that caches may not keep it for ever.
+async fn picture(
+    content: &Content,
+    image: &ImageRequest,
+    dzi: &Dzi,
+    addresses: &Addresses,
+    repository: &Repository<'_>,
+    (request, env): (&Request, &Env),
+) -> Result<Outgoing> {
+    let object = match iiif::tile_of(image, dzi) {
+        Ok(object) => object,
+        Err(error) => return Ok(Outgoing::Buffered(refused(error))),
+    };
+    let Status::Ready { attempt, .. } = content.status else {
+        return Ok(Outgoing::Buffered(plain::not_found()));
+    };
+    let key = ObjectKey { id: content.id, attempt, object };
+    let Some(response) = object::serve(&key, request, repository, env).await? else {
+        return Ok(Outgoing::Buffered(plain::not_found()));
+    };
+    let canonical = format!("{}/{}", addresses.iiif(content.id), iiif::canonical_path(object, dzi));
+    let profile = "<http://iiif.io/api/image/3/level0.json>;rel=\"profile\"";
+    response.headers().set("Link", &format!("{profile}, <{canonical}>;rel=\"canonical\""))?;
+    if matches!(response.status_code(), 200 | 206 | 304) {
+        response.headers().set("Cache-Control", "public, max-age=86400")?;
+    }
+    Ok(Outgoing::Streamed(response))
+}
+
+fn refused(error: ImageRequestError) -> Response {
+    let status = match error {
+        ImageRequestError::Malformed(_) | ImageRequestError::Outside | ImageRequestError::Enlarged => {
+            StatusCode::BAD_REQUEST
+        }
+        ImageRequestError::NotImplemented => StatusCode::NOT_IMPLEMENTED,
+    };
+    Response::text(status, error.to_string())
+}

@@ -1,0 +1,63 @@
+// A pyramid as one object, as far as the Worker reads it: tiles with some bytes between them, and their index.
+
+/** The picture, as a tiler reports it. */
+export const DZI = { width: 16_000, height: 12_000, tileSize: 512, tileOverlap: 0, tileFormat: "jpg" };
+export const LAST_LEVEL = 14;
+
+/** Columns and rows of a level. */
+export function grid(level) {
+  const scaled = (side) => Math.ceil(Math.ceil(side / 2 ** (LAST_LEVEL - level)) / DZI.tileSize);
+  return [scaled(DZI.width), scaled(DZI.height)];
+}
+
+/** What stands in for a tile. */
+export const content = (level, column, row) => `tile ${level}/${column}_${row} `.repeat(1 + ((column * 7 + row) % 5));
+
+/** An unsigned LEB128. */
+function varint(number) {
+  const bytes = [];
+  for (; number >= 0x80; number = Math.floor(number / 0x80)) bytes.push((number % 0x80) + 0x80);
+  return [...bytes, number];
+}
+
+/** The object, the place of its index as a tiler reports it, and how many tiles it has. `fill` gives a tile's bytes. */
+export function archive(fill = content) {
+  const places = [];
+  let object = Buffer.from("PK");
+  const parts = [object];
+  let offset = object.length;
+  for (let level = 0; level <= LAST_LEVEL; level++) {
+    const [columns, rows] = grid(level);
+    for (let row = 0; row < rows; row++) {
+      for (let column = 0; column < columns; column++) {
+        const bytes = Buffer.from(fill(level, column, row));
+        const header = Buffer.alloc(40 + (column % 3), "h");
+        parts.push(header, bytes);
+        offset += header.length;
+        places.push([offset, bytes.length]);
+        offset += bytes.length;
+      }
+    }
+  }
+  const blocks = [];
+  const entries = [];
+  for (let first = 0; first < places.length; first += 64) {
+    const block = Buffer.alloc(12);
+    block.writeBigUInt64LE(BigInt(places[first][0]));
+    block.writeUInt32LE(entries.length, 8);
+    blocks.push(block);
+    let gap = 0;
+    places.slice(first, first + 64).forEach(([start, length], at, tiles) => {
+      entries.push(...varint(length));
+      if (at === 0) return;
+      const [before, size] = tiles[at - 1];
+      const difference = start - (before + size) - gap;
+      gap += difference;
+      entries.push(...varint(difference < 0 ? -2 * difference - 1 : 2 * difference));
+    });
+  }
+  const count = Buffer.alloc(8);
+  count.writeBigUInt64LE(BigInt(places.length));
+  const index = Buffer.concat([Buffer.from("EZTILES1"), count, ...blocks, Buffer.from(entries)]);
+  return { object: Buffer.concat([...parts, index]), place: { indexOffset: offset, indexLength: index.length }, tiles: places.length };
+}

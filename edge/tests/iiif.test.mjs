@@ -1,0 +1,152 @@
+// IIIF's Image API 3.0 at level 0, and the manifest. Which tiles clients ask for is computed here by the API's implementation notes
+// (https://iiif.io/api/image/3.0/implementation/#3-tile-region-parameter-calculation), from `info.json` alone.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { start } from "./wire.mjs";
+
+const PICTURE = { width: 8001, height: 1030, tileSize: 512, tileOverlap: 0, tileFormat: "jpg" };
+const LAST_LEVEL = 13;
+const ceil = (side, level) => Math.ceil(side / 2 ** (LAST_LEVEL - level));
+
+let system;
+let id;
+let base;
+before(async () => {
+  system = await start();
+  id = await content("http://example.com/maps/old%20town.jpg", PICTURE);
+  base = `/iiif/${id}`;
+  for (let level = 0; level <= LAST_LEVEL; level++) {
+    for (let row = 0; row * 512 < ceil(PICTURE.height, level); row++) {
+      for (let column = 0; column * 512 < ceil(PICTURE.width, level); column++) {
+        await system.pyramids.put(`${id}/1_files/${level}/${column}_${row}.jpg`, `${level}/${column}_${row}`);
+      }
+    }
+  }
+});
+after(() => system.close());
+
+async function content(url, dzi) {
+  const { id } = await system.ask(url);
+  await system.claim(id);
+  await system.report(id, 1, { finished: { dzi } });
+  return id;
+}
+
+const json = async (path) => JSON.parse((await system.send(path)).body);
+
+test("info.json says what the validator of the API asks for", async () => {
+  const answer = await system.send(`${base}/info.json`);
+  assert.deepEqual([answer.status, answer.type], [200, `application/ld+json;profile="http://iiif.io/api/image/3/context.json"`]);
+  assert.equal(answer.headers.get("Access-Control-Allow-Origin"), "*");
+  assert.ok(answer.headers.get("ETag"));
+  const info = JSON.parse(answer.body);
+  const { width, height } = PICTURE;
+  assert.deepEqual(info, {
+    "@context": "http://iiif.io/api/image/3/context.json",
+    id: system.origin + base,
+    type: "ImageService3",
+    protocol: "http://iiif.io/api/image",
+    profile: "level0",
+    width,
+    height,
+    sizes: [[126, 17], [251, 33], [501, 65]].map(([width, height]) => ({ width, height })),
+    tiles: [{ width: 512, height: 512, scaleFactors: [1, 2, 4, 8, 16] }],
+    extraFeatures: ["baseUriRedirect", "canonicalLinkHeader", "cors", "jsonldMediaType", "profileLinkHeader"],
+  });
+  const redirect = await system.send(base);
+  assert.deepEqual([redirect.status, redirect.headers.get("Location")], [303, `${system.origin}${base}/info.json`]);
+});
+
+test("every tile and size that info.json names is the stored one, at its canonical address", async () => {
+  const { width, height, tiles: [tile], sizes } = await json(`${base}/info.json`);
+  let asked = 0;
+  async function holds(path, stored) {
+    const answer = await system.send(`${base}/${path}`);
+    assert.deepEqual([answer.status, answer.body, answer.type], [200, stored, "image/jpeg"], path);
+    assert.equal(answer.headers.get("Access-Control-Allow-Origin"), "*");
+    const canonical = `<${system.origin}${base}/${path}>;rel="canonical"`;
+    assert.equal(answer.headers.get("Link"), `<http://iiif.io/api/image/3/level0.json>;rel="profile", ${canonical}`);
+    asked += 1;
+  }
+  for (const scale of tile.scaleFactors) {
+    const [across, down] = [tile.width * scale, tile.height * scale];
+    for (let x = 0; x * across < width; x++) {
+      for (let y = 0; y * down < height; y++) {
+        const [w, h] = [Math.min(across, width - x * across), Math.min(down, height - y * down)];
+        const region = w === width && h === height ? "full" : [x * across, y * down, w, h];
+        await holds(`${region}/${Math.ceil(w / scale)},${Math.ceil(h / scale)}/0/default.jpg`, `${LAST_LEVEL - Math.log2(scale)}/${x}_${y}`);
+      }
+    }
+  }
+  assert.equal(asked, 16 * 3 + 8 * 2 + 4 + 2 + 1);
+  for (const size of sizes) await holds(`full/${size.width},${size.height}/0/default.jpg`, `${LAST_LEVEL - Math.ceil(Math.log2(width / size.width))}/0_0`);
+});
+
+test("a tile is conditional, may be asked for by HEAD, and is kept for a day", async () => {
+  const path = `${base}/0,0,512,512/512,512/0/default.jpg`;
+  const whole = await system.send(path);
+  assert.equal(whole.headers.get("Cache-Control"), "public, max-age=86400");
+  const known = await system.send(path, { headers: { "If-None-Match": whole.headers.get("ETag") } });
+  assert.deepEqual([known.status, known.body], [304, ""]);
+  const head = await system.send(path, { method: "HEAD" });
+  assert.deepEqual([head.status, head.body, head.headers.get("Content-Length")], [200, "", String(whole.body.length)]);
+});
+
+test("what is not there, malformed, or beyond level 0 is told apart", async () => {
+  for (const [path, status] of [
+    ["full/max/0/default.jpg", 501],
+    ["full/600,78/0/default.jpg", 501],
+    ["full/!200,200/0/default.jpg", 501],
+    ["square/max/0/default.jpg", 501],
+    ["0,0,512,512/512,512/90/default.jpg", 501],
+    ["0,0,512,512/512,512/0/gray.jpg", 501],
+    ["0,0,512,512/512,512/0/default.png", 501],
+    ["0,0,512/512,512/0/default.jpg", 400],
+    ["8001,0,512,512/512,512/0/default.jpg", 400],
+    ["0,0,512,512/1024,1024/0/default.jpg", 400],
+    ["0,0,512,512/512,512/0/native.jpg", 400],
+    ["0,0,512,512/512,512/0/default", 400],
+    ["info.xml", 404],
+    ["0,0,512,512/512,512/default.jpg", 404],
+  ]) {
+    const answer = await system.send(`${base}/${path}`);
+    assert.deepEqual([answer.status, answer.type], [status, "text/plain; charset=utf-8"], path);
+    assert.equal(answer.headers.get("Access-Control-Allow-Origin"), "*", path);
+  }
+  const preflight = await system.send(`${base}/info.json`, { method: "OPTIONS" });
+  assert.equal(preflight.status, 204);
+});
+
+test("contents that have no tiles for IIIF say so", async () => {
+  const older = await content("http://example.com/older.jpg", { ...PICTURE, tileSize: 510, tileOverlap: 1 });
+  const { id: waiting } = await system.ask("http://example.com/waiting.jpg");
+  for (const of of [older, waiting, "00000000000", "nonsense"]) {
+    for (const path of ["info.json", "manifest.json", "full/max/0/default.jpg"]) assert.equal((await system.send(`/iiif/${of}/${path}`)).status, 404, of);
+  }
+  assert.match((await system.send(`/iiif/${older}/info.json`)).body, /overlap/);
+  const transparent = await content("http://example.com/small.png", { ...PICTURE, width: 300, height: 200, tileFormat: "png" });
+  await system.pyramids.put(`${transparent}/1_files/9/0_0.png`, "all of it");
+  const info = await json(`/iiif/${transparent}/info.json`);
+  assert.deepEqual([info.preferredFormats, info.extraFormats, info.tiles[0].scaleFactors], [["png"], ["png"], [1]]);
+  const whole = await system.send(`/iiif/${transparent}/full/max/0/default.png`);
+  assert.deepEqual([whole.status, whole.body, whole.type], [200, "all of it", "image/png"]);
+});
+
+test("the manifest has one canvas with the picture and its service", async () => {
+  const manifest = await json(`${base}/manifest.json`);
+  const { width, height } = PICTURE;
+  assert.equal(manifest["@context"], "http://iiif.io/api/presentation/3/context.json");
+  assert.deepEqual([manifest.id, manifest.type], [`${system.origin}${base}/manifest.json`, "Manifest"]);
+  assert.deepEqual(manifest.label, { none: ["old town.jpg"] });
+  assert.equal(manifest.homepage[0].id, `${system.origin}/${id}`);
+  const [canvas] = manifest.items;
+  assert.deepEqual([canvas.type, canvas.width, canvas.height], ["Canvas", width, height]);
+  const [annotation] = canvas.items[0].items;
+  assert.deepEqual([annotation.type, annotation.motivation, annotation.target], ["Annotation", "painting", canvas.id]);
+  const { body } = annotation;
+  assert.deepEqual([body.type, body.format, body.width, body.height], ["Image", "image/jpeg", 501, 65]);
+  assert.equal((await system.send(new URL(body.id).pathname)).body, "9/0_0", "what is painted is there");
+  assert.deepEqual(body.service, [{ id: system.origin + base, type: "ImageService3", profile: "level0" }]);
+  assert.deepEqual(manifest.thumbnail, [body]);
+});

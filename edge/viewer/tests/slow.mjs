@@ -1,0 +1,83 @@
+// A share page on a slow connection, by the browser's own throttling: when its picture is seen, and what was loaded until then.
+
+import { request } from "node:http";
+import { gzipSync } from "node:zlib";
+
+import { newPage } from "./browser.mjs";
+import { serve } from "./servers.mjs";
+
+/** 1.6 Mbit/s with 150 ms: what Lighthouse calls a slow 4G. */
+const LATENCY_S = 0.15;
+const BYTES_PER_S = 1.6e6 / 8;
+const SLOW = { offline: false, latency: LATENCY_S * 1000, downloadThroughput: BYTES_PER_S, uploadThroughput: 0.75e6 / 8 };
+
+/** What 512 × 512 pixels of a photograph take. */
+const TILE_BYTES = 50_000;
+
+/**
+ * `{ seconds, network, bytes, rounds }`: after how long the picture is seen, and how much of that the network alone takes
+ * for so many bytes and so many requests after each other, which does not depend on what else the machine does.
+ */
+export async function firstPaint(browser, address) {
+  const page = await newPage(browser);
+  const loads = new Map();
+  const session = await page.context().newCDPSession(page);
+  session.on("Network.requestWillBeSent", ({ requestId, timestamp }) => loads.set(requestId, { from: timestamp }));
+  session.on("Network.loadingFinished", ({ requestId, timestamp, encodedDataLength }) => Object.assign(loads.get(requestId), { to: timestamp, bytes: encodedDataLength }));
+  await session.send("Network.enable");
+  await session.send("Network.emulateNetworkConditions", SLOW);
+  await page.addInitScript(watch);
+  await page.goto(address, { waitUntil: "commit" });
+  const seen = await page.waitForFunction(() => globalThis.pictureSeen, null, { timeout: 60_000 });
+  const seconds = (await seen.jsonValue()) / 1000;
+  const [begin] = [...loads.values()].map(({ from }) => from);
+  const needed = [...loads.values()].filter(({ to }) => to !== undefined && to - begin <= seconds).sort((a, b) => a.to - b.to);
+  const bytes = needed.reduce((sum, load) => sum + load.bytes, 0);
+  for (const load of needed) load.round = 1 + Math.max(0, ...needed.filter(({ to }) => to <= load.from).map(({ round }) => round));
+  const rounds = Math.max(...needed.map(({ round }) => round));
+  await page.context().close();
+  return { seconds, network: (1 + rounds) * LATENCY_S + bytes / BYTES_PER_S, bytes, rounds }; // one more to connect
+}
+
+/** For the page: notes when the middle of the picture has a colour. */
+function watch() {
+  const look = () => {
+    const canvas = document.getElementById("stage")?.shadowRoot?.querySelector("canvas");
+    const { data } = canvas?.width ? canvas.getContext("2d").getImageData(canvas.width / 2, canvas.height / 2, 1, 1) : {};
+    if (data?.[3] === 255) globalThis.pictureSeen = performance.now();
+    else requestAnimationFrame(look);
+  };
+  addEventListener("DOMContentLoaded", look);
+}
+
+/** A service as behind Cloudflare, which compresses text on the way. Its pages' addresses lead here as well. */
+export async function compressed(origin) {
+  const server = await serve(async ({ pathname, search }) => {
+    const { status, headers, body } = await fetched(origin + pathname + search);
+    const type = headers["content-type"] ?? "";
+    const isText = /text|json|javascript/.test(type);
+    const own = { "Access-Control-Allow-Origin": "*" };
+    if (!isText) return { status, type, headers: own, body: padded(body, pathname) };
+    const text = Buffer.from(body.toString().replaceAll(origin, server.origin));
+    return { status, type, headers: { ...own, "Content-Encoding": "gzip" }, body: gzipSync(text) };
+  });
+  return server;
+}
+
+/** Drawings that stand in for whole tiles become as large as photographs: white space may follow an SVG's end. */
+function padded(body, pathname) {
+  const isWhole = /_files\/(9|\d\d)\//.test(pathname);
+  return isWhole ? Buffer.concat([body, Buffer.alloc(Math.max(TILE_BYTES - body.length, 0), " ")]) : body;
+}
+
+/** As it is, without following redirects and without the headers that a browser would add. */
+function fetched(address) {
+  return new Promise((resolve, reject) => {
+    const asked = request(address, (response) => {
+      const parts = [];
+      response.on("data", (part) => parts.push(part)).on("error", reject);
+      response.on("end", () => resolve({ status: response.statusCode, headers: response.headers, body: Buffer.concat(parts) }));
+    });
+    asked.on("error", reject).end();
+  });
+}

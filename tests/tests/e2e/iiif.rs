@@ -1,0 +1,49 @@
+//! Programs of others read a picture by IIIF, in a browser and from another site: OpenSeadragon and Mirador.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use edgezoom_tests::{Client, Source, SourceServer, System, browser, picture};
+use image::{Rgb, RgbImage};
+use serde_json::{Value, json};
+
+const WIDTH: u32 = 2700;
+const HEIGHT: u32 = 2100;
+const COLUMNS: u32 = 4;
+const ROWS: u32 = 3;
+
+/// The colours of a grid, far enough from each other and from any page's.
+fn colour(column: u32, row: u32) -> [u8; 3] {
+    [40 + 60 * column as u8, 220 - 75 * row as u8, if (column + row).is_multiple_of(2) { 60 } else { 180 }]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn openseadragon_and_mirador_show_a_picture_by_iiif() -> Result<()> {
+    let (system, sources) = (System::shared()?, SourceServer::start()?);
+    let field = RgbImage::from_fn(WIDTH, HEIGHT, |x, y| Rgb(colour(x * COLUMNS / WIDTH, y * ROWS / HEIGHT)));
+    let source = sources.serve("field.jpg", Source::file("image/jpeg", picture::jpeg(&field)?));
+    let course = Client::new(system.url())?.convert(&source).await?;
+    let id = course.ready()?["id"].as_str().context("no id")?;
+    let base = format!("{}/iiif/{id}", system.url());
+    let cells = || (0..ROWS).flat_map(|row| (0..COLUMNS).map(move |column| (column, row)));
+    let colours: Vec<_> = cells().map(|(column, row)| colour(column, row)).collect();
+    let mirador = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("mirador/dist/mirador.min.js");
+    let seen =
+        browser::run("iiif.mjs", json!({ "base": base, "colours": colours, "mirador": mirador })).await?;
+
+    for viewer in ["openseadragon", "mirador"] {
+        let Value::Array(requests) = &seen[viewer]["requests"] else { panic!("{seen}") };
+        let paths: Vec<_> = requests.iter().filter_map(|request| request["path"].as_str()).collect();
+        assert!(requests.iter().all(|request| request["status"] == 200), "{viewer}: {requests:?}");
+        let is_full_scale = |path: &&str| path.contains(",512,512/512,512/0/default.jpg");
+        assert!(paths.iter().any(is_full_scale), "{viewer} asked for no tile of the full size: {paths:?}");
+        let places: Vec<Option<(f64, f64)>> = serde_json::from_value(seen[viewer]["whole"].clone())?;
+        for ((column, row), place) in cells().zip(&places) {
+            let (x, y) = place.with_context(|| format!("{viewer} does not show {column}, {row}: {seen}"))?;
+            let of = |column: u32, row: u32| places[(row * COLUMNS + column) as usize].unwrap_or_default();
+            assert!(column == 0 || x > of(column - 1, row).0 + 0.02, "{viewer}, {column}, {row}: {seen}");
+            assert!(row == 0 || y > of(column, row - 1).1 + 0.02, "{viewer}, {column}, {row}: {seen}");
+        }
+    }
+    Ok(())
+}

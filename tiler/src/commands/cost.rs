@@ -1,0 +1,202 @@
+//! `tiler cost`: what contents cost in each layout of the store, by the formula of docs/operations.md, and from how many
+//! fetched tiles on the other layout is cheaper.
+
+use std::process::ExitCode;
+
+/// Computes what contents cost in each layout, `archive` and `tiles`
+#[derive(clap::Args, Clone, Copy, Debug)]
+pub struct Args {
+    /// The size of a content in megapixels
+    #[arg(long, default_value_t = 12.0)]
+    megapixels: f64,
+    /// How many contents there are
+    #[arg(long, default_value_t = 1_000_000.0)]
+    contents: f64,
+    /// How often a content is looked at
+    #[arg(long, default_value_t = 10.0)]
+    visits: f64,
+    /// How many tiles are fetched when a content is looked at
+    #[arg(long, default_value_t = 20.0)]
+    tiles_per_visit: f64,
+    /// The bytes that all tiles together take for each pixel of the picture
+    #[arg(long, default_value_t = 0.6)]
+    bytes_per_pixel: f64,
+    /// Which part of the fetched tiles no cache has, 0 to 1
+    #[arg(long, default_value_t = 0.5)]
+    uncached: f64,
+    #[command(flatten)]
+    prices: Prices,
+}
+
+/// What the platform charges, in dollars for a million.
+#[derive(clap::Args, Clone, Copy, Debug)]
+struct Prices {
+    /// A million writes to the store, in dollars
+    #[arg(long, default_value_t = 4.50)]
+    writes: f64,
+    /// A million reads from the store, in dollars
+    #[arg(long, default_value_t = 0.36)]
+    reads: f64,
+    /// A million requests to the Worker, in dollars
+    #[arg(long, default_value_t = 0.30)]
+    requests: f64,
+}
+
+/// The dollars that a content costs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Cost {
+    writing: f64,
+    serving: f64,
+}
+
+/// A tile has 512 × 512 pixels, and all levels together have a third more than the largest.
+const TILES_PER_MEGAPIXEL: f64 = 1e6 / (512.0 * 512.0) * 4.0 / 3.0;
+/// The parts of an upload are larger from so many megapixels on (`s3/archive_upload.rs`).
+const MEGAPIXELS_OF_SMALL_PARTS: f64 = 100.0;
+const SMALL_PART: f64 = 8.0 * 1_048_576.0;
+const LARGE_PART: f64 = 16.0 * 1_048_576.0;
+/// An upload in parts is begun and completed.
+const WRITES_BESIDE_PARTS: f64 = 2.0;
+const MILLION: f64 = 1e6;
+
+impl Args {
+    fn tiles(&self) -> f64 {
+        self.megapixels * TILES_PER_MEGAPIXEL
+    }
+
+    /// One for an archive that is no larger than a part.
+    fn archive_writes(&self) -> f64 {
+        let part = if self.megapixels > MEGAPIXELS_OF_SMALL_PARTS { LARGE_PART } else { SMALL_PART };
+        let parts = (self.megapixels * MILLION * self.bytes_per_pixel / part).ceil();
+        if parts > 1.0 { parts + WRITES_BESIDE_PARTS } else { 1.0 }
+    }
+
+    /// The writes of single tiles: each tile, and the descriptor.
+    fn tile_writes(&self) -> f64 {
+        self.tiles() + 1.0
+    }
+
+    /// One object, read through the Worker.
+    fn archive(&self, fetched: f64) -> Cost {
+        let Prices { writes, reads, requests } = self.prices;
+        let serving = fetched * (requests + self.uncached * reads) / MILLION;
+        Cost { writing: self.archive_writes() * writes / MILLION, serving }
+    }
+
+    /// An object for each tile, behind a CDN without the Worker.
+    fn single_tiles(&self, fetched: f64) -> Cost {
+        let Prices { writes, reads, .. } = self.prices;
+        let serving = fetched * self.uncached * reads / MILLION;
+        Cost { writing: self.tile_writes() * writes / MILLION, serving }
+    }
+
+    /// The fetched tiles of a content from which on single tiles are cheaper. None: they never are.
+    fn break_even(&self) -> Option<f64> {
+        let saved = (self.tile_writes() - self.archive_writes()) * self.prices.writes;
+        (self.prices.requests > 0.0).then(|| (saved / self.prices.requests).max(0.0))
+    }
+
+    fn table(&self) -> String {
+        let fetched = self.visits * self.tiles_per_visit;
+        let mut table = format!(
+            "{} contents of {} megapixels, {:.0} tiles each; {fetched} tiles fetched of each, {} % of them from the store\n\n\
+             layout      writes each     writing $     serving $         sum $\n",
+            self.contents,
+            self.megapixels,
+            self.tiles(),
+            100.0 * self.uncached,
+        );
+        for (layout, writes, cost) in [
+            ("archive", self.archive_writes(), self.archive(fetched)),
+            ("tiles", self.tile_writes(), self.single_tiles(fetched)),
+        ] {
+            let [writing, serving] = [cost.writing, cost.serving].map(|dollars| dollars * self.contents);
+            let sum = writing + serving;
+            table += &format!("{layout:8} {writes:14.1} {writing:13.2} {serving:13.2} {sum:13.2}\n");
+        }
+        table
+            + &match self.break_even() {
+                Some(tiles) => format!(
+                    "\n`tiles` is cheaper from {tiles:.0} fetched tiles of a content on, or {:.0} visits; storage costs the same.\n",
+                    tiles / self.tiles_per_visit
+                ),
+                None => "\n`archive` is always cheaper; storage costs the same.\n".to_owned(),
+            }
+    }
+}
+
+/// Prints the table.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let figures = [args.megapixels, args.contents, args.visits, args.tiles_per_visit, args.bytes_per_pixel];
+    let prices = [args.prices.writes, args.prices.reads, args.prices.requests];
+    anyhow::ensure!(
+        figures.iter().all(|figure| figure.is_finite() && *figure > 0.0),
+        "sizes and counts must be greater than 0"
+    );
+    anyhow::ensure!(prices.iter().all(|price| price.is_finite() && *price >= 0.0), "prices must be numbers");
+    anyhow::ensure!((0.0..=1.0).contains(&args.uncached), "--uncached must be between 0 and 1");
+    print!("{}", args.table());
+    Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Cli {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    fn args(words: &[&str]) -> Args {
+        Cli::parse_from(["cost"].iter().chain(words)).args
+    }
+
+    fn near(value: f64, expected: f64) {
+        assert!((value / expected - 1.0).abs() < 0.02, "{value} is not {expected}");
+    }
+
+    #[test]
+    fn a_hundred_million_pictures_cost_what_the_operators_page_says() {
+        let args = args(&["--megapixels", "12", "--contents", "1e8"]);
+        near(args.single_tiles(0.0).writing * args.contents, 27_900.0);
+        near(args.archive(0.0).writing * args.contents, 450.0);
+        near(args.break_even().unwrap() / args.tiles(), 15.0);
+    }
+
+    #[test]
+    fn an_archive_takes_the_writes_that_its_upload_makes() {
+        for (megapixels, writes) in [("1", 1.0), ("13", 1.0), ("50", 6.0), ("216", 10.0)] {
+            near(args(&["--megapixels", megapixels]).archive_writes(), writes);
+        }
+    }
+
+    #[test]
+    fn both_layouts_cost_the_same_at_the_break_even() {
+        for words in [["--megapixels", "0.5"], ["--megapixels", "216"], ["--uncached", "0"]] {
+            let args = args(&words);
+            let tiles = args.break_even().unwrap();
+            let sum = |cost: Cost| cost.writing + cost.serving;
+            near(sum(args.archive(tiles)), sum(args.single_tiles(tiles)));
+            assert!(sum(args.archive(tiles / 2.0)) <= sum(args.single_tiles(tiles / 2.0)));
+        }
+        assert_eq!(args(&["--requests", "0"]).break_even(), None);
+    }
+
+    #[test]
+    fn the_table_shows_both() {
+        let args = args(&["--megapixels", "12", "--contents", "1000000"]);
+        insta::assert_snapshot!(args.table(), @r"
+        1000000 contents of 12 megapixels, 61 tiles each; 200 tiles fetched of each, 50 % of them from the store
+
+        layout      writes each     writing $     serving $         sum $
+        archive             1.0          4.50         96.00        100.50
+        tiles              62.0        279.16         36.00        315.16
+
+        `tiles` is cheaper from 916 fetched tiles of a content on, or 46 visits; storage costs the same.
+        ");
+    }
+}
