@@ -76,9 +76,7 @@ impl From<PageError> for Failure {
             | PageError::NotContained
             | PageError::NoPage
             | PageError::SentAsFile
-            | PageError::LeadsTo(_) => {
-                FailureCode::UnsupportedFormat
-            }
+            | PageError::LeadsTo(_) => FailureCode::UnsupportedFormat,
             PageError::Crashed => FailureCode::CorruptSource,
             PageError::TooMuchMemory(_) | PageError::TooMuchTraffic(_) => FailureCode::SourceTooLarge,
             PageError::Refused => FailureCode::SourceForbidden,

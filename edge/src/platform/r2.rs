@@ -1,7 +1,7 @@
 //! Objects of R2 and ranges of them, streamed by the runtime: their bytes never pass through wasm. An object is immutable
 //! once written, and caches may keep it for ever.
 
-use edgezoom_content::{Attempt, ContentId, Dzi, TileRange};
+use edgezoom_content::{Attempt, CoarseNumber, ContentId, Dzi, TileRange};
 use http::StatusCode;
 use worker::{Bucket, Env, Headers, Method, Object, Range, Request, Response, Result, js_sys};
 
@@ -162,7 +162,10 @@ pub async fn delete_attempts(id: ContentId, before: Attempt, keep: Option<Attemp
     let bucket = env.bucket(BINDING)?;
     let mut attempts: Vec<Attempt> = before.earlier().filter(|attempt| Some(*attempt) != keep).collect();
     let attempts = attempts.split_off(attempts.len().saturating_sub(MOST_SWEPT));
-    let keys = attempts.iter().flat_map(|attempt| [attempt.archive_key(id), attempt.descriptor_key(id)]);
+    let keys = attempts.iter().flat_map(|attempt| {
+        let coarse = CoarseNumber::all().map(|number| attempt.coarse_key(id, number));
+        coarse.chain([attempt.archive_key(id), attempt.descriptor_key(id)])
+    });
     bucket.delete_multiple(keys.collect()).await?;
     let mut lists = 0;
     for attempt in attempts {

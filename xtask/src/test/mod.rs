@@ -54,7 +54,7 @@ pub fn run(project: &Project, wanted: &[Step]) -> Result<()> {
 /// The wanted steps and those that they need. A step that would wait for Cargo's lock waits for the step that has it, so
 /// that its time is its own.
 fn graph<'a>(project: &'a Project, programs: &'a Programs, wanted: &[Step]) -> Vec<steps::Step<'a>> {
-    use Step::{Edge, EndToEnd, Licences, Sources, Unit, Viewer, Worker};
+    use Step::{Clippy, Edge, EndToEnd, Licences, Sources, Unit, Viewer, Worker};
     let any = |of: &[Step]| of.iter().any(|step| wanted.contains(step));
     let with_worker = any(&[Edge, Worker, Viewer, EndToEnd]);
     let mut graph = vec![];
@@ -67,13 +67,13 @@ fn graph<'a>(project: &'a Project, programs: &'a Programs, wanted: &[Step]) -> V
     if with_worker {
         graph.extend([build::wasm(project), build::edge(project)]);
     }
-    if any(&[Unit, Sources, EndToEnd]) {
+    if any(&[Clippy, Unit, Sources, EndToEnd]) {
         let compile = steps::Step::new("compile", |out| programs.build(project, out));
         graph.push(compile.after(&["tools"]));
     }
     if any(&[Unit]) {
         let examples = steps::Step::new("doc-tests", |out| programs.doc_tests(project, out));
-        graph.push(examples.needs(&["compile"]).after(&["clippy"]));
+        graph.push(examples.needs(&["compile"]));
     }
     graph.extend(wanted.iter().filter(|step| **step != Edge).map(|step| step.check(project, programs)));
     graph
@@ -89,12 +89,14 @@ impl Step {
             }
             Self::Licences => Check::new("licences", |out| licences(project, out)).needs(&["tools"]),
             Self::Clippy => {
-                Check::new("clippy", |out| clippy(project, out)).after(&["tools", "compile", "wasm"])
+                Check::new("clippy", |out| Ok(programs.clippy()? + clippy_of_worker(project, out)?))
+                    .needs(&["compile"])
+                    .after(&["wasm"])
             }
             Self::Unit => Check::new("unit", |out| programs.unit(out)).needs(&["set-up", "compile"]),
             Self::Sources => Check::new("sources", |out| programs.sources(out))
                 .needs(&["set-up", "compile"])
-                .after(&["unit", "viewer"]),
+                .after(&["viewer", "end-to-end"]),
             Self::Edge => build::edge(project),
             Self::Worker => {
                 Check::new("worker", |out| out.count(project.npm()?.args(["run", "test:worker"])))
@@ -107,17 +109,15 @@ impl Step {
             }
             Self::EndToEnd => Check::new("end-to-end", |out| programs.end_to_end(out))
                 .needs(&["compile", "edge"])
-                .after(&["sources"]),
+                .after(&["viewer"]),
         }
     }
 }
 
-fn clippy(project: &Project, out: &Transcript<'_>) -> Result<Tally> {
-    let check = |what: &[&str]| {
-        out.check(project.cargo_beside_tests().arg("clippy").args(what).args(["--", "--deny=warnings"]))
-    };
-    Ok(check(&["--workspace", "--all-targets"])?
-        + check(&["--package=edgezoom-edge", "--target", setup::WASM])?)
+/// What only the Worker's WebAssembly has: natively it is linted as it is compiled.
+fn clippy_of_worker(project: &Project, out: &Transcript<'_>) -> Result<Tally> {
+    let what = ["clippy", "--package=edgezoom-edge", "--target", setup::WASM, "--", "--deny=warnings"];
+    out.check(project.cargo_beside_tests().args(what))
 }
 
 /// cargo-deny checks all of `deny.toml`. Installing it takes minutes, so without it tools of our own look at licences and

@@ -1,13 +1,13 @@
-//! The Rust tests: one call of Cargo compiles all of them, with the features of the whole workspace, and says where the
-//! programs are. Then they run without Cargo. A test target that needs a browser, PDFium or a built service says
+//! The Rust tests: one call of Cargo compiles and lints all of them, with the features of the whole workspace, and says
+//! where the programs are. Then they run without Cargo. A test target that needs a browser, PDFium or a built service says
 //! `test = false` in its manifest, so that plain `cargo test` leaves it out; here it runs in a step of its own.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use serde_json::Value;
 
 use crate::project::Project;
@@ -26,7 +26,14 @@ const WAITING: &[&str] = &["--test-threads=4"];
 
 /// The test programs, once they are built.
 #[derive(Default)]
-pub struct Programs(Mutex<Vec<Program>>);
+pub struct Programs(Mutex<Built>);
+
+/// What the compiler made, and what it said.
+#[derive(Default)]
+struct Built {
+    programs: Vec<Program>,
+    warnings: u64,
+}
 
 /// One of them.
 #[derive(Clone, Debug)]
@@ -41,18 +48,39 @@ struct Program {
 }
 
 impl Programs {
-    /// Compiles all tests.
+    /// Compiles all tests, and benchmarks and examples, which Clippy checks too.
     pub fn build(&self, project: &Project, out: &Transcript<'_>) -> Result<Tally> {
         let mut cargo = project.cargo_beside_tests();
-        cargo.args(["test", "--workspace", "--no-run", "--lib", "--bins", "--test=*"]);
-        cargo.arg("--message-format=json-render-diagnostics");
-        let mut programs = vec![];
+        linted(cargo.args([
+            "test",
+            "--workspace",
+            "--no-run",
+            "--lib",
+            "--bins",
+            "--test=*",
+            "--benches",
+            "--examples",
+        ]));
+        cargo.arg("--message-format=json");
+        let mut built = Built::default();
         out.lines(&mut cargo, |line| {
-            programs.extend(serde_json::from_slice(line).ok().and_then(Program::of))
+            let Ok(message) = serde_json::from_slice::<Value>(line) else { return };
+            if let Some(text) = message["message"]["rendered"].as_str() {
+                out.line(text.as_bytes());
+                built.warnings += 1;
+            }
+            built.programs.extend(Program::of(message));
         })?;
-        programs.sort_by(|one, other| one.name.cmp(&other.name));
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = programs;
+        built.programs.sort_by(|one, other| one.name.cmp(&other.name));
+        *self.lock() = built;
         Ok(Tally::default())
+    }
+
+    /// Fails when Clippy had something to say about what was built.
+    pub fn clippy(&self) -> Result<Tally> {
+        let warnings = self.lock().warnings;
+        ensure!(warnings == 0, "{warnings} warnings in the step `compile`");
+        Ok(Tally::PASSED)
     }
 
     /// What plain `cargo test` runs, except for the examples in the documentation.
@@ -62,7 +90,7 @@ impl Programs {
 
     /// The examples in the documentation, which only Cargo can find. It compiles nothing else for them.
     pub fn doc_tests(&self, project: &Project, out: &Transcript<'_>) -> Result<Tally> {
-        out.count(project.cargo().args(["test", "--workspace", "--doc", "--no-fail-fast"]))
+        out.count(linted(project.cargo().args(["test", "--workspace", "--doc", "--no-fail-fast"])))
     }
 
     /// What needs a browser, PDFium or programs to compare with.
@@ -77,7 +105,7 @@ impl Programs {
 
     /// What drives the built service from outside.
     pub fn end_to_end(&self, out: &Transcript<'_>) -> Result<Tally> {
-        self.run(out, |program| !program.plain && program.folder.ends_with(END_TO_END), &[])
+        self.run(out, |program| !program.plain && program.folder.ends_with(END_TO_END), WAITING)
     }
 
     fn run(
@@ -86,7 +114,7 @@ impl Programs {
         which: impl Fn(&Program) -> bool,
         arguments: &[&str],
     ) -> Result<Tally> {
-        let programs = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let programs = self.lock().programs.clone();
         let mut tally = Tally::default();
         for program in programs.iter().filter(|program| which(program)) {
             out.line(format!("\n{}:", program.text()).as_bytes());
@@ -96,6 +124,16 @@ impl Programs {
         }
         Ok(tally)
     }
+
+    fn lock(&self) -> MutexGuard<'_, Built> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Lets Clippy's driver compile the workspace: it is the compiler, and lints what it compiles. `cargo clippy` would check
+/// each dependency a second time, which takes four minutes of processor time.
+fn linted(cargo: &mut Command) -> &mut Command {
+    cargo.env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver")
 }
 
 impl Program {

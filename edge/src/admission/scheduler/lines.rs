@@ -107,7 +107,8 @@ impl Lines {
     /// The first job of a line whose host is not busy.
     fn first_of(&self, line: &Line, limit: u64) -> Option<(u64, ContentId)> {
         // A file that a client sent has no host.
-        let is_free = |host: &String| host.is_empty() || self.hosts.get(host).is_none_or(|sent| *sent < limit);
+        let is_free =
+            |host: &String| host.is_empty() || self.hosts.get(host).is_none_or(|sent| *sent < limit);
         let mut looked_at = line.waiting.iter().take(LOOKED_AT);
         looked_at.find(|(_, (_, host))| is_free(host)).map(|(order, (id, _))| (*order, *id))
     }

@@ -111,7 +111,7 @@ mod tests {
         let Some(IiifRequest::Image(image)) = IiifRequest::parse(path) else { panic!("{path}") };
         match tile_of(&image?, dzi)? {
             PyramidObject::Tile { level, column, row, .. } => Ok((level, column, row)),
-            PyramidObject::Descriptor => panic!("{path}"),
+            PyramidObject::Descriptor | PyramidObject::Coarse(_) => panic!("{path}"),
         }
     }
 
