@@ -21,6 +21,7 @@
 
 mod attempts;
 mod event;
+mod queries;
 mod rules;
 
 pub use event::{Effect, Event, Reply};
@@ -29,10 +30,10 @@ pub use rules::Rules;
 use serde::{Deserialize, Serialize};
 
 pub use crate::Timestamp;
-use crate::protocol::{Job, TilerId};
+use crate::protocol::TilerId;
 use crate::{
-    Archive, Attempt, Coarse, CoarseNumber, Content, ContentId, Dzi, Failure, FailureCode, Previews,
-    Progress, SourceUrl, Stage, Status, Title, UploadKey, Warning,
+    Archive, Attempt, CoarseNumber, ContentId, Dzi, Failure, FailureCode, Previews, Progress, SourceUrl,
+    Stage, Title, UploadKey, Warning,
 };
 
 /// The state of a conversion. Clients see its [`Conversion::content`]. Its fields are what the Durable Object stores as
@@ -357,73 +358,6 @@ impl Conversion {
     /// Whether the last start before its date is long enough ago.
     fn may_start_early(&self, now: Timestamp, rules: &Rules) -> bool {
         self.started_early_at.is_none_or(|at| now - at >= rules.early)
-    }
-
-    /// Whether its job is in the queue or waits for its turn, or a tiler has it.
-    #[must_use]
-    pub fn has_job(&self) -> bool {
-        matches!(self.state, State::Queued { .. } | State::Claimed { .. })
-    }
-
-    /// Whether its job is in the queue or waits for its turn.
-    #[must_use]
-    pub fn is_queued(&self) -> bool {
-        matches!(self.state, State::Queued { .. })
-    }
-
-    /// The URL of its source.
-    #[must_use]
-    pub fn url(&self) -> &SourceUrl {
-        &self.url
-    }
-
-    /// The message for the queue.
-    #[must_use]
-    pub fn job(&self) -> Job {
-        Job { id: self.id, alone: self.alone, avoid: self.avoid }
-    }
-
-    /// When [`Event::AlarmFired`] is due; `None` when nothing is left to do.
-    #[must_use]
-    pub fn alarm(&self) -> Option<Timestamp> {
-        self.state.alarm().into_iter().chain(self.sweep_at).min()
-    }
-
-    /// The content as clients see it.
-    #[must_use]
-    pub fn content(&self) -> Content {
-        let status = match &self.state {
-            State::Queued { .. } => Status::Processing { stage: Stage::Queued, coarse: None },
-            State::Claimed { attempt, stage, coarse, .. } => Status::Processing {
-                stage: *stage,
-                coarse: coarse.map(|number| Coarse { attempt: *attempt, number }),
-            },
-            State::Waiting { .. } => Status::Processing { stage: Stage::Waiting, coarse: None },
-            State::Ready { attempt, dzi, title, warning, archive, previews, .. } => Status::Ready {
-                attempt: *attempt,
-                dzi: *dzi,
-                title: title.clone(),
-                warning: warning.clone(),
-                archive: *archive,
-                previews: *previews,
-            },
-            State::Failed { failure, retry_at, .. } => {
-                Status::Failed { failure: failure.clone(), retry_at: *retry_at }
-            }
-        };
-        Content { id: self.id, url: self.url.clone(), progress: self.shown, status }
-    }
-}
-
-impl State {
-    /// When something is due that follows from the state.
-    fn alarm(&self) -> Option<Timestamp> {
-        match *self {
-            Self::Queued { resend_at, .. } => Some(resend_at),
-            Self::Claimed { lease_until, .. } => Some(lease_until),
-            Self::Waiting { until, .. } => Some(until),
-            Self::Ready { record_at, .. } | Self::Failed { record_at, .. } => record_at,
-        }
     }
 }
 
