@@ -63,7 +63,7 @@ impl Conversion {
 
 impl State {
     /// When something is due that follows from the state.
-    fn alarm(&self) -> Option<Timestamp> {
+    pub(super) fn alarm(&self) -> Option<Timestamp> {
         match *self {
             Self::Queued { resend_at, .. } => Some(resend_at),
             Self::Claimed { lease_until, .. } => Some(lease_until),

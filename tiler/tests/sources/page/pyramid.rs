@@ -27,7 +27,7 @@ async fn render(source: File) -> Result<(Size, Vec<[u8; 3]>), Failure> {
     loop {
         match renderer.next().await? {
             Output::Started(dzi) => top = dzi.max_level(),
-            Output::Progress(_) => {}
+            Output::Progress(_) | Output::Coarse(_) | Output::Preview(..) => {}
             Output::Tile(tile) if tile.level == top && tile.column == 2 => {
                 colours.push((tile.row, middle(&tile.bytes)));
             }
