@@ -7,8 +7,8 @@ mod uploads;
 use std::time::Duration;
 
 use super::*;
-use crate::protocol::{ClaimRequest, Outcome, Report, Retry};
-use crate::{Size, TileFormat, TileRange};
+use crate::protocol::{ClaimRequest, Job, Outcome, Report, Retry};
+use crate::{Coarse, Content, Size, Status, TileFormat, TileRange};
 
 const RULES: Rules = Rules {
     lease: Duration::from_secs(60),
