@@ -12,7 +12,7 @@
 //! ```
 //!
 //! An attempt that fails for a reason that may pass leads to `Waiting`, as long as [`Rules::retries`] has another pause.
-//! One whose renderer was killed from outside is queued at once, twice ([`Rules::kills`]). A conversion that has lost
+//! One whose renderer was killed from outside is queued at once, twice ([`Rules::kills`]), before it waits. A conversion that has lost
 //! [`Rules::leases`] leases is tried once more by a tiler that does nothing else.
 //!
 //! These hold even when messages are lost, doubled or late: the progress that clients see never falls, at most one

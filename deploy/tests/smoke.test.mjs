@@ -14,7 +14,7 @@ const description = `data:application/json;base64,${await readFile(built, "base6
 const URL_OF_PICTURE = "https://example.com/picture.jpg";
 let system;
 
-before(async () => (system = await start()));
+before(async () => (system = await start({ BASE_URL: "" })));
 after(() => system.close());
 
 /** The lines that trying out prints, and how many checks failed. */

@@ -48,7 +48,7 @@ test("a subscriber gets the state at once, each change, and the end", async () =
   await system.pyramids.put(`${id}/1_coarse/2.jpg`, "a picture");
   const coarse = await system.send(new URL(coarseUrl).pathname);
   assert.deepEqual([coarse.status, coarse.body], [200, "a picture"]);
-  assert.equal((await system.send(new URL(coarseUrl).pathname.replace("2.jpg", "3.jpg"))).status, 404);
+  assert.equal((await system.send(new URL(coarseUrl).pathname.replace("2.jpg", "3.jpg"))).status, 204);
   await system.report(id, 1, { finished: { dzi: PICTURE } });
   const last = await events.next();
   assert.deepEqual([last.id, last.content.ready, last.content.progress], ["finished", true, 1]);

@@ -137,7 +137,7 @@ test("a retry counts as a new content of its client", async () => {
   assert.equal((await patient.find(id)).failed, true);
 });
 
-test("a renderer that was killed is tried twice more, elsewhere", async () => {
+test("a renderer that was killed is tried twice more at once, elsewhere, and then later", async () => {
   const { id } = await patient.ask("http://example.com/killed.jpg");
   await fail(patient, id, "elsewhere");
   await queued(id, 2, patient);
@@ -145,7 +145,7 @@ test("a renderer that was killed is tried twice more, elsewhere", async () => {
   await queued(id, 3, patient);
   assert.deepEqual(await messagesOf(id, patient), [{ id }, { id, avoid: 7 }, { id, avoid: 7 }]);
   await fail(patient, id, "elsewhere");
-  assert.equal((await patient.find(id)).failed, true);
+  assert.equal((await patient.find(id)).stage, "waiting");
 });
 
 test("a content that lost three leases is tried once more alone", async () => {

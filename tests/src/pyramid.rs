@@ -151,7 +151,8 @@ impl Pyramid {
         Ok(Self { url, descriptor, tiles })
     }
 
-    /// The keys that the store has for it: its descriptor and its tiles, sorted.
+    /// The keys that the store has for it in the layout of single tiles, sorted: its descriptor, its tiles, the two small
+    /// pictures.
     ///
     /// # Errors
     /// The descriptor is served from somewhere else than `cache`.
@@ -160,6 +161,7 @@ impl Pyramid {
         let stem = key.trim_end_matches(".dzi");
         let tile = |place: Place| format!("{stem}_files/{}", place.path(&self.descriptor));
         let mut keys: Vec<String> = self.descriptor.places().into_iter().map(tile).collect();
+        keys.extend(["preview.jpg", "thumbnail.jpg"].map(|name| format!("{stem}_files/{name}")));
         keys.push(key.to_owned());
         keys.sort();
         Ok(keys)

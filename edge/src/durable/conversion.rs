@@ -5,6 +5,7 @@
 //! with nothing in between; then the effects are performed; and the result of an effect is an event of its own, decided
 //! upon with the state as it is then.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -61,11 +62,13 @@ pub struct ConversionObject {
     state: State,
     env: Env,
     subscribers: Subscribers,
+    /// Whether the job waits for its turn, as far as this instance of the object has seen.
+    waits: Cell<bool>,
 }
 
 impl DurableObject for ConversionObject {
     fn new(state: State, env: Env) -> Self {
-        Self { state, env, subscribers: Subscribers::default() }
+        Self { state, env, subscribers: Subscribers::default(), waits: Cell::new(false) }
     }
 
     /// A `POST` is one of the [`messages`]; a `GET` subscribes to the content.
@@ -204,7 +207,9 @@ impl ConversionObject {
             }
             // Two clients' requests were admitted side by side, and the second one's turn is earlier than the first one's.
             let queued = after.as_ref().filter(|conversion| conversion.is_queued());
-            if let (Some(Turn::Now), Some(conversion)) = (turn, queued) {
+            if let (Some(Turn::Now), Some(conversion)) = (turn, queued)
+                && self.waits.take()
+            {
                 let _ = self.send_job(conversion.job()).await; // the alarm repeats it
             }
             Ok(reply)
@@ -275,6 +280,7 @@ impl ConversionObject {
 
     /// Sends the job to the queue, or has it sent when its turn is.
     async fn enqueue(&self, conversion: &Conversion, turn: Option<Turn>) -> Result<()> {
+        self.waits.set(turn == Some(Turn::Later)); // before anything is waited for
         let turn = match (turn, self.owner().await?) {
             (Some(turn), _) => turn,
             (None, Some(owner)) => {
@@ -284,6 +290,7 @@ impl ConversionObject {
             }
             (None, None) => Turn::Now,
         };
+        self.waits.set(turn == Turn::Later);
         if turn == Turn::Now { self.send_job(conversion.job()).await } else { Ok(()) }
     }
 

@@ -31,7 +31,7 @@ pub async fn serve(
     env: &Env,
 ) -> Result<Option<Response>> {
     if let PyramidObject::Coarse(_) = key.object {
-        return r2::serve(key, request, env).await;
+        return Ok(Some(r2::serve(key, request, env).await?.map_or_else(gone, Ok)?));
     }
     match &*stored(key, repository, env).await? {
         StoredPyramid::Tiles => r2::serve(key, request, env).await,
@@ -41,6 +41,14 @@ pub async fn serve(
             (PyramidObject::Tile { .. } | PyramidObject::Coarse(_), _) => Ok(None),
         },
     }
+}
+
+/// A coarse picture goes when the whole one is about to be ready, with clients on their way to it: 204, as that is no
+/// failure, which a browser would report.
+fn gone() -> Result<Response> {
+    let response = Response::empty()?.with_status(204);
+    response.headers().set("Cache-Control", "no-store")?;
+    Ok(response)
 }
 
 fn find(key: &ObjectKey, dzi: &Dzi, index: &TileIndex) -> Option<TileRange> {

@@ -110,8 +110,8 @@ fn urls_that_are_refused_with_a_reason() {
     insta::assert_snapshot!(reasons.join("\n"), @r#"
     400 Bad Request – The URL must not carry a user name or a password.
     400 Bad Request – The URL's host is not a public one.
-    400 Bad Request – The URL's host is an address in a private or reserved network.
-    400 Bad Request – The URL's host is an address in a private or reserved network.
+    400 Bad Request – The URL's host is in a private, reserved or denied network.
+    400 Bad Request – The URL's host is in a private, reserved or denied network.
     400 Bad Request – The URL is longer than 2048 characters.
     "#);
 }
@@ -122,6 +122,6 @@ fn the_documentation_shows_the_descriptor_that_tilers_write() {
     let description: serde_json::Value = serde_json::from_str(DESCRIPTION).unwrap();
     let answers = &description["paths"]["/cache/{id}/{attempt}.dzi"]["get"]["responses"];
     let size = Size { width: 8000, height: 6000 };
-    let dzi = Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg };
+    let dzi = Dzi { size, tile_size: 512, tile_overlap: 0, tile_format: TileFormat::Jpg };
     assert_eq!(answers["200"]["content"]["application/xml"]["example"], dzi.descriptor());
 }

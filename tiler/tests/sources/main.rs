@@ -1,5 +1,6 @@
 //! Sources that are drawn (PDF, SVG and web pages) and damaged files, beside what other programs make of them. Needs PDFium, Chromium and those
 //! programs, which `cargo xtask test` brings; plain `cargo test` leaves this out.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod chromium;
 mod damaged;

@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::project::Project;
 use crate::steps::{Tally, Transcript};
@@ -139,7 +139,8 @@ fn linted(cargo: &mut Command) -> &mut Command {
 impl Program {
     /// The program that a message of Cargo is about, if it is about a test's program.
     fn of(message: Value) -> Option<Self> {
-        let path = message["executable"].as_str().filter(|_| message["profile"]["test"] == true)?;
+        let is_test = message["profile"]["test"] == true && message["target"]["kind"] != json!(["bench"]);
+        let path = message["executable"].as_str().filter(|_| is_test)?;
         Some(Self {
             name: message["target"]["name"].as_str()?.to_owned(),
             folder: Path::new(message["manifest_path"].as_str()?).parent()?.to_owned(),
