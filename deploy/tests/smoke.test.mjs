@@ -17,6 +17,14 @@ let system;
 before(async () => (system = await start({ BASE_URL: "" })));
 after(() => system.close());
 
+/** A call of a tiler, at the address that clients have: without BASE_URL the Worker answers at no other. */
+const tell = (id, what, body) =>
+  fetch(`${system.address}/internal/content/${id}/${what}`, {
+    method: "POST",
+    headers: { Authorization: `Bearer ${TOKEN}` },
+    body: body && JSON.stringify(body),
+  });
+
 /** The lines that trying out prints, and how many checks failed. */
 async function trial(options) {
   const lines = [];
@@ -44,13 +52,13 @@ test("a picture that no tiler takes is told; once one does, all checks hold", as
   assert.equal(waiting.failed, 1, waiting.text);
   assert.match(waiting.text, /the picture is ready: no tiler takes it/);
 
-  const { id } = await system.ask(URL_OF_PICTURE);
-  const { attempt } = await (await system.claim(id)).json();
-  await system.report(id, attempt, { finished: { dzi: PICTURE } });
+  const { id } = await (await fetch(`${system.address}/v1/content/?url=${encodeURIComponent(URL_OF_PICTURE)}`)).json();
+  const { attempt } = await (await tell(id, "claim")).json();
+  await tell(id, "report", { attempt, outcome: { finished: { dzi: PICTURE } } });
   const descriptor = `<Image TileSize="510"><Size Width="${PICTURE.width}" Height="${PICTURE.height}"/></Image>`;
   await system.pyramids.put(`${id}/${attempt}.dzi`, descriptor);
   await system.pyramids.put(`${id}/${attempt}_files/0/0_0.jpg`, "a tile");
-  await eventually(async () => (await system.find(id)).ready);
+  await eventually(async () => (await (await fetch(`${system.address}/v1/content/${id}`)).json()).ready);
   const done = await trial({ picture: URL_OF_PICTURE, waitMs: 5000 });
   assert.equal(done.failed, 0, done.text);
 
