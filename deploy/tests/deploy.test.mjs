@@ -68,6 +68,7 @@ test("deploying makes what the service needs; again, it changes nothing", () =>
     assert.equal(bucket.locationHint, "weur");
     assert.deepEqual(bucket.cors[0].allowed.methods, ["GET", "HEAD"]);
     assert.equal(bucket.lifecycle[0].abortMultipartUploadsTransition.condition.maxAge, 604_800);
+    assert.equal(bucket.lifecycle[1].deleteObjectsTransition.condition.maxAge, 172_800);
     assert.deepEqual(
       bucket.domains.map(({ domain, zoneId, enabled }) => [domain, zoneId, enabled]),
       [["cache.example.com", "the-zone", true]],
@@ -193,7 +194,7 @@ test("rules that others have made for the bucket stay", () =>
     );
     assert.deepEqual(
       bucket.lifecycle.map(({ id }) => id),
-      ["theirs", "edgezoom"],
+      ["theirs", "edgezoom", "edgezoom-uploads"],
     );
     assert.equal((await deploy()).changes, 0, lines.join("\n"));
   }));

@@ -57,7 +57,7 @@ const lifecycleRule = {
   enabled: truth,
   conditions: fields({ prefix: (value) => typeof value === "string" }),
   abortMultipartUploadsTransition: fields({ condition: fields(age) }),
-  deleteObjectsTransition: never,
+  deleteObjectsTransition: fields({ condition: fields(age) }),
   storageClassTransitions: never,
 };
 

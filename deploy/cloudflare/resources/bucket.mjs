@@ -17,8 +17,23 @@ const CORS = {
   maxAgeSeconds: 86_400,
 };
 
+/** A day in seconds. */
+const DAY = 86_400;
+
 /** After how many seconds an upload in parts is given up. Uploads take minutes; a tiler that was killed leaves one. */
-const ABANDONED = 7 * 86_400;
+const ABANDONED = 7 * DAY;
+
+/**
+ * Files that clients send wait for their conversion there. What is left when a client goes away is deleted.
+ * @type {LifecycleRule}
+ */
+const CLIENTS_FILES = {
+  id: `${OURS}-uploads`,
+  enabled: true,
+  conditions: { prefix: "uploads/" },
+  abortMultipartUploadsTransition: { condition: { type: "Age", maxAge: DAY } },
+  deleteObjectsTransition: { condition: { type: "Age", maxAge: 2 * DAY } },
+};
 
 /** The oldest TLS that the bucket's domain speaks. */
 const TLS = "1.2";
@@ -87,8 +102,10 @@ function isOurs({ id, allowed, exposeHeaders, maxAgeSeconds }) {
 async function lifecycle(api, plan, name) {
   const { lifecycle } = api.client.r2.buckets;
   const rules = (await orNothing(lifecycle.get(name, scope(api))))?.rules ?? [];
-  const what = `lifecycle of ${name}: uploads that are given up`;
-  if (rules.some(endsUploads)) return plan.keep(what); // new buckets have such a rule
+  const what = `lifecycle of ${name}: uploads that are given up, files that are left`;
+  const hasClientsFiles = rules.some(deletesClientsFiles);
+  const isComplete = rules.some(endsUploads); // new buckets have such a rule
+  if (isComplete && hasClientsFiles) return plan.keep(what);
   /** @type {LifecycleRule} */
   const rule = {
     id: OURS,
@@ -96,8 +113,15 @@ async function lifecycle(api, plan, name) {
     conditions: { prefix: "" },
     abortMultipartUploadsTransition: { condition: { type: "Age", maxAge: ABANDONED } },
   };
-  const others = rules.filter(({ id }) => id !== OURS);
-  await plan.change("change", what, () => lifecycle.update(name, { ...scope(api), rules: [...others, rule] }));
+  const missing = [...(isComplete ? [] : [rule]), ...(hasClientsFiles ? [] : [CLIENTS_FILES])];
+  const others = rules.filter(({ id }) => missing.every((rule) => rule.id !== id));
+  await plan.change("change", what, () => lifecycle.update(name, { ...scope(api), rules: [...others, ...missing] }));
+}
+
+/** @param {import("cloudflare/resources/r2/buckets/lifecycle").LifecycleGetResponse.Rule} rule */
+function deletesClientsFiles({ enabled, conditions, deleteObjectsTransition }) {
+  const condition = deleteObjectsTransition?.condition;
+  return enabled && conditions?.prefix === CLIENTS_FILES.conditions.prefix && condition?.type === "Age";
 }
 
 /** @param {import("cloudflare/resources/r2/buckets/lifecycle").LifecycleGetResponse.Rule} rule */
