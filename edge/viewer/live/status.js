@@ -48,7 +48,7 @@ function scattered(index) {
 /** The failure, with a button to retry (`onRetry`) where that makes sense, and a link to the home page (`home`) if
  * given. */
 export function problemCard(update, { onRetry, home }) {
-  const { title, text, when, canRetry } = problemWords(update);
+  const { title, text, advice, when, canRetry } = problemWords(update);
   const source = update.content?.url;
   const retry = canRetry ? element("button", { type: "button", onclick: onRetry }, "Try again") : null;
   const other = home ? element("a", { class: "way", href: home }, "Zoom into another picture") : null;
@@ -58,6 +58,7 @@ export function problemCard(update, { onRetry, home }) {
     icon(BROKEN),
     element("h2", {}, title),
     text ? element("p", { role: "alert" }, text) : null,
+    advice && home ? element("p", { class: "advice" }, advice) : null, // an embed may be small, and its reader cannot help it
     when ? element("p", { class: "when" }, when) : null,
     source && !isFile(source) ? element("p", { class: "source" }, element("a", { href: source, rel: "noopener noreferrer" }, source)) : null,
     retry || other ? element("div", { class: "ways" }, retry, other) : null,

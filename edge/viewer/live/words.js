@@ -22,6 +22,19 @@ const FAILURES = {
   internal: "Something went wrong on our side",
 };
 
+/** What to do about the source. */
+const ADVICE = {
+  "source-not-found": "Open the address in a browser to see whether it is right.",
+  "source-unreachable": "Open the address in a browser to see whether its server is up.",
+  "source-forbidden": "Put the file on the public internet, where it can be read without signing in.",
+  "source-too-large": "Compress it more, or cut it into several files.",
+  "unsupported-format": "Convert it to a usual format first, such as JPEG, PNG, TIFF or PDF.",
+  "corrupt-source": "Export or upload the file again.",
+  "too-many-pixels": "Make it smaller, or cut it into several files.",
+  "too-complex": "Draw it more simply, or export it as a picture, such as PNG.",
+  "timed-out": "Put the file on a quicker server.",
+};
+
 /** The words for a stage. */
 export function stageWords(stage) {
   return STAGES[stage] ?? "Working on it";
@@ -42,7 +55,7 @@ function retryWords(seconds, refused) {
   return seconds ? `${first}It is tried again when it is opened in ${inWords(seconds)} or later.` : first.trim();
 }
 
-/** The words for a failure: `{ title, text, when, canRetry }`, for an update that is neither `ready` nor `processing`. */
+/** The words for a failure: `{ title, text, advice, when, canRetry }`, for an update that is neither `ready` nor `processing`. */
 export function problemWords({ kind, content, refused = false }) {
   if (kind === "missing") {
     return { title: "There is no picture here", text: "The link is incomplete, or its picture was never requested.", when: "", canRetry: false };
@@ -51,11 +64,12 @@ export function problemWords({ kind, content, refused = false }) {
     return { title: "No connection", text: "The picture's server does not answer.", when: "", canRetry: true };
   }
   const { code, message, retryAfter } = content.failure ?? { code: "internal", message: "" };
+  const advice = ADVICE[code] ?? "";
   if (isFile(content.url)) {
-    return { title: FAILURES[code] ?? FAILURES.internal, text: message, when: "The file is not kept. Send it again to try once more.", canRetry: false };
+    return { title: FAILURES[code] ?? FAILURES.internal, text: message, advice, when: "The file is not kept. Send it again to try once more.", canRetry: false };
   }
   const when = retryWords(retryAfter, refused);
-  return { title: FAILURES[code] ?? FAILURES.internal, text: message, when, canRetry: true };
+  return { title: FAILURES[code] ?? FAILURES.internal, text: message, advice, when, canRetry: true };
 }
 
 /** Characters that are invisible or reverse the direction of the text around them (UTS #55). */

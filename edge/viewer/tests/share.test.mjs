@@ -154,6 +154,7 @@ test("a failure says its reason and when it is tried again, and offers another p
   await open(await service.failed());
   await page.getByRole("heading", { name: "The address does not exist" }).waitFor();
   assert.notEqual(await page.getByRole("alert").textContent(), "");
+  await page.getByText("Open the address in a browser to see whether it is right.").waitFor();
   await page.getByText(/^It is tried again when it is opened in (9|10) minutes or later\.$/).waitFor();
   assert.equal(await page.getByRole("button", { name: "Try again" }).count(), 1);
   await page.getByRole("link", { name: "Zoom into another picture" }).click();

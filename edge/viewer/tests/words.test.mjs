@@ -11,6 +11,7 @@ test("trying again is offered wherever it can help", () => {
   for (const code of ["source-not-found", "source-unreachable", "corrupt-source", "too-many-pixels", "too-complex", "internal"]) {
     assert.equal(failed(code).canRetry, true, code);
     assert.equal(failed(code).text, "why");
+    assert.equal(failed(code).advice !== "", code !== "internal", code);
   }
   assert.equal(problemWords({ kind: "unreachable" }).canRetry, true);
   assert.equal(problemWords({ kind: "missing" }).canRetry, false);
