@@ -31,6 +31,7 @@ const settled = (page) => page.waitForLoadState("networkidle");
 const STATES = {
   home: { path: "/", whole: true },
   "home-recent": { path: "/", before: remember, whole: true },
+  "home-sending": { path: "/", before: neverTake, act: send },
   "home-error": { path: "/?url=ftp%3A%2F%2Fexample.com" },
   ready: { path: `/${ready}`, act: settled },
   zoomed: { path: `/${ready}#4200,1400,6`, act: settled },
@@ -49,6 +50,16 @@ const STATES = {
   "embedded-wrong": { url: () => embedded("nope"), act: (page) => page.getByRole("heading", { name: "There is no picture here" }).waitFor() },
   docs: { path: "/docs" }, // its whole height is more than Chromium captures
 };
+
+/** The service never answers to a file. */
+function neverTake(page) {
+  return page.route((address) => address.pathname === "/v1/content/", () => {});
+}
+
+async function send(page) {
+  await page.locator("input[type=file]").setInputFiles({ name: "old town.jpg", mimeType: "image/jpeg", buffer: Buffer.alloc(1000) });
+  await page.locator(".sending").waitFor();
+}
 
 async function remember(page) {
   const seen = ["Old town.jpg", "A very long name of a scanned map of the whole world.tiff", "Report.pdf"];
