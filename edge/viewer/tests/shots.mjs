@@ -21,6 +21,7 @@ const ids = {
   tall: service.create({ kind: "ready", size: { width: 2_560, height: 24_000 } }),
   small: service.create({ kind: "ready", size: { width: 320, height: 200 } }),
   slow: service.create({ kind: "processing", stage: "rendering", progress: 0.42 }),
+  coarse: service.create({ kind: "processing", stage: "rendering", progress: 0.42, coarse: 2 }),
   queued: service.create({ kind: "processing", stage: "queued" }),
   failed: service.create({ kind: "failed", failure }),
 };
@@ -42,6 +43,7 @@ const STATES = {
   sharing: { path: `/${ready}#4200,1400,6`, act: (page) => page.getByRole("button", { name: "Share" }).click() },
   queued: { path: `/${ids.queued}`, act: (page) => page.getByRole("progressbar").waitFor() },
   progress: { path: `/${ids.slow}`, act: (page) => page.getByRole("progressbar").waitFor() },
+  coarse: { path: `/${ids.coarse}`, act: (page) => page.locator("img.coarse").waitFor() },
   failed: { path: `/${ids.failed}`, act: (page) => page.getByRole("alert").waitFor() },
   missing: { path: "/00000000000" },
   "embed-page": { path: `/${ready}/embed`, act: settled },
