@@ -5,13 +5,22 @@
 
 import { DurableObject } from "cloudflare:workers";
 import * as rust from "wasm-bindgen-output";
-import { readRequest } from "./src/platform/bridge.js";
+import { measure, readRequest } from "./src/platform/bridge.js";
 
 const wasm = rust.__worker_init_state();
 
 addEventListener("error", ({ error }) => {
   if (error instanceof WebAssembly.RuntimeError) wasm.criticalError = true;
 });
+
+/** What Rust and this file report as an error is counted, and logged as JSON with the id of the content that it is about. */
+const { error: log } = console;
+console.error = (...words) => {
+  const text = words.join(" ");
+  const [, id, message = text] = /^([0-9A-Za-z]{11}): (.*)/s.exec(text) ?? [];
+  log.call(console, JSON.stringify({ level: "ERROR", id, message }));
+  measure("error", [], 1);
+};
 
 function revive() {
   if (!wasm.criticalError) return;
@@ -23,21 +32,38 @@ function revive() {
 const isOfPyramid = ({ method, url, headers }) =>
   method === "GET" && !headers.has("Range") && /^\/(cache|iiif)\//.test(new URL(url).pathname);
 
-async function throughCache(request, env, context) {
+async function throughCache(request, env, context, seen) {
   const known = await caches.default.match(request);
-  if (known) return known;
-  const response = await answer(request, env);
+  if (known) {
+    seen.from = "cache";
+    return known;
+  }
+  const response = await answer(request, env, seen);
   if (response.status === 200) context.waitUntil(caches.default.put(request.url, response.clone()));
   return response;
 }
 
+/** Of requests for tiles one in so many is measured, as data points cost as much as requests. */
+const SAMPLED = 16;
+
+/** Counts a request by the beginning of its path, its status, and what the answer is from. */
+function count({ url }, status, from, isTile) {
+  if (isTile && Math.random() * SAMPLED >= 1) return;
+  const [, part = "page"] = /^\w+:\/\/[^/]+\/(v1|cache|iiif|internal)\b/.exec(url) ?? [];
+  measure("request", [part, `${status}`, from], isTile ? SAMPLED : 1);
+}
+
 export default {
-  fetch(request, env, context) {
-    return context && isOfPyramid(request) ? throughCache(request, env, context) : answer(request, env);
+  async fetch(request, env, context) {
+    const seen = { from: "object" };
+    const isTile = context && isOfPyramid(request);
+    const response = await (isTile ? throughCache(request, env, context, seen) : answer(request, env, seen));
+    count(request, response.countsAs ?? response.status, seen.from, isTile);
+    return response;
   },
 };
 
-async function answer(request, env) {
+async function answer(request, env, seen) {
   revive();
   const head = readRequest(request);
   const key = rust.cacheKey(head, env);
@@ -48,6 +74,7 @@ async function answer(request, env) {
     // Without KV the content's Durable Object answers.
     console.error("KV:", error);
   }
+  if (cached) seen.from = "kv";
   return rust.respond(head, request, env, cached ? new Uint8Array(cached) : undefined);
 }
 

@@ -20,10 +20,12 @@
 //! an alarm is set.
 
 mod attempts;
+mod change;
 mod event;
 mod queries;
 mod rules;
 
+pub use change::{Change, Step};
 pub use event::{Effect, Event, Reply};
 pub use rules::Rules;
 
@@ -68,6 +70,9 @@ pub struct Conversion {
     /// When the objects of earlier attempts are deleted, once the conversion has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     sweep_at: Option<Timestamp>,
+    /// When it was asked for and came into its state, for [`Change`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    times: Option<change::Times>,
     state: State,
 }
 
@@ -120,6 +125,18 @@ pub struct Decision {
 /// Decides what follows from `event` for a conversion in the state `before`.
 #[must_use]
 pub fn decide(before: Option<Conversion>, event: Event, now: Timestamp, rules: &Rules) -> Decision {
+    let known = before.as_ref().map(|before| (before.step(), before.times));
+    let mut decision = follow(before, event, now, rules);
+    if let Some(after) = &mut decision.after
+        && known.is_none_or(|(step, _)| step != after.step())
+    {
+        after.times = Some(change::Times::after(known, now));
+    }
+    decision
+}
+
+/// What follows, without the times of states.
+fn follow(before: Option<Conversion>, event: Event, now: Timestamp, rules: &Rules) -> Decision {
     let Some(mut conversion) = before else {
         return match event {
             Event::Created { id, url } => Conversion::create(id, url, None, now, rules),
@@ -154,6 +171,7 @@ impl Conversion {
             upload,
             started_early_at: None,
             sweep_at: None,
+            times: None,
             state,
         };
         let reply = Reply::Content(conversion.content());

@@ -9,6 +9,7 @@ export const UNKNOWN_ID = "0".repeat(32);
 const RATE_LIMITS_APART = 1000;
 /** What the environments say for themselves. */
 const OF_AN_ENVIRONMENT = [
+  "analytics_engine_datasets",
   "assets",
   "durable_objects",
   "kv_namespaces",
@@ -71,6 +72,11 @@ function environment(base, settings, index) {
     r2_buckets: buckets.map(({ binding, name }) => ({ binding, bucket_name: name, ...jurisdiction(settings) })),
     queues: { producers: queues.map(({ binding, name }) => ({ binding, queue: name })) },
     durable_objects: base.durable_objects,
+    // The names of datasets are those of tables in SQL.
+    analytics_engine_datasets: (base.analytics_engine_datasets ?? []).map(({ binding }) => ({
+      binding,
+      dataset: prefix.replaceAll("-", "_"),
+    })),
     ratelimits: (base.ratelimits ?? []).map((limit) => rateLimit(limit, settings, index)),
   };
 }

@@ -9,6 +9,7 @@
 //! | [`renderer`], [`sandbox`] | decode the source and cut its tiles, in a process of its own |
 //! | [`s3`] | stores the tiles |
 //! | [`service`] | `tiler serve`: pulls jobs from the queue, claims them from the edge, and reports to it |
+//! | [`edge_metrics`] | `tiler edge-metrics`: gives Prometheus what the Worker counts |
 //! | [`doctor`] | what of all that holds on this machine |
 //! | [`failure`], [`retry`] | the failure code of each error, and whether it may pass |
 //! | [`limits`] | what a conversion may cost |
@@ -19,6 +20,7 @@ pub mod arrival;
 mod backoff;
 pub mod browser;
 pub mod doctor;
+pub mod edge_metrics;
 pub mod failure;
 pub mod fetch;
 pub mod http_client;

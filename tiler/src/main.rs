@@ -20,6 +20,7 @@ enum Command {
     Convert(Box<commands::convert::Args>),
     Cost(commands::cost::Args),
     Doctor(commands::doctor::Args),
+    EdgeMetrics(commands::edge_metrics::Args),
     Serve(Box<commands::serve::Args>),
     // The other commands start these as processes of their own.
     #[command(hide = true)]
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         Command::Convert(args) => commands::convert::run(&args),
         Command::Cost(args) => commands::cost::run(&args),
         Command::Doctor(args) => commands::doctor::run(&args),
+        Command::EdgeMetrics(args) => commands::edge_metrics::run(&args),
         Command::Serve(args) => commands::serve::run(&args),
         Command::BrowserSupervisor(options) => supervisor::run(&options).map_err(anyhow::Error::from),
         Command::Render(args) => commands::render::run(&args),

@@ -1,5 +1,6 @@
-//! The rules one by one; all of them at once in `histories`, those of further attempts in `retries`.
+//! The rules one by one; all of them at once in `histories`, what is measured in `changes`, those of further attempts in `retries`.
 
+mod changes;
 mod histories;
 mod retries;
 mod uploads;

@@ -9,7 +9,7 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use edgezoom_content::conversion::{Decision, Effect, Event, Reply, decide};
+use edgezoom_content::conversion::{Change, Decision, Effect, Event, Reply, decide};
 use edgezoom_content::protocol::Job;
 use edgezoom_content::{Content, ContentId, Conversion, Status};
 use futures::future::join;
@@ -28,7 +28,7 @@ use crate::durable::subscribers::Subscribers;
 use crate::durable::{backlog, messages};
 use crate::platform::clock::now;
 use crate::platform::environment::config;
-use crate::platform::{r2, upload};
+use crate::platform::{bridge, r2, upload};
 
 const STATE: &str = "conversion";
 const CLIENT: &str = "client";
@@ -253,6 +253,9 @@ impl ConversionObject {
         {
             storage.put(STATE, serde_json::to_string(conversion)?).await?;
             self.subscribers.publish(&conversion.content(), now);
+            if let Some(change) = Change::between(before.as_ref(), conversion, now) {
+                bridge::note_change(&change);
+            }
         }
         match decision.after.as_ref().and_then(Conversion::alarm) {
             alarm if alarm == alarm_before => {}

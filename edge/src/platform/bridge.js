@@ -1,6 +1,8 @@
 // What requests need of the platform, each in one call: a call from wasm into JavaScript costs more than what it does,
 // and so does each string that crosses.
 
+import { env, waitUntil } from "cloudflare:workers";
+
 /** Of a request: method, URL, `Accept` and `If-None-Match`, a line each. */
 export function readRequest({ method, url, headers }) {
   return `${method}\n${url}\n${headers.get("Accept") ?? ""}\n${headers.get("If-None-Match") ?? ""}`;
@@ -20,12 +22,13 @@ function* fields(lines) {
 }
 
 /** A response. Headers are lines, each with its end: `shared` those that other responses have too, `own` the others. `body` is undefined
- * where there is none. */
-export function makeResponse(status, shared, own, body) {
+ * where there is none. `countsAs` is the status that is measured: in the wrapped variant that in the body. */
+export function makeResponse(status, shared, own, body, countsAs) {
   let headers = cache.get(shared);
   if (!headers) cache.set(shared, (headers = new Headers([...fields(shared)])));
   const response = new Response(body, { status, headers });
   for (const [name, value] of fields(own)) response.headers.set(name, value);
+  response.countsAs = countsAs;
   return response;
 }
 
@@ -33,4 +36,28 @@ export function makeResponse(status, shared, own, body) {
 export async function callObject(objects, name, path, body) {
   const reply = await objects.getByName(name).fetch(`http://object${path}`, { method: "POST", body });
   return `${reply.status} ${await reply.text()}`;
+}
+
+/**
+ * Writes a data point into the dataset `METRICS`, where there is one: what is counted, its labels, and figures of which the first is how
+ * many there were. Nothing waits for it, and nothing fails with it.
+ */
+export function measure(what, labels, ...figures) {
+  try {
+    const written = env.METRICS?.writeDataPoint({ indexes: [what], blobs: [what, ...labels], doubles: figures });
+    if (written) waitUntil(written); // the local service's dataset is a Worker
+  } catch {
+    // As many as a request may write are written.
+  }
+}
+
+/** The buckets of histograms, in seconds. */
+const bucket = (seconds) => String([0.25, 1, 2.5, 10, 60, 600].find((bound) => seconds <= bound) ?? "+Inf");
+
+/** Logs and counts that a content came from one state to another. */
+export function noteChange(id, attempt, from, state, code, seconds, sinceAsked) {
+  const message = `content ${state}`;
+  console.log(JSON.stringify({ level: "INFO", id, attempt, from, state, code, seconds, sinceAsked, message }));
+  measure("content", [state, from, code, bucket(seconds), id], 1, seconds);
+  if (state === "ready" || state === "failed") measure("answer", [state, "", "", bucket(sinceAsked)], 1, sinceAsked);
 }

@@ -3,7 +3,9 @@
 
 use std::borrow::Cow;
 
-use http::Method;
+use edgezoom_content::FailureCode;
+use edgezoom_content::conversion::Change;
+use http::{Method, StatusCode};
 use worker::js_sys::{Promise, Reflect};
 use worker::wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 use worker::wasm_bindgen_futures::JsFuture;
@@ -21,7 +23,10 @@ extern "C" {
         shared: &str,
         own: &str,
         body: Option<&str>,
+        counts_as: u16,
     ) -> std::result::Result<web_sys::Response, JsValue>;
+    #[wasm_bindgen(js_name = noteChange)]
+    fn note(id: &str, attempt: &str, from: &str, state: &str, code: &str, seconds: f64, since_asked: f64);
 }
 
 /// Of a request, what is needed before its route is known.
@@ -49,7 +54,7 @@ impl RequestHead {
     /// The platform's response to this request: for `HEAD` the length of the body instead of the body, and 304 where `If-None-Match` names its
     /// entity tag.
     pub fn respond(&self, response: Response) -> Result<web_sys::Response> {
-        let Response { status, headers, body } = response.or_not_modified(self.if_none_match.as_deref());
+        let Response { status, headers, body, told } = response.or_not_modified(self.if_none_match.as_deref());
         let (mut shared, mut own) = (String::with_capacity(512), String::with_capacity(512));
         for (name, value) in COMMON_HEADERS {
             shared.extend([name, ":", value, "\n"]);
@@ -66,7 +71,8 @@ impl RequestHead {
         } else {
             body
         };
-        Ok(make_response(status.as_u16(), &shared, &own, body)?)
+        let counts_as = told.filter(|_| status == StatusCode::OK).unwrap_or(status).as_u16();
+        Ok(make_response(status.as_u16(), &shared, &own, body, counts_as)?)
     }
 }
 
@@ -83,4 +89,11 @@ pub async fn call_object(
     let (status, body) = reply.split_once(' ').unwrap_or_default();
     let status = status.parse().map_err(|_| Error::RustError(format!("{binding} sent no reply")))?;
     Ok((status, body.to_owned()))
+}
+
+/// Logs and counts that a content came from one state to another.
+pub fn note_change(Change { id, from, to, seconds, since_asked }: &Change) {
+    let attempt = to.attempt.map(|attempt| attempt.to_string()).unwrap_or_default();
+    let code = to.code.map_or("", FailureCode::name);
+    note(&id.to_string(), &attempt, from, to.name, code, *seconds, *since_asked);
 }

@@ -28,6 +28,8 @@ pub struct Response {
     pub headers: Vec<(&'static str, Cow<'static, str>)>,
     /// The body.
     pub body: String,
+    /// The status that counts, where the body tells it: a response object's.
+    pub told: Option<StatusCode>,
 }
 
 /// The headers of every response: any page may read it, with the headers that mean something to a client (the CORS
@@ -54,7 +56,7 @@ impl Response {
     #[must_use]
     pub fn new(status: StatusCode, media_type: &'static str, cache: CachePolicy, body: String) -> Self {
         let headers = vec![("Content-Type", media_type.into()), ("Cache-Control", cache.header())];
-        Self { status, headers, body }
+        Self { status, headers, body, told: None }
     }
 
     /// Adds an entity tag, if the response may be cached. A cached 301 is revalidated like a cached 200.
@@ -82,7 +84,7 @@ impl Response {
     /// A response without a body.
     #[must_use]
     pub fn empty(status: StatusCode) -> Self {
-        Self { status, headers: vec![], body: String::new() }
+        Self { status, headers: vec![], body: String::new(), told: None }
     }
 
     /// Adds a header.

@@ -22,8 +22,11 @@ pub(crate) struct ApiResult {
 impl ApiResult {
     /// The response in a variant.
     pub fn write(self, variant: &Variant) -> Response {
-        let cache = self.cache;
-        let wrapped = |media_type, body| Response::new(StatusCode::OK, media_type, cache, body).tagged();
+        let (cache, told) = (self.cache, Some(self.status));
+        let wrapped = |media_type, body| Response {
+            told,
+            ..Response::new(StatusCode::OK, media_type, cache, body).tagged()
+        };
         match variant {
             Variant::Standard(format) => self.standard(*format),
             Variant::Wrapped(format) => {

@@ -6,6 +6,7 @@ use std::io;
 
 use tokio::net::unix::pipe;
 use tokio::task::JoinHandle;
+use tracing::Instrument;
 
 use super::error::PageError;
 use super::open_page::OpenPage;
@@ -23,7 +24,7 @@ impl OpenPage {
     pub fn stream(self) -> io::Result<(File, Capturing)> {
         let (mut sender, receiver) = pipe::pipe()?;
         let capture = async move { self.write_screenshot(&mut sender, |_| {}).await };
-        Ok((File::from(receiver.into_blocking_fd()?), Capturing(tokio::spawn(capture))))
+        Ok((File::from(receiver.into_blocking_fd()?), Capturing(tokio::spawn(capture.in_current_span()))))
     }
 }
 

@@ -17,9 +17,9 @@ use edgezoom_tiler::secret::Secret;
 use edgezoom_tiler::service::{self, Settings};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
-use tracing_subscriber::EnvFilter;
 use url::Url;
 
+use super::log::{self, LogFormat};
 use super::{drawing, limits, pages, policy};
 
 /// Pulls jobs from the queue, converts their sources, and stores the pyramids.
@@ -97,17 +97,9 @@ impl From<LayoutArg> for Layout {
     }
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum LogFormat {
-    /// Lines of text
-    Text,
-    /// A JSON object a line
-    Json,
-}
-
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let settings = settings(args)?;
-    start_log(args.log);
+    log::start(args.log);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let shutdown = CancellationToken::new();
@@ -166,15 +158,6 @@ fn temporary(args: &Args) -> anyhow::Result<PathBuf> {
         bail!("EDGEZOOM_TMP: no files can be made in {}: {error}", folder.display());
     }
     Ok(folder)
-}
-
-fn start_log(format: LogFormat) {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    match format {
-        LogFormat::Text => log.init(),
-        LogFormat::Json => log.json().flatten_event(true).init(),
-    }
 }
 
 /// The first signal starts the shutdown, the second one ends the process at once.

@@ -8,6 +8,7 @@ use edgezoom_codecs::{Format, HEAD_BYTES};
 use edgezoom_content::SourceUrl;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use tracing::Instrument;
 
 use super::Progress;
 use crate::arrival::{Arrival, Arrivals};
@@ -35,10 +36,11 @@ impl Download {
     /// Begins to download what so many redirects led to.
     pub(super) fn start(fetcher: Arc<Fetcher>, redirects: u32, url: SourceUrl) -> Self {
         let (sender, arrivals) = watch::channel(None);
-        let task = tokio::spawn(async move {
+        let fetching = async move {
             let on_arrival = |arrival| drop(sender.send_replace(Some(arrival)));
             fetcher.fetch_after(redirects, &url, on_arrival).await
-        });
+        };
+        let task = tokio::spawn(fetching.in_current_span());
         Self { task, arrivals, fetched: None, shown: 0 }
     }
 

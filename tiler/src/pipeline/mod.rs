@@ -31,7 +31,7 @@ mod sink;
 mod source;
 
 pub use error::{PipelineError, SetupError, SinkError};
-pub use progress::Progress;
+pub use progress::{Progress, SourceKind};
 pub use sink::TileSink;
 
 /// What a pipeline is made from.
@@ -109,6 +109,7 @@ impl Pipeline {
         mut on_progress: impl FnMut(Progress) + Send,
     ) -> Result<Converted, PipelineError> {
         let mut source = self.open_source(origin, &mut on_progress).await?;
+        on_progress(Progress::Opened(source.kind));
         let title = source.title.take();
         let mut options = *options;
         options.drawing.page = options.drawing.page.or(source.document_page);

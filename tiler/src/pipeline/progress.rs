@@ -7,6 +7,17 @@ use bytes::Bytes;
 
 use crate::fetch::Received;
 
+/// What a source is, as far as that decides how long its conversion takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SourceKind {
+    /// It has pixels of its own.
+    Picture,
+    /// A PDF or a drawing.
+    Document,
+    /// A web page, which a browser draws.
+    Page,
+}
+
 /// How far a conversion has come. A picture may be rendered while it is downloaded: both kinds of progress come in turn
 /// then. It is rendered from its first row again when its source has changed meanwhile. A source that is a web page goes
 /// back from loading to downloading when the page leads to a picture or document.
@@ -19,6 +30,8 @@ pub enum Progress {
         /// Its size.
         bytes: u64,
     },
+    /// It is known what the source is, and its rendering is about to begin.
+    Opened(SourceKind),
     /// The source is a web page, and the browser has been loading it for so long.
     LoadingPage(Duration),
     /// The renderer works.

@@ -8,11 +8,12 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use edgezoom_codecs::{Format, Reading};
 use edgezoom_content::{SourceUrl, Title};
 use tokio::time::timeout;
 
 use super::download::Download;
-use super::{Origin, Pipeline, PipelineError, Progress};
+use super::{Origin, Pipeline, PipelineError, Progress, SourceKind};
 use crate::arrival::Arrival;
 use crate::browser::{Capturing, Html, OpenPage, PageError, Pages};
 use crate::fetch::{FetchError, Fetched};
@@ -23,6 +24,7 @@ const PAGE_PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 /// What a renderer reads.
 pub(super) struct Source {
     pub content: Content,
+    pub kind: SourceKind,
     /// The page of a document that the source's URL selects.
     pub document_page: Option<NonZeroU32>,
     /// The title of a web page.
@@ -69,7 +71,13 @@ impl Pipeline {
                     if let Some(arrival) = download.head(on_progress).await? {
                         let document_page = opening.document_page;
                         let content = Content::Arriving(opening, Box::new(download), arrival);
-                        return Ok(Source { content, document_page, title: None });
+                        // What can be read in the order of its rows is a picture.
+                        return Ok(Source {
+                            content,
+                            kind: SourceKind::Picture,
+                            document_page,
+                            title: None,
+                        });
                     }
                     let fetched = download.whole(on_progress).await?;
                     opening.redirects = fetched.redirects;
@@ -110,15 +118,17 @@ impl Pipeline {
     ) -> Result<Opened, PipelineError> {
         let Opening { origin, redirects, document_page } = opening;
         let Some(html) = Html::recognise(&mut file, content_type.as_deref())? else {
+            let kind = kind_of(&mut file);
             let content = Content::Whole(Whole { file, capturing: None });
-            return Ok(Opened::Source(Source { content, document_page, title: None }));
+            return Ok(Opened::Source(Source { content, kind, document_page, title: None }));
         };
         match open_page(self.pages().await?, &origin, html, on_progress).await {
             Ok(page) => {
                 let title = page.title().cloned();
                 let (file, capturing) = page.stream().map_err(PageError::File)?;
                 let content = Content::Whole(Whole { file, capturing: Some(capturing) });
-                Ok(Opened::Source(Source { content, document_page: None, title }))
+                let kind = SourceKind::Page;
+                Ok(Opened::Source(Source { content, kind, document_page: None, title }))
             }
             Err(PageError::LeadsTo(lead)) => Ok(Opened::Lead(Opening {
                 document_page: page_after_lead(document_page, &lead),
@@ -127,6 +137,15 @@ impl Pipeline {
             })),
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+/// Whether a file is a picture or a document, by its first bytes. What has no known format counts as a picture: the renderer
+/// says what is wrong with it.
+fn kind_of(file: &mut File) -> SourceKind {
+    match Format::sniff(file) {
+        Ok(format) if format.reading == Reading::Regions => SourceKind::Document,
+        _ => SourceKind::Picture,
     }
 }
 

@@ -57,3 +57,22 @@ pub enum RenderError {
     #[error("The renderer stopped unexpectedly.")]
     Pipe(#[source] io::Error),
 }
+
+impl RenderError {
+    /// What the process died of, in a word for metrics. `None` when it reported itself why the source cannot be rendered.
+    #[must_use]
+    pub fn cause_of_death(&self) -> Option<&'static str> {
+        match self {
+            Self::Reported(_) => None,
+            Self::NotStarted(_) => Some("not-started"),
+            Self::TimedOut => Some("timed-out"),
+            Self::Idle(_) => Some("idle"),
+            Self::TooComplex { .. } => Some("too-complex"),
+            Self::OutOfMemory => Some("out-of-memory"),
+            Self::Crashed { .. } => Some("crashed"),
+            Self::Killed { .. } => Some("killed"),
+            Self::Died | Self::Pipe(_) => Some("died"),
+            Self::Protocol(_) => Some("protocol"),
+        }
+    }
+}

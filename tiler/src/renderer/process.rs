@@ -56,6 +56,7 @@ impl RendererProcess {
             return Err(io::Error::other("a child process without pipes"));
         };
         enlarge_pipe(&stdout);
+        tracing::info!(process = child.id(), "renderer started");
         let cpu_limit = Duration::from_secs(request.cpu_seconds);
         Ok((Self { child, stderr: tokio::spawn(collect(stderr)), cpu_limit }, stdout))
     }
@@ -71,7 +72,12 @@ impl RendererProcess {
     /// It exits with an error or not at all.
     pub async fn exited(&mut self) -> Result<(), RenderError> {
         match timeout(EXIT_TIME, self.child.wait()).await {
-            Ok(Ok(status)) if status.success() => Ok(()),
+            Ok(Ok(status)) if status.success() => {
+                let stderr = timeout(EXIT_TIME, &mut self.stderr).await.ok().and_then(Result::ok);
+                let stderr = stderr.filter(|text| !text.trim().is_empty());
+                tracing::info!(stderr, "renderer ended");
+                Ok(())
+            }
             _ => Err(self.cause_of_death().await),
         }
     }

@@ -41,7 +41,7 @@ async fn delete_attempt(context: &ServiceContext, claim: &Claim, attempt: Attemp
     let id = claim.id;
     match timeout(DELETE_TIME, context.store.delete_attempt(id, attempt)).await {
         Ok(Ok(_)) => {}
-        Ok(Err(error)) => warn!(%id, %attempt, %error, "an attempt's objects are left in the store"),
-        Err(_) => warn!(%id, %attempt, "an attempt's objects are left in the store: deleting took too long"),
+        Ok(Err(error)) => warn!(of = %attempt, %error, "an attempt's objects are left in the store"),
+        Err(_) => warn!(of = %attempt, "an attempt's objects are left in the store: deleting took too long"),
     }
 }

@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
-use tracing::warn;
+use tracing::{Instrument, warn};
 
 use crate::s3::S3Store;
 
@@ -65,7 +65,7 @@ impl CoarseUpload {
         let (sender, offers) = watch::channel(None);
         let stop = CancellationToken::new();
         let storing = Storing { store, claim, offers, schedule: Schedule::new(claimed) };
-        let task = tokio::spawn(storing.run(stop.clone(), on_stored));
+        let task = tokio::spawn(storing.run(stop.clone(), on_stored).in_current_span());
         Self { offers: sender, stop, task }
     }
 
@@ -108,12 +108,12 @@ impl Storing {
             // Not cancelled by the end: the store might carry it out after the pictures were deleted.
             match self.store.put_coarse(id, attempt, number, jpeg).await {
                 Ok(()) => on_stored(number),
-                Err(error) => warn!(%id, %attempt, %error, "a coarse picture is not stored"),
+                Err(error) => warn!(%error, "a coarse picture is not stored"),
             }
             self.schedule.tried(Instant::now(), done);
         }
         if is_any && let Err(error) = self.store.delete_coarse(id, attempt).await {
-            warn!(%id, %attempt, %error, "coarse pictures are left in the store");
+            warn!(%error, "coarse pictures are left in the store");
         }
     }
 

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use edgezoom_content::protocol::{Claim, Outcome, Retry};
 use edgezoom_content::{Failure, FailureCode, UploadKey};
 use futures::FutureExt;
-use tracing::{error, info};
+use tracing::{Instrument, error, info, info_span};
 
 use super::coarse::CoarseUpload;
 use super::edge_client::ReportResult;
@@ -54,8 +54,14 @@ enum Stopped {
     Superseded,
 }
 
-/// Does the job of `claim`, which was requested at `claimed`.
+/// Does the job of `claim`, which was requested at `claimed`. Every line that is logged meanwhile has its id and attempt.
 pub(super) async fn run(context: Arc<ServiceContext>, claim: Claim, claimed: Instant) {
+    let span = info_span!("job", id = %claim.id, attempt = %claim.attempt);
+    run_in_span(context, claim, claimed).instrument(span).await;
+}
+
+async fn run_in_span(context: Arc<ServiceContext>, claim: Claim, claimed: Instant) {
+    info!(url = %claim.url, "job claimed");
     let reporter = Reporter::start(context.edge.clone(), claim.clone(), claimed);
     let on_stored = reporter.coarse_notes();
     let mut job = Job {
@@ -101,7 +107,12 @@ impl Job<'_> {
             converted = AssertUnwindSafe(converted).catch_unwind() => match converted {
                 Ok(Ok(converted)) => Ok(converted),
                 Ok(Err(error)) => {
-                    log(claim, &error);
+                    log(&error);
+                    if let PipelineError::Render(error) = &error
+                        && let Some(cause) = error.cause_of_death()
+                    {
+                        context.metrics.renderer_died(cause);
+                    }
                     let retry = retry::after(&error);
                     Err(Stopped::Failed(error.into(), retry))
                 }
@@ -163,15 +174,14 @@ impl Job<'_> {
         metrics.uploaded_bytes.inc_by(bytes);
         for phase in Phase::ALL {
             if let Some(time) = self.times.of(phase) {
-                metrics.phase_took(phase, time);
+                metrics.phase_took(phase, self.times.kind(), time);
             }
         }
         let ms = |phase| self.times.of(phase).map(|time| time.as_millis() as u64);
         info!(
-            id = %self.claim.id,
-            attempt = %self.claim.attempt,
             outcome = ?result,
-            code = code.map(tracing::field::debug),
+            code = code.map(FailureCode::name),
+            kind = self.times.kind().map(tracing::field::debug),
             fetch_ms = ms(Phase::Fetch),
             render_ms = ms(Phase::Render),
             upload_ms = ms(Phase::Upload),
@@ -201,17 +211,16 @@ async fn fetch_upload(
 }
 
 /// Logs an error whose cause clients do not see.
-fn log(claim: &Claim, error: &PipelineError) {
-    let Claim { id, attempt, .. } = claim;
+fn log(error: &PipelineError) {
     match error {
-        PipelineError::Sink(error) => error!(%id, %attempt, %error, "the store does not take the pyramid"),
-        PipelineError::Setup(error) => error!(%id, %attempt, %error, "the pipeline cannot be set up"),
+        PipelineError::Sink(error) => error!(%error, "the store does not take the pyramid"),
+        PipelineError::Setup(error) => error!(%error, "the pipeline cannot be set up"),
         PipelineError::Render(RenderError::NotStarted(error)) => {
-            error!(%id, %attempt, %error, "a renderer process cannot be started");
+            error!(%error, "a renderer process cannot be started");
         }
-        PipelineError::File(error) => error!(%id, %attempt, %error, "a source's file cannot be read"),
+        PipelineError::File(error) => error!(%error, "a source's file cannot be read"),
         PipelineError::Upload(UploadedFileError::Store(error)) => {
-            error!(%id, %attempt, %error, "the store does not send the file");
+            error!(%error, "the store does not send the file");
         }
         PipelineError::Upload(_)
         | PipelineError::Fetch(_)

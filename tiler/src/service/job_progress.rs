@@ -66,8 +66,8 @@ impl From<Progress> for JobProgress {
                 let from = if is_web_page { WEB_PAGE_RENDERING_FROM } else { RENDERING_FROM };
                 (Stage::Rendering, from, PUBLISHING_FROM, rows)
             }
-            // Whether it is stored is decided elsewhere.
-            Progress::Coarse(_) => return Self::CLAIMED,
+            // Whether a coarse picture is stored is decided elsewhere.
+            Progress::Opened(_) | Progress::Coarse(_) => return Self::CLAIMED,
             Progress::Rendered => (Stage::Rendering, RENDERING_FROM, PUBLISHING_FROM, 1.0),
             Progress::Publishing { missing, of } => {
                 let part = if of == 0 { 1.0 } else { 1.0 - missing as f64 / of as f64 };

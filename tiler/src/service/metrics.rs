@@ -12,6 +12,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
+use crate::pipeline::SourceKind;
+
 /// The media type of the text.
 pub(super) const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
@@ -23,6 +25,8 @@ pub(super) struct Metrics {
     slots: Gauge,
     queued: Gauge,
     phases: Family<PhaseLabels, Histogram, fn() -> Histogram>,
+    renderer_deaths: Family<DeathLabels, Counter>,
+    queue_age: Histogram,
     pub fetched_bytes: Counter,
     pub uploaded_tiles: Counter,
     pub uploaded_bytes: Counter,
@@ -81,6 +85,16 @@ struct Code(FailureCode);
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct PhaseLabels {
     phase: Phase,
+    kind: Kind,
+}
+
+/// What the source is; nothing when that was never known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Kind(Option<SourceKind>);
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct DeathLabels {
+    cause: &'static str,
 }
 
 /// The buckets in seconds: from a small picture on loopback to a gigapixel from far away.
@@ -92,7 +106,14 @@ impl Metrics {
         let jobs = Family::default();
         registry.register("jobs", "Jobs that ended, by outcome and failure code", jobs.clone());
         let phases = Family::new_with_constructor((|| Histogram::new(SECONDS)) as fn() -> Histogram);
-        registry.register("job_phase_seconds", "Time that jobs took, by phase", phases.clone());
+        let help = "Time that jobs took, by phase and kind of source";
+        registry.register("job_phase_seconds", help, phases.clone());
+        let renderer_deaths = Family::default();
+        let help = "Renderer processes that ended before their pyramid was complete, by cause";
+        registry.register("renderer_deaths", help, renderer_deaths.clone());
+        let queue_age = Histogram::new(SECONDS);
+        let help = "Time from when a message was sent to the queue until its job was claimed";
+        registry.register("queue_age_seconds", help, queue_age.clone());
         let running = Gauge::default();
         registry.register("jobs_running", "Jobs under way", running.clone());
         let slots = Gauge::default();
@@ -112,7 +133,9 @@ impl Metrics {
         let pull_errors = counter("pull_errors", "Failed calls to the queue");
         let foreign_messages = counter("foreign_messages", "Messages that were no jobs");
         for phase in Phase::ALL {
-            drop(phases.get_or_create(&PhaseLabels { phase })); // exported from the start, at zero
+            for kind in Kind::KNOWN {
+                drop(phases.get_or_create(&PhaseLabels { phase, kind })); // exported from the start, at zero
+            }
         }
         Self {
             registry,
@@ -121,6 +144,8 @@ impl Metrics {
             slots,
             queued,
             phases,
+            renderer_deaths,
+            queue_age,
             fetched_bytes,
             uploaded_tiles,
             uploaded_bytes,
@@ -136,8 +161,19 @@ impl Metrics {
     }
 
     /// A phase of a job is over.
-    pub(super) fn phase_took(&self, phase: Phase, time: Duration) {
-        self.phases.get_or_create(&PhaseLabels { phase }).observe(time.as_secs_f64());
+    pub(super) fn phase_took(&self, phase: Phase, kind: Option<SourceKind>, time: Duration) {
+        let labels = PhaseLabels { phase, kind: Kind(kind) };
+        self.phases.get_or_create(&labels).observe(time.as_secs_f64());
+    }
+
+    /// A renderer process has died.
+    pub(super) fn renderer_died(&self, cause: &'static str) {
+        self.renderer_deaths.get_or_create(&DeathLabels { cause }).inc();
+    }
+
+    /// A job is claimed whose message was sent so long ago.
+    pub(super) fn claimed_after(&self, age: Duration) {
+        self.queue_age.observe(age.as_secs_f64());
     }
 
     /// All metrics as text.
@@ -181,6 +217,23 @@ impl EncodeLabelValue for Phase {
     }
 }
 
+impl Kind {
+    const KNOWN: [Self; 3] =
+        [Self(Some(SourceKind::Picture)), Self(Some(SourceKind::Document)), Self(Some(SourceKind::Page))];
+}
+
+impl EncodeLabelValue for Kind {
+    fn encode(&self, encoder: &mut LabelValueEncoder) -> fmt::Result {
+        let name = match self.0 {
+            Some(SourceKind::Picture) => "picture",
+            Some(SourceKind::Document) => "document",
+            Some(SourceKind::Page) => "page",
+            None => "",
+        };
+        name.encode(encoder)
+    }
+}
+
 impl EncodeLabelValue for Code {
     fn encode(&self, encoder: &mut LabelValueEncoder) -> fmt::Result {
         let code = serde_json::to_value(self.0).map_err(|_| fmt::Error)?;
@@ -194,21 +247,28 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::edge_metrics::Totals;
 
     #[test]
     fn the_text_is_what_dashboards_read() {
         let metrics = Metrics::new();
         metrics.job_ended(JobResult::Finished, None);
         metrics.job_ended(JobResult::Failed, Some(FailureCode::SourceNotFound));
-        metrics.phase_took(Phase::Fetch, Duration::from_millis(500));
+        metrics.phase_took(Phase::Fetch, Some(SourceKind::Document), Duration::from_millis(500));
+        metrics.phase_took(Phase::Fetch, None, Duration::from_millis(500));
+        metrics.renderer_died("crashed");
+        metrics.claimed_after(Duration::from_millis(250));
         metrics.uploaded_tiles.inc_by(7);
         let text = metrics.text(&Load { running: 2, slots: 4, queued: 9 }).unwrap();
         for line in [
             r#"edgezoom_jobs_total{outcome="finished",code=""} 1"#,
             r#"edgezoom_jobs_total{outcome="failed",code="source-not-found"} 1"#,
-            r#"edgezoom_job_phase_seconds_sum{phase="fetch"} 0.5"#,
-            r#"edgezoom_job_phase_seconds_count{phase="fetch"} 1"#,
-            r#"edgezoom_job_phase_seconds_count{phase="report"} 0"#,
+            r#"edgezoom_job_phase_seconds_sum{phase="fetch",kind="document"} 0.5"#,
+            r#"edgezoom_job_phase_seconds_count{phase="fetch",kind="document"} 1"#,
+            r#"edgezoom_job_phase_seconds_count{phase="fetch",kind=""} 1"#,
+            r#"edgezoom_job_phase_seconds_count{phase="report",kind="page"} 0"#,
+            r#"edgezoom_renderer_deaths_total{cause="crashed"} 1"#,
+            "edgezoom_queue_age_seconds_sum 0.25",
             "edgezoom_uploaded_tiles_total 7",
             "edgezoom_jobs_running 2",
             "edgezoom_job_slots 4",
@@ -222,7 +282,8 @@ mod tests {
     fn the_dashboard_and_the_alerts_ask_for_metrics_that_there_are() {
         let metrics = Metrics::new();
         metrics.job_ended(JobResult::Finished, None);
-        let text = metrics.text(&Load { running: 0, slots: 0, queued: 0 }).unwrap();
+        metrics.renderer_died("crashed");
+        let text = metrics.text(&Load { running: 0, slots: 0, queued: 0 }).unwrap() + &Totals::sample().text();
         let names = |text: &str| -> BTreeSet<String> {
             let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
             words.filter(|word| word.starts_with("edgezoom_")).map(str::to_owned).collect()

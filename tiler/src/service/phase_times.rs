@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::metrics::Phase;
-use crate::pipeline::Progress;
+use crate::pipeline::{Progress, SourceKind};
 
 /// The phases of a job that are over, and when the others began.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +17,7 @@ pub(super) struct PhaseTimes {
     render: Option<Duration>,
     upload: Option<Duration>,
     report: Option<Duration>,
+    kind: Option<SourceKind>,
 }
 
 impl PhaseTimes {
@@ -31,6 +32,7 @@ impl PhaseTimes {
             render: None,
             upload: None,
             report: None,
+            kind: None,
         }
     }
 
@@ -44,6 +46,12 @@ impl PhaseTimes {
             Progress::Downloaded { .. } => {
                 self.fetch = Some(now - self.started);
                 self.rendering_since = self.rendering_since.map(|_| now);
+            }
+            Progress::Opened(kind) => {
+                self.kind = Some(*kind);
+                if *kind == SourceKind::Page {
+                    self.fetch = Some(now - self.started); // loading a page is fetching all that it shows
+                }
             }
             Progress::Rendering { .. } => {
                 self.rendering_since.get_or_insert(now);
@@ -62,6 +70,11 @@ impl PhaseTimes {
     /// The edge has accepted the report of the finished pyramid.
     pub(super) fn reported(&mut self, now: Instant) {
         self.report = self.reporting_since.map(|since| now - since);
+    }
+
+    /// What the source is, once that is known.
+    pub(super) fn kind(&self) -> Option<SourceKind> {
+        self.kind
     }
 
     /// The time of a phase that is over.
@@ -85,6 +98,8 @@ mod tests {
         let at = |seconds| start + Duration::from_secs(seconds);
         let mut times = PhaseTimes::new(start);
         times.note(&Progress::Downloaded { bytes: 1 }, at(1));
+        assert_eq!(times.kind(), None);
+        times.note(&Progress::Opened(SourceKind::Picture), at(2));
         for second in [3, 4] {
             times.note(&Progress::Rendering { rows: 0.5, is_web_page: false }, at(second));
         }
@@ -95,5 +110,14 @@ mod tests {
         times.reported(at(20));
         let seconds = Phase::ALL.map(|phase| times.of(phase).map(|time| time.as_secs()));
         assert_eq!(seconds, [Some(1), Some(4), Some(5), Some(8)]);
+    }
+
+    #[test]
+    fn a_page_is_fetched_when_it_is_loaded() {
+        let start = Instant::now();
+        let mut times = PhaseTimes::new(start);
+        times.note(&Progress::Downloaded { bytes: 1 }, start + Duration::from_secs(1));
+        times.note(&Progress::Opened(SourceKind::Page), start + Duration::from_secs(9));
+        assert_eq!(times.of(Phase::Fetch), Some(Duration::from_secs(9)));
     }
 }

@@ -119,6 +119,9 @@ async fn pull_once(
         .into_iter()
         .map(async |message| {
             let result = take_in(context, &message).await;
+            if let (ClaimResult::Granted(..), Some(sent)) = (&result, message.sent) {
+                context.metrics.claimed_after(sent.elapsed().unwrap_or_default());
+            }
             (message.lease, result)
         })
         .collect();

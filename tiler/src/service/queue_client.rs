@@ -1,6 +1,6 @@
 //! The calls of a tiler to the queue, by Cloudflare's pull API: <https://developers.cloudflare.com/queues/configuration/pull-consumers/>.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -30,6 +30,8 @@ pub(super) struct Message {
     pub lease: Lease,
     /// How often it has been delivered, this time included.
     pub attempts: u32,
+    /// When it was sent, if the queue says so.
+    pub sent: Option<SystemTime>,
     /// The job; or the beginning of the body, when that is not a job.
     pub job: Result<Job, String>,
 }
@@ -84,6 +86,7 @@ struct Delivery {
     lease_id: Lease,
     #[serde(default = "many")]
     attempts: u32,
+    timestamp_ms: Option<u64>,
 }
 
 /// A queue that does not count has delivered the message before, for all that is known.
@@ -147,8 +150,10 @@ fn parse_batch(text: &str) -> Result<Batch, CallError> {
         return Err(CallError::Malformed(excerpt(&envelope.errors.to_string())));
     }
     let result = envelope.result.unwrap_or_default();
-    let read =
-        |Delivery { body, lease_id, attempts }| Message { lease: lease_id, attempts, job: parse_job(&body) };
+    let read = |Delivery { body, lease_id, attempts, timestamp_ms }| {
+        let sent = timestamp_ms.and_then(|ms| UNIX_EPOCH.checked_add(Duration::from_millis(ms)));
+        Message { lease: lease_id, attempts, sent, job: parse_job(&body) }
+    };
     let messages = result.messages.into_iter().map(read).collect();
     Ok(Batch { messages, backlog: result.message_backlog_count })
 }
@@ -194,7 +199,8 @@ mod tests {
         let Batch { messages, backlog } = parse_batch(&batch(&bodies)).unwrap();
         assert_eq!((messages.len(), backlog), (3, Some(9)));
         for (n, message) in messages.into_iter().enumerate() {
-            assert_eq!(message, Message { lease: Lease(format!("lease {n}")), attempts: 1, job: Ok(job) });
+            let sent = Some(UNIX_EPOCH + Duration::from_millis(1_710_950_954_154));
+            assert_eq!(message, Message { lease: Lease(format!("lease {n}")), attempts: 1, sent, job: Ok(job) });
         }
     }
 

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep_until, timeout_at};
 use tokio_util::sync::CancellationToken;
-use tracing::warn;
+use tracing::{Instrument, warn};
 
 use super::edge_client::{EdgeClient, ReportResult};
 use super::job_progress::JobProgress;
@@ -45,8 +45,8 @@ impl Reporter {
         let sender = ReportSender { edge, claim };
         let (progress, changes) = watch::channel(JobProgress::CLAIMED);
         let (superseded, stop) = (CancellationToken::new(), CancellationToken::new());
-        let background =
-            tokio::spawn(sender.clone().keep_reporting(changes, claimed, superseded.clone(), stop.clone()));
+        let reporting = sender.clone().keep_reporting(changes, claimed, superseded.clone(), stop.clone());
+        let background = tokio::spawn(reporting.in_current_span());
         Self { sender, progress, superseded, stop, background }
     }
 
@@ -143,7 +143,7 @@ impl ReportSender {
                 Ok(Ok(result)) => return result,
                 Ok(Err(error)) => {
                     failures += 1;
-                    warn!(%id, %attempt, %error, "a report was not taken");
+                    warn!(%error, "a report was not taken");
                     let pause = BACKOFF.after(failures, fastrand::f64());
                     let again = Instant::now() + pause.max(error.retry_after().unwrap_or_default());
                     if again >= until {

@@ -1,7 +1,11 @@
 //! The Worker's side of the local service: one wrangler that runs the Worker with its KV, R2 and Durable Objects, and the
 //! emulator that offers the queue to pull from, all on one port.
 
-use anyhow::{Result, bail};
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
 use tokio::process::Command;
 use xtask::dev::Options;
 use xtask::project::Project;
@@ -47,7 +51,8 @@ pub fn command(
     let mut command = Command::from(project.node_tool("wrangler")?);
     // The emulator's configuration comes first: what wrangler takes for the main Worker gets the port, and the emulator
     // passes on what is not for it.
-    command.args(["dev", "--config=edge/local/wrangler.toml", "--config=wrangler.toml", "--ip=127.0.0.1"]);
+    command.args(["dev", "--ip=127.0.0.1", "--config=edge/local/wrangler.toml", "--config"]);
+    command.arg(configuration(project, state)?);
     command.arg(format!("--port={}", address.port)).arg("--inspector-port=0").arg("--log-level=warn");
     command.arg("--persist-to").arg(state.bindings());
     command.env("WRANGLER_REGISTRY_PATH", state.registry());
@@ -66,6 +71,24 @@ pub fn command(
         command.env(name, value);
     }
     Ok(command)
+}
+
+/// The Worker's configuration on this machine: wrangler.toml, with the emulator's dataset in place of Cloudflare's, into which
+/// `wrangler dev` writes nothing.
+fn configuration(project: &Project, state: &State) -> Result<PathBuf> {
+    let text = fs::read_to_string(project.root.join("wrangler.toml")).context("wrangler.toml cannot be read")?;
+    let mut worker: Value = toml::from_str(&text).context("wrangler.toml cannot be parsed")?;
+    for place in ["/main", "/assets/directory"] {
+        let path = worker.pointer_mut(place).with_context(|| format!("wrangler.toml has no {place}"))?;
+        *path = json!(project.root.join(path.as_str().unwrap_or_default()));
+    }
+    let all = worker.as_object_mut().context("wrangler.toml is no table")?;
+    all.remove("analytics_engine_datasets");
+    let dataset = json!([{ "binding": "METRICS", "service": "edgezoom-local", "entrypoint": "Metrics" }]);
+    all.insert("services".to_owned(), dataset);
+    let path = state.configuration();
+    fs::write(&path, worker.to_string()).with_context(|| format!("{} cannot be written", path.display()))?;
+    Ok(path)
 }
 
 /// No questions, no log files, no statistics sent, no adverts, and no look-up of a made-up visitor's location.

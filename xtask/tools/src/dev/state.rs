@@ -46,6 +46,11 @@ impl State {
         self.folder.join("wrangler")
     }
 
+    /// Where the Worker's configuration is.
+    pub fn configuration(&self) -> PathBuf {
+        self.folder.join("wrangler.json")
+    }
+
     /// Where wrangler notes which Workers run. Of its own for each state, so that two systems do not get to know each other.
     pub fn registry(&self) -> PathBuf {
         self.folder.join("registry")
