@@ -37,6 +37,8 @@ pub struct Options {
     pub backlog_limit: u64,
     /// Whether nothing new is taken.
     pub maintenance: bool,
+    /// The format of the tilers' log: `text` or `json`.
+    pub log: &'static str,
     /// The edge's port; 0 for any.
     pub port: u16,
     /// The port at which the tilers call the edge, where something stands between them. The edge is started anew then when
@@ -80,6 +82,7 @@ impl Default for Options {
             release: false,
             backlog_limit: 10_000,
             maintenance: false,
+            log: "text",
             port: 0,
             faults_at: None,
         }
@@ -111,7 +114,7 @@ impl Options {
         command.env("EDGEZOOM_WEB_PAGES_WITHOUT_SANDBOX", "true"); // tests without namespaces run as root too
         command.env("EDGEZOOM_LEASE_SECONDS", self.lease.as_secs().to_string());
         command.env("EDGEZOOM_RETRY_SECONDS", self.retries);
-        command.env("EDGEZOOM_LAYOUT", self.layout);
+        command.env("EDGEZOOM_LAYOUT", self.layout).env("EDGEZOOM_LOG", self.log);
         command.env("EDGEZOOM_UPLOADS", self.uploads.to_string());
         command.env("EDGEZOOM_TEST_STATE", state); // all that it starts inherits it: `processes` finds them by it
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -270,7 +273,10 @@ pub fn xtask() -> Result<PathBuf> {
 }
 
 /// A program that `cargo xtask` built. It lies beside the folder of the tests, or beside that of the other profile.
-fn built(name: &str) -> Result<PathBuf> {
+///
+/// # Errors
+/// It is not there.
+pub fn built(name: &str) -> Result<PathBuf> {
     let program = std::env::current_exe()?;
     let target = program.ancestors().nth(3).context("the tests do not run from a target folder")?;
     let path = target.join("debug").join(name);
@@ -281,7 +287,7 @@ fn built(name: &str) -> Result<PathBuf> {
 }
 
 /// Has a process group ended when the tests are killed.
-fn watch(group: u32) -> Result<Child> {
+pub(crate) fn watch(group: u32) -> Result<Child> {
     let mut command = Command::new(built("xtask-tools")?);
     let mut watchdog = command.arg("watchdog").stdin(Stdio::piped()).process_group(0).spawn()?;
     writeln!(watchdog.stdin.as_mut().context("no pipe")?, "+{group}")?;

@@ -10,6 +10,7 @@ mod failures;
 mod fairness;
 mod hostile;
 mod iiif;
+mod monitoring;
 mod overload;
 mod queue;
 mod record;

@@ -89,6 +89,11 @@ const REFERENCES: [Tool; 4] = [
         purpose: "for SVGs that others made",
     },
 ];
+const PROMETHEUS: Tool = Tool {
+    programs: &["prometheus"],
+    package: "prometheus",
+    purpose: "to ask what dashboard and alerts ask",
+};
 const VIPS: Tool = Tool { programs: &["vips"], package: "libvips-tools", purpose: "to compare speed with" };
 
 /// The command that installs what is missing for `purpose`, for a step whose output is kept together.
@@ -119,7 +124,7 @@ pub fn prepare(project: &Project, purpose: Purpose) -> Result<()> {
         Purpose::BenchService | Purpose::Deploy => system::require(&[COMPILER, ASSEMBLER])?,
         Purpose::Test => {
             let tools =
-                [&[COMPILER, ASSEMBLER, BROWSER], FONTS.as_slice(), &REFERENCES, codecs::CODECS].concat();
+                [&[COMPILER, ASSEMBLER, BROWSER, PROMETHEUS], FONTS.as_slice(), &REFERENCES, codecs::CODECS].concat();
             system::require(&tools)?;
             pdfium::require(project)?;
         }

@@ -1,0 +1,200 @@
+//! What operators see of a running system: every query of the dashboard and every alert rule in a real Prometheus, the log of
+//! one conversion by its id, and the status page.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use edgezoom_tests::helper::{Helper, free_address};
+use edgezoom_tests::prometheus::Prometheus;
+use edgezoom_tests::{Client, Course, Options, Source, SourceServer, System, picture, processes, system};
+use rustix::process::Signal;
+use serde_json::Value;
+
+const SVG: &str = r#"<svg xmlns="http://www.w3.org/2000/svg" width="300" height="200"><circle r="90"/></svg>"#;
+/// How long it may take until every panel has data, on a machine that is busy.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// A system that is watched.
+struct Watched {
+    system: System,
+    client: Client,
+    sources: SourceServer,
+    _edge_metrics: Helper,
+    prometheus: Prometheus,
+}
+
+#[tokio::test]
+async fn operators_see_what_happens() -> Result<()> {
+    let watched = Watched::start().await?;
+    let ready = watched.convert_after_a_death().await?;
+    let failed = watched.client.convert(&watched.sources.url("nothing.jpg")).await?;
+    assert_eq!(failed.failure_code()?, "source-not-found");
+    watched.every_panel_has_data(&ready).await?;
+    watched.rules_hold().await?;
+    watched.log_leads_from_the_ask_to_the_last_tile(&ready.id()?)?;
+    watched.status_page_shows(&ready.id()?, &failed.id()?).await
+}
+
+impl Watched {
+    async fn start() -> Result<Self> {
+        let system = System::start(Options { log: "json", ..Options::default() })?;
+        let listen = free_address()?;
+        let mut exporter = Command::new(system::built("tiler")?);
+        exporter.arg("edge-metrics").env("EDGEZOOM_ANALYTICS_TOKEN", system.token()?);
+        exporter.arg(format!("--url={}/accounts/local/analytics_engine/sql", system.url()));
+        exporter.arg(format!("--listen={listen}")).arg("--delay=0");
+        let mut edge_metrics = Helper::start(&mut exporter)?;
+        edge_metrics.answers(&format!("http://{listen}/metrics")).await?;
+        let tiler = system.tiler()?.address;
+        let gone = free_address()?; // a tiler that does not answer
+        let jobs: [(&str, &[&str]); 2] = [("edgezoom-tiler", &[&tiler, &gone]), ("edgezoom-edge", &[&listen])];
+        let prometheus = Prometheus::start(&jobs, &impatient(&monitoring("alerts.yml")?)).await?;
+        let client = Client::new(system.url())?;
+        Ok(Self { client, sources: SourceServer::start()?, system, _edge_metrics: edge_metrics, prometheus })
+    }
+
+    /// A conversion whose first renderer is killed.
+    async fn convert_after_a_death(&self) -> Result<Course> {
+        let jpeg = picture::jpeg(&picture::photograph(4000, 3000, 3))?;
+        let slow = Source::file("image/jpeg", jpeg).over(Duration::from_secs(2), 40);
+        let mut course = Course::default();
+        course.see(self.client.ask(&self.sources.serve("killed.jpg", slow)).await?.json()?)?;
+        let deadline = Instant::now() + PATIENCE;
+        let renderer = loop {
+            ensure!(Instant::now() < deadline, "no renderer: {}", self.system.log());
+            let renderers = processes::renderers(self.system.tiler()?.process)?;
+            if let Some(renderer) = renderers.first() {
+                break *renderer;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        };
+        processes::signal(renderer, Signal::KILL)?;
+        self.client.follow(&mut course).await?;
+        course.ready()?;
+        Ok(course)
+    }
+
+    /// Keeps the system busy until every query of every panel has a value.
+    async fn every_panel_has_data(&self, ready: &Course) -> Result<()> {
+        let dashboard: Value = serde_json::from_str(&monitoring("dashboard.json")?)?;
+        let mut missing = vec![];
+        for panel in dashboard["panels"].as_array().context("no panels")? {
+            for target in panel["targets"].as_array().context("no queries")? {
+                let query = target["expr"].as_str().context("no query")?;
+                let query = query.replace("$__rate_interval", "20s").replace("$tiler", ".*");
+                missing.push((panel["title"].to_string(), query));
+            }
+        }
+        ensure!(missing.len() > 30, "too few queries: {missing:?}");
+        let tile = ready.ready()?["dzi"]["url"].as_str().context("no address")?.replace(".dzi", "_files/0/0_0.jpg");
+        let deadline = Instant::now() + PATIENCE;
+        for number in 0.. {
+            ensure!(Instant::now() < deadline, "no data: {missing:#?}\n{}", self.system.log());
+            let small = picture::jpeg(&picture::photograph(300, 200, number))?;
+            let sources = [
+                self.sources.serve("small.jpg", Source::file("image/jpeg", small)),
+                self.sources.serve("drawing.svg", Source::file("image/svg+xml", SVG)),
+                self.sources.url(&format!("nothing-{number}.jpg")),
+            ];
+            for source in sources {
+                self.client.convert(&source).await?;
+            }
+            for _ in 0..100 {
+                self.client.get(&tile).await?; // one in sixteen is measured
+            }
+            let mut still = vec![];
+            for (title, query) in missing {
+                if self.prometheus.query(&query).await?.is_empty() {
+                    still.push((title, query));
+                }
+            }
+            missing = still;
+            if missing.is_empty() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Every rule can be evaluated, and the alert about the tiler that does not answer fires.
+    async fn rules_hold(&self) -> Result<()> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let rules = self.prometheus.rules().await?;
+            ensure!(rules.len() > 10, "too few rules: {rules:?}");
+            let wrong: Vec<_> = rules.iter().filter(|rule| rule["health"] == "err").collect();
+            ensure!(wrong.is_empty(), "{wrong:#?}");
+            let fires = |name| rules.iter().any(|rule| rule["name"] == name && rule["state"] == "firing");
+            if fires("EdgezoomTilerDown") && rules.iter().all(|rule| rule["health"] == "ok") {
+                ensure!(!fires("EdgezoomNoTiler") && !fires("EdgezoomEdgeUnseen"), "{rules:#?}");
+                return Ok(());
+            }
+            ensure!(Instant::now() < deadline, "the alert does not fire: {rules:#?}");
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    }
+
+    /// With one id all lines about a content are found, in their order: the Worker's and the tiler's, and those about its
+    /// renderer processes.
+    fn log_leads_from_the_ask_to_the_last_tile(&self, id: &str) -> Result<()> {
+        let log = self.system.log();
+        let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line.split_once(" | ")?.1).ok());
+        let found: Vec<Value> = lines.filter(|line| line["id"] == id).collect();
+        let told: Vec<String> = found
+            .iter()
+            .map(|line| {
+                let word = |name: &str| line[name].as_str().unwrap_or_default();
+                format!("{} {}", word("attempt"), word("message")).trim().to_owned()
+            })
+            .collect();
+        let mut left = told.iter();
+        for expected in [
+            "content queued",
+            "1 job claimed",
+            "1 renderer started",
+            "1 a renderer died",
+            "1 job ended",
+            "2 job claimed",
+            "2 renderer started",
+            "2 renderer ended",
+            "2 job ended",
+        ] {
+            ensure!(left.any(|line| line == expected), "`{expected}` is not where it should be: {told:#?}");
+        }
+        // The Worker's lines come through another pipe.
+        for expected in ["1 content claimed", "content queued", "2 content claimed", "2 content ready"] {
+            ensure!(told.iter().any(|line| line == expected), "`{expected}` is missing: {told:#?}");
+        }
+        Ok(())
+    }
+
+    async fn status_page_shows(&self, ready: &str, failed: &str) -> Result<()> {
+        let status = self.client.get("/internal/status").await?.json()?;
+        let count = |list: &str, field: &str, value: &str| {
+            let rows = status[list].as_array().into_iter().flatten();
+            rows.filter(|row| row[field] == value).filter_map(|row| row["count"].as_f64()).sum::<f64>()
+        };
+        assert!(count("contents", "state", "ready") >= 2.0, "{status:#}");
+        assert!(count("contents", "state", "failed") >= 1.0, "{status:#}");
+        assert!(count("requests", "part", "v1") > 10.0, "{status:#}");
+        assert_eq!(status["tilers"][0]["slots"], 2, "{status:#}");
+        let failures = status["failures"].as_array().context("no failures")?;
+        let ours = failures.iter().find(|failure| failure["id"] == failed).context("it is not there")?;
+        assert_eq!(ours["code"], "source-not-found");
+        let page = self.client.get("/internal/status?format=html").await?.text();
+        assert!(page.contains(&format!("<a href=\"/{failed}\">")) && !page.contains(ready), "{page}");
+        Ok(())
+    }
+}
+
+fn monitoring(name: &str) -> Result<String> {
+    Ok(fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/monitoring").join(name))?)
+}
+
+/// The rules without the time for which an alert has to last before it fires.
+fn impatient(rules: &str) -> String {
+    rules.lines().filter(|line| !line.trim_start().starts_with("for: ")).fold(String::new(), |all, line| all + line + "\n")
+}
