@@ -67,6 +67,10 @@ export async function start(bindings = {}, entry = COUNTING, ...others) {
       CREATIONS_48: { namespace_id: "1003", simple: { limit: 40, period: 60 } },
     },
   };
+  // The emulator of `cargo xtask dev` has the dataset.
+  if (others.some(({ name }) => name === "edgezoom-local")) {
+    edgezoom.serviceBindings = { METRICS: { name: "edgezoom-local", entrypoint: "Metrics" } };
+  }
   const workers = [edgezoom, ...others.map((other) => ({ ...COMMON, ...other }))];
   const miniflare = new Miniflare(convertV4MiniflareOptions({ workers }));
 

@@ -79,6 +79,15 @@ impl Client {
         Answer::read(self.request(target).bearer_auth(token).send().await?).await
     }
 
+    /// Posts to a path with a bearer token.
+    ///
+    /// # Errors
+    /// There is no answer.
+    pub async fn post_as(&self, target: &str, token: &str, body: impl Into<Bytes>) -> Result<Answer> {
+        let request = self.http.post(self.whole(target)).bearer_auth(token).body(body.into());
+        Answer::read(request.send().await?).await
+    }
+
     /// Asks for the content of a source.
     ///
     /// # Errors

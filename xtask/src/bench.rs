@@ -12,6 +12,8 @@ use crate::{build, command, setup};
 pub enum Subject {
     /// From ask to ready, and where the time goes
     Service,
+    /// Asks at rising rates, and what is shed; `--soak 30m`: one rate, and the memory of each process
+    Load,
     /// `tiler convert` beside libvips
     Pyramid,
     /// What uploading adds to rendering
@@ -28,6 +30,7 @@ pub enum Subject {
 pub fn run(project: &Project, subject: Subject, words: &[String]) -> Result<()> {
     let (purpose, name) = match subject {
         Subject::Service => (Purpose::BenchService, "service"),
+        Subject::Load => (Purpose::BenchService, "load"),
         Subject::Pyramid => (Purpose::BenchPyramid, "pyramid"),
         Subject::Upload => (Purpose::BenchPyramid, "upload"),
         Subject::Sources => (Purpose::BenchSources, "sources"),
@@ -35,7 +38,7 @@ pub fn run(project: &Project, subject: Subject, words: &[String]) -> Result<()> 
         Subject::Worker => return worker(project, "bench:worker"),
     };
     setup::prepare(project, purpose)?;
-    if subject == Subject::Service {
+    if matches!(subject, Subject::Service | Subject::Load) {
         build::worker_alone(project, Purpose::BenchService)?;
     }
     build::program(project, build::TILER, Profile::Release)?;

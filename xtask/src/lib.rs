@@ -14,5 +14,6 @@ pub mod project;
 pub mod release;
 pub mod setup;
 pub mod shots;
+pub mod simulate;
 pub mod steps;
 pub mod test;

@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 use xtask::project::Project;
 use xtask::setup::Purpose;
-use xtask::{bench, build, chaos, deploy, dev, lighthouse, release, setup, shots, test};
+use xtask::{bench, build, chaos, deploy, dev, lighthouse, release, setup, shots, simulate, test};
 
 #[derive(Parser)]
 #[command(bin_name = "cargo xtask", about = "Edgezoom's tasks", disable_help_subcommand = true)]
@@ -95,7 +95,7 @@ fn run(task: Task) -> Result<()> {
         Task::Test { steps } => test::run(&project, &steps),
         Task::Bench { subject, words } => bench::run(&project, subject, &words),
         Task::Chaos(options) => chaos::run(&project, &options),
-        Task::Simulate { words } => simulate(&project, words),
+        Task::Simulate { words } => simulate::run(&project, words),
         Task::Shots { words } => shots::run(&project, &words),
         Task::Lighthouse { url } => lighthouse::run(&project, url.as_deref()),
         Task::BuildEdge => build::worker_alone(&project, Purpose::Run),
@@ -104,9 +104,4 @@ fn run(task: Task) -> Result<()> {
         Task::Release(options) => release::run(&project, &options),
         Task::Setup { purpose } => setup::prepare(&project, purpose),
     }
-}
-
-fn simulate(project: &Project, words: Vec<String>) -> Result<()> {
-    build::program(project, build::TOOLS, xtask::project::Profile::Dev)?;
-    xtask::command::run_shown(&mut build::tool(project, ["simulate".to_owned()].into_iter().chain(words)))
 }

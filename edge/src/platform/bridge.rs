@@ -54,7 +54,8 @@ impl RequestHead {
     /// The platform's response to this request: for `HEAD` the length of the body instead of the body, and 304 where `If-None-Match` names its
     /// entity tag.
     pub fn respond(&self, response: Response) -> Result<web_sys::Response> {
-        let Response { status, headers, body, told } = response.or_not_modified(self.if_none_match.as_deref());
+        let Response { status, headers, body, told } =
+            response.or_not_modified(self.if_none_match.as_deref());
         let (mut shared, mut own) = (String::with_capacity(512), String::with_capacity(512));
         for (name, value) in COMMON_HEADERS {
             shared.extend([name, ":", value, "\n"]);

@@ -58,7 +58,8 @@ impl Watch {
 
     /// By how much each grew, and whether that is flat.
     pub fn verdict(&self) -> String {
-        let mut text = "| process | PSS at first, MiB | at last | growth | |\n|---|---|---|---|---|\n".to_owned();
+        let mut text =
+            "| process | PSS at first, MiB | at last | growth | |\n|---|---|---|---|---|\n".to_owned();
         for (name, samples) in self.lasting() {
             let (growth, is_flat) = growth(samples);
             let [first, last] = [samples.first(), samples.last()].map(|at| at.map_or(0.0, |at| at.pss));
@@ -82,7 +83,8 @@ fn growth(samples: &[Sample]) -> (f64, bool) {
         slopes.extend(judged[number + 1..].iter().map(|b| (b.pss - a.pss) / (b.minute - a.minute)));
     }
     slopes.sort_by(f64::total_cmp);
-    let (Some(slope), Some(first), Some(last)) = (slopes.get(slopes.len() / 2), judged.first(), judged.last())
+    let (Some(slope), Some(first), Some(last)) =
+        (slopes.get(slopes.len() / 2), judged.first(), judged.last())
     else {
         return (0.0, true);
     };

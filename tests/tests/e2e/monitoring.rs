@@ -13,7 +13,8 @@ use edgezoom_tests::{Client, Course, Options, Source, SourceServer, System, pict
 use rustix::process::Signal;
 use serde_json::Value;
 
-const SVG: &str = r#"<svg xmlns="http://www.w3.org/2000/svg" width="300" height="200"><circle r="90"/></svg>"#;
+const SVG: &str =
+    r#"<svg xmlns="http://www.w3.org/2000/svg" width="300" height="200"><circle r="90"/></svg>"#;
 /// How long it may take until every panel has data, on a machine that is busy.
 const PATIENCE: Duration = Duration::from_secs(90);
 
@@ -50,7 +51,8 @@ impl Watched {
         edge_metrics.answers(&format!("http://{listen}/metrics")).await?;
         let tiler = system.tiler()?.address;
         let gone = free_address()?; // a tiler that does not answer
-        let jobs: [(&str, &[&str]); 2] = [("edgezoom-tiler", &[&tiler, &gone]), ("edgezoom-edge", &[&listen])];
+        let jobs: [(&str, &[&str]); 2] =
+            [("edgezoom-tiler", &[&tiler, &gone]), ("edgezoom-edge", &[&listen])];
         let prometheus = Prometheus::start(&jobs, &impatient(&monitoring("alerts.yml")?)).await?;
         let client = Client::new(system.url())?;
         Ok(Self { client, sources: SourceServer::start()?, system, _edge_metrics: edge_metrics, prometheus })
@@ -89,7 +91,8 @@ impl Watched {
             }
         }
         ensure!(missing.len() > 30, "too few queries: {missing:?}");
-        let tile = ready.ready()?["dzi"]["url"].as_str().context("no address")?.replace(".dzi", "_files/0/0_0.jpg");
+        let tile =
+            ready.ready()?["dzi"]["url"].as_str().context("no address")?.replace(".dzi", "_files/0/0_0.jpg");
         let deadline = Instant::now() + PATIENCE;
         for number in 0.. {
             ensure!(Instant::now() < deadline, "no data: {missing:#?}\n{}", self.system.log());
@@ -141,7 +144,8 @@ impl Watched {
     /// renderer processes.
     fn log_leads_from_the_ask_to_the_last_tile(&self, id: &str) -> Result<()> {
         let log = self.system.log();
-        let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line.split_once(" | ")?.1).ok());
+        let lines =
+            log.lines().filter_map(|line| serde_json::from_str::<Value>(line.split_once(" | ")?.1).ok());
         let found: Vec<Value> = lines.filter(|line| line["id"] == id).collect();
         let told: Vec<String> = found
             .iter()
@@ -196,5 +200,8 @@ fn monitoring(name: &str) -> Result<String> {
 
 /// The rules without the time for which an alert has to last before it fires.
 fn impatient(rules: &str) -> String {
-    rules.lines().filter(|line| !line.trim_start().starts_with("for: ")).fold(String::new(), |all, line| all + line + "\n")
+    rules
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("for: "))
+        .fold(String::new(), |all, line| all + line + "\n")
 }

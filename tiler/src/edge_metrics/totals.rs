@@ -65,11 +65,16 @@ impl Totals {
     /// All of it as Prometheus reads it.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
-        let mut head = |text: &mut String, name: &str, kind: &str, help: &str| {
+        let head = |text: &mut String, name: &str, kind: &str, help: &str| {
             let _ = write!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n"); // a String takes all
         };
         let name = "edgezoom_edge_requests_total";
-        head(&mut text, name, "counter", "Requests, by what was asked for, status, and where the answer is from");
+        head(
+            &mut text,
+            name,
+            "counter",
+            "Requests, by what was asked for, status, and where the answer is from",
+        );
         for ([part, status, source], count) in &self.requests {
             line(&mut text, name, &[("part", part), ("status", status), ("source", source)], *count);
         }
@@ -112,8 +117,15 @@ impl Totals {
         for what in ["request", "content", "answer"] {
             let label = String::new;
             let what = what.to_owned();
-            let row =
-                Row { what, first: label(), second: label(), third: label(), fourth: label(), count: 1.0, seconds: 1.0 };
+            let row = Row {
+                what,
+                first: label(),
+                second: label(),
+                third: label(),
+                fourth: label(),
+                count: 1.0,
+                seconds: 1.0,
+            };
             totals.add(&row);
         }
         totals

@@ -72,12 +72,7 @@ impl Pipeline {
                         let document_page = opening.document_page;
                         let content = Content::Arriving(opening, Box::new(download), arrival);
                         // What can be read in the order of its rows is a picture.
-                        return Ok(Source {
-                            content,
-                            kind: SourceKind::Picture,
-                            document_page,
-                            title: None,
-                        });
+                        return Ok(Source { content, kind: SourceKind::Picture, document_page, title: None });
                     }
                     let fetched = download.whole(on_progress).await?;
                     opening.redirects = fetched.redirects;

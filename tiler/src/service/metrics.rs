@@ -283,7 +283,8 @@ mod tests {
         let metrics = Metrics::new();
         metrics.job_ended(JobResult::Finished, None);
         metrics.renderer_died("crashed");
-        let text = metrics.text(&Load { running: 0, slots: 0, queued: 0 }).unwrap() + &Totals::sample().text();
+        let text =
+            metrics.text(&Load { running: 0, slots: 0, queued: 0 }).unwrap() + &Totals::sample().text();
         let names = |text: &str| -> BTreeSet<String> {
             let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
             words.filter(|word| word.starts_with("edgezoom_")).map(str::to_owned).collect()

@@ -200,7 +200,10 @@ mod tests {
         assert_eq!((messages.len(), backlog), (3, Some(9)));
         for (n, message) in messages.into_iter().enumerate() {
             let sent = Some(UNIX_EPOCH + Duration::from_millis(1_710_950_954_154));
-            assert_eq!(message, Message { lease: Lease(format!("lease {n}")), attempts: 1, sent, job: Ok(job) });
+            assert_eq!(
+                message,
+                Message { lease: Lease(format!("lease {n}")), attempts: 1, sent, job: Ok(job) }
+            );
         }
     }
 

@@ -124,7 +124,8 @@ pub fn prepare(project: &Project, purpose: Purpose) -> Result<()> {
         Purpose::BenchService | Purpose::Deploy => system::require(&[COMPILER, ASSEMBLER])?,
         Purpose::Test => {
             let tools =
-                [&[COMPILER, ASSEMBLER, BROWSER, PROMETHEUS], FONTS.as_slice(), &REFERENCES, codecs::CODECS].concat();
+                [&[COMPILER, ASSEMBLER, BROWSER, PROMETHEUS], FONTS.as_slice(), &REFERENCES, codecs::CODECS]
+                    .concat();
             system::require(&tools)?;
             pdfium::require(project)?;
         }

@@ -76,7 +76,8 @@ pub fn command(
 /// The Worker's configuration on this machine: wrangler.toml, with the emulator's dataset in place of Cloudflare's, into which
 /// `wrangler dev` writes nothing.
 fn configuration(project: &Project, state: &State) -> Result<PathBuf> {
-    let text = fs::read_to_string(project.root.join("wrangler.toml")).context("wrangler.toml cannot be read")?;
+    let text =
+        fs::read_to_string(project.root.join("wrangler.toml")).context("wrangler.toml cannot be read")?;
     let mut worker: Value = toml::from_str(&text).context("wrangler.toml cannot be parsed")?;
     for place in ["/main", "/assets/directory"] {
         let path = worker.pointer_mut(place).with_context(|| format!("wrangler.toml has no {place}"))?;

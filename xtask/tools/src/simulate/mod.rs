@@ -9,13 +9,17 @@
 //! | [`queue`] | the queue, and limits of calls |
 //! | [`tilers`], [`jobs`] | pulls, downloads, cores, uploads, deaths |
 //! | [`cost`] | what is used, and prices |
+//! | [`local`] | the model beside what was measured on this machine |
 
 mod cost;
 mod jobs;
+mod local;
 mod parameters;
 mod queue;
 mod tilers;
 mod world;
+
+use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
 
@@ -47,6 +51,12 @@ pub struct Options {
     /// As `cargo xtask bench service`: one picture at a time, with everything on one machine
     #[arg(long)]
     local: bool,
+    /// Measure conversions on this machine, and compare the model with them
+    #[arg(long)]
+    against_local: bool,
+    /// Compare with what was measured before
+    #[arg(long)]
+    measured: Option<PathBuf>,
     /// The seed
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -87,6 +97,10 @@ const LOCAL_LOAD: f64 = 6.0;
 /// Simulates and prints.
 pub fn run(options: &Options) -> Result<()> {
     ensure!(options.loads.iter().all(|load| *load > 0.0), "a load has to be more than 0");
+    if let Some(file) = &options.measured {
+        return local::compare(file);
+    }
+    ensure!(!options.against_local, "`cargo xtask simulate --against-local` measures first");
     if options.local {
         let outcome = simulate(&Parameters::on_one_machine(), 1, LOCAL_LOAD, options.seed)?;
         println!("ask to ready, median: {:.0} ms", outcome.ready.half * 1000.0);

@@ -1,0 +1,128 @@
+// What the Worker counts, as the local service keeps it: its dataset, the part of the SQL API that `tiler edge-metrics`
+// asks, and the status page. The Worker without a dataset is what all other tests have.
+
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { after, before, test } from "node:test";
+import { TOKEN } from "./system.mjs";
+import { PLAIN, start } from "./wire.mjs";
+
+const NAMES = ["worker.js", "measurements.js", "messages.js", "status.js"];
+const local = {
+  name: "edgezoom-local",
+  modules: await Promise.all(
+    NAMES.map(async (path) => ({
+      type: "ESModule",
+      path,
+      contents: await readFile(new URL(`../local/${path}`, import.meta.url), "utf8"),
+    })),
+  ),
+  bindings: { TILER_TOKEN: TOKEN },
+  serviceBindings: { EDGE: "edgezoom" },
+  durableObjects: {
+    MEASUREMENTS: { className: "Measurements", useSQLite: true },
+    MESSAGES: { className: "Messages", useSQLite: true },
+  },
+};
+
+let system;
+before(async () => (system = await start({}, PLAIN, local)));
+after(() => system.close());
+
+const ask = (path, init) => fetch(system.addresses["edgezoom-local"] + path, { redirect: "manual", ...init });
+
+/** The sums of the data points of one kind so far, by their labels. */
+async function counted(what, labels) {
+  const names = labels.map((_, number) => `blob${number + 2}`).join(", ");
+  const sql = `SELECT ${names}, SUM(_sample_interval * double1) AS count FROM edgezoom WHERE timestamp >= toDateTime(0)
+    AND blob1 = '${what}' GROUP BY ${names} FORMAT JSON`;
+  const answer = await ask("/accounts/local/analytics_engine/sql", {
+    method: "POST",
+    headers: { Authorization: `Bearer ${TOKEN}` },
+    body: sql,
+  });
+  assert.equal(answer.status, 200, await answer.clone().text());
+  const { data } = await answer.json();
+  const key = (row) => labels.map((_, number) => row[`blob${number + 2}`]).join(" ");
+  return Object.fromEntries(data.map((row) => [key(row), row.count]));
+}
+
+test("contents are counted by the state that they come into, and asks by status and what answers them", async () => {
+  await ask("/internal/status"); // it counts from the first request on
+  const id = await system.content("http://example.com/ready.jpg", "ready");
+  const failed = await system.content("http://example.com/failed.jpg", "failed");
+  assert.deepEqual(await counted("content", ["state", "from", "code"]), {
+    "queued none ": 2,
+    "claimed queued ": 2,
+    "ready claimed ": 1,
+    "failed claimed source-not-found": 1,
+  });
+  assert.deepEqual(await counted("answer", ["state"]), { ready: 1, failed: 1 });
+
+  const before = await counted("request", ["part", "status", "source"]);
+  for (const path of [
+    `/v1/content/${id}`,
+    `/v1/content/${id}?format=json`,
+    "/v1/content/00000000000",
+    "/v1/content/00000000000?format=json",
+    "/v1/content/?url=nothing&callback=f",
+    "/health",
+  ]) {
+    await (await ask(path)).text();
+  }
+  const after = await counted("request", ["part", "status", "source"]);
+  const added = (key) => (after[key] ?? 0) - (before[key] ?? 0);
+  assert.equal(added("v1 200 kv"), 2);
+  assert.equal(added("v1 404 object"), 2, "the status in the body counts");
+  assert.equal(added("v1 400 object"), 1);
+  assert.equal(added("page 200 object"), 1);
+
+  const status = await (await ask("/internal/status")).json();
+  assert.deepEqual(status.failures.map(({ id, code }) => [id, code]), [[failed, "source-not-found"]]);
+  assert.equal(status.queue.messages, 0);
+  const page = await ask("/internal/status", { headers: { Accept: "text/html,*/*" } });
+  assert.match(page.headers.get("content-type"), /^text\/html/);
+  assert.ok((await page.text()).includes(`<a href="/${failed}">${failed}</a>`));
+});
+
+test("tiles are counted by sampling, and which of them the cache has", async () => {
+  const tile = "/cache/00000000000/1_files/0/0_0.jpg";
+  for (let asked = 0; asked < 320; asked++) await (await ask(tile)).text();
+  const { "cache 404 object": tiles } = await counted("request", ["part", "status", "source"]);
+  assert.ok(tiles % 16 === 0 && tiles > 0 && tiles < 1000, `${tiles}`); // by chance less often than one run in 10^8
+});
+
+test("errors are counted, and nothing waits for them", async () => {
+  const closed = await start({ BASE_URL: "" }, PLAIN, local);
+  try {
+    const status = async () => (await fetch(`${closed.addresses["edgezoom-local"]}/internal/status`)).json();
+    assert.equal((await status()).errors, 0);
+    const answer = await closed.fetch("/health");
+    assert.equal(answer.status, 503);
+    const { errors } = await status();
+    assert.equal(errors, 1);
+  } finally {
+    await closed.close();
+  }
+});
+
+test("the SQL API is for those with the token, and says what it does not understand", async () => {
+  const query = (token, body) =>
+    ask("/accounts/local/analytics_engine/sql", { method: "POST", headers: { Authorization: `Bearer ${token}` }, body });
+  assert.equal((await query("another", "SELECT 1")).status, 401);
+  assert.equal((await query(TOKEN, "SELECT nothing FROM edgezoom")).status, 422);
+});
+
+test("a tiler that reports its slots is on the status page", async () => {
+  const report = (token) =>
+    ask("/internal/backlog", {
+      method: "POST",
+      headers: { Authorization: `Bearer ${token}` },
+      body: JSON.stringify({ messages: 3, capacity: { tiler: 7, slots: 2 } }),
+    });
+  assert.equal((await report("another")).status, 401);
+  assert.deepEqual((await (await ask("/internal/status")).json()).tilers, []);
+  assert.equal((await report(TOKEN)).status, 204);
+  const { tilers } = await (await ask("/internal/status")).json();
+  assert.deepEqual([tilers[0].tiler, tilers[0].slots], [7, 2]);
+});
