@@ -108,7 +108,7 @@ async fn phase_sums(client: &Client, system: &System) -> Result<[Duration; 4]> {
     let text = client.get(&format!("http://{}/metrics", system.tiler()?.address)).await?.text();
     let mut sums = [Duration::ZERO; 4];
     for (sum, phase) in sums.iter_mut().zip(PHASES) {
-        let name = format!("edgezoom_job_phase_seconds_sum{{phase=\"{phase}\"}} ");
+        let name = format!("edgezoom_job_phase_seconds_sum{{phase=\"{phase}\",kind=\"picture\"}} ");
         let value = text.lines().find_map(|line| line.strip_prefix(&name));
         *sum = Duration::from_secs_f64(value.with_context(|| format!("no {name}in {text}"))?.parse()?);
     }

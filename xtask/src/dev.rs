@@ -45,6 +45,9 @@ pub struct Options {
     /// How large a file may be that clients send; 0: none are taken
     #[arg(long, env = "EDGEZOOM_UPLOAD_BYTES", default_value_t = 2 << 30)]
     pub upload_bytes: u64,
+    /// What is logged: `text`, or `json` for JSON lines of the tilers and of the Worker, which is silent otherwise
+    #[arg(long, env = "EDGEZOOM_LOG", default_value = "text")]
+    pub log: String,
     /// Take nothing new: new contents get 503, known ones are answered as ever
     #[arg(long)]
     pub maintenance: bool,

@@ -53,7 +53,9 @@ pub fn command(
     // passes on what is not for it.
     command.args(["dev", "--ip=127.0.0.1", "--config=edge/local/wrangler.toml", "--config"]);
     command.arg(configuration(project, state)?);
-    command.arg(format!("--port={}", address.port)).arg("--inspector-port=0").arg("--log-level=warn");
+    command.arg(format!("--port={}", address.port)).arg("--inspector-port=0");
+    // At the level `log` come the Worker's lines, and some of wrangler's own, which `part` leaves out.
+    command.arg(if options.log == "json" { "--log-level=log" } else { "--log-level=warn" });
     command.arg("--persist-to").arg(state.bindings());
     command.env("WRANGLER_REGISTRY_PATH", state.registry());
     // wrangler takes a variable from its environment when wrangler.toml names it, under [vars] or [secrets].

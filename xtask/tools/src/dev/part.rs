@@ -16,6 +16,24 @@ use super::watchdog::Watchdog;
 /// How long a part has to end once it was asked to.
 const GRACE: Duration = Duration::from_secs(10);
 
+/// How lines begin that wrangler prints for its users, beside those of the Worker.
+const OF_WRANGLER: [&str; 14] = [
+    "[wrangler:info]",
+    "Using secrets",
+    "edgezoom has access",
+    "edgezoom-local has access",
+    "Binding ",
+    "env.",
+    "Service bindings,",
+    "Attaching additional",
+    "⎔",
+    "┌",
+    "│",
+    "├",
+    "└",
+    "Your Worker ",
+];
+
 /// A running part.
 pub struct Part {
     name: String,
@@ -74,7 +92,7 @@ async fn show(name: String, source: impl AsyncRead + Unpin) {
     while let Ok(Some(line)) = lines.next_segment().await {
         let line = strip_bytes(&line).into_vec();
         let line = String::from_utf8_lossy(line.trim_ascii_end());
-        if !line.is_empty() {
+        if !line.is_empty() && !OF_WRANGLER.iter().any(|beginning| line.starts_with(beginning)) {
             eprintln!("{name:5} | {line}");
         }
     }
