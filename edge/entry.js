@@ -46,10 +46,12 @@ async function throughCache(request, env, context, seen) {
 /** Of requests for tiles one in so many is measured, as data points cost as much as requests. */
 const SAMPLED = 16;
 
-/** Counts a request by the beginning of its path, its status, and what the answer is from. */
+/** Counts a request by the beginning of its path, its status, and what the answer is from. Tilers' calls are many, and count when they
+ * are refused. */
 function count({ url }, status, from, isTile) {
   if (isTile && Math.random() * SAMPLED >= 1) return;
   const [, part = "page"] = /^\w+:\/\/[^/]+\/(v1|cache|iiif|internal)\b/.exec(url) ?? [];
+  if (part === "internal" && status < 400) return;
   measure("request", [part, `${status}`, from], isTile ? SAMPLED : 1);
 }
 
