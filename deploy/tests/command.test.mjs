@@ -40,6 +40,7 @@ test("the command deploys with the real wrangler, again changes nothing, and tak
     assert.equal(bound.JOBS.queue_name, "edgezoom-jobs");
     assert.equal(bound.FINISHED.namespace_id, [...provider.account.namespaces.keys()][0]);
     assert.deepEqual(bound.CREATIONS.simple, { limit: 7, period: 60 });
+    assert.equal(bound.METRICS.dataset, "edgezoom");
     assert.equal(bound.BASE_URL.text, "https://api.example.com");
     assert.equal(bound.NOTICE_URL.text, "https://example.com/notice");
     assert.equal(secrets.TILER_TOKEN.length, 43);
@@ -68,6 +69,7 @@ test("wrangler takes the generated configuration of every environment", async ()
     const configuration = join(root, ".edgezoom/wrangler.json");
     const { env } = JSON.parse(await readFile(configuration, "utf8"));
     assert.deepEqual(Object.keys(env), ["production", "staging"]);
+    assert.equal(env.staging.analytics_engine_datasets[0].dataset, "edgezoom_staging");
     assert.notEqual(env.production.ratelimits[0].namespace_id, env.staging.ratelimits[0].namespace_id);
     const quiet = { CI: "1", WRANGLER_SEND_METRICS: "false", CLOUDFLARE_CF_FETCH_ENABLED: "false" };
     const wrangler = (name) =>

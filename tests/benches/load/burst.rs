@@ -57,10 +57,7 @@ pub async fn measure(file: &Path, release: bool) -> Result<()> {
     let mut scene = Scene { system, client, sources: SourceServer::start()?, jpeg, token, done: 0 };
     scene.convert(1).await?;
     let idle = scene.idle().await?;
-    let phases = scene.phases().await?;
     let alone = scene.timed(ALONE, 1).await?;
-    let after = scene.phases().await?;
-    let phase = |number: usize| (after[number] - phases[number]) / ALONE as f64 * 1000.0;
     let report = r#"{"attempt":1,"outcome":"handed-back"}"#;
     let edge_call = scene.call("/internal/content/00000000000/report", report).await?;
     let pull = r#"{"batch_size":1,"visibility_timeout_ms":1000}"#;
@@ -69,8 +66,7 @@ pub async fn measure(file: &Path, release: bool) -> Result<()> {
     let figures = json!({
         "cores": std::thread::available_parallelism()?.get(),
         "jobs": JOBS, "pollMs": POLL_MS, "megapixels": f64::from(SIDES.0 * SIDES.1) / 1e6,
-        "apiCallMs": api_call, "edgeCallMs": edge_call, "fetchMs": phase(0), "uploadMs": phase(1),
-        "idle": idle, "cpuMs": (alone.busy - idle) * alone.seconds / ALONE as f64 * 1000.0,
+        "apiCallMs": api_call, "edgeCallMs": edge_call, "idle": idle, "cpuMs": (alone.busy - idle) * alone.seconds / ALONE as f64 * 1000.0,
         "alone": times(&alone), "burst": times(&burst),
     });
     fs::create_dir_all(file.parent().context("no folder")?)?;
@@ -155,17 +151,6 @@ impl Scene {
         }
         times.sort_by(f64::total_cmp);
         Ok(times[CALLS / 2])
-    }
-
-    /// What the tiler has spent on fetching and uploading so far, in seconds.
-    async fn phases(&self) -> Result<[f64; 2]> {
-        let text = self.client.get(&format!("http://{}/metrics", self.system.tiler()?.address)).await?.text();
-        let sum = |phase: &str| {
-            let name = format!("edgezoom_job_phase_seconds_sum{{phase=\"{phase}\",kind=\"picture\"}} ");
-            let value = text.lines().find_map(|line| line.strip_prefix(&name));
-            anyhow::Ok(value.with_context(|| format!("no {name}in {text}"))?.parse()?)
-        };
-        Ok([sum("fetch")?, sum("upload")?])
     }
 
     /// The processor time of all of the service's processes so far, in seconds, with those that have ended.

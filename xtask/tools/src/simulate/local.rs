@@ -25,8 +25,6 @@ pub(super) struct Measured {
     megapixels: f64,
     api_call_ms: f64,
     edge_call_ms: f64,
-    fetch_ms: f64,
-    upload_ms: f64,
     /// The processor time of a conversion, in the tiler and in all else.
     cpu_ms: f64,
     /// The cores that the service keeps busy when it has nothing to do.
@@ -76,7 +74,9 @@ impl Measured {
         let ready = Percentiles::of(self.alone.ready.iter().copied()).half * 1000.0;
         // On average a message waits for half a round of pulls.
         let send = claimed - (self.poll_ms as f64 + self.api_call_ms) / 2.0 - self.edge_call_ms;
-        let rendering = ready - claimed - self.fetch_ms - self.upload_ms - self.edge_call_ms;
+        // On one machine to wait for the source's host, the store and the edge is to wait for a processor: all of the time
+        // counts as computing.
+        let working = ready - claimed - self.edge_call_ms;
         let platform = Platform {
             send: exactly(send),
             api_call: exactly(self.api_call_ms),
@@ -90,18 +90,18 @@ impl Measured {
         let tiler = Tiler {
             cores,
             jobs: self.jobs,
-            threads: self.cpu_ms / rendering.max(1.0),
+            threads: self.cpu_ms / working.max(1.0),
             poll_ms: self.poll_ms,
             life: None,
             ..deployed.tiler
         };
         let source = Source {
             share: 1.0,
-            fetch: exactly(self.fetch_ms),
+            fetch: exactly(0.0),
             size: exactly(self.megapixels),
             cpu: self.cpu_ms,
             cpu_per_megapixel: 0.0,
-            upload: exactly(self.upload_ms),
+            upload: exactly(0.0),
             bad: 0.0,
             busy: 0.0,
         };

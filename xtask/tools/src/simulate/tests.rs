@@ -46,15 +46,16 @@ fn a_rate_of_calls_that_the_api_refuses_is_seen() {
 fn a_burst_is_foretold_from_conversions_one_at_a_time() {
     let measured = |pace: f64| {
         let burst: Vec<f64> = (1..=30).map(|number| 0.1 + pace * f64::from(number)).collect();
-        let course = |claimed, ready| serde_json::json!({ "claimed": claimed, "ready": ready, "elsewhere": 0.0 });
+        let course =
+            |claimed, ready| serde_json::json!({ "claimed": claimed, "ready": ready, "elsewhere": 0.0 });
         serde_json::from_value(serde_json::json!({
             "cores": 2.0, "jobs": 2, "pollMs": 100, "megapixels": 6.0, "apiCallMs": 4.0, "edgeCallMs": 4.0,
-            "fetchMs": 10.0, "uploadMs": 10.0, "cpuMs": 400.0, "idle": 0.0,
-            "alone": course(vec![0.06], vec![0.284]), "burst": course(vec![], burst),
+            "cpuMs": 400.0, "idle": 0.0, "alone": course(vec![0.06], vec![0.264]), "burst": course(vec![], burst),
         }))
         .unwrap()
     };
-    let is_near = |pace| local::rows(&measured(pace)).unwrap().iter().map(Compared::is_near).collect::<Vec<_>>();
+    let is_near =
+        |pace| local::rows(&measured(pace)).unwrap().iter().map(Compared::is_near).collect::<Vec<_>>();
     assert_eq!(is_near(0.215), [true; 4], "{:?}", local::rows(&measured(0.215)));
     assert_eq!(is_near(0.4), [true, false, false, false]);
 }
