@@ -40,6 +40,9 @@ impl Latencies {
     }
 
     fn percentiles(&self, kind: Kind) -> String {
+        if self.all.iter().all(|(of, _)| *of != kind) {
+            return "none".to_owned();
+        }
         [0.5, 0.99, 0.999].map(|share| format!("{:.0}", self.at(kind, share))).join(", ")
     }
 
