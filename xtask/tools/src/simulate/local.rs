@@ -6,8 +6,8 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
-use super::Percentiles;
 use super::parameters::{Parameters, Platform, Source, Spread, Tiler};
+use super::percentiles::Percentiles;
 use super::world::World;
 
 /// How far the model may be off.

@@ -15,6 +15,7 @@ mod cost;
 mod jobs;
 mod local;
 mod parameters;
+mod percentiles;
 mod queue;
 mod tilers;
 mod world;
@@ -25,6 +26,7 @@ use anyhow::{Result, ensure};
 
 use cost::Cost;
 use parameters::Parameters;
+use percentiles::Percentiles;
 use world::World;
 
 /// The options of `cargo xtask simulate`.
@@ -80,13 +82,6 @@ struct Outcome {
     cost: Cost,
     /// What the calls of a million conversions cost, by part.
     million: Vec<(&'static str, f64)>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Percentiles {
-    half: f64,
-    most: f64,
-    nearly_all: f64,
 }
 
 /// The asks that a load is judged by: ten minutes of it, but enough to have percentiles of, and no more than can be waited for.
@@ -181,22 +176,6 @@ fn simulate(parameters: &Parameters, tilers: usize, load: f64, seed: u64) -> Res
         cost: world.used.cost(conversions, load, cores),
         million: world.used.calls().map(|(part, dollars)| (part, dollars / conversions * 1e6)).to_vec(),
     })
-}
-
-impl Percentiles {
-    fn of(values: impl Iterator<Item = f64>) -> Self {
-        let mut values: Vec<f64> = values.collect();
-        values.sort_by(f64::total_cmp);
-        let at = |share: f64| {
-            let last = values.len().saturating_sub(1);
-            values.get((last as f64 * share).round() as usize).copied().unwrap_or(f64::NAN)
-        };
-        Self { half: at(0.5), most: at(0.95), nearly_all: at(0.99) }
-    }
-
-    fn text(&self) -> String {
-        format!("{:.1}, {:.1}, {:.1}", self.half, self.most, self.nearly_all)
-    }
 }
 
 impl Outcome {
