@@ -57,7 +57,7 @@ async fn rising(mix: &Mix, options: &Options) -> Result<()> {
     println!("| asks a second | answered | {} | shed | failed |", Kind::ALL.map(Kind::heading).join(" | "));
     println!("|---|---|{}---|---|", "---|".repeat(Kind::ALL.len()));
     for rate in &options.rates {
-        let latencies = load(mix, *rate, options.time).await?;
+        let latencies = load(mix, *rate, options.time, 1).await?;
         println!("| {rate} | {}", latencies.row(options.time));
         if latencies.worst_p99() > TOO_SLOW {
             println!("\nmore than {} s at the 99th percentile: no higher rates", TOO_SLOW.as_secs());
@@ -68,9 +68,9 @@ async fn rising(mix: &Mix, options: &Options) -> Result<()> {
 }
 
 /// One rate for so long.
-async fn load(mix: &Mix, rate: f64, time: Duration) -> Result<Latencies> {
+async fn load(mix: &Mix, rate: f64, time: Duration, seed: u32) -> Result<Latencies> {
     let begin = Instant::now();
-    let mut random = fastrand::Rng::with_seed(rate.to_bits());
+    let mut random = fastrand::Rng::with_seed(seed.into());
     let mut latencies = Latencies::default();
     let (sender, mut answers) = tokio::sync::mpsc::unbounded_channel();
     let mut due = begin;
@@ -108,8 +108,8 @@ async fn soak(system: &System, mix: &Mix, rate: f64, time: Duration) -> Result<(
     let mut minute = 0;
     println!("{} min at {rate} asks a second", time.as_secs() / 60);
     while begin.elapsed() < time {
-        let latencies = load(mix, rate, MINUTE.min(time)).await?;
         minute += 1;
+        let latencies = load(mix, rate, MINUTE.min(time), minute).await?;
         watch.look(system.state().path(), minute)?;
         println!("minute {minute}: {}", latencies.line());
         println!("{}", watch.line());
