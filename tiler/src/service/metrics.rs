@@ -22,6 +22,7 @@ pub(super) struct Metrics {
     running: Gauge,
     slots: Gauge,
     queued: Gauge,
+    tilers: Gauge,
     phases: Family<PhaseLabels, Histogram, fn() -> Histogram>,
     pub fetched_bytes: Counter,
     pub uploaded_tiles: Counter,
@@ -39,6 +40,8 @@ pub(super) struct Load {
     pub slots: usize,
     /// Messages in the queue at the last pull.
     pub queued: u64,
+    /// Tilers that the edge counts.
+    pub tilers: u32,
 }
 
 /// The result of a job.
@@ -99,6 +102,8 @@ impl Metrics {
         registry.register("job_slots", "Jobs that can be under way at once", slots.clone());
         let queued = Gauge::default();
         registry.register("queue_messages", "Messages in the queue at the last pull", queued.clone());
+        let tilers = Gauge::default();
+        registry.register("tilers", "Tilers that share the queue, as the edge counts them", tilers.clone());
         let mut counter = |name: &str, help: &str| {
             let counter = Counter::<u64, AtomicU64>::default();
             registry.register(name, help, counter.clone());
@@ -120,6 +125,7 @@ impl Metrics {
             running,
             slots,
             queued,
+            tilers,
             phases,
             fetched_bytes,
             uploaded_tiles,
@@ -145,6 +151,7 @@ impl Metrics {
         self.running.set(i64::try_from(load.running).unwrap_or(i64::MAX));
         self.slots.set(i64::try_from(load.slots).unwrap_or(i64::MAX));
         self.queued.set(i64::try_from(load.queued).unwrap_or(i64::MAX));
+        self.tilers.set(load.tilers.into());
         let mut text = String::new();
         text::encode(&mut text, &self.registry)?;
         Ok(text)
@@ -202,7 +209,7 @@ mod tests {
         metrics.job_ended(JobResult::Failed, Some(FailureCode::SourceNotFound));
         metrics.phase_took(Phase::Fetch, Duration::from_millis(500));
         metrics.uploaded_tiles.inc_by(7);
-        let text = metrics.text(&Load { running: 2, slots: 4, queued: 9 }).unwrap();
+        let text = metrics.text(&Load { running: 2, slots: 4, queued: 9, tilers: 3 }).unwrap();
         for line in [
             r#"edgezoom_jobs_total{outcome="finished",code=""} 1"#,
             r#"edgezoom_jobs_total{outcome="failed",code="source-not-found"} 1"#,
@@ -213,6 +220,7 @@ mod tests {
             "edgezoom_jobs_running 2",
             "edgezoom_job_slots 4",
             "edgezoom_queue_messages 9",
+            "edgezoom_tilers 3",
         ] {
             assert!(text.lines().any(|l| l == line), "{line}\n{text}");
         }
@@ -222,7 +230,7 @@ mod tests {
     fn the_dashboard_and_the_alerts_ask_for_metrics_that_there_are() {
         let metrics = Metrics::new();
         metrics.job_ended(JobResult::Finished, None);
-        let text = metrics.text(&Load { running: 0, slots: 0, queued: 0 }).unwrap();
+        let text = metrics.text(&Load { running: 0, slots: 0, queued: 0, tilers: 1 }).unwrap();
         let names = |text: &str| -> BTreeSet<String> {
             let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
             words.filter(|word| word.starts_with("edgezoom_")).map(str::to_owned).collect()
