@@ -42,8 +42,7 @@ const ROBOTS_TAG: &str = "x-robots-tag";
 /// The header and the tag of the TDM Reservation Protocol.
 const TDM_RESERVATION: &str = "tdm-reservation";
 /// Rules that have a value after a colon, so that their name is not that of a robot.
-const WITH_VALUES: [&str; 4] =
-    ["max-image-preview", "max-snippet", "max-video-preview", "unavailable_after"];
+const WITH_VALUES: [&str; 4] = ["max-image-preview", "max-snippet", "max-video-preview", "unavailable_after"];
 
 impl OptOuts {
     /// The first honoured reservation in the headers of a response.

@@ -95,7 +95,9 @@ mod tests {
             assert!(good.parse::<Contact>().is_ok(), "{good}");
         }
         let long = format!("{}@example.com", "a".repeat(200));
-        for bad in ["", "me", "@example.com", "a@b.c)", "a@b.c\r\nX: y", "a b@c.d", "ä@b.c", "ftp://a.b/", &long] {
+        for bad in
+            ["", "me", "@example.com", "a@b.c)", "a@b.c\r\nX: y", "a b@c.d", "ä@b.c", "ftp://a.b/", &long]
+        {
             assert!(bad.parse::<Contact>().is_err(), "{bad:?}");
         }
     }

@@ -66,7 +66,8 @@ impl Pages {
     /// # Errors
     /// The path of the running executable is not known.
     pub fn new(settings: PageSettings) -> io::Result<Self> {
-        let PageSettings { browser, supervisor, namespaces, policy, resolver, folder, bot, limits } = settings;
+        let PageSettings { browser, supervisor, namespaces, policy, resolver, folder, bot, limits } =
+            settings;
         let supervisor = supervisor.map_or_else(std::env::current_exe, Ok)?;
         let launch = match executable::find(browser.as_deref()) {
             None => {
@@ -144,9 +145,14 @@ impl Pages {
             let proxy = Proxy::start(started.listener, self.connector.clone(), files, &self.limits)?;
             started.devtools.set_nonblocking(true)?;
             let devtools = UnixStream::from_std(started.devtools)?;
-            let mut tab = tab_setup::open(devtools, &self.limits, &self.bot.user_agent, &proxy.password).await?;
-            let mut loader =
-                PageLoader { tab: &mut tab, proxy: &proxy, limits: &self.limits, opt_outs: self.bot.opt_outs };
+            let mut tab =
+                tab_setup::open(devtools, &self.limits, &self.bot.user_agent, &proxy.password).await?;
+            let mut loader = PageLoader {
+                tab: &mut tab,
+                proxy: &proxy,
+                limits: &self.limits,
+                opt_outs: self.bot.opt_outs,
+            };
             let page = loader.load(url, html).await?;
             Ok((proxy, tab, page))
         };

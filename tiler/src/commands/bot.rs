@@ -33,7 +33,11 @@ struct MaybeContact(Option<Contact>);
 
 /// An empty variable is none.
 fn contact(text: &str) -> Result<MaybeContact, BadContact> {
-    if text.is_empty() { Ok(MaybeContact(None)) } else { text.parse().map(|contact| MaybeContact(Some(contact))) }
+    if text.is_empty() {
+        Ok(MaybeContact(None))
+    } else {
+        text.parse().map(|contact| MaybeContact(Some(contact)))
+    }
 }
 
 impl Args {

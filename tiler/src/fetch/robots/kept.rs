@@ -42,8 +42,12 @@ impl KeptRules {
     pub(in crate::fetch) fn of(&self, origin: &str, now: Instant) -> Known {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match kept.get(origin) {
-            Some(Kept { rules, since }) if now.duration_since(*since) < FRESH => Known::Fresh(Arc::clone(rules)),
-            Some(Kept { rules, since }) if now.duration_since(*since) < KEPT => Known::Stale(Arc::clone(rules)),
+            Some(Kept { rules, since }) if now.duration_since(*since) < FRESH => {
+                Known::Fresh(Arc::clone(rules))
+            }
+            Some(Kept { rules, since }) if now.duration_since(*since) < KEPT => {
+                Known::Stale(Arc::clone(rules))
+            }
             _ => Known::Nothing,
         }
     }
@@ -76,7 +80,7 @@ mod tests {
     fn rules_are_used_for_a_day_and_kept_for_a_week() {
         let (kept, now, rules) = (KeptRules::default(), Instant::now(), Arc::<Rules>::default());
         kept.keep("http://a.example".to_owned(), Arc::clone(&rules), now);
-        let hours = |hours| kept.of("http://a.example", now + Duration::from_secs(hours * 3600));
+        let hours = |hours: u64| kept.of("http://a.example", now + Duration::from_secs(hours * 3600));
         assert_eq!(hours(23), Known::Fresh(Arc::clone(&rules)));
         assert_eq!(hours(25), Known::Stale(rules));
         assert_eq!(hours(8 * 24), Known::Nothing);

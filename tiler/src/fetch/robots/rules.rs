@@ -143,7 +143,11 @@ fn normal_form(text: &[u8], is_pattern: bool) -> String {
                 let digit = |byte: &u8| char::from(*byte).to_digit(16).unwrap_or_default() as u8;
                 let byte = digit(high) * 16 + digit(low);
                 let is_unreserved = byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~');
-                if is_unreserved { normal.push(char::from(byte)) } else { encode(byte, &mut normal) }
+                if is_unreserved {
+                    normal.push(char::from(byte))
+                } else {
+                    encode(byte, &mut normal)
+                }
                 rest = after;
             }
             (b'$', []) if is_pattern => normal.push('$'),
@@ -167,7 +171,8 @@ fn encode(byte: u8, to: &mut String) {
 /// the one before, in time proportional to what is passed.
 fn matches(pattern: &str, path: &str) -> bool {
     let (pattern, to_end) = pattern.strip_suffix('$').map_or((pattern, false), |pattern| (pattern, true));
-    let (first, others) = pattern.split_once('*').map_or((pattern, None), |(first, rest)| (first, Some(rest)));
+    let (first, others) =
+        pattern.split_once('*').map_or((pattern, None), |(first, rest)| (first, Some(rest)));
     let Some(mut rest) = path.strip_prefix(first) else { return false };
     let Some(others) = others else { return !to_end || rest.is_empty() };
     let (middle, last) = others.rsplit_once('*').unwrap_or(("", others));
@@ -236,7 +241,10 @@ mod tests {
                     user-agent : edgezoom # ours\nDisallow: /c\nUser-agent: *\nDisallow: /d\n";
         assert_eq!(["/a", "/b", "/c", "/d"].map(|path| allows(file, path)), [false, true, false, true]);
         assert!(allows("User-agent: *\nDisallow: /\nUser-agent: edgezoom\nDisallow:", "/"));
-        assert!(!allows("User-agent: edgezoomer\nDisallow:\nUser-agent: *\nDisallow: /", "/"), "another product");
+        assert!(
+            !allows("User-agent: edgezoomer\nDisallow:\nUser-agent: *\nDisallow: /", "/"),
+            "another product"
+        );
         assert!(allows("Disallow: /\nUser-agent: *\nDisallow: /x", "/"), "a rule of no group");
     }
 
@@ -261,7 +269,11 @@ mod tests {
             ("/a$b", "/a$b", true),
             ("/a%", "/a%25", true),
         ] {
-            assert_eq!(!allows(&format!("User-agent: *\nDisallow: {pattern}"), path), matched, "{pattern} {path}");
+            assert_eq!(
+                !allows(&format!("User-agent: *\nDisallow: {pattern}"), path),
+                matched,
+                "{pattern} {path}"
+            );
         }
     }
 
@@ -286,13 +298,18 @@ mod tests {
             ("a", "/a", false),
             ("$", "/", false),
         ] {
-            assert_eq!(!allows(&format!("User-agent: *\nDisallow: {pattern}"), path), matched, "{pattern} {path}");
+            assert_eq!(
+                !allows(&format!("User-agent: *\nDisallow: {pattern}"), path),
+                matched,
+                "{pattern} {path}"
+            );
         }
     }
 
     #[test]
     fn a_pause_is_read_in_seconds() {
-        let delay = |value: &str| rules(&format!("User-agent: *\nCrawl-delay: {value}\nDisallow: /a")).delay();
+        let delay =
+            |value: &str| rules(&format!("User-agent: *\nCrawl-delay: {value}\nDisallow: /a")).delay();
         assert_eq!(delay("10"), Some(Duration::from_secs(10)));
         assert_eq!(delay("0.5"), Some(Duration::from_millis(500)));
         for none in ["", "soon", "-1", "NaN", "inf", "1e300"] {

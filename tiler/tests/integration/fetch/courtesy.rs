@@ -131,7 +131,8 @@ async fn requests_lead_to_the_service_and_its_operator() {
     fetcher.fetch(&server.url("/"), |_| ()).await.unwrap();
     fetcher.may_visit(&[&server.url("/")]).await.unwrap();
     let version = env!("CARGO_PKG_VERSION");
-    let expected = format!("user-agent: Edgezoom/{version} (+https://zoom.example.com/bot; zoom@example.com)\r\n");
+    let expected =
+        format!("user-agent: Edgezoom/{version} (+https://zoom.example.com/bot; zoom@example.com)\r\n");
     let heads = server.requests.lock().unwrap().clone();
     assert!(heads.len() == 2 && heads.iter().all(|head| head.contains(&expected)), "{heads:?}");
 }

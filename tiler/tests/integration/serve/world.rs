@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{Request, State};
-use axum::http::{Method, StatusCode};
+use axum::http::{HeaderName, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use edgezoom_content::ContentId;
 use edgezoom_content::protocol::{BACKLOG_PATH, Backlog, ClaimRequest, Outcome, Report, TILERS_HEADER};
@@ -283,8 +283,11 @@ async fn answer(State(world): State<World>, request: Request) -> Response {
     if path.strip_prefix("edge") == Some(BACKLOG_PATH) {
         let mut state = world.state();
         state.log.push(Call::Backlog(serde_json::from_slice(&body).unwrap()));
-        let tilers = state.tilers.map(|tilers| [(TILERS_HEADER, tilers.to_string())]);
-        return (StatusCode::NO_CONTENT, tilers).into_response();
+        let mut response = StatusCode::NO_CONTENT.into_response();
+        if let Some(tilers) = state.tilers {
+            response.headers_mut().insert(HeaderName::try_from(TILERS_HEADER).unwrap(), tilers.into());
+        }
+        return response;
     }
     if path == "queue/messages/pull" {
         let pull: Value = serde_json::from_slice(&body).unwrap();

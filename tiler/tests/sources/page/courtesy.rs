@@ -34,7 +34,9 @@ fn a_page_is_shown_where_robots_txt_and_its_tags_allow_it() {
         let text = String::from_utf8_lossy(&output.stderr);
         match refused {
             None => assert!(output.status.success(), "{path} {more:?}: {text}"),
-            Some(words) => assert!(!output.status.success() && text.contains(words), "{path} {more:?}: {text}"),
+            Some(words) => {
+                assert!(!output.status.success() && text.contains(words), "{path} {more:?}: {text}")
+            }
         }
     }
 }
@@ -58,7 +60,16 @@ async fn every_request_of_a_page_names_the_service() {
     });
     capture_url(&site.url("/")).await;
     let asked: Vec<_> = site.requests().into_iter().chain(frame.requests()).collect();
-    for path in ["/", "/style.css", "/picture.svg", "/script.js", "/worker.js", "/of-worker.txt", "/frame", "/of-frame.svg"] {
+    for path in [
+        "/",
+        "/style.css",
+        "/picture.svg",
+        "/script.js",
+        "/worker.js",
+        "/of-worker.txt",
+        "/frame",
+        "/of-frame.svg",
+    ] {
         assert!(asked.iter().any(|asked| asked == path), "{path}: {asked:?}");
     }
     let requests = asked.iter().filter(|asked| *asked != "(connection)").count();
