@@ -12,7 +12,7 @@ root=${kept:-$(mktemp -d)}/debian
 boot=
 
 end() {
-  [ -z "$boot" ] || { kill -RTMIN+4 "$boot" 2>/dev/null && wait "$boot" || true; } # powers it off
+  [ -z "$boot" ] || { kill -TERM "$boot" 2>/dev/null && wait "$boot" || true; } # halts what it has booted
   [ -n "$kept" ] || rm -rf --one-file-system "$(dirname "$root")"
 }
 trap end EXIT
@@ -31,8 +31,9 @@ inside() { # the first process of the container is nspawn's only child
 }
 until inside systemctl is-system-running 2>/dev/null | grep -Eq 'running|degraded'; do sleep 1; done
 
-# The block after "On a Debian machine", without what only a person types.
-commands=$(sed -n '/On a Debian machine/,/^```$/p' "$here/docs/operations.md" | sed -e '1,/^```sh$/d' -e '/^```$/d')
+# The block of "The tilers", without what only a person types.
+commands=$(sed -n '/^## The tilers$/,/^```$/p' "$here/docs/operations.md" | sed -e '1,/^```sh$/d' -e '/^```$/d')
+[ -n "$commands" ]
 printf 'cd /root\n%s\n' "$commands" | sed 's/^sudo //; s/^apt-get install /&--yes /' >"$root/root/commands.sh"
 inside sh -eux /root/commands.sh
 

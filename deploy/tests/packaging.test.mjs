@@ -51,6 +51,16 @@ test("the tiler knows the variables that containers and the unit set", () => {
   for (const name of named) assert.ok(known.has(name), name);
 });
 
+test("the unit allows the namespaces that the browser for web pages is put into, and a /proc of its own", async () => {
+  const source = await read("tiler/src/browser/namespaces.rs");
+  const names = { NEWUSER: "user", NEWNS: "mnt", NEWNET: "net", NEWPID: "pid", NEWIPC: "ipc", NEWUTS: "uts" };
+  const made = new Set([...source.matchAll(/UnshareFlags::(\w+)/g)].map(([, flag]) => names[flag] ?? flag));
+  const [, allowed] = /^RestrictNamespaces=(.*)$/m.exec(unit);
+  assert.deepEqual(new Set(allowed.split(" ")), made);
+  for (const call of ["mount", "umount2", "pivot_root"]) assert.match(unit, new RegExp(`^SystemCallFilter=.*\\b${call}\\b`, "m"));
+  assert.doesNotMatch(unit, /^ProtectKernel(Tunables|Logs)=yes/m, "they cover parts of /proc");
+});
+
 const runs = (command, words) => spawnSync(command, words, { encoding: "utf8" }).status === 0;
 
 /** The Compose that is installed. The older one knows no name of a project. */
