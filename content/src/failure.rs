@@ -28,6 +28,8 @@ pub enum FailureCode {
     SourceUnreachable,
     /// The source needs a login or a password (401, 403), or its address may not be connected to.
     SourceForbidden,
+    /// The source's publisher excludes this service: by robots.txt, or by a reservation that the operator honours.
+    SourceExcluded,
     /// The source has more bytes than the limit.
     SourceTooLarge,
     /// The source is not a picture, document or page that can be rendered.
@@ -57,6 +59,7 @@ impl FailureCode {
         Self::SourceNotFound,
         Self::SourceUnreachable,
         Self::SourceForbidden,
+        Self::SourceExcluded,
         Self::SourceTooLarge,
         Self::UnsupportedFormat,
         Self::CorruptSource,
@@ -73,6 +76,7 @@ impl FailureCode {
             Self::SourceNotFound => "source-not-found",
             Self::SourceUnreachable => "source-unreachable",
             Self::SourceForbidden => "source-forbidden",
+            Self::SourceExcluded => "source-excluded",
             Self::SourceTooLarge => "source-too-large",
             Self::UnsupportedFormat => "unsupported-format",
             Self::CorruptSource => "corrupt-source",
@@ -92,6 +96,7 @@ impl FailureCode {
             Self::SourceNotFound
             | Self::SourceUnreachable
             | Self::SourceForbidden
+            | Self::SourceExcluded
             | Self::UnsupportedFormat
             | Self::CorruptSource
             | Self::TimedOut

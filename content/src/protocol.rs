@@ -168,6 +168,10 @@ impl Backlog {
 /// The path to `POST` the [`Backlog`] to, about every ten seconds: a report is valid for two minutes.
 pub const BACKLOG_PATH: &str = "/internal/backlog";
 
+/// The header of the response to a [`Backlog`] with the number of tilers that have reported lately. They share the provider's
+/// limit of calls to the queue.
+pub const TILERS_HEADER: &str = "Edgezoom-Tilers";
+
 /// The path to `POST` to for the claim on a content.
 #[must_use]
 pub fn claim_path(id: ContentId) -> String {

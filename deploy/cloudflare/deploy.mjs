@@ -7,6 +7,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parse } from "smol-toml";
 
+import { nameOperator } from "./bot-page.mjs";
 import { api } from "./resources/api.mjs";
 import * as bucket from "./resources/bucket.mjs";
 import * as namespace from "./resources/namespace.mjs";
@@ -72,6 +73,7 @@ export async function deploy(task, plan, { renewTokens = false, upload = wrangle
       EDGEZOOM_S3_ENDPOINT: `https://${account}${region}.r2.cloudflarestorage.com`,
       EDGEZOOM_S3_BUCKET: bucketName,
       EDGEZOOM_LAYOUT: wanted.layout,
+      ...(wanted.contact && { EDGEZOOM_CONTACT: wanted.contact }),
     });
   }
   return { address, base: wanted.apiDomain ? `https://${wanted.apiDomain}` : address };
@@ -102,6 +104,7 @@ async function uploadWorker({ root, base, all, wanted, api }, plan, { ids, secre
   const path = join(root, FOLDER, "wrangler.json");
   await mkdir(join(root, FOLDER), { recursive: true, mode: 0o700 });
   await writeFile(path, `${JSON.stringify(written, undefined, 2)}\n`);
+  await nameOperator(root, wanted);
   const tag = await wrangler.tag(root, written, wanted.environment, secrets);
   const what = `Worker ${wanted.prefix}, version ${tag}`;
   const isNew = plan.isDry && Object.values(ids).includes(undefined);

@@ -36,6 +36,7 @@ export function settings(text, environment, vars) {
     cache_domain: host,
     cache_url: address,
     picture: address,
+    contact: contact,
     layout: oneOf(LAYOUTS),
     jurisdiction: oneOf(JURISDICTIONS),
     location: oneOf(LOCATIONS),
@@ -67,6 +68,7 @@ export function settings(text, environment, vars) {
     cacheUrl,
     layout,
     picture: table.picture,
+    contact: table.contact,
     jurisdiction: table.jurisdiction ?? "default",
     location: table.location,
     creationsPerMinute: table.creations_per_minute,
@@ -99,6 +101,12 @@ function host(at, value) {
 function address(at, value) {
   if (!/^https?:\/\//.test(value) || !URL.canParse(value))
     throw new SettingsError(`${at} has to be an http or https address`);
+}
+
+/** As the tiler's EDGEZOOM_CONTACT: it becomes part of a header and of a page. */
+function contact(at, value) {
+  const isContact = /^(https?:\/\/|[^@]+@[^@]+\.)/.test(value) && /^[!-~]{1,200}$/.test(value) && !/[()\\";<>]/.test(value);
+  if (!isContact) throw new SettingsError(`${at} has to be an e-mail address or a web address`);
 }
 
 function count(at, value) {

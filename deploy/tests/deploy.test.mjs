@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { readFile, stat, writeFile } from "node:fs/promises";
+import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 
@@ -248,5 +248,25 @@ test("a mistake in edgezoom.toml is told before anything is asked", async () => 
       await assert.rejects(deploy(), said);
       assert.deepEqual(provider.calls(), []);
     });
+  }
+});
+
+test("the operator's contact stands in the tilers' file and on the page about the bot", () =>
+  on({ settings: SETTINGS.replace("[staging]", '[staging]\ncontact = "zoom@example.com"') }, async ({ root, deploy, env }) => {
+    const page = join(root, "edge/build/assets/bot.html");
+    await mkdir(join(root, "edge/build/assets"));
+    await writeFile(page, '<h2>Whom to ask</h2>\n<p id="contact">somebody</p>\n<p>more</p>');
+    await deploy({ environment: "staging" });
+    assert.match(await env("staging"), /^EDGEZOOM_CONTACT=zoom@example.com$/m);
+    assert.match(await readFile(page, "utf8"), /<p id="contact"><a href="mailto:zoom@example.com">zoom@example.com<\/a><\/p>\n<p>more/);
+    await deploy();
+    assert.doesNotMatch(await env(), /CONTACT/);
+    assert.doesNotMatch(await readFile(page, "utf8"), /zoom@example.com|somebody/, "production has none");
+  }));
+
+test("a contact that would end a header or a tag is refused", () => {
+  for (const contact of ["me", "a@b.c)", "a@b.c>", "<a@b.c>", "a b@c.d", 'a"@b.c']) {
+    const text = SETTINGS.replace("[staging]", `[staging]\ncontact = ${JSON.stringify(contact)}`);
+    assert.throws(() => settings(text, "staging", { NOTICE_URL: "" }), /e-mail address/, contact);
   }
 });

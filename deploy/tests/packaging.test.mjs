@@ -1,9 +1,10 @@
-// What people run the tiler with: the container's recipe, the compose file, the unit for systemd. Building an image needs a
-// builder and a registry, so here the recipe is checked by a linter, and by what it must hold.
+// What people run the tiler with: the container's recipe, the compose file, the unit for systemd. Where no builder of images
+// is installed, the recipe is checked by a linter and by what it must hold; so is the compose file without Compose.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -48,6 +49,71 @@ test("the tiler knows the variables that containers and the unit set", () => {
   const named = [...variables(dockerfile), ...variables(unit), ...Object.keys(compose.services.tiler.environment)];
   assert.ok(named.length >= 5);
   for (const name of named) assert.ok(known.has(name), name);
+});
+
+test("the unit allows the namespaces that the browser for web pages is put into, and a /proc of its own", async () => {
+  const source = await read("tiler/src/browser/namespaces.rs");
+  const names = { NEWUSER: "user", NEWNS: "mnt", NEWNET: "net", NEWPID: "pid", NEWIPC: "ipc", NEWUTS: "uts" };
+  const made = new Set([...source.matchAll(/UnshareFlags::(\w+)/g)].map(([, flag]) => names[flag] ?? flag));
+  const [, allowed] = /^RestrictNamespaces=(.*)$/m.exec(unit);
+  assert.deepEqual(new Set(allowed.split(" ")), made);
+  for (const call of ["mount", "umount2", "pivot_root"]) assert.match(unit, new RegExp(`^SystemCallFilter=.*\\b${call}\\b`, "m"));
+  assert.doesNotMatch(unit, /^ProtectKernel(Tunables|Logs)=yes/m, "they cover parts of /proc");
+});
+
+const runs = (command, words) => spawnSync(command, words, { encoding: "utf8" }).status === 0;
+
+/** The Compose that is installed. The older one knows no name of a project. */
+const composer = runs("docker", ["compose", "version"])
+  ? { command: "docker", words: ["compose"], adapted: (text) => text }
+  : runs("docker-compose", ["version"]) && { command: "docker-compose", words: [], adapted: (text) => text.replace(/^name:.*$/m, "") };
+
+test("Compose understands its file", { skip: composer ? false : "Compose is not installed" }, async () => {
+  const folder = await mkdtemp(join(tmpdir(), "edgezoom-compose-"));
+  try {
+    await writeFile(join(folder, "compose.yaml"), composer.adapted(await read("deploy/docker/compose.yaml")));
+    await writeFile(join(folder, "tiler.env"), "EDGEZOOM_EDGE_URL=https://zoom.example.com\n");
+    const words = [...composer.words, "--file", join(folder, "compose.yaml"), "config"];
+    const { status, stdout, stderr } = spawnSync(composer.command, words, { encoding: "utf8" });
+    assert.equal(status, 0, stderr);
+    const { tiler } = parse(stdout).services;
+    assert.equal(tiler.environment.EDGEZOOM_EDGE_URL, "https://zoom.example.com");
+    assert.deepEqual([tiler.read_only, tiler.depends_on.bucket.condition], [true, "service_completed_successfully"]);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+});
+
+/** A builder that takes a folder in place of the stage that compiles, which would take half an hour. */
+const builder = runs("docker", ["buildx", "version"]) && runs("docker", ["info"]) ? "docker" : runs("podman", ["info"]) && "podman";
+const program = join(REPOSITORY, "target/debug/tiler");
+/** The program runs with the image's glibc if it was built with one that is not newer. */
+const isOfImage = /^VERSION_CODENAME=bookworm$/m.test(await readFile("/etc/os-release", "utf8").catch(() => ""));
+const lacking = [
+  [builder, "no builder of images is installed"],
+  [isOfImage, "this is another Debian than the image's"],
+  [existsSync(program), "the tiler is not built"],
+].find(([is]) => !is);
+
+test("the image is built, and the tiler in it runs read-only and finds what it needs", { skip: lacking?.[1] ?? false }, async () => {
+  const folder = await mkdtemp(join(tmpdir(), "edgezoom-image-"));
+  const run = (...words) => {
+    const { status, stdout, stderr } = spawnSync(builder, words, { encoding: "utf8", maxBuffer: 1 << 26 });
+    assert.equal(status, 0, `${words.join(" ")}:\n${stdout}${stderr}`);
+    return stdout;
+  };
+  try {
+    await cp(program, join(folder, "src/image/tiler"));
+    await cp(join(REPOSITORY, "target/pdfium"), join(folder, "src/image/pdfium"), { recursive: true });
+    const image = "edgezoom-tiler-test";
+    run("build", "--file", join(REPOSITORY, "deploy/docker/Dockerfile"), "--build-context", `build=${folder}`, "--tag", image, REPOSITORY);
+    const confined = ["--rm", "--read-only", "--tmpfs", "/tmp:size=1g", "--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--security-opt", "seccomp=unconfined"];
+    // Whether it may have namespaces is up to the machine, and decides doctor's status.
+    const { stdout } = spawnSync(builder, ["run", ...confined, image, "doctor"], { encoding: "utf8" });
+    for (const subject of ["sandbox", "temporary", "user", "browser", "PDF", "fonts"]) assert.match(stdout, new RegExp(`^ok .*${subject}`, "im"));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 });
 
 const systemd = spawnSync("systemd-analyze", ["--version"], { encoding: "utf8" });

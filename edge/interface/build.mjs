@@ -1,5 +1,5 @@
 // Publishes the interface's description: `/openapi.json` as it is, and `/docs`, a page of it for people in the frame of all
-// pages, which loads nothing from other origins. Both become static files beside the viewer, so that they add nothing to
+// pages, which loads nothing from other origins; and `/bot`, which tells publishers what visited them. They become static files beside the viewer, so that they add nothing to
 // the size of the Worker.
 
 import { mkdir, readFile, writeFile } from "node:fs/promises";
@@ -109,16 +109,21 @@ const body = fill(await read("docs.html"), {
   schemas: Object.entries(components.schemas).map(schema).join(""),
 });
 const summary = "How to share, embed and ask for zoomable pictures: for people, for programs with curl, JavaScript and Python, and for operators.";
-const page = fill(await read("../viewer/pages/frame.html"), {
-  title: `Documentation – ${escape(info.title)}`,
+const frame = await read("../viewer/pages/frame.html");
+const page = (name, about, content) => fill(frame, {
+  title: `${escape(name)} – ${escape(info.title)}`,
   icon: "/assets/icon.svg",
   styles: "/assets/page.css",
   assets: "/assets",
-  head: `<meta name="description" content="${summary}">\n<link rel="stylesheet" href="/assets/docs.css">\n`,
-  body,
+  head: `<meta name="description" content="${about}">\n<link rel="stylesheet" href="/assets/docs.css">\n`,
+  body: content,
 });
+const [, product] = /^pub const PRODUCT: &str = "(\w+)";$/m.exec(await read("../../tiler/src/bot/user_agent.rs"));
+const bot = fill(await read("bot.html"), { product, repository });
+const aboutBot = "What visited your site, how to exclude it, and how to reach its operator.";
 
 await mkdir(new URL("assets/", to), { recursive: true });
 await writeFile(new URL("openapi.json", to), description);
-await writeFile(new URL("docs.html", to), page);
+await writeFile(new URL("docs.html", to), page("Documentation", summary, body));
+await writeFile(new URL("bot.html", to), page("Why Edgezoom visited your site", aboutBot, bot));
 await writeFile(new URL("assets/docs.css", to), await read("docs.css"));

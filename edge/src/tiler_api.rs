@@ -2,6 +2,7 @@
 //! show the tilers' token. The table of statuses is in [`edgezoom_content::protocol`].
 
 use edgezoom_content::ContentId;
+use edgezoom_content::protocol::TILERS_HEADER;
 use http::StatusCode;
 use worker::{Env, Request, console_error};
 
@@ -38,7 +39,7 @@ pub async fn handle(
     }
 }
 
-/// Takes the length of the queue's backlog.
+/// Takes the length of the queue's backlog, and says how many tilers there are.
 pub async fn handle_backlog(mut request: Request, config: &Config, env: &Env) -> Response {
     if let Err(unauthorized) = authorize(&request, config) {
         return unauthorized;
@@ -48,7 +49,7 @@ pub async fn handle_backlog(mut request: Request, config: &Config, env: &Env) ->
         Err(error) => return Response::text(StatusCode::BAD_REQUEST, format!("Not a backlog: {error}")),
     };
     match backlog::report(backlog, env).await {
-        Ok(()) => Response::text(StatusCode::NO_CONTENT, ""),
+        Ok(tilers) => Response::text(StatusCode::NO_CONTENT, "").with(TILERS_HEADER, tilers),
         Err(error) => {
             console_error!("the backlog is not kept: {error}");
             ApiError::Unavailable.response()

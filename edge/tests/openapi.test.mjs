@@ -144,6 +144,12 @@ test("a response that differs from the description is noticed", () => {
   assert.equal(validate({ id: "x" }), false);
 });
 
+test("the page about the bot names it as its requests and robots.txt do, and who runs it once deploying has filled that in", async () => {
+  const page = await built("bot.html");
+  for (const words of ["User-agent: Edgezoom\nDisallow: /", "<code>Edgezoom/</code>", '<p id="contact">']) assert.ok(page.includes(words), words);
+  assert.doesNotMatch(page, /undefined|\{\w+\}|<script|<[^>]+\s(src|srcset)="(https?:)?\/\//);
+});
+
 test("the page for people has every path and loads nothing from other origins", async () => {
   const page = await built("docs.html");
   for (const [path, methods] of Object.entries(description.paths)) {

@@ -46,6 +46,15 @@ test("only tilers report the backlog", async () => {
   }
 });
 
+test("a tiler learns how many share the queue", async () => {
+  const counted = await start({});
+  for (const [tiler, tilers] of [[1, "1"], [2, "2"], [1, "2"]]) {
+    const reported = await counted.post("/internal/backlog", { messages: 0, capacity: { tiler, slots: 2 } });
+    assert.deepEqual([reported.status, reported.headers.get("edgezoom-tilers")], [204, tilers]);
+  }
+  await counted.close();
+});
+
 test("a client over its limit is refused, others are not, and contents that exist are not counted", async () => {
   const from = (address) => ({ headers: { "CF-Connecting-IP": address } });
   let created = 0;

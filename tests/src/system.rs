@@ -112,6 +112,7 @@ impl Options {
         command.env("EDGEZOOM_TMP", temporary);
         command.env("EDGEZOOM_ALLOW_NETWORKS", self.allow_networks);
         command.env("EDGEZOOM_WEB_PAGES_WITHOUT_SANDBOX", "true"); // tests without namespaces run as root too
+        command.env("EDGEZOOM_HOST_INTERVAL_MS", "0"); // all sources are on one host
         command.env("EDGEZOOM_LEASE_SECONDS", self.lease.as_secs().to_string());
         command.env("EDGEZOOM_RETRY_SECONDS", self.retries);
         command.env("EDGEZOOM_LAYOUT", self.layout).env("EDGEZOOM_LOG", self.log);

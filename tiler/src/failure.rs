@@ -51,6 +51,7 @@ impl From<FetchError> for Failure {
         let code = match &error {
             FetchError::Refused(_) | FetchError::RedirectRefused(_) => FailureCode::SourceForbidden,
             FetchError::Answered { status, .. } => of_status(status.as_u16()),
+            FetchError::Disallowed | FetchError::Reserved(_) => FailureCode::SourceExcluded,
             FetchError::TooManyRedirects(_)
             | FetchError::RedirectsNowhere
             | FetchError::Unresolved
@@ -58,6 +59,8 @@ impl From<FetchError> for Failure {
             | FetchError::Certificate
             | FetchError::Unreachable
             | FetchError::HostBusy
+            | FetchError::HostPaused(_)
+            | FetchError::RobotsUnreadable(_)
             | FetchError::BrokenOff => FailureCode::SourceUnreachable,
             FetchError::TooLarge(_) => FailureCode::SourceTooLarge,
             FetchError::ConnectTimedOut | FetchError::Stalled(_) | FetchError::TookTooLong(_) => {
@@ -80,6 +83,7 @@ impl From<PageError> for Failure {
             PageError::Crashed => FailureCode::CorruptSource,
             PageError::TooMuchMemory(_) | PageError::TooMuchTraffic(_) => FailureCode::SourceTooLarge,
             PageError::Refused => FailureCode::SourceForbidden,
+            PageError::Reserved(_) => FailureCode::SourceExcluded,
             PageError::Answered(status) => of_status(*status),
             PageError::Unresolved | PageError::Unreachable => FailureCode::SourceUnreachable,
             PageError::NeverLoaded(_) | PageError::TookTooLong(_) => FailureCode::TimedOut,
@@ -207,6 +211,9 @@ mod tests {
             (answered(503), SourceUnreachable),
             (FetchError::Refused(RefusedAddress::Port), SourceForbidden),
             (FetchError::RedirectRefused(refused), SourceForbidden),
+            (FetchError::Disallowed, SourceExcluded),
+            (FetchError::RobotsUnreadable(None), SourceUnreachable),
+            (FetchError::HostPaused(Duration::ZERO), SourceUnreachable),
             (FetchError::TooManyRedirects(5), SourceUnreachable),
             (FetchError::Unresolved, SourceUnreachable),
             (FetchError::NameServersDown, SourceUnreachable),

@@ -6,8 +6,9 @@ use std::time::{Duration, SystemTime};
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 use reqwest::{Client, ClientBuilder, redirect};
 
-/// The `User-Agent`: name, version, and the address of the project.
-pub const USER_AGENT: &str =
+/// The `User-Agent` of calls to the edge and the queue: name, version, and the address of the project. Requests for sources
+/// have that of the [bot](crate::bot::UserAgent).
+const USER_AGENT: &str =
     concat!("Edgezoom/", env!("CARGO_PKG_VERSION"), " (+", env!("CARGO_PKG_REPOSITORY"), ")");
 
 /// A client, to be completed with its time-outs.

@@ -3,6 +3,7 @@
 //! | module | what it does |
 //! |---|---|
 //! | [`pipeline`] | converts one source into a pyramid in a sink; the path that the service and the command line share |
+//! | [`bot`] | what the tiler calls itself, and what it lets publishers decide |
 //! | [`fetch`] | downloads the source, under the address policy |
 //! | [`arrival`] | how much of it has arrived, for what reads it meanwhile |
 //! | [`browser`] | opens a web page in Chromium and streams its screenshots |
@@ -18,6 +19,7 @@
 
 pub mod arrival;
 mod backoff;
+pub mod bot;
 pub mod browser;
 pub mod doctor;
 pub mod edge_metrics;

@@ -34,6 +34,9 @@ pub struct Limits {
     pub redirects: u32,
     /// The downloads from one host at once. Browsers open six connections to a host, for one page.
     pub downloads_per_host: NonZeroUsize,
+    /// The shortest time between the beginnings of two downloads from one host. A person who looks through a gallery opens a
+    /// few pictures a second at most.
+    pub host_interval: Duration,
     /// The longest time to connect to a source's server, name resolution included.
     pub connect: Duration,
     /// The longest time without a byte of a download.
@@ -76,6 +79,7 @@ impl Default for Limits {
             svg_bytes: bounds.svg_bytes,
             redirects: 5,
             downloads_per_host: const { NonZeroUsize::new(4).unwrap() },
+            host_interval: Duration::from_millis(100),
             connect: Duration::from_secs(10),
             stall: Duration::from_secs(30),
             download: Duration::from_secs(30 * 60),

@@ -1,6 +1,8 @@
 //! Whether an attempt that failed is worth another one. Each match is exhaustive, as in [`failure`](crate::failure): a new
 //! variant of an error does not compile until it is decided here whether it may pass.
 
+use std::time::Duration;
+
 use edgezoom_content::protocol::Retry;
 
 use crate::browser::PageError;
@@ -29,9 +31,10 @@ pub fn after(error: &PipelineError) -> Retry {
 fn after_fetch(error: &FetchError) -> Retry {
     match error {
         FetchError::Answered { status, retry_after } if is_transient_status(status.as_u16()) => {
-            let seconds = retry_after.map(|time| time.as_secs().try_into().unwrap_or(u32::MAX));
-            Retry::Later { after_seconds: seconds }
+            Retry::Later { after_seconds: retry_after.map(whole_seconds) }
         }
+        FetchError::RobotsUnreadable(wish) => Retry::Later { after_seconds: wish.map(whole_seconds) },
+        FetchError::HostPaused(rest) => Retry::Later { after_seconds: Some(whole_seconds(*rest)) },
         FetchError::Unreachable
         | FetchError::NameServersDown
         | FetchError::BrokenOff
@@ -42,6 +45,8 @@ fn after_fetch(error: &FetchError) -> Retry {
         // A download that takes too long has had its half hour. Each further one would cost as much.
         FetchError::TookTooLong(_)
         | FetchError::Refused(_)
+        | FetchError::Disallowed
+        | FetchError::Reserved(_)
         | FetchError::RedirectRefused(_)
         | FetchError::RedirectsNowhere
         | FetchError::TooManyRedirects(_)
@@ -50,6 +55,10 @@ fn after_fetch(error: &FetchError) -> Retry {
         | FetchError::Certificate
         | FetchError::TooLarge(_) => Retry::Never,
     }
+}
+
+fn whole_seconds(time: Duration) -> u32 {
+    time.as_secs_f64().ceil() as u32
 }
 
 fn after_page(error: &PageError) -> Retry {
@@ -67,6 +76,7 @@ fn after_page(error: &PageError) -> Retry {
         | PageError::TooMuchMemory(_)
         | PageError::TooMuchTraffic(_)
         | PageError::Refused
+        | PageError::Reserved(_)
         | PageError::Unresolved
         | PageError::Answered(_)
         | PageError::NoPage
@@ -94,8 +104,6 @@ fn after_render(error: &RenderError) -> Retry {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use reqwest::StatusCode;
 
     use super::*;
@@ -120,6 +128,8 @@ mod tests {
     fn a_servers_wish_is_passed_on() {
         assert_eq!(after(&answered(503, Some(90))), Retry::Later { after_seconds: Some(90) });
         assert_eq!(after(&answered(429, Some(u64::MAX))), Retry::Later { after_seconds: Some(u32::MAX) });
+        let paused = FetchError::HostPaused(Duration::from_millis(1500)).into();
+        assert_eq!(after(&paused), Retry::Later { after_seconds: Some(2) }, "not before the pause is over");
     }
 
     #[test]

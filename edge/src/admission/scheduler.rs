@@ -191,6 +191,12 @@ impl Scheduler {
         self.changes.store_report(tiler, &report);
     }
 
+    /// How many tilers there are: those that have reported lately.
+    #[must_use]
+    pub fn tilers(&self, now: Timestamp) -> usize {
+        self.tilers.values().filter(|report| report.is_valid(now)).count()
+    }
+
     /// The last report of any tiler.
     #[must_use]
     pub fn last_report(&self) -> Option<BacklogReport> {

@@ -32,7 +32,7 @@ thread_local! {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Message {
-    /// A tiler reports.
+    /// A tiler reports: the reply is the number of tilers.
     Reported(BacklogReport),
     /// A client asks for a new job: the reply is a [`Turn`], or the name of an [`AdmissionError`].
     Admit(Asked),
@@ -55,13 +55,13 @@ pub async fn last_report(env: &Env, now: Timestamp) -> Result<Option<BacklogRepo
     Ok(report)
 }
 
-/// Stores a tiler's report.
-pub async fn report(backlog: Backlog, env: &Env) -> Result<()> {
+/// Stores a tiler's report, and gives the number of tilers.
+pub async fn report(backlog: Backlog, env: &Env) -> Result<String> {
     let now = now();
     let report = BacklogReport { backlog, at: now };
-    send(&Message::Reported(report), env).await?;
+    let (_, tilers) = send(&Message::Reported(report), env).await?;
     COPY.set(Some((now, Some(report))));
-    Ok(())
+    Ok(tilers)
 }
 
 /// Admits a new job of a client and says when its turn is, or why it is refused.
@@ -124,7 +124,7 @@ impl BacklogObject {
             let (id, admitted) = match message {
                 Message::Reported(report) => {
                     scheduler.report(report);
-                    return Ok((200, String::new(), scheduler.due(now, &shares)));
+                    return Ok((200, scheduler.tilers(now).to_string(), scheduler.due(now, &shares)));
                 }
                 Message::Ended { id, tiles } => {
                     scheduler.end(id, tiles, now);

@@ -159,7 +159,7 @@ export async function startFakeService() {
       if (!entered || problem) return page("home", "Edgezoom", { entered, described, problem });
       return { status: 302, headers: { Location: `/${[...states.keys()].at(-1)}` } };
     }
-    if (pathname === "/docs") return { ...(await asset("/docs.html")), headers: { "Content-Security-Policy": DOCS_POLICY } };
+    if (pathname === "/docs" || pathname === "/bot") return { ...(await asset(`${pathname}.html`)), headers: { "Content-Security-Policy": DOCS_POLICY } };
     if (pathname.startsWith("/assets/")) return asset(pathname);
     if (pathname.endsWith("/download")) return { type: "application/zip", headers: { "Content-Length": "12345678" } };
     if (id && rest === "/thumbnail.jpg") return tile(`/${id}/1_files/9/0_0.png`);

@@ -17,6 +17,7 @@ after(async () => {
 for (const colorScheme of ["light", "dark"]) {
   for (const [path, status, heading] of [
     ["/docs", 200, /Documentation/],
+    ["/bot", 200, /Why Edgezoom visited/],
     ["/nothing/here", 404, /Not found/],
     ["/00000000000", 404, /Not found/],
   ]) {

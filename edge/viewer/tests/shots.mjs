@@ -50,6 +50,7 @@ const STATES = {
   embedded: { url: () => embedded(ready), act: settled },
   "embedded-progress": { url: () => embedded(ids.slow), act: (page) => page.getByRole("progressbar").waitFor() },
   "embedded-wrong": { url: () => embedded("nope"), act: (page) => page.getByRole("heading", { name: "There is no picture here" }).waitFor() },
+  bot: { path: "/bot", whole: true },
   docs: { path: "/docs" }, // its whole height is more than Chromium captures
 };
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use edgezoom_content::SourceUrl;
 
 use super::proxy::connector::ConnectError;
+use crate::bot::Reservation;
 
 /// Why a page could not be captured.
 #[derive(Debug, thiserror::Error)]
@@ -38,6 +39,9 @@ pub enum PageError {
     /// The address policy refuses the host or port of the page, or of a redirect.
     #[error("The page, or its redirect, is on a host or port that this service does not connect to.")]
     Refused,
+    /// A tag of the page reserves it, and the operator honours that.
+    #[error("The page's publisher has reserved it ({0}).")]
+    Reserved(Reservation),
     /// The page's host name has no address.
     #[error("The page's host name could not be resolved.")]
     Unresolved,

@@ -21,6 +21,7 @@ use super::proxy::connector::Connector;
 use super::proxy::local_files::LocalFiles;
 use super::settings::PageSettings;
 use super::{executable, namespaces, tab_setup};
+use crate::bot::BotSettings;
 
 /// Opens and captures pages. A process needs one.
 pub struct Pages {
@@ -29,6 +30,7 @@ pub struct Pages {
     connector: Connector,
     /// A permit for each open page.
     permits: Arc<Semaphore>,
+    bot: BotSettings,
     limits: PageLimits,
     folder: PathBuf,
 }
@@ -64,7 +66,8 @@ impl Pages {
     /// # Errors
     /// The path of the running executable is not known.
     pub fn new(settings: PageSettings) -> io::Result<Self> {
-        let PageSettings { browser, supervisor, namespaces, policy, resolver, folder, limits } = settings;
+        let PageSettings { browser, supervisor, namespaces, policy, resolver, folder, bot, limits } =
+            settings;
         let supervisor = supervisor.map_or_else(std::env::current_exe, Ok)?;
         let launch = match executable::find(browser.as_deref()) {
             None => {
@@ -88,6 +91,7 @@ impl Pages {
             launch,
             connector: Connector { policy, resolver, timeout: limits.connect },
             permits: Arc::new(Semaphore::new(limits.at_once.get())),
+            bot,
             limits,
             folder,
         })
@@ -141,8 +145,14 @@ impl Pages {
             let proxy = Proxy::start(started.listener, self.connector.clone(), files, &self.limits)?;
             started.devtools.set_nonblocking(true)?;
             let devtools = UnixStream::from_std(started.devtools)?;
-            let mut tab = tab_setup::open(devtools, &self.limits, &proxy.password).await?;
-            let mut loader = PageLoader { tab: &mut tab, proxy: &proxy, limits: &self.limits };
+            let mut tab =
+                tab_setup::open(devtools, &self.limits, &self.bot.user_agent, &proxy.password).await?;
+            let mut loader = PageLoader {
+                tab: &mut tab,
+                proxy: &proxy,
+                limits: &self.limits,
+                opt_outs: self.bot.opt_outs,
+            };
             let page = loader.load(url, html).await?;
             Ok((proxy, tab, page))
         };

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use edgezoom_content::AddressPolicy;
 
 use super::limits::PageLimits;
+use crate::bot::BotSettings;
 use crate::fetch::resolver::{Resolver, SystemResolver};
 
 /// How pages are captured.
@@ -22,6 +23,8 @@ pub struct PageSettings {
     pub resolver: Arc<dyn Resolver>,
     /// Where profiles and captured pages are stored temporarily.
     pub folder: PathBuf,
+    /// What the browser adds to its name, and the reservations that pages are asked for.
+    pub bot: BotSettings,
     /// The limits for a page.
     pub limits: PageLimits,
 }
@@ -37,6 +40,7 @@ impl PageSettings {
             policy,
             resolver: Arc::new(SystemResolver),
             folder,
+            bot: BotSettings::default(),
             limits: PageLimits::default(),
         }
     }

@@ -10,10 +10,15 @@ use super::error::PageError;
 use super::limits::PageLimits;
 use super::proxy;
 use super::tab::Tab;
-use crate::http_client::USER_AGENT;
+use crate::bot::UserAgent;
 
 /// Opens a tab whose window and scale are those of `limits`, and which is logged in to the proxy.
-pub(super) async fn open(socket: UnixStream, limits: &PageLimits, password: &str) -> Result<Tab, PageError> {
+pub(super) async fn open(
+    socket: UnixStream,
+    limits: &PageLimits,
+    service: &UserAgent,
+    password: &str,
+) -> Result<Tab, PageError> {
     let mut tab = Tab::attach(socket, limits, password).await?;
     let version = tab.browser_command("Browser.getVersion", json!({})).await?;
     tab.browser_command("Browser.setDownloadBehavior", json!({ "behavior": "deny" })).await?;
@@ -25,7 +30,7 @@ pub(super) async fn open(socket: UnixStream, limits: &PageLimits, password: &str
         "width": limits.width, "height": limits.window, "deviceScaleFactor": limits.scale, "mobile": false,
     });
     tab.command("Emulation.setDeviceMetricsOverride", metrics).await?;
-    let user_agent = user_agent(version["userAgent"].as_str().unwrap_or_default());
+    let user_agent = user_agent(version["userAgent"].as_str().unwrap_or_default(), service);
     tab.command("Emulation.setUserAgentOverride", json!({ "userAgent": user_agent })).await?;
     let media = json!({ "features": [{ "name": "prefers-reduced-motion", "value": "reduce" }] });
     tab.command("Emulation.setEmulatedMedia", media).await?;
@@ -46,6 +51,6 @@ async fn log_in(tab: &mut Tab, limits: &PageLimits) -> Result<(), PageError> {
 }
 
 /// The browser's user agent without "Headless", which many sites refuse, and with the name of this service.
-fn user_agent(browser: &str) -> String {
-    format!("{} {USER_AGENT}", browser.replace("HeadlessChrome", "Chrome"))
+fn user_agent(browser: &str, service: &UserAgent) -> String {
+    format!("{} {service}", browser.replace("HeadlessChrome", "Chrome"))
 }

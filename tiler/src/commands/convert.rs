@@ -20,7 +20,7 @@ use edgezoom_tiler::renderer::RenderOptions;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
-use super::{drawing, limits, pages, policy};
+use super::{bot, drawing, limits, pages, policy};
 use output::{Container, FileSink};
 use progress_bars::ProgressBars;
 
@@ -64,6 +64,8 @@ pub struct Args {
     strict: bool,
     #[command(flatten)]
     policy: policy::Args,
+    #[command(flatten)]
+    bot: bot::Args,
     #[command(flatten)]
     drawing: drawing::Args,
     #[command(flatten)]
@@ -115,6 +117,7 @@ async fn convert(args: &Args) -> anyhow::Result<()> {
         page_limits: PageLimits::from(&args.pages),
         temporary: std::env::temp_dir(),
         limits: Limits::from(&args.limits),
+        bot: args.bot.settings(None),
     });
     let mut bars = ProgressBars::new()?;
     let converted = pipeline.convert(origin, &options(args), &mut sink, |progress| bars.show(progress)).await;

@@ -47,6 +47,9 @@ pub struct Args {
     /// The downloads from one host at once
     #[arg(long, env = "EDGEZOOM_DOWNLOADS_PER_HOST", default_value_t = Limits::default().downloads_per_host)]
     downloads_per_host: NonZeroUsize,
+    /// The shortest time between the beginnings of two downloads from one host, in milliseconds
+    #[arg(long, env = "EDGEZOOM_HOST_INTERVAL_MS", default_value_t = Limits::default().host_interval.as_millis() as u64)]
+    host_interval_ms: u64,
     /// The longest time to connect to a source's server, in seconds
     #[arg(long, env = "EDGEZOOM_CONNECT_SECONDS", default_value_t = Limits::default().connect.as_secs())]
     connect_seconds: u64,
@@ -93,6 +96,7 @@ impl From<&Args> for Limits {
             svg_bytes: args.max_svg_mib.saturating_mul(MIB),
             redirects: args.max_redirects,
             downloads_per_host: args.downloads_per_host,
+            host_interval: Duration::from_millis(args.host_interval_ms),
             connect: Duration::from_secs(args.connect_seconds),
             stall: Duration::from_secs(args.stall_seconds),
             download: Duration::from_secs(args.download_seconds),

@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use super::log::{self, LogFormat};
-use super::{drawing, limits, pages, policy};
+use super::{bot, drawing, limits, pages, policy};
 
 /// Pulls jobs from the queue, converts their sources, and stores the pyramids.
 #[derive(clap::Args)]
@@ -49,7 +49,7 @@ pub struct Args {
     /// The access key for the store
     #[arg(long, env = "EDGEZOOM_S3_SECRET_ACCESS_KEY", hide_env_values = true)]
     s3_secret_access_key: Option<Secret>,
-    /// The address for /health and /metrics
+    /// The address for /health, /ready and /metrics
     #[arg(long, env = "EDGEZOOM_LISTEN", default_value = "127.0.0.1:9600")]
     listen: SocketAddr,
     /// The conversions at once
@@ -58,6 +58,12 @@ pub struct Args {
     /// The pause after a pull that gave no message, in milliseconds
     #[arg(long, env = "EDGEZOOM_POLL_MS", default_value = "1000")]
     poll_ms: u64,
+    /// The calls of the account's API in 5 minutes that all its tilers may make together; 0: as many as they like
+    #[arg(long, env = "EDGEZOOM_API_CALLS", default_value = "1200")]
+    api_calls: u32,
+    /// How long jobs may go on after SIGTERM before they are handed back, in seconds
+    #[arg(long, env = "EDGEZOOM_DRAIN_SECONDS", default_value = "10")]
+    drain_seconds: u64,
     /// How a pyramid is stored: as one object, or as an object for each tile, for a CDN without a Worker
     #[arg(long, env = "EDGEZOOM_LAYOUT", default_value = "archive")]
     layout: LayoutArg,
@@ -72,6 +78,8 @@ pub struct Args {
     log: LogFormat,
     #[command(flatten)]
     policy: policy::Args,
+    #[command(flatten)]
+    bot: bot::Args,
     #[command(flatten)]
     drawing: drawing::Args,
     #[command(flatten)]
@@ -114,8 +122,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 fn settings(args: &Args) -> anyhow::Result<Settings> {
+    let edge_url = required(&args.edge_url, "EDGEZOOM_EDGE_URL")?;
     Ok(Settings {
-        edge_url: required(&args.edge_url, "EDGEZOOM_EDGE_URL")?,
+        bot: args.bot.settings(Some(&edge_url)),
+        edge_url,
         tiler_token: required(&args.tiler_token, "EDGEZOOM_TILER_TOKEN")?,
         queue_url: required(&args.queue_url, "EDGEZOOM_QUEUE_URL")?,
         queue_token: required(&args.queue_token, "EDGEZOOM_QUEUE_TOKEN")?,
@@ -129,6 +139,8 @@ fn settings(args: &Args) -> anyhow::Result<Settings> {
         listen: args.listen,
         jobs: args.jobs,
         poll: Duration::from_millis(args.poll_ms),
+        api_calls: args.api_calls,
+        drain: Duration::from_secs(args.drain_seconds),
         layout: args.layout.into(),
         uploads: args.uploads,
         browser: args.pages.chromium.clone(),

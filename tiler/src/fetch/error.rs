@@ -10,6 +10,7 @@ use edgezoom_content::source_url::SourceUrlError;
 use reqwest::StatusCode;
 
 use super::resolver::NameServersDown;
+use crate::bot::Reservation;
 
 /// Why a source could not be downloaded.
 #[derive(Debug, thiserror::Error)]
@@ -49,6 +50,18 @@ pub enum FetchError {
     /// Other jobs download from the host already, as many as the limit allows.
     #[error("The source's host has other downloads to send.")]
     HostBusy,
+    /// The host has asked for a pause, or for one between two visits, of which so much is left.
+    #[error("The source's host has asked for a pause.")]
+    HostPaused(Duration),
+    /// The robots.txt of the page's server disallows it.
+    #[error("The site's robots.txt asks this service not to open the page.")]
+    Disallowed,
+    /// The robots.txt of the page's server could not be read. With how long the server asks to wait.
+    #[error("The site's robots.txt could not be read, so the page was not opened.")]
+    RobotsUnreadable(Option<Duration>),
+    /// The publisher has reserved the source, and the operator honours that.
+    #[error("The source's publisher has reserved it ({0}).")]
+    Reserved(Reservation),
     /// The connection was closed before the end of the body.
     #[error("The source's server closed the connection during the download.")]
     BrokenOff,

@@ -16,8 +16,10 @@ use super::error::{FetchError, is_transient_status};
 use super::host_slots::HostSlots;
 use super::redirect;
 use super::resolver::{FilteringResolver, Resolver, SystemResolver};
+use super::robots::KeptRules;
 use super::tries::Tries;
 use crate::arrival::Arrival;
+use crate::bot::BotSettings;
 use crate::http_client;
 use crate::limits::Limits;
 
@@ -26,8 +28,10 @@ pub struct Fetcher {
     client: Client,
     policy: AddressPolicy,
     limits: Limits,
-    hosts: HostSlots,
     folder: PathBuf,
+    pub(super) bot: BotSettings,
+    pub(super) hosts: HostSlots,
+    pub(super) robots: KeptRules,
 }
 
 /// How long a download waits for others from its host. A tiler has few slots, and should not spend them waiting.
@@ -43,7 +47,20 @@ impl Fetcher {
     /// # Errors
     /// TLS cannot be set up, for instance because the machine has no root certificates.
     pub fn new(policy: AddressPolicy, limits: Limits, folder: PathBuf) -> reqwest::Result<Self> {
-        Self::with_resolver(policy, limits, folder, Arc::new(SystemResolver))
+        Self::of_bot(policy, limits, folder, BotSettings::default())
+    }
+
+    /// A fetcher that behaves as `bot` says.
+    ///
+    /// # Errors
+    /// As [`Fetcher::new`].
+    pub fn of_bot(
+        policy: AddressPolicy,
+        limits: Limits,
+        folder: PathBuf,
+        bot: BotSettings,
+    ) -> reqwest::Result<Self> {
+        Self::build(policy, limits, folder, Arc::new(SystemResolver), bot)
     }
 
     /// A fetcher that resolves names with `resolver`.
@@ -56,18 +73,29 @@ impl Fetcher {
         folder: PathBuf,
         resolver: Arc<dyn Resolver>,
     ) -> reqwest::Result<Self> {
+        Self::build(policy, limits, folder, resolver, BotSettings::default())
+    }
+
+    fn build(
+        policy: AddressPolicy,
+        limits: Limits,
+        folder: PathBuf,
+        resolver: Arc<dyn Resolver>,
+        bot: BotSettings,
+    ) -> reqwest::Result<Self> {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static(PREFERENCE));
         // The size limit counts the bytes received: with a content coding, a small body could unpack to a huge one.
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         let client = http_client::builder()
+            .user_agent(bot.user_agent.as_str())
             .default_headers(headers)
             .dns_resolver(Arc::new(FilteringResolver::new(policy.clone(), resolver)))
             .connect_timeout(limits.connect)
             .pool_max_idle_per_host(0) // so the policy applies to every request
             .build()?;
-        let hosts = HostSlots::new(limits.downloads_per_host, HOST_PATIENCE);
-        Ok(Self { client, policy, limits, hosts, folder })
+        let hosts = HostSlots::new(limits.downloads_per_host, limits.host_interval, HOST_PATIENCE);
+        Ok(Self { client, policy, limits, folder, bot, hosts, robots: KeptRules::default() })
     }
 
     /// Downloads `source`, and calls `on_bytes` after each chunk that brings it further than ever before.
@@ -105,7 +133,10 @@ impl Fetcher {
         let mut tries = Tries::default();
         loop {
             let furthest = download.furthest();
-            let one_try = self.follow(redirects, source, &mut download, &mut on_arrival);
+            let one_try = async {
+                self.hosts.turn(source.host(), Duration::ZERO).await?;
+                self.follow(redirects, source, &mut download, &mut on_arrival).await
+            };
             let error = match timeout_at(deadline, one_try).await {
                 Ok(Ok(())) => return download.finish(source, on_arrival),
                 Ok(Err(error)) => error,
@@ -140,12 +171,15 @@ impl Fetcher {
         if !response.status().is_success() || response.status() == StatusCode::PARTIAL_CONTENT {
             return Err(answered(&response));
         }
+        if let Some(reservation) = self.bot.opt_outs.in_headers(response.headers()) {
+            return Err(FetchError::Reserved(reservation));
+        }
         download.take_whole(response, url, redirects, &self.limits, on_arrival).await
     }
 
     /// Sends a request and follows its redirects, of which there were so many already. Gives the first response that is
     /// none, with its URL, the redirects that led to it, and the slot that the download takes of its host.
-    async fn get(
+    pub(super) async fn get(
         &self,
         mut url: SourceUrl,
         before: u32,
@@ -162,6 +196,9 @@ impl Fetcher {
                 Ok(response) => response.map_err(|error| FetchError::before_response(&error))?,
                 Err(_) => return Err(FetchError::Stalled(self.limits.stall)),
             };
+            if response.status() == StatusCode::TOO_MANY_REQUESTS {
+                self.hosts.pause(url.host(), retry_after(&response).unwrap_or_default());
+            }
             match redirect::target(&url, response.status(), response.headers().get(LOCATION))? {
                 Some(target) => url = target,
                 None => return Ok((response, url, redirects, slot)),
@@ -172,6 +209,9 @@ impl Fetcher {
 }
 
 fn answered(response: &Response) -> FetchError {
-    let retry_after = http_client::retry_after(response.headers(), SystemTime::now());
-    FetchError::Answered { status: response.status(), retry_after }
+    FetchError::Answered { status: response.status(), retry_after: retry_after(response) }
+}
+
+fn retry_after(response: &Response) -> Option<Duration> {
+    http_client::retry_after(response.headers(), SystemTime::now())
 }

@@ -9,6 +9,8 @@
 //!
 //! A download that breaks off goes on where it ended, in a further request under the same policy, if the server can tell
 //! that the source is still the same ([`resumption`]); otherwise it begins anew. How often, [`tries`] decides.
+//! A server is asked for one thing after the other ([`host_slots`]), and for its robots.txt before a web page is opened
+//! ([`visit`]).
 //! What reads the source while it arrives learns of each chunk, and of a new beginning
 //! ([`Arrival`](crate::arrival::Arrival)).
 
@@ -19,7 +21,9 @@ mod host_slots;
 mod redirect;
 pub mod resolver;
 mod resumption;
+mod robots;
 mod tries;
+mod visit;
 
 pub use download::{Fetched, Received};
 pub use error::{FetchError, is_transient_status};

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use edgezoom_content::{AddressPolicy, Dzi, SourceUrl, Title, Warning};
 use tokio::sync::OnceCell;
 
+use crate::bot::BotSettings;
 use crate::browser::{PageLimits, PageSettings, Pages};
 use crate::fetch::Fetcher;
 use crate::limits::Limits;
@@ -47,6 +48,8 @@ pub struct PipelineSettings {
     pub temporary: PathBuf,
     /// What a conversion may cost.
     pub limits: Limits,
+    /// How it behaves towards the servers of sources.
+    pub bot: BotSettings,
 }
 
 /// Converts sources. A program needs only one.
@@ -122,10 +125,10 @@ impl Pipeline {
     }
 
     async fn fetcher(&self) -> Result<&Arc<Fetcher>, SetupError> {
-        let PipelineSettings { policy, limits, temporary, .. } = &self.settings;
+        let PipelineSettings { policy, limits, temporary, bot, .. } = &self.settings;
         self.fetcher
             .get_or_try_init(async || {
-                Fetcher::new(policy.clone(), limits.clone(), temporary.clone())
+                Fetcher::of_bot(policy.clone(), limits.clone(), temporary.clone(), bot.clone())
                     .map(Arc::new)
                     .map_err(SetupError::HttpClient)
             })
@@ -133,12 +136,13 @@ impl Pipeline {
     }
 
     async fn pages(&self) -> Result<&Pages, SetupError> {
-        let PipelineSettings { policy, browser, page_limits, temporary, .. } = &self.settings;
+        let PipelineSettings { policy, browser, page_limits, temporary, bot, .. } = &self.settings;
         self.pages
             .get_or_try_init(async || {
                 let settings = PageSettings {
                     browser: browser.clone(),
                     limits: page_limits.clone(),
+                    bot: bot.clone(),
                     ..PageSettings::new(policy.clone(), temporary.clone())
                 };
                 Pages::new(settings).map_err(SetupError::OwnPath)

@@ -64,7 +64,7 @@ impl Pipeline {
         let document_page = origin.document_page();
         let mut opening = Opening { origin, redirects: 0, document_page };
         loop {
-            let (file, content_type) = match &opening.origin {
+            let (file, content_type, url) = match &opening.origin {
                 Origin::Url(url) => {
                     let fetcher = Arc::clone(self.fetcher().await?);
                     let mut download = Download::start(fetcher, opening.redirects, url.clone());
@@ -76,12 +76,12 @@ impl Pipeline {
                     }
                     let fetched = download.whole(on_progress).await?;
                     opening.redirects = fetched.redirects;
-                    (fetched.file, fetched.content_type)
+                    (fetched.file, fetched.content_type, Some(fetched.url))
                 }
-                Origin::File(path) => (File::open(path)?, None),
-                Origin::Upload(file) => (file.try_clone()?, None),
+                Origin::File(path) => (File::open(path)?, None, None),
+                Origin::Upload(file) => (file.try_clone()?, None, None),
             };
-            match self.open_file(opening, file, content_type, on_progress).await? {
+            match self.open_file(opening, file, content_type, url, on_progress).await? {
                 Opened::Source(source) => return Ok(source),
                 Opened::Lead(lead) => opening = lead,
             }
@@ -96,19 +96,21 @@ impl Pipeline {
         on_progress: &mut impl FnMut(Progress),
     ) -> Result<Source, PipelineError> {
         let opening = Opening { redirects: fetched.redirects, ..opening };
-        match self.open_file(opening, fetched.file, fetched.content_type, on_progress).await? {
+        let Fetched { file, content_type, url, .. } = fetched;
+        match self.open_file(opening, file, content_type, Some(url), on_progress).await? {
             Opened::Source(source) => Ok(source),
             // It was a picture when the download began. What it is now, another attempt may find out.
             Opened::Lead(_) => Err(FetchError::BrokenOff.into()),
         }
     }
 
-    /// Opens what an origin has given.
+    /// Opens what an origin has given, at `url` after all redirects.
     async fn open_file(
         &self,
         opening: Opening,
         mut file: File,
         content_type: Option<String>,
+        url: Option<SourceUrl>,
         on_progress: &mut impl FnMut(Progress),
     ) -> Result<Opened, PipelineError> {
         let Opening { origin, redirects, document_page } = opening;
@@ -117,8 +119,15 @@ impl Pipeline {
             let content = Content::Whole(Whole { file, capturing: None });
             return Ok(Opened::Source(Source { content, kind, document_page, title: None }));
         };
+        if let Origin::Url(requested) = &origin {
+            let urls: Vec<_> = [requested].into_iter().chain(&url).collect();
+            self.fetcher().await?.may_visit(&urls).await?;
+        }
         match open_page(self.pages().await?, &origin, html, on_progress).await {
             Ok(page) => {
+                if let Origin::Url(requested) = &origin {
+                    self.may_show(&page, url.as_ref().unwrap_or(requested)).await?;
+                }
                 let title = page.title().cloned();
                 let (file, capturing) = page.stream().map_err(PageError::File)?;
                 let content = Content::Whole(Whole { file, capturing: Some(capturing) });
@@ -131,6 +140,14 @@ impl Pipeline {
                 redirects: redirects + 1,
             })),
             Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Whether the page that the browser shows may be shown: `asked` was asked about, and the page may have gone on from it.
+    async fn may_show(&self, page: &OpenPage, asked: &SourceUrl) -> Result<(), PipelineError> {
+        match SourceUrl::parse(page.url()) {
+            Ok(shown) if shown != *asked => Ok(self.fetcher().await?.may_visit(&[&shown]).await?),
+            _ => Ok(()),
         }
     }
 }

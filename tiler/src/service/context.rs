@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::edge_client::EdgeClient;
 use super::error::ServeError;
+use super::fleet::Fleet;
 use super::latest_backlog::LatestBacklog;
 use super::metrics::{Load, Metrics};
 use super::pull_monitor::PullMonitor;
@@ -36,8 +37,9 @@ pub(super) struct ServiceContext {
     pub layout: Layout,
     /// The tiles of a job that are sent to the store at once.
     pub uploads: NonZeroUsize,
-    /// The pause after a pull that gave no message.
+    /// The pause after a pull that gave no message, and the calls that all tilers may make.
     pub poll_interval: Duration,
+    pub api_calls: u32,
     /// A permit for each job: for a renderer process with up to
     /// [`Limits::renderer_memory`](crate::limits::Limits::renderer_memory), and a source on disk. A job holds its permit
     /// until it has cleaned up.
@@ -47,11 +49,15 @@ pub(super) struct ServiceContext {
     pub backlog: LatestBacklog,
     pub metrics: Metrics,
     pub pulls: PullMonitor,
+    pub fleet: Fleet,
+    /// Nothing more is pulled; what runs goes on.
+    pub stopping: CancellationToken,
+    /// What runs is handed back.
     pub shutdown: CancellationToken,
 }
 
 impl ServiceContext {
-    pub(super) async fn new(settings: Settings, shutdown: CancellationToken) -> Result<Self, ServeError> {
+    pub(super) async fn new(settings: Settings, stopping: CancellationToken) -> Result<Self, ServeError> {
         let temporary = settings.temporary.clone();
         let file_limits =
             UploadedFileLimits { bytes: settings.limits.source_bytes, stall: settings.limits.stall };
@@ -61,6 +67,7 @@ impl ServiceContext {
             page_limits: settings.page_limits,
             temporary: settings.temporary,
             limits: settings.limits,
+            bot: settings.bot,
         });
         pipeline.prepare().await?;
         let tiler = TilerId(fastrand::u32(..));
@@ -78,19 +85,22 @@ impl ServiceContext {
             layout: settings.layout,
             uploads: settings.uploads,
             poll_interval: settings.poll,
+            api_calls: settings.api_calls,
             slots: Arc::new(Semaphore::new(slots)),
             capacity: slots,
             backlog: LatestBacklog::new(capacity),
             metrics: Metrics::new(),
             pulls: PullMonitor::default(),
-            shutdown,
+            fleet: Fleet::default(),
+            stopping,
+            shutdown: CancellationToken::new(),
         })
     }
 
     /// How much there is to do.
     pub(super) fn load(&self) -> Load {
         let queued = self.backlog.subscribe().borrow().messages;
-        Load { running: self.running(), slots: self.capacity, queued }
+        Load { running: self.running(), slots: self.capacity, queued, tilers: self.fleet.tilers() }
     }
 
     /// The number of jobs under way.

@@ -3,7 +3,7 @@
 
 use edgezoom_content::ContentId;
 use edgezoom_content::protocol::{
-    BACKLOG_PATH, Backlog, Claim, ClaimRequest, Report, claim_path, report_path,
+    BACKLOG_PATH, Backlog, Claim, ClaimRequest, Report, TILERS_HEADER, claim_path, report_path,
 };
 use reqwest::StatusCode;
 use url::Url;
@@ -50,10 +50,14 @@ impl EdgeClient {
         }
     }
 
-    /// Reports the length of the queue.
-    pub(super) async fn report_backlog(&self, backlog: &Backlog) -> Result<(), CallError> {
+    /// Reports the length of the queue. Gives the number of tilers that the edge counts, if it says it.
+    pub(super) async fn report_backlog(&self, backlog: &Backlog) -> Result<Option<u32>, CallError> {
         let response = self.0.post(BACKLOG_PATH, backlog).await?;
-        if response.status().is_success() { Ok(()) } else { Err(CallError::from_response(response).await) }
+        if !response.status().is_success() {
+            return Err(CallError::from_response(response).await);
+        }
+        let tilers = response.headers().get(TILERS_HEADER).and_then(|value| value.to_str().ok());
+        Ok(tilers.and_then(|tilers| tilers.parse().ok()))
     }
 
     /// Reports on an attempt. Gives [`ReportResult::Accepted`] or [`ReportResult::Refused`].

@@ -1,4 +1,5 @@
-//! `/health`: whether the queue has answered a pull lately. `/metrics`: the service's metrics.
+//! `/health`: whether the queue has answered a pull lately. `/ready`: whether the tiler takes jobs, which a deployment waits
+//! for before it stops another one. `/metrics`: the service's metrics.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,6 +16,7 @@ use tokio::net::TcpListener;
 use super::context::ServiceContext;
 use super::metrics;
 use super::pull_monitor::PullState;
+use super::readiness::Readiness;
 
 #[derive(Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -44,17 +46,31 @@ impl Health {
     }
 }
 
-/// Answers `/health` and `/metrics`, without end.
+/// Answers `/health`, `/ready` and `/metrics`, without end.
 pub(super) async fn serve(listener: TcpListener, context: Arc<ServiceContext>) -> std::io::Result<()> {
-    let router =
-        Router::new().route("/health", get(health)).route("/metrics", get(all_metrics)).with_state(context);
+    let router = Router::new()
+        .route("/health", get(health))
+        .route("/ready", get(ready))
+        .route("/metrics", get(all_metrics))
+        .with_state(context);
     axum::serve(listener, router).await
 }
 
 async fn health(State(context): State<Arc<ServiceContext>>) -> Response {
     let health = Health::of(context.pulls.get(), Instant::now(), context.running());
-    let status = if health.status == "ok" { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    match serde_json::to_string(&health) {
+    json(health.status == "ok", &health)
+}
+
+async fn ready(State(context): State<Arc<ServiceContext>>) -> Response {
+    let is_stopping = context.stopping.is_cancelled();
+    let readiness =
+        Readiness::of(is_stopping, context.pulls.get(), context.fleet.answered_at(), Instant::now());
+    json(readiness == Readiness::Ready, &serde_json::json!({ "status": readiness.words() }))
+}
+
+fn json(is_well: bool, body: &impl Serialize) -> Response {
+    let status = if is_well { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    match serde_json::to_string(body) {
         Ok(body) => (status, [(CONTENT_TYPE, "application/json")], body).into_response(),
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }

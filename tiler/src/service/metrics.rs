@@ -24,6 +24,7 @@ pub(super) struct Metrics {
     running: Gauge,
     slots: Gauge,
     queued: Gauge,
+    tilers: Gauge,
     phases: Family<PhaseLabels, Histogram, fn() -> Histogram>,
     renderer_deaths: Family<DeathLabels, Counter>,
     queue_age: Histogram,
@@ -43,6 +44,8 @@ pub(super) struct Load {
     pub slots: usize,
     /// Messages in the queue at the last pull.
     pub queued: u64,
+    /// Tilers that the edge counts.
+    pub tilers: u32,
 }
 
 /// The result of a job.
@@ -120,6 +123,8 @@ impl Metrics {
         registry.register("job_slots", "Jobs that can be under way at once", slots.clone());
         let queued = Gauge::default();
         registry.register("queue_messages", "Messages in the queue at the last pull", queued.clone());
+        let tilers = Gauge::default();
+        registry.register("tilers", "Tilers that share the queue, as the edge counts them", tilers.clone());
         let mut counter = |name: &str, help: &str| {
             let counter = Counter::<u64, AtomicU64>::default();
             registry.register(name, help, counter.clone());
@@ -143,6 +148,7 @@ impl Metrics {
             running,
             slots,
             queued,
+            tilers,
             phases,
             renderer_deaths,
             queue_age,
@@ -181,6 +187,7 @@ impl Metrics {
         self.running.set(i64::try_from(load.running).unwrap_or(i64::MAX));
         self.slots.set(i64::try_from(load.slots).unwrap_or(i64::MAX));
         self.queued.set(i64::try_from(load.queued).unwrap_or(i64::MAX));
+        self.tilers.set(load.tilers.into());
         let mut text = String::new();
         text::encode(&mut text, &self.registry)?;
         Ok(text)
@@ -259,7 +266,7 @@ mod tests {
         metrics.renderer_died("crashed");
         metrics.claimed_after(Duration::from_millis(250));
         metrics.uploaded_tiles.inc_by(7);
-        let text = metrics.text(&Load { running: 2, slots: 4, queued: 9 }).unwrap();
+        let text = metrics.text(&Load { running: 2, slots: 4, queued: 9, tilers: 3 }).unwrap();
         for line in [
             r#"edgezoom_jobs_total{outcome="finished",code=""} 1"#,
             r#"edgezoom_jobs_total{outcome="failed",code="source-not-found"} 1"#,
@@ -273,6 +280,7 @@ mod tests {
             "edgezoom_jobs_running 2",
             "edgezoom_job_slots 4",
             "edgezoom_queue_messages 9",
+            "edgezoom_tilers 3",
         ] {
             assert!(text.lines().any(|l| l == line), "{line}\n{text}");
         }
@@ -283,8 +291,8 @@ mod tests {
         let metrics = Metrics::new();
         metrics.job_ended(JobResult::Finished, None);
         metrics.renderer_died("crashed");
-        let text =
-            metrics.text(&Load { running: 0, slots: 0, queued: 0 }).unwrap() + &Totals::sample().text();
+        let load = Load { running: 0, slots: 0, queued: 0, tilers: 1 };
+        let text = metrics.text(&load).unwrap() + &Totals::sample().text();
         let names = |text: &str| -> BTreeSet<String> {
             let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
             words.filter(|word| word.starts_with("edgezoom_")).map(str::to_owned).collect()

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, warn};
 
 use super::api_client::CallError;
+use super::call_pace::CallPace;
 use super::intake::Intake;
 use super::queue_client::{Batch, Message, Settlement};
 use super::{ServiceContext, job};
@@ -55,10 +56,11 @@ enum ClaimResult {
 /// Pulls and starts jobs until the service shuts down and every job has ended.
 pub(super) async fn run(context: Arc<ServiceContext>) {
     let mut jobs = JoinSet::new();
+    let mut pace = CallPace::new(context.api_calls, Instant::now());
     let mut failures = 0;
     while let Some(free) = free_slots(&context).await {
         log_finished(&mut jobs);
-        let pause = match pull_once(&context, free, &mut jobs).await {
+        let pause = match pull_once(&context, free, &mut pace, &mut jobs).await {
             Ok(pause) => {
                 failures = 0;
                 pause
@@ -69,9 +71,11 @@ pub(super) async fn run(context: Arc<ServiceContext>) {
                 BACKOFF.after(failures, fastrand::f64()).max(retry_after)
             }
         };
+        let now = Instant::now();
+        let next = pace.next_pull(context.fleet.tilers(), now).max(now + pause);
         tokio::select! {
-            () = context.shutdown.cancelled() => {}
-            () = tokio::time::sleep(pause) => {}
+            () = context.stopping.cancelled() => {}
+            () = tokio::time::sleep_until(next.into()) => {}
         }
     }
     while let Some(ended) = jobs.join_next().await {
@@ -86,7 +90,7 @@ async fn free_slots(context: &ServiceContext) -> Option<usize> {
     }
     tokio::select! {
         biased;
-        () = context.shutdown.cancelled() => None,
+        () = context.stopping.cancelled() => None,
         // Only this loop takes slots, so this one is still free when it is needed.
         slot = context.slots.acquire() => slot.ok().map(drop),
     }?;
@@ -97,9 +101,11 @@ async fn free_slots(context: &ServiceContext) -> Option<usize> {
 async fn pull_once(
     context: &Arc<ServiceContext>,
     free: usize,
+    pace: &mut CallPace,
     jobs: &mut JoinSet<()>,
 ) -> Result<Duration, CallError> {
-    let Some(batch) = unless_late(&context.shutdown, context.queue.pull(free)).await else {
+    pace.spend(context.fleet.tilers(), Instant::now());
+    let Some(batch) = unless_late(&context.stopping, context.queue.pull(free)).await else {
         return Ok(context.poll_interval);
     };
     let Batch { messages, backlog } = batch.inspect_err(|error| {
@@ -111,7 +117,11 @@ async fn pull_once(
         context.backlog.set(messages);
     }
 
-    let mut pause = if messages.is_empty() { context.poll_interval } else { Duration::ZERO };
+    let mut pause = if messages.is_empty() {
+        pace.idle_pause(context.fleet.tilers(), context.poll_interval, fastrand::f64())
+    } else {
+        Duration::ZERO
+    };
     let mut settlement = Settlement::default();
     let mut unanswered = None;
     let mut alone = vec![];
@@ -150,11 +160,13 @@ async fn pull_once(
             ClaimResult::ShuttingDown => settlement.retry(lease, Duration::ZERO),
         }
     }
-    if !settlement.is_empty()
-        && let Err(error) = context.queue.settle(&settlement).await
-    {
-        // The messages are delivered again, and the edge refuses their claims.
-        warn!(%error, "messages could not be settled");
+    if !settlement.is_empty() {
+        // Not later, even if too many calls were made: the messages would be delivered again, which costs more of them.
+        pace.spend(context.fleet.tilers(), Instant::now());
+        if let Err(error) = context.queue.settle(&settlement).await {
+            // The messages are delivered again, and the edge refuses their claims.
+            warn!(%error, "messages could not be settled");
+        }
     }
     for id in alone {
         start_alone(context, id, jobs).await;
@@ -167,7 +179,7 @@ async fn start_alone(context: &Arc<ServiceContext>, id: ContentId, jobs: &mut Jo
     context.pulls.at_capacity();
     let all = u32::try_from(context.capacity).unwrap_or(u32::MAX);
     let slots = tokio::select! {
-        () = context.shutdown.cancelled() => return,
+        () = context.stopping.cancelled() => return,
         slots = Arc::clone(&context.slots).acquire_many_owned(all) => slots.ok(),
     };
     if let ClaimResult::Granted(claim, requested) = claim(context, id, true).await {
@@ -199,7 +211,7 @@ async fn take_in(context: &ServiceContext, message: &Message) -> ClaimResult {
             return ClaimResult::NotNeeded;
         }
     };
-    if context.shutdown.is_cancelled() {
+    if context.stopping.is_cancelled() {
         return ClaimResult::ShuttingDown;
     }
     match Intake::of(job, message.attempts, context.tiler) {
@@ -212,7 +224,7 @@ async fn take_in(context: &ServiceContext, message: &Message) -> ClaimResult {
 async fn claim(context: &ServiceContext, id: ContentId, alone: bool) -> ClaimResult {
     let request = ClaimRequest { tiler: Some(context.tiler), alone };
     let requested = Instant::now();
-    match unless_late(&context.shutdown, context.edge.claim(id, &request)).await {
+    match unless_late(&context.stopping, context.edge.claim(id, &request)).await {
         Some(Ok(Some(claim))) => ClaimResult::Granted(claim, requested),
         Some(Ok(None)) => {
             context.metrics.claims_refused.inc();
@@ -228,9 +240,9 @@ async fn claim(context: &ServiceContext, id: ContentId, alone: bool) -> ClaimRes
 }
 
 /// The result of a call; `None` when the call takes longer than [`LAST_CALL_TIME`] after a shutdown began.
-async fn unless_late<T>(shutdown: &CancellationToken, call: impl Future<Output = T>) -> Option<T> {
+async fn unless_late<T>(stopping: &CancellationToken, call: impl Future<Output = T>) -> Option<T> {
     let too_late = async {
-        shutdown.cancelled().await;
+        stopping.cancelled().await;
         tokio::time::sleep(LAST_CALL_TIME).await;
     };
     tokio::select! {

@@ -18,7 +18,7 @@ use xtask::setup::WASM;
 /// The limit of the Worker's size, compressed: each new isolate loads and compiles all of it.
 const MOST_BYTES: usize = 400_000;
 /// What the build is made from, besides the wasm. A change of the recipe is a change too.
-const INGREDIENTS: [&str; 8] = [
+const INGREDIENTS: [&str; 9] = [
     "Cargo.toml",
     "docs/limits.md",
     "edge/entry.js",
@@ -26,6 +26,7 @@ const INGREDIENTS: [&str; 8] = [
     "edge/viewer",
     "package.json",
     "package-lock.json",
+    "tiler/src/bot/user_agent.rs",
     "xtask/tools/src/worker.rs",
 ];
 /// What rustc's wasm may use; binaryen has to be told.

@@ -39,16 +39,44 @@ fn bind(path: &Path) -> Option<Pdfium> {
     }
 }
 
-/// Finds the library: the file that `EDGEZOOM_PDFIUM` names, else beside the executable, else in `pdfium/` of the
-/// build's folder, up to two folders above, where set-up puts it. `None` when it is not installed.
+/// Finds the library: the file that `EDGEZOOM_PDFIUM` names, else beside the executable, else in `pdfium/` beside it, as in a
+/// release, or up to two folders above, where set-up puts it for what is built. `None` when it is not installed.
 #[must_use]
 pub fn locate() -> Option<PathBuf> {
     if let Some(named) = std::env::var_os("EDGEZOOM_PDFIUM").filter(|named| !named.is_empty()) {
         return std::path::absolute(named).ok();
     }
     let executable = std::env::current_exe().ok()?;
-    let folder = executable.parent()?;
+    locate_from(executable.parent()?)
+}
+
+fn locate_from(folder: &Path) -> Option<PathBuf> {
     let beside = folder.join(FILE_NAME);
-    let built = folder.ancestors().skip(1).take(2).map(|above| above.join("pdfium").join(FILE_NAME));
-    std::iter::once(beside).chain(built).find(|path| path.is_file())
+    let in_folders = folder.ancestors().take(3).map(|above| above.join("pdfium").join(FILE_NAME));
+    std::iter::once(beside).chain(in_folders).find(|path| path.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn the_library_lies_where_releases_and_set_up_put_it() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |path: &str| root.path().join(path);
+        fs::create_dir_all(at("target/debug/deps")).unwrap();
+        assert_eq!(locate_from(&at("target/debug/deps")), None);
+        for (folder, library) in [
+            ("target/debug/deps", "target/pdfium/libpdfium.so"),
+            ("target/debug", "target/pdfium/libpdfium.so"),
+            ("opt/edgezoom", "opt/edgezoom/pdfium/libpdfium.so"),
+            ("bin", "bin/libpdfium.so"),
+        ] {
+            fs::create_dir_all(at(library).parent().unwrap()).unwrap();
+            fs::write(at(library), "").unwrap();
+            assert_eq!(locate_from(&at(folder)), Some(at(library)), "{folder}");
+        }
+    }
 }

@@ -63,6 +63,15 @@ fn ids(jobs: &[Job]) -> Vec<ContentId> {
 }
 
 #[test]
+fn tilers_count_for_two_minutes_after_their_reports() {
+    let mut scheduler = tilers(&[2, 2, 4]);
+    assert_eq!(scheduler.tilers(after(119)), 3);
+    let capacity = Some(Capacity { tiler: TilerId(1), slots: 2 });
+    scheduler.report(BacklogReport { backlog: Backlog { messages: 0, capacity }, at: after(60) });
+    assert_eq!((scheduler.tilers(after(119)), scheduler.tilers(after(120))), (3, 1));
+}
+
+#[test]
 fn a_second_client_finds_a_free_slot_whatever_the_first_one_asks_for() {
     for slots in [&[2][..], &[1, 1], &[4], &[2, 2, 16]] {
         let mut scheduler = tilers(slots);

@@ -20,6 +20,9 @@ pub(super) fn explain(source: &Path, error: PipelineError) -> anyhow::Error {
         PipelineError::Render(RenderError::NotStarted(reason)) => return anyhow!("{reason}"),
         PipelineError::Fetch(FetchError::Refused(RefusedAddress::Network))
         | PipelineError::Page(PageError::Refused) => " Allow it with --allow-networks.",
+        PipelineError::Fetch(FetchError::Disallowed | FetchError::RobotsUnreadable(_)) => {
+            " If you have its owner's leave, --robots ignore does not ask."
+        }
         PipelineError::Page(PageError::NotContained) => {
             " Run it as another user than root, or see `tiler doctor` for what namespaces need, or trust the page with \
              --web-pages-without-sandbox."

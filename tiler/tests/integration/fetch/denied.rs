@@ -126,6 +126,7 @@ async fn a_host_sends_no_more_downloads_at_once_than_the_limit() {
         });
         let limits = Limits {
             downloads_per_host: limit.try_into().unwrap(),
+            host_interval: Duration::ZERO, // how soon one follows the other is another matter
             download: Duration::from_secs(60),
             ..limits()
         };

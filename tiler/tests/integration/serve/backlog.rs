@@ -1,5 +1,7 @@
 //! Reports of the queue's length to the edge.
 
+use std::time::{Duration, Instant};
+
 use edgezoom_content::protocol::{Backlog, Capacity};
 
 use super::tiler::Tiler;
@@ -31,4 +33,21 @@ async fn the_length_is_reported_again_while_nothing_can_be_pulled() {
     world.enqueue(ID, 1, "silence");
     let _tiler = Tiler::start(&world, &[("EDGEZOOM_JOBS", "1")]);
     world.until("the backlog, twice", |state| reported(state) == [7, 7]).await;
+}
+
+#[tokio::test]
+async fn tilers_that_share_the_queue_leave_each_other_their_calls() {
+    let world = world().await;
+    world.state().tilers = Some(60);
+    let limit = [("EDGEZOOM_API_CALLS", "1200")];
+    let tiler = Tiler::start(&world, &limit);
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !tiler.ask("/metrics").await.1.contains("edgezoom_tilers 60") {
+        assert!(Instant::now() < deadline, "it never learns of the others");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let pulls = world.state().pulls;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    // At 20 ms it would be a hundred; one each 20 seconds is its share.
+    assert!(world.state().pulls <= pulls + 1, "{} pulls after {pulls}", world.state().pulls);
 }

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use axum::http::StatusCode;
 
 use super::tiler::Tiler;
-use super::world;
+use super::world::{Call, Source};
+use super::{ID, world};
 
 #[tokio::test]
 async fn health_shows_whether_the_queue_is_in_reach() {
@@ -28,6 +29,35 @@ async fn health_shows_whether_the_queue_is_in_reach() {
         }
         assert!(Instant::now() < deadline, "{body}");
         tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_tiler_is_ready_when_queue_and_edge_have_answered_and_until_it_stops() {
+    let world = world().await;
+    world.state().queue.0 = StatusCode::TOO_MANY_REQUESTS;
+    world.state().sources.insert("silence".into(), Source::Silence);
+    let tiler = Tiler::start(&world, &[("EDGEZOOM_DRAIN_SECONDS", "60")]);
+    assert_eq!(tiler.ask("/ready").await, (503, r#"{"status":"starting"}"#.to_owned()));
+    world.state().queue.0 = StatusCode::OK;
+    world.enqueue(ID, 1, "silence");
+    until_ready(&tiler, (200, "ready")).await;
+    world.until("its job", |state| state.position(|call| matches!(call, Call::Fetch(_))).is_some()).await;
+    tiler.terminate();
+    until_ready(&tiler, (503, "stopping")).await;
+    assert_eq!(tiler.ask("/health").await.0, 200, "it is healthy while it ends its jobs");
+}
+
+async fn until_ready(tiler: &Tiler, (status, words): (u16, &str)) {
+    let expected = (status, format!(r#"{{"status":"{words}"}}"#));
+    let deadline = Instant::now() + Duration::from_secs(20);
+    loop {
+        let answer = tiler.ask("/ready").await;
+        if answer == expected {
+            return;
+        }
+        assert!(Instant::now() < deadline, "{answer:?} and never {expected:?}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
 

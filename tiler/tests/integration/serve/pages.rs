@@ -96,6 +96,31 @@ async fn without_a_browser_a_page_is_not_supported() {
 }
 
 #[tokio::test]
+async fn a_page_that_robots_txt_disallows_is_not_opened_but_a_picture_is_converted() {
+    let world = world().await;
+    world.state().robots = Some("User-agent: edgezoom\nDisallow: /source/p\n");
+    world.state().sources.insert("page".into(), Source::Page("<!doctype html>"));
+    let no_browser = ("EDGEZOOM_CHROMIUM", "/nowhere/chromium"); // an attempt to open it shows as another failure
+    let tiler = Tiler::start(&world, &[no_browser]);
+    world.enqueue(ID, 1, "page");
+    world.until("the end", WorldState::ended).await;
+    let (code, message) = failure(&world.state()).unwrap();
+    assert_eq!(code, FailureCode::SourceExcluded);
+    assert!(message.contains("robots.txt"), "{message}");
+    world.state().log.clear();
+    world.enqueue(ID, 2, "picture");
+    world.until("the end", WorldState::ended).await;
+    assert!(finished(&world.state()).is_some(), "it is named by a person");
+    drop(tiler);
+
+    world.state().log.clear();
+    let _tiler = Tiler::start(&world, &[no_browser, ("EDGEZOOM_ROBOTS", "ignore")]);
+    world.enqueue(ID, 3, "page");
+    world.until("the end", WorldState::ended).await;
+    assert_eq!(failure(&world.state()).unwrap().0, FailureCode::UnsupportedFormat);
+}
+
+#[tokio::test]
 #[ignore = "needs Chromium: cargo xtask test"]
 async fn a_tiler_that_is_killed_leaves_no_browser() {
     let world = world().await;

@@ -1,11 +1,11 @@
-//! SIGTERM: jobs and messages are given back.
+//! SIGTERM: jobs are finished or given back, and so are messages; another tiler goes on.
 
 use std::time::{Duration, Instant};
 
 use edgezoom_content::protocol::Outcome;
 
 use super::tiler::Tiler;
-use super::world::{Call, Source};
+use super::world::{Call, Source, WorldState};
 use super::{ID, OTHER, world};
 
 #[tokio::test]
@@ -43,4 +43,66 @@ async fn a_shutdown_gives_messages_back_that_are_not_claimed_yet() {
     assert!(tiler.ended().await.success());
     let state = world.state();
     assert!(matches!(state.log[..], [Call::Retry(_, 0)]), "{:#?}", state.log);
+}
+
+/// How often each content was finished, and how many other ends there were.
+fn ends(state: &WorldState, ids: &[String]) -> (Vec<usize>, usize) {
+    let is_report = |call: &&Call| matches!(call, Call::Report(_));
+    let finished: Vec<_> = ids
+        .iter()
+        .map(|id| {
+            let descriptor = format!("{id}/1.dzi");
+            state.log.iter().filter(|call| **call == Call::Put(descriptor.clone())).count()
+        })
+        .collect();
+    let others = state.log.iter().filter(is_report).filter(|call| {
+        matches!(call, Call::Report(report) if matches!(report.outcome, Outcome::GaveUp { .. } | Outcome::HandedBack))
+    });
+    (finished, others.count())
+}
+
+#[tokio::test]
+async fn tilers_are_replaced_one_after_the_other_without_a_failure_and_nothing_is_converted_twice() {
+    let world = world().await;
+    world.state().put_time = Duration::from_millis(20);
+    let ids: Vec<String> = (0..14).map(|number| format!("{number:011}")).collect();
+    for id in &ids {
+        world.enqueue(id, 1, "picture");
+    }
+    let settings = [("EDGEZOOM_DRAIN_SECONDS", "60"), ("EDGEZOOM_UPLOADS", "2"), ("EDGEZOOM_JOBS", "2")];
+    let mut old = [Tiler::start(&world, &settings), Tiler::start(&world, &settings)];
+    for tiler in &mut old {
+        world.until("some claims", |state| state.claimants.len() >= 3).await;
+        let new = Tiler::start(&world, &settings);
+        while new.ask("/ready").await.0 != 200 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        tiler.terminate();
+        assert!(tiler.ended().await.success(), "{}", tiler.log());
+        let log = tiler.log();
+        assert!(!log.contains("HandedBack") && log.contains("shut down"), "{log}");
+        *tiler = new;
+    }
+    world.until("the end of all", |state| ends(state, &ids).0.iter().sum::<usize>() >= ids.len()).await;
+    let state = world.state();
+    assert_eq!(ends(&state, &ids), (vec![1; ids.len()], 0), "{:#?}", state.log);
+    assert_eq!((state.claimants.len(), state.acks()), (ids.len(), ids.len()), "each is claimed once");
+}
+
+#[tokio::test]
+async fn what_does_not_end_in_time_is_handed_back() {
+    let world = world().await;
+    world.state().sources.insert("silence".into(), Source::Silence);
+    world.enqueue(ID, 1, "silence");
+    let mut tiler = Tiler::start(&world, &[("EDGEZOOM_DRAIN_SECONDS", "1")]);
+    world.until("the download", |state| state.log.contains(&Call::Fetch("silence".into()))).await;
+    world.enqueue(OTHER, 1, "picture");
+    let claims = world.state().claimants.len();
+    let asked = Instant::now();
+    tiler.terminate();
+    assert!(tiler.ended().await.success());
+    assert!(asked.elapsed() >= Duration::from_secs(1), "{:?}", asked.elapsed());
+    let state = world.state();
+    assert!(state.reports().contains(&&Outcome::HandedBack), "{:#?}", state.log);
+    assert!(state.claimants.len() <= claims + 1, "nothing more is pulled");
 }

@@ -32,6 +32,8 @@ impl Tiler {
             .env("EDGEZOOM_ALLOW_NETWORKS", "127.0.0.0/8")
             .env("EDGEZOOM_LISTEN", "127.0.0.1:0")
             .env("EDGEZOOM_POLL_MS", "20")
+            .env("EDGEZOOM_API_CALLS", "0")
+            .env("EDGEZOOM_DRAIN_SECONDS", "0")
             .env("EDGEZOOM_LAYOUT", "tiles") // so that tests see single tiles come and go
             .env("EDGEZOOM_LOG", "json")
             .envs(more.iter().copied())

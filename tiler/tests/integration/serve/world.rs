@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{Request, State};
-use axum::http::{Method, StatusCode};
+use axum::http::{HeaderName, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use edgezoom_content::ContentId;
-use edgezoom_content::protocol::{BACKLOG_PATH, Backlog, ClaimRequest, Outcome, Report};
+use edgezoom_content::protocol::{BACKLOG_PATH, Backlog, ClaimRequest, Outcome, Report, TILERS_HEADER};
 use serde_json::{Value, json};
 
 use super::turn::Turn;
@@ -47,6 +47,12 @@ pub struct WorldState {
     pub lease: Duration,
     /// The length that the queue returns with each pull.
     pub backlog: u64,
+    /// How many tilers the edge counts.
+    pub tilers: Option<u32>,
+    /// How often the queue was pulled from.
+    pub pulls: usize,
+    /// The robots.txt of the server of sources.
+    pub robots: Option<&'static str>,
     pub puts: usize,
     /// All calls, in order.
     pub log: Vec<Call>,
@@ -144,6 +150,9 @@ impl WorldState {
             sources: HashMap::new(),
             lease: Duration::from_secs(60),
             backlog: 0,
+            tilers: None,
+            pulls: 0,
+            robots: None,
             puts: 0,
             log: vec![],
         }
@@ -206,6 +215,7 @@ impl WorldState {
     }
 
     fn pull(&mut self, most: usize) -> Response {
+        self.pulls += 1;
         if self.queue.0 != StatusCode::OK {
             return self.queue.0.into_response();
         }
@@ -271,8 +281,13 @@ async fn answer(State(world): State<World>, request: Request) -> Response {
         return status.into_response();
     }
     if path.strip_prefix("edge") == Some(BACKLOG_PATH) {
-        world.state().log.push(Call::Backlog(serde_json::from_slice(&body).unwrap()));
-        return StatusCode::NO_CONTENT.into_response();
+        let mut state = world.state();
+        state.log.push(Call::Backlog(serde_json::from_slice(&body).unwrap()));
+        let mut response = StatusCode::NO_CONTENT.into_response();
+        if let Some(tilers) = state.tilers {
+            response.headers_mut().insert(HeaderName::try_from(TILERS_HEADER).unwrap(), tilers.into());
+        }
+        return response;
     }
     if path == "queue/messages/pull" {
         let pull: Value = serde_json::from_slice(&body).unwrap();
@@ -285,6 +300,10 @@ async fn answer(State(world): State<World>, request: Request) -> Response {
     }
     if path == "queue/messages/ack" {
         return world.state().settle(&serde_json::from_slice(&body).unwrap());
+    }
+    if path == "robots.txt" {
+        let robots = world.state().robots;
+        return robots.map_or_else(|| StatusCode::NOT_FOUND.into_response(), IntoResponse::into_response);
     }
     if let Some(source) = path.strip_prefix("source/") {
         let (found, earlier) = {

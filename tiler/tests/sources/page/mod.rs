@@ -9,6 +9,7 @@ pub mod site;
 
 mod behaviour;
 mod convert;
+mod courtesy;
 mod failures;
 mod forbidden;
 mod html_sniffing;

@@ -54,6 +54,8 @@ impl Tiler {
             ("EDGEZOOM_S3_SECRET_ACCESS_KEY", "local-secret-for-development".to_owned()),
             ("EDGEZOOM_ALLOW_NETWORKS", options.allow_networks.clone()),
             ("EDGEZOOM_POLL_MS", "100".to_owned()),
+            ("EDGEZOOM_API_CALLS", "0".to_owned()), // the local queue has no limit
+            ("EDGEZOOM_DRAIN_SECONDS", "0".to_owned()), // Ctrl-C ends all at once
         ];
         let note = state.tiler_note(number);
         let (part, address) = spawn(&name, program, &environment, &note, watchdog)?;

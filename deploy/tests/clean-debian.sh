@@ -1,0 +1,49 @@
+#!/bin/sh
+# Tries docs/operations.md out word by word: makes a Debian that has nothing yet, boots it, and runs in it the commands with
+# which a new operator sets a tiler up, as they stand there. By hand, as root, with debootstrap and systemd-nspawn:
+#
+#   deploy/tests/clean-debian.sh target/release-archives/edgezoom-tiler-*.tar.gz .edgezoom/production.env [folder]
+#
+# The machine's network is shared, so an edge of `cargo xtask dev --tilers 0` will do. A folder is kept for another run.
+set -eu
+archive=$1 variables=$2 kept=${3:-}
+here=$(dirname "$(readlink -f "$0")")/../..
+root=${kept:-$(mktemp -d)}/debian
+boot=
+
+end() {
+  [ -z "$boot" ] || { kill -TERM "$boot" 2>/dev/null && wait "$boot" || true; } # halts what it has booted
+  [ -n "$kept" ] || rm -rf --one-file-system "$(dirname "$root")"
+}
+trap end EXIT
+trap 'exit 1' INT TERM
+
+[ -e "$root/bin/sh" ] || debootstrap bookworm "$root" http://deb.debian.org/debian
+cp "$archive" "$root/root/"
+cp "$variables" "$root/root/production.env"
+# Containers have no Landlock unless they are given it.
+systemd-nspawn --quiet --register=no --keep-unit --boot --resolv-conf=copy-host --console=passive --directory="$root" \
+  --system-call-filter="landlock_add_rule landlock_create_ruleset landlock_restrict_self" >"$root.log" 2>&1 &
+boot=$!
+inside() { # the first process of the container is nspawn's only child
+  nsenter --target "$(pgrep --parent "$boot")" --all env --ignore-environment HOME=/root \
+    PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive "$@"
+}
+until inside systemctl is-system-running 2>/dev/null | grep -Eq 'running|degraded'; do sleep 1; done
+
+# The block of "The tilers", without what only a person types.
+commands=$(sed -n '/^## The tilers$/,/^```$/p' "$here/docs/operations.md" | sed -e '1,/^```sh$/d' -e '/^```$/d')
+[ -n "$commands" ]
+printf 'cd /root\n%s\n' "$commands" | sed 's/^sudo //; s/^apt-get install /&--yes /' >"$root/root/commands.sh"
+inside sh -eux /root/commands.sh
+
+inside setpriv --reuid=12345 --regid=12345 --clear-groups /opt/edgezoom/tiler doctor --require user,pages,pdf,fonts
+inside systemctl is-active edgezoom-tiler
+inside systemctl restart edgezoom-tiler # nothing is lost, and it comes back
+for _ in $(seq 60); do
+  inside curl --silent --fail http://127.0.0.1:9600/ready && break
+  sleep 1
+done
+inside curl --silent --show-error --fail http://127.0.0.1:9600/ready
+inside journalctl --no-pager --output=cat --unit=edgezoom-tiler
+inside systemd-analyze --no-pager security edgezoom-tiler | tail -1

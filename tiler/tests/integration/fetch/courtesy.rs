@@ -1,0 +1,138 @@
+//! robots.txt, reservations, pauses that servers ask for, and the name that the tiler gives them.
+
+use edgezoom_tiler::bot::{BotSettings, UserAgent};
+
+use super::*;
+
+const RULES: &str = "User-agent: *\nDisallow: /private\n";
+
+fn bot(settings: BotSettings) -> Fetcher {
+    let policy = AddressPolicy::allowing("127.0.0.1/32").unwrap();
+    Fetcher::of_bot(policy, limits(), std::env::temp_dir(), settings).unwrap()
+}
+
+fn status(status: u16, more: &str) -> Behaviour {
+    Behaviour::Send(format!("HTTP/1.1 {status} X\r\n{more}Content-Length: 0\r\n\r\n").into_bytes())
+}
+
+async fn server(robots: Behaviour) -> Server {
+    Server::new(&[("/robots.txt", robots)]).await
+}
+
+/// What a robots.txt makes of a visit to `/private/page`, and how often the server was asked for it.
+async fn visit(server: &Server) -> (Result<(), FetchError>, usize) {
+    let fetcher = bot(BotSettings::default());
+    let visited = fetcher.may_visit(&[&server.url("/private/page")]).await;
+    (visited, server.requests.lock().unwrap().len())
+}
+
+#[tokio::test]
+async fn the_rules_of_a_server_are_asked_for_once_a_day() {
+    let server = server(Behaviour::Send(ok("", RULES))).await;
+    let fetcher = bot(BotSettings::default());
+    for _ in 0..2 {
+        let (public, private) = (server.url("/public?a"), server.url("/private"));
+        fetcher.may_visit(&[&public]).await.unwrap();
+        let refused = fetcher.may_visit(&[&private]).await;
+        assert!(matches!(refused, Err(FetchError::Disallowed)), "{refused:?}");
+        let led = fetcher.may_visit(&[&private, &public]).await;
+        assert!(matches!(led, Err(FetchError::Disallowed)), "the redirect is disallowed: {led:?}");
+    }
+    assert_eq!(server.requests.lock().unwrap().len(), 1);
+    let ignoring = bot(BotSettings { respects_robots: false, ..BotSettings::default() });
+    ignoring.may_visit(&[&server.url("/private")]).await.unwrap();
+    assert_eq!(server.requests.lock().unwrap().len(), 1);
+}
+
+/// RFC 9309, 2.3.1.
+#[tokio::test]
+async fn a_server_without_rules_allows_all_and_one_that_fails_nothing() {
+    for missing in [400, 401, 403, 404, 410] {
+        let (visited, _) = visit(&server(status(missing, "")).await).await;
+        assert!(visited.is_ok(), "{missing}: {visited:?}");
+    }
+    for failing in [429, 500, 503] {
+        let (visited, _) = visit(&server(status(failing, "Retry-After: 90\r\n")).await).await;
+        let Err(FetchError::RobotsUnreadable(wish)) = visited else { panic!("{failing}: {visited:?}") };
+        assert_eq!(wish, Some(Duration::from_secs(90)), "{failing}");
+    }
+    for silent in [Behaviour::SendAndStall(vec![]), Behaviour::Send(vec![])] {
+        let (visited, _) = visit(&server(silent).await).await;
+        assert!(matches!(visited, Err(FetchError::RobotsUnreadable(None))), "{visited:?}");
+    }
+}
+
+#[tokio::test]
+async fn redirects_of_robots_txt_are_followed_under_the_address_policy() {
+    let moved = Server::new(&[
+        ("/robots.txt", redirect("/1")),
+        ("/1", redirect("/2")),
+        ("/2", Behaviour::Send(ok("", RULES))),
+    ])
+    .await;
+    assert!(matches!(visit(&moved).await, (Err(FetchError::Disallowed), 3)));
+    let (round, requests) = visit(&server(redirect("/robots.txt")).await).await;
+    assert!(round.is_ok() && requests == 6, "{round:?} after {requests}");
+
+    let inner = Server::on(Ipv4Addr::new(127, 0, 0, 9), 0, &[("/", Behaviour::Send(ok("", RULES)))]).await;
+    let inner = inner.unwrap();
+    let (led, _) = visit(&server(redirect(inner.url("/").as_str())).await).await;
+    assert!(led.is_ok(), "as if there were none: {led:?}");
+    assert_eq!(inner.connections.load(SeqCst), 0);
+}
+
+#[tokio::test]
+async fn endless_rules_are_read_to_their_limit() {
+    let rules = format!("{RULES}{}", "Disallow: /other\n".repeat(40_000));
+    let server = server(Behaviour::SendAndStall(ok("", &rules))).await;
+    assert!(matches!(visit(&server).await.0, Err(FetchError::Disallowed)));
+}
+
+#[tokio::test]
+async fn a_pause_between_visits_is_kept() {
+    let rules = "User-agent: Edgezoom\nCrawl-delay: 60\n";
+    let server = server(Behaviour::Send(ok("", rules))).await;
+    let fetcher = bot(BotSettings::default());
+    fetcher.may_visit(&[&server.url("/")]).await.unwrap();
+    let second = fetcher.may_visit(&[&server.url("/")]).await;
+    assert!(matches!(second, Err(FetchError::HostPaused(rest)) if rest.as_secs() > 40), "{second:?}");
+}
+
+#[tokio::test]
+async fn a_host_that_is_asked_too_often_is_left_alone_as_long_as_it_says() {
+    let server = Server::new(&[("/a", status(429, "Retry-After: 60\r\n")), ("/b", status(200, ""))]).await;
+    let fetcher = bot(BotSettings::default());
+    let fetch = async |path: &str| fetcher.fetch(&server.url(path), |_| ()).await;
+    assert!(matches!(fetch("/a").await, Err(FetchError::Answered { .. })));
+    let other = fetch("/b").await;
+    assert!(matches!(other, Err(FetchError::HostPaused(_))), "{other:?}");
+    assert_eq!(server.requests.lock().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_reservation_is_honoured_where_the_operator_says_so() {
+    let reserved = ok("X-Robots-Tag: noindex, noimageai\r\nContent-Length: 100\r\n", "");
+    let server = Server::new(&[("/a.jpg", Behaviour::SendAndStall(reserved))]).await;
+    let honouring = bot(BotSettings { opt_outs: "noimageai".parse().unwrap(), ..BotSettings::default() });
+    let refused = honouring.fetch(&server.url("/a.jpg"), |_| ()).await;
+    assert!(matches!(refused, Err(FetchError::Reserved(_))), "before its body: {refused:?}");
+    let others = bot(BotSettings { opt_outs: "noai,tdm".parse().unwrap(), ..BotSettings::default() });
+    let stalled = others.fetch(&server.url("/a.jpg"), |_| ()).await;
+    assert!(matches!(stalled, Err(FetchError::Stalled(_))), "{stalled:?}");
+}
+
+#[tokio::test]
+async fn requests_lead_to_the_service_and_its_operator() {
+    let server = Server::new(&[("/", Behaviour::Send(ok("", "")))]).await;
+    let contact = "zoom@example.com".parse().unwrap();
+    let edge = "https://zoom.example.com".parse().unwrap();
+    let user_agent = UserAgent::of_service(&edge, Some(&contact));
+    let fetcher = bot(BotSettings { user_agent, ..BotSettings::default() });
+    fetcher.fetch(&server.url("/"), |_| ()).await.unwrap();
+    fetcher.may_visit(&[&server.url("/")]).await.unwrap();
+    let version = env!("CARGO_PKG_VERSION");
+    let expected =
+        format!("user-agent: Edgezoom/{version} (+https://zoom.example.com/bot; zoom@example.com)\r\n");
+    let heads = server.requests.lock().unwrap().clone();
+    assert!(heads.len() == 2 && heads.iter().all(|head| head.contains(&expected)), "{heads:?}");
+}
