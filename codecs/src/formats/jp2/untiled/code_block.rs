@@ -99,7 +99,7 @@ impl CodeBlock<'_> {
         }
         for pass in passes {
             // The first pass is the last one of its bit plane.
-            let Some(number) = self.planes.checked_sub(1 + (pass + 2) / 3) else { return false };
+            let Some(number) = self.planes.checked_sub(1 + pass.div_ceil(3)) else { return false };
             // With one bit for halves.
             let one = 2 << number;
             match ((pass + 2) % 3, is_plain(pass)) {

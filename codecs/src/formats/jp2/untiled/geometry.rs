@@ -81,7 +81,7 @@ pub fn resolutions(component: Area, coding: &ComponentCoding) -> Vec<Resolution>
 /// An edge divided by a power of 2, rounded up.
 fn divided(edge: u32, exponent: u8) -> u32 {
     // The result is no larger than the edge.
-    (u64::from(edge) + (1 << exponent) - 1 >> exponent) as u32
+    ((u64::from(edge) + (1 << exponent) - 1) >> exponent) as u32
 }
 
 /// The first of the cells, of a side that is a power of 2, that a range touches, and how many it touches.
@@ -120,13 +120,13 @@ impl Resolution {
         let place = self.place(precinct);
         let halved = u8::from(band.kind > 0);
         let mut blocks = Area { start: [0; 2], end: [0; 2] };
-        for axis in 0..2 {
+        for (axis, &number) in place.iter().enumerate() {
             let side = self.precinct[axis] - halved;
             let edge = |number: u32| {
                 let edge = u64::from(number) << side;
                 edge.clamp(u64::from(band.area.start[axis]), u64::from(band.area.end[axis])) as u32
             };
-            let (start, end) = (edge(place[axis]), edge(place[axis] + 1));
+            let (start, end) = (edge(number), edge(number + 1));
             let (first, count) = if start < end { grid(start, end, band.block[axis]) } else { (0, 0) };
             blocks.start[axis] = first.saturating_sub(band.first_block[axis]);
             blocks.end[axis] = blocks.start[axis] + count;
