@@ -56,6 +56,7 @@ mod decoder;
 mod error;
 mod format;
 pub mod formats;
+mod mapped;
 mod open;
 mod options;
 mod orientation;

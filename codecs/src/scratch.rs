@@ -7,6 +7,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
+use crate::mapped::Mapping;
 use crate::{Bounds, SourceError};
 
 /// The share of [`Bounds::memory`] up to which memory is used although there is a file. It is what is left of a
@@ -27,6 +28,11 @@ impl TemporaryFile {
     #[must_use]
     pub fn new(file: File, bytes: u64) -> Self {
         Self { file: Arc::new(file), bytes }
+    }
+
+    /// How many bytes it may have.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
     }
 }
 
@@ -69,6 +75,18 @@ impl Scratch {
         Ok(Self::File(Arc::clone(&file.file)))
     }
 
+    /// The first bytes of it, to be written at any place. Before that they have this value.
+    pub(crate) fn map(&mut self, bytes: u64, value: u8) -> Result<Mapped<'_>, SourceError> {
+        let bytes = usize::try_from(bytes).map_err(|_| SourceError::OutOfMemory)?;
+        Ok(match self {
+            Self::Memory(memory) => {
+                memory.fill(value);
+                Mapped::Memory(memory)
+            }
+            Self::File(file) => Mapped::File(Mapping::new(file, bytes, value)?),
+        })
+    }
+
     /// Reads what was written at an offset.
     pub(crate) fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<()> {
         match self {
@@ -90,6 +108,28 @@ impl Scratch {
                 Ok(())
             }
             Self::File(file) => file.write_all_at(bytes, offset),
+        }
+    }
+}
+
+/// A scratch whose bytes are written at any place.
+pub(crate) enum Mapped<'a> {
+    Memory(&'a mut [u8]),
+    File(Mapping),
+}
+
+impl Mapped<'_> {
+    pub(crate) fn bytes(&mut self) -> &mut [u8] {
+        match self {
+            Self::Memory(memory) => memory,
+            Self::File(mapping) => mapping.bytes(),
+        }
+    }
+
+    /// Lets go of memory, where what was written is in a file.
+    pub(crate) fn release(&mut self) {
+        if let Self::File(mapping) = self {
+            mapping.release();
         }
     }
 }

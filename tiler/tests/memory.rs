@@ -18,7 +18,11 @@ const MOST: u64 = 150;
 
 /// Renders a file as the parent would, and gives the most memory that the process had resident at any time, in MiB.
 fn peak(source: File) -> u64 {
-    let request = RenderRequest::new(&RenderOptions::default(), &Limits::default()).unwrap();
+    peak_within(source, &Limits::default())
+}
+
+fn peak_within(source: File, limits: &Limits) -> u64 {
+    let request = RenderRequest::new(&RenderOptions::default(), limits).unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_tiler"))
         .arg("render")
         .arg(serde_json::to_string(&request).unwrap())
@@ -139,6 +143,37 @@ fn a_jpeg_2000_of_200_megapixels_in_tiles_is_rendered_in_200_mib() {
     let peak = peak(files::file(&large::jpeg2000_tiles(&tile, 20, 10)));
     println!("JPEG 2000: {peak} MiB");
     assert!(peak <= 200, "{peak} MiB");
+}
+
+#[test]
+fn a_jpeg_2000_of_100_megapixels_without_tiles_is_rendered_in_200_mib() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("t.png"), files::png(&Picture::photo(1024, 1024, Layout::Rgb), |_| {}))
+        .unwrap();
+    let mut command = Command::new("opj_compress");
+    command.args(["-i", "t.png", "-I", "-r", "60", "-SOP", "-c", large::JPEG2000_PRECINCTS, "-o", "t.j2k"]);
+    assert!(command.current_dir(folder.path()).stdout(Stdio::null()).status().unwrap().success());
+    let tile = fs::read(folder.path().join("t.j2k")).unwrap();
+    let peak = peak(files::file(&large::jpeg2000_untiled(&tile, 20, 5)));
+    println!("JPEG 2000 without tiles: {peak} MiB");
+    assert!(peak <= 200, "{peak} MiB");
+}
+
+#[test]
+fn a_jpeg_xl_that_is_large_for_the_memory_is_kept_in_the_temporary_file() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("p.png"), files::png(&Picture::photo(8_000, 6_000, Layout::Rgb), |_| {}))
+        .unwrap();
+    for distance in ["0", "1"] {
+        let mut command = Command::new("cjxl");
+        command.args(["--quiet", "-e", "1", "-d", distance, "p.png", "p.jxl"]).current_dir(folder.path());
+        assert!(command.status().unwrap().success());
+        let limits = Limits { renderer_memory: 512 << 20, ..Limits::default() };
+        let peak = peak_within(File::open(folder.path().join("p.jxl")).unwrap(), &limits);
+        println!("JPEG XL, distance {distance}: {peak} MiB");
+        // The picture alone has 137 MiB.
+        assert!(peak <= 120, "{peak} MiB at distance {distance}");
+    }
 }
 
 #[test]

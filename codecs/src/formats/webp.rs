@@ -6,6 +6,7 @@
 mod bits;
 mod chunks;
 mod coded;
+mod cut_off;
 mod error;
 mod groups;
 mod lossless;
@@ -13,7 +14,7 @@ mod planes;
 mod prefix;
 mod transforms;
 
-use std::io::{BufRead, Cursor, Read, Seek, SeekFrom};
+use std::io::{BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
 
 use edgezoom_content::Size;
 use image_webp::vp8::Vp8Decoder;
@@ -23,8 +24,11 @@ use crate::buffered::{Buffered, read_all};
 use crate::colour::icc::Profile;
 use crate::decoder::Decoded;
 use crate::decoder::{Input, Open};
-use crate::{Bounds, DecodeOptions, Format, Layout, Orientation, Reading, RowReader, SourceError};
+use crate::{
+    Bounds, DecodeOptions, Format, Layout, Orientation, Reading, RowReader, SourceError, SourceFile,
+};
 use chunks::Pixels;
+use cut_off::CutOff;
 use lossless::Lossless;
 use planes::Planes;
 
@@ -48,21 +52,55 @@ const METADATA_BYTES: usize = 4 << 20;
 const FLAGS_AT: usize = 20;
 const METADATA_FLAGS: u8 = 0x2c;
 
-fn open(Input { mut file, bounds, options, .. }: Input<'_>) -> Result<Decoded, SourceError> {
+fn open(Input { file, bounds, options, .. }: Input<'_>) -> Result<Decoded, SourceError> {
+    let mut again = file.get_ref().clone();
+    match open_whole(file, bounds, options) {
+        Err(error @ SourceError::Corrupt { .. }) if !options.strict => {
+            again.rewind()?;
+            open_cut_off(BufReader::new(again), bounds, options).ok().flatten().ok_or(error)
+        }
+        result => result,
+    }
+}
+
+/// Opens a file that ends too early. `None`: it does not.
+fn open_cut_off(
+    file: BufReader<SourceFile>,
+    bounds: Bounds,
+    options: &DecodeOptions,
+) -> Result<Option<Decoded>, SourceError> {
+    let Some(completed) = cut_off::completed(file, bounds)? else { return Ok(None) };
+    let half = Bounds { memory: bounds.memory / 2, ..bounds };
+    let [one, other] = completed.map(|bytes| decode(Cursor::new(bytes), half, options, true));
+    let (one, other) = (one?, other?);
+    Ok(Some(Decoded { reader: Box::new(CutOff::new([one.reader, other.reader])), ..one }))
+}
+
+fn open_whole(
+    mut file: BufReader<SourceFile>,
+    bounds: Bounds,
+    options: &DecodeOptions,
+) -> Result<Decoded, SourceError> {
     // Metadata that is announced and not there is no reason to refuse the picture: browsers show it.
     let lacks_chunk = matches!(WebPDecoder::new(&mut file), Err(DecodingError::ChunkMissing));
     file.rewind()?;
     if !lacks_chunk {
-        return decode(file, bounds, options);
+        return decode(file, bounds, options, false);
     }
     let mut bytes = read_all(file, bounds)?;
     if let Some(flags) = bytes.get_mut(FLAGS_AT) {
         *flags &= !METADATA_FLAGS;
     }
-    decode(Cursor::new(bytes), bounds, options)
+    decode(Cursor::new(bytes), bounds, options, false)
 }
 
-fn decode<R>(mut file: R, bounds: Bounds, options: &DecodeOptions) -> Result<Decoded, SourceError>
+/// Decodes a file. One that was cut off, and completed with no matter what, has no sure opacity.
+fn decode<R>(
+    mut file: R,
+    bounds: Bounds,
+    options: &DecodeOptions,
+    is_cut_off: bool,
+) -> Result<Decoded, SourceError>
 where
     R: BufRead + Seek + 'static,
 {
@@ -78,7 +116,7 @@ where
     let is_srgb = !profile.as_ref().is_some_and(|profile| profile.changes(Layout::Rgb));
     let as_planes = is_srgb && options.allow_planes(orientation, size);
     let is_large = size.pixels() * BYTES_A_PIXEL > bounds.memory;
-    if let Some(pixels) = pixels.filter(|pixels| is_large || pixels.is_lossy && as_planes) {
+    if let Some(pixels) = pixels.filter(|pixels| is_large || as_planes && pixels.is_lossy || is_cut_off) {
         drop(decoder);
         file.seek(SeekFrom::Start(pixels.start))?;
         let file = file.take(pixels.bytes);
@@ -97,7 +135,8 @@ where
     let layout = if decoder.has_alpha() { Layout::Rgba } else { Layout::Rgb };
     let mut picture = Buffered::new(size, layout, bounds)?;
     decoder.read_image(&mut picture.pixels).map_err(error)?;
-    Ok(Decoded { reader: Box::new(picture.without_opaque_alpha()), orientation, profile })
+    let picture = if is_cut_off { picture } else { picture.without_opaque_alpha() };
+    Ok(Decoded { reader: Box::new(picture), orientation, profile })
 }
 
 /// Decodes a lossy picture into its planes.

@@ -44,9 +44,8 @@ fn is_refused_when_strict(bytes: &[u8]) -> bool {
     matches!(read, Err(SourceError::Corrupt { .. }))
 }
 
-/// Formats of which a part may not be enough: a TIFF's directory is mostly at its end, and WebP's decoder gives all or
-/// nothing.
-const MAY_BE_REFUSED: &[&str] = &["tiff", "webp"];
+/// Formats of which a part may not be enough: a TIFF's directory is mostly at its end.
+const MAY_BE_REFUSED: &[&str] = &["tiff"];
 
 #[test]
 fn a_file_cut_off_anywhere_is_shown_as_far_as_it_goes() {

@@ -29,6 +29,49 @@ pub fn heic_grid(cell: &Picture, columns: u16, rows: u16) -> Vec<u8> {
     writer.finish()
 }
 
+/// How `opj_compress` makes what [`jpeg2000_untiled`] takes.
+pub const JPEG2000_PRECINCTS: &str = "[256,256],[256,256],[256,256],[128,128],[64,64],[32,32]";
+
+/// A JPEG 2000 without tiles that has this one in it many times: a bare codestream of 1,024×1,024 pixels, one tile and one
+/// layer, with [`JPEG2000_PRECINCTS`] and a marker before each packet. A packet of a precinct knows nothing of others, so it
+/// is copied.
+pub fn jpeg2000_untiled(tile: &[u8], columns: u32, rows: u32) -> Vec<u8> {
+    let at = |bytes: &[u8]| tile.windows(bytes.len()).position(|found| found == bytes).unwrap();
+    let (siz, cod, first) = (at(&[0xff, 0x51]), at(&[0xff, 0x52]), at(&[0xff, 0x90]));
+    let mut file = tile[..first].to_vec();
+    for (field, count) in [(0, columns), (1, rows), (4, columns), (5, rows)] {
+        file[siz + 6 + 4 * field..][..4].copy_from_slice(&(1024 * count).to_be_bytes());
+    }
+    file[cod + 4] &= !2; // no markers before packets
+    let mut stream = &tile[at(&[0xff, 0x93]) + 2..tile.len() - 2];
+    let mut packets = Vec::new();
+    for number in 1u16.. {
+        let marker = [&[0xff, 0x91, 0, 4], &number.to_be_bytes()[..]].concat();
+        let end = stream.windows(6).position(|found| found == marker).unwrap_or(stream.len());
+        packets.push(&stream[6..end]);
+        stream = &stream[end..];
+        if stream.is_empty() {
+            break;
+        }
+    }
+    let mut packets = packets.into_iter();
+    let start = file.len();
+    file.extend_from_slice(&[0xff, 0x90, 0, 10, 0, 0, 0, 0, 0, 0, 0, 1, 0xff, 0x93]);
+    // The precincts of a side, resolution by resolution.
+    for side in [1, 1, 1, 1, 2, 4] {
+        for _component in 0..3 {
+            let precincts: Vec<&[u8]> = packets.by_ref().take(side * side).collect();
+            for _ in 0..rows {
+                precincts.chunks(side).for_each(|row| (0..columns).for_each(|_| file.extend(row.concat())));
+            }
+        }
+    }
+    let length = u32::try_from(file.len() - start).unwrap();
+    file[start + 6..start + 10].copy_from_slice(&length.to_be_bytes());
+    file.extend_from_slice(&[0xff, 0xd9]);
+    file
+}
+
 /// A JPEG 2000 that has this one, a bare codestream of one tile whose sides are multiples of 64, in each of its tiles.
 pub fn jpeg2000_tiles(tile: &[u8], columns: u32, rows: u32) -> Vec<u8> {
     let at = |marker: u8| tile.windows(2).position(|bytes| bytes == [0xff, marker]).unwrap();

@@ -14,6 +14,7 @@ use std::io;
 
 use super::error::NAME;
 use super::source::Source;
+use super::untiled::Untiled;
 use crate::SourceError;
 
 /// The markers. Source: ITU-T T.800, table A.2.
@@ -35,7 +36,7 @@ const SOT_BYTES: u64 = 12;
 /// A codestream and what is around it.
 pub struct Codestream {
     /// The boxes before it that say what its colours mean.
-    boxes: Vec<u8>,
+    pub boxes: Vec<u8>,
     /// The main header's marker segments after SIZ, without those that speak of other tiles.
     segments: Vec<u8>,
     siz: Vec<u8>,
@@ -136,7 +137,10 @@ impl Codestream {
                     return Ok(is_ended);
                 }
                 length if length < SOT_BYTES => return Err(NAME.corrupt("its tiles are invalid")),
-                length if at + length > end => return Ok(false),
+                length if at + length > end => {
+                    self.parts.push((tile, at, end.saturating_sub(at)));
+                    return Ok(false);
+                }
                 length => {
                     self.parts.push((tile, at, length));
                     at += length;
@@ -150,6 +154,18 @@ impl Codestream {
         let tiles = (self.tiles.count[0] as usize).saturating_mul(self.tiles.count[1] as usize);
         let found = self.parts.chunk_by(|one, other| one.0 == other.0).count();
         !self.has_packed_headers && self.tiles.has_full_component && found == tiles
+    }
+
+    /// The picture as one that is a single tile, if it is one that is read as such.
+    pub fn untiled(&self) -> Option<Untiled> {
+        let is_single = self.tiles.count == [1, 1] && !self.has_packed_headers;
+        let corners = [self.tiles.start, self.tiles.end];
+        is_single.then(|| Untiled::of(&self.siz, &self.segments, corners)).flatten()
+    }
+
+    /// Where the parts of all tiles begin in the file, and their lengths.
+    pub fn parts(&self) -> Vec<(u64, u64)> {
+        self.parts.iter().map(|&(_, offset, length)| (offset, length)).collect()
     }
 
     /// The file without any tile, for what its headers say.

@@ -1,13 +1,16 @@
 //! JPEG 2000, in its container JP2 or as a bare codestream. A picture in tiles is read row of tiles by row of tiles, on
-//! all threads. One that is a single tile is decoded as a whole.
+//! all threads, and one that is a single tile by rows of code blocks. What is small, and what only a few files do, is
+//! decoded as a whole.
 //!
 //! Source: ITU-T T.800 (ISO/IEC 15444-1), annex A for the codestream's markers, annex I for the boxes of JP2.
 
+mod boxes;
 mod codestream;
 mod error;
 mod picture;
 mod source;
 mod tiles;
+mod untiled;
 
 use hayro_jpeg2000::Image;
 
@@ -19,6 +22,9 @@ use codestream::Codestream;
 use error::{error, settings};
 use picture::Kind;
 use source::Source;
+
+/// The pixels from which on a picture in another format's file is read row by row. Those are mostly tiles, one for each thread.
+const EMBEDDED_PIXELS: u64 = 1 << 22;
 
 pub(crate) static FORMAT: Format = Format {
     name: error::NAME.0,
@@ -33,26 +39,39 @@ pub(crate) static FORMAT: Format = Format {
 };
 
 fn open(Input { file, bounds, options, .. }: Input<'_>) -> Result<Decoded, SourceError> {
-    catch_panics(FORMAT.name, || decode_source(Source::new(file.into_inner())?, bounds, *options))
+    catch_panics(FORMAT.name, || decode_source(Source::new(file.into_inner())?, bounds, *options, 0))
 }
 
 /// Decodes a JPEG 2000 in memory, for formats that hold one.
 pub fn decode(bytes: &[u8], bounds: Bounds) -> Result<Decoded, SourceError> {
-    decode_source(Source::in_memory(bytes.to_vec()), bounds, DecodeOptions::default())
+    decode_source(Source::in_memory(bytes.to_vec()), bounds, DecodeOptions::default(), EMBEDDED_PIXELS)
 }
 
-fn decode_source(source: Source, bounds: Bounds, options: DecodeOptions) -> Result<Decoded, SourceError> {
+/// Decodes a picture. One that is a single tile of so many pixels is read row by row.
+fn decode_source(
+    source: Source,
+    bounds: Bounds,
+    options: DecodeOptions,
+    untiled_pixels: u64,
+) -> Result<Decoded, SourceError> {
     let codestream = Codestream::find(&source)?;
-    if !codestream.is_complete {
-        return Err(FORMAT.corrupt("it ends before its last row"));
-    }
     let header = codestream.header();
     let image = Image::new(&header, &settings()).map_err(error)?;
     let size = bounds.admit(image.width(), image.height())?;
     let kind = Kind::of(&image)?;
     let profile = kind.profile();
     drop(image);
-    let reader = if codestream.is_divisible() && codestream.tiles.count != [1, 1] {
+    let untiled = codestream.untiled().filter(|untiled| {
+        size.pixels() >= untiled_pixels
+            && untiled.samples() == kind.samples()
+            && boxes::have_plain_colours(&codestream.boxes)
+    });
+    let reader = if let Some(untiled) = untiled {
+        let parts = (codestream.parts(), codestream.is_complete);
+        untiled.open(source, parts, (size, kind), bounds, options)?
+    } else if !codestream.is_complete {
+        return Err(FORMAT.corrupt("it ends before its last row"));
+    } else if codestream.is_divisible() && codestream.tiles.count != [1, 1] {
         tiles::open(source, codestream, size, kind, bounds, options)?
     } else {
         picture::open(&source, size, kind, bounds)?

@@ -70,8 +70,7 @@ impl Kind {
         if (planes.len() as u64) < self.samples() || planes.iter().any(|(plane, _)| plane.len() < pixels) {
             return Err(NAME.unsupported("its components have different sizes"));
         }
-        let is_plain = planes.len() == self.layout.channels() && self.colours != 4;
-        if is_plain && planes.iter().all(|(plane, _)| plane.len() == pixels) {
+        if self.is_plain(planes.len()) && planes.iter().all(|(plane, _)| plane.len() == pixels) {
             drop(planes);
             decoded.store_u8_into(out);
         } else {
@@ -80,8 +79,13 @@ impl Kind {
         Ok(())
     }
 
+    /// Whether so many planes only have to be interleaved.
+    pub fn is_plain(&self, planes: usize) -> bool {
+        planes == self.layout.channels() && self.colours != 4
+    }
+
     /// Makes pixels of planes, each with the factor that makes 8 bits of it.
-    fn interleave(&self, planes: &[(&[f32], f32)], out: &mut [u8]) {
+    pub fn interleave(&self, planes: &[(&[f32], f32)], out: &mut [u8]) {
         let (layout, is_cmyk) = (self.layout, self.colours == 4);
         let profile = self.icc.as_deref().filter(|_| is_cmyk).and_then(Profile::of_icc);
         let cmyk = CmykConverter::new(profile.as_ref());

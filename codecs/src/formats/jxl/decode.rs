@@ -13,13 +13,19 @@ use jxl::error::Error;
 
 use super::error::NAME;
 use crate::parallel::in_parallel;
+use crate::scratch::{Scratch, TemporaryFile};
+use crate::tolerant::NEUTRAL;
 use crate::{Bounds, SourceError};
 
-/// The memory that decoding takes beside the picture itself, in bytes. For each of its pixels: the low frequencies of
-/// all blocks, or what a lossless picture keeps of each group. For each pixel of its width: groups whose neighbours are not
-/// there yet.
-const BYTES_A_PIXEL: u64 = 2;
+/// The memory that decoding takes beside the picture itself: a byte for so many pixels, for the low frequencies of all blocks,
+/// or what a lossless picture keeps of each group. For each pixel of its width so many bytes: groups whose neighbours are
+/// not there yet.
+const PIXELS_A_BYTE: u64 = 2;
 const BYTES_A_COLUMN: u64 = 4 << 10;
+/// The bytes of the file that the decoder gets at a time: those of so many pixels, within these bounds.
+const STEP_PIXELS: u64 = 8_000_000;
+const STEP_BYTES: usize = 4 << 20;
+const LEAST_STEP_BYTES: usize = 32 << 10;
 
 /// A file whose header has been read.
 pub struct Decoding {
@@ -39,27 +45,43 @@ pub struct Samples {
     alpha_plane: Option<usize>,
 }
 
-/// A decoded picture: interleaved samples, and alpha by itself if it is in CMYK.
+/// A decoded picture: interleaved samples, and behind them, if it is in CMYK, alpha by itself.
 pub struct Picture {
     pub size: Size,
-    pub samples: Vec<u8>,
-    pub alpha: Option<Vec<u8>>,
+    pub samples: Scratch,
+    pub has_alpha_plane: bool,
+    /// Whether the file ends before the picture does.
+    pub is_cut_off: bool,
+}
+
+/// What may be used to decode a picture.
+#[derive(Clone, Copy)]
+pub struct Means<'a> {
+    pub bounds: Bounds,
+    pub threads: usize,
+    pub temporary: Option<&'a TemporaryFile>,
 }
 
 impl Decoding {
     /// Reads the header. The bounds are checked as soon as the size is known.
-    pub fn begin(file: impl Read + Seek + 'static, bounds: Bounds) -> Result<Self, SourceError> {
+    pub fn begin(file: impl Read + Seek + 'static, means: Means<'_>) -> Result<Self, SourceError> {
+        let Means { bounds, temporary, .. } = means;
         let mut input = FileInput::new(file)?;
         let mut options = JxlDecoderOptions::default();
         options.adjust_orientation = false;
         options.alpha_mode = AlphaMode::Unpremultiplied;
         options.max_profile_level = ProfileLevel::Main10;
         // A sample takes a byte at least, in the picture or in a frame that it is made of.
-        options.sample_limit = Some(usize::try_from(bounds.memory).unwrap_or(usize::MAX));
+        let room = temporary.map_or(bounds.memory, |file| bounds.memory.max(file.bytes()));
+        options.sample_limit = Some(usize::try_from(room).unwrap_or(usize::MAX));
         let mut decoder = JxlDecoder::new(options);
-        match decoder.process(&mut input, None, None).map_err(error)? {
-            Event::BasicInfo => {}
-            _ => return Err(NAME.corrupt("it ends in its header")),
+        loop {
+            let left = input.allow(STEP_BYTES);
+            match decoder.process(&mut input, None, None).map_err(error)? {
+                Event::BasicInfo => break,
+                Event::NeedMoreInput { .. } if input.left < left => {}
+                _ => return Err(NAME.corrupt("it ends in its header")),
+            }
         }
         let basics = decoder.basic_info().ok_or_else(|| NAME.corrupt("it has no header"))?.clone();
         let side = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
@@ -108,36 +130,53 @@ impl Decoding {
         Ok(samples)
     }
 
-    /// Decodes the first frame.
-    pub fn decode(
-        mut self,
-        samples: Samples,
-        bounds: Bounds,
-        threads: usize,
-    ) -> Result<Picture, SourceError> {
+    /// Decodes the first frame, some groups of pixels at a time: as many as their bytes allow.
+    pub fn decode(mut self, samples: Samples, means: Means<'_>) -> Result<Picture, SourceError> {
+        const REASON: &str = "decoding a JPEG XL";
+        let Means { bounds, threads, temporary } = means;
         let pixels = self.size.pixels();
-        let picture_bytes = pixels * (samples.bytes() + u64::from(samples.alpha_plane.is_some()));
-        let beside = pixels * BYTES_A_PIXEL + u64::from(self.size.width) * BYTES_A_COLUMN;
-        bounds.admit_memory(picture_bytes.saturating_add(beside), "decoding a JPEG XL")?;
-        let mut picture = zeros(pixels * samples.bytes())?;
-        let mut alpha = samples.alpha_plane.map(|_| zeros(pixels)).transpose()?;
+        let has_alpha_plane = samples.alpha_plane.is_some();
+        let colour_bytes = pixels * samples.bytes();
+        let picture_bytes = colour_bytes + if has_alpha_plane { pixels } else { 0 };
+        let beside = pixels / PIXELS_A_BYTE + u64::from(self.size.width) * BYTES_A_COLUMN;
+        let mut picture = Scratch::new(picture_bytes, REASON, bounds, temporary)?;
+        let is_in_file = matches!(picture, Scratch::File(_));
+        let held = if is_in_file { beside } else { picture_bytes.saturating_add(beside) };
+        bounds.admit_memory(held, REASON)?;
+        let colour_bytes = usize::try_from(colour_bytes).map_err(|_| SourceError::OutOfMemory)?;
+        // What is missing of a file that is cut off is grey, or transparent.
+        let has_alpha = matches!(samples.kind, JxlColorType::GrayscaleAlpha | JxlColorType::Rgba);
+        let missing = if has_alpha { 0 } else { NEUTRAL };
+        let mut mapped = picture.map(picture_bytes, missing)?;
         let (width, rows) = (self.size.width as usize, self.size.height as usize);
-        let mut buffers = vec![JxlOutputBuffer::new(&mut picture, rows, width * samples.bytes() as usize)];
-        buffers.extend(alpha.as_mut().map(|alpha| JxlOutputBuffer::new(alpha, rows, width)));
         let mut runner = Threads(threads);
-        loop {
+        let step = self.input.left.saturating_mul(STEP_PIXELS) / pixels.max(1);
+        let step = usize::try_from(step).unwrap_or(STEP_BYTES).clamp(LEAST_STEP_BYTES, STEP_BYTES);
+        let is_cut_off = loop {
+            let left = self.input.allow(step);
+            let (colours, alpha) = mapped.bytes().split_at_mut(colour_bytes);
+            let mut buffers = vec![JxlOutputBuffer::new(colours, rows, width * samples.bytes() as usize)];
+            if has_alpha_plane {
+                buffers.push(JxlOutputBuffer::new(alpha, rows, width));
+            }
             match self.decoder.process(&mut self.input, Some(&mut buffers), Some(&mut runner)) {
                 // Of an animation only the first frame is shown.
-                Ok(Event::FrameComplete { .. }) => break,
+                Ok(Event::FrameComplete { .. }) => break false,
                 Ok(Event::BasicInfo | Event::FrameHeader) => {}
+                Ok(Event::NeedMoreInput { .. }) if self.input.left < left => mapped.release(),
                 Ok(Event::NeedMoreInput { .. } | Event::Complete) => {
-                    return Err(NAME.corrupt("it ends before its last row"));
+                    // What there is of a group is drawn too, as far as that works.
+                    let _ = self.decoder.flush_pixels(&mut buffers, Some(&mut runner));
+                    if mapped.bytes().iter().all(|&byte| byte == missing) {
+                        return Err(NAME.corrupt("it ends before its first row"));
+                    }
+                    break true;
                 }
                 Err(failure) => return Err(error(failure)),
             }
-        }
-        drop(buffers);
-        Ok(Picture { size: self.size, samples: picture, alpha })
+        };
+        drop(mapped);
+        Ok(Picture { size: self.size, samples: picture, has_alpha_plane, is_cut_off })
     }
 }
 
@@ -155,14 +194,6 @@ impl Samples {
     }
 }
 
-fn zeros(bytes: u64) -> Result<Vec<u8>, SourceError> {
-    let bytes = usize::try_from(bytes).map_err(|_| SourceError::OutOfMemory)?;
-    let mut zeros = Vec::new();
-    zeros.try_reserve_exact(bytes).map_err(|_| SourceError::OutOfMemory)?;
-    zeros.resize(bytes, 0);
-    Ok(zeros)
-}
-
 fn error(error: Error) -> SourceError {
     match error {
         Error::OutOfMemory(_) | Error::ImageOutOfMemory(..) | Error::ImageSizeTooLarge(..) => {
@@ -173,10 +204,11 @@ fn error(error: Error) -> SourceError {
     }
 }
 
-/// Gives the decoder the bytes of a file.
+/// Gives the decoder the bytes of a file, so many at a time: what it has got it holds until it has decoded it.
 struct FileInput {
     file: Box<dyn Read>,
     left: u64,
+    allowed: usize,
 }
 
 impl FileInput {
@@ -184,21 +216,28 @@ impl FileInput {
         // The sandbox forbids asking for metadata, so the length comes from seeking to the end.
         let left = file.seek(SeekFrom::End(0))?;
         file.seek(SeekFrom::Start(0))?;
-        Ok(Self { file: Box::new(file), left })
+        Ok(Self { file: Box::new(file), left, allowed: 0 })
+    }
+
+    /// Lets the decoder read so many bytes more. Returns how many there are.
+    fn allow(&mut self, bytes: usize) -> u64 {
+        self.allowed = bytes;
+        self.left
     }
 }
 
 impl JxlBitstreamInput for FileInput {
     fn available_bytes(&mut self) -> io::Result<usize> {
-        Ok(usize::try_from(self.left).unwrap_or(usize::MAX))
+        Ok(usize::try_from(self.left).unwrap_or(usize::MAX).min(self.allowed))
     }
 
     fn read(&mut self, buffers: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
         let mut total = 0;
         for buffer in buffers {
             let mut filled = 0;
-            while filled < buffer.len() {
-                match self.file.read(&mut buffer[filled..])? {
+            let wanted = buffer.len().min(self.allowed);
+            while filled < wanted {
+                match self.file.read(&mut buffer[filled..wanted])? {
                     0 => {
                         self.left = 0;
                         return Ok(total);
@@ -206,6 +245,7 @@ impl JxlBitstreamInput for FileInput {
                     read => {
                         filled += read;
                         total += read;
+                        self.allowed = self.allowed.saturating_sub(read);
                         self.left = self.left.saturating_sub(read as u64);
                     }
                 }

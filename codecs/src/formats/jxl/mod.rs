@@ -1,5 +1,6 @@
 //! JPEG XL, as a codestream or in its container: the first frame. The decoder writes 8 bits a sample, on all threads,
-//! into a picture that is held as a whole; what it needs beside that is a few rows of groups.
+//! into a picture that is held as a whole, in a temporary file if it is large; what it needs beside that is a few rows of
+//! groups, and the low frequencies of all.
 //!
 //! Source: ISO/IEC 18181-1 (codestream), ISO/IEC 18181-2 (container).
 
@@ -14,13 +15,17 @@ use std::io::Cursor;
 use edgezoom_content::Size;
 use jxl::api::{JxlColorEncoding, JxlColorProfile, JxlPrimaries, JxlTransferFunction, JxlWhitePoint};
 
+#[cfg(feature = "tiff")]
+use crate::Bounds;
 use crate::buffered::catch_panics;
 use crate::colour::icc::Profile;
 #[cfg(feature = "tiff")]
 use crate::colour::samples::round_16;
 use crate::decoder::{Decoded, Input, Open};
-use crate::{Bounds, DecodeOptions, Format, Orientation, Reading, SourceError};
-use decode::Decoding;
+#[cfg(feature = "tiff")]
+use crate::scratch::Scratch;
+use crate::{Format, Orientation, Reading, SourceError};
+use decode::{Decoding, Means};
 use rows::Rows;
 
 pub(crate) static FORMAT: Format = Format {
@@ -33,30 +38,36 @@ pub(crate) static FORMAT: Format = Format {
     open: Open::Directly(open),
 };
 
-fn open(Input { file, bounds, options, .. }: Input<'_>) -> Result<Decoded, SourceError> {
-    catch_panics(FORMAT.name, || decode(Decoding::begin(file.into_inner(), bounds)?, bounds, *options))
+fn open(Input { file, bounds, options, temporary }: Input<'_>) -> Result<Decoded, SourceError> {
+    let means = Means { bounds, threads: options.threads.get(), temporary: temporary.as_ref() };
+    catch_panics(FORMAT.name, || decode(Decoding::begin(file.into_inner(), means)?, means))
 }
 
 /// Decodes a JPEG XL in memory as samples of 8 bits, for formats that hold one. Also gives its size, and how many samples
 /// a pixel has.
 #[cfg(feature = "tiff")]
 pub fn decode_samples(bytes: &[u8], bounds: Bounds) -> Result<(Size, usize, Vec<u8>), SourceError> {
-    let mut decoding = Decoding::begin(Cursor::new(bytes.to_vec()), bounds)?;
+    let means = Means { bounds, threads: 1, temporary: None };
+    let mut decoding = Decoding::begin(Cursor::new(bytes.to_vec()), means)?;
     let samples = decoding.choose_samples()?;
-    let picture = decoding.decode(samples, bounds, 1)?;
+    let picture = decoding.decode(samples, means)?;
+    let Scratch::Memory(stored) = picture.samples else { return Err(SourceError::OutOfMemory) };
+    if picture.is_cut_off {
+        return Err(FORMAT.corrupt("it ends before its last row"));
+    }
     let stored = if samples.is_deep {
-        picture.samples.as_chunks().0.iter().map(|&sample| round_16(u16::from_ne_bytes(sample))).collect()
+        stored.as_chunks().0.iter().map(|&sample| round_16(u16::from_ne_bytes(sample))).collect()
     } else {
-        picture.samples
+        stored
     };
     Ok((picture.size, samples.kind.samples_per_pixel(), stored))
 }
 
-fn decode(mut decoding: Decoding, bounds: Bounds, options: DecodeOptions) -> Result<Decoded, SourceError> {
+fn decode(mut decoding: Decoding, means: Means<'_>) -> Result<Decoded, SourceError> {
     let orientation = Orientation::from_exif(decoding.orientation());
     let profile = decoding.profile().and_then(profile);
     let samples = decoding.choose_samples()?;
-    let picture = decoding.decode(samples, bounds, options.threads.get())?;
+    let picture = decoding.decode(samples, means)?;
     let rows = Rows::new(picture, samples, profile.as_ref());
     let profile = profile.filter(|_| !rows.is_converted());
     Ok(Decoded { reader: Box::new(rows), orientation, profile })

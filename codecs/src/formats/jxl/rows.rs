@@ -7,7 +7,8 @@ use super::decode::{Picture, Samples};
 use crate::colour::cmyk::CmykConverter;
 use crate::colour::icc::{Profile, Transform16};
 use crate::colour::samples::round_16;
-use crate::{Layout, RowReader, SourceError};
+use crate::scratch::ScratchReader;
+use crate::{Damage, Layout, RowReader, SourceError};
 
 /// A decoded picture that is being read.
 pub struct Rows {
@@ -15,14 +16,25 @@ pub struct Rows {
     samples: Samples,
     cmyk: CmykConverter,
     deep: Option<Transform16>,
-    next: usize,
+    colours: ScratchReader,
+    alpha: ScratchReader,
 }
 
 impl Rows {
     pub fn new(picture: Picture, samples: Samples, profile: Option<&Profile>) -> Self {
-        let layout = layout(samples, picture.alpha.is_some());
+        let layout = layout(samples, picture.has_alpha_plane);
         let deep = profile.filter(|_| samples.is_deep).and_then(|profile| profile.transform_16(layout));
-        Self { picture, samples, cmyk: CmykConverter::new(profile), deep, next: 0 }
+        let pixels = picture.size.pixels();
+        let colour_bytes = pixels * samples.bytes();
+        let alpha_bytes = if picture.has_alpha_plane { pixels } else { 0 };
+        Self {
+            picture,
+            samples,
+            cmyk: CmykConverter::new(profile),
+            deep,
+            colours: ScratchReader::new(0, colour_bytes),
+            alpha: ScratchReader::new(colour_bytes, alpha_bytes),
+        }
     }
 
     /// Whether the rows are sRGB already, though the picture has a profile.
@@ -30,11 +42,11 @@ impl Rows {
         self.deep.is_some() || self.samples.kind == JxlColorType::Cmyk
     }
 
-    /// Converts a row. In JPEG XL 0 is full ink.
-    fn convert(&mut self, row: usize, out: &mut [u8]) {
+    /// Converts the next row. In JPEG XL 0 is full ink.
+    fn convert(&mut self, out: &mut [u8]) -> Result<(), SourceError> {
         let width = self.picture.size.width as usize;
         let row_bytes = width * self.samples.bytes() as usize;
-        let samples = &self.picture.samples[row * row_bytes..][..row_bytes];
+        let samples = self.colours.read(&self.picture.samples, row_bytes)?;
         match self.samples.kind {
             _ if self.samples.is_deep => {
                 let words: Vec<u16> =
@@ -51,16 +63,21 @@ impl Rows {
             }
             JxlColorType::Cmyk => {
                 let stored: Vec<u8> = samples.iter().map(|sample| 255 - sample).collect();
-                let Some(alpha) = &self.picture.alpha else { return self.cmyk.convert(&stored, out) };
+                if !self.picture.has_alpha_plane {
+                    self.cmyk.convert(&stored, out);
+                    return Ok(());
+                }
+                let alpha = self.alpha.read(&self.picture.samples, width)?;
                 let mut colours = vec![0; 3 * width];
                 self.cmyk.convert(&stored, &mut colours);
-                let pixels = colours.as_chunks().0.iter().zip(&alpha[row * width..]);
+                let pixels = colours.as_chunks().0.iter().zip(alpha);
                 for (out, (&[red, green, blue], &alpha)) in out.as_chunks_mut().0.iter_mut().zip(pixels) {
                     *out = [red, green, blue, alpha];
                 }
             }
             _ => out.copy_from_slice(samples),
         }
+        Ok(())
     }
 }
 
@@ -79,14 +96,17 @@ impl RowReader for Rows {
     }
 
     fn layout(&self) -> Layout {
-        layout(self.samples, self.picture.alpha.is_some())
+        layout(self.samples, self.picture.has_alpha_plane)
+    }
+
+    fn damage(&self) -> Option<Damage> {
+        self.picture.is_cut_off.then_some(Damage::Partial)
     }
 
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
         let row_bytes = self.layout().row_bytes(self.picture.size.width);
         for out in into.chunks_exact_mut(row_bytes) {
-            self.convert(self.next, out);
-            self.next += 1;
+            self.convert(out)?;
         }
         Ok(())
     }

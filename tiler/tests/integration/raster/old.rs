@@ -5,6 +5,13 @@ use crate::variant::{Variant, check_all, variant};
 const VIPS: &str = "vips copy f.* shown.png";
 const MAGICK: &str = "convert 'f.*[0]' -depth 8 shown.png";
 
+/// An Ultra HDR picture whose first one is made in this way.
+macro_rules! ultra_hdr {
+    ($kind:literal) => {
+        concat!("python3 - ", $kind, " <<'END'\n", include_str!("ultra_hdr.py"), "\nEND")
+    };
+}
+
 #[rustfmt::skip]
 const JPEG: &[Variant] = &[
     variant("jpeg baseline", "f.jpg", "vips jpegsave photo.png f.jpg --Q 90", VIPS),
@@ -21,10 +28,13 @@ const JPEG: &[Variant] = &[
     variant("jpeg turned", "f.jpg", "convert photo.png -orient RightTop -quality 90 f.jpg && exiftool -q -overwrite_original -n -Orientation=6 f.jpg", "vips autorot f.jpg shown.png"),
     // Several pictures in one file: cameras of two lenses, and phones, whose second one is a gain map.
     variant("jpeg of several pictures", "f.jpg", MULTI_PICTURE, "vips copy one.jpg shown.png"),
-    variant("jpeg with a gain map", "f.jpg", ULTRA_HDR, "vips copy one.jpg shown.png"),
+    variant("jpeg with a gain map behind it", "f.jpg", GAIN_MAP, "vips copy one.jpg shown.png"),
+    variant("ultra hdr", "f.jpg", ultra_hdr!("plain"), "vips copy one.jpg shown.png"),
+    variant("ultra hdr progressive", "f.jpg", ultra_hdr!("progressive"), "vips copy one.jpg shown.png"),
+    variant("ultra hdr of a phone", "f.jpg", ultra_hdr!("phone"), "vips autorot one.jpg t.v && vips icc_transform t.v shown.png srgb --embedded --intent perceptual"),
 ];
 const MULTI_PICTURE: &str = "vips jpegsave photo.png one.jpg --Q 95 && vips jpegsave vivid.png two.jpg && /usr/bin/python3 -c 'from PIL import Image; Image.open(\"one.jpg\").save(\"f.jpg\", \"MPO\", save_all=True, append_images=[Image.open(\"two.jpg\")], quality=\"keep\")'";
-const ULTRA_HDR: &str =
+const GAIN_MAP: &str =
     "vips jpegsave photo.png one.jpg --Q 95 && vips jpegsave grey.png map.jpg && cat one.jpg map.jpg > f.jpg";
 const DJPEG: &str = "djpeg f.jpg | pnmtopng > shown.png";
 

@@ -367,11 +367,15 @@ def others():
         file = made(command)
         add(name, file)
         add(f"behind-the-end-{name}", file + b"more" * 9)
+        cut(f"cut-{name}", file)
         flags = lambda bits: b"VP8X" + struct.pack("<IBBBB", 10, bits, 0, 0, 0) + b"".join(
             struct.pack("<I", side - 1)[:3] for side in (WIDTH, HEIGHT))
         for kind, bits in (("profile", 0x20), ("exif", 0x08)):
             body = b"WEBP" + flags(bits) + file[12:]
             add(f"without-its-{kind}-{name}", b"RIFF" + struct.pack("<I", len(body)) + body)
+    clear = "convert photo.png -alpha set -channel A -fx 'i/w' png:- | "
+    cut("cut-clear.webp", made(clear + "cwebp -quiet -alpha_q 20 -o - -- -"), (50, 90))
+    cut("cut-clear-lossless.webp", made(clear + "cwebp -quiet -lossless -o - -- -"))
     subprocess.run("avifenc -s 8 photo.png good.avif", shell=True, check=True, capture_output=True)
     with open("good.avif", "rb") as file:
         add("behind-the-end.avif", file.read() + b"more" * 9)
