@@ -5,7 +5,13 @@
 
 import { DurableObject } from "cloudflare:workers";
 import * as rust from "wasm-bindgen-output";
+import { admin } from "./src/admin/calls.js";
+import * as lists from "./src/admin/lists.js";
+import * as uses from "./src/admin/uses.js";
 import { readRequest } from "./src/platform/bridge.js";
+
+export { ContentsObject } from "./src/admin/contents.js";
+export { OperatorObject } from "./src/admin/operator.js";
 
 const wasm = rust.__worker_init_state();
 
@@ -17,30 +23,39 @@ function revive() {
   if (!wasm.criticalError) return;
   wasm.criticalError = false;
   rust.__wbg_reset_state();
+  lists.forget();
 }
 
-/** Whether the platform's cache may have the response: that with a tile or a descriptor, which hardly ever changes. */
-const isOfPyramid = ({ method, url, headers }) =>
-  method === "GET" && !headers.has("Range") && /^\/(cache|iiif)\//.test(new URL(url).pathname);
+/** The paths whose responses the platform's cache may have: tiles and descriptors hardly ever change. */
+const OF_PYRAMID = /^\/(?:cache|iiif)\/([0-9A-Za-z]{11})\//;
 
-async function throughCache(request, env, context) {
-  const known = await caches.default.match(request);
-  if (known) return known;
-  const response = await answer(request, env);
+/** The response from the platform's cache, unless the content was taken down since. */
+async function throughCache(request, env, context, id) {
+  const [known] = await Promise.all([caches.default.match(request), lists.refresh(env, context)]);
+  if (known && !lists.isTakenDown(id)) {
+    uses.note(id, env, context);
+    return known;
+  }
+  const response = await answer(request, env, context, id);
   if (response.status === 200) context.waitUntil(caches.default.put(request.url, response.clone()));
   return response;
 }
 
 export default {
   fetch(request, env, context) {
-    return context && isOfPyramid(request) ? throughCache(request, env, context) : answer(request, env);
+    const { pathname } = new URL(request.url);
+    if (pathname.startsWith("/internal/admin/")) return admin(request, env);
+    const [, id] = OF_PYRAMID.exec(pathname) ?? [];
+    const isCached = id && context && request.method === "GET" && !request.headers.has("Range");
+    return isCached ? throughCache(request, env, context, id) : answer(request, env, context, id);
   },
 };
 
-async function answer(request, env) {
+async function answer(request, env, context, id) {
   revive();
   const head = readRequest(request);
   const key = rust.cacheKey(head, env);
+  const refreshing = (key || id) && lists.refresh(env, context);
   let cached;
   try {
     cached = key && (await env.FINISHED.get(key, "arrayBuffer"));
@@ -48,6 +63,8 @@ async function answer(request, env) {
     // Without KV the content's Durable Object answers.
     console.error("KV:", error);
   }
+  if (refreshing) await refreshing;
+  if (cached || id) uses.note(key ?? id, env, context);
   return rust.respond(head, request, env, cached ? new Uint8Array(cached) : undefined);
 }
 

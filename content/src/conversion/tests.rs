@@ -1,6 +1,7 @@
 //! The rules one by one; all of them at once in `histories`, those of further attempts in `retries`.
 
 mod histories;
+mod removals;
 mod retries;
 mod uploads;
 
@@ -117,7 +118,7 @@ impl Story {
     }
 
     fn content(&self) -> Content {
-        self.known.as_ref().unwrap().content()
+        self.known.as_ref().unwrap().content().unwrap()
     }
 
     fn report(&mut self, attempt: Attempt, progress: f64) -> Reply {
@@ -327,7 +328,7 @@ fn what_an_earlier_version_kept_is_read() {
     );
     let conversion: Conversion = serde_json::from_str(&kept).unwrap();
     assert_eq!(conversion.job(), Job { id: id(), alone: false, avoid: None });
-    assert_eq!(conversion.content().status, Status::Processing { stage: Stage::Rendering, coarse: None });
+    assert_eq!(conversion.content().unwrap().status, Status::Processing { stage: Stage::Rendering, coarse: None });
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use edgezoom_content::{Content, ContentId, Timestamp};
+use edgezoom_content::{Content, ContentId, SourceUrl, Timestamp};
 use worker::Env;
 use worker::console_error;
 use worker::kv::{KvError, KvStore};
@@ -49,6 +49,17 @@ impl KvCache {
             None => put,
         };
         Ok(put.execute().await?)
+    }
+
+    /// Writes that a content is taken down.
+    pub async fn put_takedown(
+        &self,
+        id: ContentId,
+        url: &SourceUrl,
+        reason: &str,
+    ) -> Result<(), KvCacheError> {
+        let value = CachedContent::serialize_takedown(url, reason);
+        Ok(self.0.put(&id.to_string(), value)?.execute().await?)
     }
 
     /// Deletes a content.

@@ -9,13 +9,26 @@ use std::borrow::Cow;
 use edgezoom_content::conversion::{Event, Reply};
 use edgezoom_content::protocol::ClaimRequest;
 use edgezoom_content::upload::UploadKeyError;
-use edgezoom_content::{ContentId, SourceUrl, UploadKey};
+use edgezoom_content::{ContentId, Removal, RemovalKind, SourceUrl, UploadKey};
 use http::StatusCode;
+use serde::Deserialize;
 
 use crate::admission::policy::AdmissionError;
 
 const CLIENT: &str = "client=";
 const UPLOADED: &str = "/uploaded/";
+
+/// What `edge/src/admin/` sends to `/removed`, as JSON, to take a content down, to lift that, or to delete what is not
+/// used: 204, 404, 409 while it is converted, 410 when it is taken down, 503 when it has to be sent again.
+#[derive(Debug, Deserialize)]
+struct RemovedMessage {
+    kind: RemovalKind,
+    #[serde(default)]
+    reason: String,
+    action: String,
+    by: String,
+    url: Option<SourceUrl>,
+}
 
 /// A message to the Durable Object of a content.
 #[derive(Clone, Copy, Debug)]
@@ -107,6 +120,12 @@ pub fn decode(id: ContentId, path: &str, body: &str) -> Result<Event, String> {
             Err(error) => Err(format!("Not a report: {error}")),
         },
         "/reset" => Ok(Event::Reset),
+        "/removed" => match serde_json::from_str(body) {
+            Ok(RemovedMessage { kind, reason, action, by, url }) => {
+                Ok(Event::Removed { id, url, removal: Removal::new(kind, &reason, action, by) })
+            }
+            Err(error) => Err(format!("Not a removal: {error}")),
+        },
         _ => match path.strip_prefix(UPLOADED) {
             Some(upload) => decode_upload(id, upload, body),
             None => Err(format!("Unknown message: {path}")),
@@ -152,6 +171,8 @@ pub fn encode_reply(reply: &Reply) -> Result<(StatusCode, String), serde_json::E
                 "The conversion waits or is finished, another attempt has the lease, or it has to be alone.";
             (StatusCode::CONFLICT, why.to_owned())
         }
+        Reply::TakenDown(reason) => (StatusCode::GONE, reason.clone()),
+        Reply::NotYet => (StatusCode::SERVICE_UNAVAILABLE, "The content is being removed.".to_owned()),
         Reply::IdTaken => (StatusCode::CONFLICT, "The id belongs to another URL.".to_owned()),
     })
 }
@@ -198,7 +219,12 @@ mod tests {
             assert_eq!(decode(id, path, body), Ok(event));
             assert_eq!(client(query), (!query.is_empty()).then_some("::1"));
         }
+        let removal = r#"{"kind":"taken-down","reason":"a\nb ","action":"1","by":"operator","url":null}"#;
+        let expected = Removal::new(RemovalKind::TakenDown, "a b", "1".to_owned(), "operator".to_owned());
+        assert_eq!(decode(id, "/removed", removal), Ok(Event::Removed { id, url: None, removal: expected }));
         for (path, body) in [
+            ("/removed", "{}"),
+            ("/removed", r#"{"kind":"lost","action":"","by":""}"#),
             ("/uploaded/x", file.as_str()),
             ("/uploaded/uploads/00112233445566778899aabbccddeeff", url.as_str()),
             ("/report", "{}"),
