@@ -42,9 +42,19 @@ impl Conversion {
         effects: &mut Vec<Effect>,
     ) -> Reply {
         use RemovalKind::{Lifted, TakenDown, Unused};
-        if let State::Removed { removal: known, record_at, .. } = &mut self.state {
+        if let State::Removed { removal: known, record_at, sweep_again } = &mut self.state {
             return match (known.kind, removal.kind) {
-                (TakenDown, TakenDown) if known.reason == removal.reason => self.reply(), // told twice
+                // Told twice: what is not confirmed is done once more now.
+                (TakenDown, TakenDown) if known.reason == removal.reason => {
+                    let (is_recorded, is_swept) = (record_at.is_none(), !*sweep_again);
+                    if !is_recorded {
+                        self.record(now, rules, effects);
+                    }
+                    if !is_swept {
+                        self.sweep_all(now, rules, effects);
+                    }
+                    self.reply()
+                }
                 (TakenDown, Unused) => self.reply(),
                 (Lifted | Unused, Lifted | Unused) => Reply::Accepted,
                 // What the log does not have yet must not be forgotten.
@@ -76,9 +86,14 @@ impl Conversion {
         self.state = State::Removed { removal, record_at: None, sweep_again: true };
         self.shown = Progress::NONE; // what comes back begins anew
         self.record(now, rules, effects);
+        self.sweep_all(now, rules, effects);
+        self.reply_to_operator()
+    }
+
+    /// Has all objects deleted; again in a while, unless that is confirmed.
+    fn sweep_all(&mut self, now: Timestamp, rules: &Rules, effects: &mut Vec<Effect>) {
         self.sweep_at = Some(now + rules.repeat);
         effects.push(Effect::Sweep { before: self.next_attempt, keep: None, upload: self.upload });
-        self.reply_to_operator()
     }
 
     /// KV and the log have a removal.

@@ -5,6 +5,7 @@
 import * as rust from "wasm-bindgen-output";
 import { authorized } from "./authorization.js";
 import { SHARD_NAMES, removeUnused, shardOf } from "./contents.js";
+import * as lists from "./lists.js";
 
 /** How many contents a call may handle. A call of a Worker may make a thousand requests. */
 const MOST = 100;
@@ -30,7 +31,9 @@ export async function admin(request, env) {
     const body = await request.json().catch(() => undefined);
     if (typeof body !== "object" || body === null) throw new Refused(400, "The body is no JSON object.");
     const by = body.as ? `${token}/${text(body.as, 100)}` : token;
-    return Response.json(await CALLS[name](body, env, by), { headers: { "Cache-Control": "no-store" } });
+    const answer = await CALLS[name](body, env, by);
+    if (CHANGES_LISTS.includes(name)) await lists.load(env);
+    return Response.json(answer, { headers: { "Cache-Control": "no-store" } });
   } catch (error) {
     if (!(error instanceof Refused)) console.error(`${name}:`, error);
     const [status, message] = error instanceof Refused ? [error.status, error.message] : [500, "The call failed. It may be repeated."];
@@ -39,6 +42,8 @@ export async function admin(request, env) {
 }
 
 const CALLS = { show, list, retry, takedown, lift, "block-host": blockHost, "unblock-host": unblockHost, hosts, purge, stats, audit, reindex };
+
+const CHANGES_LISTS = ["takedown", "lift", "block-host", "unblock-host"];
 
 /** A text of the caller, on one line. */
 function text(value, longest) {

@@ -33,7 +33,8 @@ export function refresh(env, context) {
   return undefined;
 }
 
-async function load(env) {
+/** Brings the lists now: the operator has changed them through this isolate. */
+export async function load(env) {
   try {
     const reply = await env.OPERATOR.getByName("operator").fetch(`http://operator/lists?${version}`);
     const text = await reply.text();

@@ -59,8 +59,9 @@ async fn delete_all(
             None => list,
         };
         let list = list.execute().await?;
-        let keys = list.objects().iter().map(Object::key).filter(|key| attempt_of(key).is_some_and(is_over));
-        let keys: Vec<String> = keys.collect();
+        let keys: Vec<String> = list.objects().iter().map(Object::key).collect();
+        let keys: Vec<String> =
+            keys.into_iter().filter(|key| attempt_of(key).is_some_and(is_over)).collect();
         if !keys.is_empty() {
             bucket.delete_multiple(keys).await?;
         }

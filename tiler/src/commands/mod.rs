@@ -1,5 +1,6 @@
 //! The subcommands of `tiler`, a file each, and the groups of flags that several of them share.
 
+pub mod admin;
 pub mod convert;
 pub mod cost;
 pub mod doctor;

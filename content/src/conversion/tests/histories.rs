@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use std::time::Duration;
 
 use super::*;
+use crate::RemovalKind;
 
 /// A whole service in miniature: one conversion, its queue, KV, and tilers that crash, sleep and speak too late.
 struct World {

@@ -97,10 +97,15 @@ fn record_and_objects_are_tried_again_until_they_are_confirmed() {
 fn a_takedown_that_is_told_twice_is_one_action() {
     let mut story = ready();
     story.tell(take_down("1"));
+    let first = story.effects.clone();
+    // What is not confirmed is done again at once, as the same action.
+    assert_eq!(story.tell(take_down("2")), refused());
+    assert_eq!(story.effects, first);
+    story.tell(Event::RemovalRecorded(RemovalKind::TakenDown));
+    story.tell(Event::Swept { before: Attempt::FIRST.next() });
     let known = story.known.clone();
     assert_eq!(story.tell(take_down("2")), refused());
     assert_eq!((effects(&story), &story.known), (vec![], &known));
-    story.tell(Event::RemovalRecorded(RemovalKind::TakenDown));
     assert_eq!(story.tell(removed(RemovalKind::TakenDown, "Another reason.", "3")), Reply::TakenDown("Another reason.".into()));
     assert_eq!(effects(&story), ["record takedown"]);
 }
