@@ -15,6 +15,7 @@ mod queue;
 mod record;
 mod retries;
 mod sources;
+mod takedown;
 mod tiler_death;
 mod uploads;
 mod viewer;
