@@ -26,7 +26,8 @@ const COUNTING = `
       if (new URL(request.url).pathname === "/seen") return Response.json({ reads, jobs, messages });
       const get = (...of) => (reads++, env.FINISHED.get(...of));
       const put = (...of) => env.FINISHED.put(...of);
-      return edge.fetch(request, { ...env, FINISHED: Object.assign(Object.create(env.FINISHED), { get, put }) });
+      const list = (...of) => env.FINISHED.list(...of);
+      return edge.fetch(request, { ...env, FINISHED: Object.assign(Object.create(env.FINISHED), { get, put, list }) });
     },
   };
 `;

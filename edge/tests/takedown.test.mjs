@@ -59,12 +59,12 @@ const objectsOf = async (id) => (await system.pyramids.list({ prefix: `${id}/` }
 const byUrl = (url) => `/v1/content/?url=${encodeURIComponent(url)}`;
 const tile = (id) => `/cache/${id}/1_files/14/0_0.jpg`;
 
-/** A ready content with an archive, and with objects of other attempts and other layouts beside it. */
+/** A ready content with an archive, and with objects of the other layout beside it. */
 async function ready(url) {
   const { id } = await system.ask(url);
   await system.claim(id);
   await system.pyramids.put(`${id}/1.szi`, object);
-  for (const key of ["1_coarse/1.jpg", "2.dzi", "2_files/0/0_0.jpg", "17.szi"]) await system.pyramids.put(`${id}/${key}`, "left");
+  for (const key of ["1_coarse/1.jpg", "1.dzi", "1_files/0/0_0.jpg"]) await system.pyramids.put(`${id}/${key}`, "left");
   assert.equal((await system.report(id, 1, { finished: { dzi: DZI, archive: place, previews: { entries: { large: { offset: 60, length: 9 }, thumbnail: { offset: 60, length: 9 } } } } })).status, 204);
   return id;
 }
@@ -80,7 +80,7 @@ function addresses(id, url) {
     ...["", "/embed", "/preview.jpg", "/thumbnail.jpg", "/download"].map((name) => `/${id}${name}`),
     ...[`/?url=${encodeURIComponent(url)}`, `/?url=${link}`],
     ...["info.json", "manifest.json", "0,0,512,512/512,512/0/default.jpg"].map((name) => `/iiif/${id}/${name}`),
-    ...["1.dzi", "1_files/14/0_0.jpg", "1_files/0/0_0.jpg", "1_coarse/1.jpg", "2.dzi", "2_files/0/0_0.jpg"].map((name) => `/cache/${id}/${name}`),
+    ...["1.dzi", "1_files/14/0_0.jpg", "1_files/0/0_0.jpg", "1_coarse/1.jpg", "2.dzi"].map((name) => `/cache/${id}/${name}`),
   ];
 }
 

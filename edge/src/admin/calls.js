@@ -159,7 +159,7 @@ function hostOf({ host }) {
   const given = text(host, 300).replace(/^\*?\./, "").replace(/\.$/, "");
   try {
     const { hostname, host: whole } = new URL(`http://${given}/`);
-    if (whole === hostname && /^[^,\s*]+$/.test(hostname)) return hostname;
+    if (whole === hostname && /^[^,\s*/?#@\\]+$/.test(given)) return hostname;
   } catch {
     // below
   }
@@ -224,6 +224,14 @@ async function audit({ since, before, target, limit = MOST }, env) {
   return { actions, next: actions.length === Math.min(limit, 1000) ? actions.at(-1).number : null };
 }
 
+function tilesOf({ width, height, tileSize }) {
+  let tiles = 0;
+  for (let [across, down] = [width, height]; ; [across, down] = [Math.ceil(across / 2), Math.ceil(down / 2)]) {
+    tiles += Math.ceil(across / tileSize) * Math.ceil(down / tileSize);
+    if (across === 1 && down === 1) return tiles;
+  }
+}
+
 /** Adds contents to the index that ended before there was one, from KV. */
 async function reindex({ cursor }, env) {
   const page = await env.FINISHED.list({ cursor: cursor || undefined, limit: MOST });
@@ -233,10 +241,8 @@ async function reindex({ cursor }, env) {
     if (!inner?.startsWith("{") || JSON.parse((await send(env.CONTENTS, shardOf(id), "/find", { id })).body).length > 0) return;
     const { url, status } = JSON.parse(inner);
     const { dzi, archive } = status.ready ?? {};
-    const { tileSize } = dzi ?? {};
     const note = { id, url, state: dzi ? "ready" : "failed", code: status.failed?.failure.code ?? "", at: Date.now(), pixels: dzi ? dzi.width * dzi.height : 0 };
-    const tiles = dzi ? Math.ceil((Math.ceil(dzi.width / tileSize) * Math.ceil(dzi.height / tileSize) * 4) / 3) : 0;
-    await send(env.CONTENTS, shardOf(id), "/note", { ...note, tiles, bytes: archive ? archive.indexOffset + archive.indexLength : 0 });
+    await send(env.CONTENTS, shardOf(id), "/note", { ...note, tiles: dzi ? tilesOf(dzi) : 0, bytes: archive ? archive.indexOffset + archive.indexLength : 0 });
     added += first ? 1 : 0;
   };
   for (let at = 0; at < page.keys.length; at += AT_ONCE) await Promise.all(page.keys.slice(at, at + AT_ONCE).map(add));
