@@ -203,7 +203,12 @@ impl System {
         let token = std::fs::read_to_string(self.state.path().join("admin-token"))?;
         let mut command = Command::new(built("tiler")?);
         command.env("EDGEZOOM_EDGE_URL", &self.url).env("EDGEZOOM_ADMIN_TOKEN", token.trim());
-        command.arg("admin").args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .arg("admin")
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         Ok(command)
     }
 

@@ -98,7 +98,8 @@ impl Conversion {
             State::Claimed { attempt, .. } if attempt == by => {
                 self.shown = Progress::COMPLETE;
                 self.sweep_later(now, rules);
-                self.state = State::Ready { attempt, dzi, title, warning, archive, previews, record_at: None };
+                self.state =
+                    State::Ready { attempt, dzi, title, warning, archive, previews, record_at: None };
                 self.record(now, rules, effects);
                 effects.extend(self.upload.take().map(Effect::DeleteUpload));
                 Reply::Accepted

@@ -7,7 +7,13 @@ use crate::{Timestamp, UploadKey};
 
 impl Conversion {
     /// Takes a file where it is needed: only a conversion that failed has none.
-    pub(super) fn take_upload(&mut self, upload: UploadKey, now: Timestamp, rules: &Rules, effects: &mut Vec<Effect>) {
+    pub(super) fn take_upload(
+        &mut self,
+        upload: UploadKey,
+        now: Timestamp,
+        rules: &Rules,
+        effects: &mut Vec<Effect>,
+    ) {
         if self.upload == Some(upload) {
             return; // it has been told already
         }
@@ -53,7 +59,9 @@ impl Conversion {
         let is_due = match self.state {
             State::Failed { retry_at, .. } => retry_at <= now,
             State::Removed { .. } => !self.is_withheld(),
-            State::Queued { .. } | State::Claimed { .. } | State::Waiting { .. } | State::Ready { .. } => false,
+            State::Queued { .. } | State::Claimed { .. } | State::Waiting { .. } | State::Ready { .. } => {
+                false
+            }
         };
         is_due && self.has_source()
     }
@@ -63,7 +71,9 @@ impl Conversion {
         let is_before_its_date = match self.state {
             State::Failed { retry_at, .. } => now < retry_at,
             State::Waiting { .. } => true,
-            State::Queued { .. } | State::Claimed { .. } | State::Ready { .. } | State::Removed { .. } => false,
+            State::Queued { .. } | State::Claimed { .. } | State::Ready { .. } | State::Removed { .. } => {
+                false
+            }
         };
         is_before_its_date && self.has_source() && self.may_start_early(now, rules)
     }

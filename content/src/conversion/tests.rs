@@ -328,7 +328,10 @@ fn what_an_earlier_version_kept_is_read() {
     );
     let conversion: Conversion = serde_json::from_str(&kept).unwrap();
     assert_eq!(conversion.job(), Job { id: id(), alone: false, avoid: None });
-    assert_eq!(conversion.content().unwrap().status, Status::Processing { stage: Stage::Rendering, coarse: None });
+    assert_eq!(
+        conversion.content().unwrap().status,
+        Status::Processing { stage: Stage::Rendering, coarse: None }
+    );
 }
 
 #[test]

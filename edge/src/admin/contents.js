@@ -45,6 +45,7 @@ export class ContentsObject extends DurableObject {
         return new Response();
       case "/used":
         for (const id of body) this.sql.exec("UPDATE contents SET used = ? WHERE id = ?", Date.now(), id);
+        await this.#watch();
         return new Response();
       case "/state":
         this.#correct(body);
@@ -70,6 +71,11 @@ export class ContentsObject extends DurableObject {
         tiles = excluded.tiles, bytes = excluded.bytes WHERE excluded.at >= at`,
       ...[id, url, state, code, at, at, pixels, tiles, bytes],
     );
+    await this.#watch();
+  }
+
+  /** Sees to it that unused contents are looked for. */
+  async #watch() {
     const longest = retention(this.env);
     if (longest > 0 && (await this.ctx.storage.getAlarm()) === null) await this.ctx.storage.setAlarm(Date.now() + Math.min(DAY / 4, longest / 2));
   }

@@ -44,8 +44,9 @@ export class OperatorObject extends DurableObject {
 
   /** Its version, the blocked hosts and what is taken down, a line each; 204 when the version is the one that the caller has. */
   #lists(known) {
-    const [{ version }] = this.#rows("SELECT count(*) || '.' || coalesce(max(number), 0) AS version FROM log");
-    if (version === known) return new Response(null, { status: 204 });
+    // Whatever changes a list is in the log.
+    const [{ version }] = this.#rows("SELECT coalesce(max(number), 0) AS version FROM log");
+    if (String(version) === known) return new Response(null, { status: 204 });
     const hosts = this.#rows("SELECT host FROM hosts").map(({ host }) => host);
     const ids = this.#rows("SELECT id FROM taken_down WHERE at > ?", Date.now() - REMEMBERED).map(({ id }) => id);
     return new Response(`${version}\n${hosts.join()}\n${ids.join(" ")}`);

@@ -11,6 +11,7 @@ const MOST = 20_000;
 
 const seen = new Map();
 let waiting = new Set();
+let told = 0;
 
 /** How long contents may be unused, in milliseconds; 0: for ever. */
 export const retention = (env) => Math.max(0, Number(env.RETENTION_DAYS) || 0) * DAY;
@@ -24,7 +25,10 @@ export function note(id, env, context) {
   if (seen.size >= MOST) seen.clear();
   seen.set(id, period);
   waiting.add(id);
-  if (waiting.size === 1) context.waitUntil(tell(env));
+  // A request that should have told may have been cancelled.
+  if (waiting.size > 1 && Date.now() - told < 5 * PAUSE) return;
+  told = Date.now();
+  context.waitUntil(tell(env));
 }
 
 async function tell(env) {
@@ -32,8 +36,8 @@ async function tell(env) {
   const ids = [...waiting];
   waiting = new Set();
   const shards = Map.groupBy(ids, shardOf);
-  const told = [...shards].map(([shard, used]) =>
+  const replies = [...shards].map(([shard, used]) =>
     env.CONTENTS.getByName(shard).fetch("http://contents/used", { method: "POST", body: JSON.stringify(used) }),
   );
-  for (const { reason } of await Promise.allSettled(told)) if (reason) console.error("uses are not noted:", reason);
+  for (const { reason } of await Promise.allSettled(replies)) if (reason) console.error("uses are not noted:", reason);
 }

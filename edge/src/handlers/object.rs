@@ -57,7 +57,8 @@ fn gone() -> Result<Response> {
 
 fn taken_down(reason: String) -> Result<Response> {
     let error = ApiError::TakenDown(reason);
-    let response = Response::builder().with_status(error.status().as_u16()).with_header("Cache-Control", "no-store")?;
+    let response =
+        Response::builder().with_status(error.status().as_u16()).with_header("Cache-Control", "no-store")?;
     let response = response.with_header("Content-Type", "text/plain; charset=utf-8")?;
     Ok(response.fixed(error.to_string().into_bytes()))
 }
@@ -105,7 +106,9 @@ async fn look_up(
     let content = match repository.find(key.id).await {
         Ok(Some(found)) => found.content().inspect_err(|error| console_error!("{error}")).ok(),
         Ok(None) => None,
-        Err(RepositoryError::TakenDown(reason)) => return Ok((Rc::new(StoredPyramid::TakenDown(reason)), false)),
+        Err(RepositoryError::TakenDown(reason)) => {
+            return Ok((Rc::new(StoredPyramid::TakenDown(reason)), false));
+        }
         Err(error) => {
             console_error!("{error}");
             None

@@ -60,8 +60,7 @@ async fn delete_all(
         };
         let list = list.execute().await?;
         let keys: Vec<String> = list.objects().iter().map(Object::key).collect();
-        let keys: Vec<String> =
-            keys.into_iter().filter(|key| attempt_of(key).is_some_and(is_over)).collect();
+        let keys: Vec<String> = keys.into_iter().filter(|key| attempt_of(key).is_some_and(is_over)).collect();
         if !keys.is_empty() {
             bucket.delete_multiple(keys).await?;
         }

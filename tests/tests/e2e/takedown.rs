@@ -71,7 +71,9 @@ async fn a_takedown_under_load_that_is_killed_and_repeated_takes_all_of_it_down_
     assert!(output.status.success(), "{said}");
     is_whole.store(true, Ordering::SeqCst);
     let deadline = Instant::now() + PATIENCE;
-    while refused.load(Ordering::SeqCst) < 2 * addresses.len() && visitors.iter().all(|one| !one.is_finished()) {
+    while refused.load(Ordering::SeqCst) < 2 * addresses.len()
+        && visitors.iter().all(|one| !one.is_finished())
+    {
         ensure!(Instant::now() < deadline, "the visitors have no answers");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
@@ -81,9 +83,15 @@ async fn a_takedown_under_load_that_is_killed_and_repeated_takes_all_of_it_down_
     }
 
     for content in &contents {
-        let (id, url) = (content["id"].as_str().context("no id")?, content["url"].as_str().context("no URL")?);
+        let (id, url) =
+            (content["id"].as_str().context("no id")?, content["url"].as_str().context("no URL")?);
         let asked = client.ask(url).await?;
-        assert_eq!((asked.status, asked.text().contains(REASON)), (StatusCode::GONE, true), "{}", asked.text());
+        assert_eq!(
+            (asked.status, asked.text().contains(REASON)),
+            (StatusCode::GONE, true),
+            "{}",
+            asked.text()
+        );
         let log = system.admin(&["audit", "--json", "--target", id])?.output()?.stdout;
         let log: Vec<Value> = log.split(|byte| *byte == b'\n').flat_map(serde_json::from_slice).collect();
         let done: Vec<_> =
@@ -111,7 +119,11 @@ fn addresses_of(content: &Value) -> Vec<String> {
     addresses.push(format!("/iiif/{id}/info.json"));
     let descriptor = text(&content["dzi"]["url"]);
     if let Some(pyramid) = descriptor.strip_suffix(".dzi") {
-        addresses.extend([descriptor.clone(), format!("{pyramid}_files/10/0_0.jpg"), format!("{pyramid}_files/0/0_0.jpg")]);
+        addresses.extend([
+            descriptor.clone(),
+            format!("{pyramid}_files/10/0_0.jpg"),
+            format!("{pyramid}_files/0/0_0.jpg"),
+        ]);
     }
     addresses
 }

@@ -106,7 +106,10 @@ fn a_takedown_that_is_told_twice_is_one_action() {
     let known = story.known.clone();
     assert_eq!(story.tell(take_down("2")), refused());
     assert_eq!((effects(&story), &story.known), (vec![], &known));
-    assert_eq!(story.tell(removed(RemovalKind::TakenDown, "Another reason.", "3")), Reply::TakenDown("Another reason.".into()));
+    assert_eq!(
+        story.tell(removed(RemovalKind::TakenDown, "Another reason.", "3")),
+        Reply::TakenDown("Another reason.".into())
+    );
     assert_eq!(effects(&story), ["record takedown"]);
 }
 

@@ -19,8 +19,8 @@ pub(super) struct Calls {
 
 /// A call may handle a hundred contents.
 const CALL_TIME: Duration = Duration::from_secs(60);
-/// The pauses before a call is repeated.
-const PAUSES: [Duration; 4] = [300, 1000, 3000, 10_000].map(Duration::from_millis);
+/// The pauses before a call is repeated, in milliseconds.
+const PAUSES: [u64; 4] = [300, 1000, 3000, 10_000];
 
 impl Calls {
     pub(super) fn new(edge: &Url, token: Secret, who: Option<String>) -> anyhow::Result<Self> {
@@ -48,7 +48,7 @@ impl Calls {
                 Err(error) => format!("no answer: {error:#}"),
             };
             match pauses.next() {
-                Some(pause) => tokio::time::sleep(pause).await,
+                Some(pause) => tokio::time::sleep(Duration::from_millis(pause)).await,
                 None => bail!("{name}: {failed}"),
             }
         }

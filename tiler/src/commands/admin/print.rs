@@ -52,7 +52,13 @@ pub(super) fn entries<'a>(object: &'a Value, field: &str) -> &'a [Value] {
 /// The line of a content in a list.
 pub(super) fn content(content: &Value) -> String {
     let state = [text(content, "state"), text(content, "code")].join(" ");
-    format!("{}  {}  {:<26}{}", text(content, "id"), date(number(content, "at")), state.trim(), text(content, "url"))
+    format!(
+        "{}  {}  {:<26}{}",
+        text(content, "id"),
+        date(number(content, "at")),
+        state.trim(),
+        text(content, "url")
+    )
 }
 
 /// The line of an action in the log.
@@ -101,7 +107,8 @@ pub(super) fn shown(shown: &Value) -> Vec<String> {
 
 /// The lines about all contents.
 pub(super) fn stats(stats: &Value) -> Vec<String> {
-    let mut lines = vec![format!("{:<34}{:>12}{:>18}{:>14}{:>18}", "", "contents", "pixels", "tiles", "bytes")];
+    let mut lines =
+        vec![format!("{:<34}{:>12}{:>18}{:>14}{:>18}", "", "contents", "pixels", "tiles", "bytes")];
     for group in entries(stats, "contents") {
         let [contents, pixels, tiles, bytes] =
             ["contents", "pixels", "tiles", "bytes"].map(|field| number(group, field));
