@@ -31,7 +31,6 @@ mod restart;
 mod rules;
 
 pub use event::{Effect, Event, Reply};
-pub use history::Moment;
 pub use rules::Rules;
 
 use serde::{Deserialize, Serialize};
@@ -76,8 +75,8 @@ pub struct Conversion {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     sweep_at: Option<Timestamp>,
     /// Its last states, for the operator.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    history: Vec<Moment>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    history: String,
     state: State,
 }
 
@@ -176,7 +175,7 @@ impl Conversion {
             upload,
             started_early_at: None,
             sweep_at: None,
-            history: vec![],
+            history: String::new(),
             state,
         };
         conversion.note(now);

@@ -67,8 +67,9 @@ pub fn set_operator_lists(hosts: &str, taken_down: &str, env: &Env) {
 /// and on the others the ids that it may have. `None`: a text that is neither an id, nor a share link, nor a URL.
 #[wasm_bindgen(js_name = namedContent)]
 pub fn named_content(text: &str, env: &Env) -> Option<String> {
-    let share = config(env).ok()?.addresses("")?.share;
-    if let Some(id) = text.parse().ok().or_else(|| shared_content(text, &share)) {
+    let addresses = config(env).ok()?.addresses("");
+    let shared = || shared_content(text, &addresses?.share);
+    if let Some(id) = text.parse().ok().or_else(shared) {
         return Some(format!("\n{id}"));
     }
     let url = SourceUrl::parse(text).or_else(|_| SourceUrl::try_from(text.to_owned())).ok()?;

@@ -134,7 +134,7 @@ test("another isolate serves nothing from its caches after twenty seconds, whate
   for (const path of [tile(id), `/v1/content/${id}`]) assert.equal((await system.send(path)).status, 200);
   await system.send("/later?ms=21000"); // the lists have been read
   await system.send(`/v1/content/${id}`);
-  const body = JSON.stringify({ kind: "taken-down", reason: REASON, action: "elsewhere", by: "ben", url: null });
+  const body = `taken-down\nelsewhere\nben\n\n${REASON}`;
   assert.equal((await system.send(`/elsewhere?id=${id}`, { method: "POST", body })).body, "410");
   // KV gives what it gave for a minute.
   await system.finished.put(id, record);

@@ -118,9 +118,9 @@ async function retry(body, env, by) {
   const name = stateName(state);
   if (name === "ready") throw new Refused(409, "It is ready. What is ready is not converted again.");
   if (name === "queued" || name === "claimed") return { id, result: "it is under way" };
-  if (state.state.removed?.removal.kind === "taken-down") throw new Refused(410, "It is taken down. Lift that first.");
+  if (state.state.removed?.removal.startsWith("taken-down")) throw new Refused(410, "It is taken down. Lift that first.");
   // The next attempt has the same number until this is done.
-  const entry = { action: `retry ${id} ${state.next_attempt} ${state.history?.at(-1)?.at ?? ""}`, by, what: "retry", target: `${id} ${state.url}` };
+  const entry = { action: `retry ${id} ${state.next_attempt} ${state.history?.trimEnd().split("\n").at(-1)}`, by, what: "retry", target: `${id} ${state.url}` };
   await operator(env, "/act", entry);
   const { status } = await send(env.CONVERSIONS, id, "/reset", {});
   if (status !== 200) throw new Refused(status === 404 ? 409 : 503, status === 404 ? "Its file is not kept: it has to be sent again." : "Try again.");
@@ -132,26 +132,27 @@ async function retry(body, env, by) {
 async function takedown(body, env, by) {
   const reason = reasonOf(body);
   const { id, url } = await find(body, env);
-  const { status } = await send(env.CONVERSIONS, id, "/removed", { kind: "taken-down", reason, action: crypto.randomUUID(), by, url });
-  return removal(id, status, env);
+  return remove("taken-down", id, url, by, reason, env);
 }
 
 /** Lets a content be converted again that is taken down. */
 async function lift(body, env, by) {
   const { id } = await existing(body, env);
   const reason = text(body.reason ?? "", 500);
-  const { status } = await send(env.CONVERSIONS, id, "/removed", { kind: "lifted", reason, action: crypto.randomUUID(), by, url: null });
-  return removal(id, status, env);
+  return remove("lifted", id, "", by, reason, env);
 }
 
-/** What became of a removal: whether the log and KV have it, and whether its objects are deleted. */
-async function removal(id, status, env) {
+/** Removes a content. Gives what became of that: whether the log and KV have it, and whether its objects are deleted. */
+async function remove(kind, id, url, who, why, env) {
+  const body = [kind, crypto.randomUUID(), who, url ?? "", why].join("\n");
+  const { status } = await env.CONVERSIONS.getByName(id).fetch("http://object/removed", { method: "POST", body });
   if (status === 404) throw new Refused(404, "There is no such content.");
   if (status === 503) throw new Refused(503, "The last takedown or lift is not recorded everywhere yet. Try again in some seconds.");
   const state = JSON.parse((await send(env.CONVERSIONS, id, "/state", {})).body);
-  const { removal: known, record_at: recordAt, sweep_again: again } = state.state.removed ?? {};
-  const { truncated, objects } = await env.PYRAMIDS.list({ prefix: `${id}/`, limit: 1 });
-  return { id, state: known?.kind ?? stateName(state), reason: known?.reason ?? "", by: known?.by ?? "", recorded: !recordAt, deleted: !again && !truncated && objects.length === 0 };
+  const { removal, record_at: recordAt, sweep_again: again } = state.state.removed ?? {};
+  const [known, , by, reason] = removal?.split("\n") ?? [stateName(state), "", "", ""];
+  const { objects } = await env.PYRAMIDS.list({ prefix: `${id}/`, limit: 1 });
+  return { id, state: known, reason, by, recorded: !recordAt, deleted: !again && objects.length === 0 };
 }
 
 /** A host as lists have it: a name in lower case and ASCII, or an address. */

@@ -21,8 +21,7 @@ export const shardOf = (id) => String(id.charCodeAt(id.length - 1) % SHARDS);
 
 /** Has the object of a content delete it, unless it is under way or taken down. Gives the state that the index should have. */
 export async function removeUnused(env, id, action, by) {
-  const body = JSON.stringify({ kind: "unused", action, by });
-  const reply = await env.CONVERSIONS.getByName(id).fetch("http://conversion/removed", { method: "POST", body });
+  const reply = await env.CONVERSIONS.getByName(id).fetch("http://conversion/removed", { method: "POST", body: `unused\n${action}\n${by}\n\n` });
   await reply.text();
   return { 204: "deleted", 404: "deleted", 409: "processing", 410: "taken-down" }[reply.status];
 }

@@ -48,7 +48,7 @@ export class OperatorObject extends DurableObject {
     const [{ version }] = this.#rows("SELECT coalesce(max(number), 0) AS version FROM log");
     if (String(version) === known) return new Response(null, { status: 204 });
     const hosts = this.#rows("SELECT host FROM hosts").map(({ host }) => host);
-    const ids = this.#rows("SELECT id FROM taken_down WHERE at > ?", Date.now() - REMEMBERED).map(({ id }) => id);
+    const ids = this.#rows("SELECT id FROM taken_down WHERE at > ? ORDER BY id", Date.now() - REMEMBERED).map(({ id }) => id);
     return new Response(`${version}\n${hosts.join()}\n${ids.join(" ")}`);
   }
 
@@ -60,7 +60,7 @@ export class OperatorObject extends DurableObject {
   }
 
   /** A content was taken down, or that was lifted. Late news of what was told already must not undo what followed. */
-  #note({ id, url, at, removal: { kind, action, by, reason } }) {
+  #note({ id, url, at, kind, action, by, reason }) {
     const isTakedown = kind === "taken-down";
     if (!this.#add({ action, at, by, what: isTakedown ? "takedown" : "lift", target: `${id} ${url}`, reason, result: "done" })) return;
     if (isTakedown) this.sql.exec("INSERT OR REPLACE INTO taken_down VALUES (?, ?)", id, at);

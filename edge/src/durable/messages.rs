@@ -11,24 +11,11 @@ use edgezoom_content::protocol::ClaimRequest;
 use edgezoom_content::upload::UploadKeyError;
 use edgezoom_content::{ContentId, Removal, RemovalKind, SourceUrl, UploadKey};
 use http::StatusCode;
-use serde::Deserialize;
 
 use crate::admission::policy::AdmissionError;
 
 const CLIENT: &str = "client=";
 const UPLOADED: &str = "/uploaded/";
-
-/// What `edge/src/admin/` sends to `/removed`, as JSON, to take a content down, to lift that, or to delete what is not
-/// used: 204, 404, 409 while it is converted, 410 when it is taken down, 503 when it has to be sent again.
-#[derive(Debug, Deserialize)]
-struct RemovedMessage {
-    kind: RemovalKind,
-    #[serde(default)]
-    reason: String,
-    action: String,
-    by: String,
-    url: Option<SourceUrl>,
-}
 
 /// A message to the Durable Object of a content.
 #[derive(Clone, Copy, Debug)]
@@ -120,17 +107,26 @@ pub fn decode(id: ContentId, path: &str, body: &str) -> Result<Event, String> {
             Err(error) => Err(format!("Not a report: {error}")),
         },
         "/reset" => Ok(Event::Reset),
-        "/removed" => match serde_json::from_str(body) {
-            Ok(RemovedMessage { kind, reason, action, by, url }) => {
-                Ok(Event::Removed { id, url, removal: Removal::new(kind, &reason, action, by) })
-            }
-            Err(error) => Err(format!("Not a removal: {error}")),
-        },
+        "/removed" => decode_removal(id, body).ok_or_else(|| "Not a removal".to_owned()),
         _ => match path.strip_prefix(UPLOADED) {
             Some(upload) => decode_upload(id, upload, body),
             None => Err(format!("Unknown message: {path}")),
         },
     }
+}
+
+/// What `edge/src/admin/` sends to take a content down, to lift that, or to delete what is not used, a line each: the kind,
+/// the id of the action, who, the URL of a source that may be unknown, or nothing, and why. The replies: 204, 404, 409 while
+/// it is converted, 410 when it is taken down, 503 when it has to be sent again.
+fn decode_removal(id: ContentId, body: &str) -> Option<Event> {
+    let mut lines = body.splitn(5, '\n');
+    let kind = RemovalKind::from_name(lines.next()?)?;
+    let (action, by, url) = (lines.next()?.to_owned(), lines.next()?.to_owned(), lines.next()?);
+    let url = match url {
+        "" => None,
+        url => Some(SourceUrl::try_from(url.to_owned()).ok()?),
+    };
+    Some(Event::Removed { id, url, removal: Removal::new(kind, lines.next()?, action, by) })
 }
 
 fn decode_upload(id: ContentId, upload: &str, url: &str) -> Result<Event, String> {
@@ -219,12 +215,14 @@ mod tests {
             assert_eq!(decode(id, path, body), Ok(event));
             assert_eq!(client(query), (!query.is_empty()).then_some("::1"));
         }
-        let removal = r#"{"kind":"taken-down","reason":"a\nb ","action":"1","by":"operator","url":null}"#;
+        let removal = "taken-down\n1\noperator\n\na\nb ";
         let expected = Removal::new(RemovalKind::TakenDown, "a b", "1".to_owned(), "operator".to_owned());
         assert_eq!(decode(id, "/removed", removal), Ok(Event::Removed { id, url: None, removal: expected }));
         for (path, body) in [
             ("/removed", "{}"),
-            ("/removed", r#"{"kind":"lost","action":"","by":""}"#),
+            ("/removed", "lost\n1\noperator\n\nwhy"),
+            ("/removed", "taken-down\n1\noperator\nno url\nwhy"),
+            ("/removed", "taken-down\n1\noperator"),
             ("/uploaded/x", file.as_str()),
             ("/uploaded/uploads/00112233445566778899aabbccddeeff", url.as_str()),
             ("/report", "{}"),

@@ -5,36 +5,11 @@
 use std::time::Duration;
 
 use edgezoom_content::{Content, ContentId, Removal, RemovalKind, SourceUrl, Status, Timestamp};
-use futures::future::try_join;
-use serde::Serialize;
 use worker::{Env, Error, Result};
 
 use crate::content::kv_cache::{KvCache, KvCacheError};
 use crate::platform::bridge;
-
-/// The row of a content in the index.
-#[derive(Serialize)]
-struct IndexNote<'a> {
-    id: ContentId,
-    url: &'a SourceUrl,
-    state: &'a str,
-    at: Timestamp,
-    /// Of a failure.
-    code: &'a str,
-    pixels: u64,
-    tiles: u64,
-    /// Of an archive; the length of single tiles is not known here.
-    bytes: u64,
-}
-
-/// What the operator did, for the log.
-#[derive(Serialize)]
-struct OperatorNote<'a> {
-    id: ContentId,
-    url: &'a SourceUrl,
-    at: Timestamp,
-    removal: &'a Removal,
-}
+use crate::response::element::Element::{Count, Object, Text};
 
 /// The index is in so many objects, named by numbers. `edge/src/admin/contents.js` has the same number.
 const SHARDS: u8 = 16;
@@ -46,27 +21,19 @@ pub async fn finished(
     now: Timestamp,
     env: &Env,
 ) -> Result<()> {
-    let mut note = IndexNote {
-        id: content.id,
-        url: &content.url,
-        state: "processing",
-        at: now,
-        code: "",
-        pixels: 0,
-        tiles: 0,
-        bytes: 0,
-    };
-    match &content.status {
+    let (state, code, sizes) = match &content.status {
         Status::Ready { dzi, archive, .. } => {
-            (note.state, note.tiles) = ("ready", dzi.tile_count());
-            note.pixels = u64::from(dzi.size.width) * u64::from(dzi.size.height);
-            note.bytes = archive.map_or(0, |archive| archive.index_offset + u64::from(archive.index_length));
+            let pixels = u64::from(dzi.size.width) * u64::from(dzi.size.height);
+            // Of an archive; the length of single tiles is not known here.
+            let bytes = archive.map_or(0, |archive| archive.index_offset + u64::from(archive.index_length));
+            ("ready", "", [pixels, dzi.tile_count(), bytes])
         }
-        Status::Failed { failure, .. } => (note.state, note.code) = ("failed", failure.code.name()),
-        Status::Processing { .. } => {}
-    }
+        Status::Failed { failure, .. } => ("failed", failure.code.name(), [0; 3]),
+        Status::Processing { .. } => ("processing", "", [0; 3]),
+    };
     let put = async { KvCache::of(env)?.put(content, expires_in).await };
-    try_join(async { put.await.map_err(of_kv) }, index(&note, env)).await.map(drop)
+    put.await.map_err(of_kv)?;
+    index(content.id, &content.url, (state, code, sizes), now, env).await
 }
 
 /// Records that a content is removed, or that its takedown is lifted.
@@ -79,22 +46,49 @@ pub async fn removed(
 ) -> Result<()> {
     let is_taken_down = removal.kind == RemovalKind::TakenDown;
     let state = if is_taken_down { "taken-down" } else { "deleted" };
-    let note = IndexNote { id, url, state, at: now, code: "", pixels: 0, tiles: 0, bytes: 0 };
     // The list of what is taken down first: it holds everywhere in seconds, KV in a minute.
     if removal.kind != RemovalKind::Unused {
-        let note = serde_json::to_string(&OperatorNote { id, url, at: now, removal })?;
-        tell("OPERATOR", "operator", &note, env).await?;
+        let Removal { kind, reason, action, by } = removal;
+        let note = Object(vec![
+            ("id", Text(id.to_string())),
+            ("url", Text(url.to_string())),
+            ("at", Count(now.0)),
+            ("kind", Text(kind.name().to_owned())),
+            ("reason", Text(reason.clone())),
+            ("action", Text(action.clone())),
+            ("by", Text(by.clone())),
+        ]);
+        tell("OPERATOR", "operator", &note.json(), env).await?;
     }
     let kv = async {
         let kv = KvCache::of(env)?;
         if is_taken_down { kv.put_takedown(id, url, &removal.reason).await } else { kv.delete(id).await }
     };
-    try_join(async { kv.await.map_err(of_kv) }, index(&note, env)).await.map(drop)
+    kv.await.map_err(of_kv)?;
+    index(id, url, (state, "", [0; 3]), now, env).await
 }
 
-async fn index(note: &IndexNote<'_>, env: &Env) -> Result<()> {
-    let last = note.id.to_string().bytes().last().unwrap_or_default();
-    tell("CONTENTS", &(last % SHARDS).to_string(), &serde_json::to_string(note)?, env).await
+/// Writes the row of a content in the index: its state, a failure's code, and pixels, tiles and bytes.
+async fn index(
+    id: ContentId,
+    url: &SourceUrl,
+    (state, code, [pixels, tiles, bytes]): (&str, &str, [u64; 3]),
+    now: Timestamp,
+    env: &Env,
+) -> Result<()> {
+    let id = id.to_string();
+    let shard = id.bytes().last().unwrap_or_default() % SHARDS;
+    let row = Object(vec![
+        ("id", Text(id)),
+        ("url", Text(url.to_string())),
+        ("state", Text(state.to_owned())),
+        ("code", Text(code.to_owned())),
+        ("at", Count(now.0)),
+        ("pixels", Count(pixels)),
+        ("tiles", Count(tiles)),
+        ("bytes", Count(bytes)),
+    ]);
+    tell("CONTENTS", &shard.to_string(), &row.json(), env).await
 }
 
 async fn tell(binding: &str, name: &str, note: &str, env: &Env) -> Result<()> {

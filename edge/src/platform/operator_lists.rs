@@ -21,11 +21,10 @@ thread_local! {
     static LISTS: RefCell<OperatorLists> = RefCell::default();
 }
 
-/// Sets the lists: hosts, separated by commas, and ids, separated by spaces.
+/// Sets the lists: hosts, separated by commas, and ids in their order, separated by spaces.
 pub fn set(hosts: &str, taken_down: &str, config: &Config) {
     let policy = (!hosts.is_empty()).then(|| Rc::new(config.policy.denying_also(hosts)));
-    let mut taken_down: Vec<ContentId> = taken_down.split(' ').filter_map(|id| id.parse().ok()).collect();
-    taken_down.sort_unstable();
+    let taken_down = taken_down.split(' ').filter_map(|id| id.parse().ok()).collect();
     LISTS.set(OperatorLists { taken_down, policy });
 }
 

@@ -234,7 +234,8 @@ fn the_last_states_are_kept() {
     story.tell(gave_up(attempt, FailureCode::SourceNotFound, Retry::Never));
     story.tell(take_down("1"));
     let states = |story: &Story| -> Vec<String> {
-        story.known.as_ref().unwrap().history().iter().map(|moment| moment.state.clone()).collect()
+        let history = story.known.as_ref().unwrap().history();
+        history.lines().map(|line| line.split_once(' ').unwrap().1.to_owned()).collect()
     };
     assert_eq!(states(&story), ["queued", "claimed 1", "failed source-not-found", "taken-down"]);
     story.tell(Event::RemovalRecorded(RemovalKind::TakenDown));

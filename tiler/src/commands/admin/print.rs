@@ -92,8 +92,8 @@ pub(super) fn shown(shown: &Value) -> Vec<String> {
     if number(index, "used") > 0 {
         lines.push(format!("used      {}", date(number(index, "used"))));
     }
-    for moment in entries(conversion, "history") {
-        lines.push(format!("history   {}  {}", date(number(moment, "at")), text(moment, "state")));
+    for (at, state) in text(conversion, "history").lines().filter_map(|line| line.split_once(' ')) {
+        lines.push(format!("history   {}  {state}", date(at.parse().unwrap_or_default())));
     }
     for object in entries(shown, "objects") {
         lines.push(format!("object    {}  {} bytes", text(object, "key"), number(object, "bytes")));
