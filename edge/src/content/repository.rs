@@ -189,7 +189,7 @@ impl<'a> Repository<'a> {
         }
         match &self.looked_up {
             Some((looked_up, cached)) if *looked_up == id => Ok(cached.clone()),
-            _ => Ok(KvCache::of(self.env)?.get(id, now()).await?),
+            _ => Ok(KvCache::of(self.env).get(id, now()).await?),
         }
     }
 

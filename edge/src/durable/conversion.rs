@@ -348,8 +348,7 @@ impl ConversionObject {
                 }
             }
             Effect::DeleteFromCache => {
-                let deleted = async { KvCache::of(&self.env)?.delete(id).await };
-                if let Err(error) = deleted.await {
+                if let Err(error) = KvCache::of(&self.env).delete(id).await {
                     console_error!("{id}: the content is not deleted from KV, it will expire: {error}");
                 }
                 None

@@ -31,8 +31,7 @@ pub async fn finished(
         Status::Failed { failure, .. } => ("failed", failure.code.name(), [0; 3]),
         Status::Processing { .. } => ("processing", "", [0; 3]),
     };
-    let put = async { KvCache::of(env)?.put(content, expires_in).await };
-    put.await.map_err(of_kv)?;
+    KvCache::of(env).put(content, expires_in).await.map_err(of_kv)?;
     index(content.id, &content.url, (state, code, sizes), now, env).await
 }
 
@@ -60,11 +59,12 @@ pub async fn removed(
         ]);
         tell("OPERATOR", "operator", &note.json(), env).await?;
     }
-    let kv = async {
-        let kv = KvCache::of(env)?;
-        if is_taken_down { kv.put_takedown(id, url, &removal.reason).await } else { kv.delete(id).await }
+    let kv = KvCache::of(env);
+    let written = match is_taken_down {
+        true => kv.put_takedown(id, url, &removal.reason).await,
+        false => kv.delete(id).await,
     };
-    kv.await.map_err(of_kv)?;
+    written.map_err(of_kv)?;
     index(id, url, (state, "", [0; 3]), now, env).await
 }
 
