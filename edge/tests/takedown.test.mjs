@@ -62,9 +62,9 @@ const tile = (id) => `/cache/${id}/1_files/14/0_0.jpg`;
 /** A ready content with an archive, and with objects of the other layout beside it. */
 async function ready(url) {
   const { id } = await system.ask(url);
-  await system.claim(id);
   await system.pyramids.put(`${id}/1.szi`, object);
   for (const key of ["1_coarse/1.jpg", "1.dzi", "1_files/0/0_0.jpg"]) await system.pyramids.put(`${id}/${key}`, "left");
+  await system.claim(id); // now, as a lease is short here
   assert.equal((await system.report(id, 1, { finished: { dzi: DZI, archive: place, previews: { entries: { large: { offset: 60, length: 9 }, thumbnail: { offset: 60, length: 9 } } } } })).status, 204);
   return id;
 }
