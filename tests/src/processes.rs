@@ -32,7 +32,13 @@ pub fn of(state: &Path) -> Result<Vec<u32>> {
 /// # Errors
 /// `/proc` cannot be read.
 pub fn tilers(state: &Path) -> Result<Vec<u32>> {
-    Ok(of(state)?.into_iter().filter(|id| command_line(*id).split('\0').nth(1) == Some("serve")).collect())
+    let is_tiler = |id: &u32| {
+        let line = command_line(*id);
+        let mut words = line.split('\0');
+        // The edge's runtime is called with `serve` too.
+        words.next().is_some_and(|program| program.ends_with("/tiler")) && words.next() == Some("serve")
+    };
+    Ok(of(state)?.into_iter().filter(is_tiler).collect())
 }
 
 /// The processes of the edge of the system that keeps its state there: wrangler, and the runtime that it started.

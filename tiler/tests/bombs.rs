@@ -227,6 +227,35 @@ async fn a_good_picture_is_ready_beside_a_bomb() {
     assert!(ready < ended, "the picture waited for the bomb: {ready:?}, {ended:?}");
 }
 
+/// With the limits that users have, and the clock of an idle machine with two cores.
+#[tokio::test]
+#[ignore = "takes many minutes, and nothing else may run"]
+async fn each_ends_within_half_a_minute_beside_a_good_picture() {
+    let good = files::jpeg(&Picture::photo(4000, 3000, Layout::Rgb), Jpeg::default());
+    let limits = Limits::default();
+    let time_of_good = async || {
+        let begun = Instant::now();
+        render(&good, &limits).await.unwrap();
+        begun.elapsed()
+    };
+    time_of_good().await; // warms up
+    let usual = time_of_good().await;
+    println!("a good picture alone: {usual:.2?}");
+    let raster = bombs::raster::all().into_iter().flat_map(|(_, bombs)| bombs);
+    let all = bombs::svg::all().into_iter().chain(bombs::pdf::all()).chain(bombs::jpeg::all());
+    let mut late = vec![];
+    for bomb in all.chain(raster).chain(bombs::headers::all()) {
+        let begun = Instant::now();
+        let bomb_ends = async { (render(&bomb.bytes, &limits).await, begun.elapsed()) };
+        let ((outcome, ended), beside) = tokio::join!(bomb_ends, time_of_good());
+        println!("{ended:6.2?}, the good picture {beside:.2?}: {}: {outcome:?}", bomb.name);
+        if ended > Duration::from_secs(30) {
+            late.push(bomb.name);
+        }
+    }
+    assert!(late.is_empty(), "{late:?}");
+}
+
 #[tokio::test]
 async fn too_many_pixels_for_the_length_of_a_file_are_refused() {
     let flat = bombs::raster::flat_png(20_000, 20_000);

@@ -8,19 +8,21 @@ use fastrand::Rng;
 use rustix::process::Signal;
 
 use super::fault::Victim;
+use super::proxy::FaultProxy;
 use crate::processes;
 
 /// How long a process of a kind is waited for: renderers live for less than a second.
 const WAIT: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(4);
 
-/// Kills one of the system that keeps its state in `state`, once there is one. False: there was none.
+/// Kills one of the system that keeps its state in `state`, once there is one. False: there was none, or the proxy told of
+/// a content's last chance meanwhile.
 ///
 /// # Errors
 /// `/proc` cannot be read.
-pub async fn kill(state: &Path, victim: Victim, random: &mut Rng) -> Result<bool> {
+pub async fn kill(state: &Path, victim: Victim, proxy: &FaultProxy, random: &mut Rng) -> Result<bool> {
     let begun = Instant::now();
-    while begun.elapsed() < WAIT {
+    while begun.elapsed() < WAIT && !proxy.is_a_last_chance() {
         let found = match victim {
             Victim::Tiler => processes::tilers(state)?,
             Victim::Renderer => each(&processes::tilers(state)?, processes::renderers)?,
@@ -43,16 +45,19 @@ pub async fn kill(state: &Path, victim: Victim, random: &mut Rng) -> Result<bool
     Ok(false)
 }
 
-/// Stops a tiler for so long. False: there was none.
+/// Stops a tiler for so long, or until a content has its last chance, which may be with this tiler. False: there was none.
 ///
 /// # Errors
 /// `/proc` cannot be read.
-pub async fn stop(state: &Path, time: Duration, random: &mut Rng) -> Result<bool> {
+pub async fn stop(state: &Path, time: Duration, proxy: &FaultProxy, random: &mut Rng) -> Result<bool> {
     let Some(tiler) = random.choice(processes::tilers(state)?) else { return Ok(false) };
     if processes::signal(tiler, Signal::STOP).is_err() {
         return Ok(false);
     }
-    tokio::time::sleep(time).await;
+    let begun = Instant::now();
+    while begun.elapsed() < time && !proxy.is_a_last_chance() {
+        tokio::time::sleep(LOOK).await;
+    }
     let _ = processes::signal(tiler, Signal::CONT); // an error: it was killed meanwhile
     Ok(true)
 }

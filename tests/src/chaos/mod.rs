@@ -117,15 +117,25 @@ impl Chaos {
         let random_of_each: Vec<Rng> = contents.iter().map(|_| random.fork()).collect();
         let all = contents.iter().zip(shares).zip(random_of_each).map(|((content, faults), random)| async {
             // The faults of a content meet whatever is under way then.
-            let (converted, met) = tokio::join!(self.convert_one(content), self.make(faults, random));
+            let converted = async {
+                let converted = self.convert_one(content).await;
+                converted.inspect_err(|error| eprintln!("chaos | ✗ {}: {error:#}", content.url))
+            };
+            let (converted, met) = tokio::join!(converted, self.make(faults, random));
             (converted.map_err(|error| format!("{}: {error:#}", content.url)), met)
         });
         let mut summary = Summary { met: 0, missed: 0, broken: vec![], attempts: 0, time: Duration::ZERO };
         let mut all = futures::stream::iter(all).buffer_unordered(AT_ONCE);
+        let (begun, mut ended) = (Instant::now(), 0);
         while let Some((converted, met)) = all.next().await {
             summary.met += met?;
+            ended += 1;
+            let seconds = begun.elapsed().as_secs();
             match converted {
-                Ok(attempt) => summary.attempts += attempt,
+                Ok(attempt) => {
+                    summary.attempts += attempt;
+                    eprintln!("chaos | {seconds} s: {ended} of {}, at attempt {attempt}", contents.len());
+                }
                 Err(broken) => summary.broken.push(broken),
             }
         }
@@ -146,14 +156,14 @@ impl Chaos {
         for fault in faults {
             tokio::time::sleep(Duration::from_millis(random.u64(0..1500))).await;
             let state = self.state.path();
-            // A death beside nothing else is what a content is called the cause for: that would be no fault of ours.
+            // A content whose attempt dies with nothing beside it is called the cause, rightly.
             let begun = Instant::now();
-            while self.proxy.is_a_last_chance() && begun.elapsed() < LEASE * 5 {
+            while self.proxy.is_a_last_chance() && begun.elapsed() < PATIENCE {
                 tokio::time::sleep(INTERVAL).await;
             }
             met += usize::from(match fault {
-                Fault::Kill(victim) => killer::kill(state, victim, &mut random).await?,
-                Fault::Stop(time) => killer::stop(state, time, &mut random).await?,
+                Fault::Kill(victim) => killer::kill(state, victim, &self.proxy, &mut random).await?,
+                Fault::Stop(time) => killer::stop(state, time, &self.proxy, &mut random).await?,
                 Fault::Request(channel, trouble) => {
                     self.proxy.arm(channel, trouble);
                     false // the proxy counts it when it meets a request
@@ -181,6 +191,7 @@ impl Chaos {
                 course.see(answer.json()?)?;
                 let last = course.last()?;
                 if last["ready"] == true || last["failed"] == true {
+                    self.proxy.forget_last_chance(&course.id()?);
                     break;
                 }
             }

@@ -124,6 +124,11 @@ impl FaultProxy {
     pub fn is_a_last_chance(&self) -> bool {
         !lock(&self.0.record).alone.is_empty()
     }
+
+    /// A content has ended, perhaps without a report of its last tiler.
+    pub fn forget_last_chance(&self, id: &str) {
+        lock(&self.0.record).alone.remove(id);
+    }
 }
 
 impl Shared {
@@ -240,14 +245,16 @@ impl Record {
         let is_accepted = status.is_success();
         match call {
             "claim" if is_accepted && body["alone"] == true => {
+                eprintln!("chaos | a tiler has {id} alone");
                 self.alone.insert(id.to_owned());
             }
             "claim" if is_accepted => {
                 self.alone.remove(id);
             }
-            "report" if body["outcome"].get("progress").is_none() => {
+            // A report on an earlier attempt is refused, and ends nothing.
+            "report" if is_accepted && body["outcome"].get("progress").is_none() => {
                 self.alone.remove(id);
-                if is_accepted && body["outcome"].get("finished").is_some() {
+                if body["outcome"].get("finished").is_some() {
                     let attempt = body["attempt"].as_u64().unwrap_or_default();
                     self.finished.entry(id.to_owned()).or_default().insert(attempt);
                 }
@@ -280,12 +287,12 @@ mod tests {
         report(2, json!({ "finished": {} }), StatusCode::NO_CONTENT);
         assert_eq!(record.finished, BTreeMap::from([("a".to_owned(), BTreeSet::from([2]))]));
         record.note("/internal/content/b/claim", br#"{"tiler":1,"alone":true}"#, StatusCode::OK);
-        assert!(record.alone.contains("b"));
-        record.note(
-            "/internal/content/b/report",
-            br#"{"attempt":4,"outcome":"handed-back"}"#,
-            StatusCode::OK,
-        );
-        assert!(record.alone.is_empty());
+        let mut report = |attempt: u64, status| {
+            let body = json!({ "attempt": attempt, "outcome": "handed-back" }).to_string();
+            record.note("/internal/content/b/report", body.as_bytes(), status);
+            record.alone.contains("b")
+        };
+        assert!(report(3, StatusCode::CONFLICT), "an attempt that was lost");
+        assert!(!report(4, StatusCode::OK));
     }
 }

@@ -36,7 +36,7 @@ async fn flood(urls: u64) -> Result<(usize, Duration, Duration)> {
         let source = format!("{slow}?{number}");
         async move { attacker.ask(&source).await.map(|answer| answer.status) }
     });
-    let statuses: Vec<_> = futures::stream::iter(asks).buffer_unordered(8).try_collect().await?;
+    let statuses: Vec<_> = futures::stream::iter(asks).buffer_unordered(64).try_collect().await?;
     ensure!(statuses.iter().all(|status| *status == 301 || *status == 503), "{statuses:?}");
     let taken = statuses.iter().filter(|status| **status == 301).count();
 
