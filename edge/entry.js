@@ -5,7 +5,13 @@
 
 import { DurableObject } from "cloudflare:workers";
 import * as rust from "wasm-bindgen-output";
+import { admin } from "./src/admin/calls.js";
+import * as lists from "./src/admin/lists.js";
+import * as uses from "./src/admin/uses.js";
 import { measure, readRequest } from "./src/platform/bridge.js";
+
+export { ContentsObject } from "./src/admin/contents.js";
+export { OperatorObject } from "./src/admin/operator.js";
 
 const wasm = rust.__worker_init_state();
 
@@ -26,19 +32,21 @@ function revive() {
   if (!wasm.criticalError) return;
   wasm.criticalError = false;
   rust.__wbg_reset_state();
+  lists.forget();
 }
 
-/** Whether the platform's cache may have the response: that with a tile or a descriptor, which hardly ever changes. */
-const isOfPyramid = ({ method, url, headers }) =>
-  method === "GET" && !headers.has("Range") && /^\/(cache|iiif)\//.test(new URL(url).pathname);
+/** The paths whose responses the platform's cache may have: tiles and descriptors hardly ever change. */
+const OF_PYRAMID = /^\/(?:cache|iiif)\/([0-9A-Za-z]{11})\//;
 
-async function throughCache(request, env, context, seen) {
-  const known = await caches.default.match(request);
-  if (known) {
+/** The response from the platform's cache, unless the content was taken down since. */
+async function throughCache(request, env, context, id, seen) {
+  const [known] = await Promise.all([caches.default.match(request), lists.refresh(env, context)]);
+  if (known && !lists.isTakenDown(id)) {
     seen.from = "cache";
+    uses.note(id, env, context);
     return known;
   }
-  const response = await answer(request, env, seen);
+  const response = await answer(request, env, context, id, seen);
   if (response.status === 200) context.waitUntil(caches.default.put(request.url, response.clone()));
   return response;
 }
@@ -57,18 +65,22 @@ function count({ url }, status, from, isTile) {
 
 export default {
   async fetch(request, env, context) {
+    const { pathname } = new URL(request.url);
+    if (pathname.startsWith("/internal/admin/")) return admin(request, env);
     const seen = { from: "object" };
-    const isTile = context && isOfPyramid(request);
-    const response = await (isTile ? throughCache(request, env, context, seen) : answer(request, env, seen));
-    count(request, response.countsAs ?? response.status, seen.from, isTile);
+    const [, id] = OF_PYRAMID.exec(pathname) ?? [];
+    const isCached = id && context && request.method === "GET" && !request.headers.has("Range");
+    const response = await (isCached ? throughCache : answer)(request, env, context, id, seen);
+    count(request, response.countsAs ?? response.status, seen.from, isCached);
     return response;
   },
 };
 
-async function answer(request, env, seen) {
+async function answer(request, env, context, id, seen) {
   revive();
   const head = readRequest(request);
   const key = rust.cacheKey(head, env);
+  const refreshing = (key || id) && lists.refresh(env, context);
   let cached;
   try {
     cached = key && (await env.FINISHED.get(key, "arrayBuffer"));
@@ -77,6 +89,8 @@ async function answer(request, env, seen) {
     console.error("KV:", error);
   }
   if (cached) seen.from = "kv";
+  if (refreshing) await refreshing;
+  if (cached || id) uses.note(key ?? id, env, context);
   return rust.respond(head, request, env, cached ? new Uint8Array(cached) : undefined);
 }
 

@@ -75,6 +75,14 @@ impl AddressPolicy {
         Ok(Self { denied_hosts: HostPattern::list(hosts)?, ..self })
     }
 
+    /// The policy that denies these hosts besides, separated by commas. What is no host is left out.
+    #[must_use]
+    pub fn denying_also(&self, hosts: &str) -> Self {
+        let mut policy = self.clone();
+        policy.denied_hosts.extend(hosts.split(',').filter_map(|host| host.parse().ok()));
+        policy
+    }
+
     /// Whether `address` may be connected to. An IPv4 address that is mapped into IPv6 counts as IPv4.
     #[must_use]
     pub fn permits(&self, address: IpAddr) -> bool {

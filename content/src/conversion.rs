@@ -11,6 +11,9 @@
 //!                    └── Requested when due, RetryAsked, Reset ── Failed
 //! ```
 //!
+//! From every state the operator can take the content down, and from `Ready` and `Failed` it can be deleted because it is
+//! not used: both lead to `Removed` (`removal.rs`), and from there to `Queued` by a request, once a takedown is lifted.
+//!
 //! An attempt that fails for a reason that may pass leads to `Waiting`, as long as [`Rules::retries`] has another pause.
 //! One whose renderer was killed from outside is queued at once, twice ([`Rules::kills`]), before it waits. A conversion that has lost
 //! [`Rules::leases`] leases is tried once more by a tiler that does nothing else.
@@ -22,7 +25,10 @@
 mod attempts;
 mod change;
 mod event;
+mod history;
 mod queries;
+mod removal;
+mod restart;
 mod rules;
 
 pub use change::{Change, Step};
@@ -34,8 +40,8 @@ use serde::{Deserialize, Serialize};
 pub use crate::Timestamp;
 use crate::protocol::TilerId;
 use crate::{
-    Archive, Attempt, CoarseNumber, ContentId, Dzi, Failure, FailureCode, Previews, Progress, SourceUrl,
-    Stage, Title, UploadKey, Warning,
+    Archive, Attempt, CoarseNumber, ContentId, Dzi, Failure, FailureCode, Previews, Progress, Removal,
+    SourceUrl, Stage, Title, UploadKey, Warning,
 };
 
 /// The state of a conversion. Clients see its [`Conversion::content`]. Its fields are what the Durable Object stores as
@@ -73,6 +79,9 @@ pub struct Conversion {
     /// When it was asked for and came into its state, for [`Change`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     times: Option<change::Times>,
+    /// Its last states, for the operator.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    history: String,
     state: State,
 }
 
@@ -109,6 +118,14 @@ enum State {
     },
     /// A request from `retry_at` on starts over.
     Failed { by: Option<Attempt>, failure: Failure, retry_at: Timestamp, record_at: Option<Timestamp> },
+    /// The objects are deleted, or about to be. Until KV and the operator's log have it, it is recorded again at
+    /// `record_at`.
+    Removed {
+        removal: Removal,
+        record_at: Option<Timestamp>,
+        /// Whether the store is swept once more: a tiler may upload until it learns that its attempt is over.
+        sweep_again: bool,
+    },
 }
 
 /// The result of [`decide`].
@@ -141,11 +158,15 @@ fn follow(before: Option<Conversion>, event: Event, now: Timestamp, rules: &Rule
         return match event {
             Event::Created { id, url } => Conversion::create(id, url, None, now, rules),
             Event::Uploaded { id, url, upload } => Conversion::create(id, url, Some(upload), now, rules),
+            Event::Removed { id, url: Some(url), removal } => {
+                Conversion::create_removed(id, url, removal, now, rules)
+            }
             _ => Decision { after: None, effects: vec![], reply: Reply::NotFound },
         };
     };
     let mut effects = vec![];
     let reply = conversion.apply(event, now, rules, &mut effects);
+    conversion.note(now);
     Decision { after: Some(conversion), effects, reply }
 }
 
@@ -158,7 +179,7 @@ impl Conversion {
         rules: &Rules,
     ) -> Decision {
         let state = State::Queued { sends: 1, resend_at: now + rules.resend };
-        let conversion = Self {
+        let mut conversion = Self {
             id,
             url,
             shown: Progress::NONE,
@@ -172,9 +193,11 @@ impl Conversion {
             started_early_at: None,
             sweep_at: None,
             times: None,
+            history: String::new(),
             state,
         };
-        let reply = Reply::Content(conversion.content());
+        conversion.note(now);
+        let reply = conversion.reply();
         Decision { after: Some(conversion), effects: vec![Effect::Enqueue], reply }
     }
 
@@ -185,15 +208,30 @@ impl Conversion {
             {
                 Reply::IdTaken
             }
+            Event::Removed { url: Some(url), .. } if url.identity() != self.url.identity() => Reply::IdTaken,
+            Event::Removed { removal, .. } => self.remove(removal, now, rules, effects),
+            Event::RemovalRecorded(kind) => {
+                self.handle_recorded(kind, now, rules, effects);
+                Reply::Accepted
+            }
+            Event::Created { .. }
+            | Event::Uploaded { .. }
+            | Event::Requested
+            | Event::RetryAsked
+            | Event::Reset
+                if self.is_withheld() =>
+            {
+                self.reply()
+            }
             Event::Uploaded { upload, .. } => {
                 self.take_upload(upload, now, rules, effects);
-                Reply::Content(self.content())
+                self.reply()
             }
             Event::Created { .. } | Event::Requested => {
                 if self.is_due_again(now) {
                     self.start_over(now, rules, effects);
                 }
-                Reply::Content(self.content())
+                self.reply()
             }
             Event::RetryAsked => {
                 if self.starts_early(now, rules) {
@@ -221,12 +259,14 @@ impl Conversion {
                     State::Queued { .. } | State::Claimed { .. } | State::Waiting { .. } => {
                         effects.push(Effect::DeleteFromCache);
                     }
+                    // It was removed meanwhile, and what KV has now is out of date.
+                    State::Removed { .. } => self.record(now, rules, effects),
                 }
                 Reply::Accepted
             }
             Event::Swept { before } => {
                 if before == self.next_attempt {
-                    self.sweep_at = None;
+                    self.handle_swept(now, rules);
                 }
                 Reply::Accepted
             }
@@ -235,35 +275,9 @@ impl Conversion {
                 if !matches!(self.state, State::Ready { .. }) && self.has_source() {
                     self.start_over(now, rules, effects);
                 }
-                Reply::Content(self.content())
+                self.reply()
             }
         }
-    }
-
-    /// Takes a file where it is needed: only a conversion that failed has none.
-    fn take_upload(&mut self, upload: UploadKey, now: Timestamp, rules: &Rules, effects: &mut Vec<Effect>) {
-        if self.upload == Some(upload) {
-            return; // it has been told already
-        }
-        if !self.needs_upload(now, rules) {
-            effects.push(Effect::DeleteUpload(upload));
-            return;
-        }
-        self.upload = Some(upload);
-        self.started_early_at = Some(now);
-        self.start_over(now, rules, effects);
-    }
-
-    fn needs_upload(&self, now: Timestamp, rules: &Rules) -> bool {
-        match self.state {
-            State::Failed { retry_at, .. } => retry_at <= now || self.may_start_early(now, rules),
-            _ => false,
-        }
-    }
-
-    /// Whether there is something to convert: a file that was sent is deleted when its conversion has ended.
-    fn has_source(&self) -> bool {
-        self.upload.is_some() || !self.url.is_file()
     }
 
     /// Does what is due.
@@ -271,7 +285,7 @@ impl Conversion {
         if self.sweep_at.is_some_and(|at| at <= now) {
             self.sweep_at = Some(now + rules.repeat);
             let keep = if let State::Ready { attempt, .. } = self.state { Some(attempt) } else { None };
-            effects.push(Effect::Sweep { before: self.next_attempt, keep });
+            effects.push(Effect::Sweep { before: self.next_attempt, keep, upload: self.upload });
         }
         if self.state.alarm().is_none_or(|due| due > now) {
             return;
@@ -296,16 +310,32 @@ impl Conversion {
                 }
             }
             State::Waiting { .. } => self.enqueue(now, rules, effects),
-            State::Ready { record_at, .. } => {
-                *record_at = Some(now + rules.repeat);
-                effects.push(Effect::WriteCache { content: self.content(), expires_in: None });
-            }
-            State::Failed { record_at, retry_at, .. } => {
-                *record_at = Some(now + rules.repeat);
-                let expires_in = Some(*retry_at - now);
-                effects.push(Effect::WriteCache { content: self.content(), expires_in });
+            State::Ready { .. } | State::Failed { .. } | State::Removed { .. } => {
+                self.record(now, rules, effects);
             }
         }
+    }
+
+    /// Has the end of the conversion, or its removal, written to KV; again in a while, unless that is confirmed.
+    fn record(&mut self, now: Timestamp, rules: &Rules, effects: &mut Vec<Effect>) {
+        let again = Some(now + rules.repeat);
+        let expires_in = match &mut self.state {
+            State::Ready { record_at, .. } => {
+                *record_at = again;
+                None
+            }
+            State::Failed { record_at, retry_at, .. } => {
+                *record_at = again;
+                Some(*retry_at - now)
+            }
+            State::Removed { record_at, removal, .. } => {
+                *record_at = again;
+                effects.push(Effect::RecordRemoval(removal.clone()));
+                return;
+            }
+            State::Queued { .. } | State::Claimed { .. } | State::Waiting { .. } => return,
+        };
+        effects.extend(self.content().map(|content| Effect::WriteCache { content, expires_in }));
     }
 
     fn start_over(&mut self, now: Timestamp, rules: &Rules, effects: &mut Vec<Effect>) {
@@ -338,44 +368,9 @@ impl Conversion {
     ) {
         effects.extend(self.upload.take().map(Effect::DeleteUpload));
         let retry_after = rules.retry_after(failure.code);
-        let record_at = Some(now + rules.repeat);
         self.sweep_later(now, rules);
-        self.state = State::Failed { by, failure, retry_at: now + retry_after, record_at };
-        effects.push(Effect::WriteCache { content: self.content(), expires_in: Some(retry_after) });
-    }
-
-    /// Whether an event of a client would start the conversion anew.
-    #[must_use]
-    pub fn starts_anew(&self, event: &Event, now: Timestamp, rules: &Rules) -> bool {
-        match event {
-            Event::Created { url, .. } => url.identity() == self.url.identity() && self.is_due_again(now),
-            Event::Uploaded { url, upload, .. } => {
-                let is_new = url.identity() == self.url.identity() && self.upload != Some(*upload);
-                is_new && self.needs_upload(now, rules)
-            }
-            Event::Requested => self.is_due_again(now),
-            Event::RetryAsked => self.is_due_again(now) || self.starts_early(now, rules),
-            _ => false,
-        }
-    }
-
-    fn is_due_again(&self, now: Timestamp) -> bool {
-        self.has_source() && matches!(self.state, State::Failed { retry_at, .. } if retry_at <= now)
-    }
-
-    /// Whether [`Event::RetryAsked`] would start the conversion now, before its date.
-    fn starts_early(&self, now: Timestamp, rules: &Rules) -> bool {
-        let is_before_its_date = match self.state {
-            State::Failed { retry_at, .. } => now < retry_at,
-            State::Waiting { .. } => true,
-            State::Queued { .. } | State::Claimed { .. } | State::Ready { .. } => false,
-        };
-        is_before_its_date && self.has_source() && self.may_start_early(now, rules)
-    }
-
-    /// Whether the last start before its date is long enough ago.
-    fn may_start_early(&self, now: Timestamp, rules: &Rules) -> bool {
-        self.started_early_at.is_none_or(|at| now - at >= rules.early)
+        self.state = State::Failed { by, failure, retry_at: now + retry_after, record_at: None };
+        self.record(now, rules, effects);
     }
 }
 

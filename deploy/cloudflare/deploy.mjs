@@ -21,8 +21,9 @@ import * as wrangler from "./wrangler.mjs";
 
 /** The provider's API, as wrangler has it by default. */
 const API = "https://api.cloudflare.com/client/v4";
-/** The Worker's only secret; tilers know it as EDGEZOOM_TILER_TOKEN. */
-const SECRET = "TILER_TOKEN";
+/** The Worker's secrets. Tilers know the first one as EDGEZOOM_TILER_TOKEN, the operator the second one as EDGEZOOM_ADMIN_TOKEN. */
+const TILERS_SECRET = "TILER_TOKEN";
+const OPERATORS_SECRET = "ADMIN_TOKENS";
 
 /** What a task works on: the settings of one environment, the provider's API and the state on this machine. */
 export async function open({ root, file, environment, credentials }) {
@@ -58,7 +59,18 @@ export async function deploy(task, plan, { renewTokens = false, upload = wrangle
   let queueId;
   for (const { name } of queues) queueId = await queue.require(api, plan, name);
   const address = wanted.domain ? `https://${wanted.domain}` : await worker.defaultAddress(api, wanted.prefix);
-  const secrets = await tilersToken(task, plan, renewTokens);
+  const tilers = {
+    known: task.state.variables.EDGEZOOM_TILER_TOKEN,
+    keep: (made) => task.state.set({ EDGEZOOM_TILER_TOKEN: made }),
+  };
+  const operators = {
+    known: task.state.operator.EDGEZOOM_ADMIN_TOKEN,
+    keep: (made) => task.state.setOperator({ EDGEZOOM_ADMIN_TOKEN: made }),
+  };
+  const secrets = {
+    ...(await secretOf(task, plan, TILERS_SECRET, { ...tilers, renew: renewTokens })),
+    ...(await secretOf(task, plan, OPERATORS_SECRET, { ...operators, renew: renewTokens })),
+  };
   await uploadWorker(task, plan, { ids, secrets, upload });
   const bucketName = buckets[0].name;
   const tokens = { renew: renewTokens, bucketName };
@@ -75,26 +87,24 @@ export async function deploy(task, plan, { renewTokens = false, upload = wrangle
       EDGEZOOM_LAYOUT: wanted.layout,
       ...(wanted.contact && { EDGEZOOM_CONTACT: wanted.contact }),
     });
+    await state.setOperator({ EDGEZOOM_EDGE_URL: address });
   }
   return { address, base: wanted.apiDomain ? `https://${wanted.apiDomain}` : address };
 }
 
-/** The Worker's secrets, as far as they are known here. A new token is kept before the Worker gets it. */
-async function tilersToken({ state, api, wanted }, plan, renew) {
-  const known = state.variables.EDGEZOOM_TILER_TOKEN;
+/** A secret of the Worker, as far as it is known here. A new one is kept before the Worker gets it. */
+async function secretOf({ api, wanted }, plan, name, { known, keep, renew }) {
   if (known && !renew) {
-    plan.keep(`secret ${SECRET}`);
-    return { [SECRET]: known };
+    plan.keep(`secret ${name}`);
+    return { [name]: known };
   }
-  if (!renew && (await worker.hasSecret(api, wanted.prefix, SECRET))) {
-    plan.note(
-      `secret ${SECRET}: the Worker has one that is not known here; \`--renew-tokens\` gives it another`,
-    );
+  if (!renew && (await worker.hasSecret(api, wanted.prefix, name))) {
+    plan.note(`secret ${name}: the Worker has one that is not known here; \`--renew-tokens\` gives it another`);
     return {};
   }
   const made = newSecret();
-  await plan.change(renew ? "renew" : "create", `secret ${SECRET}`, () => state.set({ EDGEZOOM_TILER_TOKEN: made }));
-  return { [SECRET]: made };
+  await plan.change(renew ? "renew" : "create", `secret ${name}`, () => keep(made));
+  return { [name]: made };
 }
 
 /** Uploads the Worker, unless just this version is deployed. */

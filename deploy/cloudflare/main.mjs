@@ -77,6 +77,7 @@ async function runDeploy(task, values) {
   print(plan.changes ? `${plan.changes} changes` : "nothing had to be changed");
   print(`the tilers' variables, from ${task.state.path}:`);
   process.stdout.write(task.state.text({ hidden: !values["show-secrets"] }));
+  print(`the operator's, for \`tiler admin\`, are in ${task.state.operatorPath}`);
   if (values.smoke === "none") return 0;
   const { picture } = values.smoke === "all" ? task.wanted : {};
   const token = task.state.variables.EDGEZOOM_TILER_TOKEN;

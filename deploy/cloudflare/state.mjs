@@ -1,5 +1,6 @@
 // What deploying keeps on the operator's machine, in .edgezoom/: for each environment the file with the tilers'
-// variables, which is the only place that has the values of secrets, and which tokens it was making when it ended.
+// variables and that with the operator's, which are the only places that have the values of secrets, and which tokens it was
+// making when it ended.
 
 import { randomBytes } from "node:crypto";
 import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
@@ -31,21 +32,28 @@ export class State {
   #environment;
   /** The tilers' variables, by their names. */
   variables;
+  /** Those of the operator, which tilers must not have. */
+  operator;
   /** The names of the tokens whose making has begun. */
   begun;
 
-  constructor(folder, environment, variables, begun) {
+  constructor(folder, environment, { variables, operator, begun }) {
     this.#folder = folder;
     this.#environment = environment;
     this.variables = variables;
+    this.operator = operator;
     this.begun = new Set(begun);
   }
 
   /** What is known of an environment. */
   static async load(folder, environment) {
     const read = (ending) => orNothing(readFile(join(folder, `${environment}${ending}`), "utf8"));
-    const [env, begun] = await Promise.all([read(".env"), read(".begun.json")]);
-    return new State(folder, environment, parse(env ?? ""), JSON.parse(begun ?? "[]"));
+    const [env, admin, begun] = await Promise.all([read(".env"), read(".admin.env"), read(".begun.json")]);
+    return new State(folder, environment, {
+      variables: parse(env ?? ""),
+      operator: parse(admin ?? ""),
+      begun: JSON.parse(begun ?? "[]"),
+    });
   }
 
   /** Sets variables, and writes the file if that changes it. */
@@ -53,6 +61,14 @@ export class State {
     const before = this.text();
     Object.assign(this.variables, variables);
     if (this.text() !== before) await write(this.#folder, `${this.#environment}.env`, this.text());
+  }
+
+  /** Sets variables of the operator. */
+  async setOperator(variables) {
+    const before = lines(this.operator);
+    Object.assign(this.operator, variables);
+    const after = lines(this.operator);
+    if (after !== before) await write(this.#folder, `${this.#environment}.admin.env`, after);
   }
 
   /** Notes that a token is being made. */
@@ -72,14 +88,20 @@ export class State {
 
   /** Deletes the files: what the tilers' variables are for is gone. */
   async forget() {
-    const files = [this.path, join(this.#folder, `${this.#environment}.begun.json`)];
+    const files = [this.path, this.operatorPath, join(this.#folder, `${this.#environment}.begun.json`)];
     await Promise.all(files.map((file) => rm(file, { force: true })));
     this.variables = {};
+    this.operator = {};
   }
 
   /** Where the file is. */
   get path() {
     return join(this.#folder, `${this.#environment}.env`);
+  }
+
+  /** Where the operator's file is. */
+  get operatorPath() {
+    return join(this.#folder, `${this.#environment}.admin.env`);
   }
 
   /** The file, or with `hidden` one that may be shown: without the secrets. */
@@ -93,6 +115,8 @@ export class State {
     return `${lines.join("\n")}\n`;
   }
 }
+
+const lines = (variables) => Object.entries(variables).map(([name, value]) => `${name}=${value}\n`).join("");
 
 /** The lines `NAME=value` of a text. */
 function parse(text) {

@@ -20,7 +20,7 @@ function shape({ account }) {
     return value instanceof Set ? [...value] : value;
   });
   return JSON.parse(plain, (key, value) =>
-    /(^|_)id$|^value$|^TILER_TOKEN$|^text$|^workers\/tag$/.test(key) ? key : value,
+    /(^|_)id$|^value$|^TILER_TOKEN$|^ADMIN_TOKENS$|^text$|^workers\/tag$/.test(key) ? key : value,
   );
 }
 
@@ -90,6 +90,9 @@ test("deploying makes what the service needs; again, it changes nothing", () =>
     const [queueToken, bucketToken] = tokens.values();
     assert.equal(variables.EDGEZOOM_EDGE_URL, address);
     assert.equal(variables.EDGEZOOM_TILER_TOKEN, worker.secrets.TILER_TOKEN);
+    assert.equal(variables.EDGEZOOM_ADMIN_TOKEN, undefined, "tilers must not have it");
+    const operator = await readFile(join(root, ".edgezoom/production.admin.env"), "utf8");
+    assert.ok(operator.includes(`EDGEZOOM_ADMIN_TOKEN=${worker.secrets.ADMIN_TOKENS}\n`), operator);
     assert.ok(variables.EDGEZOOM_QUEUE_URL.endsWith(`/queues/${queue.queue_id}`));
     assert.equal(variables.EDGEZOOM_QUEUE_TOKEN, queueToken.value);
     assert.equal(variables.EDGEZOOM_S3_ACCESS_KEY_ID, bucketToken.id);

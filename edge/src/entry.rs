@@ -1,16 +1,19 @@
 //! Where requests enter: `entry.js` calls twice for a request, and reads KV in between. So a finished content is
 //! answered without a future: an executor in wasm would cost as much as all the rest of the request.
 
+use edgezoom_content::{ContentId, SourceUrl};
 use worker::js_sys::futures::future_to_promise;
 use worker::wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 use worker::{Env, Result, console_error, web_sys};
 
+use crate::config::shared_content;
 use crate::content::kv_cache;
 use crate::handlers::content::from_cache;
 use crate::handlers::{self, Outgoing, RoutedRequest};
 use crate::platform::bridge::RequestHead;
 use crate::platform::clock::now;
 use crate::platform::environment::config;
+use crate::platform::operator_lists;
 use crate::request::router::{RequestParts, route};
 use crate::request::url::RequestUrl;
 use crate::response::{ApiError, COMMON_HEADERS, plain};
@@ -51,6 +54,29 @@ pub fn respond(
     ParsedRequest::new(head, &env).respond(request, env, cached)
 }
 
+/// Sets what the operator forbids: hosts, separated by commas, and ids of contents, separated by spaces.
+#[wasm_bindgen(js_name = setOperatorLists)]
+pub fn set_operator_lists(hosts: &str, taken_down: &str, env: &Env) {
+    match config(env) {
+        Ok(config) => operator_lists::set(hosts, taken_down, &config),
+        Err(error) => console_error!("{error}"),
+    }
+}
+
+/// The content that the operator names: the canonical URL of its source on the first line, empty where an id is given,
+/// and on the others the ids that it may have. `None`: a text that is neither an id, nor a share link, nor a URL.
+#[wasm_bindgen(js_name = namedContent)]
+pub fn named_content(text: &str, env: &Env) -> Option<String> {
+    let addresses = config(env).ok()?.addresses("");
+    let shared = || shared_content(text, &addresses?.share);
+    if let Some(id) = text.parse().ok().or_else(shared) {
+        return Some(format!("\n{id}"));
+    }
+    let url = SourceUrl::parse(text).or_else(|_| SourceUrl::try_from(text.to_owned())).ok()?;
+    let ids = ContentId::candidates(&url).map(|id| id.to_string());
+    Some(format!("{url}\n{}", ids.collect::<Vec<_>>().join("\n")))
+}
+
 impl ParsedRequest {
     fn new(head: &str, env: &Env) -> Self {
         let head = RequestHead::parse(head);
@@ -70,7 +96,8 @@ impl ParsedRequest {
         })?;
         let accept = head.accept.as_deref();
         let parts = RequestParts { method: &head.method, path, query, accept, share: &addresses.share };
-        let route = route(parts, &config.policy);
+        let blocked = operator_lists::policy();
+        let route = route(parts, blocked.as_deref().unwrap_or(&config.policy));
         Ok(RoutedRequest { config, addresses, route })
     }
 
@@ -93,7 +120,9 @@ impl ParsedRequest {
             Err(Unconfigured::NoBaseUrl) => return Ok(head.respond(plain::no_base_url())?.into()),
         };
         let (id, now) = (routed.route.content_id(), now());
-        let cached = id.zip(cached).and_then(|(id, value)| kv_cache::parse(id, value, now));
+        // KV may have a content for a minute after it was taken down.
+        let cached = id.zip(cached).filter(|(id, _)| !operator_lists::is_taken_down(*id));
+        let cached = cached.and_then(|(id, value)| kv_cache::parse(id, value, now));
         let cached = match cached.map(|cached| from_cache(&routed.route, cached, &routed.addresses, now)) {
             Some(Ok(response)) => return Ok(head.respond(response)?.into()),
             Some(Err(cached)) => Some(cached),

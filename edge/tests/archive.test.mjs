@@ -7,8 +7,8 @@ import { start } from "./wire.mjs";
 
 /** The Worker with a note of each read of R2. `/reads` gives them and begins anew. */
 const COUNTING = `
-  import edge, { BacklogObject, ConversionObject } from "./index.js";
-  export { BacklogObject, ConversionObject };
+  import edge from "./index.js";
+  export * from "./index.js";
 
   let reads = [];
   const bucket = (binding) =>

@@ -7,8 +7,8 @@ import { start } from "./wire.mjs";
 
 /** The Worker and its object with an environment whose calls are counted. `/calls` gives them and begins anew. */
 const COUNTING = `
-  import edge, { BacklogObject, ConversionObject as Inner } from "./index.js";
-  export { BacklogObject };
+  import edge, { ConversionObject as Inner } from "./index.js";
+  export * from "./index.js"; // but for the class below
 
   let calls = [];
   const COUNTED = ["FINISHED", "CONVERSIONS", "CREATIONS", "BACKLOG", "JOBS", "PYRAMIDS"];

@@ -87,6 +87,21 @@ test("every response of the other endpoints is described", async () => {
   await holds("/version", "/version");
 });
 
+test("the refusal of what is taken down is described for every path that names a content", async () => {
+  const url = "http://example.com/taken-down.jpg";
+  const { id } = await (await system.admin("takedown", { target: url, reason: "why" })).json();
+  const values = { id, attempt: 1, level: 0, column: 0, row: 0, region: "full", size: "max", rotation: 0, quality: "default", format: "jpg" };
+  const paths = Object.keys(description.paths).filter((path) => description.paths[path].get?.responses[410]);
+  assert.ok(paths.length > 12, paths.join());
+  for (const path of paths) {
+    const named = path.replace(/\{(\w+)\}/g, (_, name) => values[name]);
+    const query = { "/oembed": `?url=${encodeURIComponent(`${system.origin}/${id}`)}`, "/v1/content/": `?url=${url}`, "/v1/dzi/": `?url=${url}` }[path] ?? "";
+    assert.equal((await system.send(named + query)).status, 410, path);
+    await holds(path, named + query);
+    await holds(path, `${named}${query}${query ? "&" : "?"}format=xml`);
+  }
+});
+
 test("every response to files is described", async () => {
   const send = (path, target, init) => holds(path, target, { from: open, method: "POST", ...init });
   const headers = { "Content-Type": "image/png" };

@@ -5,11 +5,12 @@ import { readFile } from "node:fs/promises";
 import { Miniflare, convertV4MiniflareOptions } from "miniflare";
 
 export const TOKEN = "token-of-the-tests";
+export const ADMIN_TOKEN = "operators-token-of-the-tests";
 export const ORIGIN = "http://zoom.test";
 
 const COUNTING = `
-  import edge, { BacklogObject, ConversionObject } from "./index.js";
-  export { BacklogObject, ConversionObject };
+  import edge from "./index.js";
+  export * from "./index.js";
 
   let reads = 0;
   const jobs = []; // what is queued: the contents
@@ -25,13 +26,14 @@ const COUNTING = `
       if (new URL(request.url).pathname === "/seen") return Response.json({ reads, jobs, messages });
       const get = (...of) => (reads++, env.FINISHED.get(...of));
       const put = (...of) => env.FINISHED.put(...of);
-      return edge.fetch(request, { ...env, FINISHED: Object.assign(Object.create(env.FINISHED), { get, put }) });
+      const list = (...of) => env.FINISHED.list(...of);
+      return edge.fetch(request, { ...env, FINISHED: Object.assign(Object.create(env.FINISHED), { get, put, list }) });
     },
   };
 `;
 
 /** The Worker as it is deployed, and nothing seen. */
-export const PLAIN = `export { default, BacklogObject, ConversionObject } from "./index.js";`;
+export const PLAIN = `export { default } from "./index.js"; export * from "./index.js";`;
 
 const built = (name) => readFile(new URL(`../build/worker/${name}`, import.meta.url));
 
@@ -53,12 +55,14 @@ export async function start(bindings = {}, entry = COUNTING, ...others) {
       { type: "ESModule", path: "index.js", contents: await built("index.js") },
       { type: "CompiledWasm", path: "index_bg.wasm", contents: await built("index_bg.wasm") },
     ],
-    bindings: { TILER_TOKEN: TOKEN, BASE_URL: ORIGIN, ...bindings },
+    bindings: { TILER_TOKEN: TOKEN, ADMIN_TOKENS: `anna:${ADMIN_TOKEN}`, BASE_URL: ORIGIN, ...bindings },
     r2Buckets: ["PYRAMIDS"],
     queueProducers: { JOBS: "edgezoom-jobs" },
     queueConsumers: { "edgezoom-jobs": { maxBatchSize: 1, maxBatchTimeout: 0 } },
     durableObjects: {
       BACKLOG: { className: "BacklogObject", useSQLite: true },
+      CONTENTS: { className: "ContentsObject", useSQLite: true },
+      OPERATOR: { className: "OperatorObject", useSQLite: true },
       CONVERSIONS: { className: "ConversionObject", useSQLite: true },
     },
     ratelimits: {
@@ -98,6 +102,9 @@ export async function start(bindings = {}, entry = COUNTING, ...others) {
     claim: (id, request) => tell(id, "claim", request),
     report: (id, attempt, outcome) => tell(id, "report", { attempt, outcome }),
     reset: (id) => tell(id, "reset"),
+    /** A call of the operator. */
+    admin: (call, body = {}, token = ADMIN_TOKEN) =>
+      fetch(`/internal/admin/${call}`, { method: "POST", headers: { Authorization: `Bearer ${token}` }, body: JSON.stringify(body) }),
     finished: await miniflare.getKVNamespace("FINISHED"),
     pyramids: await miniflare.getR2Bucket("PYRAMIDS"),
     close: () => miniflare.dispose(),

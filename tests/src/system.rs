@@ -199,6 +199,23 @@ impl System {
         Ok(std::fs::read_to_string(self.state.path().join("token"))?.trim().to_owned())
     }
 
+    /// A command of the operator: `tiler admin`.
+    ///
+    /// # Errors
+    /// The tiler is not built, or the operator's token cannot be read.
+    pub fn admin(&self, arguments: &[&str]) -> Result<Command> {
+        let token = std::fs::read_to_string(self.state.path().join("admin-token"))?;
+        let mut command = Command::new(built("tiler")?);
+        command.env("EDGEZOOM_EDGE_URL", &self.url).env("EDGEZOOM_ADMIN_TOKEN", token.trim());
+        command
+            .arg("admin")
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        Ok(command)
+    }
+
     /// The first tiler, as it runs now.
     ///
     /// # Errors

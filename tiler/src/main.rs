@@ -17,6 +17,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    Admin(Box<commands::admin::Args>),
     Convert(Box<commands::convert::Args>),
     Cost(commands::cost::Args),
     Doctor(commands::doctor::Args),
@@ -34,6 +35,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
+        Command::Admin(args) => commands::admin::run(&args),
         Command::Convert(args) => commands::convert::run(&args),
         Command::Cost(args) => commands::cost::run(&args),
         Command::Doctor(args) => commands::doctor::run(&args),

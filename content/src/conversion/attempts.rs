@@ -98,9 +98,9 @@ impl Conversion {
             State::Claimed { attempt, .. } if attempt == by => {
                 self.shown = Progress::COMPLETE;
                 self.sweep_later(now, rules);
-                let record_at = Some(now + rules.repeat);
-                self.state = State::Ready { attempt, dzi, title, warning, archive, previews, record_at };
-                effects.push(Effect::WriteCache { content: self.content(), expires_in: None });
+                self.state =
+                    State::Ready { attempt, dzi, title, warning, archive, previews, record_at: None };
+                self.record(now, rules, effects);
                 effects.extend(self.upload.take().map(Effect::DeleteUpload));
                 Reply::Accepted
             }

@@ -8,7 +8,7 @@ use crate::{Attempt, ContentId, FailureCode, Timestamp};
 /// A state by its name, with the attempt and the failure that it has. Progress changes none of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// `queued`, `claimed`, `waiting`, `ready` or `failed`.
+    /// `queued`, `claimed`, `waiting`, `ready`, `failed` or `removed`.
     pub name: &'static str,
     /// The attempt that has led here, or is under way.
     pub attempt: Option<Attempt>,
@@ -59,6 +59,7 @@ impl Conversion {
             State::Waiting { by, .. } => ("waiting", Some(*by), None),
             State::Ready { attempt, .. } => ("ready", Some(*attempt), None),
             State::Failed { by, failure, .. } => ("failed", *by, Some(failure.code)),
+            State::Removed { .. } => ("removed", None, None),
         };
         Step { name, attempt, code }
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::protocol::{Claim, ClaimRequest, Report};
-use crate::{Attempt, Content, ContentId, SourceUrl, UploadKey};
+use crate::{Attempt, Content, ContentId, Removal, RemovalKind, SourceUrl, UploadKey};
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +45,17 @@ pub enum Event {
     },
     /// The operator starts a content that is not ready anew, at once.
     Reset,
+    /// The operator takes a content down or lifts that; or it is deleted because it is not used.
+    Removed {
+        /// The content's id.
+        id: ContentId,
+        /// The URL of its source, if it may be one that no client has asked for yet.
+        url: Option<SourceUrl>,
+        /// What happens, and why.
+        removal: Removal,
+    },
+    /// KV and the operator's log have the removal.
+    RemovalRecorded(RemovalKind),
 }
 
 /// Something to be done outside, after the new state is stored.
@@ -69,7 +80,11 @@ pub enum Effect {
         before: Attempt,
         /// Except for the one that is published.
         keep: Option<Attempt>,
+        /// And the file that a client has sent, if it is still there.
+        upload: Option<UploadKey>,
     },
+    /// Write to KV that the content is removed, and to the operator's log. On success: [`Event::RemovalRecorded`].
+    RecordRemoval(Removal),
 }
 
 /// The reply to the sender of an event.
@@ -88,4 +103,8 @@ pub enum Reply {
     Conflict,
     /// The id belongs to another URL.
     IdTaken,
+    /// The operator has taken the content down, for this reason.
+    TakenDown(String),
+    /// The content's removal is not recorded everywhere yet. The sender tries again.
+    NotYet,
 }

@@ -35,9 +35,9 @@ impl Conversion {
         self.state.alarm().into_iter().chain(self.sweep_at).min()
     }
 
-    /// The content as clients see it.
+    /// The content as clients see it; `None` of one that is removed.
     #[must_use]
-    pub fn content(&self) -> Content {
+    pub fn content(&self) -> Option<Content> {
         let status = match &self.state {
             State::Queued { .. } => Status::Processing { stage: Stage::Queued, coarse: None },
             State::Claimed { attempt, stage, coarse, .. } => Status::Processing {
@@ -56,8 +56,9 @@ impl Conversion {
             State::Failed { failure, retry_at, .. } => {
                 Status::Failed { failure: failure.clone(), retry_at: *retry_at }
             }
+            State::Removed { .. } => return None,
         };
-        Content { id: self.id, url: self.url.clone(), progress: self.shown, status }
+        Some(Content { id: self.id, url: self.url.clone(), progress: self.shown, status })
     }
 }
 
@@ -68,7 +69,9 @@ impl State {
             Self::Queued { resend_at, .. } => Some(resend_at),
             Self::Claimed { lease_until, .. } => Some(lease_until),
             Self::Waiting { until, .. } => Some(until),
-            Self::Ready { record_at, .. } | Self::Failed { record_at, .. } => record_at,
+            Self::Ready { record_at, .. }
+            | Self::Failed { record_at, .. }
+            | Self::Removed { record_at, .. } => record_at,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod changes;
 mod histories;
+mod removals;
 mod retries;
 mod uploads;
 
@@ -118,7 +119,7 @@ impl Story {
     }
 
     fn content(&self) -> Content {
-        self.known.as_ref().unwrap().content()
+        self.known.as_ref().unwrap().content().unwrap()
     }
 
     fn report(&mut self, attempt: Attempt, progress: f64) -> Reply {
@@ -328,7 +329,10 @@ fn what_an_earlier_version_kept_is_read() {
     );
     let conversion: Conversion = serde_json::from_str(&kept).unwrap();
     assert_eq!(conversion.job(), Job { id: id(), alone: false, avoid: None });
-    assert_eq!(conversion.content().status, Status::Processing { stage: Stage::Rendering, coarse: None });
+    assert_eq!(
+        conversion.content().unwrap().status,
+        Status::Processing { stage: Stage::Rendering, coarse: None }
+    );
 }
 
 #[test]

@@ -4,8 +4,8 @@
 //!
 //! | line | holds |
 //! |---|---|
-//! | 1 | the source's URL; of a failed content also a space and the time from when on a request starts it anew |
-//! | 2 | the content as the Durable Object has it, for pages |
+//! | 1 | the source's URL; of a failed content also a space and the time from when on a request starts it anew; of one that is taken down, a space and `taken-down` |
+//! | 2 | the content as the Durable Object has it, for pages; of one that is taken down, the reason, and nothing worth reading follows |
 //! | 3 | the content object as JSON |
 //! | 4 and all that follow | the content object as XML |
 
@@ -31,7 +31,11 @@ pub struct CachedContent {
     /// Where the first three lines end.
     ends: [usize; 3],
     retry_at: Option<Timestamp>,
+    is_taken_down: bool,
 }
+
+/// What line 1 ends with when the content is taken down. A Worker that does not know it asks the content's object.
+const TAKEN_DOWN: &str = " taken-down";
 
 /// The value in KV has another form: another version of the Worker wrote it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -57,6 +61,12 @@ impl CachedContent {
         Ok(format!("{}{retry_at}\n{inner}\n{json}\n{xml}", content.url))
     }
 
+    /// The value of a content that is taken down.
+    #[must_use]
+    pub fn serialize_takedown(url: &SourceUrl, reason: &str) -> String {
+        format!("{url}{TAKEN_DOWN}\n{}\n-\n-", if reason.is_empty() { "-" } else { reason })
+    }
+
     /// Parses a value of KV.
     ///
     /// # Errors
@@ -70,7 +80,11 @@ impl CachedContent {
         if !filled {
             return Err(InvalidCachedContent(id));
         }
-        let mut cached = Self { id, text, ends: [first, second, third], retry_at: None };
+        let is_taken_down = text.get(..first).is_some_and(|line| line.ends_with(TAKEN_DOWN));
+        let mut cached = Self { id, text, ends: [first, second, third], retry_at: None, is_taken_down };
+        if is_taken_down {
+            return Ok(cached);
+        }
         if let Some((_, time)) = cached.line(0).split_once(' ') {
             cached.retry_at = Some(Timestamp(time.parse().map_err(|_| InvalidCachedContent(id))?));
         }
@@ -94,6 +108,12 @@ impl CachedContent {
     #[must_use]
     pub fn retry_at(&self) -> Option<Timestamp> {
         self.retry_at
+    }
+
+    /// Why the content is taken down, if it is.
+    #[must_use]
+    pub fn takedown(&self) -> Option<&str> {
+        self.is_taken_down.then(|| self.line(1))
     }
 
     /// Whether the value stayed longer than the failure stands. KV keeps each value for a minute at least.
@@ -240,6 +260,17 @@ mod tests {
         let (_, ready) = cached(ready());
         assert_eq!(ready.retry_at(), None);
         assert!(!ready.is_outdated(Timestamp(u64::MAX)));
+    }
+
+    #[test]
+    fn a_takedown_has_its_reason_and_source_and_no_content() {
+        let (content, ready) = cached(ready());
+        assert_eq!(ready.takedown(), None);
+        let text = CachedContent::serialize_takedown(&content.url, "Because \u{fdd0} <b>.");
+        let cached = CachedContent::parse(content.id, text).unwrap();
+        assert_eq!(cached.takedown(), Some("Because \u{fdd0} <b>."));
+        assert!(cached.has_source(&content.url) && !cached.is_outdated(Timestamp(u64::MAX)));
+        assert_eq!(cached.content(), Err(InvalidCachedContent(content.id)));
     }
 
     #[test]

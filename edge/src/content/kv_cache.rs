@@ -3,57 +3,66 @@
 
 use std::time::Duration;
 
-use edgezoom_content::{Content, ContentId, Timestamp};
-use worker::Env;
-use worker::console_error;
-use worker::kv::{KvError, KvStore};
+use edgezoom_content::{Content, ContentId, SourceUrl, Timestamp};
+use worker::{Env, console_error};
 
 use crate::content::cached_content::CachedContent;
+use crate::platform::bridge;
 
 /// KV refuses a shorter time to live.
 const SHORTEST_TTL: Duration = Duration::from_secs(60);
+/// The binding.
+const BINDING: &str = "FINISHED";
 
 /// A call of KV failed.
 #[derive(Debug, thiserror::Error)]
 pub enum KvCacheError {
-    /// The binding is missing.
-    #[error("KV: {0}")]
-    Platform(#[from] worker::Error),
     /// KV refused the call, or did not answer.
     #[error("KV: {0}")]
-    Store(#[from] KvError),
+    Platform(#[from] worker::Error),
     /// The content cannot be serialized.
     #[error("KV: the content is not serialized: {0}")]
     Serialize(#[from] serde_json::Error),
 }
 
 /// The KV namespace of finished contents.
-pub struct KvCache(KvStore);
+pub struct KvCache<'a>(&'a Env);
 
-impl KvCache {
+impl<'a> KvCache<'a> {
     /// The namespace that the Worker is bound to.
-    pub fn of(env: &Env) -> Result<Self, KvCacheError> {
-        Ok(Self(env.kv("FINISHED")?))
+    pub fn of(env: &'a Env) -> Self {
+        Self(env)
     }
 
     /// Reads a content.
     pub async fn get(&self, id: ContentId, now: Timestamp) -> Result<Option<CachedContent>, KvCacheError> {
-        Ok(self.0.get(&id.to_string()).text().await?.and_then(|text| parse(id, text.into_bytes(), now)))
+        let value = bridge::kv_value(self.0, BINDING, &id.to_string()).await?;
+        Ok(value.and_then(|text| parse(id, text.into_bytes(), now)))
     }
 
     /// Writes a finished content, with a time to live if there is one.
     pub async fn put(&self, content: &Content, ttl: Option<Duration>) -> Result<(), KvCacheError> {
-        let put = self.0.put(&content.id.to_string(), CachedContent::serialize(content)?)?;
-        let put = match ttl {
-            Some(ttl) => put.expiration_ttl(ttl.max(SHORTEST_TTL).as_secs()),
-            None => put,
-        };
-        Ok(put.execute().await?)
+        let ttl = ttl.map_or(0, |ttl| ttl.max(SHORTEST_TTL).as_secs() as u32);
+        self.set(content.id, Some(&CachedContent::serialize(content)?), ttl).await
+    }
+
+    /// Writes that a content is taken down.
+    pub async fn put_takedown(
+        &self,
+        id: ContentId,
+        url: &SourceUrl,
+        reason: &str,
+    ) -> Result<(), KvCacheError> {
+        self.set(id, Some(&CachedContent::serialize_takedown(url, reason)), 0).await
     }
 
     /// Deletes a content.
     pub async fn delete(&self, id: ContentId) -> Result<(), KvCacheError> {
-        Ok(self.0.delete(&id.to_string()).await?)
+        self.set(id, None, 0).await
+    }
+
+    async fn set(&self, id: ContentId, value: Option<&str>, ttl: u32) -> Result<(), KvCacheError> {
+        Ok(bridge::set_kv_value(self.0, BINDING, &id.to_string(), value, ttl).await?)
     }
 }
 

@@ -15,6 +15,7 @@ use crate::content::unknown_ids::{Known, UnknownIds};
 use crate::durable::messages::Message;
 use crate::platform::bridge;
 use crate::platform::clock::now;
+use crate::platform::operator_lists;
 use crate::response::ApiError;
 
 /// Why a content is not found. [`RepositoryError::api_error`] logs what the operator should know, and gives the error
@@ -39,6 +40,9 @@ pub enum RepositoryError {
     /// Every id that the URL may have belongs to another URL.
     #[error("all ids of {0} are taken")]
     AllTaken(SourceUrl),
+    /// The operator has taken the content down.
+    #[error("taken down: {0}")]
+    TakenDown(String),
     /// The client has asked for many ids that no content has.
     #[error("a client asks for many ids that no content has")]
     TooManyUnknown,
@@ -55,6 +59,7 @@ impl RepositoryError {
         match self {
             Self::NotAdmitted(error) => error.into(),
             Self::TooManyUnknown => ApiError::TooManyUnknown,
+            Self::TakenDown(reason) => ApiError::TakenDown(reason),
             fault => {
                 console_error!("{fault}");
                 ApiError::Unavailable
@@ -86,7 +91,7 @@ impl<'a> Repository<'a> {
         let client = client.as_ref().map(Client::key);
         for id in ContentId::candidates(url) {
             match self.cached(id).await? {
-                Some(cached) if cached.has_source(url) => return Ok(FoundContent::Cached(cached)),
+                Some(cached) if cached.has_source(url) => return available(cached),
                 Some(_) => continue,
                 None => {}
             }
@@ -128,7 +133,7 @@ impl<'a> Repository<'a> {
     /// The content with an id, if it exists.
     pub async fn find(&self, id: ContentId) -> Result<Option<FoundContent>, RepositoryError> {
         if let Some(cached) = self.cached(id).await? {
-            return Ok(Some(FoundContent::Cached(cached)));
+            return available(cached).map(Some);
         }
         self.ask(id, |client| Message::Get { client }).await
     }
@@ -151,7 +156,7 @@ impl<'a> Repository<'a> {
         message: impl FnOnce(Option<&str>) -> Message<'_>,
     ) -> Result<Option<FoundContent>, RepositoryError> {
         match self.cached(id).await? {
-            Some(cached) if cached.retry_at().is_none() => Ok(Some(FoundContent::Cached(cached))),
+            Some(cached) if cached.retry_at().is_none() => available(cached).map(Some),
             _ => self.ask(id, message).await,
         }
     }
@@ -177,10 +182,14 @@ impl<'a> Repository<'a> {
         Ok(found)
     }
 
+    /// The value in KV. That of a content that was taken down a moment ago may be out of date: its object knows it.
     async fn cached(&self, id: ContentId) -> Result<Option<CachedContent>, RepositoryError> {
+        if operator_lists::is_taken_down(id) {
+            return Ok(None);
+        }
         match &self.looked_up {
             Some((looked_up, cached)) if *looked_up == id => Ok(cached.clone()),
-            _ => Ok(KvCache::of(self.env)?.get(id, now()).await?),
+            _ => Ok(KvCache::of(self.env).get(id, now()).await?),
         }
     }
 
@@ -207,6 +216,14 @@ impl<'a> Repository<'a> {
     }
 }
 
+/// A content that KV has, unless it is taken down.
+fn available(cached: CachedContent) -> Result<FoundContent, RepositoryError> {
+    match cached.takedown() {
+        Some(reason) => Err(RepositoryError::TakenDown(reason.to_owned())),
+        None => Ok(FoundContent::Cached(cached)),
+    }
+}
+
 /// The content in the reply of a Durable Object; `None` when it does not exist.
 fn found(id: ContentId, status: u16, reply: &str) -> Result<Option<FoundContent>, RepositoryError> {
     match status {
@@ -215,6 +232,7 @@ fn found(id: ContentId, status: u16, reply: &str) -> Result<Option<FoundContent>
             Err(_) => Err(RepositoryError::Reply(id)),
         },
         404 => Ok(None),
+        410 => Err(RepositoryError::TakenDown(reply.to_owned())),
         503 => match AdmissionError::from_name(reply) {
             Some(error) => Err(RepositoryError::NotAdmitted(error)),
             None => Err(RepositoryError::Reply(id)),

@@ -34,7 +34,7 @@ impl ContentResponse {
             Self::Moved(found) | Self::Found(found) => {
                 Ok(("content", Printed(found.printed(variant.format(), addresses, now))))
             }
-            Self::Failed(error) => Err(*error),
+            Self::Failed(error) => Err(error.clone()),
         };
         ApiResult { status: self.status(), cache: self.cache_policy(now), location, outcome }.write(variant)
     }

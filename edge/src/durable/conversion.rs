@@ -25,13 +25,15 @@ use crate::admission::scheduler::{Asked, Turn};
 use crate::config::{Addresses, Config};
 use crate::content::kv_cache::KvCache;
 use crate::durable::subscribers::Subscribers;
-use crate::durable::{backlog, messages};
+use crate::durable::{backlog, messages, record};
 use crate::platform::clock::now;
 use crate::platform::environment::config;
-use crate::platform::{bridge, r2, upload};
+use crate::platform::{bridge, sweep, upload};
 
 const STATE: &str = "conversion";
 const CLIENT: &str = "client";
+/// Where the operator's calls read the state as it is stored.
+const STATE_PATH: &str = "/state";
 /// The pauses after the end of a job could not be told. The object that is told is away for a moment when a new version of
 /// the Worker is deployed.
 const TELL_AGAIN: [Duration; 3] = [Duration::from_millis(200), Duration::from_secs(2), Duration::ZERO];
@@ -76,6 +78,10 @@ impl DurableObject for ConversionObject {
         if request.method() == Method::Get {
             return self.subscribe(&request).await;
         }
+        if request.path() == STATE_PATH {
+            let stored: Option<String> = self.state.storage().get(STATE).await?;
+            return stored.map_or_else(|| Response::error("", 404), Response::ok);
+        }
         let body = request.text().await?;
         let event = match messages::decode(self.id()?, &request.path(), &body) {
             Ok(event) => event,
@@ -105,7 +111,8 @@ impl ConversionObject {
         let Some(conversion) = self.stored().await? else {
             return Response::error("", 404);
         };
-        match self.subscribers.add(&conversion.content(), addresses, now()) {
+        let Some(content) = conversion.content() else { return Response::error("", 410) };
+        match self.subscribers.add(&content, addresses, now()) {
             Some(events) => Response::from_stream(events),
             None => Response::error("", 503),
         }
@@ -150,10 +157,11 @@ impl ConversionObject {
                 self.set_owner(client.map(Client::party), turn).await?;
                 Ok(Admission::Admitted(Some(turn)))
             }
-            (Err(_), Some(conversion)) if !matches!(event, Event::RetryAsked | Event::Uploaded { .. }) => {
-                Ok(Admission::Unchanged(conversion.content()))
+            (Err(error), known) => {
+                let is_shown = !matches!(event, Event::RetryAsked | Event::Uploaded { .. });
+                let content = known.as_ref().filter(|_| is_shown).and_then(Conversion::content);
+                Ok(content.map_or(Admission::Refused(error), Admission::Unchanged))
             }
-            (Err(error), _) => Ok(Admission::Refused(error)),
         }
     }
 
@@ -220,13 +228,13 @@ impl ConversionObject {
     }
 
     /// Tells that the job has ended, so that the next one has its turn.
-    async fn tell_end(&self, ended: Option<Status>) -> Result<()> {
+    async fn tell_end(&self, ended: Option<Option<Status>>) -> Result<()> {
         let (Some(status), Some(owner)) = (ended, self.owner().await?) else { return Ok(()) };
         let id = self.id()?;
         let (party, tiles) = match status {
-            Status::Ready { dzi, .. } => (None, dzi.tile_count()),
-            Status::Failed { .. } => (None, 0),
-            Status::Processing { .. } => (Some(owner.party), 0), // the next attempt has its date
+            Some(Status::Ready { dzi, .. }) => (None, dzi.tile_count()),
+            Some(Status::Failed { .. }) | None => (None, 0),
+            Some(Status::Processing { .. }) => (Some(owner.party), 0), // the next attempt has its date
         };
         self.set_owner(party, Turn::Now).await?;
         for pause in TELL_AGAIN {
@@ -240,8 +248,8 @@ impl ConversionObject {
     }
 
     /// Decides, and stores the new state. Waits for the storage only, so that no other event comes between. Gives what
-    /// became of the content if its job has ended with this.
-    async fn decide(&self, event: Event, config: &Config) -> Result<(Decision, Option<Status>)> {
+    /// became of the content if its job has ended with this: nothing when it was removed.
+    async fn decide(&self, event: Event, config: &Config) -> Result<(Decision, Option<Option<Status>>)> {
         let storage = self.state.storage();
         let before = self.stored().await?;
         let fired = event == Event::AlarmFired; // an alarm that fired is not set any more
@@ -252,7 +260,7 @@ impl ConversionObject {
             && let Some(conversion) = &decision.after
         {
             storage.put(STATE, serde_json::to_string(conversion)?).await?;
-            self.subscribers.publish(&conversion.content(), now);
+            self.subscribers.publish(conversion.content().as_ref(), now);
             if let Some(change) = Change::between(before.as_ref(), conversion, now) {
                 bridge::note_change(&change);
             }
@@ -264,7 +272,7 @@ impl ConversionObject {
         }
         let had_job = before.is_some_and(|before| before.has_job());
         let ended = decision.after.as_ref().filter(|after| had_job && !after.has_job());
-        let ended = ended.map(|after| after.content().status);
+        let ended = ended.map(|after| after.content().map(|content| content.status));
         Ok((decision, ended))
     }
 
@@ -310,11 +318,19 @@ impl ConversionObject {
                 self.enqueue(conversion, turn.take()).await.err().map(|_| Event::EnqueueFailed)
             }
             Effect::WriteCache { content, expires_in } => {
-                let written = async { KvCache::of(&self.env)?.put(&content, expires_in).await };
-                match written.await {
+                match record::finished(&content, expires_in, now(), &self.env).await {
                     Ok(()) => Some(Event::CacheWritten),
                     Err(error) => {
-                        console_error!("{id}: the finished content is not in KV: {error}");
+                        console_error!("{id}: the finished content is not recorded: {error}");
+                        None
+                    }
+                }
+            }
+            Effect::RecordRemoval(removal) => {
+                match record::removed(id, conversion.url(), &removal, now(), &self.env).await {
+                    Ok(()) => Some(Event::RemovalRecorded(removal.kind)),
+                    Err(error) => {
+                        console_error!("{id}: the removal is not recorded: {error}");
                         None
                     }
                 }
@@ -325,16 +341,17 @@ impl ConversionObject {
                 }
                 None
             }
-            Effect::Sweep { before, keep } => match r2::delete_attempts(id, before, keep, &self.env).await {
-                Ok(()) => Some(Event::Swept { before }),
-                Err(error) => {
-                    console_error!("{id}: the objects of earlier attempts are not deleted yet: {error}");
-                    None
+            Effect::Sweep { before, keep, upload } => {
+                match sweep::delete_attempts(id, before, keep, upload, &self.env).await {
+                    Ok(()) => Some(Event::Swept { before }),
+                    Err(error) => {
+                        console_error!("{id}: the objects of attempts are not deleted yet: {error}");
+                        None
+                    }
                 }
-            },
+            }
             Effect::DeleteFromCache => {
-                let deleted = async { KvCache::of(&self.env)?.delete(id).await };
-                if let Err(error) = deleted.await {
+                if let Err(error) = KvCache::of(&self.env).delete(id).await {
                     console_error!("{id}: the content is not deleted from KV, it will expire: {error}");
                 }
                 None

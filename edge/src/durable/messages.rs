@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use edgezoom_content::conversion::{Event, Reply};
 use edgezoom_content::protocol::ClaimRequest;
 use edgezoom_content::upload::UploadKeyError;
-use edgezoom_content::{ContentId, SourceUrl, UploadKey};
+use edgezoom_content::{ContentId, Removal, RemovalKind, SourceUrl, UploadKey};
 use http::StatusCode;
 
 use crate::admission::policy::AdmissionError;
@@ -107,11 +107,26 @@ pub fn decode(id: ContentId, path: &str, body: &str) -> Result<Event, String> {
             Err(error) => Err(format!("Not a report: {error}")),
         },
         "/reset" => Ok(Event::Reset),
+        "/removed" => decode_removal(id, body).ok_or_else(|| "Not a removal".to_owned()),
         _ => match path.strip_prefix(UPLOADED) {
             Some(upload) => decode_upload(id, upload, body),
             None => Err(format!("Unknown message: {path}")),
         },
     }
+}
+
+/// What `edge/src/admin/` sends to take a content down, to lift that, or to delete what is not used, a line each: the kind,
+/// the id of the action, who, the URL of a source that may be unknown, or nothing, and why. The replies: 204, 404, 409 while
+/// it is converted, 410 when it is taken down, 503 when it has to be sent again.
+fn decode_removal(id: ContentId, body: &str) -> Option<Event> {
+    let mut lines = body.splitn(5, '\n');
+    let kind = RemovalKind::from_name(lines.next()?)?;
+    let (action, by, url) = (lines.next()?.to_owned(), lines.next()?.to_owned(), lines.next()?);
+    let url = match url {
+        "" => None,
+        url => Some(SourceUrl::try_from(url.to_owned()).ok()?),
+    };
+    Some(Event::Removed { id, url, removal: Removal::new(kind, lines.next()?, action, by) })
 }
 
 fn decode_upload(id: ContentId, upload: &str, url: &str) -> Result<Event, String> {
@@ -152,6 +167,8 @@ pub fn encode_reply(reply: &Reply) -> Result<(StatusCode, String), serde_json::E
                 "The conversion waits or is finished, another attempt has the lease, or it has to be alone.";
             (StatusCode::CONFLICT, why.to_owned())
         }
+        Reply::TakenDown(reason) => (StatusCode::GONE, reason.clone()),
+        Reply::NotYet => (StatusCode::SERVICE_UNAVAILABLE, "The content is being removed.".to_owned()),
         Reply::IdTaken => (StatusCode::CONFLICT, "The id belongs to another URL.".to_owned()),
     })
 }
@@ -198,7 +215,14 @@ mod tests {
             assert_eq!(decode(id, path, body), Ok(event));
             assert_eq!(client(query), (!query.is_empty()).then_some("::1"));
         }
+        let removal = "taken-down\n1\noperator\n\na\nb ";
+        let expected = Removal::new(RemovalKind::TakenDown, "a b", "1".to_owned(), "operator".to_owned());
+        assert_eq!(decode(id, "/removed", removal), Ok(Event::Removed { id, url: None, removal: expected }));
         for (path, body) in [
+            ("/removed", "{}"),
+            ("/removed", "lost\n1\noperator\n\nwhy"),
+            ("/removed", "taken-down\n1\noperator\nno url\nwhy"),
+            ("/removed", "taken-down\n1\noperator"),
             ("/uploaded/x", file.as_str()),
             ("/uploaded/uploads/00112233445566778899aabbccddeeff", url.as_str()),
             ("/report", "{}"),

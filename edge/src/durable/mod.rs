@@ -5,4 +5,5 @@ pub mod messages;
 
 pub(crate) mod backlog;
 mod conversion;
+mod record;
 mod subscribers;

@@ -55,9 +55,10 @@ impl Subscribers {
         Some(with_heartbeat(receiver))
     }
 
-    /// Sends the content to all subscribers. A finished content ends their streams.
-    pub fn publish(&self, content: &Content, now: Timestamp) {
+    /// Sends the content to all subscribers. A finished content ends their streams, and so does one that is removed.
+    pub fn publish(&self, content: Option<&Content>, now: Timestamp) {
         let mut subscribers = self.0.borrow_mut();
+        let Some(content) = content else { return subscribers.clear() };
         subscribers.retain(|subscriber| subscriber.send(content, now) && now - subscriber.since < LONGEST);
         if content.is_finished() {
             subscribers.clear();

@@ -20,6 +20,7 @@ pub fn from_cache(
     now: Timestamp,
 ) -> Result<Response, CachedContent> {
     match route {
+        _ if cached.takedown().is_some() => Err(cached),
         Route::Content { retry: true, .. } if cached.retry_at().is_some() => Err(cached),
         Route::Content { key: Ok(ContentKey::Id(_)), variant, .. } => {
             Ok(ContentResponse::Found(FoundContent::Cached(cached)).write(variant, addresses, now))
@@ -46,7 +47,7 @@ pub async fn find(
         Ok(ContentKey::Shared { id, source }) => match (repository.find(*id).await, source) {
             (Ok(Some(shown)), _) => Ok(ContentResponse::Moved(shown)),
             (Ok(None), Ok(url)) => by_source(url, retry, repository).await,
-            (Ok(None), Err(error)) => Ok(ContentResponse::Failed(*error)),
+            (Ok(None), Err(error)) => Ok(ContentResponse::Failed(error.clone())),
             (Err(error), _) => Err(error),
         },
         Ok(ContentKey::Id(id)) => {
@@ -58,7 +59,7 @@ pub async fn find(
                 found.map_or(ContentResponse::Failed(ApiError::NoSuchContent), ContentResponse::Found)
             })
         }
-        Err(error) => Ok(ContentResponse::Failed(*error)),
+        Err(error) => Ok(ContentResponse::Failed(error.clone())),
     };
     found.unwrap_or_else(|error| ContentResponse::Failed(error.api_error()))
 }

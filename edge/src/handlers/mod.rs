@@ -59,7 +59,7 @@ pub async fn handle(
         }
         Route::Upload { name, variant } => match (&config.uploads, name) {
             (None, _) => plain::method_not_allowed(plain::READ_METHODS),
-            (Some(_), Err(error)) => ContentResponse::Failed(*error).write(variant, addresses, now()),
+            (Some(_), Err(error)) => ContentResponse::Failed(error.clone()).write(variant, addresses, now()),
             (Some(uploads), Ok(name)) => {
                 let own = (&**config, addresses);
                 let name = name.as_deref();
@@ -87,10 +87,7 @@ pub async fn handle(
             Err(error) => error.response(),
         },
         Route::Preview(id, kind) => return preview::serve(*id, *kind, &request(), repository, env).await,
-        Route::Download(id) => match download::serve(*id, &request(), repository, env).await? {
-            Some(response) => return Ok(Outgoing::Streamed(response)),
-            None => plain::not_found(),
-        },
+        Route::Download(id) => return download::serve(*id, &request(), repository, env).await,
         Route::Iiif(id, asked) => {
             return iiif::serve(*id, asked, addresses, repository, (&request(), env)).await;
         }

@@ -11,10 +11,11 @@ use edgezoom_content::tile_index::tile_number;
 use edgezoom_content::{Archive, Dzi, Status, TileIndex, TileRange};
 use worker::{Delay, Env, Request, Response, Result, console_error};
 
-use crate::content::repository::Repository;
+use crate::content::repository::{Repository, RepositoryError};
 use crate::platform::index_cache::{StoredPyramid, with_cache};
-use crate::platform::r2;
+use crate::platform::{operator_lists, r2};
 use crate::request::object_key::{ObjectKey, PyramidObject};
+use crate::response::ApiError;
 
 /// A larger index is not read: it would be that of a picture of 500 gigapixels.
 const MAX_INDEX_BYTES: u32 = 8 << 20;
@@ -30,11 +31,14 @@ pub async fn serve(
     repository: &Repository<'_>,
     env: &Env,
 ) -> Result<Option<Response>> {
-    if let PyramidObject::Coarse(_) = key.object {
+    if let PyramidObject::Coarse(_) = key.object
+        && !operator_lists::is_taken_down(key.id)
+    {
         return Ok(Some(r2::serve(key, request, env).await?.map_or_else(gone, Ok)?));
     }
     match &*stored(key, repository, env).await? {
         StoredPyramid::Tiles => r2::serve(key, request, env).await,
+        StoredPyramid::TakenDown(reason) => taken_down(reason.clone()).map(Some),
         StoredPyramid::Archive { dzi, index } => match (key.object, find(key, dzi, index)) {
             (PyramidObject::Descriptor, _) => r2::serve_descriptor(key, dzi, request, env).await.map(Some),
             (PyramidObject::Tile { .. }, Some(range)) => r2::serve_tile(key, range, request, env).await,
@@ -51,6 +55,14 @@ fn gone() -> Result<Response> {
     Ok(response)
 }
 
+fn taken_down(reason: String) -> Result<Response> {
+    let error = ApiError::TakenDown(reason);
+    let response =
+        Response::builder().with_status(error.status().as_u16()).with_header("Cache-Control", "no-store")?;
+    let response = response.with_header("Content-Type", "text/plain; charset=utf-8")?;
+    Ok(response.fixed(error.to_string().into_bytes()))
+}
+
 fn find(key: &ObjectKey, dzi: &Dzi, index: &TileIndex) -> Option<TileRange> {
     let PyramidObject::Tile { level, column, row, format } = key.object else { return None };
     let number = tile_number(dzi, level, column, row).filter(|_| format == dzi.tile_format)?;
@@ -60,7 +72,11 @@ fn find(key: &ObjectKey, dzi: &Dzi, index: &TileIndex) -> Option<TileRange> {
 /// How the pyramid of a key is stored.
 async fn stored(key: &ObjectKey, repository: &Repository<'_>, env: &Env) -> Result<Rc<StoredPyramid>> {
     let pyramid = (key.id, key.attempt);
+    let is_taken_down = operator_lists::is_taken_down(key.id);
     for _ in 0..MAX_WAITS {
+        if is_taken_down {
+            break;
+        }
         if let Some(known) = with_cache(|cache| cache.get(pyramid)) {
             return Ok(known);
         }
@@ -90,6 +106,9 @@ async fn look_up(
     let content = match repository.find(key.id).await {
         Ok(Some(found)) => found.content().inspect_err(|error| console_error!("{error}")).ok(),
         Ok(None) => None,
+        Err(RepositoryError::TakenDown(reason)) => {
+            return Ok((Rc::new(StoredPyramid::TakenDown(reason)), false));
+        }
         Err(error) => {
             console_error!("{error}");
             None

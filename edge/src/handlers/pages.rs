@@ -29,7 +29,7 @@ pub async fn home(
             Response::new(StatusCode::FOUND, "text/plain; charset=utf-8", CachePolicy::NoStore, empty)
                 .with("Location", addresses.share(found.id()))
         }
-        ContentResponse::Failed(error) => error.add_retry_after(home(Some((text, error)))),
+        ContentResponse::Failed(error) => error.add_retry_after(home(Some((text, &error)))),
     }
 }
 
@@ -43,6 +43,6 @@ pub async fn picture(
     match by_id(id, repository).await {
         Ok(content) => page(&content, addresses, now()),
         Err(ApiError::NoSuchContent) => page::not_found(addresses),
-        Err(error) => page::unavailable(error, addresses),
+        Err(error) => page::unavailable(&error, addresses),
     }
 }

@@ -57,7 +57,7 @@ pub async fn handle(
         }
         UploadStep::Finish { file, name, variant } => {
             let content = match (name, length) {
-                (Err(error), _) => ContentResponse::Failed(*error),
+                (Err(error), _) => ContentResponse::Failed(error.clone()),
                 (_, None) => ContentResponse::Failed(UploadError::NoLength.into()),
                 (_, Some(length)) if length > LIST_BYTES => {
                     ContentResponse::Failed(UploadError::MalformedParts.into())

@@ -44,7 +44,7 @@ const EXAMPLES: [(&str, &str, &str); 6] = [
 /// notice, `uploads` says which files may be sent, if any.
 #[must_use]
 pub fn home(
-    failed: Option<(&str, ApiError)>,
+    failed: Option<(&str, &ApiError)>,
     notice: Option<&str>,
     uploads: Option<&Uploads>,
     addresses: &Addresses,

@@ -1,4 +1,4 @@
-//! Pages with a message only: 404 and 503.
+//! Pages with a message only: 404, 410 and 503.
 
 use http::StatusCode;
 
@@ -13,10 +13,11 @@ pub fn not_found(addresses: &Addresses) -> Response {
     notice(StatusCode::NOT_FOUND, "Not found", "There is no picture at this address.", addresses)
 }
 
-/// 503.
+/// 410 or 503.
 #[must_use]
-pub fn unavailable(error: ApiError, addresses: &Addresses) -> Response {
-    error.add_retry_after(notice(error.status(), "Not now", &error.to_string(), addresses))
+pub fn unavailable(error: &ApiError, addresses: &Addresses) -> Response {
+    let title = if let ApiError::TakenDown(_) = error { "Taken down" } else { "Not now" };
+    error.add_retry_after(notice(error.status(), title, &error.to_string(), addresses))
 }
 
 fn notice(status: StatusCode, title: &str, text: &str, addresses: &Addresses) -> Response {

@@ -160,7 +160,7 @@ fn only_finished_contents_are_cached_and_only_ready_ones_are_indexed() {
 fn the_home_page_shows_the_entered_text_and_the_error() {
     let entered = "\"><script>alert('1')</script>";
     let response = home(
-        Some((entered, ApiError::Url(edgezoom_content::source_url::SourceUrlError::Scheme))),
+        Some((entered, &ApiError::Url(edgezoom_content::source_url::SourceUrlError::Scheme))),
         None,
         None,
         &addresses(),
@@ -190,7 +190,7 @@ fn the_home_page_names_itself_and_links_to_the_notice_of_its_operator() {
 #[test]
 fn notices_have_the_status_of_their_error() {
     assert_eq!(not_found(&addresses()).status.as_u16(), 404);
-    let response = unavailable(ApiError::Unavailable, &addresses());
+    let response = unavailable(&ApiError::Unavailable, &addresses());
     assert_eq!((response.status.as_u16(), response.header("Retry-After")), (503, Some("5")));
 }
 

@@ -32,6 +32,13 @@ export function makeResponse(status, shared, own, body, countsAs) {
   return response;
 }
 
+/** The value of KV under a key, or null. */
+export const readKv = (kv, key) => kv.get(key);
+
+/** Writes a value of KV, for so many seconds if that is not 0; without a value it is deleted. */
+export const writeKv = (kv, key, value, ttl) =>
+  value === undefined ? kv.delete(key) : kv.put(key, value, ttl > 0 ? { expirationTtl: ttl } : {});
+
 /** Sends a message to a Durable Object, and gives the status and the body of its reply with a space between. */
 export async function callObject(objects, name, path, body) {
   const reply = await objects.getByName(name).fetch(`http://object${path}`, { method: "POST", body });

@@ -17,6 +17,15 @@ use crate::response::{COMMON_HEADERS, Response};
 extern "C" {
     #[wasm_bindgen(catch, js_name = callObject)]
     fn call(objects: &JsValue, name: &str, path: &str, body: &str) -> std::result::Result<Promise, JsValue>;
+    #[wasm_bindgen(catch, js_name = readKv)]
+    fn read_kv(kv: &JsValue, key: &str) -> std::result::Result<Promise, JsValue>;
+    #[wasm_bindgen(catch, js_name = writeKv)]
+    fn write_kv(
+        kv: &JsValue,
+        key: &str,
+        value: Option<&str>,
+        ttl: u32,
+    ) -> std::result::Result<Promise, JsValue>;
     #[wasm_bindgen(catch, js_name = makeResponse)]
     fn make_response(
         status: u16,
@@ -75,6 +84,18 @@ impl RequestHead {
         let counts_as = told.filter(|_| status == StatusCode::OK).unwrap_or(status).as_u16();
         Ok(make_response(status.as_u16(), &shared, &own, body, counts_as)?)
     }
+}
+
+/// The value of KV under a key.
+pub async fn kv_value(env: &Env, binding: &str, key: &str) -> Result<Option<String>> {
+    let kv = Reflect::get(env, &binding.into())?;
+    Ok(JsFuture::from(read_kv(&kv, key)?).await?.as_string())
+}
+
+/// Writes a value of KV, for so many seconds if that is not 0; without a value it is deleted.
+pub async fn set_kv_value(env: &Env, binding: &str, key: &str, value: Option<&str>, ttl: u32) -> Result<()> {
+    let kv = Reflect::get(env, &binding.into())?;
+    JsFuture::from(write_kv(&kv, key, value, ttl)?).await.map(drop).map_err(Error::from)
 }
 
 /// Sends a message to the Durable Object with a name, and gives the status and the body of its reply.

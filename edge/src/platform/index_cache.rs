@@ -15,6 +15,8 @@ const ENTRY_BYTES: usize = 128;
 pub enum StoredPyramid {
     /// As an object for each tile.
     Tiles,
+    /// Not at all: the content is taken down, for this reason. That is never cached.
+    TakenDown(String),
     /// As one archive.
     Archive {
         /// The picture.
@@ -28,7 +30,7 @@ impl StoredPyramid {
     fn bytes(&self) -> usize {
         ENTRY_BYTES
             + match self {
-                Self::Tiles => 0,
+                Self::Tiles | Self::TakenDown(_) => 0,
                 Self::Archive { index, .. } => index.as_bytes().len(),
             }
     }

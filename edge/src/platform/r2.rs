@@ -1,7 +1,7 @@
 //! Objects of R2 and ranges of them, streamed by the runtime: their bytes never pass through wasm. An object is immutable
 //! once written, and caches may keep it for ever.
 
-use edgezoom_content::{Attempt, CoarseNumber, ContentId, Dzi, TileRange};
+use edgezoom_content::{Dzi, TileRange};
 use http::StatusCode;
 use worker::{Bucket, Env, Headers, Method, Object, Range, Request, Response, Result, js_sys};
 
@@ -146,45 +146,6 @@ fn prepare(tag: &str, media_type: &str, size: u64, request: &Request) -> Result<
     };
     headers.set("Content-Range", &format!("bytes {first}-{last}/{size}"))?;
     Ok(Prepared::Body(headers, Some((first, last))))
-}
-
-/// How many of the latest attempts are swept; the earliest of more may keep their objects.
-const MOST_SWEPT: usize = 16;
-/// How many lists of an attempt's tiles are asked for at once, of up to 1,000 each: a call of a Worker may make some hundred
-/// requests. The next sweep goes on.
-const MOST_LISTS: usize = 20;
-
-/// Deletes the objects of attempts: all `before` one, except for the one to `keep`.
-///
-/// # Errors
-/// The store refuses it, or there is more to delete.
-pub async fn delete_attempts(id: ContentId, before: Attempt, keep: Option<Attempt>, env: &Env) -> Result<()> {
-    let bucket = env.bucket(BINDING)?;
-    let mut attempts: Vec<Attempt> = before.earlier().filter(|attempt| Some(*attempt) != keep).collect();
-    let attempts = attempts.split_off(attempts.len().saturating_sub(MOST_SWEPT));
-    let keys = attempts.iter().flat_map(|attempt| {
-        let coarse = CoarseNumber::all().map(|number| attempt.coarse_key(id, number));
-        coarse.chain([attempt.archive_key(id), attempt.descriptor_key(id)])
-    });
-    bucket.delete_multiple(keys.collect()).await?;
-    let mut lists = 0;
-    for attempt in attempts {
-        loop {
-            let list = bucket.list().prefix(attempt.tiles_prefix(id)).execute().await?;
-            let keys: Vec<String> = list.objects().iter().map(Object::key).collect();
-            if !keys.is_empty() {
-                bucket.delete_multiple(keys).await?;
-            }
-            if !list.truncated() {
-                break;
-            }
-            lists += 1;
-            if lists == MOST_LISTS {
-                return Err("there are more".into());
-            }
-        }
-    }
-    Ok(())
 }
 
 /// When an object was stored.

@@ -12,7 +12,7 @@ use crate::admission::policy::AdmissionError;
 use crate::response::negotiation::NegotiationError;
 
 /// An error of the interface.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ApiError {
     /// The request names no content.
     #[error("Say which content: /v1/content/?url=<url of the source>, or /v1/content/<id>.")]
@@ -32,6 +32,9 @@ pub enum ApiError {
     /// There is no content with the id.
     #[error("There is no content with this id.")]
     NoSuchContent,
+    /// The operator has taken the content down, for this reason.
+    #[error("This content was taken down: {0}")]
+    TakenDown(String),
     /// There is a content, and its pyramid is not ready.
     #[error("The content is not ready yet. Please ask again.")]
     NotReady,
@@ -82,13 +85,14 @@ impl From<AdmissionError> for ApiError {
 impl ApiError {
     /// The status.
     #[must_use]
-    pub fn status(self) -> StatusCode {
+    pub fn status(&self) -> StatusCode {
         match self {
             Self::NeitherIdNorUrl | Self::Url(_) | Self::Address(_) | Self::NotAcceptable(_) => {
                 StatusCode::BAD_REQUEST
             }
             Self::Upload(error) => error.status(),
             Self::NoSuchContent | Self::NotReady | Self::NeverReady => StatusCode::NOT_FOUND,
+            Self::TakenDown(_) => StatusCode::GONE,
             Self::NotSigned => StatusCode::FORBIDDEN,
             Self::Maintenance
             | Self::Overloaded
@@ -102,7 +106,7 @@ impl ApiError {
 
     /// When to try again, if that can help.
     #[must_use]
-    pub fn retry_after(self) -> Option<Duration> {
+    pub fn retry_after(&self) -> Option<Duration> {
         let seconds = match self {
             Self::NotReady => 2,
             Self::Unavailable => 5,
@@ -115,6 +119,7 @@ impl ApiError {
             | Self::NotAcceptable(_)
             | Self::Upload(_)
             | Self::NoSuchContent
+            | Self::TakenDown(_)
             | Self::NotSigned
             | Self::NeverReady => {
                 return None;
@@ -125,13 +130,13 @@ impl ApiError {
 
     /// The response in plain text.
     #[must_use]
-    pub fn response(self) -> Response {
+    pub fn response(&self) -> Response {
         self.add_retry_after(Response::text(self.status(), self.to_string()))
     }
 
     /// Adds `Retry-After` to a response, if trying again can help.
     #[must_use]
-    pub fn add_retry_after(self, response: Response) -> Response {
+    pub fn add_retry_after(&self, response: Response) -> Response {
         match self.retry_after() {
             Some(time) => response.with("Retry-After", time.as_secs().to_string()),
             None => response,

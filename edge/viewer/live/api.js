@@ -2,8 +2,9 @@
 // see.
 
 /**
- * The update for a content object. `kind` is `processing`, `ready`, `failed`, `missing` (no such content) or
- * `unreachable` (no usable response); `content` is the content object of the first three.
+ * The update for a content object. `kind` is `processing`, `ready`, `failed`, `missing` (no such content),
+ * `taken-down` (by the operator, `text` says why) or `unreachable` (no usable response); `content` is the content object of
+ * the first three.
  */
 export function updateOf(content) {
   if (content.ready && content.dzi) return { kind: "ready", content };
@@ -16,6 +17,7 @@ export async function fetchContent(address, { signal, revalidate = false } = {})
     const headers = { Accept: "application/json" };
     const response = await fetch(address, { headers, signal, cache: revalidate ? "no-cache" : "default" });
     if (response.status === 404) return { kind: "missing" };
+    if (response.status === 410) return { kind: "taken-down", text: await response.text() };
     return response.ok ? updateOf(await response.json()) : { kind: "unreachable" };
   } catch (error) {
     if (signal?.aborted) throw error;

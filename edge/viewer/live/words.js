@@ -58,10 +58,11 @@ function retryWords(seconds, refused) {
 }
 
 /** The words for a failure: `{ title, text, advice, when, canRetry }`, for an update that is neither `ready` nor `processing`. */
-export function problemWords({ kind, content, refused = false }) {
+export function problemWords({ kind, content, text = "", refused = false }) {
   if (kind === "missing") {
     return { title: "There is no picture here", text: "The link is incomplete, or its picture was never requested.", when: "", canRetry: false };
   }
+  if (kind === "taken-down") return { title: "Taken down", text, when: "", canRetry: false };
   if (kind === "unreachable") {
     return { title: "No connection", text: "The picture's server does not answer.", when: "", canRetry: true };
   }

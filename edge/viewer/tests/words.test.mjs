@@ -15,6 +15,8 @@ test("trying again is offered wherever it can help", () => {
   }
   assert.equal(problemWords({ kind: "unreachable" }).canRetry, true);
   assert.equal(problemWords({ kind: "missing" }).canRetry, false);
+  const { title, text, canRetry } = problemWords({ kind: "taken-down", text: "This content was taken down: why" });
+  assert.deepEqual([title, text, canRetry], ["Taken down", "This content was taken down: why", false]);
 });
 
 test("a file that was sent has its name, and is sent again rather than tried again", () => {

@@ -16,6 +16,7 @@ mod queue;
 mod record;
 mod retries;
 mod sources;
+mod takedown;
 mod tiler_death;
 mod uploads;
 mod viewer;

@@ -1,5 +1,6 @@
 //! The subcommands of `tiler`, a file each, and the groups of flags that several of them share.
 
+pub mod admin;
 mod bot;
 pub mod convert;
 pub mod cost;

@@ -18,11 +18,13 @@ use xtask::setup::WASM;
 /// The limit of the Worker's size, compressed: each new isolate loads and compiles all of it.
 const MOST_BYTES: usize = 400_000;
 /// What the build is made from, besides the wasm. A change of the recipe is a change too.
-const INGREDIENTS: [&str; 9] = [
+const INGREDIENTS: [&str; 11] = [
     "Cargo.toml",
     "docs/limits.md",
     "edge/entry.js",
     "edge/interface",
+    "edge/src/admin",
+    "edge/src/platform",
     "edge/viewer",
     "package.json",
     "package-lock.json",
@@ -85,7 +87,7 @@ fn worker(project: &Project, wasm: &Path, folder: &Path) -> Result<()> {
     esbuild.arg(format!("--alias:wasm-bindgen-output={}", bindings.display()));
     command::run(esbuild.arg(format!("--outfile={}", folder.join("index.js").display())))?;
     let mut wasm_opt = project.node_tool("wasm-opt")?;
-    wasm_opt.arg(staging.path().join("index_bg.wasm")).arg("-O4").args(WASM_FEATURES);
+    wasm_opt.arg(staging.path().join("index_bg.wasm")).arg("-Os").args(WASM_FEATURES);
     command::run(wasm_opt.arg("-o").arg(folder.join("index_bg.wasm")))
 }
 

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use std::time::Duration;
 
 use super::*;
+use crate::RemovalKind;
 
 /// A whole service in miniature: one conversion, its queue, KV, and tilers that crash, sleep and speak too late.
 struct World {
@@ -13,6 +14,12 @@ struct World {
     /// Attempts that some tiler believes to have, dead and sleeping ones too.
     attempts: Vec<Attempt>,
     record: Option<Content>,
+    /// Whether KV has a takedown in its place.
+    is_refused: bool,
+    /// The operator's log: actions, each once.
+    log: Vec<(RemovalKind, String)>,
+    /// How many actions there were that had an effect.
+    actions: usize,
     published: Vec<Attempt>,
     /// The attempts that have objects in the store.
     stored: Vec<Attempt>,
@@ -34,6 +41,7 @@ enum Chance {
     Alarm,
     AlarmWhileAllIsDown,
     Reset,
+    Remove { kind: RemovalKind, up: bool },
 }
 
 impl World {
@@ -43,6 +51,9 @@ impl World {
             messages: vec![],
             attempts: vec![],
             record: None,
+            is_refused: false,
+            log: vec![],
+            actions: 0,
             published: vec![],
             stored: vec![],
             highest: Progress::NONE,
@@ -53,7 +64,16 @@ impl World {
 
     /// Tells the conversion of an event and performs the effects; when `up` is false, queue and KV take nothing.
     fn tell(&mut self, event: Event, up: bool) -> Reply {
+        let was_taken_down = self.is_taken_down();
+        let is_of_operator = matches!(event, Event::Removed { .. });
+        let was_removed = self.story.known.as_ref().is_some_and(|known| known.content().is_none());
         let reply = self.story.tell(event);
+        if was_taken_down && !is_of_operator {
+            assert!(!matches!(reply, Reply::Content(_) | Reply::Claim(_)), "served: {reply:?}");
+        }
+        if !was_removed && self.story.known.as_ref().is_some_and(|known| known.content().is_none()) {
+            (self.highest, self.published) = (Progress::NONE, vec![]);
+        }
         for effect in std::mem::take(&mut self.story.effects) {
             match effect {
                 Effect::Enqueue if up => self.messages.push(self.story.known.as_ref().unwrap().job()),
@@ -62,25 +82,41 @@ impl World {
                     if let Status::Ready { attempt, .. } = content.status {
                         self.published.push(attempt);
                     }
-                    self.record = Some(content);
+                    (self.record, self.is_refused) = (Some(content), false);
                     self.story.tell(Event::CacheWritten);
                     assert_eq!(self.story.effects, [], "written at once, it is not out of date");
                 }
                 Effect::WriteCache { .. } => {}
-                Effect::DeleteFromCache => self.record = None,
+                Effect::DeleteFromCache => (self.record, self.is_refused) = (None, false),
+                Effect::RecordRemoval(removal) if up => {
+                    let entry = (removal.kind, removal.action);
+                    if !self.log.contains(&entry) {
+                        self.log.push(entry);
+                    }
+                    (self.record, self.is_refused) = (None, removal.kind == RemovalKind::TakenDown);
+                    self.story.tell(Event::RemovalRecorded(removal.kind));
+                    assert_eq!(self.story.effects, [], "written at once, it is not out of date");
+                }
+                Effect::RecordRemoval(_) => {}
                 Effect::DeleteUpload(_) => panic!("no file was sent"),
-                Effect::Sweep { before, keep } if up => {
+                Effect::Sweep { before, keep, .. } if up => {
                     self.stored.retain(|attempt| *attempt >= before || Some(*attempt) == keep);
                     self.story.tell(Event::Swept { before });
                 }
                 Effect::Sweep { .. } => {}
             }
         }
-        let progress = self.story.content().progress;
+        let Some(content) = self.story.known.as_ref().and_then(Conversion::content) else { return reply };
+        let progress = content.progress;
         assert!(progress >= self.highest, "progress fell from {:?} to {progress:?}", self.highest);
         self.highest = progress;
         assert!(self.published.iter().all(|attempt| *attempt == self.published[0]), "published twice");
         reply
+    }
+
+    fn is_taken_down(&self) -> bool {
+        let known = self.story.known.as_ref();
+        known.is_some_and(|known| known.is_withheld())
     }
 
     fn happen(&mut self, chance: Chance) {
@@ -135,6 +171,13 @@ impl World {
             Chance::Alarm => drop(self.tell(Event::AlarmFired, true)),
             Chance::AlarmWhileAllIsDown => drop(self.tell(Event::AlarmFired, false)),
             Chance::Reset => drop(self.tell(Event::Reset, true)),
+            Chance::Remove { kind, up } => {
+                self.actions += 1;
+                let action = self.actions.to_string();
+                // One reason, so that a takedown of what is taken down is the same one.
+                let removal = Removal::new(kind, "why", action, "operator".to_owned());
+                self.tell(Event::Removed { id: id(), url: None, removal }, up);
+            }
         }
     }
 
@@ -184,6 +227,8 @@ fn chance() -> impl Strategy<Value = Chance> {
         3 => Just(Chance::Alarm),
         1 => Just(Chance::AlarmWhileAllIsDown),
         1 => Just(Chance::Reset),
+        1 => (prop_oneof![Just(RemovalKind::TakenDown), Just(RemovalKind::Lifted), Just(RemovalKind::Unused)], any::<bool>())
+            .prop_map(|(kind, up)| Chance::Remove { kind, up }),
     ]
 }
 
@@ -199,10 +244,15 @@ proptest! {
             world.happen(chance);
         }
         world.settle();
-        let content = world.story.content();
-        prop_assert!(content.is_finished(), "lost: {:?}", world.story.known);
-        prop_assert_eq!(world.story.known.as_ref().unwrap().alarm(), None);
-        prop_assert_eq!(world.record, Some(content));
+        let known = world.story.known.clone().unwrap();
+        prop_assert_eq!(known.alarm(), None);
+        prop_assert!(known.content().is_none_or(|content| content.is_finished()), "lost: {:?}", known);
+        prop_assert_eq!(world.is_refused, world.is_taken_down());
+        prop_assert_eq!(world.record, known.content());
+        // Takedowns and lifts follow one another in the log, and none is lost: each is recorded before the next one.
+        let kinds: Vec<_> = world.log.iter().map(|(kind, _)| *kind).filter(|kind| *kind != RemovalKind::Unused).collect();
+        prop_assert!(kinds.windows(2).all(|two| two[0] != two[1]), "{kinds:?}");
+        prop_assert!(kinds.first().is_none_or(|first| *first == RemovalKind::TakenDown));
         world.stored.retain(|attempt| !world.published.contains(attempt));
         prop_assert_eq!(world.stored, vec![], "objects are left");
     }

@@ -116,7 +116,7 @@ fn what_dead_tilers_left_is_swept_some_time_after_the_end() {
     story.tell(Event::CacheWritten);
     assert_eq!(story.until_alarm(), RULES.sweep);
     story.wait(RULES.sweep);
-    let sweep = [Effect::Sweep { before: attempt.next(), keep: Some(attempt) }];
+    let sweep = [Effect::Sweep { before: attempt.next(), keep: Some(attempt), upload: None }];
     for _ in 0..3 {
         story.tell(Event::AlarmFired);
         assert_eq!(story.effects, sweep, "again until the store has done it");

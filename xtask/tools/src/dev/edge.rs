@@ -60,6 +60,7 @@ pub fn command(
     command.env("WRANGLER_REGISTRY_PATH", state.registry());
     // wrangler takes a variable from its environment when wrangler.toml names it, under [vars] or [secrets].
     command.env("TILER_TOKEN", state.token()).env("ALLOW_NETWORKS", &options.allow_networks);
+    command.env("ADMIN_TOKENS", format!("operator:{}", state.admin_token()));
     command.env("LEASE_SECONDS", options.lease_seconds.to_string());
     command.env("RETRY_SECONDS", &options.retry_seconds);
     command.env("ASK_AGAIN_SECONDS", options.ask_again_seconds.to_string());

@@ -12,6 +12,7 @@ use anyhow::{Context, Result, bail};
 pub struct State {
     folder: PathBuf,
     token: String,
+    admin_token: String,
     _lock: File,
 }
 
@@ -32,13 +33,19 @@ impl State {
             }
             Err(TryLockError::Error(error)) => return Err(error).with_context(unusable),
         }
+        let admin_token = token(&folder.join("admin-token"))?;
         let token = token(&folder.join("token"))?;
-        Ok(Self { folder, token, _lock: lock })
+        Ok(Self { folder, token, admin_token, _lock: lock })
     }
 
     /// What Worker and tilers of this state prove themselves to each other with.
     pub fn token(&self) -> &str {
         &self.token
+    }
+
+    /// What the operator proves itself with, in `tiler admin`.
+    pub fn admin_token(&self) -> &str {
+        &self.admin_token
     }
 
     /// Where wrangler keeps KV, R2 and Durable Objects.

@@ -217,7 +217,8 @@ impl<'a> World<'a> {
             decide(known.conversion.take(), event, Timestamp(self.now), &self.parameters.rules);
         self.used.rows_written += 2.0; // the state, and the alarm
         let alarm = after.as_ref().and_then(Conversion::alarm);
-        let finished = after.as_ref().is_some_and(|conversion| conversion.content().is_finished());
+        let finished =
+            after.as_ref().and_then(Conversion::content).is_some_and(|content| content.is_finished());
         let was_over = known.over.is_some();
         if finished && !was_over {
             known.over = Some(self.now);
@@ -261,13 +262,16 @@ impl<'a> World<'a> {
             Effect::WriteCache { .. } => {
                 let ms = platform.kv_write.millis(&mut self.random);
                 self.used.kv_writes += 1.0;
+                self.used.object_requests += 1.0; // the index of all contents: a row, and its entry in an index of it
+                self.used.rows_written += 2.0;
                 self.used.object_ms += ms as f64;
                 if chance >= platform.kv_failures_per_million {
                     self.after(ms, Happening::Recorded { content });
                 }
             }
             Effect::DeleteFromCache => self.used.kv_writes += 1.0,
-            Effect::DeleteUpload(_) => {} // no load has files; R2 counts no deletions
+            Effect::RecordRemoval(_) => {} // no operator removes anything here
+            Effect::DeleteUpload(_) => {}  // no load has files; R2 counts no deletions
             Effect::Sweep { before, .. } => {
                 self.tell(content, Event::Swept { before: *before });
             }

@@ -1,0 +1,250 @@
+//! Takedowns, and what is deleted because it is not used.
+
+use super::*;
+use crate::{Removal, RemovalKind};
+
+const REASON: &str = "Its owner asked for it.";
+
+fn removed(kind: RemovalKind, reason: &str, action: &str) -> Event {
+    let removal = Removal::new(kind, reason, action.to_owned(), "anna".to_owned());
+    Event::Removed { id: id(), url: None, removal }
+}
+
+fn take_down(action: &str) -> Event {
+    removed(RemovalKind::TakenDown, REASON, action)
+}
+
+fn refused() -> Reply {
+    Reply::TakenDown(REASON.to_owned())
+}
+
+fn ready() -> Story {
+    let mut story = Story::new();
+    let attempt = story.claim();
+    story.tell(reported(attempt, finished()));
+    story.tell(Event::CacheWritten);
+    story
+}
+
+/// The effects of the last event, by their names.
+fn effects(story: &Story) -> Vec<&'static str> {
+    let name = |effect: &Effect| match effect {
+        Effect::Enqueue => "enqueue",
+        Effect::WriteCache { .. } => "write",
+        Effect::DeleteFromCache => "delete",
+        Effect::DeleteUpload(_) => "delete upload",
+        Effect::Sweep { keep: None, .. } => "sweep all",
+        Effect::Sweep { .. } => "sweep",
+        Effect::RecordRemoval(removal) => match removal.kind {
+            RemovalKind::TakenDown => "record takedown",
+            RemovalKind::Lifted => "record lift",
+            RemovalKind::Unused => "record deletion",
+        },
+    };
+    story.effects.iter().map(name).collect()
+}
+
+fn clients_events() -> [Event; 5] {
+    let upload = "uploads/00000000000000000000000000000001".parse().unwrap();
+    [
+        Event::Created { id: id(), url: url() },
+        Event::Uploaded { id: id(), url: url(), upload },
+        Event::Requested,
+        Event::RetryAsked,
+        Event::Reset,
+    ]
+}
+
+#[test]
+fn what_is_taken_down_is_refused_at_once_and_its_objects_are_deleted() {
+    let mut story = ready();
+    assert_eq!(story.tell(take_down("1")), refused());
+    assert_eq!(effects(&story), ["record takedown", "sweep all"]);
+    for event in clients_events() {
+        assert_eq!(story.tell(event), refused());
+        assert_eq!(effects(&story), [""; 0]);
+    }
+    assert_eq!(story.tell(Event::Claimed(CLAIM)), Reply::Conflict);
+    assert_eq!(story.known.as_ref().unwrap().content(), None);
+}
+
+#[test]
+fn record_and_objects_are_tried_again_until_they_are_confirmed() {
+    let mut story = ready();
+    story.tell(take_down("1"));
+    for _ in 0..3 {
+        story.wait(RULES.repeat);
+        story.tell(Event::AlarmFired);
+        assert_eq!(effects(&story), ["sweep all", "record takedown"]);
+    }
+    story.tell(Event::RemovalRecorded(RemovalKind::TakenDown));
+    story.wait(RULES.repeat);
+    story.tell(Event::AlarmFired);
+    assert_eq!(effects(&story), ["sweep all"]);
+    // Once more after a while: a tiler may have uploaded until it learnt that its attempt is over.
+    let before = Attempt::FIRST.next();
+    story.tell(Event::Swept { before });
+    assert_eq!(story.known.as_ref().unwrap().alarm(), Some(story.now + RULES.sweep));
+    story.wait(RULES.sweep);
+    story.tell(Event::AlarmFired);
+    assert_eq!(effects(&story), ["sweep all"]);
+    story.tell(Event::Swept { before });
+    assert_eq!(story.known.as_ref().unwrap().alarm(), None);
+    assert_eq!(story.tell(Event::Requested), refused());
+}
+
+#[test]
+fn a_takedown_that_is_told_twice_is_one_action() {
+    let mut story = ready();
+    story.tell(take_down("1"));
+    let first = story.effects.clone();
+    // What is not confirmed is done again at once, as the same action.
+    assert_eq!(story.tell(take_down("2")), refused());
+    assert_eq!(story.effects, first);
+    story.tell(Event::RemovalRecorded(RemovalKind::TakenDown));
+    story.tell(Event::Swept { before: Attempt::FIRST.next() });
+    let known = story.known.clone();
+    assert_eq!(story.tell(take_down("2")), refused());
+    assert_eq!((effects(&story), &story.known), (vec![], &known));
+    assert_eq!(
+        story.tell(removed(RemovalKind::TakenDown, "Another reason.", "3")),
+        Reply::TakenDown("Another reason.".into())
+    );
+    assert_eq!(effects(&story), ["record takedown"]);
+}
+
+#[test]
+fn a_running_conversion_is_stopped() {
+    let mut story = Story::new();
+    let attempt = story.claim();
+    story.tell(take_down("1"));
+    assert!(!story.known.as_ref().unwrap().has_job());
+    assert_eq!(story.report(attempt, 0.5), Reply::Conflict);
+    assert_eq!(story.tell(reported(attempt, finished())), Reply::Conflict);
+    assert_eq!(story.tell(gave_up(attempt, FailureCode::Internal, Retry::Elsewhere)), Reply::Conflict);
+    assert_eq!(story.tell(Event::Claimed(CLAIM)), Reply::Conflict);
+    assert_eq!(story.tell(Event::Requested), refused());
+}
+
+#[test]
+fn what_no_client_has_asked_for_can_be_taken_down_by_its_url() {
+    let removal = |kind| Removal::new(kind, REASON, "1".to_owned(), "anna".to_owned());
+    let mut story = Story { known: None, now: Timestamp(0), effects: vec![] };
+    let event = |kind, url| Event::Removed { id: id(), url, removal: removal(kind) };
+    assert_eq!(story.tell(event(RemovalKind::TakenDown, None)), Reply::NotFound);
+    assert_eq!(story.tell(event(RemovalKind::Unused, Some(url()))), Reply::NotFound);
+    assert_eq!(story.known, None);
+    assert_eq!(story.tell(event(RemovalKind::TakenDown, Some(url()))), refused());
+    assert_eq!(story.tell(Event::Created { id: id(), url: url() }), refused());
+    let other = SourceUrl::parse("http://example.com/b.jpg").unwrap();
+    assert_eq!(story.tell(Event::Created { id: id(), url: other.clone() }), Reply::IdTaken);
+    assert_eq!(story.tell(event(RemovalKind::Lifted, Some(other))), Reply::IdTaken);
+}
+
+#[test]
+fn what_is_lifted_is_converted_when_it_is_asked_for_with_a_new_attempt() {
+    let mut story = ready();
+    story.tell(take_down("1"));
+    // The log must not lose the takedown.
+    assert_eq!(story.tell(removed(RemovalKind::Lifted, "", "2")), Reply::NotYet);
+    story.tell(Event::RemovalRecorded(RemovalKind::TakenDown));
+    assert_eq!(story.tell(removed(RemovalKind::Lifted, "", "2")), Reply::Accepted);
+    assert_eq!(effects(&story), ["record lift"]);
+    assert_eq!(story.tell(Event::Requested), Reply::NotYet);
+    assert_eq!(story.tell(take_down("3")), Reply::NotYet);
+    story.tell(Event::RemovalRecorded(RemovalKind::Lifted));
+    assert_eq!(story.tell(removed(RemovalKind::Lifted, "", "4")), Reply::Accepted);
+    assert_eq!(effects(&story), [""; 0]);
+    assert!(story.known.as_ref().unwrap().starts_anew(&Event::Requested, story.now, &RULES));
+    story.tell(Event::Requested);
+    assert_eq!((effects(&story), story.stage()), (vec!["enqueue"], Some(Stage::Queued)));
+    assert_eq!((story.content().progress, story.claim()), (Progress::NONE, Attempt::FIRST.next()));
+}
+
+#[test]
+fn what_is_not_used_is_deleted_and_comes_back() {
+    let mut story = ready();
+    let unused = || removed(RemovalKind::Unused, "", "1");
+    assert_eq!(story.tell(unused()), Reply::Accepted);
+    assert_eq!(effects(&story), ["record deletion", "sweep all"]);
+    assert_eq!(story.tell(unused()), Reply::Accepted);
+    assert_eq!(effects(&story), [""; 0]);
+    // KV still has the record of what is deleted.
+    assert_eq!(story.tell(Event::Requested), Reply::NotYet);
+    story.tell(Event::RemovalRecorded(RemovalKind::Unused));
+    story.tell(Event::Created { id: id(), url: url() });
+    assert_eq!((effects(&story), story.stage()), (vec!["enqueue"], Some(Stage::Queued)));
+    assert_eq!(story.tell(unused()), Reply::Conflict);
+    // A takedown comes before all.
+    story.tell(take_down("2"));
+    assert_eq!(story.tell(unused()), refused());
+}
+
+#[test]
+fn a_deleted_file_has_to_be_sent_again() {
+    let file = SourceUrl::of_file("f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk", "a.jpg").unwrap();
+    let upload = |number: u32| format!("uploads/{number:032x}").parse().unwrap();
+    let sent = |number| Event::Uploaded { id: id(), url: file.clone(), upload: upload(number) };
+    let mut story = Story { known: None, now: Timestamp(0), effects: vec![] };
+    story.tell(sent(1));
+    story.tell(take_down("1"));
+    // Until it is confirmed, the file is among what is deleted.
+    let sweep = Effect::Sweep { before: Attempt::FIRST, keep: None, upload: Some(upload(1)) };
+    assert!(story.effects.contains(&sweep));
+    story.tell(Event::Swept { before: Attempt::FIRST });
+    story.tell(Event::RemovalRecorded(RemovalKind::TakenDown));
+    assert_eq!(story.tell(sent(2)), refused());
+    story.tell(removed(RemovalKind::Lifted, "", "2"));
+    story.tell(Event::RemovalRecorded(RemovalKind::Lifted));
+    for event in [Event::Requested, Event::RetryAsked, Event::Reset] {
+        assert_eq!(story.tell(event), Reply::NotFound);
+    }
+    story.tell(sent(3));
+    assert_eq!(effects(&story), ["enqueue"]);
+}
+
+#[test]
+fn a_record_that_was_on_its_way_does_not_outlive_a_removal() {
+    let mut story = Story::new();
+    let attempt = story.claim();
+    story.tell(reported(attempt, finished()));
+    story.tell(take_down("1"));
+    story.tell(Event::RemovalRecorded(RemovalKind::TakenDown));
+    // The picture's own record comes to KV last.
+    story.tell(Event::CacheWritten);
+    assert_eq!(effects(&story), ["record takedown"]);
+    story.tell(Event::RemovalRecorded(RemovalKind::TakenDown));
+    story.tell(removed(RemovalKind::Lifted, "", "2"));
+    story.tell(Event::RemovalRecorded(RemovalKind::TakenDown));
+    assert_eq!(effects(&story), ["record lift"]);
+    story.tell(Event::RemovalRecorded(RemovalKind::Lifted));
+    story.tell(Event::Requested);
+    story.tell(Event::RemovalRecorded(RemovalKind::Lifted));
+    assert_eq!(effects(&story), ["delete"]);
+    let attempt = story.claim();
+    story.tell(reported(attempt, finished()));
+    story.tell(Event::RemovalRecorded(RemovalKind::Lifted));
+    assert_eq!(effects(&story), ["write"]);
+}
+
+#[test]
+fn the_last_states_are_kept() {
+    let mut story = Story::new();
+    let attempt = story.claim();
+    story.tell(gave_up(attempt, FailureCode::SourceNotFound, Retry::Never));
+    story.tell(take_down("1"));
+    let states = |story: &Story| -> Vec<String> {
+        let history = story.known.as_ref().unwrap().history();
+        history.lines().map(|line| line.split_once(' ').unwrap().1.to_owned()).collect()
+    };
+    assert_eq!(states(&story), ["queued", "claimed 1", "failed source-not-found", "taken-down"]);
+    story.tell(Event::RemovalRecorded(RemovalKind::TakenDown));
+    for number in 0..30 {
+        story.tell(removed(RemovalKind::Lifted, "", &format!("l{number}")));
+        story.tell(Event::RemovalRecorded(RemovalKind::Lifted));
+        story.tell(take_down(&format!("t{number}")));
+        story.tell(Event::RemovalRecorded(RemovalKind::TakenDown));
+    }
+    let kept = states(&story);
+    assert_eq!((kept.len(), kept.last().map(String::as_str)), (20, Some("taken-down")));
+}

@@ -1,0 +1,94 @@
+// The one Durable Object of the operator: the log of what was done, the list of what is taken down, and the blocked hosts. Each
+// message is one transaction, so the log and the lists never differ; and an action has an id, under which the log has it
+// once, however often it is told.
+
+import { DurableObject } from "cloudflare:workers";
+
+/** Caches keep tiles for a year at most. From then on what is taken down needs no place in the list: its object refuses it. */
+const REMEMBERED = 366 * 86_400_000;
+
+export class OperatorObject extends DurableObject {
+  constructor(state, env) {
+    super(state, env);
+    this.sql = state.storage.sql;
+    this.sql.exec(`CREATE TABLE IF NOT EXISTS log (number INTEGER PRIMARY KEY AUTOINCREMENT, action TEXT UNIQUE, at INTEGER, by TEXT,
+      what TEXT, target TEXT, reason TEXT, result TEXT, contents INTEGER DEFAULT 0)`);
+    this.sql.exec("CREATE TABLE IF NOT EXISTS taken_down (id TEXT PRIMARY KEY, at INTEGER) WITHOUT ROWID");
+    this.sql.exec("CREATE TABLE IF NOT EXISTS hosts (host TEXT PRIMARY KEY, at INTEGER, by TEXT, reason TEXT) WITHOUT ROWID");
+  }
+
+  async fetch(request) {
+    const { pathname, search } = new URL(request.url);
+    if (pathname === "/lists") return this.#lists(search.slice(1));
+    const body = await request.json();
+    switch (pathname) {
+      case "/note":
+        this.ctx.storage.transactionSync(() => this.#note(body));
+        return new Response();
+      case "/act":
+        return Response.json(this.ctx.storage.transactionSync(() => this.#act(body)));
+      case "/host":
+        return Response.json(this.ctx.storage.transactionSync(() => this.#host(body)));
+      case "/hosts":
+        return Response.json(this.#rows("SELECT * FROM hosts ORDER BY host"));
+      case "/log":
+        return Response.json(this.#log(body));
+      default:
+        return new Response("Unknown message", { status: 400 });
+    }
+  }
+
+  #rows(query, ...values) {
+    return this.sql.exec(query, ...values).toArray();
+  }
+
+  /** Its version, the blocked hosts and what is taken down, a line each; 204 when the version is the one that the caller has. */
+  #lists(known) {
+    // Whatever changes a list is in the log.
+    const [{ version }] = this.#rows("SELECT coalesce(max(number), 0) AS version FROM log");
+    if (String(version) === known) return new Response(null, { status: 204 });
+    const hosts = this.#rows("SELECT host FROM hosts").map(({ host }) => host);
+    const ids = this.#rows("SELECT id FROM taken_down WHERE at > ? ORDER BY id", Date.now() - REMEMBERED).map(({ id }) => id);
+    return new Response(`${version}\n${hosts.join()}\n${ids.join(" ")}`);
+  }
+
+  /** Adds an action to the log; false when it is there already. */
+  #add({ action, at = Date.now(), by, what, target = "", reason = "", result = "" }) {
+    if (this.#rows("SELECT 1 FROM log WHERE action = ?", action).length > 0) return false;
+    this.sql.exec("INSERT INTO log (action, at, by, what, target, reason, result) VALUES (?, ?, ?, ?, ?, ?, ?)", action, at, by, what, target, reason, result);
+    return true;
+  }
+
+  /** A content was taken down, or that was lifted. Late news of what was told already must not undo what followed. */
+  #note({ id, url, at, kind, action, by, reason }) {
+    const isTakedown = kind === "taken-down";
+    if (!this.#add({ action, at, by, what: isTakedown ? "takedown" : "lift", target: `${id} ${url}`, reason, result: "done" })) return;
+    if (isTakedown) this.sql.exec("INSERT OR REPLACE INTO taken_down VALUES (?, ?)", id, at);
+    else this.sql.exec("DELETE FROM taken_down WHERE id = ?", id);
+  }
+
+  /** An action begins (`result` is empty), has a result, or goes on with so many contents more (`add`). */
+  #act(entry) {
+    const isNew = this.#add(entry);
+    if (entry.add) this.sql.exec("UPDATE log SET contents = contents + ? WHERE action = ?", entry.add, entry.action);
+    if (entry.result) this.sql.exec("UPDATE log SET result = ? WHERE action = ?", entry.result, entry.action);
+    return { isNew };
+  }
+
+  /** Blocks a host, or ends that. What is so already is not logged again. */
+  #host({ host, blocked, action, by, reason }) {
+    const [known] = this.#rows("SELECT reason FROM hosts WHERE host = ?", host);
+    if (blocked ? known?.reason === reason : !known) return { changed: false };
+    if (blocked) this.sql.exec("INSERT OR REPLACE INTO hosts VALUES (?, ?, ?, ?)", host, Date.now(), by, reason);
+    else this.sql.exec("DELETE FROM hosts WHERE host = ?", host);
+    this.#add({ action, by, what: blocked ? "block-host" : "unblock-host", target: host, reason, result: "done" });
+    return { changed: true };
+  }
+
+  /** The latest first, of those before the number `before`. */
+  #log({ since = 0, before = Number.MAX_SAFE_INTEGER, target, limit = 100 }) {
+    const about = target ? "AND (target = ? OR target LIKE ?)" : "";
+    const values = target ? [target, `${target} %`] : [];
+    return this.#rows(`SELECT * FROM log WHERE at >= ? AND number < ? ${about} ORDER BY number DESC LIMIT ?`, since, before, ...values, limit);
+  }
+}

@@ -1,0 +1,207 @@
+// The operator's calls: who may make them, the log, lists, blocked hosts, and what is deleted. Takedowns are in `takedown.test.mjs`.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { ADMIN_TOKEN, TOKEN, eventually } from "./system.mjs";
+import { start } from "./wire.mjs";
+
+let system;
+before(async () => (system = await start({ DENY_HOSTS: "denied.example" })));
+after(() => system.close());
+
+/** A call that succeeds. */
+async function done(call, body, from = system) {
+  const response = await from.admin(call, body);
+  const text = await response.text();
+  assert.equal(response.status, 200, `${call}: ${text}`);
+  return JSON.parse(text);
+}
+
+const actions = async (target) => (await done("audit", { target })).actions.map(({ by, what, result }) => [by, what, result]);
+const byUrl = (url) => `/v1/content/?url=${encodeURIComponent(url)}`;
+
+test("calls are for those who have a token of the operator's", async () => {
+  for (const [token, status] of [["", 401], ["wrong-wrong-wrong-wrong", 401], [TOKEN, 401], [ADMIN_TOKEN, 200]]) {
+    assert.equal((await system.admin("stats", {}, token)).status, status, token);
+  }
+  assert.equal((await system.fetch("/internal/admin/stats")).status, 405);
+  assert.equal((await system.fetch("/internal/admin/stats", { method: "POST", body: "{}" })).status, 401);
+  for (const call of ["", "constructor", "nothing"]) assert.equal((await system.admin(call)).status, 404, call);
+  for (const tokens of ["", "anna:short", `ben:${ADMIN_TOKEN},short`]) {
+    const closed = await start({ ADMIN_TOKENS: tokens });
+    assert.equal((await closed.admin("stats")).status, 503, tokens);
+    await closed.close();
+  }
+});
+
+test("malformed calls are refused with the reason", async () => {
+  const id = await system.content("http://example.com/malformed.jpg", "queued");
+  for (const [call, body, status] of [
+    ["show", {}, 400],
+    ["show", { target: "nonsense" }, 400],
+    ["show", { target: "00000000000" }, 404],
+    ["takedown", { target: id }, 400],
+    ["takedown", { target: id, reason: " \n" }, 400],
+    ["takedown", { target: "00000000000", reason: "why" }, 404],
+    ["lift", { target: "http://example.com/unknown" }, 404],
+    ["block-host", { host: "a.example" }, 400],
+    ["block-host", { host: "a b", reason: "why" }, 400],
+    ["block-host", { host: "a.example,b.example", reason: "why" }, 400],
+    ["block-host", { host: "a.example/path", reason: "why" }, 400],
+    ["purge", {}, 400],
+    ["purge", { before: Date.now() + 60_000 }, 400],
+    ["purge", { before: 1, states: ["taken-down"] }, 400],
+  ]) {
+    const response = await system.admin(call, body);
+    assert.equal(response.status, status, `${call} ${JSON.stringify(body)}: ${await response.text()}`);
+  }
+  const headers = { Authorization: `Bearer ${ADMIN_TOKEN}` };
+  for (const body of ["", "{", "null", "1"]) assert.equal((await system.fetch("/internal/admin/stats", { method: "POST", headers, body })).status, 400, body);
+});
+
+test("a content is shown with its history and objects, by its id, its URL or its share link", async () => {
+  const url = "http://example.com/shown.jpg";
+  const id = await system.content(url, "ready");
+  await system.pyramids.put(`${id}/1.szi`, "archive");
+  for (const target of [id, url, "HTTP://Example.com:80/shown.jpg#top", `${system.origin}/${id}`]) {
+    const shown = await done("show", { target });
+    assert.deepEqual([shown.id, shown.conversion.url, shown.index.state], [id, url, "ready"]);
+    assert.deepEqual(shown.conversion.history.trimEnd().split("\n").map((line) => line.replace(/^\d+ /, "")), ["queued", "claimed 1", "ready 1"]);
+    assert.deepEqual(shown.objects.map(({ key, bytes }) => [key, bytes]), [[`${id}/1.szi`, 7]]);
+  }
+});
+
+test("contents are listed by their state, their time, their failure and their host, the latest first", async () => {
+  const began = Date.now();
+  const name = (number) => `http://www.list.example/${number}.jpg`;
+  const failed = [];
+  for (let number = 0; number < 5; number++) failed.unshift(await system.content(name(number), "failed"));
+  const ready = await system.content(name(9), "ready");
+  const ids = async (query) => (await done("list", query)).contents.map(({ id }) => id);
+  assert.deepEqual(await ids({ state: "failed", since: began }), failed);
+  assert.deepEqual(await ids({ host: "list.example" }), [ready, ...failed]);
+  assert.deepEqual(await ids({ host: "other.example" }), []);
+  assert.deepEqual(await ids({ state: "failed", code: "internal", since: began }), []);
+  assert.deepEqual(await ids({ since: Date.now() + 1000 }), []);
+  const pages = [];
+  for (let before; before !== null; ) {
+    const page = await done("list", { state: "failed", since: began, limit: 2, ...(before && { before }) });
+    pages.push(...page.contents.map(({ id }) => id));
+    before = page.next;
+  }
+  assert.deepEqual(pages, failed);
+  const { contents } = await done("stats");
+  const group = contents.find(({ state }) => state === "ready");
+  assert.ok(group.contents >= 1 && group.pixels >= 48_000_000 && group.tiles > 0, JSON.stringify(contents));
+  assert.ok(contents.find(({ state }) => state === "failed source-not-found").contents >= 5);
+});
+
+test("a failed content is tried again, and the log has it once", async () => {
+  const id = await system.content("http://example.com/retried.jpg", "failed");
+  assert.equal((await done("retry", { target: id, as: "ben" })).result, "queued");
+  assert.equal((await done("retry", { target: id })).result, "it is under way");
+  assert.deepEqual(await actions(id), [["anna/ben", "retry", "queued"]]);
+  assert.equal((await system.find(id)).stage, "queued");
+  const ready = await system.content("http://example.com/retried-ready.jpg", "ready");
+  assert.equal((await system.admin("retry", { target: ready })).status, 409);
+});
+
+test("sources of a blocked host are refused like those of DENY_HOSTS, until it is unblocked", async () => {
+  const known = await system.content("http://blocked.example/known.jpg", "ready");
+  const denied = await system.send(byUrl("http://denied.example/a.jpg"));
+  assert.equal(denied.status, 400);
+  assert.deepEqual(await done("block-host", { host: "Blocked.Example.", reason: "spam" }), { host: "blocked.example", changed: true });
+  assert.deepEqual(await done("block-host", { host: "*.blocked.example", reason: "spam" }), { host: "blocked.example", changed: false });
+  await done("block-host", { host: "203.0.113.9", reason: "spam" });
+  for (const url of ["http://blocked.example/new.jpg", "https://www.blocked.example:8443/new.jpg", "http://blocked.example/known.jpg", "http://203.0.113.9/", "http://denied.example/a.jpg"]) {
+    const answer = await system.send(byUrl(url));
+    assert.deepEqual([answer.status, answer.body], [denied.status, denied.body], url);
+  }
+  assert.equal((await system.send("/?url=http%3A%2F%2Fblocked.example%2F")).status, 400);
+  assert.equal((await system.send(byUrl("http://unblocked.example/"))).status, 301);
+  assert.equal((await system.send(`/v1/content/${known}`)).status, 200, "what exists is served");
+  assert.deepEqual((await done("hosts")).hosts.map(({ host, reason }) => [host, reason]), [["203.0.113.9", "spam"], ["blocked.example", "spam"]]);
+  await done("unblock-host", { host: "blocked.example", reason: "a mistake" });
+  await done("unblock-host", { host: "blocked.example" });
+  assert.equal((await system.send(byUrl("http://blocked.example/new.jpg"))).status, 301);
+  assert.deepEqual(await actions("blocked.example"), [["anna", "unblock-host", "done"], ["anna", "block-host", "done"]]);
+});
+
+test("what is old is deleted in pieces, as one action, and comes back when it is asked for", async () => {
+  const other = await start({ UPLOAD_BYTES: "1000" });
+  try {
+    const ids = [];
+    for (let number = 0; number < 5; number++) ids.push(await other.content(`http://example.com/${number}.jpg`, number === 4 ? "failed" : "ready"));
+    for (const id of ids) await other.pyramids.put(`${id}/1_files/0/0_0.jpg`, "tile");
+    const { id: file } = JSON.parse((await other.send("/v1/content/", { method: "POST", body: "a file" })).body);
+    await other.claim(file);
+    await other.report(file, 1, { finished: { dzi: { width: 1, height: 1, tileSize: 510, tileOverlap: 0, tileFormat: "jpg" } } });
+    const before = Date.now() + 0;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    const young = await other.content("http://example.com/young.jpg", "ready");
+    const purge = (body) => done("purge", { before, by: "at", ...body }, other);
+    const counted = await purge({ dry: true });
+    assert.deepEqual([counted.removed, counted.left], [0, 5]);
+    assert.equal((await purge({ states: ["failed"], dry: true })).left, 1);
+    assert.equal((await purge({ limit: 2 })).left, 3);
+    for (let left = 3; left > 0; ) ({ left } = await purge({ limit: 2 }));
+    assert.equal((await purge()).removed, 0);
+    assert.deepEqual((await other.pyramids.list()).objects, []);
+    for (const id of ids) assert.equal(await other.finished.get(id), null);
+    assert.equal((await other.find(young)).ready, true);
+    assert.equal((await other.find(file)).ready, true, "a file cannot come back");
+    const [{ what, contents, result }] = (await done("audit", {}, other)).actions;
+    assert.deepEqual([what, contents, result, (await done("audit", {}, other)).actions.length], ["purge", 5, "done", 1]);
+    const again = await other.find(ids[0]);
+    assert.deepEqual([again.stage, again.progress], ["queued", 0]);
+    assert.equal((await (await other.claim(ids[0])).json()).attempt, 2);
+    assert.equal((await purge({ files: true })).removed, 1);
+    assert.equal((await other.send(`/v1/content/${file}`)).status, 404);
+    assert.equal((await other.send("/v1/content/", { method: "POST", body: "a file" })).status, 301);
+  } finally {
+    await other.close();
+  }
+});
+
+test("what nothing uses for RETENTION_DAYS is deleted by itself, and what is used stays", async () => {
+  const seconds = 4;
+  const other = await start({ RETENTION_DAYS: String(seconds / 86_400) }, `export { default } from "./index.js"; export * from "./index.js";`);
+  try {
+    const unused = await other.content("http://example.com/unused.jpg", "ready");
+    const used = await other.content("http://example.com/used.jpg", "ready");
+    const until = Date.now() + 20_000;
+    for (;;) {
+      assert.equal((await other.find(used)).ready, true);
+      if ((await other.finished.get(unused)) === null) break;
+      assert.ok(Date.now() < until, "it is not deleted");
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+    const { actions: log } = await done("audit", {}, other);
+    assert.deepEqual(log.map(({ by, what, contents }) => [by, what, contents]), [["retention", "retention", 1]]);
+    assert.equal((await other.find(unused)).stage, "queued", "it comes back");
+  } finally {
+    await other.close();
+  }
+});
+
+test("contents that ended before there was an index are added to it", async () => {
+  const id = await system.content("http://example.com/indexed.jpg", "ready");
+  await eventually(() => system.finished.get(id));
+  const other = await start();
+  try {
+    await other.finished.put(id, await system.finished.get(id));
+    let [added, cursor] = [0, undefined];
+    do {
+      const page = await done("reindex", { cursor }, other);
+      added += page.added;
+      cursor = page.cursor;
+    } while (cursor);
+    assert.equal(added, 1);
+    const [content] = (await done("list", {}, other)).contents;
+    const { index } = await done("show", { target: id });
+    for (const same of ["id", "url", "state", "pixels", "tiles", "bytes"]) assert.equal(content[same], index[same], same);
+    assert.equal((await done("reindex", {}, other)).added, 0);
+  } finally {
+    await other.close();
+  }
+});

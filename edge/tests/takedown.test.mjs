@@ -1,0 +1,221 @@
+// Takedowns: from the answer on nothing of a content is served by any endpoint, and it cannot be created again until that is lifted.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { DZI, archive } from "./archive.mjs";
+import { eventually } from "./system.mjs";
+import { start } from "./wire.mjs";
+
+const REASON = `The owner's <wish> & "right".`;
+
+/** The Worker with a clock that the tests set forward, a count of the calls for the operator's lists, and a way to take a content down
+ * as another isolate does: past this one. */
+const ELSEWHERE = `
+  import edge, { OperatorObject as Inner } from "./index.js";
+  export * from "./index.js"; // but for the class below
+
+  let later = 0;
+  const now = Date.now;
+  Date.now = () => now() + later;
+  let lists = 0;
+  let outages = 0;
+
+  export class OperatorObject extends Inner {
+    fetch(request) {
+      if (request.url.includes("/lists")) lists += 1;
+      else if (outages-- > 0) throw new Error("of the test");
+      return super.fetch(request);
+    }
+  }
+
+  export default {
+    async fetch(request, env, context) {
+      const { pathname, searchParams } = new URL(request.url);
+      if (pathname === "/lists") return Response.json(lists);
+      if (pathname === "/later") return Response.json((later += Number(searchParams.get("ms"))));
+      if (pathname === "/outage") return Response.json((outages = Number(searchParams.get("calls"))));
+      if (pathname !== "/elsewhere") return edge.fetch(request, env, context);
+      const { status } = await env.CONVERSIONS.getByName(searchParams.get("id")).fetch("http://object/removed", { method: "POST", body: await request.text() });
+      return Response.json(status);
+    },
+  };
+`;
+
+const { object, place } = archive();
+let system;
+before(async () => (system = await start({ UPLOAD_BYTES: "1000", LEASE_SECONDS: "1" }, ELSEWHERE)));
+after(() => system.close());
+
+async function done(call, body) {
+  const response = await system.admin(call, body);
+  const text = await response.text();
+  assert.equal(response.status, 200, `${call}: ${text}`);
+  return JSON.parse(text);
+}
+
+const actionsOf = async (target) => (await done("audit", { target })).actions.map(({ what }) => what);
+const takeDown = (target, reason = REASON) => done("takedown", { target, reason });
+const objectsOf = async (id) => (await system.pyramids.list({ prefix: `${id}/` })).objects.map(({ key }) => key);
+const byUrl = (url) => `/v1/content/?url=${encodeURIComponent(url)}`;
+const tile = (id) => `/cache/${id}/1_files/14/0_0.jpg`;
+
+/** A ready content with an archive, and with objects of the other layout beside it. */
+async function ready(url) {
+  const { id } = await system.ask(url);
+  await system.pyramids.put(`${id}/1.szi`, object);
+  for (const key of ["1_coarse/1.jpg", "1.dzi", "1_files/0/0_0.jpg"]) await system.pyramids.put(`${id}/${key}`, "left");
+  await system.claim(id); // now, as a lease is short here
+  assert.equal((await system.report(id, 1, { finished: { dzi: DZI, archive: place, previews: { entries: { large: { offset: 60, length: 9 }, thumbnail: { offset: 60, length: 9 } } } } })).status, 204);
+  return id;
+}
+
+/** Every address that gives something of a content. */
+function addresses(id, url) {
+  const link = encodeURIComponent(`${system.origin}/${id}`);
+  return [
+    ...["", "?format=json", "?format=xml", "?callback=cb", "?retry=1"].map((form) => `/v1/content/${id}${form}`),
+    ...["", "&format=xml", "&retry=1"].map((form) => `${byUrl(url)}${form}`),
+    ...["dzi.js", "events"].map((name) => `/v1/content/${id}/${name}`),
+    ...[`/v1/dzi/${id}`, `/v1/dzi/?url=${encodeURIComponent(url)}`, `/oembed?url=${link}`, byUrl(`${system.origin}/${id}`)],
+    ...["", "/embed", "/preview.jpg", "/thumbnail.jpg", "/download"].map((name) => `/${id}${name}`),
+    ...[`/?url=${encodeURIComponent(url)}`, `/?url=${link}`],
+    ...["info.json", "manifest.json", "0,0,512,512/512,512/0/default.jpg"].map((name) => `/iiif/${id}/${name}`),
+    ...["1.dzi", "1_files/14/0_0.jpg", "1_files/0/0_0.jpg", "1_coarse/1.jpg", "2.dzi"].map((name) => `/cache/${id}/${name}`),
+  ];
+}
+
+/** The status that a client is told: in the body where the variant has it there. */
+function told({ status, body }) {
+  if (status !== 200) return status;
+  const [, inBody] = /"status":(\d+)|<status>(\d+)/.exec(body) ?? [];
+  return Number(inBody ?? /<status>(\d+)/.exec(body)?.[1] ?? status);
+}
+
+async function allGone(id, url, reason = REASON) {
+  for (const address of addresses(id, url)) {
+    for (const init of [{}, { headers: { Accept: "application/xml" } }, { headers: { Range: "bytes=0-3" } }, { headers: { "If-None-Match": "*" } }]) {
+      const answer = await system.send(address, init);
+      assert.equal(told(answer), 410, `${address} ${JSON.stringify(init)}: ${answer.status} ${answer.body.slice(0, 200)}`);
+      assert.equal(answer.headers.get("Cache-Control"), "no-store", address);
+      const texts = [reason, reason.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;").replaceAll("'", "&#39;"), JSON.stringify(reason).slice(1, -1)];
+      const plain = answer.body.replaceAll("&apos;", "'").replaceAll("&#39;", "'").replaceAll("&#x27;", "'").replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&quot;", '"').replaceAll("&amp;", "&").replaceAll("\\u003c", "<").replaceAll("\\u003e", ">").replaceAll("\\u0026", "&");
+      assert.ok([answer.body, plain].some((body) => texts.some((text) => body.includes(text))), `${address}: no reason in ${answer.body}`);
+    }
+    const head = await system.send(address, { method: "HEAD" });
+    if (!/format|callback/.test(address)) assert.equal(head.status, 410, `HEAD ${address}`);
+  }
+}
+
+test("nothing of a content is served, its objects and records are gone, and the log has it once", async () => {
+  const url = "http://example.com/taken.jpg";
+  const id = await ready(url);
+  await eventually(() => system.finished.get(id));
+  for (const address of addresses(id, url).filter((address) => !/\/2[._]|dzi.js/.test(address))) assert.ok([200, 301, 302].includes((await system.send(address)).status), address);
+  // From a cache now: no call of R2 is needed for it.
+  assert.equal((await system.send(tile(id))).status, 200);
+  const answer = await takeDown(url);
+  assert.deepEqual(answer, { id, state: "taken-down", reason: REASON, by: "anna", recorded: true, deleted: true });
+  await allGone(id, url);
+  assert.deepEqual(await objectsOf(id), []);
+  assert.equal(await system.finished.get(id), `${url} taken-down\n${REASON}\n-\n-`);
+  // The page shows the reason as text.
+  assert.ok(!(await system.send(`/${id}`)).body.includes("<wish>"));
+  assert.deepEqual(await takeDown(id), answer);
+  assert.deepEqual(await takeDown(url), answer);
+  assert.deepEqual(await actionsOf(id), ["takedown"]);
+  assert.equal((await system.reset(id)).status, 410);
+  assert.equal((await system.admin("retry", { target: id })).status, 410);
+});
+
+test("another isolate serves nothing from its caches after twenty seconds, whatever KV still has", async () => {
+  const url = "http://example.com/elsewhere.jpg";
+  const id = await ready(url);
+  const record = await eventually(() => system.finished.get(id));
+  for (const path of [tile(id), `/v1/content/${id}`]) assert.equal((await system.send(path)).status, 200);
+  await system.send("/later?ms=21000"); // the lists have been read
+  await system.send(`/v1/content/${id}`);
+  const body = `taken-down\nelsewhere\nben\n\n${REASON}`;
+  assert.equal((await system.send(`/elsewhere?id=${id}`, { method: "POST", body })).body, "410");
+  // KV gives what it gave for a minute.
+  await system.finished.put(id, record);
+  assert.equal((await system.send(tile(id))).status, 200, "the isolate does not know yet");
+  await system.send("/later?ms=21000");
+  assert.equal((await system.send(tile(id))).status, 410);
+  await allGone(id, url);
+});
+
+test("the lists cost a call in ten seconds, and none that a request waits for", async () => {
+  const id = await system.content("http://example.com/counted.jpg", "ready");
+  await system.send("/later?ms=21000");
+  const count = async () => Number((await system.send("/lists")).body);
+  const before = await count();
+  for (let times = 0; times < 50; times++) assert.equal((await system.send(`/v1/content/${id}`)).status, 200);
+  assert.equal((await count()) - before, 1);
+  await system.send("/later?ms=11000");
+  for (let times = 0; times < 50; times++) await system.send(`/v1/content/${id}`);
+  assert.equal(await eventually(async () => (await count()) - before), 2);
+});
+
+test("a running conversion is stopped, its subscribers are sent away, and what it uploads late is deleted", async () => {
+  const id = await system.content("http://example.com/running.jpg", "rendering");
+  const events = await fetch(`${system.address}/v1/content/${id}/events`);
+  assert.equal(events.status, 200);
+  await takeDown(id);
+  assert.ok((await events.text()).startsWith("data: {"), "the stream has ended");
+  assert.equal((await system.report(id, 1, { progress: { stage: "rendering", progress: 0.5 } })).status, 409);
+  await system.pyramids.put(`${id}/1.szi`, "late");
+  assert.equal((await system.report(id, 1, { finished: { dzi: DZI } })).status, 409);
+  assert.equal((await system.claim(id)).status, 409);
+  const until = Date.now() + 20_000; // five leases, and a slow machine
+  while ((await objectsOf(id)).length > 0) {
+    assert.ok(Date.now() < until, "it is not swept");
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+});
+
+test("a file is refused that has the bytes of one that is taken down, and is not kept", async () => {
+  const send = () => system.send("/v1/content/", { method: "POST", body: "a picture" });
+  const { id } = JSON.parse((await send()).body);
+  const kept = async () => (await system.pyramids.list({ prefix: "uploads/" })).objects.length;
+  assert.equal(await kept(), 1);
+  await takeDown(id);
+  assert.equal(await kept(), 0);
+  assert.deepEqual([(await send()).status, await kept()], [410, 0]);
+});
+
+test("what no client has asked for yet can be taken down by its URL, and lifted", async () => {
+  const url = "http://example.com/never.jpg";
+  const { id } = await takeDown(url);
+  await allGone(id, url);
+  assert.deepEqual(await done("lift", { target: id, reason: "a mistake" }), { id, state: "lifted", reason: "a mistake", by: "anna", recorded: true, deleted: true });
+  assert.equal((await system.ask(url)).stage, "queued");
+  assert.deepEqual(await actionsOf(id), ["lift", "takedown"]);
+});
+
+test("what is lifted is converted anew under new addresses", async () => {
+  const url = "http://example.com/lifted.jpg";
+  const id = await ready(url);
+  await takeDown(id);
+  await done("lift", { target: url });
+  await done("lift", { target: url });
+  assert.deepEqual((await system.find(id)).stage, "queued");
+  assert.equal((await (await system.claim(id)).json()).attempt, 2);
+  await system.report(id, 2, { finished: { dzi: DZI } });
+  assert.ok((await system.find(id)).dzi.url.endsWith("/2.dzi"));
+  assert.equal((await system.send(tile(id))).status, 404);
+  await takeDown(id, "once more");
+  assert.deepEqual(await actionsOf(id), ["takedown", "lift", "takedown"]);
+});
+
+test("a takedown that cannot be recorded holds all the same, and is recorded when it is repeated", async () => {
+  const url = "http://example.com/outage.jpg";
+  const id = await ready(url);
+  await system.send("/outage?calls=1");
+  const half = await takeDown(id);
+  assert.deepEqual([half.state, half.recorded], ["taken-down", false]);
+  assert.equal((await system.admin("lift", { target: id })).status, 503, "the log must not lose the takedown");
+  const whole = await takeDown(id);
+  assert.deepEqual([whole.recorded, whole.deleted], [true, true]);
+  assert.deepEqual(await actionsOf(id), ["takedown"]);
+  await allGone(id, url);
+});

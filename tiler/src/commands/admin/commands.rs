@@ -1,0 +1,254 @@
+//! What each command does.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::bulk::{Pace, targets};
+use super::calls::Calls;
+use super::print::{self, Printer, entries, number, text};
+use super::{Command, Filter};
+
+/// How long a command waits until the objects of a content are deleted. That goes on without it.
+const PATIENCE: usize = 20;
+const LOOK: Duration = Duration::from_millis(500);
+/// How many rows one call gives at most.
+const PAGE: usize = 500;
+
+pub(super) async fn run(
+    command: &Command,
+    calls: &Calls,
+    printer: &Printer,
+    pace: &Pace,
+) -> anyhow::Result<ExitCode> {
+    match command {
+        Command::Show { target } => {
+            printer.print(&calls.call("show", json!({ "target": target })).await?, print::shown);
+        }
+        Command::List { filter, ready, taken_down, deleted, limit } => {
+            let state = match (filter.failed, *ready, *taken_down, *deleted) {
+                (true, ..) => Some("failed"),
+                (_, true, ..) => Some("ready"),
+                (_, _, true, _) => Some("taken-down"),
+                (.., true) => Some("deleted"),
+                _ => None,
+            };
+            let mut left = *limit;
+            let mut before = Value::Null;
+            while left > 0 {
+                let page = calls.call("list", query(filter, state, &before, left.min(PAGE))).await?;
+                let contents = entries(&page, "contents");
+                printer.print_all(contents, print::content);
+                left -= contents.len().min(left);
+                before = page["next"].clone();
+                if before.is_null() {
+                    break;
+                }
+            }
+        }
+        Command::Retry { targets: given, filter } => {
+            let mut all = targets(given)?;
+            if filter.failed {
+                all.extend(failed(filter, calls).await?);
+            }
+            return each(&all, calls, printer, pace, "retry", Value::Null).await;
+        }
+        Command::Takedown { targets: given, reason } => {
+            return each(&targets(given)?, calls, printer, pace, "takedown", json!(reason)).await;
+        }
+        Command::Lift { targets: given, reason } => {
+            return each(&targets(given)?, calls, printer, pace, "lift", json!(reason)).await;
+        }
+        Command::BlockHost { host, reason } => {
+            let answer = calls.call("block-host", json!({ "host": host, "reason": reason })).await?;
+            printer.print(&answer, |answer| vec![host_line(answer, "blocked")]);
+        }
+        Command::UnblockHost { host, reason } => {
+            let answer = calls.call("unblock-host", json!({ "host": host, "reason": reason })).await?;
+            printer.print(&answer, |answer| vec![host_line(answer, "not blocked")]);
+        }
+        Command::Hosts => {
+            let answer = calls.call("hosts", json!({})).await?;
+            printer.print_all(entries(&answer, "hosts"), |host| {
+                format!("{}  {}: {}", text(host, "host"), text(host, "by"), text(host, "reason"))
+            });
+        }
+        Command::Purge { older_than, unused_for, failed, files, yes } => {
+            let by = if older_than.is_some() { "at" } else { "used" };
+            let before = older_than.or(*unused_for).map(super::ages::Age::ago_by_day);
+            let states = if *failed { json!(["failed"]) } else { json!(["ready", "failed"]) };
+            let query = json!({ "before": before, "by": by, "states": states, "files": files });
+            return purge(query, *yes, calls, printer, pace).await;
+        }
+        Command::Stats => printer.print(&calls.call("stats", json!({})).await?, print::stats),
+        Command::Audit { since, target, limit } => {
+            let mut left = *limit;
+            let mut before = Value::Null;
+            while left > 0 {
+                let mut query = json!({ "limit": left.min(PAGE), "target": target, "before": before });
+                query["since"] = json!(since.map_or(0, super::ages::Age::ago));
+                let page = calls.call("audit", without_nulls(query)).await?;
+                let actions = entries(&page, "actions");
+                printer.print_all(actions, print::action);
+                left -= actions.len().min(left);
+                before = page["next"].clone();
+                if before.is_null() {
+                    break;
+                }
+            }
+        }
+        Command::Reindex => return reindex(calls, printer, pace).await,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn host_line(answer: &Value, state: &str) -> String {
+    let already = if answer["changed"] == false { " already" } else { "" };
+    format!("{} is {state}{already}", text(answer, "host"))
+}
+
+/// The body of a list's call.
+fn query(filter: &Filter, state: Option<&str>, before: &Value, limit: usize) -> Value {
+    without_nulls(json!({
+        "state": state,
+        "since": filter.since.map(super::ages::Age::ago),
+        "code": filter.code,
+        "host": filter.host,
+        "before": before,
+        "limit": limit,
+    }))
+}
+
+fn without_nulls(mut query: Value) -> Value {
+    if let Some(fields) = query.as_object_mut() {
+        fields.retain(|_, value| !value.is_null());
+    }
+    query
+}
+
+/// The ids of the contents that failed.
+async fn failed(filter: &Filter, calls: &Calls) -> anyhow::Result<Vec<String>> {
+    let (mut ids, mut before) = (vec![], Value::Null);
+    loop {
+        let page = calls.call("list", query(filter, Some("failed"), &before, PAGE)).await?;
+        ids.extend(entries(&page, "contents").iter().map(|content| text(content, "id").to_owned()));
+        before = page["next"].clone();
+        if before.is_null() {
+            return Ok(ids);
+        }
+    }
+}
+
+/// Makes a call for each content. One that is refused does not keep the others from it.
+async fn each(
+    all: &[String],
+    calls: &Calls,
+    printer: &Printer,
+    pace: &Pace,
+    name: &str,
+    reason: Value,
+) -> anyhow::Result<ExitCode> {
+    let bar = pace.bar(all.len() as u64)?;
+    let mut ticks = pace.ticks(1);
+    let mut is_whole = true;
+    for target in all {
+        ticks.tick().await;
+        let body = without_nulls(json!({ "target": target, "reason": reason }));
+        match settled(name, body, calls).await {
+            Ok(answer) => bar.suspend(|| printer.print(&answer, |answer| vec![result_line(answer)])),
+            Err(error) => {
+                is_whole = false;
+                bar.suspend(|| eprintln!("tiler: {target}: {error:#}"));
+            }
+        }
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The answer to a call, once what follows from it is done, or patience is over. To repeat the call asks how far it is.
+async fn settled(name: &str, body: Value, calls: &Calls) -> anyhow::Result<Value> {
+    let mut answer = calls.call(name, body.clone()).await?;
+    for _ in 0..PATIENCE {
+        if answer["recorded"] != false && answer["deleted"] != false {
+            break;
+        }
+        tokio::time::sleep(LOOK).await;
+        answer = calls.call(name, body.clone()).await?;
+    }
+    Ok(answer)
+}
+
+fn result_line(answer: &Value) -> String {
+    let mut line = format!("{}  {}{}", text(answer, "id"), text(answer, "state"), text(answer, "result"));
+    if answer["recorded"] == false {
+        line += ", not recorded everywhere yet";
+    }
+    if answer["deleted"] == false {
+        line += ", its objects are still being deleted";
+    }
+    line
+}
+
+/// Deletes what is old, in pieces.
+async fn purge(
+    query: Value,
+    yes: bool,
+    calls: &Calls,
+    printer: &Printer,
+    pace: &Pace,
+) -> anyhow::Result<ExitCode> {
+    let with = |name: &str, value: Value| {
+        let mut query = query.clone();
+        query[name] = value;
+        query
+    };
+    let counted = calls.call("purge", with("dry", json!(true))).await?;
+    let (contents, bytes) = (number(&counted, "left"), number(&counted, "bytes"));
+    if !yes {
+        printer.print(&counted, |_| {
+            vec![format!("{contents} contents with {bytes} bytes would be deleted. --yes deletes them.")]
+        });
+        return Ok(ExitCode::SUCCESS);
+    }
+    let bar = pace.bar(contents)?;
+    let mut ticks = pace.ticks(pace.batch());
+    let (mut removed, mut idle) = (0, 0);
+    loop {
+        ticks.tick().await;
+        let answer = calls.call("purge", with("limit", json!(pace.batch()))).await?;
+        removed += number(&answer, "removed");
+        bar.set_position(removed);
+        // Some may be under way again, or not be told of yet.
+        idle = if number(&answer, "removed") == 0 { idle + 1 } else { 0 };
+        if number(&answer, "left") == 0 || idle > 3 {
+            break;
+        }
+    }
+    bar.finish_and_clear();
+    printer.print(&json!({ "removed": removed }), |_| vec![format!("{removed} contents are deleted")]);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Adds what KV has to the index.
+async fn reindex(calls: &Calls, printer: &Printer, pace: &Pace) -> anyhow::Result<ExitCode> {
+    let bar = pace.bar(0)?;
+    let mut ticks = pace.ticks(100);
+    let (mut added, mut cursor) = (0, Value::Null);
+    loop {
+        ticks.tick().await;
+        let answer = calls.call("reindex", json!({ "cursor": cursor })).await?;
+        added += number(&answer, "added");
+        bar.inc_length(number(&answer, "seen"));
+        bar.inc(number(&answer, "seen"));
+        cursor = answer["cursor"].clone();
+        if cursor.is_null() {
+            break;
+        }
+    }
+    bar.finish_and_clear();
+    printer.print(&json!({ "added": added }), |_| vec![format!("{added} contents are added")]);
+    Ok(ExitCode::SUCCESS)
+}

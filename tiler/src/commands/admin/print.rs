@@ -1,0 +1,124 @@
+//! What a terminal shows of the Worker's answers.
+
+use serde_json::Value;
+
+use super::ages::date;
+
+/// Prints answers.
+pub(super) struct Printer {
+    /// As they are, for programs.
+    pub(super) json: bool,
+}
+
+impl Printer {
+    /// Prints an answer: as it is, or what `lines` makes of it.
+    pub(super) fn print(&self, answer: &Value, lines: impl Fn(&Value) -> Vec<String>) {
+        if self.json {
+            println!("{answer}");
+        } else {
+            for line in lines(answer) {
+                println!("{line}");
+            }
+        }
+    }
+
+    /// Prints each entry of a list.
+    pub(super) fn print_all<'a>(
+        &self,
+        entries: impl IntoIterator<Item = &'a Value>,
+        line: impl Fn(&Value) -> String,
+    ) {
+        for entry in entries {
+            self.print(entry, |entry| vec![line(entry)]);
+        }
+    }
+}
+
+/// A text of an object, empty when there is none.
+pub(super) fn text<'a>(object: &'a Value, field: &str) -> &'a str {
+    object[field].as_str().unwrap_or_default()
+}
+
+/// A number of an object, 0 when there is none.
+pub(super) fn number(object: &Value, field: &str) -> u64 {
+    object[field].as_u64().unwrap_or_default()
+}
+
+/// The entries of a list.
+pub(super) fn entries<'a>(object: &'a Value, field: &str) -> &'a [Value] {
+    object[field].as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+/// The line of a content in a list.
+pub(super) fn content(content: &Value) -> String {
+    let state = [text(content, "state"), text(content, "code")].join(" ");
+    format!(
+        "{}  {}  {:<26}{}",
+        text(content, "id"),
+        date(number(content, "at")),
+        state.trim(),
+        text(content, "url")
+    )
+}
+
+/// The line of an action in the log.
+pub(super) fn action(action: &Value) -> String {
+    let contents = match number(action, "contents") {
+        0 => String::new(),
+        contents => format!(" {contents} contents"),
+    };
+    let [by, what, target] = ["by", "what", "target"].map(|field| text(action, field));
+    let result = Some(text(action, "result")).filter(|result| !result.is_empty()).unwrap_or("begun");
+    let reason = Some(text(action, "reason")).filter(|reason| !reason.is_empty());
+    let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+    format!("{}  {by:<12}{what:<14}{target}{reason} ({result}{contents})", date(number(action, "at")))
+}
+
+/// The lines about one content.
+pub(super) fn shown(shown: &Value) -> Vec<String> {
+    let (conversion, index) = (&shown["conversion"], &shown["index"]);
+    let state = conversion["state"].as_object().and_then(|state| state.keys().next().cloned());
+    let mut lines = vec![
+        format!("id        {}", text(shown, "id")),
+        format!("url       {}", text(conversion, "url")),
+        format!("state     {}", state.unwrap_or_default()),
+        format!("attempts  {}", number(conversion, "next_attempt").saturating_sub(1)),
+        format!("progress  {}", conversion["shown"]),
+    ];
+    if let Some(failure) = conversion["state"]["failed"]["failure"].as_object() {
+        let field = |name: &str| failure.get(name).and_then(Value::as_str).unwrap_or_default();
+        lines.push(format!("failure   {}: {}", field("code"), field("message")));
+    }
+    if number(index, "used") > 0 {
+        lines.push(format!("used      {}", date(number(index, "used"))));
+    }
+    for (at, state) in text(conversion, "history").lines().filter_map(|line| line.split_once(' ')) {
+        lines.push(format!("history   {}  {state}", date(at.parse().unwrap_or_default())));
+    }
+    for object in entries(shown, "objects") {
+        lines.push(format!("object    {}  {} bytes", text(object, "key"), number(object, "bytes")));
+    }
+    if shown["more"] == true {
+        lines.push("object    … and more".to_owned());
+    }
+    lines.extend(entries(shown, "actions").iter().map(|entry| format!("action    {}", action(entry))));
+    lines
+}
+
+/// The lines about all contents.
+pub(super) fn stats(stats: &Value) -> Vec<String> {
+    let mut lines =
+        vec![format!("{:<34}{:>12}{:>18}{:>14}{:>18}", "", "contents", "pixels", "tiles", "bytes")];
+    for group in entries(stats, "contents") {
+        let [contents, pixels, tiles, bytes] =
+            ["contents", "pixels", "tiles", "bytes"].map(|field| number(group, field));
+        lines.push(format!("{:<34}{contents:>12}{pixels:>18}{tiles:>14}{bytes:>18}", text(group, "state")));
+    }
+    let waiting = &stats["queue"]["backlog"]["messages"];
+    lines.push(match waiting.as_u64() {
+        Some(messages) => format!("queue: {messages} messages, {}", date(number(&stats["queue"], "at"))),
+        None => "queue: no tiler has reported".to_owned(),
+    });
+    lines.push(format!("blocked hosts: {}", number(stats, "blockedHosts")));
+    lines
+}
