@@ -93,6 +93,7 @@ const lacking = [
   [builder, "no builder of images is installed"],
   [isOfImage, "this is another Debian than the image's"],
   [existsSync(program), "the tiler is not built"],
+  [builder && isOfImage && runs(builder, ["pull", "debian:bookworm-slim"]), "the image that it is built from cannot be had"],
 ].find(([is]) => !is);
 
 test("the image is built, and the tiler in it runs read-only and finds what it needs", { skip: lacking?.[1] ?? false }, async () => {

@@ -99,6 +99,10 @@ fn inside() {
     assert_eq!(&kept, b"kept");
     denied("write elsewhere in another file", other.write_at(b"kept", 0));
 
+    map(&file, libc::MAP_SHARED).unwrap();
+    denied("another file as memory", map(&other, libc::MAP_SHARED));
+    denied("shared memory", map(&file, libc::MAP_SHARED | libc::MAP_ANONYMOUS));
+
     denied("open a file", File::open("/etc/passwd"));
     denied("create a file", File::create("/tmp/edgezoom-sandbox-test"));
     denied("read a folder", fs::read_dir("/"));
@@ -127,6 +131,15 @@ fn inside() {
     let enough = thread::spawn(|| vec![1u8; MEMORY as usize / 4].len());
     assert_eq!(enough.join().unwrap(), MEMORY as usize / 4, "threads still work");
     println!("all denied");
+}
+
+/// Maps a page of a file, or of no file with `MAP_ANONYMOUS`.
+#[allow(unsafe_code, reason = "the C library's call, with arguments that safe wrappers do not pass")]
+fn map(file: &File, flags: i32) -> io::Result<()> {
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: The kernel chooses an address that is free, and nothing uses the memory.
+    let memory = unsafe { libc::mmap(std::ptr::null_mut(), 4096, protection, flags, file.as_raw_fd(), 0) };
+    if memory == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 fn no_limit() -> rustix::process::Rlimit {

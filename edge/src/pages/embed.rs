@@ -5,19 +5,61 @@ use http::StatusCode;
 
 use crate::response::{CachePolicy, Response};
 
-/// The loader, described in `edge/viewer/embed/loader.js`.
-const LOADER: &str = include_str!("../../viewer/embed/loader.js");
+/// The loader with its comments, described in `edge/viewer/embed/loader.js`.
+const SOURCE: &[u8] = include_bytes!("../../viewer/embed/loader.js");
+const LENGTH: usize = strip(SOURCE, &mut [0; SOURCE.len()]);
+const STRIPPED: [u8; LENGTH] = {
+    let mut all = [0; SOURCE.len()];
+    strip(SOURCE, &mut all);
+    let mut stripped = [0; LENGTH];
+    stripped.copy_from_slice(all.split_at(LENGTH).0);
+    stripped
+};
+
+/// Copies a script without the spaces that lines begin with, and without lines that are comments; gives its length. The
+/// Worker's size is limited, and every reader of an embedding page loads the script.
+const fn strip(source: &[u8], stripped: &mut [u8]) -> usize {
+    let (mut at, mut length) = (0, 0);
+    while at < source.len() {
+        while at < source.len() && source[at] == b' ' {
+            at += 1;
+        }
+        let is_comment = at + 1 < source.len() && source[at] == b'/' && matches!(source[at + 1], b'/' | b'*');
+        while at < source.len() {
+            let byte = source[at];
+            at += 1;
+            if !is_comment {
+                stripped[length] = byte;
+                length += 1;
+            }
+            if byte == b'\n' {
+                break;
+            }
+        }
+    }
+    length
+}
 
 /// The script.
 #[must_use]
 pub fn script() -> Response {
-    Response::new(StatusCode::OK, "text/javascript; charset=utf-8", CachePolicy::OneHour, LOADER.to_owned())
+    let text = String::from_utf8_lossy(&STRIPPED);
+    Response::new(StatusCode::OK, "text/javascript; charset=utf-8", CachePolicy::OneHour, text.into_owned())
         .tagged()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_script_has_its_code_and_no_comments() {
+        let source = b"// of\n  a();\n  /** it */\n  b(); // here\n";
+        let mut stripped = [0; 64];
+        let length = strip(source, &mut stripped);
+        assert_eq!(&stripped[..length], b"a();\nb(); // here\n");
+        assert!(STRIPPED.starts_with(b"(() => {\nconst script"));
+    }
 
     #[test]
     fn the_script_is_cached_and_revalidated() {

@@ -79,16 +79,18 @@ fn allow_list(file: Option<RawFd>) -> Result<BpfProgram, BackendError> {
     rules.insert(libc::SYS_clone, vec![rule(&[flags(0, libc::CLONE_THREAD, libc::CLONE_THREAD)?])?]);
     // Private memory that is not executable: shared memory does not count towards `RLIMIT_DATA`, and is the one file's.
     let not_executable = || flags(2, libc::PROT_EXEC, 0);
-    let sharing = |kind| flags(3, libc::MAP_SHARED | libc::MAP_PRIVATE, kind);
-    let mut mappings = vec![rule(&[not_executable()?, sharing(libc::MAP_PRIVATE)?])?];
+    let private = flags(3, libc::MAP_SHARED | libc::MAP_PRIVATE, libc::MAP_PRIVATE)?;
+    let mut mappings = vec![rule(&[not_executable()?, private])?];
     rules.insert(libc::SYS_mprotect, vec![rule(&[not_executable()?])?]);
     if let Some(file) = file {
         let is_file = |argument| {
             SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, file as u64)
         };
         rules.insert(libc::SYS_pwrite64, vec![rule(&[is_file(0)?])?]);
-        // As memory too: beyond the bytes that the file may have it cannot be written either way.
-        mappings.push(rule(&[not_executable()?, sharing(libc::MAP_SHARED)?, is_file(4)?])?);
+        // As memory too: beyond the bytes that the file may have it cannot be written either way. Anonymous memory ignores
+        // the file that is passed.
+        let kind = libc::MAP_SHARED | libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        mappings.push(rule(&[not_executable()?, flags(3, kind, libc::MAP_SHARED)?, is_file(4)?])?);
     }
     rules.insert(libc::SYS_mmap, mappings);
     // Of signals, abort(3) alone: whether a process has aborted or crashed tells its parent whether memory was short.
