@@ -90,7 +90,7 @@ impl Default for Limits {
             renderer_cpu: Duration::from_secs(20),
             renderer_cpu_per_mib: Duration::from_secs(2),
             renderer_cpu_per_megapixel: Duration::from_millis(100),
-            renderer_idle: Duration::from_secs(2 * 60),
+            renderer_idle: Duration::from_secs(20),
         }
     }
 }

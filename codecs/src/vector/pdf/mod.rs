@@ -9,6 +9,7 @@ mod scan;
 mod substitutes;
 
 use std::io::Cursor;
+use std::mem::ManuallyDrop;
 use std::ops::Range;
 
 use edgezoom_content::Size;
@@ -67,14 +68,18 @@ fn prepare(system: &System<'_>) -> Opener {
 
 fn open(Input { file, bounds, options, .. }: Input<'_>, library: Library) -> Result<Decoded, SourceError> {
     let (options, bounds) = (&options.drawing, bounds.of_drawings());
+    // Where memory is short, a C++ exception leaves PDFium with its lock held. Closing the document on that way would wait
+    // for the lock for ever; so it is not closed then, and the process aborts.
     let document = library.0.load_pdf_from_reader(file.into_inner(), None).map_err(refused)?;
-    let chosen = choose(document.pages().len(), bounds, options)?;
-    if let Some(jpeg) = single_jpeg(&document, &chosen)? {
+    let document = ManuallyDrop::new(document);
+    let looked_at = look_at(&document, bounds, options);
+    let document = ManuallyDrop::into_inner(document);
+    let (chosen, jpeg, papers) = looked_at?;
+    if let Some(jpeg) = jpeg {
         // The document decides the orientation and the colour space: EXIF and ICC of the JPEG are ignored.
         let Decoded { reader, .. } = crate::formats::jpeg::open_reader(Cursor::new(jpeg), bounds)?;
         return Ok(Decoded { reader, orientation: Orientation::UPRIGHT, profile: None });
     }
-    let papers: Vec<Paper> = chosen.clone().map(|page| measure(&document, page)).collect::<Result<_, _>>()?;
     let layout = lay_out(&papers, options, bounds);
     let size = bounds.admit(layout.size.width, layout.size.height)?;
     Ok(Decoded::plain(Pages {
@@ -88,6 +93,22 @@ fn open(Input { file, bounds, options, .. }: Input<'_>, library: Library) -> Res
         strip: Vec::new(),
         bitmap: Vec::new(),
     }))
+}
+
+/// The pages to draw; the JPEG that the only one consists of, or else their sizes.
+type Look = (Range<i32>, Option<Vec<u8>>, Vec<Paper>);
+
+/// What there is to draw.
+fn look_at(
+    document: &PdfDocument<'static>,
+    bounds: Bounds,
+    options: &DrawingOptions,
+) -> Result<Look, SourceError> {
+    let chosen = choose(document.pages().len(), bounds, options)?;
+    let jpeg = single_jpeg(document, &chosen)?;
+    let measured = chosen.clone().filter(|_| jpeg.is_none()).map(|page| measure(document, page));
+    let papers = measured.collect::<Result<_, _>>()?;
+    Ok((chosen, jpeg, papers))
 }
 
 /// The pages to draw, counted from 0.
