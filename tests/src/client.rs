@@ -35,8 +35,8 @@ pub struct Course {
     pub seen: Vec<Value>,
 }
 
-/// How often a conversion is looked at.
-const INTERVAL: Duration = Duration::from_millis(15);
+/// How often a conversion is looked at: each look takes the local edge milliseconds.
+const INTERVAL: Duration = Duration::from_millis(40);
 /// How long a conversion may take in a test.
 const PATIENCE: Duration = Duration::from_secs(120);
 

@@ -1,4 +1,6 @@
-//! How much memory a renderer takes for pictures of 200 megapixels, at the default options.
+//! How much memory a renderer takes for large pictures, at the default options. A JPEG has 200 megapixels, and is compared
+//! with one of a tenth of them. The others are as wide, and so high that the bound is passed where all rows of a picture are kept:
+//! more rows would only take longer.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::fs::{self, File};
@@ -48,21 +50,26 @@ fn high_water_mark(process: u32) -> Option<u64> {
 }
 
 #[test]
-fn a_baseline_jpeg_of_200_megapixels_is_rendered_in_150_mib() {
-    let mut file = tempfile::tempfile().unwrap();
-    files::large_jpeg(20_000, 10_000, &mut file);
-    let peak = peak(file);
-    println!("JPEG: {peak} MiB");
-    assert!(peak <= MOST, "{peak} MiB");
+fn a_baseline_jpeg_of_200_megapixels_is_rendered_in_150_mib_and_one_of_20_in_as_much() {
+    let [low, high] = [1_000, 10_000].map(|height| {
+        let mut file = tempfile::tempfile().unwrap();
+        files::large_jpeg(20_000, height, &mut file);
+        peak(file)
+    });
+    println!("JPEG: {low} MiB and {high} MiB");
+    assert!(high <= MOST, "{high} MiB");
+    // How many of a level's strips are under way at once is up to the scheduler: at most 8 of 512 KiB at the full size, as
+    // many bytes again at all levels below. The rows that are added would take 257 MiB.
+    assert!(high <= low + 8, "{low} MiB at 1,000 rows, {high} MiB at 10,000");
 }
 
 #[test]
-fn a_turned_jpeg_of_200_megapixels_is_rendered_in_150_mib() {
+fn a_turned_jpeg_is_rendered_in_150_mib() {
     let exif = files::exif(6);
     // The rows of tiles that are collected are widest if the long side is stored across.
-    for (progressive, height) in [(false, 10_000), (true, 8_000)] {
+    for progressive in [false, true] {
         let mut file = tempfile::tempfile().unwrap();
-        files::large_jpeg_of(20_000, height, Jpeg { progressive, exif: Some(&exif) }, &mut file);
+        files::large_jpeg_of(20_000, 5_000, Jpeg { progressive, exif: Some(&exif) }, &mut file);
         let peak = peak(file);
         println!("turned JPEG, progressive {progressive}: {peak} MiB");
         assert!(peak <= MOST, "{peak} MiB");
@@ -70,18 +77,18 @@ fn a_turned_jpeg_of_200_megapixels_is_rendered_in_150_mib() {
 }
 
 #[test]
-fn an_interlaced_png_of_200_megapixels_is_rendered_in_150_mib() {
+fn an_interlaced_png_is_rendered_in_150_mib() {
     let mut file = tempfile::tempfile().unwrap();
-    files::interlaced_png(&Picture::photo(20_000, 64, Layout::Rgb), 10_000, 1, BufWriter::new(&mut file));
+    files::interlaced_png(&Picture::photo(20_000, 64, Layout::Rgb), 3_000, 1, BufWriter::new(&mut file));
     let peak = peak(file);
     println!("interlaced PNG: {peak} MiB");
     assert!(peak <= MOST, "{peak} MiB");
 }
 
 #[test]
-fn a_png_of_200_megapixels_is_rendered_in_150_mib() {
-    // With opacity the tiles are PNG too, whose encoders take more; the height adds nothing but time.
-    for (layout, height) in [(Layout::Rgb, 10_000), (Layout::Rgba, 2_000)] {
+fn a_png_is_rendered_in_150_mib() {
+    // With opacity the tiles are PNG too, whose encoders take more.
+    for (layout, height) in [(Layout::Rgb, 3_000), (Layout::Rgba, 2_000)] {
         let mut file = tempfile::tempfile().unwrap();
         files::large_png(20_000, height, layout, &mut file);
         let peak = peak(file);
@@ -93,7 +100,7 @@ fn a_png_of_200_megapixels_is_rendered_in_150_mib() {
 #[test]
 fn what_is_stored_row_by_row_is_rendered_in_50_mib() {
     const WIDTH: u16 = 20_000;
-    const HEIGHT: u16 = 5_000;
+    const HEIGHT: u16 = 1_500;
     let (wide, high) = (WIDTH.to_be_bytes(), HEIGHT.to_be_bytes());
     let tga =
         [&[0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0][..], &WIDTH.to_le_bytes(), &HEIGHT.to_le_bytes(), &[24, 0x20]];
@@ -124,15 +131,15 @@ fn what_is_stored_row_by_row_is_rendered_in_50_mib() {
 }
 
 #[test]
-fn a_heic_of_200_megapixels_in_a_grid_is_rendered_in_150_mib() {
+fn a_heic_in_a_grid_is_rendered_in_150_mib() {
     let cell = Picture::photo(512, 512, Layout::Rgb);
-    let peak = peak(files::file(&large::heic_grid(&cell, 32, 24)));
+    let peak = peak(files::file(&large::heic_grid(&cell, 32, 12)));
     println!("HEIC: {peak} MiB");
     assert!(peak <= MOST, "{peak} MiB");
 }
 
 #[test]
-fn a_jpeg_2000_of_200_megapixels_in_tiles_is_rendered_in_200_mib() {
+fn a_jpeg_2000_in_tiles_is_rendered_in_200_mib() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("t.png"), files::png(&Picture::photo(1024, 1024, Layout::Rgb), |_| {}))
         .unwrap();
@@ -140,13 +147,13 @@ fn a_jpeg_2000_of_200_megapixels_in_tiles_is_rendered_in_200_mib() {
     command.args(["-i", "t.png", "-I", "-r", "20", "-o", "t.j2k"]).current_dir(folder.path());
     assert!(command.stdout(Stdio::null()).status().unwrap().success());
     let tile = fs::read(folder.path().join("t.j2k")).unwrap();
-    let peak = peak(files::file(&large::jpeg2000_tiles(&tile, 20, 10)));
+    let peak = peak(files::file(&large::jpeg2000_tiles(&tile, 20, 5)));
     println!("JPEG 2000: {peak} MiB");
     assert!(peak <= 200, "{peak} MiB");
 }
 
 #[test]
-fn a_jpeg_2000_of_100_megapixels_without_tiles_is_rendered_in_200_mib() {
+fn a_jpeg_2000_without_tiles_is_rendered_in_200_mib() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("t.png"), files::png(&Picture::photo(1024, 1024, Layout::Rgb), |_| {}))
         .unwrap();
@@ -154,7 +161,7 @@ fn a_jpeg_2000_of_100_megapixels_without_tiles_is_rendered_in_200_mib() {
     command.args(["-i", "t.png", "-I", "-r", "60", "-SOP", "-c", large::JPEG2000_PRECINCTS, "-o", "t.j2k"]);
     assert!(command.current_dir(folder.path()).stdout(Stdio::null()).status().unwrap().success());
     let tile = fs::read(folder.path().join("t.j2k")).unwrap();
-    let peak = peak(files::file(&large::jpeg2000_untiled(&tile, 20, 5)));
+    let peak = peak(files::file(&large::jpeg2000_untiled(&tile, 20, 3)));
     println!("JPEG 2000 without tiles: {peak} MiB");
     assert!(peak <= 200, "{peak} MiB");
 }
@@ -174,16 +181,4 @@ fn a_jpeg_xl_that_is_large_for_the_memory_is_kept_in_the_temporary_file() {
         // The picture alone has 137 MiB.
         assert!(peak <= 120, "{peak} MiB at distance {distance}");
     }
-}
-
-#[test]
-fn memory_does_not_grow_with_the_height() {
-    let [low, high] = [2_000, 20_000].map(|height| {
-        let mut file = tempfile::tempfile().unwrap();
-        files::large_jpeg(8_000, height, &mut file);
-        peak(file)
-    });
-    // How many of a level's strips are under way at once is up to the scheduler: at most 8 of 512 KiB at the full size, as
-    // many bytes again at all levels below. The rows that are added would take 412 MiB.
-    assert!(high <= low + 8, "{low} MiB at 2,000 rows, {high} MiB at 20,000");
 }

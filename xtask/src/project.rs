@@ -1,5 +1,6 @@
 //! Where things lie: the workspace, what Cargo builds of it, and the programs that Node packages bring along.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -66,9 +67,14 @@ impl Project {
 
     /// Cargo with a lower priority, for compiling beside tests: some of them look at the clock.
     pub fn cargo_beside_tests(&self) -> Command {
-        let mut command = Command::new("nice");
-        command.arg("-n10").arg(cargo());
-        self.without_variables_of_a_package(command)
+        self.without_variables_of_a_package(beside_tests(cargo()))
+    }
+
+    /// Any other program, run in the workspace.
+    pub fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(&self.root);
+        command
     }
 
     fn without_variables_of_a_package(&self, mut command: Command) -> Command {
@@ -90,14 +96,14 @@ impl Project {
             bail!("node_modules has no {name}: `cargo xtask setup` installs it");
         }
         let mut command = Command::new(program);
-        command.current_dir(&self.root).env("PATH", self.path_with_node()?);
+        self.with_node(&mut command)?;
         Ok(command)
     }
 
     /// npm, run in the workspace. The programs it runs find the Node that is one of the packages.
     pub fn npm(&self) -> Result<Command> {
         let mut command = Command::new("npm");
-        command.current_dir(&self.root).env("PATH", self.path_with_node()?);
+        self.with_node(&mut command)?;
         Ok(command)
     }
 
@@ -106,11 +112,15 @@ impl Project {
         self.root.join("node_modules/.bin").join(name)
     }
 
-    fn path_with_node(&self) -> Result<std::ffi::OsString> {
+    /// Has a command run in the workspace, with the Node that is one of the packages, which keeps what it compiles: wrangler is
+    /// one script of megabytes, and starts often.
+    fn with_node(&self, command: &mut Command) -> Result<()> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let folders =
             std::iter::once(self.root.join("node_modules/.bin")).chain(std::env::split_paths(&path));
-        Ok(std::env::join_paths(folders)?)
+        command.current_dir(&self.root).env("PATH", std::env::join_paths(folders)?);
+        command.env("NODE_COMPILE_CACHE", self.target.join("node-cache"));
+        Ok(())
     }
 
     /// Where one of the workspace's programs lies once it is built.
@@ -129,6 +139,13 @@ impl Project {
         }
         Ok(lock)
     }
+}
+
+/// A program with a lower priority than that of tests that look at the clock.
+pub fn beside_tests(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new("nice");
+    command.arg("-n10").arg(program);
+    command
 }
 
 /// The Cargo that runs this program, else the one on the path.

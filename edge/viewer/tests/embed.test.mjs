@@ -5,7 +5,7 @@ import { after, afterEach, before, test } from "node:test";
 
 import { assertAccessible, globalsLeft, newPage, painted, parts, restingScale, startBrowser } from "./browser.mjs";
 import { startHost } from "./servers.mjs";
-import { startService } from "./service.mjs";
+import { ofTheViewer, startService } from "./service.mjs";
 
 let browser;
 let service;
@@ -105,7 +105,7 @@ test("two embeds and two copies of one script load the viewer once", async () =>
   await assertAccessible(page, { rules: { "landmark-unique": { enabled: false } } }); // the same picture twice has one name
 });
 
-test("nothing but the script is loaded until the reader comes near", async () => {
+test("nothing but the script is loaded until the reader comes near", ofTheViewer, async () => {
   await open(`<p style="height: 4000px">Long text</p>${script()}`);
   await page.waitForTimeout(500);
   assert.equal(viewerLoads, 0);
@@ -166,7 +166,7 @@ test("a small mark leads to the full page, unless it is turned off", async () =>
   }
 });
 
-test("widths and heights are understood in all their forms", async () => {
+test("widths and heights are understood in all their forms", ofTheViewer, async () => {
   await open(`<div id="box" style="width: 800px; height: 600px"></div>`);
   const cases = [
     ["", 800, 400],
@@ -201,7 +201,7 @@ test("fit and background are heeded, and nothing but a colour is a background", 
   assert.equal(await ground(), "rgb(236, 235, 232)");
 });
 
-test("the wheel scrolls the page and says how to zoom; with Ctrl it zooms", async () => {
+test("the wheel scrolls the page and says how to zoom; with Ctrl it zooms", ofTheViewer, async () => {
   await open(`${script()}<p style="height: 3000px">Long text</p>`);
   await painted(page);
   const viewer = parts(page);
@@ -225,7 +225,7 @@ test("the wheel scrolls the page and says how to zoom; with Ctrl it zooms", asyn
   assert.equal(await page.evaluate(() => scrollY), 0);
 });
 
-test("in fullscreen the plain wheel zooms", async () => {
+test("in fullscreen the plain wheel zooms", ofTheViewer, async () => {
   await open(script());
   await painted(page);
   const viewer = parts(page);
@@ -240,7 +240,7 @@ test("in fullscreen the plain wheel zooms", async () => {
   assert.ok((await restingScale(viewer)) > before);
 });
 
-test("one finger scrolls the page, two fingers zoom", async () => {
+test("one finger scrolls the page, two fingers zoom", ofTheViewer, async () => {
   const phone = { viewport: { width: 400, height: 700 }, hasTouch: true, isMobile: true };
   await open(`${script()}<p style="height: 3000px">Long text</p>`, {}, phone);
   await painted(page);
@@ -275,7 +275,7 @@ async function touch(at) {
   await page.waitForTimeout(300);
 }
 
-test("where there is no fullscreen the viewer covers the page, and Escape brings it back", async () => {
+test("where there is no fullscreen the viewer covers the page, and Escape brings it back", ofTheViewer, async () => {
   await open(script());
   await page.addInitScript(() => delete Element.prototype.requestFullscreen);
   await page.reload();
@@ -304,7 +304,7 @@ test("a strict policy, an AMD loader and a hostile style sheet in the page do no
   assert.deepEqual(page.wrongs, []);
 });
 
-test("when the viewer cannot be loaded, the reader can try again", async () => {
+test("when the viewer cannot be loaded, the reader can try again", ofTheViewer, async () => {
   page = await newPage(browser);
   let broken = true;
   await page.route("**/assets/viewer.js*", (route) => (broken ? route.abort() : route.continue()));

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 
 import { assertAccessible, globalsLeft, newPage, painted, startBrowser } from "./browser.mjs";
-import { startService } from "./service.mjs";
+import { ofTheViewer, startService } from "./service.mjs";
 
 let browser;
 let service;
@@ -28,7 +28,7 @@ async function open(options) {
 }
 
 for (const colorScheme of ["light", "dark"]) {
-  test(`it passes axe in ${colorScheme} colours and leaves no globals`, async () => {
+  test(`it passes axe in ${colorScheme} colours and leaves no globals`, colorScheme === "dark" ? ofTheViewer : {}, async () => {
     await open({ colorScheme });
     assert.deepEqual(await globalsLeft(page), []);
     await assertAccessible(page);
@@ -112,7 +112,7 @@ test("a file may be chosen by keyboard", async () => {
   assert.deepEqual(page.wrongs, []);
 });
 
-test("an empty file is not sent, and one that is being sent can be cancelled", async () => {
+test("an empty file is not sent, and one that is being sent can be cancelled", ofTheViewer, async () => {
   await open();
   await dropFile("empty.png", { bytes: 0 });
   assert.match(await page.locator("#dropped").textContent(), /This file is empty/);
@@ -180,7 +180,7 @@ test("what was seen in this browser is listed, until it is forgotten", async () 
   assert.deepEqual(page.wrongs, []);
 });
 
-test("the picture to try can be zoomed into, where the operator has converted it", async () => {
+test("the picture to try can be zoomed into, where the operator has converted it", ofTheViewer, async () => {
   page = await newPage(browser);
   const dzi = { width: 1000, height: 625, tileSize: 510, tileOverlap: 1, tileFormat: "png" };
   const tile = `<svg xmlns="http://www.w3.org/2000/svg" width="511" height="511"><linearGradient id="g"><stop stop-color="red"/><stop offset="1" stop-color="blue"/></linearGradient><rect width="511" height="511" fill="url(#g)"/></svg>`;
@@ -192,7 +192,7 @@ test("the picture to try can be zoomed into, where the operator has converted it
   assert.deepEqual(page.wrongs, []);
 });
 
-test("where there is no picture to try, no empty frame stays", async () => {
+test("where there is no picture to try, no empty frame stays", ofTheViewer, async () => {
   page = await newPage(browser);
   await page.route("**/assets/hero.json", (route) => route.fulfill({ json: {} }));
   await page.goto(`${service.origin}/`);
@@ -200,7 +200,7 @@ test("where there is no picture to try, no empty frame stays", async () => {
   assert.deepEqual(page.wrongs, []);
 });
 
-test("something else under the list's key does no harm", async () => {
+test("something else under the list's key does no harm", ofTheViewer, async () => {
   page = await newPage(browser);
   await page.addInitScript(() => localStorage.setItem("edgezoom-recent", '[null,{"id":"<b>"},7]'));
   await page.goto(`${service.origin}/`);
@@ -209,7 +209,7 @@ test("something else under the list's key does no harm", async () => {
   assert.deepEqual(page.wrongs, []);
 });
 
-test("an address may be pasted anywhere", async () => {
+test("an address may be pasted anywhere", ofTheViewer, async () => {
   const field = await open();
   await page.locator("h1").click();
   await page.evaluate(() => {
@@ -227,7 +227,7 @@ test("it works without JavaScript", async () => {
   await page.waitForURL(/\/[0-9A-Za-z]{11}$/);
 });
 
-test("on a phone nothing sticks out", async () => {
+test("on a phone nothing sticks out", ofTheViewer, async () => {
   await open({ viewport: { width: 320, height: 600 }, hasTouch: true, isMobile: true });
   assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 320);
 });

@@ -5,6 +5,7 @@ import { build } from "esbuild";
 import { fileURLToPath } from "node:url";
 
 import { newPage } from "./browser.mjs";
+import { readPng } from "./png.mjs";
 
 const VIEWER = fileURLToPath(new URL("../zoom/seadragon.js", import.meta.url));
 const SIZE = { width: 503, height: 401 };
@@ -57,28 +58,21 @@ export async function seamsOf(browser, address, pyramids, { drawer, density, vie
     const taken = [];
     for (const view of views) {
       await page.evaluate((view) => globalThis.look(view), view);
-      taken.push((await page.screenshot()).toString("base64"));
+      taken.push(readPng(await page.screenshot()));
     }
     shots.push(taken);
   }
-  const reader = await page.context().newPage();
-  const results = [];
-  for (const [number, view] of views.entries()) {
-    const seams = [];
-    for (const [which, dzi] of pyramids.entries()) {
-      if (which === 0) continue;
-      const lines = linesOf(dzi, view, density);
-      seams.push(await reader.evaluate(excess, { shown: shots[which][number], whole: shots[0][number], lines, near: NEAR, far: FAR }));
-    }
-    results.push({ view, seams });
-  }
+  const results = views.map((view, number) => {
+    const seamsOf = (dzi, which) => excess(shots[which + 1][number], shots[0][number], linesOf(dzi, view, density));
+    return { view, seams: pyramids.slice(1).map(seamsOf) };
+  });
   const wrongs = page.wrongs.filter((wrong) => !/GPU stall|swiftshader/i.test(wrong));
   if (wrongs.length > 0) throw new Error(wrongs.join("\n"));
   await page.context().close();
   return results;
 }
 
-/** The seams that are in view, in pixels of the screenshot: a point of each, its direction, and where to look along it. */
+/** The seams, in pixels of the screenshot: where each starts, its direction, its length, and where to look along it. */
 function linesOf({ width, height, tileSize }, { x, y, scale, turn }, density) {
   const perPixel = scale * density;
   const [cos, sin] = [Math.cos((turn * Math.PI) / 180), Math.sin((turn * Math.PI) / 180)];
@@ -90,57 +84,59 @@ function linesOf({ width, height, tileSize }, { x, y, scale, turn }, density) {
   for (const vertical of [true, false]) {
     const [side, other] = vertical ? [width, height] : [height, width];
     for (let at = step; at < side; at += step) {
-      const points = [];
-      for (let along = 0; along < other * perPixel; along += 1) {
-        const [u, v] = vertical ? [at, along / perPixel] : [along / perPixel, at];
-        const [right, below] = [(u - x) * perPixel, (v - y) * perPixel];
-        points.push([across / 2 + right * cos - below * sin, down / 2 + right * sin + below * cos]);
-      }
-      lines.push({ points, normal: vertical ? [cos, sin] : [-sin, cos] });
+      const [right, below] = [((vertical ? at : 0) - x) * perPixel, ((vertical ? 0 : at) - y) * perPixel];
+      const start = [across / 2 + right * cos - below * sin, down / 2 + right * sin + below * cos];
+      const [along, normal] = vertical ? [[-sin, cos], [cos, sin]] : [[cos, sin], [-sin, cos]];
+      lines.push({ start, along, length: other * perPixel, normal });
     }
   }
   return lines;
 }
 
 /**
- * For the page that reads: by how much the difference between two pictures jumps more at a seam than beside it, on average
- * along the seam; of all seams the worst.
+ * By how much the difference between two pictures jumps more at a seam than beside it, on average along the seam; of all seams
+ * the worst, and null where none is in view.
  */
-async function excess({ shown, whole, lines, near, far }) {
-  const read = async (encoded) => {
-    const picture = await createImageBitmap(await (await fetch(`data:image/png;base64,${encoded}`)).blob());
-    const context = new OffscreenCanvas(picture.width, picture.height).getContext("2d");
-    context.drawImage(picture, 0, 0);
-    return context.getImageData(0, 0, picture.width, picture.height);
-  };
-  const [one, other] = await Promise.all([shown, whole].map(read));
-  const { width, height } = one;
-  const difference = new Int16Array(width * height * 3);
-  for (let at = 0; at < width * height; at += 1) {
-    for (let channel = 0; channel < 3; channel += 1) difference[at * 3 + channel] = one.data[at * 4 + channel] - other.data[at * 4 + channel];
-  }
+function excess(shown, whole, lines) {
+  const { width, height } = shown;
+  const differences = differencesOf(shown, whole);
+  /** Where in `differences` a place is, or -1 out of view. */
+  const indexOf = (x, y) => (x >= 0 && y >= 0 && x < width && y < height ? (Math.floor(y) * width + Math.floor(x)) * 3 : -1);
   let worst = null;
-  for (const { points, normal } of lines) {
-    const sums = new Float64Array(2 * far);
+  for (const { start, along, length, normal } of lines) {
+    const sums = new Float64Array(2 * FAR);
     let count = 0;
-    for (const [x, y] of points) {
-      const place = (distance) => [Math.floor(x + normal[0] * distance), Math.floor(y + normal[1] * distance)];
-      const isIn = ([column, row]) => column >= 0 && row >= 0 && column < width && row < height;
-      if (!isIn(place(-far - 1)) || !isIn(place(far + 1))) continue;
+    for (let step = 0; step < length; step += 1) {
+      const [x, y] = [start[0] + along[0] * step, start[1] + along[1] * step];
+      const place = (distance) => indexOf(x + normal[0] * distance, y + normal[1] * distance);
+      if (place(-FAR - 1) < 0 || place(FAR + 1) < 0) continue;
       count += 1;
-      for (let distance = -far; distance < far; distance += 1) {
-        const [before, after] = [place(distance + 0.5), place(distance + 1.5)].map(([column, row]) => (row * width + column) * 3);
-        for (let channel = 0; channel < 3; channel += 1) sums[distance + far] += Math.abs(difference[after + channel] - difference[before + channel]) / 3;
+      let before = place(-FAR + 0.5);
+      for (let distance = 0; distance < 2 * FAR; distance += 1) {
+        const after = place(distance - FAR + 1.5);
+        for (let channel = 0; channel < 3; channel += 1) sums[distance] += Math.abs(differences[after + channel] - differences[before + channel]) / 3;
+        before = after;
       }
     }
     if (count < 50) continue;
     const jumps = [...sums].map((sum) => sum / count);
     // Each jump is an average of noise: the worst of some is compared with the worst of as many.
-    const worstOf = (from) => Math.max(...jumps.slice(from, from + near));
-    const starts = jumps.keys().filter((from) => from + near <= far - near || (from >= far + near && from + near <= 2 * far));
+    const worstOf = (from) => Math.max(...jumps.slice(from, from + NEAR));
+    const starts = jumps.keys().filter((from) => from + NEAR <= FAR - NEAR || (from >= FAR + NEAR && from + NEAR <= 2 * FAR));
     const beside = [...starts].map(worstOf).sort((a, b) => a - b);
-    const here = worstOf(far - near / 2);
+    const here = worstOf(FAR - NEAR / 2);
     worst = Math.max(worst ?? -Infinity, here - beside[Math.floor(beside.length / 2)]);
   }
   return worst;
+}
+
+/** One picture's red, green and blue minus the other's. */
+function differencesOf(one, other) {
+  const differences = new Int16Array(one.width * one.height * 3);
+  for (let pixel = 0; pixel < one.width * one.height; pixel += 1) {
+    for (let channel = 0; channel < 3; channel += 1) {
+      differences[pixel * 3 + channel] = one.pixels[pixel * one.channels + channel] - other.pixels[pixel * other.channels + channel];
+    }
+  }
+  return differences;
 }

@@ -7,14 +7,21 @@ import { crc32, deflateSync } from "node:zlib";
 import { startFakeService } from "./fake_service.mjs";
 import { serve } from "./servers.mjs";
 
+/**
+ * For a test of what page and viewer do by themselves with a content that is ready, whatever the service says: the end-to-end
+ * tests, which run the files that call `startService` once more against a running service, leave it out.
+ */
+export const ofTheViewer = { skip: Boolean(process.env.EDGEZOOM_BASE_URL) && "the stand-in shows it" };
+
 /** `{ origin, real, ready(), slow(), failed(), close() }`; `slow()` gives `{ id, finish() }`, of the fake also `report()`, the
  * others an id. The running one also has `trickling()`. */
 export async function startService() {
   const base = process.env.EDGEZOOM_BASE_URL;
-  return base ? runningService(base.replace(/\/$/, "")) : fakeService();
+  return base ? runningService(base.replace(/\/$/, "")) : startStandIn();
 }
 
-async function fakeService() {
+/** The fake one in any case. */
+export async function startStandIn() {
   const fake = await startFakeService();
   const failure = { code: "source-not-found", message: "The source's host says that there is nothing (404).", retryAfter: 540 };
   return {

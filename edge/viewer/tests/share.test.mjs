@@ -16,7 +16,7 @@ import {
   restingScale,
   startBrowser,
 } from "./browser.mjs";
-import { startService } from "./service.mjs";
+import { ofTheViewer, startService } from "./service.mjs";
 
 let browser;
 let service;
@@ -83,7 +83,7 @@ test("a coarse picture is shown while it is converted, gets sharper, and stays u
 
 test("with a slow source a coarse picture is seen before half of the progress, gets sharper, and nothing flashes", async (context) => {
   if (!service.real) return context.skip("needs a conversion");
-  const { region } = await open(await service.trickling(16));
+  const { region } = await open(await service.trickling(12));
   const coarse = page.locator("img.coarse");
   await coarse.waitFor();
   const progress = await page.getByRole("progressbar").evaluate(({ value }) => value);
@@ -92,7 +92,7 @@ test("with a slow source a coarse picture is seen before half of the progress, g
   const upperPart = { x: 300, y: 80, width: 600, height: 100 }; // the first rows of the picture
   while ((await coarse.count()) > 0) {
     seen.add(await coarse.first().getAttribute("src", { timeout: 1000 }).catch(() => null));
-    const colours = await coloursIn(page, await page.screenshot({ clip: upperPart }));
+    const colours = coloursIn(await page.screenshot({ clip: upperPart }));
     assert.ok(colours > 20, `${colours} colours after ${seen.size} coarse pictures`);
   }
   seen.delete(null);
@@ -116,7 +116,7 @@ test("what is missing of a damaged picture is said beside its name, once it is r
 });
 
 for (const colorScheme of ["light", "dark"]) {
-  test(`every state passes axe in ${colorScheme} colours`, async () => {
+  test(`every state passes axe in ${colorScheme} colours`, colorScheme === "dark" ? ofTheViewer : {}, async () => {
     const { id: slow, finish } = await service.slow();
     for (const [id, seen] of [[ready, ".controls"], [await service.failed(), ".problem"], [slow, "progress"]]) {
       await page?.context().close();
@@ -204,7 +204,7 @@ test("when the service falls silent, that is said, and asking again goes on", as
   await painted(page);
 });
 
-test("everything can be done with the keyboard alone", async () => {
+test("everything can be done with the keyboard alone", ofTheViewer, async () => {
   const viewer = await open(ready);
   await painted(page);
   const start = await restingScale(viewer);
@@ -233,7 +233,7 @@ test("everything can be done with the keyboard alone", async () => {
   assert.ok((await restingScale(viewer)) > start);
 });
 
-test("controls say what they cannot do now", async () => {
+test("controls say what they cannot do now", ofTheViewer, async () => {
   const viewer = await open(ready);
   await painted(page);
   const disabled = (control) => control.getAttribute("aria-disabled");
@@ -244,7 +244,7 @@ test("controls say what they cannot do now", async () => {
   assert.equal(await restingScale(viewer), 800);
 });
 
-test("a turned picture is whole again", async () => {
+test("a turned picture is whole again", ofTheViewer, async () => {
   const viewer = await open(ready);
   await painted(page);
   const upright = await restingScale(viewer);
@@ -255,7 +255,7 @@ test("a turned picture is whole again", async () => {
   assert.equal(await viewer.home.getAttribute("aria-disabled"), "true");
 });
 
-test("an address leads to its place, and so does one that is typed later", async () => {
+test("an address leads to its place, and so does one that is typed later", ofTheViewer, async () => {
   const viewer = await open(ready, {}, "#500,400,6");
   await painted(page);
   const deep = await restingScale(viewer);
@@ -266,7 +266,7 @@ test("an address leads to its place, and so does one that is typed later", async
   assert.equal(new URL(page.url()).hash, "#700,300,2");
 });
 
-test("without animation a step is there at once", async () => {
+test("without animation a step is there at once", ofTheViewer, async () => {
   const viewer = await open(ready, { reducedMotion: "reduce" });
   await painted(page);
   await viewer.zoomIn.click();
@@ -277,7 +277,7 @@ test("without animation a step is there at once", async () => {
   assert.equal(atOnce, await restingScale(viewer));
 });
 
-test("fullscreen gives the focus back to where it was", async () => {
+test("fullscreen gives the focus back to where it was", ofTheViewer, async () => {
   const viewer = await open(ready);
   await painted(page);
   for (const [key, from] of [["f", viewer.picture], ["Enter", viewer.fullscreen]]) {
@@ -292,7 +292,7 @@ test("fullscreen gives the focus back to where it was", async () => {
   }
 });
 
-test("lost tiles are asked for again, then told of quietly, then fetched when the reader says so", async () => {
+test("lost tiles are asked for again, then told of quietly, then fetched when the reader says so", ofTheViewer, async () => {
   page = await newPage(browser);
   let broken = true;
   let asked = 0;
@@ -368,7 +368,7 @@ test("a failed content is not shared", async () => {
   assert.equal(await page.getByRole("button", { name: "About this picture" }).count(), 0);
 });
 
-test("a device's own sharing gets the link to the view", async () => {
+test("a device's own sharing gets the link to the view", ofTheViewer, async () => {
   page = await newPage(browser);
   await page.addInitScript(() => {
     navigator.share = async (shared) => void (window.shared = shared);
@@ -380,7 +380,7 @@ test("a device's own sharing gets the link to the view", async () => {
   assert.equal(await page.evaluate(() => window.shared.url), `${service.origin}/${ready}#500,400,3`);
 });
 
-test("on a phone every control is large enough for a finger, and nothing sticks out", async () => {
+test("on a phone every control is large enough for a finger, and nothing sticks out", ofTheViewer, async () => {
   await open(ready, { viewport: { width: 320, height: 600 }, hasTouch: true, isMobile: true });
   await painted(page);
   for (const button of await page.locator("button:visible, a:visible:not(p a)").all()) {

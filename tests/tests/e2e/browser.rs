@@ -1,11 +1,17 @@
-//! A visitor with a browser: pastes an address, sees it being worked on, sees the picture, and zooms in.
+//! A visitor with a browser: pastes an address, sees it being worked on, sees the picture, and zooms in. And the browser's
+//! tests of share pages, embeds and the other pages, which elsewhere run against a stand-in of the service, against the real one:
+//! what the stand-in gets wrong is found here.
 
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use edgezoom_tests::{Source, SourceServer, System, browser, picture};
+use edgezoom_tests::{Options, Source, SourceServer, System, browser, picture};
 use image::{Rgb, RgbImage};
 use serde_json::{Value, json};
+use tokio::process::Command;
 
 /// The window's shape, so that the picture fills it.
 const WIDTH: u32 = 5400;
@@ -51,4 +57,24 @@ async fn a_visitor_pastes_an_address_and_zooms_into_the_picture() -> Result<()> 
 fn is_near(shown: &Value, wanted: [u8; 3]) -> bool {
     let shown: Option<[u8; 3]> = serde_json::from_value(shown.clone()).ok();
     shown.is_some_and(|shown| shown.into_iter().zip(wanted).all(|(a, b)| a.abs_diff(b) <= 8))
+}
+
+#[tokio::test]
+async fn pages_and_embeds_work_in_a_browser() -> Result<()> {
+    let system = System::start(Options { allow_networks: "127.0.0.0/8", ..Options::default() })?;
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let tests = fs::read_dir(root.join("edge/viewer/tests"))?
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.to_string_lossy().ends_with(".test.mjs"))
+        // The others need none.
+        .filter(|path| fs::read_to_string(path).is_ok_and(|test| test.contains("startService(")));
+    let mut command = Command::new(root.join("node_modules/.bin/node"));
+    command.args(["--test", "--test-reporter=tap", "--test-concurrency=2"]).args(tests).kill_on_drop(true);
+    command.env("EDGEZOOM_BASE_URL", system.url()).env("EDGEZOOM_CHROMIUM", browser::program()?);
+    let output = command.stdin(Stdio::null()).output().await.context("node")?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}\n{}", system.log());
+    let passed = said.lines().find_map(|line| line.strip_prefix("# pass ")?.parse::<u32>().ok());
+    assert!(passed >= Some(40), "{said}");
+    Ok(())
 }

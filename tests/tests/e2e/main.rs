@@ -19,4 +19,3 @@ mod sources;
 mod takedown;
 mod tiler_death;
 mod uploads;
-mod viewer;

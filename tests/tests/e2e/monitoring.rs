@@ -60,7 +60,7 @@ impl Watched {
 
     /// A conversion whose first renderer is killed.
     async fn convert_after_a_death(&self) -> Result<Course> {
-        let jpeg = picture::jpeg(&picture::photograph(4000, 3000, 3))?;
+        let jpeg = picture::jpeg(&picture::photograph(1600, 1200, 3))?;
         let slow = Source::file("image/jpeg", jpeg).over(Duration::from_secs(2), 40);
         let mut course = Course::default();
         course.see(self.client.ask(&self.sources.serve("killed.jpg", slow)).await?.json()?)?;

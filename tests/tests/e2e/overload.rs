@@ -4,7 +4,6 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use edgezoom_tests::{Client, Options, Source, SourceServer, System, picture};
-use rustix::process::Signal;
 
 fn picture() -> Result<Source> {
     Ok(Source::file("image/jpeg", picture::jpeg(&picture::photograph(300, 200, 6))?))
@@ -42,24 +41,5 @@ async fn past_the_backlog_that_tilers_report_nothing_new_is_taken() -> Result<()
         ensure!(begun.elapsed() < Duration::from_secs(90), "nothing is taken ever again");
         tokio::time::sleep(Duration::from_millis(300)).await;
     }
-    Ok(())
-}
-
-#[tokio::test]
-async fn under_maintenance_what_is_known_is_answered_and_nothing_new_is_taken() -> Result<()> {
-    let sources = SourceServer::start()?;
-    let mut system = System::start(Options::default())?;
-    let known = sources.serve("known.jpg", picture()?);
-    Client::new(system.url())?.convert(&known).await?.ready()?;
-    let state = system.state();
-    assert!(system.end(Signal::TERM)?.success(), "{}", system.log());
-    drop(system);
-
-    let system = System::start_with(Options { maintenance: true, tilers: 0, ..Options::default() }, state)?;
-    let client = Client::new(system.url())?;
-    let refused = client.ask(&sources.serve("new.jpg", picture()?)).await?;
-    assert_eq!((refused.status.as_u16(), refused.header("retry-after")), (503, "300"));
-    assert!(refused.text().contains("maintenance"), "{}", refused.text());
-    assert_eq!(client.ask(&known).await?.status, 301);
     Ok(())
 }

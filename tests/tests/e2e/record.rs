@@ -1,4 +1,4 @@
-//! Finished content is in KV, from where it is answered everywhere on earth.
+//! Finished content is in KV, from where it is answered everywhere on earth, under maintenance too.
 
 use anyhow::{Result, ensure};
 use edgezoom_tests::client::timeless;
@@ -7,12 +7,12 @@ use rustix::process::Signal;
 
 /// With the Durable Objects gone, only KV can know.
 #[tokio::test]
-async fn finished_content_is_answered_from_kv_alone() -> Result<()> {
+async fn finished_content_is_answered_from_kv_alone_and_under_maintenance_nothing_new_is_taken() -> Result<()> {
     let sources = SourceServer::start()?;
     let mut system = System::start(Options::default())?;
     let client = Client::new(system.url())?;
     let picture = picture::jpeg(&picture::photograph(300, 200, 7))?;
-    let good = sources.serve("good.jpg", Source::file("image/jpeg", picture));
+    let good = sources.serve("good.jpg", Source::file("image/jpeg", picture.clone()));
     let bad = sources.url("bad.jpg");
     let ready = client.convert(&good).await?;
     let failed = client.convert(&bad).await?;
@@ -24,13 +24,17 @@ async fn finished_content_is_answered_from_kv_alone() -> Result<()> {
     drop(system);
     forget_objects(state.path())?;
 
-    let system = System::start_with(Options { tilers: 0, ..Options::default() }, state)?;
+    let system = System::start_with(Options { maintenance: true, tilers: 0, ..Options::default() }, state)?;
     let client = Client::new(system.url())?;
     for course in [ready, failed] {
         let before = timeless(course.last()?).to_string();
         let now = timeless(&client.content(&course.id()?).await?).to_string();
         assert_eq!(now.replace(system.url(), ""), before.replace(&format!("http://127.0.0.1:{port}"), ""));
     }
+    assert_eq!(client.ask(&good).await?.status, 301);
+    let refused = client.ask(&sources.serve("new.jpg", Source::file("image/jpeg", picture))).await?;
+    assert_eq!((refused.status.as_u16(), refused.header("retry-after")), (503, "300"));
+    assert!(refused.text().contains("maintenance"), "{}", refused.text());
     Ok(())
 }
 

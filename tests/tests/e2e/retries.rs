@@ -66,10 +66,11 @@ async fn a_source_that_appears_is_ready_soon_after_the_button() -> Result<()> {
 async fn a_content_whose_renderer_is_killed_becomes_ready_all_the_same() -> Result<()> {
     let sources = SourceServer::start()?;
     let system =
-        System::start(Options { uploads: 2, lease: Duration::from_secs(600), ..Options::default() })?;
+        System::start(Options { lease: Duration::from_secs(600), ..Options::default() })?;
     let client = Client::new(system.url())?;
-    let photograph = picture::photograph(5000, 3400, 8);
-    let source = sources.serve("large.jpg", Source::file("image/jpeg", picture::jpeg(&photograph)?));
+    let (photograph, file) = photograph()?;
+    // As long as it arrives there is a renderer.
+    let source = sources.serve("slow.jpg", Source::file("image/jpeg", file).over(Duration::from_secs(3), 50));
     let mut course = Course::default();
     course.see(client.ask(&source).await?.json()?)?;
     for attempt in [1, 2] {

@@ -9,7 +9,7 @@ use edgezoom_tests::{Client, Course, Options, Source, SourceServer, System, buck
 use image::{DynamicImage, RgbImage};
 use rustix::process::Signal;
 
-/// A system whose tilers take their time: a picture of many tiles, one upload at once.
+/// A system whose tilers take their time: a picture that arrives slowly and is rendered meanwhile, one upload at once.
 struct Scene {
     system: System,
     client: Client,
@@ -18,14 +18,18 @@ struct Scene {
     layout: &'static str,
 }
 
+/// How long the picture takes to arrive.
+const ARRIVAL: Duration = Duration::from_secs(6);
+
 impl Scene {
     /// Sets it, with the conversion so far that tiles are in the store.
     async fn set(lease: Duration, layout: &'static str) -> Result<Self> {
         let sources = SourceServer::start()?;
         let system = System::start(Options { lease, layout, uploads: 1, ..Options::default() })?;
         let client = Client::new(system.url())?;
-        let photograph = picture::photograph(9000, 6000, 8);
-        let source = sources.serve("large.jpg", Source::file("image/jpeg", picture::jpeg(&photograph)?));
+        let photograph = picture::photograph(3600, 2400, 8);
+        let file = Source::file("image/jpeg", picture::jpeg(&photograph)?);
+        let source = sources.serve("large.jpg", file.over(ARRIVAL, 100));
         let mut course = Course::default();
         course.see(client.ask(&source).await?.json()?)?;
         client.follow_until(&mut course, |content| content["stage"] == "rendering").await?;

@@ -112,10 +112,16 @@ impl PageLoader<'_> {
 
     /// Hides consent banners and unfolds scrolling boxes, which make sense only in a window.
     async fn rearrange(&mut self) -> Result<(), PageError> {
+        self.hide_consent_banners().await?;
         let deadline = Instant::now() + self.limits.command;
-        self.tab.call_function(include_str!("script/consent.js"), json!({}), deadline).await?;
         let unfold = json!({ "height": self.limits.height });
         self.tab.call_function(include_str!("script/unfold.js"), unfold, deadline).await?;
+        Ok(())
+    }
+
+    async fn hide_consent_banners(&mut self) -> Result<(), PageError> {
+        let deadline = Instant::now() + self.limits.command;
+        self.tab.call_function(include_str!("script/consent.js"), json!({}), deadline).await?;
         Ok(())
     }
 
@@ -149,6 +155,8 @@ impl PageLoader<'_> {
     async fn freeze(&mut self, location: &Value, document: u32) -> Result<FrozenPage, PageError> {
         self.tab.command("Page.stopLoading", json!({})).await?;
         self.tab.command("Emulation.setScriptExecutionDisabled", json!({ "value": true })).await?;
+        // One that appeared since the last look. From here on none can: the page's scripts do not run any more, ours do.
+        self.hide_consent_banners().await?;
         self.tab.command("Animation.enable", json!({})).await?;
         self.tab.command("Animation.setPlaybackRate", json!({ "playbackRate": 0 })).await?;
         let metrics = self.tab.command("Page.getLayoutMetrics", json!({})).await?;

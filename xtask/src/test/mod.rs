@@ -5,10 +5,11 @@ mod rust;
 
 use std::time::Instant;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use clap::ValueEnum;
 
 use crate::build;
+use crate::command;
 use crate::project::Project;
 use crate::setup::{self, Purpose};
 use crate::steps::{self, Tally, Transcript};
@@ -21,7 +22,7 @@ pub enum Step {
     Format,
     /// Licences of all dependencies, and advisories about them
     Licences,
-    /// Clippy, natively and for the Worker
+    /// Clippy
     Clippy,
     /// Unit and property tests, and the examples in the documentation
     Unit,
@@ -52,7 +53,9 @@ pub fn run(project: &Project, wanted: &[Step]) -> Result<()> {
 }
 
 /// The wanted steps and those that they need. A step that would wait for Cargo's lock waits for the step that has it, so
-/// that its time is its own.
+/// that its time is its own. Tests that mostly wait run in two lanes, the Worker's before the whole system's and the viewer's
+/// before those of sources: more browsers and systems at once would be slow to answer. Beside them, with a lower priority, runs
+/// what only needs the processor.
 fn graph<'a>(project: &'a Project, programs: &'a Programs, wanted: &[Step]) -> Vec<steps::Step<'a>> {
     use Step::{Clippy, Edge, EndToEnd, Licences, Sources, Unit, Viewer, Worker};
     let any = |of: &[Step]| of.iter().any(|step| wanted.contains(step));
@@ -88,15 +91,11 @@ impl Step {
                 Check::new("format", |out| out.check(project.cargo().args(["fmt", "--all", "--check"])))
             }
             Self::Licences => Check::new("licences", |out| licences(project, out)).needs(&["tools"]),
-            Self::Clippy => {
-                Check::new("clippy", |out| Ok(programs.clippy()? + clippy_of_worker(project, out)?))
-                    .needs(&["compile"])
-                    .after(&["wasm"])
-            }
+            Self::Clippy => Check::new("clippy", |_| clippy(project, programs)).needs(&["compile"]),
             Self::Unit => Check::new("unit", |out| programs.unit(out)).needs(&["set-up", "compile"]),
             Self::Sources => Check::new("sources", |out| programs.sources(out))
                 .needs(&["set-up", "compile"])
-                .after(&["viewer", "end-to-end"]),
+                .after(&["viewer"]),
             Self::Edge => build::edge(project),
             Self::Worker => {
                 Check::new("worker", |out| out.count(project.npm()?.args(["run", "test:worker"])))
@@ -105,19 +104,22 @@ impl Step {
             Self::Viewer => {
                 Check::new("viewer", |out| out.count(project.npm()?.args(["run", "test:viewer"])))
                     .needs(&["edge"])
-                    .after(&["worker"])
             }
             Self::EndToEnd => Check::new("end-to-end", |out| programs.end_to_end(out))
                 .needs(&["compile", "edge"])
-                .after(&["viewer"]),
+                .after(&["worker"]),
         }
     }
 }
 
-/// What only the Worker's WebAssembly has: natively it is linted as it is compiled.
-fn clippy_of_worker(project: &Project, out: &Transcript<'_>) -> Result<Tally> {
-    let what = ["clippy", "--package=edgezoom-edge", "--target", setup::WASM, "--", "--deny=warnings"];
-    out.check(project.cargo_beside_tests().args(what))
+/// Fails when Clippy had something to say. It looks at what is compiled natively, and that is all: the Worker's crates have no
+/// code for WebAssembly alone, as is checked here too. Another run of Clippy, for that target, would check the Worker's
+/// dependencies once more.
+fn clippy(project: &Project, programs: &Programs) -> Result<Tally> {
+    let mut grep = project.command("grep");
+    let hidden = command::succeeds(grep.args(["-rqE", r"cfg.*target_(arch|family|os)", "content/src", "edge/src"]));
+    ensure!(!hidden, "Clippy does not see the Worker's code for one target alone: lint that target too");
+    programs.clippy()
 }
 
 /// cargo-deny checks all of `deny.toml`. Installing it takes minutes, so without it tools of our own look at licences and
@@ -127,7 +129,7 @@ fn licences(project: &Project, out: &Transcript<'_>) -> Result<Tally> {
     if let Err(error) = &database {
         out.line(format!("ADVISORIES ARE NOT CHECKED: {error:#}").as_bytes());
     }
-    if crate::command::succeeds(project.cargo().args(["deny", "--version"])) {
+    if command::succeeds(project.cargo().args(["deny", "--version"])) {
         let mut check = project.cargo();
         check.args(["deny", "check", "bans", "licenses", "sources"]);
         return out.check(check.args(database.is_ok().then_some("advisories")));

@@ -10,7 +10,7 @@ use std::time::Instant;
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 
-use crate::project::Project;
+use crate::project::{self, Project};
 use crate::steps::{Tally, Transcript};
 
 /// The package with the end-to-end tests.
@@ -83,35 +83,38 @@ impl Programs {
         Ok(Tally::PASSED)
     }
 
-    /// What plain `cargo test` runs, except for the examples in the documentation.
+    /// What plain `cargo test` runs, except for the examples in the documentation. It needs the processor and looks at no
+    /// clock: tests that wait for browsers and systems go before it.
     pub fn unit(&self, out: &Transcript<'_>) -> Result<Tally> {
-        self.run(out, |program| program.plain, &[])
+        self.run(out, |program| program.plain, true, &[])
     }
 
     /// The examples in the documentation, which only Cargo can find. It compiles nothing else for them.
     pub fn doc_tests(&self, project: &Project, out: &Transcript<'_>) -> Result<Tally> {
-        out.count(linted(project.cargo().args(["test", "--workspace", "--doc", "--no-fail-fast"])))
+        out.count(linted(project.cargo_beside_tests().args(["test", "--workspace", "--doc", "--no-fail-fast"])))
     }
 
     /// What needs a browser, PDFium or programs to compare with.
     pub fn sources(&self, out: &Transcript<'_>) -> Result<Tally> {
-        let mut tally =
-            self.run(out, |program| !program.plain && !program.folder.ends_with(END_TO_END), WAITING)?;
+        let is_ours = |program: &Program| !program.plain && !program.folder.ends_with(END_TO_END);
+        let mut tally = self.run(out, is_ours, false, WAITING)?;
         for (name, arguments) in MORE {
-            tally += self.run(out, |program| program.name == name, arguments)?;
+            tally += self.run(out, |program| program.name == name, false, arguments)?;
         }
         Ok(tally)
     }
 
     /// What drives the built service from outside.
     pub fn end_to_end(&self, out: &Transcript<'_>) -> Result<Tally> {
-        self.run(out, |program| !program.plain && program.folder.ends_with(END_TO_END), WAITING)
+        let is_ours = |program: &Program| !program.plain && program.folder.ends_with(END_TO_END);
+        self.run(out, is_ours, false, WAITING)
     }
 
     fn run(
         &self,
         out: &Transcript<'_>,
         which: impl Fn(&Program) -> bool,
+        is_patient: bool,
         arguments: &[&str],
     ) -> Result<Tally> {
         let programs = self.lock().programs.clone();
@@ -119,7 +122,7 @@ impl Programs {
         for program in programs.iter().filter(|program| which(program)) {
             out.line(format!("\n{}:", program.text()).as_bytes());
             let started = Instant::now();
-            tally += out.count(program.command().args(arguments))?;
+            tally += out.count(program.command(is_patient).args(arguments))?;
             out.line(format!("{}: {:.1} s", program.text(), started.elapsed().as_secs_f64()).as_bytes());
         }
         Ok(tally)
@@ -150,8 +153,9 @@ impl Program {
     }
 
     /// The command that runs it where, and with what, Cargo does.
-    fn command(&self) -> Command {
-        let mut command = Command::new(&self.path);
+    fn command(&self, is_patient: bool) -> Command {
+        let mut command =
+            if is_patient { project::beside_tests(&self.path) } else { Command::new(&self.path) };
         command.current_dir(&self.folder).env("CARGO_MANIFEST_DIR", &self.folder);
         command
     }
