@@ -3,12 +3,13 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use edgezoom_codecs::{Bounds, Damage, DecodeOptions};
 use edgezoom_content::FailureCode;
 use edgezoom_tiler::failure::of_source;
 
-use crate::variant::{convert, folder, originals, script};
+use crate::variant::{convert, folder, made, originals, script};
 use edgezoom_test_support::Picture;
 use edgezoom_test_support::files::{BOUNDS, decode_within, file};
 
@@ -77,23 +78,23 @@ const DICOM: &str = concat!(
     "\nEND"
 );
 
-fn files(name: &str) -> Vec<(&'static str, Vec<u8>)> {
-    let folder = folder(name);
-    originals(&folder);
-    script(&folder, "convert photo.png -resize 96x72! s.png");
-    let read = |(file, make): &(&'static str, &str)| {
-        script(&folder, make);
-        (*file, fs::read(folder.join(file)).unwrap())
-    };
-    let files = FILES.iter().map(read).collect();
+/// The files, each with its bytes.
+static MADE: LazyLock<Vec<(&str, Vec<u8>)>> = LazyLock::new(|| {
+    let folder = folder("small files");
+    let names: Vec<&str> = FILES.iter().map(|(file, _)| *file).collect();
+    made(&folder, &names, &FILES, || {
+        script(&folder, "convert photo.png -resize 96x72! s.png");
+        FILES.iter().for_each(|(_, make)| script(&folder, make));
+    });
+    let files = names.into_iter().map(|file| (file, fs::read(folder.join(file)).unwrap())).collect();
     fs::remove_dir_all(&folder).unwrap();
     files
-}
+});
 
 #[test]
 fn a_file_cut_off_is_corrupt_or_shown_in_part_in_every_format() {
-    for (file, bytes) in files("cut off") {
-        assert_eq!(read(&bytes, false), Ok(None), "{file} as a whole");
+    for (file, bytes) in MADE.iter() {
+        assert_eq!(read(bytes, false), Ok(None), "{file} as a whole");
         for tenths in [1, 3, 5, 7, 9] {
             let cut = &bytes[..bytes.len() * tenths / 10];
             assert_eq!(read(cut, true), Err(FailureCode::CorruptSource), "{file} at {tenths}0 %");
@@ -102,9 +103,9 @@ fn a_file_cut_off_is_corrupt_or_shown_in_part_in_every_format() {
                 Err(code) => {
                     assert_eq!(code, FailureCode::CorruptSource, "{file} at {tenths}0 %");
                     // At a third of this small JPEG no row of blocks is complete.
-                    let least = if file == "f.jpg" { 5 } else { 3 };
+                    let least = if *file == "f.jpg" { 5 } else { 3 };
                     let in_part = ["f.bmp", "f.gif", "f.jpg", "f.pam", "f.png", "f.ppm", "f.qoi", "f.ff"];
-                    assert!(tenths < least || !in_part.contains(&file), "{file} at {tenths}0 %");
+                    assert!(tenths < least || !in_part.contains(file), "{file} at {tenths}0 %");
                 }
             }
         }
@@ -121,9 +122,9 @@ fn read(bytes: &[u8], strict: bool) -> Result<Option<Damage>, FailureCode> {
 
 #[test]
 fn pixels_sides_and_memory_are_bounded_in_every_format() {
-    for (file, bytes) in files("bounded") {
+    for (file, bytes) in MADE.iter() {
         for bounds in [Bounds { pixels: 96 * 72 - 1, ..BOUNDS }, Bounds { side: 95, ..BOUNDS }] {
-            let error = decode_within(&bytes, bounds).unwrap_err();
+            let error = decode_within(bytes, bounds).unwrap_err();
             assert_eq!(of_source(&error).code, FailureCode::TooManyPixels, "{file}: {error}");
         }
     }
@@ -132,13 +133,13 @@ fn pixels_sides_and_memory_are_bounded_in_every_format() {
 #[test]
 fn formats_that_are_held_as_a_whole_say_so_when_there_is_no_memory() {
     let held = ["f.avif", "f.dds", "f.exr", "f.gif", "f.heic", "f.icns", "f.ico", "f.jp2", "f.jxl", "f.webp"];
-    for (file, bytes) in files("memory") {
+    for (file, bytes) in MADE.iter() {
         let bounds = Bounds { memory: 4 << 10, ..BOUNDS };
-        let result = decode_within(&bytes, bounds);
-        if held.contains(&file) {
+        let result = decode_within(bytes, bounds);
+        if held.contains(file) {
             let failure = of_source(&result.unwrap_err());
             assert_eq!(failure.code, FailureCode::TooManyPixels, "{file}: {}", failure.message);
-        } else if matches!(file, "f.bmp" | "f.ppm" | "f.pam" | "text.ppm" | "f.qoi" | "f.ff" | "f.hdr") {
+        } else if matches!(*file, "f.bmp" | "f.ppm" | "f.pam" | "text.ppm" | "f.qoi" | "f.ff" | "f.hdr") {
             assert!(result.is_ok(), "{file} is not held");
         }
     }
@@ -153,7 +154,7 @@ fn changed_bytes_end_in_a_picture_or_an_error() {
         (state >> 33) as usize % below
     };
     let bounds = Bounds { pixels: 4_000_000, side: 20_000, memory: 64 << 20, ..BOUNDS };
-    for (file, bytes) in files("changed") {
+    for (file, bytes) in MADE.iter() {
         for round in 0..60 {
             let mut changed = bytes.clone();
             for _ in 0..=random(5) {

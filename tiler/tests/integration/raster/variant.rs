@@ -1,6 +1,7 @@
 //! Makes a file, has the engine tile it, and puts the full picture together again.
 
 use std::fs;
+use std::hash::Hash;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
@@ -39,10 +40,7 @@ impl Variant {
     /// What the engine makes of it, and how it is to look.
     pub fn convert(&self) -> Result<(Picture, Picture), String> {
         let folder = folder(self.name);
-        let recipe = (ORIGINALS.as_slice(), self.make, self.shown);
-        let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fixtures");
-        fixture::place(&cache, &folder, &[self.file, "shown.png"], &recipe, || {
-            originals(&folder);
+        made(&folder, &[self.file, "shown.png"], &(self.make, self.shown), || {
             script(&folder, self.make);
             assert!(folder.join(self.file).exists(), "{}: the script made no {}", self.name, self.file);
             script(&folder, self.shown);
@@ -82,6 +80,15 @@ pub fn folder(name: &str) -> PathBuf {
     let _ = fs::remove_dir_all(&path);
     fs::create_dir_all(&path).unwrap();
     path
+}
+
+/// Puts files into a folder that `make` makes there of the originals by this recipe. They are kept for the next run.
+pub fn made(folder: &Path, names: &[&str], recipe: &impl Hash, make: impl FnOnce()) {
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fixtures");
+    fixture::place(&cache, folder, names, &(ORIGINALS.as_slice(), recipe), || {
+        originals(folder);
+        make();
+    });
 }
 
 /// Writes the pictures that files are made of.

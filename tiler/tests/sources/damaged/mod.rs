@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::sync::LazyLock;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -27,9 +28,8 @@ struct Sample {
 
 #[test]
 fn what_chromium_shows_of_damaged_and_odd_files_is_shown() {
-    let samples = samples();
     let (mut wrong, mut compared) = (Vec::new(), 0);
-    for sample in &samples {
+    for sample in SAMPLES.iter() {
         let Some(shown) = sample.shown.as_ref().filter(|shown| has_pixels(shown)) else { continue };
         compared += 1;
         if let Err(why) = check(sample, shown) {
@@ -37,12 +37,12 @@ fn what_chromium_shows_of_damaged_and_odd_files_is_shown() {
         }
     }
     assert!(wrong.is_empty(), "{} of {compared}:\n{}", wrong.len(), wrong.join("\n"));
-    assert!(compared > 160, "Chromium shows {compared} of {} files", samples.len());
+    assert!(compared > 160, "Chromium shows {compared} of {} files", SAMPLES.len());
 }
 
 #[test]
 fn what_chromium_refuses_ends_in_a_picture_or_an_error_of_the_file() {
-    for Sample { name, bytes, .. } in samples().iter().filter(|sample| sample.shown.is_none()) {
+    for Sample { name, bytes, .. } in SAMPLES.iter().filter(|sample| sample.shown.is_none()) {
         match read(bytes, 100, false) {
             Ok(_) | Err(SourceError::Corrupt { .. }) => {}
             Err(error) => panic!("{name}: {error}"),
@@ -117,7 +117,7 @@ fn has_pixels(picture: &Picture) -> bool {
     colours(picture).any(|[_, _, _, alpha]| alpha > 0)
 }
 
-fn samples() -> Vec<Sample> {
+static SAMPLES: LazyLock<Vec<Sample>> = LazyLock::new(|| {
     let folder = tempfile::tempdir().unwrap();
     let photo = files::png(&Picture::photo(160, 120, Layout::Rgb), |_| {});
     fs::write(folder.path().join("photo.png"), photo).unwrap();
@@ -136,7 +136,7 @@ fn samples() -> Vec<Sample> {
     let shown = by_chromium(&samples, folder.path());
     samples.iter_mut().zip(shown).for_each(|(sample, shown)| sample.shown = shown);
     samples
-}
+});
 
 /// What Chromium shows of each file in an `<img>`.
 fn by_chromium(samples: &[Sample], folder: &Path) -> Vec<Option<Picture>> {
