@@ -54,8 +54,8 @@ pub fn run(project: &Project, wanted: &[Step]) -> Result<()> {
 
 /// The wanted steps and those that they need. A step that would wait for Cargo's lock waits for the step that has it, so
 /// that its time is its own. Tests that mostly wait run in two lanes, the Worker's before the whole system's and the viewer's
-/// before those of sources: more browsers and systems at once would be slow to answer. Beside them, with a lower priority, runs
-/// what only needs the processor.
+/// before those of sources: more browsers and systems at once would be slow to answer. Beside them runs
+/// what needs the processor.
 fn graph<'a>(project: &'a Project, programs: &'a Programs, wanted: &[Step]) -> Vec<steps::Step<'a>> {
     use Step::{Clippy, Edge, EndToEnd, Licences, Sources, Unit, Viewer, Worker};
     let any = |of: &[Step]| of.iter().any(|step| wanted.contains(step));

@@ -21,6 +21,13 @@ const END_TO_END: &str = "tests";
 const MORE: [(&str, &[&str]); 2] =
     [("sources", &["--ignored", "--test-threads=1"]), ("integration", &["--ignored"])];
 
+/// Programs that only need the processor, by their package's folder and name: they run with a lower priority, after the others.
+const PATIENT: [(&str, &str); 4] =
+    [("codecs", "integration"), ("pyramid", "integration"), ("tiler", "bombs"), ("tiler", "memory")];
+
+/// Tests of that kind in a program that has others too.
+const PATIENT_TESTS: [&str; 2] = ["raster::", "fuzz::"];
+
 /// Tests that wait for a browser most of their time: more at once than there are cores.
 const WAITING: &[&str] = &["--test-threads=4"];
 
@@ -83,10 +90,17 @@ impl Programs {
         Ok(Tally::PASSED)
     }
 
-    /// What plain `cargo test` runs, except for the examples in the documentation. It needs the processor and looks at no
-    /// clock: tests that wait for browsers and systems go before it.
+    /// What plain `cargo test` runs, except for the examples in the documentation. What looks at the clock goes before what only
+    /// takes long.
     pub fn unit(&self, out: &Transcript<'_>) -> Result<Tally> {
-        self.run(out, |program| program.plain, true, &[])
+        let is_mixed = |program: &Program| program.is(&("tiler", "integration"));
+        let is_patient = |program: &Program| PATIENT.iter().any(|one| program.is(one));
+        let usual = |program: &Program| program.plain && !is_patient(program) && !is_mixed(program);
+        let but_patient = PATIENT_TESTS.map(|tests| ["--skip", tests]).concat();
+        let mut tally = self.run(out, is_mixed, false, &but_patient)?;
+        tally += self.run(out, usual, false, &[])?;
+        tally += self.run(out, is_mixed, true, &PATIENT_TESTS)?;
+        Ok(tally + self.run(out, is_patient, true, &[])?)
     }
 
     /// The examples in the documentation, which only Cargo can find. It compiles nothing else for them.
@@ -150,6 +164,11 @@ impl Program {
             path: path.into(),
             plain: message["target"]["test"] == true,
         })
+    }
+
+    /// Whether it is the one with this package's folder and name.
+    fn is(&self, (folder, name): &(&str, &str)) -> bool {
+        self.folder.ends_with(folder) && self.name == *name
     }
 
     /// The command that runs it where, and with what, Cargo does.
