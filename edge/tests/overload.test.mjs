@@ -57,15 +57,17 @@ test("a tiler learns how many share the queue", async () => {
 
 test("a client over its limit is refused, others are not, and contents that exist are not counted", async () => {
   const from = (address) => ({ headers: { "CF-Connecting-IP": address } });
-  let created = 0;
-  let answer;
-  do {
-    answer = await system.send(byUrl(`http://example.com/${created}`), from("203.0.113.7"));
-    created += answer.status === 301;
-  } while (answer.status === 301 && created < 100);
-  assert.equal(created, 20); // system.mjs sets so many
-  assert.match((await refused(byUrl("http://example.com/more"), from("203.0.113.7"))).body, /a minute/);
-  assert.equal((await system.send(byUrl("http://example.com/0"), from("203.0.113.7"))).status, 301);
+  // system.mjs sets 20. Where a minute ends in between, counting begins anew: then another client is tried.
+  let created;
+  let client;
+  for (client of ["203.0.113.7", "203.0.113.9", "203.0.113.11"]) {
+    created = 0;
+    while (created < 100 && (await system.send(byUrl(`http://example.com/${client}/${created}`), from(client))).status === 301) created += 1;
+    if (created === 20) break;
+  }
+  assert.equal(created, 20);
+  assert.match((await refused(byUrl("http://example.com/more"), from(client))).body, /a minute/);
+  assert.equal((await system.send(byUrl(`http://example.com/${client}/0`), from(client))).status, 301);
   assert.equal((await system.send(byUrl("http://example.com/more"), from("203.0.113.8"))).status, 301);
 });
 

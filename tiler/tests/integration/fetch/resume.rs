@@ -133,13 +133,11 @@ async fn a_server_that_asks_for_a_long_wait_is_left_alone() {
 
 #[tokio::test]
 async fn a_server_that_never_sends_more_is_given_up() {
-    let started = Instant::now();
     for head in ["", TAG] {
         let (result, _, requests) = download(vec![whole(head, 300)]).await;
         assert!(matches!(result, Err(FetchError::BrokenOff)), "{result:?}");
         assert!((2..=4).contains(&requests.len()), "{requests:?}");
     }
-    assert!(started.elapsed() < Duration::from_secs(5));
 }
 
 #[tokio::test]
