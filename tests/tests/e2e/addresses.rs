@@ -9,9 +9,13 @@ async fn private_addresses_are_refused_unless_the_operator_allows_them() -> Resu
     let client = Client::new(system.url())?;
     let picture = Source::file("image/jpeg", picture::jpeg(&picture::plain(8, 8, [1, 2, 3]))?);
     let local = sources.serve("a.jpg", picture);
-    for refused in
-        [&sources.forbidden(&local), "http://10.0.0.1/a.jpg", "http://169.254.169.254/", "http://[::1]/", "http://localhost/"]
-    {
+    for refused in [
+        &sources.forbidden(&local),
+        "http://10.0.0.1/a.jpg",
+        "http://169.254.169.254/",
+        "http://[::1]/",
+        "http://localhost/",
+    ] {
         let answer = client.ask(refused).await?;
         assert_eq!(answer.status, 400, "{refused}: {}", answer.text());
         assert!(answer.header("content-type").starts_with("text/plain"), "{refused}: {:?}", answer.headers);

@@ -7,7 +7,8 @@ use rustix::process::Signal;
 
 /// With the Durable Objects gone, only KV can know.
 #[tokio::test]
-async fn finished_content_is_answered_from_kv_alone_and_under_maintenance_nothing_new_is_taken() -> Result<()> {
+async fn finished_content_is_answered_from_kv_alone_and_under_maintenance_nothing_new_is_taken() -> Result<()>
+{
     let sources = SourceServer::start()?;
     let mut system = System::start(Options::default())?;
     let client = Client::new(system.url())?;

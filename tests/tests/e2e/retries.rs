@@ -65,8 +65,7 @@ async fn a_source_that_appears_is_ready_soon_after_the_button() -> Result<()> {
 #[tokio::test]
 async fn a_content_whose_renderer_is_killed_becomes_ready_all_the_same() -> Result<()> {
     let sources = SourceServer::start()?;
-    let system =
-        System::start(Options { lease: Duration::from_secs(600), ..Options::default() })?;
+    let system = System::start(Options { lease: Duration::from_secs(600), ..Options::default() })?;
     let client = Client::new(system.url())?;
     let (photograph, file) = photograph()?;
     // As long as it arrives there is a renderer.

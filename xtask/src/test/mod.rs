@@ -117,7 +117,8 @@ impl Step {
 /// dependencies once more.
 fn clippy(project: &Project, programs: &Programs) -> Result<Tally> {
     let mut grep = project.command("grep");
-    let hidden = command::succeeds(grep.args(["-rqE", r"cfg.*target_(arch|family|os)", "content/src", "edge/src"]));
+    let hidden =
+        command::succeeds(grep.args(["-rqE", r"cfg.*target_(arch|family|os)", "content/src", "edge/src"]));
     ensure!(!hidden, "Clippy does not see the Worker's code for one target alone: lint that target too");
     programs.clippy()
 }

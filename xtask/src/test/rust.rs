@@ -105,7 +105,12 @@ impl Programs {
 
     /// The examples in the documentation, which only Cargo can find. It compiles nothing else for them.
     pub fn doc_tests(&self, project: &Project, out: &Transcript<'_>) -> Result<Tally> {
-        out.count(linted(project.cargo_beside_tests().args(["test", "--workspace", "--doc", "--no-fail-fast"])))
+        out.count(linted(project.cargo_beside_tests().args([
+            "test",
+            "--workspace",
+            "--doc",
+            "--no-fail-fast",
+        ])))
     }
 
     /// What needs a browser, PDFium or programs to compare with.
