@@ -105,7 +105,8 @@ async function show(body, env) {
 /** Contents that have ended, the latest first. */
 async function list({ state, since, code, host, before, limit = MOST }, env) {
   const most = Math.min(limit, 1000);
-  const rows = (await everywhere(env, "/list", { state, since, code, host, before, limit: most })).flat();
+  const query = { state, since, code, host: host && hostOf({ host }), before, limit: most };
+  const rows = (await everywhere(env, "/list", query)).flat();
   rows.sort((a, b) => b.at - a.at || (b.id > a.id ? 1 : -1));
   const contents = rows.slice(0, most);
   const last = contents.at(-1);
