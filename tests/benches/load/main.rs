@@ -12,6 +12,7 @@ mod latencies;
 mod memory;
 mod mix;
 mod options;
+mod processor;
 
 use std::time::{Duration, Instant};
 
