@@ -96,7 +96,8 @@ impl Watched {
         }
         ensure!(missing.len() > 30, "too few queries: {missing:?}");
         for kind in ["picture", "document", "page"] {
-            let rendered = format!(r#"edgezoom_job_phase_seconds_count{{phase="render", kind="{kind}"}} > 0"#);
+            let rendered =
+                format!(r#"edgezoom_job_phase_seconds_count{{phase="render", kind="{kind}"}} > 0"#);
             missing.push((format!("conversions of the kind {kind}"), rendered));
         }
         let page = self.sources.serve("page.html", Source::file("text/html", PAGE));

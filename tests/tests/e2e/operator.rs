@@ -121,8 +121,7 @@ impl Operator {
         assert_eq!(shown["index"]["state"], "ready");
         let history = shown["conversion"]["history"].as_str().unwrap_or_default();
         let states: Vec<_> = history.lines().filter_map(|line| Some(line.split_once(' ')?.1)).collect();
-        let expected =
-            ["queued", "claimed 1", "failed source-excluded", "queued", "claimed 2", "ready 2"];
+        let expected = ["queued", "claimed 1", "failed source-excluded", "queued", "claimed 2", "ready 2"];
         assert_eq!(states, expected);
 
         let output = self.system.admin(&["show", id])?.output()?;
@@ -225,7 +224,8 @@ pub async fn purges_what_is_old(system: &System, client: &Client, ready: &Course
     assert!(all > 5, "{all} contents have ended");
     assert_eq!(client.content(&ready.id()?).await?["ready"], true, "they are only counted");
 
-    let purge = |rate: &str| system.admin(&["purge", "--older-than", "0s", "--yes", "--json", "--rate", rate]);
+    let purge =
+        |rate: &str| system.admin(&["purge", "--older-than", "0s", "--yes", "--json", "--rate", rate]);
     let purged = || -> Result<Vec<u64>> {
         let log = done(system, &["audit"])?;
         let purges = log.iter().filter(|entry| entry["what"] == "purge");
@@ -241,7 +241,10 @@ pub async fn purges_what_is_old(system: &System, client: &Client, ready: &Course
     killed.wait()?;
     assert!((1..all).contains(&left()?), "half-way: {} of {all} are left", left()?);
     let whole = lines(purge("50")?.output()?)?;
-    assert_eq!((left()?, done(system, &["purge", "--older-than", "0s", "--yes"])?[0]["removed"].as_u64()), (0, Some(0)));
+    assert_eq!(
+        (left()?, done(system, &["purge", "--older-than", "0s", "--yes"])?[0]["removed"].as_u64()),
+        (0, Some(0))
+    );
     // Two commands with a time each are two actions. A call that was cut off may have deleted one that is not counted.
     let counts = purged()?;
     let (count, sum) = (counts.len(), counts.iter().sum::<u64>());

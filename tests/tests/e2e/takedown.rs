@@ -141,7 +141,8 @@ fn addresses_of(content: &Value) -> Vec<String> {
     let iiif = ["info.json", "manifest.json", "0,0,512,512/512,512/0/default.jpg"];
     addresses.extend(iiif.map(|name| format!("/iiif/{id}/{name}")));
     let pyramid = descriptor.trim_end_matches(".dzi");
-    addresses.extend([".dzi", "_files/10/0_0.jpg", "_files/0/0_0.jpg"].map(|name| format!("{pyramid}{name}")));
+    addresses
+        .extend([".dzi", "_files/10/0_0.jpg", "_files/0/0_0.jpg"].map(|name| format!("{pyramid}{name}")));
     addresses
 }
 

@@ -169,7 +169,9 @@ pub(super) fn rows(measured: &Measured) -> Result<Vec<Compared>> {
         let simulated = [foretold.ready.half, foretold.ready.most, minute(foretold.last)];
         bursts.push(([ready.half, ready.most, minute(last)], simulated));
     }
-    for (at, what) in ["ask to ready, s, p50", "ask to ready, s, p95", "conversions a minute"].iter().enumerate() {
+    for (at, what) in
+        ["ask to ready, s, p50", "ask to ready, s, p95", "conversions a minute"].iter().enumerate()
+    {
         rows.push(Compared {
             what: format!("at once: {what}"),
             measured: Percentiles::of(bursts.iter().map(|(measured, _)| measured[at])).half,

@@ -62,9 +62,12 @@ fn a_burst_is_foretold_from_conversions_one_at_a_time() {
     };
     let rows = |cpu, pace, together, ask| local::rows(&measured(cpu, pace, together, ask)).unwrap();
     let is_near = |rows: &[Compared]| rows.iter().map(Compared::is_near).collect::<Vec<_>>();
-    for (cpu, pace, together, ask) in
-        [(400.0, 0.215, 1.0, 0.0), (400.0, 0.215, 0.75, 0.0), (200.0, 0.148, 0.75, 0.0), (400.0, 0.22, 1.0, 20.0)]
-    {
+    for (cpu, pace, together, ask) in [
+        (400.0, 0.215, 1.0, 0.0),
+        (400.0, 0.215, 0.75, 0.0),
+        (200.0, 0.148, 0.75, 0.0),
+        (400.0, 0.22, 1.0, 20.0),
+    ] {
         let rows = rows(cpu, pace, together, ask);
         assert_eq!(is_near(&rows), [true; 4], "{rows:?}");
     }
