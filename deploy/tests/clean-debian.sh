@@ -4,7 +4,8 @@
 #
 #   deploy/tests/clean-debian.sh target/release-archives/edgezoom-tiler-*.tar.gz .edgezoom/production.env [folder]
 #
-# The machine's network is shared, so an edge of `cargo xtask dev --tilers 0` will do. A folder is kept for another run.
+# The machine's network is shared, so an edge of `cargo xtask dev --tilers 0` will do: new-operator.sh makes all of it. A folder is
+# kept for another run; CHECK names a script that is run beside the tiler at the end.
 set -eu
 archive=$1 variables=$2 kept=${3:-}
 here=$(dirname "$(readlink -f "$0")")/../..
@@ -45,5 +46,6 @@ for _ in $(seq 60); do
   sleep 1
 done
 inside curl --silent --show-error --fail http://127.0.0.1:9600/ready
+[ -z "${CHECK:-}" ] || sh -eu "$CHECK"
 inside journalctl --no-pager --output=cat --unit=edgezoom-tiler
 inside systemd-analyze --no-pager security edgezoom-tiler | tail -1

@@ -44,6 +44,7 @@ test("malformed calls are refused with the reason", async () => {
     ["takedown", { target: id, reason: " \n" }, 400],
     ["takedown", { target: "00000000000", reason: "why" }, 404],
     ["lift", { target: "http://example.com/unknown" }, 404],
+    ["list", { host: "a.example/path" }, 400],
     ["block-host", { host: "a.example" }, 400],
     ["block-host", { host: "a b", reason: "why" }, 400],
     ["block-host", { host: "a.example,b.example", reason: "why" }, 400],
@@ -73,13 +74,16 @@ test("a content is shown with its history and objects, by its id, its URL or its
 
 test("contents are listed by their state, their time, their failure and their host, the latest first", async () => {
   const began = Date.now();
-  const name = (number) => `http://www.list.example/${number}.jpg`;
+  const name = (number) => `http://${number % 2 ? "www.list.example:8080" : "list.example"}/${number}.jpg`;
   const failed = [];
   for (let number = 0; number < 5; number++) failed.unshift(await system.content(name(number), "failed"));
   const ready = await system.content(name(9), "ready");
+  // Names that only look alike, and one in a path.
+  for (const host of ["notlist.example", "list.example.com", "path.example/www.list.example"]) await system.content(`http://${host}/1.jpg`, "ready");
   const ids = async (query) => (await done("list", query)).contents.map(({ id }) => id);
   assert.deepEqual(await ids({ state: "failed", since: began }), failed);
-  assert.deepEqual(await ids({ host: "list.example" }), [ready, ...failed]);
+  for (const host of ["list.example", "*.List.example."]) assert.deepEqual(await ids({ host }), [ready, ...failed], host);
+  assert.equal((await ids({ host: "www.list.example" })).length, 3);
   assert.deepEqual(await ids({ host: "other.example" }), []);
   assert.deepEqual(await ids({ state: "failed", code: "internal", since: began }), []);
   assert.deepEqual(await ids({ since: Date.now() + 1000 }), []);

@@ -31,7 +31,7 @@ export async function admin(request, env) {
     const body = await request.json().catch(() => undefined);
     if (typeof body !== "object" || body === null) throw new Refused(400, "The body is no JSON object.");
     const by = body.as ? `${token}/${text(body.as, 100)}` : token;
-    const answer = await CALLS[name](body, env, by);
+    const answer = await CALLS[name]({ ...body, origin: new URL(request.url).origin }, env, by);
     if (CHANGES_LISTS.includes(name)) await lists.load(env);
     return Response.json(answer, { headers: { "Cache-Control": "no-store" } });
   } catch (error) {
@@ -70,8 +70,11 @@ const everywhere = (env, path, body) =>
   Promise.all(SHARD_NAMES.map(async (shard) => JSON.parse((await send(env.CONTENTS, shard, path, body)).body)));
 
 /** The content that is named by an id, a share link or the URL of its source: its id, its URL if that was given, and its state. */
-async function find({ target }, env) {
-  const [url, ...ids] = rust.namedContent(text(target, 4000), env)?.split("\n") ?? [];
+async function find({ target, origin }, env) {
+  const name = text(target, 4000);
+  // Without BASE_URL the share link begins with the address that is called.
+  const shared = name.startsWith(`${origin}/`) && rust.namedContent(name.slice(origin.length + 1), env);
+  const [url, ...ids] = (shared || rust.namedContent(name, env))?.split("\n") ?? [];
   if (ids.length === 0) throw new Refused(400, "Name a content by its id, its share link, or the URL of its source.");
   for (const id of ids) {
     const reply = await send(env.CONVERSIONS, id, "/state", {});
@@ -105,7 +108,8 @@ async function show(body, env) {
 /** Contents that have ended, the latest first. */
 async function list({ state, since, code, host, before, limit = MOST }, env) {
   const most = Math.min(limit, 1000);
-  const rows = (await everywhere(env, "/list", { state, since, code, host, before, limit: most })).flat();
+  const query = { state, since, code, host: host && hostOf({ host }), before, limit: most };
+  const rows = (await everywhere(env, "/list", query)).flat();
   rows.sort((a, b) => b.at - a.at || (b.id > a.id ? 1 : -1));
   const contents = rows.slice(0, most);
   const last = contents.at(-1);

@@ -13,6 +13,9 @@ const DAY = 86_400_000;
 /** How many unused contents are deleted before there is a pause. */
 const BATCH = 50;
 const COLUMNS = "id, url, state, code, at, used, pixels, tiles, bytes";
+/** Host and port of a URL, in SQL. */
+const AFTER_SCHEME = "substr(url, instr(url, '://') + 3)";
+const AUTHORITY = `substr(${AFTER_SCHEME}, 1, instr(${AFTER_SCHEME} || '/', '/') - 1)`;
 
 export const SHARD_NAMES = Array.from({ length: SHARDS }, (_, number) => String(number));
 
@@ -91,7 +94,7 @@ export class ContentsObject extends DurableObject {
     // What is used after it has ended has a later time of use.
     if (state) conditions.push(["state = ? AND used >= ?", state, since]);
     if (code) conditions.push(["code = ?", code]);
-    if (host) conditions.push(["(url LIKE ? OR url LIKE ?)", `%://${host}/%`, `%://%.${host}/%`]);
+    if (host) conditions.push([`instr('.' || ${AUTHORITY} || ':', ?) > 0`, `.${host}:`]);
     const where = conditions.map(([condition]) => condition).join(" AND ");
     const values = conditions.flatMap(([, ...values]) => values);
     return this.sql.exec(`SELECT ${COLUMNS} FROM contents WHERE ${where} ORDER BY at DESC, id DESC LIMIT ?`, ...values, limit).toArray();

@@ -2,7 +2,8 @@
 //! schedule, whatever became of those before them, and times count from the schedule: a service that stands still for a
 //! second makes all asks of that second late, as it does for clients.
 //!
-//! `--soak 30m` keeps one rate instead and looks at the memory of every process each minute. `--burst FILE` measures what
+//! `--soak 30m` keeps one rate instead and looks at the memory of every process each minute, with a runtime of the Worker that
+//! collects its garbage: what grows is what is kept. `--burst FILE` measures what
 //! `cargo xtask simulate --against-local` compares with its model.
 //!
 //! The generator is on the same machine and takes its share of it, which the first line says.
@@ -12,6 +13,7 @@ mod latencies;
 mod memory;
 mod mix;
 mod options;
+mod processor;
 
 use std::time::{Duration, Instant};
 
@@ -42,6 +44,7 @@ async fn main() -> Result<()> {
         release: options.release,
         backlog_limit: BACKLOG_LIMIT,
         tilers: options.tilers,
+        collects_all_garbage: options.soak.is_some(),
         ..SystemOptions::default()
     })?;
     let mix = Mix::prepare(&system).await?;

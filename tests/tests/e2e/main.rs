@@ -11,6 +11,7 @@ mod fairness;
 mod hostile;
 mod iiif;
 mod monitoring;
+mod operator;
 mod overload;
 mod queue;
 mod record;

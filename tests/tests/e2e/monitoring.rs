@@ -13,8 +13,11 @@ use edgezoom_tests::{Client, Course, Options, Source, SourceServer, System, pict
 use rustix::process::Signal;
 use serde_json::Value;
 
+use crate::operator::purges_what_is_old;
+
 const SVG: &str =
     r#"<svg xmlns="http://www.w3.org/2000/svg" width="300" height="200"><circle r="90"/></svg>"#;
+const PAGE: &str = "<!doctype html><title>A page</title><p style='height:900px'>Words";
 /// How long it may take until every panel has data, on a machine that is busy.
 const PATIENCE: Duration = Duration::from_secs(90);
 
@@ -36,7 +39,8 @@ async fn operators_see_what_happens() -> Result<()> {
     watched.every_panel_has_data(&ready).await?;
     watched.rules_hold().await?;
     watched.log_leads_from_the_ask_to_the_last_tile(&ready.id()?)?;
-    watched.status_page_shows(&ready.id()?, &failed.id()?).await
+    watched.status_page_shows(&ready.id()?, &failed.id()?).await?;
+    purges_what_is_old(&watched.system, &watched.client, &ready).await
 }
 
 impl Watched {
@@ -91,6 +95,13 @@ impl Watched {
             }
         }
         ensure!(missing.len() > 30, "too few queries: {missing:?}");
+        for kind in ["picture", "document", "page"] {
+            let rendered =
+                format!(r#"edgezoom_job_phase_seconds_count{{phase="render", kind="{kind}"}} > 0"#);
+            missing.push((format!("conversions of the kind {kind}"), rendered));
+        }
+        let page = self.sources.serve("page.html", Source::file("text/html", PAGE));
+        self.client.convert(&page).await?.ready()?;
         let tile =
             ready.ready()?["dzi"]["url"].as_str().context("no address")?.replace(".dzi", "_files/0/0_0.jpg");
         let deadline = Instant::now() + PATIENCE;

@@ -7,9 +7,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use edgezoom_tests::client::Answer;
 use edgezoom_tests::{Client, Source, SourceServer, System, bucket, picture};
 use reqwest::StatusCode;
 use serde_json::Value;
+use tokio::time::timeout;
 
 const REASON: &str = "Its owner asked for it.";
 /// How many ask at once, all the time.
@@ -35,6 +37,13 @@ async fn a_takedown_under_load_that_is_killed_and_repeated_takes_all_of_it_down_
     let ids: Vec<&str> = contents.iter().filter_map(|content| content["id"].as_str()).collect();
 
     let addresses: Arc<Vec<String>> = Arc::new(contents.iter().flat_map(addresses_of).collect());
+    // All of a content that is ready are served now; one that is under way has no files yet.
+    for address in addresses_of(&contents[0]) {
+        let status = client.get(&address).await?.status;
+        ensure!(status.is_success() || status.is_redirection(), "{address} is answered with {status}");
+    }
+    let events = (client.clone(), format!("/v1/content/{}/events", ids[4]));
+    let subscriber = tokio::spawn(async move { events.0.get(&events.1).await });
     let (is_over, is_whole) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
     let refused = Arc::new(AtomicUsize::new(0));
     let visitors: Vec<_> = (0..VISITORS)
@@ -49,8 +58,8 @@ async fn a_takedown_under_load_that_is_killed_and_repeated_takes_all_of_it_down_
                     }
                     let was_whole = is_whole.load(Ordering::SeqCst);
                     let answer = client.get(address).await?;
-                    let is_refused = answer.status == StatusCode::GONE;
-                    ensure!(is_refused || !was_whole, "{address} is answered with {}", answer.status);
+                    let is_refused = told(&answer) == StatusCode::GONE.as_u16();
+                    ensure!(is_refused || !was_whole, "{address} is answered with {}", answer.text());
                     refused.fetch_add(usize::from(was_whole), Ordering::SeqCst);
                 }
                 anyhow::Ok(())
@@ -81,17 +90,16 @@ async fn a_takedown_under_load_that_is_killed_and_repeated_takes_all_of_it_down_
     for visitor in visitors {
         visitor.await??;
     }
+    let seen = timeout(PATIENCE, subscriber).await.context("the stream of events stays open")???;
+    assert!(seen.text().starts_with("data: {") && !seen.text().contains("finished"), "{}", seen.text());
 
+    for address in addresses.iter() {
+        let answer = client.get(address).await?;
+        assert_eq!(told(&answer), StatusCode::GONE.as_u16(), "{address}: {}", answer.text());
+        assert!(answer.text().contains(REASON), "{address}: {}", answer.text());
+    }
     for content in &contents {
-        let (id, url) =
-            (content["id"].as_str().context("no id")?, content["url"].as_str().context("no URL")?);
-        let asked = client.ask(url).await?;
-        assert_eq!(
-            (asked.status, asked.text().contains(REASON)),
-            (StatusCode::GONE, true),
-            "{}",
-            asked.text()
-        );
+        let id = content["id"].as_str().context("no id")?;
         let log = system.admin(&["audit", "--json", "--target", id])?.output()?.stdout;
         let log: Vec<Value> = log.split(|byte| *byte == b'\n').flat_map(serde_json::from_slice).collect();
         let done: Vec<_> =
@@ -110,22 +118,46 @@ async fn a_takedown_under_load_that_is_killed_and_repeated_takes_all_of_it_down_
     Ok(())
 }
 
-/// Where clients get something of a content.
+/// Where clients get something of a content: every endpoint, in every form.
 fn addresses_of(content: &Value) -> Vec<String> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let id = text(&content["id"]);
-    let mut addresses = vec![format!("/v1/content/{id}"), format!("/{id}"), format!("/{id}/embed")];
-    addresses.extend(["preview.jpg", "download"].map(|name| format!("/{id}/{name}")));
-    addresses.push(format!("/iiif/{id}/info.json"));
-    let descriptor = text(&content["dzi"]["url"]);
-    if let Some(pyramid) = descriptor.strip_suffix(".dzi") {
-        addresses.extend([
-            descriptor.clone(),
-            format!("{pyramid}_files/10/0_0.jpg"),
-            format!("{pyramid}_files/0/0_0.jpg"),
-        ]);
-    }
+    let (id, url) = (text(&content["id"]), escaped(&text(&content["url"])));
+    let share = escaped(&text(&content["shareUrl"]));
+    let mut addresses = vec![
+        format!("/v1/content/?url={url}"),
+        format!("/v1/content/?url={url}&format=xml"),
+        format!("/v1/content/?url={share}"),
+        format!("/v1/dzi/?url={url}"),
+        format!("/oembed?url={share}"),
+        format!("/?url={url}"),
+        format!("/v1/dzi/{id}"),
+    ];
+    let forms = ["", "?format=json", "?format=xml", "?callback=shown"];
+    addresses.extend(forms.map(|form| format!("/v1/content/{id}{form}")));
+    addresses.extend(["", "/embed"].map(|page| format!("/{id}{page}")));
+    let Some(descriptor) = content["dzi"]["url"].as_str() else { return addresses };
+    addresses.extend(["events", "dzi.js"].map(|name| format!("/v1/content/{id}/{name}")));
+    addresses.extend(["preview.jpg", "thumbnail.jpg", "download"].map(|name| format!("/{id}/{name}")));
+    let iiif = ["info.json", "manifest.json", "0,0,512,512/512,512/0/default.jpg"];
+    addresses.extend(iiif.map(|name| format!("/iiif/{id}/{name}")));
+    let pyramid = descriptor.trim_end_matches(".dzi");
     addresses
+        .extend([".dzi", "_files/10/0_0.jpg", "_files/0/0_0.jpg"].map(|name| format!("{pyramid}{name}")));
+    addresses
+}
+
+fn escaped(text: &str) -> String {
+    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+}
+
+/// The status that a client is told: in the body, where its form has it there.
+fn told(answer: &Answer) -> u16 {
+    let text = answer.text();
+    let in_body = ["\"status\":", "<status>"].iter().find_map(|mark| {
+        let digits = text.split_once(mark)?.1.chars().take_while(char::is_ascii_digit);
+        digits.collect::<String>().parse().ok()
+    });
+    in_body.filter(|_| answer.status == StatusCode::OK).unwrap_or(answer.status.as_u16())
 }
 
 /// Waits until the store has no object of a content: a tiler learns that its attempt is over with its next report.

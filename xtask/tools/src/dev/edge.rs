@@ -95,12 +95,15 @@ fn configuration(project: &Project, state: &State) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// No questions, no log files, no statistics sent, no adverts, and no look-up of a made-up visitor's location.
-const QUIET: [(&str, &str); 6] = [
+/// No questions, no log files, no statistics sent, no adverts, no look-up of a made-up visitor's location; and no traces of all
+/// requests, which wrangler would keep in memory and on the disk for a page of its own.
+const QUIET: [(&str, &str); 8] = [
     ("CI", "1"),
     ("WRANGLER_WRITE_LOGS", "false"),
     ("WRANGLER_DISABLE_EXPERIMENTAL_WARNING", "true"), // of the local S3 interface
     ("WRANGLER_SEND_METRICS", "false"),
     ("WRANGLER_HIDE_BANNER", "true"),
     ("CLOUDFLARE_CF_FETCH_ENABLED", "false"),
+    ("X_LOCAL_EXPLORER", "false"),
+    ("X_LOCAL_OBSERVABILITY", "false"),
 ];

@@ -26,6 +26,11 @@ pub struct Parameters {
 /// Cloudflare. Times in milliseconds.
 #[derive(Clone, Debug)]
 pub struct Platform {
+    /// How long the Worker is busy with an ask for a new content before it begins the next one; 0 where each ask has an
+    /// instance of its own.
+    pub ask: f64,
+    /// How many of the tiler's cores that keeps busy; 0 where the Worker is elsewhere.
+    pub ask_cores: f64,
     /// From `send` until the message can be pulled.
     pub send: Spread,
     /// A pull or an acknowledgement, by its REST API.
@@ -118,6 +123,8 @@ impl Parameters {
         };
         Self {
             platform: Platform {
+                ask: 0.0,
+                ask_cores: 0.0,
                 send: spread(60.0, 0.6), // blog.cloudflare.com/how-we-built-cloudflare-queues
                 api_call: spread(120.0, 0.5),
                 edge_call: spread(60.0, 0.6),

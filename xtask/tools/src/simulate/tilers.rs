@@ -157,11 +157,27 @@ impl World<'_> {
         }
     }
 
-    /// How many cores each rendering has.
+    /// How many cores each rendering has. A Worker on the same machine takes its own.
     fn speed(&self, number: usize) -> f64 {
         let renderings = self.tilers[number].jobs.values().filter(|job| job.work > 0.0).count();
-        let machine = &self.parameters.tiler;
-        machine.threads.min(machine.cores / renderings.max(1) as f64)
+        let (machine, platform) = (&self.parameters.tiler, &self.parameters.platform);
+        let taken = if self.asks_left > 0 { platform.ask_cores } else { 0.0 };
+        let cores = (machine.cores - taken).max(machine.cores / 4.0);
+        machine.threads.min(cores / renderings.max(1) as f64)
+    }
+
+    /// The Worker has had the last ask: renderings go on with all cores.
+    pub(super) fn asks_end(&mut self) {
+        if self.parameters.platform.ask_cores > 0.0 {
+            for number in 0..self.tilers.len() {
+                self.bring_up_to_date(number);
+            }
+            self.asks_left = 0;
+            for number in 0..self.tilers.len() {
+                self.next_rendered(number);
+            }
+            self.asks_left = 1;
+        }
     }
 
     fn next_rendered(&mut self, number: usize) {

@@ -83,7 +83,7 @@ pub(super) struct World<'a> {
     pub refused: usize,
     pub calls_refused: usize,
     open: usize,
-    asks_left: usize,
+    pub asks_left: usize,
     /// Between two asks, in milliseconds, on average.
     pause: f64,
 }
@@ -177,10 +177,13 @@ impl<'a> World<'a> {
 
     /// A client asks for a URL that is not known yet.
     fn ask(&mut self) -> Result<()> {
+        if self.asks_left == 1 {
+            self.asks_end();
+        }
         self.asks_left -= 1;
         if self.asks_left > 0 {
             let pause = -self.pause * (1.0 - self.random.f64()).ln(); // as independent clients come
-            self.after(pause.round() as u64, Happening::Ask);
+            self.after(pause.max(self.parameters.platform.ask).round() as u64, Happening::Ask);
         }
         let number = self.contents.len();
         let (source, mut left) = (&self.parameters.sources, self.random.f64());
