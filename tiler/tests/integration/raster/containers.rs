@@ -78,6 +78,7 @@ const TEXTURES: &[Variant] = &[
     variant("dds bc7 in srgb", "f.dds", dds!("99"), PILLOW),
     variant("dds bc4", "f.dds", dds!("ATI1"), PILLOW),
     variant("dds bc2", "f.dds", dds!("DXT3"), PILLOW),
+    variant("dds bc3 by another decoder", "f.dds", dds!("DXT5"), PILLOW),
     variant("dds uncompressed", "f.dds", "convert photo.png -define dds:compression=none f.dds", PHOTO),
     variant("dds uncompressed with opacity", "f.dds", "convert clear.png -define dds:compression=none f.dds", CLEAR),
 ];

@@ -84,6 +84,7 @@ const JP2: &[Variant] = &[
     variant("jp2 tiles in parts", "f.jp2", "opj_compress -i photo.png -t 100,80 -TP R -p RLCP -n 3 -o f.jp2", PHOTO),
     variant("jp2 tiles lossy", "f.j2k", "opj_compress -i photo.png -I -r 8 -t 128,128 -o f.j2k", "opj_decompress -i f.j2k -o shown.png"),
     variant("jp2 tiles with opacity", "f.jp2", "opj_compress -i clear.png -t 128,128 -o f.jp2", CLEAR),
+    variant("jp2 tiles cut off", "f.jp2", CUT_TILES, AS_MADE),
     variant("jp2 tiles subsampled", "f.jp2", "vips jp2ksave photo.png f.jp2 --Q 90 --subsample-mode on --tile-width 64 --tile-height 64", PHOTO),
     variant("jp2 grey", "f.jp2", "opj_compress -i grey.png -o f.jp2", "cp grey.png shown.png"),
     variant("jp2 with opacity", "f.jp2", "opj_compress -i clear.png -o f.jp2", CLEAR),
@@ -91,6 +92,12 @@ const JP2: &[Variant] = &[
     variant("jp2 in layers", "f.jp2", "opj_compress -i photo.png -I -q 30,40,50 -p RLCP -o f.jp2", OPENJPEG),
     variant("jp2 subsampled", "f.jp2", "vips jp2ksave photo.png f.jp2 --Q 90 --subsample-mode on", PHOTO),
 ];
+const CUT_TILES: &str = concat!(
+    "opj_compress -i photo.png -t 100,80 -o t.jp2 && /usr/bin/python3 - <<'END'\n",
+    include_str!("cut_tiles.py"),
+    "END"
+);
+const AS_MADE: &str = ":";
 const OPENJPEG: &str = "opj_decompress -i f.jp2 -o shown.png";
 
 #[test]
