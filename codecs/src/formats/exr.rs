@@ -79,7 +79,8 @@ fn decode(file: BufReader<SourceFile>, bounds: Bounds) -> Result<Buffered, Sourc
     let mut blocks = 0;
     while let Some(chunk) = chunks.read_next_chunk() {
         let meta = chunks.meta_data();
-        let block = UncompressedBlock::decompress_chunk(chunk.map_err(source_error)?, meta, false).map_err(source_error)?;
+        let block = UncompressedBlock::decompress_chunk(chunk.map_err(source_error)?, meta, false)
+            .map_err(source_error)?;
         paint(&block, &header.channels, channels, &mut picture)?;
         blocks += block.index.pixel_size.area() as u64;
     }

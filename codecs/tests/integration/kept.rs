@@ -108,7 +108,9 @@ fn jpeg_as_planes_has_chroma_of_half_the_resolution() {
                     [luma, (blue - luma) / 1.772 + 128.0, (red - luma) / 1.402 + 128.0]
                 };
                 let mut worst = [0.0_f64; 3];
-                for (row, pair) in ycbcr420::pairs(&planes, width).enumerate().take(height.div_ceil(2) as usize) {
+                for (row, pair) in
+                    ycbcr420::pairs(&planes, width).enumerate().take(height.div_ceil(2) as usize)
+                {
                     for column in 0..width.div_ceil(2) {
                         let pixels = [(0, 0), (1, 0), (0, 1), (1, 1)].map(|(x, y)| {
                             let (x, y) = (2 * column + x, 2 * row as u32 + y);
@@ -119,7 +121,8 @@ fn jpeg_as_planes_has_chroma_of_half_the_resolution() {
                             worst[0] = worst[0].max(off.abs());
                         }
                         for plane in 0..2 {
-                            let shown: Vec<f64> = pixels.iter().flatten().map(|pixel| pixel.2[1 + plane]).collect();
+                            let shown: Vec<f64> =
+                                pixels.iter().flatten().map(|pixel| pixel.2[1 + plane]).collect();
                             let mean = shown.iter().sum::<f64>() / shown.len() as f64;
                             let off = f64::from(pair.chroma[plane][column as usize]) - mean;
                             worst[1 + plane] = worst[1 + plane].max(off.abs());

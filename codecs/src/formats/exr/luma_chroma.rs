@@ -56,7 +56,8 @@ pub fn decode(mut file: impl BufRead + Seek, bounds: Bounds) -> Result<Option<Bu
     if !are_known || !alpha.is_none_or(|alpha| is_known(alpha, 1)) {
         return Err(NAME.unsupported("its colours are subsampled in an odd way"));
     }
-    let plane = |step: usize| Plane { step, width: width / step, samples: vec![0.0; width / step * (height / step)] };
+    let plane =
+        |step: usize| Plane { step, width: width / step, samples: vec![0.0; width / step * (height / step)] };
     let mut planes: Vec<Option<Plane>> = list.iter().map(|_| None).collect();
     for (channel, step) in [(Some(luma), 1), (Some(red), 2), (Some(blue), 2), (alpha, 1)] {
         if let Some(channel) = channel {
@@ -89,7 +90,9 @@ fn read_header(file: &mut impl BufRead) -> Result<Option<(Header, [i32; 2])>, So
         match &*name {
             b"channels" => channels = read_channels(&value)?,
             b"compression" => compression = value.first().copied().and_then(compression_of),
-            b"dataWindow" => window = value.as_chunks().0.first_chunk().map(|edges| edges.map(i32::from_le_bytes)),
+            b"dataWindow" => {
+                window = value.as_chunks().0.first_chunk().map(|edges| edges.map(i32::from_le_bytes))
+            }
             _ => {}
         }
     }
@@ -173,7 +176,11 @@ fn read_blocks(
             false => 0,
         };
         let list = header.channels.list.clone();
-        let bytes: usize = rows.clone().flat_map(|y| list.iter().map(move |channel| (channel, y))).map(|(channel, y)| bytes_of(channel, y)).sum();
+        let bytes: usize = rows
+            .clone()
+            .flat_map(|y| list.iter().map(move |channel| (channel, y)))
+            .map(|(channel, y)| bytes_of(channel, y))
+            .sum();
         let area = width * rows.len();
         if !bytes.is_multiple_of(area) {
             return Err(NAME.unsupported("its colours are subsampled in an odd way"));
@@ -181,7 +188,7 @@ fn read_blocks(
         // The crate takes the size of a block from that of a pixel.
         header.channels.bytes_per_pixel = bytes / area;
         file.seek(SeekFrom::Start(offset))?;
-        let [y, length] = [read_u32(file)?.cast_signed(), read_u32(file)?];
+        let (y, length) = (read_u32(file)?.cast_signed(), read_u32(file)?);
         let position = Vec2(left, top.wrapping_add(first as i32));
         if y != position.y() || length as usize > bytes {
             return Err(NAME.corrupt("its blocks are invalid"));
@@ -196,7 +203,8 @@ fn read_blocks(
         let mut rest = &*block;
         for y in rows {
             for (channel, plane) in list.iter().zip(&mut *planes) {
-                let line = rest.get(..bytes_of(channel, y)).ok_or_else(|| NAME.corrupt("a block is too short"))?;
+                let line =
+                    rest.get(..bytes_of(channel, y)).ok_or_else(|| NAME.corrupt("a block is too short"))?;
                 rest = &rest[line.len()..];
                 if let Some(plane) = plane.as_mut().filter(|_| !line.is_empty()) {
                     read_line(line, channel.sample_type, &mut row[..plane.width]);

@@ -152,7 +152,8 @@ impl Codestream {
                 return Err(NAME.corrupt("its tiles are invalid"));
             }
             let count = Some(count).filter(|count| *count > 0);
-            let mut add = |length, is_whole| self.parts.push(Part { tile, offset: at, length, count, is_whole });
+            let mut add =
+                |length, is_whole| self.parts.push(Part { tile, offset: at, length, count, is_whole });
             match u64::from(u32::from_be_bytes([l0, l1, l2, l3])) {
                 // To the end of the codestream, which should have its end marker.
                 0 => {
@@ -234,7 +235,8 @@ impl Codestream {
                 tile.fill(0);
             }
             if !part.is_whole
-                && let (Some(length), Ok(bytes)) = (file.get_mut(start + 6..start + 10), u32::try_from(part.length))
+                && let (Some(length), Ok(bytes)) =
+                    (file.get_mut(start + 6..start + 10), u32::try_from(part.length))
             {
                 length.copy_from_slice(&bytes.to_be_bytes());
             }

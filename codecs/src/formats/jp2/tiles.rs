@@ -69,7 +69,8 @@ pub fn open(
 /// row of them.
 fn damage(codestream: &Codestream, size: Size) -> Option<Damage> {
     let tiles = codestream.tiles;
-    let mut lacking = (0..tiles.count[0] * tiles.count[1]).filter(|&tile| codestream.found(tile) != Found::All);
+    let mut lacking =
+        (0..tiles.count[0] * tiles.count[1]).filter(|&tile| codestream.found(tile) != Found::All);
     let first = lacking.next()?;
     let parts = lacking.filter(|&tile| codestream.found(tile) == Found::Part).count();
     let (row, _) = tiles.range(1, first / tiles.count[0]);

@@ -80,7 +80,8 @@ impl Sampling {
             out.iter_mut().zip(pairs).for_each(|(out, (&one, &other))| *out = mean(one, other));
             // Beside an odd right edge there is nothing that counts.
             if let (1, Some(last)) = (width % 2, width.checked_sub(1))
-                && let (Some(out), Some(&one), Some(&other)) = (out.get_mut(last / 2), upper.get(last), lower.get(last))
+                && let (Some(out), Some(&one), Some(&other)) =
+                    (out.get_mut(last / 2), upper.get(last), lower.get(last))
             {
                 *out = mean([one; 2], [other; 2]);
             }
@@ -113,7 +114,11 @@ impl<'a> Decompressor<'a> {
             libjpeg::jpeg_create_decompress(&raw mut (*state).info);
             (*state).info.common.client_data = state.cast::<c_void>();
             (*state).info.src = &raw mut (*state).source;
-            Self { state: NonNull::new_unchecked(state), sampling: Sampling::HALVED, chroma: [Vec::new(), Vec::new()] }
+            Self {
+                state: NonNull::new_unchecked(state),
+                sampling: Sampling::HALVED,
+                chroma: [Vec::new(), Vec::new()],
+            }
         }
     }
 
@@ -158,11 +163,14 @@ impl<'a> Decompressor<'a> {
         } else {
             for ((rows, plane), &bytes) in chroma.iter_mut().zip(&mut stored).zip(&bytes[1..]) {
                 plane.resize(bytes * ROWS as usize / down, 0);
-                rows.iter_mut().zip(plane.chunks_exact_mut(bytes)).for_each(|(row, to)| *row = to.as_mut_ptr());
+                rows.iter_mut()
+                    .zip(plane.chunks_exact_mut(bytes))
+                    .for_each(|(row, to)| *row = to.as_mut_ptr());
             }
         }
         let info = self.info();
-        let (width, left) = (info.image_width as usize, info.image_height.saturating_sub(info.output_scanline));
+        let (width, left) =
+            (info.image_width as usize, info.image_height.saturating_sub(info.output_scanline));
         // A row of MCUs is one or two blocks high.
         let mcu_rows = 8 * down;
         for first in (0..ROWS as usize).step_by(mcu_rows) {
@@ -170,8 +178,8 @@ impl<'a> Decompressor<'a> {
                 break;
             }
             let [blue, red] = &mut chroma;
-            let mut planes =
-                [&mut luma[first..], &mut blue[first / down..], &mut red[first / down..]].map(<[_]>::as_mut_ptr);
+            let mut planes = [&mut luma[first..], &mut blue[first / down..], &mut red[first / down..]]
+                .map(<[_]>::as_mut_ptr);
             // SAFETY: for the sampling that was checked, it writes as many rows of the first plane and 8 of each other, each
             // of as many blocks as were compared with the rows, which are borrowed or held until the end.
             let read = unsafe { libjpeg::jpeg_read_raw_data(info, planes.as_mut_ptr(), mcu_rows as u32) };

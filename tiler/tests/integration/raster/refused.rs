@@ -104,9 +104,8 @@ fn a_file_cut_off_is_corrupt_or_shown_in_part_in_every_format() {
                     assert_eq!(code, FailureCode::CorruptSource, "{file} at {tenths}0 %");
                     // At a third of this small JPEG no row of blocks is complete.
                     let least = if file == "f.jpg" { 5 } else { 3 };
-                    let in_part = [
-                        "f.bmp", "f.gif", "f.jpg", "f.pam", "f.png", "f.ppm", "f.qoi", "f.ff", "tiles.j2k",
-                    ];
+                    let in_part =
+                        ["f.bmp", "f.gif", "f.jpg", "f.pam", "f.png", "f.ppm", "f.qoi", "f.ff", "tiles.j2k"];
                     assert!(tenths < least || !in_part.contains(&file), "{file} at {tenths}0 %");
                 }
             }
