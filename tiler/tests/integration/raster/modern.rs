@@ -50,6 +50,14 @@ const HEIC: &[Variant] = &[
 ];
 const HEIF: &str = "heif-convert f.heic shown.png";
 
+/// Four fifths of a picture of several groups.
+macro_rules! cut_jxl {
+    () => {
+        "convert photo.png -resize 700x500! p.png && cjxl --quiet $c p.png t.jxl && head -c $(($(stat -c %s t.jxl) * 4 / 5)) t.jxl > f.jxl"
+    };
+}
+const DJXL_PARTIAL: &str = "djxl --quiet --allow_partial_files f.jxl shown.png --bits_per_sample 8";
+
 #[rustfmt::skip]
 const JXL: &[Variant] = &[
     variant("jxl", "f.jxl", "cjxl --quiet -d 1 photo.png f.jxl", DJXL),
@@ -63,6 +71,9 @@ const JXL: &[Variant] = &[
     variant("jxl with opacity lossy", "f.jxl", "cjxl --quiet -d 1 clear.png f.jxl", DJXL),
     variant("jxl in a container", "f.jxl", "cjxl --quiet --container=1 -d 0 photo.png f.jxl", PHOTO),
     variant("jxl of a jpeg", "f.jxl", "vips jpegsave photo.png t.jpg --Q 90 && cjxl --quiet t.jpg f.jxl", "vips copy t.jpg shown.png"),
+    variant("jxl lossy cut off", "f.jxl", concat!("c='-d 1'; ", cut_jxl!()), DJXL_PARTIAL),
+    variant("jxl progressive cut off", "f.jxl", concat!("c='-p -d 1'; ", cut_jxl!()), DJXL_PARTIAL),
+    variant("jxl lossless cut off", "f.jxl", concat!("c='-d 0'; ", cut_jxl!()), DJXL_PARTIAL),
     variant("jxl animated", "f.jxl", "convert -delay 10 photo.png '(' photo.png -negate ')' t.gif && cjxl --quiet -d 0 t.gif f.jxl", "vips copy t.gif[n=1] shown.png"),
 ];
 const DJXL: &str = "djxl --quiet f.jxl shown.png --bits_per_sample 8";

@@ -55,7 +55,7 @@ const FILES: &[(&str, &str)] = &[
         "convert s.png -monochrome -compress Fax t.tif && tiffcp -c g3:2d -f lsb2msb -r 8 t.tif two.tif",
     ),
     ("zip.tif", "vips tiffsave s.png zip.tif --compression zstd --tile --tile-width 32 --tile-height 32"),
-    ("tiles.j2k", "opj_compress -i s.png -t 24,24 -o tiles.j2k"),
+    ("tiles.j2k", "opj_compress -i s.png -t 24,24 -n 3 -o tiles.j2k"),
     ("f.webp", "cwebp -quiet s.png -o f.webp"),
     ("f.xbm", "convert s.png -monochrome f.xbm"),
     ("f.xpm", "convert s.png f.xpm"),
