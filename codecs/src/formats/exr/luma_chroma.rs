@@ -104,7 +104,7 @@ fn read_header(file: &mut impl BufRead) -> Result<Option<(Header, [i32; 2])>, So
     };
     let side = |start: i32, end: i32| usize::try_from(i64::from(end) - i64::from(start) + 1).unwrap_or(0);
     let size = Vec2(side(left, right), side(top, bottom));
-    let is_odd = |start: i32, length: usize| start % 2 != 0 || length % 2 != 0;
+    let is_odd = |start: i32, length: usize| start % 2 != 0 || !length.is_multiple_of(2);
     if is_odd(left, size.x()) || is_odd(top, size.y()) {
         return Err(NAME.corrupt("its sides do not fit its samples"));
     }
