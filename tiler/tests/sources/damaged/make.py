@@ -357,8 +357,8 @@ def ico():
     for name, picture in pngs.items():
         add(f"png-{name}.ico", icon(picture))
     add("png-wrong-length.ico", icon(pngs["rgb"], size=9))
-    cut("24.ico", icon(depths[24], bits=24))
-    cut("png.ico", icon(pngs["rgb"]))
+    for name, file in (("24.ico", icon(depths[24], bits=24)), ("png.ico", icon(pngs["rgb"]))):
+        cut(name, file)
 
 
 def others():
@@ -379,9 +379,7 @@ def others():
     cut("cut-clear.webp", made(clear + "cwebp -quiet -alpha_q 20 -o - -- -"))
     cut("cut-clear-lossless.webp", made(clear + "cwebp -quiet -lossless -o - -- -"))
     subprocess.run("avifenc -s 8 photo.png good.avif", shell=True, check=True, capture_output=True)
-    with open("good.avif", "rb") as file:
-        good = file.read()
-    add("plain.avif", good)
+    good = made("cat good.avif")
     cut("plain.avif", good)
     add("behind-the-end.avif", good + b"more" * 9)
     for name, attributes in {
