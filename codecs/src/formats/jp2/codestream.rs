@@ -14,6 +14,7 @@ use std::io;
 
 use super::error::NAME;
 use super::source::Source;
+use super::tile_part::{Found, Part};
 use super::untiled::Untiled;
 use crate::SourceError;
 
@@ -49,26 +50,6 @@ pub struct Codestream {
     /// Whether the last tile-part is there in full.
     pub is_complete: bool,
     pub tiles: Tiles,
-}
-
-/// A tile-part: its place in the file, and its length.
-#[derive(Clone, Copy)]
-struct Part {
-    tile: u16,
-    offset: u64,
-    length: u64,
-    /// How many its tile has, if it says so.
-    count: Option<u8>,
-    /// Whether it is there in full.
-    is_whole: bool,
-}
-
-/// How much there is of a tile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
-    Nothing,
-    Part,
-    All,
 }
 
 /// How a picture is divided into tiles, on the reference grid.

@@ -10,6 +10,7 @@ mod error;
 mod partial;
 mod picture;
 mod source;
+mod tile_part;
 mod tiles;
 mod untiled;
 

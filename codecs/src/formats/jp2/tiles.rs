@@ -2,11 +2,12 @@
 
 use edgezoom_content::Size;
 
-use super::codestream::{Codestream, Found, Tiles};
+use super::codestream::{Codestream, Tiles};
 use super::error::NAME;
 use super::partial::Partial;
 use super::picture::{BYTES_A_SAMPLE, Kind};
 use super::source::Source;
+use super::tile_part::Found;
 use crate::parallel::in_parallel;
 use crate::read_ahead::{Bands, ReadAhead};
 use crate::tolerant::missing;
