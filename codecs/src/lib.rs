@@ -66,6 +66,7 @@ mod registry;
 mod row_reader;
 mod scratch;
 mod source_file;
+mod swap;
 mod thumbnail;
 mod tolerant;
 mod upright;
@@ -84,6 +85,7 @@ pub use registry::HEAD_BYTES;
 pub use row_reader::{Layout, RowReader};
 pub use scratch::TemporaryFile;
 pub use source_file::{SourceFile, announcement};
+pub use swap::SwappingAllocator;
 pub use thumbnail::Thumbnail;
 #[cfg(any(feature = "pdf", feature = "svg"))]
 pub use vector::fonts::installed as installed_fonts;

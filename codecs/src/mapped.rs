@@ -1,22 +1,27 @@
 //! A temporary file as memory, for decoders that write a picture at any place and know only memory. What is written is in
-//! the system's cache of files, which it writes to the disk when memory is short.
+//! the system's cache of files, which it writes to the disk when memory is short; what a process has touched of it counts
+//! as its own until it lets go, so a thread does that all the time.
 //!
-//! The only `unsafe` code here: calls of `mmap` and `madvise`. A gigapixel of JPEG XL takes 3 GB, which a renderer has not;
-//! its decoder writes groups of pixels in the order of the file.
+//! `unsafe` are calls of `madvise`, and the slice of what is mapped. A gigapixel of JPEG XL takes 3 GB, which a renderer has
+//! not; its decoder writes groups of pixels in the order of the file.
 #![allow(unsafe_code)]
 
 use std::fs::File;
-use std::io;
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+use std::time::Duration;
+use std::{io, slice, thread};
 
-use memmap2::{MmapMut, MmapOptions, UncheckedAdvice};
+use memmap2::{MmapOptions, MmapRaw, UncheckedAdvice};
 
 /// The bytes that are written at once where the file is made as long as it has to be.
 const BLOCK_BYTES: usize = 1 << 20;
+/// How often memory is let go. Two threads touch some 50 MiB meanwhile, and to touch a page again takes a microsecond.
+const PAGING: Duration = Duration::from_millis(50);
 
 /// A file as memory.
 pub(crate) struct Mapping {
-    memory: MmapMut,
+    memory: Arc<MmapRaw>,
 }
 
 impl Mapping {
@@ -27,21 +32,36 @@ impl Mapping {
         for start in (0..bytes).step_by(BLOCK_BYTES) {
             file.write_all_at(&block[..BLOCK_BYTES.min(bytes - start)], start as u64)?;
         }
-        // SAFETY: The file is temporary, has no name, and is written by this process alone, which never makes it shorter
-        // (the sandbox has no system call for that). So no byte changes or goes away behind the memory's owner.
-        let memory = unsafe { MmapOptions::new().len(bytes).map_mut(file) }?;
+        Self::of(file, 0, bytes)
+    }
+
+    /// Some bytes of a file that no other process has. What lies beyond its end must not be touched.
+    pub(crate) fn of(file: &File, offset: u64, bytes: usize) -> io::Result<Self> {
+        let memory = Arc::new(MmapOptions::new().offset(offset).len(bytes).map_raw(file)?);
+        let paged = Arc::downgrade(&memory);
+        thread::Builder::new().name("paging".into()).spawn(move || {
+            while let Some(memory) = paged.upgrade() {
+                // SAFETY: Of a shared mapping of a file, pages are read from the file again when they are next used
+                // (madvise(2), MADV_DONTNEED): no byte changes, whoever reads or writes it meanwhile. When it fails,
+                // memory stays in use.
+                let _ = unsafe { memory.unchecked_advise(UncheckedAdvice::DontNeed) };
+                drop(memory);
+                thread::sleep(PAGING);
+            }
+        })?;
         Ok(Self { memory })
     }
 
     pub(crate) fn bytes(&mut self) -> &mut [u8] {
-        &mut self.memory
+        // SAFETY: This owns the memory, and nothing else refers to its bytes. The file is temporary, has no name, and is
+        // written by this process alone, which never makes it shorter (the sandbox has no system call for that). So no
+        // byte changes or goes away behind the owner.
+        unsafe { slice::from_raw_parts_mut(self.start(), self.memory.len()) }
     }
 
-    /// Lets go of the memory, but not of what is written in it: that is in the file.
-    pub(crate) fn release(&mut self) {
-        // SAFETY: Of a shared mapping of a file, pages are read from the file again when they are next used (madvise(2),
-        // MADV_DONTNEED), and this has the only reference to them. When it fails, memory stays in use.
-        let _ = unsafe { self.memory.unchecked_advise(UncheckedAdvice::DontNeed) };
+    /// Where the memory begins.
+    pub(crate) fn start(&self) -> *mut u8 {
+        self.memory.as_mut_ptr()
     }
 }
 
@@ -49,14 +69,26 @@ impl Mapping {
 mod tests {
     use super::*;
 
+    /// The bytes of mapped files that this process has touched.
+    fn resident() -> u64 {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("RssFile:")).unwrap();
+        line.trim().strip_suffix(" kB").unwrap().parse::<u64>().unwrap() << 10
+    }
+
     #[test]
     fn what_is_written_outlives_its_memory() {
+        const BYTES: usize = 200 << 20;
         let file = tempfile::tempfile().unwrap();
         file.write_all_at(&[9; 3_000_000], 0).unwrap();
-        let mut mapping = Mapping::new(&file, 2_500_000, 5).unwrap();
+        let mut mapping = Mapping::new(&file, BYTES, 5).unwrap();
         assert!(mapping.bytes().iter().all(|&byte| byte == 5));
         mapping.bytes()[2_400_000] = 7;
-        mapping.release();
+        let is_let_go = || {
+            thread::sleep(PAGING);
+            resident() < BYTES as u64 / 2
+        };
+        assert!((0..200).any(|_| is_let_go()), "{} bytes are in memory", resident());
         assert_eq!(mapping.bytes()[2_400_000], 7);
         drop(mapping);
         let mut byte = [0];

@@ -34,6 +34,10 @@ impl TemporaryFile {
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
+
+    pub(crate) fn file(&self) -> &Arc<File> {
+        &self.file
+    }
 }
 
 /// Bytes in memory or in a file. Those that were not written have any value.
@@ -123,13 +127,6 @@ impl Mapped<'_> {
         match self {
             Self::Memory(memory) => memory,
             Self::File(mapping) => mapping.bytes(),
-        }
-    }
-
-    /// Lets go of memory, where what was written is in a file.
-    pub(crate) fn release(&mut self) {
-        if let Self::File(mapping) = self {
-            mapping.release();
         }
     }
 }

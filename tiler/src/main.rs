@@ -5,7 +5,12 @@ mod commands;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use edgezoom_codecs::SwappingAllocator;
 use edgezoom_tiler::browser::supervisor::{self, SupervisorOptions};
+
+/// A renderer decodes pictures that are large for its memory in its temporary file.
+#[global_allocator]
+static ALLOCATOR: SwappingAllocator = SwappingAllocator;
 
 /// Converts pictures, documents and web pages into zoomable images, as a service or by hand.
 #[derive(Parser)]

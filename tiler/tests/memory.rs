@@ -184,3 +184,18 @@ fn a_jpeg_xl_that_is_large_for_the_memory_is_kept_in_the_temporary_file() {
         assert!(peak <= 120, "{peak} MiB at distance {distance}");
     }
 }
+
+#[test]
+fn a_frame_that_is_large_for_the_memory_is_decoded_in_the_temporary_file() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("p.png"), files::png(&Picture::photo(6_000, 4_000, Layout::Rgb), |_| {}))
+        .unwrap();
+    let mut command = Command::new("heif-enc");
+    command.args(["-q", "40", "-p", "preset=ultrafast", "p.png", "-o", "p.heic"]).current_dir(folder.path());
+    assert!(command.stdout(Stdio::null()).status().unwrap().success());
+    let limits = Limits { renderer_memory: 128 << 20, ..Limits::default() };
+    let peak = peak_within(File::open(folder.path().join("p.heic")).unwrap(), &limits);
+    println!("HEIC, one frame: {peak} MiB");
+    // Its planes alone have 69 MiB, and what is known of each block a third of that.
+    assert!(peak <= 100, "{peak} MiB");
+}

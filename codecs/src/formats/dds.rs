@@ -3,9 +3,11 @@
 //!
 //! Source: Microsoft, "DDS file layout" and "DDS_HEADER".
 
-use std::io::BufReader;
+mod bc3;
 
-use ::dds::{Channels, ColorFormat, Decoder, DecodingError, ImageViewMut, Precision};
+use std::io::{BufReader, Read, Seek};
+
+use ::dds::{Channels, ColorFormat, Decoder, DecodingError, Format as Stored, ImageViewMut, Precision};
 
 use crate::buffered::Buffered;
 use crate::buffered::catch_panics;
@@ -13,6 +15,7 @@ use crate::colour::tone_mapping;
 use crate::decoder::Decoded;
 use crate::decoder::{Input, Open};
 use crate::{Bounds, Format, Layout, Reading, SourceError, SourceFile};
+use bc3::Bc3;
 
 pub(crate) static FORMAT: Format = Format {
     name: "DDS",
@@ -24,6 +27,11 @@ pub(crate) static FORMAT: Format = Format {
     open: Open::Directly(open),
 };
 
+/// The bytes of the headers: those of all files, and those of newer ones, which say so at the offset of their FourCC.
+const HEADER_BYTES: usize = 128;
+const NEWER_HEADER_BYTES: usize = 148;
+const FOUR_CC_AT: usize = 84;
+
 /// The bytes that the decoder may allocate beside the picture.
 const DECODER_BYTES: usize = 64 << 20;
 
@@ -31,7 +39,28 @@ fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     catch_panics(FORMAT.name, || decode(file, bounds)).map(Decoded::plain)
 }
 
-fn decode(file: BufReader<SourceFile>, bounds: Bounds) -> Result<Buffered, SourceError> {
+fn decode(mut file: BufReader<SourceFile>, bounds: Bounds) -> Result<Buffered, SourceError> {
+    let mut head = [0; HEADER_BYTES];
+    file.read_exact(&mut head).map_err(|_| FORMAT.corrupt("it ends in its header"))?;
+    file.rewind()?;
+    let stored = Decoder::new(&mut file).map_err(error)?.format();
+    file.rewind()?;
+    let is_bc3 = matches!(
+        stored,
+        Stored::BC3_UNORM
+            | Stored::BC3_UNORM_PREMULTIPLIED_ALPHA
+            | Stored::BC3_UNORM_RXGB
+            | Stored::BC3_UNORM_NORMAL
+    );
+    if is_bc3 {
+        let is_newer = head[FOUR_CC_AT..].starts_with(b"DX10");
+        let header = if is_newer { NEWER_HEADER_BYTES } else { HEADER_BYTES };
+        return decode_from(Bc3::new(file, header), bounds);
+    }
+    decode_from(file, bounds)
+}
+
+fn decode_from(file: impl Read, bounds: Bounds) -> Result<Buffered, SourceError> {
     let mut decoder = Decoder::new(file).map_err(error)?;
     decoder.options.memory_limit = DECODER_BYTES;
     let stored = decoder.main_size();
@@ -61,7 +90,7 @@ struct Floats(Vec<[f32; 3]>);
 
 impl Floats {
     fn read(
-        decoder: &mut Decoder<BufReader<SourceFile>>,
+        decoder: &mut Decoder<impl Read>,
         size: ::dds::Size,
         bounds: Bounds,
     ) -> Result<Self, SourceError> {
@@ -77,7 +106,7 @@ impl Floats {
 }
 
 fn read(
-    decoder: &mut Decoder<BufReader<SourceFile>>,
+    decoder: &mut Decoder<impl Read>,
     pixels: &mut [u8],
     size: ::dds::Size,
     format: ColorFormat,

@@ -1,15 +1,19 @@
 //! OpenEXR: each block is tone-mapped into a buffered picture of 8 bits. Of several layers the first that has colours
-//! or luminance is shown, of a pyramid the largest level. Deep data is not read.
+//! or luminance is shown, of a pyramid the largest level. Subsampled chroma is read by code of ours, and deep data is not.
 //!
 //! Source: OpenEXR documentation, "OpenEXR File Layout" and "Technical Introduction" (channel names, premultiplied
 //! alpha).
 
-use std::io::BufReader;
+mod error;
+mod luma_chroma;
+mod samples;
+
+use std::io::{BufReader, Seek};
 
 use ::exr::block::lines::LineIndex;
 use ::exr::block::reader::ChunksReader;
 use ::exr::block::{self, UncompressedBlock};
-use ::exr::meta::attribute::{ChannelList, SampleType};
+use ::exr::meta::attribute::ChannelList;
 use ::exr::meta::header::Header;
 use edgezoom_content::Size;
 
@@ -21,7 +25,7 @@ use crate::decoder::{Input, Open};
 use crate::{Bounds, Format, Layout, Reading, SourceError, SourceFile};
 
 pub(crate) static FORMAT: Format = Format {
-    name: "OpenEXR",
+    name: error::NAME.0,
     media_types: &["image/x-exr"],
     endings: &["exr"],
     reading: Reading::Buffered,
@@ -43,11 +47,20 @@ struct Channels {
 }
 
 fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
-    catch_panics(FORMAT.name, || decode(file, bounds)).map(Decoded::plain)
+    let mut again = file.get_ref().clone();
+    catch_panics(FORMAT.name, || match decode(file, bounds) {
+        Err(SourceError::Unsupported { format, reason }) => {
+            again.rewind()?;
+            let picture = luma_chroma::decode(BufReader::new(again), bounds)?;
+            picture.ok_or(SourceError::Unsupported { format, reason })
+        }
+        result => result,
+    })
+    .map(Decoded::plain)
 }
 
 fn decode(file: BufReader<SourceFile>, bounds: Bounds) -> Result<Buffered, SourceError> {
-    let reader = block::read(file, false).map_err(error)?;
+    let reader = block::read(file, false).map_err(source_error)?;
     let layers = reader.headers();
     let found = layers.iter().enumerate().find_map(|(index, layer)| Some((index, Channels::of(layer)?)));
     let Some((layer, channels)) = found else {
@@ -62,11 +75,12 @@ fn decode(file: BufReader<SourceFile>, bounds: Bounds) -> Result<Buffered, Sourc
     let mut picture = Buffered::new(size, layout, bounds)?;
     let mut chunks = reader
         .filter_chunks(false, |_, tile, block| block.layer == layer && tile.is_largest_resolution_level())
-        .map_err(error)?;
+        .map_err(source_error)?;
     let mut blocks = 0;
     while let Some(chunk) = chunks.read_next_chunk() {
         let meta = chunks.meta_data();
-        let block = UncompressedBlock::decompress_chunk(chunk.map_err(error)?, meta, false).map_err(error)?;
+        let block = UncompressedBlock::decompress_chunk(chunk.map_err(source_error)?, meta, false)
+            .map_err(source_error)?;
         paint(&block, &header.channels, channels, &mut picture)?;
         blocks += block.index.pixel_size.area() as u64;
     }
@@ -114,7 +128,7 @@ fn paint(
             let line = lines.next().ok_or_else(|| FORMAT.corrupt("a block is too short"))?;
             let LineIndex { channel, .. } = line.location;
             let kind = list.list[channel].sample_type;
-            read_line(line.value, kind, &mut rows[channel]);
+            samples::read_line(line.value, kind, &mut rows[channel]);
         }
         let start = (y * across as usize + left) * bytes;
         let out = picture.pixels.get_mut(start..start + width * bytes);
@@ -133,28 +147,7 @@ fn paint(
     Ok(())
 }
 
-/// A line's samples, stored in the machine's byte order, as floats.
-fn read_line(stored: &[u8], kind: SampleType, out: &mut [f32]) {
-    match kind {
-        SampleType::F16 => {
-            for (out, &stored) in out.iter_mut().zip(stored.as_chunks().0) {
-                *out = crate::colour::samples::half(u16::from_ne_bytes(stored));
-            }
-        }
-        SampleType::F32 => {
-            for (out, &stored) in out.iter_mut().zip(stored.as_chunks().0) {
-                *out = f32::from_ne_bytes(stored);
-            }
-        }
-        SampleType::U32 => {
-            for (out, &stored) in out.iter_mut().zip(stored.as_chunks().0) {
-                *out = u32::from_ne_bytes(stored) as f32;
-            }
-        }
-    }
-}
-
-fn error(error: ::exr::error::Error) -> SourceError {
+fn source_error(error: ::exr::error::Error) -> SourceError {
     match error {
         ::exr::error::Error::NotSupported(reason) => FORMAT.unsupported(reason),
         ::exr::error::Error::Io(_) => FORMAT.corrupt("it ends too early"),

@@ -24,6 +24,8 @@ use crate::buffered::{Buffered, read_all};
 use crate::colour::icc::Profile;
 use crate::decoder::Decoded;
 use crate::decoder::{Input, Open};
+use crate::scratch::TemporaryFile;
+use crate::swap::Swap;
 use crate::{
     Bounds, DecodeOptions, Format, Layout, Orientation, Reading, RowReader, SourceError, SourceFile,
 };
@@ -52,9 +54,17 @@ const METADATA_BYTES: usize = 4 << 20;
 const FLAGS_AT: usize = 20;
 const METADATA_FLAGS: u8 = 0x2c;
 
-fn open(Input { file, bounds, options, .. }: Input<'_>) -> Result<Decoded, SourceError> {
+/// What may be used to decode a picture.
+#[derive(Clone, Copy)]
+struct Means<'a> {
+    bounds: Bounds,
+    options: &'a DecodeOptions,
+    temporary: Option<&'a TemporaryFile>,
+}
+
+fn open(Input { file, bounds, options, temporary }: Input<'_>) -> Result<Decoded, SourceError> {
     let mut again = file.get_ref().clone();
-    match open_whole(file, bounds, options) {
+    match open_whole(file, Means { bounds, options, temporary: temporary.as_ref() }) {
         Err(error @ SourceError::Corrupt { .. }) if !options.strict => {
             again.rewind()?;
             open_cut_off(BufReader::new(again), bounds, options).ok().flatten().ok_or(error)
@@ -71,39 +81,32 @@ fn open_cut_off(
 ) -> Result<Option<Decoded>, SourceError> {
     let Some(completed) = cut_off::completed(file, bounds)? else { return Ok(None) };
     let half = Bounds { memory: bounds.memory / 2, ..bounds };
-    let [one, other] = completed.map(|bytes| decode(Cursor::new(bytes), half, options, true));
+    let means = Means { bounds: half, options, temporary: None };
+    let [one, other] = completed.map(|bytes| decode(Cursor::new(bytes), means, true));
     let (one, other) = (one?, other?);
     Ok(Some(Decoded { reader: Box::new(CutOff::new([one.reader, other.reader])), ..one }))
 }
 
-fn open_whole(
-    mut file: BufReader<SourceFile>,
-    bounds: Bounds,
-    options: &DecodeOptions,
-) -> Result<Decoded, SourceError> {
+fn open_whole(mut file: BufReader<SourceFile>, means: Means<'_>) -> Result<Decoded, SourceError> {
     // Metadata that is announced and not there is no reason to refuse the picture: browsers show it.
     let lacks_chunk = matches!(WebPDecoder::new(&mut file), Err(DecodingError::ChunkMissing));
     file.rewind()?;
     if !lacks_chunk {
-        return decode(file, bounds, options, false);
+        return decode(file, means, false);
     }
-    let mut bytes = read_all(file, bounds)?;
+    let mut bytes = read_all(file, means.bounds)?;
     if let Some(flags) = bytes.get_mut(FLAGS_AT) {
         *flags &= !METADATA_FLAGS;
     }
-    decode(Cursor::new(bytes), bounds, options, false)
+    decode(Cursor::new(bytes), means, false)
 }
 
 /// Decodes a file. One that was cut off, and completed with no matter what, has no sure opacity.
-fn decode<R>(
-    mut file: R,
-    bounds: Bounds,
-    options: &DecodeOptions,
-    is_cut_off: bool,
-) -> Result<Decoded, SourceError>
+fn decode<R>(mut file: R, means: Means<'_>, is_cut_off: bool) -> Result<Decoded, SourceError>
 where
     R: BufRead + Seek + 'static,
 {
+    let Means { bounds, options, temporary } = means;
     let pixels = chunks::find(&mut file)?;
     file.rewind()?;
     let mut decoder = WebPDecoder::new(&mut file).map_err(error)?;
@@ -130,7 +133,8 @@ where
         }
         return Ok(Decoded { reader, orientation, profile: profile.filter(|_| !is_srgb) });
     }
-    bounds.admit_memory(size.pixels() * BYTES_A_PIXEL, "decoding a WebP")?;
+    // An animation, or a lossy picture with opacity: if it is large, in the temporary file.
+    let (bounds, _swap) = Swap::admit(size.pixels() * BYTES_A_PIXEL, "decoding a WebP", bounds, temporary)?;
     decoder.set_memory_limit(usize::try_from(bounds.memory).unwrap_or(usize::MAX));
     let layout = if decoder.has_alpha() { Layout::Rgba } else { Layout::Rgb };
     let mut picture = Buffered::new(size, layout, bounds)?;

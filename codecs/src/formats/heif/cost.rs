@@ -4,18 +4,23 @@ use heifer::heifer_isobmff::HeifFile;
 use heifer::heifer_isobmff::boxes::Property;
 
 use super::item::{Codec, Coded, Primary};
+use crate::scratch::TemporaryFile;
+use crate::swap::Swap;
 use crate::{Bounds, SourceError};
 
-/// Checks that a picture of a file may be decoded by so many threads.
+/// Checks that a picture of a file may be decoded by so many threads. A frame that is large is decoded in the temporary file,
+/// until the [`Swap`] is dropped.
 pub fn admit(
     file: &HeifFile<'_>,
     picture: &Primary,
     threads: usize,
     bounds: Bounds,
-) -> Result<(), SourceError> {
+    temporary: Option<&TemporaryFile>,
+) -> Result<Option<Swap>, SourceError> {
     let parts = [Some(&picture.colours), picture.alpha.as_ref()];
     let bytes: u64 = parts.into_iter().flatten().map(|part| bytes(file, part, threads as u64)).sum();
-    bounds.admit_memory(bytes, "decoding a HEIF")
+    let (_, swap) = Swap::admit(bytes, "decoding a HEIF", bounds, temporary)?;
+    Ok(swap)
 }
 
 /// The frames that threads decode at once, and four times the rows of a row of cells: while cells are put together,

@@ -1,6 +1,6 @@
 //! HEIF: HEIC, coded with HEVC, and AVIF, coded with AV1. A grid is read row of cells by row of cells. A single frame
-//! is decoded as a whole, kept in its own planes and converted as it is read. Rotation, mirroring and crop come from the
-//! container's properties; the orientation in EXIF has no meaning here.
+//! is decoded as a whole, kept in its own planes, in the temporary file if they are large, and converted as it is read.
+//! Rotation, mirroring and crop come from the container's properties; the orientation in EXIF has no meaning here.
 //!
 //! Source: ISO/IEC 23008-12 (HEIF), 6.5 for properties, 6.6.2.3 for grids; AV1 Image File Format (AVIF), 1.1.0.
 
@@ -26,6 +26,7 @@ use crate::decoder::Decoded;
 use crate::decoder::{Input, Open};
 use crate::error::FormatName;
 use crate::read_ahead::{Bands, ReadAhead};
+use crate::swap::Swap;
 use crate::{Bounds, DecodeOptions, Format, Layout, Orientation, Reading, SourceError};
 use cells::Cells;
 use item::Primary;
@@ -74,7 +75,7 @@ fn has_brand(head: &[u8], known: &[&[u8; 4]]) -> bool {
 }
 
 fn open(
-    Input { file, bounds, options, .. }: Input<'_>,
+    Input { file, bounds, options, temporary }: Input<'_>,
     format: &'static Format,
 ) -> Result<Decoded, SourceError> {
     catch_panics(format.name, || {
@@ -92,9 +93,9 @@ fn open(
                 for size in [picture.colours.size, picture.transform.size] {
                     bounds.admit(size.width, size.height)?;
                 }
-                cost::admit(&file, &picture, options.threads.get(), bounds)?;
+                let swap = cost::admit(&file, &picture, options.threads.get(), bounds, temporary.as_ref())?;
                 drop(file);
-                open_frames(bytes, picture, profile, format, *options)
+                open_frames(bytes, picture, profile, format, *options, swap)
             }
             None => open_derived(&bytes, &file, profile, format, bounds),
         }
@@ -108,6 +109,7 @@ fn open_frames(
     profile: Option<Profile>,
     format: &'static Format,
     options: DecodeOptions,
+    swap: Option<Swap>,
 ) -> Result<Decoded, SourceError> {
     let orientation = picture.transform.orientation();
     // Crop, alpha, turning and colour conversion work on pixels, not on planes.
@@ -128,7 +130,11 @@ fn open_frames(
             }
             None => None,
         };
-        bands::send(&picture, colours, alpha, bands)
+        // Single frames are decoded now. Of a grid the other cells follow.
+        let swap = swap.filter(|_| picture.colours.cells.len() > 1);
+        let sent = bands::send(&picture, colours, alpha, bands);
+        drop(swap);
+        sent
     };
     let reader = Box::new(ReadAhead::start(FormatName(format.name), decode)?);
     Ok(Decoded { reader, orientation, profile })

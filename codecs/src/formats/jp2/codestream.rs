@@ -14,6 +14,7 @@ use std::io;
 
 use super::error::NAME;
 use super::source::Source;
+use super::tile_part::{Found, Part};
 use super::untiled::Untiled;
 use crate::SourceError;
 
@@ -30,6 +31,8 @@ const EOC: [u8; 2] = [0xff, 0xd9];
 /// The bytes of the boxes before the codestream, and of its main header, that are kept. A colour profile may take some
 /// megabytes.
 const MAX_HEADER_BYTES: u64 = 8 << 20;
+/// The tiles that a picture may have. Source: ITU-T T.800, table A.5 (SOT).
+const MOST_TILES: usize = 65_535;
 /// The bytes of an SOT marker segment, with the marker.
 const SOT_BYTES: u64 = 12;
 
@@ -40,8 +43,8 @@ pub struct Codestream {
     /// The main header's marker segments after SIZ, without those that speak of other tiles.
     segments: Vec<u8>,
     siz: Vec<u8>,
-    /// The tile-parts, in the order of tiles, each with its place in the file and its length.
-    parts: Vec<(u16, u64, u64)>,
+    /// The tile-parts, in the order of tiles.
+    parts: Vec<Part>,
     /// Whether packet headers lie in the main header, so that tiles cannot be taken apart.
     has_packed_headers: bool,
     /// Whether the last tile-part is there in full.
@@ -109,7 +112,7 @@ impl Codestream {
         }
         found.tiles = Tiles::of_siz(&found.siz).ok_or_else(|| NAME.corrupt("its size is invalid"))?;
         found.is_complete = found.find_parts(source, at, end)?;
-        found.parts.sort_by_key(|&(tile, offset, _)| (tile, offset));
+        found.parts.sort_by_key(|part| (part.tile, part.offset));
         Ok(found)
     }
 
@@ -123,37 +126,64 @@ impl Codestream {
             if head != [0xff, SOT] {
                 return Ok(head == EOC);
             }
-            let Some([_, _, _, _, t0, t1, l0, l1, l2, l3]) = source.read::<10>(at)? else { return Ok(false) };
+            let Some(sot) = source.read::<{ SOT_BYTES as usize }>(at)? else { return Ok(false) };
+            let [_, _, _, _, t0, t1, l0, l1, l2, l3, _, count] = sot;
             let tile = u16::from_be_bytes([t0, t1]);
             if u64::from(tile) >= tiles || self.parts.len() >= most {
                 return Err(NAME.corrupt("its tiles are invalid"));
             }
+            let count = Some(count).filter(|count| *count > 0);
+            let mut add =
+                |length, is_whole| self.parts.push(Part { tile, offset: at, length, count, is_whole });
             match u64::from(u32::from_be_bytes([l0, l1, l2, l3])) {
                 // To the end of the codestream, which should have its end marker.
                 0 => {
                     let is_ended = end >= at + 2 && source.read(end - 2)? == Some(EOC);
                     let end = if is_ended { end - 2 } else { end };
-                    self.parts.push((tile, at, end.saturating_sub(at)));
+                    add(end.saturating_sub(at), is_ended);
                     return Ok(is_ended);
                 }
                 length if length < SOT_BYTES => return Err(NAME.corrupt("its tiles are invalid")),
                 length if at + length > end => {
-                    self.parts.push((tile, at, end.saturating_sub(at)));
+                    add(end.saturating_sub(at), false);
                     return Ok(false);
                 }
                 length => {
-                    self.parts.push((tile, at, length));
+                    add(length, true);
                     at += length;
                 }
             }
         }
     }
 
-    /// Whether each tile can be decoded by itself, and is there.
+    /// Whether each tile can be decoded by itself, and is there unless the file is cut off.
     pub fn is_divisible(&self) -> bool {
         let tiles = (self.tiles.count[0] as usize).saturating_mul(self.tiles.count[1] as usize);
-        let found = self.parts.chunk_by(|one, other| one.0 == other.0).count();
-        !self.has_packed_headers && self.tiles.has_full_component && found == tiles
+        let found = self.parts.chunk_by(|one, other| one.tile == other.tile).count();
+        let are_there = found == tiles || !self.is_complete && found > 0 && tiles <= MOST_TILES;
+        !self.has_packed_headers && self.tiles.has_full_component && are_there
+    }
+
+    /// How much there is of a tile.
+    pub fn found(&self, number: u32) -> Found {
+        let parts = self.parts_of(number);
+        match parts.iter().find_map(|part| part.count) {
+            _ if parts.is_empty() => Found::Nothing,
+            _ if parts.iter().any(|part| !part.is_whole) => Found::Part,
+            Some(count) if parts.len() < usize::from(count) => Found::Part,
+            _ => Found::All,
+        }
+    }
+
+    /// The first tile of which there is something.
+    pub fn first_tile(&self) -> u32 {
+        self.parts.first().map_or(0, |part| part.tile.into())
+    }
+
+    fn parts_of(&self, number: u32) -> &[Part] {
+        let first = self.parts.partition_point(|part| u32::from(part.tile) < number);
+        let end = self.parts.partition_point(|part| u32::from(part.tile) <= number);
+        &self.parts[first..end]
     }
 
     /// The picture as one that is a single tile, if it is one that is read as such.
@@ -165,7 +195,7 @@ impl Codestream {
 
     /// Where the parts of all tiles begin in the file, and their lengths.
     pub fn parts(&self) -> Vec<(u64, u64)> {
-        self.parts.iter().map(|&(_, offset, length)| (offset, length)).collect()
+        self.parts.iter().map(|part| (part.offset, part.length)).collect()
     }
 
     /// The file without any tile, for what its headers say.
@@ -179,13 +209,17 @@ impl Codestream {
     pub fn tile(&self, source: &Source, column: u32, row: u32) -> io::Result<Vec<u8>> {
         let number = row * self.tiles.count[0] + column;
         let mut file = self.begin(self.tiles.siz_of(column, row, self.siz.clone()));
-        let first = self.parts.partition_point(|&(tile, ..)| u32::from(tile) < number);
-        for &(_, offset, length) in self.parts[first..].iter().take_while(|part| u32::from(part.0) == number)
-        {
+        for part in self.parts_of(number) {
             let start = file.len();
-            source.append(offset, length, &mut file)?;
+            source.append(part.offset, part.length, &mut file)?;
             if let Some(tile) = file.get_mut(start + 4..start + 6) {
                 tile.fill(0);
+            }
+            if !part.is_whole
+                && let (Some(length), Ok(bytes)) =
+                    (file.get_mut(start + 6..start + 10), u32::try_from(part.length))
+            {
+                length.copy_from_slice(&bytes.to_be_bytes());
             }
         }
         file.extend_from_slice(&EOC);

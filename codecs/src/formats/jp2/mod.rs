@@ -7,8 +7,10 @@
 mod boxes;
 mod codestream;
 mod error;
+mod partial;
 mod picture;
 mod source;
+mod tile_part;
 mod tiles;
 mod untiled;
 
@@ -20,7 +22,7 @@ use crate::decoder::{Input, Open};
 use crate::{Bounds, DecodeOptions, Format, Orientation, Reading, SourceError};
 use codestream::Codestream;
 use error::{error, settings};
-use picture::Kind;
+use picture::{Kind, Means};
 use source::Source;
 
 /// The pixels from which on a picture in another format's file is read row by row. Those are mostly tiles, one for each thread.
@@ -38,22 +40,25 @@ pub(crate) static FORMAT: Format = Format {
     open: Open::Directly(open),
 };
 
-fn open(Input { file, bounds, options, .. }: Input<'_>) -> Result<Decoded, SourceError> {
-    catch_panics(FORMAT.name, || decode_source(Source::new(file.into_inner())?, bounds, *options, 0))
+fn open(Input { file, bounds, options, temporary }: Input<'_>) -> Result<Decoded, SourceError> {
+    let means = Means { bounds, temporary: temporary.as_ref() };
+    catch_panics(FORMAT.name, || decode_source(Source::new(file.into_inner())?, means, *options, 0))
 }
 
 /// Decodes a JPEG 2000 in memory, for formats that hold one.
 pub fn decode(bytes: &[u8], bounds: Bounds) -> Result<Decoded, SourceError> {
-    decode_source(Source::in_memory(bytes.to_vec()), bounds, DecodeOptions::default(), EMBEDDED_PIXELS)
+    let means = Means { bounds, temporary: None };
+    decode_source(Source::in_memory(bytes.to_vec()), means, DecodeOptions::default(), EMBEDDED_PIXELS)
 }
 
 /// Decodes a picture. One that is a single tile of so many pixels is read row by row.
 fn decode_source(
     source: Source,
-    bounds: Bounds,
+    means: Means<'_>,
     options: DecodeOptions,
     untiled_pixels: u64,
 ) -> Result<Decoded, SourceError> {
+    let bounds = means.bounds;
     let codestream = Codestream::find(&source)?;
     let header = codestream.header();
     let image = Image::new(&header, &settings()).map_err(error)?;
@@ -69,12 +74,12 @@ fn decode_source(
     let reader = if let Some(untiled) = untiled {
         let parts = (codestream.parts(), codestream.is_complete);
         untiled.open(source, parts, (size, kind), bounds, options)?
-    } else if !codestream.is_complete {
-        return Err(FORMAT.corrupt("it ends before its last row"));
     } else if codestream.is_divisible() && codestream.tiles.count != [1, 1] {
         tiles::open(source, codestream, size, kind, bounds, options)?
+    } else if !codestream.is_complete {
+        return Err(FORMAT.corrupt("it ends before its last row"));
     } else {
-        picture::open(&source, size, kind, bounds)?
+        picture::open(&source, size, kind, means)?
     };
     Ok(Decoded { reader, orientation: Orientation::UPRIGHT, profile })
 }

@@ -8,11 +8,20 @@ use super::source::Source;
 use crate::buffered::Buffered;
 use crate::colour::cmyk::CmykConverter;
 use crate::colour::icc::Profile;
+use crate::scratch::TemporaryFile;
+use crate::swap::Swap;
 use crate::{Bounds, Layout, RowReader, SourceError};
 
 /// The memory that decoding takes for each sample, in bytes: a float of the component, a float of the wavelet
 /// transform, and the picture.
 pub const BYTES_A_SAMPLE: u64 = 10;
+
+/// What may be used to decode a picture.
+#[derive(Clone, Copy)]
+pub struct Means<'a> {
+    pub bounds: Bounds,
+    pub temporary: Option<&'a TemporaryFile>,
+}
 
 /// What a picture's components are.
 #[derive(Clone)]
@@ -107,15 +116,16 @@ impl Kind {
     }
 }
 
-/// Decodes a picture as a whole.
+/// Decodes a picture as a whole, in the temporary file if it is large.
 pub fn open(
     source: &Source,
     size: Size,
     kind: Kind,
-    bounds: Bounds,
+    Means { bounds, temporary }: Means<'_>,
 ) -> Result<Box<dyn RowReader>, SourceError> {
+    const REASON: &str = "decoding a JPEG 2000 that is not in tiles";
     let memory = source.length.saturating_add(size.pixels() * kind.samples() * BYTES_A_SAMPLE);
-    bounds.admit_memory(memory, "decoding a JPEG 2000 that is not in tiles")?;
+    let (bounds, _swap) = Swap::admit(memory, REASON, bounds, temporary)?;
     let mut file = Vec::new();
     source.append(0, source.length, &mut file)?;
     let mut picture = Buffered::new(size, kind.layout, bounds)?;

@@ -4,11 +4,14 @@ use edgezoom_content::Size;
 
 use super::codestream::{Codestream, Tiles};
 use super::error::NAME;
+use super::partial::Partial;
 use super::picture::{BYTES_A_SAMPLE, Kind};
 use super::source::Source;
+use super::tile_part::Found;
 use crate::parallel::in_parallel;
 use crate::read_ahead::{Bands, ReadAhead};
-use crate::{Bounds, DecodeOptions, RowReader, SourceError};
+use crate::tolerant::missing;
+use crate::{Bounds, Damage, DecodeOptions, RowReader, SourceError};
 
 /// What the bands that are decoded, wait and are read take at most, as a multiple of one, which has at least a row of
 /// tiles: the tiles themselves, and three bands.
@@ -37,13 +40,18 @@ pub fn open(
     let threads = (bounds.memory.saturating_sub(band_bytes) / tile_bytes.max(1)).clamp(1, wanted);
     let memory = band_bytes.saturating_add(tile_bytes.saturating_mul(threads));
     bounds.admit_memory(memory, "decoding a JPEG 2000 in such large tiles")?;
+    let damage = damage(&codestream, size);
+    if damage.is_some() {
+        // Something has to be there.
+        decode_tile(&source, &codestream, codestream.first_tile(), &kind)?;
+    }
     let decode = move |bands: &Bands| {
         bands.begin(size, kind.layout)?;
         for first in (0..rows).step_by(tile_rows as usize) {
             let end = (first + tile_rows as u32).min(rows);
             let numbers = first * columns..end * columns;
             let cells = in_parallel(numbers.len(), threads as usize, |index| {
-                decode_tile(&source, &codestream, numbers.start + index as u32, &kind)
+                shown_tile(&source, &codestream, numbers.start + index as u32, &kind)
             })?;
             for (row, cells) in (first..end).zip(cells.chunks(columns as usize)) {
                 bands.send(assembled(tiles, row, cells, kind.layout.row_bytes(size.width)))?;
@@ -51,7 +59,51 @@ pub fn open(
         }
         Ok(())
     };
-    Ok(Box::new(ReadAhead::start(NAME, decode)?))
+    let reader = ReadAhead::start(NAME, decode)?;
+    Ok(match damage {
+        Some(damage) => Box::new(Partial { reader, damage }),
+        None => Box::new(reader),
+    })
+}
+
+/// What is missing of a picture. It is that from a row on, unless there is a part of several tiles, or a part of the first
+/// row of them.
+fn damage(codestream: &Codestream, size: Size) -> Option<Damage> {
+    let tiles = codestream.tiles;
+    let mut lacking =
+        (0..tiles.count[0] * tiles.count[1]).filter(|&tile| codestream.found(tile) != Found::All);
+    let first = lacking.next()?;
+    let parts = lacking.filter(|&tile| codestream.found(tile) == Found::Part).count();
+    let (row, _) = tiles.range(1, first / tiles.count[0]);
+    Some(match row {
+        0 => Damage::Partial,
+        _ if parts > 0 => Damage::Partial,
+        row => Damage::FromRow { row, rows: size.height },
+    })
+}
+
+/// The pixels of a tile as far as they are there.
+fn shown_tile(
+    source: &Source,
+    codestream: &Codestream,
+    number: u32,
+    kind: &Kind,
+) -> Result<Vec<u8>, SourceError> {
+    let found = codestream.found(number);
+    if found != Found::Nothing {
+        match decode_tile(source, codestream, number, kind) {
+            Err(SourceError::Corrupt { .. }) if found == Found::Part => {}
+            decoded => return decoded,
+        }
+    }
+    let size = tile_size(codestream.tiles, number);
+    Ok(vec![missing(kind.layout); kind.layout.row_bytes(size.width) * size.height as usize])
+}
+
+fn tile_size(tiles: Tiles, number: u32) -> Size {
+    let side = |(start, end): (u32, u32)| end - start;
+    let (column, row) = (number % tiles.count[0], number / tiles.count[0]);
+    Size { width: side(tiles.range(0, column)), height: side(tiles.range(1, row)) }
 }
 
 /// The pixels of a tile.
@@ -62,10 +114,8 @@ fn decode_tile(
     kind: &Kind,
 ) -> Result<Vec<u8>, SourceError> {
     let tiles = codestream.tiles;
-    let (column, row) = (number % tiles.count[0], number / tiles.count[0]);
-    let file = codestream.tile(source, column, row)?;
-    let side = |(start, end): (u32, u32)| end - start;
-    let size = Size { width: side(tiles.range(0, column)), height: side(tiles.range(1, row)) };
+    let file = codestream.tile(source, number % tiles.count[0], number / tiles.count[0])?;
+    let size = tile_size(tiles, number);
     let mut pixels = vec![0; kind.layout.row_bytes(size.width) * size.height as usize];
     kind.decode(&file, size, &mut pixels)?;
     Ok(pixels)

@@ -14,6 +14,7 @@ use jxl::error::Error;
 use super::error::NAME;
 use crate::parallel::in_parallel;
 use crate::scratch::{Scratch, TemporaryFile};
+use crate::swap::Swap;
 use crate::tolerant::NEUTRAL;
 use crate::{Bounds, SourceError};
 
@@ -140,9 +141,13 @@ impl Decoding {
         let picture_bytes = colour_bytes + if has_alpha_plane { pixels } else { 0 };
         let beside = pixels / PIXELS_A_BYTE + u64::from(self.size.width) * BYTES_A_COLUMN;
         let mut picture = Scratch::new(picture_bytes, REASON, bounds, temporary)?;
-        let is_in_file = matches!(picture, Scratch::File(_));
-        let held = if is_in_file { beside } else { picture_bytes.saturating_add(beside) };
-        bounds.admit_memory(held, REASON)?;
+        // Beside a picture in the file, what the decoder keeps lies there too: the low frequencies of all blocks, and where
+        // the file has what all groups need at its end, as encoders write it that do not hold the picture, all groups.
+        let file = temporary.filter(|_| matches!(picture, Scratch::File(_)));
+        let swap = file.and_then(|file| Swap::begin(file, picture_bytes));
+        let held = if file.is_some() { beside } else { picture_bytes.saturating_add(beside) };
+        Bounds { memory: swap.as_ref().map_or(bounds.memory, Swap::bytes), ..bounds }
+            .admit_memory(held, REASON)?;
         let colour_bytes = usize::try_from(colour_bytes).map_err(|_| SourceError::OutOfMemory)?;
         // What is missing of a file that is cut off is grey, or transparent.
         let has_alpha = matches!(samples.kind, JxlColorType::GrayscaleAlpha | JxlColorType::Rgba);
@@ -163,7 +168,7 @@ impl Decoding {
                 // Of an animation only the first frame is shown.
                 Ok(Event::FrameComplete { .. }) => break false,
                 Ok(Event::BasicInfo | Event::FrameHeader) => {}
-                Ok(Event::NeedMoreInput { .. }) if self.input.left < left => mapped.release(),
+                Ok(Event::NeedMoreInput { .. }) if self.input.left < left => {}
                 Ok(Event::NeedMoreInput { .. } | Event::Complete) => {
                     // What there is of a group is drawn too, as far as that works.
                     let _ = self.decoder.flush_pixels(&mut buffers, Some(&mut runner));
@@ -176,6 +181,7 @@ impl Decoding {
             }
         };
         drop(mapped);
+        drop(swap);
         Ok(Picture { size: self.size, samples: picture, has_alpha_plane, is_cut_off })
     }
 }

@@ -57,16 +57,20 @@ impl Codec {
         let is_log =
             matches!(u16::try_from(picture.photometric), Ok(photometric::LOG_L | photometric::LOG_LUV));
         let codec = match picture.compression {
-            number::LOG_LUV if is_log => {
+            compression @ (number::LOG_LUV | number::LOG_LUV_24) if is_log => {
                 picture.sample = Sample::BYTE;
                 let is_grey = picture.photometric == u64::from(photometric::LOG_L);
-                let log = if is_grey { LogLuv::L } else { LogLuv::Luv };
+                let log = match (is_grey, compression) {
+                    (true, _) => LogLuv::L,
+                    (_, number::LOG_LUV) => LogLuv::Luv,
+                    _ => LogLuv::Luv24,
+                };
                 if picture.together != log.samples() {
                     return Err(SourceError::unsupported(NAME, "its LogLuv is in planes"));
                 }
                 Self::LogLuv(log)
             }
-            _ if is_log => return Err(SourceError::unsupported(NAME, "it is LogLuv of 24 bits")),
+            _ if is_log => return Err(SourceError::unsupported(NAME, "it is LogLuv in another compression")),
             number::NONE => Self::Stored,
             number::LZW => Self::Lzw,
             number::PACKBITS => Self::PackBits,

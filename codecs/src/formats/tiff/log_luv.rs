@@ -3,12 +3,13 @@
 //! ```text
 //! LogL       s LLLLLLL LLLLLLLL                       16 bits: sign, log2 of luminance
 //! LogLuv 32  s LLLLLLL LLLLLLLL  uuuuuuuu  vvvvvvvv    and CIE (u', v')
+//! LogLuv 24  LLLLLLLL LLcccccc cccccccc               10 bits of luminance, and a number for (u', v')
 //! ```
-//! A row is stored as planes of bytes, the highest first, each as runs. LogLuv of 24 bits, whose colours are indices
-//! into a table, is not read.
+//! A row is stored as planes of bytes, the highest first, each as runs; one of 24 bits as it is.
 //!
 //! Source: Greg Ward Larson, "LogLuv encoding for full-gamut, high-dynamic range images" (1998); libtiff's tif_luv.c.
 
+use super::log_luv_codes;
 use crate::colour::tone_mapping;
 
 /// What a strip holds.
@@ -16,6 +17,7 @@ use crate::colour::tone_mapping;
 pub enum LogLuv {
     L,
     Luv,
+    Luv24,
 }
 
 impl LogLuv {
@@ -33,6 +35,7 @@ impl LogLuv {
             let is_complete = match self {
                 Self::L => runs(&mut stored, &[8, 0], &mut row),
                 Self::Luv => runs(&mut stored, &[24, 16, 8, 0], &mut row),
+                Self::Luv24 => numbers(&mut stored, &mut row),
             };
             if !is_complete {
                 break;
@@ -41,6 +44,7 @@ impl LogLuv {
                 match self {
                     Self::L => out[0] = tone_mapping::map([luminance(pixel); 3])[0],
                     Self::Luv => out.copy_from_slice(&tone_mapping::map(colour(pixel))),
+                    Self::Luv24 => out.copy_from_slice(&tone_mapping::map(colour_24(pixel))),
                 }
             }
             written += row_bytes;
@@ -71,6 +75,16 @@ fn runs(stored: &mut &[u8], shifts: &[u32], row: &mut [u32]) -> bool {
     true
 }
 
+/// Reads a row of numbers of 24 bits.
+fn numbers(stored: &mut &[u8], row: &mut [u32]) -> bool {
+    let Some((bytes, rest)) = stored.split_at_checked(3 * row.len()) else { return false };
+    for (pixel, &[high, middle, low]) in row.iter_mut().zip(bytes.as_chunks().0) {
+        *pixel = u32::from_be_bytes([0, high, middle, low]);
+    }
+    *stored = rest;
+    true
+}
+
 /// The luminance in 16 bits.
 fn luminance(bits: u32) -> f32 {
     match bits & 0x7fff {
@@ -83,6 +97,15 @@ fn luminance(bits: u32) -> f32 {
 fn colour(pixel: u32) -> [f32; 3] {
     let chromaticity = |bits: u32| ((bits & 0xff) as f32 + 0.5) / 410.0;
     linear(luminance(pixel >> 16), chromaticity(pixel >> 8), chromaticity(pixel))
+}
+
+fn colour_24(pixel: u32) -> [f32; 3] {
+    let luminance = match pixel >> 14 {
+        0 => 0.0,
+        log => ((log as f32 + 0.5) / 64.0 - 12.0).exp2(),
+    };
+    let [u, v] = log_luv_codes::chromaticity((pixel & 0x3fff) as usize);
+    linear(luminance, u, v)
 }
 
 /// Linear colours with sRGB's primaries. White is where x and y are a third, as in libtiff.

@@ -24,6 +24,7 @@ mod error;
 mod jpeg;
 mod jpeg_header;
 mod log_luv;
+mod log_luv_codes;
 mod lzw;
 mod ndpi;
 mod old_jpeg;

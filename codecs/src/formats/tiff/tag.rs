@@ -64,6 +64,7 @@ pub mod compression {
     pub const JP2_RGB: u16 = 33005;
     pub const APERIO_JPEG: u16 = 33007;
     pub const LOG_LUV: u16 = 34676;
+    pub const LOG_LUV_24: u16 = 34677;
     pub const JP2: u16 = 34712;
     pub const LZMA: u16 = 34925;
     pub const ZSTD: u16 = 50000;

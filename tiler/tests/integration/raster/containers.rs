@@ -78,9 +78,17 @@ const TEXTURES: &[Variant] = &[
     variant("dds bc7 in srgb", "f.dds", dds!("99"), PILLOW),
     variant("dds bc4", "f.dds", dds!("ATI1"), PILLOW),
     variant("dds bc2", "f.dds", dds!("DXT3"), PILLOW),
+    variant("dds bc3 by another decoder", "f.dds", dds!("DXT5"), PILLOW),
     variant("dds uncompressed", "f.dds", "convert photo.png -define dds:compression=none f.dds", PHOTO),
     variant("dds uncompressed with opacity", "f.dds", "convert clear.png -define dds:compression=none f.dds", CLEAR),
 ];
+
+/// Luminance and chroma in a compression.
+macro_rules! luma_chroma {
+    ($kind:literal) => {
+        concat!("/usr/bin/python3 - ", $kind, " <<'END'\n", include_str!("luma_chroma.py"), "END")
+    };
+}
 
 /// What OpenEXR's library decodes.
 const EXR: &str = "convert f.exr -colorspace sRGB -depth 8 shown.png";
@@ -99,6 +107,9 @@ const LIGHT: &[Variant] = &[
     variant("exr run-length", "f.exr", "convert photo.png -colorspace RGB -compress RLE f.exr", PHOTO),
     variant("exr in tiles", "f.exr", "convert photo.png -colorspace RGB t.exr && exrmaketiled -t 64 64 t.exr f.exr", PHOTO),
     variant("exr pyramid", "f.exr", "convert photo.png -colorspace RGB t.exr && exrmaketiled -m -t 64 64 t.exr f.exr", PHOTO),
+    variant("exr luminance and chroma", "f.exr", luma_chroma!("0"), EXR),
+    variant("exr luminance and chroma zip", "f.exr", luma_chroma!("3"), EXR),
+    variant("exr luminance and chroma zip of lines", "f.exr", luma_chroma!("2"), EXR),
     variant("exr with opacity", "f.exr", "vips colourspace clear.png l.v scrgb && vips premultiply l.v p.v --max-alpha 255 && vips linear p.v q.v '1 1 1 0.003921568627' '0 0 0 0' && vips cast q.v f.v float && vips copy f.v q.tif && convert q.tif f.exr", CLEAR),
 ];
 

@@ -50,6 +50,14 @@ const HEIC: &[Variant] = &[
 ];
 const HEIF: &str = "heif-convert f.heic shown.png";
 
+/// Four fifths of a picture of several groups.
+macro_rules! cut_jxl {
+    () => {
+        "convert photo.png -resize 700x500! p.png && cjxl --quiet $c p.png t.jxl && head -c $(($(stat -c %s t.jxl) * 4 / 5)) t.jxl > f.jxl"
+    };
+}
+const DJXL_PARTIAL: &str = "djxl --quiet --allow_partial_files f.jxl shown.png --bits_per_sample 8";
+
 #[rustfmt::skip]
 const JXL: &[Variant] = &[
     variant("jxl", "f.jxl", "cjxl --quiet -d 1 photo.png f.jxl", DJXL),
@@ -63,6 +71,9 @@ const JXL: &[Variant] = &[
     variant("jxl with opacity lossy", "f.jxl", "cjxl --quiet -d 1 clear.png f.jxl", DJXL),
     variant("jxl in a container", "f.jxl", "cjxl --quiet --container=1 -d 0 photo.png f.jxl", PHOTO),
     variant("jxl of a jpeg", "f.jxl", "vips jpegsave photo.png t.jpg --Q 90 && cjxl --quiet t.jpg f.jxl", "vips copy t.jpg shown.png"),
+    variant("jxl lossy cut off", "f.jxl", concat!("c='-d 1'; ", cut_jxl!()), DJXL_PARTIAL),
+    variant("jxl progressive cut off", "f.jxl", concat!("c='-p -d 1'; ", cut_jxl!()), DJXL_PARTIAL),
+    variant("jxl lossless cut off", "f.jxl", concat!("c='-d 0'; ", cut_jxl!()), DJXL_PARTIAL),
     variant("jxl animated", "f.jxl", "convert -delay 10 photo.png '(' photo.png -negate ')' t.gif && cjxl --quiet -d 0 t.gif f.jxl", "vips copy t.gif[n=1] shown.png"),
 ];
 const DJXL: &str = "djxl --quiet f.jxl shown.png --bits_per_sample 8";
@@ -84,6 +95,7 @@ const JP2: &[Variant] = &[
     variant("jp2 tiles in parts", "f.jp2", "opj_compress -i photo.png -t 100,80 -TP R -p RLCP -n 3 -o f.jp2", PHOTO),
     variant("jp2 tiles lossy", "f.j2k", "opj_compress -i photo.png -I -r 8 -t 128,128 -o f.j2k", "opj_decompress -i f.j2k -o shown.png"),
     variant("jp2 tiles with opacity", "f.jp2", "opj_compress -i clear.png -t 128,128 -o f.jp2", CLEAR),
+    variant("jp2 tiles cut off", "f.jp2", CUT_TILES, AS_MADE),
     variant("jp2 tiles subsampled", "f.jp2", "vips jp2ksave photo.png f.jp2 --Q 90 --subsample-mode on --tile-width 64 --tile-height 64", PHOTO),
     variant("jp2 grey", "f.jp2", "opj_compress -i grey.png -o f.jp2", "cp grey.png shown.png"),
     variant("jp2 with opacity", "f.jp2", "opj_compress -i clear.png -o f.jp2", CLEAR),
@@ -91,6 +103,12 @@ const JP2: &[Variant] = &[
     variant("jp2 in layers", "f.jp2", "opj_compress -i photo.png -I -q 30,40,50 -p RLCP -o f.jp2", OPENJPEG),
     variant("jp2 subsampled", "f.jp2", "vips jp2ksave photo.png f.jp2 --Q 90 --subsample-mode on", PHOTO),
 ];
+const CUT_TILES: &str = concat!(
+    "opj_compress -i photo.png -t 100,80 -o t.jp2 && /usr/bin/python3 - <<'END'\n",
+    include_str!("cut_tiles.py"),
+    "END"
+);
+const AS_MADE: &str = ":";
 const OPENJPEG: &str = "opj_decompress -i f.jp2 -o shown.png";
 
 #[test]

@@ -56,6 +56,7 @@ const FILES: &[(&str, &str)] = &[
         "convert s.png -monochrome -compress Fax t.tif && tiffcp -c g3:2d -f lsb2msb -r 8 t.tif two.tif",
     ),
     ("zip.tif", "vips tiffsave s.png zip.tif --compression zstd --tile --tile-width 32 --tile-height 32"),
+    ("tiles.j2k", "opj_compress -i s.png -t 24,24 -n 3 -o tiles.j2k"),
     ("f.webp", "cwebp -quiet s.png -o f.webp"),
     ("f.xbm", "convert s.png -monochrome f.xbm"),
     ("f.xpm", "convert s.png f.xpm"),
@@ -104,7 +105,8 @@ fn a_file_cut_off_is_corrupt_or_shown_in_part_in_every_format() {
                     assert_eq!(code, FailureCode::CorruptSource, "{file} at {tenths}0 %");
                     // At a third of this small JPEG no row of blocks is complete.
                     let least = if *file == "f.jpg" { 5 } else { 3 };
-                    let in_part = ["f.bmp", "f.gif", "f.jpg", "f.pam", "f.png", "f.ppm", "f.qoi", "f.ff"];
+                    let in_part =
+                        ["f.bmp", "f.gif", "f.jpg", "f.pam", "f.png", "f.ppm", "f.qoi", "f.ff", "tiles.j2k"];
                     assert!(tenths < least || !in_part.contains(file), "{file} at {tenths}0 %");
                 }
             }

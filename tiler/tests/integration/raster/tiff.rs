@@ -136,6 +136,7 @@ const ODD: &[Variant] = &[
     variant("tiff one large tile, deflate", "f.tif", "vips copy photo.png t.tif && tiffcp -c zip:2 -t -w 512 -l 1024 t.tif f.tif", PHOTO),
     variant("tiff light", "f.tif", written!("light"), AS_MADE),
     variant("tiff light without colours", "f.tif", written!("light-grey"), AS_MADE),
+    variant("tiff light of 24 bits", "f.tif", written!("light-of-24-bits"), AS_MADE),
     variant("tiff satellite", "f.tif", written!("satellite"), AS_MADE),
     variant("tiff heights", "f.tif", written!("heights"), AS_MADE),
     variant("tiff of three bands", "f.tif", "vips tiffsave photo.png f.tif && tiffset -s 262 1 f.tif", PHOTO),

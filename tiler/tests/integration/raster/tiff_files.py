@@ -1,5 +1,7 @@
 """Writes kinds of TIFF that no other program at hand writes: `KIND …` makes f.tif of photo.png or grey.png, and in
 some cases shown.png."""
+import ctypes
+import ctypes.util
 import struct
 import subprocess
 import sys
@@ -290,6 +292,29 @@ def light(kind):
     Image.fromarray((shown * 255).round().astype(np.uint8)).save("shown.png")
 
 
+def light_of_24_bits():
+    """LogLuv of 24 bits of the photograph, at most 0.88 bright, by libtiff. Its floats are what is shown."""
+    unit = rgb / 255.0
+    linear = np.where(unit <= 0.04045, unit / 12.92, ((unit + 0.055) / 1.055) ** 2.4) * 0.88
+    to_rgb = np.array([[2.690, -1.276, -0.414], [-1.022, 1.978, 0.044], [0.061, -0.224, 1.163]])
+    xyz = np.ascontiguousarray(np.clip(linear @ np.linalg.inv(to_rgb).T, 1e-6, None).astype(np.float32))
+    library = ctypes.CDLL(ctypes.util.find_library("tiff"))
+    library.TIFFOpen.restype = ctypes.c_void_p
+    as_floats = 65560, 0
+    for mode in (b"w", b"r"):
+        file = ctypes.c_void_p(library.TIFFOpen(b"f.tif", mode))
+        tags = [(256, WIDTH), (257, HEIGHT), (277, 3), (259, 34677), (262, 32845), (284, 1), (278, 16)]
+        for tag, value in (tags if mode == b"w" else []) + [as_floats]:
+            assert library.TIFFSetField(file, ctypes.c_uint(tag), ctypes.c_int(value))
+        work = library.TIFFWriteScanline if mode == b"w" else library.TIFFReadScanline
+        for y in range(HEIGHT):
+            assert work(file, ctypes.c_void_p(xyz[y].ctypes.data), ctypes.c_uint(y), ctypes.c_uint(0)) >= 0
+        library.TIFFClose(file)
+    linear = np.clip(xyz.astype(float) @ to_rgb.T, 0, 1)
+    shown = np.where(linear <= 0.0031308, linear * 12.92, 1.055 * linear ** (1 / 2.4) - 0.055)
+    Image.fromarray((shown * 255).round().astype(np.uint8)).save("shown.png")
+
+
 KINDS = {
     "bits": lambda bits, order="<": of_bits(int(bits), order),
     "signed": lambda bits: signed(int(bits)),
@@ -310,5 +335,6 @@ KINDS = {
     "ndpi-wide": lambda: ndpi(True),
     "light": lambda: light("Luv"),
     "light-grey": lambda: light("L"),
+    "light-of-24-bits": light_of_24_bits,
 }
 KINDS[sys.argv[1]](*sys.argv[2:])

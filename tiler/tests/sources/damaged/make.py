@@ -126,7 +126,7 @@ def png():
         signature + header(3) + chunk(b"tRNS", bytes(100)) + chunk(b"PLTE", palette) + indices + end)
     interlaced = made("convert photo.png -interlace PNG -define png:exclude-chunks=gAMA,cHRM PNG24:-")
     add("interlaced.png", interlaced)
-    cut("interlaced.png", interlaced, (50, 90))
+    cut("interlaced.png", interlaced)
 
 
 def gif():
@@ -198,8 +198,8 @@ def gif():
         "interlaced": interlaced,
     }.items():
         add(f"{name}.gif", content)
-    cut("plain.gif", good, (30, 50, 90))
-    cut("interlaced.gif", interlaced, (30, 50, 90))
+    cut("plain.gif", good, (10, 30, 50, 90))
+    cut("interlaced.gif", interlaced, (10, 30, 50, 90))
     add("rows-missing.gif", file(pixels=blocks(lzw(GREY[:WIDTH * (HEIGHT // 2)]))), missing=True)
 
 
@@ -255,7 +255,7 @@ def bmp():
         "4": bitmap(header(4), indexed(4), palette_of(16)),
     }
     for name, file in plain.items():
-        cut(f"{name}.bmp", file, (50, 90))
+        cut(f"{name}.bmp", file)
     for name, file in {
         **plain,
         "2": bitmap(header(2), indexed(2), palette_of(4)),
@@ -266,6 +266,8 @@ def bmp():
         "32-masks-reversed": bitmap(header(32, 3, masks=rgb[::-1]), stored(lambda r, g, b: word(b, g, r))),
         "32-ten-bits": bitmap(header(32, 3, masks=(0x3ff00000, 0xffc00, 0x3ff)),
                               stored(lambda r, g, b: struct.pack("<I", r << 22 | g << 12 | b << 2))),
+        "16-without-masks": bitmap(header(16, 3, masks=(0, 0, 0)), stored(short)),
+        "32-masks-not-there": bitmap(header(32, 3), stored(word)),
         "32-no-red": bitmap(header(32, 3, masks=(0, 0xff00, 0xff)), stored(word)),
         "alpha-masks": bitmap(header(32, 6, masks=rgba), half_clear),
         "alpha-of-zero": bitmap(header(32, 3, size=108, masks=rgba), stored(word)),
@@ -324,8 +326,8 @@ def bmp():
     blues = [[bytes([blue, green, red]) for red, green, blue in row] for row in COLOURS]
     rle24 = runs(blues, 9, b"".join)
     add("rle24.bmp", bitmap(header(24, 4, size=64), rle24))
-    cut("rle8.bmp", bitmap(header(8, 1), rle8, palette_of(256)), (50, 90))
-    cut("rle24.bmp", bitmap(header(24, 4, size=64), rle24), (50, 90))
+    cut("rle8.bmp", bitmap(header(8, 1), rle8, palette_of(256)))
+    cut("rle24.bmp", bitmap(header(24, 4, size=64), rle24))
 
 
 def ico():
@@ -355,8 +357,8 @@ def ico():
     for name, picture in pngs.items():
         add(f"png-{name}.ico", icon(picture))
     add("png-wrong-length.ico", icon(pngs["rgb"], size=9))
-    cut("24.ico", icon(depths[24], bits=24), (50,))
-    cut("png.ico", icon(pngs["rgb"]), (50,))
+    for name, file in (("24.ico", icon(depths[24], bits=24)), ("png.ico", icon(pngs["rgb"]))):
+        cut(name, file)
 
 
 def others():
@@ -374,11 +376,12 @@ def others():
             body = b"WEBP" + flags(bits) + file[12:]
             add(f"without-its-{kind}-{name}", b"RIFF" + struct.pack("<I", len(body)) + body)
     clear = "convert photo.png -alpha set -channel A -fx 'i/w' png:- | "
-    cut("cut-clear.webp", made(clear + "cwebp -quiet -alpha_q 20 -o - -- -"), (50, 90))
+    cut("cut-clear.webp", made(clear + "cwebp -quiet -alpha_q 20 -o - -- -"))
     cut("cut-clear-lossless.webp", made(clear + "cwebp -quiet -lossless -o - -- -"))
     subprocess.run("avifenc -s 8 photo.png good.avif", shell=True, check=True, capture_output=True)
-    with open("good.avif", "rb") as file:
-        add("behind-the-end.avif", file.read() + b"more" * 9)
+    good = made("cat good.avif")
+    cut("plain.avif", good)
+    add("behind-the-end.avif", good + b"more" * 9)
     for name, attributes in {
         "nothing": "",
         "percent": 'width="100%" height="100%"',
@@ -390,6 +393,7 @@ def others():
         shapes = '<rect width="100%" height="100%" fill="#48c"/><rect x="50%" y="10%" width="30%" height="40%" fill="red"/>'
         svg = f'<svg xmlns="http://www.w3.org/2000/svg" {attributes}>{shapes}</svg>'
         add(f"size-by-{name}.svg", svg.encode())
+    cut("size-by-box.svg", svg.encode())
 
 
 for kind in (jpeg, png, gif, bmp, ico, others):

@@ -12,7 +12,6 @@ mod geometry;
 mod lifting;
 mod packet_order;
 mod packets;
-mod partial;
 mod rows;
 mod synthesis;
 mod tag_tree;
@@ -22,11 +21,12 @@ use std::sync::{Mutex, PoisonError};
 use edgezoom_content::Size;
 
 use super::error::NAME;
+use super::partial::Partial;
 use super::picture::Kind;
 use super::source::Source;
 use crate::parallel::in_parallel;
 use crate::read_ahead::{Bands, ReadAhead};
-use crate::{Bounds, DecodeOptions, RowReader, SourceError};
+use crate::{Bounds, Damage, DecodeOptions, RowReader, SourceError};
 use band_rows::BandRows;
 use bits::Stream;
 use code_block::{CodeBlock, MOST_PLANES};
@@ -35,7 +35,6 @@ use geometry::{Area, Resolution};
 use lifting::Sample;
 use packet_order::PacketOrder;
 use packets::Packets;
-use partial::Partial;
 use rows::Rows;
 use synthesis::Component;
 
@@ -108,7 +107,7 @@ impl Untiled {
             }
         };
         let reader = ReadAhead::start(NAME, decode)?;
-        Ok(if is_damaged { Box::new(Partial { reader }) } else { Box::new(reader) })
+        Ok(if is_damaged { Box::new(Partial { reader, damage: Damage::Partial }) } else { Box::new(reader) })
     }
 
     /// The memory that decoding takes, but for the places of code blocks' bytes.

@@ -1,4 +1,4 @@
-//! A picture of which some packets are missing: code blocks have less detail than they should, or none.
+//! A picture of which some packets are missing: code blocks have less detail than they should, or none, or whole tiles do.
 
 use edgezoom_content::Size;
 
@@ -8,6 +8,7 @@ use crate::{Damage, Layout, RowReader, SourceError};
 /// The rows of a picture that is damaged somewhere.
 pub struct Partial {
     pub reader: ReadAhead,
+    pub damage: Damage,
 }
 
 impl RowReader for Partial {
@@ -20,7 +21,7 @@ impl RowReader for Partial {
     }
 
     fn damage(&self) -> Option<Damage> {
-        Some(Damage::Partial)
+        Some(self.damage)
     }
 
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {

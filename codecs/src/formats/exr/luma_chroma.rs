@@ -1,0 +1,279 @@
+//! Luminance, and chroma at half the resolution. The crate decompresses such files, but does not read them.
+//!
+//! ```text
+//! file       magic: u32  version: u32  attribute …  0  offset of each block: u64 …  block …
+//! attribute  name 0  type 0  length: i32  value
+//! chlist     name 0  0 u32, 1 half, 2 float: i32  pLinear: u8  0 0 0  xSampling ySampling: i32  …  0
+//! box2i      xMin yMin xMax yMax: i32 each
+//! block      y: i32  length: i32  lines of all channels that have one at this y, in the order of their names
+//! ```
+//! Source: OpenEXR documentation, "OpenEXR File Layout" and "Technical Introduction" (luminance and chroma); ImfRgbaYca.h.
+
+use std::io::{BufRead, Read, Seek, SeekFrom};
+
+use edgezoom_content::Size;
+use exr::compression::Compression;
+use exr::math::Vec2;
+use exr::meta::attribute::{ChannelDescription, IntegerBounds, SampleType, Text};
+use exr::meta::{BlockDescription, header::Header};
+
+use super::error::NAME;
+use super::samples::read_line;
+use crate::buffered::Buffered;
+use crate::colour::tone_mapping;
+use crate::{Bounds, Layout, SourceError};
+
+/// The bits of the version for tiles, deep data and several parts.
+const OTHER_KINDS: u32 = 0x1a00;
+/// The bytes of an attribute that is read.
+const ATTRIBUTE_BYTES: u32 = 1 << 20;
+/// The bytes for each pixel: floats of luminance, of chroma and of alpha, and the picture.
+const BYTES_A_PIXEL: u64 = 4 + 2 + 4 + 4;
+/// How much of luminance red, green and blue are, with the primaries of ITU-R BT.709.
+const WEIGHTS: [f32; 3] = [0.2126, 0.7152, 0.0722];
+
+/// A channel as floats, and how many pixels beside and above each other have one sample.
+struct Plane {
+    step: usize,
+    width: usize,
+    samples: Vec<f32>,
+}
+
+/// Reads a file from its start. `None`: it has no subsampled chroma.
+pub fn decode(mut file: impl BufRead + Seek, bounds: Bounds) -> Result<Option<Buffered>, SourceError> {
+    let Some((header, [left, top])) = read_header(&mut file)? else { return Ok(None) };
+    let [width, height] = [header.layer_size.x(), header.layer_size.y()];
+    let side = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
+    let size = bounds.admit(side(width), side(height))?;
+    bounds.admit_memory(size.pixels() * BYTES_A_PIXEL, "decoding an OpenEXR")?;
+    let list = &header.channels.list;
+    let find = |name: &str| list.iter().position(|channel| channel.name.to_string() == name);
+    let (Some(luma), Some(red), Some(blue), alpha) = (find("Y"), find("RY"), find("BY"), find("A")) else {
+        return Err(NAME.unsupported("its colours are subsampled"));
+    };
+    let is_known = |channel: usize, step: usize| list[channel].sampling == Vec2(step, step);
+    let are_known = is_known(luma, 1) && is_known(red, 2) && is_known(blue, 2);
+    if !are_known || !alpha.is_none_or(|alpha| is_known(alpha, 1)) {
+        return Err(NAME.unsupported("its colours are subsampled in an odd way"));
+    }
+    let plane =
+        |step: usize| Plane { step, width: width / step, samples: vec![0.0; width / step * (height / step)] };
+    let mut planes: Vec<Option<Plane>> = list.iter().map(|_| None).collect();
+    for (channel, step) in [(Some(luma), 1), (Some(red), 2), (Some(blue), 2), (alpha, 1)] {
+        if let Some(channel) = channel {
+            planes[channel] = Some(plane(step));
+        }
+    }
+    read_blocks(&mut file, header, [left, top], &mut planes)?;
+    let mut take = |channel: usize| planes[channel].take().ok_or(SourceError::Empty);
+    let colours = [take(luma)?, take(red)?, take(blue)?];
+    let alpha = alpha.map(take).transpose()?;
+    Ok(Some(converted(size, &colours, alpha.as_ref(), bounds)?))
+}
+
+/// Reads what is needed of the header, and where the picture begins. `None`: no channel is subsampled.
+fn read_header(file: &mut impl BufRead) -> Result<Option<(Header, [i32; 2])>, SourceError> {
+    let [_magic, version] = [read_u32(file)?, read_u32(file)?];
+    let (mut channels, mut compression, mut window) = (Vec::new(), None, None);
+    loop {
+        let name = read_text(file)?;
+        if name.is_empty() {
+            break;
+        }
+        let _kind = read_text(file)?;
+        let length = read_u32(file)?;
+        if length > ATTRIBUTE_BYTES {
+            return Err(NAME.corrupt("its header is too long"));
+        }
+        let mut value = vec![0; length as usize];
+        read(file, &mut value)?;
+        match &*name {
+            b"channels" => channels = read_channels(&value)?,
+            b"compression" => compression = value.first().copied().and_then(compression_of),
+            b"dataWindow" => {
+                window = value.as_chunks().0.first_chunk().map(|edges| edges.map(i32::from_le_bytes))
+            }
+            _ => {}
+        }
+    }
+    if channels.iter().all(|channel| channel.sampling == Vec2(1, 1)) || version & OTHER_KINDS != 0 {
+        return Ok(None);
+    }
+    let (Some(compression), Some([left, top, right, bottom])) = (compression, window) else {
+        return Err(NAME.unsupported("its compression is unknown"));
+    };
+    let side = |start: i32, end: i32| usize::try_from(i64::from(end) - i64::from(start) + 1).unwrap_or(0);
+    let size = Vec2(side(left, right), side(top, bottom));
+    let is_odd = |start: i32, length: usize| start % 2 != 0 || !length.is_multiple_of(2);
+    if is_odd(left, size.x()) || is_odd(top, size.y()) {
+        return Err(NAME.corrupt("its sides do not fit its samples"));
+    }
+    let mut header = Header::new(Text::default(), size, channels.into_iter().collect());
+    header.compression = compression;
+    header.blocks = BlockDescription::ScanLines;
+    Ok(Some((header, [left, top])))
+}
+
+fn read_channels(mut value: &[u8]) -> Result<Vec<ChannelDescription>, SourceError> {
+    let mut channels = Vec::new();
+    loop {
+        let name = read_text(&mut value)?;
+        if name.is_empty() {
+            return Ok(channels);
+        }
+        let name = Text::new_or_none(String::from_utf8_lossy(&name)).unwrap_or_default();
+        let sample_type = match read_u32(&mut value)? {
+            0 => SampleType::U32,
+            1 => SampleType::F16,
+            2 => SampleType::F32,
+            _ => return Err(NAME.corrupt("its channels are invalid")),
+        };
+        let quantize_linearly = read_u32(&mut value)?.to_le_bytes()[0] != 0;
+        let [across, down] = [read_u32(&mut value)?, read_u32(&mut value)?];
+        let step = |step: u32| match step {
+            1 | 2 => Ok(step as usize),
+            _ => Err(NAME.unsupported("its colours are subsampled in an odd way")),
+        };
+        let sampling = Vec2(step(across)?, step(down)?);
+        channels.push(ChannelDescription { name, sample_type, quantize_linearly, sampling });
+    }
+}
+
+fn compression_of(number: u8) -> Option<Compression> {
+    Some(match number {
+        0 => Compression::Uncompressed,
+        1 => Compression::RLE,
+        2 => Compression::ZIP1,
+        3 => Compression::ZIP16,
+        4 => Compression::PIZ,
+        5 => Compression::PXR24,
+        6 => Compression::B44,
+        7 => Compression::B44A,
+        8 => Compression::DWAA(None),
+        9 => Compression::DWAB(None),
+        _ => return None,
+    })
+}
+
+/// Reads all blocks, whose offsets come next in the file.
+fn read_blocks(
+    file: &mut (impl BufRead + Seek),
+    mut header: Header,
+    [left, top]: [i32; 2],
+    planes: &mut [Option<Plane>],
+) -> Result<(), SourceError> {
+    let [width, height] = [header.layer_size.x(), header.layer_size.y()];
+    let lines = header.compression.scan_lines_per_block();
+    let mut offsets = Vec::new();
+    for _ in 0..height.div_ceil(lines) {
+        offsets.push(u64::from(read_u32(file)?) | u64::from(read_u32(file)?) << 32);
+    }
+    let mut row = vec![0.0; width];
+    for (first, offset) in (0..height).step_by(lines).zip(offsets) {
+        let rows = first..(first + lines).min(height);
+        let bytes_of = |channel: &ChannelDescription, y: usize| match y.is_multiple_of(channel.sampling.y()) {
+            true => width / channel.sampling.x() * channel.sample_type.bytes_per_sample(),
+            false => 0,
+        };
+        let list = header.channels.list.clone();
+        let bytes: usize = rows
+            .clone()
+            .flat_map(|y| list.iter().map(move |channel| (channel, y)))
+            .map(|(channel, y)| bytes_of(channel, y))
+            .sum();
+        let area = width * rows.len();
+        if !bytes.is_multiple_of(area) {
+            return Err(NAME.unsupported("its colours are subsampled in an odd way"));
+        }
+        // The crate takes the size of a block from that of a pixel.
+        header.channels.bytes_per_pixel = bytes / area;
+        file.seek(SeekFrom::Start(offset))?;
+        let (y, length) = (read_u32(file)?.cast_signed(), read_u32(file)?);
+        let position = Vec2(left, top.wrapping_add(first as i32));
+        if y != position.y() || length as usize > bytes {
+            return Err(NAME.corrupt("its blocks are invalid"));
+        }
+        let mut stored = vec![0; length as usize];
+        read(file, &mut stored)?;
+        let section = IntegerBounds { position, size: Vec2(width, rows.len()) };
+        let block = header
+            .compression
+            .decompress_image_section_from_le(&header, stored, section, false)
+            .map_err(|error| NAME.corrupt(error))?;
+        let mut rest = &*block;
+        for y in rows {
+            for (channel, plane) in list.iter().zip(&mut *planes) {
+                let line =
+                    rest.get(..bytes_of(channel, y)).ok_or_else(|| NAME.corrupt("a block is too short"))?;
+                rest = &rest[line.len()..];
+                if let Some(plane) = plane.as_mut().filter(|_| !line.is_empty()) {
+                    read_line(line, channel.sample_type, &mut row[..plane.width]);
+                    let start = y / plane.step * plane.width;
+                    plane.samples[start..start + plane.width].copy_from_slice(&row[..plane.width]);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+impl Plane {
+    /// The sample of a pixel: between those that are stored, their mean.
+    fn at(&self, x: usize, y: usize) -> f32 {
+        if self.step == 1 {
+            return self.samples[y * self.width + x];
+        }
+        let rows = self.samples.len() / self.width;
+        let places = |place: usize, count: usize| [place / 2, place.div_ceil(2).min(count - 1)];
+        let sum: f32 = places(y, rows)
+            .iter()
+            .flat_map(|row| places(x, self.width).map(|column| self.samples[row * self.width + column]))
+            .sum();
+        sum / 4.0
+    }
+}
+
+/// Makes pixels of luminance, (red - luminance) / luminance and the same of blue.
+fn converted(
+    size: Size,
+    [luma, red, blue]: &[Plane; 3],
+    alpha: Option<&Plane>,
+    bounds: Bounds,
+) -> Result<Buffered, SourceError> {
+    let layout = if alpha.is_some() { Layout::Rgba } else { Layout::Rgb };
+    let mut picture = Buffered::new(size, layout, bounds)?;
+    let width = size.width as usize;
+    for (index, out) in picture.pixels.chunks_exact_mut(layout.channels()).enumerate() {
+        let (x, y) = (index % width, index / width);
+        let alpha = alpha.map_or(1.0, |alpha| alpha.at(x, y).clamp(0.0, 1.0));
+        // Colours are premultiplied. A pixel that emits light and covers nothing (alpha 0) keeps its brightness.
+        let luminance = luma.at(x, y) / if alpha > 0.0 { alpha } else { 1.0 };
+        let [red, blue] = [red, blue].map(|plane| (plane.at(x, y) + 1.0) * luminance);
+        let green = (luminance - WEIGHTS[0] * red - WEIGHTS[2] * blue) / WEIGHTS[1];
+        out[..3].copy_from_slice(&tone_mapping::map([red, green, blue]));
+        if let Some(out) = out.get_mut(3) {
+            *out = (alpha * 255.0).round() as u8;
+        }
+    }
+    Ok(picture.without_opaque_alpha())
+}
+
+fn read(file: &mut impl Read, into: &mut [u8]) -> Result<(), SourceError> {
+    file.read_exact(into).map_err(|_| NAME.corrupt("it ends too early"))
+}
+
+fn read_u32(file: &mut impl Read) -> Result<u32, SourceError> {
+    let mut bytes = [0; 4];
+    read(file, &mut bytes)?;
+    Ok(u32::from_le_bytes(bytes))
+}
+
+/// A name that ends with a zero: at most 255 bytes.
+fn read_text(file: &mut impl BufRead) -> Result<Vec<u8>, SourceError> {
+    let mut text = Vec::new();
+    file.take(256).read_until(0, &mut text)?;
+    match text.pop() {
+        Some(0) => Ok(text),
+        _ => Err(NAME.corrupt("its header is invalid")),
+    }
+}
