@@ -18,8 +18,8 @@ struct Sample {
     minute: f64,
     /// Resident, in MiB.
     rss: f64,
-    /// The same with what is shared counted in parts.
-    pss: f64,
+    /// Of that, what no other process can share: pages of programs are counted by none.
+    own: f64,
 }
 
 /// All processes, by what they are and their numbers.
@@ -34,8 +34,8 @@ impl Watch {
     pub fn look(&mut self, state: &Path, minute: u32) -> Result<()> {
         self.minutes = minute;
         for id in processes::of(state)? {
-            let Some((rss, pss)) = memory(id) else { continue }; // it has ended
-            let sample = Sample { minute: minute.into(), rss, pss };
+            let Some((rss, own)) = memory(id) else { continue }; // it has ended
+            let sample = Sample { minute: minute.into(), rss, own };
             self.processes.entry((name(id), id)).or_default().push(sample);
         }
         Ok(())
@@ -51,18 +51,18 @@ impl Watch {
     pub fn line(&self) -> String {
         let latest = self.processes.iter().filter_map(|((name, _), samples)| {
             let latest = samples.last().filter(|latest| latest.minute == f64::from(self.minutes))?;
-            Some(format!("{name} {:.0}/{:.0}", latest.rss, latest.pss))
+            Some(format!("{name} {:.0}/{:.0}", latest.rss, latest.own))
         });
-        format!("  RSS/PSS in MiB: {}", latest.collect::<Vec<_>>().join(", "))
+        format!("  RSS, and its own of it, in MiB: {}", latest.collect::<Vec<_>>().join(", "))
     }
 
     /// By how much each grew, and whether that is flat.
     pub fn verdict(&self) -> String {
         let mut text =
-            "| process | PSS at first, MiB | at last | growth | |\n|---|---|---|---|---|\n".to_owned();
+            "| process | own at first, MiB | at last | growth | |\n|---|---|---|---|---|\n".to_owned();
         for (name, samples) in self.lasting() {
             let (growth, is_flat) = growth(samples);
-            let [first, last] = [samples.first(), samples.last()].map(|at| at.map_or(0.0, |at| at.pss));
+            let [first, last] = [samples.first(), samples.last()].map(|at| at.map_or(0.0, |at| at.own));
             let word = if is_flat { "flat" } else { "GROWS" };
             text += &format!("| {name} | {first:.1} | {last:.1} | {growth:+.1} | {word} |\n");
         }
@@ -80,7 +80,7 @@ fn growth(samples: &[Sample]) -> (f64, bool) {
     let judged = &samples[(samples.len() as f64 * (1.0 - JUDGED)) as usize..];
     let mut slopes = vec![];
     for (number, a) in judged.iter().enumerate() {
-        slopes.extend(judged[number + 1..].iter().map(|b| (b.pss - a.pss) / (b.minute - a.minute)));
+        slopes.extend(judged[number + 1..].iter().map(|b| (b.own - a.own) / (b.minute - a.minute)));
     }
     slopes.sort_by(f64::total_cmp);
     let (Some(slope), Some(first), Some(last)) =
@@ -89,10 +89,10 @@ fn growth(samples: &[Sample]) -> (f64, bool) {
         return (0.0, true);
     };
     let growth = slope * (last.minute - first.minute);
-    (growth, growth <= SLACK.0.max(first.pss * SLACK.1))
+    (growth, growth <= SLACK.0.max(first.own * SLACK.1))
 }
 
-/// Resident memory, whole and with shared pages in parts.
+/// Resident memory, whole and without files.
 fn memory(id: u32) -> Option<(f64, f64)> {
     let text = fs::read_to_string(format!("/proc/{id}/smaps_rollup")).ok()?;
     let field = |name: &str| {
@@ -100,7 +100,7 @@ fn memory(id: u32) -> Option<(f64, f64)> {
         let kilobytes: f64 = line.split_whitespace().next()?.parse().ok()?;
         Some(kilobytes / 1024.0)
     };
-    Some((field("Rss:")?, field("Pss:")?))
+    Some((field("Rss:")?, field("Anonymous:")?))
 }
 
 /// The program, and what it was asked to do.
