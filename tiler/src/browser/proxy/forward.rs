@@ -13,8 +13,8 @@ use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
 
 use super::body::Body;
+use super::connection_permits::ConnectionPermits;
 use super::connector::ConnectError;
-use super::handler::ConnectionPermits;
 use super::traffic_budget::Metered;
 
 /// Sends the request and returns the response. Keeps `permits` as long as the connection is open.

@@ -7,14 +7,14 @@ use hyper::body::Incoming;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use tokio::net::TcpStream;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::body::{Body, empty};
+use super::connection_permits::ConnectionPermits;
 use super::connector::{ConnectError, Connector};
 use super::credentials::{Credentials, LOGIN_HOST, challenge};
 use super::failures::ConnectFailures;
-use super::host_connections::Place;
 use super::local_files::{self, LocalFiles};
 use super::traffic_budget::{Metered, TrafficBudget};
 use super::{forward, tunnel};
@@ -31,12 +31,6 @@ pub(super) struct Handler {
     pub cancel: CancellationToken,
     /// A permit for each upstream connection, returned when it is closed.
     pub connections: Arc<Semaphore>,
-}
-
-/// What a connection keeps as long as it is open.
-pub(super) struct ConnectionPermits {
-    _page: OwnedSemaphorePermit,
-    host: Place,
 }
 
 /// The response to a request of the browser.
@@ -66,13 +60,6 @@ pub(super) async fn handle(request: Request<Incoming>, handler: Arc<Handler>) ->
             ConnectError::Unresolved | ConnectError::Unreachable => StatusCode::BAD_GATEWAY,
         })
     })
-}
-
-impl ConnectionPermits {
-    /// Cancelled when the connection has to be closed, because another one to its host waits.
-    pub(super) fn closed(&self) -> CancellationToken {
-        self.host.closed()
-    }
 }
 
 impl Handler {

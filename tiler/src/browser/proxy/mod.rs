@@ -6,6 +6,7 @@
 //! in [`failures`], for the message to the client.
 
 mod body;
+mod connection_permits;
 pub(super) mod connector;
 mod credentials;
 pub(super) mod failures;

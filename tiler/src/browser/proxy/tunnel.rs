@@ -8,7 +8,7 @@ use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
 
 use super::body::{Body, empty};
-use super::handler::ConnectionPermits;
+use super::connection_permits::ConnectionPermits;
 use super::traffic_budget::Metered;
 
 /// The response to `CONNECT`, after which the bytes are copied. Keeps `permits` as long as the tunnel is open.
