@@ -2,7 +2,7 @@
 //! and panics when what comes of them does not hold. The tests below give them changed inputs for a moment, and the
 //! programs in `fuzz/` are these functions under libFuzzer.
 
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use edgezoom_content::SourceUrl;
 use reqwest::StatusCode;
@@ -52,7 +52,8 @@ pub fn response_headers(bytes: &[u8]) {
             assert!(length > received && total.is_none_or(|total| total == length));
         }
     }
-    let _ = http_client::retry_after(&headers, SystemTime::now());
+    let wait = http_client::retry_after(&headers, SystemTime::now());
+    assert!(wait.is_none_or(|wait| Instant::now().checked_add(wait).is_some()), "{wait:?}");
     let Ok(all) = "noai,noimageai,tdm".parse::<OptOuts>() else { unreachable!() };
     let _ = all.in_headers(&headers);
     assert_eq!(OptOuts::default().in_headers(&headers), None);
