@@ -115,7 +115,7 @@ mod tests {
                 run: source_url,
                 seeds: &[
                     b"http://example.com/%C3%A4.jpg?a=b&c#page=2",
-                    "HTTPS://B\u{fc}cher.example:443/../a b/\u{202e}#/map".as_bytes(),
+                    b"HTTPS://B\xc3\xbccher.example:443/../a b/\xe2\x80\xae#/map",
                     b"http://[2001:db8::1]:8080/?q",
                     b"http://0x7f.1/",
                     b"http://user:secret@10.0.0.1:22/",
@@ -154,7 +154,7 @@ mod tests {
             Target {
                 name: "words",
                 run: words,
-                seeds: &[b"A title\r\n  of \t two lines", "\u{202e}\u{feff}\u{0}\u{2028}a".as_bytes()],
+                seeds: &[b"A title\r\n  of \t two lines", b"\xe2\x80\xae\xef\xbb\xbf\0\xe2\x80\xa8a"],
             },
         ]);
     }

@@ -5,12 +5,11 @@
 use std::fs::File;
 use std::io::Write;
 use std::sync::OnceLock;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use hyper::{Method, Request};
 use rustix::fs::{MemfdFlags, memfd_create};
-use tokio::time::Instant;
 
 use super::cdp::{self, Message};
 use super::content_type::charset;
