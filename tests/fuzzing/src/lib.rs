@@ -32,7 +32,7 @@ const TIME: Duration = Duration::from_millis(250);
 /// How long one input may take. Each takes less than a millisecond.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// However slow the machine is, so many inputs are tried.
-const FEWEST: u64 = 200;
+const FEWEST: u64 = 50;
 
 /// Gives each parser its seeds, what libFuzzer has found if that is there, and changed inputs for a moment.
 ///
