@@ -65,6 +65,7 @@ function count({ url }, status, from, isTile) {
 
 export default {
   async fetch(request, env, context) {
+    revive();
     const { pathname } = new URL(request.url);
     if (pathname.startsWith("/internal/admin/")) return admin(request, env);
     const seen = { from: "object" };
@@ -77,7 +78,6 @@ export default {
 };
 
 async function answer(request, env, context, id, seen) {
-  revive();
   const head = readRequest(request);
   const key = rust.cacheKey(head, env);
   const refreshing = (key || id) && lists.refresh(env, context);

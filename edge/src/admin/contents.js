@@ -62,7 +62,7 @@ export class ContentsObject extends DurableObject {
     }
   }
 
-  /** An end that is told twice, or late, changes nothing: the row has the latest. */
+  /** A message that arrives twice, or late, changes nothing: the row has the latest. */
   async #note({ id, url, state, code, at, pixels, tiles, bytes }) {
     this.sql.exec(
       `INSERT INTO contents (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET url = excluded.url,
@@ -79,7 +79,7 @@ export class ContentsObject extends DurableObject {
     if (longest > 0 && (await this.ctx.storage.getAlarm()) === null) await this.ctx.storage.setAlarm(Date.now() + Math.min(DAY / 4, longest / 2));
   }
 
-  /** Sets the state of a content whose object knows another one, unless it was told meanwhile. */
+  /** Sets the state of a content whose object knows another one, unless a newer message arrived meanwhile. */
   #correct({ id, at, state }) {
     this.sql.exec("UPDATE contents SET state = ? WHERE id = ? AND at = ?", state, id, at);
   }

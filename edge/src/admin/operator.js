@@ -1,6 +1,6 @@
 // The one Durable Object of the operator: the log of what was done, the list of what is taken down, and the blocked hosts. Each
 // message is one transaction, so the log and the lists never differ; and an action has an id, under which the log has it
-// once, however often it is told.
+// once, however often the message arrives.
 
 import { DurableObject } from "cloudflare:workers";
 
@@ -59,7 +59,7 @@ export class OperatorObject extends DurableObject {
     return true;
   }
 
-  /** A content was taken down, or that was lifted. Late news of what was told already must not undo what followed. */
+  /** A content was taken down, or that was lifted. A message that arrives late, or once more, must not undo what followed. */
   #note({ id, url, at, kind, action, by, reason }) {
     const isTakedown = kind === "taken-down";
     if (!this.#add({ action, at, by, what: isTakedown ? "takedown" : "lift", target: `${id} ${url}`, reason, result: "done" })) return;

@@ -1,5 +1,5 @@
 // Notes that contents are used, for the operator who has unused ones deleted (RETENTION_DAYS). No request waits for that:
-// each isolate keeps what it has seen, once a day for each content, and tells the index of many at once.
+// each isolate keeps what it has seen, once a day for each content, and sends the index many at once.
 
 import { shardOf } from "./contents.js";
 
@@ -11,7 +11,7 @@ const MOST = 20_000;
 
 const seen = new Map();
 let waiting = new Set();
-let told = 0;
+let sent = 0;
 
 /** How long contents may be unused, in milliseconds; 0: for ever. */
 export const retention = (env) => Math.max(0, Number(env.RETENTION_DAYS) || 0) * DAY;
@@ -25,13 +25,13 @@ export function note(id, env, context) {
   if (seen.size >= MOST) seen.clear();
   seen.set(id, period);
   waiting.add(id);
-  // A request that should have told may have been cancelled.
-  if (waiting.size > 1 && Date.now() - told < 5 * PAUSE) return;
-  told = Date.now();
-  context.waitUntil(tell(env));
+  // The request that should have sent them may have been cancelled.
+  if (waiting.size > 1 && Date.now() - sent < 5 * PAUSE) return;
+  sent = Date.now();
+  context.waitUntil(send(env));
 }
 
-async function tell(env) {
+async function send(env) {
   await new Promise((resolve) => setTimeout(resolve, PAUSE));
   const ids = [...waiting];
   waiting = new Set();

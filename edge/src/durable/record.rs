@@ -101,3 +101,14 @@ async fn tell(binding: &str, name: &str, note: &str, env: &Env) -> Result<()> {
 fn of_kv(error: KvCacheError) -> Error {
     Error::RustError(error.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::SHARDS;
+
+    #[test]
+    fn both_languages_name_the_same_objects() {
+        let javascript = include_str!("../admin/contents.js");
+        assert!(javascript.contains(&format!("const SHARDS = {SHARDS};")));
+    }
+}

@@ -25,7 +25,7 @@ pub struct BadContact;
 const MOST_CHARACTERS: usize = 200;
 
 impl Default for UserAgent {
-    /// Of a tiler that serves nobody's service: with the address of the project.
+    /// Of a tiler that works for no service: with the address of the project.
     fn default() -> Self {
         Self::with(env!("CARGO_PKG_REPOSITORY"), None)
     }

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::error::PageError;
 use super::html_sniffing::Html;
-use super::launch::Launch;
+use super::launch::{Browser, Launch};
 use super::limits::PageLimits;
 use super::open_page::{OpenPage, PageProgress, before, with_exit_reason};
 use super::page_loader::PageLoader;
@@ -21,6 +21,7 @@ use super::proxy::connector::Connector;
 use super::proxy::host_connections::HostConnections;
 use super::proxy::local_files::LocalFiles;
 use super::settings::PageSettings;
+use super::tab::Tab;
 use super::{executable, namespaces, tab_setup};
 use crate::bot::BotSettings;
 
@@ -34,6 +35,13 @@ pub struct Pages {
     bot: BotSettings,
     limits: PageLimits,
     folder: PathBuf,
+}
+
+/// A browser that has come up, with an empty tab.
+struct Ready {
+    browser: Browser,
+    tab: Tab,
+    proxy: Proxy,
 }
 
 /// A captured page.
@@ -133,7 +141,7 @@ impl Pages {
         files: Option<LocalFiles>,
     ) -> Result<OpenPage, PageError> {
         let launch = match &self.launch {
-            Ok(launch) => launch.clone(),
+            Ok(launch) => launch,
             Err(PageError::NotContained) => return Err(PageError::NotContained),
             Err(_) => return Err(PageError::NoBrowser),
         };
@@ -141,29 +149,57 @@ impl Pages {
         let permit = Arc::clone(&self.permits).acquire_owned().await.map_err(closed)?;
         let deadline = Instant::now() + self.limits.page;
 
-        let started = tokio::task::spawn_blocking(move || launch.start()).await.map_err(io::Error::other);
-        let started = started.and_then(|started| started).map_err(PageError::NotStarted)?;
-        let browser = started.browser;
-        let load = async {
-            let proxy = Proxy::start(started.listener, self.connector.clone(), files, &self.limits)?;
-            started.devtools.set_nonblocking(true)?;
-            let devtools = UnixStream::from_std(started.devtools)?;
-            let mut tab =
-                tab_setup::open(devtools, &self.limits, &self.bot.user_agent, &proxy.password).await?;
+        let load = async |ready: &mut Ready| {
             let mut loader = PageLoader {
-                tab: &mut tab,
-                proxy: &proxy,
+                tab: &mut ready.tab,
+                proxy: &ready.proxy,
                 limits: &self.limits,
                 opt_outs: self.bot.opt_outs,
             };
-            let page = loader.load(url, html).await?;
-            Ok((proxy, tab, page))
+            loader.load(url, html).await
         };
-        match before(deadline, &self.limits, load).await {
-            Ok((proxy, tab, page)) => {
+        let mut ready = self.start(launch, files, deadline).await?;
+        match before(deadline, &self.limits, load(&mut ready)).await {
+            Ok(page) => {
+                let Ready { browser, proxy, tab } = ready;
                 let limits = self.limits.clone();
                 Ok(OpenPage { browser, tab, page, limits, deadline, _proxy: proxy, _permit: permit })
             }
+            Err(error) => Err(with_exit_reason(error, ready.browser.close().await, &self.limits)),
+        }
+    }
+
+    /// Starts a browser; once more if it does not come up, as on a machine that is short of memory or time. Nothing of the page is
+    /// asked for before.
+    async fn start(
+        &self,
+        launch: &Launch,
+        files: Option<LocalFiles>,
+        deadline: Instant,
+    ) -> Result<Ready, PageError> {
+        match before(deadline, &self.limits, self.start_once(launch, files.clone())).await {
+            Err(error @ (PageError::BrowserGone | PageError::NotStarted(_) | PageError::NeverLoaded(_))) => {
+                tracing::warn!(%error, "a browser did not come up, and is started once more");
+                before(deadline, &self.limits, self.start_once(launch, files)).await
+            }
+            started => started,
+        }
+    }
+
+    async fn start_once(&self, launch: &Launch, files: Option<LocalFiles>) -> Result<Ready, PageError> {
+        let launch = launch.clone();
+        let started = tokio::task::spawn_blocking(move || launch.start()).await.map_err(io::Error::other);
+        let started = started.and_then(|started| started).map_err(PageError::NotStarted)?;
+        let browser = started.browser;
+        let open = async {
+            let proxy = Proxy::start(started.listener, self.connector.clone(), files, &self.limits)?;
+            started.devtools.set_nonblocking(true)?;
+            let devtools = UnixStream::from_std(started.devtools)?;
+            let tab = tab_setup::open(devtools, &self.limits, &self.bot.user_agent, &proxy.password).await?;
+            Ok((proxy, tab))
+        };
+        match open.await {
+            Ok((proxy, tab)) => Ok(Ready { browser, tab, proxy }),
             Err(error) => Err(with_exit_reason(error, browser.close().await, &self.limits)),
         }
     }

@@ -76,7 +76,7 @@ struct Exporter {
 /// Serves without end.
 ///
 /// # Errors
-/// It cannot be served at all. A dataset that does not answer is told to those who ask, with 503.
+/// Nothing can be served. While the dataset does not answer, requests get 503.
 pub async fn run(settings: EdgeMetricsSettings) -> Result<(), EdgeMetricsError> {
     let EdgeMetricsSettings { url, token, dataset, listen, delay } = settings;
     let listener =

@@ -29,7 +29,7 @@ struct Host {
 /// How long a visit waits for its turn within an attempt. The edge waits for what takes longer, which keeps no tiler busy.
 const LONGEST_TURN: Duration = Duration::from_secs(10);
 /// The longest time for which a host is left alone because it answered 429. A longer wish counts for the content alone:
-/// whoever controls one address of a host must not keep the others from being read.
+/// one address of a host must not keep the others from being read.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5 * 60);
 /// How many hosts may be remembered that nothing is downloaded from.
 const MOST_WAITING: usize = 10_000;

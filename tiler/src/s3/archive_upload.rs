@@ -4,12 +4,14 @@
 //! Source: the S3 API's multipart upload, with R2's rule that all parts but the last have one size, 5 MiB at least:
 //! <https://developers.cloudflare.com/r2/objects/multipart-objects/>.
 
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use edgezoom_content::{Archive, Attempt, ContentId, Dzi, PreviewKind, Previews, TileRange};
 use edgezoom_pyramid::Tile;
 use edgezoom_pyramid::sinks::{ArchiveFormat, ArchiveStream};
+use tokio::sync::OnceCell;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -37,12 +39,13 @@ pub struct ArchiveUpload {
     /// The archive, with the bytes that are not sent yet. None before the first tile and after the last one.
     stream: Option<ArchiveStream<Vec<u8>>>,
     part_bytes: usize,
-    /// The multipart upload, once there is one.
-    upload_id: Option<String>,
+    /// The multipart upload, once there is one. The first part's request begins it, so that rendering does not wait.
+    upload_id: Arc<OnceCell<String>>,
     in_flight: JoinSet<Result<Part, StoreError>>,
     parts: Vec<Part>,
     /// How many parts have been sent.
     sent: i32,
+    is_complete: bool,
     stored: Stored,
     archive: Option<Archive>,
     /// Where the small pictures are in the archive.
@@ -58,10 +61,11 @@ impl ArchiveUpload {
             id,
             stream: None,
             part_bytes: SMALL_PART,
-            upload_id: None,
+            upload_id: Arc::default(),
             in_flight: JoinSet::new(),
             parts: Vec::new(),
             sent: 0,
+            is_complete: false,
             stored: Stored::default(),
             archive: None,
             large: None,
@@ -99,7 +103,7 @@ impl ArchiveUpload {
         self.stream(dzi);
         let Some(stream) = self.stream.take() else { return Ok(()) };
         let (mut rest, archive) = stream.finish().map_err(|error| self.failed(error))?;
-        if self.upload_id.is_none() && rest.len() <= self.part_bytes {
+        if self.sent == 0 && rest.len() <= self.part_bytes {
             let put = self.bucket.put(self.key.clone(), rest.into(), MEDIA_TYPE).await?;
             self.stored.bytes += put.bytes;
             self.archive = archive;
@@ -115,32 +119,26 @@ impl ArchiveUpload {
             on_stored(self.in_flight.len(), total);
         }
         self.parts.sort_by_key(|part| part.number);
-        if let Some(upload_id) = &self.upload_id {
-            self.bucket.complete_multipart(&self.key, upload_id, &self.parts).await?;
-            self.upload_id = None;
-        }
+        let upload_id = self.begun().await?;
+        self.bucket.complete_multipart(&self.key, upload_id, &self.parts).await?;
+        self.is_complete = true;
         self.archive = archive;
         Ok(())
     }
 
     pub(super) async fn start_again(&mut self) -> Result<(), StoreError> {
-        self.in_flight.shutdown().await;
-        if let Some(upload_id) = self.upload_id.take() {
-            self.bucket.abort_multipart(&self.key, &upload_id).await?;
-        }
+        self.abort().await?;
         self.stream = None;
         self.parts.clear();
-        (self.sent, self.stored) = (0, Stored::default());
+        (self.sent, self.is_complete, self.stored) = (0, false, Stored::default());
         (self.large, self.thumbnail) = (None, None);
         Ok(())
     }
 
     pub(super) async fn abandon(&mut self, patience: Duration) {
+        // What cannot be aborted is left to the attempt that follows, and to the bucket's lifecycle rule.
+        let _ = timeout(patience, self.abort()).await;
         self.in_flight.shutdown().await;
-        if let Some(upload_id) = self.upload_id.take() {
-            // One that cannot be aborted is left to the attempt that follows, and to the bucket's lifecycle rule.
-            let _ = timeout(patience, self.bucket.abort_multipart(&self.key, &upload_id)).await;
-        }
     }
 
     pub(super) fn stored(&self) -> Stored {
@@ -177,19 +175,33 @@ impl ArchiveUpload {
 
     /// Sends a part, as soon as fewer than [`PARTS_IN_FLIGHT`] are in flight.
     async fn send(&mut self, bytes: Bytes) -> Result<(), StoreError> {
-        let upload_id = match &self.upload_id {
-            Some(upload_id) => upload_id.clone(),
-            None => {
-                let upload_id = self.bucket.create_multipart(&self.key, MEDIA_TYPE).await?;
-                self.upload_id.insert(upload_id).clone()
-            }
-        };
         while self.in_flight.len() >= PARTS_IN_FLIGHT {
             self.complete_one().await?;
         }
         self.sent += 1;
         let (bucket, key, number) = (self.bucket.clone(), self.key.clone(), self.sent);
-        self.in_flight.spawn(async move { bucket.put_part(key, &upload_id, number, bytes).await });
+        let upload_id = Arc::clone(&self.upload_id);
+        self.in_flight.spawn(async move {
+            let upload_id = begin(&upload_id, &bucket, &key).await?;
+            bucket.put_part(key.clone(), upload_id, number, bytes).await
+        });
+        Ok(())
+    }
+
+    /// The id of the multipart upload. Waits for the request that begins it.
+    async fn begun(&self) -> Result<&str, StoreError> {
+        begin(&self.upload_id, &self.bucket, &self.key).await
+    }
+
+    /// Ends what is in flight, and deletes the parts that are stored.
+    async fn abort(&mut self) -> Result<(), StoreError> {
+        if self.sent > 0 && !self.is_complete {
+            // First the id: an upload without one could not be aborted.
+            let upload_id = self.begun().await?.to_owned();
+            self.in_flight.shutdown().await;
+            self.bucket.abort_multipart(&self.key, &upload_id).await?;
+        }
+        self.upload_id = Arc::default();
         Ok(())
     }
 
@@ -210,4 +222,13 @@ impl ArchiveUpload {
     fn failed(&self, reason: impl ToString) -> StoreError {
         StoreError::Put { key: self.key.clone(), reason: reason.to_string() }
     }
+}
+
+/// The id of the multipart upload, which the first call begins.
+async fn begin<'a>(
+    upload_id: &'a OnceCell<String>,
+    bucket: &Bucket,
+    key: &str,
+) -> Result<&'a str, StoreError> {
+    upload_id.get_or_try_init(|| bucket.create_multipart(key, MEDIA_TYPE)).await.map(String::as_str)
 }

@@ -99,6 +99,24 @@ async fn the_object_is_an_archive_that_zip_programs_read() {
 }
 
 #[tokio::test]
+async fn an_upload_that_is_given_up_before_it_has_an_id_leaves_nothing() {
+    let (endpoint, store) = Endpoint::start().await;
+    let dzi = dzi(8000, 6000);
+    for starts_again in [false, true] {
+        let mut archive = archive(&store, id(), Attempt::FIRST);
+        for tile in tiles(&dzi) {
+            archive.put_tile(&dzi, tile).await.unwrap();
+        }
+        match starts_again {
+            false => archive.abandon(Duration::from_secs(60)).await,
+            true => archive.start_again().await.unwrap(),
+        }
+        let objects = endpoint.objects();
+        assert!(objects.objects.is_empty() && objects.uploads.is_empty());
+    }
+}
+
+#[tokio::test]
 async fn an_upload_that_fails_leaves_nothing() {
     let (endpoint, store) = Endpoint::start().await;
     endpoint.objects().refuses_part = Some(2);
@@ -118,6 +136,9 @@ async fn what_a_killed_attempt_has_sent_is_deleted_by_the_next() {
     let mut first = archive(&store, id(), Attempt::FIRST);
     for tile in tiles(&dzi) {
         first.put_tile(&dzi, tile).await.unwrap();
+    }
+    while endpoint.objects().uploads.is_empty() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
     }
     drop(first); // as kill -9 does
     assert_eq!(endpoint.objects().uploads.len(), 1);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Bytes;
@@ -86,14 +86,10 @@ async fn upload_tiles(upload: &mut Upload, tiles: u32) -> Result<(), StoreError>
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_maximum_of_concurrent_requests_hides_latency_over_persistent_connections() {
+async fn as_many_requests_as_allowed_are_in_flight_over_persistent_connections() {
     let delay = Duration::from_millis(50);
     let (endpoint, mut upload) = start_upload(Endpoint { delay, ..Endpoint::default() }, 32).await;
-    let start = Instant::now();
     upload_tiles(&mut upload, 640).await.unwrap();
-    let took = start.elapsed();
-    // 640 tiles, 32 at once: 20 rounds of 50 ms, a few more during the slow start, and the descriptor.
-    assert!(took < delay * 20 * 3 / 2 + delay, "{took:?}");
     assert_eq!(upload.stored().tiles, 640);
     assert_eq!(endpoint.objects.lock().unwrap().len(), 641);
     assert_eq!(endpoint.most_in_flight.load(Ordering::SeqCst), 32);

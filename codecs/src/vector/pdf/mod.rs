@@ -3,13 +3,13 @@
 //!
 //! Source: ISO 32000-1:2008 (PDF 1.7).
 
+mod calling;
 mod layout;
 mod library;
 mod scan;
 mod substitutes;
 
 use std::io::Cursor;
-use std::mem::ManuallyDrop;
 use std::ops::Range;
 
 use edgezoom_content::Size;
@@ -19,6 +19,7 @@ use pdfium_render::prelude::{
 
 use crate::decoder::{Decoded, Input, Open, Opener, System};
 use crate::{Bounds, DrawingOptions, Format, Layout, Orientation, Reading, RowReader, SourceError};
+use calling::calling_pdfium;
 use layout::{Area, Paper, lay_out};
 pub use library::{Library, locate};
 
@@ -68,13 +69,9 @@ fn prepare(system: &System<'_>) -> Opener {
 
 fn open(Input { file, bounds, options, .. }: Input<'_>, library: Library) -> Result<Decoded, SourceError> {
     let (options, bounds) = (&options.drawing, bounds.of_drawings());
-    // Where memory is short, a C++ exception leaves PDFium with its lock held. Closing the document on that way would wait
-    // for the lock for ever; so it is not closed then, and the process aborts.
-    let document = library.0.load_pdf_from_reader(file.into_inner(), None).map_err(refused)?;
-    let document = ManuallyDrop::new(document);
-    let looked_at = look_at(&document, bounds, options);
-    let document = ManuallyDrop::into_inner(document);
-    let (chosen, jpeg, papers) = looked_at?;
+    let document =
+        calling_pdfium(|| library.0.load_pdf_from_reader(file.into_inner(), None)).map_err(refused)?;
+    let (chosen, jpeg, papers) = calling_pdfium(|| look_at(&document, bounds, options))?;
     if let Some(jpeg) = jpeg {
         // The document decides the orientation and the colour space: EXIF and ICC of the JPEG are ignored.
         let Decoded { reader, .. } = crate::formats::jpeg::open_reader(Cursor::new(jpeg), bounds)?;
@@ -194,7 +191,7 @@ impl Pages {
         for index in 0..self.areas.len() {
             let area = self.areas[index];
             if area.rows().start < self.drawn.end && area.rows().end > top {
-                self.draw_page(index, area)?;
+                calling_pdfium(|| self.draw_page(index, area))?;
             }
         }
         Ok(())

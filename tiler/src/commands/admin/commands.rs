@@ -221,7 +221,7 @@ async fn purge(
         let answer = calls.call("purge", with("limit", json!(pace.batch()))).await?;
         removed += number(&answer, "removed");
         bar.set_position(removed);
-        // Some may be under way again, or not be told of yet.
+        // Some may be under way again, or not be in the index yet.
         idle = if number(&answer, "removed") == 0 { idle + 1 } else { 0 };
         if number(&answer, "left") == 0 || idle > 3 {
             break;

@@ -1,11 +1,13 @@
 //! The failures of pages that cannot be captured, as clients see them.
 
+use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use edgezoom_content::{AddressPolicy, Failure, FailureCode, SourceUrl};
 use edgezoom_tiler::browser::{PageError, PageSettings, Pages};
 use futures::future::BoxFuture;
 
+use crate::chromium;
 use crate::processes;
 use crate::screenshot::{capture, settings};
 use crate::site::{Reply, Site};
@@ -150,6 +152,31 @@ async fn a_browser_that_exits_is_an_internal_failure() {
     let error = page.write_screenshot(&mut tokio::io::sink(), |_| {}).await.err().unwrap();
     assert!(matches!(error, PageError::BrowserGone), "{error:?}");
     assert!(processes::have_exited(&running));
+}
+
+#[tokio::test]
+async fn a_browser_that_does_not_come_up_is_started_once_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let (browser, starts) = (folder.path().join("browser"), folder.path().join("starts"));
+    let site = Site::page("<!doctype html><body style='background:#f0f'>");
+    for exits in [1, 2] {
+        let script = format!(
+            "#!/bin/sh\necho >> {starts}\n[ $(wc -l < {starts}) -le {exits} ] && exit 1\nexec {chromium} \"$@\"\n",
+            starts = starts.display(),
+            chromium = chromium::executable().display(),
+        );
+        std::fs::write(&browser, script).unwrap();
+        std::fs::set_permissions(&browser, PermissionsExt::from_mode(0o755)).unwrap();
+        let mut settings = settings();
+        (settings.browser, settings.namespaces) = (Some(browser.clone()), false);
+        let captured = capture(settings, &site.url("/")).await;
+        match exits {
+            1 => assert_eq!(captured.unwrap().at(9, 9), [255, 0, 255]),
+            _ => assert!(matches!(captured.err().unwrap(), PageError::BrowserGone)),
+        }
+        assert_eq!(std::fs::read(&starts).unwrap().len(), 2);
+        std::fs::remove_file(&starts).unwrap();
+    }
 }
 
 #[tokio::test]
