@@ -14,6 +14,8 @@ pub mod content;
 pub mod conversion;
 pub mod dzi;
 pub mod failure;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 pub mod id;
 pub mod preview;
 pub mod progress;

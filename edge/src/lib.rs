@@ -32,8 +32,8 @@ pub mod request;
 pub mod response;
 
 mod entry;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 mod handlers;
-#[cfg(test)]
-mod hostile_texts;
 mod platform;
 mod tiler_api;

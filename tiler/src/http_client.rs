@@ -19,13 +19,18 @@ pub fn builder() -> ClientBuilder {
     Client::builder().user_agent(USER_AGENT).no_proxy().redirect(redirect::Policy::none())
 }
 
-/// How long a server asks to wait: seconds, or a date (RFC 9110, 10.2.3).
+/// The longest wait that a server's wish is taken for: it is added to the time of day, which overflows with what a header
+/// can say.
+const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How long a server asks to wait: seconds, or a date (RFC 9110, 10.2.3). At most a day.
 pub fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
-    match text.parse() {
-        Ok(seconds) => Some(Duration::from_secs(seconds)),
-        Err(_) => Some(httpdate::parse_http_date(text).ok()?.duration_since(now).unwrap_or_default()),
-    }
+    let wait = match text.parse() {
+        Ok(seconds) => Duration::from_secs(seconds),
+        Err(_) => httpdate::parse_http_date(text).ok()?.duration_since(now).unwrap_or_default(),
+    };
+    Some(wait.min(LONGEST_WAIT))
 }
 
 #[cfg(test)]
@@ -40,6 +45,7 @@ mod tests {
         for (text, seconds) in [
             ("120", Some(120)),
             ("0", Some(0)),
+            ("18446744073709551615", Some(86_400)),
             (" 7 ", Some(7)),
             ("Sun, 06 Nov 1994 08:50:07 GMT", Some(30)),
             ("Sunday, 06-Nov-94 08:50:07 GMT", Some(30)),

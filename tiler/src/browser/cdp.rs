@@ -88,7 +88,8 @@ impl Connection {
     }
 }
 
-fn parse(frame: &Bytes) -> Result<Message, ConnectionClosed> {
+/// Reads one message.
+pub(super) fn parse(frame: &Bytes) -> Result<Message, ConnectionClosed> {
     let message: RawMessage = serde_json::from_slice(frame).map_err(|_| ConnectionClosed)?;
     match (message.id, message.method) {
         (Some(id), _) => Ok(Message::Response(

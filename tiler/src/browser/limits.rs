@@ -36,6 +36,9 @@ pub struct PageLimits {
     pub traffic: u64,
     /// The concurrent connections of a page. Chromium opens at most 32 through a proxy, and more only for WebSockets.
     pub connections: usize,
+    /// The concurrent connections of all pages to one host; what is above waits. The default is what Chromium opens for two
+    /// pages by itself: six for each.
+    pub connections_per_host: NonZeroUsize,
     /// The memory that the processes of a browser may use together, in bytes.
     pub memory: u64,
     /// Whether pages are opened as root without namespaces too, where Chromium has no sandbox. A page that gets hold of
@@ -62,6 +65,7 @@ impl Default for PageLimits {
             connect: Duration::from_secs(10),
             traffic: 256 << 20,
             connections: 128,
+            connections_per_host: const { NonZeroUsize::new(12).unwrap() },
             memory: 2 << 30,
             without_sandbox: false,
             at_once: NonZeroUsize::MIN.saturating_add(1),

@@ -20,6 +20,8 @@ mod document_responses;
 mod error;
 mod executable;
 mod flags;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 mod html_sniffing;
 mod interception;
 mod launch;

@@ -18,6 +18,7 @@ use super::open_page::{OpenPage, PageProgress, before, with_exit_reason};
 use super::page_loader::PageLoader;
 use super::proxy::Proxy;
 use super::proxy::connector::Connector;
+use super::proxy::host_connections::HostConnections;
 use super::proxy::local_files::LocalFiles;
 use super::settings::PageSettings;
 use super::tab::Tab;
@@ -95,9 +96,11 @@ impl Pages {
                 }
             }
         };
+        // A page does not wait for a request that has been pending for so long, so its connection may go.
+        let hosts = Arc::new(HostConnections::new(limits.connections_per_host, limits.request));
         Ok(Self {
             launch,
-            connector: Connector { policy, resolver, timeout: limits.connect },
+            connector: Connector { policy, resolver, hosts, timeout: limits.connect },
             permits: Arc::new(Semaphore::new(limits.at_once.get())),
             bot,
             limits,

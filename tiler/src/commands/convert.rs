@@ -13,7 +13,6 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use clap::{ValueEnum, value_parser};
 use edgezoom_content::{SourceUrl, TileFormat};
-use edgezoom_tiler::browser::PageLimits;
 use edgezoom_tiler::limits::Limits;
 use edgezoom_tiler::pipeline::{Origin, Pipeline, PipelineSettings};
 use edgezoom_tiler::renderer::RenderOptions;
@@ -114,7 +113,7 @@ async fn convert(args: &Args) -> anyhow::Result<()> {
     let pipeline = Pipeline::new(PipelineSettings {
         policy: args.policy.policy()?,
         browser: args.pages.chromium.clone(),
-        page_limits: PageLimits::from(&args.pages),
+        page_limits: pages::limits(&args.pages, &Limits::from(&args.limits)),
         temporary: std::env::temp_dir(),
         limits: Limits::from(&args.limits),
         bot: args.bot.settings(None),

@@ -44,7 +44,7 @@ pub struct Args {
     /// The most redirects that are followed
     #[arg(long, env = "EDGEZOOM_MAX_REDIRECTS", default_value_t = Limits::default().redirects)]
     max_redirects: u32,
-    /// The downloads from one host at once
+    /// The downloads from one host at once; web pages have three times as many connections to one
     #[arg(long, env = "EDGEZOOM_DOWNLOADS_PER_HOST", default_value_t = Limits::default().downloads_per_host)]
     downloads_per_host: NonZeroUsize,
     /// The shortest time between the beginnings of two downloads from one host, in milliseconds

@@ -1,11 +1,13 @@
 //! How web pages are captured and what they may cost, as flags and environment variables. [`PageLimits`] documents each,
 //! with the reason for its default.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::value_parser;
 use edgezoom_tiler::browser::PageLimits;
+use edgezoom_tiler::limits::Limits;
 
 const MIB: u64 = 1 << 20;
 
@@ -44,18 +46,21 @@ pub struct Args {
     web_pages_without_sandbox: bool,
 }
 
-impl From<&Args> for PageLimits {
-    fn from(args: &Args) -> Self {
-        Self {
-            width: args.web_width,
-            scale: args.web_scale,
-            height: args.max_web_height,
-            settle: Duration::from_secs(args.web_settle_seconds),
-            page: Duration::from_secs(args.web_seconds),
-            traffic: args.max_web_mib.saturating_mul(MIB),
-            memory: args.web_memory_mib.saturating_mul(MIB),
-            without_sandbox: args.web_pages_without_sandbox,
-            ..Self::default()
-        }
+/// The connections of web pages to a host, for each download from it that there may be.
+const CONNECTIONS_PER_DOWNLOAD: NonZeroUsize = const { NonZeroUsize::new(3).unwrap() };
+
+/// The limits for web pages; how gentle they are with one host follows from that of downloads.
+pub fn limits(args: &Args, limits: &Limits) -> PageLimits {
+    PageLimits {
+        width: args.web_width,
+        scale: args.web_scale,
+        height: args.max_web_height,
+        settle: Duration::from_secs(args.web_settle_seconds),
+        page: Duration::from_secs(args.web_seconds),
+        traffic: args.max_web_mib.saturating_mul(MIB),
+        connections_per_host: limits.downloads_per_host.saturating_mul(CONNECTIONS_PER_DOWNLOAD),
+        memory: args.web_memory_mib.saturating_mul(MIB),
+        without_sandbox: args.web_pages_without_sandbox,
+        ..PageLimits::default()
     }
 }

@@ -144,7 +144,10 @@ fn settings(args: &Args) -> anyhow::Result<Settings> {
         layout: args.layout.into(),
         uploads: args.uploads,
         browser: args.pages.chromium.clone(),
-        page_limits: PageLimits { at_once: args.jobs, ..PageLimits::from(&args.pages) },
+        page_limits: PageLimits {
+            at_once: args.jobs,
+            ..pages::limits(&args.pages, &Limits::from(&args.limits))
+        },
         limits: Limits { renderer_folder: temporary(args)?, ..Limits::from(&args.limits) },
         temporary: temporary(args)?,
         render: RenderOptions {

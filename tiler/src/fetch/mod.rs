@@ -17,6 +17,8 @@
 mod download;
 mod error;
 mod fetcher;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 mod host_slots;
 mod redirect;
 pub mod resolver;

@@ -108,7 +108,8 @@ fn exit_with_parent(pipe: &File) {
     }
 }
 
-fn render(
+/// Renders into frames, in a process that is in its sandbox.
+pub(super) fn render(
     [first, sources @ ..]: [SourceFile; 3],
     prepared: Result<Prepared, SourceError>,
     request: &RenderRequest,

@@ -8,6 +8,8 @@
 mod channel;
 pub mod child;
 mod error;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 mod output;
 mod process;
 mod protocol;

@@ -32,6 +32,8 @@ mod context;
 mod edge_client;
 mod error;
 mod fleet;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 mod health;
 mod intake;
 mod job;

@@ -143,7 +143,8 @@ impl Settlement {
     }
 }
 
-fn parse_batch(text: &str) -> Result<Batch, CallError> {
+/// Reads the answer to a pull.
+pub(super) fn parse_batch(text: &str) -> Result<Batch, CallError> {
     let envelope: Envelope =
         serde_json::from_str(text).map_err(|error| CallError::Malformed(error.to_string()))?;
     if !envelope.success {

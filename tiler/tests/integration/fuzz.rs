@@ -3,7 +3,8 @@
 //! process contains them.
 //!
 //! Each run takes a few seconds of the sequence that a seed gives, so a failure comes again with its seed and number.
-//! Longer: `EDGEZOOM_FUZZ_SECONDS=600 EDGEZOOM_FUZZ_SEED=7 cargo test --test integration fuzz -- --nocapture`.
+//! Longer: `EDGEZOOM_FUZZ_SECONDS=600 EDGEZOOM_FUZZ_SEED=7 cargo test --test integration fuzz -- --nocapture`. By what they
+//! reach of the code, libFuzzer looks for such files: `fuzz/fuzz_targets/picture.rs`, without the process around it.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::fs;
@@ -14,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use edgezoom_codecs::Format;
 use edgezoom_content::FailureCode;
+use edgezoom_fuzzing::{mutate, variable};
 use edgezoom_test_support::files::file;
 use edgezoom_tiler::limits::Limits;
 use edgezoom_tiler::renderer::{Output, RenderError, RenderOptions, Renderer};
@@ -22,9 +24,6 @@ use fastrand::Rng;
 /// A small file of each kind that a decoder tells apart, made by other programs.
 const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus");
 
-/// Numbers at which sizes and offsets go wrong.
-const EDGES: [u32; 9] = [0, 1, 0x7f, 0xff, 0x7fff, 0xffff, 0x7fff_ffff, 0xffff_fffe, 0xffff_ffff];
-
 fn corpus() -> Vec<(String, Vec<u8>)> {
     let entries = fs::read_dir(CORPUS).unwrap().map(|entry| entry.unwrap().path());
     let mut files: Vec<_> = entries
@@ -32,40 +31,6 @@ fn corpus() -> Vec<(String, Vec<u8>)> {
         .collect();
     files.sort();
     files
-}
-
-/// Changes a file in one to four ways; at its beginning, where formats keep their sizes, as often as in all the rest.
-fn mutate(random: &mut Rng, bytes: &mut Vec<u8>, others: &[(String, Vec<u8>)]) {
-    for _ in 0..random.u32(1..=4) {
-        if bytes.is_empty() {
-            return;
-        }
-        let head = bytes.len().min(100);
-        let at = if random.bool() { random.usize(0..head) } else { random.usize(0..bytes.len()) };
-        let to = (at + random.usize(1..64)).min(bytes.len());
-        match random.u32(0..9) {
-            0 => bytes[at] = random.u8(..),
-            1 => bytes[at] ^= 1 << random.u32(0..8),
-            2 | 3 => {
-                let number = *random.choice(&EDGES).unwrap_or(&0);
-                let number = if random.bool() { number.to_be_bytes() } else { number.to_le_bytes() };
-                let length = [1, 2, 4][random.usize(0..3)];
-                bytes.iter_mut().skip(at).zip(&number[..length]).for_each(|(byte, new)| *byte = *new);
-            }
-            4 => bytes[at] = bytes[at].wrapping_add(random.u8(0..3).wrapping_sub(1)),
-            5 => drop(bytes.drain(at..to)),
-            6 => {
-                let piece = bytes[at..to].repeat(random.usize(1..9));
-                bytes.splice(at..at, piece);
-            }
-            7 => bytes.truncate(at),
-            _ => {
-                let (_, other) = &others[random.usize(0..others.len())];
-                let from = random.usize(0..other.len());
-                bytes.splice(at..to, other[from..].iter().copied().take(64));
-            }
-        }
-    }
 }
 
 /// Renders a file. Whether it became a picture, and how long it took.
@@ -90,10 +55,6 @@ fn is_a_fault(error: &RenderError) -> bool {
     }
 }
 
-fn variable(name: &str, default: u64) -> u64 {
-    std::env::var(name).map_or(default, |text| text.parse().unwrap())
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn damaged_files_of_every_format_end_with_tiles_or_a_reason() {
     let corpus = corpus();
@@ -106,8 +67,10 @@ async fn damaged_files_of_every_format_end_with_tiles_or_a_reason() {
         renderer_time: Duration::from_secs(120),
         ..Limits::default()
     };
-    let (seed, seconds) = (variable("EDGEZOOM_FUZZ_SEED", 1), variable("EDGEZOOM_FUZZ_SECONDS", 4));
-    let (next, first) = (AtomicU64::new(0), variable("EDGEZOOM_FUZZ_FIRST", 0));
+    let files: Vec<&[u8]> = corpus.iter().map(|(_, bytes)| bytes.as_slice()).collect();
+    let seed = variable("EDGEZOOM_FUZZ_SEED").unwrap_or(1);
+    let seconds = variable("EDGEZOOM_FUZZ_SECONDS").unwrap_or(4);
+    let (next, first) = (AtomicU64::new(0), variable("EDGEZOOM_FUZZ_FIRST").unwrap_or(0));
     let end = Instant::now() + Duration::from_secs(seconds);
     let fuzz = async || {
         let (mut pictures, mut faults) = (0, vec![]);
@@ -120,7 +83,7 @@ async fn damaged_files_of_every_format_end_with_tiles_or_a_reason() {
             let (name, whole) = &corpus[number as usize % corpus.len()];
             let mut random = Rng::with_seed(seed << 40 | number);
             let mut bytes = whole.clone();
-            mutate(&mut random, &mut bytes, &corpus);
+            mutate(&mut random, &mut bytes, &files);
             match render(&bytes, &limits).await {
                 Ok(()) => pictures += 1,
                 Err(error) if is_a_fault(&error) => {

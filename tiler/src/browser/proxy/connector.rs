@@ -12,6 +12,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use url::Host;
 
+use super::host_connections::{HostConnections, Place};
 use crate::fetch::resolver::Resolver;
 
 /// Opens connections to the hosts that the policy permits.
@@ -19,6 +20,8 @@ use crate::fetch::resolver::Resolver;
 pub(in crate::browser) struct Connector {
     pub policy: AddressPolicy,
     pub resolver: Arc<dyn Resolver>,
+    /// The connections of all pages to each host.
+    pub hosts: Arc<HostConnections>,
     /// How long connecting may take, name resolution included.
     pub timeout: Duration,
 }
@@ -35,11 +38,11 @@ pub(in crate::browser) enum ConnectError {
 }
 
 impl Connector {
-    /// Connects to `host`, a name or an address as written in a URL.
-    pub(super) async fn connect(&self, host: &str, port: u16) -> Result<TcpStream, ConnectError> {
-        timeout(self.timeout, self.connect_without_timeout(host, port))
-            .await
-            .unwrap_or(Err(ConnectError::Unreachable))
+    /// Connects to `host`, a name or an address as written in a URL, once it has a place for another connection.
+    pub(super) async fn connect(&self, host: &str, port: u16) -> Result<(TcpStream, Place), ConnectError> {
+        let place = self.hosts.acquire(host).await.map_err(|_| ConnectError::Unreachable)?;
+        let stream = timeout(self.timeout, self.connect_without_timeout(host, port)).await;
+        Ok((stream.unwrap_or(Err(ConnectError::Unreachable))?, place))
     }
 
     async fn connect_without_timeout(&self, host: &str, port: u16) -> Result<TcpStream, ConnectError> {
@@ -76,6 +79,8 @@ impl Connector {
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroUsize;
+
     use futures::future::BoxFuture;
 
     use super::*;
@@ -91,7 +96,8 @@ mod tests {
 
     fn connector(allowed: &str, addresses: &'static [&'static str]) -> Connector {
         let policy = AddressPolicy::allowing(allowed).unwrap();
-        Connector { policy, resolver: Arc::new(Fixed(addresses)), timeout: Duration::from_secs(5) }
+        let hosts = Arc::new(HostConnections::new(NonZeroUsize::MIN, Duration::MAX));
+        Connector { policy, resolver: Arc::new(Fixed(addresses)), hosts, timeout: Duration::from_secs(5) }
     }
 
     #[tokio::test]
@@ -100,7 +106,7 @@ mod tests {
         for host in
             ["127.0.0.1", "127.1", "2130706433", "0x7f.1", "[::1]", "[::ffff:127.0.0.1]", "169.254.169.254"]
         {
-            assert_eq!(connector.connect(host, 80).await.unwrap_err(), ConnectError::Refused, "{host}");
+            assert_eq!(connector.connect(host, 80).await.err(), Some(ConnectError::Refused), "{host}");
         }
     }
 
@@ -120,8 +126,8 @@ mod tests {
         let connector = connector("127.0.0.0/8", &[]);
         for port in [1, 22, 25, 111, 445, 1023] {
             assert_eq!(
-                connector.connect("127.0.0.1", port).await.unwrap_err(),
-                ConnectError::Refused,
+                connector.connect("127.0.0.1", port).await.err(),
+                Some(ConnectError::Refused),
                 "{port}"
             );
         }
@@ -140,7 +146,7 @@ mod tests {
     #[tokio::test]
     async fn a_port_without_a_listener_is_unreachable() {
         let unused = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let error = connector("127.0.0.0/8", &[]).connect("127.0.0.1", unused).await.unwrap_err();
-        assert_eq!(error, ConnectError::Unreachable);
+        let error = connector("127.0.0.0/8", &[]).connect("127.0.0.1", unused).await.err();
+        assert_eq!(error, Some(ConnectError::Unreachable));
     }
 }

@@ -10,26 +10,26 @@ use hyper::header::{
 use hyper::{Request, Response, StatusCode, Uri};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
 use super::body::Body;
+use super::connection_permits::ConnectionPermits;
 use super::connector::ConnectError;
 use super::traffic_budget::Metered;
 
-/// Sends the request and returns the response. Keeps `permit` as long as the connection is open.
+/// Sends the request and returns the response. Keeps `permits` as long as the connection is open.
 pub(super) async fn send(
     mut request: Request<Incoming>,
     upstream: Metered<TcpStream>,
-    permit: OwnedSemaphorePermit,
+    permits: ConnectionPermits,
     cancel: &CancellationToken,
 ) -> Result<Response<Body>, ConnectError> {
     let mut client = hyper::client::conn::http1::Builder::new();
     let handshake = client.preserve_header_case(true).handshake(TokioIo::new(upstream)).await;
     let (mut sender, connection) = handshake.map_err(|_| ConnectError::Unreachable)?;
     let drive = async move {
-        let _ = connection.await; // an error shows in the response's body
-        drop(permit);
+        permits.closed().run_until_cancelled(connection).await; // an error shows in the response's body
+        drop(permits);
     };
     tokio::spawn(cancel.clone().run_until_cancelled_owned(drive));
 

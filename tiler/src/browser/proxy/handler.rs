@@ -7,10 +7,11 @@ use hyper::body::Incoming;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use tokio::net::TcpStream;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::body::{Body, empty};
+use super::connection_permits::ConnectionPermits;
 use super::connector::{ConnectError, Connector};
 use super::credentials::{Credentials, LOGIN_HOST, challenge};
 use super::failures::ConnectFailures;
@@ -46,10 +47,10 @@ pub(super) async fn handle(request: Request<Incoming>, handler: Arc<Handler>) ->
         return files.response(request.uri().path()).await;
     }
     let result = match handler.connect(&host, port).await {
-        Ok((upstream, permit)) if request.method() == Method::CONNECT => {
-            Ok(tunnel::open(request, upstream, permit, &handler.cancel))
+        Ok((upstream, permits)) if request.method() == Method::CONNECT => {
+            Ok(tunnel::open(request, upstream, permits, &handler.cancel))
         }
-        Ok((upstream, permit)) => forward::send(request, upstream, permit, &handler.cancel).await,
+        Ok((upstream, permits)) => forward::send(request, upstream, permits, &handler.cancel).await,
         Err(error) => Err(error),
     };
     handler.failures.record(&host, port, result.as_ref().err().copied());
@@ -62,21 +63,23 @@ pub(super) async fn handle(request: Request<Incoming>, handler: Arc<Handler>) ->
 }
 
 impl Handler {
-    /// Connects to `host`, as soon as the number of connections allows it.
+    /// Connects to `host`, as soon as the numbers of connections of the page and to the host allow it.
     async fn connect(
         &self,
         host: &str,
         port: u16,
-    ) -> Result<(Metered<TcpStream>, OwnedSemaphorePermit), ConnectError> {
-        let permit = Arc::clone(&self.connections).acquire_owned().await;
-        let permit = permit.map_err(|_| ConnectError::Unreachable)?;
-        let stream = self.connector.connect(host, port).await?;
-        Ok((Metered::new(stream, Arc::clone(&self.budget)), permit))
+    ) -> Result<(Metered<TcpStream>, ConnectionPermits), ConnectError> {
+        // The page's own comes first: a page that has all of its connections must not keep a place at a host meanwhile.
+        let page = Arc::clone(&self.connections).acquire_owned().await;
+        let page = page.map_err(|_| ConnectError::Unreachable)?;
+        let (stream, host) = self.connector.connect(host, port).await?;
+        let stream = Metered::new(stream, Arc::clone(&self.budget), host.activity());
+        Ok((stream, ConnectionPermits { _page: page, host }))
     }
 }
 
 /// The host and port of a request: `CONNECT host:port`, or an absolute URL with `http` (RFC 9112, 3.2.2 and 3.2.3).
-fn target(request: &Request<Incoming>) -> Option<(String, u16)> {
+pub(in crate::browser) fn target<B>(request: &Request<B>) -> Option<(String, u16)> {
     let uri = request.uri();
     let port = match (request.method(), uri.scheme_str()) {
         (&Method::CONNECT, None) => uri.port_u16()?,

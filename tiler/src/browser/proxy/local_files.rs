@@ -51,6 +51,13 @@ impl LocalFiles {
     }
 
     async fn read(&self, path: &str) -> Option<(Option<&'static str>, Vec<u8>)> {
+        let file = self.find(path)?;
+        let media_type = media_type(&file);
+        Some((media_type, tokio::fs::read(file).await.ok()?))
+    }
+
+    /// The file that is served for a path.
+    pub(in crate::browser) fn find(&self, path: &str) -> Option<PathBuf> {
         let path = percent_decode_str(path).decode_utf8().ok()?;
         // `..` and symbolic links may lead out of the folder, so the canonical path counts.
         let file = self.folder.join(path.trim_start_matches('/')).canonicalize().ok()?;
@@ -58,11 +65,8 @@ impl LocalFiles {
         // Keys, passwords and histories are in files and folders whose names begin with a dot.
         let is_hidden =
             file != self.page && within.iter().any(|name| name.as_encoded_bytes().starts_with(b"."));
-        if is_hidden || !file.is_file() || file.metadata().ok()?.len() > MAX_BYTES {
-            return None;
-        }
-        let media_type = media_type(&file);
-        Some((media_type, tokio::fs::read(file).await.ok()?))
+        let is_served = !is_hidden && file.is_file() && file.metadata().ok()?.len() <= MAX_BYTES;
+        is_served.then_some(file)
     }
 }
 

@@ -6,11 +6,13 @@
 //! in [`failures`], for the message to the client.
 
 mod body;
+mod connection_permits;
 pub(super) mod connector;
 mod credentials;
 pub(super) mod failures;
 mod forward;
 mod handler;
+pub(super) mod host_connections;
 pub(super) mod local_files;
 mod server;
 #[cfg(test)]
@@ -19,4 +21,6 @@ pub(super) mod traffic_budget;
 mod tunnel;
 
 pub(super) use credentials::{LOGIN_HOST, USERNAME};
+#[cfg(any(test, fuzzing))]
+pub(super) use handler::target;
 pub(super) use server::Proxy;

@@ -13,6 +13,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::connector::{ConnectError, Connector};
+use super::host_connections::HostConnections;
 use super::local_files::LocalFiles;
 use super::{Proxy, USERNAME};
 use crate::browser::limits::PageLimits;
@@ -33,8 +34,18 @@ fn proxy(allowed: &str) -> (Proxy, u16) {
 }
 
 fn proxy_with(allowed: &str, files: Option<LocalFiles>) -> (Proxy, u16) {
+    proxy_through(connector(allowed, 8), files)
+}
+
+/// What several proxies can share.
+fn connector(allowed: &str, connections_per_host: usize) -> Connector {
     let policy = AddressPolicy::allowing(allowed).unwrap();
-    let connector = Connector { policy, resolver: Arc::new(Loopback), timeout: Duration::from_secs(5) };
+    let limit = connections_per_host.try_into().unwrap();
+    let hosts = Arc::new(HostConnections::new(limit, Duration::from_millis(300)));
+    Connector { policy, resolver: Arc::new(Loopback), hosts, timeout: Duration::from_secs(5) }
+}
+
+fn proxy_through(connector: Connector, files: Option<LocalFiles>) -> (Proxy, u16) {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let limits = PageLimits { traffic: 1 << 20, connections: 8, ..PageLimits::default() };
@@ -177,6 +188,29 @@ async fn dropping_the_proxy_closes_its_connections() {
     let ended = tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut rest));
     assert!(ended.await.is_ok());
     assert!(TcpStream::connect(("127.0.0.1", port)).await.is_err());
+}
+
+#[tokio::test]
+async fn a_page_gets_its_connection_from_a_page_that_does_not_need_its_own() {
+    let shared = connector("127.0.0.0/8", 1);
+    let [(one, one_port), (other, other_port)] = [(); 2].map(|()| proxy_through(shared.clone(), None));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let target = listener.local_addr().unwrap().port();
+    let open = async |proxy: &Proxy, port: u16| {
+        let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+        let login = credentials(proxy);
+        let request = format!("CONNECT a.example:{target} HTTP/1.1\r\nHost: a\r\n{login}\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = [0; 17];
+        stream.read_exact(&mut answer).await.unwrap();
+        assert_eq!(&answer, b"HTTP/1.1 200 OK\r\n");
+        (stream, listener.accept().await.unwrap().0)
+    };
+    let (_browser, mut server) = open(&one, one_port).await;
+    let second = tokio::time::timeout(Duration::from_secs(20), open(&other, other_port));
+    let (_, mut second_server) = second.await.unwrap();
+    assert_eq!(server.read(&mut [0; 1]).await.unwrap(), 0, "it stood still, so it was closed");
+    second_server.write_all(b"a").await.unwrap();
 }
 
 #[tokio::test]

@@ -8,6 +8,8 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use super::host_connections::Activity;
+
 /// The bytes that a page may still transfer. All its connections share it.
 #[derive(Debug)]
 pub(in crate::browser) struct TrafficBudget {
@@ -39,11 +41,17 @@ impl TrafficBudget {
 pub(super) struct Metered<S> {
     stream: S,
     budget: Arc<TrafficBudget>,
+    activity: Arc<Activity>,
 }
 
 impl<S> Metered<S> {
-    pub(super) fn new(stream: S, budget: Arc<TrafficBudget>) -> Self {
-        Self { stream, budget }
+    pub(super) fn new(stream: S, budget: Arc<TrafficBudget>, activity: Arc<Activity>) -> Self {
+        Self { stream, budget, activity }
+    }
+
+    fn count(&self, bytes: usize) -> io::Result<()> {
+        self.activity.note();
+        self.budget.spend(bytes)
     }
 }
 
@@ -55,7 +63,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Metered<S> {
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
-        Poll::Ready(self.budget.spend(buffer.filled().len() - before))
+        Poll::Ready(self.count(buffer.filled().len() - before))
     }
 }
 
@@ -66,7 +74,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Metered<S> {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let written = ready!(Pin::new(&mut self.stream).poll_write(context, bytes))?;
-        self.budget.spend(written)?;
+        self.count(written)?;
         Poll::Ready(Ok(written))
     }
 
@@ -89,7 +97,7 @@ mod tests {
     async fn a_connection_fails_when_the_budget_is_spent() {
         let budget = Arc::new(TrafficBudget::new(100));
         let (near, mut far) = tokio::io::duplex(1000);
-        let mut near = Metered::new(near, Arc::clone(&budget));
+        let mut near = Metered::new(near, Arc::clone(&budget), Arc::new(Activity::new()));
         near.write_all(&[0; 60]).await.unwrap();
         assert!(!budget.is_spent());
         far.write_all(&[0; 60]).await.unwrap();

@@ -5,25 +5,27 @@ use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::io::copy_bidirectional;
 use tokio::net::TcpStream;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
 use super::body::{Body, empty};
+use super::connection_permits::ConnectionPermits;
 use super::traffic_budget::Metered;
 
-/// The response to `CONNECT`, after which the bytes are copied. Keeps `permit` as long as the tunnel is open.
+/// The response to `CONNECT`, after which the bytes are copied. Keeps `permits` as long as the tunnel is open.
 pub(super) fn open(
     request: Request<Incoming>,
     mut upstream: Metered<TcpStream>,
-    permit: OwnedSemaphorePermit,
+    permits: ConnectionPermits,
     cancel: &CancellationToken,
 ) -> Response<Body> {
     let copy = async move {
         if let Ok(browser) = hyper::upgrade::on(request).await {
+            let closed = permits.closed();
             // Either side may close its connection at any time; the other side then notices it.
-            let _ = copy_bidirectional(&mut TokioIo::new(browser), &mut upstream).await;
+            let mut browser = TokioIo::new(browser);
+            closed.run_until_cancelled(copy_bidirectional(&mut browser, &mut upstream)).await;
         }
-        drop(permit);
+        drop((upstream, permits));
     };
     tokio::spawn(cancel.clone().run_until_cancelled_owned(copy));
     empty(StatusCode::OK)

@@ -7,6 +7,8 @@ use std::time::Duration;
 
 /// What has to be parsed of a file (2.5); what is longer is cut off.
 pub(in crate::fetch) const MOST_BYTES: usize = 500 << 10;
+/// The longest pause between two visits: the file itself is used for no longer (2.4).
+const LONGEST_DELAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// What a kept rule takes besides its pattern.
 const RULE_BYTES: usize = 64;
 
@@ -128,7 +130,7 @@ fn is_product(value: &[u8], product: &str) -> bool {
 /// A pause in seconds, which may have a fraction.
 fn seconds(value: &[u8]) -> Option<Duration> {
     let seconds: f64 = std::str::from_utf8(value).ok()?.parse().ok()?;
-    Duration::try_from_secs_f64(seconds).ok()
+    Some(Duration::try_from_secs_f64(seconds).ok()?.min(LONGEST_DELAY))
 }
 
 /// The form in which paths and patterns are compared (2.2.2): what is not ASCII is percent-encoded, what is encoded without
@@ -312,6 +314,7 @@ mod tests {
             |value: &str| rules(&format!("User-agent: *\nCrawl-delay: {value}\nDisallow: /a")).delay();
         assert_eq!(delay("10"), Some(Duration::from_secs(10)));
         assert_eq!(delay("0.5"), Some(Duration::from_millis(500)));
+        assert_eq!(delay("1e19"), Some(LONGEST_DELAY)); // once, a panic where it was added to the time of day
         for none in ["", "soon", "-1", "NaN", "inf", "1e300"] {
             assert_eq!(delay(none), None, "{none}");
         }

@@ -1,0 +1,161 @@
+//! The parsers of this crate before bytes that strangers send: each function takes any bytes, and panics when what
+//! comes of them does not hold. The tests below give them changed inputs for a moment, and the programs in `fuzz/` are
+//! these functions under libFuzzer.
+
+use crate::tile_index::tile_number;
+use crate::{
+    AddressPolicy, ContentId, Dzi, Size, SourceUrl, TileFormat, TileIndex, Title, UploadKey, Warning,
+};
+
+/// The URL of a source, and what is made of it: the address policy's answer, ids, the name of a file.
+///
+/// # Panics
+/// The URL is not written as it is read.
+pub fn source_url(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    if let Ok(url) = SourceUrl::parse(&text) {
+        assert_eq!(SourceUrl::parse(url.as_str()).as_ref(), Ok(&url));
+        assert!(url.as_str().is_ascii() && !url.host().is_empty() && !url.is_file());
+        assert!(ContentId::candidates(&url).all(|id| id.to_string().parse() == Ok(id)));
+        let _ = (AddressPolicy::default().admit(&url), url.page(), url.identity());
+    }
+    // What the edge takes from tilers and from its own records, files included.
+    if let Ok(url) = SourceUrl::try_from(text.into_owned()) {
+        assert!(url.file_name().is_none() || url.is_file());
+        assert_eq!(SourceUrl::try_from(String::from(url.clone())), Ok(url));
+    }
+}
+
+/// The operator's lists of networks and hosts, and an address that is compared with them.
+///
+/// # Panics
+/// A host that is denied is admitted.
+pub fn address_lists(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let (list, url) = text.split_once('\n').unwrap_or((&text, "http://example.com/"));
+    if let Ok(policy) = AddressPolicy::allowing(list) {
+        let _ = policy.denying(list);
+    }
+    let Ok(policy) = AddressPolicy::default().denying_hosts(list) else { return };
+    let Ok(url) = SourceUrl::parse(url) else { return };
+    // A comma may be part of a host's name, and not of a name in the list.
+    if list.trim() == url.host() && !list.contains(',') {
+        assert!(policy.admit(&url).is_err(), "{url} is denied by its own name");
+    }
+    let _ = policy.allowing_hosts(list).map(|policy| policy.admit(&url));
+}
+
+/// Ids of contents and keys of files.
+///
+/// # Panics
+/// One is not written as it is read.
+pub fn ids(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    if let Ok(id) = text.parse::<ContentId>() {
+        assert_eq!(id.to_string(), text);
+    }
+    if let Some(key) = UploadKey::from_digits(&text) {
+        assert_eq!(key.digits(), text);
+    }
+    if let Ok(key) = text.parse::<UploadKey>() {
+        assert_eq!(key.to_string().parse(), Ok(key));
+    }
+}
+
+/// The index of an archive, which the Worker reads from the store. The first bytes are the size of a picture.
+///
+/// # Panics
+/// A tile lies beyond the largest offset.
+pub fn tile_index(bytes: &[u8]) {
+    let Some(&[a, b, c, d]) = bytes.first_chunk() else { return };
+    let size =
+        Size { width: u32::from_le_bytes([a, b, 0, 0]) + 1, height: u32::from_le_bytes([c, d, 0, 0]) + 1 };
+    let dzi = Dzi { size, tile_size: 512, tile_overlap: 0, tile_format: TileFormat::Jpg };
+    let rest = bytes.get(4..).unwrap_or_default();
+    // With the count that it should have, or none would pass the first look.
+    let mut index = rest.to_vec();
+    if let Some(count) = index.get_mut(8..16) {
+        count.copy_from_slice(&dzi.tile_count().to_le_bytes());
+    }
+    let Ok(index) = TileIndex::decode(index, &dzi) else { return };
+    for (level, column, row) in
+        [(0, 0, 0), (dzi.max_level(), 0, 0), (dzi.max_level(), 1, 7), (7, u32::MAX, 0)]
+    {
+        if let Some(number) = tile_number(&dzi, level, column, row) {
+            assert!(index.find(number).is_none_or(|tile| tile.length > 0));
+        }
+    }
+    let _ = index.find(u64::MAX);
+}
+
+/// What pages and renderers say, which clients are shown: titles and warnings.
+///
+/// # Panics
+/// A control character is left, or the text has no bound.
+pub fn words(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let title = Title::of_page(&text).map(|title| title.as_str().to_owned());
+    let warning = Warning::of_text(&text).map(|warning| warning.as_str().to_owned());
+    for shown in [title, warning].into_iter().flatten() {
+        assert!(!shown.is_empty() && shown.len() < 4000 && !shown.chars().any(char::is_control), "{shown:?}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use edgezoom_fuzzing::{Target, hunt};
+
+    use super::*;
+
+    #[test]
+    fn every_parser_ends_with_what_holds() {
+        hunt(&[
+            Target {
+                name: "source_url",
+                run: source_url,
+                seeds: &[
+                    b"http://example.com/%C3%A4.jpg?a=b&c#page=2",
+                    b"HTTPS://B\xc3\xbccher.example:443/../a b/\xe2\x80\xae#/map",
+                    b"http://[2001:db8::1]:8080/?q",
+                    b"http://0x7f.1/",
+                    b"http://user:secret@10.0.0.1:22/",
+                    b"ni:///sha-256;f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk?name=old%20town.jpg",
+                ],
+            },
+            Target {
+                name: "address_lists",
+                run: address_lists,
+                seeds: &[
+                    b"10.0.0.0/8, 2001:db8::/32,192.168.1.7",
+                    b"example.com, *.example.org\nhttp://www.example.com/a",
+                    b"example.com.\nhttp://example.com/",
+                    b"[::1]\nhttp://[::1]:8080/",
+                ],
+            },
+            Target {
+                name: "ids",
+                run: ids,
+                seeds: &[
+                    b"00000000000",
+                    b"6qy4OXfXSid",
+                    b"00112233445566778899aabbccddeeff",
+                    b"uploads/00112233445566778899aabbccddeeff",
+                ],
+            },
+            Target {
+                name: "tile_index",
+                run: tile_index,
+                seeds: &[
+                    b"\x00\x08\x00\x06EZTILES1\x0f\0\0\0\0\0\0\0\x40\0\0\0\0\0\0\0\0\0\0\0\x90\x03\x80\x04\
+                        \x02\x81\x08\x00",
+                    b"\xff\xff\xff\xff",
+                ],
+            },
+            Target {
+                name: "words",
+                run: words,
+                seeds: &[b"A title\r\n  of \t two lines", b"\xe2\x80\xae\xef\xbb\xbf\0\xe2\x80\xa8a"],
+            },
+        ]);
+    }
+}

@@ -1,0 +1,190 @@
+//! Every parser of the Worker before texts that strangers could send: each function takes any bytes, and panics when
+//! what comes of them does not hold. The tests below give them changed inputs for a moment, and the programs in
+//! `fuzz/` are these functions under libFuzzer.
+
+use edgezoom_content::{AddressPolicy, ContentId, Timestamp};
+use http::Method;
+
+use crate::admission::client::Client;
+use crate::admission::policy::Shares;
+use crate::admission::scheduler::Scheduler;
+use crate::config::Config;
+use crate::content::cached_content::CachedContent;
+use crate::durable::messages;
+use crate::request::iiif::IiifRequest;
+use crate::request::object_key::ObjectKey;
+use crate::request::query;
+use crate::request::router::{RequestParts, route};
+use crate::request::upload_parts;
+use crate::request::url::RequestUrl;
+use crate::response::callback::Callback;
+use crate::response::conditional::{ByteRange, none_match_names};
+
+fn id() -> ContentId {
+    "00000000000".parse().unwrap_or_else(|_| unreachable!())
+}
+
+/// A request: its path and query in the first line, its `Accept` in the second.
+///
+/// # Panics
+/// An address of IIIF is read where there is none.
+pub fn request(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let (target, accept) = text.split_once('\n').unwrap_or((&text, "*/*"));
+    let whole = format!("http://localhost{target}");
+    let _ = RequestUrl::split(&whole);
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    for method in [Method::GET, Method::POST, Method::PUT, Method::OPTIONS] {
+        let request =
+            RequestParts { method: &method, path, query, accept: Some(accept), share: "http://localhost/" };
+        let _ = route(request, &AddressPolicy::default());
+    }
+    let _ = (query::signature(query), query::url(query), upload_parts::part(path));
+    if IiifRequest::parse(path).is_some_and(|request| matches!(request, IiifRequest::Image(_))) {
+        assert_eq!(path.matches('/').count(), 3, "region, size, rotation, quality and format");
+    }
+}
+
+/// Headers and parameters of a request: `Range`, `If-None-Match`, the name of a script's function, a client's address,
+/// a signature.
+///
+/// # Panics
+/// A range lies outside of what there is, or a function is called by another name.
+pub fn request_headers(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    for size in [0, 1, 1000, u64::from(u32::MAX), u64::MAX] {
+        if let Some((first, last)) = ByteRange::parse(&text).and_then(|range| range.resolve(size)) {
+            assert!(first <= last && last < size);
+        }
+    }
+    if let Ok(callback) = text.parse::<Callback>() {
+        assert_eq!(callback.to_string(), text);
+    }
+    let _ = none_match_names(&text, "\"a\"");
+    if let Some(client) = Client::at(&text) {
+        assert!(!client.party().is_empty() && !client.rate_limits().is_empty());
+        assert_eq!(Client::of_key(client.key()), client);
+    }
+    if let Some(signature) = query::signature(&text) {
+        let keys = |name: &str| (name == "SIGNING_KEYS").then(|| "a:0123456789abcdef".to_owned());
+        let keys = Config::read(keys).ok().and_then(|config| config.signing);
+        assert_eq!(keys.and_then(|keys| keys.signer(signature, "b", Timestamp(0)).map(str::to_owned)), None);
+    }
+}
+
+/// The key of an object in the store, as a path names it.
+///
+/// # Panics
+/// It is not written as it is read.
+pub fn object_key(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    if let Ok(key) = text.parse::<ObjectKey>() {
+        assert_eq!(key.to_string(), text);
+    }
+}
+
+/// What the object of a content is told: its path in the first line, its body in the others. Claims and reports are
+/// what tilers send.
+pub fn messages(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let (path, body) = text.split_once('\n').unwrap_or(("/report", &text));
+    let _ = messages::decode(id(), path, body);
+    let _ = messages::client(path);
+}
+
+/// What is stored, and may be of another version of the Worker: a value of KV, rows of the scheduler.
+///
+/// # Panics
+/// A content that is taken down counts as outdated.
+pub fn records(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes).into_owned();
+    let rows = text.split('\n').filter_map(|row| row.split_once(' '));
+    let mut scheduler = Scheduler::restore(rows.map(|(key, value)| (key.to_owned(), value.to_owned())));
+    let now = Timestamp(1_700_000_000_000);
+    let _ = (scheduler.due(now, &Shares::default()), scheduler.tilers(now), scheduler.take_changes());
+    if let Ok(cached) = CachedContent::parse(id(), text) {
+        assert!(cached.takedown().is_none() || !cached.is_outdated(now));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use edgezoom_fuzzing::{Target, hunt};
+
+    use super::*;
+
+    #[test]
+    fn any_text_is_read_or_refused() {
+        hunt(&[
+            Target {
+                name: "request",
+                run: request,
+                seeds: &[
+                    b"/v1/content?url=http%3A%2F%2Fexample.com%2F%C3%A4.jpg&callback=a.b&format=json\ntext\
+                        /html;q=0.8, application/xml;q=1e9, */*;q=0",
+                    b"/v1/content/?url=http://example.com/a&expires=1&key=a&signature=00ff",
+                    b"/v1/dzi?url=http://example.com/a.pdf#page=2",
+                    b"/?url=example.com",
+                    b"/oembed?url=http://localhost/00000000000&maxwidth=100&format=xml",
+                    b"/00000000000/embed",
+                    b"/00000000000/preview.jpg?n=1",
+                    b"/v1/content/00000000000/events",
+                    b"/cache/00000000000/1_files/9/1_2.jpg",
+                    b"/internal/content/00000000000/claim",
+                    b"/v1/uploads/00112233445566778899aabbccddeeff.AB-c_9%2B/3?name=a",
+                    b"/iiif/00000000000/pct:10.5,0,50,50/!200,200/90/default.jpg",
+                    b"/iiif/00000000000/full/max/0/default.jpg",
+                    b"0,0,512,512/^512,/!0/native.png",
+                ],
+            },
+            Target {
+                name: "request_headers",
+                run: request_headers,
+                seeds: &[
+                    b"bytes=0-18446744073709551615",
+                    b"bytes=-9007199254740992",
+                    b"bytes= 5 - ",
+                    b"\"a,b\", W/\"c\", *",
+                    b"jQuery.a_1.$b",
+                    b"2001:db8:1:ff::1",
+                    b"::ffff:203.0.113.7",
+                    b"expires=9999999999&key=a&signature=00112233445566778899aabbccddeeff00112233445566778\
+                        899aabbccddeeff",
+                ],
+            },
+            Target {
+                name: "object_key",
+                run: object_key,
+                seeds: &[
+                    b"00000000000/1_files/12/3_4.jpeg",
+                    b"00000000000/7.dzi",
+                    b"00000000000/1_coarse/2.jpg",
+                ],
+            },
+            Target {
+                name: "messages",
+                run: messages,
+                seeds: &[
+                    br#"{"attempt":1,"outcome":{"progress":{"stage":"rendering","progress":0.5}}}"#,
+                    b"/claim\n{\"tiler\":18446744073709551615,\"alone\":true}",
+                    b"/created\nhttp://example.com/",
+                    b"/removed\ntakedown\n1\nme\nhttp://example.com/\nwhy\nnot",
+                    b"/uploaded/uploads/00112233445566778899aabbccddeeff\nni:///sha-256;f4OxZX_x_FO5LcGBSK\
+                        HWXfwtSx-j1ncoSt3SABJtkGk?name=a",
+                    b"{\"attempt\":4294967295,\"outcome\":{\"failed\":{\"failure\":{\"code\":\"too-complex\
+                        \",\"message\":\"a\"},\"transient\":true}}}",
+                ],
+            },
+            Target {
+                name: "records",
+                run: records,
+                seeds: &[
+                    b"http://example.com/ 1700000000001\n{\"a\":1}\n{\"b\":2}\n<c/>",
+                    b"http://example.com/ taken-down\nwhy\n-\n-",
+                    b"job/00000000000 {\"job\":{\"id\":\"00000000000\"},\"party\":\"a\",\"host\":\"b\",\"o\
+                        rder\":1,\"sent\":null}\ntiles/20000/a 7\ntiler/1 {\"at\":1,\"backlog\":3}",
+                ],
+            },
+        ]);
+    }
+}

@@ -1,0 +1,143 @@
+//! The renderer before hostile bytes, and its parent before a hostile renderer. Each function takes any bytes, and
+//! panics when what comes of them does not hold. The tests below give them changed inputs for a moment, and the
+//! programs in `fuzz/` are these functions under libFuzzer. There a picture is rendered by the renderer's own code,
+//! but within the process, so that what the bytes reach can be seen; `tests/integration/fuzz.rs` renders in the
+//! process with its sandbox.
+
+use std::fs::File;
+use std::io::{Read, Seek, Write};
+use std::num::NonZeroUsize;
+
+use bytes::BytesMut;
+use edgezoom_codecs::{SourceFile, TemporaryFile};
+use edgezoom_content::FailureCode;
+
+use super::child;
+use super::error::RenderError;
+use super::output::Output;
+use super::protocol::FrameWriter;
+use super::request::{RenderOptions, RenderRequest};
+use super::validator::FrameValidator;
+use crate::failure;
+use crate::limits::Limits;
+
+/// What a renderer process writes, as its parent reads it.
+///
+/// # Panics
+/// The end of a pyramid comes before its beginning.
+pub fn frames(bytes: &[u8]) {
+    let mut validator = FrameValidator::new(request(0));
+    let mut received = BytesMut::from(bytes);
+    let mut has_begun = false;
+    while let Ok(Some(output)) = validator.next(&mut received) {
+        has_begun |= matches!(output, Output::Started(_));
+        assert!(has_begun || matches!(output, Output::Coarse(_)), "{output:?} before the pyramid");
+    }
+}
+
+/// A file of any format, from its signature to its tiles: as the process does it, but for its sandbox and PDFium.
+///
+/// # Panics
+/// It fails without a reason, or the parent would not take what was written.
+pub fn picture(bytes: &[u8]) {
+    let request = request(bytes.len() as u64);
+    let Ok(mut written) = render(bytes, &request) else { return };
+    let mut received = BytesMut::new();
+    let mut chunk = vec![0; 64 << 10];
+    let mut validator = FrameValidator::new(request);
+    loop {
+        match validator.next(&mut received) {
+            Ok(Some(Output::Finished { .. })) => return,
+            Ok(Some(_)) => {}
+            Ok(None) => {
+                let read = written.read(&mut chunk).unwrap_or(0);
+                assert!(read > 0, "it ends before its last frame");
+                received.extend_from_slice(&chunk[..read]);
+            }
+            Err(RenderError::Reported(failure)) => {
+                let has_reason = failure.code != FailureCode::Internal && failure.message.ends_with('.');
+                assert!(has_reason, "{failure:?}");
+                return;
+            }
+            Err(error) => panic!("{error:?}"),
+        }
+    }
+}
+
+/// Renders into a file. An error is the machine's.
+fn render(bytes: &[u8], request: &RenderRequest) -> std::io::Result<File> {
+    let mut source = tempfile::tempfile()?;
+    source.write_all(bytes)?;
+    source.rewind()?;
+    let again = || source.try_clone().map(SourceFile::from);
+    let sources = [again()?, again()?, again()?];
+    let mut prepared = edgezoom_codecs::prepare(&mut again()?, None);
+    let temporary = TemporaryFile::new(tempfile::tempfile()?, request.file);
+    prepared = prepared.map(|prepared| prepared.with_temporary_file(temporary));
+    let mut written = tempfile::tempfile()?;
+    let frames = FrameWriter::new(written.try_clone()?);
+    if let Err(error) = child::render(sources, prepared, request, &frames) {
+        frames.failed(&failure::of_build(&error))?;
+    }
+    written.rewind()?;
+    Ok(written)
+}
+
+fn request(bytes: u64) -> RenderRequest {
+    let mut options =
+        RenderOptions { threads: NonZeroUsize::MIN, previews: true, ..RenderOptions::default() };
+    options.coarse_every = Some(std::time::Duration::ZERO);
+    options.drawing.page_width = 256;
+    options.drawing.svg_side = 256;
+    let limits = Limits {
+        pixels: 1_000_000,
+        drawn_pixels: 250_000,
+        page_pixels: 250_000,
+        renderer_memory: 256 << 20,
+        renderer_file: 64 << 20,
+        ..Limits::default()
+    };
+    match RenderRequest::new(&options, &limits) {
+        Ok(request) => request.for_source(Some(bytes), &limits),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use edgezoom_fuzzing::{Target, hunt};
+
+    use super::*;
+
+    #[test]
+    fn the_parent_and_the_renderer_stand_any_bytes() {
+        hunt(&[
+            Target {
+                name: "frames",
+                run: frames,
+                seeds: &[
+                    b"B\x65\0\0\0\x04{\"size\":{\"width\":1,\"height\":1},\"tileSize\":512,\"tileOverlap\"\
+                        :0,\"tileFormat\":\"jpg\"}",
+                    b"P\x04\0\0\0\x01\0\0\0",
+                    b"T\x10\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\xff\xd8\xff\xe0",
+                    b"V\x05\0\0\0\x01\xff\xd8\xff\xe0",
+                    b"F\0\0\0\0",
+                    b"X\x26\0\0\0{\"code\":\"too-complex\",\"message\":\"a.\"}",
+                ],
+            },
+            // A few small files; tests/integration/fuzz.rs and the corpus have those of each format.
+            Target {
+                name: "picture",
+                run: picture,
+                seeds: &[
+                    b"P3 3 2 255 255 0 0 0 255 0 0 0 255 9 8 7 6 5 4 3 2 1",
+                    b"#define a_width 8\n#define a_height 2\nstatic char a_bits[] = { 0x10, 0xff };",
+                    b"<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'><rect width='4' height=\
+                        '5' fill='url(#a)'/></svg>",
+                    b"farbfeld\0\0\0\x01\0\0\0\x01\0\x01\0\x02\0\x03\xff\xff",
+                    b"qoif\0\0\0\x02\0\0\0\x02\x04\0\xfe\x01\x02\x03\xc2\0\0\0\0\0\0\0\x01",
+                ],
+            },
+        ]);
+    }
+}

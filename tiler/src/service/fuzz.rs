@@ -1,0 +1,43 @@
+//! What the queue and the edge answer. Each function takes any bytes; the tests below give them changed inputs for a
+//! moment, and the programs in `fuzz/` are these functions under libFuzzer.
+
+use edgezoom_content::protocol::Claim;
+
+use super::queue_client::parse_batch;
+
+/// A batch of the queue, and the edge's answer to a claim.
+///
+/// # Panics
+/// A claim does not come back as it was written.
+pub fn answers(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let _ = parse_batch(&text);
+    if let Ok(claim) = serde_json::from_str::<Claim>(&text) {
+        let written = serde_json::to_string(&claim).unwrap_or_default();
+        assert_eq!(serde_json::from_str::<Claim>(&written).ok(), Some(claim));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use edgezoom_fuzzing::{Target, hunt};
+
+    use super::*;
+
+    #[test]
+    fn any_answer_is_read_or_refused() {
+        hunt(&[Target {
+            name: "answers",
+            run: answers,
+            seeds: &[
+                b"{\"success\":true,\"errors\":[],\"result\":{\"message_backlog_count\":9,\"messages\":[{\
+                    \"body\":\"{\\\"id\\\":\\\"6qy4OXfXSid\\\"}\",\"attempts\":1,\"timestamp_ms\":18446744\
+                    073709551615,\"lease_id\":\"a\"}]}}",
+                b"{\"success\":true,\"result\":{\"messages\":[{\"body\":\"eyJpZCI6IjZxeTRPWGZYU2lkIn0=\",\
+                    \"attempts\":1,\"lease_id\":\"a\"}]}}",
+                br#"{"success":false,"errors":[{"code":1}]}"#,
+                br#"{"attempt":1,"url":"http://example.com/","leaseMs":60000}"#,
+            ],
+        }]);
+    }
+}
