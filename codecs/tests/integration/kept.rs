@@ -94,62 +94,6 @@ fn progressive_jpeg_as_planes() {
 }
 
 #[test]
-fn jpeg_as_planes_has_chroma_of_half_the_resolution() {
-    for (width, height) in [(320, 208), (301, 203), (17, 9), (1, 1), (16, 33)] {
-        let picture = Picture::photo(width, height, Layout::Rgb);
-        for sampling in ["1x1", "2x1", "1x2", "2x2"] {
-            for kind in ["-optimize", "-progressive"] {
-                let file = cjpeg(&picture, &["-quality", "95", "-sample", sampling, kind]);
-                let (rgb, planes) = (read(&file, 1 << 30), read_planes(&file, 1 << 30));
-                // ITU-T T.871, section 7.
-                let colours = |x: u32, y: u32| {
-                    let [red, green, blue] = [0, 1, 2].map(|channel| f64::from(rgb.at(x, y)[channel]));
-                    let luma = 0.299 * red + 0.587 * green + 0.114 * blue;
-                    [luma, (blue - luma) / 1.772 + 128.0, (red - luma) / 1.402 + 128.0]
-                };
-                let mut worst = [0.0_f64; 3];
-                for (row, pair) in
-                    ycbcr420::pairs(&planes, width).enumerate().take(height.div_ceil(2) as usize)
-                {
-                    for column in 0..width.div_ceil(2) {
-                        let pixels = [(0, 0), (1, 0), (0, 1), (1, 1)].map(|(x, y)| {
-                            let (x, y) = (2 * column + x, 2 * row as u32 + y);
-                            (x < width && y < height).then(|| (x, y, colours(x, y)))
-                        });
-                        for (x, y, [luma, ..]) in pixels.into_iter().flatten() {
-                            let off = f64::from(pair.luma[y as usize % 2][x as usize]) - luma;
-                            worst[0] = worst[0].max(off.abs());
-                        }
-                        for plane in 0..2 {
-                            let shown: Vec<f64> =
-                                pixels.iter().flatten().map(|pixel| pixel.2[1 + plane]).collect();
-                            let mean = shown.iter().sum::<f64>() / shown.len() as f64;
-                            let off = f64::from(pair.chroma[plane][column as usize]) - mean;
-                            worst[1 + plane] = worst[1 + plane].max(off.abs());
-                        }
-                    }
-                }
-                // To make RGB, the decoder enlarges chroma that is subsampled with a filter.
-                let most = if sampling == "1x1" { 3.0 } else { 12.0 };
-                let name = format!("{width}x{height}, {sampling}, {kind}: {worst:?}");
-                assert!(worst[0] < 3.0 && worst[1].max(worst[2]) < most, "{name}");
-            }
-        }
-    }
-}
-
-/// A JPEG by libjpeg-turbo's own program.
-fn cjpeg(picture: &Picture, arguments: &[&str]) -> Vec<u8> {
-    let folder = tempfile::tempdir().unwrap();
-    let (ppm, jpeg) = (folder.path().join("in.ppm"), folder.path().join("out.jpg"));
-    let header = format!("P6 {} {} 255\n", picture.width, picture.height);
-    std::fs::write(&ppm, [header.as_bytes(), &picture.pixels].concat()).unwrap();
-    let status = Command::new("cjpeg").args(arguments).arg("-outfile").arg(&jpeg).arg(&ppm).status();
-    assert!(status.unwrap().success(), "{arguments:?}");
-    std::fs::read(jpeg).unwrap()
-}
-
-#[test]
 fn without_a_file_that_is_large_enough_there_is_too_much() {
     let picture = Picture::photo(300, 200, Layout::Rgb);
     let mut interlaced = Vec::new();

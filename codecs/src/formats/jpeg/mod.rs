@@ -82,7 +82,7 @@ fn open(Input { mut file, bounds, options, temporary }: Input<'_>) -> Result<Dec
         let orientation = orientation(&header);
         // Colour conversion works on pixels, not on planes.
         let is_srgb = !profile(&header).is_some_and(|profile| profile.changes(Layout::Rgb));
-        let as_planes = options.allow_planes(orientation, size) && is_srgb && ycbcr420::has_planes(&header);
+        let as_planes = options.allow_planes(orientation, size) && is_srgb && ycbcr420::is_ycbcr420(&header);
         let coefficients = coefficients_of(&header, markers, size, bounds, temporary.as_ref())?;
         drop(header);
         file.seek(SeekFrom::Start(0))?;
@@ -190,9 +190,9 @@ impl<R: BufRead> RowReader for CmykRows<R> {
 }
 
 /// Whether a JPEG in memory can be read as planes.
-pub fn has_planes(file: &[u8]) -> bool {
+pub fn is_ycbcr420(file: &[u8]) -> bool {
     let header = catch_errors(|| DecompressBuilder::new().with_err(error_manager::new()).from_mem(file));
-    header.is_ok_and(|header| ycbcr420::has_planes(&header))
+    header.is_ok_and(|header| ycbcr420::is_ycbcr420(&header))
 }
 
 /// Decodes a JPEG in memory as RGB into these rows. A row may be shorter than the picture is wide, and there may be

@@ -1,5 +1,5 @@
 //! JPEG with 4:2:0 chroma subsampling, read as the planes that are stored. Tiles in JPEG are encoded from planes
-//! again, so no colour is converted on the way. Chroma of a higher resolution is halved as it is read: the tiles have half.
+//! again, so no colour is converted on the way.
 
 use std::rc::Rc;
 
@@ -7,7 +7,7 @@ use edgezoom_content::Size;
 use mozjpeg::{ColorSpace, Decompress};
 
 use super::coefficients::{Coefficients, kept_in};
-use super::decompressor::{Decompressor, Sampling};
+use super::decompressor::Decompressor;
 use super::error_manager::{NAME, catch_damage, catch_errors};
 use super::header;
 use super::losses::Losses;
@@ -24,15 +24,14 @@ pub struct YCbCr420Reader {
     losses: Losses,
 }
 
-/// Whether a picture is YCbCr whose chroma has at least half the resolution both ways.
-pub fn has_planes<R>(header: &Decompress<R>) -> bool {
-    let components = header.components().iter();
-    let factors: Vec<_> =
-        components.map(|component| (component.h_samp_factor, component.v_samp_factor)).collect();
-    header.color_space() == ColorSpace::JCS_YCbCr && Sampling::of(&factors).is_some()
+/// Whether a picture is YCbCr with 4:2:0 chroma subsampling.
+pub fn is_ycbcr420<R>(header: &Decompress<R>) -> bool {
+    let sampling =
+        header.components().iter().map(|component| (component.h_samp_factor, component.v_samp_factor));
+    header.color_space() == ColorSpace::JCS_YCbCr && sampling.eq([(2, 2), (1, 1), (1, 1)])
 }
 
-/// Decodes a JPEG that [has planes](has_planes), of this width in memory into these pairs of rows. They may cover less than its width and
+/// Decodes a 4:2:0 JPEG of this width in memory into these pairs of rows. They may cover less than its width and
 /// height: the rest is cropped.
 pub fn decode_into(file: &[u8], width: u32, pairs: Vec<PairMut<'_>>) -> Result<(), SourceError> {
     header::admit_scans_of(file)?;
@@ -62,7 +61,7 @@ pub fn decode_into(file: &[u8], width: u32, pairs: Vec<PairMut<'_>>) -> Result<(
 }
 
 impl YCbCr420Reader {
-    /// Opens a JPEG that [has planes](has_planes), of this size, whose file is at its start.
+    /// Opens a 4:2:0 JPEG of this size, whose file is at its start.
     pub fn open(
         file: SourceFile,
         size: Size,

@@ -125,7 +125,7 @@ impl JpegChunks {
         let in_rows = chunk.height == size.height || chunk.height.is_multiple_of(ROWS);
         if options.ycbcr420 && in_columns && in_rows && chunks.read_chunks(1).is_ok() {
             let stored = chunks.stored.iter().filter(|chunk| !chunk.is_empty());
-            if stored.clone().next().is_some() && stored.into_iter().all(|chunk| jpeg::has_planes(chunk)) {
+            if stored.clone().next().is_some() && stored.into_iter().all(|chunk| jpeg::is_ycbcr420(chunk)) {
                 chunks.layout = Layout::YCbCr420;
             }
         }
