@@ -52,6 +52,8 @@ impl Client {
             .no_proxy()
             .redirect(reqwest::redirect::Policy::none())
             .timeout(Duration::from_secs(30))
+            // A server that is busy closes a connection that stood still at the moment at which it is used again.
+            .pool_idle_timeout(Duration::from_secs(1))
             .build()?;
         Ok(Self { http, base: base.to_owned(), address: None })
     }

@@ -26,7 +26,7 @@ fn colour(column: u32, row: u32) -> [u8; 3] {
 async fn a_visitor_pastes_an_address_and_zooms_into_the_picture() -> Result<()> {
     let (system, sources) = (System::shared()?, SourceServer::start()?);
     let field = RgbImage::from_fn(WIDTH, HEIGHT, |x, y| Rgb(colour(x * 4 / WIDTH, y * 4 / HEIGHT)));
-    let file = Source::file("image/jpeg", picture::jpeg(&field)?).over(Duration::from_secs(3), 60);
+    let file = Source::file("image/jpeg", picture::jpeg(&field)?).over(Duration::from_secs(6), 60);
     let source = sources.serve("field.jpg", file);
     let seen = browser::run("zoom.mjs", json!({ "service": system.url(), "source": source })).await?;
 
