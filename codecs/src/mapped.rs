@@ -42,7 +42,7 @@ impl Mapping {
         thread::Builder::new().name("paging".into()).spawn(move || {
             while let Some(memory) = paged.upgrade() {
                 // SAFETY: Of a shared mapping of a file, pages are read from the file again when they are next used
-                // (madvise(2), MADV_DONTNEED): no byte changes, whoever reads or writes it meanwhile. When it fails,
+                // (madvise(2), MADV_DONTNEED): no byte changes, also of what is read or written meanwhile. When it fails,
                 // memory stays in use.
                 let _ = unsafe { memory.unchecked_advise(UncheckedAdvice::DontNeed) };
                 drop(memory);
