@@ -25,7 +25,7 @@ fn heic_in_a_grid_of_cells() {
 }
 
 fn grid(layout: Layout) -> Vec<u8> {
-    let picture = Picture::photo(1301, 703, layout);
+    let picture = Picture::photo(600, 530, layout);
     let options = heifer::EncodeOptions { quality: 90, max_threads: 1 };
     let encode = if layout == Layout::Rgba { heifer::encode_rgba8 } else { heifer::encode_rgb8 };
     encode(picture.width, picture.height, &picture.pixels, &options).unwrap()
