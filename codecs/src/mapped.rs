@@ -2,22 +2,27 @@
 //! the system's cache of files, which it writes to the disk when memory is short; what a process has touched of it counts
 //! as its own until it lets go, so a thread does that all the time.
 //!
-//! `unsafe` are calls of `madvise`, and the slice of what is mapped. A gigapixel of JPEG XL takes 3 GB, which a renderer has
+//! `unsafe` are calls of `madvise` and `clock_gettime`, and the slice of what is mapped. A gigapixel of JPEG XL takes 3 GB, which a renderer has
 //! not; its decoder writes groups of pixels in the order of the file.
 #![allow(unsafe_code)]
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use std::{io, slice, thread};
 
 use memmap2::{MmapOptions, MmapRaw, UncheckedAdvice};
 
 /// The bytes that are written at once where the file is made as long as it has to be.
 const BLOCK_BYTES: usize = 1 << 20;
-/// How often memory is let go. Two threads touch some 50 MiB meanwhile, and to touch a page again takes a microsecond.
-const PAGING: Duration = Duration::from_millis(50);
+/// How often it is looked whether memory is to be let go.
+const PAGING: Duration = Duration::from_millis(20);
+/// The processor time after which it is let go: some 50 MiB have been touched meanwhile. To touch a page again takes a
+/// microsecond or two, so a busy machine, where less is done in the same time, must not let go as often.
+const BETWEEN: Duration = Duration::from_millis(60);
+/// The time after which it is let go anyway.
+const AT_LATEST: Duration = Duration::from_secs(1);
 
 /// A file as memory.
 pub(crate) struct Mapping {
@@ -40,11 +45,17 @@ impl Mapping {
         let memory = Arc::new(MmapOptions::new().offset(offset).len(bytes).map_raw(file)?);
         let paged = Arc::downgrade(&memory);
         thread::Builder::new().name("paging".into()).spawn(move || {
+            let (mut used, mut since) = (Duration::ZERO, Instant::now());
             while let Some(memory) = paged.upgrade() {
-                // SAFETY: Of a shared mapping of a file, pages are read from the file again when they are next used
-                // (madvise(2), MADV_DONTNEED): no byte changes, also of what is read or written meanwhile. When it fails,
-                // memory stays in use.
-                let _ = unsafe { memory.unchecked_advise(UncheckedAdvice::DontNeed) };
+                let now = processor_time();
+                let is_due = now.is_none_or(|now| now.saturating_sub(used) >= BETWEEN);
+                if is_due || since.elapsed() >= AT_LATEST {
+                    // SAFETY: Of a shared mapping of a file, pages are read from the file again when they are next used
+                    // (madvise(2), MADV_DONTNEED): no byte changes, also of what is read or written meanwhile. When it
+                    // fails, memory stays in use.
+                    let _ = unsafe { memory.unchecked_advise(UncheckedAdvice::DontNeed) };
+                    (used, since) = (now.unwrap_or_default(), Instant::now());
+                }
                 drop(memory);
                 thread::sleep(PAGING);
             }
@@ -63,6 +74,16 @@ impl Mapping {
     pub(crate) fn start(&self) -> *mut u8 {
         self.memory.as_mut_ptr()
     }
+}
+
+/// The processor time that the process has used, all its threads together.
+fn processor_time() -> Option<Duration> {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: The kernel writes to `time` and keeps nothing.
+    let result = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
+    let nanoseconds = u32::try_from(time.tv_nsec).ok();
+    let seconds = u64::try_from(time.tv_sec).ok().filter(|_| result == 0);
+    seconds.zip(nanoseconds).map(|(seconds, nanoseconds)| Duration::new(seconds, nanoseconds))
 }
 
 #[cfg(test)]

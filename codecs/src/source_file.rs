@@ -22,6 +22,8 @@ pub struct SourceFile {
     growth: Option<Arc<Growth>>,
     /// Where the next byte is read, in a file that grows: who writes it may move the position of the file itself.
     position: u64,
+    /// Whether the position counts although the file does not grow.
+    is_apart: bool,
 }
 
 /// How far a file has grown.
@@ -48,7 +50,7 @@ pub fn announcement(bytes: u64, is_complete: bool) -> [u8; 8] {
 
 impl From<File> for SourceFile {
     fn from(file: File) -> Self {
-        Self { file: Arc::new(file), growth: None, position: 0 }
+        Self { file: Arc::new(file), growth: None, position: 0, is_apart: false }
     }
 }
 
@@ -60,7 +62,13 @@ impl SourceFile {
         let channel = Mutex::new(Channel { reader: Box::new(channel), word: Vec::new() });
         let growth =
             Growth { bytes: AtomicU64::new(0), is_complete: AtomicBool::new(false), announced, channel };
-        Self { file: Arc::new(file), growth: Some(Arc::new(growth)), position: 0 }
+        Self { file: Arc::new(file), growth: Some(Arc::new(growth)), position: 0, is_apart: false }
+    }
+
+    /// The same file, from its start, with a position of its own: one of several that are read in turns.
+    #[cfg(feature = "tiff")]
+    pub(crate) fn apart(&self) -> Self {
+        Self { position: 0, is_apart: true, ..self.clone() }
     }
 
     /// Whether bytes may still come.
@@ -116,7 +124,7 @@ impl SourceFile {
 
 impl Read for SourceFile {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        if self.growth.is_none() {
+        if self.growth.is_none() && !self.is_apart {
             return (&*self.file).read(into);
         }
         let read = self.read_at(into, self.position)?;
@@ -127,11 +135,13 @@ impl Read for SourceFile {
 
 impl Seek for SourceFile {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        let Some(growth) = &self.growth else { return (&*self.file).seek(to) };
+        if self.growth.is_none() && !self.is_apart {
+            return (&*self.file).seek(to);
+        }
         let position = match to {
             SeekFrom::Start(position) => Some(position),
             SeekFrom::Current(by) => self.position.checked_add_signed(by),
-            SeekFrom::End(by) => growth.length()?.checked_add_signed(by),
+            SeekFrom::End(by) => self.length()?.checked_add_signed(by),
         };
         self.position =
             position.filter(|&position| position <= i64::MAX as u64).ok_or(ErrorKind::InvalidInput)?;

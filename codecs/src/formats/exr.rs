@@ -1,12 +1,13 @@
 //! OpenEXR: each block is tone-mapped into a buffered picture of 8 bits. Of several layers the first that has colours
-//! or luminance is shown, of a pyramid the largest level. Subsampled chroma is read by code of ours, and deep data is not.
+//! or luminance is shown, of a pyramid the largest level. Subsampled channels are read by code of ours, and deep data is not.
 //!
 //! Source: OpenEXR documentation, "OpenEXR File Layout" and "Technical Introduction" (channel names, premultiplied
 //! alpha).
 
 mod error;
-mod luma_chroma;
+mod plane;
 mod samples;
+mod subsampled;
 
 use std::io::{BufReader, Seek};
 
@@ -51,7 +52,7 @@ fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     catch_panics(FORMAT.name, || match decode(file, bounds) {
         Err(SourceError::Unsupported { format, reason }) => {
             again.rewind()?;
-            let picture = luma_chroma::decode(BufReader::new(again), bounds)?;
+            let picture = subsampled::decode(BufReader::new(again), bounds)?;
             picture.ok_or(SourceError::Unsupported { format, reason })
         }
         result => result,

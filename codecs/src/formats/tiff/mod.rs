@@ -3,7 +3,8 @@
 //! several threads.
 //!
 //! [`directory`] reads the structure, [`choose`] finds the picture, [`picture`] says how it is stored, [`compression`]
-//! decodes its chunks, [`pixels`] makes pixels of them, and [`bands`] puts them together.
+//! decodes its chunks, [`pixels`] makes pixels of them, and [`bands`] puts them together. Tiles that overlap are
+//! placed by [`bif`] and [`stitched`].
 //!
 //! ```text
 //! TIFF     "II" or "MM" (byte order)  42: u16                        offset of the first directory: u32
@@ -13,6 +14,7 @@
 //! (libtiff.gitlab.io/libtiff/specification/bigtiff.html).
 
 mod bands;
+mod bif;
 mod ccitt;
 mod choose;
 mod colour;
@@ -37,15 +39,18 @@ mod raw;
 mod samples;
 mod shape;
 mod spliced;
+mod stitched;
 mod stretch;
 mod subsampled;
 mod tag;
 
+use std::io::BufReader;
+
 use crate::colour::icc::Profile;
-use crate::decoder::Decoded;
-use crate::decoder::{Input, Open};
-use crate::{Bounds, DecodeOptions, Format, Layout, Reading, SourceError};
+use crate::decoder::{Decoded, Input, Open, READ_BYTES};
+use crate::{Bounds, DecodeOptions, Format, Layout, Reading, SourceError, SourceFile};
 use bands::Bands;
+use bif::Mosaic;
 use colour::Colour;
 use compression::Codec;
 use directory::{Directory, Tiff};
@@ -56,6 +61,7 @@ use pixels::Pixels;
 use raw::Raw;
 use samples::Sample;
 use spliced::Spliced;
+use stitched::{Part, Stitched};
 use stretch::Stretch;
 
 pub(crate) static FORMAT: Format = Format {
@@ -75,22 +81,65 @@ const STREAMED_BYTES: u64 = 64 << 20;
 
 /// Opens a TIFF; a camera raw file without a preview too.
 pub fn open(Input { file, bounds, options, .. }: Input<'_>) -> Result<Decoded, SourceError> {
+    let source = file.get_ref().clone();
     let mut tiff = Tiff::open(file)?;
     let directory = choose::choose(&mut tiff, options.drawing.page)?;
-    let mut picture = Picture::read(&mut tiff, &directory, bounds)?;
+    let picture = Picture::read(&mut tiff, &directory, bounds)?;
+    let xml = picture.is_tiled.then(|| tiff.text(&directory, tag::XML)).flatten();
+    let grid = [picture.chunks_across(), picture.chunks_down()];
+    match xml.and_then(|xml| bif::mosaic(&xml, picture.chunk, grid)) {
+        Some(mosaic) => open_mosaic(&source, &directory, &picture, &mosaic, bounds, options),
+        None => open_picture(tiff, &directory, picture, bounds, options),
+    }
+}
+
+/// Opens each area of tiles that overlap as a picture.
+fn open_mosaic(
+    source: &SourceFile,
+    directory: &Directory,
+    picture: &Picture,
+    mosaic: &Mosaic,
+    bounds: Bounds,
+    options: &DecodeOptions,
+) -> Result<Decoded, SourceError> {
+    let size = bounds.admit(mosaic.size.width, mosaic.size.height)?;
+    let options = DecodeOptions { ycbcr420: false, ..*options };
+    let columns: u64 = mosaic.areas.iter().map(|area| area.columns.len() as u64).sum();
+    let (mut parts, mut profile) = (Vec::new(), None);
+    for area in &mosaic.areas {
+        let tiff = Tiff::open(BufReader::with_capacity(READ_BYTES, source.apart()))?;
+        let columns_here = area.columns.len() as u64;
+        // The areas share the memory by their widths.
+        let bounds = Bounds { memory: bounds.memory / columns.max(1) * columns_here, ..bounds };
+        let decoded = open_picture(tiff, directory, picture.part(area.tiles.clone())?, bounds, &options)?;
+        profile = decoded.profile;
+        parts.push(Part::new(decoded.reader, picture.chunk, area));
+    }
+    let reader = Box::new(Stitched::new(size, parts)?);
+    Ok(Decoded { reader, orientation: picture.orientation, profile })
+}
+
+/// Opens a picture whose chunks lie beside and below each other.
+fn open_picture(
+    mut tiff: Tiff,
+    directory: &Directory,
+    mut picture: Picture,
+    bounds: Bounds,
+    options: &DecodeOptions,
+) -> Result<Decoded, SourceError> {
     let orientation = picture.orientation;
-    let profile = tiff.bytes(&directory, tag::ICC_PROFILE).ok().flatten();
+    let profile = tiff.bytes(directory, tag::ICC_PROFILE).ok().flatten();
     let profile = profile.filter(|bytes| bytes.len() <= PROFILE_BYTES);
     let profile = profile.and_then(|bytes| Profile::of_icc(&bytes));
     if picture.compression == tag::compression::OLD_JPEG {
-        let decoded = old_jpeg::open(tiff, &directory, &picture, bounds)?;
+        let decoded = old_jpeg::open(tiff, directory, &picture, bounds)?;
         return Ok(Decoded { orientation, profile, ..decoded });
     }
     if jpeg::is_ycbcr(&picture) {
-        return open_jpeg(tiff, &directory, &picture, profile, bounds, options);
+        return open_jpeg(tiff, directory, &picture, profile, bounds, options);
     }
-    let codec = Codec::new(&mut tiff, &directory, &mut picture)?;
-    let colour = Colour::new(&mut tiff, &directory, picture.photometric, picture.samples, profile.as_ref())?;
+    let codec = Codec::new(&mut tiff, directory, &mut picture)?;
+    let colour = Colour::new(&mut tiff, directory, picture.photometric, picture.samples, profile.as_ref())?;
     let mut pixels = Pixels {
         sample: picture.sample,
         colour,
@@ -102,8 +151,8 @@ pub fn open(Input { file, bounds, options, .. }: Input<'_>) -> Result<Decoded, S
         transform_16: None,
     };
     let may_stretch = pixels.colour.is_linear() && pixels.sample.bits >= 16 && profile.is_none();
-    let may_stretch = may_stretch && stretch::is_measured(&mut tiff, &directory);
-    let no_data = stretch::no_data(&mut tiff, &directory);
+    let may_stretch = may_stretch && stretch::is_measured(&mut tiff, directory);
+    let no_data = stretch::no_data(&mut tiff, directory);
     let is_16 = Sample::new(16, 1).is_ok_and(|sample| sample == pixels.sample);
     if is_16 && pixels.together == pixels.colour.samples() && pixels.colour.is_final() {
         pixels.transform_16 = profile.as_ref().and_then(|profile| profile.transform_16(pixels.layout()));

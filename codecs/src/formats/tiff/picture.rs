@@ -2,6 +2,8 @@
 //!
 //! Source: TIFF 6.0, section 3 (strips), section 8, section 15 (tiles).
 
+use std::ops::Range;
+
 use edgezoom_content::Size;
 
 use super::directory::{Directory, Tiff};
@@ -201,6 +203,23 @@ impl Picture {
         };
         self.chunks = self.chunks.iter().flat_map(split).collect();
         self.chunk.height = strip_rows;
+    }
+
+    /// Some of the tiles as a picture. The range of columns comes first, then that of rows.
+    pub fn part(&self, [columns, rows]: [Range<u32>; 2]) -> Result<Self, SourceError> {
+        let size = Size {
+            width: self.chunk.width.saturating_mul(columns.len() as u32),
+            height: self.chunk.height.saturating_mul(rows.len() as u32),
+        };
+        let mut chunks = Vec::new();
+        for plane in 0..self.planes() {
+            for row in rows.clone() {
+                for column in columns.clone() {
+                    chunks.push(self.place(plane, row, column)?);
+                }
+            }
+        }
+        Ok(Self { size, chunks, ..*self })
     }
 
     /// The place of a chunk of a plane in the file.

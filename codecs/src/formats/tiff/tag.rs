@@ -40,6 +40,8 @@ pub const ICC_PROFILE: u16 = 34675;
 /// GeoTIFF's scale, tie points, matrix and keys, and GDAL's metadata: a file with one of them is a map or a picture of
 /// a satellite.
 pub const GEO: [u16; 5] = [33550, 33922, 34264, 34735, 42112];
+/// XMP, or another XML.
+pub const XML: u16 = 700;
 /// The value that stands for no data, as text (GDAL).
 pub const NO_DATA: u16 = 42113;
 /// Hamamatsu's own tags: the format's version, and the offset of each restart interval, low and high halves.

@@ -83,13 +83,15 @@ const TEXTURES: &[Variant] = &[
     variant("dds uncompressed with opacity", "f.dds", "convert clear.png -define dds:compression=none f.dds", CLEAR),
 ];
 
-/// Luminance and chroma in a compression.
-macro_rules! luma_chroma {
+/// Channels of fewer samples, in a compression.
+macro_rules! subsampled {
     ($kind:literal) => {
-        concat!("/usr/bin/python3 - ", $kind, " <<'END'\n", include_str!("luma_chroma.py"), "END")
+        concat!("/usr/bin/python3 - ", $kind, " <<'END'\n", include_str!("subsampled.py"), "END")
     };
 }
 
+/// What the script that made the file has shown already: programs at hand refuse these.
+const AS_MADE: &str = "true";
 /// What OpenEXR's library decodes.
 const EXR: &str = "convert f.exr -colorspace sRGB -depth 8 shown.png";
 
@@ -107,9 +109,13 @@ const LIGHT: &[Variant] = &[
     variant("exr run-length", "f.exr", "convert photo.png -colorspace RGB -compress RLE f.exr", PHOTO),
     variant("exr in tiles", "f.exr", "convert photo.png -colorspace RGB t.exr && exrmaketiled -t 64 64 t.exr f.exr", PHOTO),
     variant("exr pyramid", "f.exr", "convert photo.png -colorspace RGB t.exr && exrmaketiled -m -t 64 64 t.exr f.exr", PHOTO),
-    variant("exr luminance and chroma", "f.exr", luma_chroma!("0"), EXR),
-    variant("exr luminance and chroma zip", "f.exr", luma_chroma!("3"), EXR),
-    variant("exr luminance and chroma zip of lines", "f.exr", luma_chroma!("2"), EXR),
+    variant("exr luminance and chroma", "f.exr", subsampled!("0 ca"), EXR),
+    variant("exr luminance and chroma zip", "f.exr", subsampled!("3 ca"), EXR),
+    variant("exr luminance and chroma zip of lines", "f.exr", subsampled!("2 ca"), EXR),
+    variant("exr of subsampled colours", "f.exr", subsampled!("0 rgb"), AS_MADE),
+    variant("exr of subsampled colours zip", "f.exr", subsampled!("3 rgb"), AS_MADE),
+    variant("exr of subsampled colours zip of lines", "f.exr", subsampled!("2 rgb"), AS_MADE),
+    variant("exr of subsampled luminance", "f.exr", subsampled!("3 y"), AS_MADE),
     variant("exr with opacity", "f.exr", "vips colourspace clear.png l.v scrgb && vips premultiply l.v p.v --max-alpha 255 && vips linear p.v q.v '1 1 1 0.003921568627' '0 0 0 0' && vips cast q.v f.v float && vips copy f.v q.tif && convert q.tif f.exr", CLEAR),
 ];
 

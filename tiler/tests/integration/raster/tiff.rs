@@ -141,6 +141,18 @@ const ODD: &[Variant] = &[
     variant("tiff heights", "f.tif", written!("heights"), AS_MADE),
     variant("tiff of three bands", "f.tif", "vips tiffsave photo.png f.tif && tiffset -s 262 1 f.tif", PHOTO),
 ];
+/// What OpenSlide asks of a slide by Philips.
+const PHILIPS: &str = r#"vips tiffsave photo.png f.tif --compression jpeg --Q 90 --tile --tile-width 64 --tile-height 64
+spacing="<Attribute Name='DICOM_PIXEL_SPACING'>\"0.00025\" \"0.00025\"</Attribute>"
+level="<DataObject ObjectType='PixelDataRepresentation'>$spacing</DataObject>"
+sequence="<Attribute Name='PIIM_PIXEL_DATA_REPRESENTATION_SEQUENCE'><Array>$level</Array></Attribute>"
+scan="<DataObject ObjectType='DPScannedImage'><Attribute Name='PIM_DP_IMAGE_TYPE'>WSI</Attribute>$spacing$sequence</DataObject>"
+tiffset -s 305 'Philips DP v1.0' f.tif
+tiffset -s 270 "<?xml version='1.0'?><DataObject ObjectType='DPUfsImport'><Attribute Name='PIM_DP_SCANNED_IMAGES'>\
+<Array>$scan</Array></Attribute></DataObject>" f.tif"#;
+/// The same of all that OpenSlide finds, on white.
+const WHOLE_SLIDE: &str = "size() { openslide-show-properties f.tif | sed -n \"s/openslide.level.0..$1: '\\(.*\\)'/\\1/p\"; }; \
+    openslide-write-png f.tif 0 0 0 $(size width) $(size height) t.png && convert t.png -background white -flatten shown.png";
 
 #[rustfmt::skip]
 const SLIDES: &[Variant] = &[
@@ -148,6 +160,8 @@ const SLIDES: &[Variant] = &[
     variant("slide svs 33003", "f.tif", written!("jp2-ycbcr"), OPENSLIDE),
     variant("slide svs 33005", "f.tif", written!("jp2-rgb"), OPENSLIDE),
     variant("slide generic", "f.tif", "vips tiffsave photo.png f.tif --compression jpeg --Q 90 --tile --pyramid --tile-width 64 --tile-height 64", OPENSLIDE),
+    variant("slide philips", "f.tif", PHILIPS, OPENSLIDE),
+    variant("slide bif", "f.tif", concat!("/usr/bin/python3 - <<'END'\n", include_str!("ventana.py"), "END"), WHOLE_SLIDE),
     variant("slide ndpi", "f.tif", written!("ndpi"), MAGICK),
     variant("slide ndpi wider than a jpeg", "f.tif", written!("ndpi-wide"), AS_MADE),
     variant("slide ome", "f.tif", "vips tiffsave photo.png f.tif --compression lzw --tile --pyramid --subifd --tile-width 64 --tile-height 64 && tiffset -s 270 '<OME xmlns=\"http://www.openmicroscopy.org/Schemas/OME/2016-06\"></OME>' f.tif", PHOTO),

@@ -1,4 +1,5 @@
-//! Luminance, and chroma at half the resolution. The crate decompresses such files, but does not read them.
+//! Channels of which some have fewer samples than the picture has pixels. The crate decompresses such files, but does
+//! not read them.
 //!
 //! ```text
 //! file       magic: u32  version: u32  attribute …  0  offset of each block: u64 …  block …
@@ -7,7 +8,8 @@
 //! box2i      xMin yMin xMax yMax: i32 each
 //! block      y: i32  length: i32  lines of all channels that have one at this y, in the order of their names
 //! ```
-//! Source: OpenEXR documentation, "OpenEXR File Layout" and "Technical Introduction" (luminance and chroma); ImfRgbaYca.h.
+//! Source: OpenEXR documentation, "OpenEXR File Layout" and "Technical Introduction" (luminance and chroma);
+//! ImfRgbaYca.h; ImfHeader.cpp (`sanityCheck`: sides are multiples of the steps between samples).
 
 use std::io::{BufRead, Read, Seek, SeekFrom};
 
@@ -18,57 +20,59 @@ use exr::meta::attribute::{ChannelDescription, IntegerBounds, SampleType, Text};
 use exr::meta::{BlockDescription, header::Header};
 
 use super::error::NAME;
+use super::plane::Plane;
 use super::samples::read_line;
 use crate::buffered::Buffered;
 use crate::colour::tone_mapping;
 use crate::{Bounds, Layout, SourceError};
 
-/// The bits of the version for tiles, deep data and several parts.
+/// The bits of the version for tiles, deep data and several parts. Samples in tiles are never fewer.
 const OTHER_KINDS: u32 = 0x1a00;
 /// The bytes of an attribute that is read.
 const ATTRIBUTE_BYTES: u32 = 1 << 20;
-/// The bytes for each pixel: floats of luminance, of chroma and of alpha, and the picture.
-const BYTES_A_PIXEL: u64 = 4 + 2 + 4 + 4;
 /// How much of luminance red, green and blue are, with the primaries of ITU-R BT.709.
 const WEIGHTS: [f32; 3] = [0.2126, 0.7152, 0.0722];
 
-/// A channel as floats, and how many pixels beside and above each other have one sample.
-struct Plane {
-    step: usize,
-    width: usize,
-    samples: Vec<f32>,
+/// What the channels mean.
+#[derive(Clone, Copy)]
+enum Colours {
+    /// Red, green and blue; three times the same for luminance.
+    Rgb,
+    /// Luminance, (red - luminance) / luminance and the same of blue.
+    LumaChroma,
 }
 
-/// Reads a file from its start. `None`: it has no subsampled chroma.
+/// Reads a file from its start. `None`: no channel is subsampled.
 pub fn decode(mut file: impl BufRead + Seek, bounds: Bounds) -> Result<Option<Buffered>, SourceError> {
-    let Some((header, [left, top])) = read_header(&mut file)? else { return Ok(None) };
-    let [width, height] = [header.layer_size.x(), header.layer_size.y()];
+    let Some((header, origin)) = read_header(&mut file)? else { return Ok(None) };
     let side = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
-    let size = bounds.admit(side(width), side(height))?;
-    bounds.admit_memory(size.pixels() * BYTES_A_PIXEL, "decoding an OpenEXR")?;
+    let size = bounds.admit(side(header.layer_size.x()), side(header.layer_size.y()))?;
     let list = &header.channels.list;
-    let find = |name: &str| list.iter().position(|channel| channel.name.to_string() == name);
-    let (Some(luma), Some(red), Some(blue), alpha) = (find("Y"), find("RY"), find("BY"), find("A")) else {
-        return Err(NAME.unsupported("its colours are subsampled"));
+    let find = |name: &str| {
+        list.iter().position(|channel| channel.name.to_string().rsplit('.').next() == Some(name))
     };
-    let is_known = |channel: usize, step: usize| list[channel].sampling == Vec2(step, step);
-    let are_known = is_known(luma, 1) && is_known(red, 2) && is_known(blue, 2);
-    if !are_known || !alpha.is_none_or(|alpha| is_known(alpha, 1)) {
-        return Err(NAME.unsupported("its colours are subsampled in an odd way"));
-    }
+    let (colours, channels) = match (find("R"), find("G"), find("B"), find("Y"), find("RY"), find("BY")) {
+        (Some(red), Some(green), Some(blue), ..) => (Colours::Rgb, [red, green, blue]),
+        (.., Some(luma), Some(red), Some(blue)) => (Colours::LumaChroma, [luma, red, blue]),
+        (.., Some(luma), _, _) => (Colours::Rgb, [luma; 3]),
+        _ => return Err(NAME.unsupported("it has no colours")),
+    };
+    let alpha = find("A");
+    let mut is_shown = vec![false; list.len()];
+    channels.into_iter().chain(alpha).for_each(|channel| is_shown[channel] = true);
+    let shown = list.iter().zip(&is_shown).filter(|(_, is_shown)| **is_shown);
+    let samples: u64 = shown.map(|(channel, _)| size.pixels() / channel.sampling.area().max(1) as u64).sum();
+    bounds.admit_memory(4 * (samples + size.pixels()), "decoding an OpenEXR")?;
+    let sides = [header.layer_size.x(), header.layer_size.y()];
     let plane =
-        |step: usize| Plane { step, width: width / step, samples: vec![0.0; width / step * (height / step)] };
-    let mut planes: Vec<Option<Plane>> = list.iter().map(|_| None).collect();
-    for (channel, step) in [(Some(luma), 1), (Some(red), 2), (Some(blue), 2), (alpha, 1)] {
-        if let Some(channel) = channel {
-            planes[channel] = Some(plane(step));
-        }
-    }
-    read_blocks(&mut file, header, [left, top], &mut planes)?;
-    let mut take = |channel: usize| planes[channel].take().ok_or(SourceError::Empty);
-    let colours = [take(luma)?, take(red)?, take(blue)?];
-    let alpha = alpha.map(take).transpose()?;
-    Ok(Some(converted(size, &colours, alpha.as_ref(), bounds)?))
+        |channel: &ChannelDescription| Plane::new([channel.sampling.x(), channel.sampling.y()], sides);
+    let planes = list.iter().zip(is_shown).map(|(channel, is_shown)| is_shown.then(|| plane(channel)));
+    let mut planes: Vec<Option<Plane>> = planes.collect();
+    read_blocks(&mut file, header, origin, &mut planes)?;
+    let get = |channel: usize| planes[channel].as_ref().ok_or(SourceError::Empty);
+    let alpha = alpha.map(get).transpose()?;
+    let [first, second, third] = channels;
+    painted(size, colours, [get(first)?, get(second)?, get(third)?], alpha, bounds).map(Some)
 }
 
 /// Reads what is needed of the header, and where the picture begins. `None`: no channel is subsampled.
@@ -104,8 +108,13 @@ fn read_header(file: &mut impl BufRead) -> Result<Option<(Header, [i32; 2])>, So
     };
     let side = |start: i32, end: i32| usize::try_from(i64::from(end) - i64::from(start) + 1).unwrap_or(0);
     let size = Vec2(side(left, right), side(top, bottom));
-    let is_odd = |start: i32, length: usize| start % 2 != 0 || !length.is_multiple_of(2);
-    if is_odd(left, size.x()) || is_odd(top, size.y()) {
+    let fits = |start: i32, length: usize, step: usize| {
+        i64::from(start) % step as i64 == 0 && length.is_multiple_of(step)
+    };
+    let fit = |channel: &ChannelDescription| {
+        fits(left, size.x(), channel.sampling.x()) && fits(top, size.y(), channel.sampling.y())
+    };
+    if !channels.iter().all(fit) {
         return Err(NAME.corrupt("its sides do not fit its samples"));
     }
     let mut header = Header::new(Text::default(), size, channels.into_iter().collect());
@@ -130,9 +139,9 @@ fn read_channels(mut value: &[u8]) -> Result<Vec<ChannelDescription>, SourceErro
         };
         let quantize_linearly = read_u32(&mut value)?.to_le_bytes()[0] != 0;
         let [across, down] = [read_u32(&mut value)?, read_u32(&mut value)?];
-        let step = |step: u32| match step {
-            1 | 2 => Ok(step as usize),
-            _ => Err(NAME.unsupported("its colours are subsampled in an odd way")),
+        let step = |step: u32| match step.cast_signed() {
+            1.. => Ok(step as usize),
+            _ => Err(NAME.corrupt("its channels are invalid")),
         };
         let sampling = Vec2(step(across)?, step(down)?);
         channels.push(ChannelDescription { name, sample_type, quantize_linearly, sampling });
@@ -168,25 +177,18 @@ fn read_blocks(
     for _ in 0..height.div_ceil(lines) {
         offsets.push(u64::from(read_u32(file)?) | u64::from(read_u32(file)?) << 32);
     }
-    let mut row = vec![0.0; width];
+    let list = header.channels.list.clone();
     for (first, offset) in (0..height).step_by(lines).zip(offsets) {
         let rows = first..(first + lines).min(height);
         let bytes_of = |channel: &ChannelDescription, y: usize| match y.is_multiple_of(channel.sampling.y()) {
             true => width / channel.sampling.x() * channel.sample_type.bytes_per_sample(),
             false => 0,
         };
-        let list = header.channels.list.clone();
         let bytes: usize = rows
             .clone()
             .flat_map(|y| list.iter().map(move |channel| (channel, y)))
             .map(|(channel, y)| bytes_of(channel, y))
             .sum();
-        let area = width * rows.len();
-        if !bytes.is_multiple_of(area) {
-            return Err(NAME.unsupported("its colours are subsampled in an odd way"));
-        }
-        // The crate takes the size of a block from that of a pixel.
-        header.channels.bytes_per_pixel = bytes / area;
         file.seek(SeekFrom::Start(offset))?;
         let (y, length) = (read_u32(file)?.cast_signed(), read_u32(file)?);
         let position = Vec2(left, top.wrapping_add(first as i32));
@@ -195,21 +197,15 @@ fn read_blocks(
         }
         let mut stored = vec![0; length as usize];
         read(file, &mut stored)?;
-        let section = IntegerBounds { position, size: Vec2(width, rows.len()) };
-        let block = header
-            .compression
-            .decompress_image_section_from_le(&header, stored, section, false)
-            .map_err(|error| NAME.corrupt(error))?;
+        let block = decompress(&mut header, stored, position, Vec2(width, rows.len()), bytes)?;
         let mut rest = &*block;
         for y in rows {
             for (channel, plane) in list.iter().zip(&mut *planes) {
                 let line =
                     rest.get(..bytes_of(channel, y)).ok_or_else(|| NAME.corrupt("a block is too short"))?;
                 rest = &rest[line.len()..];
-                if let Some(plane) = plane.as_mut().filter(|_| !line.is_empty()) {
-                    read_line(line, channel.sample_type, &mut row[..plane.width]);
-                    let start = y / plane.step * plane.width;
-                    plane.samples[start..start + plane.width].copy_from_slice(&row[..plane.width]);
+                if let Some(row) = plane.as_mut().and_then(|plane| plane.row_mut(y)) {
+                    read_line(line, channel.sample_type, row);
                 }
             }
         }
@@ -217,26 +213,41 @@ fn read_blocks(
     Ok(())
 }
 
-impl Plane {
-    /// The sample of a pixel: between those that are stored, their mean.
-    fn at(&self, x: usize, y: usize) -> f32 {
-        if self.step == 1 {
-            return self.samples[y * self.width + x];
-        }
-        let rows = self.samples.len() / self.width;
-        let places = |place: usize, count: usize| [place / 2, place.div_ceil(2).min(count - 1)];
-        let sum: f32 = places(y, rows)
-            .iter()
-            .flat_map(|row| places(x, self.width).map(|column| self.samples[row * self.width + column]))
-            .sum();
-        sum / 4.0
+/// Decompresses a block, of so many bytes when decompressed.
+fn decompress(
+    header: &mut Header,
+    stored: Vec<u8>,
+    position: Vec2<i32>,
+    mut size: Vec2<usize>,
+    bytes: usize,
+) -> Result<Vec<u8>, SourceError> {
+    if bytes == 0 {
+        return Ok(stored); // lines that no channel has samples in
     }
+    // The crate takes the length of a block from that of a pixel. Some compressions ask for nothing but the length.
+    let by_length = matches!(
+        header.compression,
+        Compression::Uncompressed | Compression::RLE | Compression::ZIP1 | Compression::ZIP16
+    );
+    header.channels.bytes_per_pixel = match bytes.is_multiple_of(size.area()) {
+        true => bytes / size.area(),
+        false if by_length => {
+            size = Vec2(bytes, 1);
+            1
+        }
+        false => return Err(NAME.unsupported("its colours are subsampled in an odd way")),
+    };
+    header.layer_size = size;
+    let section = IntegerBounds { position, size };
+    let block = header.compression.decompress_image_section_from_le(header, stored, section, false);
+    block.map_err(|error| NAME.corrupt(error))
 }
 
-/// Makes pixels of luminance, (red - luminance) / luminance and the same of blue.
-fn converted(
+/// Makes pixels of planes.
+fn painted(
     size: Size,
-    [luma, red, blue]: &[Plane; 3],
+    kind: Colours,
+    colours: [&Plane; 3],
     alpha: Option<&Plane>,
     bounds: Bounds,
 ) -> Result<Buffered, SourceError> {
@@ -245,12 +256,19 @@ fn converted(
     let width = size.width as usize;
     for (index, out) in picture.pixels.chunks_exact_mut(layout.channels()).enumerate() {
         let (x, y) = (index % width, index / width);
-        let alpha = alpha.map_or(1.0, |alpha| alpha.at(x, y).clamp(0.0, 1.0));
+        let alpha = alpha.map_or(1.0, |alpha| alpha.nearest(x, y).clamp(0.0, 1.0));
         // Colours are premultiplied. A pixel that emits light and covers nothing (alpha 0) keeps its brightness.
-        let luminance = luma.at(x, y) / if alpha > 0.0 { alpha } else { 1.0 };
-        let [red, blue] = [red, blue].map(|plane| (plane.at(x, y) + 1.0) * luminance);
-        let green = (luminance - WEIGHTS[0] * red - WEIGHTS[2] * blue) / WEIGHTS[1];
-        out[..3].copy_from_slice(&tone_mapping::map([red, green, blue]));
+        let cover = if alpha > 0.0 { alpha } else { 1.0 };
+        let linear = match kind {
+            Colours::Rgb => colours.map(|plane| plane.nearest(x, y) / cover),
+            Colours::LumaChroma => {
+                let [luma, red, blue] = colours;
+                let luminance = luma.nearest(x, y) / cover;
+                let [red, blue] = [red, blue].map(|plane| (plane.between(x, y) + 1.0) * luminance);
+                [red, (luminance - WEIGHTS[0] * red - WEIGHTS[2] * blue) / WEIGHTS[1], blue]
+            }
+        };
+        out[..3].copy_from_slice(&tone_mapping::map(linear));
         if let Some(out) = out.get_mut(3) {
             *out = (alpha * 255.0).round() as u8;
         }

@@ -1,0 +1,100 @@
+//! Areas of tiles that overlap, as one picture. Of an area the tiles of a row are read row by row; what the next tile
+//! covers is left out.
+
+use edgezoom_content::Size;
+
+use super::bif::Area;
+use super::error::NAME;
+use crate::{Layout, RowReader, SourceError};
+
+/// The sample of what no tile covers.
+const BLANK: u8 = 255;
+
+/// The whole picture.
+pub struct Stitched {
+    size: Size,
+    layout: Layout,
+    parts: Vec<Part>,
+    /// The row that is read next.
+    y: u32,
+}
+
+/// An area.
+pub struct Part {
+    /// Its tiles, without overlap.
+    reader: Box<dyn RowReader>,
+    tile: Size,
+    /// Where each column of tiles begins in the picture, and each row.
+    columns: Vec<u32>,
+    rows: Vec<u32>,
+    /// The row that was read last, and how many have been read.
+    row: Vec<u8>,
+    read: u32,
+}
+
+impl Stitched {
+    /// All parts have the same kind of pixel.
+    pub fn new(size: Size, parts: Vec<Part>) -> Result<Self, SourceError> {
+        let layout = parts.first().ok_or(SourceError::Empty)?.reader.layout();
+        if layout == Layout::YCbCr420 || parts.iter().any(|part| part.reader.layout() != layout) {
+            return Err(SourceError::unsupported(NAME, "its areas differ"));
+        }
+        Ok(Self { size, layout, parts, y: 0 })
+    }
+}
+
+impl Part {
+    /// The tiles of an area, which `reader` reads as if they did not overlap.
+    pub fn new(reader: Box<dyn RowReader>, tile: Size, area: &Area) -> Self {
+        let row = vec![0; reader.layout().row_bytes(reader.size().width)];
+        Self { reader, tile, columns: area.columns.clone(), rows: area.rows.clone(), row, read: 0 }
+    }
+
+    /// Puts what it has of a row into the picture.
+    fn paint(&mut self, y: u32, out: &mut [u8]) -> Result<(), SourceError> {
+        // The lowest tile that begins above.
+        let Some(index) = self.rows.partition_point(|&top| top <= y).checked_sub(1) else { return Ok(()) };
+        let below = y - self.rows[index];
+        if below >= self.tile.height {
+            return Ok(());
+        }
+        let wanted = index as u32 * self.tile.height + below;
+        while self.read <= wanted {
+            self.reader.read_rows(&mut self.row)?;
+            self.read += 1;
+        }
+        let bytes = self.reader.layout().channels();
+        let tiles = self.row.chunks_exact(self.tile.width as usize * bytes);
+        for ((index, &left), tile) in self.columns.iter().enumerate().zip(tiles) {
+            let next = self.columns.get(index + 1).map_or(self.tile.width, |next| next - left);
+            let seen = next.min(self.tile.width) as usize * bytes;
+            let start = left as usize * bytes;
+            let out = out.get_mut(start..).unwrap_or_default();
+            let seen = seen.min(out.len());
+            out[..seen].copy_from_slice(&tile[..seen]);
+        }
+        Ok(())
+    }
+}
+
+impl RowReader for Stitched {
+    fn size(&self) -> Size {
+        self.size
+    }
+
+    fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
+        let row_bytes = self.layout.row_bytes(self.size.width);
+        for out in into.chunks_exact_mut(row_bytes) {
+            out.fill(BLANK);
+            for part in &mut self.parts {
+                part.paint(self.y, out)?;
+            }
+            self.y += 1;
+        }
+        Ok(())
+    }
+}
