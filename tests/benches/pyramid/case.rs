@@ -7,20 +7,43 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::texture::Texture;
+use crate::texture::{Content, Texture};
 
 /// A picture file.
 #[derive(Clone, Copy)]
 pub struct Picture {
-    name: &'static str,
-    extension: &'static str,
+    pub name: &'static str,
+    pub extension: &'static str,
+    pub content: Content,
     pub width: u32,
     pub height: u32,
-    /// Whether the likeness is measured with the TIFF in strips, which has the same pixels: this one cannot be read here.
-    unreadable: bool,
-    /// libvips' command that writes it, and its options.
-    saver: &'static [&'static str],
+    pub likeness: Likeness,
+    pub encoder: Encoder,
+    /// Whether it lies on its side and says so.
+    pub turned: bool,
 }
+
+/// What the likeness of a pyramid is measured with.
+#[derive(Clone, Copy)]
+pub enum Likeness {
+    /// The picture.
+    Picture,
+    /// The TIFF in strips, which has the same pixels: the picture cannot be read here.
+    Strips,
+    /// Nothing.
+    Unmeasured,
+}
+
+/// What writes a picture, of a PPM at its standard input.
+#[derive(Clone, Copy)]
+pub enum Encoder {
+    /// A command of libvips, and its options.
+    Vips(&'static [&'static str]),
+    /// A command of the shell, whose first argument is the file.
+    Shell(&'static str),
+}
+
+use Encoder::Vips;
 
 /// A picture and how it is tiled.
 pub struct Case {
@@ -33,23 +56,28 @@ pub struct Case {
     runs: usize,
 }
 
-const JPEG_50: Picture = Picture {
+pub const JPEG_50: Picture = Picture {
     name: "JPEG 4:2:0, 50 MP",
     extension: "jpg",
     width: 8660,
     height: 5774,
-    unreadable: false,
-    saver: &["jpegsave", "--Q=88", "--subsample-mode=on"],
+    content: Content::Texture,
+    likeness: Likeness::Picture,
+    encoder: Vips(&["jpegsave", "--Q=88", "--subsample-mode=on"]),
+    turned: false,
 };
 const JPEG_216: Picture = Picture { name: "JPEG 4:2:0, 216 MP", width: 18_000, height: 12_000, ..JPEG_50 };
 /// As wide as the one before: what does not depend on the height shows here.
 const JPEG_1000: Picture =
     Picture { name: "JPEG 4:2:0, 1 gigapixel", width: 18_000, height: 55_556, ..JPEG_50 };
-const JPEG_444: Picture =
-    Picture { name: "JPEG 4:4:4, 50 MP", saver: &["jpegsave", "--Q=92", "--subsample-mode=off"], ..JPEG_50 };
+const JPEG_444: Picture = Picture {
+    name: "JPEG 4:4:4, 50 MP",
+    encoder: Vips(&["jpegsave", "--Q=92", "--subsample-mode=off"]),
+    ..JPEG_50
+};
 const JPEG_PROGRESSIVE: Picture = Picture {
     name: "JPEG progressive, 50 MP",
-    saver: &["jpegsave", "--Q=88", "--subsample-mode=on", "--interlace"],
+    encoder: Vips(&["jpegsave", "--Q=88", "--subsample-mode=on", "--interlace"]),
     ..JPEG_50
 };
 const PNG_100: Picture = Picture {
@@ -57,28 +85,35 @@ const PNG_100: Picture = Picture {
     extension: "png",
     width: 10_000,
     height: 10_000,
-    unreadable: false,
     // libpng's own choice of filters, which most writers leave it to.
-    saver: &["pngsave", "--filter=all", "--compression=6"],
+    encoder: Vips(&["pngsave", "--filter=all", "--compression=6"]),
+    ..JPEG_50
 };
 const TIFF_STRIPS: Picture = Picture {
     name: "TIFF strips, 400 MP",
     extension: "tif",
     width: 20_000,
     height: 20_000,
-    unreadable: false,
-    saver: &["tiffsave"],
+    encoder: Vips(&["tiffsave"]),
+    ..JPEG_50
 };
 const TIFF_TILES: Picture = Picture {
     name: "TIFF JPEG tiles, 400 MP",
-    unreadable: true,
-    saver: &["tiffsave", "--tile", "--tile-width=256", "--tile-height=256", "--compression=jpeg", "--Q=88"],
+    likeness: Likeness::Strips,
+    encoder: Vips(&[
+        "tiffsave",
+        "--tile",
+        "--tile-width=256",
+        "--tile-height=256",
+        "--compression=jpeg",
+        "--Q=88",
+    ]),
     ..TIFF_STRIPS
 };
 
 /// All cases, the bounds of the engine first.
 pub fn all() -> Vec<Case> {
-    let case = |picture, runs| Case { picture, tile_size: 254, quality: 75, single: false, runs };
+    let case = Case::new;
     let large_tiles = |picture, runs| Case { tile_size: 510, quality: 82, ..case(picture, runs) };
     vec![
         case(JPEG_50, 5),
@@ -97,9 +132,15 @@ pub fn all() -> Vec<Case> {
 }
 
 impl Case {
+    /// As libvips does by itself.
+    pub fn new(picture: Picture, runs: usize) -> Self {
+        Self { picture, tile_size: 254, quality: 75, single: false, runs }
+    }
+
     pub fn name(&self) -> String {
         let threads = if self.single { ", one thread" } else { "" };
-        format!("{}; tiles {}+1, Q{}{threads}", self.picture.name, self.tile_size, self.quality)
+        let Picture { content, name, .. } = self.picture;
+        format!("{}{name}; tiles {}+1, Q{}{threads}", content.name(), self.tile_size, self.quality)
     }
 
     /// How often it is run after the first time. 0: the first time counts.
@@ -110,14 +151,19 @@ impl Case {
 
 impl Picture {
     pub fn path(&self, folder: &Path) -> PathBuf {
+        let name = format!("{}{}", self.content.name(), self.name);
         let words: Vec<&str> =
-            self.name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+            name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
         folder.join(format!("{}.{}", words.join("-"), self.extension))
     }
 
     /// The file that a pyramid is compared with.
-    pub fn reference(&self, folder: &Path) -> PathBuf {
-        if self.unreadable { TIFF_STRIPS.path(folder) } else { self.path(folder) }
+    pub fn reference(&self, folder: &Path) -> Option<PathBuf> {
+        match self.likeness {
+            Likeness::Picture => Some(self.path(folder)),
+            Likeness::Strips => Some(TIFF_STRIPS.path(folder)),
+            Likeness::Unmeasured => None,
+        }
     }
 
     /// Makes the file, unless it is there.
@@ -128,15 +174,35 @@ impl Picture {
         }
         eprintln!("bench | making {}", path.display());
         let growing = folder.join(format!("growing.{}", self.extension));
-        let [saver, options @ ..] = self.saver else { return Ok(()) };
-        let mut vips = Command::new("vips");
-        vips.args([saver, "stdin"]).arg(&growing).args(options);
-        let mut vips = vips.stdin(Stdio::piped()).spawn().context("vips")?;
-        let mut pixels = BufWriter::with_capacity(1 << 20, vips.stdin.take().context("no pipe")?);
+        let mut encoder = self.encoder.command(&growing);
+        let mut encoder = encoder.stdin(Stdio::piped()).spawn().with_context(|| format!("{encoder:?}"))?;
+        let mut pixels = BufWriter::with_capacity(1 << 20, encoder.stdin.take().context("no pipe")?);
         write!(pixels, "P6\n{} {}\n255\n", self.width, self.height)?;
-        Texture::new().write(self.width, self.height, &mut pixels)?;
+        Texture::new(self.content)?.write(self.width, self.height, &mut pixels)?;
         drop(pixels);
-        ensure!(vips.wait()?.success(), "vips did not make {}", path.display());
+        ensure!(encoder.wait()?.success(), "{} cannot be made", path.display());
+        if self.turned {
+            let mut exiftool = Command::new("exiftool");
+            exiftool.args(["-quiet", "-overwrite_original", "-n", "-Orientation=6"]).arg(&growing);
+            ensure!(exiftool.status().context("exiftool")?.success(), "{} cannot be turned", path.display());
+        }
         Ok(std::fs::rename(growing, path)?)
+    }
+}
+
+impl Encoder {
+    fn command(self, file: &Path) -> Command {
+        match self {
+            Self::Vips(words) => {
+                let mut vips = Command::new("vips");
+                vips.args(&words[..1]).arg("stdin").arg(file).args(&words[1..]);
+                vips
+            }
+            Self::Shell(line) => {
+                let mut shell = Command::new("sh");
+                shell.args(["-ec", line, "sh"]).arg(file);
+                shell
+            }
+        }
     }
 }

@@ -69,6 +69,9 @@ impl Contender {
     /// Makes a pyramid.
     pub fn run(&self, case: &Case, source: &Path, output: &Path) -> Result<Cost> {
         let Case { tile_size, quality, .. } = case;
+        // Ours turns pictures by itself.
+        let mut turned = source.as_os_str().to_owned();
+        turned.push(if case.picture.turned { "[autorotate]" } else { "" });
         match &self.program {
             Program::Tiler(program) => {
                 let mut command = Command::new(program);
@@ -80,7 +83,7 @@ impl Contender {
             }
             Program::Vips => {
                 let mut command = Command::new("vips");
-                command.arg("dzsave").arg(source).arg(output);
+                command.arg("dzsave").arg(turned).arg(output);
                 command.args([format!("--tile-size={tile_size}"), format!("--suffix=.jpg[Q={quality}]")]);
                 command.arg("--overlap=1");
                 command.envs(case.single.then_some(("VIPS_CONCURRENCY", "1")));
@@ -88,7 +91,7 @@ impl Contender {
             }
             Program::Pyvips(python) => {
                 let mut command = Command::new(python);
-                command.args(["-c", SCRIPT]).arg(source).arg(output);
+                command.args(["-c", SCRIPT]).arg(turned).arg(output);
                 command.args([tile_size.to_string(), quality.to_string()]);
                 command.envs(case.single.then_some(("VIPS_CONCURRENCY", "1")));
                 let (cost, said) = measure::run(&mut command)?;

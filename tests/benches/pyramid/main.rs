@@ -3,10 +3,11 @@
 //! relate to the better libvips, which is looked for figure by figure.
 //!
 //! `--quick` runs each once instead of several times; `--record` keeps the table in `docs/benchmarks`; a word names the
-//! cases to run; `--pictures` only makes their pictures.
+//! cases to run; `--pictures` only makes their pictures; `--kinds` has every format, with noise, text and a photograph.
 
 mod case;
 mod contender;
+mod kinds;
 mod machine;
 mod measure;
 mod quality;
@@ -29,6 +30,7 @@ struct Request {
     quick: bool,
     record: bool,
     pictures: bool,
+    kinds: bool,
     /// What the names of the cases have to contain.
     only: Option<String>,
 }
@@ -39,7 +41,7 @@ fn main() -> Result<()> {
     let folder = target.join("bench");
     fs::create_dir_all(folder.join("pictures"))?;
     let contenders = contender::all(&target, &folder)?;
-    let cases: Vec<Case> = case::all()
+    let cases: Vec<Case> = if request.kinds { kinds::all() } else { case::all() }
         .into_iter()
         .filter(|case| request.only.as_ref().is_none_or(|word| case.name().contains(word.as_str())))
         .collect();
@@ -52,22 +54,27 @@ fn main() -> Result<()> {
     // Deleted only when all is done: for minutes ext4 looks at each inode that was freed, one after the other, before it
     // gives out another. That would be half of the time of the next run.
     let outputs = tempfile::Builder::new().prefix("output-").tempdir_in(&folder)?;
-    let mut report = table::heading(request.quick, &contenders)?;
+    let mut report = table::heading(&request.options(), &contenders)?;
+    if request.kinds {
+        report += table::KINDS;
+    }
     print!("{report}");
     for case in &cases {
         let rows = run(case, &contenders, &folder, outputs.path(), request.quick)?;
-        let text = table::case(case, &rows);
+        let text = if request.kinds { table::line(case, &rows) } else { table::case(case, &rows) };
         print!("{text}");
         report += &text;
     }
     if request.record {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/benchmarks/pyramid-results.md");
+        let name = if request.kinds { "kinds-results.md" } else { "pyramid-results.md" };
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/benchmarks").join(name);
         fs::write(&path, report).with_context(|| path.display().to_string())?;
     }
     Ok(())
 }
 
-/// Runs a case: once to warm up and to look at what comes out, then the contenders in turn.
+/// Runs a case: once to warm up and to look at what comes out, then the contenders in turn. A libvips that cannot read the
+/// picture is left out.
 fn run(
     case: &Case,
     contenders: &[Contender],
@@ -81,37 +88,53 @@ fn run(
         let output = tempfile::tempdir_in(outputs)?.keep();
         let cost = contender.run(case, &source, &output.join("out"))?;
         let reference = case.picture.reference(&pictures);
-        let quality = look.then(|| quality::of(&reference, &output, case)).transpose()?;
+        let quality = look.then(|| quality::of(reference.as_deref(), &output, case)).transpose()?;
         Ok((cost, quality))
     };
     let mut rows = vec![];
     for contender in contenders {
-        let (warm, quality) = convert(contender, true)?;
+        let (warm, quality) = match convert(contender, true) {
+            Err(error) if !contender.is_ours() => {
+                eprintln!("bench | {} without {}: {error:#}", case.name(), contender.name);
+                continue;
+            }
+            result => result?,
+        };
         let costs = if case.runs(quick) == 0 { vec![warm] } else { vec![] };
-        rows.push(Row { name: contender.name.clone(), is_ours: contender.is_ours(), costs, quality });
+        rows.push((
+            contender,
+            Row { name: contender.name.clone(), is_ours: contender.is_ours(), costs, quality },
+        ));
     }
     for _ in 0..case.runs(quick) {
-        for (contender, row) in contenders.iter().zip(&mut rows) {
+        for (contender, row) in &mut rows {
             row.costs.push(convert(contender, false)?.0);
         }
     }
-    Ok(rows)
+    Ok(rows.into_iter().map(|(_, row)| row).collect())
 }
 
 impl Request {
     fn read(arguments: impl Iterator<Item = String>) -> Result<Self> {
-        let mut request = Self { quick: false, record: false, pictures: false, only: None };
+        let mut request = Self { quick: false, record: false, pictures: false, kinds: false, only: None };
         for argument in arguments {
             match argument.as_str() {
                 "--quick" => request.quick = true,
                 "--record" => request.record = true,
                 "--pictures" => request.pictures = true,
+                "--kinds" => request.kinds = true,
                 "--bench" => {} // Cargo's
                 other if other.starts_with('-') => bail!("{other} is not known"),
                 word => request.only = Some(word.to_owned()),
             }
         }
         Ok(request)
+    }
+
+    /// What of it the results depend on.
+    fn options(&self) -> String {
+        let quick = if self.quick { ", quick" } else { "" };
+        format!("{}{quick}", if self.kinds { " -- --kinds" } else { "" })
     }
 }
 

@@ -20,12 +20,12 @@ const THREADS: usize = 2;
 pub struct Quality {
     pub files: u64,
     pub megabytes: f64,
-    /// The peak signal-to-noise ratio in dB, unless the picture is too large to say.
+    /// The peak signal-to-noise ratio in dB, unless there is nothing to compare with or the picture is too large.
     pub psnr: Option<f64>,
 }
 
-/// Looks at the pyramid `out` in a folder.
-pub fn of(source: &Path, folder: &Path, case: &Case) -> Result<Quality> {
+/// Looks at the pyramid `out` in a folder, and compares it with a picture.
+pub fn of(source: Option<&Path>, folder: &Path, case: &Case) -> Result<Quality> {
     let levels = folder.join("out_files");
     let (mut files, mut bytes, mut top) = (0, 0, 0_u32);
     for level in fs::read_dir(&levels)? {
@@ -41,7 +41,8 @@ pub fn of(source: &Path, folder: &Path, case: &Case) -> Result<Quality> {
     }
     let pixels = u64::from(case.picture.width) * u64::from(case.picture.height);
     let top = levels.join(top.to_string());
-    let psnr = (pixels <= MOST_PIXELS).then(|| psnr(&read(source)?, &top, case.tile_size)).transpose()?;
+    let source = source.filter(|_| pixels <= MOST_PIXELS);
+    let psnr = source.map(|source| psnr(&read(source)?, &top, case.tile_size)).transpose()?;
     Ok(Quality { files, megabytes: bytes as f64 / 1e6, psnr })
 }
 

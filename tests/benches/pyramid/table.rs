@@ -27,25 +27,49 @@ impl Row {
 }
 
 /// What stands above all cases.
-pub fn heading(quick: bool, contenders: &[Contender]) -> Result<String> {
+pub fn heading(options: &str, contenders: &[Contender]) -> Result<String> {
     let names: Vec<&str> = contenders.iter().map(|contender| contender.name.as_str()).collect();
     Ok(format!(
-        "# `cargo xtask bench pyramid`{}\n\n{}\n\n{}. Medians of runs in turn. Memory is each process's highest mark, \
+        "# `cargo xtask bench pyramid{options}`\n\n{}\n\n{}. Medians of runs in turn. Memory is each process's highest mark, \
          summed up; that of pyvips has its interpreter in it. The ratio is ours to the better libvips, which is looked \
          for figure by figure; for PSNR it is the difference.\n",
-        if quick { ", quick" } else { "" },
         machine::describe()?,
         names.join(", "),
     ))
+}
+
+/// What stands above the lines of [`line`].
+pub const KINDS: &str = "\n50 megapixels, tiles 254+1, Q75. \"noise\": of all scales, each colour for itself; \"text\": small characters on white; \
+                         \"photograph\": of a garden, from Debian's mate-backgrounds.\n\n\
+                         | | wall s | libvips | ratio | CPU s | libvips | ratio | peak MiB | libvips | ratio |\n\
+                         |---|---|---|---|---|---|---|---|---|---|\n";
+
+/// A case in one line.
+pub fn line(case: &Case, rows: &[Row]) -> String {
+    let name = format!("{}{}", case.picture.content.name(), case.picture.name);
+    let mut text = format!("| {name} |");
+    let Some(ours) = rows.iter().find(|row| row.is_ours) else { return text };
+    for (figure, digits) in FIGURES.into_iter().zip([2, 2, 0]) {
+        let (ours, best) = (ours.median(figure), best(rows, figure));
+        let _ = write!(text, " {ours:.digits$} | {best:.digits$} | **{:.2}** |", ours / best);
+    }
+    text + "\n"
+}
+
+const FIGURES: [fn(&Cost) -> f64; 3] = [|cost| cost.wall, |cost| cost.cpu, |cost| cost.peak_mib];
+
+/// The better libvips' figure.
+fn best(rows: &[Row], figure: fn(&Cost) -> f64) -> f64 {
+    let theirs = rows.iter().filter(|row| !row.is_ours);
+    theirs.map(|row| row.median(figure)).fold(f64::INFINITY, f64::min)
 }
 
 /// A case's table.
 pub fn case(case: &Case, rows: &[Row]) -> String {
     let mut text = format!("\n## {}\n\n", case.name());
     text += "| | wall s | CPU s | peak MiB | files | MB | PSNR dB |\n|---|---|---|---|---|---|---|\n";
-    let figures: [fn(&Cost) -> f64; 3] = [|cost| cost.wall, |cost| cost.cpu, |cost| cost.peak_mib];
     for row in rows {
-        let [wall, cpu, peak] = figures.map(|figure| row.median(figure));
+        let [wall, cpu, peak] = FIGURES.map(|figure| row.median(figure));
         let _ = write!(text, "| {} | {wall:.2} | {cpu:.2} | {peak:.0} |", row.name);
         let _ = match row.quality {
             Some(Quality { files, megabytes, psnr }) => {
@@ -56,15 +80,11 @@ pub fn case(case: &Case, rows: &[Row]) -> String {
         };
     }
     let Some(ours) = rows.iter().find(|row| row.is_ours) else { return text };
-    let theirs: Vec<&Row> = rows.iter().filter(|row| !row.is_ours).collect();
-    let ratio = |figure: fn(&Cost) -> f64| {
-        let best = theirs.iter().map(|row| row.median(figure)).fold(f64::INFINITY, f64::min);
-        ours.median(figure) / best
-    };
-    let [wall, cpu, peak] = figures.map(ratio);
+    let [wall, cpu, peak] = FIGURES.map(|figure| ours.median(figure) / best(rows, figure));
     let _ = write!(text, "| **ratio** | **{wall:.2}** | **{cpu:.2}** | **{peak:.2}** | |");
     // Of several libvips the newest comes last; their tiles hardly differ.
-    if let (Some(ours), Some(theirs)) = (ours.quality, theirs.last().and_then(|row| row.quality)) {
+    let theirs = rows.iter().rfind(|row| !row.is_ours);
+    if let (Some(ours), Some(theirs)) = (ours.quality, theirs.and_then(|row| row.quality)) {
         let psnr = ours
             .psnr
             .zip(theirs.psnr)

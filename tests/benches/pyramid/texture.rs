@@ -1,58 +1,136 @@
-//! The pixels of the pictures that are measured: a photograph of [`picture`], with the fine detail and the grain that cameras
-//! give. How much of it there is differs from place to place, as between sky and leaves. Decoders and encoders spend their
-//! time on such detail, so it is set to what photographs have: about 1.5 bits a pixel as a JPEG of quality 88.
+//! The pixels of the pictures that are measured. Larger pictures repeat them, mirrored at their edges, which no encoder
+//! notices.
 
 use std::io::{self, Write};
 
+use anyhow::{Context, Result};
 use edgezoom_tests::picture;
+use image::{Rgb, RgbImage};
 
-/// The texture's side. Larger pictures repeat it, mirrored at its edges, which no encoder notices.
+/// What a picture shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// A photograph of [`picture`], with the fine detail and the grain that cameras give. How much of it there is differs from
+    /// place to place, as between sky and leaves. Decoders and encoders spend their time on such detail, so it is set to what
+    /// photographs have: about 1.5 bits a pixel as a JPEG of quality 88.
+    Texture,
+    /// Noise of every scale, each colour for itself: as unkind as a picture can be that is still one.
+    Noise,
+    /// Lines of small dark characters on white.
+    Text,
+    /// A photograph of a garden.
+    Photograph,
+}
+
+/// From Debian's package `mate-backgrounds`; 2,560×1,600 pixels.
+const PHOTOGRAPH: &str = "/usr/share/backgrounds/mate/nature/Garden.jpg";
+
+/// The side of what is computed.
 const SIDE: u32 = 4096;
 
 /// Detail by the side of its cells in pixels, and its strength.
 const DETAIL: [(u32, i32); 3] = [(4, 14), (2, 10), (1, 6)];
+
+/// The sides of the cells of noise in pixels. Each scale is as strong as the others.
+const SCALES: [u32; 6] = [1, 2, 4, 8, 16, 64];
+
+/// How wide and high the cell of a character is.
+const CHARACTER: (u32, u32) = (11, 22);
 
 pub struct Texture {
     rows: Vec<Vec<u8>>,
     mirrored: Vec<Vec<u8>>,
 }
 
-impl Texture {
-    pub fn new() -> Self {
-        let mut photograph = picture::photograph(SIDE, SIDE, 50);
-        for (x, y, pixel) in photograph.enumerate_pixels_mut() {
-            let richness = 16 + i32::from(random(x / 300, y / 300, 7) % 64);
-            let detail: i32 = DETAIL
-                .iter()
-                .map(|&(side, strength)| {
-                    let value = i32::from(random(x / side, y / side, side)) - 128;
-                    value * strength * richness / (128 * 64)
-                })
-                .sum();
-            for value in &mut pixel.0 {
-                *value = (i32::from(*value) + detail).clamp(0, 255) as u8;
-            }
+impl Content {
+    /// What it is called in the names of cases: nothing for what most of them show.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Texture => "",
+            Self::Noise => "noise, ",
+            Self::Text => "text, ",
+            Self::Photograph => "photograph, ",
         }
-        let rows: Vec<Vec<u8>> =
-            photograph.rows().map(|row| row.flat_map(|pixel| pixel.0).collect()).collect();
+    }
+
+    fn pixels(self) -> Result<RgbImage> {
+        Ok(match self {
+            Self::Texture => detailed(),
+            Self::Noise => RgbImage::from_fn(SIDE, SIDE, |x, y| Rgb([1, 2, 3].map(|seed| noise(x, y, seed)))),
+            Self::Text => RgbImage::from_fn(SIDE, SIDE, |x, y| Rgb([text(x, y); 3])),
+            Self::Photograph => image::open(PHOTOGRAPH).context(PHOTOGRAPH)?.into_rgb8(),
+        })
+    }
+}
+
+fn detailed() -> RgbImage {
+    let mut photograph = picture::photograph(SIDE, SIDE, 50);
+    for (x, y, pixel) in photograph.enumerate_pixels_mut() {
+        let richness = 16 + i32::from(random(x / 300, y / 300, 7) % 64);
+        let detail: i32 = DETAIL
+            .iter()
+            .map(|&(side, strength)| {
+                let value = i32::from(random(x / side, y / side, side)) - 128;
+                value * strength * richness / (128 * 64)
+            })
+            .sum();
+        for value in &mut pixel.0 {
+            *value = (i32::from(*value) + detail).clamp(0, 255) as u8;
+        }
+    }
+    photograph
+}
+
+fn noise(x: u32, y: u32, seed: u32) -> u8 {
+    let sum: i32 =
+        SCALES.iter().map(|side| i32::from(random(x / side, y / side, seed * 100 + side)) - 128).sum();
+    (128 + sum / 3).clamp(0, 255) as u8
+}
+
+/// Of characters with soft edges: what covers a pixel is the mean of nine points.
+fn text(x: u32, y: u32) -> u8 {
+    let points = (0..9).filter(|point| is_ink(3 * x + point % 3, 3 * y + point / 3)).count();
+    255 - (points * 25) as u8
+}
+
+/// Whether a point, of which a pixel has three by three, belongs to a character: four strokes of a grid of 3×5 that it alone has.
+fn is_ink(x: u32, y: u32) -> bool {
+    let (column, row) = (x / (3 * CHARACTER.0), y / (3 * CHARACTER.1));
+    let (x, y) = (x % (3 * CHARACTER.0), y % (3 * CHARACTER.1));
+    let character = u32::from(random(column, row, 11));
+    if character < 40 || column % 90 > 80 || row % 30 == 29 {
+        return false; // between words, columns and paragraphs
+    }
+    let (Some(x), Some(y)) = (x.checked_sub(6), y.checked_sub(9)) else { return false };
+    let (cell_x, cell_y) = (x / 8, y / 9);
+    let upright = x % 8 < 4 && cell_x < 3 && cell_y < 4 && random(character, cell_x * 4 + cell_y, 12) > 110;
+    let level = y % 9 < 3 && cell_x < 2 && cell_y < 5 && random(character, cell_x * 5 + cell_y, 13) > 130;
+    upright || level
+}
+
+impl Texture {
+    pub fn new(content: Content) -> Result<Self> {
+        let pixels = content.pixels()?;
+        let rows: Vec<Vec<u8>> = pixels.rows().map(|row| row.flat_map(|pixel| pixel.0).collect()).collect();
         let mirrored =
             rows.iter().map(|row| row.chunks_exact(3).rev().flatten().copied().collect()).collect();
-        Self { rows, mirrored }
+        Ok(Self { rows, mirrored })
     }
 
     /// Writes a picture, row by row.
     pub fn write(&self, width: u32, height: u32, to: &mut impl Write) -> io::Result<()> {
-        for y in 0..height {
-            let (block, y) = (y / SIDE, y % SIDE);
-            let y = if block % 2 == 0 { y } else { SIDE - 1 - y } as usize;
-            let mut left = width;
+        let side = self.rows.len();
+        for y in 0..height as usize {
+            let (block, y) = (y / side, y % side);
+            let y = if block % 2 == 0 { y } else { side - 1 - y };
+            let mut left = 3 * width as usize;
             for number in 0.. {
                 if left == 0 {
                     break;
                 }
                 let row = if number % 2 == 0 { &self.rows[y] } else { &self.mirrored[y] };
-                let now = left.min(SIDE);
-                to.write_all(&row[..3 * now as usize])?;
+                let now = left.min(row.len());
+                to.write_all(&row[..now])?;
                 left -= now;
             }
         }

@@ -95,6 +95,20 @@ const PROMETHEUS: Tool = Tool {
     purpose: "to ask what dashboard and alerts ask",
 };
 const VIPS: Tool = Tool { programs: &["vips"], package: "libvips-tools", purpose: "to compare speed with" };
+/// What `bench pyramid -- --kinds` makes its pictures with and of.
+const KINDS: [Tool; 3] = [
+    Tool {
+        programs: &["cjpeg"],
+        package: "libjpeg-turbo-progs",
+        purpose: "to make JPEGs of other subsampling",
+    },
+    Tool { programs: &["exiftool"], package: "libimage-exiftool-perl", purpose: "to turn pictures" },
+    Tool {
+        programs: &["/usr/share/backgrounds/mate/nature/Garden.jpg"],
+        package: "mate-backgrounds",
+        purpose: "for a photograph",
+    },
+];
 
 /// The command that installs what is missing for `purpose`, for a step whose output is kept together.
 pub fn command(purpose: Purpose) -> Result<Command> {
@@ -133,7 +147,9 @@ pub fn prepare(project: &Project, purpose: Purpose) -> Result<()> {
             system::require(&[COMPILER, ASSEMBLER])?;
             return pdfium::require(project);
         }
-        Purpose::BenchPyramid => return system::require(&[COMPILER, ASSEMBLER, VIPS]),
+        Purpose::BenchPyramid => {
+            return system::require(&[&[COMPILER, ASSEMBLER, VIPS], KINDS.as_slice()].concat());
+        }
         Purpose::BenchSources => {
             system::require(&[&[COMPILER, ASSEMBLER, CAMERA], FONTS.as_slice()].concat())?;
             return pdfium::require(project);

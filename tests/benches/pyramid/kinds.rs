@@ -1,0 +1,49 @@
+//! What `--kinds` measures: every format in which large pictures come, each with noise, with text and with a real photograph.
+
+use crate::case::{Case, Encoder, JPEG_50, Likeness, Picture};
+use crate::texture::Content;
+use Encoder::{Shell, Vips};
+
+/// How often each is run, when there is time.
+const RUNS: usize = 3;
+
+/// A name, the ending of the file, and what writes it.
+#[rustfmt::skip]
+const FORMATS: &[(&str, &str, Encoder)] = &[
+    ("JPEG 4:2:0", "jpg", Vips(&["jpegsave", "--Q=88", "--subsample-mode=on"])),
+    ("JPEG 4:2:2", "jpg", Shell("cjpeg -quality 88 -sample 2x1 -outfile \"$1\"")),
+    ("JPEG 4:4:0", "jpg", Shell("cjpeg -quality 88 -sample 1x2 -outfile \"$1\"")),
+    ("JPEG 4:4:4", "jpg", Vips(&["jpegsave", "--Q=92", "--subsample-mode=off"])),
+    ("JPEG grey", "jpg", Shell("cjpeg -quality 88 -grayscale -outfile \"$1\"")),
+    ("JPEG 4:2:0, turned", "jpg", Vips(&["jpegsave", "--Q=88", "--subsample-mode=on"])),
+    ("JPEG 4:4:4, turned", "jpg", Vips(&["jpegsave", "--Q=92", "--subsample-mode=off"])),
+    ("JPEG progressive", "jpg", Vips(&["jpegsave", "--Q=88", "--subsample-mode=on", "--interlace"])),
+    ("PNG", "png", Vips(&["pngsave", "--filter=all", "--compression=6"])),
+    ("TIFF plain", "tif", Vips(&["tiffsave"])),
+    ("TIFF PackBits", "tif", Vips(&["tiffsave", "--compression=packbits"])),
+    ("TIFF LZW in strips", "tif", Vips(&["tiffsave", "--compression=lzw", "--predictor=horizontal"])),
+    ("TIFF LZW in tiles", "tif", Vips(&["tiffsave", "--compression=lzw", "--predictor=horizontal", "--tile", "--tile-width=256", "--tile-height=256"])),
+    ("TIFF deflate in strips", "tif", Vips(&["tiffsave", "--compression=deflate", "--predictor=horizontal"])),
+    ("TIFF deflate in tiles", "tif", Vips(&["tiffsave", "--compression=deflate", "--predictor=horizontal", "--tile", "--tile-width=256", "--tile-height=256"])),
+    ("TIFF zstd in tiles", "tif", Vips(&["tiffsave", "--compression=zstd", "--predictor=horizontal", "--tile", "--tile-width=256", "--tile-height=256"])),
+    ("TIFF JPEG 4:2:0 in tiles", "tif", Vips(&["tiffsave", "--compression=jpeg", "--Q=88", "--tile", "--tile-width=256", "--tile-height=256"])),
+    ("TIFF JPEG 4:4:4 in tiles", "tif", Vips(&["tiffsave", "--compression=jpeg", "--Q=92", "--tile", "--tile-width=256", "--tile-height=256"])),
+    ("TIFF WebP in tiles", "tif", Vips(&["tiffsave", "--compression=webp", "--Q=80", "--tile", "--tile-width=256", "--tile-height=256"])),
+    ("WebP", "webp", Vips(&["webpsave", "--Q=80"])),
+    ("AVIF", "avif", Vips(&["heifsave", "--compression=av1", "--effort=1", "--Q=60"])),
+    ("HEIC", "heic", Vips(&["heifsave", "--compression=hevc", "--effort=1", "--Q=60"])),
+    ("JPEG 2000", "jp2", Vips(&["jp2ksave"])),
+    ("JPEG XL", "jxl", Vips(&["jxlsave", "--effort=3"])),
+];
+
+/// All of them.
+pub fn all() -> Vec<Case> {
+    let contents = [Content::Noise, Content::Text, Content::Photograph];
+    let cases = FORMATS.iter().flat_map(|&(name, extension, encoder)| {
+        contents.map(|content| {
+            let (likeness, turned) = (Likeness::Unmeasured, name.ends_with("turned"));
+            Case::new(Picture { name, extension, content, likeness, encoder, turned, ..JPEG_50 }, RUNS)
+        })
+    });
+    cases.collect()
+}
