@@ -96,7 +96,8 @@ const PROMETHEUS: Tool = Tool {
 };
 const VIPS: Tool = Tool { programs: &["vips"], package: "libvips-tools", purpose: "to compare speed with" };
 /// What `bench pyramid -- --kinds` makes its pictures with and of.
-const KINDS: [Tool; 3] = [
+const KINDS: [Tool; 4] = [
+    Tool { programs: &["heif-enc"], package: "libheif-examples", purpose: "to make HEICs" },
     Tool {
         programs: &["cjpeg"],
         package: "libjpeg-turbo-progs",
