@@ -19,7 +19,14 @@ end() {
 trap end EXIT
 trap 'exit 1' INT TERM
 
-[ -e "$root/bin/sh" ] || debootstrap bookworm "$root" http://deb.debian.org/debian
+if [ ! -e "$root" ]; then
+  rm -rf --one-file-system "$root.part" # of a run that was broken off
+  debootstrap bookworm "$root.part" http://deb.debian.org/debian
+  mv "$root.part" "$root"
+fi
+# What an earlier run has set up is gone, but for Debian's packages.
+rm -rf "$root"/root/*.tar.gz "$root/opt/edgezoom" "$root/etc/edgezoom" "$root"/var/log/journal/*
+find "$root/etc/systemd/system" -name edgezoom-tiler.service -delete
 cp "$archive" "$root/root/"
 cp "$variables" "$root/root/production.env"
 # Containers have no Landlock unless they are given it.
@@ -32,15 +39,18 @@ inside() { # the first process of the container is nspawn's only child
 }
 until inside systemctl is-system-running 2>/dev/null | grep -Eq 'running|degraded'; do sleep 1; done
 
-# The block of "The tilers", without what only a person types.
-commands=$(sed -n '/^## The tilers$/,/^```$/p' "$here/docs/operations.md" | sed -e '1,/^```sh$/d' -e '/^```$/d')
-[ -n "$commands" ]
-printf 'cd /root\n%s\n' "$commands" | sed 's/^sudo //; s/^apt-get install /&--yes /' >"$root/root/commands.sh"
-inside sh -eux /root/commands.sh
+# Runs the block of commands after a line of the documentation, without what only a person types.
+documented() {
+  commands=$(sed -n "/^$1/,/^\`\`\`\$/p" "$here/docs/operations.md" | sed -e '1,/^```sh$/d' -e '/^```$/d')
+  [ -n "$commands" ]
+  printf 'cd /root\n%s\n' "$commands" | sed 's/^sudo //; s/^apt-get install /&--yes /' >"$root/root/commands.sh"
+  inside sh -eux /root/commands.sh
+}
+documented '## The tilers$'
 
 inside setpriv --reuid=12345 --regid=12345 --clear-groups /opt/edgezoom/tiler doctor --require user,pages,pdf,fonts
 inside systemctl is-active edgezoom-tiler
-inside systemctl restart edgezoom-tiler # nothing is lost, and it comes back
+documented '[*][*]A newer release'
 for _ in $(seq 60); do
   inside curl --silent --fail http://127.0.0.1:9600/ready && break
   sleep 1

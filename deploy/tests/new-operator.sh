@@ -6,9 +6,9 @@
 #
 #   deploy/tests/new-operator.sh [folder]
 #
-# PROFILE=dev takes the tiler that tests have, which is built in less time.
+# PROFILE=dev takes the tiler that tests have, which is built in less time; BUILT=1 takes what an earlier run has built.
 set -eu
-kept=${1:-}
+kept=${1:+$(readlink -m "$1")}
 profile=${PROFILE:-release}
 cd "$(dirname "$(readlink -f "$0")")/../.."
 work=$(mktemp -d)
@@ -23,11 +23,13 @@ end() {
 trap end EXIT
 trap 'exit 1' INT TERM
 
-cargo xtask release --profile "$profile"
+if [ -z "${BUILT:-}" ]; then
+  cargo xtask release --profile "$profile"
+  cargo xtask build-edge
+fi
 archive=$(ls -t target/release-archives/edgezoom-tiler-*.tar.gz | head -1)
 
-EDGEZOOM_ALLOW_NETWORKS=127.0.0.0/8 cargo xtask dev --tilers 0 --profile "$profile" --port 0 --state "$work/state" \
-  >"$work/edge.log" 2>&1 &
+EDGEZOOM_ALLOW_NETWORKS=127.0.0.0/8 cargo xtask dev --built --tilers 0 --port 0 --state "$work/state" >"$work/edge.log" 2>&1 &
 edge=$!
 until grep -q '^ready: ' "$work/edge.log"; do
   kill -0 "$edge" || { cat "$work/edge.log"; exit 1; }

@@ -251,8 +251,7 @@ fn temporary(folder: &Path) -> Found {
 /// Asks the Worker whether it is set up. It answers nothing before it knows its own address: it would have to take that from
 /// the `Host` of each request.
 async fn edge(address: &Url) -> Found {
-    const REMEDY: &str =
-        "put the service's address into BASE_URL in wrangler.toml, and deploy (npx wrangler deploy)";
+    const REMEDY: &str = "name the service's domain in edgezoom.toml, and deploy (cargo xtask deploy)";
     let health = format!("{}/health", address.as_str().trim_end_matches('/'));
     let asked = async {
         let client = http_client::builder().timeout(EDGE_TIME).build()?;
@@ -266,8 +265,8 @@ async fn edge(address: &Url) -> Found {
             missing(format!("{address} answers {status}"), "look into the Worker's log: npx wrangler tail")
         }
         Err(error) => missing(
-            format!("{address} does not answer: {}", error.without_url()),
-            "compare EDGEZOOM_EDGE_URL with the address that `npx wrangler deploy` prints",
+            format!("{address} does not answer: {}", http_client::causes(&error.without_url())),
+            "compare EDGEZOOM_EDGE_URL with what `cargo xtask deploy` has written into .edgezoom/",
         ),
     }
 }

@@ -19,6 +19,12 @@ pub fn builder() -> ClientBuilder {
     Client::builder().user_agent(USER_AGENT).no_proxy().redirect(redirect::Policy::none())
 }
 
+/// An error with its causes, which it does not print itself.
+pub(crate) fn causes(error: &reqwest::Error) -> String {
+    let causes = std::iter::successors(Some(error as &dyn std::error::Error), |cause| (*cause).source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
 /// The longest wait that a server's wish is taken for: it is added to the time of day, which overflows with what a header
 /// can say.
 const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);

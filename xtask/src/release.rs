@@ -85,7 +85,10 @@ fn notices(project: &Project) -> Result<String> {
     tree.args(["tree", "--package=edgezoom-tiler", "--edges=normal", "--prefix=none", "--locked"]);
     let tree = command::output(tree.args(["--format={p}", "--target", host]))?;
     let linked: BTreeSet<&str> = tree.lines().filter_map(|line| line.split(" (").next()).collect();
-    let metadata = command::output(project.cargo().args(["metadata", "--format-version=1", "--locked"]))?;
+    let mut metadata = project.cargo();
+    metadata.args(["metadata", "--format-version=1", "--locked"]);
+    // Without the filter, Cargo downloads what other systems need too.
+    let metadata = command::output(metadata.args(["--filter-platform", host]))?;
     let metadata: Value = serde_json::from_str(&metadata)?;
     let mut text =
         "The tiler consists of these packages. PDFium's licences are in pdfium/licenses/.\n".to_owned();

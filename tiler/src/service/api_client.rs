@@ -21,7 +21,7 @@ pub(super) struct ApiClient {
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
     /// There was no response, or it broke off.
-    #[error("no answer: {}", causes(.0))]
+    #[error("no answer: {}", http_client::causes(.0))]
     Unanswered(#[source] reqwest::Error),
     /// The response has an error's status.
     #[error("answered {status}{}{message}", if .message.is_empty() { "" } else { ": " })]
@@ -83,9 +83,4 @@ impl CallError {
 /// The beginning of a text from another program, for the log.
 pub(super) fn excerpt(text: &str) -> String {
     text.chars().take(MESSAGE_LENGTH).collect()
-}
-
-fn causes(error: &reqwest::Error) -> String {
-    let causes = std::iter::successors(Some(error as &dyn std::error::Error), |cause| (*cause).source());
-    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }

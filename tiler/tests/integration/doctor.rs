@@ -70,14 +70,14 @@ fn an_edge_that_does_not_know_its_address_is_an_error() {
         (edge("200 OK", "{}"), "ok       edge: ", true),
         (unset, "MISSING  edge: 503 Service Unavailable: The service is not set up", false),
         (edge("500 Internal Server Error", ""), "answers 500", false),
-        ("http://127.0.0.1:1/".to_owned(), "does not answer", false),
+        ("http://127.0.0.1:1/".to_owned(), "Connection refused", false),
     ] {
         let args = ["--edge-url", &address, "--chromium", "/no/browser"];
         let (text, succeeded) = doctor(Command::new(TILER), &args);
         assert!(text.contains(found), "{text}");
         assert_eq!(succeeded, succeeds, "{text}");
         assert_eq!(
-            text.contains("→ put the service's address into BASE_URL"),
+            text.contains("→ name the service's domain in edgezoom.toml"),
             text.contains("503"),
             "{text}"
         );

@@ -1,6 +1,7 @@
 //! The program and its parts from outside. One program of tests: each one more would link the tiler once more. What measures
 //! a process, or locks one in, has a program of its own beside this folder; what needs a browser is in `sources`.
 
+mod admin;
 mod archive_upload;
 mod arriving;
 mod convert;

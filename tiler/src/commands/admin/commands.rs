@@ -234,14 +234,13 @@ async fn purge(
 
 /// Adds what KV has to the index.
 async fn reindex(calls: &Calls, printer: &Printer, pace: &Pace) -> anyhow::Result<ExitCode> {
-    let bar = pace.bar(0)?;
+    let bar = pace.count()?;
     let mut ticks = pace.ticks(100);
     let (mut added, mut cursor) = (0, Value::Null);
     loop {
         ticks.tick().await;
         let answer = calls.call("reindex", json!({ "cursor": cursor })).await?;
         added += number(&answer, "added");
-        bar.inc_length(number(&answer, "seen"));
         bar.inc(number(&answer, "seen"));
         cursor = answer["cursor"].clone();
         if cursor.is_null() {
