@@ -49,21 +49,33 @@ impl Bucket {
         }
     }
 
-    /// Makes the object of its parts, which are in the order of their numbers.
+    /// Makes the object of its parts, which are in the order of their numbers. The store may have done so without a response
+    /// that came in time: when the client tries again, it knows no such upload, but the object is there.
     pub(super) async fn complete_multipart(
         &self,
         key: &str,
         upload_id: &str,
         parts: &[Part],
     ) -> Result<(), StoreError> {
+        let bytes = parts.iter().map(|part| part.bytes).sum();
         let parts = parts
             .iter()
             .map(|part| CompletedPart::builder().part_number(part.number).e_tag(&part.tag).build());
         let parts = CompletedMultipartUpload::builder().set_parts(Some(parts.collect())).build();
         let complete = self.client.complete_multipart_upload().bucket(&self.name).key(key);
         let completed = complete.upload_id(upload_id).multipart_upload(parts).send().await;
-        let failed = |error| StoreError::Put { key: key.to_owned(), reason: reason(&error) };
-        completed.map(drop).map_err(failed)
+        let Err(error) = completed else { return Ok(()) };
+        let is_unknown = error.raw_response().is_some_and(|response| response.status().as_u16() == 404);
+        if is_unknown && self.length(key).await == Some(bytes) {
+            return Ok(());
+        }
+        Err(StoreError::Put { key: key.to_owned(), reason: reason(&error) })
+    }
+
+    /// How many bytes an object has, if it is there and the store says so.
+    async fn length(&self, key: &str) -> Option<u64> {
+        let object = self.client.head_object().bucket(&self.name).key(key).send().await.ok()?;
+        object.content_length()?.try_into().ok()
     }
 
     /// Deletes the parts of an upload.

@@ -117,6 +117,16 @@ async fn an_upload_that_is_given_up_before_it_has_an_id_leaves_nothing() {
 }
 
 #[tokio::test]
+async fn an_upload_is_complete_although_the_response_is_lost() {
+    let (endpoint, store) = Endpoint::start().await;
+    endpoint.objects().loses_completion = true;
+    let mut archive = archive(&store, id(), Attempt::FIRST);
+    upload(&mut archive, &dzi(8000, 6000)).await.unwrap();
+    assert!(archive.archive().is_some());
+    assert!(!endpoint.objects().loses_completion && endpoint.objects().objects.len() == 1);
+}
+
+#[tokio::test]
 async fn an_upload_that_fails_leaves_nothing() {
     let (endpoint, store) = Endpoint::start().await;
     endpoint.objects().refuses_part = Some(2);

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic in a test is its failure")]
 
 use std::collections::{BTreeMap, HashMap};
+use std::mem::take;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -29,6 +30,8 @@ pub struct Objects {
     pub writes: usize,
     /// The number of a part that is refused for good.
     pub refuses_part: Option<u32>,
+    /// Whether the response to the next CompleteMultipartUpload is lost.
+    pub loses_completion: bool,
     created: usize,
 }
 
@@ -119,7 +122,11 @@ async fn answer(
             assert!(parts.keys().copied().eq(1..=parts.len() as u32));
             let text = String::from_utf8_lossy(&body);
             assert_eq!(text.matches("<PartNumber>").count(), parts.len(), "{text}");
-            objects.objects.insert(key, parts.into_values().flatten().collect());
+            let parts: Vec<Bytes> = parts.into_values().collect();
+            objects.objects.insert(key, parts.concat().into());
+            if take(&mut objects.loses_completion) {
+                return StatusCode::BAD_GATEWAY.into_response();
+            }
             "<CompleteMultipartUploadResult><ETag>\"whole\"</ETag></CompleteMultipartUploadResult>"
                 .into_response()
         }
@@ -127,6 +134,10 @@ async fn answer(
             objects.uploads.remove(&id);
             StatusCode::NO_CONTENT.into_response()
         }
+        (Method::HEAD, _) => match objects.objects.get(&key) {
+            Some(bytes) => bytes.clone().into_response(),
+            None => StatusCode::NOT_FOUND.into_response(),
+        },
         (Method::GET, _) if query.contains_key("uploads") => {
             let prefix = query.get("prefix").cloned().unwrap_or_default();
             let uploads = objects.uploads.iter().filter(|(_, (key, _))| key.starts_with(&prefix));

@@ -87,14 +87,14 @@ async fn upload_tiles(upload: &mut Upload, tiles: u32) -> Result<(), StoreError>
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn as_many_requests_as_allowed_are_in_flight_over_persistent_connections() {
-    let delay = Duration::from_millis(50);
+    let delay = Duration::from_millis(150);
     let (endpoint, mut upload) = start_upload(Endpoint { delay, ..Endpoint::default() }, 32).await;
-    upload_tiles(&mut upload, 640).await.unwrap();
-    assert_eq!(upload.stored().tiles, 640);
-    assert_eq!(endpoint.objects.lock().unwrap().len(), 641);
+    upload_tiles(&mut upload, 320).await.unwrap();
+    assert_eq!(upload.stored().tiles, 320);
+    assert_eq!(endpoint.objects.lock().unwrap().len(), 321);
     assert_eq!(endpoint.most_in_flight.load(Ordering::SeqCst), 32);
     let connections = endpoint.connections.load(Ordering::SeqCst);
-    assert!(connections <= 40, "{connections} connections for 641 requests");
+    assert!(connections <= 40, "{connections} connections for 321 requests");
 }
 
 #[tokio::test]

@@ -14,10 +14,11 @@ use super::{ID, OTHER, finished, keys, world};
 #[tokio::test]
 async fn a_job_stops_and_cleans_up_when_the_edge_says_that_it_is_over() {
     let world = world().await;
-    world.state().put_time = Duration::from_millis(100);
+    world.state().put_time = Duration::from_millis(200);
     world.state().lease = Duration::from_secs(1);
-    world.state().on_report = |report| {
-        if report.attempt == Attempt::FIRST { StatusCode::CONFLICT } else { StatusCode::NO_CONTENT }
+    world.state().on_report = |state, report| {
+        let is_over = report.attempt == Attempt::FIRST && state.has_put(1);
+        if is_over { StatusCode::CONFLICT } else { StatusCode::NO_CONTENT }
     };
     let first = world.enqueue(ID, 1, "picture");
     let tiler = Tiler::start(&world, &[("EDGEZOOM_UPLOADS", "2")]);
@@ -30,6 +31,7 @@ async fn a_job_stops_and_cleans_up_when_the_edge_says_that_it_is_over() {
         assert!(!state.ended(), "{:#?}", state.log);
     }
     // The next one is not harmed by it.
+    world.state().put_time = Duration::ZERO;
     world.enqueue(OTHER, 2, "picture");
     world.until("the end of the other", WorldState::ended).await;
     let state = world.state();
@@ -43,7 +45,7 @@ async fn a_report_that_is_lost_is_sent_again() {
     world.state().on_report = {
         use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
         static CALLS: AtomicUsize = AtomicUsize::new(0);
-        |_| match CALLS.fetch_add(1, SeqCst) {
+        |_, _| match CALLS.fetch_add(1, SeqCst) {
             0..3 => StatusCode::BAD_GATEWAY,
             _ => StatusCode::NO_CONTENT,
         }
@@ -57,7 +59,7 @@ async fn a_report_that_is_lost_is_sent_again() {
 async fn a_pyramid_stays_when_the_answer_to_its_report_is_missing() {
     let world = world().await;
     world.state().lease = Duration::from_secs(3);
-    world.state().on_report = |report| match report.outcome {
+    world.state().on_report = |_, report| match report.outcome {
         Outcome::Finished { .. } => StatusCode::BAD_GATEWAY,
         _ => StatusCode::NO_CONTENT,
     };
@@ -74,7 +76,7 @@ async fn a_job_gives_up_its_lease_when_the_edge_is_away_too_long() {
     let world = world().await;
     world.state().lease = Duration::from_secs(1);
     world.state().put_time = Duration::from_millis(200);
-    world.state().on_report = |_| StatusCode::BAD_GATEWAY;
+    world.state().on_report = |_, _| StatusCode::BAD_GATEWAY;
     world.enqueue(ID, 1, "picture");
     let tiler = Tiler::start(&world, &[("EDGEZOOM_UPLOADS", "1")]);
     assert_eq!(tiler.logged("job ended").await["outcome"], "Superseded");

@@ -37,7 +37,7 @@ pub struct WorldState {
     /// The answers to claims, each for one claim. 409 when there is none left.
     pub claims: HashMap<ContentId, Vec<ClaimAnswer>>,
     /// The status for a report.
-    pub on_report: fn(&Report) -> StatusCode,
+    pub on_report: fn(&WorldState, &Report) -> StatusCode,
     /// The status for a `PUT`, by the number of earlier ones.
     pub on_put: fn(usize) -> StatusCode,
     /// The delay of a tile's `PUT`. A descriptor's has none.
@@ -143,7 +143,7 @@ impl WorldState {
             claimants: vec![],
             queue: (StatusCode::OK, Duration::ZERO),
             claims: HashMap::new(),
-            on_report: |_| StatusCode::NO_CONTENT,
+            on_report: |_, _| StatusCode::NO_CONTENT,
             on_put: |_| StatusCode::OK,
             put_time: Duration::ZERO,
             objects: BTreeMap::new(),
@@ -276,7 +276,7 @@ async fn answer(State(world): State<World>, request: Request) -> Response {
         }
         let report: Report = serde_json::from_slice(&body).unwrap();
         let mut state = world.state();
-        let status = (state.on_report)(&report);
+        let status = (state.on_report)(&state, &report);
         state.log.push(Call::Report(report));
         return status.into_response();
     }
