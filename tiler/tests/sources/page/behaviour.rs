@@ -1,9 +1,11 @@
 //! Dialogs, popups, permissions, endless loading and redirects; and that closing a page leaves nothing behind.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use edgezoom_content::{AddressPolicy, SourceUrl};
 use edgezoom_tiler::browser::Pages;
+use tokio::sync::Notify;
 
 use crate::processes;
 use crate::screenshot::{capture, capture_url, settings};
@@ -147,12 +149,22 @@ async fn a_cancelled_page_leaves_no_process_and_no_file() {
         let folder = tempfile::tempdir().unwrap();
         let mut settings = settings();
         (settings.namespaces, settings.folder) = (namespaces, folder.path().to_owned());
-        let site = Site::serve("127.0.0.2", |_| Reply::Silence);
+        let asked = Arc::new(Notify::new());
+        let asking = Arc::clone(&asked);
+        let site = Site::serve("127.0.0.2", move |_| {
+            asking.notify_one();
+            Reply::Silence
+        });
         let url = SourceUrl::parse(&site.url("/")).unwrap();
         let pages = Pages::new(settings).unwrap();
-        let opening = tokio::time::timeout(Duration::from_secs(3), pages.open(&url));
-        assert!(opening.await.is_err());
-        let running = processes::of(folder.path());
+        let running = async {
+            asked.notified().await;
+            processes::of(folder.path())
+        };
+        let running = tokio::select! {
+            _ = pages.open(&url) => panic!("a page without a byte has opened"),
+            running = running => running, // and opening is cancelled
+        };
         assert!(!running.is_empty());
         assert!(processes::have_exited(&running), "namespaces: {namespaces}");
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
