@@ -17,10 +17,10 @@ use memmap2::{MmapOptions, MmapRaw, UncheckedAdvice};
 /// The bytes that are written at once where the file is made as long as it has to be.
 const BLOCK_BYTES: usize = 1 << 20;
 /// How often it is looked whether memory is to be let go.
-const PAGING: Duration = Duration::from_millis(20);
+const PAGING: Duration = Duration::from_millis(10);
 /// The processor time after which it is let go: some 50 MiB have been touched meanwhile. To touch a page again takes a
 /// microsecond or two, so a busy machine, where less is done in the same time, must not let go as often.
-const BETWEEN: Duration = Duration::from_millis(60);
+const BETWEEN: Duration = Duration::from_millis(40);
 /// The time after which it is let go anyway.
 const AT_LATEST: Duration = Duration::from_secs(1);
 

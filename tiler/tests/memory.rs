@@ -193,9 +193,10 @@ fn a_frame_that_is_large_for_the_memory_is_decoded_in_the_temporary_file() {
     let mut command = Command::new("heif-enc");
     command.args(["-q", "40", "-p", "preset=ultrafast", "p.png", "-o", "p.heic"]).current_dir(folder.path());
     assert!(command.stdout(Stdio::null()).status().unwrap().success());
-    let limits = Limits { renderer_memory: 128 << 20, ..Limits::default() };
+    // Its planes alone have 69 MiB, and what is known of each block a third of that.
+    let limits = Limits { renderer_memory: 64 << 20, ..Limits::default() };
     let peak = peak_within(File::open(folder.path().join("p.heic")).unwrap(), &limits);
     println!("HEIC, one frame: {peak} MiB");
-    // Its planes alone have 69 MiB, and what is known of each block a third of that.
-    assert!(peak <= 100, "{peak} MiB");
+    // What was touched of the file counts until it is let go, and a plane is filled in a moment.
+    assert!(peak <= 128, "{peak} MiB");
 }
