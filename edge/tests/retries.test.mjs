@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 import { PICTURE, eventually, start } from "./system.mjs";
 
 const LATER = { later: {} };
@@ -129,6 +130,8 @@ test("a retry counts as a new content of its client", async () => {
   const headers = { "CF-Connecting-IP": "203.0.113.9" };
   const { id } = await patient.ask("http://example.com/limited.jpg");
   await fail(patient, id, "never");
+  const left = 60_000 - (Date.now() % 60_000);
+  if (left < 20_000) await pause(left); // with a minute of the clock the count begins anew
   for (let created = 0; created < 20; created += 1) {
     await patient.fetch(byUrl(`http://example.com/limited-${created}.jpg`), { headers });
   }
