@@ -131,7 +131,7 @@ impl Request {
         Ok(request)
     }
 
-    /// What of it the results depend on.
+    /// The options that results depend on.
     fn options(&self) -> String {
         let quick = if self.quick { ", quick" } else { "" };
         format!("{}{quick}", if self.kinds { " -- --kinds" } else { "" })
