@@ -2,8 +2,8 @@
 //! the system's cache of files, which it writes to the disk when memory is short; what a process has touched of it counts
 //! as its own until it lets go, so a thread does that all the time.
 //!
-//! `unsafe` are calls of `madvise` and `clock_gettime`, and the slice of what is mapped. A gigapixel of JPEG XL takes 3 GB, which a renderer has
-//! not; its decoder writes groups of pixels in the order of the file.
+//! `unsafe` are calls of `madvise` and `clock_gettime`, and the slice of what is mapped. A gigapixel of JPEG XL takes 3 GB,
+//! which a renderer has not; its decoder writes groups of pixels in the order of the file.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -18,8 +18,8 @@ use memmap2::{MmapOptions, MmapRaw, UncheckedAdvice};
 const BLOCK_BYTES: usize = 1 << 20;
 /// How often it is looked whether memory is to be let go.
 const PAGING: Duration = Duration::from_millis(10);
-/// The processor time after which it is let go: some 50 MiB have been touched meanwhile. To touch a page again takes a
-/// microsecond or two, so a busy machine, where less is done in the same time, must not let go as often.
+/// The processor time after which it is let go. Meanwhile a decoder that fills its planes touches up to 200 MiB. To touch a
+/// page again takes a microsecond or two, so a busy machine, where less is done in the same time, must not let go as often.
 const BETWEEN: Duration = Duration::from_millis(40);
 /// The time after which it is let go anyway.
 const AT_LATEST: Duration = Duration::from_secs(1);
