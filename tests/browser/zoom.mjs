@@ -1,9 +1,10 @@
 // A visitor: pastes an address on the home page, sees the progress, sees the picture, and looks closer. Prints what was
-// seen as JSON; whether that is right is for the test to say. Argument: { browser, service, source, colours }.
+// seen as JSON; whether that is right is for the test to say. Argument: { browser, service, source, whole, closer, level }: what
+// is to be seen of the whole picture and closer to its middle, as places in a 4×4 grid with their colours, and the level there.
 
 import { chromium } from "playwright-core";
 
-const { browser: executablePath, service, source } = JSON.parse(process.argv[2]);
+const { browser: executablePath, service, source, ...wanted } = JSON.parse(process.argv[2]);
 const PATIENCE_MS = 60_000;
 
 const sandbox = process.getuid() === 0 ? ["--no-sandbox"] : []; // Chromium's own does not work for root
@@ -45,8 +46,9 @@ try {
   const address = page.url();
 
   await page.locator("canvas").first().waitFor();
-  const seen = await settled(page);
-  const before = Math.max(...tiles.map(({ level }) => level));
+  const reached = () => Math.max(...tiles.map(({ level }) => level));
+  const seen = await look(page, wanted.whole);
+  const before = reached();
 
   const middle = { x: 450, y: 350 };
   await page.mouse.move(middle.x, middle.y);
@@ -54,8 +56,8 @@ try {
     await page.mouse.wheel(0, -240);
     await page.waitForTimeout(100);
   }
-  const closer = await settled(page);
-  const after = Math.max(...tiles.map(({ level }) => level));
+  const closer = await look(page, wanted.closer, () => reached() >= wanted.level);
+  const after = reached();
 
   const failedTiles = tiles.filter(({ status }) => status !== 200);
   const seenWhole = { progress, address, seen, closer, levels: { before, after }, failedTiles, complaints };
@@ -64,17 +66,15 @@ try {
   await browser.close();
 }
 
-/** The colours at the centres of a 4×4 grid over the window, once two looks show the same. */
-async function settled(page) {
-  let last = "";
-  for (let look = 0; look < 60; look += 1) {
+/** The colours at the centres of a 4×4 grid over the window, once they are the wanted ones and `holds`, or when that takes too long. */
+async function look(page, wanted, holds = () => true) {
+  for (const end = Date.now() + PATIENCE_MS; ; ) {
     await page.waitForTimeout(250);
     const screenshot = await page.screenshot({ type: "png", caret: "initial" }); // hiding it would be an inline style
     const colours = await sample(page, screenshot);
-    if (JSON.stringify(colours) === last) return colours;
-    last = JSON.stringify(colours);
+    const isThere = ([x, y, colour]) => colour.every((value, channel) => Math.abs(value - colours[y][x][channel]) <= 8);
+    if ((holds() && wanted.every(isThere)) || Date.now() > end) return colours;
   }
-  throw new Error(`the picture does not settle: ${last}`);
 }
 
 /** Reads pixels of a screenshot in a page of its own, which nothing of the service can touch. */

@@ -24,6 +24,9 @@ enum Task {
     Test {
         #[arg(value_enum)]
         steps: Vec<test::Step>,
+        /// Run again what passed before although nothing that it reads has changed
+        #[arg(long)]
+        again: bool,
     },
     /// Measure the service, or the pyramid engine
     Bench {
@@ -92,7 +95,7 @@ fn run(task: Task) -> Result<()> {
     let project = Project::locate()?;
     match task {
         Task::Dev(options) => dev::run(&project, &options),
-        Task::Test { steps } => test::run(&project, &steps),
+        Task::Test { steps, again } => test::run(&project, &steps, again),
         Task::Bench { subject, words } => bench::run(&project, subject, &words),
         Task::Chaos(options) => chaos::run(&project, &options),
         Task::Simulate { words } => simulate::run(&project, words),

@@ -144,7 +144,7 @@ impl Project {
 /// A program with a lower priority than that of tests that look at the clock.
 pub fn beside_tests(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new("nice");
-    command.arg("-n10").arg(program);
+    command.arg("-n15").arg(program);
     command
 }
 

@@ -1,5 +1,5 @@
-//! WebP, lossy or lossless; of an animation the first frame. Buffered, but for large pictures and for lossy ones whose
-//! tiles are JPEG: of lossy ones the codec's planes are, and lossless ones are read row by row.
+//! WebP, lossy or lossless; of an animation the first frame. Lossy pictures without an alpha channel are read row by row
+//! while libwebp decodes them, and so are lossless ones that are large. The rest is buffered.
 //!
 //! Source: RFC 9649: section 2.4 for the file header, 2.7 for the chunks, of which EXIF and ICCP are read.
 
@@ -10,14 +10,14 @@ mod cut_off;
 mod error;
 mod groups;
 mod lossless;
+mod lossy;
 mod planes;
 mod prefix;
+pub(crate) mod small;
 mod transforms;
 
-use std::io::{BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
+use std::io::{BufRead, BufReader, Cursor, Seek, SeekFrom};
 
-use edgezoom_content::Size;
-use image_webp::vp8::Vp8Decoder;
 use image_webp::{DecodingError, WebPDecoder};
 
 use crate::buffered::{Buffered, read_all};
@@ -29,9 +29,9 @@ use crate::swap::Swap;
 use crate::{
     Bounds, DecodeOptions, Format, Layout, Orientation, Reading, RowReader, SourceError, SourceFile,
 };
-use chunks::Pixels;
 use cut_off::CutOff;
 use lossless::Lossless;
+use lossy::Lossy;
 use planes::Planes;
 
 pub(crate) static FORMAT: Format = Format {
@@ -119,12 +119,15 @@ where
     let is_srgb = !profile.as_ref().is_some_and(|profile| profile.changes(Layout::Rgb));
     let as_planes = is_srgb && options.allow_planes(orientation, size);
     let is_large = size.pixels() * BYTES_A_PIXEL > bounds.memory;
-    if let Some(pixels) = pixels.filter(|pixels| is_large || as_planes && pixels.is_lossy || is_cut_off) {
+    if let Some(pixels) = pixels.filter(|pixels| is_large || pixels.is_lossy || is_cut_off) {
         drop(decoder);
         file.seek(SeekFrom::Start(pixels.start))?;
         let file = file.take(pixels.bytes);
         let reader: Box<dyn RowReader> = if pixels.is_lossy {
-            Box::new(open_planes(file, size, pixels, as_planes, bounds)?)
+            // The planes, what is known of each macroblock, and the file.
+            bounds.admit_memory(size.pixels() * 7 / 4 + pixels.bytes, "decoding a WebP")?;
+            let lossy = Lossy::open(file, pixels, size, options.threads.get() > 1)?;
+            Box::new(Planes::new(lossy, size, as_planes))
         } else {
             Box::new(Lossless::open(file, bounds)?)
         };
@@ -141,21 +144,6 @@ where
     decoder.read_image(&mut picture.pixels).map_err(error)?;
     let picture = if is_cut_off { picture } else { picture.without_opaque_alpha() };
     Ok(Decoded { reader: Box::new(picture), orientation, profile })
-}
-
-/// Decodes a lossy picture into its planes.
-fn open_planes(
-    file: impl Read,
-    size: Size,
-    pixels: Pixels,
-    as_planes: bool,
-    bounds: Bounds,
-) -> Result<Planes, SourceError> {
-    // The planes, what is known of each macroblock, and the file, twice while it is read.
-    bounds.admit_memory(size.pixels() * 7 / 4 + 2 * pixels.bytes, "decoding a WebP")?;
-    let frame = Vp8Decoder::decode_frame(file).map_err(error)?;
-    Planes::new(frame, size, as_planes)
-        .ok_or_else(|| FORMAT.corrupt("its pixels have another size than its header says"))
 }
 
 fn error(error: DecodingError) -> SourceError {

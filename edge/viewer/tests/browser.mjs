@@ -1,5 +1,6 @@
 // A headless Chromium, pages that remember what went wrong in them, and the accessibility check.
 
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import assert from "node:assert/strict";
@@ -10,14 +11,17 @@ import { readPng } from "./png.mjs";
 /** How long something may take that should be there in a moment, on a machine that is busy. */
 const PATIENCE_MS = 20_000;
 
+/** Where Debian puts its browsers. */
+const BROWSERS = ["/usr/bin/chromium", "/usr/lib/chromium/chromium-headless-shell"];
+
+/** The browser. */
+export const executablePath = process.env.EDGEZOOM_CHROMIUM ?? BROWSERS.find(existsSync) ?? BROWSERS[0];
+
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 export async function startBrowser() {
   const root = process.getuid?.() === 0;
-  return chromium.launch({
-    executablePath: process.env.EDGEZOOM_CHROMIUM ?? "/usr/bin/chromium",
-    args: root ? ["--no-sandbox"] : [],
-  });
+  return chromium.launch({ executablePath, args: root ? ["--no-sandbox"] : [] });
 }
 
 /** A new page in a context of its own. `page.wrongs` collects errors and warnings of scripts, policies and the

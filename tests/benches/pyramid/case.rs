@@ -21,6 +21,8 @@ pub struct Picture {
     pub encoder: Encoder,
     /// Whether it lies on its side and says so.
     pub turned: bool,
+    /// Whether it is one stream of bits, which one processor has to decode.
+    pub is_stream: bool,
 }
 
 /// What the likeness of a pyramid is measured with.
@@ -65,6 +67,7 @@ pub const JPEG_50: Picture = Picture {
     likeness: Likeness::Picture,
     encoder: Vips(&["jpegsave", "--Q=88", "--subsample-mode=on"]),
     turned: false,
+    is_stream: true,
 };
 const JPEG_216: Picture = Picture { name: "JPEG 4:2:0, 216 MP", width: 18_000, height: 12_000, ..JPEG_50 };
 /// As wide as the one before: what does not depend on the height shows here.

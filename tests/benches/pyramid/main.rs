@@ -7,6 +7,7 @@
 
 mod case;
 mod contender;
+mod floor;
 mod kinds;
 mod machine;
 mod measure;
@@ -61,7 +62,11 @@ fn main() -> Result<()> {
     print!("{report}");
     for case in &cases {
         let rows = run(case, &contenders, &folder, outputs.path(), request.quick)?;
-        let text = if request.kinds { table::line(case, &rows) } else { table::case(case, &rows) };
+        let text = if request.kinds {
+            table::line(case, &rows, floor::seconds(case, &folder.join("pictures"))?)
+        } else {
+            table::case(case, &rows)
+        };
         print!("{text}");
         report += &text;
     }

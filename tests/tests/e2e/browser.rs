@@ -16,6 +16,8 @@ use tokio::process::Command;
 /// The window's shape, so that the picture fills it.
 const WIDTH: u32 = 5400;
 const HEIGHT: u32 = 4200;
+/// The level of the picture itself.
+const HIGHEST_LEVEL: u64 = 13;
 
 /// The colours of a 4×4 grid, far enough from each other and from any page's background.
 fn colour(column: u32, row: u32) -> [u8; 3] {
@@ -28,7 +30,16 @@ async fn a_visitor_pastes_an_address_and_zooms_into_the_picture() -> Result<()> 
     let field = RgbImage::from_fn(WIDTH, HEIGHT, |x, y| Rgb(colour(x * 4 / WIDTH, y * 4 / HEIGHT)));
     let file = Source::file("image/jpeg", picture::jpeg(&field)?).over(Duration::from_secs(6), 60);
     let source = sources.serve("field.jpg", file);
-    let seen = browser::run("zoom.mjs", json!({ "service": system.url(), "source": source })).await?;
+    let whole: Vec<(u32, u32, [u8; 3])> =
+        (0..16).map(|place| (place % 4, place / 4)).map(|(x, y)| (x, y, colour(x, y))).collect();
+    // Closer to the middle, the window's quarters show the four fields that meet there.
+    // The overview lies in the corner at the lower right.
+    let closer = [((0, 0), (1, 1)), ((3, 0), (2, 1)), ((0, 3), (1, 2)), ((2, 2), (2, 2))]
+        .map(|((x, y), (column, row))| (x, y, colour(column, row)));
+    let wanted = json!({
+        "service": system.url(), "source": source, "whole": whole, "closer": closer, "level": HIGHEST_LEVEL,
+    });
+    let seen = browser::run("zoom.mjs", wanted).await?;
 
     assert_eq!(seen["complaints"], json!([]), "the browser's console");
     assert_eq!(seen["failedTiles"], json!([]));
@@ -38,19 +49,14 @@ async fn a_visitor_pastes_an_address_and_zooms_into_the_picture() -> Result<()> 
     let id = address.strip_prefix(system.url()).and_then(|path| path.strip_prefix('/')).unwrap_or_default();
     assert!(id.len() == 11 && id.chars().all(|c| c.is_ascii_alphanumeric()), "it landed on {address}");
 
-    for (row, line) in (0..4).zip(seen["seen"].as_array().context("no colours")?) {
-        for (column, shown) in (0..4).zip(line.as_array().context("no line")?) {
-            assert!(is_near(shown, colour(column, row)), "at {column}, {row} is {shown}: {seen}");
+    for (view, wanted) in [("seen", whole.as_slice()), ("closer", &closer)] {
+        for &(x, y, colour) in wanted {
+            let shown = &seen[view][y as usize][x as usize];
+            assert!(is_near(shown, colour), "{view} at {x}, {y} is {shown}: {seen}");
         }
     }
-    // Closer to the middle, the window's quarters show the four fields that meet there.
-    // The overview lies in the corner at the lower right.
-    for (place, (column, row)) in [((0, 0), (1, 1)), ((3, 0), (2, 1)), ((0, 3), (1, 2)), ((2, 2), (2, 2))] {
-        let shown = &seen["closer"][place.1][place.0];
-        assert!(is_near(shown, colour(column, row)), "at {place:?} is {shown}: {seen}");
-    }
     let (before, after) = (seen["levels"]["before"].as_u64(), seen["levels"]["after"].as_u64());
-    assert!(after > before && after == Some(13), "levels {before:?}, then {after:?}");
+    assert!(after > before && after == Some(HIGHEST_LEVEL), "levels {before:?}, then {after:?}");
     Ok(())
 }
 

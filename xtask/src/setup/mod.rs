@@ -43,8 +43,8 @@ const COMPILER: Tool = Tool { programs: &["cc"], package: "build-essential", pur
 const ASSEMBLER: Tool =
     Tool { programs: &["nasm"], package: "nasm", purpose: "to assemble libjpeg's SIMD code" };
 const BROWSER: Tool = Tool {
-    programs: &["chromium", "/usr/lib/chromium/chromium-headless-shell"],
-    package: "chromium",
+    programs: &["/usr/lib/chromium/chromium-headless-shell", "/usr/bin/chromium"],
+    package: "chromium-headless-shell",
     purpose: "for the browser tests",
 };
 /// Any Chromium does; where there is none, the one that is made for it.

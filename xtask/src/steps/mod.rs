@@ -121,10 +121,13 @@ fn perform(work: Work<'_>, transcript: &Transcript<'_>) -> Tally {
 }
 
 fn print_table(ended: &[Ended]) {
-    println!("\n{:12} {:>7} {:>7} {:>10} {:>10}", "step", "passed", "failed", "began at", "took");
-    for Ended { name, tally: Tally { passed, failed }, began, took } in ended {
+    println!(
+        "\n{:13} {:>7} {:>7} {:>7} {:>10} {:>10}",
+        "step", "passed", "before", "failed", "began at", "took"
+    );
+    for Ended { name, tally: Tally { passed, failed, kept }, began, took } in ended {
         let [began, took] = [began, took].map(|time| format!("{:.1} s", time.as_secs_f64()));
-        println!("{name:12} {passed:7} {failed:7} {began:>10} {took:>10}");
+        println!("{name:13} {passed:7} {kept:7} {failed:7} {began:>10} {took:>10}");
     }
 }
 
@@ -146,10 +149,10 @@ mod tests {
             Step::new("last", note("last", Tally::PASSED)).after(&["needy", "bad"]),
             Step::new("needy", note("needy", Tally::PASSED)).needs(&["bad", "absent"]),
             Step::new("bad", note("bad", Tally::FAILED)).after(&["first"]),
-            Step::new("first", note("first", Tally { passed: 3, failed: 0 })),
+            Step::new("first", note("first", Tally { passed: 3, ..Tally::default() })),
             Step::new("panics", |_| panic!("on purpose")).after(&["last"]),
         ]);
         assert_eq!(*order.lock().unwrap(), ["first", "bad", "last"]);
-        assert_eq!(total, Tally { passed: 4, failed: 3 });
+        assert_eq!(total, Tally { passed: 4, failed: 3, kept: 0 });
     }
 }

@@ -12,13 +12,15 @@ pub struct Tally {
     pub passed: u64,
     /// Failed.
     pub failed: u64,
+    /// How many of those that passed did so before, and were not run again.
+    pub kept: u64,
 }
 
 impl Tally {
     /// One that passed.
-    pub const PASSED: Self = Self { passed: 1, failed: 0 };
+    pub const PASSED: Self = Self { passed: 1, failed: 0, kept: 0 };
     /// One that failed.
-    pub const FAILED: Self = Self { passed: 0, failed: 1 };
+    pub const FAILED: Self = Self { passed: 0, failed: 1, kept: 0 };
 
     /// An error when anything failed.
     pub fn result(self) -> Result<()> {
@@ -33,12 +35,12 @@ impl Tally {
                 let of = |part: &str| part.trim().strip_suffix(name)?.trim().rsplit(' ').next()?.parse().ok();
                 counts.split(';').find_map(of).unwrap_or(0)
             };
-            return Self { passed: count("passed"), failed: count("failed") };
+            return Self { passed: count("passed"), failed: count("failed"), kept: 0 };
         }
         let words: Vec<&str> = line.split_whitespace().collect();
         match words[..] {
-            ["ℹ" | "#", "pass", count] => Self { passed: count.parse().unwrap_or(0), failed: 0 },
-            ["ℹ" | "#", "fail", count] => Self { passed: 0, failed: count.parse().unwrap_or(0) },
+            ["ℹ" | "#", "pass", count] => Self { passed: count.parse().unwrap_or(0), ..Self::default() },
+            ["ℹ" | "#", "fail", count] => Self { failed: count.parse().unwrap_or(0), ..Self::default() },
             _ => Self::default(),
         }
     }
@@ -48,7 +50,11 @@ impl Add for Tally {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
-        Self { passed: self.passed + other.passed, failed: self.failed + other.failed }
+        Self {
+            passed: self.passed + other.passed,
+            failed: self.failed + other.failed,
+            kept: self.kept + other.kept,
+        }
     }
 }
 
@@ -60,7 +66,11 @@ impl AddAssign for Tally {
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} passed, {} failed", self.passed, self.failed)
+        let Self { passed, failed, kept } = self;
+        match kept {
+            0 => write!(f, "{passed} passed, {failed} failed"),
+            _ => write!(f, "{passed} passed, {kept} of them before, {failed} failed"),
+        }
     }
 }
 
@@ -71,9 +81,9 @@ mod tests {
     #[test]
     fn counts_are_read_from_the_closing_lines_of_both_runners() {
         let cargo = "test result: FAILED. 12 passed; 3 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.1s";
-        assert_eq!(Tally::of_line(cargo), Tally { passed: 12, failed: 3 });
-        assert_eq!(Tally::of_line("ℹ pass 5"), Tally { passed: 5, failed: 0 });
-        assert_eq!(Tally::of_line("# fail 2"), Tally { passed: 0, failed: 2 });
+        assert_eq!(Tally::of_line(cargo), Tally { passed: 12, failed: 3, kept: 0 });
+        assert_eq!(Tally::of_line("ℹ pass 5"), Tally { passed: 5, failed: 0, kept: 0 });
+        assert_eq!(Tally::of_line("# fail 2"), Tally { passed: 0, failed: 2, kept: 0 });
         for other in ["running 3 tests", "test result", "ℹ tests 5", "test a ... ok", ""] {
             assert_eq!(Tally::of_line(other), Tally::default(), "{other}");
         }

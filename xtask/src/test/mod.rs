@@ -1,6 +1,7 @@
 //! `cargo xtask test`: everything that tells whether the work is good. The steps and what they build are one graph: the
 //! Worker and its tests in Node do not wait for the native programs, nor for each other's failures.
 
+mod kept;
 mod rust;
 
 use std::time::Instant;
@@ -13,6 +14,7 @@ use crate::command;
 use crate::project::Project;
 use crate::setup::{self, Purpose};
 use crate::steps::{self, Tally, Transcript};
+use kept::{Kept, Reads};
 use rust::Programs;
 
 /// The steps.
@@ -38,13 +40,13 @@ pub enum Step {
     EndToEnd,
 }
 
-/// Runs `steps`; all of them when none is named.
-pub fn run(project: &Project, wanted: &[Step]) -> Result<()> {
+/// Runs `steps`; all of them when none is named. With `again` no result is taken that was [kept](Kept).
+pub fn run(project: &Project, wanted: &[Step], again: bool) -> Result<()> {
     let started = Instant::now();
     setup::prepare(project, Purpose::Compile)?;
     let wanted = if wanted.is_empty() { Step::value_variants() } else { wanted };
-    let programs = Programs::default();
-    let total = steps::run(graph(project, &programs, wanted));
+    let (kept, programs) = (Kept::new(project, again), Programs::default());
+    let total = steps::run(graph(project, &programs, &kept, wanted));
     println!("\n{total} ({:.0} s)", started.elapsed().as_secs_f64());
     if total.failed > 0 {
         bail!("not everything passed");
@@ -56,7 +58,12 @@ pub fn run(project: &Project, wanted: &[Step]) -> Result<()> {
 /// that its time is its own. Tests that mostly wait run in two lanes, the Worker's before the whole system's and the viewer's
 /// before those of sources: more browsers and systems at once would be slow to answer. Beside them runs
 /// what needs the processor.
-fn graph<'a>(project: &'a Project, programs: &'a Programs, wanted: &[Step]) -> Vec<steps::Step<'a>> {
+fn graph<'a>(
+    project: &'a Project,
+    programs: &'a Programs,
+    kept: &'a Kept<'a>,
+    wanted: &[Step],
+) -> Vec<steps::Step<'a>> {
     use Step::{Clippy, Edge, EndToEnd, Licences, Sources, Unit, Viewer, Worker};
     let any = |of: &[Step]| of.iter().any(|step| wanted.contains(step));
     let with_worker = any(&[Edge, Worker, Viewer, EndToEnd]);
@@ -77,35 +84,35 @@ fn graph<'a>(project: &'a Project, programs: &'a Programs, wanted: &[Step]) -> V
     if any(&[Unit]) {
         let examples = steps::Step::new("doc-tests", |out| programs.doc_tests(project, out));
         graph.push(examples.needs(&["compile"]));
+        let patient = steps::Step::new("unit, patient", |out| programs.patient(kept, out));
+        graph.push(patient.needs(&["set-up", "compile"]));
     }
-    graph.extend(wanted.iter().filter(|step| **step != Edge).map(|step| step.check(project, programs)));
+    graph.extend(wanted.iter().filter(|step| **step != Edge).map(|step| step.check(project, programs, kept)));
     graph
 }
 
 impl Step {
     /// The check itself.
-    fn check<'a>(self, project: &'a Project, programs: &'a Programs) -> steps::Step<'a> {
+    fn check<'a>(self, project: &'a Project, programs: &'a Programs, kept: &'a Kept<'a>) -> steps::Step<'a> {
         type Check<'a> = steps::Step<'a>;
+        let node = move |out: &Transcript<'_>, script: &str| {
+            let run = || out.count(project.npm()?.args(["run", script]));
+            kept.or_run(out, script, (Reads::AllButRust, None), run)
+        };
         match self {
             Self::Format => {
                 Check::new("format", |out| out.check(project.cargo().args(["fmt", "--all", "--check"])))
             }
             Self::Licences => Check::new("licences", |out| licences(project, out)).needs(&["tools"]),
             Self::Clippy => Check::new("clippy", |_| clippy(project, programs)).needs(&["compile"]),
-            Self::Unit => Check::new("unit", |out| programs.unit(out)).needs(&["set-up", "compile"]),
-            Self::Sources => Check::new("sources", |out| programs.sources(out))
+            Self::Unit => Check::new("unit", |out| programs.unit(kept, out)).needs(&["set-up", "compile"]),
+            Self::Sources => Check::new("sources", |out| programs.sources(kept, out))
                 .needs(&["set-up", "compile"])
                 .after(&["viewer"]),
             Self::Edge => build::edge(project),
-            Self::Worker => {
-                Check::new("worker", |out| out.count(project.npm()?.args(["run", "test:worker"])))
-                    .needs(&["edge"])
-            }
-            Self::Viewer => {
-                Check::new("viewer", |out| out.count(project.npm()?.args(["run", "test:viewer"])))
-                    .needs(&["edge"])
-            }
-            Self::EndToEnd => Check::new("end-to-end", |out| programs.end_to_end(out))
+            Self::Worker => Check::new("worker", move |out| node(out, "test:worker")).needs(&["edge"]),
+            Self::Viewer => Check::new("viewer", move |out| node(out, "test:viewer")).needs(&["edge"]),
+            Self::EndToEnd => Check::new("end-to-end", |out| programs.end_to_end(kept, out))
                 .needs(&["compile", "edge"])
                 .after(&["worker"]),
         }

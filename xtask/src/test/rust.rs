@@ -10,6 +10,7 @@ use std::time::Instant;
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 
+use super::kept::{Kept, Reads};
 use crate::project::{self, Project};
 use crate::steps::{Tally, Transcript};
 
@@ -21,7 +22,7 @@ const END_TO_END: &str = "tests";
 const MORE: [(&str, &[&str]); 2] =
     [("sources", &["--ignored", "--test-threads=1"]), ("integration", &["--ignored"])];
 
-/// Programs that only need the processor, by their package's folder and name: they run with a lower priority, after the others.
+/// Programs that only need the processor, by their package's folder and name: they run with a lower priority, beside the others.
 const PATIENT: [(&str, &str); 4] =
     [("codecs", "integration"), ("pyramid", "integration"), ("tiler", "bombs"), ("tiler", "memory")];
 
@@ -90,17 +91,18 @@ impl Programs {
         Ok(Tally::PASSED)
     }
 
-    /// What plain `cargo test` runs, except for the examples in the documentation. What looks at the clock goes before what only
-    /// takes long.
-    pub fn unit(&self, out: &Transcript<'_>) -> Result<Tally> {
-        let is_mixed = |program: &Program| program.is(&("tiler", "integration"));
-        let is_patient = |program: &Program| PATIENT.iter().any(|one| program.is(one));
-        let usual = |program: &Program| program.plain && !is_patient(program) && !is_mixed(program);
+    /// What plain `cargo test` runs, except for the examples in the documentation and for [`Self::patient`].
+    pub fn unit(&self, kept: &Kept<'_>, out: &Transcript<'_>) -> Result<Tally> {
+        let usual = |program: &Program| program.plain && !program.is_patient() && !program.is_mixed();
         let but_patient = PATIENT_TESTS.map(|tests| ["--skip", tests]).concat();
-        let mut tally = self.run(out, is_mixed, false, &but_patient)?;
-        tally += self.run(out, usual, false, &[])?;
-        tally += self.run(out, is_mixed, true, &PATIENT_TESTS)?;
-        Ok(tally + self.run(out, is_patient, true, &[])?)
+        let tally = self.run(Some(kept), out, Program::is_mixed, false, &but_patient)?;
+        Ok(tally + self.run(None, out, usual, false, &[])?)
+    }
+
+    /// What only needs the processor, of what plain `cargo test` runs.
+    pub fn patient(&self, kept: &Kept<'_>, out: &Transcript<'_>) -> Result<Tally> {
+        let tally = self.run(Some(kept), out, Program::is_patient, true, &[])?;
+        Ok(tally + self.run(Some(kept), out, Program::is_mixed, true, &PATIENT_TESTS)?)
     }
 
     /// The examples in the documentation, which only Cargo can find. It compiles nothing else for them.
@@ -114,23 +116,25 @@ impl Programs {
     }
 
     /// What needs a browser, PDFium or programs to compare with.
-    pub fn sources(&self, out: &Transcript<'_>) -> Result<Tally> {
+    pub fn sources(&self, kept: &Kept<'_>, out: &Transcript<'_>) -> Result<Tally> {
         let is_ours = |program: &Program| !program.plain && !program.folder.ends_with(END_TO_END);
-        let mut tally = self.run(out, is_ours, false, WAITING)?;
+        let mut tally = self.run(Some(kept), out, is_ours, false, WAITING)?;
         for (name, arguments) in MORE {
-            tally += self.run(out, |program| program.name == name, false, arguments)?;
+            tally += self.run(Some(kept), out, |program| program.name == name, false, arguments)?;
         }
         Ok(tally)
     }
 
     /// What drives the built service from outside.
-    pub fn end_to_end(&self, out: &Transcript<'_>) -> Result<Tally> {
+    pub fn end_to_end(&self, kept: &Kept<'_>, out: &Transcript<'_>) -> Result<Tally> {
         let is_ours = |program: &Program| !program.plain && program.folder.ends_with(END_TO_END);
-        self.run(out, is_ours, false, WAITING)
+        self.run(Some(kept), out, is_ours, false, WAITING)
     }
 
+    /// Runs programs, but for those whose results are kept.
     fn run(
         &self,
+        kept: Option<&Kept<'_>>,
         out: &Transcript<'_>,
         which: impl Fn(&Program) -> bool,
         is_patient: bool,
@@ -141,7 +145,14 @@ impl Programs {
         for program in programs.iter().filter(|program| which(program)) {
             out.line(format!("\n{}:", program.text()).as_bytes());
             let started = Instant::now();
-            tally += out.count(program.command(is_patient).args(arguments))?;
+            let run = || out.count(program.command(is_patient).args(arguments));
+            tally += match kept {
+                Some(kept) => {
+                    let name = [&program.text(), arguments.join(" ").as_str()].join(" ");
+                    kept.or_run(out, name.trim(), (program.reads(), Some(&program.path)), run)?
+                }
+                None => run()?,
+            };
             out.line(format!("{}: {:.1} s", program.text(), started.elapsed().as_secs_f64()).as_bytes());
         }
         Ok(tally)
@@ -169,6 +180,21 @@ impl Program {
             path: path.into(),
             plain: message["target"]["test"] == true,
         })
+    }
+
+    /// Whether it only needs the processor.
+    fn is_patient(&self) -> bool {
+        PATIENT.iter().any(|one| self.is(one))
+    }
+
+    /// What it can read.
+    fn reads(&self) -> Reads {
+        if self.folder.ends_with(END_TO_END) { Reads::Everything } else { Reads::Engine }
+    }
+
+    /// Whether some of its tests only need the processor.
+    fn is_mixed(&self) -> bool {
+        self.is(&("tiler", "integration"))
     }
 
     /// Whether it is the one with this package's folder and name.

@@ -94,8 +94,11 @@ impl Bands {
         let left = (bounds.memory - band) / 2;
         let threads = (left / each.max(1)).clamp(1, options.threads.get() as u64) as usize;
         let wanted = (BYTES_A_THREAD * threads) as u64 / band.max(1);
+        // Large strips, too: one for each thread.
+        let enough = (threads as u32).div_ceil(picture.chunks_across().max(1));
         let most = left / band.max(1);
-        let band_chunks = wanted.min(most).clamp(1, u64::from(picture.chunks_down())) as u32;
+        let band_chunks =
+            wanted.max(enough.into()).min(most).clamp(1, u64::from(picture.chunks_down())) as u32;
         let decoder = ChunkDecoder {
             codec,
             pixels,

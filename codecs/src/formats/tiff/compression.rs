@@ -131,7 +131,7 @@ impl Codec {
 
     /// Whether a chunk is decoded as a whole, faster than row by row.
     pub fn is_whole(&self) -> bool {
-        matches!(self, Self::Deflate | Self::Zstd)
+        matches!(self, Self::Deflate | Self::Zstd | Self::WebP)
     }
 
     /// Decodes the first rows of a chunk, as many as fill `out`. Returns how many bytes of them there are.

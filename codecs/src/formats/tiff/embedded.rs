@@ -3,32 +3,29 @@
 //! Source: libtiff's tif_webp.c; TIFF's registry for 34712; openslide.org/formats/aperio for 33003 and 33005; GDAL's
 //! tif_jxl.c.
 
-use std::io::Cursor;
-
-use image_webp::WebPDecoder;
-
 use super::error::{NAME, undecodable};
 use super::shape::Shape;
 use crate::SourceError;
+#[cfg(feature = "modern")]
 use crate::buffered::catch_panics;
+use crate::formats::webp::small as webp;
 
 /// Decodes a chunk of WebP. Returns how many bytes of rows there are.
 pub fn webp(stored: &[u8], shape: Shape, out: &mut [u8]) -> Result<usize, SourceError> {
-    catch_panics(NAME, || {
-        let mut decoder = WebPDecoder::new(Cursor::new(stored)).map_err(|_| undecodable())?;
-        let (width, height) = decoder.dimensions();
-        check(width, height, shape, out)?;
-        let channels = if decoder.has_alpha() { 4 } else { 3 };
-        let mut pixels = vec![0; width as usize * height as usize * channels];
-        decoder.read_image(&mut pixels).map_err(|_| undecodable())?;
-        let pixels = pixels.chunks_exact(channels);
-        for (out, pixel) in out.chunks_exact_mut(shape.together).zip(pixels) {
-            // Tiles that are opaque everywhere have no alpha.
-            out.fill(255);
-            out.iter_mut().zip(pixel).for_each(|(out, &sample)| *out = sample);
-        }
-        Ok(out.len())
-    })
+    let (width, height) = webp::size(stored).ok_or_else(undecodable)?;
+    check(width, height, shape, out)?;
+    let bytes = |channels| width as usize * height as usize * channels;
+    if matches!(shape.together, 3 | 4) && out.len() >= bytes(shape.together) {
+        webp::decode(stored, width, shape.together, out).ok_or_else(undecodable)?;
+        return Ok(out.len());
+    }
+    let mut pixels = vec![0; bytes(4)];
+    webp::decode(stored, width, 4, &mut pixels).ok_or_else(undecodable)?;
+    for (out, pixel) in out.chunks_exact_mut(shape.together).zip(pixels.chunks_exact(4)) {
+        out.fill(255);
+        out.iter_mut().zip(pixel).for_each(|(out, &sample)| *out = sample);
+    }
+    Ok(out.len())
 }
 
 /// Decodes a chunk of JPEG 2000, whose three components may be YCbCr.

@@ -81,6 +81,27 @@ impl Lzw {
         // The string before, where it is and how long. Length 0: there is none, the table is empty.
         let (mut before, mut place, mut length) = (Short(0), 0, 0);
         while written < out.len() {
+            // Most codes: the table has entries and keeps the width, and the string is short.
+            while length > 0 && next < widen_at.min(CODES) {
+                let Some(code) = code_within::<OLD>(stored, bit, width) else { break };
+                let Some(held) = out.get_mut(written..written + HELD + 1) else { break };
+                let itself = before.and_first_of(before);
+                let short = if code == next { itself } else { self.short[code & (CODES - 1)] };
+                if code > next || code & !1 == CLEAR || short.length() > HELD {
+                    break;
+                }
+                bit += width as usize;
+                self.short[next] = before.and_first_of(short);
+                self.long[next] = (place as u32, length as u32 + 1);
+                next += 1;
+                held.copy_from_slice(&short.0.to_le_bytes());
+                (place, before, length) = (written, short, short.length());
+                written += length;
+            }
+            if next >= widen_at && width < 12 {
+                width += 1;
+                widen_at = (1 << width) - early;
+            }
             let Some(code) = code_at::<OLD>(stored, bit, width) else { break };
             bit += width as usize;
             if code & !1 == CLEAR {
@@ -123,33 +144,35 @@ impl Lzw {
                 }
                 written += here;
             }
-            if next >= widen_at && width < 12 {
-                width += 1;
-                widen_at = (1 << width) - early;
-            }
         }
         written
     }
 }
 
-/// The code that begins with this bit.
+/// The code that begins with this bit, unless that is one of the last eight bytes.
 #[inline]
+fn code_within<const OLD: bool>(stored: &[u8], bit: usize, width: u32) -> Option<usize> {
+    let eight = stored.get(bit / 8..)?.first_chunk()?;
+    Some(code_in::<OLD>(*eight, bit % 8, width))
+}
+
+/// The code that begins with this bit.
 fn code_at<const OLD: bool>(stored: &[u8], bit: usize, width: u32) -> Option<usize> {
-    let (byte, inside) = (bit / 8, bit % 8);
-    let eight = match stored.get(byte..byte + 8) {
-        Some(eight) => eight.try_into().unwrap_or_default(),
-        None if bit + width as usize <= stored.len() * 8 => {
-            let mut eight = [0; 8];
-            let rest = stored.get(byte..).unwrap_or_default();
-            eight.iter_mut().zip(rest).for_each(|(to, &from)| *to = from);
-            eight
-        }
-        None => return None,
-    };
-    Some(match OLD {
-        true => (u64::from_le_bytes(eight) >> inside) & ((1 << width) - 1),
-        false => u64::from_be_bytes(eight) << inside >> (64 - width),
-    } as usize)
+    code_within::<OLD>(stored, bit, width).or_else(|| {
+        let rest = stored.get(bit / 8..).filter(|_| bit + width as usize <= stored.len() * 8)?;
+        let mut eight = [0; 8];
+        eight.iter_mut().zip(rest).for_each(|(to, &from)| *to = from);
+        Some(code_in::<OLD>(eight, bit % 8, width))
+    })
+}
+
+/// The code that begins with this bit of eight bytes.
+#[inline]
+fn code_in<const OLD: bool>(eight: [u8; 8], bit: usize, width: u32) -> usize {
+    (match OLD {
+        true => (u64::from_le_bytes(eight) >> bit) & ((1 << width) - 1),
+        false => u64::from_be_bytes(eight) << bit >> (64 - width),
+    }) as usize
 }
 
 /// Copies bytes that have been written, or begin with some that have, to the end of what has been written.

@@ -5,8 +5,8 @@
 //! to 240); libwebp's `src/dsp/yuv.h` and `src/dsp/upsampling.c`, whose rounding this is.
 
 use edgezoom_content::Size;
-use image_webp::vp8::Frame;
 
+use super::lossy::Lossy;
 use crate::ycbcr420;
 use crate::{Layout, RowReader, SourceError};
 
@@ -14,7 +14,7 @@ use crate::{Layout, RowReader, SourceError};
 pub struct Planes {
     size: Size,
     layout: Layout,
-    frame: Frame,
+    lossy: Lossy,
     /// The bytes of a row of luma.
     stride: usize,
     /// Luma and chroma of the codec in the range that JPEG has.
@@ -25,49 +25,45 @@ pub struct Planes {
 }
 
 impl Planes {
-    /// The rows of a frame of this size, as planes or as RGB. `None` if the frame has another size.
-    pub fn new(frame: Frame, size: Size, as_planes: bool) -> Option<Self> {
-        let stride = ycbcr420::stride(size.width);
-        let rows = size.height.next_multiple_of(ycbcr420::ROWS) as usize;
-        let chroma_bytes = stride / 2 * (rows / 2);
-        let is_whole = frame.ybuf.len() == stride * rows
-            && frame.ubuf.len() == chroma_bytes
-            && frame.vbuf.len() == chroma_bytes;
+    /// The rows of a picture of this size, as planes or as RGB.
+    pub fn new(lossy: Lossy, size: Size, as_planes: bool) -> Self {
         let full = |middle: i32, from: i32, range: i32| {
             std::array::from_fn(|value| {
                 let scaled = ((value as i32 - from) * 510 + range).div_euclid(2 * range);
                 (scaled + middle).clamp(0, 255) as u8
             })
         };
-        is_whole.then(|| Self {
+        Self {
             size,
             layout: if as_planes { Layout::YCbCr420 } else { Layout::Rgb },
-            frame,
-            stride,
+            lossy,
+            stride: ycbcr420::stride(size.width),
             full_range: [full(0, 16, 219), full(128, 128, 224)],
             next: 0,
             chroma: [Vec::new(), Vec::new()],
-        })
-    }
-
-    fn read_planes(&mut self, into: &mut [u8]) {
-        let [luma, chroma] = &self.full_range;
-        for pair in ycbcr420::pairs_mut(into, self.size.width) {
-            let convert = |from: &[u8], row: usize, stride: usize, table: &[u8; 256], to: &mut [u8]| {
-                let from = from.get(row * stride..).unwrap_or_default();
-                to.iter_mut().zip(from).for_each(|(to, &value)| *to = table[usize::from(value)]);
-            };
-            let [upper, lower] = pair.luma;
-            convert(&self.frame.ybuf, self.next, self.stride, luma, upper);
-            convert(&self.frame.ybuf, self.next + 1, self.stride, luma, lower);
-            for (plane, to) in [&self.frame.ubuf, &self.frame.vbuf].into_iter().zip(pair.chroma) {
-                convert(plane, self.next / 2, self.stride / 2, chroma, to);
-            }
-            self.next += 2;
         }
     }
 
-    fn read_row(&mut self, into: &mut [u8]) {
+    fn read_planes(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
+        let (width, height) = (self.size.width as usize, self.size.height as usize);
+        let [luma_range, chroma_range] = &self.full_range;
+        for pair in ycbcr420::pairs_mut(into, self.size.width) {
+            self.lossy.decode((self.next + 2).min(height))?;
+            let [luma, blue, red] = self.lossy.planes();
+            let [upper, lower] = pair.luma;
+            let row = |row: usize| &luma[row.min(height - 1) * self.stride..][..width];
+            convert(row(self.next), luma_range, upper);
+            convert(row(self.next + 1), luma_range, lower);
+            for (plane, to) in [blue, red].into_iter().zip(pair.chroma) {
+                let row = (self.next / 2).min(height.div_ceil(2) - 1);
+                convert(&plane[row * self.stride / 2..][..width.div_ceil(2)], chroma_range, to);
+            }
+            self.next += 2;
+        }
+        Ok(())
+    }
+
+    fn read_row(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
         let (width, height) = (self.size.width as usize, self.size.height as usize);
         let chroma_rows = height.div_ceil(2);
         // Each sample of chroma is in the middle of 2×2 pixels: three quarters are of the nearest row, a quarter is of
@@ -78,19 +74,30 @@ impl Planes {
         } else {
             (near + 1).min(chroma_rows - 1)
         };
+        self.lossy.decode((self.next + 1).max(2 * far + 1))?;
+        let [luma, blue, red] = self.lossy.planes();
         let stride = self.stride / 2;
-        for (plane, out) in [&self.frame.ubuf, &self.frame.vbuf].into_iter().zip(&mut self.chroma) {
+        for (plane, out) in [blue, red].into_iter().zip(&mut self.chroma) {
             out.resize(width, 0);
             let row = |row: usize| &plane[row * stride..][..width.div_ceil(2)];
             upsample(row(near), row(far), out);
         }
-        let luma = &self.frame.ybuf[self.next * self.stride..][..width];
+        let luma = &luma[self.next * self.stride..][..width];
         let [blue, red] = &self.chroma;
         let pixels = into.as_chunks_mut::<3>().0.iter_mut();
         for (out, ((&y, &u), &v)) in pixels.zip(luma.iter().zip(blue).zip(red)) {
             *out = rgb(y, u, v);
         }
         self.next += 1;
+        Ok(())
+    }
+}
+
+/// Changes the range of a row. What is more than the row repeats its last sample.
+fn convert(from: &[u8], range: &[u8; 256], to: &mut [u8]) {
+    to.iter_mut().zip(from).for_each(|(to, &value)| *to = range[usize::from(value)]);
+    if let Some((&mut last, more)) = to.get_mut(from.len() - 1..).and_then(<[u8]>::split_first_mut) {
+        more.fill(last);
     }
 }
 
@@ -127,10 +134,9 @@ impl RowReader for Planes {
 
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
         if self.layout == Layout::YCbCr420 {
-            self.read_planes(into);
-        } else {
-            into.chunks_exact_mut(Layout::Rgb.row_bytes(self.size.width)).for_each(|row| self.read_row(row));
+            return self.read_planes(into);
         }
-        Ok(())
+        let mut rows = into.chunks_exact_mut(Layout::Rgb.row_bytes(self.size.width));
+        rows.try_for_each(|row| self.read_row(row))
     }
 }

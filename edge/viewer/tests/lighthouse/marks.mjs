@@ -5,7 +5,7 @@
 import { launch } from "chrome-launcher";
 import lighthouse, { desktopConfig } from "lighthouse";
 
-import { startBrowser } from "../browser.mjs";
+import { executablePath as chromePath, startBrowser } from "../browser.mjs";
 import { startService } from "../service.mjs";
 import { compressed, firstPaint } from "../slow.mjs";
 
@@ -20,7 +20,6 @@ const pages = { home: `${service.origin}/`, share: `${service.origin}/${id}` };
 let isGood = true;
 
 const root = process.getuid?.() === 0;
-const chromePath = process.env.EDGEZOOM_CHROMIUM ?? "/usr/bin/chromium";
 const chrome = await launch({ chromePath, chromeFlags: ["--headless=new", ...(root ? ["--no-sandbox"] : [])] });
 try {
   for (const [form, config] of [["phone", undefined], ["desktop", desktopConfig]]) {

@@ -60,6 +60,13 @@ macro_rules! dds {
     };
 }
 
+/// A script that makes the file and the picture that it shows.
+macro_rules! made {
+    ($script:literal, $kind:literal) => {
+        concat!("/usr/bin/python3 - ", $kind, " <<'END'\n", include_str!($script), "END")
+    };
+}
+
 #[rustfmt::skip]
 const TEXTURES: &[Variant] = &[
     variant("ico", "f.ico", "convert clear.png -resize 64x64! i.png && convert i.png -resize 16x16! s.png && convert s.png i.png f.ico", "cp i.png shown.png"),
@@ -79,16 +86,13 @@ const TEXTURES: &[Variant] = &[
     variant("dds bc4", "f.dds", dds!("ATI1"), PILLOW),
     variant("dds bc2", "f.dds", dds!("DXT3"), PILLOW),
     variant("dds bc3 by another decoder", "f.dds", dds!("DXT5"), PILLOW),
+    variant("dds bc4 signed", "f.dds", made!("signed_blocks.py", "BC4"), AS_MADE),
+    variant("dds bc5 signed", "f.dds", made!("signed_blocks.py", "BC5"), AS_MADE),
+    variant("dds bc6h", "f.dds", made!("light_blocks.py", "95"), AS_MADE),
+    variant("dds bc6h signed", "f.dds", made!("light_blocks.py", "96"), AS_MADE),
     variant("dds uncompressed", "f.dds", "convert photo.png -define dds:compression=none f.dds", PHOTO),
     variant("dds uncompressed with opacity", "f.dds", "convert clear.png -define dds:compression=none f.dds", CLEAR),
 ];
-
-/// Channels of fewer samples, in a compression.
-macro_rules! subsampled {
-    ($kind:literal) => {
-        concat!("/usr/bin/python3 - ", $kind, " <<'END'\n", include_str!("subsampled.py"), "END")
-    };
-}
 
 /// What the script that made the file has shown already: programs at hand refuse these.
 const AS_MADE: &str = "true";
@@ -109,13 +113,13 @@ const LIGHT: &[Variant] = &[
     variant("exr run-length", "f.exr", "convert photo.png -colorspace RGB -compress RLE f.exr", PHOTO),
     variant("exr in tiles", "f.exr", "convert photo.png -colorspace RGB t.exr && exrmaketiled -t 64 64 t.exr f.exr", PHOTO),
     variant("exr pyramid", "f.exr", "convert photo.png -colorspace RGB t.exr && exrmaketiled -m -t 64 64 t.exr f.exr", PHOTO),
-    variant("exr luminance and chroma", "f.exr", subsampled!("0 ca"), EXR),
-    variant("exr luminance and chroma zip", "f.exr", subsampled!("3 ca"), EXR),
-    variant("exr luminance and chroma zip of lines", "f.exr", subsampled!("2 ca"), EXR),
-    variant("exr of subsampled colours", "f.exr", subsampled!("0 rgb"), AS_MADE),
-    variant("exr of subsampled colours zip", "f.exr", subsampled!("3 rgb"), AS_MADE),
-    variant("exr of subsampled colours zip of lines", "f.exr", subsampled!("2 rgb"), AS_MADE),
-    variant("exr of subsampled luminance", "f.exr", subsampled!("3 y"), AS_MADE),
+    variant("exr luminance and chroma", "f.exr", made!("subsampled.py", "0 ca"), EXR),
+    variant("exr luminance and chroma zip", "f.exr", made!("subsampled.py", "3 ca"), EXR),
+    variant("exr luminance and chroma zip of lines", "f.exr", made!("subsampled.py", "2 ca"), EXR),
+    variant("exr of subsampled colours", "f.exr", made!("subsampled.py", "0 rgb"), AS_MADE),
+    variant("exr of subsampled colours zip", "f.exr", made!("subsampled.py", "3 rgb"), AS_MADE),
+    variant("exr of subsampled colours zip of lines", "f.exr", made!("subsampled.py", "2 rgb"), AS_MADE),
+    variant("exr of subsampled luminance", "f.exr", made!("subsampled.py", "3 y"), AS_MADE),
     variant("exr with opacity", "f.exr", "vips colourspace clear.png l.v scrgb && vips premultiply l.v p.v --max-alpha 255 && vips linear p.v q.v '1 1 1 0.003921568627' '0 0 0 0' && vips cast q.v f.v float && vips copy f.v q.tif && convert q.tif f.exr", CLEAR),
 ];
 

@@ -130,6 +130,7 @@ const ODD: &[Variant] = &[
     variant("tiff lzma", "f.tif", "vips copy photo.png t.tif && tiffcp -c lzma:2 t.tif f.tif", PHOTO),
     variant("tiff lzma in tiles", "f.tif", "vips copy photo.png t.tif && tiffcp -c lzma -t -w 64 -l 64 t.tif f.tif", PHOTO),
     variant("tiff jpeg 2000", "f.tif", written!("jp2"), PHOTO),
+    variant("tiff lossy jpeg 2000", "f.tif", written!("jp2-lossy"), PHOTO),
     variant("tiff jpeg xl", "f.tif", written!("jxl"), PHOTO),
     variant("tiff palette with opacity", "f.tif", written!("palette-with-opacity"), AS_MADE),
     variant("tiff one large tile", "f.tif", "vips copy photo.png t.tif && tiffcp -c lzw -t -w 1024 -l 512 t.tif f.tif", PHOTO),

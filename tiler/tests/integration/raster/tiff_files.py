@@ -326,6 +326,7 @@ KINDS = {
     "jp2-ycbcr": lambda: tiles_by(
         "convert t.png -colorspace YCbCr -set colorspace sRGB u.png && opj_compress -mct 0 -i u.png -o t.j2k",
         "j2k", 33003, 6, APERIO),
+    "jp2-lossy": lambda: tiles_by("opj_compress -I -r 4 -i t.png -o t.j2k", "j2k", 33004, 2),
     "jp2": lambda: tiles_by("opj_compress -i t.png -o t.j2k", "j2k", 34712, 2),
     "jxl": lambda: tiles_by("cjxl --quiet -d 0 t.png t.jxl", "jxl", 50002, 2),
     "palette-with-opacity": palette_with_opacity,
