@@ -77,10 +77,14 @@ fn dzi() -> Dzi {
     }
 }
 
+async fn put_tile(upload: &mut Upload, column: u32) -> Result<(), StoreError> {
+    let bytes = Bytes::from(column.to_le_bytes().repeat(2000));
+    upload.put_tile(&dzi(), Tile { level: 17, column, row: 0, bytes }).await
+}
+
 async fn upload_tiles(upload: &mut Upload, tiles: u32) -> Result<(), StoreError> {
     for column in 0..tiles {
-        let bytes = Bytes::from(column.to_le_bytes().repeat(2000));
-        upload.put_tile(&dzi(), Tile { level: 17, column, row: 0, bytes }).await?;
+        put_tile(upload, column).await?;
     }
     upload.finish(&dzi(), |_, _| {}).await
 }
@@ -89,12 +93,18 @@ async fn upload_tiles(upload: &mut Upload, tiles: u32) -> Result<(), StoreError>
 async fn as_many_requests_as_allowed_are_in_flight_over_persistent_connections() {
     let delay = Duration::from_millis(150);
     let (endpoint, mut upload) = start_upload(Endpoint { delay, ..Endpoint::default() }, 32).await;
-    upload_tiles(&mut upload, 320).await.unwrap();
-    assert_eq!(upload.stored().tiles, 320);
-    assert_eq!(endpoint.objects.lock().unwrap().len(), 321);
+    // On a busy machine answers take long now and then, and fewer requests are sent at once for a while.
+    let mut tiles = 0;
+    while tiles < 320 || endpoint.most_in_flight.load(Ordering::SeqCst) < 32 && tiles < 20_000 {
+        put_tile(&mut upload, tiles).await.unwrap();
+        tiles += 1;
+    }
+    upload.finish(&dzi(), |_, _| {}).await.unwrap();
+    assert_eq!(upload.stored().tiles, u64::from(tiles));
+    assert_eq!(endpoint.objects.lock().unwrap().len(), tiles as usize + 1);
     assert_eq!(endpoint.most_in_flight.load(Ordering::SeqCst), 32);
     let connections = endpoint.connections.load(Ordering::SeqCst);
-    assert!(connections <= 40, "{connections} connections for 321 requests");
+    assert!(connections <= 40, "{connections} connections for {tiles} tiles");
 }
 
 #[tokio::test]
