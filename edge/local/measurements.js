@@ -4,23 +4,23 @@
 
 import { DurableObject, WorkerEntrypoint } from "cloudflare:workers";
 
-/** How many data points are kept until the next query. */
-const MOST_KEPT = 200_000;
+/** How many data points are stored at once. */
+const BATCH = 500;
 /** How long they are kept. */
 const DAY_S = 24 * 60 * 60;
 const BLOBS = ["blob1", "blob2", "blob3", "blob4", "blob5", "blob6"];
 const DOUBLES = ["double1", "double2"];
 const COLUMNS = ["timestamp", "_sample_interval", ...BLOBS, ...DOUBLES];
 
-/** Those that were written since the last query: writing must not slow the Worker down. */
+/** Those that are not stored yet: writing must not slow the Worker down. */
 let fresh = [];
 
 /** What the Worker is bound to as `METRICS`. */
 export class Metrics extends WorkerEntrypoint {
   writeDataPoint({ blobs = [], doubles = [] }) {
-    if (fresh.length >= MOST_KEPT) return;
     const at = Math.floor(Date.now() / 1000);
     fresh.push([at, 1, ...BLOBS.map((_, number) => blobs[number] ?? ""), ...DOUBLES.map((_, number) => doubles[number] ?? 0)]);
+    if (fresh.length >= BATCH) this.ctx.waitUntil(query(this.env, "SELECT 1"));
   }
 }
 

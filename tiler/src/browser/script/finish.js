@@ -1,5 +1,6 @@
 // Waits at most `patience` ms for fonts to load and images to decode, and finishes running animations. Infinite animations
-// are left running, to be paused later. Elements that appeared while the page was scrolled and disappeared again are shown.
+// are left running, to be paused later. Elements that appeared while the page was scrolled are shown, whether they have
+// disappeared again or will when the page hears late that it was scrolled back.
 async ({ patience }) => {
   const timeout = new Promise((done) => setTimeout(done, patience));
   const pictures = [...document.images].filter((image) => image.complete).map((image) => image.decode().catch(() => {}));
@@ -7,14 +8,15 @@ async ({ patience }) => {
   for (const animation of document.getAnimations()) {
     try { animation.finish(); } catch { /* it is infinite */ }
   }
-  const disappeared = [...globalThis.shown ?? []].filter(([element, was]) => {
-    const { opacity, visibility } = getComputedStyle(element);
-    const isHidden = opacity < was.opacity - 0.05 || visibility === 'hidden';
-    return isHidden && element.getBoundingClientRect().bottom > innerHeight; // an element in view is hidden for another reason
+  // One in view that is hidden is so for another reason.
+  const below = [...globalThis.shown ?? []].filter(([element]) => element.getBoundingClientRect().bottom > innerHeight);
+  const looks = below.map(([element, was]) => {
+    const { opacity, visibility, transform } = getComputedStyle(element);
+    if (opacity >= was.opacity - 0.05 && visibility === 'visible') return [element, { opacity, transform }];
+    return [element, was.opacity >= 0.5 ? was : { opacity: 1, transform: 'none' }]; // else its transition was not complete
   });
-  for (const [element, { opacity, transform }] of disappeared) {
-    const appeared = opacity >= 0.5; // otherwise its transition was not complete
-    const styles = { visibility: 'visible', transition: 'none', animation: 'none', opacity: appeared ? opacity : 1, transform: appeared ? transform : 'none' };
+  for (const [element, { opacity, transform }] of looks) {
+    const styles = { visibility: 'visible', transition: 'none', animation: 'none', opacity, transform };
     for (const [name, value] of Object.entries(styles)) {
       try { element.style.setProperty(name, value, 'important'); } catch { /* a form field named "style" replaces the property */ }
     }
