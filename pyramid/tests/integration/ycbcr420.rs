@@ -7,11 +7,10 @@ use std::num::NonZeroUsize;
 use edgezoom_codecs::{Damage, DecodeOptions, Layout, SourceError};
 use edgezoom_content::{Dzi, Size, TileFormat};
 use edgezoom_pyramid::TileCoord;
-use mozjpeg::{ColorSpace, Compress, Decompress};
-
 use edgezoom_test_support::Picture;
 use edgezoom_test_support::files::{self, BOUNDS, Jpeg};
 use edgezoom_test_support::pyramid::{decode, rebuilt, reference};
+use mozjpeg::{ColorSpace, Compress, Decompress};
 
 use crate::output;
 
@@ -190,7 +189,6 @@ fn odd_tile_sizes_and_any_number_of_threads_are_exact() {
     }
     assert_exact(40_001, 21, 510, 1, 2);
     assert_exact(40_001, 21, 512, 0, 2);
-    assert_exact(19, 20_001, 254, 1, 2);
 }
 
 #[test]
@@ -199,7 +197,7 @@ fn primes_long_sides_and_sides_about_a_multiple_of_the_tile_are_exact() {
     for (width, height) in sides.iter().flat_map(|&width| sides.map(|height| (width, height))) {
         assert_exact(width, height, 254, 1, 2);
     }
-    for (width, height) in [(997, 1009), (65_500, 1), (1, 65_500), (65_497, 3)] {
+    for (width, height) in [(997, 1009), (65_500, 1), (1, 65_500), (65_497, 3), (19, 20_001)] {
         assert_exact(width, height, 254, 1, 2);
     }
 }
