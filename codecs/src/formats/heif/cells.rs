@@ -6,9 +6,10 @@ use std::sync::{Mutex, PoisonError};
 use heifer::color::ColorParams;
 use heifer::heifer_isobmff::HeifFile;
 
-use super::decoder::decode;
+use super::decoder::{decode, start};
 use super::frame::Frame;
-use super::item::Coded;
+use super::hevc::FrameBands;
+use super::item::{Codec, Coded};
 use super::samples::{self, BAND_ROWS, convert};
 use crate::parallel::in_parallel;
 use crate::ycbcr420;
@@ -22,13 +23,19 @@ pub struct Cells<'a> {
     threads: usize,
     pub layout: Layout,
     params: ColorParams,
-    /// The first frame, which was decoded for the layout.
-    first: Mutex<Option<Frame>>,
+    /// What was decoded for the layout.
+    first: Mutex<Option<First>>,
     next_row: u32,
 }
 
+/// The first frame, or its first rows where they are decoded while they are read.
+enum First {
+    Frame(Frame),
+    Rows { band: Option<(Frame, Range<usize>)>, later: FrameBands },
+}
+
 impl<'a> Cells<'a> {
-    /// Decodes the first frame. The picture may be given as planes if `planes`.
+    /// Decodes the first frame, or its first rows. The picture may be given as planes if `planes`.
     pub fn open(
         file: &'a HeifFile<'a>,
         coded: &'a Coded,
@@ -36,11 +43,20 @@ impl<'a> Cells<'a> {
         threads: usize,
         planes: bool,
     ) -> Result<Self, SourceError> {
-        let first = decode(file, coded.cells[0], (coded.codec, coded.cell_size), threads, format)?;
-        let params = coded.params.unwrap_or_else(|| first.colour_coding());
+        let (id, is_single) = (coded.cells[0], coded.cells.len() == 1);
+        let first = if is_single && coded.codec == Codec::Hevc {
+            let mut later = start(file, id, coded.cell_size, format)?;
+            First::Rows { band: next_rows(&mut later)?, later }
+        } else {
+            First::Frame(decode(file, id, (coded.codec, coded.cell_size), threads, format)?)
+        };
+        let (First::Frame(frame) | First::Rows { band: Some((frame, _)), .. }) = &first else {
+            return Err(format.corrupt("it has no rows"));
+        };
+        let params = coded.params.unwrap_or_else(|| frame.colour_coding());
         // Samples of chroma must not belong to two cells.
         let is_even = coded.cell_size.width.is_multiple_of(2) && coded.cell_size.height.is_multiple_of(2);
-        let layout = samples::layout(&first, params, planes && (is_even || coded.cells.len() == 1));
+        let layout = samples::layout(frame, params, planes && (is_even || is_single));
         let first = Mutex::new(Some(first));
         Ok(Self { file, coded, format, threads, layout, params, first, next_row: 0 })
     }
@@ -53,16 +69,7 @@ impl<'a> Cells<'a> {
         }
         let top = self.next_row;
         if self.coded.cells.len() == 1 {
-            self.next_row = top.saturating_add(BAND_ROWS as u32).min(height);
-            let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
-            let band = match &*first {
-                Some(frame) => self.converted(frame, top as usize..self.next_row as usize)?,
-                None => return Ok(None),
-            };
-            if self.next_row == height {
-                *first = None;
-            }
-            return Ok(Some(band));
+            return self.next_rows((height - top) as usize);
         }
         // As many rows of cells as give each thread a cell.
         let columns = self.coded.columns;
@@ -79,6 +86,34 @@ impl<'a> Cells<'a> {
         Ok(Some(self.assembled(&cells, (self.next_row - top) as usize)))
     }
 
+    /// The next rows of a single frame, of which so many are left.
+    fn next_rows(&mut self, left: usize) -> Result<Option<Vec<u8>>, SourceError> {
+        let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+        let (band, count) = match &mut *first {
+            None => return Ok(None),
+            Some(First::Frame(frame)) => {
+                let rows = self.next_row as usize..self.next_row as usize + left.min(BAND_ROWS);
+                (self.converted(frame, rows.clone())?, rows.len())
+            }
+            Some(First::Rows { band, later }) => {
+                let next = match band.take() {
+                    Some(band) => Some(band),
+                    None => next_rows(later)?,
+                };
+                let Some((frame, rows)) = next else {
+                    return Err(self.format.corrupt("it ends before its last row"));
+                };
+                let rows = rows.start..rows.end.min(rows.start + left);
+                (self.converted(&frame, rows.clone())?, rows.len())
+            }
+        };
+        self.next_row += count as u32;
+        if count == left {
+            *first = None;
+        }
+        Ok(Some(band))
+    }
+
     /// Decodes and converts a cell.
     fn cell(&self, index: usize) -> Result<Vec<u8>, SourceError> {
         let coded = self.coded;
@@ -86,8 +121,8 @@ impl<'a> Cells<'a> {
             if index == 0 { self.first.lock().unwrap_or_else(PoisonError::into_inner).take() } else { None };
         let id = *coded.cells.get(index).ok_or_else(|| self.format.corrupt("its grid is invalid"))?;
         let frame = match known {
-            Some(frame) => frame,
-            None => decode(self.file, id, (coded.codec, coded.cell_size), 1, self.format)?,
+            Some(First::Frame(frame)) => frame,
+            _ => decode(self.file, id, (coded.codec, coded.cell_size), 1, self.format)?,
         };
         self.converted(&frame, 0..coded.cell_size.height as usize)
     }
@@ -136,4 +171,9 @@ impl<'a> Cells<'a> {
         }
         band
     }
+}
+
+/// The next rows of a frame that is decoded while it is read.
+fn next_rows(later: &mut FrameBands) -> Result<Option<(Frame, Range<usize>)>, SourceError> {
+    Ok(later.next()?.map(|(frame, rows)| (Frame::Hevc(frame), rows)))
 }

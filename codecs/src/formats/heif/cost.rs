@@ -1,8 +1,9 @@
 //! The memory that a picture takes, which is compared with the bounds before a frame is decoded.
 
 use heifer::heifer_isobmff::HeifFile;
-use heifer::heifer_isobmff::boxes::Property;
+use heifer::heifer_isobmff::boxes::{HevcConfig, Property};
 
+use super::hevc;
 use super::item::{Codec, Coded, Primary};
 use crate::scratch::TemporaryFile;
 use crate::swap::Swap;
@@ -26,6 +27,11 @@ pub fn admit(
 /// The frames that threads decode at once, and four times the rows of a row of cells: while cells are put together,
 /// while they wait, and while they are read.
 fn bytes(file: &HeifFile<'_>, coded: &Coded, threads: u64) -> u64 {
+    if let Some(config) = single_hevc(file, coded)
+        && !hevc::has_tiles(config)
+    {
+        return hevc::bytes(coded.cell_size, config.chroma_format);
+    }
     let frames = threads.min(coded.cells.len() as u64).max(1);
     let frame = coded.cell_size.pixels().saturating_mul(frame_bytes_a_pixel(file, coded));
     let rows = match coded.cells.len() {
@@ -36,6 +42,14 @@ fn bytes(file: &HeifFile<'_>, coded: &Coded, threads: u64) -> u64 {
         }
     };
     frame.saturating_mul(frames).saturating_add(rows.saturating_mul(4))
+}
+
+/// The configuration of a picture that is one frame of HEVC.
+fn single_hevc<'a>(file: &'a HeifFile<'_>, coded: &Coded) -> Option<&'a HevcConfig> {
+    match (coded.codec, coded.cells.as_slice()) {
+        (Codec::Hevc, &[id]) => file.hevc_config(id).ok()?,
+        _ => None,
+    }
 }
 
 /// The bytes that decoding takes for each pixel of a frame.

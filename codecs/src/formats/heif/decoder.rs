@@ -1,4 +1,4 @@
-//! Decodes a frame of HEVC or AV1.
+//! Decodes a frame of HEVC or AV1, as a whole or while it is read.
 
 use edgezoom_content::Size;
 use heifer::heifer_hevc_dec::decoder::{DecodeOptions, decode_picture};
@@ -6,6 +6,7 @@ use heifer::heifer_isobmff::{HeifFile, ItemId};
 use re_rav1d::dav1d::{Decoder, Error, Picture, Settings};
 
 use super::frame::Frame;
+use super::hevc::{self, FrameBands, Limits};
 use super::item::Codec;
 use crate::{Format, SourceError};
 
@@ -20,13 +21,12 @@ pub fn decode(
     threads: usize,
     format: &'static Format,
 ) -> Result<Frame, SourceError> {
-    let side = |length: u32| u64::from(length.next_multiple_of(BLOCK)) + u64::from(BLOCK);
-    let max_pixels = side(size.width) * side(size.height);
+    let max_pixels = max_pixels(size);
     let frame = match codec {
         Codec::Hevc => {
             let stream = file.hevc_bitstream(id).map_err(|error| format.corrupt(error))?;
             let options = DecodeOptions { max_pixels, ..DecodeOptions::default() };
-            Frame::Hevc(decode_picture(&stream, options).map_err(|error| refusal(format, error))?)
+            Frame::Hevc(decode_picture(&stream, options).map_err(|error| hevc::refusal(format, error))?)
         }
         Codec::Av1 => {
             let bytes = file.item_data(id).map_err(|error| format.corrupt(error))?.into_owned();
@@ -34,17 +34,35 @@ pub fn decode(
         }
     };
     let (width, height) = frame.size();
-    if (width as u64) < u64::from(size.width) || (height as u64) < u64::from(size.height) {
-        return Err(format.corrupt("a frame is smaller than it should be"));
-    }
+    check_size((width as u32, height as u32), size, format)?;
     Ok(frame)
 }
 
-fn refusal(format: &'static Format, error: heifer::heifer_hevc_dec::Error) -> SourceError {
-    match error {
-        heifer::heifer_hevc_dec::Error::Unimplemented(reason) => format.unsupported(reason),
-        other => format.corrupt(other),
+/// Starts to decode the only frame of a picture of HEVC, which claims to be of this size.
+pub fn start(
+    file: &HeifFile<'_>,
+    id: ItemId,
+    size: Size,
+    format: &'static Format,
+) -> Result<FrameBands, SourceError> {
+    let stream = file.hevc_bitstream(id).map_err(|error| format.corrupt(error))?;
+    let has_tiles = file.hevc_config(id).is_ok_and(|config| config.is_some_and(hevc::has_tiles));
+    let bands = FrameBands::start(stream, Limits { pixels: max_pixels(size), has_tiles }, format)?;
+    check_size(bands.size(), size, format)?;
+    Ok(bands)
+}
+
+/// The most pixels of a coded frame that is shown in this size.
+fn max_pixels(size: Size) -> u64 {
+    let side = |length: u32| u64::from(length.next_multiple_of(BLOCK)) + u64::from(BLOCK);
+    side(size.width) * side(size.height)
+}
+
+fn check_size((width, height): (u32, u32), size: Size, format: &'static Format) -> Result<(), SourceError> {
+    if width < size.width || height < size.height {
+        return Err(format.corrupt("a frame is smaller than it should be"));
     }
+    Ok(())
 }
 
 fn decode_av1(

@@ -1,5 +1,6 @@
 //! HEIF: HEIC, coded with HEVC, and AVIF, coded with AV1. A grid is read row of cells by row of cells. A single frame
-//! is decoded as a whole, kept in its own planes, in the temporary file if they are large, and converted as it is read.
+//! of HEVC is decoded while it is read. One of AV1 is decoded as a whole, kept in its own planes, in the temporary file if
+//! they are large, and converted as it is read.
 //! Rotation, mirroring and crop come from the container's properties; the orientation in EXIF has no meaning here.
 //!
 //! Source: ISO/IEC 23008-12 (HEIF), 6.5 for properties, 6.6.2.3 for grids; AV1 Image File Format (AVIF), 1.1.0.
@@ -9,6 +10,7 @@ mod cells;
 mod cost;
 mod decoder;
 mod frame;
+mod hevc;
 mod item;
 mod samples;
 mod tail;
@@ -130,7 +132,7 @@ fn open_frames(
             }
             None => None,
         };
-        // Single frames are decoded now. Of a grid the other cells follow.
+        // Single frames are decoded now, or have what they need but for a few rows. Of a grid the other cells follow.
         let swap = swap.filter(|_| picture.colours.cells.len() > 1);
         let sent = bands::send(&picture, colours, alpha, bands);
         drop(swap);

@@ -4,6 +4,7 @@
 //! and 33005.
 
 use libdeflater::Decompressor;
+use zstd::bulk::Decompressor as Zstd;
 
 use super::ccitt::Ccitt;
 use super::directory::{Directory, Tiff};
@@ -42,11 +43,12 @@ pub enum Codec {
 pub struct Tools {
     lzw: Lzw,
     inflater: Decompressor,
+    zstd: Option<Zstd<'static>>,
 }
 
 impl Default for Tools {
     fn default() -> Self {
-        Self { lzw: Lzw::default(), inflater: Decompressor::new() }
+        Self { lzw: Lzw::default(), inflater: Decompressor::new(), zstd: None }
     }
 }
 
@@ -151,7 +153,7 @@ impl Codec {
             Self::Lzw => tools.lzw.decode(stored, out),
             Self::PackBits => packbits::decode(stored, out),
             Self::Deflate => deflate::inflate(&mut tools.inflater, stored, out),
-            Self::Zstd => deflate::zstd(stored, out),
+            Self::Zstd => deflate::zstd(&mut tools.zstd, stored, out),
             Self::Lzma => deflate::lzma(stored, out),
             Self::Ccitt(ccitt) => ccitt.decode(stored, shape.columns, shape.row_bytes, out),
             Self::LogLuv(log) => log.decode(stored, shape.columns as usize, out),

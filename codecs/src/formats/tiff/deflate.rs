@@ -8,6 +8,7 @@ use std::io::Read;
 
 use flate2::{Decompress, FlushDecompress};
 use libdeflater::Decompressor;
+use zstd::bulk::Decompressor as Zstd;
 
 use crate::buffered::catch_panics;
 
@@ -31,9 +32,14 @@ pub fn inflate(whole: &mut Decompressor, stored: &[u8], out: &mut [u8]) -> usize
     }
 }
 
-/// Decodes a strip of zstd.
-pub fn zstd(stored: &[u8], out: &mut [u8]) -> usize {
-    if let Ok(bytes) = zstd::bulk::decompress_to_buffer(stored, out) {
+/// Decodes a strip of zstd. The decoder is made for the first one.
+pub fn zstd(whole: &mut Option<Zstd<'static>>, stored: &[u8], out: &mut [u8]) -> usize {
+    if whole.is_none() {
+        *whole = Zstd::new().ok();
+    }
+    if let Some(whole) = whole
+        && let Ok(bytes) = whole.decompress_to_buffer(stored, out)
+    {
         return bytes;
     }
     let Ok(mut stream) = zstd::stream::read::Decoder::with_buffer(stored) else { return 0 };
