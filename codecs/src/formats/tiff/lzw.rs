@@ -79,7 +79,7 @@ impl Lzw {
         let (mut width, mut widen_at) = (9, 512 - early);
         // The code of the string that the next code and one more byte will be. The one before it lacks that byte yet.
         let (mut bit, mut next, mut written) = (0, FIRST, 0);
-        while written < out.len() {
+        loop {
             // Most codes: the table has room and keeps the width, and the string is short and complete.
             'short: while next + AT_ONCE <= widen_at.min(CODES)
                 && let Some(mut codes) = Codes::<OLD>::at(stored, bit)
@@ -106,6 +106,9 @@ impl Lzw {
                     next += 1;
                     written += length;
                 }
+            }
+            if written == out.len() {
+                break;
             }
             if next > widen_at && width < 12 {
                 width += 1;
@@ -237,15 +240,31 @@ mod tests {
         assert_eq!(decoded(&packed(&[256, 1, 258, 259, 257], false), 100), [1; 6]);
     }
 
+    /// By another encoder.
+    fn encoded(picture: &[u8]) -> Vec<u8> {
+        weezl::encode::Encoder::with_tiff_size_switch(weezl::BitOrder::Msb, 8).encode(picture).unwrap()
+    }
+
+    fn lines(pixels: usize, length: usize) -> Vec<u8> {
+        (0..pixels).map(|index| (index / length % 3) as u8).collect()
+    }
+
     #[test]
     fn long_strings_are_decoded() {
-        let lines = |length: usize| (0..200_000).map(move |index| (index / length % 3) as u8).collect();
-        for picture in [vec![9; 200_000], lines(5), lines(17), lines(1000), lines(50_000)] {
-            let stored = weezl::encode::Encoder::with_tiff_size_switch(weezl::BitOrder::Msb, 8)
-                .encode(&picture)
-                .unwrap();
-            assert!(decoded(&stored, picture.len()) == picture);
-            assert!(decoded(&stored, picture.len() - 7) == picture[..picture.len() - 7]);
+        for length in [1, 5, 17, 1000, 50_000, 200_000] {
+            let picture = lines(200_000, length);
+            assert!(decoded(&encoded(&picture), picture.len()) == picture, "{length}");
+        }
+    }
+
+    #[test]
+    fn a_strip_ends_where_its_rows_do() {
+        let waves = (0..3000u32).map(|index| (index * index / 50) as u8).collect();
+        for picture in [waves, lines(3000, 5), lines(3000, 17), lines(3000, 64)] {
+            let stored = encoded(&picture);
+            for length in (0..3000).rev() {
+                assert!(decoded(&stored, length) == picture[..length], "{length}");
+            }
         }
     }
 
@@ -273,9 +292,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_another_encoder_writes_is_decoded(picture in prop::collection::vec(0u8..7, 0..9000)) {
-            let mut encoder = weezl::encode::Encoder::with_tiff_size_switch(weezl::BitOrder::Msb, 8);
-            let stored = encoder.encode(&picture).unwrap();
-            prop_assert_eq!(decoded(&stored, picture.len()), picture);
+            prop_assert_eq!(decoded(&encoded(&picture), picture.len()), picture);
         }
 
         #[test]
