@@ -72,6 +72,11 @@ impl Mix {
             left < 0.0
         });
         let kind = found.map_or(Kind::Bogus, |(kind, _)| kind);
+        (kind, self.ask_of(kind, random))
+    }
+
+    /// An ask of this kind.
+    pub fn ask_of(&self, kind: Kind, random: &mut fastrand::Rng) -> Ask {
         let number = self.asked.fetch_add(1, Ordering::Relaxed);
         let [a, b] = [number >> 8, number].map(|byte| byte & 0xff);
         let client = self.client.at(format_args!("198.18.{a}.{b}"));
@@ -91,7 +96,6 @@ impl Mix {
                 _ => by_url("http://10.0.0.1/a.jpg"),
             },
         };
-        let ask = async move { client.get(&target).await.ok().map(|answer| answer.status.as_u16()) };
-        (kind, Box::pin(ask))
+        Box::pin(async move { client.get(&target).await.ok().map(|answer| answer.status.as_u16()) })
     }
 }

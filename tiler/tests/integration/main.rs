@@ -16,4 +16,4 @@ mod serve;
 mod svg;
 mod upload;
 
-use raster::{compare, variant}; // what the rooms of `raster` call `crate::compare` and `crate::variant`
+use raster::variant; // what the rooms of `raster` call `crate::variant`

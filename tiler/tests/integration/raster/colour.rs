@@ -5,7 +5,8 @@
 
 use std::fs;
 
-use crate::compare::{colours, delta_e};
+use edgezoom_test_support::difference::{colours, delta_e};
+
 use crate::variant::{Variant, variant};
 
 /// What a trained eye sees only side by side.

@@ -4,9 +4,9 @@
 use std::fs;
 
 use edgezoom_codecs::{Bounds, DecodeOptions, Layout, RowReader, open_with, ycbcr420};
+use edgezoom_test_support::difference::Difference;
 use edgezoom_test_support::{Picture, files};
 
-use crate::compare::Difference;
 use crate::variant::{folder, made, read_png, script, tiled};
 
 /// Grids of cells of 512×512, of which the right and the lower ones are seen in part.

@@ -8,7 +8,6 @@
 mod astronomy;
 mod cameras;
 mod colour;
-pub mod compare;
 mod containers;
 mod frames;
 mod medicine;

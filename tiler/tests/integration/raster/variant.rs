@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use edgezoom_codecs::Layout;
 use edgezoom_content::{Dzi, Size, TileFormat};
 
-use crate::compare::Difference;
+use edgezoom_test_support::difference::Difference;
 use edgezoom_test_support::pyramid::{read_folder, rebuilt};
 use edgezoom_test_support::{Picture, files, fixture};
 

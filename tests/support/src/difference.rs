@@ -2,7 +2,7 @@
 
 use edgezoom_codecs::Layout;
 
-use edgezoom_test_support::Picture;
+use crate::Picture;
 
 /// What two pictures differ by, of 255.
 pub struct Difference {
