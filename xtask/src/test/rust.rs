@@ -11,6 +11,7 @@ use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 
 use super::kept::{Kept, Reads};
+use crate::build::linted;
 use crate::project::{self, Project};
 use crate::steps::{Tally, Transcript};
 
@@ -161,12 +162,6 @@ impl Programs {
     fn lock(&self) -> MutexGuard<'_, Built> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Lets Clippy's driver compile the workspace: it is the compiler, and lints what it compiles. `cargo clippy` would check
-/// each dependency a second time, which takes four minutes of processor time.
-fn linted(cargo: &mut Command) -> &mut Command {
-    cargo.env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver")
 }
 
 impl Program {
