@@ -31,7 +31,8 @@ try {
     if (level) tiles.push({ level: Number(level), status: response.status() });
   });
 
-  await page.goto(service);
+  // What the home page still loads when it is left would count as failed.
+  await page.goto(service, { waitUntil: "networkidle" });
   await page.getByRole("textbox").fill(source);
   await page.getByRole("textbox").press("Enter");
 
