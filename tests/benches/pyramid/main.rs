@@ -138,8 +138,10 @@ impl Request {
 
     /// The options that results depend on.
     fn options(&self) -> String {
-        let quick = if self.quick { ", quick" } else { "" };
-        format!("{}{quick}", if self.kinds { " -- --kinds" } else { "" })
+        let options = [(self.kinds, " --kinds"), (self.quick, " --quick")];
+        let given: String =
+            options.into_iter().filter(|(is_given, _)| *is_given).map(|(_, name)| name).collect();
+        if given.is_empty() { given } else { format!(" --{given}") }
     }
 }
 

@@ -46,7 +46,7 @@ impl<'a> Cells<'a> {
         let (id, is_single) = (coded.cells[0], coded.cells.len() == 1);
         let first = if is_single && coded.codec == Codec::Hevc {
             let mut later = start(file, id, coded.cell_size, format)?;
-            First::Rows { band: next_rows(&mut later)?, later }
+            First::Rows { band: next_band_of(&mut later)?, later }
         } else {
             First::Frame(decode(file, id, (coded.codec, coded.cell_size), threads, format)?)
         };
@@ -98,7 +98,7 @@ impl<'a> Cells<'a> {
             Some(First::Rows { band, later }) => {
                 let next = match band.take() {
                     Some(band) => Some(band),
-                    None => next_rows(later)?,
+                    None => next_band_of(later)?,
                 };
                 let Some((frame, rows)) = next else {
                     return Err(self.format.corrupt("it ends before its last row"));
@@ -174,6 +174,6 @@ impl<'a> Cells<'a> {
 }
 
 /// The next rows of a frame that is decoded while it is read.
-fn next_rows(later: &mut FrameBands) -> Result<Option<(Frame, Range<usize>)>, SourceError> {
+fn next_band_of(later: &mut FrameBands) -> Result<Option<(Frame, Range<usize>)>, SourceError> {
     Ok(later.next()?.map(|(frame, rows)| (Frame::Hevc(frame), rows)))
 }

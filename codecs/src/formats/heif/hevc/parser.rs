@@ -15,7 +15,8 @@ use heifer::heifer_hevc_dec::syntax::{
 use super::blocks::Batch;
 use super::{Limits, Parameters, Parsed};
 
-/// Parses the first picture of a bitstream. Ends early, without an error, when nothing takes the blocks any more.
+/// Parses the first picture of a bitstream, to its end, also when nothing takes the blocks any more: the parser cannot be stopped
+/// within a slice.
 pub fn parse(stream: &[u8], limits: Limits, sender: &SyncSender<Parsed>) -> Result<(), Error> {
     let mut sets = ParameterSets::default();
     let mut units = split_annex_b(stream).map(NalUnit::parse).peekable();
