@@ -2,7 +2,7 @@
 //! killed.
 
 use std::io::Read;
-use std::net::TcpListener;
+use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -65,7 +65,17 @@ impl Drop for Helper {
 /// An address on this machine that nothing listens at.
 ///
 /// # Errors
-/// There is none.
+/// None of many ports is free.
 pub fn free_address() -> Result<String> {
-    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string())
+    Ok(format!("127.0.0.1:{}", free_port()?))
+}
+
+/// A port that nothing listens on. Neither Linux, which gives connections ports from 32,768 on (`ip_local_port_range`), nor
+/// `cargo xtask dev --port 0`, which takes one below 24,576, gives it away before the caller listens on it.
+///
+/// # Errors
+/// None of many is free.
+pub fn free_port() -> Result<u16> {
+    let mut ports = (0..100).map(|_| fastrand::u16(24_576..32_768));
+    ports.find(|&port| TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)).is_ok()).context("no port is free")
 }

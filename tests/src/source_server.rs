@@ -15,6 +15,8 @@ use axum::http::{HeaderMap, Response, StatusCode, header};
 use bytes::Bytes;
 use futures::StreamExt;
 
+use crate::helper::free_port;
+
 /// How a source is sent.
 #[derive(Clone, Debug)]
 pub struct Source {
@@ -183,8 +185,8 @@ impl SourceServer {
     /// # Errors
     /// It cannot listen.
     pub fn start() -> Result<Self> {
-        let first = TcpListener::bind((Ipv4Addr::new(127, 0, 0, 1), 0))?;
-        let port = first.local_addr()?.port();
+        let port = free_port()?;
+        let first = TcpListener::bind((Ipv4Addr::new(127, 0, 0, 1), port))?;
         let second = TcpListener::bind((Ipv4Addr::new(127, 0, 0, 2), port))?;
         let shelf = Arc::default();
         let router =

@@ -20,6 +20,7 @@ use fastrand::Rng;
 use futures::StreamExt;
 use serde_json::Value;
 
+use crate::helper::free_port;
 use crate::pyramid::Pyramid;
 use crate::{Client, Course, Options, SourceServer, System, bucket, processes};
 use content::Content;
@@ -76,7 +77,7 @@ pub async fn run(plan: Plan) -> Result<Summary> {
     let proxy = FaultProxy::start(sources.url("").trim_end_matches('/').to_owned()).await?;
     let layout = if plan.seed.is_multiple_of(2) { "tiles" } else { "archive" };
     // Known before, because tilers are not ready before they can call the edge.
-    let port = std::net::TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
+    let port = free_port()?;
     proxy.set_edge(&format!("http://127.0.0.1:{port}"));
     let faults_at = Some(proxy.port());
     let options = Options { tilers: 3, lease: LEASE, layout, port, faults_at, ..Options::default() };

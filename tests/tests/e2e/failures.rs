@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use edgezoom_tests::client::timeless;
+use edgezoom_tests::helper::free_address;
 use edgezoom_tests::{Client, Source, SourceServer, System, picture};
 
 async fn code_of(source: impl FnOnce(&SourceServer) -> String) -> Result<String> {
@@ -71,7 +72,7 @@ async fn a_host_that_breaks_off() -> Result<()> {
 
 #[tokio::test]
 async fn a_host_that_does_not_answer() -> Result<()> {
-    let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-    assert_eq!(code_of(|_| format!("http://127.0.0.1:{port}/a.jpg")).await?, "source-unreachable");
+    let address = free_address()?;
+    assert_eq!(code_of(|_| format!("http://{address}/a.jpg")).await?, "source-unreachable");
     Ok(())
 }

@@ -1,7 +1,6 @@
 //! Requests that a page tries to send to an address that the policy refuses: the server there must not receive any. All
 //! are tried with namespaces and without, and once with a policy that permits them, to see that they would arrive.
 
-use std::io;
 use std::net::{IpAddr, TcpListener, UdpSocket};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -9,6 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
+use std::{io, iter};
 
 use edgezoom_content::AddressPolicy;
 use edgezoom_tiler::browser::find_browser;
@@ -245,9 +245,15 @@ async fn dns_rebinding_gains_nothing() {
             Box::pin(async move { Ok(vec![address.parse().unwrap()]) })
         }
     }
-    let forbidden = Site::serve("127.0.0.1", |_| Reply::Html("secret".to_owned()));
+    // Both at one port, which may be taken at the second address.
+    let (forbidden, listener) =
+        iter::repeat_with(|| Site::serve("127.0.0.1", |_| Reply::Html("secret".to_owned())))
+            .find_map(|site| {
+                TcpListener::bind(("127.0.0.2", site.address.port())).ok().map(|second| (site, second))
+            })
+            .unwrap();
     let port = forbidden.address.port();
-    let site = Site::serve_on(TcpListener::bind(("127.0.0.2", port)).unwrap(), |_| {
+    let site = Site::serve_on(listener, |_| {
         Reply::Html(
             "<!doctype html><body style='background:#f0f'><img src=/image><iframe src=/frame></iframe><script>
              const read = () => fetch('/secret').then(answer => answer.text())
