@@ -176,8 +176,11 @@ impl Pyramid {
         let mut picture = RgbaImage::new(width, height);
         for (place, tile) in self.tiles.iter().filter(|(place, _)| place.level == level) {
             let (x, y) = (place.column * self.descriptor.tile_size, place.row * self.descriptor.tile_size);
-            let inner = imageops::crop_imm(tile, x - place.left, y - place.top, u32::MAX, u32::MAX);
-            imageops::replace(&mut picture, &*inner, x.into(), y.into());
+            let rows = picture.chunks_exact_mut(4 * width as usize).skip(y as usize);
+            for (line, row) in (y..place.top + place.height).zip(rows) {
+                let inner = pixels(tile, (x - place.left, line - place.top), place.left + place.width - x);
+                row[4 * x as usize..][..4 * inner.len()].copy_from_slice(inner.as_flattened());
+            }
         }
         picture
     }
@@ -195,8 +198,9 @@ impl Pyramid {
     /// Says what differs.
     pub fn equals(&self, source: &RgbaImage, psnr: f64) -> Result<()> {
         let top = self.descriptor.top_level();
-        ensure!(self.picture().dimensions() == source.dimensions(), "the picture has another size");
-        let whole = decibels(mean_square(&self.picture(), source, (0, 0)));
+        let picture = self.picture();
+        ensure!(picture.dimensions() == source.dimensions(), "the picture has another size");
+        let whole = decibels(mean_square(&picture, source, (0, 0)));
         ensure!(whole >= psnr, "the rebuilt picture has {whole:.1} dB");
         let mut reference = source.clone();
         for level in (0..=top).rev() {
@@ -239,10 +243,8 @@ fn tile(answer: &Answer, place: Place, format: &str) -> Result<RgbaImage> {
 
 /// Whether a tile shows what the level has at its place, and not what lies a pixel beside it.
 fn fits(place: Place, tile: &RgbaImage, level: &RgbaImage) -> Result<()> {
-    let error = |by| {
-        let shown = imageops::crop_imm(level, place.left, place.top, place.width, place.height).to_image();
-        mean_square(tile, &shown, by)
-    };
+    let shown = imageops::crop_imm(level, place.left, place.top, place.width, place.height).to_image();
+    let error = |by| mean_square(tile, &shown, by);
     let here = error((0, 0));
     ensure!(decibels(here) >= TILE_PSNR, "has {:.1} dB", decibels(here));
     if place.width.min(place.height) >= COMPARED_SIDE {
@@ -256,18 +258,26 @@ fn fits(place: Place, tile: &RgbaImage, level: &RgbaImage) -> Result<()> {
 /// The mean square difference of two pictures' values, where the second is moved by some pixels.
 fn mean_square(one: &RgbaImage, other: &RgbaImage, (right, down): (i32, i32)) -> f64 {
     let (width, height) = one.dimensions();
-    let (mut sum, mut count) = (0_u64, 0_u64);
-    for y in 0..height {
-        let Some(other_y) = y.checked_add_signed(down).filter(|y| *y < height) else { continue };
-        for x in 0..width {
-            let Some(other_x) = x.checked_add_signed(right).filter(|x| *x < width) else { continue };
-            let (one, other) = (one.get_pixel(x, y).0, other.get_pixel(other_x, other_y).0);
-            let square = |(a, b): (u8, u8)| u64::from(a.abs_diff(b)).pow(2);
-            sum += one.into_iter().zip(other).take(3).map(square).sum::<u64>();
-            count += 3;
+    let (columns, rows) = (width - right.unsigned_abs(), height - down.unsigned_abs());
+    let start = |by: i32| by.max(0).unsigned_abs();
+    let mut sum = 0_u64;
+    for row in 0..rows {
+        let one = pixels(one, (start(-right), start(-down) + row), columns);
+        let other = pixels(other, (start(right), start(down) + row), columns);
+        for (one, other) in one.iter().zip(other) {
+            let square = |channel: usize| u64::from(one[channel].abs_diff(other[channel])).pow(2);
+            sum += square(0) + square(1) + square(2);
         }
     }
-    sum as f64 / count.max(1) as f64
+    sum as f64 / f64::from(columns * rows * 3).max(1.0)
+}
+
+/// So many pixels of a row, from a place on. The tests compare hundreds of megapixels: by single pixels, that takes ten times
+/// as long.
+fn pixels(picture: &RgbaImage, (x, y): (u32, u32), columns: u32) -> &[[u8; 4]] {
+    let (all, _) = picture.as_raw().as_chunks();
+    let start = y as usize * picture.width() as usize + x as usize;
+    &all[start..start + columns as usize]
 }
 
 fn decibels(mean_square: f64) -> f64 {
@@ -277,19 +287,21 @@ fn decibels(mean_square: f64) -> f64 {
 /// Half of a picture, where each pixel is the mean of the up to four that it stands for.
 fn halved(picture: &RgbaImage) -> RgbaImage {
     let (width, height) = picture.dimensions();
-    RgbaImage::from_fn(width.div_ceil(2), height.div_ceil(2), |x, y| {
-        let mut sum = [0_u32; 4];
-        let mut count = 0;
-        for (x, y) in [(0, 0), (1, 0), (0, 1), (1, 1)].map(|(right, down)| (2 * x + right, 2 * y + down)) {
-            if x < width && y < height {
+    let mut half = RgbaImage::new(width.div_ceil(2), height.div_ceil(2));
+    for (y, out) in (0..height).step_by(2).zip(half.chunks_exact_mut(width.div_ceil(2) as usize * 4)) {
+        let upper = pixels(picture, (0, y), width);
+        let lower = if y + 1 < height { pixels(picture, (0, y + 1), width) } else { &[] };
+        for (x, mean) in (0..).step_by(2).zip(out.as_chunks_mut::<4>().0) {
+            let covered = [upper.get(x), upper.get(x + 1), lower.get(x), lower.get(x + 1)];
+            let (mut sum, mut count) = ([0_u32; 4], 0);
+            for pixel in covered.into_iter().flatten() {
                 count += 1;
-                for (sum, value) in sum.iter_mut().zip(picture.get_pixel(x, y).0) {
-                    *sum += u32::from(value);
-                }
+                (0..4).for_each(|channel| sum[channel] += u32::from(pixel[channel]));
             }
+            *mean = sum.map(|sum| ((sum + count / 2) / count) as u8);
         }
-        image::Rgba(sum.map(|sum| ((sum + count / 2) / count) as u8))
-    })
+    }
+    half
 }
 
 #[cfg(test)]

@@ -31,3 +31,9 @@ pub fn mean_difference(one: &Picture, other: &Picture) -> f64 {
         one.pixels.iter().zip(&other.pixels).map(|(one, other)| f64::from(one.abs_diff(*other)));
     differences.sum::<f64>() / one.pixels.len() as f64
 }
+
+/// How many values of two pictures are more than `most` apart, of 255.
+pub fn count_apart(one: &Picture, other: &Picture, most: u8) -> usize {
+    assert_eq!((one.size(), one.layout), (other.size(), other.layout));
+    one.pixels.iter().zip(&other.pixels).filter(|(one, other)| one.abs_diff(**other) > most).count()
+}

@@ -20,6 +20,7 @@ use resvg::usvg::{Options, Tree};
 
 use edgezoom_test_support::Picture;
 use edgezoom_test_support::files::{self, BOUNDS, file};
+use edgezoom_test_support::likeness::{count_apart, mean_difference};
 
 const WHITE: [u8; 3] = [255; 3];
 
@@ -102,22 +103,16 @@ fn strips_join_to_what_is_drawn_in_one_piece() {
         <path d="M5 5 95 9 80 790 10 700z" fill="none" stroke="#000" stroke-width="2"/>"##
     );
     let drawn = |content: &str| draw(&svg(COLUMN, content), 8192);
-    let in_one_piece = |content: &str| in_one_piece(&svg(COLUMN, content), drawn(content).size());
-    for (name, strips, whole) in [
-        ("groups", drawn(groups_in_groups), in_one_piece(groups_in_groups)),
-        ("lines", drawn(lines), in_one_piece(lines)),
-        ("a picture", drawn(&picture), in_one_piece(&picture)),
-    ] {
-        let differences = || strips.pixels.iter().zip(&whole.pixels).map(|(one, other)| one.abs_diff(*other));
-        let mean = differences().map(f64::from).sum::<f64>() / strips.pixels.len() as f64;
-        let off = differences().filter(|&difference| difference > 8).count();
+    for (name, content) in [("groups", groups_in_groups), ("lines", lines), ("a picture", &picture)] {
+        let strips = drawn(content);
+        let whole = in_one_piece(&svg(COLUMN, content), strips.size());
+        let (mean, off) = (mean_difference(&strips, &whole), count_apart(&strips, &whole, 8));
         // On edges that fall between pixels, which round differently from another origin.
         assert!(mean < 0.005 && off * 5_000 < strips.pixels.len(), "{name}: {mean} in the mean, {off} off");
     }
     // Opacity rounds differently in a layer.
-    let (tiled, unrolled) = (drawn(pattern), drawn(&unrolled));
-    let most = tiled.pixels.iter().zip(&unrolled.pixels).map(|(one, other)| one.abs_diff(*other)).max();
-    assert!(most <= Some(2), "a pattern: {most:?} at most");
+    let off = count_apart(&drawn(pattern), &drawn(&unrolled), 2);
+    assert_eq!(off, 0, "a pattern");
 }
 
 #[test]

@@ -88,8 +88,8 @@ impl<'a> Kept<'a> {
             .map(|(name, value)| format!("{name}={value}"))
             .collect();
         // The names of files go into the sum, too.
-        let script = "sum() { xargs -0 -r sha256sum; }
-            { git ls-files -coz --exclude-standard -- \"$@\" | sum; printf '%s' \"$BUILT\" | tr '\\n' '\\0' | sum; printf '%s' \"$SETTINGS\"; } | sha256sum";
+        let script = "sum() { xargs -0 -r b2sum; }
+            { git ls-files -coz --exclude-standard -- \"$@\" | sum; printf '%s' \"$BUILT\" | tr '\\n' '\\0' | sum; printf '%s' \"$SETTINGS\"; } | b2sum";
         let lines = |paths: Vec<&Path>| {
             let there = paths.into_iter().filter(|path| path.is_file());
             there.map(|path| path.display().to_string()).collect::<Vec<_>>().join("\n")

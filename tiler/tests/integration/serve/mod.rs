@@ -19,8 +19,10 @@ mod world;
 
 use std::collections::BTreeSet;
 
+use edgezoom_codecs::Layout;
 use edgezoom_content::protocol::Outcome;
 use edgezoom_content::{Attempt, ContentId, Dzi, FailureCode, PreviewKind};
+use edgezoom_test_support::Picture;
 use world::{Source, World, WorldState};
 
 const ID: &str = "6qy4OXfXSid";
@@ -32,12 +34,14 @@ fn picture() -> Source {
 }
 
 fn picture_of(width: u32, height: u32) -> Source {
+    let picture =
+        Picture::new(width, height, Layout::Rgb, |x, y| [x as u8, y as u8, ((y * width + x) % 251) as u8, 0]);
     let mut bytes = vec![];
     let mut encoder = png::Encoder::new(&mut bytes, width, height);
     encoder.set_color(png::ColorType::Rgb);
+    encoder.set_compression(png::Compression::Fast);
     let mut writer = encoder.write_header().unwrap();
-    let pixels = (0..width * height).flat_map(|n| [(n % width) as u8, (n / width) as u8, (n % 251) as u8]);
-    writer.write_image_data(&pixels.collect::<Vec<_>>()).unwrap();
+    writer.write_image_data(&picture.pixels).unwrap();
     writer.finish().unwrap();
     Source::Bytes(bytes.into())
 }
