@@ -55,8 +55,8 @@ fn small() -> Limits {
     }
 }
 
-/// Less than a twentieth of the usual time.
-const CPU: Duration = Duration::from_millis(700);
+/// Less than a fortieth of the usual time.
+const CPU: Duration = Duration::from_millis(400);
 /// What drawings are drawn with in place of 8,192 pixels: a sixteenth of them.
 const SVG_SIDE: u32 = 2048;
 

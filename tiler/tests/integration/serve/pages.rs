@@ -114,7 +114,8 @@ async fn a_page_that_robots_txt_disallows_is_not_opened_but_a_picture_is_convert
     drop(tiler);
 
     world.state().log.clear();
-    let _tiler = Tiler::start(&world, &[no_browser, ("EDGEZOOM_ROBOTS", "ignore")]);
+    let tiler = Tiler::start(&world, &[no_browser, ("EDGEZOOM_ROBOTS", "ignore")]);
+    tiler.logged("tiler serves").await; // until then, the last pull of the one before may be under way
     world.enqueue(ID, 3, "page");
     world.until("the end", WorldState::ended).await;
     assert_eq!(failure(&world.state()).unwrap().0, FailureCode::UnsupportedFormat);
