@@ -10,6 +10,8 @@ import { chromium } from "playwright-core";
 
 const { browser: executablePath, base, colours, mirador } = JSON.parse(process.argv[2]);
 const PATIENCE_MS = 60_000;
+/** A tile of the full size. */
+const FULL_SIZE = /,512,512\/512,512\/0\/default\.jpg$/;
 
 const { resolve } = createRequire(import.meta.url);
 const scripts = {
@@ -62,7 +64,9 @@ async function visit(name) {
   });
   await page.goto(`http://127.0.0.1:${site.address().port}/${name}`);
   const whole = await settled(page);
+  const closer = page.waitForResponse((response) => FULL_SIZE.test(response.url()));
   await page.evaluate(() => globalThis.closer());
+  await closer;
   await settled(page);
   await page.context().close();
   return { whole, requests };

@@ -8,9 +8,9 @@ const CLEAR: &str = "cp clear.png shown.png";
 #[rustfmt::skip]
 const WEBP: &[Variant] = &[
     variant("webp lossy", "f.webp", "cwebp -quiet -q 90 photo.png -o f.webp", DWEBP),
-    variant("webp lossless", "f.webp", "cwebp -quiet -lossless photo.png -o f.webp", PHOTO),
+    variant("webp lossless", "f.webp", "cwebp -quiet -lossless -z 3 photo.png -o f.webp", PHOTO),
     variant("webp lossy with opacity", "f.webp", "cwebp -quiet -q 90 clear.png -o f.webp", DWEBP),
-    variant("webp lossless with opacity", "f.webp", "cwebp -quiet -lossless -exact clear.png -o f.webp", CLEAR),
+    variant("webp lossless with opacity", "f.webp", "cwebp -quiet -lossless -z 3 -exact clear.png -o f.webp", CLEAR),
     variant("webp animated", "f.webp", "img2webp -lossy -q 90 photo.png vivid.png -o f.webp 2>/dev/null || img2webp -lossy -q 90 photo.png photo.png -o f.webp", "vips copy f.webp[n=1] shown.png"),
     variant("webp animated lossless", "f.webp", "convert photo.png -negate n.png; img2webp -lossless photo.png n.png -o f.webp", PHOTO),
 ];

@@ -215,7 +215,7 @@ fn a_variant_that_is_not_read_is_named() {
 fn a_wrong_extension_does_not_matter() {
     let folder = folder("wrong extension");
     originals(&folder);
-    script(&folder, "cwebp -quiet -lossless photo.png -o photo.jpg");
+    script(&folder, "cwebp -quiet -lossless -z 3 photo.png -o photo.jpg");
     let output = convert(&folder, "photo.jpg", &[]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     fs::remove_dir_all(folder).unwrap();
