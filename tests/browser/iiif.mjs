@@ -64,9 +64,9 @@ async function visit(name) {
   });
   await page.goto(`http://127.0.0.1:${site.address().port}/${name}`);
   const whole = await settled(page);
-  const closer = page.waitForResponse((response) => FULL_SIZE.test(response.url()));
+  const fullSize = page.waitForResponse((response) => FULL_SIZE.test(response.url()));
   await page.evaluate(() => globalThis.closer());
-  await closer;
+  await fullSize;
   await settled(page);
   await page.context().close();
   return { whole, requests };

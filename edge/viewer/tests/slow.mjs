@@ -16,7 +16,7 @@ const TILE_BYTES = 50_000;
 
 /**
  * `{ seconds, network, bytes, rounds }`: after how long the picture is seen, and how much of that the network alone takes
- * for so many bytes and so many requests after each other, which does not depend on what else the machine does.
+ * for so many bytes and so many requests after each other. A busy machine adds to it what comes until it paints.
  */
 export async function firstPaint(browser, address) {
   const page = await newPage(browser);
