@@ -10,7 +10,6 @@ pub mod bucket;
 pub mod chaos;
 pub mod client;
 pub mod helper;
-pub mod picture;
 pub mod processes;
 pub mod prometheus;
 pub mod pyramid;
@@ -18,5 +17,6 @@ pub mod source_server;
 pub mod system;
 
 pub use client::{Client, Course};
+pub use edgezoom_test_pictures as picture;
 pub use source_server::{Source, SourceServer};
 pub use system::{Options, System};

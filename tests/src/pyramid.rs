@@ -2,8 +2,9 @@
 //! which are written out here once more, and each of them is compared with the source.
 
 use anyhow::{Context, Result, ensure};
+use edgezoom_test_pictures::compared::{copy, cut, decibels, halved, mean_square};
 use futures::{StreamExt, TryStreamExt};
-use image::{ImageFormat, RgbaImage, imageops};
+use image::{ImageFormat, RgbaImage};
 use serde_json::Value;
 
 use crate::Client;
@@ -176,11 +177,7 @@ impl Pyramid {
         let mut picture = RgbaImage::new(width, height);
         for (place, tile) in self.tiles.iter().filter(|(place, _)| place.level == level) {
             let (x, y) = (place.column * self.descriptor.tile_size, place.row * self.descriptor.tile_size);
-            let rows = picture.chunks_exact_mut(4 * width as usize).skip(y as usize);
-            for (line, row) in (y..place.top + place.height).zip(rows) {
-                let inner = pixels(tile, (x - place.left, line - place.top), place.left + place.width - x);
-                row[4 * x as usize..][..4 * inner.len()].copy_from_slice(inner.as_flattened());
-            }
+            copy(tile, (x - place.left, y - place.top), &mut picture, (x, y));
         }
         picture
     }
@@ -243,7 +240,7 @@ fn tile(answer: &Answer, place: Place, format: &str) -> Result<RgbaImage> {
 
 /// Whether a tile shows what the level has at its place, and not what lies a pixel beside it.
 fn fits(place: Place, tile: &RgbaImage, level: &RgbaImage) -> Result<()> {
-    let shown = imageops::crop_imm(level, place.left, place.top, place.width, place.height).to_image();
+    let shown = cut(level, (place.left, place.top), (place.width, place.height));
     let error = |by| mean_square(tile, &shown, by);
     let here = error((0, 0));
     ensure!(decibels(here) >= TILE_PSNR, "has {:.1} dB", decibels(here));
@@ -253,55 +250,6 @@ fn fits(place: Place, tile: &RgbaImage, level: &RgbaImage) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// The mean square difference of two pictures' values, where the second is moved by some pixels.
-fn mean_square(one: &RgbaImage, other: &RgbaImage, (right, down): (i32, i32)) -> f64 {
-    let (width, height) = one.dimensions();
-    let (columns, rows) = (width - right.unsigned_abs(), height - down.unsigned_abs());
-    let start = |by: i32| by.max(0).unsigned_abs();
-    let mut sum = 0_u64;
-    for row in 0..rows {
-        let one = pixels(one, (start(-right), start(-down) + row), columns);
-        let other = pixels(other, (start(right), start(down) + row), columns);
-        for (one, other) in one.iter().zip(other) {
-            let square = |channel: usize| u64::from(one[channel].abs_diff(other[channel])).pow(2);
-            sum += square(0) + square(1) + square(2);
-        }
-    }
-    sum as f64 / f64::from(columns * rows * 3).max(1.0)
-}
-
-/// So many pixels of a row, from a place on. The tests compare hundreds of megapixels: by single pixels, that takes ten times
-/// as long.
-fn pixels(picture: &RgbaImage, (x, y): (u32, u32), columns: u32) -> &[[u8; 4]] {
-    let (all, _) = picture.as_raw().as_chunks();
-    let start = y as usize * picture.width() as usize + x as usize;
-    &all[start..start + columns as usize]
-}
-
-fn decibels(mean_square: f64) -> f64 {
-    10.0 * (255.0_f64.powi(2) / mean_square).log10()
-}
-
-/// Half of a picture, where each pixel is the mean of the up to four that it stands for.
-fn halved(picture: &RgbaImage) -> RgbaImage {
-    let (width, height) = picture.dimensions();
-    let mut half = RgbaImage::new(width.div_ceil(2), height.div_ceil(2));
-    for (y, out) in (0..height).step_by(2).zip(half.chunks_exact_mut(width.div_ceil(2) as usize * 4)) {
-        let upper = pixels(picture, (0, y), width);
-        let lower = if y + 1 < height { pixels(picture, (0, y + 1), width) } else { &[] };
-        for (x, mean) in (0..).step_by(2).zip(out.as_chunks_mut::<4>().0) {
-            let covered = [upper.get(x), upper.get(x + 1), lower.get(x), lower.get(x + 1)];
-            let (mut sum, mut count) = ([0_u32; 4], 0);
-            for pixel in covered.into_iter().flatten() {
-                count += 1;
-                (0..4).for_each(|channel| sum[channel] += u32::from(pixel[channel]));
-            }
-            *mean = sum.map(|sum| ((sum + count / 2) / count) as u8);
-        }
-    }
-    half
 }
 
 #[cfg(test)]
@@ -321,7 +269,7 @@ mod tests {
         }
         let tile = |place: Place| {
             let level = &levels[(descriptor.top_level() - place.level) as usize];
-            (place, imageops::crop_imm(level, place.left, place.top, place.width, place.height).to_image())
+            (place, cut(level, (place.left, place.top), (place.width, place.height)))
         };
         let tiles = descriptor.places().into_iter().map(tile).collect();
         Pyramid { url: String::new(), descriptor, tiles }
@@ -344,7 +292,7 @@ mod tests {
         let source = source();
         let mut pyramid = pyramid(&source);
         let (place, tile) = pyramid.tiles.last_mut().unwrap();
-        *tile = imageops::crop_imm(&source, place.left - 1, place.top, place.width, place.height).to_image();
+        *tile = cut(&source, (place.left - 1, place.top), (place.width, place.height));
         pyramid.equals(&source, 32.0).unwrap_err();
     }
 
@@ -354,8 +302,7 @@ mod tests {
         let mut pyramid = pyramid(&source);
         let low = pyramid.tiles.iter().position(|(place, _)| place.level == 9).unwrap();
         let width = pyramid.tiles[low].1.width();
-        pyramid.tiles[low].1 =
-            imageops::crop_imm(&source, 0, 0, width, pyramid.tiles[low].1.height()).to_image();
+        pyramid.tiles[low].1 = cut(&source, (0, 0), (width, pyramid.tiles[low].1.height()));
         pyramid.equals(&source, 32.0).unwrap_err();
     }
 

@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use edgezoom_tests::{Options, Source, SourceServer, System, browser, picture};
-use image::{Rgb, RgbImage};
 use serde_json::{Value, json};
 use tokio::process::Command;
 
@@ -27,7 +26,7 @@ fn colour(column: u32, row: u32) -> [u8; 3] {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_visitor_pastes_an_address_and_zooms_into_the_picture() -> Result<()> {
     let (system, sources) = (System::shared()?, SourceServer::start()?);
-    let field = RgbImage::from_fn(WIDTH, HEIGHT, |x, y| Rgb(colour(x * 4 / WIDTH, y * 4 / HEIGHT)));
+    let field = picture::cells(WIDTH, HEIGHT, (WIDTH / 4, HEIGHT / 4), colour);
     let file = Source::file("image/jpeg", picture::jpeg(&field)?).over(Duration::from_secs(6), 60);
     let source = sources.serve("field.jpg", file);
     let whole: Vec<(u32, u32, [u8; 3])> =

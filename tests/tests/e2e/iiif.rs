@@ -4,7 +4,6 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use edgezoom_tests::{Client, Source, SourceServer, System, browser, picture};
-use image::{Rgb, RgbImage};
 use serde_json::{Value, json};
 
 const WIDTH: u32 = 2700;
@@ -20,7 +19,7 @@ fn colour(column: u32, row: u32) -> [u8; 3] {
 #[tokio::test(flavor = "multi_thread")]
 async fn openseadragon_and_mirador_show_a_picture_by_iiif() -> Result<()> {
     let (system, sources) = (System::shared()?, SourceServer::start()?);
-    let field = RgbImage::from_fn(WIDTH, HEIGHT, |x, y| Rgb(colour(x * COLUMNS / WIDTH, y * ROWS / HEIGHT)));
+    let field = picture::cells(WIDTH, HEIGHT, (WIDTH / COLUMNS, HEIGHT / ROWS), colour);
     let source = sources.serve("field.jpg", Source::file("image/jpeg", picture::jpeg(&field)?));
     let course = Client::new(system.url())?.convert(&source).await?;
     let id = course.ready()?["id"].as_str().context("no id")?;

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use anyhow::Result;
 use edgezoom_tests::pyramid::Pyramid;
-use edgezoom_tests::{Client, Course, Source, SourceServer, System};
-use image::{Rgba, RgbaImage};
+use edgezoom_tests::{Client, Course, Source, SourceServer, System, picture};
+use image::{DynamicImage, RgbaImage};
 
 /// Converts a source and compares its pyramid with a picture.
 async fn becomes(
@@ -32,10 +32,8 @@ fn shade(column: u32, row: u32) -> u8 {
 
 /// A picture of squares.
 fn squares(width: u32, height: u32, side: u32) -> RgbaImage {
-    RgbaImage::from_fn(width, height, |x, y| {
-        let grey = shade(x / side, y / side);
-        Rgba([grey, grey, grey, 255])
-    })
+    let grey = picture::cells(width, height, (side, side), |column, row| [shade(column, row); 3]);
+    DynamicImage::from(grey).into_rgba8()
 }
 
 /// What draws them, each as `draw` says.

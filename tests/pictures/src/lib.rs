@@ -1,6 +1,8 @@
 //! Pictures to convert, made from a seed so that each run sees the same ones. They have what photographs have and encoders
 //! find hard or easy: detail at every scale, most of it coarse, less of it in colour, and hard edges.
 
+pub mod compared;
+
 use std::io::Cursor;
 
 use anyhow::Result;
@@ -55,6 +57,18 @@ pub fn cutout(width: u32, height: u32, seed: u32) -> RgbaImage {
 #[must_use]
 pub fn plain(width: u32, height: u32, colour: [u8; 3]) -> RgbImage {
     RgbImage::from_pixel(width, height, Rgb(colour))
+}
+
+/// A picture of cells, so many pixels wide and high. `colour` is asked for each by its column and row.
+#[must_use]
+pub fn cells(width: u32, height: u32, cell: (u32, u32), colour: impl Fn(u32, u32) -> [u8; 3]) -> RgbImage {
+    let row = |row| (0..width.div_ceil(cell.0)).map(|column| colour(column, row)).collect();
+    filled(width, height, cell, &(0..height.div_ceil(cell.1)).map(row).collect::<Vec<_>>())
+}
+
+/// Not generic, so that it is compiled, and optimised, here.
+fn filled(width: u32, height: u32, (wide, high): (u32, u32), colours: &[Vec<[u8; 3]>]) -> RgbImage {
+    RgbImage::from_fn(width, height, |x, y| Rgb(colours[(y / high) as usize][(x / wide) as usize]))
 }
 
 /// As a JPEG of good quality.
