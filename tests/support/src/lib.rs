@@ -38,6 +38,13 @@ impl Picture {
         Self { width, height, layout, pixels }
     }
 
+    /// The colours of a picture in RGB or with opacity, whatever that is.
+    pub fn without_opacity(width: u32, height: u32, channels: usize, pixels: &[u8]) -> Self {
+        let mut colours = Vec::with_capacity(width as usize * height as usize * 3);
+        pixels.chunks_exact(channels).for_each(|pixel| colours.extend_from_slice(&pixel[..3]));
+        Self { width, height, layout: Layout::Rgb, pixels: colours }
+    }
+
     /// Something like a photograph: soft shades, some grain, a few hard edges. The same each time.
     pub fn photo(width: u32, height: u32, layout: Layout) -> Self {
         Self::new(width, height, layout, photo_pixel)

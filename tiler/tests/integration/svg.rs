@@ -143,8 +143,7 @@ fn a_filter_that_takes_long_is_drawn_once_and_looks_as_in_one_piece() {
         let strips = draw(&svg(COLUMN, content), 4096);
         // What takes away octaves that cannot be seen is tested here too: resvg alone would not end.
         let whole = in_one_piece(&svg(COLUMN, &content.replace("2000000000", "10")), strips.size());
-        let differences = strips.pixels.iter().zip(&whole.pixels).map(|(one, other)| one.abs_diff(*other));
-        let mean = differences.map(f64::from).sum::<f64>() / strips.pixels.len() as f64;
+        let mean = mean_difference(&strips, &whole);
         assert!(mean < 1.0, "{name}: {mean} in the mean");
         assert!(strips.pixels.iter().any(|&channel| channel < 200), "{name}: there is something to see");
     }
@@ -158,8 +157,7 @@ fn in_one_piece(text: &str, size: Size) -> Picture {
     let (width, height) = (tree.size().width(), tree.size().height());
     let transform = Transform::from_scale(size.width as f32 / width, size.height as f32 / height);
     resvg::render(&tree, transform, &mut pixmap.as_mut());
-    let pixels = pixmap.data().chunks(4).flat_map(|pixel| pixel[..3].to_vec()).collect();
-    Picture { width: size.width, height: size.height, layout: Layout::Rgb, pixels }
+    Picture::without_opacity(size.width, size.height, 4, pixmap.data())
 }
 
 #[test]

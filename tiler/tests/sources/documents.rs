@@ -68,8 +68,7 @@ fn by_librsvg(path: &Path, size: Size) -> Picture {
         .expect("rsvg-convert is missing: install librsvg2-bin");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let whole = files::decode(&output.stdout).unwrap();
-    let pixels = whole.pixels.chunks(whole.layout.channels()).flat_map(|pixel| pixel[..3].to_vec()).collect();
-    Picture { layout: Layout::Rgb, pixels, ..whole }
+    Picture::without_opacity(whole.width, whole.height, whole.layout.channels(), &whole.pixels)
 }
 
 #[test]

@@ -2,8 +2,6 @@
 
 use std::process::Command;
 
-use edgezoom_codecs::Layout;
-
 use crate::chromium;
 use crate::screenshot::{capture, settings};
 use crate::site::{Reply, Site};
@@ -32,8 +30,7 @@ fn by_chromium(url: &str, width: u32, height: u32) -> Picture {
     command.arg(format!("--screenshot={}", file.display())).arg(format!("--window-size={width},{height}"));
     assert!(command.arg(url).output().unwrap().status.success());
     let whole = decode(&std::fs::read(file).unwrap()).unwrap();
-    let pixels = whole.pixels.chunks(whole.layout.channels()).flat_map(|pixel| pixel[..3].to_vec()).collect();
-    Picture { layout: Layout::Rgb, pixels, ..whole }
+    Picture::without_opacity(whole.width, whole.height, whole.layout.channels(), &whole.pixels)
 }
 
 #[tokio::test]
