@@ -288,9 +288,8 @@ impl ChunkDecoder {
         let down = self.pixels.subsampling.1 as usize;
         for (index, out) in rows.into_iter().take(complete).enumerate() {
             let start = index / down * row_bytes;
-            let planes: Vec<&[u8]> =
-                thread.planes.iter().filter_map(|plane| plane.get(start..start + row_bytes)).collect();
-            self.pixels.convert(&planes, index % down, &mut thread.rows, out);
+            let place = start..start + row_bytes;
+            self.pixels.convert(&thread.planes, place, index % down, &mut thread.rows, out);
         }
         match complete < count {
             true => Err((top + complete as u32, error.unwrap_or_else(too_early))),

@@ -1,6 +1,8 @@
 //! From the stored samples of a chunk to pixels of the layout that is read: byte order, predictor, sample format,
 //! colour space, row by row.
 
+use std::ops::Range;
+
 use super::colour::Colour;
 use super::predictor::Predictor;
 use super::samples::Sample;
@@ -56,8 +58,12 @@ impl Pixels {
             && self.stretch.is_none()
     }
 
-    /// Restores the samples of a row as they were before they were compressed, in little-endian order.
+    /// Restores the samples of a row as they were before they were compressed, in little-endian order. Rows that are pixels
+    /// then are left as they are: [`Self::convert`] restores them while it copies them.
     pub fn restore(&self, row: &mut [u8], rows: &mut Rows) {
+        if self.is_final_after_restoring() {
+            return;
+        }
         let bytes = self.sample.bytes_in_order();
         if self.is_big_endian && bytes > 1 && self.predictor != Predictor::Float {
             match bytes {
@@ -69,14 +75,21 @@ impl Pixels {
         self.predictor.undo(row, self.sample.bits, self.together, &mut rows.predicted);
     }
 
-    /// Converts the left part of a restored row, of which `planes` has the row of each plane; as many pixels as `out`
-    /// has. `line` is the number of the row in its units.
-    pub fn convert(&self, planes: &[&[u8]], line: usize, rows: &mut Rows, out: &mut [u8]) {
+    /// Converts the left part of a restored row, which lies at `place` in each plane; as many pixels as `out` has. `line` is
+    /// the number of the row in its units.
+    pub fn convert(
+        &self,
+        planes: &[Vec<u8>],
+        place: Range<usize>,
+        line: usize,
+        rows: &mut Rows,
+        out: &mut [u8],
+    ) {
         let (samples, channels) = (self.colour.samples(), self.layout().channels());
         let columns = out.len() / channels;
-        let [row, ..] = planes else { return };
+        let Some(row) = planes.first().and_then(|plane| plane.get(place.clone())) else { return };
         if self.is_final_after_restoring() {
-            return out.copy_from_slice(&row[..out.len()]);
+            return self.predictor.undo_into(row, self.together, out);
         }
         if let Some(transform) = &self.transform_16 {
             let transform = rows.transform_16.get_or_insert_with(|| transform.clone());
@@ -93,7 +106,7 @@ impl Pixels {
         } else {
             rows.plane.resize(columns, 0);
             for (plane, row) in planes.iter().enumerate() {
-                self.unpack(row, plane, &mut rows.plane);
+                self.unpack(&row[place.clone()], plane, &mut rows.plane);
                 let places = rows.samples.iter_mut().skip(plane).step_by(samples);
                 places.zip(&rows.plane).for_each(|(place, &sample)| *place = sample);
             }

@@ -29,6 +29,19 @@ impl Predictor {
         }
     }
 
+    /// Copies a row of bytes, `together` to a pixel, as much of it as `out` has room for, and restores it meanwhile.
+    pub fn undo_into(self, row: &[u8], together: usize, out: &mut [u8]) {
+        match (self, together) {
+            (Self::Horizontal, 1) => add_into::<1>(row, out),
+            (Self::Horizontal, 3) => add_into::<3>(row, out),
+            (Self::Horizontal, 4) => add_into::<4>(row, out),
+            _ => {
+                out.copy_from_slice(&row[..out.len()]);
+                self.undo(out, 8, together, &mut Vec::new());
+            }
+        }
+    }
+
     /// Restores a row of samples in little-endian order, `together` to a pixel.
     pub fn undo(self, row: &mut [u8], bits: u8, together: usize, spare: &mut Vec<u8>) {
         match (self, bits) {
@@ -79,6 +92,17 @@ fn add<const N: usize>(row: &mut [u8]) {
     }
 }
 
+/// The same, while they are copied.
+fn add_into<const N: usize>(row: &[u8], out: &mut [u8]) {
+    let mut before = [0u8; N];
+    for (pixel, out) in row.as_chunks::<N>().0.iter().zip(out.as_chunks_mut::<N>().0) {
+        for (before, sample) in before.iter_mut().zip(pixel) {
+            *before = before.wrapping_add(*sample);
+        }
+        *out = before;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,6 +123,18 @@ mod tests {
             undone(2, 32, 2, &[1, 0, 0, 0, 2, 0, 0, 0, 255, 255, 255, 255, 1, 0, 0, 0])[8..],
             [0, 0, 0, 0, 3, 0, 0, 0]
         );
+    }
+
+    #[test]
+    fn rows_are_restored_while_they_are_copied() {
+        let row: Vec<u8> = (0..120_u8).map(|index| index.wrapping_mul(7)).collect();
+        for together in 1..=5 {
+            for predictor in [1, 2] {
+                let mut out = [0; 60];
+                Predictor::new(predictor, 8).unwrap().undo_into(&row, together, &mut out);
+                assert_eq!(out, undone(predictor, 8, together, &row)[..60], "{together} to a pixel");
+            }
+        }
     }
 
     #[test]
