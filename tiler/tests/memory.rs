@@ -1,6 +1,6 @@
 //! How much memory a renderer takes for large pictures, at the default options. A JPEG has 200 megapixels, and is compared
 //! with one of a tenth of them. The others are as wide, and so high that the bound is passed where all rows of a picture are kept:
-//! more rows would only take longer.
+//! more rows would only take longer. For what goes to a temporary file if it is too large for the memory, there is less of that.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::fs::{self, File};
