@@ -3,19 +3,17 @@
 
 use edgezoom_content::Size;
 
-use super::compression::{Codec, Tools};
+use super::chunk_decoder::{ChunkDecoder, Thread, Work};
+use super::compression::Codec;
 use super::directory::Tiff;
 use super::error::{NAME, too_early};
-use super::parallel::{self, Failure};
+use super::parallel;
 use super::picture::Picture;
-use super::pixels::{Pixels, Rows};
-use super::shape::Shape;
+use super::pixels::Pixels;
 use crate::{Bounds, DecodeOptions, Layout, RowReader, SourceError};
 
 /// The bytes of pixels that a thread decodes at least, so that starting it pays.
 const BYTES_A_THREAD: usize = 512 << 10;
-/// The bytes of a chunk that is decoded as a whole although its lower rows are not needed.
-const WHOLE_BYTES: usize = 16 << 20;
 
 /// A picture in strips or tiles.
 pub struct Bands {
@@ -35,36 +33,6 @@ pub struct Bands {
     /// The picture's row that the next band begins with.
     next: u32,
     failure: Option<SourceError>,
-}
-
-/// What a thread needs, beside its work.
-struct ChunkDecoder {
-    codec: Codec,
-    pixels: Pixels,
-    size: Size,
-    chunk: Size,
-    is_reversed: bool,
-    /// The value of pixels in tiles that are not stored.
-    blank: u8,
-}
-
-/// What a thread keeps.
-#[derive(Default)]
-struct Thread {
-    tools: Tools,
-    rows: Rows,
-    /// The decoded rows of each plane.
-    planes: Vec<Vec<u8>>,
-}
-
-/// A chunk that is to be decoded.
-struct Work<'a> {
-    /// The band's row that it begins with.
-    top: u32,
-    /// The chunk of each plane.
-    stored: &'a mut [Vec<u8>],
-    /// Its part of each row.
-    rows: Vec<&'a mut [u8]>,
 }
 
 impl Bands {
@@ -240,9 +208,13 @@ impl Bands {
         for (index, band) in self.band.chunks_mut(row_bytes * chunk.height as usize).enumerate() {
             let top = index as u32 * chunk.height;
             let mut parts: Vec<Vec<&mut [u8]>> = (0..across).map(|_| Vec::new()).collect();
-            for row in band.chunks_exact_mut(row_bytes) {
-                let row = row.chunks_mut(layout.row_bytes(chunk.width));
-                parts.iter_mut().zip(row).for_each(|(parts, part)| parts.push(part));
+            if self.decoder.is_direct() {
+                parts = vec![vec![band]];
+            } else {
+                for row in band.chunks_exact_mut(row_bytes) {
+                    let row = row.chunks_mut(layout.row_bytes(chunk.width));
+                    parts.iter_mut().zip(row).for_each(|(parts, part)| parts.push(part));
+                }
             }
             let stored = chunks.by_ref().take(across as usize);
             works.extend(stored.zip(parts).filter(|_| top < known).map(|(stored, rows)| Work {
@@ -266,71 +238,6 @@ impl Bands {
             self.failure = Some(error);
         }
         Ok(())
-    }
-}
-
-impl ChunkDecoder {
-    /// The rows of a chunk that lie in the picture.
-    fn rows_of_chunk(&self, row: u32) -> u32 {
-        self.chunk.height.min(self.size.height.saturating_sub(row.saturating_mul(self.chunk.height)))
-    }
-
-    fn decode(&self, thread: &mut Thread, work: Work<'_>) -> Result<(), Failure> {
-        let Work { top, stored, rows } = work;
-        if stored.iter().all(Vec::is_empty) && self.chunk.width < self.size.width {
-            // A tile that is not stored is one without content.
-            rows.into_iter().for_each(|row| row.fill(self.blank));
-            return Ok(());
-        }
-        let count = rows.len();
-        let (complete, error) = self.decode_planes(thread, stored, count);
-        let row_bytes = self.pixels.row_bytes(self.chunk.width as usize);
-        let down = self.pixels.subsampling.1 as usize;
-        for (index, out) in rows.into_iter().take(complete).enumerate() {
-            let start = index / down * row_bytes;
-            let place = start..start + row_bytes;
-            self.pixels.convert(&thread.planes, place, index % down, &mut thread.rows, out);
-        }
-        match complete < count {
-            true => Err((top + complete as u32, error.unwrap_or_else(too_early))),
-            false => Ok(()),
-        }
-    }
-
-    /// Decodes and restores the rows of all planes. Returns how many rows of pixels are complete.
-    fn decode_planes(
-        &self,
-        thread: &mut Thread,
-        stored: &mut [Vec<u8>],
-        rows: usize,
-    ) -> (usize, Option<SourceError>) {
-        let down = self.pixels.subsampling.1 as usize;
-        let row_bytes = self.pixels.row_bytes(self.chunk.width as usize);
-        let Size { width: columns, height } = self.chunk;
-        let shape = Shape { columns, rows: height, row_bytes, together: self.pixels.together };
-        let wanted = rows.div_ceil(down) * row_bytes;
-        let whole = row_bytes.saturating_mul(self.chunk.height as usize);
-        let bytes = if self.codec.is_whole() && whole <= WHOLE_BYTES { whole.max(wanted) } else { wanted };
-        thread.planes.resize_with(stored.len(), Vec::new);
-        let (mut complete, mut error) = (rows, None);
-        for (stored, plane) in stored.iter_mut().zip(&mut thread.planes) {
-            if self.is_reversed {
-                stored.iter_mut().for_each(|byte| *byte = byte.reverse_bits());
-            }
-            plane.resize(bytes, 0);
-            let decoded = match self.codec.decode(&mut thread.tools, stored, shape, plane) {
-                Ok(decoded) => decoded,
-                Err(why) => {
-                    error.get_or_insert(why);
-                    0
-                }
-            };
-            complete = complete.min(decoded / row_bytes * down);
-            for row in plane.chunks_exact_mut(row_bytes).take(decoded.min(wanted) / row_bytes) {
-                self.pixels.restore(row, &mut thread.rows);
-            }
-        }
-        (complete, error)
     }
 }
 

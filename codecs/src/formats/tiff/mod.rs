@@ -17,6 +17,7 @@ mod bands;
 mod bif;
 mod ccitt;
 mod choose;
+mod chunk_decoder;
 mod colour;
 mod compression;
 mod deflate;

@@ -50,20 +50,12 @@ impl Pixels {
 
     /// Whether stored rows are pixels as they are.
     pub fn is_final(&self) -> bool {
-        self.sample == Sample::BYTE
-            && self.predictor == Predictor::None
-            && self.colour.is_final()
-            && self.together == self.colour.samples()
-            && self.subsampling == (1, 1)
-            && self.stretch.is_none()
+        self.predictor == Predictor::None && self.is_final_once_restored()
     }
 
-    /// Restores the samples of a row as they were before they were compressed, in little-endian order. Rows that are pixels
-    /// then are left as they are: [`Self::convert`] restores them while it copies them.
+    /// Restores the samples of a row as they were before they were compressed, in little-endian order. Rows that
+    /// [are pixels](Self::is_final_once_restored) then may be left: [`Self::convert`] restores them while it copies them.
     pub fn restore(&self, row: &mut [u8], rows: &mut Rows) {
-        if self.is_final_after_restoring() {
-            return;
-        }
         let bytes = self.sample.bytes_in_order();
         if self.is_big_endian && bytes > 1 && self.predictor != Predictor::Float {
             match bytes {
@@ -75,7 +67,7 @@ impl Pixels {
         self.predictor.undo(row, self.sample.bits, self.together, &mut rows.predicted);
     }
 
-    /// Converts the left part of a restored row, which lies at `place` in each plane; as many pixels as `out` has. `line` is
+    /// Converts the left part of a row, which lies at `place` in each plane; as many pixels as `out` has. `line` is
     /// the number of the row in its units.
     pub fn convert(
         &self,
@@ -88,7 +80,7 @@ impl Pixels {
         let (samples, channels) = (self.colour.samples(), self.layout().channels());
         let columns = out.len() / channels;
         let Some(row) = planes.first().and_then(|plane| plane.get(place.clone())) else { return };
-        if self.is_final_after_restoring() {
+        if self.is_final_once_restored() {
             return self.predictor.undo_into(row, self.together, out);
         }
         if let Some(transform) = &self.transform_16 {
@@ -121,7 +113,8 @@ impl Pixels {
         }
     }
 
-    fn is_final_after_restoring(&self) -> bool {
+    /// Whether stored rows are pixels when the predictor is undone.
+    pub fn is_final_once_restored(&self) -> bool {
         self.sample == Sample::BYTE
             && self.colour.is_final()
             && self.together == self.colour.samples()
