@@ -128,7 +128,7 @@ pub enum SourceError {
 impl SourceError {
     /// The error for a file that is cut off or broken, with what the decoder found.
     pub(crate) fn corrupt(format: &'static str, reason: impl Display) -> Self {
-        Self::Corrupt { format, reason: without_full_stop(reason) }
+        Self::Corrupt { format, reason: clause(reason) }
     }
 
     /// The error for a file that takes too much work, with the limit.
@@ -139,7 +139,7 @@ impl SourceError {
 
     /// The error for a variant of a format that is not read.
     pub(crate) fn unsupported(format: &'static str, reason: impl Display) -> Self {
-        Self::Unsupported { format, reason: without_full_stop(reason) }
+        Self::Unsupported { format, reason: clause(reason) }
     }
 }
 
@@ -159,7 +159,29 @@ impl FormatName {
     }
 }
 
-/// Messages of libraries end with a full stop or without one; ours add it.
-fn without_full_stop(reason: impl Display) -> String {
-    reason.to_string().trim_end_matches('.').to_owned()
+/// The most characters of a reason.
+const REASON_CHARS: usize = 160;
+
+/// A reason as part of a sentence. Messages of libraries end with a full stop or without one; ours add it. A long one quotes
+/// what the file says: its beginning is enough.
+fn clause(reason: impl Display) -> String {
+    let reason = reason.to_string();
+    let reason = reason.trim_end_matches('.');
+    match reason.char_indices().nth(REASON_CHARS) {
+        Some((end, _)) => format!("{}…", &reason[..end]),
+        None => reason.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_that_quotes_much_of_a_file_is_cut_and_the_sentence_ends() {
+        let said = SourceError::unsupported("HDR", format_args!("its pixels are {:?}", "é\u{3}".repeat(900)));
+        let message = said.to_string();
+        assert!(message.chars().count() < 200 && message.ends_with("…."), "{message}");
+        assert_eq!(clause("it ends early."), "it ends early");
+    }
 }
