@@ -64,7 +64,7 @@ fn pair_bytes(width: u32) -> usize {
 }
 
 /// The pairs in rows of this width.
-pub fn pairs(pixels: &[u8], width: u32) -> impl Iterator<Item = Pair<'_>> {
+pub fn pairs(pixels: &[u8], width: u32) -> impl Iterator<Item = Pair<'_>> + Clone {
     let stride = stride(width);
     pixels.chunks_exact(pair_bytes(width)).map(move |pair| {
         let (upper, rest) = pair.split_at(stride);

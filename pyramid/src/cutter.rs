@@ -15,10 +15,14 @@ use std::sync::Arc;
 use edgezoom_codecs::{Layout, Orientation};
 
 use crate::geometry::Level;
+use crate::prefetch::{fetch, fetch_pair, fetched_ahead};
 use crate::stored_tile::{Buffers, StoredTile};
 use crate::strip::Strip;
 use crate::tile_encoder::{Encoding, TileEncoder};
 use crate::{TileCoord, TileOutput};
+
+/// How many rows of a tile are fetched before they are encoded.
+const ROWS_AHEAD: usize = 2;
 
 pub struct Cutter<'a> {
     levels: &'a [Level],
@@ -152,6 +156,7 @@ impl<'a> Cutter<'a> {
         if self.encoding.layout == Layout::YCbCr420 {
             let first = common.start - strip_rows.start;
             let pairs = strip.pairs(level).skip(first as usize / 2);
+            let pairs = fetched_ahead(pairs, ROWS_AHEAD / 2, |pair| fetch_pair(pair, &columns));
             let rows = pairs.flat_map(|pair| [(pair, false), (pair, true)]).skip(first as usize % 2);
             for (pair, is_lower) in rows.take(common.len()) {
                 encoder.ycbcr420_row(&pair, is_lower, &columns);
@@ -159,8 +164,9 @@ impl<'a> Cutter<'a> {
         } else {
             let channels = self.encoding.layout.channels();
             let bytes = columns.start as usize * channels..columns.end as usize * channels;
-            for pixels in strip.pixels_of(&common).chunks_exact(level.row_bytes) {
-                encoder.row(&pixels[bytes.clone()])?;
+            let rows = strip.pixels_of(&common).chunks_exact(level.row_bytes).map(|row| &row[bytes.clone()]);
+            for row in fetched_ahead(rows, ROWS_AHEAD, |row| fetch(row)) {
+                encoder.row(row)?;
             }
         }
         if common.end < rows.end {

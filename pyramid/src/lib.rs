@@ -61,6 +61,7 @@ mod jpeg_encoder;
 mod mcu_row;
 mod mean_filter;
 mod options;
+mod prefetch;
 mod preview;
 mod shrink;
 pub mod sinks;

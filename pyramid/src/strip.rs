@@ -79,7 +79,7 @@ impl Strip {
 
     /// The pairs of rows that it holds of its level, if the layout is `YCbCr420`. Where a pair has only one row of
     /// pixels, at the level's edge, both are that row.
-    pub fn pairs(&self, level: &Level) -> impl Iterator<Item = Pair<'_>> {
+    pub fn pairs(&self, level: &Level) -> impl Iterator<Item = Pair<'_>> + Clone {
         let pixels = &self.pixels[..self.filled.next_multiple_of(2) as usize * self.row_bytes];
         let (lead, end) = (level.rows.lead, self.first + self.filled);
         let pairs = ycbcr420::pairs(pixels, level.columns.positions());
