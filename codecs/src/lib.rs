@@ -71,6 +71,7 @@ mod thumbnail;
 mod tolerant;
 mod upright;
 mod vector;
+mod vectorised;
 pub mod ycbcr420;
 
 pub use bounds::Bounds;
@@ -91,3 +92,4 @@ pub use thumbnail::Thumbnail;
 pub use vector::fonts::installed as installed_fonts;
 #[cfg(feature = "pdf")]
 pub use vector::pdf::locate as locate_pdfium;
+pub use vectorised::vectorised;

@@ -16,6 +16,7 @@
 
 use std::ops::Range;
 
+use edgezoom_codecs::vectorised;
 use edgezoom_codecs::ycbcr420::{self, Pair, ROWS};
 
 use crate::jpeg_encoder::JpegEncoder;
@@ -110,9 +111,14 @@ impl McuRow {
             // At an odd right edge the last sample has no right neighbour.
             let inner = samples.min(upper.len() - shift);
             let pairs = upper[..inner].iter().zip(&upper[shift..]).zip(lower.iter().zip(&lower[shift..]));
-            for (out, ((&a, &b), (&c, &d))) in out.iter_mut().zip(pairs) {
-                *out = ((u16::from(a) + u16::from(b) + u16::from(c) + u16::from(d) + 2) / 4) as u8;
-            }
+            vectorised(
+                #[inline(always)]
+                || {
+                    for (out, ((&a, &b), (&c, &d))) in out.iter_mut().zip(pairs) {
+                        *out = ((u16::from(a) + u16::from(b) + u16::from(c) + u16::from(d) + 2) / 4) as u8;
+                    }
+                },
+            );
             if inner < samples {
                 out[inner] = (u16::from(upper[inner]) + u16::from(lower[inner])).div_ceil(2) as u8;
             }

@@ -5,10 +5,10 @@
 //! begin where the rows end: `from_end`. Colours are weighted by opacity, so that the
 //! colours of transparent pixels, which are not seen, do not bleed into visible ones.
 //!
-//! The loops are plain on purpose: the compiler vectorises them, to 1.9 gigapixels a second on one core.
+//! The loops are plain on purpose: the compiler vectorises them.
 
-use edgezoom_codecs::Layout;
 use edgezoom_codecs::ycbcr420::{Pair, PairMut};
+use edgezoom_codecs::{Layout, vectorised};
 
 use crate::geometry::Axis;
 
@@ -58,10 +58,14 @@ fn halve<const N: usize>(
     let (lower_alone, lower) = lower.split_at(alone);
     let (out_alone, out) = out.split_at_mut(alone);
     filter(upper_alone, lower_alone, out_alone);
-    filter(upper, lower, out);
+    vectorised(
+        #[inline(always)]
+        || filter(upper, lower, out),
+    );
 }
 
 /// The mean of each of the `N` channels.
+#[inline(always)]
 fn box_filter<const N: usize>(upper: &[u8], lower: &[u8], out: &mut [u8]) {
     let (upper, upper_rest) = upper.as_chunks::<N>();
     let (lower, lower_rest) = lower.as_chunks::<N>();
@@ -83,6 +87,7 @@ fn box_filter<const N: usize>(upper: &[u8], lower: &[u8], out: &mut [u8]) {
 }
 
 /// The mean of the opacity, and of the colours weighted by it.
+#[inline(always)]
 fn weighted_box_filter(upper: &[u8], lower: &[u8], out: &mut [u8]) {
     let (upper, _) = upper.as_chunks::<4>();
     let (lower, _) = lower.as_chunks::<4>();
@@ -95,10 +100,12 @@ fn weighted_box_filter(upper: &[u8], lower: &[u8], out: &mut [u8]) {
     }
 }
 
+#[inline(always)]
 fn mean(values: [u8; 4]) -> u8 {
     ((values.iter().map(|&value| u16::from(value)).sum::<u16>() + 2) / 4) as u8
 }
 
+#[inline(always)]
 fn blend(pixels: [&[u8; 4]; 4]) -> [u8; 4] {
     let alphas = pixels.map(|pixel| u32::from(pixel[3]));
     let opacity: u32 = alphas.iter().sum();

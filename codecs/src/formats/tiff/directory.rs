@@ -133,6 +133,26 @@ impl Tiff {
         Ok(read)
     }
 
+    /// The same, past the file's buffer, so that several threads can read.
+    pub fn read_up_to_apart(&self, offset: u64, into: &mut [u8]) -> Result<usize, SourceError> {
+        let mut read = 0;
+        while read < into.len() && offset < self.length {
+            match self.file.get_ref().read_at(&mut into[read..], offset + read as u64) {
+                Ok(0) => break,
+                Ok(bytes) => read += bytes,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(read)
+    }
+
+    /// The bytes of the longest of some chunks, as far as they are in the file.
+    pub fn longest(&self, chunks: &[(u64, u64)]) -> u64 {
+        let there = |&(offset, bytes): &(u64, u64)| bytes.min(self.length.saturating_sub(offset));
+        chunks.iter().map(there).max().unwrap_or(0)
+    }
+
     /// Whether this is a file of Hamamatsu's slide scanners.
     pub fn is_ndpi(&self) -> bool {
         self.kind == Kind::Ndpi

@@ -3,11 +3,13 @@
 //!
 //! Source: Adobe Photoshop TIFF Technical Notes (TTN2, 1995/2002): Compression 7 and JPEGTables.
 
+use std::mem;
+
 use edgezoom_content::Size;
 
 use super::directory::{Directory, Tiff};
 use super::error::{NAME, too_early};
-use super::parallel::{self, Failure};
+use super::parallel;
 use super::picture::Picture;
 use super::shape::Shape;
 use super::tag::{self, compression, photometric};
@@ -38,11 +40,10 @@ pub struct JpegChunks {
     layout: Layout,
     tiff: Tiff,
     grid: Grid,
-    threads: Vec<()>,
+    /// The chunk that each thread decodes, with the tables before it.
+    threads: Vec<Vec<u8>>,
     chunks_across: u32,
     memory: u64,
-    /// The chunks of a band, each with the tables before it.
-    stored: Vec<Vec<u8>>,
     /// The rows of chunks in a band.
     band_chunks: u32,
     /// A decoded band, how many of its bytes are good, and how many have been read.
@@ -103,16 +104,16 @@ impl JpegChunks {
         let (size, chunk) = (grid.size, grid.chunk);
         let row = u64::from(size.width) * u64::from(chunk.height.min(size.height)) * 3;
         bounds.admit_memory(row, "decoding the strips or tiles of the TIFF")?;
-        let threads = options.threads.get();
-        let wanted =
-            ((BYTES_A_THREAD * threads) as u64 / row.max(1)).min((bounds.memory - row) / 4 / row.max(1));
+        let left = bounds.memory - row;
+        let longest = (tiff.longest(&grid.chunks) + grid.tables.len() as u64).max(1);
+        let threads = (left / longest).clamp(1, options.threads.get() as u64) as usize;
+        let wanted = ((BYTES_A_THREAD * threads) as u64 / row.max(1)).min(left / 4 / row.max(1));
         let mut chunks = Self {
             layout: Layout::Rgb,
             tiff,
-            threads: vec![(); threads],
+            threads: vec![Vec::new(); threads],
             chunks_across: size.width.div_ceil(chunk.width),
-            memory: bounds.memory - row,
-            stored: Vec::new(),
+            memory: left,
             band_chunks: wanted.clamp(1, u64::from(size.height.div_ceil(chunk.height))) as u32,
             band: Vec::new(),
             good: 0,
@@ -123,46 +124,48 @@ impl JpegChunks {
         };
         let in_columns = chunk.width == size.width || chunk.width.is_multiple_of(ROWS);
         let in_rows = chunk.height == size.height || chunk.height.is_multiple_of(ROWS);
-        if options.ycbcr420 && in_columns && in_rows && chunks.read_chunks(1).is_ok() {
-            let stored = chunks.stored.iter().filter(|chunk| !chunk.is_empty());
-            if stored.clone().next().is_some() && stored.into_iter().all(|chunk| jpeg::is_ycbcr420(chunk)) {
-                chunks.layout = Layout::YCbCr420;
-            }
+        if options.ycbcr420 && in_columns && in_rows && chunks.is_ycbcr420() {
+            chunks.layout = Layout::YCbCr420;
         }
         Ok(chunks)
     }
 
-    /// Reads the chunks of the next rows of chunks from the file, as far as they are there.
-    fn read_chunks(&mut self, rows: u32) -> Result<(), SourceError> {
-        let first = self.next as usize / self.grid.chunk.height as usize * self.chunks_across as usize;
-        let count = rows as usize * self.chunks_across as usize;
-        let ranges = self.grid.chunks.get(first..first + count).ok_or_else(too_early)?;
-        let left = |&(offset, bytes): &(u64, u64)| bytes.min(self.tiff.length.saturating_sub(offset));
-        let bytes = ranges.iter().fold(self.band.len() as u64, |sum, range| sum.saturating_add(left(range)));
-        if bytes > self.memory {
-            return Err(SourceError::unsupported(NAME, "its strips, tiles or tables are too large"));
+    /// Whether the first row of chunks can be read as planes.
+    fn is_ycbcr420(&self) -> bool {
+        let mut file = Vec::new();
+        let mut is_any_stored = false;
+        for &place in self.grid.chunks.iter().take(self.chunks_across as usize) {
+            match self.read_chunk(place, &mut file) {
+                Ok(()) if file.is_empty() => {}
+                Ok(()) if jpeg::is_ycbcr420(&file) => is_any_stored = true,
+                _ => return false,
+            }
         }
-        self.stored.resize_with(count, Vec::new);
-        for (stored, &(offset, bytes)) in self.stored.iter_mut().zip(ranges) {
-            stored.clear();
-            let there = bytes.min(self.tiff.length.saturating_sub(offset));
-            match (there, bytes) {
-                // A tile that is not stored is one without content.
-                (_, 0) => continue,
-                (0, _) => return Err(too_early()),
-                _ => {}
+        is_any_stored
+    }
+
+    /// Reads a chunk from the file, as far as it is there.
+    fn read_chunk(&self, (offset, bytes): (u64, u64), into: &mut Vec<u8>) -> Result<(), SourceError> {
+        into.clear();
+        let there = bytes.min(self.tiff.length.saturating_sub(offset));
+        match (there, bytes) {
+            // A tile that is not stored is one without content.
+            (_, 0) => return Ok(()),
+            (0, _) => return Err(too_early()),
+            _ if there > self.memory => {
+                return Err(SourceError::unsupported(NAME, "its strips, tiles or tables are too large"));
             }
-            let bytes = there;
-            // Behind the tables the chunk's own start marker is left out.
-            let skipped = if self.grid.tables.is_empty() || self.grid.is_scan { 0 } else { SOI.len() as u64 };
-            stored.extend_from_slice(&self.grid.tables);
-            stored.resize(self.grid.tables.len() + bytes.saturating_sub(skipped) as usize, 0);
-            let into = &mut stored[self.grid.tables.len()..];
-            let read = self.tiff.read_up_to(offset.saturating_add(skipped), into)?;
-            stored.truncate(self.grid.tables.len() + read);
-            if self.grid.is_scan {
-                stored.extend_from_slice(&EOI);
-            }
+            _ => {}
+        }
+        let Grid { tables, is_scan, .. } = &self.grid;
+        // Behind the tables the chunk's own start marker is left out.
+        let skipped = if tables.is_empty() || *is_scan { 0 } else { SOI.len() as u64 };
+        into.extend_from_slice(tables);
+        into.resize(tables.len() + there.saturating_sub(skipped) as usize, 0);
+        let read = self.tiff.read_up_to_apart(offset.saturating_add(skipped), &mut into[tables.len()..])?;
+        into.truncate(tables.len() + read);
+        if *is_scan {
+            into.extend_from_slice(&EOI);
         }
         Ok(())
     }
@@ -173,55 +176,51 @@ impl JpegChunks {
         if self.next >= size.height {
             return Err(too_early());
         }
-        let chunks_left = size.height.div_ceil(chunk.height) - self.next / chunk.height;
-        let chunks = self.band_chunks.min(chunks_left);
-        // Near the end of a file that is cut off, whole rows of chunks may be missing.
-        let (chunks, read) = match self.read_chunks(chunks) {
-            Err(_) if chunks > 1 => (1, self.read_chunks(1)),
-            read => (chunks, read),
-        };
-        read?;
+        let first = self.next / chunk.height;
+        let chunks = self.band_chunks.min(size.height.div_ceil(chunk.height) - first);
+        let across = self.chunks_across as usize;
+        let (first, count) = (first as usize * across, chunks as usize * across);
+        let places = self.grid.chunks.get(first..first + count).ok_or_else(too_early)?;
         let rows = chunks.saturating_mul(chunk.height).min(size.height - self.next);
         let rows_read = self.layout.rows_read(rows) as usize;
         let row_bytes = self.layout.row_bytes(size.width);
-        self.band.resize(rows_read * row_bytes, 0);
-        let across = self.chunks_across as usize;
+        let mut band = mem::take(&mut self.band);
+        band.resize(rows_read * row_bytes, 0);
+        let mut threads = mem::take(&mut self.threads);
         let failure = if self.layout == Layout::YCbCr420 {
-            let pairs = ycbcr420::pairs_mut(&mut self.band, size.width);
+            let pairs = ycbcr420::pairs_mut(&mut band, size.width);
             let rows = pairs.map(|pair| pair.split(chunk.width));
-            let works = distribute(&self.stored, across, chunk.height as usize / 2, rows);
-            parallel::for_all(
-                &mut self.threads,
-                works,
-                |(), (row, file, pairs): (u32, &Vec<u8>, Vec<PairMut<'_>>)| {
+            let works = distribute(places, across, chunk.height as usize / 2, rows);
+            parallel::for_all(&mut threads, works, |file, Chunk { place, row, parts }| {
+                let decoded = self.read_chunk(place, file).and_then(|()| {
                     if file.is_empty() {
-                        pairs.into_iter().for_each(blank_pair);
+                        parts.into_iter().for_each(blank_pair);
                         return Ok(());
                     }
-                    let decoded = jpeg::ycbcr420::decode_into(file, chunk.width, pairs);
-                    decoded.map_err(|error| (row * chunk.height, error))
-                },
-            )
+                    jpeg::ycbcr420::decode_into(file, chunk.width, parts)
+                });
+                decoded.map_err(|error| (row * chunk.height, error))
+            })
         } else {
-            let rows = self.band.chunks_exact_mut(row_bytes);
+            let rows = band.chunks_exact_mut(row_bytes);
             let rows = rows.map(|row| row.chunks_mut(Layout::Rgb.row_bytes(chunk.width)));
-            let works = distribute(&self.stored, across, chunk.height as usize, rows);
-            parallel::for_all(
-                &mut self.threads,
-                works,
-                |(), (row, file, rows): (u32, &Vec<u8>, Vec<&mut [u8]>)| {
+            let works = distribute(places, across, chunk.height as usize, rows);
+            parallel::for_all(&mut threads, works, |file, Chunk { place, row, parts }| {
+                let decoded = self.read_chunk(place, file).and_then(|()| {
                     if file.is_empty() {
-                        rows.into_iter().for_each(|row| row.fill(255));
+                        parts.into_iter().for_each(|row| row.fill(255));
                         return Ok(());
                     }
-                    jpeg::decode_into(file, chunk.width, rows).map_err(|error| (row * chunk.height, error))
-                },
-            )
+                    jpeg::decode_into(file, chunk.width, parts)
+                });
+                decoded.map_err(|error| (row * chunk.height, error))
+            })
         };
+        (self.band, self.threads) = (band, threads);
         self.read = 0;
         self.good = self.band.len();
         self.next += rows;
-        if let Some((row, error)) = failure as Option<Failure> {
+        if let Some((row, error)) = failure {
             self.good = row as usize * row_bytes;
             self.failure = Some(error);
         }
@@ -229,27 +228,37 @@ impl JpegChunks {
     }
 }
 
-/// A chunk's number of its row in the band, its JPEG, and its parts of the rows.
-type Chunk<'a, T> = (u32, &'a Vec<u8>, Vec<T>);
+/// A JPEG that is to be decoded.
+struct Chunk<T> {
+    /// Its offset and its length.
+    place: (u64, u64),
+    /// Its row among the chunks of the band.
+    row: u32,
+    /// Its parts of the band's rows.
+    parts: Vec<T>,
+}
 
 /// Gives each JPEG its parts of rows, of which `down` belong to a chunk.
-fn distribute<'a, T, Row: Iterator<Item = T>>(
-    stored: &'a [Vec<u8>],
+fn distribute<T, Row: Iterator<Item = T>>(
+    places: &[(u64, u64)],
     across: usize,
     down: usize,
     rows: impl Iterator<Item = Row>,
-) -> Vec<Chunk<'a, T>> {
-    let mut chunks: Vec<Chunk<'a, T>> = Vec::with_capacity(stored.len());
+) -> Vec<Chunk<T>> {
+    let mut chunks: Vec<Chunk<T>> = Vec::with_capacity(places.len());
     for (row, parts) in rows.enumerate() {
         if row % down.max(1) == 0 {
             let first = chunks.len();
-            let files = stored.iter().skip(first).take(across);
-            chunks.extend(
-                files.map(|file| ((first / across) as u32, file, Vec::with_capacity(down.min(1024)))),
-            );
+            let row = (first / across) as u32;
+            let places = places.iter().skip(first).take(across);
+            chunks.extend(places.map(|&place| Chunk {
+                place,
+                row,
+                parts: Vec::with_capacity(down.min(1024)),
+            }));
         }
         let first = chunks.len().saturating_sub(across);
-        chunks[first..].iter_mut().zip(parts).for_each(|((_, _, rows), part)| rows.push(part));
+        chunks[first..].iter_mut().zip(parts).for_each(|(chunk, part)| chunk.parts.push(part));
     }
     chunks
 }

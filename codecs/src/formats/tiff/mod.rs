@@ -37,6 +37,7 @@ mod picture;
 mod pixels;
 mod predictor;
 mod raw;
+mod running_sums;
 mod samples;
 mod shape;
 mod spliced;

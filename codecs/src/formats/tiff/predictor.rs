@@ -4,6 +4,7 @@
 //! point).
 
 use super::error::NAME;
+use super::running_sums::{add, add_into};
 use crate::SourceError;
 
 /// How rows are predicted.
@@ -78,28 +79,6 @@ impl Predictor {
                 }
             }
         }
-    }
-}
-
-/// Adds each pixel of `N` bytes to the next one.
-fn add<const N: usize>(row: &mut [u8]) {
-    let mut before = [0u8; N];
-    for pixel in row.as_chunks_mut::<N>().0 {
-        for (before, sample) in before.iter_mut().zip(pixel) {
-            *before = before.wrapping_add(*sample);
-            *sample = *before;
-        }
-    }
-}
-
-/// The same, while they are copied.
-fn add_into<const N: usize>(row: &[u8], out: &mut [u8]) {
-    let mut before = [0u8; N];
-    for (pixel, out) in row.as_chunks::<N>().0.iter().zip(out.as_chunks_mut::<N>().0) {
-        for (before, sample) in before.iter_mut().zip(pixel) {
-            *before = before.wrapping_add(*sample);
-        }
-        *out = before;
     }
 }
 
