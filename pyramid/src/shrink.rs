@@ -18,9 +18,9 @@ use crate::geometry::Axis;
 /// `out` has half the pixels of `upper`, rounded up.
 pub fn halve_rows(layout: Layout, from_end: bool, upper: &[u8], lower: &[u8], out: &mut [u8]) {
     match layout {
-        Layout::Grey => halve::<1>(box_filter::<1>, from_end, upper, lower, out),
-        Layout::Rgb => halve::<3>(box_filter::<3>, from_end, upper, lower, out),
-        Layout::Rgba => halve::<4>(weighted_box_filter, from_end, upper, lower, out),
+        Layout::Grey => halve::<1>(from_end, upper, lower, out),
+        Layout::Rgb => halve::<3>(from_end, upper, lower, out),
+        Layout::Rgba => halve::<4>(from_end, upper, lower, out),
         // Comes in pairs of rows: see `halve_ycbcr420`.
         Layout::YCbCr420 => {}
     }
@@ -33,34 +33,34 @@ pub fn halve_ycbcr420(above: &Axis, below: &Axis, pairs: [Option<Pair<'_>>; 2], 
         let Some(pair) = pair else { continue };
         let [upper, lower] = pair.luma.map(|row| &row[above.lead as usize..above.positions() as usize]);
         let out = &mut out[below.lead as usize..below.positions() as usize];
-        halve::<1>(box_filter::<1>, above.from_end, upper, lower, out);
+        halve::<1>(above.from_end, upper, lower, out);
     }
     let [first, second] = pairs;
     let (Some(upper), Some(lower)) = (first.or(second), second.or(first)) else { return };
     for ((upper, lower), out) in upper.chroma.into_iter().zip(lower.chroma).zip(out.chroma) {
         let samples = |columns: &Axis| columns.positions().div_ceil(2) as usize;
         let [upper, lower] = [upper, lower].map(|row| &row[..samples(above)]);
-        halve::<1>(box_filter::<1>, above.from_end, upper, lower, &mut out[..samples(below)]);
+        halve::<1>(above.from_end, upper, lower, &mut out[..samples(below)]);
     }
 }
 
-/// Halves rows of pixels of `N` bytes by a filter that takes pixels in twos from the left, and a last one alone. With
-/// `from_end` the first one is alone.
-fn halve<const N: usize>(
-    filter: impl Fn(&[u8], &[u8], &mut [u8]),
-    from_end: bool,
-    upper: &[u8],
-    lower: &[u8],
-    out: &mut [u8],
-) {
+/// Halves rows of pixels of `N` bytes, of which four have their opacity last. Pixels are taken in twos from the left, and
+/// a last one alone; with `from_end` the first one is alone.
+fn halve<const N: usize>(from_end: bool, upper: &[u8], lower: &[u8], out: &mut [u8]) {
     let alone = if from_end && (upper.len() / N) % 2 == 1 { N } else { 0 };
     let (upper_alone, upper) = upper.split_at(alone);
     let (lower_alone, lower) = lower.split_at(alone);
     let (out_alone, out) = out.split_at_mut(alone);
-    filter(upper_alone, lower_alone, out_alone);
     vectorised(
         #[inline(always)]
-        || filter(upper, lower, out),
+        || {
+            for (upper, lower, out) in [(upper_alone, lower_alone, out_alone), (upper, lower, out)] {
+                match N {
+                    4 => weighted_box_filter(upper, lower, out),
+                    _ => box_filter::<N>(upper, lower, out),
+                }
+            }
+        },
     );
 }
 
