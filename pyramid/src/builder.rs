@@ -8,11 +8,12 @@
 
 use std::io;
 use std::num::NonZeroUsize;
+use std::ops::DerefMut;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, ScopedJoinHandle};
 
-use edgezoom_codecs::RowReader;
+use edgezoom_codecs::{Damage, RowReader};
 use edgezoom_content::Dzi;
 
 use crate::TileOutput;
@@ -43,7 +44,7 @@ pub fn build_tiles(
     threads: NonZeroUsize,
     output: &dyn TileOutput,
 ) -> Result<(), BuildError> {
-    build(reader, dzi, Wanted { quality, threads, previews: false, coarse: None }, output)
+    build(reader, dzi, Wanted { quality, threads, previews: false, coarse: None }, output).map(|_| ())
 }
 
 /// What is made of a picture, and with what.
@@ -57,13 +58,15 @@ pub struct Wanted<'a> {
     pub coarse: Option<&'a Coarse>,
 }
 
-/// The same as [`build_tiles`], with small pictures of the whole if they are wanted.
-pub fn build(
-    reader: &mut dyn RowReader,
+/// The same as [`build_tiles`], with small pictures of the whole if they are wanted. Returns what is missing of the picture.
+///
+/// The reader is dropped while the last tiles are encoded: letting go of a picture that was kept in memory takes time.
+pub fn build<'a>(
+    mut reader: impl DerefMut<Target = dyn RowReader + 'a>,
     dzi: &Dzi,
     Wanted { quality, threads, previews: with_previews, coarse }: Wanted<'_>,
     output: &dyn TileOutput,
-) -> Result<(), BuildError> {
+) -> Result<Option<Damage>, BuildError> {
     let (layout, orientation) = (reader.layout(), reader.orientation());
     let encoding = Encoding { format: dzi.tile_format, quality, layout, orientation };
     let levels = geometry::levels(dzi, layout, orientation);
@@ -84,7 +87,8 @@ pub fn build(
     };
     if cutters == 1 {
         let mut encoder = encoder(0);
-        return Downsampler::new(&levels, layout).run(reader, progress, |strip| Ok(encoder.take(&strip)?));
+        Downsampler::new(&levels, layout).run(&mut *reader, progress, |strip| Ok(encoder.take(&strip)?))?;
+        return Ok(reader.damage());
     }
     thread::scope(|scope| {
         let (senders, threads): (Vec<_>, Vec<_>) = (0..cutters)
@@ -95,11 +99,14 @@ pub fn build(
                 (sender, scope.spawn(move || take_all(encoder(index), strips)))
             })
             .unzip();
-        let read = Downsampler::new(&levels, layout).run(reader, progress, |strip| send(&senders, &strip));
+        let downsampler = Downsampler::new(&levels, layout);
+        let read = downsampler.run(&mut *reader, progress, |strip| send(&senders, &strip));
         drop(senders);
+        let damage = reader.damage();
+        drop(reader);
         let cut = threads.into_iter().map(join).fold(Ok(()), Result::and);
         // When an encoder thread ends early, its error is the cause, and the failed send only the consequence.
-        cut.and(read)
+        cut.and(read).map(|()| damage)
     })
 }
 

@@ -82,7 +82,7 @@ impl TileSource {
             previews: options.previews,
             coarse: coarse.as_ref(),
         };
-        build(&mut *self.reader, &dzi, wanted, output)?;
-        Ok(Built { dzi, damage: self.reader.damage() })
+        let damage = build(self.reader, &dzi, wanted, output)?;
+        Ok(Built { dzi, damage })
     }
 }

@@ -1,9 +1,9 @@
-//! The coefficients of a progressive picture in a temporary file. libjpeg has the interface for that, "virtual arrays",
-//! but as it is built it keeps them in memory. Its memory manager is a table of functions: the two for arrays of
-//! coefficients are replaced.
+//! The coefficients of a progressive picture, in memory or in a temporary file. libjpeg has the interface for that,
+//! "virtual arrays". Its memory manager is a table of functions: the two for arrays of coefficients are replaced.
 //!
-//! Each scan goes through the arrays of its components from top to bottom, and so does the output. So of each array a
-//! window of some rows of blocks is in memory, which is written back and read anew when other rows are asked for.
+//! Each scan goes through the arrays of its components from top to bottom, and so does the output. So of an array in a file
+//! a window of some rows of blocks is in memory, which is written back and read anew when other rows are asked for. An
+//! array in memory is a window of all its rows, which the system is asked for ahead ([`super::ahead`]).
 //!
 //! Source: libjpeg's structure.txt, "Memory manager" (virtual arrays), and jmemmgr.c, whose rules for rows that were not
 //! written yet these are.
@@ -20,10 +20,11 @@ use mozjpeg_sys::{
     JBLOCK, JBLOCKARRAY, JBLOCKROW, JDIMENSION, boolean, jpeg_common_struct, jvirt_barray_control,
 };
 
+use super::ahead::Ahead;
 use super::unwinding::fail;
 use crate::scratch::Scratch;
 
-/// The bytes of an array that are in memory.
+/// The bytes that are in memory of an array in a file.
 const WINDOW_BYTES: usize = 1 << 20;
 
 type Request = unsafe extern "C-unwind" fn(
@@ -46,7 +47,7 @@ type Access = unsafe extern "C-unwind" fn(
 static ORIGINAL: OnceLock<(Request, Access)> = OnceLock::new();
 
 thread_local! {
-    /// Where the decoder that is being started on this thread keeps its coefficients. `None`: in memory.
+    /// Where the decoder that is being started on this thread keeps its coefficients. `None`: in libjpeg's memory.
     static OFFERED: RefCell<Option<Rc<Coefficients>>> = const { RefCell::new(None) };
 }
 
@@ -56,7 +57,8 @@ pub struct Coefficients {
 }
 
 struct Inner {
-    scratch: Scratch,
+    /// The file. `None`: they are in memory.
+    scratch: Option<Scratch>,
     /// The bytes of the scratch that belong to arrays.
     used: u64,
     /// The arrays. libjpeg has pointers to them, so they must not move when there are more.
@@ -74,7 +76,9 @@ struct Array {
     /// How many rows libjpeg asks for at once, at most.
     max_access: u32,
     is_zeroed: bool,
-    window: Vec<JBLOCK>,
+    /// What asks for the window's memory. It is dropped before that.
+    _ahead: Option<Ahead>,
+    window: Vec<i16>,
     /// The beginning of each row of the window.
     row_pointers: Vec<JBLOCKROW>,
     /// The first row of the window.
@@ -86,7 +90,8 @@ struct Array {
 }
 
 impl Coefficients {
-    pub fn new(scratch: Scratch) -> Rc<Self> {
+    /// Coefficients in this file, or in memory.
+    pub fn new(scratch: Option<Scratch>) -> Rc<Self> {
         Rc::new(Self { inner: RefCell::new(Inner { scratch, used: 0, arrays: Vec::new() }) })
     }
 }
@@ -142,11 +147,17 @@ unsafe extern "C-unwind" fn request(
     let mut inner = coefficients.inner.borrow_mut();
     let blocks_per_row = blocks_per_row as usize;
     let row_bytes = (blocks_per_row * size_of::<JBLOCK>()).max(1);
-    // Smoothing asks for rows again that it had before: a window has several times as many.
-    let window_rows =
-        (WINDOW_BYTES / row_bytes).max(4 * max_access as usize).min(rows.max(max_access) as usize);
-    let mut window: Vec<JBLOCK> = vec![[0; 64]; window_rows * blocks_per_row];
-    let row_pointers = window.chunks_exact_mut(blocks_per_row.max(1)).map(<[JBLOCK]>::as_mut_ptr).collect();
+    let all_rows = rows.max(max_access) as usize;
+    let window_rows = match inner.scratch {
+        None => all_rows,
+        // Smoothing asks for rows again that it had before: a window has several times as many.
+        Some(_) => (WINDOW_BYTES / row_bytes).max(4 * max_access as usize).min(all_rows),
+    };
+    // Numbers, not blocks: so the zeros are the system's, and nothing is written here.
+    let mut window = vec![0; window_rows * blocks_per_row * size_of::<JBLOCK>() / size_of::<i16>()];
+    let (blocks, _) = window.as_chunks_mut();
+    let row_pointers = blocks.chunks_exact_mut(blocks_per_row.max(1)).map(<[JBLOCK]>::as_mut_ptr).collect();
+    let ahead = if inner.scratch.is_none() { Ahead::of(&mut window) } else { None };
     let mut array = Box::new(Array {
         owner,
         offset: inner.used,
@@ -154,11 +165,12 @@ unsafe extern "C-unwind" fn request(
         blocks_per_row,
         max_access,
         is_zeroed: is_zeroed != 0,
+        _ahead: ahead,
         window,
         row_pointers,
         first: 0,
         undefined: 0,
-        is_loaded: false,
+        is_loaded: inner.scratch.is_none(),
         is_changed: false,
     });
     let pointer = &raw mut *array;
@@ -180,17 +192,25 @@ unsafe extern "C-unwind" fn access(
     // SAFETY: as above.
     let owner = unsafe { &*array.owner };
     let mut inner = owner.inner.borrow_mut();
-    array.access(&mut inner.scratch, start, count, is_writable != 0)
+    array.access(inner.scratch.as_mut(), start, count, is_writable != 0)
 }
 
 impl Array {
-    fn access(&mut self, scratch: &mut Scratch, start: u32, count: u32, is_writable: bool) -> JBLOCKARRAY {
+    fn access(
+        &mut self,
+        mut scratch: Option<&mut Scratch>,
+        start: u32,
+        count: u32,
+        is_writable: bool,
+    ) -> JBLOCKARRAY {
         let Some(end) = start.checked_add(count).filter(|&end| end <= self.rows && count <= self.max_access)
         else {
             fail(libjpeg::JERR_BAD_VIRTUAL_ACCESS)
         };
         let window_rows = self.row_pointers.len() as u32;
         if !self.is_loaded || start < self.first || end > self.first + window_rows {
+            // One in memory has all rows.
+            let Some(scratch) = scratch.as_deref_mut() else { fail(libjpeg::JERR_BAD_VIRTUAL_ACCESS) };
             self.save(scratch);
             // Rows come from top to bottom. Rows before the window are asked for when a pass goes upwards.
             self.first = if start >= self.first { start } else { end.saturating_sub(window_rows) };
@@ -207,8 +227,10 @@ impl Array {
             if !self.is_zeroed {
                 fail(libjpeg::JERR_BAD_VIRTUAL_ACCESS);
             }
-            let row = |row: u32| (row - self.first) as usize * self.blocks_per_row;
-            self.window[row(from)..row(end)].fill([0; 64]);
+            if scratch.is_some() {
+                let row = |row: u32| (row - self.first) as usize * self.blocks_per_row;
+                self.window.as_chunks_mut::<64>().0[row(from)..row(end)].fill([0; 64]);
+            }
         }
         self.is_changed |= is_writable;
         // SAFETY: the row is in the window, which has a pointer for each row.
@@ -237,7 +259,7 @@ impl Array {
         let row_bytes = self.blocks_per_row * size_of::<JBLOCK>();
         let offset = self.offset + u64::from(self.first) * row_bytes as u64;
         let rows = (self.undefined.saturating_sub(self.first) as usize).min(self.row_pointers.len());
-        let blocks = &mut self.window[..rows * self.blocks_per_row];
+        let blocks = &mut self.window.as_chunks_mut::<64>().0[..rows * self.blocks_per_row];
         // SAFETY: a block is an array of numbers, of which any bytes are a value. The pointers that libjpeg has are not
         // used before it asks for rows again.
         let bytes =

@@ -8,6 +8,7 @@
 //!
 //! Source: ITU-T T.81 (the codec), ITU-T T.871 (JFIF).
 
+mod ahead;
 mod coefficients;
 mod decompressor;
 mod error_manager;
@@ -282,8 +283,7 @@ fn start<T>(
     kept_in(kept, || catch_damage(losses, start))
 }
 
-/// Where the coefficients of a picture are kept: in a temporary file, if there is one and they are many. `None`: in
-/// libjpeg's memory, or nowhere.
+/// Where the coefficients of a picture are kept: in a temporary file, if there is one and they are many. `None`: nowhere.
 fn coefficients_of<R>(
     header: &Decompress<R>,
     markers: Option<header::Header>,
@@ -295,10 +295,11 @@ fn coefficients_of<R>(
     let Some(markers) = markers.filter(|markers| markers.is_buffered) else { return Ok(None) };
     header::admit_scans(markers)?;
     let bytes = coefficient_bytes(header, size);
-    match temporary.filter(|_| bytes > bounds.memory / MEMORY_SHARE) {
-        Some(file) => Ok(Some(Coefficients::new(Scratch::in_file(bytes, REASON, file)?))),
-        None => bounds.admit_memory(bytes, REASON).map(|()| None),
-    }
+    let scratch = match temporary.filter(|_| bytes > bounds.memory / MEMORY_SHARE) {
+        Some(file) => Some(Scratch::in_file(bytes, REASON, file)?),
+        None => bounds.admit_memory(bytes, REASON).map(|()| None)?,
+    };
+    Ok(Some(Coefficients::new(scratch)))
 }
 
 /// The bytes that libjpeg keeps of a progressive picture: 64 coefficients of 2 bytes for each block of each component,
