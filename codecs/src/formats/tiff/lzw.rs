@@ -9,6 +9,8 @@
 
 use std::hint::select_unpredictable;
 
+use crate::vectorised::vectorised;
+
 /// The code that empties the table, and the one that ends a strip. Those below are single bytes.
 const CLEAR: usize = 256;
 const END: usize = 257;
@@ -65,12 +67,14 @@ impl Lzw {
         let most = out.len().min(u32::MAX as usize);
         let out = &mut out[..most];
         // A strip begins with the code 256 in 9 bits: 0x80 from the highest bit, 0x00 0x01 from the lowest.
-        match stored {
-            [0, second, ..] if second & 1 == 1 => self.run::<true>(stored, out),
-            _ => self.run::<false>(stored, out),
-        }
+        let old = matches!(stored, [0, second, ..] if second & 1 == 1);
+        vectorised(
+            #[inline(always)]
+            || if old { self.run::<true>(stored, out) } else { self.run::<false>(stored, out) },
+        )
     }
 
+    #[inline(always)]
     fn run<const OLD: bool>(&mut self, stored: &[u8], out: &mut [u8]) -> usize {
         let table = &mut *self.table;
         table[FIRST..].fill(Entry::NONE);
