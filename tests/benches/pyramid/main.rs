@@ -11,6 +11,7 @@ mod floor;
 mod kinds;
 mod machine;
 mod measure;
+mod outputs;
 mod quality;
 mod table;
 mod texture;
@@ -23,6 +24,7 @@ use anyhow::{Context, Result, bail};
 use case::Case;
 use contender::Contender;
 use measure::Cost;
+use outputs::Outputs;
 use quality::Quality;
 use table::Row;
 
@@ -52,16 +54,14 @@ fn main() -> Result<()> {
     if request.pictures {
         return Ok(());
     }
-    // Deleted only when all is done: for minutes ext4 looks at each inode that was freed, one after the other, before it
-    // gives out another. That would be half of the time of the next run.
-    let outputs = tempfile::Builder::new().prefix("output-").tempdir_in(&folder)?;
+    let outputs = Outputs::new(&folder)?;
     let mut report = table::heading(&request.options(), &contenders)?;
     if request.kinds {
         report += table::KINDS;
     }
     print!("{report}");
     for case in &cases {
-        let rows = run(case, &contenders, &folder, outputs.path(), request.quick)?;
+        let rows = run(case, &contenders, &folder, &outputs, request.quick)?;
         let text = if request.kinds {
             table::line(case, &rows, floor::seconds(case, &folder.join("pictures"))?)
         } else {
@@ -84,16 +84,16 @@ fn run(
     case: &Case,
     contenders: &[Contender],
     folder: &Path,
-    outputs: &Path,
+    outputs: &Outputs,
     quick: bool,
 ) -> Result<Vec<Row>> {
     let pictures = folder.join("pictures");
     let source = case.picture.path(&pictures);
     let convert = |contender: &Contender, look: bool| -> Result<(Cost, Option<Quality>)> {
-        let output = tempfile::tempdir_in(outputs)?.keep();
-        let cost = contender.run(case, &source, &output.join("out"))?;
+        let output = outputs.next()?;
+        let cost = contender.run(case, &source, &output.path().join("out"))?;
         let reference = case.picture.reference(&pictures);
-        let quality = look.then(|| quality::of(reference.as_deref(), &output, case)).transpose()?;
+        let quality = look.then(|| quality::of(reference.as_deref(), output.path(), case)).transpose()?;
         Ok((cost, quality))
     };
     let mut rows = vec![];
