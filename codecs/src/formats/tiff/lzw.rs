@@ -1,9 +1,11 @@
 //! LZW, of TIFF 6.0 and of the programs before it, which packed codes from the lowest bit.
 //!
-//! Every string that a code stands for has been decoded before: it is a string that was written, and the byte after it.
-//! So the table holds places in the output, and strings are copied from there, 16 bytes at once, which is more than most
-//! have: what is behind them is written later. So a code of a short string costs no branch that a processor could not
-//! predict.
+//! A code stands for a string that was written before, and the byte behind it: the first one made since the table was
+//! emptied for the first string, and so on. So the table has nothing but the place of each string in the output: the next
+//! one's place says how long it is. It is half as large as the processors' fastest memory, and needs not be emptied.
+//!
+//! Strings are copied 16 bytes at once, which is more than most have: what is behind them is written later. So a code of a
+//! short string costs no branch that a processor could not predict.
 //!
 //! Source: TIFF 6.0, section 13; the old order of bits is in libtiff's `LZWDecodeCompat`.
 
@@ -22,49 +24,31 @@ const CODES: usize = 4096;
 const STEP: usize = 16;
 /// The codes that are read at once: 64 bits hold them behind 7 others.
 const AT_ONCE: usize = 4;
+/// The most bytes that are decoded: so many that no place is near [`Lzw::NOWHERE`].
+const MOST_BYTES: usize = 1 << 30;
 
 /// Decodes strips. It keeps its table, which is large, from one to the next.
 pub struct Lzw {
-    table: Box<[Entry; CODES]>,
-}
-
-/// Where a string is in the output, in the lower half, and its length in the upper one. Length 0: the code has none.
-#[derive(Clone, Copy)]
-struct Entry(u64);
-
-impl Entry {
-    const NONE: Self = Self(0);
-    const BYTE: Self = Self::new(0, 1);
-
-    #[inline]
-    const fn new(place: usize, length: usize) -> Self {
-        Self(place as u64 | (length as u64) << 32)
-    }
-
-    #[inline]
-    fn place(self) -> usize {
-        self.0 as u32 as usize
-    }
-
-    #[inline]
-    fn length(self) -> usize {
-        (self.0 >> 32) as usize
-    }
+    /// Where the string that a code stands for begins in the output. It ends with the byte that the next one begins with.
+    /// Single bytes all have the same place, and so the length 1. Lengths of [`CLEAR`] and [`END`] are no lengths.
+    places: Box<[u32; CODES + 1]>,
 }
 
 impl Default for Lzw {
     fn default() -> Self {
-        let mut table = Box::new([Entry::NONE; CODES]);
-        table[..CLEAR].fill(Entry::BYTE);
-        Self { table }
+        let mut places = Box::new([0; CODES + 1]);
+        places[END] = Self::NOWHERE;
+        Self { places }
     }
 }
 
 impl Lzw {
+    /// A place so far behind all others that nothing is near.
+    const NOWHERE: u32 = 1 << 31;
+
     /// Decodes a strip up to its end or to the end of `out`. Returns how many bytes have been decoded.
     pub fn decode(&mut self, stored: &[u8], out: &mut [u8]) -> usize {
-        // Places are kept in 32 bits.
-        let most = out.len().min(u32::MAX as usize);
+        let most = out.len().min(MOST_BYTES);
         let out = &mut out[..most];
         // A strip begins with the code 256 in 9 bits: 0x80 from the highest bit, 0x00 0x01 from the lowest.
         let old = matches!(stored, [0, second, ..] if second & 1 == 1);
@@ -74,14 +58,21 @@ impl Lzw {
         )
     }
 
+    /// Where the string of a code begins, and its length.
+    #[inline]
+    fn string(places: &[u32; CODES + 1], code: usize) -> (usize, usize) {
+        let code = code & (CODES - 1);
+        let (place, next) = (places[code], places[code + 1]);
+        (place as usize, next.wrapping_sub(place) as usize + 1)
+    }
+
     #[inline(always)]
     fn run<const OLD: bool>(&mut self, stored: &[u8], out: &mut [u8]) -> usize {
-        let table = &mut *self.table;
-        table[FIRST..].fill(Entry::NONE);
+        let places = &mut *self.places;
         // TIFF 6.0 widens codes one code early.
         let early = usize::from(!OLD);
         let (mut width, mut widen_at) = (9, 512 - early);
-        // The code of the string that the next code and one more byte will be. The one before it lacks that byte yet.
+        // The code that the next string and one more byte will have. Of the one before it, that byte is not there yet.
         let (mut bit, mut next, mut written) = (0, FIRST, 0);
         loop {
             // Most codes: the table has room and keeps the width, and the string is short and complete.
@@ -90,13 +81,11 @@ impl Lzw {
             {
                 for _ in 0..AT_ONCE {
                     let code = codes.take(width);
-                    let entry = table[code & (CODES - 1)];
-                    let length = entry.length();
-                    // Of no string the length is 0.
-                    if length.wrapping_sub(1) >= STEP || code + 1 == next {
+                    let (place, length) = Self::string(places, code);
+                    if code + 1 >= next || length > STEP {
                         break 'short;
                     }
-                    let Some(&string) = out.get(entry.place()..).and_then(<[u8]>::first_chunk::<STEP>) else {
+                    let Some(&string) = out.get(place..).and_then(<[u8]>::first_chunk::<STEP>) else {
                         break 'short;
                     };
                     let Some(to) = out.get_mut(written..).and_then(<[u8]>::first_chunk_mut) else {
@@ -106,7 +95,7 @@ impl Lzw {
                     let start = select_unpredictable(code < CLEAR, code as u64, string as u64);
                     *to = (string >> 64 << 64 | u128::from(start)).to_le_bytes();
                     bit += width as usize;
-                    table[next & (CODES - 1)] = Entry::new(written, length + 1);
+                    places[next & (CODES - 1)] = written as u32;
                     next += 1;
                     written += length;
                 }
@@ -121,23 +110,22 @@ impl Lzw {
             let Some(code) = code_at::<OLD>(stored, bit, width) else { break };
             bit += width as usize;
             if code == CLEAR {
-                table[FIRST..next].fill(Entry::NONE);
                 (width, widen_at, next) = (9, 512 - early, FIRST);
                 continue;
             }
-            let entry = table[code & (CODES - 1)];
-            if entry.length() == 0 || code == END {
+            if code == END || code >= next {
                 break;
             }
-            if next < CODES {
-                table[next] = Entry::new(written, entry.length() + 1);
+            if next <= CODES {
+                places[next] = written as u32;
                 next += 1;
             }
-            let length = entry.length().min(out.len() - written);
+            let (place, length) = Self::string(places, code);
+            let length = length.min(out.len() - written);
             if code < CLEAR {
                 out[written] = code as u8;
             } else {
-                copy(out, entry.place(), written, length);
+                copy(out, place, written, length);
             }
             written += length;
         }
