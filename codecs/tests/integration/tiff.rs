@@ -5,7 +5,7 @@ use std::io::Cursor;
 use std::num::{NonZeroU32, NonZeroUsize};
 
 use edgezoom_codecs::{Bounds, DecodeOptions, DrawingOptions, Layout, SourceError, open_with};
-use tiff::encoder::{Compression, TiffEncoder, colortype::RGB8};
+use tiff::encoder::{Compression, DeflateLevel, TiffEncoder, colortype::RGB8};
 use tiff::tags::Tag;
 
 use edgezoom_test_support::Picture;
@@ -100,6 +100,53 @@ fn the_rows_above_a_damaged_strip_are_read_and_its_own_are_not() {
         assert_eq!(rows.len(), index * 16 * 150);
         assert!(rows == picture.pixels[..rows.len()]);
         bytes[at..at + 8].copy_from_slice(&kept);
+    }
+}
+
+/// Reads rows until there are no more.
+fn rows_read(bytes: &[u8], row_bytes: usize, options: &DecodeOptions) -> Vec<u8> {
+    let mut reader = open_with(file(bytes), BOUNDS, options).unwrap();
+    let (mut rows, mut row) = (Vec::new(), vec![0; row_bytes]);
+    while rows.len() < reader.size().height as usize * row_bytes && reader.read_rows(&mut row).is_ok() {
+        rows.extend_from_slice(&row);
+    }
+    rows
+}
+
+#[test]
+fn noise_in_deflate_is_decoded_two_strips_at_once() {
+    const ROW: usize = 400 * 3;
+    let mut picture = Picture::noise(400, 1300, Layout::Rgb);
+    // Of 100 values, so that they have codes.
+    picture.pixels.iter_mut().for_each(|value| *value %= 100);
+    let mut out = Cursor::new(Vec::new());
+    let deflate = Compression::Deflate(DeflateLevel::Balanced);
+    let mut encoder = TiffEncoder::new(&mut out).unwrap().with_compression(deflate);
+    let mut image = encoder.new_image::<RGB8>(400, 1300).unwrap();
+    image.rows_per_strip(100).unwrap();
+    image.write_data(&picture.pixels).unwrap();
+    let mut bytes = out.into_inner();
+    let strips = strips(&bytes);
+    assert_eq!(strips.len(), 13);
+    let options = |threads| {
+        let threads = NonZeroUsize::new(threads).unwrap();
+        DecodeOptions { threads, strict: true, ..DecodeOptions::default() }
+    };
+    // Whichever strip it is decoded with, of a damaged one there is as much as of one that is decoded alone.
+    let mut rows = Vec::new();
+    for damaged in strips.iter().flat_map(|strip| [strip + 1, strip + 60_000]) {
+        let kept = bytes[damaged..damaged + 20_000].to_vec();
+        bytes[damaged..damaged + 20_000].fill(0xff);
+        let alone = rows_read(&bytes, ROW, &options(1));
+        for threads in [2, 3, 13] {
+            assert!(rows_read(&bytes, ROW, &options(threads)) == alone, "{threads} threads");
+        }
+        rows.push(alone.len() / ROW);
+        bytes[damaged..damaged + 20_000].copy_from_slice(&kept);
+    }
+    assert!(rows.iter().any(|rows| rows % 100 > 0), "{rows:?}");
+    for threads in [1, 2, 3, 13] {
+        assert!(rows_read(&bytes, ROW, &options(threads)) == picture.pixels, "{threads} threads");
     }
 }
 

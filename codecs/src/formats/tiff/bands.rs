@@ -1,33 +1,51 @@
 //! Reads strips and tiles in bands: some rows of chunks, enough that all threads have work. Each thread reads a chunk from
 //! the file and decodes it into its part of the rows, then takes the next one.
 
+use std::iter;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use edgezoom_content::Size;
 
-use super::chunk_decoder::{ChunkDecoder, Thread, Work};
+use super::chunk_decoder::{AT_ONCE, ChunkDecoder, Thread, Work};
 use super::compression::Codec;
 use super::directory::Tiff;
 use super::error::too_early;
 use super::parallel;
 use super::picture::Picture;
 use super::pixels::Pixels;
-use crate::{Bounds, DecodeOptions, Layout, RowReader, SourceError};
+use crate::{Bounds, DecodeOptions, Layout, SourceError};
 
 /// The bytes of pixels that a thread decodes at least, so that starting it pays.
 const BYTES_A_THREAD: usize = 512 << 10;
+/// The most bytes of a band that is decoded while another is read.
+const AHEAD_BYTES: u64 = 16 << 20;
+/// The bands whose chunks are decoded alone, once they have not gained by being decoded beside each other.
+const BANDS_ALONE: u32 = 32;
 
 /// A picture in strips or tiles.
 pub struct Bands {
     decoder: ChunkDecoder,
     tools: Vec<Thread>,
+    /// Whether a thread has memory for [`AT_ONCE`].
+    has_two: bool,
+    /// The bands before that is tried again.
+    bands_alone: u32,
     /// The rows of chunks in a band.
     band_chunks: u32,
-    /// A band of pixels, how many of its bytes are good, and how many have been read.
-    band: Vec<u8>,
-    good: usize,
-    read: usize,
     /// The picture's row that the next band begins with.
     next: u32,
-    failure: Option<SourceError>,
+    /// How many bands may be in memory.
+    buffers: usize,
+}
+
+/// A band of pixels.
+#[derive(Default)]
+pub struct Band {
+    pub pixels: Vec<u8>,
+    /// How many of its bytes are decoded.
+    pub good: usize,
+    /// Why not all of them.
+    pub failure: Option<SourceError>,
 }
 
 impl Bands {
@@ -56,8 +74,9 @@ impl Bands {
         let band = row_bytes.saturating_mul(rows);
         bounds.admit_memory(band.saturating_add(each), REASON)?;
         let left = (bounds.memory - band) / 2;
-        let threads =
-            (left / each.saturating_add(stored).max(1)).clamp(1, options.threads.get() as u64) as usize;
+        let fit = left / each.saturating_add(stored).max(1);
+        let threads = fit.clamp(1, options.threads.get() as u64) as usize;
+        let has_two = fit / AT_ONCE as u64 >= threads as u64;
         let wanted = (BYTES_A_THREAD * threads) as u64 / band.max(1);
         // Large strips, too: one for each thread.
         let enough = (threads as u32).div_ceil(picture.chunks_across().max(1));
@@ -65,17 +84,41 @@ impl Bands {
         let band_chunks =
             wanted.max(enough.into()).min(most).clamp(1, u64::from(picture.chunks_down())) as u32;
         let blank = if picture.sample.bits == 8 && picture.samples >= 3 { 255 } else { 0 };
-        let decoder = ChunkDecoder { tiff, picture, codec, pixels, blank, memory: bounds.memory - band };
+        let bytes = band.saturating_mul(band_chunks.into());
+        let is_last = band_chunks >= picture.chunks_down();
+        let buffers = if threads == 1 || is_last || bytes > AHEAD_BYTES.min(left / 2) { 1 } else { 2 };
+        let decoder = ChunkDecoder {
+            tiff,
+            picture,
+            codec,
+            pixels,
+            blank,
+            memory: bounds.memory - band,
+            has_not_gained: AtomicBool::new(false),
+        };
         Ok(Self {
             decoder,
             tools: (0..threads).map(|_| Thread::default()).collect(),
+            has_two,
+            bands_alone: 0,
             band_chunks,
-            band: Vec::new(),
-            good: 0,
-            read: 0,
             next: 0,
-            failure: None,
+            buffers,
         })
+    }
+
+    /// The picture's size in pixels.
+    pub fn size(&self) -> Size {
+        self.decoder.picture.size
+    }
+
+    pub fn layout(&self) -> Layout {
+        self.decoder.pixels.layout()
+    }
+
+    /// How many bands may be in memory: two if the next may be decoded while one is read.
+    pub fn buffers(&self) -> usize {
+        self.buffers
     }
 
     /// Values of each band of colour, from chunks all over the picture: what [`super::stretch`] looks at.
@@ -95,23 +138,18 @@ impl Bands {
             .collect();
         let each = most / places.len().max(1);
         for (row, column) in places {
-            let planes = decoder.picture.planes();
             let Some(thread) = self.tools.first_mut() else { continue };
-            if decoder.read(row, column, &mut thread.stored).is_err() {
-                continue;
-            }
-            let rows = chunk.height.min(size.height - row * chunk.height);
+            let (planes, complete) = decoder.planes(thread, row, column);
             let columns = chunk.width.min(size.width - column * chunk.width);
-            let (complete, _) = decoder.decode_planes(thread, rows as usize);
             let pixels = complete * columns as usize;
             let row_bytes = decoder.pixels.row_bytes(chunk.width as usize);
             for pixel in (0..pixels).step_by((pixels / each.max(1)).max(1)) {
                 let (row, column) = (pixel / columns as usize, pixel % columns as usize);
                 for (colour, values) in values.iter_mut().enumerate() {
-                    let plane = if planes > 1 { colour } else { 0 };
-                    let stored = thread.planes.get(plane).and_then(|plane| plane.get(row * row_bytes..));
+                    let plane = if planes.len() > 1 { colour } else { 0 };
+                    let stored = planes.get(plane).and_then(|plane| plane.get(row * row_bytes..));
                     let together = decoder.pixels.together;
-                    let index = column * together + if planes > 1 { 0 } else { colour };
+                    let index = column * together + if planes.len() > 1 { 0 } else { colour };
                     values.push(decoder.pixels.sample.value(stored.unwrap_or_default(), index));
                 }
             }
@@ -124,9 +162,19 @@ impl Bands {
         self.decoder.pixels.stretch = stretch;
     }
 
-    /// Decodes the next band.
-    fn decode_band(&mut self) -> Result<(), SourceError> {
-        let Self { decoder, band, .. } = self;
+    /// Decodes the next band into a buffer, as far as it goes.
+    pub fn decode_band(&mut self, mut pixels: Vec<u8>) -> Band {
+        match self.decode_into(&mut pixels) {
+            Ok((good, failure)) => Band { pixels, good, failure },
+            Err(error) => Band::failed(error),
+        }
+    }
+
+    /// Decodes the next band. Returns how many of its bytes are decoded, and why not all of them.
+    fn decode_into(&mut self, band: &mut Vec<u8>) -> Result<(usize, Option<SourceError>), SourceError> {
+        let Self { decoder, .. } = self;
+        let may_gain = self.has_two && self.bands_alone == 0;
+        self.bands_alone = self.bands_alone.saturating_sub(1);
         let (size, chunk) = (decoder.picture.size, decoder.picture.chunk);
         let (across, planes) = (decoder.picture.chunks_across(), decoder.picture.planes());
         if self.next >= size.height {
@@ -157,43 +205,38 @@ impl Bands {
             let top = (row - first) * chunk.height;
             works.extend((0..).zip(parts).map(|(column, rows)| Work { top, row, column, rows }));
         }
-        let failure = parallel::for_all(&mut self.tools, works, |thread, work| decoder.decode(thread, work));
-        self.read = 0;
-        self.good = self.band.len();
-        self.next += rows;
-        if let Some((row, error)) = failure {
-            self.good = (row as usize * row_bytes).min(self.good);
-            self.failure = Some(error);
+        let works =
+            beside_each_other(works, |work| may_gain && decoder.may_gain_beside(work.row, work.column));
+        let failure =
+            parallel::for_all(&mut self.tools, works, |thread, works| decoder.decode(thread, works));
+        if decoder.has_not_gained.swap(false, Ordering::Relaxed) {
+            self.bands_alone = BANDS_ALONE;
         }
-        Ok(())
+        self.next += rows;
+        Ok(match failure {
+            Some((row, error)) => ((row as usize * row_bytes).min(band.len()), Some(error)),
+            None => (band.len(), None),
+        })
     }
 }
 
-impl RowReader for Bands {
-    fn size(&self) -> Size {
-        self.decoder.picture.size
+/// Puts those together that gain by it, [`AT_ONCE`] each, and leaves the others alone.
+fn beside_each_other<'a>(works: Vec<Work<'a>>, gains: impl Fn(&Work<'a>) -> bool) -> Vec<Vec<Work<'a>>> {
+    let (gaining, alone): (Vec<_>, Vec<_>) = works.into_iter().partition(gains);
+    let mut gaining = gaining.into_iter();
+    let together = iter::from_fn(|| Some(gaining.by_ref().take(AT_ONCE).collect()))
+        .take_while(|works: &Vec<_>| !works.is_empty());
+    together.chain(alone.into_iter().map(|work| vec![work])).collect()
+}
+
+impl Band {
+    /// A band of which there is nothing.
+    pub fn failed(error: SourceError) -> Self {
+        Self { failure: Some(error), ..Self::default() }
     }
 
-    fn layout(&self) -> Layout {
-        self.decoder.pixels.layout()
-    }
-
-    fn read_rows(&mut self, mut into: &mut [u8]) -> Result<(), SourceError> {
-        while !into.is_empty() {
-            if self.read == self.good {
-                if let Some(failure) = self.failure.take() {
-                    return Err(failure);
-                }
-                self.decode_band()?;
-                continue;
-            }
-            let waiting = &self.band[self.read..self.good];
-            let bytes = waiting.len().min(into.len());
-            let (now, later) = into.split_at_mut(bytes);
-            now.copy_from_slice(&waiting[..bytes]);
-            self.read += bytes;
-            into = later;
-        }
-        Ok(())
+    /// The bytes that are decoded.
+    pub fn good(&self) -> &[u8] {
+        self.pixels.get(..self.good).unwrap_or_default()
     }
 }

@@ -1,16 +1,21 @@
 //! Reads and decodes a strip or tile: its planes, what the predictor did, its colours.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use edgezoom_content::Size;
 
 use super::compression::{Codec, Tools};
 use super::directory::Tiff;
 use super::error::{NAME, too_early};
-use super::parallel::Failure;
+use super::inflate::TwoInflater;
+use super::parallel::{Failure, higher};
 use super::picture::Picture;
 use super::pixels::{Pixels, Rows};
 use super::shape::Shape;
 use crate::SourceError;
 
+/// The chunks that a thread decodes beside each other, at most.
+pub const AT_ONCE: usize = 2;
 /// The bytes of a chunk that is decoded as a whole although its lower rows are not needed.
 const WHOLE_BYTES: usize = 16 << 20;
 
@@ -24,6 +29,8 @@ pub struct ChunkDecoder {
     pub blank: u8,
     /// The bytes that a chunk may have.
     pub memory: u64,
+    /// Whether chunks were faster, or better, decoded one after the other.
+    pub has_not_gained: AtomicBool,
 }
 
 /// What a thread keeps.
@@ -31,10 +38,19 @@ pub struct ChunkDecoder {
 pub struct Thread {
     tools: Tools,
     rows: Rows,
-    /// The chunk of each plane, as far as the file has it.
-    pub stored: Vec<Vec<u8>>,
+    /// Those that are decoded beside each other.
+    chunks: [Chunk; AT_ONCE],
+}
+
+/// A chunk's bytes.
+#[derive(Default)]
+struct Chunk {
+    /// Those of each plane, as far as the file has them.
+    stored: Vec<Vec<u8>>,
     /// The decoded rows of each plane.
-    pub planes: Vec<Vec<u8>>,
+    planes: Vec<Vec<u8>>,
+    /// Whether the planes are decoded, and only have to be restored.
+    is_decoded: bool,
 }
 
 /// A chunk that is to be decoded.
@@ -54,8 +70,25 @@ impl ChunkDecoder {
         self.picture.chunk.width == self.picture.size.width && self.pixels.is_final_once_restored()
     }
 
+    /// Whether a chunk may be decoded beside another one, in less time than after it.
+    pub fn may_gain_beside(&self, row: u32, column: u32) -> bool {
+        if !matches!(self.codec, Codec::Deflate) || self.picture.planes() > 1 || self.picture.is_reversed {
+            return false;
+        }
+        let Ok((_, stored)) = self.picture.place(0, row, column) else { return false };
+        TwoInflater::may_gain(stored as usize, self.plane_bytes(self.rows_of(row)))
+    }
+
+    /// The rows of a chunk that are in the picture.
+    fn rows_of(&self, row: u32) -> usize {
+        let height = self.picture.chunk.height;
+        height.min(self.picture.size.height.saturating_sub(row.saturating_mul(height))) as usize
+    }
+
     /// Reads the chunk of each plane from the file, as far as it is there.
-    pub fn read(&self, row: u32, column: u32, stored: &mut Vec<Vec<u8>>) -> Result<(), SourceError> {
+    fn read(&self, row: u32, column: u32, chunk: &mut Chunk) -> Result<(), SourceError> {
+        let Chunk { stored, is_decoded, .. } = chunk;
+        *is_decoded = false;
         stored.resize_with(self.picture.planes(), Vec::new);
         let mut total = 0;
         for (plane, into) in stored.iter_mut().enumerate() {
@@ -85,27 +118,80 @@ impl ChunkDecoder {
         Ok(())
     }
 
-    /// Reads a chunk and decodes it into its part of the band, from the top as far as it goes.
-    pub fn decode(&self, thread: &mut Thread, work: Work<'_>) -> Result<(), Failure> {
-        let Work { top, row, column, mut rows } = work;
-        self.read(row, column, &mut thread.stored).map_err(|error| (top, error))?;
+    /// Reads chunks, at most [`AT_ONCE`], and decodes each into its part of the band, from the top as far as it goes.
+    pub fn decode(&self, thread: &mut Thread, mut works: Vec<Work<'_>>) -> Result<(), Failure> {
+        let Thread { tools, rows, chunks } = thread;
+        let read: Vec<_> = works
+            .iter()
+            .zip(&mut *chunks)
+            .map(|(work, chunk)| self.read(work.row, work.column, chunk))
+            .collect();
+        if let (Ok(works), true) = (works.as_mut_slice().try_into(), read.iter().all(Result::is_ok)) {
+            self.inflate_two(tools, chunks, works);
+        }
+        let decoded = works.into_iter().zip(chunks).zip(read).map(|((work, chunk), read)| {
+            read.map_err(|error| (work.top, error))?;
+            self.decode_read(tools, rows, chunk, work)
+        });
+        // All of them, even after a failure: rows above it may be in a later one.
+        decoded.map(Result::err).fold(None, higher).map_or(Ok(()), Err)
+    }
+
+    /// Decodes two chunks of one plane beside each other, unless something is wrong with one of them.
+    fn inflate_two(&self, tools: &mut Tools, [one, other]: &mut [Chunk; AT_ONCE], works: &mut [Work<'_>; 2]) {
+        let [one_work, other_work] = works;
+        let one_out = self.place_of_plane(&mut one.planes, one_work);
+        let other_out = self.place_of_plane(&mut other.planes, other_work);
+        if let ([one_stored], [other_stored]) = (one.stored.as_slice(), other.stored.as_slice())
+            && let (Some(one_out), Some(other_out)) = (one_out, other_out)
+        {
+            let has_gained = tools.two.decode([one_stored, other_stored], [one_out, other_out]).is_some();
+            (one.is_decoded, other.is_decoded) = (has_gained, has_gained);
+            self.has_not_gained.fetch_or(!has_gained, Ordering::Relaxed);
+        }
+    }
+
+    /// Where the rows of a chunk of one plane are decoded.
+    fn place_of_plane<'a>(
+        &self,
+        planes: &'a mut Vec<Vec<u8>>,
+        work: &'a mut Work<'_>,
+    ) -> Option<&'a mut [u8]> {
+        if self.is_direct() {
+            return work.rows.first_mut().map(|rows| &mut **rows);
+        }
+        planes.resize_with(1, Vec::new);
+        let plane = planes.first_mut()?;
+        plane.resize(self.plane_bytes(work.rows.len()), 0);
+        Some(plane)
+    }
+
+    /// Decodes a chunk that has been read into its part of the band.
+    fn decode_read(
+        &self,
+        tools: &mut Tools,
+        converted: &mut Rows,
+        chunk: &mut Chunk,
+        work: Work<'_>,
+    ) -> Result<(), Failure> {
+        let Work { top, mut rows, .. } = work;
         if self.is_direct() {
             let [out] = rows.as_mut_slice() else { return Err((top, too_early())) };
-            return self.decode_into(thread, out).map_err(|(row, error)| (top + row, error));
+            return self.decode_into(tools, converted, chunk, out).map_err(|(row, error)| (top + row, error));
         }
-        if thread.stored.iter().all(Vec::is_empty) && self.picture.chunk.width < self.picture.size.width {
+        if chunk.stored.iter().all(Vec::is_empty) && self.picture.chunk.width < self.picture.size.width {
             // A tile that is not stored is one without content.
             rows.into_iter().for_each(|row| row.fill(self.blank));
             return Ok(());
         }
         let count = rows.len();
-        let (complete, error) = self.decode_planes(thread, count);
+        let (complete, error) = self.decode_planes(tools, converted, chunk, count);
         let row_bytes = self.pixels.row_bytes(self.picture.chunk.width as usize);
         let down = self.pixels.subsampling.1 as usize;
         for (index, out) in rows.into_iter().take(complete).enumerate() {
             let start = index / down * row_bytes;
             let place = start..start + row_bytes;
-            self.pixels.convert(&thread.planes, place, index % down, &mut thread.rows, out);
+            self.pixels.convert(&chunk.planes, place, index % down, converted, out);
         }
         match complete < count {
             true => Err((top + complete as u32, error.unwrap_or_else(too_early))),
@@ -114,26 +200,37 @@ impl ChunkDecoder {
     }
 
     /// Decodes a strip into its rows of the band.
-    fn decode_into(&self, thread: &mut Thread, out: &mut [u8]) -> Result<(), Failure> {
-        let [stored] = thread.stored.as_mut_slice() else { return Err((0, too_early())) };
+    fn decode_into(
+        &self,
+        tools: &mut Tools,
+        converted: &mut Rows,
+        chunk: &mut Chunk,
+        out: &mut [u8],
+    ) -> Result<(), Failure> {
+        let [stored] = chunk.stored.as_mut_slice() else { return Err((0, too_early())) };
         let row_bytes = self.pixels.row_bytes(self.picture.chunk.width as usize);
-        let decoded = self.decode_chunk(&mut thread.tools, stored, out);
+        let decoded = self.decode_chunk(tools, chunk.is_decoded, stored, out);
         let complete = decoded.as_ref().map_or(0, |bytes| bytes / row_bytes);
         let rows = out.chunks_exact_mut(row_bytes).take(complete);
-        rows.for_each(|row| self.pixels.restore(row, &mut thread.rows));
+        rows.for_each(|row| self.pixels.restore(row, converted));
         match complete < out.len() / row_bytes {
             true => Err((complete as u32, decoded.err().unwrap_or_else(too_early))),
             false => Ok(()),
         }
     }
 
-    /// Decodes the first rows of a chunk, as many as fill `out`. Returns how many bytes of them there are.
+    /// Decodes the first rows of a chunk, as many as fill `out`, unless they are decoded. Returns how many bytes of them
+    /// there are.
     fn decode_chunk(
         &self,
         tools: &mut Tools,
+        is_decoded: bool,
         stored: &mut [u8],
         out: &mut [u8],
     ) -> Result<usize, SourceError> {
+        if is_decoded {
+            return Ok(out.len());
+        }
         let Size { width: columns, height: rows } = self.picture.chunk;
         let row_bytes = self.pixels.row_bytes(columns as usize);
         let shape = Shape { columns, rows, row_bytes, together: self.pixels.together };
@@ -143,18 +240,45 @@ impl ChunkDecoder {
         self.codec.decode(tools, stored, shape, out)
     }
 
+    /// Reads a chunk. Returns its planes, restored, and how many of its rows are complete.
+    pub fn planes<'a>(&self, thread: &'a mut Thread, row: u32, column: u32) -> (&'a [Vec<u8>], usize) {
+        let Thread { tools, rows, chunks: [chunk, ..] } = thread;
+        let complete = match self.read(row, column, chunk) {
+            Ok(()) => self.decode_planes(tools, rows, chunk, self.rows_of(row)).0,
+            Err(_) => 0,
+        };
+        (&chunk.planes, complete)
+    }
+
+    /// The bytes that are decoded of a plane for so many of its rows.
+    fn plane_bytes(&self, rows: usize) -> usize {
+        let row_bytes = self.pixels.row_bytes(self.picture.chunk.width as usize);
+        let wanted = rows.div_ceil(self.pixels.subsampling.1 as usize) * row_bytes;
+        let whole = row_bytes.saturating_mul(self.picture.chunk.height as usize);
+        if self.codec.is_whole() && whole <= WHOLE_BYTES && !self.is_direct() {
+            whole.max(wanted)
+        } else {
+            wanted
+        }
+    }
+
     /// Decodes and restores the rows of all planes. Returns how many rows of pixels are complete.
-    pub fn decode_planes(&self, thread: &mut Thread, rows: usize) -> (usize, Option<SourceError>) {
+    fn decode_planes(
+        &self,
+        tools: &mut Tools,
+        converted: &mut Rows,
+        chunk: &mut Chunk,
+        rows: usize,
+    ) -> (usize, Option<SourceError>) {
         let down = self.pixels.subsampling.1 as usize;
         let row_bytes = self.pixels.row_bytes(self.picture.chunk.width as usize);
         let wanted = rows.div_ceil(down) * row_bytes;
-        let whole = row_bytes.saturating_mul(self.picture.chunk.height as usize);
-        let bytes = if self.codec.is_whole() && whole <= WHOLE_BYTES { whole.max(wanted) } else { wanted };
-        thread.planes.resize_with(thread.stored.len(), Vec::new);
+        let bytes = self.plane_bytes(rows);
+        chunk.planes.resize_with(chunk.stored.len(), Vec::new);
         let (mut complete, mut error) = (rows, None);
-        for (stored, plane) in thread.stored.iter_mut().zip(&mut thread.planes) {
+        for (stored, plane) in chunk.stored.iter_mut().zip(&mut chunk.planes) {
             plane.resize(bytes, 0);
-            let decoded = match self.decode_chunk(&mut thread.tools, stored, plane) {
+            let decoded = match self.decode_chunk(tools, chunk.is_decoded, stored, plane) {
                 Ok(decoded) => decoded,
                 Err(why) => {
                     error.get_or_insert(why);
@@ -166,7 +290,7 @@ impl ChunkDecoder {
                 continue;
             }
             for row in plane.chunks_exact_mut(row_bytes).take(decoded.min(wanted) / row_bytes) {
-                self.pixels.restore(row, &mut thread.rows);
+                self.pixels.restore(row, converted);
             }
         }
         (complete, error)

@@ -13,6 +13,7 @@
 //! Source: TIFF 6.0 (Adobe, 1992), section 2 for the structure, 3 for strips, 15 for tiles; the BigTIFF design
 //! (libtiff.gitlab.io/libtiff/specification/bigtiff.html).
 
+mod ahead;
 mod bands;
 mod bif;
 mod ccitt;
@@ -24,6 +25,7 @@ mod deflate;
 mod directory;
 mod embedded;
 mod error;
+mod inflate;
 mod jpeg;
 mod jpeg_header;
 mod log_luv;
@@ -51,6 +53,7 @@ use std::io::BufReader;
 use crate::colour::icc::Profile;
 use crate::decoder::{Decoded, Input, Open, READ_BYTES};
 use crate::{Bounds, DecodeOptions, Format, Layout, Reading, SourceError, SourceFile};
+use ahead::Ahead;
 use bands::Bands;
 use bif::Mosaic;
 use colour::Colour;
@@ -174,7 +177,7 @@ fn open_picture(
         let values = bands.sample_values(stretch::MOST_VALUES);
         bands.set_stretch(Stretch::of(sample, values, no_data));
     }
-    Ok(Decoded { reader: Box::new(bands), orientation, profile })
+    Ok(Decoded { reader: Box::new(Ahead::start(bands)?), orientation, profile })
 }
 
 /// Opens strips or tiles of JPEG in YCbCr.
