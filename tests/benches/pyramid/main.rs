@@ -23,6 +23,7 @@ use anyhow::{Context, Result, bail};
 
 use case::Case;
 use contender::Contender;
+use floor::Floors;
 use measure::Cost;
 use outputs::Outputs;
 use quality::Quality;
@@ -55,6 +56,8 @@ fn main() -> Result<()> {
         return Ok(());
     }
     let outputs = Outputs::new(&folder)?;
+    let pictures = folder.join("pictures");
+    let mut floors = Floors::new(&pictures);
     let mut report = table::heading(&request.options(), &contenders)?;
     if request.kinds {
         report += table::KINDS;
@@ -63,7 +66,7 @@ fn main() -> Result<()> {
     for case in &cases {
         let rows = run(case, &contenders, &folder, &outputs, request.quick)?;
         let text = if request.kinds {
-            table::line(case, &rows, floor::seconds(case, &folder.join("pictures"))?)
+            table::line(case, &rows, floors.seconds(case)?)
         } else {
             table::case(case, &rows)
         };

@@ -8,7 +8,7 @@ use edgezoom_tests::picture;
 use image::{Rgb, RgbImage};
 
 /// What a picture shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Content {
     /// A photograph of [`picture`], with the fine detail and the grain that cameras give. How much of it there is differs from
     /// place to place, as between sky and leaves. Decoders and encoders spend their time on such detail, so it is set to what
