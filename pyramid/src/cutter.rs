@@ -31,6 +31,8 @@ pub struct Cutter<'a> {
     partition: Partition,
     /// The encoders of the tiles that have begun.
     open: HashMap<TileCoord, TileEncoder>,
+    /// What further encoders are made from.
+    encoder: TileEncoder,
     /// Encoders without a tile, for the next tiles.
     spare: Vec<TileEncoder>,
     /// The tiles that are being collected.
@@ -77,6 +79,7 @@ impl<'a> Cutter<'a> {
             output,
             partition,
             open: HashMap::new(),
+            encoder: TileEncoder::new(encoding),
             spare: Vec::new(),
             collected: HashMap::new(),
             complete: levels.iter().map(|_| Complete::default()).collect(),
@@ -131,7 +134,7 @@ impl<'a> Cutter<'a> {
             };
             complete.due = complete.due.saturating_sub(u64::from(level.rows.tile));
             let coord = tile.coord;
-            let mut encoder = self.spare.pop().unwrap_or_else(|| TileEncoder::new(self.encoding));
+            let mut encoder = self.spare.pop().unwrap_or_else(|| self.encoder.another());
             tile.encode(self.encoding, &mut encoder, &mut self.buffers)?;
             encoder.finish(|bytes| self.output.tile(coord, bytes))?;
             self.spare.push(encoder);
@@ -146,7 +149,7 @@ impl<'a> Cutter<'a> {
         let mut encoder = match self.open.remove(&coord) {
             Some(encoder) => encoder,
             None => {
-                let mut encoder = self.spare.pop().unwrap_or_else(|| TileEncoder::new(self.encoding));
+                let mut encoder = self.spare.pop().unwrap_or_else(|| self.encoder.another());
                 encoder.begin(columns.end - columns.start, rows.end - rows.start)?;
                 encoder
             }

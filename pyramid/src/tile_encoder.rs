@@ -1,5 +1,5 @@
-//! Encodes one tile after the other, row by row: as PNG, or as JPEG in the way of libjpeg-turbo, which is also what
-//! libvips writes at the same quality.
+//! Encodes one tile after the other, row by row: as PNG, or as the JPEG that libjpeg-turbo writes, and libvips with it at the
+//! same quality.
 
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -9,10 +9,8 @@ use std::rc::Rc;
 use edgezoom_codecs::ycbcr420::Pair;
 use edgezoom_codecs::{Layout, Orientation};
 use edgezoom_content::TileFormat;
-use mozjpeg::ColorSpace;
 
-use crate::jpeg_encoder::{Input, JpegEncoder};
-use crate::mcu_row::McuRow;
+use crate::jpeg::{Input, JpegEncoder};
 
 /// From this quality on, chroma keeps its full resolution (4:4:4), as in libvips.
 const FULL_CHROMA_FROM: u8 = 90;
@@ -34,8 +32,10 @@ pub struct Encoding {
 
 /// An encoder that is used again for one tile after the other.
 pub enum TileEncoder {
+    /// Of pixels.
     Jpeg(JpegEncoder),
-    JpegYCbCr420(JpegEncoder, McuRow),
+    /// Of rows in YCbCr 4:2:0.
+    JpegYCbCr420(JpegEncoder),
     Png(Layout, Option<Box<png::StreamWriter<'static, PngBuffer>>>, PngBuffer),
 }
 
@@ -52,13 +52,20 @@ impl TileEncoder {
     pub fn new(encoding: Encoding) -> Self {
         let jpeg = |input| JpegEncoder::new(input, encoding.quality, halves_chroma(encoding.quality));
         match (encoding.format, encoding.layout) {
-            (TileFormat::Jpg, Layout::Grey) => Self::Jpeg(jpeg(Input::Pixels(ColorSpace::JCS_GRAYSCALE))),
-            (TileFormat::Jpg, Layout::Rgb) => Self::Jpeg(jpeg(Input::Pixels(ColorSpace::JCS_RGB))),
-            (TileFormat::Jpg, Layout::Rgba) => Self::Jpeg(jpeg(Input::Pixels(ColorSpace::JCS_EXT_RGBA))),
-            (TileFormat::Jpg, Layout::YCbCr420) => {
-                Self::JpegYCbCr420(jpeg(Input::YCbCr420), McuRow::default())
-            }
+            (TileFormat::Jpg, Layout::Grey) => Self::Jpeg(jpeg(Input::Grey)),
+            (TileFormat::Jpg, Layout::Rgb) => Self::Jpeg(jpeg(Input::Rgb)),
+            (TileFormat::Jpg, Layout::Rgba) => Self::Jpeg(jpeg(Input::Rgba)),
+            (TileFormat::Jpg, Layout::YCbCr420) => Self::JpegYCbCr420(jpeg(Input::YCbCr420)),
             (TileFormat::Png, layout) => Self::Png(layout, None, PngBuffer::default()),
+        }
+    }
+
+    /// Another encoder of the same kind.
+    pub fn another(&self) -> Self {
+        match self {
+            Self::Jpeg(jpeg) => Self::Jpeg(jpeg.another()),
+            Self::JpegYCbCr420(jpeg) => Self::JpegYCbCr420(jpeg.another()),
+            Self::Png(layout, ..) => Self::Png(*layout, None, PngBuffer::default()),
         }
     }
 
@@ -67,8 +74,7 @@ impl TileEncoder {
     pub fn of_pixels(encoding: Encoding) -> Self {
         match encoding {
             Encoding { format: TileFormat::Jpg, layout: Layout::YCbCr420, quality, .. } => {
-                let input = Input::Pixels(ColorSpace::JCS_YCbCr);
-                Self::Jpeg(JpegEncoder::new(input, quality, halves_chroma(quality)))
+                Self::Jpeg(JpegEncoder::new(Input::YCbCr, quality, halves_chroma(quality)))
             }
             other => Self::new(other),
         }
@@ -77,11 +83,7 @@ impl TileEncoder {
     /// Begins a tile.
     pub fn begin(&mut self, width: u32, height: u32) -> io::Result<()> {
         match self {
-            Self::Jpeg(jpeg) => jpeg.begin(width, height),
-            Self::JpegYCbCr420(jpeg, mcu_row) => {
-                jpeg.begin(width, height);
-                mcu_row.begin(width);
-            }
+            Self::Jpeg(jpeg) | Self::JpegYCbCr420(jpeg) => jpeg.begin(width, height),
             Self::Png(layout, writer, file) => {
                 file.0.borrow_mut().clear();
                 *writer = Some(start_png(*layout, width, height, file).map_err(io::Error::other)?);
@@ -104,19 +106,15 @@ impl TileEncoder {
 
     /// Takes the next row of a tile in YCbCr 4:2:0: these columns of the upper or the lower row of a pair.
     pub fn ycbcr420_row(&mut self, pair: &Pair<'_>, is_lower: bool, columns: &Range<u32>) {
-        if let Self::JpegYCbCr420(jpeg, mcu_row) = self {
-            mcu_row.row(pair, is_lower, columns, jpeg);
+        if let Self::JpegYCbCr420(jpeg) = self {
+            jpeg.ycbcr420_row(pair, is_lower, columns);
         }
     }
 
     /// Passes the finished tile to `take`. All its rows must have come.
     pub fn finish(&mut self, take: impl FnOnce(&[u8]) -> io::Result<()>) -> io::Result<()> {
         match self {
-            Self::Jpeg(jpeg) => take(jpeg.finish()),
-            Self::JpegYCbCr420(jpeg, mcu_row) => {
-                mcu_row.finish(jpeg);
-                take(jpeg.finish())
-            }
+            Self::Jpeg(jpeg) | Self::JpegYCbCr420(jpeg) => take(jpeg.finish()),
             Self::Png(_, writer, file) => {
                 if let Some(writer) = writer.take() {
                     writer.finish().map_err(io::Error::other)?;

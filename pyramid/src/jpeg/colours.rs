@@ -1,0 +1,138 @@
+//! Pixels to planes of YCbCr, and chroma to half the resolution, as libjpeg does both.
+//!
+//! Source: JFIF 1.02; libjpeg's `jccolor.c` for the fixed point, and `jcsample.c`.
+
+use fearless_simd::prelude::*;
+use fearless_simd::{Simd, i16x32, i32x16, u8x64, u16x32, u32x16};
+
+/// The pixels that are converted at once.
+pub const PIXELS: usize = 64;
+
+/// Where the values of a channel are in pixels of three bytes: first in the two first vectors, then in what that gives and
+/// in the third one.
+const PLACES: [[[u8; PIXELS]; 2]; 3] = [places(0), places(1), places(2)];
+
+const fn places(channel: usize) -> [[u8; PIXELS]; 2] {
+    let mut places = [[0; PIXELS]; 2];
+    let mut pixel = 0;
+    while pixel < PIXELS {
+        let at = 3 * pixel + channel;
+        let is_early = at < 2 * PIXELS;
+        places[0][pixel] = if is_early { at as u8 } else { 0 };
+        places[1][pixel] = if is_early { pixel as u8 } else { (at - PIXELS) as u8 };
+        pixel += 1;
+    }
+    places
+}
+
+/// Splits pixels of three bytes into planes. All have whole vectors: 64 pixels each.
+#[inline(always)]
+pub fn split<S: Simd>(simd: S, pixels: &[u8], [first, second, third]: &mut [&mut [u8]; 3]) {
+    let planes =
+        first.as_chunks_mut().0.iter_mut().zip(second.as_chunks_mut().0).zip(third.as_chunks_mut().0);
+    for (pixels, ((first, second), third)) in pixels.as_chunks::<{ 3 * PIXELS }>().0.iter().zip(planes) {
+        let (early, late) = pixels.split_at(2 * PIXELS);
+        let (one, two) = early.split_at(PIXELS);
+        let vectors = [one, two, late].map(
+            #[inline(always)]
+            |bytes| u8x64::from_slice(simd, bytes),
+        );
+        store(channel(simd, vectors, 0), first);
+        store(channel(simd, vectors, 1), second);
+        store(channel(simd, vectors, 2), third);
+    }
+}
+
+#[inline(always)]
+fn store<S: Simd>(vector: u8x64<S>, to: &mut [u8; PIXELS]) {
+    vector.store_slice(to);
+}
+
+#[inline(always)]
+fn channel<S: Simd>(simd: S, [one, two, three]: [u8x64<S>; 3], channel: usize) -> u8x64<S> {
+    let [early, all] = &PLACES[channel];
+    let early = one.concat_swizzle_dyn(two, u8x64::from_slice(simd, early));
+    early.concat_swizzle_dyn(three, u8x64::from_slice(simd, all))
+}
+
+/// Makes luma, Cb and Cr of red, green and blue. All have whole vectors.
+#[inline(always)]
+pub fn to_ycbcr<S: Simd>(simd: S, [first, second, third]: &mut [&mut [u8]; 3]) {
+    let planes =
+        first.as_chunks_mut().0.iter_mut().zip(second.as_chunks_mut().0).zip(third.as_chunks_mut().0);
+    for ((first, second), third) in planes {
+        let (red, more_red) = wide(simd, first);
+        let (green, more_green) = wide(simd, second);
+        let (blue, more_blue) = wide(simd, third);
+        let [luma, cb, cr] = ycbcr(simd, red, green, blue);
+        let [more_luma, more_cb, more_cr] = ycbcr(simd, more_red, more_green, more_blue);
+        store(luma.relaxed_narrow(more_luma), first);
+        store(cb.relaxed_narrow(more_cb), second);
+        store(cr.relaxed_narrow(more_cr), third);
+    }
+}
+
+#[inline(always)]
+fn wide<S: Simd>(simd: S, bytes: &[u8; PIXELS]) -> (i16x32<S>, i16x32<S>) {
+    let (low, high): (u16x32<S>, u16x32<S>) = u8x64::from_slice(simd, bytes).widen();
+    (low.bitcast(), high.bitcast())
+}
+
+/// In fixed point of 16 bits. A weight that has no room in an `i16` is the sum of two: green's in luma is 38,470.
+#[inline(always)]
+fn ycbcr<S: Simd>(simd: S, red: i16x32<S>, green: i16x32<S>, blue: i16x32<S>) -> [u16x32<S>; 3] {
+    const ROUNDED: i32 = 1 << 15;
+    const MIDDLE: i32 = (128 << 16) + ROUNDED - 1;
+    const HALF: (i16, i16) = (16384, 16384);
+    let (red_green, blue_green) = (zip(red, green), zip(blue, green));
+    let (blue_twice, red_twice) = (zip(blue, blue), zip(red, red));
+    [
+        weighted(simd, [(red_green, (19595, 22086)), (blue_green, (7471, 16384))], ROUNDED),
+        weighted(simd, [(red_green, (-11059, -21709)), (blue_twice, HALF)], MIDDLE),
+        weighted(simd, [(blue_green, (-5329, -27439)), (red_twice, HALF)], MIDDLE),
+    ]
+}
+
+/// Each value of one vector beside that of another one.
+type Pairs<S> = (i16x32<S>, i16x32<S>);
+
+#[inline(always)]
+fn zip<S: Simd>(one: i16x32<S>, other: i16x32<S>) -> Pairs<S> {
+    (one.zip_low(other), one.zip_high(other))
+}
+
+/// A sum of pairs that are weighted, and a constant, without its lower 16 bits.
+#[inline(always)]
+fn weighted<S: Simd>(simd: S, [one, other]: [(Pairs<S>, (i16, i16)); 2], constant: i32) -> u16x32<S> {
+    let ((one, one_by), (other, other_by)) = (one, other);
+    let (one_by, other_by) = (pair(simd, one_by), pair(simd, other_by));
+    let constant = i32x16::splat(simd, constant);
+    let low = one.0.pairwise_dot_product(one_by) + other.0.pairwise_dot_product(other_by) + constant;
+    let high = one.1.pairwise_dot_product(one_by) + other.1.pairwise_dot_product(other_by) + constant;
+    (low >> 16).relaxed_narrow(high >> 16).bitcast()
+}
+
+/// A pair, as often as it fits.
+#[inline(always)]
+pub fn pair<S: Simd>(simd: S, (first, second): (i16, i16)) -> i16x32<S> {
+    i32x16::splat(simd, i32::from(second) << 16 | i32::from(first as u16)).bitcast()
+}
+
+/// The mean of each 2×2 samples of two rows, which have whole vectors: 128 samples each. Halves are rounded up and down in
+/// turn.
+#[inline(always)]
+pub fn halve<S: Simd>(simd: S, upper: &[u8], lower: &[u8], out: &mut [u8]) {
+    let rows = upper.as_chunks::<{ 2 * PIXELS }>().0.iter().zip(lower.as_chunks::<{ 2 * PIXELS }>().0);
+    for ((upper, lower), out) in rows.zip(out.as_chunks_mut().0) {
+        let ((upper, more_upper), (lower, more_lower)) = (upper.split_at(PIXELS), lower.split_at(PIXELS));
+        let (mean, more) = (mean(simd, upper, lower), mean(simd, more_upper, more_lower));
+        store(mean.relaxed_narrow(more), out);
+    }
+}
+
+#[inline(always)]
+fn mean<S: Simd>(simd: S, upper: &[u8], lower: &[u8]) -> u16x32<S> {
+    let bias: u16x32<S> = u32x16::splat(simd, 2 << 16 | 1).bitcast();
+    let sums = u8x64::from_slice(simd, upper).pairwise_widening_add();
+    (sums + u8x64::from_slice(simd, lower).pairwise_widening_add() + bias) >> 2
+}

@@ -1,0 +1,127 @@
+//! Every file must be the one that libjpeg-turbo writes, to the byte.
+
+use mozjpeg::{ColorSpace, Compress};
+use proptest::prelude::*;
+
+use super::{Input, JpegEncoder};
+
+/// What libjpeg writes with the tables of the standard.
+fn by_libjpeg(
+    input: Input,
+    quality: u8,
+    halves_chroma: bool,
+    (width, height): (u32, u32),
+    pixels: &[u8],
+) -> Vec<u8> {
+    let mut encoder = Compress::new(match input {
+        Input::Grey => ColorSpace::JCS_GRAYSCALE,
+        Input::Rgb => ColorSpace::JCS_RGB,
+        Input::Rgba => ColorSpace::JCS_EXT_RGBA,
+        Input::YCbCr | Input::YCbCr420 => ColorSpace::JCS_YCbCr,
+    });
+    encoder.set_fastest_defaults();
+    encoder.set_size(width as usize, height as usize);
+    encoder.set_quality(quality.into());
+    if input != Input::Grey {
+        let factor = if halves_chroma { 2 } else { 1 };
+        encoder.set_chroma_sampling_pixel_sizes((factor, factor), (factor, factor));
+    }
+    let mut started = encoder.start_compress(Vec::new()).unwrap();
+    started.write_scanlines(pixels).unwrap();
+    started.finish().unwrap()
+}
+
+fn channels(input: Input) -> usize {
+    match input {
+        Input::Grey => 1,
+        Input::Rgb | Input::YCbCr | Input::YCbCr420 => 3,
+        Input::Rgba => 4,
+    }
+}
+
+/// A picture by a kind: noise, edges, something smooth with a little noise, and one colour with rare points.
+fn picture(kind: u8, seed: u32, width: u32, height: u32, channels: usize) -> Vec<u8> {
+    let mut state = seed;
+    let mut random = move || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        state >> 24
+    };
+    let places = (0..height).flat_map(|y| (0..width).map(move |x| (x, y)));
+    let values = places.flat_map(|(x, y)| (0..channels as u32).map(move |channel| (x, y, channel)));
+    values
+        .map(|(x, y, channel)| match kind {
+            0 => random() as u8,
+            1 => {
+                if (x / 5 + y / 3 + channel) % 2 == 0 {
+                    255
+                } else {
+                    0
+                }
+            }
+            2 => ((x * (channel + 1) + 2 * y) / 3 + random() % 8) as u8,
+            _ => {
+                if random() == 0 {
+                    seed as u8
+                } else {
+                    128
+                }
+            }
+        })
+        .collect()
+}
+
+fn encode(encoder: &mut JpegEncoder, (width, height): (u32, u32), pixels: &[u8], channels: usize) -> Vec<u8> {
+    encoder.begin(width, height);
+    pixels.chunks_exact(width as usize * channels).for_each(|row| encoder.row(row));
+    encoder.finish().to_vec()
+}
+
+fn input() -> impl Strategy<Value = Input> {
+    prop_oneof![Just(Input::Grey), Just(Input::Rgb), Just(Input::Rgba), Just(Input::YCbCr)]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn a_tile_is_the_one_that_libjpeg_writes(
+        input in input(), quality in 1_u8..=100, halves_chroma: bool, kind in 0_u8..4, seed: u32,
+        size in (1_u32..560, 1_u32..40),
+    ) {
+        let pixels = picture(kind, seed, size.0, size.1, channels(input));
+        let expected = by_libjpeg(input, quality, halves_chroma, size, &pixels);
+        let mut encoder = JpegEncoder::new(input, quality, halves_chroma);
+        prop_assert!(encode(&mut encoder, size, &pixels, channels(input)) == expected);
+        // Again, when there is something of before, and by one that shares its memory.
+        let mut another = encoder.another();
+        prop_assert!(encode(&mut another, size, &pixels, channels(input)) == expected);
+        prop_assert!(encode(&mut encoder, size, &pixels, channels(input)) == expected);
+    }
+}
+
+#[test]
+fn tiles_that_are_encoded_in_turns_do_not_mix() {
+    let (size, input) = ((254, 100), Input::Rgb);
+    let pictures = [0, 1, 2].map(|kind| picture(kind, 7, size.0, size.1, 3));
+    let first = JpegEncoder::new(input, 75, true);
+    let mut encoders = [first.another(), first.another(), first];
+    encoders.iter_mut().for_each(|encoder| encoder.begin(size.0, size.1));
+    for row in 0..size.1 as usize {
+        for (encoder, pixels) in encoders.iter_mut().zip(&pictures) {
+            encoder.row(&pixels[row * 254 * 3..][..254 * 3]);
+        }
+    }
+    for (encoder, pixels) in encoders.iter_mut().zip(&pictures) {
+        assert!(encoder.finish() == by_libjpeg(input, 75, true, size, pixels));
+    }
+}
+
+#[test]
+fn a_tile_that_is_not_finished_leaves_nothing_behind() {
+    let size = (100, 50);
+    let pixels = picture(0, 3, size.0, size.1, 3);
+    let mut encoder = JpegEncoder::new(Input::Rgb, 75, true);
+    encoder.begin(300, 300);
+    (0..25).for_each(|_| encoder.row(&[77; 900]));
+    assert!(encode(&mut encoder, size, &pixels, 3) == by_libjpeg(Input::Rgb, 75, true, size, &pixels));
+}
