@@ -189,7 +189,7 @@ impl Scan {
         let mut numbers = Numbers { nonzero, before: 0 };
         if has_many_zeros(nonzero) {
             out.put(one.into());
-            while let Some((mut distance, number)) = numbers.next() {
+            for (mut distance, number) in numbers {
                 while distance > LARGEST {
                     out.put(codes.sixteen_zeros.into());
                     distance -= LARGEST;
@@ -200,8 +200,7 @@ impl Scan {
         } else {
             // Written when the next ones have been looked up, which otherwise would wait until it is known where this goes.
             let mut waiting = Pair::default();
-            loop {
-                let Some((distance, number)) = numbers.next() else { break };
+            while let Some((distance, number)) = numbers.next() {
                 let two = codes.ac(coefficients, index, distance, number);
                 let pair = Pair::from(one).then(two);
                 one = Code::default();

@@ -73,6 +73,11 @@ impl McuRow {
         self.chroma.iter_mut().for_each(|rows| rows.resize(unhalved * self.stride, 0));
     }
 
+    /// The tile's width in pixels.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
     /// The tile's width in blocks of luma, at the edge a part of one.
     pub fn blocks_across(&self) -> usize {
         self.width.div_ceil(8)

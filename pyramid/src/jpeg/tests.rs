@@ -1,9 +1,11 @@
 //! Every file must be the one that libjpeg-turbo writes, to the byte.
 
+use fearless_simd::{Level, dispatch};
 use mozjpeg::{ColorSpace, Compress};
 use proptest::prelude::*;
 
-use super::{Input, JpegEncoder};
+use super::transform::{Coefficients, Quantiser, SAMPLES, transform};
+use super::{Input, JpegEncoder, colours, tables};
 
 /// What libjpeg writes with the tables of the standard.
 fn by_libjpeg(
@@ -29,14 +31,6 @@ fn by_libjpeg(
     let mut started = encoder.start_compress(Vec::new()).unwrap();
     started.write_scanlines(pixels).unwrap();
     started.finish().unwrap()
-}
-
-fn channels(input: Input) -> usize {
-    match input {
-        Input::Grey => 1,
-        Input::Rgb | Input::YCbCr | Input::YCbCr420 => 3,
-        Input::Rgba => 4,
-    }
 }
 
 /// A picture by a kind: noise, edges, something smooth with a little noise, and one colour with rare points.
@@ -88,14 +82,14 @@ proptest! {
         input in input(), quality in 1_u8..=100, halves_chroma: bool, kind in 0_u8..4, seed: u32,
         size in (1_u32..560, 1_u32..40),
     ) {
-        let pixels = picture(kind, seed, size.0, size.1, channels(input));
+        let pixels = picture(kind, seed, size.0, size.1, input.channels());
         let expected = by_libjpeg(input, quality, halves_chroma, size, &pixels);
         let mut encoder = JpegEncoder::new(input, quality, halves_chroma);
-        prop_assert!(encode(&mut encoder, size, &pixels, channels(input)) == expected);
+        prop_assert!(encode(&mut encoder, size, &pixels, input.channels()) == expected);
         // Again, when there is something of before, and by one that shares its memory.
         let mut another = encoder.another();
-        prop_assert!(encode(&mut another, size, &pixels, channels(input)) == expected);
-        prop_assert!(encode(&mut encoder, size, &pixels, channels(input)) == expected);
+        prop_assert!(encode(&mut another, size, &pixels, input.channels()) == expected);
+        prop_assert!(encode(&mut encoder, size, &pixels, input.channels()) == expected);
     }
 }
 
@@ -124,4 +118,44 @@ fn a_tile_that_is_not_finished_leaves_nothing_behind() {
     encoder.begin(300, 300);
     (0..25).for_each(|_| encoder.row(&[77; 900]));
     assert!(encode(&mut encoder, size, &pixels, 3) == by_libjpeg(Input::Rgb, 75, true, size, &pixels));
+}
+
+/// The processor's vectors, and those of older ones that it has too.
+fn levels() -> Vec<Level> {
+    let widest = Level::new();
+    #[cfg(target_arch = "x86_64")]
+    let older = [
+        widest.as_avx2().map(Level::Avx2),
+        widest.as_sse4_2().map(Level::Sse4_2),
+        widest.as_sse2().map(Level::Sse2),
+    ];
+    #[cfg(not(target_arch = "x86_64"))]
+    let older = [];
+    older.into_iter().flatten().chain([widest]).collect()
+}
+
+#[test]
+fn all_vectors_give_the_same() {
+    let picture = picture(0, 5, SAMPLES as u32, 8, 3);
+    let rows: Vec<_> = picture.chunks_exact(3 * SAMPLES).collect();
+    let quantiser = Quantiser::new(&tables::quantisation(75)[0]);
+    let results = levels().into_iter().map(|level| {
+        let mut planes = [[0; SAMPLES]; 3].map(|row| [row; 8]);
+        let mut halved = [0; SAMPLES / 2];
+        let mut coefficients = Coefficients::default();
+        dispatch!(level, simd => {
+            let [luma, cb, cr] = &mut planes;
+            for (row, ((luma, cb), cr)) in rows.iter().zip(luma.iter_mut().zip(cb.iter_mut()).zip(cr.iter_mut())) {
+                let mut planes = [&mut luma[..], &mut cb[..], &mut cr[..]];
+                colours::split(simd, row, &mut planes);
+                colours::to_ycbcr(simd, &mut planes);
+            }
+            colours::halve(simd, &cb[0], &cb[1], &mut halved);
+            transform(simd, luma.each_ref(), &quantiser, &mut coefficients);
+        });
+        let Coefficients { bits, sizes, nonzero, dc } = coefficients;
+        (planes, halved, bits.0, sizes.0, nonzero, dc)
+    });
+    let results: Vec<_> = results.collect();
+    assert!(results.windows(2).all(|pair| pair[0] == pair[1]));
 }
