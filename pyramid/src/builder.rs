@@ -3,8 +3,8 @@
 //! The calling thread reads the picture and halves it level by level ([`Downsampler`]). Encoder threads cut the strips
 //! of all levels into tiles ([`Cutter`]). There are as many of them as threads are allowed, although the calling thread
 //! works too: encoding an uncompressed picture takes longer than reading it, and so no core idles while the reader
-//! waits. With one thread in all, the calling thread does both. Reading a JPEG and encoding its tiles cost about the
-//! same: with more than two cores the encoders wait for the reader.
+//! waits. With one thread in all, the calling thread does both. Reading a JPEG takes longer than encoding its tiles: with two
+//! cores or more the encoders wait for the reader.
 
 use std::io;
 use std::num::NonZeroUsize;

@@ -3,7 +3,9 @@
 //! Source: JFIF 1.02; libjpeg's `jccolor.c` for the fixed point, and `jcsample.c`.
 
 use fearless_simd::prelude::*;
-use fearless_simd::{Simd, i16x32, i32x16, u8x64, u16x32, u32x16};
+use fearless_simd::{Simd, i16x32, u8x64, u16x32, u32x16};
+
+use super::vectors::{added, shifted, weighted, widened, zip};
 
 /// The pixels that are converted at once.
 pub const PIXELS: usize = 64;
@@ -61,21 +63,15 @@ pub fn to_ycbcr<S: Simd>(simd: S, [first, second, third]: &mut [&mut [u8]; 3]) {
     let planes =
         first.as_chunks_mut().0.iter_mut().zip(second.as_chunks_mut().0).zip(third.as_chunks_mut().0);
     for ((first, second), third) in planes {
-        let (red, more_red) = wide(simd, first);
-        let (green, more_green) = wide(simd, second);
-        let (blue, more_blue) = wide(simd, third);
+        let (red, more_red) = widened(u8x64::from_slice(simd, &first[..]));
+        let (green, more_green) = widened(u8x64::from_slice(simd, &second[..]));
+        let (blue, more_blue) = widened(u8x64::from_slice(simd, &third[..]));
         let [luma, cb, cr] = ycbcr(simd, red, green, blue);
         let [more_luma, more_cb, more_cr] = ycbcr(simd, more_red, more_green, more_blue);
         store(luma.relaxed_narrow(more_luma), first);
         store(cb.relaxed_narrow(more_cb), second);
         store(cr.relaxed_narrow(more_cr), third);
     }
-}
-
-#[inline(always)]
-fn wide<S: Simd>(simd: S, bytes: &[u8; PIXELS]) -> (i16x32<S>, i16x32<S>) {
-    let (low, high): (u16x32<S>, u16x32<S>) = u8x64::from_slice(simd, bytes).widen();
-    (low.bitcast(), high.bitcast())
 }
 
 /// In fixed point of 16 bits. A weight that has no room in an `i16` is the sum of two: green's in luma is 38,470.
@@ -86,36 +82,14 @@ fn ycbcr<S: Simd>(simd: S, red: i16x32<S>, green: i16x32<S>, blue: i16x32<S>) ->
     const HALF: (i16, i16) = (16384, 16384);
     let (red_green, blue_green) = (zip(red, green), zip(blue, green));
     let (blue_twice, red_twice) = (zip(blue, blue), zip(red, red));
+    let luma = added(weighted(simd, red_green, (19595, 22086)), weighted(simd, blue_green, (7471, 16384)));
+    let cb = added(weighted(simd, red_green, (-11059, -21709)), weighted(simd, blue_twice, HALF));
+    let cr = added(weighted(simd, blue_green, (-5329, -27439)), weighted(simd, red_twice, HALF));
     [
-        weighted(simd, [(red_green, (19595, 22086)), (blue_green, (7471, 16384))], ROUNDED),
-        weighted(simd, [(red_green, (-11059, -21709)), (blue_twice, HALF)], MIDDLE),
-        weighted(simd, [(blue_green, (-5329, -27439)), (red_twice, HALF)], MIDDLE),
+        shifted(simd, luma, ROUNDED, 16).bitcast(),
+        shifted(simd, cb, MIDDLE, 16).bitcast(),
+        shifted(simd, cr, MIDDLE, 16).bitcast(),
     ]
-}
-
-/// Each value of one vector beside that of another one.
-type Pairs<S> = (i16x32<S>, i16x32<S>);
-
-#[inline(always)]
-fn zip<S: Simd>(one: i16x32<S>, other: i16x32<S>) -> Pairs<S> {
-    (one.zip_low(other), one.zip_high(other))
-}
-
-/// A sum of pairs that are weighted, and a constant, without its lower 16 bits.
-#[inline(always)]
-fn weighted<S: Simd>(simd: S, [one, other]: [(Pairs<S>, (i16, i16)); 2], constant: i32) -> u16x32<S> {
-    let ((one, one_by), (other, other_by)) = (one, other);
-    let (one_by, other_by) = (pair(simd, one_by), pair(simd, other_by));
-    let constant = i32x16::splat(simd, constant);
-    let low = one.0.pairwise_dot_product(one_by) + other.0.pairwise_dot_product(other_by) + constant;
-    let high = one.1.pairwise_dot_product(one_by) + other.1.pairwise_dot_product(other_by) + constant;
-    (low >> 16).relaxed_narrow(high >> 16).bitcast()
-}
-
-/// A pair, as often as it fits.
-#[inline(always)]
-pub fn pair<S: Simd>(simd: S, (first, second): (i16, i16)) -> i16x32<S> {
-    i32x16::splat(simd, i32::from(second) << 16 | i32::from(first as u16)).bitcast()
 }
 
 /// The mean of each 2×2 samples of two rows, which have whole vectors: 128 samples each. Halves are rounded up and down in

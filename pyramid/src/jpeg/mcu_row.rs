@@ -20,7 +20,8 @@ use edgezoom_codecs::ycbcr420::Pair;
 
 use super::colours::{PIXELS, halve, split, to_ycbcr};
 use super::transform::{Rows, SAMPLES};
-use super::{Input, Sampling, with_vectors};
+use super::vectors::with_vectors;
+use super::{Input, Sampling};
 
 /// The row of MCUs of a tile that is being filled.
 pub struct McuRow {

@@ -16,6 +16,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 mod transform;
+mod vectors;
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -27,16 +28,7 @@ use entropy::{Codes, Rest, Scan};
 use header::{END, Header};
 use mcu_row::McuRow;
 use transform::{BLOCKS, Coefficients, Quantiser, transform};
-
-/// Runs a function of vectors, compiled for the widest that the processor has. All that it calls must be inlined.
-macro_rules! with_vectors {
-    ($simd:ident => $run:expr) => {
-        fearless_simd::dispatch!(fearless_simd::Level::new(), $simd => {
-            fearless_simd::Simd::vectorize($simd, #[inline(always)] || $run)
-        })
-    };
-}
-use with_vectors;
+use vectors::with_vectors;
 
 /// The initial capacity of a tile's file. It grows, and keeps its capacity for the next tile.
 const INITIAL_BYTES: usize = 16 << 10;

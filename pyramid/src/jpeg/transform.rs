@@ -7,10 +7,10 @@
 //! libjpeg's `jfdctint.c` and `jcdctmgr.c`.
 
 use fearless_simd::prelude::*;
-use fearless_simd::{Simd, i16x32, i32x16, u8x64, u16x32};
+use fearless_simd::{Simd, i16x32, u8x64};
 
-use super::colours::pair;
 use super::tables::ZIGZAG;
+use super::vectors::{Wide, added, shifted, weighted, widened, zip};
 
 /// The blocks side by side.
 pub const BLOCKS: usize = 32;
@@ -105,15 +105,9 @@ fn split<S: Simd>(simd: S, samples: &[u8; SAMPLES]) -> [i16x32<S>; 8] {
         (even.deinterleave(more_even), odd.deinterleave(more_odd));
     let ((x0_x2, x4_x6), (x1_x3, x5_x7)) =
         (by_4.deinterleave(by_4_and_2), by_4_and_1.deinterleave(by_4_and_3));
-    let ((x0, x2), (x4, x6)) = (wide(x0_x2), wide(x4_x6));
-    let ((x1, x3), (x5, x7)) = (wide(x1_x3), wide(x5_x7));
+    let ((x0, x2), (x4, x6)) = (widened(x0_x2), widened(x4_x6));
+    let ((x1, x3), (x5, x7)) = (widened(x1_x3), widened(x5_x7));
     [x0, x1, x2, x3, x4, x5, x6, x7]
-}
-
-#[inline(always)]
-fn wide<S: Simd>(bytes: u8x64<S>) -> (i16x32<S>, i16x32<S>) {
-    let (low, high): (u16x32<S>, u16x32<S>) = bytes.widen();
-    (low.bitcast(), high.bitcast())
 }
 
 /// Transforms in one direction: rows first, whose results are four times as large as they are at the end.
@@ -136,17 +130,17 @@ fn transform_once<S: Simd>(simd: S, x: [i16x32<S>; 8], are_rows: bool) -> [i16x3
         ((t10 + t11 + half) >> 2, (t10 - t11 + half) >> 2)
     };
     let even = zip(t12, t13);
-    let y2 = scaled(simd, rotated(simd, even, (C6, C6 + F_0_765)), shift);
-    let y6 = scaled(simd, rotated(simd, even, (C6 - F_1_847, C6)), shift);
+    let y2 = scaled(simd, weighted(simd, even, (C6, C6 + F_0_765)), shift);
+    let y6 = scaled(simd, weighted(simd, even, (C6 - F_1_847, C6)), shift);
     let sums = zip(t4 + t6, t5 + t7);
-    let z3 = rotated(simd, sums, (C3 - F_1_961, C3));
-    let z4 = rotated(simd, sums, (C3, C3 - F_0_390));
+    let z3 = weighted(simd, sums, (C3 - F_1_961, C3));
+    let z4 = weighted(simd, sums, (C3, C3 - F_0_390));
     let outer = zip(t4, t7);
-    let y7 = scaled(simd, added(rotated(simd, outer, (F_0_298 - F_0_899, -F_0_899)), z3), shift);
-    let y1 = scaled(simd, added(rotated(simd, outer, (-F_0_899, F_1_501 - F_0_899)), z4), shift);
+    let y7 = scaled(simd, added(weighted(simd, outer, (F_0_298 - F_0_899, -F_0_899)), z3), shift);
+    let y1 = scaled(simd, added(weighted(simd, outer, (-F_0_899, F_1_501 - F_0_899)), z4), shift);
     let inner = zip(t5, t6);
-    let y5 = scaled(simd, added(rotated(simd, inner, (F_2_053 - F_2_562, -F_2_562)), z4), shift);
-    let y3 = scaled(simd, added(rotated(simd, inner, (-F_2_562, F_3_072 - F_2_562)), z3), shift);
+    let y5 = scaled(simd, added(weighted(simd, inner, (F_2_053 - F_2_562, -F_2_562)), z4), shift);
+    let y3 = scaled(simd, added(weighted(simd, inner, (-F_2_562, F_3_072 - F_2_562)), z3), shift);
     [y0, y1, y2, y3, y4, y5, y6, y7]
 }
 
@@ -165,31 +159,10 @@ const F_3_072: i16 = 25172;
 const C6: i16 = 4433;
 const C3: i16 = 9633;
 
-/// The lower and the upper half of what belongs to the blocks, each value twice as wide.
-type Wide<S> = (i32x16<S>, i32x16<S>);
-
-#[inline(always)]
-fn zip<S: Simd>(one: i16x32<S>, other: i16x32<S>) -> (i16x32<S>, i16x32<S>) {
-    (one.zip_low(other), one.zip_high(other))
-}
-
-/// The sums of two values that are weighted.
-#[inline(always)]
-fn rotated<S: Simd>(simd: S, (low, high): (i16x32<S>, i16x32<S>), weights: (i16, i16)) -> Wide<S> {
-    let weights = pair(simd, weights);
-    (low.pairwise_dot_product(weights), high.pairwise_dot_product(weights))
-}
-
-#[inline(always)]
-fn added<S: Simd>(one: Wide<S>, other: Wide<S>) -> Wide<S> {
-    (one.0 + other.0, one.1 + other.1)
-}
-
 /// Takes away as many bits, rounded.
 #[inline(always)]
-fn scaled<S: Simd>(simd: S, (low, high): Wide<S>, bits: u32) -> i16x32<S> {
-    let half = i32x16::splat(simd, 1 << (bits - 1));
-    ((low + half) >> bits).relaxed_narrow((high + half) >> bits)
+fn scaled<S: Simd>(simd: S, sums: Wide<S>, bits: u32) -> i16x32<S> {
+    shifted(simd, sums, 1 << (bits - 1), bits)
 }
 
 /// Quantises coefficients in the order of rows. The compiler vectorises the loops as they are.
