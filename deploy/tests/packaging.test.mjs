@@ -13,6 +13,9 @@ import { parse } from "yaml";
 
 import { REPOSITORY } from "./stage.mjs";
 
+// All that is awaited comes before the first test: Node may be done with the tests that it knows while a file still waits, and
+// then leaves out the ones behind.
+const system = await readFile("/etc/os-release", "utf8").catch(() => "");
 const read = (path) => readFile(join(REPOSITORY, path), "utf8");
 const dockerfile = await read("deploy/docker/Dockerfile");
 const unit = await read("deploy/systemd/edgezoom-tiler.service");
@@ -88,7 +91,7 @@ test("Compose understands its file", { skip: composer ? false : "Compose is not 
 const builder = runs("docker", ["buildx", "version"]) && runs("docker", ["info"]) ? "docker" : runs("podman", ["info"]) && "podman";
 const program = join(REPOSITORY, "target/debug/tiler");
 /** The program runs with the image's glibc if it was built with one that is not newer. */
-const isOfImage = /^VERSION_CODENAME=bookworm$/m.test(await readFile("/etc/os-release", "utf8").catch(() => ""));
+const isOfImage = /^VERSION_CODENAME=bookworm$/m.test(system);
 const lacking = [
   [builder, "no builder of images is installed"],
   [isOfImage, "this is another Debian than the image's"],
