@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 use crate::SourceError;
 

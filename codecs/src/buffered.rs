@@ -3,7 +3,7 @@
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 use crate::{Bounds, Damage, Layout, RowReader, SourceError, SourceFile};
 

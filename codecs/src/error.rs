@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::io;
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 /// Why a source cannot be read. The messages are for people and name no file, address or library.
 #[derive(Debug, thiserror::Error)]

@@ -72,11 +72,11 @@ mod tolerant;
 mod upright;
 mod vector;
 mod vectorised;
-pub mod ycbcr420;
 
 pub use bounds::Bounds;
 pub use colour::flatten::{Flattened, is_opaque};
 pub use damage::Damage;
+pub use edgezoom_jpeg::ycbcr420;
 pub use error::SourceError;
 pub use format::{Format, Reading};
 pub use open::{Prepared, open, open_with, prepare};

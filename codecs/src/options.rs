@@ -4,7 +4,7 @@
 
 use std::num::{NonZeroU32, NonZeroUsize};
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 use crate::Orientation;
 

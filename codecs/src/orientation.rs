@@ -7,7 +7,7 @@
 //!
 //! Source: CIPA DC-008 (Exif 2.3), 4.6.4, tag 274; TIFF 6.0, section 8.
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 /// The place of an upright pixel (x, y) in the stored picture: swap x and y, then count from the other side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 use crate::buffered::catch_panics;
 use crate::error::FormatName;

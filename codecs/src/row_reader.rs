@@ -1,6 +1,6 @@
 //! The interface between decoders and their callers: a picture as rows of pixels.
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 use crate::{Damage, Orientation, SourceError, ycbcr420};
 
@@ -16,7 +16,7 @@ pub trait RowReader {
         Orientation::UPRIGHT
     }
     /// Reads the next rows, as many as fill `into`: full rows, one after the other without gaps. The caller asks for no
-    /// more rows than are left, and in [`Layout::YCbCr420`] for full bands of [`ROWS`](crate::ycbcr420::ROWS) rows.
+    /// more rows than are left, and in [`Layout::YCbCr420`] for full bands of [`ROWS`](edgezoom_jpeg::ycbcr420::ROWS) rows.
     ///
     /// # Errors
     /// When the file cannot be read or decoded any further. Later calls give no useful pixels. The readers of
@@ -47,7 +47,7 @@ pub enum Layout {
     Rgb,
     /// Red, green, blue, alpha.
     Rgba,
-    /// Planes of luma, and of chroma with half its resolution both ways, as [`ycbcr420`](crate::ycbcr420) lays them
+    /// Planes of luma, and of chroma with half its resolution both ways, as [`ycbcr420`](edgezoom_jpeg::ycbcr420) lays them
     /// out. Only given where [`DecodeOptions`](crate::DecodeOptions) allow it.
     YCbCr420,
 }

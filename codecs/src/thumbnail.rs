@@ -1,6 +1,6 @@
 //! A small picture of the whole that is known before the rows are.
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 use crate::Orientation;
 

@@ -4,7 +4,7 @@
 //! Decoders need not know of it: theirs is to report an error, which [`Tolerant`] turns into [`Damage`]. Those that go
 //! on behind the damage, as libjpeg does, report it by [`RowReader::damage`] themselves.
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 use crate::{Damage, Layout, RowReader, SourceError};
 

@@ -3,7 +3,7 @@
 //! other orientations need the last rows first, so the picture is buffered within the memory bound (768 MiB hold
 //! 268 megapixels in RGB), and refused beyond.
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 use crate::buffered::Buffered;
 use crate::{Bounds, Damage, Layout, Orientation, RowReader, SourceError};

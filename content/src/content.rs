@@ -4,7 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Attempt, CoarseNumber, ContentId, Dzi, Failure, Previews, Progress, SourceUrl, Timestamp, Title, Warning,
+    Archive, Attempt, CoarseNumber, ContentId, Dzi, Failure, Previews, Progress, SourceUrl, Timestamp, Title,
+    Warning,
 };
 
 /// A content as clients may see it.
@@ -68,16 +69,6 @@ pub struct Coarse {
     pub attempt: Attempt,
     /// Which one of the attempt.
     pub number: CoarseNumber,
-}
-
-/// A pyramid in one object, an SZI archive: what it takes to read a tile of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Archive {
-    /// The offset of the [`TileIndex`](crate::TileIndex) in bytes.
-    pub index_offset: u64,
-    /// The length of the index in bytes.
-    pub index_length: u32,
 }
 
 /// The stages of a conversion.

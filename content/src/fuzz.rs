@@ -2,7 +2,7 @@
 //! comes of them does not hold. The tests below give them changed inputs for a moment, and the programs in `fuzz/` are
 //! these functions under libFuzzer.
 
-use crate::tile_index::tile_number;
+use crate::tile_number;
 use crate::{
     AddressPolicy, ContentId, Dzi, Size, SourceUrl, TileFormat, TileIndex, Title, UploadKey, Warning,
 };

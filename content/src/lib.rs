@@ -12,17 +12,14 @@ pub mod attempt;
 pub mod coarse;
 pub mod content;
 pub mod conversion;
-pub mod dzi;
 pub mod failure;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 pub mod id;
-pub mod preview;
 pub mod progress;
 pub mod protocol;
 pub mod removal;
 pub mod source_url;
-pub mod tile_index;
 pub mod timestamp;
 pub mod title;
 pub mod upload;
@@ -31,16 +28,16 @@ pub mod warning;
 pub use address::AddressPolicy;
 pub use attempt::Attempt;
 pub use coarse::CoarseNumber;
-pub use content::{Archive, Coarse, Content, Stage, Status};
+pub use content::{Coarse, Content, Stage, Status};
 pub use conversion::Conversion;
-pub use dzi::{Dzi, Size, TileFormat};
+pub use edgezoom_geometry::{
+    Archive, Dzi, NAMESPACE, PreviewKind, Previews, Size, TileFormat, TileIndex, TileRange, tile_number,
+};
 pub use failure::{Failure, FailureCode};
 pub use id::ContentId;
-pub use preview::{PreviewKind, Previews};
 pub use progress::Progress;
 pub use removal::{Removal, RemovalKind};
 pub use source_url::SourceUrl;
-pub use tile_index::{TileIndex, TileRange};
 pub use timestamp::Timestamp;
 pub use title::Title;
 pub use upload::UploadKey;

@@ -1,6 +1,6 @@
 //! What holds for every URL, id and size.
 
-use edgezoom_content::tile_index::tile_number;
+use edgezoom_content::tile_number;
 use edgezoom_content::{
     AddressPolicy, ContentId, Dzi, Progress, Size, SourceUrl, TileFormat, TileIndex, TileRange,
 };

@@ -1,8 +1,8 @@
 //! Reads any even number of rows of planes from a decoder that gives bands of [`ROWS`]. Strips that are counted from a
 //! picture's last row begin in the middle of a band.
 
-use edgezoom_codecs::ycbcr420::ROWS;
 use edgezoom_codecs::{Layout, RowReader, SourceError};
+use edgezoom_jpeg::ycbcr420::ROWS;
 
 /// A row reader, and what has been decoded of it but not been read.
 pub struct Bands<'a> {

@@ -14,7 +14,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, ScopedJoinHandle};
 
 use edgezoom_codecs::{Damage, RowReader};
-use edgezoom_content::Dzi;
+use edgezoom_geometry::Dzi;
 
 use crate::TileOutput;
 use crate::build_error::BuildError;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use edgezoom_codecs::{Layout, Orientation, Thumbnail};
-use edgezoom_content::{Size, TileFormat};
+use edgezoom_geometry::{Size, TileFormat};
 
 use crate::TileOutput;
 use crate::geometry::Level;

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
 use edgezoom_codecs::{DecodeOptions, RowReader, SourceError};
-use edgezoom_content::Dzi;
+use edgezoom_geometry::Dzi;
 
 use crate::sinks::{PyramidWriter, Sink, SinkError};
 use crate::{BuildError, Built, Options, OptionsError, Tile, TileCoord, TileOutput, TileSource};

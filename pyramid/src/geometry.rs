@@ -25,7 +25,7 @@
 use std::ops::Range;
 
 use edgezoom_codecs::{Layout, Orientation};
-use edgezoom_content::{Dzi, Size};
+use edgezoom_geometry::{Dzi, Size};
 
 use crate::TileCoord;
 

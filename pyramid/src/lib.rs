@@ -57,7 +57,7 @@ mod cutter;
 mod downsampler;
 mod dzsave;
 mod geometry;
-mod jpeg;
+
 mod mean_filter;
 mod options;
 mod prefetch;
@@ -76,7 +76,7 @@ pub use builder::build_tiles;
 pub use coarse::coarse_of_thumbnail;
 pub use dzsave::{DzsaveError, dzsave};
 pub use edgezoom_codecs as codecs;
-pub use edgezoom_content::{Dzi, PreviewKind, Size, TileFormat};
+pub use edgezoom_geometry::{Dzi, PreviewKind, Size, TileFormat};
 pub use options::{Options, OptionsError};
 pub use tile::{Tile, TileCoord, TileOutput};
 pub use tile_source::{Built, TileSource};

@@ -10,7 +10,7 @@
 
 use std::ops::Range;
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 /// A picture of pixels with `N` channels that is being shrunk. Four channels have their opacity last.
 pub struct MeanFilter<const N: usize> {

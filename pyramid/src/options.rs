@@ -5,7 +5,7 @@ use std::thread::available_parallelism;
 use std::time::Duration;
 
 use edgezoom_codecs::{DecodeOptions, DrawingOptions};
-use edgezoom_content::{Dzi, Size, TileFormat};
+use edgezoom_geometry::{Dzi, Size, TileFormat};
 
 use crate::tile_encoder::halves_chroma;
 

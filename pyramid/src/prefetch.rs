@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use edgezoom_codecs::ycbcr420::Pair;
+use edgezoom_jpeg::ycbcr420::Pair;
 
 /// The bytes that the processor fetches at once.
 #[cfg(target_arch = "x86_64")]

@@ -8,7 +8,7 @@ use std::io;
 use std::mem;
 
 use edgezoom_codecs::{Layout, Orientation};
-use edgezoom_content::{Dzi, PreviewKind, Size};
+use edgezoom_geometry::{Dzi, PreviewKind, Size};
 
 use crate::TileOutput;
 use crate::geometry::Level;

@@ -7,8 +7,8 @@
 //!
 //! The loops are plain on purpose: the compiler vectorises them.
 
-use edgezoom_codecs::ycbcr420::{Pair, PairMut};
 use edgezoom_codecs::{Layout, vectorised};
+use edgezoom_jpeg::ycbcr420::{Pair, PairMut};
 
 use crate::geometry::Axis;
 

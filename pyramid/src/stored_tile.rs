@@ -5,8 +5,8 @@
 
 use std::ops::Range;
 
-use edgezoom_codecs::ycbcr420::Pair;
 use edgezoom_codecs::{Layout, Orientation};
+use edgezoom_jpeg::ycbcr420::Pair;
 
 use crate::TileCoord;
 use crate::geometry::Level;

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use edgezoom_codecs::Layout;
-use edgezoom_codecs::ycbcr420::{self, Pair};
+use edgezoom_jpeg::ycbcr420::{self, Pair};
 
 use crate::geometry::Level;
 

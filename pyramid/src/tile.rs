@@ -3,7 +3,7 @@
 use std::io;
 
 use bytes::Bytes;
-use edgezoom_content::{Dzi, PreviewKind};
+use edgezoom_geometry::{Dzi, PreviewKind};
 
 /// The address of a tile in a pyramid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -6,11 +6,11 @@ use std::io::{self, Write};
 use std::ops::Range;
 use std::rc::Rc;
 
-use edgezoom_codecs::ycbcr420::Pair;
 use edgezoom_codecs::{Layout, Orientation};
-use edgezoom_content::TileFormat;
+use edgezoom_geometry::TileFormat;
+use edgezoom_jpeg::ycbcr420::Pair;
 
-use crate::jpeg::{Input, JpegEncoder};
+use edgezoom_jpeg::{Input, JpegEncoder};
 
 /// From this quality on, chroma keeps its full resolution (4:4:4), as in libvips.
 const FULL_CHROMA_FROM: u8 = 90;

@@ -3,7 +3,7 @@
 use edgezoom_codecs::{
     Damage, DecodeOptions, Flattened, Layout, RowReader, SourceError, Thumbnail, is_opaque,
 };
-use edgezoom_content::{Dzi, TileFormat};
+use edgezoom_geometry::{Dzi, TileFormat};
 
 use crate::build_error::BuildError;
 use crate::builder::{Wanted, build};

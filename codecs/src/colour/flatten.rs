@@ -1,7 +1,7 @@
 //! Flattens pictures with an alpha channel on white, for tiles of a format without one; and finds out whether a picture
 //! has pixels that are not opaque.
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 use crate::{Damage, Layout, Orientation, RowReader, SourceError};
 

@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 use moxcms::{
     CicpColorPrimaries, CicpProfile, ColorProfile, DataColorSpace, MatrixCoefficients,
     TransferCharacteristics, Transform8BitExecutor, Transform16BitExecutor, TransformOptions,

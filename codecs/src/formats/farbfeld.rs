@@ -8,7 +8,7 @@
 
 use std::io::{BufReader, Read};
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 use crate::colour::samples::round_16;
 use crate::decoder::Decoded;

@@ -6,7 +6,7 @@
 use std::io::BufReader;
 
 use ::gif::{DecodeOptions, Decoder, DecodingError, Frame, MemoryLimit};
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 use crate::buffered::Buffered;
 use crate::decoder::Decoded;

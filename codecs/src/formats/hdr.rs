@@ -11,7 +11,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 use crate::colour::tone_mapping;
 use crate::decoder::Decoded;

@@ -19,7 +19,7 @@
 use std::io::{Cursor, Read};
 
 use ::png::{ColorType, Decoder, Limits, Transformations};
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 use crate::buffered::{self, Buffered};
 use crate::decoder::{Decoded, Input, Open};

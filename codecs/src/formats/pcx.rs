@@ -23,7 +23,7 @@
 
 use std::io::{BufReader, Read, Seek, SeekFrom};
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 use crate::decoder::Decoded;
 use crate::decoder::{Input, Open};

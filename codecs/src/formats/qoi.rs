@@ -14,7 +14,7 @@
 
 use std::io::{BufReader, Read};
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 use crate::decoder::Decoded;
 use crate::decoder::{Input, Open};

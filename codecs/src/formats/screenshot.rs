@@ -18,7 +18,7 @@
 use std::io::{BufReader, Cursor, Read};
 
 use ::png::{BitDepth, ColorType, Decoder, Limits, Reader};
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 use crate::decoder::Decoded;
 use crate::decoder::{Input, Open};

@@ -17,7 +17,7 @@
 use std::io::Read;
 use std::sync::Arc;
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 use crate::colour::samples::round_16;
 use crate::decoder::{Decoded, Input, Open};

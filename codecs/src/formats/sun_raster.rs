@@ -12,7 +12,7 @@
 
 use std::io::{BufReader, Read};
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 use crate::decoder::{Decoded, Input, Open};
 use crate::formats::section::array;

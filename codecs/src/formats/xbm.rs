@@ -9,7 +9,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 use crate::decoder::{Decoded, Input, Open};
 use crate::{Format, Layout, Reading, RowReader, SourceError, SourceFile};

@@ -3,7 +3,7 @@
 use std::io::Cursor;
 
 use edgezoom_codecs::{Layout, SourceFile, Thumbnail, announcement, prepare};
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 use edgezoom_test_support::Picture;
 use edgezoom_test_support::files::{self, BOUNDS, Jpeg};

@@ -2,7 +2,7 @@
 //! ends in `.js` by JSONP: the script calls the function that has the file's name
 //! (<https://openseadragon.github.io/examples/tilesource-dzi/>).
 
-use edgezoom_content::dzi::NAMESPACE;
+use edgezoom_content::NAMESPACE;
 use edgezoom_content::{Content, Status};
 use http::StatusCode;
 

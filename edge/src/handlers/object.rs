@@ -7,7 +7,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use edgezoom_content::tile_index::tile_number;
+use edgezoom_content::tile_number;
 use edgezoom_content::{Archive, Dzi, Status, TileIndex, TileRange};
 use worker::{Delay, Env, Request, Response, Result, console_error};
 

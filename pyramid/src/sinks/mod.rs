@@ -16,7 +16,7 @@ mod directory;
 mod error;
 mod output_path;
 
-use edgezoom_content::Dzi;
+use edgezoom_geometry::Dzi;
 
 pub use archive::{ArchiveFormat, ArchiveSink, ArchiveStream};
 pub use directory::DirectorySink;

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use edgezoom_codecs::{DecodeOptions, Layout, Thumbnail};
-use edgezoom_content::{Size, TileFormat};
+use edgezoom_geometry::{Size, TileFormat};
 use edgezoom_pyramid::{Options, TileSource, coarse_of_thumbnail};
 
 use edgezoom_test_support::Picture;

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use edgezoom_codecs::{Damage, DecodeOptions, Layout, RowReader, SourceError, open_with};
-use edgezoom_content::{Dzi, TileFormat};
+use edgezoom_geometry::{Dzi, TileFormat};
 use edgezoom_pyramid::sinks::{ArchiveFormat, ArchiveSink, DirectorySink, PyramidWriter, Sink, SinkError};
 use edgezoom_pyramid::{BuildError, Built, DzsaveError, Options, Tile, dzsave};
 

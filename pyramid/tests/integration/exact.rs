@@ -5,7 +5,7 @@ use std::io;
 use std::num::NonZeroUsize;
 
 use edgezoom_codecs::Layout;
-use edgezoom_content::{Dzi, TileFormat};
+use edgezoom_geometry::{Dzi, TileFormat};
 use edgezoom_pyramid::{BuildError, TileCoord, TileOutput};
 use proptest::prelude::*;
 

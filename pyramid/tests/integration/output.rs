@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use std::sync::Mutex;
 
 use edgezoom_codecs::RowReader;
-use edgezoom_content::Dzi;
+use edgezoom_geometry::Dzi;
 use edgezoom_pyramid::{PreviewKind, TileCoord, TileOutput};
 
 /// Keeps what the builder gives.

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use edgezoom_codecs::{DecodeOptions, Layout};
-use edgezoom_content::{Size, TileFormat};
+use edgezoom_geometry::{Size, TileFormat};
 use edgezoom_pyramid::{Options, PreviewKind, TileSource};
 
 use edgezoom_test_support::Picture;

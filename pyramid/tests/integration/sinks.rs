@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use bytes::Bytes;
-use edgezoom_content::{Dzi, Size, TileFormat};
+use edgezoom_geometry::{Dzi, Size, TileFormat};
 use edgezoom_pyramid::Tile;
 use edgezoom_pyramid::sinks::{ArchiveFormat, ArchiveSink, DirectorySink, Sink, SinkError};
 

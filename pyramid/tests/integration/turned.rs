@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use edgezoom_codecs::{DecodeOptions, Layout, Orientation, RowReader, SourceError, ycbcr420};
-use edgezoom_content::{Dzi, Size, TileFormat};
+use edgezoom_geometry::{Dzi, Size, TileFormat};
 use edgezoom_pyramid::{Options, TileCoord, TileSource};
 use proptest::prelude::*;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
 use edgezoom_codecs::{Damage, DecodeOptions, Layout, SourceError};
-use edgezoom_content::{Dzi, Size, TileFormat};
+use edgezoom_geometry::{Dzi, Size, TileFormat};
 use edgezoom_pyramid::TileCoord;
 use edgezoom_test_support::Picture;
 use edgezoom_test_support::files::{self, BOUNDS, Jpeg};

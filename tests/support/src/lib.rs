@@ -15,7 +15,7 @@ pub mod pdf;
 pub mod pyramid;
 
 use edgezoom_codecs::{Layout, RowReader, SourceError};
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 /// A picture in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use edgezoom_codecs::Layout;
-use edgezoom_content::{Dzi, TileFormat};
+use edgezoom_geometry::{Dzi, TileFormat};
 use edgezoom_pyramid::TileCoord;
 
 use crate::Picture;

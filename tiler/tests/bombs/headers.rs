@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::super::Bomb;
+use super::Bomb;
 
 /// The corpus of the fuzz tests.
 const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus");

@@ -4,7 +4,7 @@ use edgezoom_codecs::Layout;
 use edgezoom_test_support::Picture;
 use edgezoom_test_support::files::{self, Jpeg};
 
-use super::super::Bomb;
+use super::Bomb;
 
 /// The place of the last scan, from its marker to the end of the picture.
 fn last_scan(file: &[u8]) -> std::ops::Range<usize> {

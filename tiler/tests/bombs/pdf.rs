@@ -6,7 +6,7 @@ use edgezoom_test_support::pdf::Pdf;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 
-use super::super::Bomb;
+use super::Bomb;
 
 /// These are drawn smaller, where the library is installed.
 pub const DRAWN: &[&str] = &["a sheet of two billion points", "a sheet in units of a thousand points"];

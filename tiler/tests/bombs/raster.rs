@@ -7,7 +7,7 @@ use edgezoom_test_support::Picture;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 
-use super::super::Bomb;
+use super::Bomb;
 
 type Header = fn(u32, u32) -> Vec<u8>;
 

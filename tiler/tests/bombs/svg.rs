@@ -1,6 +1,6 @@
 //! Drawings of some hundred bytes.
 
-use super::super::Bomb;
+use super::Bomb;
 
 /// These can be drawn, and have to be.
 pub const DRAWN: &[&str] = &[

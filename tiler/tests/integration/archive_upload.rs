@@ -5,7 +5,7 @@ use std::io::{Cursor, Read};
 use std::time::Duration;
 
 use axum::body::Bytes;
-use edgezoom_content::tile_index::tile_number;
+use edgezoom_content::tile_number;
 use edgezoom_content::{Attempt, ContentId, Dzi, PreviewKind, Size, TileFormat, TileIndex};
 use edgezoom_tiler::renderer::Tile;
 use edgezoom_tiler::s3::{StoreError, Upload};

@@ -17,7 +17,7 @@ mod rle;
 
 use std::sync::Arc;
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 use crate::decoder::{Decoded, Input, Open};
 use crate::{Bounds, Format, Orientation, Reading, RowReader, SourceError, SourceFile};

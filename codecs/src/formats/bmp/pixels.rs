@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 use super::error::NAME;
 use super::header::Header;

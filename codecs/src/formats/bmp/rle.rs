@@ -16,7 +16,7 @@
 use std::io::{BufReader, ErrorKind, Read};
 use std::sync::Arc;
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 use super::error::NAME;
 use super::header::{Header, RunKind};

@@ -16,7 +16,7 @@ mod pixel;
 mod run_length;
 mod window;
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 use crate::colour::samples::from_ycbcr;
 use crate::decoder::{Decoded, Input, Open};

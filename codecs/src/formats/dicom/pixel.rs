@@ -1,6 +1,6 @@
 //! What the header of a DICOM says of a pixel.
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 use crate::colour::samples::round_16;
 

@@ -13,7 +13,7 @@
 
 use std::io::{BufRead, Read, Seek, SeekFrom};
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 use exr::compression::Compression;
 use exr::math::Vec2;
 use exr::meta::attribute::{ChannelDescription, IntegerBounds, SampleType, Text};

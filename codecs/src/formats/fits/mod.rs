@@ -23,7 +23,7 @@ mod tiles;
 
 use std::io::Read;
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 use flate2::bufread::MultiGzDecoder;
 
 use crate::decoder::{Decoded, Input, Open};

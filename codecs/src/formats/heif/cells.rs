@@ -12,8 +12,8 @@ use super::hevc::FrameBands;
 use super::item::{Codec, Coded};
 use super::samples::{self, BAND_ROWS, convert};
 use crate::parallel::in_parallel;
-use crate::ycbcr420;
 use crate::{Format, Layout, SourceError};
+use edgezoom_jpeg::ycbcr420;
 
 /// The bands of a coded picture, from top to bottom.
 pub struct Cells<'a> {

@@ -1,6 +1,6 @@
 //! Decodes a frame of HEVC or AV1, as a whole or while it is read.
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 use heifer::heifer_hevc_dec::decoder::{DecodeOptions, decode_picture};
 use heifer::heifer_isobmff::{HeifFile, ItemId};
 use re_rav1d::dav1d::{Decoder, Error, Picture, Settings};

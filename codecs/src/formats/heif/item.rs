@@ -3,7 +3,7 @@
 //! Source: ISO/IEC 23008-12, 6.6.2.3 (grids), 6.4.4 and 6.6.2.1.3 (auxiliary and premultiplied pictures); AV1 Image
 //! File Format (AVIF) 1.1.0, sections 2 and 4.
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 use heifer::color::ColorParams;
 use heifer::heifer_isobmff::boxes::{ColorInfo, Property};
 use heifer::heifer_isobmff::{HeifFile, ItemId};

@@ -16,7 +16,7 @@ mod samples;
 mod tail;
 mod transform;
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 use heifer::heifer_isobmff::boxes::{ColorInfo, Property};
 use heifer::heifer_isobmff::{HeifFile, ItemId};
 use heifer::{Error, Options};

@@ -6,7 +6,7 @@ use heifer::color::{ColorParams, frame_to_rgba_into};
 
 use super::frame::{Frame, Row};
 use crate::Layout;
-use crate::ycbcr420;
+use edgezoom_jpeg::ycbcr420;
 
 /// The rows that are converted at once, and the rows around them that chroma is interpolated with. Both even.
 pub const BAND_ROWS: usize = 64;

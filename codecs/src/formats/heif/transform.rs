@@ -3,7 +3,7 @@
 //!
 //! Source: ISO/IEC 23008-12, 6.5.9 (`clap`), 6.5.10 (`irot`), 6.5.12 (`imir`); ISO/IEC 14496-12, 12.1.4.
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 use heifer::heifer_isobmff::boxes::Property;
 
 use crate::Orientation;

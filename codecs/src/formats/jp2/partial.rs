@@ -1,6 +1,6 @@
 //! A picture of which some packets are missing: code blocks have less detail than they should, or none, or whole tiles do.
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 use crate::read_ahead::ReadAhead;
 use crate::{Damage, Layout, RowReader, SourceError};

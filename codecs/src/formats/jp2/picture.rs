@@ -1,6 +1,6 @@
 //! What a picture's samples mean, their conversion to 8 bits, and pictures that are decoded as a whole.
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 use hayro_jpeg2000::{ColorSpace, DecoderContext, Image};
 
 use super::error::{NAME, error, settings};

@@ -1,6 +1,6 @@
 //! A picture in tiles: each is decoded by itself, and a row of them is a band of the picture.
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 use super::codestream::{Codestream, Tiles};
 use super::error::NAME;

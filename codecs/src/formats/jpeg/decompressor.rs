@@ -15,7 +15,7 @@ use mozjpeg_sys as libjpeg;
 use mozjpeg_sys::{boolean, jpeg_decompress_struct, jpeg_error_mgr, jpeg_source_mgr};
 
 use super::{error_manager, unwinding};
-use crate::ycbcr420::{PairMut, ROWS};
+use edgezoom_jpeg::ycbcr420::{PairMut, ROWS};
 
 /// A decoder of the planes of a picture with 4:2:0 chroma subsampling.
 pub struct Decompressor<'a> {

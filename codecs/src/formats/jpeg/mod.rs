@@ -22,7 +22,7 @@ pub mod ycbcr420;
 use std::io::{self, BufRead, Seek, SeekFrom};
 use std::rc::Rc;
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 use mozjpeg::decompress::{DecompressBuilder, DecompressStarted};
 use mozjpeg::{ColorSpace, Decompress};
 

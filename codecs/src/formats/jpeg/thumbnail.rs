@@ -8,7 +8,7 @@
 
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 use mozjpeg::decompress::DecompressBuilder;
 use mozjpeg::{ColorSpace, Decompress};
 

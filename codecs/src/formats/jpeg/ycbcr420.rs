@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 use mozjpeg::{ColorSpace, Decompress};
 
 use super::coefficients::{Coefficients, kept_in};
@@ -12,8 +12,8 @@ use super::error_manager::{NAME, catch_damage, catch_errors};
 use super::header;
 use super::losses::Losses;
 use crate::decoder::READ_BYTES;
-use crate::ycbcr420::{self, PairMut, ROWS};
 use crate::{Damage, Layout, RowReader, SourceError, SourceFile};
+use edgezoom_jpeg::ycbcr420::{self, PairMut, ROWS};
 
 /// A JPEG that is read as planes.
 pub struct YCbCr420Reader {

@@ -3,7 +3,7 @@
 use std::io::{self, IoSliceMut, Read, Seek, SeekFrom};
 use std::sync::{Mutex, PoisonError};
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 use jxl::api::{
     AlphaMode, Endianness, Event, ExtraChannel, JxlBasicInfo, JxlBitstreamInput, JxlColorProfile,
     JxlColorType, JxlDataFormat, JxlDecoder, JxlDecoderOptions, JxlOutputBuffer, JxlParallelRunner,

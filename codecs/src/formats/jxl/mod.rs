@@ -12,7 +12,7 @@ mod rows;
 use std::io::Cursor;
 
 #[cfg(feature = "tiff")]
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 use jxl::api::{JxlColorEncoding, JxlColorProfile, JxlPrimaries, JxlTransferFunction, JxlWhitePoint};
 
 #[cfg(feature = "tiff")]

@@ -1,6 +1,6 @@
 //! The rows of a decoded picture, in a layout that the pyramid takes.
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 use jxl::api::JxlColorType;
 
 use super::decode::{Picture, Samples};

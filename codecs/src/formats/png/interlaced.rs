@@ -17,7 +17,7 @@
 use std::io::{BufRead, Seek};
 
 use ::png::Reader;
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 use super::error::{NAME, error};
 use super::kind::Kind;

@@ -1,7 +1,7 @@
 //! A PNG that is read while it arrives, and may have its orientation behind its pixels. It is read as upright, which
 //! most pictures are; if it turns out to be turned, it has to be read again.
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 use super::exif;
 use crate::{Damage, Layout, Orientation, RowReader, SourceError, SourceFile};

@@ -9,7 +9,7 @@
 use std::io::{BufRead, Seek};
 
 use ::png::{BitDepth, Decoder, InterlaceInfo, Limits, Reader, Transformations, splat_interlaced_row};
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 use crate::buffered::Buffered;
 use crate::colour::icc::Transform16;

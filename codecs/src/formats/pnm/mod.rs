@@ -7,7 +7,7 @@ mod pfm;
 
 use std::io::{BufRead, BufReader, Read};
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 use crate::decoder::Decoded;
 use crate::decoder::{Input, Open};

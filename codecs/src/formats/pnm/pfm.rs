@@ -5,7 +5,7 @@
 //! ```
 //! Source: Netpbm, pfm(5).
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 use super::header::{NAME, too_short};
 use crate::colour::tone_mapping;

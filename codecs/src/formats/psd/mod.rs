@@ -23,7 +23,7 @@ mod header;
 mod planes;
 mod row;
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 use crate::colour::icc::Profile;
 use crate::decoder::Decoded;

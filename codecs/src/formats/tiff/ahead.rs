@@ -4,7 +4,7 @@
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::{iter, mem, thread};
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 use super::bands::{Band, Bands};
 use super::error::{NAME, too_early};

@@ -4,7 +4,7 @@
 use std::iter;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 use super::chunk_decoder::{AT_ONCE, ChunkDecoder, Thread, Work};
 use super::compression::Codec;

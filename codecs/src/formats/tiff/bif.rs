@@ -17,7 +17,7 @@
 
 use std::ops::Range;
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 /// The areas that a slide may have: each is read by itself.
 const MOST_AREAS: usize = 64;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 use super::compression::{Codec, Tools};
 use super::directory::Tiff;

@@ -5,7 +5,7 @@
 
 use std::mem;
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 use super::directory::{Directory, Tiff};
 use super::error::{NAME, too_early};
@@ -14,8 +14,8 @@ use super::picture::Picture;
 use super::shape::Shape;
 use super::tag::{self, compression, photometric};
 use crate::formats::jpeg;
-use crate::ycbcr420::{self, PairMut, ROWS};
 use crate::{Bounds, DecodeOptions, Layout, RowReader, SourceError};
+use edgezoom_jpeg::ycbcr420::{self, PairMut, ROWS};
 
 /// The bytes of pixels that a thread decodes at least.
 const BYTES_A_THREAD: usize = 512 << 10;

@@ -4,7 +4,7 @@
 //!
 //! Source: openslide.org/formats/hamamatsu; ITU-T T.81, B.2.4.4 and E.2.4 for restart intervals.
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 use super::directory::{Directory, Tiff};
 use super::error::{NAME, undecodable};

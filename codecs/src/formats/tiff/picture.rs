@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 use super::directory::{Directory, Tiff};
 use super::error::{NAME, too_early};

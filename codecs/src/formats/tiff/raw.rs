@@ -2,7 +2,7 @@
 //!
 //! Source: TIFF 6.0, section 3 (Compression 1), section 8 (StripOffsets, RowsPerStrip).
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 use super::directory::Tiff;
 use super::picture::Picture;

@@ -1,7 +1,7 @@
 //! Areas of tiles that overlap, as one picture. Of an area the tiles of a row are read row by row; what the next tile
 //! covers is left out.
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 use super::bif::Area;
 use super::error::NAME;

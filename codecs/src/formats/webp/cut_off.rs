@@ -4,7 +4,7 @@
 
 use std::io::{BufReader, Seek, SeekFrom};
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 use super::error::NAME;
 use crate::buffered::read_all;

@@ -6,7 +6,7 @@
 
 use std::io::Read;
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 use super::bits::Bits;
 use super::coded::{Coded, WINDOW, cache_bits};

@@ -8,7 +8,7 @@ use std::io::Read;
 use std::os::raw::c_int;
 use std::ptr::{self, NonNull};
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 use libwebp_sys as libwebp;
 use libwebp_sys::{VP8StatusCode, WEBP_CSP_MODE, WebPDecoderConfig, WebPIDecoder, WebPYUVABuffer};
 
@@ -16,7 +16,7 @@ use super::chunks::Pixels;
 use super::error::NAME;
 use super::small;
 use crate::SourceError;
-use crate::ycbcr420;
+use edgezoom_jpeg::ycbcr420;
 
 /// The bytes that are given at once: a few rows of macroblocks.
 const PIECE: usize = 64 << 10;

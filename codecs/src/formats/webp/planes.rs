@@ -4,11 +4,11 @@
 //! Source: RFC 6386, section 9.2 (the colour space is that of ITU-R BT.601, with luma from 16 to 235 and chroma from 16
 //! to 240); libwebp's `src/dsp/yuv.h` and `src/dsp/upsampling.c`, whose rounding this is.
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 use super::lossy::Lossy;
-use crate::ycbcr420;
 use crate::{Layout, RowReader, SourceError};
+use edgezoom_jpeg::ycbcr420;
 
 /// A picture in planes.
 pub struct Planes {

@@ -15,7 +15,7 @@ mod colours;
 use std::collections::HashMap;
 use std::io::{BufReader, Read};
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 use crate::decoder::{Decoded, Input, Open};
 use crate::{Format, Layout, Reading, RowReader, SourceError, SourceFile};

@@ -1,7 +1,7 @@
 //! The layout of a document's pages in the picture: a single page fills it; several form a grid, as close to a square
 //! as possible, with a gap around each, all at the same scale.
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 use crate::{Bounds, DrawingOptions};
 

@@ -12,7 +12,7 @@ mod substitutes;
 use std::io::Cursor;
 use std::ops::Range;
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 use pdfium_render::prelude::{
     PdfBitmap, PdfBitmapFormat, PdfDocument, PdfPage, PdfRenderConfig, PdfiumError, PdfiumInternalError,
 };

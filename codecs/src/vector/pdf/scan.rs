@@ -3,7 +3,7 @@
 //!
 //! Source: ISO 32000-1, 8.9.5 (image dictionaries), 7.4.8 (DCTDecode), 9.3.6 (invisible text, rendering mode 3).
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 use pdfium_render::prelude::{
     PdfColorSpace, PdfPage, PdfPageAnnotationType, PdfPageImageObject, PdfPageObject, PdfPageObjectCommon,
     PdfPageObjectsCommon, PdfPageRenderRotation, PdfPageTextRenderMode,

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 use resvg::tiny_skia::{
     FilterQuality, IntRect, Paint, Pattern, Pixmap, PixmapPaint, Rect, SpreadMode, Transform,
 };

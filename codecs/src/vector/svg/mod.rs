@@ -16,7 +16,7 @@ mod signature;
 mod strip;
 mod strip_area;
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 use crate::decoder::{Decoded, Input, Open, Opener, System};
 use crate::vector::fonts::Fonts;

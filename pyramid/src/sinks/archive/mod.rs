@@ -27,7 +27,7 @@ use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use edgezoom_content::Dzi;
+use edgezoom_geometry::Dzi;
 use tempfile::{NamedTempFile, PersistError};
 
 use super::output_path::{OutputPath, check_free};

@@ -4,8 +4,8 @@
 use std::io::{self, Write};
 use std::time::SystemTime;
 
-use edgezoom_content::tile_index::tile_number;
-use edgezoom_content::{Archive, Dzi, PreviewKind, TileIndex, TileRange};
+use edgezoom_geometry::tile_number;
+use edgezoom_geometry::{Archive, Dzi, PreviewKind, TileIndex, TileRange};
 
 use super::ArchiveFormat;
 use super::timestamp::Timestamp;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
-use edgezoom_content::Dzi;
+use edgezoom_geometry::Dzi;
 use rustix::fs::{Mode, OFlags, openat};
 
 use crate::Tile;

@@ -17,7 +17,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use edgezoom_content::Dzi;
+use edgezoom_geometry::Dzi;
 use tempfile::TempDir;
 
 use super::output_path::{OutputPath, check_free};

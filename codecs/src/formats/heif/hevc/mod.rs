@@ -16,7 +16,7 @@ use std::ops::Range;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 use heifer::heifer_hevc_dec::Error;
 use heifer::heifer_hevc_dec::nal::NalUnit;
 use heifer::heifer_hevc_dec::params::{ParameterSets, Pps, Sps};

@@ -18,7 +18,7 @@ mod tag_tree;
 
 use std::sync::{Mutex, PoisonError};
 
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 use super::error::NAME;
 use super::partial::Partial;

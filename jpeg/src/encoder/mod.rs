@@ -22,7 +22,7 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
 
-use edgezoom_codecs::ycbcr420::Pair;
+use crate::ycbcr420::Pair;
 
 use entropy::{Codes, Rest, Scan};
 use header::{END, Header};
@@ -44,7 +44,7 @@ pub enum Input {
     Rgba,
     /// Luma, Cb and Cr of each.
     YCbCr,
-    /// Rows of a level in [`edgezoom_codecs::ycbcr420`]. Chroma is halved in the file, too.
+    /// Rows of a level in [`crate::ycbcr420`]. Chroma is halved in the file, too.
     YCbCr420,
 }
 

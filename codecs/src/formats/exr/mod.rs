@@ -16,7 +16,7 @@ use ::exr::block::reader::ChunksReader;
 use ::exr::block::{self, UncompressedBlock};
 use ::exr::meta::attribute::ChannelList;
 use ::exr::meta::header::Header;
-use edgezoom_content::Size;
+use edgezoom_geometry::Size;
 
 use crate::buffered::Buffered;
 use crate::buffered::catch_panics;

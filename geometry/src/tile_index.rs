@@ -24,6 +24,16 @@ const HEADER_BYTES: usize = 16;
 const BLOCK_TILES: usize = 64;
 const BLOCK_BYTES: usize = 12;
 
+/// A pyramid in one object, an SZI archive: what it takes to read a tile of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Archive {
+    /// The offset of the [`TileIndex`] in bytes.
+    pub index_offset: u64,
+    /// The length of the index in bytes.
+    pub index_length: u32,
+}
+
 /// A tile's place in the archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TileRange {

@@ -15,8 +15,7 @@
 
 use std::ops::Range;
 
-use edgezoom_codecs::vectorised;
-use edgezoom_codecs::ycbcr420::Pair;
+use crate::ycbcr420::Pair;
 
 use super::colours::{PIXELS, halve, split, to_ycbcr};
 use super::transform::{Rows, SAMPLES};
@@ -241,14 +240,11 @@ fn mix(shift: usize, upper: &[u8], lower: &[u8], out: &mut [u8]) {
     // At an odd right edge the last sample has no right neighbour.
     let inner = out.len().min(upper.len() - shift);
     let pairs = upper[..inner].iter().zip(&upper[shift..]).zip(lower.iter().zip(&lower[shift..]));
-    vectorised(
-        #[inline(always)]
-        || {
-            for (out, ((&a, &b), (&c, &d))) in out.iter_mut().zip(pairs) {
-                *out = ((u16::from(a) + u16::from(b) + u16::from(c) + u16::from(d) + 2) / 4) as u8;
-            }
-        },
-    );
+    with_vectors!(_simd => {
+        for (out, ((&a, &b), (&c, &d))) in out.iter_mut().zip(pairs) {
+            *out = ((u16::from(a) + u16::from(b) + u16::from(c) + u16::from(d) + 2) / 4) as u8;
+        }
+    });
     if inner < out.len() {
         out[inner] = (u16::from(upper[inner]) + u16::from(lower[inner])).div_ceil(2) as u8;
     }

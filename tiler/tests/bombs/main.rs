@@ -6,13 +6,11 @@
     reason = "a test that cannot go on has failed, and its parts are called from here alone"
 )]
 
-mod bombs {
-    pub mod headers;
-    pub mod jpeg;
-    pub mod pdf;
-    pub mod raster;
-    pub mod svg;
-}
+mod headers;
+mod jpeg;
+mod pdf;
+mod raster;
+mod svg;
 
 use std::fs;
 use std::num::NonZeroUsize;
@@ -172,19 +170,19 @@ async fn defuse_one(Bomb { name, bytes }: Bomb, drawn: &[&str]) -> (String, bool
 
 #[tokio::test]
 async fn drawings_are_drawn_or_end_in_time_with_a_reason() {
-    defuse(bombs::svg::all(), bombs::svg::DRAWN).await;
+    defuse(svg::all(), svg::DRAWN).await;
 }
 
 #[tokio::test]
 async fn documents_are_drawn_or_end_in_time_with_a_reason() {
     let has_library = edgezoom_codecs::locate_pdfium().is_some();
-    defuse(bombs::pdf::all(), if has_library { bombs::pdf::DRAWN } else { &[] }).await;
+    defuse(pdf::all(), if has_library { pdf::DRAWN } else { &[] }).await;
 }
 
 #[tokio::test]
 async fn pictures_are_decoded_or_end_in_time_with_a_reason() {
-    defuse(bombs::jpeg::all(), &[]).await;
-    for (format, bombs) in bombs::raster::all() {
+    defuse(jpeg::all(), &[]).await;
+    for (format, bombs) in raster::all() {
         println!("{format}");
         defuse(bombs, &[]).await;
     }
@@ -192,7 +190,7 @@ async fn pictures_are_decoded_or_end_in_time_with_a_reason() {
 
 #[tokio::test]
 async fn files_with_another_header_are_decoded_or_end_in_time_with_a_reason() {
-    defuse(bombs::headers::all(), &[]).await;
+    defuse(headers::all(), &[]).await;
 }
 
 /// PDFium ends its process when an allocation fails.
@@ -203,7 +201,7 @@ async fn a_document_that_takes_all_memory_is_too_large() {
         return;
     }
     let limits = Limits { renderer_memory: 200 << 20, ..Limits::default() };
-    let failure = render(&bombs::pdf::of_memory(), &limits).await.unwrap_err();
+    let failure = render(&pdf::of_memory(), &limits).await.unwrap_err();
     assert_eq!(failure.code, FailureCode::TooManyPixels, "{failure:?}");
     assert_eq!(failure.message, "The picture takes more memory than is allowed for rendering.");
 }
@@ -211,7 +209,7 @@ async fn a_document_that_takes_all_memory_is_too_large() {
 #[tokio::test]
 async fn a_good_picture_is_ready_beside_a_bomb() {
     let good = files::jpeg(&Picture::photo(1300, 900, Layout::Rgb), Jpeg::default());
-    let bomb = bombs::svg::endless();
+    let bomb = svg::endless();
     let limits = small();
     let begun = Instant::now();
     let picture = async {
@@ -241,10 +239,10 @@ async fn each_ends_within_half_a_minute_beside_a_good_picture() {
     time_of_good().await; // warms up
     let usual = time_of_good().await;
     println!("a good picture alone: {usual:.2?}");
-    let raster = bombs::raster::all().into_iter().flat_map(|(_, bombs)| bombs);
-    let all = bombs::svg::all().into_iter().chain(bombs::pdf::all()).chain(bombs::jpeg::all());
+    let raster = raster::all().into_iter().flat_map(|(_, bombs)| bombs);
+    let all = svg::all().into_iter().chain(pdf::all()).chain(jpeg::all());
     let mut late = vec![];
-    for bomb in all.chain(raster).chain(bombs::headers::all()) {
+    for bomb in all.chain(raster).chain(headers::all()) {
         let begun = Instant::now();
         let bomb_ends = async { (render(&bomb.bytes, &limits).await, begun.elapsed()) };
         let ((outcome, ended), beside) = tokio::join!(bomb_ends, time_of_good());
@@ -258,7 +256,7 @@ async fn each_ends_within_half_a_minute_beside_a_good_picture() {
 
 #[tokio::test]
 async fn too_many_pixels_for_the_length_of_a_file_are_refused() {
-    let flat = bombs::raster::flat_png(20_000, 20_000);
+    let flat = raster::flat_png(20_000, 20_000);
     let limits = Limits { pixels_free: 10_000_000, pixels_per_byte: 1_000, ..Limits::default() };
     let allowed = 10_000_000 + 1_000 * flat.len() as u64;
     assert!(allowed < 400_000_000, "{} bytes", flat.len());

@@ -197,7 +197,7 @@ fn a_scanned_page_keeps_its_own_pixels() {
 
 #[test]
 fn what_cannot_be_opened_says_why() {
-    let encrypted = failure(include_bytes!("documents/encrypted.pdf"));
+    let encrypted = failure(include_bytes!("encrypted.pdf"));
     assert_eq!(encrypted.code, FailureCode::SourceForbidden, "{}", encrypted.message);
     for (what, bytes) in [
         ("no pages", Pdf::new().bytes()),

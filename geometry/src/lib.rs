@@ -1,0 +1,27 @@
+//! Sizes, tile grids and descriptors of Deep Zoom images: what the engine and the service share about a picture.
+//!
+//! A [`Dzi`] describes a pyramid: its [`Size`], its tiles, its levels, and the descriptor that viewers read. A
+//! [`TileIndex`] finds a tile in a pyramid that is stored as one [`Archive`]. [`Previews`] are its two small pictures.
+//!
+//! ```
+//! use edgezoom_geometry::{Dzi, Size, TileFormat};
+//!
+//! let size = Size { width: 8192, height: 6144 };
+//! let dzi = Dzi { size, tile_size: 512, tile_overlap: 0, tile_format: TileFormat::Jpg };
+//! assert_eq!(dzi.max_level(), 13);
+//! assert_eq!(dzi.level_size(12), Size { width: 4096, height: 3072 });
+//! assert_eq!(dzi.grid(13), (16, 12));
+//! assert_eq!(dzi.tile_path(13, 4, 2), "13/4_2.jpg");
+//! ```
+//!
+//! Everything here is a value or a pure function.
+
+#![forbid(unsafe_code)]
+
+mod dzi;
+mod preview;
+mod tile_index;
+
+pub use dzi::{Dzi, NAMESPACE, Size, TileFormat};
+pub use preview::{PreviewKind, Previews};
+pub use tile_index::{Archive, TileIndex, TileIndexError, TileRange, tile_number};
