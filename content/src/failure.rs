@@ -2,7 +2,7 @@
 //!
 //! This file is where a code is added. The compiler asks for its place in [`FailureCode::ALL`], its name and whether it is a limit;
 //! `edge/tests/failure_codes.rs` asks for its words in the viewer and its entry in the description of the interface.
-//! The edge is deployed before the tilers that send the code (docs/operations.md).
+//! The edge is deployed before the tilers that send the code (docs/operations/guide.md).
 
 use serde::{Deserialize, Serialize};
 

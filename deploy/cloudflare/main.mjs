@@ -20,7 +20,7 @@ cargo xtask undeploy [environment] [options]
   --yes                do not ask
 both
   --config FILE        instead of edgezoom.toml
-CLOUDFLARE_API_TOKEN has to be set; docs/operations.md says what it must be allowed to do.`;
+CLOUDFLARE_API_TOKEN has to be set; docs/operations/guide.md lists its permissions.`;
 
 const OPTIONS = {
   config: { type: "string", default: "edgezoom.toml" },

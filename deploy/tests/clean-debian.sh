@@ -1,5 +1,5 @@
 #!/bin/sh
-# Tries docs/operations.md out word by word: makes a Debian that has nothing yet, boots it, and runs in it the commands with
+# Tries docs/operations/guide.md out word by word: makes a Debian that has nothing yet, boots it, and runs in it the commands with
 # which a new operator sets a tiler up, as they stand there. By hand, as root, with debootstrap and systemd-nspawn:
 #
 #   deploy/tests/clean-debian.sh target/release-archives/edgezoom-tiler-*.tar.gz .edgezoom/production.env [folder]
@@ -41,16 +41,16 @@ until inside systemctl is-system-running 2>/dev/null | grep -Eq 'running|degrade
 
 # Runs the block of commands after a line of the documentation, without what only a person types.
 documented() {
-  commands=$(sed -n "/^$1/,/^\`\`\`\$/p" "$here/docs/operations.md" | sed -e '1,/^```sh$/d' -e '/^```$/d')
+  commands=$(sed -n "/^$1/,/^\`\`\`\$/p" "$here/docs/operations/guide.md" | sed -e '1,/^```sh$/d' -e '/^```$/d')
   [ -n "$commands" ]
   printf 'cd /root\n%s\n' "$commands" | sed 's/^sudo //; s/^apt-get install /&--yes /' >"$root/root/commands.sh"
   inside sh -eux /root/commands.sh
 }
-documented '## The tilers$'
+documented '## 2. Start the tilers$'
 
 inside setpriv --reuid=12345 --regid=12345 --clear-groups /opt/edgezoom/tiler doctor --require user,pages,pdf,fonts
 inside systemctl is-active edgezoom-tiler
-documented '[*][*]A newer release'
+documented '### Update a tiler$'
 for _ in $(seq 60); do
   inside curl --silent --fail http://127.0.0.1:9600/ready && break
   sleep 1

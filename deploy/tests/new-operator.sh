@@ -1,5 +1,5 @@
 #!/bin/sh
-# All that docs/operations.md asks of a new operator, in one command and with nothing at Cloudflare: makes the release's
+# All that docs/operations/guide.md asks of a new operator, in one command and with nothing at Cloudflare: makes the release's
 # archive, runs the local service without tilers in place of the deployed Worker, sets a tiler up in a clean Debian
 # (clean-debian.sh), and has it convert a picture, a document, a drawing and a web page. As root, with debootstrap and
 # systemd-nspawn; some 15 minutes where nothing is built yet. A folder keeps the clean Debian for another run.

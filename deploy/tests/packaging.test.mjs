@@ -111,7 +111,7 @@ test("the image is built, and the tiler in it runs read-only and finds what it n
     await cp(join(REPOSITORY, "target/pdfium"), join(folder, "src/image/pdfium"), { recursive: true });
     const image = "edgezoom-tiler-test";
     run("build", "--file", join(REPOSITORY, "deploy/docker/Dockerfile"), "--build-context", `build=${folder}`, "--tag", image, REPOSITORY);
-    const [, words] = /^docker run --detach --env-file \S+ ([^]*?)edgezoom-tiler$/m.exec(await read("docs/operations.md"));
+    const [, words] = /^docker run --detach --env-file \S+ ([^]*?)edgezoom-tiler$/m.exec(await read("docs/operations/guide.md"));
     const documented = words.split(/[\s\\]+/).filter(Boolean);
     assert.ok(documented.includes("--read-only") && documented.includes("--tmpfs"));
     // Whether it may have namespaces is up to the machine, and decides doctor's status.

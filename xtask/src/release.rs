@@ -27,10 +27,12 @@ pub struct Options {
 }
 
 /// What of the repository goes along, and under which name.
-const FILES: [(&str, &str); 6] = [
+const FILES: [(&str, &str); 8] = [
     ("LICENSE", "LICENSE"),
     ("docs/limits.md", "limits.md"),
-    ("docs/operations.md", "operations.md"),
+    ("docs/operations/guide.md", "operations/guide.md"),
+    ("docs/operations/reference.md", "operations/reference.md"),
+    ("docs/operations/runbook.md", "operations/runbook.md"),
     ("deploy/systemd/edgezoom-tiler.service", "edgezoom-tiler.service"),
     ("deploy/monitoring/alerts.yml", "monitoring/alerts.yml"),
     ("deploy/monitoring/dashboard.json", "monitoring/dashboard.json"),
@@ -68,7 +70,9 @@ pub fn run(project: &Project, options: &Options) -> Result<()> {
 }
 
 fn fill(project: &Project, tiler: &Path, folder: &Path) -> Result<()> {
-    fs::create_dir_all(folder.join("monitoring")).with_context(|| format!("{}", folder.display()))?;
+    for name in ["monitoring", "operations"] {
+        fs::create_dir_all(folder.join(name)).with_context(|| format!("{}", folder.display()))?;
+    }
     fs::copy(tiler, folder.join("tiler")).context("the tiler cannot be copied")?;
     command::run(Command::new("cp").arg("-R").arg(project.target.join("pdfium")).arg(folder))?;
     for (from, to) in FILES {

@@ -1,4 +1,4 @@
-//! `tiler admin`, a command after the other: each does what docs/operations.md says of it and may be repeated, and the
+//! `tiler admin`, a command after the other: each does what docs/operations/reference.md says and may be repeated, and the
 //! log has it once. Takedowns under load are in `takedown`; what touches all contents is tried by `monitoring`, whose
 //! system is its own.
 

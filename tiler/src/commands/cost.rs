@@ -1,4 +1,4 @@
-//! `tiler cost`: what contents cost in each layout of the store, by the formula of docs/operations.md, and from how many
+//! `tiler cost`: what contents cost in each layout of the store, by the formula of docs/operations/guide.md, and from how many
 //! fetched tiles on the other layout is cheaper.
 
 use std::process::ExitCode;

@@ -1,0 +1,101 @@
+//! Every path of the repository that the documentation names exists.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Top-level folders; text in backticks that begins with one of them is a path of the repository.
+const FOLDERS: [&str; 12] = [
+    "codecs/",
+    "content/",
+    "deploy/",
+    "docs/",
+    "edge/",
+    "fuzz/",
+    "geometry/",
+    "jpeg/",
+    "pyramid/",
+    "tests/",
+    "tiler/",
+    "xtask/",
+];
+
+/// Folders that a build makes.
+const BUILT: [&str; 4] = ["edge/build/", "edge/local/build/", "fuzz/artifacts/", "fuzz/corpus/"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+/// Returns the Markdown files at the top and below `docs/`.
+fn documents() -> Vec<PathBuf> {
+    let mut folders = vec![root().join("docs")];
+    let mut documents: Vec<_> =
+        ["README.md", "CONTRIBUTING.md", "SECURITY.md"].map(|name| root().join(name)).into();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "md") {
+                documents.push(path);
+            }
+        }
+    }
+    documents
+}
+
+/// Returns the paths of the repository in a text: between backticks, or the target of a link relative to `folder`.
+fn paths<'a>(text: &'a str, folder: &Path) -> Vec<(&'a str, PathBuf)> {
+    let quoted = text.split('`').skip(1).step_by(2).filter(|quoted| {
+        FOLDERS.iter().any(|folder| quoted.starts_with(folder))
+            && !BUILT.iter().any(|built| quoted.starts_with(built))
+            && !quoted.contains(['*', '<', '{', ' ', '…'])
+    });
+    let quoted = quoted.map(|path| (path, root().join(path.split(':').next().unwrap_or(path))));
+    let links = text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next()).filter(|target| {
+        !target.is_empty()
+            && !target.contains("://")
+            && !target.starts_with("mailto:")
+            && !target.contains(' ')
+    });
+    let links = links.map(|target| (target, folder.join(target)));
+    quoted.chain(links).collect()
+}
+
+#[test]
+fn every_path_in_the_documentation_exists() {
+    let mut missing = Vec::new();
+    for document in documents() {
+        let text = fs::read_to_string(&document).unwrap();
+        for (name, path) in paths(&text, document.parent().unwrap()) {
+            if !path.exists() {
+                missing.push(format!("{}: {name}", document.strip_prefix(root()).unwrap().display()));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
+#[test]
+fn a_missing_path_is_noticed() {
+    let found = paths("see `codecs/src/nothing.rs`, [there](gone.md#part) and `cargo test`", &root());
+    let missing: Vec<_> = found.iter().filter(|(_, path)| !path.exists()).map(|(name, _)| *name).collect();
+    assert_eq!(missing, ["codecs/src/nothing.rs", "gone.md"]);
+}
+
+#[test]
+fn the_map_and_the_decisions_stay_short() {
+    let words = |path: &Path| fs::read_to_string(path).unwrap().split_whitespace().count();
+    assert!(words(&root().join("docs/architecture.md")) <= 1500);
+    let index = fs::read_to_string(root().join("docs/decisions/README.md")).unwrap();
+    for entry in fs::read_dir(root().join("docs/decisions")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        if name != "README.md" {
+            assert!(words(&path) <= 250, "{name} has {} words", words(&path));
+            assert!(index.contains(name), "{name} is missing in the index");
+        }
+    }
+}
