@@ -103,7 +103,7 @@ test("contents are listed by their state, their time, their failure and their ho
 test("a failed content is tried again, and the log has it once", async () => {
   const id = await system.content("http://example.com/retried.jpg", "failed");
   assert.equal((await done("retry", { target: id, as: "ben" })).result, "queued");
-  assert.equal((await done("retry", { target: id })).result, "it is under way");
+  assert.equal((await done("retry", { target: id })).result, "in progress");
   assert.deepEqual(await actions(id), [["anna/ben", "retry", "queued"]]);
   assert.equal((await system.find(id)).stage, "queued");
   const ready = await system.content("http://example.com/retried-ready.jpg", "ready");

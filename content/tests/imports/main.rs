@@ -59,6 +59,14 @@ fn no_crate_has_a_circle_of_imports() {
 }
 
 #[test]
+fn no_javascript_has_a_circle_of_imports() {
+    let modules = Modules::read_javascript(&root(), &["edge", "deploy", "tests/browser"]);
+    let entry = ("edge/entry.js".to_owned(), "edge/src/admin/calls.js".to_owned());
+    assert!(modules.imports().any(|import| import == entry), "no imports were found");
+    assert_eq!(modules.circle(), None);
+}
+
+#[test]
 fn rooms_import_in_one_direction() {
     for (name, from, to) in FORBIDDEN {
         let modules = Modules::read(&root().join(name).join("src"));
@@ -92,6 +100,18 @@ fn a_circle_is_noticed() {
     let circle = Modules::read(&folder).circle();
     fs::remove_dir_all(&folder).unwrap();
     assert_eq!(circle.as_deref(), Some("a → b::one → a"));
+}
+
+#[test]
+fn a_circle_of_javascript_is_noticed() {
+    let folder = std::env::temp_dir().join(format!("imports-js-{}", std::process::id()));
+    fs::create_dir_all(folder.join("src/inner")).unwrap();
+    fs::write(folder.join("src/a.js"), "import {\n  one,\n} from \"./inner/b.mjs\";").unwrap();
+    fs::write(folder.join("src/inner/b.mjs"), "import \"other\"; export { c } from \"./c.js\";").unwrap();
+    fs::write(folder.join("src/inner/c.js"), "const late = () => import(\"../a.js\");").unwrap();
+    let circle = Modules::read_javascript(&folder, &["src"]).circle();
+    fs::remove_dir_all(&folder).unwrap();
+    assert_eq!(circle.as_deref(), Some("src/a.js → src/inner/b.mjs → src/inner/c.js → src/a.js"));
 }
 
 fn is_under(module: &str, room: &str) -> bool {

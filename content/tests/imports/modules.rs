@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 type Name = Vec<String>;
 
@@ -52,6 +52,15 @@ impl Modules {
             imports.insert(module.clone(), targets);
         }
         Self { imports, crates }
+    }
+
+    /// Reads the JavaScript modules in folders of a repository; a module's name is its path.
+    pub fn read_javascript(root: &Path, folders: &[&str]) -> Self {
+        let mut imports = BTreeMap::new();
+        for folder in folders {
+            collect_javascript(root, Path::new(folder), &mut imports);
+        }
+        Self { imports, crates: BTreeSet::new() }
     }
 
     /// Each import of a module by another one.
@@ -110,6 +119,44 @@ fn collect(folder: &Path, under: &Name, sources: &mut BTreeMap<Name, Source>) {
             sources.insert(if is_root { under.clone() } else { module }, source);
         }
     }
+}
+
+fn collect_javascript(root: &Path, folder: &Path, imports: &mut BTreeMap<Name, BTreeSet<Name>>) {
+    for entry in fs::read_dir(root.join(folder)).unwrap() {
+        let path = folder.join(entry.unwrap().file_name());
+        if path.ends_with("node_modules") || path.ends_with("edge/build") {
+            continue;
+        }
+        if root.join(&path).is_dir() {
+            collect_javascript(root, &path, imports);
+        } else if path.extension().is_some_and(|extension| extension == "js" || extension == "mjs") {
+            let text = fs::read_to_string(root.join(&path)).unwrap();
+            let module = |path: &Path| vec![path.to_string_lossy().into_owned()];
+            let targets = relative_imports(&text).map(|target| module(&joined(folder, target))).collect();
+            imports.insert(module(&path), targets);
+        }
+    }
+}
+
+/// The relative paths after `from`, `import` and `import(`.
+fn relative_imports(text: &str) -> impl Iterator<Item = &str> {
+    ["from \"", "import \"", "import(\""].into_iter().flat_map(move |before| {
+        let quoted = text.split(before).skip(1).filter_map(|rest| rest.split('"').next());
+        quoted.filter(|target| target.starts_with('.'))
+    })
+}
+
+/// A relative path from a folder, without `.` and `..`.
+fn joined(folder: &Path, target: &str) -> PathBuf {
+    let mut joined = folder.to_owned();
+    for part in target.split('/').filter(|part| *part != ".") {
+        if part == ".." {
+            joined.pop();
+        } else {
+            joined.push(part);
+        }
+    }
+    joined
 }
 
 /// A path from the crate's root; `None` when it leads to another crate.

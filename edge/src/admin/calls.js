@@ -1,18 +1,22 @@
-// The operator's interface, `POST /internal/admin/<call>` with JSON, for `tiler admin`. Every call may be repeated at any time, after
-// a crash too: what is done already is not done again, and the log has it once. Bulk work comes in pieces, of which
-// the caller asks for the next one: so it can be slowed down, and broken off.
+// The operator's API, `POST /internal/admin/<call>` with JSON, for `tiler admin`. Every call is idempotent: after a crash it
+// can be repeated, and the log records the action once. Bulk work is done in batches; the caller asks for the next one, so
+// it can be slowed down or stopped.
+//
+// Callers authenticate with a named token from the secret ADMIN_TOKENS, such as `anna:<token>,ben:<token>`; a token without a
+// name belongs to `operator`. The tilers' token is not accepted: it is on machines that read untrusted bytes.
 
 import * as rust from "wasm-bindgen-output";
-import { authorized } from "./authorization.js";
 import { SHARD_NAMES, removeUnused, shardOf } from "./contents.js";
 import * as lists from "./lists.js";
 
-/** How many contents a call may handle. A call of a Worker may make a thousand requests. */
-const MOST = 100;
-/** How many of them at once. */
-const AT_ONCE = 6;
+/** Minimum length of a token: shorter ones can be guessed. */
+const MIN_TOKEN_LENGTH = 16;
+/** Maximum number of contents per call: a Worker may send a thousand subrequests. */
+const MAX_CONTENTS = 100;
+/** Maximum number of contents processed concurrently. */
+const CONCURRENCY = 6;
 
-/** An answer that is no success. */
+/** An error with the status and the text of its response. */
 class Refused extends Error {
   constructor(status, message) {
     super(message);
@@ -20,23 +24,23 @@ class Refused extends Error {
   }
 }
 
-/** Answers a call. */
+/** Handles a call. */
 export async function admin(request, env) {
-  if (request.method !== "POST") return new Response("POST only\n", { status: 405, headers: { Allow: "POST" } });
-  const token = await authorized(request, env);
-  if (token instanceof Response) return token;
+  if (request.method !== "POST") return new Response("Use POST.\n", { status: 405, headers: { Allow: "POST" } });
+  const caller = await authenticate(request, env);
+  if (caller instanceof Response) return caller;
   const name = new URL(request.url).pathname.split("/")[3];
-  if (!Object.hasOwn(CALLS, name)) return new Response("There is no such call.\n", { status: 404 });
+  if (!Object.hasOwn(CALLS, name)) return new Response("Unknown call.\n", { status: 404 });
   try {
     const body = await request.json().catch(() => undefined);
-    if (typeof body !== "object" || body === null) throw new Refused(400, "The body is no JSON object.");
-    const by = body.as ? `${token}/${text(body.as, 100)}` : token;
+    if (typeof body !== "object" || body === null) throw new Refused(400, "The body must be a JSON object.");
+    const by = body.as ? `${caller}/${text(body.as, 100)}` : caller;
     const answer = await CALLS[name]({ ...body, origin: new URL(request.url).origin }, env, by);
     if (CHANGES_LISTS.includes(name)) await lists.load(env);
     return Response.json(answer, { headers: { "Cache-Control": "no-store" } });
   } catch (error) {
     if (!(error instanceof Refused)) console.error(`${name}:`, error);
-    const [status, message] = error instanceof Refused ? [error.status, error.message] : [500, "The call failed. It may be repeated."];
+    const [status, message] = error instanceof Refused ? [error.status, error.message] : [500, "The call failed. Try again."];
     return new Response(`${message}\n`, { status });
   }
 }
@@ -45,19 +49,38 @@ const CALLS = { show, list, retry, takedown, lift, "block-host": blockHost, "unb
 
 const CHANGES_LISTS = ["takedown", "lift", "block-host", "unblock-host"];
 
-/** A text of the caller, on one line. */
-function text(value, longest) {
-  if (typeof value !== "string") throw new Refused(400, "A text is missing.");
-  return value.replace(/\s+/g, " ").trim().slice(0, longest);
+/** Returns the name of the request's bearer token (RFC 6750), or the response that refuses it. */
+async function authenticate(request, env) {
+  const tokens = (env.ADMIN_TOKENS ?? "").split(",").map((pair) => pair.trim()).filter(Boolean).map((pair) => {
+    const colon = pair.indexOf(":");
+    return colon < 0 ? ["operator", pair] : [pair.slice(0, colon), pair.slice(colon + 1)];
+  });
+  if (tokens.length === 0 || tokens.some(([name, token]) => !name || token.length < MIN_TOKEN_LENGTH)) {
+    console.error("ADMIN_TOKENS is not set, or has a token of fewer than 16 characters: operator calls are refused");
+    return new Response("The service has no operator tokens. Set ADMIN_TOKENS.\n", { status: 503 });
+  }
+  const [, sent = ""] = /^bearer +(.+)$/i.exec(request.headers.get("Authorization") ?? "") ?? [];
+  const digest = async (text) => crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  const given = await digest(sent.trim());
+  let caller;
+  // Digests have equal lengths, so every comparison takes constant time.
+  for (const [name, token] of tokens) if (crypto.subtle.timingSafeEqual(given, await digest(token))) caller = name;
+  return caller ?? new Response("The token is wrong.\n", { status: 401, headers: { "WWW-Authenticate": "Bearer" } });
+}
+
+/** Returns a string of the caller's as one line of at most `length` characters. */
+function text(value, length) {
+  if (typeof value !== "string") throw new Refused(400, "A string is missing in the body.");
+  return value.replace(/\s+/g, " ").trim().slice(0, length);
 }
 
 function reasonOf({ reason }) {
   const given = text(reason ?? "", 500);
-  if (!given) throw new Refused(400, "Say why: a reason is needed.");
+  if (!given) throw new Refused(400, "A reason is required.");
   return given;
 }
 
-/** Sends a message to an object, and gives its reply: the status and the text. */
+/** Sends a message to a Durable Object and returns the status and the text of its reply. */
 async function send(objects, name, path, body) {
   const reply = await objects.getByName(name).fetch(`http://object${path}`, { method: "POST", body: JSON.stringify(body) });
   return { status: reply.status, body: await reply.text() };
@@ -65,35 +88,35 @@ async function send(objects, name, path, body) {
 
 const operator = async (env, path, body) => JSON.parse((await send(env.OPERATOR, "operator", path, body)).body);
 
-/** The replies of all parts of the index. */
-const everywhere = (env, path, body) =>
+/** Sends a message to all shards of the index and returns their replies. */
+const allShards = (env, path, body) =>
   Promise.all(SHARD_NAMES.map(async (shard) => JSON.parse((await send(env.CONTENTS, shard, path, body)).body)));
 
-/** The content that is named by an id, a share link or the URL of its source: its id, its URL if that was given, and its state. */
+/** Finds a content by its id, its share link or the URL of its source. Returns its id, its URL if that was given, and its state. */
 async function find({ target, origin }, env) {
   const name = text(target, 4000);
-  // Without BASE_URL the share link begins with the address that is called.
+  // Without BASE_URL, share links begin with the origin of this request.
   const shared = name.startsWith(`${origin}/`) && rust.namedContent(name.slice(origin.length + 1), env);
   const [url, ...ids] = (shared || rust.namedContent(name, env))?.split("\n") ?? [];
-  if (ids.length === 0) throw new Refused(400, "Name a content by its id, its share link, or the URL of its source.");
+  if (ids.length === 0) throw new Refused(400, "Give the id of a content, its share link or the URL of its source.");
   for (const id of ids) {
     const reply = await send(env.CONVERSIONS, id, "/state", {});
     const state = reply.status === 200 ? JSON.parse(reply.body) : undefined;
-    // Another URL may have the first of the ids that a URL can have. The name of a file tells no contents apart.
+    // On a collision another URL owns the first id. A file's name is not part of its identity.
     if (!url || !state || state.url.split("?name=")[0] === url.split("?name=")[0] || state.url === url) return { id, url: url || null, state };
   }
-  throw new Refused(404, "There is no content with this URL.");
+  throw new Refused(404, "No content has this URL.");
 }
 
 async function existing(body, env) {
   const found = await find(body, env);
-  if (!found.state) throw new Refused(404, "There is no such content.");
+  if (!found.state) throw new Refused(404, "This content does not exist.");
   return found;
 }
 
 const stateName = ({ state }) => Object.keys(state)[0];
 
-/** All that is known of a content. */
+/** Returns a content's state, index entry, objects in R2 and log. */
 async function show(body, env) {
   const { id, state } = await existing(body, env);
   const [list, [row], actions] = await Promise.all([
@@ -105,53 +128,52 @@ async function show(body, env) {
   return { id, conversion: state, index: row, objects, more: list.truncated, actions };
 }
 
-/** Contents that have ended, the latest first. */
-async function list({ state, since, code, host, before, limit = MOST }, env) {
-  const most = Math.min(limit, 1000);
-  const query = { state, since, code, host: host && hostOf({ host }), before, limit: most };
-  const rows = (await everywhere(env, "/list", query)).flat();
+/** Lists finished contents, latest first. */
+async function list({ limit = MAX_CONTENTS, host, ...query }, env) {
+  const max = Math.min(limit, 1000);
+  const rows = (await allShards(env, "/list", { ...query, host: host && hostOf({ host }), limit: max })).flat();
   rows.sort((a, b) => b.at - a.at || (b.id > a.id ? 1 : -1));
-  const contents = rows.slice(0, most);
+  const contents = rows.slice(0, max);
   const last = contents.at(-1);
-  return { contents, next: contents.length === most ? [last.at, last.id] : null };
+  return { contents, next: contents.length === max ? [last.at, last.id] : null };
 }
 
-/** Starts a content anew that failed, waits or was deleted. */
+/** Restarts a content that failed, waits or was deleted. */
 async function retry(body, env, by) {
   const { id, state } = await existing(body, env);
   const name = stateName(state);
-  if (name === "ready") throw new Refused(409, "It is ready. What is ready is not converted again.");
-  if (name === "queued" || name === "claimed") return { id, result: "it is under way" };
-  if (state.state.removed?.removal.startsWith("taken-down")) throw new Refused(410, "It is taken down. Lift that first.");
-  // The next attempt has the same number until this is done.
+  if (name === "ready") throw new Refused(409, "The content is ready. Ready contents are not converted again.");
+  if (name === "queued" || name === "claimed") return { id, result: "in progress" };
+  if (state.state.removed?.removal.startsWith("taken-down")) throw new Refused(410, "The content is taken down. Lift the takedown first.");
+  // The number of the next attempt makes the action's id the same when the call is repeated.
   const entry = { action: `retry ${id} ${state.next_attempt} ${state.history?.trimEnd().split("\n").at(-1)}`, by, what: "retry", target: `${id} ${state.url}` };
   await operator(env, "/act", entry);
   const { status } = await send(env.CONVERSIONS, id, "/reset", {});
-  if (status !== 200) throw new Refused(status === 404 ? 409 : 503, status === 404 ? "Its file is not kept: it has to be sent again." : "Try again.");
+  if (status !== 200) throw new Refused(status === 404 ? 409 : 503, status === 404 ? "The uploaded file is deleted. Upload it again." : "Try again.");
   await operator(env, "/act", { ...entry, result: "queued" });
   return { id, result: "queued" };
 }
 
-/** Takes a content down, also one that no client has asked for yet. */
+/** Takes a content down, even one that has not been requested yet. */
 async function takedown(body, env, by) {
   const reason = reasonOf(body);
   const { id, url } = await find(body, env);
   return remove("taken-down", id, url, by, reason, env);
 }
 
-/** Lets a content be converted again that is taken down. */
+/** Lifts a takedown: the content can be converted again. */
 async function lift(body, env, by) {
   const { id } = await existing(body, env);
   const reason = text(body.reason ?? "", 500);
   return remove("lifted", id, "", by, reason, env);
 }
 
-/** Removes a content. Gives what became of that: whether the log and KV have it, and whether its objects are deleted. */
+/** Takes a content down or lifts that. Returns its state, whether the log and KV have it (`recorded`), and whether its objects are deleted. */
 async function remove(kind, id, url, who, why, env) {
   const body = [kind, crypto.randomUUID(), who, url ?? "", why].join("\n");
   const { status } = await env.CONVERSIONS.getByName(id).fetch("http://object/removed", { method: "POST", body });
-  if (status === 404) throw new Refused(404, "There is no such content.");
-  if (status === 503) throw new Refused(503, "The last takedown or lift is not recorded everywhere yet. Try again in some seconds.");
+  if (status === 404) throw new Refused(404, "This content does not exist.");
+  if (status === 503) throw new Refused(503, "The previous takedown or lift is not recorded everywhere yet. Try again in a few seconds.");
   const state = JSON.parse((await send(env.CONVERSIONS, id, "/state", {})).body);
   const { removal, record_at: recordAt, sweep_again: again } = state.state.removed ?? {};
   const [known, , by, reason] = removal?.split("\n") ?? [stateName(state), "", "", ""];
@@ -159,7 +181,7 @@ async function remove(kind, id, url, who, why, env) {
   return { id, state: known, reason, by, recorded: !recordAt, deleted: !again && objects.length === 0 };
 }
 
-/** A host as lists have it: a name in lower case and ASCII, or an address. */
+/** Returns a host as the lists store it: a lower-case ASCII name, or an IP address. */
 function hostOf({ host }) {
   const given = text(host, 300).replace(/^\*?\./, "").replace(/\.$/, "");
   try {
@@ -168,7 +190,7 @@ function hostOf({ host }) {
   } catch {
     // below
   }
-  throw new Refused(400, `\`${given}\` is no host: write a name such as example.com, which includes www.example.com, or an address.`);
+  throw new Refused(400, `\`${given}\` is not a host. Give a name such as example.com, which includes www.example.com, or an IP address.`);
 }
 
 async function blockHost(body, env, by) {
@@ -185,37 +207,38 @@ async function hosts(_, env) {
   return { hosts: await operator(env, "/hosts", {}) };
 }
 
-/** Deletes some of the contents that ended (`by: "at"`) or were used last (`by: "used"`) before a time; `dry` only counts them. */
+/** Deletes a batch of the contents that finished (`by: "at"`) or were last used (`by: "used"`) before a time; `dry` only counts them. */
 async function purge(body, env, who) {
-  const { before, by, states, files = false, limit = MOST, dry = false } = body;
-  if (!Number.isSafeInteger(before) || before > Date.now()) throw new Refused(400, "Say before which time.");
-  if (states?.some((state) => !["ready", "failed"].includes(state))) throw new Refused(400, "Only what is ready or failed is deleted.");
+  const { before, by, states, files = false, limit = MAX_CONTENTS, dry = false } = body;
+  if (!Number.isSafeInteger(before) || before > Date.now()) throw new Refused(400, "`before` must be a past time in milliseconds.");
+  if (states?.some((state) => !["ready", "failed"].includes(state))) throw new Refused(400, "`states` may only contain ready and failed.");
   const query = { before, by, states, files };
-  const counts = (await everywhere(env, "/unused", { ...query, count: true })).flat();
+  const counts = (await allShards(env, "/unused", { ...query, count: true })).flat();
   const sum = (name) => counts.reduce((total, count) => total + (count[name] ?? 0), 0);
   const [contents, bytes] = [sum("contents"), sum("bytes")];
   if (dry || contents === 0) return { removed: 0, left: contents, bytes };
-  // The same purge, repeated after it was broken off, is the same action.
+  // A repeated purge has the same action id, so the log has one entry.
   const action = `purge ${before} ${by ?? "used"} ${states ?? "all"} ${files}`;
-  const reason = `${by === "at" ? "made" : "used last"} before ${new Date(before).toISOString()}`;
+  const reason = `${by === "at" ? "finished" : "last used"} before ${new Date(before).toISOString()}`;
   const entry = { action, by: who, what: "purge", target: (states ?? ["ready", "failed"]).join(), reason };
   await operator(env, "/act", entry);
-  const rows = (await everywhere(env, "/unused", { ...query, limit: Math.min(limit, MOST) })).flat().slice(0, Math.min(limit, MOST));
+  const batch = Math.min(limit, MAX_CONTENTS);
+  const rows = (await allShards(env, "/unused", { ...query, limit: batch })).flat().slice(0, batch);
   let removed = 0;
   const remove = async ({ id, at }) => {
     const state = await removeUnused(env, id, action, who);
     if (state === "deleted") removed += 1;
     if (state) await send(env.CONTENTS, shardOf(id), "/state", { id, at, state });
   };
-  for (let at = 0; at < rows.length; at += AT_ONCE) await Promise.all(rows.slice(at, at + AT_ONCE).map(remove));
+  await inGroups(rows, remove);
   const left = Math.max(0, contents - rows.length);
   await operator(env, "/act", { ...entry, add: removed, result: left === 0 ? "done" : "" });
   return { removed, left, bytes };
 }
 
-/** How many contents there are of each kind, and how much waits. */
+/** Counts contents by state and failure code, the queue's backlog and blocked hosts. */
 async function stats(_, env) {
-  const rows = (await everywhere(env, "/count", {})).flat();
+  const rows = (await allShards(env, "/count", {})).flat();
   const groups = Object.groupBy(rows, ({ state, code }) => (code ? `${state} ${code}` : state));
   const sum = (of, name) => of.reduce((total, row) => total + (row[name] ?? 0), 0);
   const contents = Object.entries(groups).map(([state, of]) => ({ state, contents: sum(of, "contents"), pixels: sum(of, "pixels"), tiles: sum(of, "tiles"), bytes: sum(of, "bytes") }));
@@ -223,12 +246,14 @@ async function stats(_, env) {
   return { contents, queue: JSON.parse(await backlog.text()), blockedHosts: (await operator(env, "/hosts", {})).length };
 }
 
-/** The log, the latest first. */
-async function audit({ since, before, target, limit = MOST }, env) {
-  const actions = await operator(env, "/log", { since, before, target, limit: Math.min(limit, 1000) });
-  return { actions, next: actions.length === Math.min(limit, 1000) ? actions.at(-1).number : null };
+/** Lists the log, latest first. */
+async function audit({ limit = MAX_CONTENTS, ...query }, env) {
+  const max = Math.min(limit, 1000);
+  const actions = await operator(env, "/log", { ...query, limit: max });
+  return { actions, next: actions.length === max ? actions.at(-1).number : null };
 }
 
+/** Returns the number of tiles of a pyramid. */
 function tilesOf({ width, height, tileSize }) {
   let tiles = 0;
   for (let [across, down] = [width, height]; ; [across, down] = [Math.ceil(across / 2), Math.ceil(down / 2)]) {
@@ -237,9 +262,9 @@ function tilesOf({ width, height, tileSize }) {
   }
 }
 
-/** Adds contents to the index that ended before there was one, from KV. */
+/** Adds contents to the index that finished before the index existed, from KV. */
 async function reindex({ cursor }, env) {
-  const page = await env.FINISHED.list({ cursor: cursor || undefined, limit: MOST });
+  const page = await env.FINISHED.list({ cursor: cursor || undefined, limit: MAX_CONTENTS });
   let added = 0;
   const add = async ({ name: id }) => {
     const [first, inner] = ((await env.FINISHED.get(id)) ?? "").split("\n");
@@ -250,6 +275,11 @@ async function reindex({ cursor }, env) {
     await send(env.CONTENTS, shardOf(id), "/note", { ...note, tiles: dzi ? tilesOf(dzi) : 0, bytes: archive ? archive.indexOffset + archive.indexLength : 0 });
     added += first ? 1 : 0;
   };
-  for (let at = 0; at < page.keys.length; at += AT_ONCE) await Promise.all(page.keys.slice(at, at + AT_ONCE).map(add));
+  await inGroups(page.keys, add);
   return { seen: page.keys.length, added, cursor: page.list_complete ? null : page.cursor };
+}
+
+/** Processes items a few at a time. */
+async function inGroups(items, process) {
+  for (let at = 0; at < items.length; at += CONCURRENCY) await Promise.all(items.slice(at, at + CONCURRENCY).map(process));
 }

@@ -1,28 +1,30 @@
-// The index of all contents that have ended, for the operator: what there is, what failed, what is old. It is in sixteen Durable
-// Objects, each with the contents whose ids end alike. The object of a content tells of each end (`durable/record.rs`), so an
-// entry is as true as KV.
+// The operator's index of all finished contents: which exist, which failed, which are old. It is sharded over sixteen Durable
+// Objects by the last character of the id. A content's own object reports each result (`durable/record.rs`), so an entry is
+// as reliable as KV.
 //
-// The operator's objects are JavaScript over SQL: in Rust the same took four times the bytes of the Worker.
+// This is JavaScript over SQL because the same code in Rust adds four times as many bytes to the Worker.
 
 import { DurableObject } from "cloudflare:workers";
-import { retention } from "./uses.js";
 
-/** `durable/record.rs` has the same number. */
+/** Number of shards; `durable/record.rs` has the same. */
 const SHARDS = 16;
 const DAY = 86_400_000;
-/** How many unused contents are deleted before there is a pause. */
+/** Number of unused contents deleted per alarm. */
 const BATCH = 50;
 const COLUMNS = "id, url, state, code, at, used, pixels, tiles, bytes";
-/** Host and port of a URL, in SQL. */
+/** SQL for the host and port of a URL. */
 const AFTER_SCHEME = "substr(url, instr(url, '://') + 3)";
 const AUTHORITY = `substr(${AFTER_SCHEME}, 1, instr(${AFTER_SCHEME} || '/', '/') - 1)`;
 
 export const SHARD_NAMES = Array.from({ length: SHARDS }, (_, number) => String(number));
 
-/** The name of the object that has a content. */
+/** Returns the name of the shard that indexes a content. */
 export const shardOf = (id) => String(id.charCodeAt(id.length - 1) % SHARDS);
 
-/** Has the object of a content delete it, unless it is under way or taken down. Gives the state that the index should have. */
+/** Returns RETENTION_DAYS, after which unused contents are deleted, in milliseconds; 0 keeps them for ever. */
+export const retention = (env) => Math.max(0, Number(env.RETENTION_DAYS) || 0) * DAY;
+
+/** Tells a content's object to delete it, unless it is being converted or taken down. Returns the state to index. */
 export async function removeUnused(env, id, action, by) {
   const reply = await env.CONVERSIONS.getByName(id).fetch("http://conversion/removed", { method: "POST", body: `unused\n${action}\n${by}\n\n` });
   await reply.text();
@@ -65,7 +67,7 @@ export class ContentsObject extends DurableObject {
     }
   }
 
-  /** A message that arrives twice, or late, changes nothing: the row has the latest. */
+  /** Stores the result of a conversion. A repeated or late message changes nothing: the row keeps the latest. */
   async #note({ id, url, state, code, at, pixels, tiles, bytes }) {
     this.sql.exec(
       `INSERT INTO contents (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET url = excluded.url,
@@ -76,22 +78,22 @@ export class ContentsObject extends DurableObject {
     await this.#watch();
   }
 
-  /** Sees to it that unused contents are looked for. */
+  /** Sets the alarm that deletes unused contents, if none is set. */
   async #watch() {
-    const longest = retention(this.env);
-    if (longest > 0 && (await this.ctx.storage.getAlarm()) === null) await this.ctx.storage.setAlarm(Date.now() + Math.min(DAY / 4, longest / 2));
+    const kept = retention(this.env);
+    if (kept > 0 && (await this.ctx.storage.getAlarm()) === null) await this.ctx.storage.setAlarm(Date.now() + Math.min(DAY / 4, kept / 2));
   }
 
-  /** Sets the state of a content whose object knows another one, unless a newer message arrived meanwhile. */
+  /** Corrects the state of a content, unless a newer message has arrived since. */
   #correct({ id, at, state }) {
     this.sql.exec("UPDATE contents SET state = ? WHERE id = ? AND at = ?", state, id, at);
   }
 
-  /** The latest first, of those before `before`, which is a time and an id. */
+  /** Lists contents, latest first, from before `before`, a time and an id. */
   #list({ state, since = 0, code, host, before = [Number.MAX_SAFE_INTEGER, ""], limit = 100 }) {
     const [at, id] = before;
     const conditions = [["at >= ? AND (at < ? OR (at = ? AND id < ?))", since, at, at, id]];
-    // What is used after it has ended has a later time of use.
+    // `used` is never before `at`: this lets SQLite use the index on state and use.
     if (state) conditions.push(["state = ? AND used >= ?", state, since]);
     if (code) conditions.push(["code = ?", code]);
     if (host) conditions.push([`instr('.' || ${AUTHORITY} || ':', ?) > 0`, `.${host}:`]);
@@ -100,18 +102,19 @@ export class ContentsObject extends DurableObject {
     return this.sql.exec(`SELECT ${COLUMNS} FROM contents WHERE ${where} ORDER BY at DESC, id DESC LIMIT ?`, ...values, limit).toArray();
   }
 
-  /** Contents that ended, or were used last, before a time. Files that clients sent cannot come back: only with `files`. */
+  /** Lists or counts contents that finished, or were last used, before a time. Uploaded files cannot be fetched again, so they are
+   * included only with `files`. */
   #unused({ before, by = "used", states = ["ready", "failed"], files = false, limit = BATCH, count = false }) {
     const where = `state IN (${states.map(() => "?").join()}) AND ${by === "at" ? "at" : "used"} < ? ${files ? "" : "AND url NOT LIKE 'ni:%'"}`;
     if (count) return this.sql.exec(`SELECT count(*) AS contents, sum(bytes) AS bytes FROM contents WHERE ${where}`, ...states, before).toArray();
     return this.sql.exec(`SELECT id, at FROM contents WHERE ${where} ORDER BY used LIMIT ?`, ...states, before, limit).toArray();
   }
 
-  /** Deletes what nothing has used for long. */
+  /** Deletes contents that have not been used for RETENTION_DAYS. */
   async alarm() {
-    const longest = retention(this.env);
-    if (longest === 0) return;
-    const rows = this.#unused({ before: Date.now() - longest, states: ["ready"] });
+    const kept = retention(this.env);
+    if (kept === 0) return;
+    const rows = this.#unused({ before: Date.now() - kept, states: ["ready"] });
     const action = `retention ${new Date().toISOString().slice(0, 10)}`;
     let removed = 0;
     for (const { id, at } of rows) {
@@ -123,6 +126,6 @@ export class ContentsObject extends DurableObject {
       const note = { action, by: "retention", what: "retention", target: "", reason: `unused for ${this.env.RETENTION_DAYS} days`, add: removed };
       await this.env.OPERATOR.getByName("operator").fetch("http://operator/act", { method: "POST", body: JSON.stringify(note) });
     }
-    await this.ctx.storage.setAlarm(Date.now() + (rows.length === BATCH ? 10_000 : Math.min(DAY / 4, longest / 2)));
+    await this.ctx.storage.setAlarm(Date.now() + (rows.length === BATCH ? 10_000 : Math.min(DAY / 4, kept / 2)));
   }
 }

@@ -1,39 +1,39 @@
-// Brings the operator's lists from the operator's object into this isolate: what is taken down, and which hosts are blocked.
-// Requests do not wait for them, but in an isolate that has none, or old ones. `platform/operator_lists.rs` has them for Rust.
+// Keeps this isolate's copy of the operator's lists, taken-down contents and blocked hosts, up to date. A request waits for
+// the lists only if the isolate has none, or stale ones. `platform/operator_lists.rs` holds them for Rust.
 
 import * as rust from "wasm-bindgen-output";
 
-/** How old the lists may be before they are asked for again, beside a request. */
+/** Age in milliseconds from which the lists are refreshed in the background. */
 const FRESH = 10_000;
-/** How old they may be before a request waits for new ones: so a takedown holds everywhere after this time. */
-const LONGEST = 20_000;
+/** Age in milliseconds from which a request waits for the refresh: a takedown is effective everywhere after this time. */
+const MAX_AGE = 20_000;
 
 let at = 0;
 let version = "";
 let takenDown = new Set();
 
-/** Whether the operator has taken a content down, as far as this isolate knows. */
+/** Returns true if this isolate knows that the content is taken down. */
 export const isTakenDown = (id) => takenDown.size > 0 && takenDown.has(id);
 
-/** The wasm instance is a new one, and has no lists. */
+/** Discards the lists' version, for a new wasm instance, which has no lists. */
 export function forget() {
   at = 0;
   version = "";
 }
 
-/** Sees to it that the lists are fresh. Gives a promise where a request has to wait for that. */
+/** Refreshes the lists if needed. Returns a promise if the request has to wait. */
 export function refresh(env, context) {
   const age = Date.now() - at;
   if (age < FRESH || !env.OPERATOR) return undefined;
-  // Not shared among requests: the first one may be cancelled, and its call with it.
+  // Requests do not share the promise: if the first request is cancelled, so is its subrequest.
   const loading = load(env);
-  if (age >= LONGEST || !context) return loading;
-  at += FRESH / 5; // others do not ask meanwhile
+  if (age >= MAX_AGE || !context) return loading;
+  at += FRESH / 5; // other requests do not refresh meanwhile
   context.waitUntil(loading);
   return undefined;
 }
 
-/** Brings the lists now: the operator has changed them through this isolate. */
+/** Loads the lists from the operator's object. */
 export async function load(env) {
   try {
     const reply = await env.OPERATOR.getByName("operator").fetch(`http://operator/lists?${version}`);
@@ -46,8 +46,8 @@ export async function load(env) {
     }
     at = Date.now();
   } catch (error) {
-    // What is known holds on, and the service goes on: it is asked for again soon.
-    console.error("the operator's lists:", error);
+    // The known lists stay in force. The next refresh is soon.
+    console.error("cannot load the operator's lists:", error);
     at = Math.max(at, Date.now() - FRESH);
   }
 }

@@ -1,11 +1,10 @@
-// The one Durable Object of the operator: the log of what was done, the list of what is taken down, and the blocked hosts. Each
-// message is one transaction, so the log and the lists never differ; and an action has an id, under which the log has it
-// once, however often the message arrives.
+// The operator's Durable Object, a singleton: the log of actions, the taken-down contents and the blocked hosts. Each message
+// is one transaction, so the log and the lists always agree. An action has an id, so a repeated message is logged once.
 
 import { DurableObject } from "cloudflare:workers";
 
-/** Caches keep tiles for a year at most. From then on what is taken down needs no place in the list: its object refuses it. */
-const REMEMBERED = 366 * 86_400_000;
+/** Milliseconds that a takedown stays in the list. Caches keep tiles for at most a year; after that the content's object refuses requests. */
+const LISTED = 366 * 86_400_000;
 
 export class OperatorObject extends DurableObject {
   constructor(state, env) {
@@ -42,24 +41,24 @@ export class OperatorObject extends DurableObject {
     return this.sql.exec(query, ...values).toArray();
   }
 
-  /** Its version, the blocked hosts and what is taken down, a line each; 204 when the version is the one that the caller has. */
+  /** Returns the version, the blocked hosts and the taken-down ids, one line each; 204 if the caller has this version. */
   #lists(known) {
-    // Whatever changes a list is in the log.
+    // Every change of a list is in the log, so the last log number is the version.
     const [{ version }] = this.#rows("SELECT coalesce(max(number), 0) AS version FROM log");
     if (String(version) === known) return new Response(null, { status: 204 });
     const hosts = this.#rows("SELECT host FROM hosts").map(({ host }) => host);
-    const ids = this.#rows("SELECT id FROM taken_down WHERE at > ? ORDER BY id", Date.now() - REMEMBERED).map(({ id }) => id);
+    const ids = this.#rows("SELECT id FROM taken_down WHERE at > ? ORDER BY id", Date.now() - LISTED).map(({ id }) => id);
     return new Response(`${version}\n${hosts.join()}\n${ids.join(" ")}`);
   }
 
-  /** Adds an action to the log; false when it is there already. */
+  /** Adds an action to the log. Returns false if the log has it already. */
   #add({ action, at = Date.now(), by, what, target = "", reason = "", result = "" }) {
     if (this.#rows("SELECT 1 FROM log WHERE action = ?", action).length > 0) return false;
     this.sql.exec("INSERT INTO log (action, at, by, what, target, reason, result) VALUES (?, ?, ?, ?, ?, ?, ?)", action, at, by, what, target, reason, result);
     return true;
   }
 
-  /** A content was taken down, or that was lifted. A message that arrives late, or once more, must not undo what followed. */
+  /** Records a takedown or its lifting. A late or repeated message must not undo what followed. */
   #note({ id, url, at, kind, action, by, reason }) {
     const isTakedown = kind === "taken-down";
     if (!this.#add({ action, at, by, what: isTakedown ? "takedown" : "lift", target: `${id} ${url}`, reason, result: "done" })) return;
@@ -67,7 +66,7 @@ export class OperatorObject extends DurableObject {
     else this.sql.exec("DELETE FROM taken_down WHERE id = ?", id);
   }
 
-  /** An action begins (`result` is empty), has a result, or goes on with so many contents more (`add`). */
+  /** Records the start of an action (`result` is empty), its result, or `add` more contents handled by it. */
   #act(entry) {
     const isNew = this.#add(entry);
     if (entry.add) this.sql.exec("UPDATE log SET contents = contents + ? WHERE action = ?", entry.add, entry.action);
@@ -75,7 +74,7 @@ export class OperatorObject extends DurableObject {
     return { isNew };
   }
 
-  /** Blocks a host, or ends that. What is so already is not logged again. */
+  /** Blocks or unblocks a host. Logs only a change. */
   #host({ host, blocked, action, by, reason }) {
     const [known] = this.#rows("SELECT reason FROM hosts WHERE host = ?", host);
     if (blocked ? known?.reason === reason : !known) return { changed: false };
@@ -85,7 +84,7 @@ export class OperatorObject extends DurableObject {
     return { changed: true };
   }
 
-  /** The latest first, of those before the number `before`. */
+  /** Lists the log, latest first, from before the number `before`. */
   #log({ since = 0, before = Number.MAX_SAFE_INTEGER, target, limit = 100 }) {
     const about = target ? "AND (target = ? OR target LIKE ?)" : "";
     const values = target ? [target, `${target} %`] : [];

@@ -1,31 +1,28 @@
-// Notes that contents are used, for the operator who has unused ones deleted (RETENTION_DAYS). No request waits for that:
-// each isolate keeps what it has seen, once a day for each content, and sends the index many at once.
+// Records that contents are used, for operators who delete unused ones (RETENTION_DAYS). No request waits for this: each isolate
+// collects the ids that it has seen, each once a day, and sends them to the index in batches.
 
-import { shardOf } from "./contents.js";
+import { retention, shardOf } from "./contents.js";
 
 const DAY = 86_400_000;
-/** How long is collected. */
+/** Time to collect a batch, in milliseconds. */
 const PAUSE = 2_000;
-/** How many contents an isolate remembers. */
-const MOST = 20_000;
+/** Maximum number of contents that an isolate remembers. */
+const MAX_SEEN = 20_000;
 
 const seen = new Map();
 let waiting = new Set();
 let sent = 0;
 
-/** How long contents may be unused, in milliseconds; 0: for ever. */
-export const retention = (env) => Math.max(0, Number(env.RETENTION_DAYS) || 0) * DAY;
-
-/** Notes that a content is used now. */
+/** Records a use of a content. */
 export function note(id, env, context) {
-  const longest = retention(env);
-  if (longest === 0 || !context) return;
-  const period = Math.floor(Date.now() / Math.min(DAY, longest / 4));
+  const kept = retention(env);
+  if (kept === 0 || !context) return;
+  const period = Math.floor(Date.now() / Math.min(DAY, kept / 4));
   if (seen.get(id) === period) return;
-  if (seen.size >= MOST) seen.clear();
+  if (seen.size >= MAX_SEEN) seen.clear();
   seen.set(id, period);
   waiting.add(id);
-  // The request that should have sent them may have been cancelled.
+  // The request that was to send the batch may have been cancelled.
   if (waiting.size > 1 && Date.now() - sent < 5 * PAUSE) return;
   sent = Date.now();
   context.waitUntil(send(env));
@@ -35,9 +32,8 @@ async function send(env) {
   await new Promise((resolve) => setTimeout(resolve, PAUSE));
   const ids = [...waiting];
   waiting = new Set();
-  const shards = Map.groupBy(ids, shardOf);
-  const replies = [...shards].map(([shard, used]) =>
+  const replies = [...Map.groupBy(ids, shardOf)].map(([shard, used]) =>
     env.CONTENTS.getByName(shard).fetch("http://contents/used", { method: "POST", body: JSON.stringify(used) }),
   );
-  for (const { reason } of await Promise.allSettled(replies)) if (reason) console.error("uses are not noted:", reason);
+  for (const { reason } of await Promise.allSettled(replies)) if (reason) console.error("cannot record uses of contents:", reason);
 }

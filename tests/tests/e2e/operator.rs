@@ -89,9 +89,9 @@ impl Operator {
         let retry = [&["--as", "ben", "retry"][..], &ours[..]].concat();
         assert_eq!(results(self.done(&retry)?), [Some("queued".to_owned()), Some("queued".to_owned())]);
         // Named by their URLs, on the standard input.
-        let under_way = Some("it is under way".to_owned());
+        let in_progress = Some("in progress".to_owned());
         let again = lines(with_input(self.system.admin(&["retry", "-", "--json"])?, &urls.join("\n"))?)?;
-        assert_eq!(results(again), [under_way.clone(), under_way]);
+        assert_eq!(results(again), [in_progress.clone(), in_progress]);
         for id in &ids {
             let mut course = Course::default();
             course.see(self.client.content(id).await?)?;
