@@ -1,12 +1,9 @@
 //! Reads strips and tiles in bands: some rows of chunks, enough that all threads have work. Each thread reads a chunk from
 //! the file and decodes it into its part of the rows, then takes the next one.
 
-use std::iter;
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use edgezoom_geometry::Size;
 
-use super::chunk_decoder::{AT_ONCE, ChunkDecoder, Thread, Work};
+use super::chunk_decoder::{ChunkDecoder, Thread, Work};
 use super::compression::Codec;
 use super::directory::Tiff;
 use super::error::too_early;
@@ -19,17 +16,11 @@ use crate::{Bounds, DecodeOptions, Layout, SourceError};
 const BYTES_A_THREAD: usize = 512 << 10;
 /// The most bytes of a band that is decoded while another is read.
 const AHEAD_BYTES: u64 = 16 << 20;
-/// The bands whose chunks are decoded alone, once they have not gained by being decoded beside each other.
-const BANDS_ALONE: u32 = 32;
 
 /// A picture in strips or tiles.
 pub struct Bands {
     decoder: ChunkDecoder,
     tools: Vec<Thread>,
-    /// Whether a thread has memory for [`AT_ONCE`].
-    has_two: bool,
-    /// The bands before that is tried again.
-    bands_alone: u32,
     /// The rows of chunks in a band.
     band_chunks: u32,
     /// The picture's row that the next band begins with.
@@ -76,7 +67,6 @@ impl Bands {
         let left = (bounds.memory - band) / 2;
         let fit = left / each.saturating_add(stored).max(1);
         let threads = fit.clamp(1, options.threads.get() as u64) as usize;
-        let has_two = fit / AT_ONCE as u64 >= threads as u64;
         let wanted = (BYTES_A_THREAD * threads) as u64 / band.max(1);
         // Large strips, too: one for each thread.
         let enough = (threads as u32).div_ceil(picture.chunks_across().max(1));
@@ -87,20 +77,10 @@ impl Bands {
         let bytes = band.saturating_mul(band_chunks.into());
         let is_last = band_chunks >= picture.chunks_down();
         let buffers = if threads == 1 || is_last || bytes > AHEAD_BYTES.min(left / 2) { 1 } else { 2 };
-        let decoder = ChunkDecoder {
-            tiff,
-            picture,
-            codec,
-            pixels,
-            blank,
-            memory: bounds.memory - band,
-            has_not_gained: AtomicBool::new(false),
-        };
+        let decoder = ChunkDecoder { tiff, picture, codec, pixels, blank, memory: bounds.memory - band };
         Ok(Self {
             decoder,
             tools: (0..threads).map(|_| Thread::default()).collect(),
-            has_two,
-            bands_alone: 0,
             band_chunks,
             next: 0,
             buffers,
@@ -173,8 +153,6 @@ impl Bands {
     /// Decodes the next band. Returns how many of its bytes are decoded, and why not all of them.
     fn decode_into(&mut self, band: &mut Vec<u8>) -> Result<(usize, Option<SourceError>), SourceError> {
         let Self { decoder, .. } = self;
-        let may_gain = self.has_two && self.bands_alone == 0;
-        self.bands_alone = self.bands_alone.saturating_sub(1);
         let (size, chunk) = (decoder.picture.size, decoder.picture.chunk);
         let (across, planes) = (decoder.picture.chunks_across(), decoder.picture.planes());
         if self.next >= size.height {
@@ -205,28 +183,13 @@ impl Bands {
             let top = (row - first) * chunk.height;
             works.extend((0..).zip(parts).map(|(column, rows)| Work { top, row, column, rows }));
         }
-        let works =
-            beside_each_other(works, |work| may_gain && decoder.may_gain_beside(work.row, work.column));
-        let failure =
-            parallel::for_all(&mut self.tools, works, |thread, works| decoder.decode(thread, works));
-        if decoder.has_not_gained.swap(false, Ordering::Relaxed) {
-            self.bands_alone = BANDS_ALONE;
-        }
+        let failure = parallel::for_all(&mut self.tools, works, |thread, work| decoder.decode(thread, work));
         self.next += rows;
         Ok(match failure {
             Some((row, error)) => ((row as usize * row_bytes).min(band.len()), Some(error)),
             None => (band.len(), None),
         })
     }
-}
-
-/// Puts those together that gain by it, [`AT_ONCE`] each, and leaves the others alone.
-fn beside_each_other<'a>(works: Vec<Work<'a>>, gains: impl Fn(&Work<'a>) -> bool) -> Vec<Vec<Work<'a>>> {
-    let (gaining, alone): (Vec<_>, Vec<_>) = works.into_iter().partition(gains);
-    let mut gaining = gaining.into_iter();
-    let together = iter::from_fn(|| Some(gaining.by_ref().take(AT_ONCE).collect()))
-        .take_while(|works: &Vec<_>| !works.is_empty());
-    together.chain(alone.into_iter().map(|work| vec![work])).collect()
 }
 
 impl Band {

@@ -1,21 +1,16 @@
 //! Reads and decodes a strip or tile: its planes, what the predictor did, its colours.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use edgezoom_geometry::Size;
 
 use super::compression::{Codec, Tools};
 use super::directory::Tiff;
 use super::error::{NAME, too_early};
-use super::inflate::TwoInflater;
-use super::parallel::{Failure, higher};
+use super::parallel::Failure;
 use super::picture::Picture;
 use super::pixels::{Pixels, Rows};
 use super::shape::Shape;
 use crate::SourceError;
 
-/// The chunks that a thread decodes beside each other, at most.
-pub const AT_ONCE: usize = 2;
 /// The bytes of a chunk that is decoded as a whole although its lower rows are not needed.
 const WHOLE_BYTES: usize = 16 << 20;
 
@@ -29,8 +24,6 @@ pub struct ChunkDecoder {
     pub blank: u8,
     /// The bytes that a chunk may have.
     pub memory: u64,
-    /// Whether chunks were faster, or better, decoded one after the other.
-    pub has_not_gained: AtomicBool,
 }
 
 /// What a thread keeps.
@@ -38,8 +31,7 @@ pub struct ChunkDecoder {
 pub struct Thread {
     tools: Tools,
     rows: Rows,
-    /// Those that are decoded beside each other.
-    chunks: [Chunk; AT_ONCE],
+    chunk: Chunk,
 }
 
 /// A chunk's bytes.
@@ -49,8 +41,6 @@ struct Chunk {
     stored: Vec<Vec<u8>>,
     /// The decoded rows of each plane.
     planes: Vec<Vec<u8>>,
-    /// Whether the planes are decoded, and only have to be restored.
-    is_decoded: bool,
 }
 
 /// A chunk that is to be decoded.
@@ -70,15 +60,6 @@ impl ChunkDecoder {
         self.picture.chunk.width == self.picture.size.width && self.pixels.is_final_once_restored()
     }
 
-    /// Whether a chunk may be decoded beside another one, in less time than after it.
-    pub fn may_gain_beside(&self, row: u32, column: u32) -> bool {
-        if !matches!(self.codec, Codec::Deflate) || self.picture.planes() > 1 || self.picture.is_reversed {
-            return false;
-        }
-        let Ok((_, stored)) = self.picture.place(0, row, column) else { return false };
-        TwoInflater::may_gain(stored as usize, self.plane_bytes(self.rows_of(row)))
-    }
-
     /// The rows of a chunk that are in the picture.
     fn rows_of(&self, row: u32) -> usize {
         let height = self.picture.chunk.height;
@@ -87,8 +68,7 @@ impl ChunkDecoder {
 
     /// Reads the chunk of each plane from the file, as far as it is there.
     fn read(&self, row: u32, column: u32, chunk: &mut Chunk) -> Result<(), SourceError> {
-        let Chunk { stored, is_decoded, .. } = chunk;
-        *is_decoded = false;
+        let stored = &mut chunk.stored;
         stored.resize_with(self.picture.planes(), Vec::new);
         let mut total = 0;
         for (plane, into) in stored.iter_mut().enumerate() {
@@ -118,52 +98,11 @@ impl ChunkDecoder {
         Ok(())
     }
 
-    /// Reads chunks, at most [`AT_ONCE`], and decodes each into its part of the band, from the top as far as it goes.
-    pub fn decode(&self, thread: &mut Thread, mut works: Vec<Work<'_>>) -> Result<(), Failure> {
-        let Thread { tools, rows, chunks } = thread;
-        let read: Vec<_> = works
-            .iter()
-            .zip(&mut *chunks)
-            .map(|(work, chunk)| self.read(work.row, work.column, chunk))
-            .collect();
-        if let (Ok(works), true) = (works.as_mut_slice().try_into(), read.iter().all(Result::is_ok)) {
-            self.inflate_two(tools, chunks, works);
-        }
-        let decoded = works.into_iter().zip(chunks).zip(read).map(|((work, chunk), read)| {
-            read.map_err(|error| (work.top, error))?;
-            self.decode_read(tools, rows, chunk, work)
-        });
-        // All of them, even after a failure: rows above it may be in a later one.
-        decoded.map(Result::err).fold(None, higher).map_or(Ok(()), Err)
-    }
-
-    /// Decodes two chunks of one plane beside each other, unless something is wrong with one of them.
-    fn inflate_two(&self, tools: &mut Tools, [one, other]: &mut [Chunk; AT_ONCE], works: &mut [Work<'_>; 2]) {
-        let [one_work, other_work] = works;
-        let one_out = self.place_of_plane(&mut one.planes, one_work);
-        let other_out = self.place_of_plane(&mut other.planes, other_work);
-        if let ([one_stored], [other_stored]) = (one.stored.as_slice(), other.stored.as_slice())
-            && let (Some(one_out), Some(other_out)) = (one_out, other_out)
-        {
-            let has_gained = tools.two.decode([one_stored, other_stored], [one_out, other_out]).is_some();
-            (one.is_decoded, other.is_decoded) = (has_gained, has_gained);
-            self.has_not_gained.fetch_or(!has_gained, Ordering::Relaxed);
-        }
-    }
-
-    /// Where the rows of a chunk of one plane are decoded.
-    fn place_of_plane<'a>(
-        &self,
-        planes: &'a mut Vec<Vec<u8>>,
-        work: &'a mut Work<'_>,
-    ) -> Option<&'a mut [u8]> {
-        if self.is_direct() {
-            return work.rows.first_mut().map(|rows| &mut **rows);
-        }
-        planes.resize_with(1, Vec::new);
-        let plane = planes.first_mut()?;
-        plane.resize(self.plane_bytes(work.rows.len()), 0);
-        Some(plane)
+    /// Reads a chunk and decodes it into its part of the band, from the top as far as it goes.
+    pub fn decode(&self, thread: &mut Thread, work: Work<'_>) -> Result<(), Failure> {
+        let Thread { tools, rows, chunk } = thread;
+        self.read(work.row, work.column, chunk).map_err(|error| (work.top, error))?;
+        self.decode_read(tools, rows, chunk, work)
     }
 
     /// Decodes a chunk that has been read into its part of the band.
@@ -209,7 +148,7 @@ impl ChunkDecoder {
     ) -> Result<(), Failure> {
         let [stored] = chunk.stored.as_mut_slice() else { return Err((0, too_early())) };
         let row_bytes = self.pixels.row_bytes(self.picture.chunk.width as usize);
-        let decoded = self.decode_chunk(tools, chunk.is_decoded, stored, out);
+        let decoded = self.decode_chunk(tools, stored, out);
         let complete = decoded.as_ref().map_or(0, |bytes| bytes / row_bytes);
         let rows = out.chunks_exact_mut(row_bytes).take(complete);
         rows.for_each(|row| self.pixels.restore(row, converted));
@@ -219,18 +158,13 @@ impl ChunkDecoder {
         }
     }
 
-    /// Decodes the first rows of a chunk, as many as fill `out`, unless they are decoded. Returns how many bytes of them
-    /// there are.
+    /// Decodes the first rows of a chunk, as many as fill `out`. Returns how many bytes of them there are.
     fn decode_chunk(
         &self,
         tools: &mut Tools,
-        is_decoded: bool,
         stored: &mut [u8],
         out: &mut [u8],
     ) -> Result<usize, SourceError> {
-        if is_decoded {
-            return Ok(out.len());
-        }
         let Size { width: columns, height: rows } = self.picture.chunk;
         let row_bytes = self.pixels.row_bytes(columns as usize);
         let shape = Shape { columns, rows, row_bytes, together: self.pixels.together };
@@ -242,7 +176,7 @@ impl ChunkDecoder {
 
     /// Reads a chunk. Returns its planes, restored, and how many of its rows are complete.
     pub fn planes<'a>(&self, thread: &'a mut Thread, row: u32, column: u32) -> (&'a [Vec<u8>], usize) {
-        let Thread { tools, rows, chunks: [chunk, ..] } = thread;
+        let Thread { tools, rows, chunk } = thread;
         let complete = match self.read(row, column, chunk) {
             Ok(()) => self.decode_planes(tools, rows, chunk, self.rows_of(row)).0,
             Err(_) => 0,
@@ -278,7 +212,7 @@ impl ChunkDecoder {
         let (mut complete, mut error) = (rows, None);
         for (stored, plane) in chunk.stored.iter_mut().zip(&mut chunk.planes) {
             plane.resize(bytes, 0);
-            let decoded = match self.decode_chunk(tools, chunk.is_decoded, stored, plane) {
+            let decoded = match self.decode_chunk(tools, stored, plane) {
                 Ok(decoded) => decoded,
                 Err(why) => {
                     error.get_or_insert(why);

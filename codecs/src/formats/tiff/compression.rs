@@ -9,7 +9,6 @@ use zstd::bulk::Decompressor as Zstd;
 use super::ccitt::Ccitt;
 use super::directory::{Directory, Tiff};
 use super::error::NAME;
-use super::inflate::TwoInflater;
 use super::log_luv::LogLuv;
 use super::lzw::Lzw;
 use super::picture::Picture;
@@ -44,14 +43,12 @@ pub enum Codec {
 pub struct Tools {
     lzw: Lzw,
     inflater: Decompressor,
-    /// Chunks of deflate that are decoded beside each other.
-    pub two: TwoInflater,
     zstd: Option<Zstd<'static>>,
 }
 
 impl Default for Tools {
     fn default() -> Self {
-        Self { lzw: Lzw::default(), inflater: Decompressor::new(), two: TwoInflater::default(), zstd: None }
+        Self { lzw: Lzw::default(), inflater: Decompressor::new(), zstd: None }
     }
 }
 

@@ -25,7 +25,6 @@ mod deflate;
 mod directory;
 mod embedded;
 mod error;
-mod inflate;
 mod jpeg;
 mod jpeg_header;
 mod log_luv;

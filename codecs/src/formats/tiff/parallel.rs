@@ -37,7 +37,7 @@ pub fn for_all<Tools: Send, Work: Send>(
 }
 
 /// The one of two failures that is further up.
-pub fn higher(one: Option<Failure>, other: Option<Failure>) -> Option<Failure> {
+fn higher(one: Option<Failure>, other: Option<Failure>) -> Option<Failure> {
     match (one, other) {
         (Some(one), Some(other)) => Some(if other.0 < one.0 { other } else { one }),
         (one, other) => one.or(other),
