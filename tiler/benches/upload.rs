@@ -111,7 +111,7 @@ async fn run_once(picture: &Path, case: Option<Case>) -> Result<Run> {
     let begun = Instant::now();
     let options = RenderOptions::default();
     let program = Path::new(env!("CARGO_BIN_EXE_tiler"));
-    let mut renderer = Renderer::start_as(program, File::open(picture)?, &options, &Limits::default())?;
+    let mut renderer = Renderer::start(program, File::open(picture)?, &options, &Limits::default())?;
     let (mut started, mut tiles) = (None, 0);
     loop {
         match renderer.next().await? {

@@ -223,7 +223,7 @@ async fn draw_pdf(tiler: &Path) -> Result<(), RenderError> {
     io::Write::write_all(&mut source, PAGE).map_err(RenderError::NotStarted)?;
     let mut options = RenderOptions::default();
     options.drawing.page_width = 64;
-    let mut renderer = Renderer::start_as(tiler, source, &options, &Limits::default())?;
+    let mut renderer = Renderer::start(tiler, source, &options, &Limits::default())?;
     while !matches!(renderer.next().await?, Output::Finished { .. }) {}
     Ok(())
 }

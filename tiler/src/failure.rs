@@ -40,7 +40,7 @@ impl From<UploadedFileError> for Failure {
 impl From<SetupError> for Failure {
     fn from(error: SetupError) -> Self {
         let code = match error {
-            SetupError::HttpClient(_) | SetupError::OwnPath(_) => FailureCode::Internal,
+            SetupError::HttpClient(_) => FailureCode::Internal,
         };
         Self::new(code, "The conversion could not be started.")
     }

@@ -34,3 +34,6 @@ pub mod s3;
 pub mod sandbox;
 pub mod secret;
 pub mod service;
+
+/// The path of the running program, even after its file was replaced. The processes of a conversion run it.
+pub const OWN_PROGRAM: &str = "/proc/self/exe";

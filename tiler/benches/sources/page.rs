@@ -30,24 +30,24 @@ async fn times() -> (f64, f64) {
     let program = Path::new(env!("CARGO_BIN_EXE_tiler"));
     let policy = AddressPolicy::allowing("127.0.0.2/32").unwrap();
     let settings = PageSettings {
-        supervisor: Some(program.to_owned()),
+        supervisor: program.to_owned(),
         browser: std::env::var_os("EDGEZOOM_CHROMIUM").map(Into::into),
         ..PageSettings::new(policy, std::env::temp_dir())
     };
-    let pages = Pages::new(settings).unwrap();
+    let pages = Pages::new(settings);
     let (mut alone, mut whole) = (Vec::new(), Vec::new());
     for _ in 0..RUNS {
-        let page = pages.open(&url).await.unwrap();
+        let page = pages.open(&url, None).await.unwrap();
         assert_eq!(page.size().height, 40_000);
         let begun = Instant::now();
-        page.write_screenshot(&mut tokio::io::sink(), |_| {}).await.unwrap();
+        page.write_screenshot(&mut tokio::io::sink()).await.unwrap();
         alone.push(begun.elapsed().as_secs_f64());
 
-        let page = pages.open(&url).await.unwrap();
+        let page = pages.open(&url, None).await.unwrap();
         let begun = Instant::now();
         let (strips, _capturing) = page.stream().unwrap();
         let (options, limits) = (RenderOptions::default(), Limits::default());
-        let mut renderer = Renderer::start_as(program, strips, &options, &limits).unwrap();
+        let mut renderer = Renderer::start(program, strips, &options, &limits).unwrap();
         while !matches!(renderer.next().await.unwrap(), Output::Finished { .. }) {}
         whole.push(begun.elapsed().as_secs_f64());
     }

@@ -1,74 +1,97 @@
-//! The reasons why a page cannot be captured. Clients see the messages, so they contain no address and no text from the
-//! page.
+//! The reasons why a page is refused or fails, each with the place that decides it. Clients see the messages, so these
+//! contain no address and no text from the page. [`failure`](crate::failure) assigns a failure code to each reason.
 
 use std::io;
 use std::time::Duration;
 
 use edgezoom_content::SourceUrl;
 
+use super::limits::PageLimits;
 use super::proxy::connector::ConnectError;
+use super::supervisor::ExitReason;
 use crate::bot::Reservation;
 
-/// Why a page could not be captured.
+/// The reason why a page could not be captured.
 #[derive(Debug, thiserror::Error)]
 pub enum PageError {
-    /// Chromium is not installed.
-    #[error("The source is a web page, and this service has no browser for web pages.")]
+    /// Chromium is not installed. Decided in [`Pages::new`](super::Pages::new).
+    #[error("The source is a web page, but this service has no browser for web pages.")]
     NoBrowser,
-    /// Nothing would contain the browser: the service runs as root, and has no namespaces.
-    #[error("The source is a web page, and this service has no sandbox for web pages.")]
+    /// Nothing would confine the browser: the tiler runs as root without namespaces. Decided in
+    /// [`Pages::new`](super::Pages::new).
+    #[error("The source is a web page, but this service has no sandbox for web pages.")]
     NotContained,
-    /// The browser could not be started.
+    /// The browser could not be started, by [`launch`](super::launch).
     #[error("The browser for web pages could not be started.")]
     NotStarted(#[source] io::Error),
-    /// The browser exited, or violated the DevTools protocol.
+    /// The browser exited, or violated the DevTools protocol ([`cdp`](super::cdp)).
     #[error("The browser stopped unexpectedly.")]
     BrowserGone,
     /// The browser refused a DevTools command, or its response was invalid. Names the command.
     #[error("The browser could not capture the page.")]
     Command(String),
-    /// The process that renders the page crashed.
-    #[error("The page crashes the browser.")]
+    /// The process that renders the page crashed, according to [`page_state`](super::page_state).
+    #[error("The page crashed the browser.")]
     Crashed,
-    /// The page used more memory than the limit.
+    /// The page used more memory than [`PageLimits::memory`]. Measured by the [`supervisor`](super::supervisor).
     #[error("The page uses more than {} MiB of memory.", .0 >> 20)]
     TooMuchMemory(u64),
-    /// The page transferred more bytes than the limit before it was loaded.
-    #[error("The page loads more than {} MiB.", .0 >> 20)]
+    /// The page transferred more than [`PageLimits::traffic`] before it was loaded. Counted by
+    /// [`traffic_budget`](super::proxy::traffic_budget).
+    #[error("The page transfers more than {} MiB.", .0 >> 20)]
     TooMuchTraffic(u64),
-    /// The address policy refuses the host or port of the page, or of a redirect.
-    #[error("The page, or its redirect, is on a host or port that this service does not connect to.")]
+    /// The address policy refuses the host or port of the page, or of a redirect. Decided by the proxy's
+    /// [`connector`](super::proxy::connector).
+    #[error("The page, or a redirect from it, is on a host or port that this service does not connect to.")]
     Refused,
-    /// A tag of the page reserves it, and the operator honours that.
+    /// A tag of the page reserves it, and the operator honours that. Decided in [`page_loader`](super::page_loader).
     #[error("The page's publisher has reserved it ({0}).")]
     Reserved(Reservation),
     /// The page's host name has no address.
     #[error("The page's host name could not be resolved.")]
     Unresolved,
     /// The connection or its TLS handshake failed, or it was closed too early.
-    #[error("No connection to the page's server could be made.")]
+    #[error("The page's server could not be reached.")]
     Unreachable,
     /// The server responded with this error status.
-    #[error("The page's server answered {0}.")]
+    #[error("The page's server responded with status {0}.")]
     Answered(u16),
-    /// The page was sent as a file, without what is beside it.
-    #[error("Web pages are taken by their addresses, not as files.")]
+    /// The client uploaded the page as a file, so the files that it refers to are missing.
+    #[error("Submit a web page by its URL, not as a file.")]
     SentAsFile,
-    /// The response is a download, or of a media type that is not displayed as a page.
-    #[error("The source is not a web page that can be displayed.")]
+    /// The response is a download, or of a media type that is not displayed as a page. Decided in
+    /// [`document`](super::document_check).
+    #[error("The source cannot be displayed as a web page.")]
     NoPage,
-    /// The page navigates by itself to the picture or document with this URL.
-    #[error("The page navigates to a source that is not a page.")]
+    /// The page navigates by itself to the picture or document with this URL. Decided in
+    /// [`interception`](super::interception).
+    #[error("The page navigates to a picture or document.")]
     LeadsTo(SourceUrl),
-    /// The HTML of the page did not arrive completely, or its scripts did not let it be captured.
+    /// The HTML of the page did not arrive within [`PageLimits::settle`], or its scripts kept it from being captured.
     #[error("The page did not finish loading within {} s.", .0.as_secs())]
     NeverLoaded(Duration),
-    /// The page took longer than the limit altogether.
+    /// The page took longer than [`PageLimits::page`] altogether.
     #[error("The page could not be captured within {} s.", .0.as_secs())]
     TookTooLong(Duration),
     /// The screenshot could not be written.
     #[error("The screenshot of the page could not be stored.")]
     File(#[from] io::Error),
+}
+
+impl PageError {
+    /// Returns this error, or a more precise one given why the supervisor exited: a browser that uses too much memory
+    /// is killed, and the tiler first notices only a closed connection.
+    pub(super) fn given(self, exit_reason: Option<ExitReason>, limits: &PageLimits) -> Self {
+        if let Self::Command(error) = &self {
+            tracing::warn!(error, "the browser refused a command");
+        }
+        match (self, exit_reason) {
+            (Self::BrowserGone | Self::Crashed, Some(ExitReason::OutOfMemory)) => {
+                Self::TooMuchMemory(limits.memory)
+            }
+            (error, _) => error,
+        }
+    }
 }
 
 impl From<ConnectError> for PageError {

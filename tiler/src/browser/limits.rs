@@ -3,48 +3,52 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-/// The limits for capturing a page, and the size and scale of its window.
+use tokio::time::{Instant, timeout_at};
+
+use super::error::PageError;
+
+/// Limits for one page, and the size and scale of its window.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageLimits {
-    /// The width of the window in CSS pixels. Most sites are designed for this width.
+    /// Window width in CSS pixels. Most sites are designed for the default.
     pub width: u32,
-    /// The height of the window in CSS pixels: the value of `100vh`, and the place of a fixed footer.
+    /// Window height in CSS pixels: the value of `100vh`, and where a fixed footer is placed.
     pub window: u32,
-    /// The device pixels per CSS pixel. At 2, text stays sharp at twice its size.
+    /// Device pixels per CSS pixel. At 2, text stays sharp when zoomed to twice its size.
     pub scale: u32,
-    /// The height up to which a page is captured, in CSS pixels. Infinite scrolling ends here.
+    /// Maximum height of the screenshot in CSS pixels. Infinite scrolling ends here.
     pub height: u32,
-    /// The maximum of device pixels in a strip. Measured: with 21 million, 2,560 × 8,192, a page takes two thirds of
-    /// the time that it takes with half as many. A strip is in memory several times.
+    /// Maximum number of device pixels in a strip. Measured: with 21 million (2,560 × 8,192) a page takes two thirds of
+    /// the time that it takes with half as many. A strip is held in memory several times.
     pub strip_pixels: u32,
-    /// How long a page may load, from the first request. Subresources that have not arrived by then are left out; a
-    /// page whose HTML has not arrived completely has failed.
+    /// Time for loading, from the first request. Subresources that arrive later are left out; a page whose HTML is still
+    /// incomplete fails.
     pub settle: Duration,
-    /// How long no request must be pending for the network to be idle.
+    /// Time without a pending request after which the network counts as idle.
     pub quiet: Duration,
-    /// How long a pending request is waited for: long polls never end.
+    /// Age after which a pending request is ignored: long polls never end.
     pub request: Duration,
-    /// How long scrolling through the page may take.
+    /// Time for scrolling through the page.
     pub scroll: Duration,
-    /// How long a page may take altogether, from the start of the browser to the last strip.
+    /// Total time for a page, from starting the browser to the last strip.
     pub page: Duration,
-    /// How long the browser may take to start, and to respond to a DevTools command.
+    /// Time for the browser to start, and to respond to one DevTools command.
     pub command: Duration,
-    /// How long connecting to a host may take, name resolution included.
+    /// Time for connecting to a host, name resolution included.
     pub connect: Duration,
-    /// The bytes that a page may transfer, in both directions together. Heavy pages have a tenth of it.
+    /// Bytes that a page may transfer, in both directions together. Heavy pages need a tenth of the default.
     pub traffic: u64,
-    /// The concurrent connections of a page. Chromium opens at most 32 through a proxy, and more only for WebSockets.
+    /// Concurrent connections of a page. Chromium opens at most 32 through a proxy, and more only for WebSockets.
     pub connections: usize,
-    /// The concurrent connections of all pages to one host; what is above waits. The default is what Chromium opens for two
-    /// pages by itself: six for each.
+    /// Concurrent connections of all pages to one host; further ones wait. The default is what Chromium opens for two
+    /// pages: six each.
     pub connections_per_host: NonZeroUsize,
-    /// The memory that the processes of a browser may use together, in bytes.
+    /// Memory for all processes of a browser together, in bytes.
     pub memory: u64,
-    /// Whether pages are opened as root without namespaces too, where Chromium has no sandbox. A page that gets hold of
-    /// Chromium has all that root has then.
+    /// True to open pages even as root without namespaces. Chromium has no sandbox then: a page that takes over Chromium
+    /// has all of root's rights.
     pub without_sandbox: bool,
-    /// The number of pages that are open at a time. Each takes about one core and 300 MiB.
+    /// Maximum number of open pages. Each takes about one core and 300 MiB.
     pub at_once: NonZeroUsize,
 }
 
@@ -73,15 +77,24 @@ impl Default for PageLimits {
     }
 }
 
-/// The maximum height of a texture. Chromium draws a larger strip at a lower resolution, or not at all.
+/// Maximum height of a texture. Chromium draws a higher strip at a lower resolution, or not at all.
 const MAX_TEXTURE_HEIGHT: u32 = 8192;
 
 impl PageLimits {
-    /// The height of a strip in CSS pixels.
+    /// Returns the height of a strip in CSS pixels.
     pub(super) fn strip_height(&self) -> u32 {
         let scale = self.scale.max(1);
         let rows = self.strip_pixels / self.width.saturating_mul(scale).max(1);
         (rows.min(MAX_TEXTURE_HEIGHT) / scale).max(1)
+    }
+
+    /// Runs `work` until `deadline`, when the page has used up its total time.
+    pub(super) async fn before<T>(
+        &self,
+        deadline: Instant,
+        work: impl Future<Output = Result<T, PageError>>,
+    ) -> Result<T, PageError> {
+        timeout_at(deadline, work).await.unwrap_or(Err(PageError::TookTooLong(self.page)))
     }
 }
 

@@ -10,7 +10,7 @@
 //! The screenshot is decoded like all sources, in the renderer process.
 //!
 //! [`Pages::open`] returns a page that is loaded and frozen. [`OpenPage::stream`] captures it into a pipe, so that a
-//! renderer works on the first strips while the last ones are captured. [`Pages::capture`] captures it into a file.
+//! renderer works on the first strips while the last ones are captured.
 
 mod cdp;
 mod content_type;
@@ -29,16 +29,12 @@ mod limits;
 mod memory;
 mod namespaces;
 mod network_idle;
-mod open_page;
 mod page_loader;
 mod page_state;
 mod pages;
 mod private_root;
 mod proxy;
 mod screenshot;
-mod screenshot_stream;
-mod settings;
-mod stream;
 pub mod supervisor;
 mod tab;
 mod tab_setup;
@@ -48,7 +44,5 @@ pub use executable::find as find_browser;
 pub use html_sniffing::Html;
 pub use limits::PageLimits;
 pub use namespaces::try_out as try_namespaces;
-pub use open_page::{OpenPage, PageProgress};
-pub use pages::{CapturedPage, Pages};
-pub use settings::PageSettings;
-pub use stream::Capturing;
+pub use pages::{PageSettings, Pages};
+pub use screenshot::{Capturing, OpenPage};

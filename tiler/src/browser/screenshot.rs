@@ -1,53 +1,132 @@
-//! Takes the screenshot of a frozen page in strips, from top to bottom.
+//! Captures the screenshot of a frozen page in strips, from top to bottom, as a
+//! [screenshot stream](edgezoom_codecs::formats::screenshot). The PNG files of the strips are written as the browser
+//! encoded them: only the renderer process decodes them.
 //!
-//! Headers that stay in view while a page scrolls (`position: fixed` or `sticky`) appear once, at their initial place:
-//! the page is scrolled to its top, and the strips are captured beyond the viewport.
+//! Headers that stay in view while a page scrolls (`position: fixed` or `sticky`) appear once, at their initial place,
+//! because the page is scrolled to its top and the strips are captured beyond the viewport.
+
+use std::fs::File;
+use std::io;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use edgezoom_codecs::formats::screenshot;
+use edgezoom_content::{Size, Title};
 use serde_json::json;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
+use tokio::net::unix::pipe;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+use tracing::Instrument;
 
 use super::error::PageError;
+use super::launch::Browser;
 use super::limits::PageLimits;
 use super::page_loader::FrozenPage;
-use super::screenshot_stream;
+use super::proxy::Proxy;
 use super::tab::Tab;
 
-/// Writes the screenshot of `page` to `out`. Calls `on_strip` after each strip, with the number of strips written and
-/// their total.
-pub(super) async fn write(
-    tab: &mut Tab,
-    page: &FrozenPage,
-    limits: &PageLimits,
-    out: &mut (impl AsyncWrite + Unpin),
-    mut on_strip: impl FnMut(u32, u32),
-) -> Result<(), PageError> {
-    screenshot_stream::write_header(out, page.size).await?;
-    let strip_height = limits.strip_height();
-    let strips = page.height.div_ceil(strip_height);
-    for strip in 0..strips {
-        let top = strip * strip_height;
-        let png = capture(tab, limits.width, top, strip_height.min(page.height - top)).await?;
-        if tab.state.document_count != page.document {
-            return Err(PageError::NeverLoaded(limits.settle)); // the page navigated in spite of being frozen
-        }
-        screenshot_stream::write_strip(out, &png).await?;
-        on_strip(strip + 1, strips);
-    }
-    out.flush().await?;
-    Ok(())
+/// A frozen page in its browser, ready to be captured. Dropping it closes the browser.
+pub struct OpenPage {
+    pub(super) browser: Browser,
+    pub(super) tab: Tab,
+    pub(super) page: FrozenPage,
+    pub(super) limits: PageLimits,
+    pub(super) deadline: Instant,
+    // The browser needs the proxy, and counts as open, until it is closed.
+    pub(super) _proxy: Proxy,
+    pub(super) _permit: OwnedSemaphorePermit,
 }
 
-/// One strip as PNG. `width`, `top` and `height` are in CSS pixels.
-async fn capture(tab: &mut Tab, width: u32, top: u32, height: u32) -> Result<Vec<u8>, PageError> {
-    let parameters = json!({
-        "format": "png",
-        "optimizeForSpeed": true, // twice as many bytes, but they are not stored
-        "captureBeyondViewport": true,
-        "clip": { "x": 0, "y": top, "width": width, "height": height, "scale": 1 },
-    });
-    let captured = tab.command("Page.captureScreenshot", parameters).await?;
-    let png = captured["data"].as_str().and_then(|data| BASE64_STANDARD.decode(data).ok());
-    png.ok_or_else(|| PageError::Command("Page.captureScreenshot: no picture".to_owned()))
+/// A capture in progress. Dropping it cancels the capture and closes the browser.
+#[derive(Debug)]
+pub struct Capturing(JoinHandle<Result<(), PageError>>);
+
+impl OpenPage {
+    /// Returns the size of the screenshot in pixels.
+    #[must_use]
+    pub fn size(&self) -> Size {
+        self.page.size
+    }
+
+    /// Returns the title of the page.
+    #[must_use]
+    pub fn title(&self) -> Option<&Title> {
+        self.page.title.as_ref()
+    }
+
+    /// Returns the URL of the page after all redirects.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        &self.page.url
+    }
+
+    /// Starts the capture into a pipe, and returns its read end. The renderer then decodes the first strips while the
+    /// browser captures the last ones. Measured, this hides most of the renderer's time behind the browser's.
+    ///
+    /// # Errors
+    /// The pipe could not be created.
+    pub fn stream(self) -> io::Result<(File, Capturing)> {
+        let (mut sender, receiver) = pipe::pipe()?;
+        let capture = async move { self.write_screenshot(&mut sender).await };
+        Ok((File::from(receiver.into_blocking_fd()?), Capturing(tokio::spawn(capture.in_current_span()))))
+    }
+
+    /// Writes the screenshot to `out` and closes the browser.
+    ///
+    /// # Errors
+    /// The page could not be captured, or `out` could not be written to.
+    pub async fn write_screenshot(mut self, out: &mut (impl AsyncWrite + Unpin)) -> Result<(), PageError> {
+        let (limits, deadline) = (self.limits.clone(), self.deadline);
+        let written = limits.before(deadline, self.write_strips(out)).await;
+        let exit_reason = self.browser.close().await;
+        written.map_err(|error| error.given(exit_reason, &limits))
+    }
+
+    async fn write_strips(&mut self, out: &mut (impl AsyncWrite + Unpin)) -> Result<(), PageError> {
+        out.write_all(&screenshot::header(self.page.size)).await?;
+        let strip_height = self.limits.strip_height();
+        for top in (0..self.page.height).step_by(strip_height as usize) {
+            let png = self.capture(top, strip_height.min(self.page.height - top)).await?;
+            if self.tab.state.document_count != self.page.document {
+                return Err(PageError::NeverLoaded(self.limits.settle)); // it navigated in spite of being frozen
+            }
+            let too_large = || io::Error::from(io::ErrorKind::FileTooLarge);
+            let header = screenshot::strip_header(&png).ok_or_else(too_large)?;
+            out.write_all(&header).await?;
+            out.write_all(&png).await?;
+        }
+        Ok(out.flush().await?)
+    }
+
+    /// Captures one strip as PNG. `top` and `height` are in CSS pixels.
+    async fn capture(&mut self, top: u32, height: u32) -> Result<Vec<u8>, PageError> {
+        let parameters = json!({
+            "format": "png",
+            "optimizeForSpeed": true, // twice as many bytes, but they are not stored
+            "captureBeyondViewport": true,
+            "clip": { "x": 0, "y": top, "width": self.limits.width, "height": height, "scale": 1 },
+        });
+        let captured = self.tab.command("Page.captureScreenshot", parameters).await?;
+        let png = captured["data"].as_str().and_then(|data| BASE64_STANDARD.decode(data).ok());
+        png.ok_or_else(|| PageError::Command("Page.captureScreenshot: no picture".to_owned()))
+    }
+}
+
+impl Capturing {
+    /// Returns why the capture failed; `None` if it succeeded, or failed only because the pipe was closed. Close the
+    /// read end of the pipe first: that ends the capture.
+    pub async fn error(mut self) -> Option<PageError> {
+        match (&mut self.0).await {
+            Ok(Err(PageError::File(_)) | Ok(())) | Err(_) => None,
+            Ok(Err(error)) => Some(error),
+        }
+    }
+}
+
+impl Drop for Capturing {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
 }

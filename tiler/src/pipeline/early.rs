@@ -4,6 +4,8 @@
 //! source: where a renderer that began early reports that it cannot read the picture, the whole is rendered again and its
 //! result counts. So it is with a source that changes while it is downloaded.
 
+use std::path::Path;
+
 use edgezoom_codecs::Damage;
 use edgezoom_content::Dzi;
 
@@ -11,6 +13,7 @@ use super::download::{Download, Event};
 use super::render::TILE_FIRST;
 use super::source::{Content, Source};
 use super::{Pipeline, PipelineError, Progress, TileSink};
+use crate::OWN_PROGRAM;
 use crate::arrival::Arrival;
 use crate::renderer::{Output, RenderError, RenderOptions, Renderer};
 
@@ -66,7 +69,8 @@ impl Pipeline {
         on_progress: &mut impl FnMut(Progress),
     ) -> Result<Option<(Dzi, Option<Damage>)>, PipelineError> {
         let limits = &self.settings.limits;
-        let mut renderer = Renderer::start_arriving(source, download.arrivals(), options, limits)?;
+        let mut renderer =
+            Renderer::start_arriving(Path::new(OWN_PROGRAM), source, download.arrivals(), options, limits)?;
         let mut rendered = None;
         loop {
             let is_complete = download.is_complete(source.beginning);

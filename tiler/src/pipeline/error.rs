@@ -41,9 +41,6 @@ pub enum SetupError {
     /// No HTTP client, because the machine has no root certificates for instance.
     #[error("no HTTP client can be set up: {0}")]
     HttpClient(#[source] reqwest::Error),
-    /// The path of the running program, which supervises the browsers.
-    #[error("the program's own path is not known: {0}")]
-    OwnPath(#[source] io::Error),
 }
 
 /// A sink could not store a pyramid. The messages may name files and hosts.

@@ -92,10 +92,10 @@ impl Pipeline {
     /// Sets up the HTTP client and looks for the browser, so that a service learns at its start what is missing.
     ///
     /// # Errors
-    /// One of them cannot be set up.
+    /// The HTTP client cannot be set up.
     pub async fn prepare(&self) -> Result<(), SetupError> {
         self.fetcher().await?;
-        self.pages().await?;
+        self.pages().await;
         Ok(())
     }
 
@@ -135,17 +135,17 @@ impl Pipeline {
             .await
     }
 
-    async fn pages(&self) -> Result<&Pages, SetupError> {
+    async fn pages(&self) -> &Pages {
         let PipelineSettings { policy, browser, page_limits, temporary, bot, .. } = &self.settings;
         self.pages
-            .get_or_try_init(async || {
+            .get_or_init(async || {
                 let settings = PageSettings {
                     browser: browser.clone(),
                     limits: page_limits.clone(),
                     bot: bot.clone(),
                     ..PageSettings::new(policy.clone(), temporary.clone())
                 };
-                Pages::new(settings).map_err(SetupError::OwnPath)
+                Pages::new(settings)
             })
             .await
     }

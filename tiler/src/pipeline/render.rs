@@ -1,12 +1,14 @@
 //! Renders a source in a process of its own, and passes the tiles to the sink as they come.
 
 use std::fs::File;
+use std::path::Path;
 
 use edgezoom_codecs::Damage;
 use edgezoom_content::Dzi;
 
 use super::source::Whole;
 use super::{Pipeline, PipelineError, Progress, TileSink};
+use crate::OWN_PROGRAM;
 use crate::renderer::{Output, ProtocolError, RenderError, RenderOptions, Renderer};
 
 /// The renderer's validator lets no tile pass before the header, so this does not happen.
@@ -41,7 +43,7 @@ impl Pipeline {
         on_progress: &mut impl FnMut(Progress),
     ) -> Result<(Dzi, Option<Damage>), PipelineError> {
         on_progress(Progress::Rendering { rows: 0.0, is_web_page });
-        let mut renderer = Renderer::start(file, options, &self.settings.limits)?;
+        let mut renderer = Renderer::start(Path::new(OWN_PROGRAM), file, options, &self.settings.limits)?;
         let mut started = None;
         loop {
             match (renderer.next().await?, &started) {

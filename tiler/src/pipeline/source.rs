@@ -123,7 +123,7 @@ impl Pipeline {
             let urls: Vec<_> = [requested].into_iter().chain(&url).collect();
             self.fetcher().await?.may_visit(&urls).await?;
         }
-        match open_page(self.pages().await?, &origin, html, on_progress).await {
+        match open_page(self.pages().await, &origin, html, on_progress).await {
             Ok(page) => {
                 if let Origin::Url(requested) = &origin {
                     self.may_show(&page, url.as_ref().unwrap_or(requested)).await?;
@@ -193,7 +193,7 @@ async fn open_page(
     let begun = Instant::now();
     let mut opening = pin!(async {
         match origin {
-            Origin::Url(url) => pages.open_fetched(url, html).await,
+            Origin::Url(url) => pages.open(url, Some(html)).await,
             Origin::File(path) => pages.open_file(Path::new(path), html).await,
             Origin::Upload(_) => Err(PageError::SentAsFile),
         }

@@ -61,26 +61,15 @@ struct OutputReader {
 }
 
 impl Renderer {
-    /// Starts a process that renders `source`.
+    /// Starts a process that renders `source`. `program` is `tiler`: [`OWN_PROGRAM`](crate::OWN_PROGRAM), except in
+    /// tests.
     ///
     /// # Errors
     /// [`RenderError::NotStarted`]: an option is out of its range, or the process cannot be started.
     ///
     /// # Panics
     /// Outside of a Tokio runtime.
-    pub fn start(source: File, options: &RenderOptions, limits: &Limits) -> Result<Self, RenderError> {
-        let program = process::own_program().map_err(RenderError::NotStarted)?;
-        Self::start_as(&program, source, options, limits)
-    }
-
-    /// The same with another executable, for programs that are not `tiler` themselves.
-    ///
-    /// # Errors
-    /// As [`Renderer::start`].
-    ///
-    /// # Panics
-    /// Outside of a Tokio runtime.
-    pub fn start_as(
+    pub fn start(
         program: &Path,
         source: File,
         options: &RenderOptions,
@@ -101,23 +90,6 @@ impl Renderer {
     /// # Panics
     /// Outside of a Tokio runtime.
     pub fn start_arriving(
-        source: &Arrival,
-        arrivals: Arrivals,
-        options: &RenderOptions,
-        limits: &Limits,
-    ) -> Result<Self, RenderError> {
-        let program = process::own_program().map_err(RenderError::NotStarted)?;
-        Self::start_arriving_as(&program, source, arrivals, options, limits)
-    }
-
-    /// The same with another executable, for programs that are not `tiler` themselves.
-    ///
-    /// # Errors
-    /// As [`Renderer::start`].
-    ///
-    /// # Panics
-    /// Outside of a Tokio runtime.
-    pub fn start_arriving_as(
         program: &Path,
         source: &Arrival,
         arrivals: Arrivals,

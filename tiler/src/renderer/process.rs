@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -17,7 +17,6 @@ use super::error::RenderError;
 use super::request::RenderRequest;
 
 /// The size of the pipe from the process, so that neither side waits for the other at every tile.
-#[cfg(target_os = "linux")]
 const PIPE_BYTES: usize = 1 << 20;
 /// How much of the process's standard error is kept.
 const STDERR_BYTES: u64 = 4 << 10;
@@ -56,7 +55,8 @@ impl RendererProcess {
         let (Some(stdout), Some(stderr)) = (child.stdout.take(), child.stderr.take()) else {
             return Err(io::Error::other("a child process without pipes"));
         };
-        enlarge_pipe(&stdout);
+        // Where the system does not allow it, the pipe works with its usual size.
+        let _ = rustix::pipe::fcntl_setpipe_size(&stdout, PIPE_BYTES);
         tracing::info!(process = child.id(), "renderer started");
         let cpu_limit = Duration::from_secs(request.cpu_seconds);
         Ok((Self { child, stderr: tokio::spawn(collect(stderr)), cpu_limit }, stdout))
@@ -129,20 +129,6 @@ async fn collect(mut stderr: impl AsyncRead + Unpin) -> String {
     let _ = tokio::io::copy(&mut stderr, &mut tokio::io::sink()).await;
     String::from_utf8_lossy(&kept).into_owned()
 }
-
-/// The current executable, even if its file has been replaced by a newer one.
-pub fn own_program() -> io::Result<PathBuf> {
-    if cfg!(target_os = "linux") { Ok(PathBuf::from("/proc/self/exe")) } else { std::env::current_exe() }
-}
-
-/// Enlarges the pipe. Where the system does not allow that, the pipe works with its usual size.
-#[cfg(target_os = "linux")]
-fn enlarge_pipe(pipe: &ChildStdout) {
-    let _ = rustix::pipe::fcntl_setpipe_size(pipe, PIPE_BYTES);
-}
-
-#[cfg(not(target_os = "linux"))]
-fn enlarge_pipe(_: &ChildStdout) {}
 
 #[cfg(test)]
 mod tests {

@@ -80,7 +80,7 @@ fn start(bytes: &[u8], limits: &Limits, svg_side: Option<u32>) -> (Renderer, u32
     options.drawing.svg_side = svg_side.unwrap_or(options.drawing.svg_side);
     let before = children();
     let tiler = Path::new(env!("CARGO_BIN_EXE_tiler"));
-    let renderer = Renderer::start_as(tiler, file(bytes), &options, limits).unwrap();
+    let renderer = Renderer::start(tiler, file(bytes), &options, limits).unwrap();
     let process = children().into_iter().find(|child| !before.contains(child)).unwrap();
     (renderer, process)
 }

@@ -43,8 +43,7 @@ async fn render_arriving_with(
     };
     let first = Arrival { file: Arc::new(file(bytes)), ..arrived(bytes.len() as u64 / 4 * 3, false) };
     let (sender, arrivals) = watch::channel(Some(first.clone()));
-    let mut renderer =
-        Renderer::start_arriving_as(Path::new(TILER), &first, arrivals, options, limits).unwrap();
+    let mut renderer = Renderer::start_arriving(Path::new(TILER), &first, arrivals, options, limits).unwrap();
     let mut outputs = Vec::new();
     let complete = || sender.send_replace(Some(arrived(bytes.len() as u64, true)));
     let mut is_complete = false;

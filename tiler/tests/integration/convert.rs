@@ -264,7 +264,7 @@ fn what_this_machine_lacks_is_said_with_the_way_out() {
     let browser = error_line(&convert(folder.path(), &["a.html", "--chromium", "/nowhere/chromium"]));
     assert_eq!(
         browser,
-        "tiler: a.html: The source is a web page, and this service has no browser for web pages. Install Chromium, or say where it is with --chromium."
+        "tiler: a.html: The source is a web page, but this service has no browser for web pages. Install Chromium, or say where it is with --chromium."
     );
     let output =
         command(folder.path(), &["a.pdf"]).env("EDGEZOOM_PDFIUM", "/nowhere/libpdfium.so").output().unwrap();

@@ -160,7 +160,7 @@ fn root_opens_web_pages_without_namespaces_only_where_a_flag_allows_it() {
     let page = folder.path().join("page.html");
     std::fs::write(&page, "<!doctype html>").unwrap();
     let convert = format!("convert {} --output {0}.out --chromium {TILER}", page.display());
-    let refused = "The source is a web page, and this service has no sandbox for web pages.";
+    let refused = "The source is a web page, but this service has no sandbox for web pages.";
     for (arguments, is_refused) in
         [(convert.clone(), true), (convert + " --web-pages-without-sandbox", false)]
     {

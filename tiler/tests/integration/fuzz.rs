@@ -39,7 +39,7 @@ async fn render(bytes: &[u8], limits: &Limits) -> Result<(), RenderError> {
     options.drawing.page_width = 256;
     options.drawing.svg_side = 256;
     let tiler = Path::new(env!("CARGO_BIN_EXE_tiler"));
-    let mut renderer = Renderer::start_as(tiler, file(bytes), &options, limits)?;
+    let mut renderer = Renderer::start(tiler, file(bytes), &options, limits)?;
     while !matches!(renderer.next().await?, Output::Finished { .. }) {}
     Ok(())
 }

@@ -31,7 +31,7 @@ async fn outputs(mut renderer: Renderer) -> Result<Vec<Output>, Failure> {
 }
 
 pub async fn render(source: File, options: &RenderOptions, limits: &Limits) -> Result<Vec<Output>, Failure> {
-    outputs(Renderer::start_as(Path::new(TILER), source, options, limits).unwrap()).await
+    outputs(Renderer::start(Path::new(TILER), source, options, limits).unwrap()).await
 }
 
 /// What comes of a program that pretends to be a renderer: a shell script.
@@ -51,7 +51,7 @@ fn start_impostor(script: &str, limits: &Limits) -> (TempDir, Renderer) {
     let program = folder.path().join("impostor");
     fs::write(&program, format!("#!/bin/sh\nPATH=/usr/bin:/bin\n{script}\n")).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-    let renderer = Renderer::start_as(&program, file(b"x"), &RenderOptions::default(), limits).unwrap();
+    let renderer = Renderer::start(&program, file(b"x"), &RenderOptions::default(), limits).unwrap();
     (folder, renderer)
 }
 
@@ -167,7 +167,7 @@ async fn options_out_of_range_start_no_process() {
         RenderOptions { overlap: 513, ..RenderOptions::default() },
         RenderOptions { quality: 0, ..RenderOptions::default() },
     ] {
-        assert!(Renderer::start_as(Path::new(TILER), file(b""), &options, &Limits::default()).is_err());
+        assert!(Renderer::start(Path::new(TILER), file(b""), &options, &Limits::default()).is_err());
     }
 }
 
@@ -271,7 +271,7 @@ async fn dropping_a_renderer_ends_its_process() {
     fs::write(&program, format!("#!/bin/sh\necho $$ > {}\nexec /bin/sleep 60\n", pid.display())).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
     let renderer =
-        Renderer::start_as(&program, file(b"x"), &RenderOptions::default(), &Limits::default()).unwrap();
+        Renderer::start(&program, file(b"x"), &RenderOptions::default(), &Limits::default()).unwrap();
     let process = loop {
         match fs::read_to_string(&pid).ok().and_then(|text| text.trim().parse::<i32>().ok()) {
             Some(process) => break rustix::process::Pid::from_raw(process).unwrap(),

@@ -46,7 +46,7 @@ async fn render(bytes: &[u8], limits: &Limits) -> Result<u64, Failure> {
     let drawing = DrawingOptions { svg_side: 2048, ..DrawingOptions::default() };
     let options = RenderOptions { drawing, ..RenderOptions::default() };
     let tiler = Path::new(env!("CARGO_BIN_EXE_tiler"));
-    let mut renderer = Renderer::start_as(tiler, file(bytes), &options, limits).unwrap();
+    let mut renderer = Renderer::start(tiler, file(bytes), &options, limits).unwrap();
     let mut tiles = 0;
     loop {
         match renderer.next().await? {
@@ -327,7 +327,7 @@ async fn the_renderer_keeps_transparency_where_png_is_asked_for() {
         let options =
             RenderOptions { format, threads: NonZeroUsize::MIN, drawing, ..RenderOptions::default() };
         let source = file(text.as_bytes());
-        let mut renderer = Renderer::start_as(tiler, source, &options, &Limits::default()).unwrap();
+        let mut renderer = Renderer::start(tiler, source, &options, &Limits::default()).unwrap();
         let Output::Started(dzi) = renderer.next().await.unwrap() else { panic!("no beginning") };
         assert_eq!((dzi.tile_format, dzi.size), (expected, Size { width: 64, height: 64 }));
     }

@@ -218,7 +218,7 @@ async fn progress_rises_in_small_steps() {
         let drawing = DrawingOptions { page: NonZeroU32::new(1), ..DrawingOptions::default() };
         let options = RenderOptions { drawing, ..RenderOptions::default() };
         let source = fs::File::open(path).unwrap();
-        let mut renderer = Renderer::start_as(tiler, source, &options, &Limits::default()).unwrap();
+        let mut renderer = Renderer::start(tiler, source, &options, &Limits::default()).unwrap();
         let mut steps = vec![0.0];
         loop {
             match renderer.next().await.unwrap() {
@@ -236,7 +236,7 @@ async fn progress_rises_in_small_steps() {
 async fn render(bytes: &[u8], options: RenderOptions, memory: u64) -> Result<u64, Failure> {
     let limits = Limits { renderer_memory: memory, page_pixels: 1_000_000_000, ..Limits::default() };
     let tiler = Path::new(env!("CARGO_BIN_EXE_tiler"));
-    let mut renderer = Renderer::start_as(tiler, file(bytes), &options, &limits).unwrap();
+    let mut renderer = Renderer::start(tiler, file(bytes), &options, &limits).unwrap();
     loop {
         if let Output::Finished { dzi, .. } = renderer.next().await? {
             return Ok(dzi.size.pixels());

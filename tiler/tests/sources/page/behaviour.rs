@@ -8,7 +8,7 @@ use edgezoom_tiler::browser::Pages;
 use tokio::sync::Notify;
 
 use crate::processes;
-use crate::screenshot::{capture, capture_url, settings};
+use crate::screenshot::{Screenshot, capture, capture_url, settings};
 use crate::site::{Reply, Site};
 
 const MAGENTA: [u8; 3] = [255, 0, 255];
@@ -119,10 +119,10 @@ async fn pages_share_no_storage() {
          document.body.style.background = localStorage.been || document.cookie ? '#000' : '#f0f';
          localStorage.been = 1; document.cookie = 'been=1;max-age=9999'</script>",
     );
-    let pages = Pages::new(settings()).unwrap();
+    let pages = Pages::new(settings());
     let url = SourceUrl::parse(&site.url("/")).unwrap();
     for _ in 0..2 {
-        let page = crate::screenshot::Screenshot::read(pages.capture(&url, |_| {}).await.unwrap());
+        let page = Screenshot::of(pages.open(&url, None).await.unwrap()).await.unwrap();
         assert_eq!(page.at(99, 99), MAGENTA);
     }
 }
@@ -134,10 +134,10 @@ async fn a_captured_page_leaves_no_process_and_no_file() {
         let mut settings = settings();
         (settings.namespaces, settings.folder) = (namespaces, folder.path().to_owned());
         let url = SourceUrl::parse(&Site::page("<!doctype html><body>").url("/")).unwrap();
-        let page = Pages::new(settings).unwrap().open(&url).await.unwrap();
+        let page = Pages::new(settings).open(&url, None).await.unwrap();
         let running = processes::of(folder.path());
         assert!(running.len() >= 3, "{running:?}");
-        page.write_screenshot(&mut tokio::io::sink(), |_| {}).await.unwrap();
+        page.write_screenshot(&mut tokio::io::sink()).await.unwrap();
         assert!(processes::have_exited(&running), "namespaces: {namespaces}");
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
     }
@@ -156,13 +156,13 @@ async fn a_cancelled_page_leaves_no_process_and_no_file() {
             Reply::Silence
         });
         let url = SourceUrl::parse(&site.url("/")).unwrap();
-        let pages = Pages::new(settings).unwrap();
+        let pages = Pages::new(settings);
         let running = async {
             asked.notified().await;
             processes::of(folder.path())
         };
         let running = tokio::select! {
-            _ = pages.open(&url) => panic!("a page without a byte has opened"),
+            _ = pages.open(&url, None) => panic!("a page without a byte has opened"),
             running = running => running, // and opening is cancelled
         };
         assert!(!running.is_empty());
@@ -178,10 +178,10 @@ async fn the_number_of_open_pages_is_limited() {
     let mut settings = settings();
     settings.policy = AddressPolicy::allowing("127.0.0.2/32").unwrap();
     settings.limits.at_once = std::num::NonZeroUsize::MIN;
-    let pages = Pages::new(settings).unwrap();
-    let first = pages.open(&url).await.unwrap();
-    let second = pages.open(&url);
+    let pages = Pages::new(settings);
+    let first = pages.open(&url, None).await.unwrap();
+    let second = pages.open(&url, None);
     assert!(tokio::time::timeout(Duration::from_secs(3), second).await.is_err());
-    first.write_screenshot(&mut tokio::io::sink(), |_| {}).await.unwrap();
-    pages.open(&url).await.unwrap();
+    first.write_screenshot(&mut tokio::io::sink()).await.unwrap();
+    pages.open(&url, None).await.unwrap();
 }

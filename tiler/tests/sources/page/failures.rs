@@ -146,10 +146,10 @@ async fn a_browser_that_exits_is_an_internal_failure() {
     let mut settings = settings();
     settings.folder = folder.path().to_owned();
     let url = SourceUrl::parse(&Site::page("<!doctype html><body>").url("/")).unwrap();
-    let page = Pages::new(settings).unwrap().open(&url).await.unwrap();
+    let page = Pages::new(settings).open(&url, None).await.unwrap();
     let running = processes::of(folder.path());
     processes::kill(processes::browser(folder.path()).unwrap());
-    let error = page.write_screenshot(&mut tokio::io::sink(), |_| {}).await.err().unwrap();
+    let error = page.write_screenshot(&mut tokio::io::sink()).await.err().unwrap();
     assert!(matches!(error, PageError::BrowserGone), "{error:?}");
     assert!(processes::have_exited(&running));
 }
@@ -213,5 +213,5 @@ async fn without_a_browser_the_failure_says_so() {
     settings.browser = Some("/nowhere/chromium".into());
     let failure = Failure::from(capture(settings, "http://example.com/").await.err().unwrap());
     assert_eq!(failure.code, FailureCode::UnsupportedFormat);
-    assert_eq!(failure.message, "The source is a web page, and this service has no browser for web pages.");
+    assert_eq!(failure.message, "The source is a web page, but this service has no browser for web pages.");
 }

@@ -17,7 +17,7 @@ async fn open(site: &Site, path: &str) -> Result<Result<OpenPage, PageError>, Op
     let url = SourceUrl::parse(&site.url(path)).unwrap();
     let mut fetched = fetcher.fetch(&url, |_| {}).await.unwrap();
     match Html::recognise(&mut fetched.file, fetched.content_type.as_deref()).unwrap() {
-        Some(html) => Ok(Pages::new(settings()).unwrap().open_fetched(&url, html).await),
+        Some(html) => Ok(Pages::new(settings()).open(&url, Some(html)).await),
         None => Err(Format::sniff(&mut fetched.file).ok().map(|format| format.name)),
     }
 }

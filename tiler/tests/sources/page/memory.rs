@@ -25,8 +25,8 @@ async fn a_page_of_noise_takes_bounded_memory() {
            context.putImageData(noise, 0, 0); document.body.append(canvas) }</script>",
     );
     let url = SourceUrl::parse(&site.url("/")).unwrap();
-    let page = Pages::new(settings()).unwrap().open(&url).await.unwrap();
-    page.write_screenshot(&mut tokio::io::sink(), |_| {}).await.unwrap();
+    let page = Pages::new(settings()).open(&url, None).await.unwrap();
+    page.write_screenshot(&mut tokio::io::sink()).await.unwrap();
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
     let peak: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();

@@ -1,8 +1,6 @@
 //! The content of screenshots.
 
-use edgezoom_tiler::browser::{PageProgress, Pages};
-
-use crate::screenshot::{Screenshot, capture, capture_url, settings};
+use crate::screenshot::{capture, capture_url, settings};
 use crate::site::{Reply, Site};
 
 const MAGENTA: [u8; 3] = [255, 0, 255];
@@ -103,19 +101,6 @@ async fn finite_animations_are_finished_and_infinite_ones_paused() {
     let page = capture_url(&site.url("/")).await;
     assert_eq!(page.at(100, 4000), MAGENTA);
     assert_eq!(page.at(100, 8010), page.at(100, 15_990), "two strips at the same moment");
-}
-
-#[tokio::test]
-async fn progress_is_reported_for_each_strip() {
-    let site = Site::page("<!doctype html><div style='height:10000px'>");
-    let mut reported = Vec::new();
-    let url = edgezoom_content::SourceUrl::parse(&site.url("/")).unwrap();
-    let page =
-        Pages::new(settings()).unwrap().capture(&url, |progress| reported.push(progress)).await.unwrap();
-    assert_eq!(Screenshot::read(page).height, 20_032);
-    let mut expected = vec![PageProgress::Loading];
-    expected.extend((1..=3).map(|strips| PageProgress::Captured { strips, of: 3 }));
-    assert_eq!(reported, expected);
 }
 
 fn svg(colour: &str) -> Reply {

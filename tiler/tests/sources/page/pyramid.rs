@@ -11,7 +11,7 @@ use edgezoom_tiler::limits::Limits;
 use edgezoom_tiler::renderer::{Output, RenderOptions, Renderer};
 
 use crate::processes;
-use crate::screenshot::settings;
+use crate::screenshot::{settings, stream_to_file};
 use crate::site::Site;
 
 const BANDS: &str = "<!doctype html><style>body{margin:0} div{height:100px}</style><body><script>
@@ -22,7 +22,7 @@ const BANDS: &str = "<!doctype html><style>body{margin:0} div{height:100px}</sty
 async fn render(source: File) -> Result<(Size, Vec<[u8; 3]>), Failure> {
     let program = Path::new(env!("CARGO_BIN_EXE_tiler"));
     let options = RenderOptions { format: Some(TileFormat::Png), ..RenderOptions::default() };
-    let mut renderer = Renderer::start_as(program, source, &options, &Limits::default()).unwrap();
+    let mut renderer = Renderer::start(program, source, &options, &Limits::default()).unwrap();
     let (mut colours, mut top) = (Vec::new(), 0);
     loop {
         match renderer.next().await? {
@@ -65,13 +65,13 @@ fn expected() -> Vec<[u8; 3]> {
 async fn a_screenshot_is_rendered_from_a_file_and_during_the_capture() {
     let site = Site::page(BANDS);
     let url = SourceUrl::parse(&site.url("/")).unwrap();
-    let pages = Pages::new(settings()).unwrap();
+    let pages = Pages::new(settings());
     let expected = (Size { width: 2560, height: 20_000 }, expected());
 
-    let captured = pages.capture(&url, |_| {}).await.unwrap();
-    assert_eq!(render(captured.file).await.unwrap(), expected);
+    let captured = stream_to_file(pages.open(&url, None).await.unwrap()).await.unwrap();
+    assert_eq!(render(captured).await.unwrap(), expected);
 
-    let (strips, _capturing) = pages.open(&url).await.unwrap().stream().unwrap();
+    let (strips, _capturing) = pages.open(&url, None).await.unwrap().stream().unwrap();
     assert_eq!(render(strips).await.unwrap(), expected);
 }
 
@@ -81,13 +81,13 @@ async fn when_a_page_fails_during_the_capture_its_error_is_the_failure() {
     let mut settings = settings();
     settings.folder = folder.path().to_owned();
     let url = SourceUrl::parse(&Site::page(BANDS).url("/")).unwrap();
-    let page = Pages::new(settings).unwrap().open(&url).await.unwrap();
+    let page = Pages::new(settings).open(&url, None).await.unwrap();
     processes::kill_renderers(folder.path());
     let (strips, capturing) = page.stream().unwrap();
     let rendering = render(strips).await.unwrap_err();
     assert_eq!(rendering.code, FailureCode::CorruptSource);
     let error = capturing.error().await.unwrap();
-    assert_eq!(error.to_string(), "The page crashes the browser.");
+    assert_eq!(error.to_string(), "The page crashed the browser.");
 }
 
 #[tokio::test]

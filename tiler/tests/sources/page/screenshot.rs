@@ -1,13 +1,13 @@
 //! Captures pages for tests, and decodes their screenshots.
 
-use std::io::{BufReader, Read};
-use std::path::Path;
+use std::fs::File;
+use std::io::{BufReader, Read, Seek};
 use std::time::Duration;
 
 use edgezoom_codecs::Layout;
 use edgezoom_codecs::formats::screenshot::header;
 use edgezoom_content::{AddressPolicy, SourceUrl};
-use edgezoom_tiler::browser::{CapturedPage, PageError, PageSettings, Pages};
+use edgezoom_tiler::browser::{OpenPage, PageError, PageSettings, Pages};
 
 use edgezoom_test_support::Picture;
 
@@ -24,7 +24,7 @@ pub struct Screenshot {
 pub fn settings() -> PageSettings {
     let policy = AddressPolicy::allowing("127.0.0.2/32").unwrap();
     let mut settings = PageSettings::new(policy, std::env::temp_dir());
-    settings.supervisor = Some(Path::new(env!("CARGO_BIN_EXE_tiler")).to_owned());
+    settings.supervisor = env!("CARGO_BIN_EXE_tiler").into();
     settings.limits.settle = Duration::from_secs(20);
     settings.limits.without_sandbox = true; // tests without namespaces run as root too
     settings
@@ -32,7 +32,16 @@ pub fn settings() -> PageSettings {
 
 pub async fn capture(settings: PageSettings, url: &str) -> Result<Screenshot, PageError> {
     let url = SourceUrl::parse(url).unwrap();
-    Ok(Screenshot::read(Pages::new(settings).unwrap().capture(&url, |_| {}).await?))
+    Screenshot::of(Pages::new(settings).open(&url, None).await?).await
+}
+
+/// The screenshot stream of a page, in a file positioned at its start.
+pub async fn stream_to_file(page: OpenPage) -> Result<File, PageError> {
+    let mut file = tokio::fs::File::from_std(tempfile::tempfile().unwrap());
+    page.write_screenshot(&mut file).await?;
+    let mut file = file.into_std().await;
+    file.rewind().unwrap();
+    Ok(file)
 }
 
 /// The screenshot of a page with the default settings. Capturing it must succeed.
@@ -41,12 +50,14 @@ pub async fn capture_url(url: &str) -> Screenshot {
 }
 
 impl Screenshot {
-    pub fn read(page: CapturedPage) -> Self {
-        let mut file = BufReader::new(page.file);
+    pub async fn of(page: OpenPage) -> Result<Self, PageError> {
+        let title = page.title().map(ToString::to_string).unwrap_or_default();
+        let (size, url) = (page.size(), page.url().to_owned());
+        let mut file = BufReader::new(stream_to_file(page).await?);
         let mut stream_header = [0; 16];
         file.read_exact(&mut stream_header).unwrap();
-        assert_eq!(stream_header, header(page.size));
-        let (width, height) = (page.size.width as usize, page.size.height as usize);
+        assert_eq!(stream_header, header(size));
+        let (width, height) = (size.width as usize, size.height as usize);
         let mut pixels = Vec::new();
         while let Some(length) = strip_length(&mut file) {
             let mut png = vec![0; length as usize];
@@ -59,13 +70,7 @@ impl Screenshot {
             pixels.extend(strip);
         }
         assert_eq!(pixels.len(), width * height * 3);
-        Self {
-            title: page.title.map(|title| title.to_string()).unwrap_or_default(),
-            url: page.url,
-            width,
-            height,
-            pixels,
-        }
+        Ok(Self { title, url, width, height, pixels })
     }
 
     /// The whole screenshot.
