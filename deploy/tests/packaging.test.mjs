@@ -55,7 +55,7 @@ test("the tiler knows the variables that containers and the unit set", () => {
 });
 
 test("the unit allows the namespaces that the browser for web pages is put into, and a /proc of its own", async () => {
-  const source = await read("tiler/src/browser/namespaces.rs");
+  const source = await read("tiler/src/browser/process/namespaces.rs");
   const names = { NEWUSER: "user", NEWNS: "mnt", NEWNET: "net", NEWPID: "pid", NEWIPC: "ipc", NEWUTS: "uts" };
   const made = new Set([...source.matchAll(/UnshareFlags::(\w+)/g)].map(([, flag]) => names[flag] ?? flag));
   const [, allowed] = /^RestrictNamespaces=(.*)$/m.exec(unit);

@@ -1,5 +1,5 @@
-//! The Chrome DevTools Protocol over a socket: JSON messages, each terminated by a NUL byte. This module knows no
-//! command or event by name.
+//! The Chrome DevTools Protocol over a socket: JSON messages, each terminated by a NUL byte. This module does not know
+//! the names of commands or events.
 //!
 //! Sources: <https://chromedevtools.github.io/devtools-protocol/>, with flat sessions (`Target.attachToTarget`,
 //! `flatten`); the framing is that of Chromium's `--remote-debugging-pipe`
@@ -21,7 +21,7 @@ pub(super) struct Connection {
 /// A message from the browser.
 #[derive(Debug)]
 pub(super) enum Message {
-    /// The response to the command with this id: its result, or the message of its error.
+    /// Response to the command with this id: its result, or the message of its error.
     Response(u64, Result<Value, String>),
     /// An event.
     Event(Event),
@@ -56,7 +56,7 @@ struct RawError {
     message: String,
 }
 
-/// The length of the longest message: a strip of 2,560 × 8,192 pixels that does not compress has 84 MB in base64.
+/// Maximum length of a message: a strip of 2,560 × 8,192 pixels that does not compress takes 84 MB in base64.
 const MAX_MESSAGE_BYTES: usize = 128 << 20;
 
 impl Connection {
@@ -81,14 +81,14 @@ impl Connection {
         Ok(self.last_id)
     }
 
-    /// The next message. Cancel safe: no message is lost when the future is dropped.
+    /// Returns the next message. Cancel safe: no message is lost when the future is dropped.
     pub(super) async fn next(&mut self) -> Result<Message, ConnectionClosed> {
         let frame = self.frames.next().await.ok_or(ConnectionClosed)?.map_err(|_| ConnectionClosed)?;
         parse(&frame)
     }
 }
 
-/// Reads one message.
+/// Parses one message.
 pub(super) fn parse(frame: &Bytes) -> Result<Message, ConnectionClosed> {
     let message: RawMessage = serde_json::from_slice(frame).map_err(|_| ConnectionClosed)?;
     match (message.id, message.method) {

@@ -7,8 +7,8 @@ use std::time::Duration;
 use edgezoom_content::SourceUrl;
 
 use super::limits::PageLimits;
+use super::process::supervisor::ExitReason;
 use super::proxy::connector::ConnectError;
-use super::supervisor::ExitReason;
 use crate::bot::Reservation;
 
 /// The reason why a page could not be captured.
@@ -21,7 +21,7 @@ pub enum PageError {
     /// [`Pages::new`](super::Pages::new).
     #[error("The source is a web page, but this service has no sandbox for web pages.")]
     NotContained,
-    /// The browser could not be started, by [`launch`](super::launch).
+    /// The browser could not be started, by [`process`](super::process).
     #[error("The browser for web pages could not be started.")]
     NotStarted(#[source] io::Error),
     /// The browser exited, or violated the DevTools protocol ([`cdp`](super::cdp)).
@@ -33,7 +33,7 @@ pub enum PageError {
     /// The process that renders the page crashed, according to [`page_state`](super::page_state).
     #[error("The page crashed the browser.")]
     Crashed,
-    /// The page used more memory than [`PageLimits::memory`]. Measured by the [`supervisor`](super::supervisor).
+    /// The page used more memory than [`PageLimits::memory`]. Measured by the [`supervisor`](super::process::supervisor).
     #[error("The page uses more than {} MiB of memory.", .0 >> 20)]
     TooMuchMemory(u64),
     /// The page transferred more than [`PageLimits::traffic`] before it was loaded. Counted by
@@ -60,7 +60,7 @@ pub enum PageError {
     #[error("Submit a web page by its URL, not as a file.")]
     SentAsFile,
     /// The response is a download, or of a media type that is not displayed as a page. Decided in
-    /// [`document`](super::document_check).
+    /// [`Document::check`](super::document::Document::check).
     #[error("The source cannot be displayed as a web page.")]
     NoPage,
     /// The page navigates by itself to the picture or document with this URL. Decided in

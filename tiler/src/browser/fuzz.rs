@@ -1,6 +1,6 @@
-//! What servers call a page, what the browser says of it, and what it asks the proxy for. A page that gets hold of its
-//! browser decides on all of that. Each function takes any bytes, and panics when what comes of them does not hold. The
-//! tests below give them changed inputs for a moment, and the programs in `fuzz/` are these functions under libFuzzer.
+//! Fuzz targets for what a hostile server or page can send: downloads and their media types, messages from the browser, and
+//! requests to the proxy. Each function takes any bytes, and panics if an invariant is broken. The tests below run them
+//! briefly on mutated inputs; the programs in `fuzz/` run them under libFuzzer.
 
 use std::fs::File;
 use std::io::Write;
@@ -12,8 +12,7 @@ use hyper::{Method, Request};
 use rustix::fs::{MemfdFlags, memfd_create};
 
 use super::cdp::{self, Message};
-use super::content_type::charset;
-use super::html_sniffing::Html;
+use super::html::{Html, charset};
 use super::page_state::PageState;
 use super::proxy::local_files::LocalFiles;
 use super::proxy::target;
@@ -21,11 +20,11 @@ use crate::bot::OptOuts;
 
 const PASSWORD: &str = "the proxy's";
 
-/// A media type in the first line, and a download that may be a page; its beginning as the name and the content of a
+/// Takes a media type in the first line, then a download that may be a page. Takes both again as the name and content of a
 /// tag.
 ///
 /// # Panics
-/// An encoding has a name that would end its header.
+/// The name of an encoding would end its header.
 pub fn html(bytes: &[u8]) {
     let (content_type, page) = bytes.split_at(bytes.iter().position(|byte| *byte == b'\n').unwrap_or(0));
     let content_type = String::from_utf8_lossy(content_type);
@@ -40,10 +39,10 @@ pub fn html(bytes: &[u8]) {
     }
 }
 
-/// The browser's messages, with a NUL between them, and what is answered.
+/// Takes the browser's messages, with NUL bytes between them.
 ///
 /// # Panics
-/// Another one than the proxy gets its password.
+/// The proxy's password is sent to a server.
 pub fn devtools(bytes: &[u8]) {
     let now = Instant::now();
     let mut state = PageState::new("main".to_owned(), PASSWORD.to_owned(), now);
@@ -56,15 +55,14 @@ pub fn devtools(bytes: &[u8]) {
         if command.is_some_and(|command| command.params.to_string().contains(PASSWORD)) {
             assert_eq!(event.params["authChallenge"]["source"], "Proxy");
         }
-        let _ = state.is_network_idle(Duration::from_millis(500), Duration::from_secs(8), now);
+        let _ = state.network.is_idle(Duration::from_millis(500), Duration::from_secs(8), now);
     }
 }
 
-/// A request of the browser to the proxy: the method and the target in the first line, and a path in a folder that is
-/// served.
+/// Takes a request of the browser to the proxy: method and target in the first line, then a path in a served folder.
 ///
 /// # Panics
-/// A hidden file is served, or one outside of the folder.
+/// A hidden file is served, or one outside the folder.
 pub fn proxy_request(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (line, path) = text.split_once('\n').unwrap_or((&text, ""));
@@ -85,7 +83,7 @@ pub fn proxy_request(bytes: &[u8]) {
     }
 }
 
-/// A folder that is served, with a secret inside and one outside.
+/// Returns a served folder, with hidden files inside and a secret file outside.
 fn folder() -> Option<&'static (tempfile::TempDir, LocalFiles)> {
     static FOLDER: OnceLock<Option<(tempfile::TempDir, LocalFiles)>> = OnceLock::new();
     let make = || {
@@ -108,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_page_can_say_is_read_or_refused() {
+    fn hostile_input_is_read_or_refused() {
         hunt(&[
             Target {
                 name: "html",

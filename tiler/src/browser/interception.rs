@@ -1,11 +1,11 @@
-//! Interception of the responses to the main frame's requests (`Fetch.requestPaused` at the response stage): whether
-//! the browser displays the response, whether it is replaced by the HTML that was downloaded, or whether it is a
-//! picture or document. Pure: reads the event, sends nothing.
+//! Intercepts the responses to the main frame's requests (`Fetch.requestPaused` at the response stage): decides whether
+//! the browser displays the response, whether the HTML that was downloaded before replaces it, or whether it is a picture
+//! or document. This module only reads the event and sends nothing.
 //!
-//! The format of a source is determined by its bytes. The browser uses the declared media type, so it would display
-//! HTML that is declared as a picture, such as an error page in place of a picture, as a broken picture, or download
-//! it. And when a page navigates to a picture or document, by `<meta http-equiv=refresh>` or a script, that becomes the
-//! source, so it is converted in its own size.
+//! The bytes of a source determine its format, but the browser goes by the declared media type. If HTML is declared as a
+//! picture, such as an error page in place of one, the browser would display a broken picture or download it. And when
+//! a page navigates to a picture or document, by `<meta http-equiv=refresh>` or a script, that becomes the source, so
+//! that it is converted in its own size.
 //!
 //! Source: <https://chromedevtools.github.io/devtools-protocol/tot/Fetch/>.
 
@@ -16,10 +16,9 @@ use edgezoom_content::SourceUrl;
 use serde_json::{Value, json};
 use url::Url;
 
-use super::content_type::media_type;
-use super::html_sniffing::Html;
+use super::html::{Html, media_type};
 
-/// The headers that describe the body, which do not hold for its replacement.
+/// Headers that describe the body. They are not valid for its replacement.
 const BODY_HEADERS: [&str; 6] = [
     "content-type",
     "content-length",
@@ -29,7 +28,7 @@ const BODY_HEADERS: [&str; 6] = [
     "x-content-type-options",
 ];
 
-/// The media types of files whose format a server does not know. The ending of the name decides then.
+/// Media types of files whose format a server does not know. The extension of the name decides then.
 const GENERIC_TYPES: [&str; 5] = [
     "",
     "application/octet-stream",
@@ -38,16 +37,16 @@ const GENERIC_TYPES: [&str; 5] = [
     "application/x-download",
 ];
 
-/// A response that is paused.
+/// A paused response.
 pub(super) struct PausedResponse<'a>(&'a Value);
 
 impl<'a> PausedResponse<'a> {
-    /// `None` for a request that is paused before its response.
+    /// Returns `None` for a request that is paused before its response.
     pub(super) fn new(event: &'a Value) -> Option<Self> {
         event["responseStatusCode"].is_u64().then_some(Self(event))
     }
 
-    /// Whether this is the document of `frame`, and not a redirect, an error, or empty (status 204 and 205).
+    /// Returns true if this is the document of `frame`, and not a redirect, an error, or empty (status 204 and 205).
     pub(super) fn is_document_of(&self, frame: &str) -> bool {
         let status = self.0["responseStatusCode"].as_u64().unwrap_or_default();
         self.0["frameId"] == frame
@@ -55,15 +54,15 @@ impl<'a> PausedResponse<'a> {
             && matches!(status, 200..=203 | 206..=299)
     }
 
-    /// Whether the browser displays it as a page, by its headers.
+    /// Returns true if the browser displays it as a page, according to its headers.
     pub(super) fn is_declared_page(&self) -> bool {
         let declared = self.header("content-type").map(media_type).unwrap_or_default();
         let page = ["text/html", "application/xhtml+xml", "application/xml", "text/xml"];
         page.iter().any(|name| declared.eq_ignore_ascii_case(name)) && !self.is_download()
     }
 
-    /// The URL of the response, if it is a picture or document. Other responses continue: a page that starts the
-    /// download of an archive is still displayed.
+    /// Returns the URL of the response if it is a picture or document. Other responses continue: a page that starts to
+    /// download an archive is still displayed.
     pub(super) fn source_url(&self) -> Option<SourceUrl> {
         let request = &self.0["request"];
         let mut url = Url::parse(request["url"].as_str()?).ok()?;
@@ -98,7 +97,7 @@ impl<'a> PausedResponse<'a> {
         found?["value"].as_str()
     }
 
-    /// The parameters of `Fetch.fulfillRequest` that replace the body by `html` and keep the other headers.
+    /// Returns the parameters for `Fetch.fulfillRequest` that replace the body with `html` and keep the other headers.
     pub(super) fn fulfill_with(&self, html: &Html) -> Value {
         let kept = self.0["responseHeaders"].as_array().into_iter().flatten().filter(|header| {
             let name = header["name"].as_str().unwrap_or_default();
@@ -120,7 +119,7 @@ impl<'a> PausedResponse<'a> {
 mod tests {
     use super::*;
 
-    /// A response to `GET` in the frame "main".
+    /// Returns a response to `GET` in the frame "main".
     fn response(url: &str, headers: &[(&str, &str)]) -> Value {
         let headers: Vec<Value> =
             headers.iter().map(|(name, value)| json!({ "name": name, "value": value })).collect();

@@ -1,48 +1,43 @@
-//! Web pages as sources: a page is loaded in Chromium, and its screenshot is taken in strips from top to bottom.
+//! Web pages as sources: loads a page in Chromium and captures its screenshot in strips, from top to bottom.
 //!
-//! A page is a program by an unknown author that runs on our machine. So each page has a browser of its own:
-//! - a [`supervisor`] process starts the browser with a fresh profile, and removes its processes and files at the end;
-//! - all its traffic goes through a [`proxy`], which applies the address policy to the addresses that it connects to;
-//! - where the system allows it, [`namespaces`] separate it from the network, other processes and the machine's files; for root
-//!   without them pages are refused;
-//! - [`PageLimits`] bounds its time, memory and traffic.
+//! A page is a program by an unknown author that runs on our machine. So each page gets a browser of its own with a fresh
+//! profile, confined as far as the system allows, whose only network is a proxy. The screenshot is a source like any
+//! other: the renderer process decodes it.
 //!
-//! The screenshot is decoded like all sources, in the renderer process.
+//! | question | answer |
+//! |---|---|
+//! | Why was this page refused? | [`PageError`], in `error.rs`: all reasons, each with the place that decides it |
+//! | What may a page cost? | [`PageLimits`], in `limits.rs`: time, memory, traffic, connections, size |
+//! | How is the browser started, confined and killed? | [`process`]: flags, [`supervisor`], namespaces, root directory |
+//! | What does the proxy allow? | [`proxy`]: the checks of a request, in their order |
+//! | How is a page loaded? | [`page_loader`]: the steps; `script/`: what runs in the page |
+//! | What did the browser report? | [`page_state`]: events; [`document`] and [`interception`]: what they mean |
+//! | How does it become a picture? | [`screenshot`]: the strips, and the pipe to the renderer |
 //!
-//! [`Pages::open`] returns a page that is loaded and frozen. [`OpenPage::stream`] captures it into a pipe, so that a
-//! renderer works on the first strips while the last ones are captured.
+//! [`Pages::open`] starts a [`process`] and a [`proxy`], opens a [`tab`] over the DevTools protocol ([`cdp`]), and lets the
+//! [`page_loader`] load and freeze the page. [`OpenPage::stream`] captures it into a pipe.
 
 mod cdp;
-mod content_type;
 mod document;
-mod document_check;
-mod document_responses;
 mod error;
-mod executable;
-mod flags;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
-mod html_sniffing;
+mod html;
 mod interception;
-mod launch;
 mod limits;
-mod memory;
-mod namespaces;
 mod network_idle;
 mod page_loader;
 mod page_state;
 mod pages;
-mod private_root;
+mod process;
 mod proxy;
 mod screenshot;
-pub mod supervisor;
 mod tab;
-mod tab_setup;
 
 pub use error::PageError;
-pub use executable::find as find_browser;
-pub use html_sniffing::Html;
+pub use html::Html;
 pub use limits::PageLimits;
-pub use namespaces::try_out as try_namespaces;
 pub use pages::{PageSettings, Pages};
+pub use process::namespaces::try_out as try_namespaces;
+pub use process::{find_browser, supervisor};
 pub use screenshot::{Capturing, OpenPage};

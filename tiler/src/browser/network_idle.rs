@@ -1,5 +1,5 @@
-//! Whether the network is idle: no request of the page has been pending for a while. The term and the method are those
-//! of Puppeteer's and Playwright's `networkidle`.
+//! Detects when the network is idle: when no request of the page has been pending for a while. The term and the method are
+//! those of Puppeteer's and Playwright's `networkidle`.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 /// The pending requests of a page.
 #[derive(Debug)]
 pub(super) struct NetworkActivity {
-    /// When each pending request was sent, by its id.
+    /// Time at which each pending request was sent, by request id.
     pending: HashMap<String, Instant>,
-    /// When a request was last pending.
+    /// Time at which a request was last pending.
     last_active: Instant,
 }
 
-/// The number of requests tracked. A page with more pending requests is not idle anyway.
+/// Maximum number of requests tracked. A page with more pending requests is not idle anyway.
 const MAX_REQUESTS: usize = 10_000;
 
 impl NetworkActivity {
@@ -21,7 +21,7 @@ impl NetworkActivity {
         Self { pending: HashMap::new(), last_active: now }
     }
 
-    /// A request of a `ResourceType` of the Network domain was sent. Connections that stay open are not waited for.
+    /// Records a request of a `ResourceType` of the Network domain. Ignores connections that stay open.
     pub(super) fn sent(&mut self, request: &str, resource_type: &str, now: Instant) {
         let ignored = matches!(resource_type, "EventSource" | "WebSocket" | "Media" | "Ping" | "Preflight");
         if !ignored && self.pending.len() < MAX_REQUESTS {
@@ -30,14 +30,14 @@ impl NetworkActivity {
         }
     }
 
-    /// A request has finished or failed.
+    /// Records that a request has finished or failed.
     pub(super) fn ended(&mut self, request: &str, now: Instant) {
         if self.pending.remove(request).is_some() {
             self.last_active = now;
         }
     }
 
-    /// Whether no request has been pending for `quiet`. Requests that are older than `timeout` do not count.
+    /// Returns true if no request has been pending for `quiet`. Requests older than `timeout` are ignored.
     pub(super) fn is_idle(&mut self, quiet: Duration, timeout: Duration, now: Instant) -> bool {
         self.pending.retain(|_, sent| now.saturating_duration_since(*sent) < timeout);
         if !self.pending.is_empty() {
@@ -66,12 +66,12 @@ mod tests {
         network.ended("a", at(600));
         assert!(!network.is_idle(QUIET, TIMEOUT, at(5000)));
         assert!(!network.is_idle(QUIET, TIMEOUT, at(8400)));
-        assert!(!network.is_idle(QUIET, TIMEOUT, at(8600)), "timed out, but a moment ago it was pending");
+        assert!(!network.is_idle(QUIET, TIMEOUT, at(8600)), "it was pending until a moment ago");
         assert!(network.is_idle(QUIET, TIMEOUT, at(8900)), "a request that never ends is ignored");
     }
 
     #[test]
-    fn connections_that_stay_open_are_not_waited_for() {
+    fn connections_that_stay_open_are_ignored() {
         let start = Instant::now();
         let mut network = NetworkActivity::new(start);
         network.sent("a", "EventSource", start);

@@ -1,14 +1,14 @@
-//! Loads a page until it is ready for its screenshot: navigates to it, waits until its network is idle, scrolls through
-//! it once so that lazy content loads, and freezes it. The limits of each step are in [`PageLimits`].
+//! Loads a page until it is ready to be captured: navigates to it, waits until its network is idle, scrolls through it once
+//! so that lazy content loads, and freezes it. The limits of each step are in [`PageLimits`].
 
 use std::time::Instant;
 
 use edgezoom_content::{Size, Title};
 use serde_json::{Value, json};
 
-use super::document_check;
+use super::document::network_error;
 use super::error::PageError;
-use super::html_sniffing::Html;
+use super::html::Html;
 use super::limits::PageLimits;
 use super::proxy::Proxy;
 use super::tab::Tab;
@@ -19,30 +19,30 @@ pub(super) struct PageLoader<'a> {
     pub tab: &'a mut Tab,
     pub proxy: &'a Proxy,
     pub limits: &'a PageLimits,
-    /// The reservations that are honoured.
+    /// Opt-outs to honour.
     pub opt_outs: OptOuts,
 }
 
-/// A loaded page that does not change any more: it loads nothing, its scripts are disabled, its animations paused.
+/// A loaded page that no longer changes: it loads nothing, its scripts are disabled, and its animations are paused.
 #[derive(Clone, Debug)]
 pub(super) struct FrozenPage {
-    /// The size of its screenshot in device pixels.
+    /// Size of its screenshot in device pixels.
     pub size: Size,
     pub title: Option<Title>,
     /// Its URL after all redirects.
     pub url: String,
-    /// Its height in CSS pixels.
+    /// Height in CSS pixels.
     pub height: u32,
-    /// The number of its document among those that the tab has shown.
+    /// Number of documents that the tab has shown, this one included.
     pub document: u32,
 }
 
-/// How often a page may navigate by itself while it loads.
+/// Maximum number of navigations by the page itself while it loads.
 const MAX_NAVIGATIONS: usize = 5;
 
 impl PageLoader<'_> {
-    /// Loads the page at `source` and freezes it. Subresources that do not arrive in time are left out. `html` is shown
-    /// in place of a response that the browser would not display as a page.
+    /// Loads the page at `source` and freezes it. Subresources that do not arrive in time are left out. `html` replaces
+    /// a response that the browser would not display as a page.
     pub(super) async fn load(&mut self, source: &str, html: Option<Html>) -> Result<FrozenPage, PageError> {
         let start = Instant::now();
         let deadline = start + self.limits.settle;
@@ -58,7 +58,7 @@ impl PageLoader<'_> {
                     return self.freeze(&location, document).await;
                 }
                 Ok(_) => {}
-                // A navigation destroys the execution context of our functions. Its event arrives a little later.
+                // A navigation destroys the execution context of our functions. Its event arrives shortly after.
                 Err(error @ PageError::Command(_)) => {
                     self.tab.wait_for_document(document, Instant::now() + self.limits.quiet).await?;
                     if self.tab.state.document_count == document {
@@ -76,14 +76,14 @@ impl PageLoader<'_> {
         let count = self.tab.state.document_count;
         let navigated = self.tab.command_until("Page.navigate", json!({ "url": source }), deadline).await?;
         match navigated["errorText"].as_str() {
-            Some(error @ "net::ERR_ABORTED") => Err(document_check::network_error(error)), // no document follows
+            Some(error @ "net::ERR_ABORTED") => Err(network_error(error)), // no document follows
             _ => self.tab.wait_for_document(count, deadline).await,
         }
     }
 
-    /// Waits for the document in the main frame, and prepares it for the screenshot. Returns its title and URL.
+    /// Waits for the document in the main frame, and prepares it for the screenshot. Returns what `finish.js` returns.
     async fn load_document(&mut self, start: Instant, deadline: Instant) -> Result<Value, PageError> {
-        // A third of the time is reserved for content that loads while the page is scrolled.
+        // A third of the time is left for content that loads while the page is scrolled.
         self.tab.wait_until_idle(start + self.limits.settle * 2 / 3).await?;
         if !self.tab.state.document.parsed {
             self.tab.wait_until_idle(deadline).await?;
@@ -98,11 +98,11 @@ impl PageLoader<'_> {
             "step": self.limits.window,
             "patience": self.limits.scroll.as_millis() as u64,
         });
-        // The script ends by itself. If it does not return in time, the page keeps it from running.
+        // The script ends by itself. If it does not return in time, the page is blocking it.
         let scrolled = Instant::now() + self.limits.scroll + self.limits.command;
         self.tab.call_function(include_str!("script/scroll.js"), scroll, scrolled).await?;
         self.tab.wait_until_idle(deadline.max(Instant::now() + self.limits.quiet)).await?;
-        self.rearrange().await?; // what has loaded since
+        self.rearrange().await?; // content that has loaded since
         let finished = Instant::now() + self.limits.command;
         let finish = json!({ "patience": 2000 });
         let location = self.tab.call_function(include_str!("script/finish.js"), finish, finished).await?;
@@ -125,7 +125,7 @@ impl PageLoader<'_> {
         Ok(())
     }
 
-    /// Why the document was not parsed to its end.
+    /// Returns why the document was not parsed completely.
     fn incomplete_document(&self) -> PageError {
         if self.proxy.budget.is_spent() {
             PageError::TooMuchTraffic(self.limits.traffic)
@@ -136,7 +136,7 @@ impl PageLoader<'_> {
         }
     }
 
-    /// What the page's tags reserve. It could take them away before they are read; then it does not reserve anything.
+    /// Returns the honoured reservation in the page's tags, if there is one.
     fn reservation(&self, location: &Value) -> Option<Reservation> {
         location["tags"].as_array()?.iter().find_map(|tag| {
             let text = |part: usize| tag[part].as_str().unwrap_or_default();
@@ -146,7 +146,7 @@ impl PageLoader<'_> {
 
     fn check_document(&self) -> Result<(), PageError> {
         let connect_error = |host: &str, port: u16| self.proxy.failures.get(host, port);
-        document_check::check(&self.tab.state.document, connect_error).map_err(|error| {
+        self.tab.state.document.check(connect_error).map_err(|error| {
             if self.proxy.budget.is_spent() { PageError::TooMuchTraffic(self.limits.traffic) } else { error }
         })
     }
@@ -155,7 +155,7 @@ impl PageLoader<'_> {
     async fn freeze(&mut self, location: &Value, document: u32) -> Result<FrozenPage, PageError> {
         self.tab.command("Page.stopLoading", json!({})).await?;
         self.tab.command("Emulation.setScriptExecutionDisabled", json!({ "value": true })).await?;
-        // One that appeared since the last look. From here on none can: the page's scripts do not run any more, ours do.
+        // Hides a banner that has appeared since. No further one can: only our scripts still run.
         self.hide_consent_banners().await?;
         self.tab.command("Animation.enable", json!({})).await?;
         self.tab.command("Animation.setPlaybackRate", json!({ "playbackRate": 0 })).await?;

@@ -1,16 +1,15 @@
-//! The state of a page, kept up to date from the events of the DevTools protocol: the document in its main frame, its
-//! network activity, and whether it has crashed. Some events require a command in return, which [`PageState::observe`]
-//! returns. Reads no clock and sends nothing.
+//! The state of a page, updated from the events of the DevTools protocol: the document in its main frame, its network
+//! activity, and whether it has crashed. Some events require a command, which [`PageState::observe`] returns. This module
+//! reads no clock and sends nothing.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use edgezoom_content::SourceUrl;
 use serde_json::{Value, json};
 
 use super::cdp::Event;
-use super::document::Document;
-use super::document_responses::DocumentResponses;
-use super::html_sniffing::Html;
+use super::document::{Document, DocumentRequests};
+use super::html::Html;
 use super::interception::PausedResponse;
 use super::network_idle::NetworkActivity;
 use super::proxy;
@@ -19,20 +18,20 @@ use super::proxy;
 #[derive(Debug)]
 pub(super) struct PageState {
     main_frame: String,
-    /// The password of the proxy.
+    /// Password of the proxy.
     password: String,
-    /// Which navigation the next response for the main frame belongs to.
+    /// The navigation that the next response for the main frame belongs to.
     navigation: Navigation,
     /// The picture or document that the page navigates to by itself.
     pub leads_to: Option<SourceUrl>,
-    /// How many documents the main frame has shown.
+    /// Number of documents that the main frame has shown.
     pub document_count: u32,
-    /// The document that the main frame shows.
+    /// The document in the main frame.
     pub document: Document,
-    /// Whether the tab has crashed.
+    /// True if the tab has crashed.
     pub crashed: bool,
-    network: NetworkActivity,
-    responses: DocumentResponses,
+    pub network: NetworkActivity,
+    requests: DocumentRequests,
 }
 
 /// A navigation of the main frame.
@@ -40,7 +39,7 @@ pub(super) struct PageState {
 enum Navigation {
     /// To the proxy's login page.
     Login,
-    /// To the source, with the HTML that was downloaded from it, if it was.
+    /// To the source, with its HTML if that was downloaded before.
     Source(Option<Html>),
     /// By the page itself.
     ByPage,
@@ -49,7 +48,7 @@ enum Navigation {
 /// A command that an event requires.
 #[derive(Debug, PartialEq)]
 pub(super) struct Command {
-    /// For the page's session, not for the browser itself.
+    /// True for a command to the page's session, false for one to the browser itself.
     pub to_page: bool,
     pub method: &'static str,
     pub params: Value,
@@ -66,16 +65,16 @@ impl PageState {
             document: Document::default(),
             crashed: false,
             network: NetworkActivity::new(now),
-            responses: DocumentResponses::default(),
+            requests: DocumentRequests::default(),
         }
     }
 
-    /// The next navigation is to the source. `html` is what was downloaded from it, if that is HTML.
+    /// Expects the next navigation to be to the source. `html` is the source's HTML if it was downloaded before.
     pub(super) fn expect_source(&mut self, html: Option<Html>) {
         self.navigation = Navigation::Source(html);
     }
 
-    /// Updates the state with an event.
+    /// Updates the state with an event, and returns the command that the event requires.
     pub(super) fn observe(&mut self, event: &Event, now: Instant) -> Option<Command> {
         let params = &event.params;
         let text = |key: &str| params[key].as_str().unwrap_or_default();
@@ -85,7 +84,7 @@ impl PageState {
             "Page.loadEventFired" => self.document.loaded = true,
             "Network.requestWillBeSent" => self.network.sent(text("requestId"), text("type"), now),
             "Network.responseReceived" if text("type") == "Document" => {
-                self.responses.received(text("requestId"), &params["response"]);
+                self.requests.received(text("requestId"), &params["response"]);
             }
             "Network.loadingFinished" => self.network.ended(text("requestId"), now),
             "Network.loadingFailed" => {
@@ -106,33 +105,28 @@ impl PageState {
         None
     }
 
-    /// Whether no request has been pending for `quiet`. Requests that are older than `timeout` do not count.
-    pub(super) fn is_network_idle(&mut self, quiet: Duration, timeout: Duration, now: Instant) -> bool {
-        self.network.is_idle(quiet, timeout, now)
-    }
-
     fn navigated(&mut self, frame: &Value) {
         if frame["id"] != self.main_frame {
             return;
         }
         let unreachable = frame["unreachableUrl"].as_str();
         let loader = frame["loaderId"].as_str().unwrap_or_default();
-        let result = self.responses.take(loader);
+        let mut result = self.requests.take(loader);
+        result.error = unreachable.map(|_| result.error.unwrap_or_default());
         self.document_count += 1;
         if matches!(self.navigation, Navigation::Source(_)) {
             self.navigation = Navigation::ByPage;
         }
         self.document = Document {
             url: unreachable.or(frame["url"].as_str()).unwrap_or_default().to_owned(),
-            error: unreachable.map(|_| result.error.unwrap_or_default()),
-            response: result.response,
+            result,
             loader: loader.to_owned(),
             ..Document::default()
         };
     }
 
-    /// A paused request or response. It continues, unless the page navigates to a picture or document: that response
-    /// stays paused until the browser is closed.
+    /// Handles a paused request or response. It continues, unless the page navigates to a picture or document: that
+    /// response stays paused until the browser is closed.
     fn paused(&mut self, params: &Value) -> Option<Command> {
         let response =
             PausedResponse::new(params).filter(|response| response.is_document_of(&self.main_frame));
@@ -149,13 +143,13 @@ impl PageState {
         self.leads_to.is_none().then(|| Command::to_page("Fetch.continueRequest", params))
     }
 
-    /// A request for a document failed. If the main frame shows the document already, it is truncated, unless the
-    /// request was canceled by the next navigation.
+    /// Handles the failure of a request for a document. If the main frame already shows the document, it is truncated,
+    /// unless the next navigation cancelled the request.
     fn document_failed(&mut self, request: &str, error: &str, canceled: bool) {
         if request == self.document.loader {
             self.document.truncated |= !canceled;
         } else {
-            self.responses.failed(request, error);
+            self.requests.failed(request, error);
         }
     }
 
@@ -170,7 +164,7 @@ impl PageState {
         Command::to_page("Fetch.continueWithAuth", params)
     }
 
-    /// Closes every page that the page has opened.
+    /// Closes a page that the page has opened.
     fn close_popup(&self, target: &Value) -> Option<Command> {
         let has_opener = target["type"] == "page" && target["openerId"].is_string();
         let target = &target["targetId"];

@@ -10,17 +10,16 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use super::error::PageError;
-use super::html_sniffing::Html;
-use super::launch::{Browser, Launch};
+use super::html::Html;
 use super::limits::PageLimits;
 use super::page_loader::PageLoader;
+use super::process::{Browser, Launch, find_browser, namespaces};
 use super::proxy::Proxy;
 use super::proxy::connector::Connector;
 use super::proxy::host_connections::HostConnections;
 use super::proxy::local_files::LocalFiles;
 use super::screenshot::OpenPage;
 use super::tab::Tab;
-use super::{executable, namespaces, tab_setup};
 use crate::OWN_PROGRAM;
 use crate::bot::BotSettings;
 use crate::fetch::resolver::{Resolver, SystemResolver};
@@ -88,7 +87,7 @@ impl Pages {
     pub fn new(settings: PageSettings) -> Self {
         let PageSettings { browser, supervisor, namespaces, policy, resolver, folder, bot, limits } =
             settings;
-        let launch = match executable::find(browser.as_deref()) {
+        let launch = match find_browser(browser.as_deref()) {
             None => {
                 tracing::warn!("no Chromium found: web pages cannot be converted");
                 Err((|| PageError::NoBrowser) as fn() -> _)
@@ -186,7 +185,7 @@ impl Pages {
             let proxy = Proxy::start(started.listener, self.connector.clone(), files, &self.limits)?;
             started.devtools.set_nonblocking(true)?;
             let devtools = UnixStream::from_std(started.devtools)?;
-            let tab = tab_setup::open(devtools, &self.limits, &self.bot.user_agent, &proxy.password).await?;
+            let tab = Tab::open(devtools, &self.limits, &self.bot.user_agent, &proxy.password).await?;
             Ok((proxy, tab))
         };
         match open.await {

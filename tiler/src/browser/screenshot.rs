@@ -21,9 +21,9 @@ use tokio::time::Instant;
 use tracing::Instrument;
 
 use super::error::PageError;
-use super::launch::Browser;
 use super::limits::PageLimits;
 use super::page_loader::FrozenPage;
+use super::process::Browser;
 use super::proxy::Proxy;
 use super::tab::Tab;
 

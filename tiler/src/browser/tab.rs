@@ -1,5 +1,5 @@
 //! The tab of a browser: sends commands and waits for their responses, and meanwhile updates the [`PageState`] from the
-//! browser's events. Every wait has a deadline. It ends early when the page crashes or leads to another source.
+//! browser's events. Every wait has a deadline. It ends early if the page crashes or navigates to another source.
 
 use std::time::{Duration, Instant};
 
@@ -11,6 +11,8 @@ use super::cdp::{Connection, ConnectionClosed, Message};
 use super::error::PageError;
 use super::limits::PageLimits;
 use super::page_state::PageState;
+use super::proxy;
+use crate::bot::UserAgent;
 
 /// An attached tab.
 pub(super) struct Tab {
@@ -21,16 +23,44 @@ pub(super) struct Tab {
     pub state: PageState,
 }
 
-/// How often a condition is checked while no event arrives.
+/// Interval at which a condition is checked while no event arrives.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 impl Tab {
-    /// Opens an empty tab and attaches to it. `password` is that of the proxy.
-    pub(super) async fn attach(
+    /// Opens an empty tab with the window and scale of `limits`, and logs it in to the proxy, whose password is
+    /// `password`.
+    pub(super) async fn open(
         socket: UnixStream,
         limits: &PageLimits,
+        service: &UserAgent,
         password: &str,
     ) -> Result<Self, PageError> {
+        let mut tab = Self::attach(socket, limits, password).await?;
+        let version = tab.browser_command("Browser.getVersion", json!({})).await?;
+        tab.browser_command("Browser.setDownloadBehavior", json!({ "behavior": "deny" })).await?;
+
+        for domain in ["Page.enable", "Network.enable", "Inspector.enable"] {
+            tab.command(domain, json!({})).await?;
+        }
+        let metrics = json!({
+            "width": limits.width, "height": limits.window, "deviceScaleFactor": limits.scale, "mobile": false,
+        });
+        tab.command("Emulation.setDeviceMetricsOverride", metrics).await?;
+        // Many sites refuse a browser whose user agent contains "Headless".
+        let browser = version["userAgent"].as_str().unwrap_or_default().replace("HeadlessChrome", "Chrome");
+        let user_agent = json!({ "userAgent": format!("{browser} {service}") });
+        tab.command("Emulation.setUserAgentOverride", user_agent).await?;
+        let media = json!({ "features": [{ "name": "prefers-reduced-motion", "value": "reduce" }] });
+        tab.command("Emulation.setEmulatedMedia", media).await?;
+
+        tab.log_in().await?;
+        // From now on, responses for frames are paused until `PageState` has examined them.
+        let documents = json!({ "patterns": [{ "resourceType": "Document", "requestStage": "Response" }] });
+        tab.command("Fetch.enable", documents).await?;
+        Ok(tab)
+    }
+
+    async fn attach(socket: UnixStream, limits: &PageLimits, password: &str) -> Result<Self, PageError> {
         let mut tab = Self {
             connection: Connection::new(socket),
             session: String::new(),
@@ -47,6 +77,14 @@ impl Tab {
         tab.main_frame = string(target)?; // the id of a page's target is also that of its main frame
         tab.state = PageState::new(tab.main_frame.clone(), password.to_owned(), Instant::now());
         Ok(tab)
+    }
+
+    /// Navigates to the proxy's login page, so that the browser knows the password before the page's first request.
+    async fn log_in(&mut self) -> Result<(), PageError> {
+        self.command("Fetch.enable", json!({ "handleAuthRequests": true })).await?;
+        self.command("Page.navigate", json!({ "url": format!("http://{}/", proxy::LOGIN_HOST) })).await?;
+        self.command("Fetch.disable", json!({})).await?;
+        self.wait_until(Instant::now() + self.limits.command, |state, _| state.document.loaded).await
     }
 
     /// Sends a command to the page. The response must arrive within the limit for commands.
@@ -68,14 +106,14 @@ impl Tab {
     }
 
     /// Sends a command to the browser itself.
-    pub(super) async fn browser_command(&mut self, method: &str, params: Value) -> Result<Value, PageError> {
+    async fn browser_command(&mut self, method: &str, params: Value) -> Result<Value, PageError> {
         timeout(self.limits.command, self.send_and_receive(None, method, params))
             .await
             .unwrap_or(Err(PageError::BrowserGone))
     }
 
-    /// Calls a JavaScript function and returns the value that it resolves to. It runs in an isolated world, in which
-    /// the page cannot replace built-in objects.
+    /// Calls a JavaScript function and returns the value that it resolves to. The function runs in an isolated world, in
+    /// which the page cannot replace built-in objects.
     pub(super) async fn call_function(
         &mut self,
         function: &str,
@@ -98,11 +136,11 @@ impl Tab {
         Ok(returned["result"]["value"].take())
     }
 
-    /// Waits until the page has loaded and its network is idle, or its document is truncated, or until `deadline`.
+    /// Waits until the page has loaded and its network is idle, until its document is truncated, or until `deadline`.
     pub(super) async fn wait_until_idle(&mut self, deadline: Instant) -> Result<(), PageError> {
         let (quiet, timeout) = (self.limits.quiet, self.limits.request);
         self.wait_until(deadline, |state, now| {
-            let is_idle = state.is_network_idle(quiet, timeout, now);
+            let is_idle = state.network.is_idle(quiet, timeout, now);
             state.document.truncated || (state.document.loaded && is_idle)
         })
         .await
@@ -114,7 +152,7 @@ impl Tab {
     }
 
     /// Waits until `condition` holds, or until `deadline`.
-    pub(super) async fn wait_until(
+    async fn wait_until(
         &mut self,
         deadline: Instant,
         mut condition: impl FnMut(&mut PageState, Instant) -> bool,
@@ -147,7 +185,7 @@ impl Tab {
         }
     }
 
-    /// Handles an event, or a response that no command waits for.
+    /// Handles an event. Ignores a response that no command waits for.
     async fn handle(&mut self, message: Message) -> Result<(), PageError> {
         let Message::Event(event) = message else { return Ok(()) };
         if let Some(command) = self.state.observe(&event, Instant::now()) {
@@ -166,7 +204,7 @@ impl Tab {
     }
 }
 
-/// A string that a response must contain.
+/// Returns the string that a response must contain.
 fn string(value: &Value) -> Result<String, PageError> {
     value.as_str().map(str::to_owned).ok_or_else(|| PageError::Command("an identifier is missing".to_owned()))
 }

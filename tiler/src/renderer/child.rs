@@ -1,27 +1,22 @@
-//! The renderer process itself: standard input is the source, a file, or the channel over which one comes that still
-//! arrives; standard output takes the frames.
+//! The renderer process itself. Its standard input is the source: a file, or the [channel](super::channel) over which one
+//! arrives. Its standard output takes the frames.
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd};
 use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
 use edgezoom_codecs::{Prepared, SourceError, SourceFile, TemporaryFile};
-use edgezoom_content::{Dzi, PreviewKind};
-use edgezoom_pyramid::{BuildError, TileCoord, TileOutput, TileSource, coarse_of_thumbnail};
+use edgezoom_pyramid::{BuildError, TileOutput, TileSource, coarse_of_thumbnail};
 use rustix::event::{PollFd, PollFlags, poll};
 
-use super::channel;
 use super::protocol::FrameWriter;
 use super::request::{Arriving, RenderRequest};
-use crate::{failure, sandbox};
+use crate::{descriptors, failure, sandbox};
 
-/// The descriptors that the parent passes, besides standard input, output and error. All others are closed.
-const INHERITED: &[RawFd] = &[];
-
-/// Renders as requested. A failure is written to the parent; the exit code says only whether there was one.
+/// Renders as requested. Reports a failure to the parent; the exit code says only whether there was one.
 #[must_use]
 pub fn run(request: &RenderRequest) -> ExitCode {
     match start(request) {
@@ -31,7 +26,7 @@ pub fn run(request: &RenderRequest) -> ExitCode {
                 if let BuildError::Output(_) | BuildError::Thread = error {
                     eprintln!("{error}");
                 }
-                // Fails only when the parent is gone, and then nothing reads it.
+                // Fails only if the parent is gone, which leaves no reader.
                 let _ = frames.failed(&failure::of_build(&error));
                 ExitCode::FAILURE
             }
@@ -43,24 +38,24 @@ pub fn run(request: &RenderRequest) -> ExitCode {
     }
 }
 
-/// A process in its sandbox, with all it needs.
+/// A process in its sandbox, with all that it needs.
 struct Start {
-    /// The source, for its thumbnail and twice for its rows, as it may have to be opened again: in the sandbox no file can
-    /// be opened or duplicated.
+    /// The source: once for its thumbnail, and twice for its rows, because it may have to be opened again. The sandbox
+    /// does not allow to open or duplicate a file.
     sources: [SourceFile; 3],
-    /// The source's format and what reading it takes, if the format is known.
+    /// The source's format, and what its decoder needs, if the format is known.
     prepared: Result<Prepared, SourceError>,
     frames: FrameWriter,
 }
 
-/// Takes hold of the pipes, loads what the source's format needs, and enters the sandbox. Until then the source's first
-/// bytes are compared with the signatures of formats, and none is parsed.
+/// Duplicates the pipes, loads what the source's format needs, and enters the sandbox. Before that, the source's first
+/// bytes are only compared with the signatures of formats, not parsed.
 fn start(request: &RenderRequest) -> io::Result<Start> {
-    sandbox::close_inherited(INHERITED)?;
+    sandbox::close_inherited(&[])?;
     let mut sources = sources(request)?;
     let frames = duplicate(io::stdout())?;
     let watched = duplicate(io::stdout())?;
-    // It has no name, so nothing is left when the process ends. Where none can be made, memory has to do.
+    // The file has no name, so nothing is left when the process ends. Without a file, decoders use memory only.
     let temporary = tempfile::tempfile_in(&request.folder).ok();
     let limits = sandbox::Limits {
         memory: request.memory,
@@ -72,21 +67,21 @@ fn start(request: &RenderRequest) -> io::Result<Start> {
         let file = TemporaryFile::new(file, request.file);
         prepared = prepared.map(|prepared| prepared.with_temporary_file(file));
     }
-    #[cfg(target_os = "linux")]
     sandbox::give_up()?;
     thread::Builder::new().name("parent".into()).spawn(move || exit_with_parent(&watched))?;
     sandbox::enter(&limits)?;
     Ok(Start { sources, prepared, frames: FrameWriter::new(frames) })
 }
 
-/// The source three times.
+/// Returns the source three times.
 fn sources(request: &RenderRequest) -> io::Result<[SourceFile; 3]> {
     let Some(Arriving { announced }) = request.arriving else {
         let source = || duplicate(io::stdin()).map(SourceFile::from);
         return Ok([source()?, source()?, source()?]);
     };
-    let (file, growth) = channel::receive(duplicate(io::stdin())?)?;
-    let source = SourceFile::growing(file, announced, growth);
+    let channel = duplicate(io::stdin())?;
+    let file = File::from(descriptors::receive(&channel)?);
+    let source = SourceFile::growing(file, announced, channel);
     Ok([source.clone(), source.clone(), source])
 }
 
@@ -94,8 +89,8 @@ fn duplicate(stream: impl AsFd) -> io::Result<File> {
     Ok(File::from(stream.as_fd().try_clone_to_owned()?))
 }
 
-/// Waits until the pipe's other end is closed, and ends the process then: its parent is gone. `PR_SET_PDEATHSIG`
-/// (prctl(2)) would not do: it also sends its signal when only the thread ends that started this process.
+/// Waits until the other end of the pipe is closed, which means that the parent is gone, then exits. `PR_SET_PDEATHSIG`
+/// (prctl(2)) does not work here: it also sends its signal when only the thread ends that started this process.
 fn exit_with_parent(pipe: &File) {
     loop {
         let mut watched = [PollFd::new(pipe, PollFlags::empty())];
@@ -108,7 +103,7 @@ fn exit_with_parent(pipe: &File) {
     }
 }
 
-/// Renders into frames, in a process that is in its sandbox.
+/// Renders the source and writes frames. The fuzz targets call this outside a sandbox.
 pub(super) fn render(
     [first, sources @ ..]: [SourceFile; 3],
     prepared: Result<Prepared, SourceError>,
@@ -128,26 +123,4 @@ pub(super) fn render(
     })?;
     let built = source.with_thumbnail(thumbnail).build(&request.options, frames)?;
     Ok(frames.finished(built.damage)?)
-}
-
-impl TileOutput for FrameWriter {
-    fn begin(&self, dzi: &Dzi) -> io::Result<()> {
-        Self::begin(self, dzi)
-    }
-
-    fn tile(&self, coord: TileCoord, bytes: &[u8]) -> io::Result<()> {
-        Self::tile(self, coord, bytes)
-    }
-
-    fn preview(&self, kind: PreviewKind, bytes: &[u8]) -> io::Result<()> {
-        Self::preview(self, kind, bytes)
-    }
-
-    fn coarse(&self, bytes: &[u8]) -> io::Result<()> {
-        Self::coarse(self, bytes)
-    }
-
-    fn progress(&self, rows: u32) -> io::Result<()> {
-        Self::progress(self, rows)
-    }
 }

@@ -1,4 +1,4 @@
-//! Why a renderer process gave no pyramid. The messages are shown to clients.
+//! The reasons why a renderer process produced no pyramid. Clients see the messages.
 
 use std::io;
 use std::time::Duration;
@@ -7,50 +7,50 @@ use edgezoom_content::Failure;
 
 use super::protocol::ProtocolError;
 
-/// Why a renderer process gave no pyramid.
+/// The reason why a renderer process produced no pyramid.
 #[derive(Debug, thiserror::Error)]
 pub enum RenderError {
     /// An option is out of its range, or the process could not be started.
-    #[error("The picture could not be rendered: no process for it could be started.")]
+    #[error("The renderer could not be started.")]
     NotStarted(#[source] io::Error),
     /// The process reported why the source cannot be rendered.
     #[error("{}", .0.message)]
     Reported(Failure),
-    /// The process used up its time on the clock.
-    #[error("Rendering took longer than is allowed.")]
+    /// The process used up its wall time.
+    #[error("Rendering took longer than allowed.")]
     TimedOut,
-    /// The process neither computed nor wrote anything for so long.
-    #[error("Rendering stood still for {} s, longer than is allowed.", .0.as_secs())]
+    /// The process neither computed nor wrote anything for this time.
+    #[error("Rendering made no progress for {} s.", .0.as_secs())]
     Idle(Duration),
-    /// The process used up its processor time, which grows with what it reads and writes.
+    /// The process used up its processor time, which grows with the bytes it reads and the pixels it produces.
     #[error(
-        "The picture is too complex: it takes more than the {} s of processor time that are allowed for its size.",
+        "The picture is too complex: rendering it takes more than the {} s of processor time allowed for its size.",
         .allowed.as_secs()
     )]
     TooComplex {
-        /// The processor time it could have used.
+        /// Processor time that was allowed.
         allowed: Duration,
     },
     /// The process could not allocate memory.
-    #[error("The picture takes more memory than is allowed for rendering.")]
+    #[error("Rendering the picture takes more memory than allowed.")]
     OutOfMemory,
-    /// The process's own code raised a signal: a fault of a decoder.
+    /// The process raised a signal itself: a fault of a decoder.
     #[error("The renderer stopped unexpectedly.")]
     Crashed {
-        /// The signal's number.
+        /// Signal number.
         signal: i32,
     },
-    /// A signal that neither the process nor its limits raise ended it: an operator's, or the system's when memory is
-    /// short. It says nothing of the source.
-    #[error("The renderer was stopped from outside.")]
+    /// A signal ended the process that neither the process nor its limits raise: an operator's, or the system's when
+    /// memory is short. The source is not to blame.
+    #[error("The renderer was killed from outside.")]
     Killed {
-        /// The signal's number.
+        /// Signal number.
         signal: i32,
     },
-    /// The process exited with an error, or before all tiles had come.
+    /// The process exited with an error, or before it had written all tiles.
     #[error("The renderer stopped unexpectedly.")]
     Died,
-    /// The process wrote something that it must not.
+    /// The process wrote something that it is not allowed to write.
     #[error("The renderer stopped unexpectedly.")]
     Protocol(#[from] ProtocolError),
     /// The process's output could not be read.
@@ -59,7 +59,8 @@ pub enum RenderError {
 }
 
 impl RenderError {
-    /// What the process died of, in a word for metrics. `None` when it reported itself why the source cannot be rendered.
+    /// Returns the cause of the process's death as a label for metrics; `None` if the process itself reported why the
+    /// source cannot be rendered.
     #[must_use]
     pub fn cause_of_death(&self) -> Option<&'static str> {
         match self {

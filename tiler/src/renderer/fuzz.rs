@@ -1,8 +1,7 @@
-//! The renderer before hostile bytes, and its parent before a hostile renderer. Each function takes any bytes, and
-//! panics when what comes of them does not hold. The tests below give them changed inputs for a moment, and the
-//! programs in `fuzz/` are these functions under libFuzzer. There a picture is rendered by the renderer's own code,
-//! but within the process, so that what the bytes reach can be seen; `tests/integration/fuzz.rs` renders in the
-//! process with its sandbox.
+//! Fuzz targets for the renderer with hostile sources, and for its parent with a hostile renderer. Each function takes any
+//! bytes, and panics if an invariant is broken. The tests below run them briefly on mutated inputs; the programs in `fuzz/`
+//! run them under libFuzzer. Pictures are rendered by the renderer's own code but in this process, so that the fuzzer sees
+//! the coverage; `tests/integration/fuzz.rs` renders in the sandboxed process.
 
 use std::fs::File;
 use std::io::{Read, Seek, Write};
@@ -12,19 +11,19 @@ use bytes::BytesMut;
 use edgezoom_codecs::{SourceFile, TemporaryFile};
 use edgezoom_content::FailureCode;
 
+use super::Output;
 use super::child;
 use super::error::RenderError;
-use super::output::Output;
 use super::protocol::FrameWriter;
 use super::request::{RenderOptions, RenderRequest};
 use super::validator::FrameValidator;
 use crate::failure;
 use crate::limits::Limits;
 
-/// What a renderer process writes, as its parent reads it.
+/// Takes the output of a renderer process.
 ///
 /// # Panics
-/// The end of a pyramid comes before its beginning.
+/// A pyramid ends before it begins.
 pub fn frames(bytes: &[u8]) {
     let mut validator = FrameValidator::new(request(0));
     let mut received = BytesMut::from(bytes);
@@ -35,10 +34,10 @@ pub fn frames(bytes: &[u8]) {
     }
 }
 
-/// A file of any format, from its signature to its tiles: as the process does it, but for its sandbox and PDFium.
+/// Renders a file of any format as the process does, except for the sandbox and PDFium.
 ///
 /// # Panics
-/// It fails without a reason, or the parent would not take what was written.
+/// Rendering fails without a reason, or the parent refuses the output.
 pub fn picture(bytes: &[u8]) {
     let request = request(bytes.len() as u64);
     let Ok(mut written) = render(bytes, &request) else { return };
@@ -51,7 +50,7 @@ pub fn picture(bytes: &[u8]) {
             Ok(Some(_)) => {}
             Ok(None) => {
                 let read = written.read(&mut chunk).unwrap_or(0);
-                assert!(read > 0, "it ends before its last frame");
+                assert!(read > 0, "the output ends before the last frame");
                 received.extend_from_slice(&chunk[..read]);
             }
             Err(RenderError::Reported(failure)) => {
@@ -64,7 +63,7 @@ pub fn picture(bytes: &[u8]) {
     }
 }
 
-/// Renders into a file. An error is the machine's.
+/// Renders into a file. Returns only errors of the machine.
 fn render(bytes: &[u8], request: &RenderRequest) -> std::io::Result<File> {
     let mut source = tempfile::tempfile()?;
     source.write_all(bytes)?;
@@ -110,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_parent_and_the_renderer_stand_any_bytes() {
+    fn the_parent_and_the_renderer_withstand_any_bytes() {
         hunt(&[
             Target {
                 name: "frames",
@@ -125,7 +124,7 @@ mod tests {
                     b"X\x26\0\0\0{\"code\":\"too-complex\",\"message\":\"a.\"}",
                 ],
             },
-            // A few small files; tests/integration/fuzz.rs and the corpus have those of each format.
+            // A few small files. `tests/integration/fuzz.rs` and the corpus have files of each format.
             Target {
                 name: "picture",
                 run: picture,

@@ -1,16 +1,16 @@
-//! Renders pictures in a process of their own, because their bytes may be hostile.
+//! Renders pictures in a separate process, because their bytes may be hostile.
 //!
-//! [`Renderer::start`] runs the current executable as `tiler render`. That [`child`] has its source as standard input,
-//! enters its [`sandbox`](crate::sandbox) before it parses the first byte, and writes tiles to standard output, in the
-//! frames of [`protocol`]. A source that still arrives comes over a [`channel`]. The parent trusts none of them: [`validator`] compares every frame with what was requested. A
-//! process that crashes, exceeds a limit or breaks the protocol costs its one picture.
+//! [`Renderer::start`] runs `tiler render`. That [`child`] has its source as standard input, enters its
+//! [`sandbox`](crate::sandbox) before it parses the first byte, and writes tiles to standard output, in the frames of
+//! [`protocol`]. A source that is still being downloaded arrives over a [`channel`]. The parent trusts none of this: the
+//! [`validator`] compares every frame with the request, and the [`watchdog`] bounds what the process costs. A process
+//! that crashes, exceeds a limit or breaks the protocol costs only its own picture.
 
 mod channel;
 pub mod child;
 mod error;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
-mod output;
 mod process;
 mod protocol;
 pub mod request;
@@ -21,9 +21,9 @@ use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use edgezoom_codecs::Damage;
-use edgezoom_content::Dzi;
+use edgezoom_content::{Dzi, PreviewKind};
 pub use edgezoom_pyramid::Tile;
 use tokio::io::AsyncReadExt;
 use tokio::process::ChildStdout;
@@ -32,7 +32,6 @@ use crate::arrival::{Arrival, Arrivals};
 use crate::limits::Limits;
 use channel::Feed;
 pub use error::RenderError;
-pub use output::Output;
 use process::RendererProcess;
 pub use protocol::ProtocolError;
 pub use request::RenderOptions;
@@ -40,18 +39,40 @@ use request::{Arriving, RenderRequest};
 use validator::FrameValidator;
 use watchdog::Watchdog;
 
-/// How much is read from the process at once. Tiles share such a buffer, so it is also what a kept tile may hold on to.
+/// Number of bytes read from the process at once. Tiles share such a buffer, so a kept tile may keep this much in memory.
 const READ_BYTES: usize = 256 << 10;
 
 /// A running renderer process. When dropped, the process is killed and reaped.
 pub struct Renderer {
     reader: OutputReader,
     watchdog: Watchdog,
-    /// Tells the process how far its source has arrived.
+    /// Announces to the process how far its source has arrived.
     _feed: Option<Feed>,
 }
 
-/// A process and what has come out of it.
+/// Validated output of a renderer process.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Output {
+    /// Comes first: the header of the picture is read, and this is the pyramid.
+    Started(Dzi),
+    /// Share of the picture's rows that is read, from 0 to 1.
+    Progress(f64),
+    /// A tile. Tiles come in no particular order, each once.
+    Tile(Tile),
+    /// A small version of the whole picture, in the format of the tiles. Each kind comes once, if previews were requested.
+    Preview(PreviewKind, Bytes),
+    /// The rows read so far as a small JPEG, if that was requested. May come at any time before the end.
+    Coarse(Bytes),
+    /// Comes last: all tiles have come, and the process has exited successfully.
+    Finished {
+        /// The pyramid.
+        dzi: Dzi,
+        /// What is missing from the picture because its file is damaged.
+        damage: Option<Damage>,
+    },
+}
+
+/// A process and the output received from it.
 struct OutputReader {
     process: RendererProcess,
     stdout: ChildStdout,
@@ -81,8 +102,8 @@ impl Renderer {
         Self::run(program, source.into(), request, Watchdog::new(limits, bytes), None)
     }
 
-    /// Starts a process that renders a source while it arrives. It waits for bytes that are not there yet. Should the
-    /// download begin anew, it gets no more of them: it is to be dropped then.
+    /// Starts a process that renders a source while it is being downloaded. The process waits for bytes that have not
+    /// arrived. If the download starts over, no more bytes arrive: drop the renderer then.
     ///
     /// # Errors
     /// As [`Renderer::start`].
@@ -96,7 +117,7 @@ impl Renderer {
         options: &RenderOptions,
         limits: &Limits,
     ) -> Result<Self, RenderError> {
-        // A source may stop coming at any time. What is there by then should be seen.
+        // A download may stall at any time, so show more often what has arrived.
         let coarse_every = options.coarse_every.map(|every| every / 4);
         let options = RenderOptions { coarse_every, ..*options };
         let request = RenderRequest::new(&options, limits).map_err(RenderError::NotStarted)?;
@@ -123,11 +144,10 @@ impl Renderer {
         Ok(Self { reader, watchdog, _feed: feed })
     }
 
-    /// The next thing that the process gives. While nothing calls this, the process waits on its full pipe. May be
-    /// cancelled and called again.
+    /// Returns the next output. The process blocks on its full pipe unless this is called. Cancel safe.
     ///
     /// # Errors
-    /// Why the process ended, or was ended. Nothing comes after that, nor after [`Output::Finished`].
+    /// Returns why the process ended, or was killed. Nothing follows after that, or after [`Output::Finished`].
     pub async fn next(&mut self) -> Result<Output, RenderError> {
         let process = self.reader.process.id();
         self.watchdog.resume();
@@ -136,11 +156,11 @@ impl Renderer {
             result = self.reader.next() => result,
             error = self.watchdog.expired(process) => Err(error),
         };
-        let result = result.and_then(|output| self.watchdog.gave(&output, process).map(|()| output));
+        let result = result.and_then(|output| self.watchdog.record(&output, process).map(|()| output));
         if let Err(error) = &result {
             match error {
                 RenderError::Protocol(error) => tracing::error!(%error, "a renderer broke the protocol"),
-                RenderError::Pipe(error) => tracing::error!(%error, "a renderer's output cannot be read"),
+                RenderError::Pipe(error) => tracing::error!(%error, "cannot read a renderer's output"),
                 _ => {}
             }
             self.reader.process.kill();
@@ -172,7 +192,7 @@ impl OutputReader {
         self.stdout.read_buf(&mut self.received).await.map_err(RenderError::Pipe)
     }
 
-    /// After the last frame nothing more may come, and the process has to exit with success.
+    /// Checks that nothing follows after the last frame, and that the process exits successfully.
     async fn conclude(&mut self, dzi: Dzi, damage: Option<Damage>) -> Result<Output, RenderError> {
         if !self.received.is_empty() || self.receive().await? != 0 {
             return Err(ProtocolError::Unexpected("output after the last frame").into());

@@ -1,4 +1,4 @@
-//! The renderer's operating-system process: how it is started, and what its end says.
+//! The renderer's operating-system process: starts it, and finds out why it ended.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -16,17 +16,17 @@ use tokio::time::timeout;
 use super::error::RenderError;
 use super::request::RenderRequest;
 
-/// The size of the pipe from the process, so that neither side waits for the other at every tile.
+/// Size of the pipe from the process. It is large so that neither side waits for the other at every tile.
 const PIPE_BYTES: usize = 1 << 20;
-/// How much of the process's standard error is kept.
+/// Number of bytes kept of the process's standard error.
 const STDERR_BYTES: u64 = 4 << 10;
-/// How long a process may take to exit after its output has ended.
+/// Time for a process to exit after its output has ended.
 const EXIT_TIME: Duration = Duration::from_secs(5);
-/// What is written to standard error when an allocation fails, before the process aborts: by Rust's standard library; by the
-/// C++ library that PDFium brings; and by Rust when that library's exception comes out of PDFium, which throws no other.
+/// Messages on standard error when an allocation fails, before the process aborts: from Rust's standard library, from the C++
+/// library in PDFium, and from Rust when that library's exception leaves PDFium, which throws no other.
 const ALLOCATION_FAILED: [&str; 3] =
     ["memory allocation of ", "bad_alloc", "Rust cannot catch foreign exceptions"];
-/// The signals that code raises by its own faults (signal(7)). The sandbox allows a process no other signal to itself.
+/// Signals that a process raises through its own faults (signal(7)). The sandbox allows no other signal to itself.
 const FAULTS: [Signal; 7] =
     [Signal::ABORT, Signal::BUS, Signal::FPE, Signal::ILL, Signal::SEGV, Signal::SYS, Signal::TRAP];
 
@@ -34,13 +34,13 @@ const FAULTS: [Signal; 7] =
 pub struct RendererProcess {
     child: Child,
     stderr: JoinHandle<String>,
-    /// The processor time after which the kernel ends the process.
+    /// Processor time after which the kernel ends the process.
     cpu_limit: Duration,
 }
 
 impl RendererProcess {
-    /// Starts `program render` with this standard input: the source, or the channel over which it comes. Also gives its
-    /// standard output.
+    /// Starts `program render`. `input` becomes its standard input: the source, or the channel over which it arrives.
+    /// Returns its standard output too.
     pub fn start(program: &Path, input: OwnedFd, request: &RenderRequest) -> io::Result<(Self, ChildStdout)> {
         let mut child = Command::new(program)
             .arg("render")
@@ -53,24 +53,24 @@ impl RendererProcess {
             .kill_on_drop(true)
             .spawn()?;
         let (Some(stdout), Some(stderr)) = (child.stdout.take(), child.stderr.take()) else {
-            return Err(io::Error::other("a child process without pipes"));
+            return Err(io::Error::other("the child process has no pipes"));
         };
-        // Where the system does not allow it, the pipe works with its usual size.
+        // If the system does not allow it, the pipe keeps its default size.
         let _ = rustix::pipe::fcntl_setpipe_size(&stdout, PIPE_BYTES);
         tracing::info!(process = child.id(), "renderer started");
         let cpu_limit = Duration::from_secs(request.cpu_seconds);
         Ok((Self { child, stderr: tokio::spawn(collect(stderr)), cpu_limit }, stdout))
     }
 
-    /// Kills the process. It may be dead already, which does no harm.
+    /// Kills the process, if it is still running.
     pub fn kill(&mut self) {
         let _ = self.child.start_kill();
     }
 
-    /// Waits until the process has exited with success.
+    /// Waits until the process has exited successfully.
     ///
     /// # Errors
-    /// It exits with an error or not at all.
+    /// It exits with an error, or not in time.
     pub async fn exited(&mut self) -> Result<(), RenderError> {
         match timeout(EXIT_TIME, self.child.wait()).await {
             Ok(Ok(status)) if status.success() => {
@@ -83,7 +83,7 @@ impl RendererProcess {
         }
     }
 
-    /// Why the process's output ended before it was complete.
+    /// Returns why the process's output ended before it was complete.
     pub async fn cause_of_death(&mut self) -> RenderError {
         let status = timeout(EXIT_TIME, self.child.wait()).await;
         let stderr = timeout(EXIT_TIME, &mut self.stderr).await;
@@ -98,23 +98,23 @@ impl RendererProcess {
         }
     }
 
-    /// The process's id, until it has been waited for.
+    /// Returns the process's id until the process has been reaped.
     pub fn id(&self) -> Option<u32> {
         self.child.id()
     }
 }
 
-/// What a process's last signal and its standard error say.
+/// Returns the error for the signal that ended a process and its standard error.
 fn cause(signal: Option<i32>, stderr: &str, cpu_limit: Duration) -> RenderError {
     let is = |known: Signal| signal == Some(known.as_raw());
     if ALLOCATION_FAILED.iter().any(|sign| stderr.contains(sign)) {
         return RenderError::OutOfMemory;
     }
     match signal {
-        // PDFium ends with abort(3) and without a word when an allocation fails (`FX_OutOfMemoryTerminate`); Rust says
-        // why it aborts.
+        // PDFium calls abort(3) without a message when an allocation fails (`FX_OutOfMemoryTerminate`). Rust writes a
+        // message before it aborts.
         _ if is(Signal::ABORT) && stderr.trim().is_empty() => RenderError::OutOfMemory,
-        // As the kernel does past `RLIMIT_CPU` (setrlimit(2)).
+        // The kernel sends it after `RLIMIT_CPU` (setrlimit(2)).
         _ if is(Signal::XCPU) => RenderError::TooComplex { allowed: cpu_limit },
         Some(signal) if FAULTS.iter().any(|fault| is(*fault)) => RenderError::Crashed { signal },
         Some(signal) => RenderError::Killed { signal },
@@ -122,7 +122,7 @@ fn cause(signal: Option<i32>, stderr: &str, cpu_limit: Duration) -> RenderError 
     }
 }
 
-/// The beginning of the process's standard error. The rest is read too: a full pipe would block the process.
+/// Returns the beginning of the process's standard error. Reads the rest too, because a full pipe would block the process.
 async fn collect(mut stderr: impl AsyncRead + Unpin) -> String {
     let mut kept = Vec::new();
     let _ = (&mut stderr).take(STDERR_BYTES).read_to_end(&mut kept).await;
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_signal_tells_a_fault_a_limit_and_a_stranger_apart() {
+    fn signals_distinguish_faults_limits_and_kills_from_outside() {
         let cause = |signal: Option<Signal>, stderr: &str| {
             cause(signal.map(Signal::as_raw), stderr, Duration::from_secs(7))
         };

@@ -1,7 +1,7 @@
-//! The frames that a renderer process writes and its parent reads. All numbers are little-endian.
+//! The frames that a renderer process writes and its parent reads. Numbers are little-endian.
 //!
 //! ```text
-//! offset  bytes  what
+//! offset  bytes  meaning
 //!      0      1  kind, a letter of the table below
 //!      1      4  length of the content
 //!      5      …  content
@@ -9,12 +9,12 @@
 //!
 //! | kind | content |
 //! |---|---|
-//! | `B` begin | the version of this protocol, one byte; the [`Dzi`] as JSON |
-//! | `P` progress | the number of rows read, 32 bits |
+//! | `B` begin | version of this protocol, one byte; the [`Dzi`] as JSON |
+//! | `P` progress | number of rows read, 32 bits |
 //! | `T` tile | level, column and row, 32 bits each; the tile's file |
-//! | `V` preview | which one, a byte: 0 is the large one, 1 the thumbnail; the file |
-//! | `C` coarse | a file of what is there so far |
-//! | `F` finished | nothing, or what is missing of a damaged picture: the [`Damage`] as JSON |
+//! | `V` preview | kind, one byte: 0 for the large one, 1 for the thumbnail; the file |
+//! | `C` coarse | file with a coarse picture of the rows read so far |
+//! | `F` finished | empty, or the [`Damage`] of a damaged picture as JSON |
 //! | `X` failed | the [`Failure`] as JSON |
 
 use std::fs::File;
@@ -24,21 +24,21 @@ use std::sync::{Mutex, PoisonError};
 use bytes::{Buf, Bytes, BytesMut};
 use edgezoom_codecs::Damage;
 use edgezoom_content::{Dzi, Failure, PreviewKind};
-use edgezoom_pyramid::TileCoord;
+use edgezoom_pyramid::{TileCoord, TileOutput};
 
-/// Parent and child run the same executable, but its file may be replaced between two starts.
+/// Version of this protocol. Parent and child run the same executable, but the file may be replaced between two starts.
 const VERSION: u8 = 4;
-/// The bytes before a frame's content.
+/// Number of bytes before a frame's content.
 const HEADER_BYTES: usize = 5;
-/// The bytes before the file in a tile's frame.
+/// Number of bytes before the file in a tile's frame.
 const POSITION_BYTES: usize = 12;
-/// The content that a frame other than a tile's may have, in bytes.
+/// Maximum content of a frame without a picture, in bytes.
 const MAX_CONTROL_BYTES: usize = 4 << 10;
 
-/// The content that a preview's frame may have: twice the bytes of its pixels, which no encoder comes near.
+/// Maximum content of a preview's frame, in bytes: twice the size of its pixels, which no encoder comes near.
 const MAX_PREVIEW_BYTES: usize = 2 * 4 * 1200 * 1200;
 
-/// The content that the frame of a coarse picture may have: more than its pixels have.
+/// Maximum content of a coarse picture's frame, in bytes: more than the size of its pixels.
 const MAX_COARSE_BYTES: usize = 4 * 1024 * 1024;
 
 /// A frame.
@@ -53,29 +53,29 @@ pub enum Frame {
     Failed(Failure),
 }
 
-/// How a renderer process broke the protocol. For the log.
+/// The way in which a renderer process broke the protocol, for the log.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProtocolError {
-    /// A frame's first byte is no kind of frame.
+    /// A frame's first byte is not a known kind.
     #[error("a frame of the unknown kind {0:#04x}")]
     UnknownKind(u8),
     /// A frame is longer than its kind may be.
-    #[error("a frame of {bytes} bytes, more than the {max} that are allowed")]
+    #[error("a frame of {bytes} bytes, more than the {max} allowed")]
     TooLong {
-        /// Its length.
+        /// Length of the frame's content.
         bytes: usize,
-        /// The longest that is allowed.
+        /// Maximum length for its kind.
         max: usize,
     },
     /// A frame's content cannot be parsed.
     #[error("a frame of kind {0:?} that cannot be parsed")]
     Malformed(char),
-    /// A frame does not fit to the request, or to the frames before it.
+    /// A frame does not match the request, or the frames before it.
     #[error("{0}")]
     Unexpected(&'static str),
 }
 
-/// The renderer process's end. Threads take turns frame by frame.
+/// The renderer process's end of the pipe. Threads take turns frame by frame.
 pub struct FrameWriter {
     pipe: Mutex<File>,
 }
@@ -83,34 +83,6 @@ pub struct FrameWriter {
 impl FrameWriter {
     pub fn new(pipe: File) -> Self {
         Self { pipe: Mutex::new(pipe) }
-    }
-
-    pub fn begin(&self, dzi: &Dzi) -> io::Result<()> {
-        self.write(b'B', &[VERSION], &serde_json::to_vec(dzi)?)
-    }
-
-    pub fn progress(&self, rows: u32) -> io::Result<()> {
-        self.write(b'P', &rows.to_le_bytes(), &[])
-    }
-
-    pub fn tile(&self, coord: TileCoord, file: &[u8]) -> io::Result<()> {
-        let mut position = [0; POSITION_BYTES];
-        for (to, number) in position.chunks_exact_mut(4).zip([coord.level, coord.column, coord.row]) {
-            to.copy_from_slice(&number.to_le_bytes());
-        }
-        self.write(b'T', &position, file)
-    }
-
-    pub fn preview(&self, kind: PreviewKind, file: &[u8]) -> io::Result<()> {
-        let number = match kind {
-            PreviewKind::Large => 0,
-            PreviewKind::Thumbnail => 1,
-        };
-        self.write(b'V', &[number], file)
-    }
-
-    pub fn coarse(&self, file: &[u8]) -> io::Result<()> {
-        self.write(b'C', &[], file)
     }
 
     pub fn finished(&self, damage: Option<Damage>) -> io::Result<()> {
@@ -122,7 +94,7 @@ impl FrameWriter {
         self.write(b'X', &[], &serde_json::to_vec(failure)?)
     }
 
-    /// Writes a frame whose content is in two parts, so that a tile's file is not copied.
+    /// Writes a frame whose content is in two parts, so that a tile's file need not be copied.
     fn write(&self, kind: u8, first: &[u8], rest: &[u8]) -> io::Result<()> {
         let length = u32::try_from(first.len() + rest.len()).map_err(io::Error::other)?.to_le_bytes();
         let header = [kind, length[0], length[1], length[2], length[3]];
@@ -141,7 +113,37 @@ impl FrameWriter {
     }
 }
 
-/// Takes the next frame out of the buffer; `None` while it is incomplete.
+impl TileOutput for FrameWriter {
+    fn begin(&self, dzi: &Dzi) -> io::Result<()> {
+        self.write(b'B', &[VERSION], &serde_json::to_vec(dzi)?)
+    }
+
+    fn progress(&self, rows: u32) -> io::Result<()> {
+        self.write(b'P', &rows.to_le_bytes(), &[])
+    }
+
+    fn tile(&self, coord: TileCoord, file: &[u8]) -> io::Result<()> {
+        let mut position = [0; POSITION_BYTES];
+        for (to, number) in position.chunks_exact_mut(4).zip([coord.level, coord.column, coord.row]) {
+            to.copy_from_slice(&number.to_le_bytes());
+        }
+        self.write(b'T', &position, file)
+    }
+
+    fn preview(&self, kind: PreviewKind, file: &[u8]) -> io::Result<()> {
+        let number = match kind {
+            PreviewKind::Large => 0,
+            PreviewKind::Thumbnail => 1,
+        };
+        self.write(b'V', &[number], file)
+    }
+
+    fn coarse(&self, file: &[u8]) -> io::Result<()> {
+        self.write(b'C', &[], file)
+    }
+}
+
+/// Takes the next frame from the buffer. Returns `None` while it is incomplete.
 ///
 /// # Errors
 /// The bytes are not a frame, or the frame is longer than allowed.
@@ -204,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn frames_arrive_as_they_were_written_however_they_are_cut() {
+    fn frames_arrive_as_written_even_byte_by_byte() {
         let dzi = Dzi {
             size: Size { width: 700, height: 300 },
             tile_size: 510,

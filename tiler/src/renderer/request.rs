@@ -1,4 +1,4 @@
-//! What a renderer process gets as its one argument, as JSON: how to render, and its limits.
+//! The only argument of a renderer process, as JSON: how to render, and its limits.
 
 use std::io;
 use std::path::PathBuf;
@@ -10,37 +10,36 @@ use serde::{Deserialize, Serialize};
 use super::watchdog::CpuAllowance;
 use crate::limits::Limits;
 
-/// What a renderer process is to do.
+/// The task of a renderer process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RenderRequest {
     /// How to render.
     pub options: RenderOptions,
-    /// What the source may cost.
+    /// Limits for the decoder.
     pub bounds: Bounds,
-    /// Whether the source still arrives: standard input is then the [channel](super::channel) that tells how far it has
-    /// come.
+    /// Set if the source is still being downloaded: standard input is then the [channel](super::channel).
     pub arriving: Option<Arriving>,
-    /// The library for PDF. `None`: there is none.
+    /// PDF library; `None` if none is installed.
     pub pdfium: Option<PathBuf>,
-    /// The memory the process may use, in bytes.
+    /// Memory for the process, in bytes.
     pub memory: u64,
-    /// The folder in which the process makes its temporary file, before it enters its sandbox.
+    /// Directory in which the process creates its temporary file, before it enters its sandbox.
     pub folder: PathBuf,
-    /// The bytes that the temporary file may have.
+    /// Maximum size of the temporary file, in bytes.
     pub file: u64,
-    /// The processor time of the process, in seconds, all its threads together.
+    /// Processor time for all threads of the process together, in seconds.
     pub cpu_seconds: u64,
 }
 
-/// A source that still arrives.
+/// A source that is still being downloaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Arriving {
-    /// How long it will be, if its server says so. Should that not be true, the download fails.
+    /// Length announced by its server. The download fails if the length turns out to be different.
     pub announced: Option<u64>,
 }
 
 impl RenderRequest {
-    /// The request for these options within these limits.
+    /// Returns the request for these options and limits.
     ///
     /// # Errors
     /// An option is out of its range.
@@ -61,23 +60,23 @@ impl RenderRequest {
                 page_pixels: limits.page_pixels,
                 scan_pixels: limits.page_pixels,
                 side: limits.side,
-                // A quarter is left for everything but holding the picture.
+                // A quarter is left for everything except holding the picture.
                 memory: limits.renderer_memory / 4 * 3,
                 pdf_pages: limits.pdf_pages,
                 svg_bytes: limits.svg_bytes,
             },
             arriving: None,
-            // Looked up here, because the process has no environment.
+            // Found here, because the process has no environment variables.
             pdfium: edgezoom_codecs::locate_pdfium(),
             memory: limits.renderer_memory,
             folder: limits.renderer_folder.clone(),
             file: limits.renderer_file,
-            // When all threads compute, this ends with the parent's limit of wall time. It holds when the parent is gone.
+            // With all threads computing, this ends at the parent's limit for wall time. It also holds if the parent dies.
             cpu_seconds: limits.renderer_time.as_secs().max(1).saturating_mul(options.threads.get() as u64),
         })
     }
 
-    /// The same for a source of so many bytes, if they are known.
+    /// Adapts the limits to a source of `bytes`, if its length is known.
     #[must_use]
     pub fn for_source(mut self, bytes: Option<u64>, limits: &Limits) -> Self {
         if let Some(bytes) = bytes {
@@ -85,14 +84,14 @@ impl RenderRequest {
             self.bounds.pixels_by_length = limits.pixels_free.saturating_add(by_length);
             self.bounds.scan_pixels = limits.page_pixels.saturating_add(by_length);
         }
-        // The parent looks at the process less often than the kernel, and not at all while it waits for the store.
+        // The kernel checks more often than the parent, which does not check at all while it waits for the store.
         let most = CpuAllowance::new(limits, bytes).after(limits.pixels);
         self.cpu_seconds = self.cpu_seconds.min(most.as_secs().saturating_add(1));
         self
     }
 
-    /// The largest file that a tile may have, in bytes: twice its pixels, which no encoder comes near, and 64 KiB for
-    /// headers.
+    /// Returns the maximum size of a tile's file in bytes: twice the size of its pixels, which no encoder comes near, plus
+    /// 64 KiB for headers.
     #[must_use]
     pub fn max_tile_bytes(&self) -> usize {
         let side = (self.options.tile_size + 2 * self.options.overlap) as usize;

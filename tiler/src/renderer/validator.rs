@@ -1,32 +1,32 @@
-//! Whether a renderer process may have written a frame. A hostile picture may have taken the process over, so each frame
-//! is compared with the request and with the frames before it. What passes could have come from a process in order.
+//! Checks the frames of a renderer process. A hostile picture may have taken over the process, so each frame is compared
+//! with the request and with the frames before it. Frames that pass could have come from an honest process.
 
 use bytes::{Bytes, BytesMut};
 use edgezoom_codecs::Damage;
 use edgezoom_content::{Dzi, Failure, PreviewKind, Size, TileFormat};
 use edgezoom_pyramid::{Tile, TileCoord};
 
+use super::Output;
 use super::error::RenderError;
-use super::output::Output;
 use super::protocol::{Frame, ProtocolError, read_frame};
 use super::request::RenderRequest;
 
-/// The characters of a failure's message that are passed on.
+/// Maximum number of characters passed on from a failure's message.
 const MESSAGE_CHARACTERS: usize = 300;
 
-/// The request and the frames so far of one process.
+/// Checks the frames of one process.
 pub struct FrameValidator {
     request: RenderRequest,
     pyramid: Option<ReceivedTiles>,
 }
 
-/// The tiles that have come of a pyramid.
+/// The tiles received for a pyramid.
 struct ReceivedTiles {
     dzi: Dzi,
-    /// For each level a bit for each tile, row by row: whether it has come.
+    /// For each level, one bit for each tile, row by row: 1 if it was received.
     received: Vec<Vec<u64>>,
     missing: u64,
-    /// The small pictures that have not come.
+    /// Previews that were not received.
     missing_previews: Vec<PreviewKind>,
 }
 
@@ -35,7 +35,7 @@ impl FrameValidator {
         Self { request, pyramid: None }
     }
 
-    /// Takes the next frame out of the buffer; `None` while it is incomplete.
+    /// Takes the next frame from the buffer. Returns `None` while it is incomplete.
     ///
     /// # Errors
     /// The process reports a failure, or breaks the protocol.
@@ -57,8 +57,8 @@ impl FrameValidator {
                 Ok(Output::Preview(kind, bytes))
             }
             Frame::Coarse(bytes) => {
-                let is_asked_for = self.request.options.coarse_every.is_some();
-                if !is_asked_for || !has_signature(TileFormat::Jpg, &bytes) {
+                let is_requested = self.request.options.coarse_every.is_some();
+                if !is_requested || !has_signature(TileFormat::Jpg, &bytes) {
                     return Err(ProtocolError::Unexpected("a coarse picture that was not requested").into());
                 }
                 Ok(Output::Coarse(bytes))
@@ -69,8 +69,8 @@ impl FrameValidator {
                     return Err(ProtocolError::Unexpected("the last frame before all tiles").into());
                 }
                 let dzi = pyramid.dzi;
-                if damage.is_some_and(|damage| !is_of(damage, dzi.size)) {
-                    return Err(ProtocolError::Unexpected("damage of another picture").into());
+                if damage.is_some_and(|damage| !can_have(dzi.size, damage)) {
+                    return Err(ProtocolError::Unexpected("damage that the picture cannot have").into());
                 }
                 Ok(Output::Finished { dzi, damage })
             }
@@ -85,10 +85,10 @@ impl FrameValidator {
     fn begin(&mut self, dzi: Dzi) -> Result<Output, ProtocolError> {
         let RenderRequest { ref options, ref bounds, .. } = self.request;
         let size = dzi.size;
-        let is_requested = dzi == options.dzi(size, dzi.tile_format)
+        let matches_request = dzi == options.dzi(size, dzi.tile_format)
             && options.format.is_none_or(|format| format == dzi.tile_format);
         let is_within = size.width > 0 && size.height > 0 && size.width.max(size.height) <= bounds.side;
-        if self.pyramid.is_some() || !is_requested || !is_within || size.pixels() > bounds.pixels {
+        if self.pyramid.is_some() || !matches_request || !is_within || size.pixels() > bounds.pixels {
             return Err(ProtocolError::Unexpected("a pyramid that was not requested"));
         }
         self.pyramid = Some(ReceivedTiles::new(dzi, options.previews));
@@ -108,7 +108,7 @@ impl ReceivedTiles {
 
     fn receive_preview(&mut self, kind: PreviewKind, bytes: &[u8]) -> Result<(), ProtocolError> {
         let Some(at) = self.missing_previews.iter().position(|missing| *missing == kind) else {
-            return Err(ProtocolError::Unexpected("a preview that was not requested, or came already"));
+            return Err(ProtocolError::Unexpected("a preview that was not requested, or a second one"));
         };
         if !has_signature(self.dzi.tile_format, bytes) {
             return Err(ProtocolError::Unexpected("a preview of another format"));
@@ -139,15 +139,15 @@ impl ReceivedTiles {
     }
 }
 
-/// Whether a picture of this size may be damaged so: it has as many rows as its file, or was turned.
-fn is_of(damage: Damage, Size { width, height }: Size) -> bool {
+/// Returns true if a picture of this size can have this damage: its file has as many rows, or columns if it is turned.
+fn can_have(Size { width, height }: Size, damage: Damage) -> bool {
     match damage {
         Damage::FromRow { row, rows } => row < rows && (rows == height || rows == width),
         Damage::Partial => true,
     }
 }
 
-/// Whether a file begins as its format does, so that nothing else is ever served under that media type.
+/// Returns true if a file has the signature of its format, so that nothing else is ever served under its media type.
 fn has_signature(format: TileFormat, file: &[u8]) -> bool {
     match format {
         TileFormat::Jpg => file.starts_with(&[0xff, 0xd8, 0xff]), // SOI and the next marker: ITU-T T.81, B.1.1
@@ -155,7 +155,7 @@ fn has_signature(format: TileFormat, file: &[u8]) -> bool {
     }
 }
 
-/// The failure with its message as one line of bounded length.
+/// Returns the failure with its message as one line of bounded length.
 fn sanitized(failure: &Failure) -> Failure {
     let message: String = failure
         .message
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_passes_as_one_bounded_line() {
+    fn a_failure_passes_as_one_line_of_bounded_length() {
         let failure = Failure::new(FailureCode::CorruptSource, format!("a\n\x1b[1mb{}", "c".repeat(1000)));
         let result = FrameValidator::new(request()).accept(Frame::Failed(failure));
         let Err(RenderError::Reported(passed)) = result else { panic!("{result:?}") };
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn coarse_pictures_pass_only_if_they_were_asked_for_and_are_jpeg() {
+    fn coarse_pictures_pass_only_if_they_were_requested_and_are_jpeg() {
         let jpeg = Bytes::from_static(&[0xff, 0xd8, 0xff, 0xe0]);
         assert_refused(&mut started().0, Frame::Coarse(jpeg.clone()));
         let mut request = request();

@@ -1,9 +1,9 @@
-//! Watches what a renderer process costs while its parent waits for it: processor time, time on the clock, and whether
-//! it still does anything.
+//! Watches what a renderer process costs while its parent waits for it: processor time, wall time, and time without any
+//! activity.
 //!
-//! Processor time is what a hostile source takes from others, and the same on a busy machine. What a process may use of
-//! it grows with what is really there: the bytes of its source, and the pixels it has given so far. So a large picture
-//! may take minutes, and a small file that computes for ever ends after [`Limits::renderer_cpu`].
+//! A hostile source takes processor time from others, and this time is the same on a busy machine. The allowance grows
+//! with the bytes of the source and with the pixels produced so far. So a large picture may take minutes, while a small
+//! file that computes forever is ended after [`Limits::renderer_cpu`].
 
 use std::fs::File;
 use std::time::Duration;
@@ -11,46 +11,47 @@ use std::time::Duration;
 use edgezoom_content::Size;
 use tokio::time::{Instant, sleep_until};
 
+use super::Output;
 use super::error::RenderError;
-use super::output::Output;
 use crate::arrival::Arrivals;
 use crate::limits::Limits;
+use crate::proc;
 
-/// How often a process is looked at.
+/// Interval between checks of a process.
 const INTERVAL: Duration = Duration::from_millis(250);
 
-/// The processor time that a process may use.
+/// Processor time that a process may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuAllowance {
-    /// Before the first row, and from then on without another row.
+    /// Allowed before the first row, and between rows.
     start: Duration,
-    /// Without a byte of the source.
+    /// The part of `start` that does not depend on the source's length.
     without_bytes: Duration,
     per_mib: Duration,
     per_megapixel: Duration,
 }
 
-/// What one process has used and given.
+/// Consumption and output of one process.
 pub struct Watchdog {
     allowance: CpuAllowance,
     idle: Duration,
     deadline: Instant,
     next_check: Instant,
     size: Option<Size>,
-    /// The pixels of the rows that it has read.
+    /// Number of pixels in the rows that it has read.
     pixels: u64,
-    /// The processor time that it had used when it last read a row.
+    /// Processor time that it had used when it last read a row.
     at_last_row: Duration,
     used: Duration,
     idle_since: Instant,
-    /// The longest time that a process may take, once its source is complete.
+    /// Wall time that the process may take once its source is complete.
     time: Duration,
-    /// The source, while it arrives. Meanwhile the process may wait for it, which is no more than the download may take.
+    /// The source while it is being downloaded. The download has a time limit of its own, so the process may wait for it.
     arriving: Option<Arrivals>,
 }
 
 impl CpuAllowance {
-    /// The processor time for a source of so many bytes, if they are known.
+    /// Returns the allowance for a source of `bytes`, if its length is known.
     pub fn new(limits: &Limits, bytes: Option<u64>) -> Self {
         let mut allowance = Self {
             start: limits.renderer_cpu,
@@ -62,14 +63,14 @@ impl CpuAllowance {
         allowance
     }
 
-    /// The source has so many bytes by now.
+    /// Adapts the allowance to the length of the source.
     fn set_bytes(&mut self, bytes: u64) {
         let for_bytes = self.per_mib.as_secs_f64() * bytes as f64 / f64::from(1 << 20);
         let start = Duration::try_from_secs_f64(self.without_bytes.as_secs_f64() + for_bytes);
         self.start = start.unwrap_or(Duration::MAX);
     }
 
-    /// What may be used once so many pixels are there.
+    /// Returns the processor time allowed once `pixels` are read.
     pub fn after(&self, pixels: u64) -> Duration {
         let for_pixels = self.per_megapixel.as_secs_f64() * pixels as f64 / 1e6;
         Duration::try_from_secs_f64(for_pixels)
@@ -80,7 +81,7 @@ impl CpuAllowance {
 }
 
 impl Watchdog {
-    /// Begins now. A source whose length is not known comes through a pipe, from what has time limits of its own.
+    /// Starts to watch. A source without a known length comes through a pipe, whose writer has time limits of its own.
     pub fn new(limits: &Limits, bytes: Option<u64>) -> Self {
         let now = Instant::now();
         Self {
@@ -98,21 +99,21 @@ impl Watchdog {
         }
     }
 
-    /// The same for a source that still arrives.
+    /// Starts to watch a process whose source is still being downloaded.
     pub fn of_arriving(limits: &Limits, arrivals: Arrivals) -> Self {
         Self { arriving: Some(arrivals), ..Self::new(limits, Some(0)) }
     }
 
-    /// Begins to wait for the process. It could not write meanwhile, so it may have done nothing.
+    /// Restarts the time without activity: while the parent did not read, the process could not write.
     pub fn resume(&mut self) {
         self.idle_since = Instant::now();
     }
 
-    /// Takes note of what the process has given, and looks at it if that is due.
+    /// Records an output, and checks the process if a check is due.
     ///
     /// # Errors
-    /// It has used up what it may use.
-    pub fn gave(&mut self, output: &Output, process: Option<u32>) -> Result<(), RenderError> {
+    /// The process has used up its allowance.
+    pub fn record(&mut self, output: &Output, process: Option<u32>) -> Result<(), RenderError> {
         let now = Instant::now();
         self.idle_since = now;
         match *output {
@@ -128,7 +129,7 @@ impl Watchdog {
         if now >= self.next_check { self.check(now, process) } else { Ok(()) }
     }
 
-    /// Waits until the process has used up what it may use, and says what that was.
+    /// Waits until the process has used up its allowance, and returns the error.
     pub async fn expired(&mut self, process: Option<u32>) -> RenderError {
         loop {
             sleep_until(self.next_check).await;
@@ -139,9 +140,9 @@ impl Watchdog {
     }
 
     fn check(&mut self, now: Instant, process: Option<u32>) -> Result<(), RenderError> {
-        self.look_at_source(now);
+        self.update_source(now);
         self.next_check = (now + INTERVAL).min(self.deadline.max(now + INTERVAL / 10));
-        if let Some(used) = process.and_then(cpu_time) {
+        if let Some(used) = process.and_then(proc::cpu_time) {
             self.account(used, now)?;
         }
         if now >= self.deadline {
@@ -153,8 +154,8 @@ impl Watchdog {
         Ok(())
     }
 
-    /// Takes note of what has arrived of the source. Until it is complete, no time on the clock counts.
-    fn look_at_source(&mut self, now: Instant) {
+    /// Records how far the source has arrived. Until it is complete, wall time does not count.
+    fn update_source(&mut self, now: Instant) {
         let Some(arrivals) = &self.arriving else { return };
         let (bytes, is_complete) =
             arrivals.borrow().as_ref().map_or((0, false), |arrival| (arrival.bytes, arrival.is_complete));
@@ -166,7 +167,7 @@ impl Watchdog {
         }
     }
 
-    /// Compares the processor time that the process has used with what it may use.
+    /// Compares the used processor time with the allowance.
     fn account(&mut self, used: Duration, now: Instant) -> Result<(), RenderError> {
         if used > self.used {
             self.used = used;
@@ -178,21 +179,9 @@ impl Watchdog {
     }
 }
 
-/// The length of a source in bytes. One that is still being written, through a pipe, has none.
+/// Returns the length of a source in bytes; `None` for a pipe.
 pub fn length(source: &File) -> Option<u64> {
     source.metadata().ok().filter(std::fs::Metadata::is_file).map(|metadata| metadata.len())
-}
-
-/// The processor time that a process and its threads have used, those that have ended included: `utime` and `stime` of
-/// proc_pid_stat(5). `None` when there is no such process. Elsewhere than on Linux `RLIMIT_CPU` alone counts.
-fn cpu_time(process: u32) -> Option<Duration> {
-    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The second field is the program's name in parentheses, which may hold spaces and parentheses.
-    let (_, fields) = stat.rsplit_once(')')?;
-    let mut fields = fields.split_ascii_whitespace().skip(11);
-    let mut ticks = || fields.next()?.parse::<u64>().ok();
-    let ticks = ticks()?.checked_add(ticks()?)?;
-    Some(Duration::from_secs_f64(ticks as f64 / rustix::param::clock_ticks_per_second() as f64))
 }
 
 #[cfg(test)]
@@ -235,7 +224,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn pixels_earn_time_and_a_stretch_without_any_ends_it() {
+    async fn pixels_extend_the_allowance_and_a_stretch_without_any_ends_the_process() {
         let now = Instant::now();
         let mut idle = watchdog(0);
         assert!(idle.account(20 * SECOND, now).is_ok());
@@ -244,30 +233,19 @@ mod tests {
             Err(RenderError::TooComplex { allowed }) if allowed == 20 * SECOND
         ));
         let mut busy = watchdog(0);
-        busy.gave(&started(), None).unwrap();
+        busy.record(&started(), None).unwrap();
         for row in 1..=10 {
             busy.account(row * 28 * SECOND / 10, now).unwrap();
-            busy.gave(&Output::Progress(f64::from(row) / 10.0), None).unwrap();
+            busy.record(&Output::Progress(f64::from(row) / 10.0), None).unwrap();
         }
-        // A hundred megapixels allow for ten seconds more; the last row was at 28.
+        // A hundred megapixels allow ten seconds more; the last row was at 28.
         assert!(matches!(busy.account(31 * SECOND, now), Err(RenderError::TooComplex { .. })));
         let mut quick = watchdog(0);
-        quick.gave(&started(), None).unwrap();
-        quick.gave(&Output::Progress(1.0), None).unwrap();
+        quick.record(&started(), None).unwrap();
+        quick.record(&Output::Progress(1.0), None).unwrap();
         assert!(matches!(
             quick.account(21 * SECOND, now),
             Err(RenderError::TooComplex { allowed }) if allowed == 20 * SECOND
         ));
-    }
-
-    #[test]
-    fn the_processor_time_of_this_process_is_known_and_grows() {
-        let before = cpu_time(std::process::id()).unwrap();
-        let (begun, mut sum) = (std::time::Instant::now(), 0_u64);
-        while cpu_time(std::process::id()).unwrap() == before {
-            sum = std::hint::black_box(sum + 1);
-            assert!(begun.elapsed() < 60 * SECOND, "it does not grow");
-        }
-        assert_eq!(cpu_time(u32::MAX), None);
     }
 }

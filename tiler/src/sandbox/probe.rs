@@ -1,5 +1,5 @@
-//! Tries the sandbox out on this machine: enters it as a renderer does, then tries what it must deny. Run by
-//! `tiler doctor` as a process of its own, which cannot do anything else any more.
+//! Tests the sandbox on this machine: enters it as a renderer does, then tries operations that it must deny. `tiler doctor`
+//! runs this in a separate process, because a process cannot leave the sandbox.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
@@ -11,22 +11,22 @@ use serde::{Deserialize, Serialize};
 
 use super::{Landlock, Limits, close_inherited, enter, give_up};
 
-/// What a process found that tried the sandbox out.
+/// The result of testing the sandbox.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Findings {
-    /// How far Landlock holds.
+    /// How much Landlock denies.
     pub landlock: Landlock,
-    /// What could be done that must be denied, in words.
+    /// Operations that the sandbox should have denied, as text.
     pub allowed: Vec<String>,
 }
 
-/// The memory that the probe allows itself, in bytes.
+/// Memory limit of the probe, in bytes.
 const MEMORY: u64 = 256 << 20;
 
-/// Enters the sandbox, for good, and tries what must be denied.
+/// Enters the sandbox and tries operations that it must deny.
 ///
 /// # Errors
-/// The sandbox cannot be entered.
+/// The process cannot enter the sandbox.
 pub fn run() -> io::Result<Findings> {
     let mut allowed = Vec::new();
     let mut deny = |what: &str, is_denied: bool| {
@@ -35,14 +35,14 @@ pub fn run() -> io::Result<Findings> {
         }
     };
     close_inherited(&[])?;
-    // One of them is the list's own.
+    // One of these is the descriptor of the directory itself.
     deny("inherited files stay open", fs::read_dir("/proc/self/fd")?.count() <= 4);
     let landlock = give_up()?;
     if landlock != Landlock::Missing {
-        deny("a file can be opened in spite of Landlock", is_denied(File::open("/")));
+        deny("Landlock lets a file be opened", is_denied(File::open("/")));
     }
     let capabilities = rustix::thread::capabilities(None)?;
-    deny("capabilities are left", (capabilities.effective | capabilities.permitted).is_empty());
+    deny("the process still has capabilities", (capabilities.effective | capabilities.permitted).is_empty());
     enter(&Limits { memory: MEMORY, cpu: Duration::from_secs(10), file: None })?;
     deny("a file can be opened", is_denied(File::open("/")));
     deny("a connection can be made", is_denied(TcpStream::connect("127.0.0.1:9")));

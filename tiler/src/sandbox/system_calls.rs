@@ -1,9 +1,9 @@
-//! The system calls that a renderer may make, as a seccomp filter (seccomp(2), `SECCOMP_SET_MODE_FILTER`). All others
+//! The seccomp filter with the system calls that a renderer may make (seccomp(2), `SECCOMP_SET_MODE_FILTER`). All others
 //! fail with `EPERM`.
 //!
-//! They do not kill the process: libraries make calls that they can do without (the allocator reads the machine's
-//! configuration, abort(3) raises a signal), and these should not cost the conversion. For an attacker, a call that
-//! fails is as useless as one that kills the process.
+//! They do not kill the process, because libraries also make calls that they can do without: the allocator reads the
+//! machine's configuration, and abort(3) raises a signal. These should not cost the conversion. For an attacker, a call
+//! that fails is as useless as one that kills the process.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -15,7 +15,7 @@ use seccompiler::{
     SeccompRule, TargetArch, apply_filter_all_threads,
 };
 
-/// The system calls that are allowed with any arguments.
+/// System calls that are allowed with any arguments.
 const ALLOWED: &[c_long] = &[
     // Input and output.
     libc::SYS_read,
@@ -33,8 +33,8 @@ const ALLOWED: &[c_long] = &[
     libc::SYS_munmap,
     libc::SYS_mremap,
     libc::SYS_madvise,
-    // Threads and their synchronisation. `clone` is allowed with some flags only, see `allow_list`. `clone3` has a
-    // filter of its own, and of several filters the strictest result counts (seccomp(2)).
+    // Threads and their synchronisation. `allow_list` allows `clone` with some flags. `clone3` has a filter of its own,
+    // and the strictest result of several filters counts (seccomp(2)).
     libc::SYS_clone3,
     libc::SYS_futex,
     libc::SYS_set_robust_list,
@@ -56,8 +56,7 @@ const ALLOWED: &[c_long] = &[
     libc::SYS_exit_group,
 ];
 
-/// Installs the filters for all threads, and for those that they will start. `file` is the one that may be written at
-/// any place.
+/// Installs the filters for all threads, and for those that they will start. `file` may be written at any offset.
 pub fn restrict(file: Option<RawFd>) -> io::Result<()> {
     for filter in [deny_clone3(), allow_list(file)] {
         apply_filter_all_threads(&filter.map_err(io::Error::other)?).map_err(io::Error::other)?;
@@ -65,8 +64,8 @@ pub fn restrict(file: Option<RawFd>) -> io::Result<()> {
     Ok(())
 }
 
-/// `clone3` passes its flags in memory, which a filter cannot read. It fails with `ENOSYS`, so the C library falls back
-/// to `clone`.
+/// Makes `clone3` fail with `ENOSYS`, so that the C library falls back to `clone`. `clone3` passes its flags in memory,
+/// which a filter cannot read.
 fn deny_clone3() -> Result<BpfProgram, BackendError> {
     let rules = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
     compile(rules, SeccompAction::Allow, SeccompAction::Errno(libc::ENOSYS as u32))
@@ -77,7 +76,8 @@ fn allow_list(file: Option<RawFd>) -> Result<BpfProgram, BackendError> {
         ALLOWED.iter().map(|&call| (call, Vec::new())).collect();
     // Threads, not processes.
     rules.insert(libc::SYS_clone, vec![rule(&[flags(0, libc::CLONE_THREAD, libc::CLONE_THREAD)?])?]);
-    // Private memory that is not executable: shared memory does not count towards `RLIMIT_DATA`, and is the one file's.
+    // Private memory that is not executable. Shared memory does not count towards `RLIMIT_DATA`, so only `file` may be
+    // mapped as shared.
     let not_executable = || flags(2, libc::PROT_EXEC, 0);
     let private = flags(3, libc::MAP_SHARED | libc::MAP_PRIVATE, libc::MAP_PRIVATE)?;
     let mut mappings = vec![rule(&[not_executable()?, private])?];
@@ -87,22 +87,22 @@ fn allow_list(file: Option<RawFd>) -> Result<BpfProgram, BackendError> {
             SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, file as u64)
         };
         rules.insert(libc::SYS_pwrite64, vec![rule(&[is_file(0)?])?]);
-        // As memory too: beyond the bytes that the file may have it cannot be written either way. Anonymous memory ignores
-        // the file that is passed.
+        // Neither way writes beyond the maximum size of the file. Anonymous memory must be excluded, because it ignores the
+        // file that is passed.
         let kind = libc::MAP_SHARED | libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
         mappings.push(rule(&[not_executable()?, flags(3, kind, libc::MAP_SHARED)?, is_file(4)?])?);
     }
     rules.insert(libc::SYS_mmap, mappings);
-    // Of signals, abort(3) alone: whether a process has aborted or crashed tells its parent whether memory was short.
+    // The only signal is that of abort(3): it tells the parent a lack of memory from a crash.
     let itself =
         SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, u64::from(std::process::id()))?;
     rules.insert(libc::SYS_tgkill, vec![rule(&[itself, flags(2, c_int::MAX, libc::SIGABRT)?])?]);
-    // The name of a thread.
+    // Naming a thread.
     rules.insert(libc::SYS_prctl, vec![rule(&[flags(0, c_int::MAX, libc::PR_SET_NAME)?])?]);
     compile(rules, SeccompAction::Errno(libc::EPERM as u32), SeccompAction::Allow)
 }
 
-/// The condition that the bits `mask` of an argument equal `value`.
+/// Returns the condition that the bits `mask` of an argument equal `value`.
 fn flags(argument: u8, mask: c_int, value: c_int) -> Result<SeccompCondition, BackendError> {
     let mask = SeccompCmpOp::MaskedEq(u64::from(mask as u32));
     SeccompCondition::new(argument, SeccompCmpArgLen::Qword, mask, u64::from(value as u32))

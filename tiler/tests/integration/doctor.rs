@@ -144,7 +144,7 @@ fn namespaces_are_tried_out_for_every_user() {
     for (is_root, output) in without_namespaces(&format!("doctor --chromium {TILER}")) {
         let text = String::from_utf8(output.stdout).unwrap();
         assert!(!output.status.success(), "{text}");
-        let reason = "MISSING  web pages: namespaces: namespaces cannot be created: Operation not permitted (os error 1); ";
+        let reason = "MISSING  web pages: namespaces: cannot create namespaces: Operation not permitted (os error 1); ";
         let then = if is_root {
             "web pages are refused"
         } else {

@@ -207,7 +207,7 @@ async fn a_renderer_that_crashes_fails_as_internal() {
     for script in ["kill -KILL $$", "kill -TERM $$"] {
         let failure = impostor(script, &Limits::default()).await.unwrap_err();
         assert_eq!(failure.code, FailureCode::Internal, "{script}");
-        assert_eq!(failure.message, "The renderer was stopped from outside.");
+        assert_eq!(failure.message, "The renderer was killed from outside.");
     }
 }
 
@@ -241,7 +241,7 @@ async fn a_renderer_that_does_nothing_is_ended_before_its_time() {
     let limits = Limits { renderer_idle: Duration::from_millis(300), ..Limits::default() };
     let failure = impostor("exec sleep 60", &limits).await.unwrap_err();
     assert_eq!(failure.code, FailureCode::TimedOut);
-    assert!(failure.message.contains("stood still"), "{}", failure.message);
+    assert!(failure.message.contains("made no progress"), "{}", failure.message);
 }
 
 #[tokio::test]

@@ -1,10 +1,11 @@
-//! Connects to a host and port if the address policy permits it. All connections of a page are opened here: the name is
-//! resolved, its addresses are filtered, and the remaining ones are connected to. So DNS rebinding (a name that
-//! resolves to a private address the second time) gains nothing.
+//! Connects to a host and port if the address policy permits it, and records why connections failed.
+//!
+//! All connections of a page are opened here: the name is resolved, its addresses are filtered, and only the remaining
+//! ones are connected to. So DNS rebinding (a name that resolves to a private address the second time) gains nothing.
 
-use std::io;
+use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use edgezoom_content::AddressPolicy;
@@ -12,7 +13,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use url::Host;
 
-use super::host_connections::{HostConnections, Place};
+use super::host_connections::{HostConnections, HostPermit};
 use crate::fetch::resolver::Resolver;
 
 /// Opens connections to the hosts that the policy permits.
@@ -22,32 +23,35 @@ pub(in crate::browser) struct Connector {
     pub resolver: Arc<dyn Resolver>,
     /// The connections of all pages to each host.
     pub hosts: Arc<HostConnections>,
-    /// How long connecting may take, name resolution included.
+    /// Time for connecting, name resolution included.
     pub timeout: Duration,
 }
 
-/// Why a connection was not made.
+/// The reason why a connection failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::browser) enum ConnectError {
-    /// The policy permits neither the address nor any address of the name, or the port is not permitted.
+    /// The policy refuses the port, or every address of the host.
     Refused,
     /// The name has no address.
     Unresolved,
-    /// No address accepted the connection in time, or it was closed before the response.
+    /// No address accepted the connection in time, or the connection was closed before the response.
     Unreachable,
 }
 
 impl Connector {
-    /// Connects to `host`, a name or an address as written in a URL, once it has a place for another connection.
-    pub(super) async fn connect(&self, host: &str, port: u16) -> Result<(TcpStream, Place), ConnectError> {
-        let place = self.hosts.acquire(host).await.map_err(|_| ConnectError::Unreachable)?;
+    /// Connects to `host`, a name or an address as written in a URL, as soon as the host may have another connection.
+    pub(super) async fn connect(
+        &self,
+        host: &str,
+        port: u16,
+    ) -> Result<(TcpStream, HostPermit), ConnectError> {
+        let permit = self.hosts.acquire(host).await.map_err(|_| ConnectError::Unreachable)?;
         let stream = timeout(self.timeout, self.connect_without_timeout(host, port)).await;
-        Ok((stream.unwrap_or(Err(ConnectError::Unreachable))?, place))
+        Ok((stream.unwrap_or(Err(ConnectError::Unreachable))?, permit))
     }
 
     async fn connect_without_timeout(&self, host: &str, port: u16) -> Result<TcpStream, ConnectError> {
-        let addresses = self.addresses(host, port).await?;
-        for address in addresses {
+        for address in self.addresses(host, port).await? {
             if let Ok(stream) = TcpStream::connect(SocketAddr::new(address, port)).await {
                 let _ = stream.set_nodelay(true); // without it, only latency is worse
                 return Ok(stream);
@@ -56,14 +60,14 @@ impl Connector {
         Err(ConnectError::Unreachable)
     }
 
-    /// The permitted addresses of `host`.
+    /// Returns the permitted addresses of `host`.
     async fn addresses(&self, host: &str, port: u16) -> Result<Vec<IpAddr>, ConnectError> {
         let host = Host::parse(host).map_err(|_| ConnectError::Unresolved)?;
         self.policy.check(&host, port).map_err(|_| ConnectError::Refused)?;
         let mut addresses = match host {
             Host::Ipv4(address) => vec![address.into()],
             Host::Ipv6(address) => vec![address.into()],
-            Host::Domain(name) => self.resolve(name).await.map_err(|_| ConnectError::Unresolved)?,
+            Host::Domain(name) => self.resolver.resolve(name).await.map_err(|_| ConnectError::Unresolved)?,
         };
         if addresses.is_empty() {
             return Err(ConnectError::Unresolved);
@@ -71,14 +75,44 @@ impl Connector {
         addresses.retain(|address| self.policy.permits(*address));
         if addresses.is_empty() { Err(ConnectError::Refused) } else { Ok(addresses) }
     }
+}
 
-    async fn resolve(&self, name: String) -> io::Result<Vec<IpAddr>> {
-        self.resolver.resolve(name).await
+/// Remembers for each host why the last connection to it failed.
+#[derive(Debug, Default)]
+pub(in crate::browser) struct ConnectFailures(Mutex<HashMap<(String, u16), ConnectError>>);
+
+/// Maximum number of hosts remembered. Failures of further hosts are not recorded.
+const MAX_HOSTS: usize = 1000;
+
+impl ConnectFailures {
+    /// Returns why the last connection to this host failed, if it did.
+    pub(in crate::browser) fn get(&self, host: &str, port: u16) -> Option<ConnectError> {
+        self.hosts().get(&(host.to_owned(), port)).copied()
+    }
+
+    /// Records the result of a connection to a host.
+    pub(super) fn record(&self, host: &str, port: u16, error: Option<ConnectError>) {
+        let mut hosts = self.hosts();
+        let key = (host.to_owned(), port);
+        match error {
+            None => {
+                hosts.remove(&key);
+            }
+            Some(error) if hosts.len() < MAX_HOSTS || hosts.contains_key(&key) => {
+                hosts.insert(key, error);
+            }
+            Some(_) => {}
+        }
+    }
+
+    fn hosts(&self) -> MutexGuard<'_, HashMap<(String, u16), ConnectError>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io;
     use std::num::NonZeroUsize;
 
     use futures::future::BoxFuture;
@@ -148,5 +182,16 @@ mod tests {
         let unused = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let error = connector("127.0.0.0/8", &[]).connect("127.0.0.1", unused).await.err();
         assert_eq!(error, Some(ConnectError::Unreachable));
+    }
+
+    #[test]
+    fn the_last_result_of_a_host_counts() {
+        let failures = ConnectFailures::default();
+        failures.record("a.example", 80, Some(ConnectError::Unreachable));
+        failures.record("a.example", 80, Some(ConnectError::Refused));
+        assert_eq!(failures.get("a.example", 80), Some(ConnectError::Refused));
+        assert_eq!(failures.get("a.example", 443), None);
+        failures.record("a.example", 80, None);
+        assert_eq!(failures.get("a.example", 80), None);
     }
 }

@@ -1,10 +1,9 @@
-//! How many connections all pages of a tiler have to one host at once. Chromium opens six for a page, and more for
-//! WebSockets; several pages of one site are one server's work, as several downloads from it are. What is above that
-//! waits.
+//! Limits the connections of all pages to one host. Chromium opens six for each page, and more for WebSockets; several
+//! pages of one site are the work of one server, as several downloads from it are. Further connections wait.
 //!
-//! Chromium keeps connections for later, and knows nothing of this bound or of other pages. So that nothing waits for
-//! connections that stand still, the one that has done so for longest is closed when its place is needed. Chromium
-//! opens another one where it has to (RFC 9112, 9.3.1).
+//! Chromium keeps idle connections for later, and does not know about this limit or other pages. When a connection
+//! waits, the one that has been idle for longest is closed. Chromium opens another one where it has to (RFC 9112,
+//! 9.3.1).
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
@@ -16,53 +15,54 @@ use std::time::{Duration, Instant};
 use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
-/// The connections to each host.
+/// The connections of all pages to each host.
 pub(in crate::browser) struct HostConnections {
     limit: usize,
     idle: Duration,
-    /// A host is here while there are connections to it, or some wait.
+    /// Hosts that have connections, or connections waiting.
     hosts: Mutex<HashMap<String, Weak<Host>>>,
 }
 
 struct Host {
-    places: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
     open: Mutex<Vec<Weak<Activity>>>,
 }
 
-/// The place of one connection. It is free again when this is dropped.
-pub(super) struct Place {
+/// The permit for one connection, returned when dropped.
+pub(super) struct HostPermit {
     _permit: OwnedSemaphorePermit,
     _host: Arc<Host>,
     activity: Arc<Activity>,
 }
 
-/// When a connection last transferred something, and whether it has to go.
+/// The activity of one connection.
 #[derive(Debug)]
 pub(super) struct Activity {
     opened: Instant,
-    /// In milliseconds since then.
+    /// Time of the last transfer, in milliseconds since `opened`.
     last: AtomicU64,
+    /// Cancelled to close the connection.
     closed: CancellationToken,
 }
 
-/// How often those that wait look for a connection that stands still.
-const LOOK: Duration = Duration::from_millis(250);
+/// Interval at which a waiting connection looks for an idle one to close.
+const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 
 impl HostConnections {
-    /// At most so many to a host; one that has stood still for `idle` makes room.
+    /// Allows `limit` connections to each host. A connection that was idle for `idle` may be closed for another one.
     pub(in crate::browser) fn new(limit: NonZeroUsize, idle: Duration) -> Self {
         Self { limit: limit.get(), idle, hosts: Mutex::default() }
     }
 
-    /// Waits until there may be another connection to `host`.
+    /// Waits until `host` may have another connection.
     ///
     /// # Errors
-    /// None: no semaphore is closed.
-    pub(super) async fn acquire(&self, host: &str) -> Result<Place, AcquireError> {
+    /// Never fails: the semaphore is never closed.
+    pub(super) async fn acquire(&self, host: &str) -> Result<HostPermit, AcquireError> {
         let host = self.host(host);
-        let mut permit = pin!(Arc::clone(&host.places).acquire_owned());
+        let mut permit = pin!(Arc::clone(&host.permits).acquire_owned());
         let permit = loop {
-            match tokio::time::timeout(LOOK, &mut permit).await {
+            match tokio::time::timeout(CHECK_INTERVAL, &mut permit).await {
                 Ok(permit) => break permit?,
                 Err(_) => host.close_idle(self.idle),
             }
@@ -72,25 +72,25 @@ impl HostConnections {
         open.retain(|activity| activity.strong_count() > 0);
         open.push(Arc::downgrade(&activity));
         drop(open);
-        Ok(Place { _permit: permit, _host: host, activity })
+        Ok(HostPermit { _permit: permit, _host: host, activity })
     }
 
     fn host(&self, name: &str) -> Arc<Host> {
-        // A dot at the end of a name makes no difference (RFC 1034, 3.1).
+        // A trailing dot makes no difference (RFC 1034, 3.1).
         let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
         let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(host) = hosts.get(&name).and_then(Weak::upgrade) {
             return host;
         }
         hosts.retain(|_, host| host.strong_count() > 0);
-        let host = Arc::new(Host { places: Arc::new(Semaphore::new(self.limit)), open: Mutex::default() });
+        let host = Arc::new(Host { permits: Arc::new(Semaphore::new(self.limit)), open: Mutex::default() });
         hosts.insert(name, Arc::downgrade(&host));
         host
     }
 }
 
 impl Host {
-    /// Closes the connection that has stood still for longest, if that is at least `idle`.
+    /// Closes the connection that has been idle for longest, if for at least `idle`.
     fn close_idle(&self, idle: Duration) {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let activities = open.iter().filter_map(Weak::upgrade);
@@ -101,13 +101,13 @@ impl Host {
     }
 }
 
-impl Place {
-    /// What tells that the connection does something.
+impl HostPermit {
+    /// Returns the activity, for the connection to record its transfers.
     pub(super) fn activity(&self) -> Arc<Activity> {
         Arc::clone(&self.activity)
     }
 
-    /// Cancelled when the connection has to make room for another one.
+    /// Returns a token that is cancelled when the connection has to close for another one.
     pub(super) fn closed(&self) -> CancellationToken {
         self.activity.closed.clone()
     }
@@ -118,7 +118,7 @@ impl Activity {
         Self { opened: Instant::now(), last: AtomicU64::new(0), closed: CancellationToken::new() }
     }
 
-    /// The connection transfers something now.
+    /// Records a transfer.
     pub(super) fn note(&self) {
         let now = u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.last.store(now, Ordering::Relaxed);
@@ -140,14 +140,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_connection_waits_for_others_to_its_host_alone() {
+    async fn a_connection_waits_only_for_others_to_its_host() {
         let connections = connections(NEVER);
         let first = connections.acquire("a.example").await.unwrap();
         let _second = connections.acquire("A.example.").await.unwrap();
         let _other = connections.acquire("b.example").await.unwrap();
         let third = connections.acquire("a.example");
         let mut third = pin!(third);
-        assert!(tokio::time::timeout(LOOK * 2, &mut third).await.is_err());
+        assert!(tokio::time::timeout(CHECK_INTERVAL * 2, &mut third).await.is_err());
         assert!(!first.closed().is_cancelled());
         drop(first);
         assert!(third.await.is_ok());
@@ -155,8 +155,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_one_that_stands_still_for_longest_makes_room() {
-        let connections = connections(LOOK);
+    async fn the_longest_idle_connection_is_closed_for_another() {
+        let connections = connections(CHECK_INTERVAL);
         let still = connections.acquire("a.example").await.unwrap();
         let busy = connections.acquire("a.example").await.unwrap();
         let closed = still.closed();
@@ -165,14 +165,14 @@ mod tests {
             assert!(closed.is_cancelled());
             third
         };
-        let make_room = async {
+        let close_idle = async {
             while !closed.is_cancelled() {
                 busy.activity().note();
-                tokio::time::sleep(LOOK / 10).await;
+                tokio::time::sleep(CHECK_INTERVAL / 10).await;
             }
             drop(still);
         };
-        assert!(tokio::join!(third, make_room).0.is_ok());
+        assert!(tokio::join!(third, close_idle).0.is_ok());
         assert!(!busy.closed().is_cancelled());
     }
 }

@@ -1,8 +1,8 @@
-//! A page that is a local file, with the other files in its folder: the proxy serves the folder under the name of a
-//! host that does not exist. With `file:` URLs instead, the browser could read the whole disk.
+//! Serves the folder of a page that is a local file, under the name of a host that does not exist. With `file:` URLs
+//! instead, the browser could read the whole disk.
 //!
 //! The page is served with a sandbox policy, which gives it an opaque origin (HTML standard, 7.1.1): it can embed the
-//! files beside it, but its scripts cannot read them and send them away. The same holds for `file:` URLs in a browser.
+//! files beside it, but its scripts cannot read them and send them away. A browser treats `file:` URLs the same way.
 
 use std::path::{Path, PathBuf};
 
@@ -12,18 +12,18 @@ use hyper::header::{
 use hyper::{Response, StatusCode};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
 
-use super::body::{Body, empty, full};
+use super::handler::{Body, body, empty};
 
-/// The host of the folder's URLs. The name is reserved (RFC 2606, 2).
+/// The host in the folder's URLs. The name is reserved (RFC 2606, 2).
 pub(in crate::browser) const HOST: &str = "local-files.invalid";
 
-/// The size of the largest file that is served.
+/// Maximum size of a served file, in bytes.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// The characters of a file name that are not percent-encoded: the unreserved ones (RFC 3986, 2.3), without `~`.
+/// Characters of a file name that are not percent-encoded: the unreserved ones (RFC 3986, 2.3), except `~`.
 const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'.').remove(b'-').remove(b'_');
 
-/// The folder of a page, without what is hidden in it.
+/// The folder of a page, without its hidden files.
 #[derive(Clone, Debug)]
 pub(in crate::browser) struct LocalFiles {
     folder: PathBuf,
@@ -31,7 +31,7 @@ pub(in crate::browser) struct LocalFiles {
 }
 
 impl LocalFiles {
-    /// The folder of a page, and the URL under which the proxy serves the page.
+    /// Returns the folder of a page, and the URL under which the proxy serves the page.
     pub(in crate::browser) fn beside(page: &Path) -> std::io::Result<(Self, String)> {
         let page = page.canonicalize()?;
         let (Some(folder), Some(name)) = (page.parent(), page.file_name()) else {
@@ -42,7 +42,7 @@ impl LocalFiles {
         Ok((Self { folder: folder.to_owned(), page }, url))
     }
 
-    /// The response to a request for a path.
+    /// Responds to a request for a path.
     pub(super) async fn response(&self, path: &str) -> Response<Body> {
         match self.read(path).await {
             Some((media_type, bytes)) => file_response(media_type, bytes),
@@ -56,10 +56,10 @@ impl LocalFiles {
         Some((media_type, tokio::fs::read(file).await.ok()?))
     }
 
-    /// The file that is served for a path.
+    /// Returns the file to serve for a path.
     pub(in crate::browser) fn find(&self, path: &str) -> Option<PathBuf> {
         let path = percent_decode_str(path).decode_utf8().ok()?;
-        // `..` and symbolic links may lead out of the folder, so the canonical path counts.
+        // `..` and symbolic links may lead out of the folder, so the canonical path is compared.
         let file = self.folder.join(path.trim_start_matches('/')).canonicalize().ok()?;
         let within = file.strip_prefix(&self.folder).ok()?;
         // Keys, passwords and histories are in files and folders whose names begin with a dot.
@@ -71,7 +71,7 @@ impl LocalFiles {
 }
 
 fn file_response(media_type: Option<&'static str>, bytes: Vec<u8>) -> Response<Body> {
-    let mut response = Response::new(full(bytes));
+    let mut response = Response::new(body(bytes));
     let headers = response.headers_mut();
     let mut set = |name: HeaderName, value| headers.insert(name, HeaderValue::from_static(value));
     set(CONTENT_SECURITY_POLICY, "sandbox allow-scripts allow-forms");
@@ -85,7 +85,7 @@ fn file_response(media_type: Option<&'static str>, bytes: Vec<u8>) -> Response<B
     response
 }
 
-/// The media types that browsers require, by the ending of the file's name. Others are sniffed from the bytes.
+/// Returns the media types that browsers require, by file name extension. Browsers sniff the others from the bytes.
 fn media_type(file: &Path) -> Option<&'static str> {
     let extension = file.extension()?.to_str()?.to_ascii_lowercase();
     Some(match extension.as_str() {

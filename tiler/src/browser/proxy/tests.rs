@@ -1,4 +1,4 @@
-//! The proxy through its TCP port: the bytes of requests and responses.
+//! Tests the proxy through its TCP port, by the bytes of requests and responses.
 
 use std::io;
 use std::net::IpAddr;
@@ -28,7 +28,7 @@ impl Resolver for Loopback {
     }
 }
 
-/// A proxy whose policy allows the networks `allowed`, and its port.
+/// Starts a proxy whose policy allows the networks `allowed`. Returns it with its port.
 fn proxy(allowed: &str) -> (Proxy, u16) {
     proxy_with(allowed, None)
 }
@@ -37,7 +37,7 @@ fn proxy_with(allowed: &str, files: Option<LocalFiles>) -> (Proxy, u16) {
     proxy_through(connector(allowed, 8), files)
 }
 
-/// What several proxies can share.
+/// Returns a connector, which several proxies can share.
 fn connector(allowed: &str, connections_per_host: usize) -> Connector {
     let policy = AddressPolicy::allowing(allowed).unwrap();
     let limit = connections_per_host.try_into().unwrap();
@@ -52,7 +52,7 @@ fn proxy_through(connector: Connector, files: Option<LocalFiles>) -> (Proxy, u16
     (Proxy::start(listener, connector, files, &limits).unwrap(), port)
 }
 
-/// A server that sends `response` to its first connection, and returns the request.
+/// Starts a server that sends `response` to its first connection. Returns its port, and the request it receives.
 async fn server(response: &'static str) -> (u16, tokio::task::JoinHandle<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -66,7 +66,7 @@ async fn server(response: &'static str) -> (u16, tokio::task::JoinHandle<String>
     (port, request)
 }
 
-/// Sends `request` and returns what is received until the connection closes, or within half a second.
+/// Sends `request` and returns the bytes received until the connection closes, or within half a second.
 async fn exchange(port: u16, request: &str) -> String {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
     stream.write_all(request.as_bytes()).await.unwrap();
@@ -138,7 +138,7 @@ async fn a_tunnel_copies_in_both_directions() {
 }
 
 #[tokio::test]
-async fn the_reason_of_a_refusal_is_recorded_and_not_sent_to_the_page() {
+async fn the_reason_for_a_refusal_is_recorded_but_not_sent_to_the_page() {
     let (proxy, port) = proxy("");
     let (target, received) = server("").await;
     let login = credentials(&proxy);
@@ -154,7 +154,7 @@ async fn the_reason_of_a_refusal_is_recorded_and_not_sent_to_the_page() {
 }
 
 #[tokio::test]
-async fn a_407_from_a_server_is_not_taken_as_the_proxys() {
+async fn a_407_from_a_server_is_not_mistaken_for_the_proxys() {
     let (proxy, port) = proxy("127.0.0.0/8");
     let (target, _) =
         server("HTTP/1.1 407 No\r\nProxy-Authenticate: Basic realm=\"page\"\r\nContent-Length: 0\r\n\r\n")
@@ -191,7 +191,7 @@ async fn dropping_the_proxy_closes_its_connections() {
 }
 
 #[tokio::test]
-async fn a_page_gets_its_connection_from_a_page_that_does_not_need_its_own() {
+async fn a_waiting_page_gets_the_connection_of_an_idle_page() {
     let shared = connector("127.0.0.0/8", 1);
     let [(one, one_port), (other, other_port)] = [(); 2].map(|()| proxy_through(shared.clone(), None));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -209,12 +209,12 @@ async fn a_page_gets_its_connection_from_a_page_that_does_not_need_its_own() {
     let (_browser, mut server) = open(&one, one_port).await;
     let second = tokio::time::timeout(Duration::from_secs(20), open(&other, other_port));
     let (_, mut second_server) = second.await.unwrap();
-    assert_eq!(server.read(&mut [0; 1]).await.unwrap(), 0, "it stood still, so it was closed");
+    assert_eq!(server.read(&mut [0; 1]).await.unwrap(), 0, "the idle connection was closed");
     second_server.write_all(b"a").await.unwrap();
 }
 
 #[tokio::test]
-async fn a_folder_is_served_and_nothing_outside_of_it() {
+async fn a_folder_is_served_but_nothing_outside_it() {
     let outside = tempfile::tempdir().unwrap();
     let folder = outside.path().join("site");
     std::fs::create_dir_all(folder.join("pictures")).unwrap();

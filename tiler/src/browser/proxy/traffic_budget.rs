@@ -1,4 +1,4 @@
-//! The traffic budget of a page: the bytes that its connections may still transfer, in both directions together.
+//! The traffic budget of a page: the number of bytes that its connections may still transfer, in both directions together.
 
 use std::io;
 use std::pin::Pin;
@@ -10,7 +10,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::host_connections::Activity;
 
-/// The bytes that a page may still transfer. All its connections share it.
+/// The number of bytes that a page may still transfer. All its connections share it.
 #[derive(Debug)]
 pub(in crate::browser) struct TrafficBudget {
     left: AtomicU64,
@@ -21,12 +21,12 @@ impl TrafficBudget {
         Self { left: AtomicU64::new(bytes) }
     }
 
-    /// Whether the page has used up its budget.
+    /// Returns true if the page has used up its budget.
     pub(in crate::browser) fn is_spent(&self) -> bool {
         self.left.load(Ordering::Relaxed) == 0
     }
 
-    /// Subtracts `bytes` from the budget. Fails when nothing is left.
+    /// Subtracts `bytes` from the budget. Fails if nothing is left.
     fn spend(&self, bytes: usize) -> io::Result<()> {
         let spend = |left: u64| Some(left.saturating_sub(bytes as u64));
         match self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, spend) {
@@ -36,7 +36,7 @@ impl TrafficBudget {
     }
 }
 
-/// A connection that counts its bytes, and fails once the budget is spent.
+/// A connection that counts its bytes and fails once the budget is spent.
 #[derive(Debug)]
 pub(super) struct Metered<S> {
     stream: S,

@@ -1,7 +1,7 @@
-//! A root directory for Chromium with only what it takes to run (mount_namespaces(7), pivot_root(2)): programs, libraries
-//! and fonts, read-only; some devices; the processes of its own namespace; and a file system in memory for its profile. No
-//! home folders, no configuration of services, no other program's files. It goes with the last process in it, so nothing of a
-//! profile is left, even when the supervisor is killed.
+//! A root directory for Chromium with only what it needs to run (mount_namespaces(7), pivot_root(2)): programs,
+//! libraries and fonts, read-only; some devices; the processes of its own namespace; and a file system in memory for its
+//! profile. It has no home directories, no configuration of services, and no files of other programs. It disappears
+//! with the last process in it, so no profile is left, even when the supervisor is killed.
 
 use std::ffi::CString;
 use std::fs::{self, DirBuilder, File};
@@ -18,9 +18,9 @@ use rustix::process::{chdir, pivot_root};
 
 use super::namespaces::step;
 
-/// What is seen of the machine's files, where it exists. Programs of any distribution, Nix included; what the dynamic
-/// linker and fontconfig read.
-const SEEN: [&str; 17] = [
+/// The machine's files that are visible, if they exist: programs of any distribution, including Nix, and the files that
+/// the dynamic linker and fontconfig read.
+const VISIBLE: [&str; 17] = [
     "usr",
     "bin",
     "sbin",
@@ -40,53 +40,53 @@ const SEEN: [&str; 17] = [
     "var/cache/fontconfig",
 ];
 const DEVICES: [&str; 5] = ["dev/null", "dev/zero", "dev/full", "dev/random", "dev/urandom"];
-/// Where the new root is mounted before it becomes the root. Every system has it, and nothing is hidden by it for long.
-const PLACE: &str = "/tmp";
-/// Where the old root is meanwhile.
+/// Where the new root is mounted before it becomes the root. Every system has this directory.
+const MOUNT_POINT: &str = "/tmp";
+/// Where the old root is mounted meanwhile.
 const OLD: &str = "old";
 
-/// Moves the calling process into a new root, in which files may take so many bytes. `browser` is seen in it wherever it lies.
-/// For the first process of a PID namespace, which it needs to mount `/proc`.
+/// Moves the calling process into a new root, whose files may take `bytes`. The directory of `browser` is visible in it.
+/// Only the first process of a PID namespace can call this, because it mounts `/proc`.
 ///
 /// # Errors
-/// The system refuses it, and which step.
+/// The step that the system refuses.
 pub(super) fn enter(browser: Option<&Path>, bytes: u64) -> io::Result<()> {
     let browser = browser.and_then(|browser| browser.canonicalize().ok());
-    // What is mounted from here on is not seen outside.
+    // Mounts from here on are not visible outside.
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
-        .map_err(|error| step("the mounts cannot be made private", error))?;
+        .map_err(|error| step("cannot make the mounts private", error))?;
     let options = CString::new(format!("mode=755,size={bytes}"))?;
-    mount("tmpfs", PLACE, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, options.as_c_str())
-        .map_err(|error| step("no file system in memory can be mounted", error))?;
-    fs::create_dir(Path::new(PLACE).join(OLD))?;
-    pivot_root(PLACE, Path::new(PLACE).join(OLD))
-        .map_err(|error| step("the root cannot be changed", error))?;
+    mount("tmpfs", MOUNT_POINT, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, options.as_c_str())
+        .map_err(|error| step("cannot mount a file system in memory", error))?;
+    fs::create_dir(Path::new(MOUNT_POINT).join(OLD))?;
+    pivot_root(MOUNT_POINT, Path::new(MOUNT_POINT).join(OLD))
+        .map_err(|error| step("cannot change the root", error))?;
     chdir("/")?;
     let old = Path::new("/").join(OLD);
-    for path in SEEN {
-        show(&old, Path::new(path), true).map_err(|error| step(path, error))?;
+    for path in VISIBLE {
+        show(&old, Path::new(path), true).map_err(|error| step(&format!("cannot mount {path}"), error))?;
     }
     for path in DEVICES {
-        show(&old, Path::new(path), false).map_err(|error| step(path, error))?;
+        show(&old, Path::new(path), false).map_err(|error| step(&format!("cannot mount {path}"), error))?;
     }
     if let Some(folder) =
         browser.as_deref().and_then(Path::parent).and_then(|folder| folder.strip_prefix("/").ok())
         && !Path::new("/").join(folder).exists()
     {
-        show(&old, folder, true).map_err(|error| step("the browser's folder", error))?;
+        show(&old, folder, true).map_err(|error| step("cannot mount the browser's directory", error))?;
     }
     for folder in ["dev/shm", "tmp"] {
         DirBuilder::new().recursive(true).mode(0o777).create(Path::new("/").join(folder))?;
     }
     fs::create_dir("/proc")?;
-    // Where the old root's /proc is partly covered, as in most containers, the kernel refuses this.
+    // The kernel refuses this if the old root's /proc is partly covered, as in most containers.
     mount("proc", "/proc", "proc", MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC, None)
-        .map_err(|error| step("/proc cannot be mounted", error))?;
-    unmount(&old, UnmountFlags::DETACH).map_err(|error| step("the old root cannot be left", error))?;
+        .map_err(|error| step("cannot mount /proc", error))?;
+    unmount(&old, UnmountFlags::DETACH).map_err(|error| step("cannot leave the old root", error))?;
     fs::remove_dir(&old)
 }
 
-/// Makes a file or folder of the old root seen at the same place in the new one.
+/// Makes a file or directory of the old root visible at the same path in the new one.
 fn show(old: &Path, path: &Path, read_only: bool) -> io::Result<()> {
     let (from, to): (PathBuf, PathBuf) = (old.join(path), Path::new("/").join(path));
     let Ok(metadata) = fs::symlink_metadata(&from) else { return Ok(()) };
@@ -108,13 +108,13 @@ fn show(old: &Path, path: &Path, read_only: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// The bytes that files in the root take: the profile, and what processes share through `/dev/shm`.
+/// Returns the size of the files in the root, in bytes: the profile, and memory shared through `/dev/shm`.
 pub(super) fn bytes_of_files() -> u64 {
     statvfs("/")
         .map_or(0, |system| system.f_blocks.saturating_sub(system.f_bfree).saturating_mul(system.f_frsize))
 }
 
-/// The flags of a mount that a user namespace may not take away (mount_namespaces(7)).
+/// Returns the flags of a mount that a user namespace is not allowed to clear (mount_namespaces(7)).
 fn kept(path: &Path) -> io::Result<MountFlags> {
     const PAIRS: [(StatVfsMountFlags, MountFlags); 6] = [
         (StatVfsMountFlags::NODEV, MountFlags::NODEV),

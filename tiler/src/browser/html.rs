@@ -1,5 +1,5 @@
-//! Recognises HTML among downloads by its first bytes, and by its declared media type (WHATWG, MIME Sniffing). Bytes
-//! are compared, nothing is parsed.
+//! Recognises HTML among downloads by its first bytes and its declared media type (WHATWG, MIME Sniffing). Bytes are only
+//! compared, not parsed.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -8,28 +8,26 @@ use std::os::unix::fs::FileExt;
 
 use edgezoom_codecs::Format;
 
-use super::content_type::{charset, media_type};
-
-/// The bytes of a file that are examined. A comment with a licence may precede the first element.
+/// Number of bytes of a file that are examined. A comment with a licence may precede the first element.
 const HEAD_BYTES: usize = 16 << 10;
 
-/// The size of the largest HTML that is shown in spite of its declared media type. Browsers are slow with a tenth of
-/// it.
+/// Maximum size of HTML that is displayed in spite of its declared media type. A tenth of it already makes browsers
+/// slow.
 const MAX_HTML_BYTES: u64 = 32 << 20;
 
-/// A downloaded page. Its HTML is shown if the server declares another media type, as which the browser would not
-/// display it.
+/// A downloaded page. Its HTML replaces the server's response if that declares a media type that the browser would not
+/// display as a page.
 #[derive(Clone, Debug)]
 pub struct Html {
-    /// Empty if there are more bytes than the limit.
+    /// Empty if the page is larger than [`MAX_HTML_BYTES`].
     pub(super) bytes: Vec<u8>,
-    /// The encoding that the server declares.
+    /// Encoding declared by the server.
     pub(super) charset: Option<String>,
 }
 
 impl Html {
-    /// Reads a download if it is a page: if it starts with an HTML tag, or if it is text that the server declares as
-    /// HTML and not in another known format. Leaves the position of the file at its start.
+    /// Reads a download if it is a page: if it starts with an HTML tag, or if it is text that the server declares as HTML
+    /// and that has no other known format. Leaves the position of the file at its start.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -47,9 +45,9 @@ impl Html {
     }
 }
 
-/// The tags and the declaration that identify HTML, in lower case.
+/// Tags and declaration that identify HTML, in lower case.
 /// Source: <https://mimesniff.spec.whatwg.org/#identifying-a-resource-with-an-unknown-mime-type>. Its pattern `<!--` is
-/// missing, because SVG may start with a comment too; the tag after it decides.
+/// left out, because SVG may start with a comment too; the tag after it decides.
 const HTML_TAGS: [&[u8]; 17] = [
     b"<!doctype html",
     b"<html",
@@ -70,7 +68,6 @@ const HTML_TAGS: [&[u8]; 17] = [
     b"<meta",
 ];
 
-/// Whether a file is a page, see [`Html::recognise`].
 fn is_page(file: &mut File, content_type: Option<&str>) -> io::Result<bool> {
     let mut head = vec![0; HEAD_BYTES];
     let read = file.read_at(&mut head, 0)?;
@@ -90,7 +87,7 @@ fn is_declared_html(content_type: Option<&str>) -> bool {
     ["text/html", "application/xhtml+xml"].iter().any(|name| declared.eq_ignore_ascii_case(name))
 }
 
-/// UTF-16 without its zero bytes: ASCII characters keep their value, which is enough to find a tag.
+/// Removes the zero bytes of UTF-16: ASCII characters keep their value, which is enough to find a tag.
 fn utf16_to_ascii(head: &[u8]) -> Cow<'_, [u8]> {
     match head {
         [0xff, 0xfe, rest @ ..] | [0xfe, 0xff, rest @ ..] => {
@@ -100,7 +97,7 @@ fn utf16_to_ascii(head: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// The text after the byte order mark, white space, comments and processing instructions.
+/// Skips the byte order mark, white space, comments and processing instructions.
 fn first_element(head: &[u8]) -> &[u8] {
     let mut rest = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
     loop {
@@ -116,19 +113,33 @@ fn first_element(head: &[u8]) -> &[u8] {
     }
 }
 
-/// Whether a text starts with this tag, and not with a longer name: a tag-terminating byte must follow. As `/` does
-/// too, also `<br/>` is recognised.
+/// Returns true if a text starts with this tag, and not with a longer name: a tag-terminating byte must follow. `/` counts
+/// as one too, for `<br/>`.
 fn starts_with_tag(text: &[u8], tag: &[u8]) -> bool {
     let (Some(start), after) = (text.get(..tag.len()), text.get(tag.len())) else { return false };
     start.eq_ignore_ascii_case(tag)
         && after.is_none_or(|after| after.is_ascii_whitespace() || matches!(after, b'>' | b'/'))
 }
 
-/// Whether there is no binary data byte, or a byte order mark of UTF-16.
+/// Returns true if there is no binary data byte, or if there is a byte order mark of UTF-16.
 /// Source: <https://mimesniff.spec.whatwg.org/#binary-data-byte>.
 fn is_text(head: &[u8]) -> bool {
     let utf_16 = matches!(head, [0xff, 0xfe, ..] | [0xfe, 0xff, ..]);
     !head.is_empty() && (utf_16 || !head.iter().any(|byte| matches!(byte, 0..=8 | 0x0e..=0x1a | 0x1c..=0x1f)))
+}
+
+/// Returns the media type of a `Content-Type` header (RFC 9110, 8.3), without its parameters.
+pub(super) fn media_type(content_type: &str) -> &str {
+    content_type.split(';').next().unwrap_or_default().trim()
+}
+
+/// Returns the charset parameter of a `Content-Type` header, if it can be the name of an encoding.
+pub(super) fn charset(content_type: &str) -> Option<String> {
+    let parameters = content_type.split(';').skip(1).filter_map(|parameter| parameter.split_once('='));
+    let charset = parameters.into_iter().find(|(name, _)| name.trim().eq_ignore_ascii_case("charset"));
+    let value = charset?.1.trim().trim_matches('"');
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':' | b'+');
+    (!value.is_empty() && value.bytes().all(is_name)).then(|| value.to_owned())
 }
 
 #[cfg(test)]
@@ -144,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn html_is_recognised_by_its_first_tag_whatever_type_is_declared() {
+    fn html_is_recognised_by_its_first_tag_for_every_declared_type() {
         for page in [
             "<!doctype html>",
             "<!DOCTYPE HTML PUBLIC \"-//W3C//DTD HTML 4.01//EN\">",
@@ -185,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn pictures_and_documents_are_not_pages_whatever_type_is_declared() {
+    fn pictures_and_documents_are_not_pages_for_any_declared_type() {
         for bytes in [
             b"".as_slice(),
             b"\xff\xd8\xff\xe0\x00\x10JFIF",
@@ -204,6 +215,17 @@ mod tests {
             [b"<svg>".as_slice(), b"<!DOCTYPE svg [<!ENTITY a 'b'>]><svg>", b"%PDF-1.4\n1 0 obj", b""]
         {
             assert!(!sniff(bytes, Some("text/html")), "{}", bytes.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn the_charset_is_a_parameter() {
+        assert_eq!(charset("text/html; charset=utf-8").as_deref(), Some("utf-8"));
+        assert_eq!(charset("image/jpeg; q=1; Charset=\"ISO-8859-1\"").as_deref(), Some("ISO-8859-1"));
+        for none in
+            ["text/html", "text/html; charset=", "text/html; charset=a b", "text/html; charset=a\r\nb"]
+        {
+            assert_eq!(charset(none), None, "{none}");
         }
     }
 }

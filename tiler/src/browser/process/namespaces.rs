@@ -1,17 +1,19 @@
-//! Namespaces for Chromium (namespaces(7)): a network namespace with nothing but a loopback interface, a PID namespace
-//! without other processes, a [mount namespace](super::private_root) without the machine's files, and a user namespace without
+//! Namespaces for Chromium (namespaces(7)): a network namespace with only a loopback interface, a PID namespace without
+//! other processes, a [mount namespace](super::private_root) without the machine's files, and a user namespace without
 //! root. The proxy and Chromium's flags restrict its traffic too, but namespaces do so even when an attacker controls
 //! Chromium.
 //!
-//! The supervisor runs twice. The first process gives up root, creates the namespaces and starts the second one in them, as
-//! the first process of the PID namespace. That one [sets them up](set_up), opens the proxy's listener there and sends it to
-//! the tiler. A socket stays in the network namespace in which it was created, so the tiler accepts connections from
-//! inside, while its own connections are made outside. When the second process ends, the kernel ends all others inside.
+//! The supervisor runs twice. The first process gives up root, creates the namespaces and starts the second one in them,
+//! as the first process of the PID namespace. The second process [sets them up](set_up), opens the proxy's listener
+//! there and sends it to the tiler. A socket stays in the network namespace in which it was created, so the tiler
+//! accepts connections from inside, while its own connections are made outside. When the second process ends, the
+//! kernel ends all others inside.
 //!
-//! The user is `nobody` inside. So it is outside, where the tiler runs as root: what the browser could still reach of the machine
-//! belongs to another user. The user inside is not root, so Chromium's own sandbox works even when the tiler runs as root.
+//! The user is `nobody` inside, and outside too if the tiler runs as root: whatever the browser could still reach on the
+//! machine belongs to another user. Because the user inside is not root, Chromium's own sandbox works even when the
+//! tiler runs as root.
 //!
-//! Where the kernel or the container forbids namespaces, [`try_out`] says why.
+//! Where the kernel or the container forbids namespaces, [`try_out`] returns the reason.
 #![allow(unsafe_code)]
 
 use std::fs;
@@ -28,15 +30,15 @@ use rustix::thread::{
     set_thread_res_uid, unshare_unsafe,
 };
 
-/// The numbers of `nobody` and `nogroup`.
+/// User id of `nobody` and group id of `nogroup`.
 const NOBODY: u32 = 65_534;
-/// What [`set_up`] needs: to mount, and to bring an interface up.
+/// Capabilities that [`set_up`] needs: to mount, and to bring an interface up.
 const NEEDED: [CapabilitySet; 2] = [CapabilitySet::SYS_ADMIN, CapabilitySet::NET_ADMIN];
 
-/// Tries out whether namespaces can be created and set up here, in a process of its own.
+/// Tries to create and set up namespaces in a separate process.
 ///
 /// # Errors
-/// Why not.
+/// The step that the system refuses.
 pub fn try_out(supervisor: &Path) -> Result<(), String> {
     let mut command = Command::new(supervisor);
     command.args(["browser-supervisor", "--namespaces", "--probe", "--folder=/", "--memory=16777216"]);
@@ -45,20 +47,20 @@ pub fn try_out(supervisor: &Path) -> Result<(), String> {
         Ok(output) if output.status.success() => Ok(()),
         Ok(output) => Err(match String::from_utf8_lossy(&output.stderr).trim() {
             "" => output.status.to_string(),
-            said => said.strip_prefix("tiler: ").unwrap_or(said).to_owned(),
+            message => message.strip_prefix("tiler: ").unwrap_or(message).to_owned(),
         }),
         Err(error) => Err(error.to_string()),
     }
 }
 
-/// Gives up root, and moves the calling process into new namespaces; into the PID namespace only the processes that it will
-/// start. For a process that has no other threads. Programs that it executes keep what [`set_up`] needs.
+/// Gives up root and moves the calling process, which must have no other threads, into new namespaces. Only its future
+/// child processes are in the PID namespace. Programs that it executes keep the capabilities that [`set_up`] needs.
 ///
 /// # Errors
-/// The system refuses it, and which step.
+/// The step that the system refuses.
 pub(super) fn enter() -> io::Result<()> {
     if geteuid().is_root() {
-        become_nobody().map_err(|error| step("root cannot be given up", error))?;
+        become_nobody().map_err(|error| step("cannot give up root", error))?;
     }
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());
     let all = UnshareFlags::NEWUSER
@@ -67,10 +69,9 @@ pub(super) fn enter() -> io::Result<()> {
         | UnshareFlags::NEWPID
         | UnshareFlags::NEWIPC
         | UnshareFlags::NEWUTS;
-    new_namespaces(all).map_err(|error| step("namespaces cannot be created", error))?;
+    new_namespaces(all).map_err(|error| step("cannot create namespaces", error))?;
     let map = |file: &str, content: String| {
-        fs::write(format!("/proc/self/{file}"), content)
-            .map_err(|error| step("the user cannot be mapped", error))
+        fs::write(format!("/proc/self/{file}"), content).map_err(|error| step("cannot map the user", error))
     };
     map("setgroups", "deny".to_owned())?;
     map("uid_map", format!("{NOBODY} {user} 1"))?;
@@ -80,47 +81,46 @@ pub(super) fn enter() -> io::Result<()> {
     NEEDED.into_iter().try_for_each(|capability| Ok(configure_capability_in_ambient_set(capability, true)?))
 }
 
-/// Users and groups are of threads (credentials(7)), and this process has one.
+/// Changes the user and group of the calling thread (credentials(7)), the only one of this process.
 fn become_nobody() -> io::Result<()> {
     let (user, group) = (Uid::from_raw(NOBODY), Gid::from_raw(NOBODY));
     set_thread_groups(&[])?;
     set_thread_res_gid(group, group, group)?;
     set_thread_res_uid(user, user, user)?;
-    // Its files in /proc, which belong to root since the user has changed (proc(5)), become its own again.
+    // Makes its files in /proc its own again: since the change of user they belong to root (proc(5)).
     Ok(set_dumpable_behavior(DumpableBehavior::Dumpable)?)
 }
 
 fn new_namespaces(namespaces: UnshareFlags) -> io::Result<()> {
-    // SAFETY: what is unsafe about unshare(2) is a table of descriptors that threads no longer share; this shares them as
-    // before.
+    // SAFETY: unshare(2) is unsafe because it can give a thread its own table of descriptors. These flags do not.
     Ok(unsafe { unshare_unsafe(namespaces) }?)
 }
 
-/// Sets the namespaces up from inside, then drops what that needs.
+/// Sets the namespaces up from inside, then drops the capabilities for it.
 ///
 /// # Errors
-/// The system refuses it, and which step.
+/// The step that the system refuses.
 pub(super) fn set_up() -> io::Result<()> {
-    bring_loopback_up().map_err(|error| step("the loopback interface cannot be brought up", error))?;
+    bring_loopback_up().map_err(|error| step("cannot bring the loopback interface up", error))?;
     clear_ambient_capability_set()?;
     let none = CapabilitySet::empty();
     set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })?;
     Ok(())
 }
 
-/// Tries what Chromium's own sandbox needs: one more user namespace.
+/// Tries to create one more user namespace, which Chromium's own sandbox needs.
 pub(super) fn try_nested() -> io::Result<()> {
     new_namespaces(UnshareFlags::NEWUSER)
-        .map_err(|error| step("Chromium's sandbox cannot create a namespace of its own", error))
+        .map_err(|error| step("Chromium's sandbox cannot create its namespace", error))
 }
 
-/// An error that says what failed.
+/// Returns `error` with the failed step in front.
 pub(super) fn step(what: &str, error: impl Into<io::Error>) -> io::Error {
     let error = error.into();
     io::Error::new(error.kind(), format!("{what}: {error}"))
 }
 
-/// `ip link set lo up`, as an rtnetlink message (netlink(7), rtnetlink(7)):
+/// Does the same as `ip link set lo up`, with an rtnetlink message (netlink(7), rtnetlink(7)):
 ///
 /// | offset | bytes | `nlmsghdr` | | offset | bytes | `ifinfomsg` |
 /// |---|---|---|---|---|---|---|
@@ -129,11 +129,11 @@ pub(super) fn step(what: &str, error: impl Into<io::Error>) -> io::Error {
 /// | 6 | 2 | flags | | 24 | 4 | flags |
 /// | 8 | 8 | sequence, port | | 28 | 4 | mask of the flags to change |
 ///
-/// The response is an `NLMSG_ERROR`, whose error number after the header is 0 for success.
+/// The response is an `NLMSG_ERROR`. The number after its header is 0 for success.
 fn bring_loopback_up() -> io::Result<()> {
     const RTM_NEWLINK: u16 = 16;
     const NLM_F_REQUEST_ACK: u16 = 1 | 4;
-    const LOOPBACK: i32 = 1; // the index of the first interface in a network namespace
+    const LOOPBACK: i32 = 1; // index of the first interface in a network namespace
     const IFF_UP: u32 = 1;
 
     let mut message = Vec::with_capacity(32);

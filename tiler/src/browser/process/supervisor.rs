@@ -1,21 +1,19 @@
 //! The supervisor: a process between the tiler and one Chromium, run as `tiler browser-supervisor`. It makes sure that
 //! nothing of the browser outlives its page, even when the tiler is killed: it creates the profile, measures the
-//! browser's memory, and at the end kills and reaps all processes and deletes the profile.
+//! browser's memory, and finally kills and reaps all processes and deletes the profile.
 //!
-//! Its standard input is the control socket. Over it, the supervisor sends the tiler the listener that the browser uses
-//! as its proxy; when the tiler closes it, the supervisor exits. Its standard output is the socket for the DevTools
-//! protocol. In [`namespaces`](super::namespaces), the listener is on a loopback interface of the browser's own. A process
-//! before it creates them and passes its exit status on.
+//! Its standard input is the control socket. The supervisor sends the tiler the listener that the browser uses as its
+//! proxy over it, and exits when the tiler closes it. Its standard output is the socket for the DevTools protocol. In
+//! [`namespaces`], the listener is on a loopback interface of the browser's own; a first supervisor process creates the
+//! namespaces, starts the second one in them, and passes its exit status on.
 //!
-//! After unshare(2) with `CLONE_NEWPID`, a process cannot start threads (pid_namespaces(7)), and users are of threads
-//! (credentials(7)). So this module uses only single-threaded functions, and no async runtime.
+//! After unshare(2) with `CLONE_NEWPID` a process cannot start threads (pid_namespaces(7)), and user ids belong to
+//! threads (credentials(7)). So this module uses only single-threaded functions, and no async runtime.
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, IoSlice};
-use std::mem::MaybeUninit;
+use std::io;
 use std::net::{Ipv4Addr, TcpListener};
-use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
@@ -23,37 +21,37 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use rustix::process::{
     Pid, Signal, WaitOptions, geteuid, getpid, kill_process, kill_process_group, set_child_subreaper, wait,
 };
 
-use super::{memory, namespaces, private_root};
+use super::{namespaces, private_root};
+use crate::{descriptors, proc};
 
 /// The command line of the supervisor.
 #[derive(Debug, clap::Args)]
 pub struct SupervisorOptions {
-    /// Creates namespaces, and supervises in them.
+    /// Create namespaces, and supervise in them
     #[arg(long)]
     namespaces: bool,
-    /// The process was started in the namespaces.
+    /// Set by the first supervisor process: this is the second one, inside the namespaces
     #[arg(long)]
     inside: bool,
-    /// Only tries out whether namespaces can be created and set up.
+    /// Only try to create and set up namespaces
     #[arg(long)]
     probe: bool,
-    /// The folder for the profile, where there are no namespaces.
+    /// Directory for the profile, if there are no namespaces
     #[arg(long)]
     folder: PathBuf,
-    /// The memory that the browser's processes may use together, in bytes, and its files where they are in memory.
+    /// Memory for all processes of the browser, and for its files if these are in memory, in bytes
     #[arg(long)]
     memory: u64,
-    /// The browser and its flags, except those that the supervisor adds.
+    /// The browser and its flags, except those that the supervisor adds
     #[arg(last = true, required_unless_present = "probe")]
     browser: Vec<OsString>,
 }
 
-/// Why a supervisor exited, as its exit status.
+/// The reason why a supervisor exited, as its exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum ExitReason {
@@ -65,16 +63,16 @@ pub enum ExitReason {
     OutOfMemory = 11,
 }
 
-/// The interval between measurements of the memory. A page can allocate some hundred megabytes in it.
+/// Interval between measurements of the memory. A page can allocate some hundred megabytes in this time.
 const MEASURE_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 250_000_000 };
 
-/// The folder for the profile in the private root, which is in memory.
+/// Directory for the profile in the private root, which is in memory.
 const INSIDE: &str = "/tmp";
 
-/// How long killed processes may take to exit. The kernel frees gigabytes in well under a second.
+/// Time for killed processes to exit. The kernel frees gigabytes in well under a second.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Starts the browser, waits for its end, and removes its processes and files.
+/// Starts the browser, waits until it has to end, and removes its processes and files.
 ///
 /// # Errors
 /// The browser could not be started.
@@ -88,12 +86,12 @@ pub fn run(options: &SupervisorOptions) -> io::Result<ExitCode> {
     } else if options.namespaces {
         return run_inside();
     }
-    // Orphaned processes of the browser become children of the supervisor, not of an init process that may not reap
-    // them.
+    // Makes orphaned processes of the browser children of the supervisor: an init process may not reap them.
     set_child_subreaper(Some(getpid()))?;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let proxy = listener.local_addr()?.port();
-    send_listener(listener)?;
+    descriptors::send(rustix::stdio::stdin(), &listener)?;
+    drop(listener); // only the tiler keeps it open
     let profile = tempfile::Builder::new().prefix("edgezoom-page-").tempdir_in(if options.inside {
         Path::new(INSIDE)
     } else {
@@ -108,37 +106,27 @@ pub fn run(options: &SupervisorOptions) -> io::Result<ExitCode> {
     Ok(ExitCode::from(exit_reason? as u8))
 }
 
-/// Starts this program anew, with the same options, in new namespaces, and gives its exit status.
+/// Runs this program again with the same options in new namespaces, and returns its exit status.
 fn run_inside() -> io::Result<ExitCode> {
-    // Opened here: the other process changes the root directory of both.
+    // Opened before the other process changes the root directory of both.
     let null = File::options().read(true).write(true).open("/dev/null")?;
     namespaces::enter()?;
     let mut options = std::env::args_os().skip(1);
-    // By this name it can be executed wherever it lies, also by a user who may not look there.
+    // This path works even if the user is not allowed to open the program's directory.
     let mut inside = Command::new("/proc/self/exe");
     inside.args(options.next()).arg("--inside").args(options);
     let mut inside = inside.spawn()?;
-    // The tiler notices the end of the DevTools socket and of the control socket if this process has no copies.
+    // The tiler notices the end of the DevTools socket and of the control socket only if this process has no copies.
     rustix::stdio::dup2_stdin(&null)?;
     rustix::stdio::dup2_stdout(&null)?;
     let status = inside.wait()?;
     Ok(status.code().and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
-/// Sends the listener over the control socket (`SCM_RIGHTS`, unix(7)).
-fn send_listener(listener: TcpListener) -> io::Result<()> {
-    let listeners = [listener.as_fd()];
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    let mut ancillary = SendAncillaryBuffer::new(&mut space);
-    ancillary.push(SendAncillaryMessage::ScmRights(&listeners));
-    sendmsg(rustix::stdio::stdin(), &[IoSlice::new(b"L")], &mut ancillary, SendFlags::NOSIGNAL)?;
-    Ok(())
-}
-
 fn start(browser: &[OsString], profile: &Path, proxy: u16) -> io::Result<Child> {
     let mut user_data = OsString::from("--user-data-dir=");
     user_data.push(profile);
-    // `--remote-debugging-pipe` reads from descriptor 3 and writes to 4. A shell can assign them without unsafe code.
+    // `--remote-debugging-pipe` reads from descriptor 3 and writes to 4. A shell assigns them without unsafe code here.
     let mut command = Command::new("/bin/sh");
     command
         .args(["-c", r#"exec "$@" 3<&1 4>&1 </dev/null >/dev/null"#, "browser"])
@@ -165,7 +153,7 @@ fn wait_for_end(browser: &mut Child, options: &SupervisorOptions) -> io::Result<
         let mut polled = [PollFd::new(&control, PollFlags::IN)];
         match poll(&mut polled, Some(&MEASURE_INTERVAL)) {
             Ok(0) => {}
-            Ok(_) => return Ok(ExitReason::Closed), // the tiler sends nothing, so this is the end of the stream
+            Ok(_) => return Ok(ExitReason::Closed), // the tiler sends nothing, so the stream has ended
             Err(Errno::INTR) => continue,
             Err(error) => return Err(error.into()),
         }
@@ -173,7 +161,7 @@ fn wait_for_end(browser: &mut Child, options: &SupervisorOptions) -> io::Result<
             return Ok(ExitReason::BrowserExited);
         }
         let files = if options.inside { private_root::bytes_of_files() } else { 0 };
-        if memory::of_process_group(Pid::from_child(browser)).saturating_add(files) > options.memory {
+        if proc::memory_of_group(Pid::from_child(browser)).saturating_add(files) > options.memory {
             return Ok(ExitReason::OutOfMemory);
         }
     }
@@ -203,7 +191,7 @@ fn children() -> Vec<Pid> {
 }
 
 impl ExitReason {
-    /// The reason that an exit status stands for.
+    /// Returns the reason that an exit status stands for.
     #[must_use]
     pub fn from_status(status: std::process::ExitStatus) -> Option<Self> {
         let code = status.code()?;
