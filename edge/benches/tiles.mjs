@@ -4,7 +4,7 @@
 
 import { randomFillSync } from "node:crypto";
 import { archive, DZI, grid, LAST_LEVEL } from "../tests/archive.mjs";
-import { PLAIN, start } from "../tests/wire.mjs";
+import { PLAIN, start } from "../tests/system.mjs";
 import { agent, CONNECTIONS, load, middle, sum } from "./load.mjs";
 
 const TURNS = 100;

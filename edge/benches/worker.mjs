@@ -5,7 +5,7 @@
 
 import { readFile } from "node:fs/promises";
 import { agent, CONNECTIONS, load, middle, sum } from "./load.mjs";
-import { PICTURE, PLAIN, start } from "../tests/wire.mjs";
+import { PICTURE, PLAIN, start } from "../tests/system.mjs";
 import { startTimes } from "./start.mjs";
 
 const TURNS = 300;

@@ -1,129 +1,144 @@
-// Publishes the interface's description: `/openapi.json` as it is, and `/docs`, a page of it for people in the frame of all
-// pages, which loads nothing from other origins; and `/bot`, which tells publishers what visited them. They become static files beside the viewer, so that they add nothing to
-// the size of the Worker.
+// Builds the static pages beside the viewer: `/docs`, from `docs.html` and the OpenAPI document, `/bot`, and `/openapi.json`.
+// As assets they add nothing to the size of the Worker. They need no JavaScript and load nothing from other origins.
 
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 
-import { exampleOf, samples, sending } from "./samples.mjs";
+import { samples } from "./samples.mjs";
+
+const BASE = "https://zoom.example";
+/** The rows of `docs/limits.md` that the guide shows. */
+const LIMITS = ["a source's bytes", "a picture's pixels", "a picture's side", "a PDF's pages", "a web page's height", "a source's URL"];
 
 const read = (name) => readFile(new URL(name, import.meta.url), "utf8");
-const description = await read("openapi.json");
-const { info, paths, components } = JSON.parse(description);
-const to = new URL("../build/assets/", import.meta.url);
+const api = JSON.parse(await read("openapi.json"));
+const { schemas } = api.components;
 
 const escape = (text) => String(text).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+/** Formats a description: text in backticks is code. */
 const prose = (text = "") => escape(text).replace(/`([^`]+)`/g, "<code>$1</code>");
-const resolved = ({ $ref, ...own }) => ($ref ? components[$ref.split("/")[2]][$ref.split("/")[3]] : own);
 const fill = (template, values) => template.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
+const resolved = (object) => (object.$ref ? object.$ref.slice(2).split("/").reduce((from, name) => from[name], api) : object);
+
+const code = (label, text) => `<pre tabindex="0" aria-label="${escape(label)}"><code>${escape(text)}</code></pre>\n`;
+const row = (cells) => `<tr>${cells.map((cell) => `<td>${cell}</td>`).join("")}</tr>\n`;
+/** Returns a table that the keyboard can scroll if it is wider than the window; without rows, nothing. */
+function table(name, heads, rows) {
+  if (rows.length === 0) return "";
+  const head = heads.map((text) => `<th scope="col">${text}</th>`).join("");
+  return `<div class="wide" role="region" tabindex="0" aria-label="${escape(name)}"><table>
+<thead><tr>${head}</tr></thead>
+<tbody>
+${rows.map(row).join("")}</tbody>
+</table></div>
+`;
+}
 
 function type({ $ref, type: name, enum: values, oneOf, const: only, minimum, maximum, maxLength }) {
   const schema = $ref?.split("/").at(-1);
-  if (schema) return `<a href="#${escape(schema)}">${escape(schema)}</a>`;
+  if (schema) return `<a href="#${schema}">${schema}</a>`;
   if (oneOf) return oneOf.map(type).join(" or ");
-  if (values) return values.map((value) => `<code>${escape(value)}</code>`).join(", ");
-  if (only !== undefined) return `<code>${escape(only)}</code>`;
-  const limits = [minimum !== undefined && `from ${minimum}`, maximum !== undefined && `to ${maximum}`];
-  return [escape(name ?? ""), ...limits, maxLength && `at most ${maxLength} characters`].filter(Boolean).join(", ");
+  if (values ?? only) return [values ?? only].flat().map((value) => `<code>${value}</code>`).join(", ");
+  const limits = [minimum !== undefined && `minimum ${minimum}`, maximum !== undefined && `maximum ${maximum}`];
+  return [name, ...limits, maxLength && `maximum ${maxLength} characters`].filter(Boolean).join(", ");
 }
 
-const row = (cells) => `<tr>${cells.map((cell) => `<td>${cell}</td>`).join("")}</tr>\n`;
-/** A table that keyboards can scroll where it is wider than the window. */
-const table = (name, heads, rows) =>
-  rows.length === 0
-    ? ""
-    : `<div class="wide" role="region" tabindex="0" aria-label="${escape(name)}"><table>\n<thead><tr>${heads.map((head) => `<th scope="col">${head}</th>`).join("")}</tr></thead>\n<tbody>\n${rows.join("")}</tbody>\n</table></div>\n`;
-const code = (label, text) => `<pre tabindex="0" aria-label="${escape(label)}"><code>${escape(text)}</code></pre>\n`;
-
-const anchor = (operation) => operation.operationId.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-
-/** All operations: `[[method, path, operation], …]`. */
-const operations = Object.entries(paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, of]) => [method.toUpperCase(), path, of]));
-
-/** The programs that send the example of a request, and its answer. */
-function example(method, path, { summary, responses, parameters = [] }) {
-  const [status, { content = {} }] = Object.entries(responses).find(([, { content }]) => Object.values(content ?? {}).some(({ example }) => example)) ?? Object.entries(responses)[0];
-  const [kind, { example } = {}] = Object.entries(content)[0] ?? [];
-  const address = exampleOf(path, parameters.map(resolved), components.schemas.Id.example);
-  const sent = method === "GET" ? samples(path, address, kind) : sending(method, path, address);
-  const programs = sent.map(([language, text]) => `<div><h4>${language}</h4>\n${code(`${summary}: ${language}`, text)}</div>\n`);
-  const answer = typeof example === "string" ? example : example && JSON.stringify(example, null, 2);
-  const answered = answer ? `<h4>Answer: ${status}, <code>${escape(kind)}</code></h4>\n${code(`${summary}: the answer`, answer.trimEnd())}` : "";
-  return `<div class="programs">\n${programs.join("")}</div>\n${answered}`;
+/** Returns the example URL of a request: its path and required parameters with their examples. */
+function exampleUrl(path, parameters) {
+  const examples = Object.fromEntries(parameters.map(({ name, schema, example }) => [name, example ?? resolved(schema).example]));
+  const required = parameters.filter((parameter) => parameter.in === "query" && parameter.required).map(({ name }) => [name, examples[name]]);
+  return BASE + fill(path, examples) + (required.length > 0 ? `?${new URLSearchParams(required)}` : "");
 }
 
-function operation([method, path, of]) {
-  const parameters = (of.parameters ?? []).map(resolved).map(({ name, in: place, required, schema, description }) =>
-    row([`<code>${escape(name)}</code>`, `${place}${required ? ", required" : ""}`, type(schema), prose(description)]),
+/** Returns the first example of a response, as `{ status, mediaType, text }`; without one, the first response. */
+function exampleResponse(responses) {
+  const all = Object.entries(responses).flatMap(([status, response]) =>
+    Object.entries(resolved(response).content ?? {}).map(([mediaType, { example }]) => ({ status, mediaType, example })),
   );
-  const responses = Object.entries(of.responses).map(([status, { description, content = {} }]) =>
-    row([status, prose(description), Object.keys(content).map(escape).join("<br>")]),
-  );
-  return `<section id="${anchor(of)}" class="operation">\n<h3>${prose(of.summary)}</h3>\n<p class="path"><code>${method} ${escape(path)}</code></p>\n<p>${prose(of.description)}</p>\n${example(method, path, of)}${table(
-    `Parameters of ${method} ${path}`,
-    ["Parameter", "Where", "Value", "Meaning"],
-    parameters,
-  )}${table(`Answers of ${method} ${path}`, ["Status", "Meaning", "Form"], responses)}</section>\n`;
+  const { example, ...first } = all.find(({ example }) => example) ?? all[0];
+  return { ...first, text: typeof example === "object" ? JSON.stringify(example, null, 2) : example?.trimEnd() };
 }
 
-function schema([name, { properties = {}, required = [], ...own }]) {
+const anchor = ({ operationId }) => operationId.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+const operations = Object.entries(api.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, ...operation })),
+);
+const ofTag = ({ name }) => operations.filter(({ tags }) => tags.includes(name));
+
+function operation(of) {
+  const { method, path, summary, description, responses } = of;
+  const parameters = (of.parameters ?? []).map(resolved);
+  const { status, mediaType, text } = exampleResponse(responses);
+  const requests = Object.entries(samples(of, exampleUrl(path, parameters), mediaType));
+  return [
+    `<section id="${anchor(of)}" class="operation">\n<h4>${prose(summary)}</h4>\n<p class="path"><code>${method} ${path}</code></p>\n`,
+    description ? `<p>${prose(description)}</p>\n` : "",
+    table(`Parameters: ${summary}`, ["Parameter", "In", "Type", "Description"], parameters.map(({ name, in: place, required, schema, description }) =>
+      [`<code>${name}</code>`, `${place}${required ? ", required" : ""}`, type(schema), prose(description)])),
+    ...requests.map(([language, sample]) => `<h5>${language}</h5>\n${code(`${summary}: ${language}`, sample)}`),
+    text ? `<h5>Response: ${status}, <code>${mediaType}</code></h5>\n${code(`${summary}: response`, text)}` : "",
+    table(`Responses: ${summary}`, ["Status", "Description", "Media types"], Object.entries(responses).map(([status, response]) =>
+      [status, prose(resolved(response).description), Object.keys(resolved(response).content ?? {}).map(escape).join("<br>")])),
+    "</section>\n",
+  ].join("");
+}
+
+const tag = (of) => `<h3 id="${slug(of)}">${of.name}</h3>\n<p>${prose(of.description)}</p>\n${ofTag(of).map(operation).join("")}`;
+const slug = ({ name }) => name.toLowerCase().replaceAll(" ", "-");
+
+function schema([name, { properties = {}, required = [], description, pattern, ...own }]) {
   const fields = Object.entries(properties).map(([field, of]) =>
-    row([`<code>${escape(field)}</code>`, required.includes(field) ? "always" : "", type(of), prose(of.description)]),
-  );
-  const itself = fields.length === 0 ? `<p>${type(own)} <code>${escape(own.pattern ?? "")}</code></p>\n` : "";
-  return `<section id="${escape(name)}" class="operation">\n<h3>${escape(name)}</h3>\n<p>${prose(own.description)}</p>\n${itself}${table(
-    `Fields of ${name}`,
-    ["Field", "Present", "Value", "Meaning"],
-    fields,
-  )}</section>\n`;
+    [`<code>${field}</code>`, required.includes(field) ? "always" : "", type(of), prose(of.description)]);
+  const scalar = fields.length === 0 ? `<p>${type(own)} <code>${escape(pattern)}</code></p>\n` : "";
+  return `<section id="${name}" class="operation">\n<h4>${name}</h4>\n<p>${prose(description)}</p>\n${scalar}${table(
+    `Fields of ${name}`, ["Field", "Present", "Type", "Description"], fields)}</section>\n`;
 }
 
-/** The limits that people ask for, as `docs/limits.md` has them. */
 async function limits() {
-  const shown = ["a source's bytes", "a picture's pixels", "a picture's side", "a PDF's pages", "a web page's height", "a source's URL"];
   const rows = (await read("../../docs/limits.md")).split("\n").map((line) => line.split("|").map((cell) => cell.trim()));
-  return shown.map((what) => {
-    const found = rows.find(([, name]) => name === what);
-    if (!found) throw new Error(`docs/limits.md has no limit of ${what}`);
-    return row([escape(what.replace(/^an? /, (article) => article[0].toUpperCase() + article.slice(1))), prose(found[2])]);
+  return LIMITS.map((name) => {
+    const found = rows.find(([, cell]) => cell === name);
+    if (!found) throw new Error(`docs/limits.md has no row “${name}”`);
+    return row([escape(name.replace(/^an? (.)/, (_, first) => first.toUpperCase())), prose(found[2])]);
   }).join("");
 }
 
-const entry = (id, text, more = "") => `<li><a href="#${id}">${text}</a>${more}</li>\n`;
-const inner = (entries) => `<ul>\n${entries.join("")}</ul>\n`;
-const headings = (html) => [...html.matchAll(/<h3 id="(\w+)">([^<]+)<\/h3>/g)].map(([, id, text]) => entry(id, text));
-
+const link = (id, text, entries = []) => `<li><a href="#${id}">${text}</a>${entries.length > 0 ? `<ul>\n${entries.join("")}</ul>` : ""}</li>\n`;
+const template = await read("docs.html");
+const [guide] = template.split('<section id="api">');
+const contents = [
+  link("guide", "Guide", [...guide.matchAll(/<h3 id="(\w+)">([^<]+)<\/h3>/g)].map(([, id, text]) => link(id, text))),
+  link("api", "API", [
+    ...api.tags.map((of) => link(slug(of), of.name, ofTag(of).map((operation) => link(anchor(operation), prose(operation.summary))))),
+    link("objects", "Objects", Object.keys(schemas).map((name) => link(name, name))),
+  ]),
+  link("operators", "For operators"),
+];
 const { repository } = /^repository = "(?<repository>[^"]+)"/m.exec(await read("../../Cargo.toml")).groups;
-const people = fill(await read("guide.html"), { limits: await limits() });
-const operators = fill(await read("operators.html"), { repository });
-const contents = inner([
-  entry("people", "For people", inner(headings(people))),
-  entry("programs", "For programs", inner([...operations.map(([, , of]) => entry(anchor(of), prose(of.summary))), ...Object.keys(components.schemas).map((name) => entry(name, name))])),
-  entry("operators", "For operators"),
-]);
-const body = fill(await read("docs.html"), {
-  contents,
-  people,
-  operators,
-  introduction: `${prose(info.summary)} ${prose(info.description)}`,
-  operations: operations.map(operation).join(""),
-  schemas: Object.entries(components.schemas).map(schema).join(""),
+const [, product] = /^pub const PRODUCT: &str = "(\w+)";$/m.exec(await read("../../tiler/src/bot/user_agent.rs"));
+const docs = fill(template, {
+  contents: `<ul>\n${contents.join("")}</ul>\n`,
+  limits: await limits(),
+  introduction: prose(api.info.description),
+  operations: api.tags.map(tag).join(""),
+  schemas: Object.entries(schemas).map(schema).join(""),
+  repository,
 });
-const summary = "How to share, embed and ask for zoomable pictures: for people, for programs with curl, JavaScript and Python, and for operators.";
 const frame = await read("../viewer/pages/frame.html");
-const page = (name, about, content) => fill(frame, {
-  title: `${escape(name)} – ${escape(info.title)}`,
+const page = (title, description, body) => fill(frame, {
+  title: `${title} – Edgezoom`,
   icon: "/assets/icon.svg",
   styles: "/assets/page.css",
   assets: "/assets",
-  head: `<meta name="description" content="${about}">\n<link rel="stylesheet" href="/assets/docs.css">\n`,
-  body: content,
+  head: `<meta name="description" content="${description}">\n<link rel="stylesheet" href="/assets/docs.css">\n`,
+  body,
 });
-const [, product] = /^pub const PRODUCT: &str = "(\w+)";$/m.exec(await read("../../tiler/src/bot/user_agent.rs"));
-const bot = fill(await read("bot.html"), { product, repository });
-const aboutBot = "What visited your site, how to exclude it, and how to reach its operator.";
 
+const to = new URL("../build/assets/", import.meta.url);
 await mkdir(new URL("assets/", to), { recursive: true });
-await writeFile(new URL("openapi.json", to), description);
-await writeFile(new URL("docs.html", to), page("Documentation", summary, body));
-await writeFile(new URL("bot.html", to), page("Why Edgezoom visited your site", aboutBot, bot));
-await writeFile(new URL("assets/docs.css", to), await read("docs.css"));
+const files = {
+  "openapi.json": await read("openapi.json"),
+  "docs.html": page("Documentation", "How to create, share and embed zoomable pictures; the API with examples in curl, JavaScript and Python.", docs),
+  "bot.html": page("Why Edgezoom visited your site", "What visited your site, how to exclude it, and how to contact its operator.", fill(await read("bot.html"), { product, repository })),
+  "assets/docs.css": await read("docs.css"),
+};
+for (const [name, content] of Object.entries(files)) await writeFile(new URL(name, to), content);

@@ -1,21 +1,21 @@
-// The dataset that the Worker writes its data points into: what Cloudflare's Analytics Engine is in production, with the
-// part of its SQL API that `tiler edge-metrics` asks.
+// The local dataset of the Worker's data points. It replaces Cloudflare's Analytics Engine, with the part of its SQL API that
+// `tiler edge-metrics` uses:
 // https://developers.cloudflare.com/analytics/analytics-engine/sql-api/
 
 import { DurableObject, WorkerEntrypoint } from "cloudflare:workers";
 
-/** How many data points are stored at once. */
+/** Number of data points that are stored together. */
 const BATCH = 500;
-/** How long they are kept. */
+/** Retention of data points, in seconds. */
 const DAY_S = 24 * 60 * 60;
 const BLOBS = ["blob1", "blob2", "blob3", "blob4", "blob5", "blob6"];
 const DOUBLES = ["double1", "double2"];
 const COLUMNS = ["timestamp", "_sample_interval", ...BLOBS, ...DOUBLES];
 
-/** Those that are not stored yet: writing must not slow the Worker down. */
+/** Data points that are not stored yet: writing must not slow the Worker down. */
 let fresh = [];
 
-/** What the Worker is bound to as `METRICS`. */
+/** The Worker's binding `METRICS`. */
 export class Metrics extends WorkerEntrypoint {
   writeDataPoint({ blobs = [], doubles = [] }) {
     const at = Math.floor(Date.now() / 1000);
@@ -24,14 +24,14 @@ export class Metrics extends WorkerEntrypoint {
   }
 }
 
-/** The rows of a query, with all data points up to now. */
+/** Stores all data points so far and returns the rows of a query. */
 export function query(env, sql, ...values) {
   const written = fresh;
   fresh = [];
   return env.MEASUREMENTS.getByName("all").query(written, sql, values);
 }
 
-/** Answers a query of the SQL API. Its dialect is ClickHouse's; of that it knows a time and the format. */
+/** Answers a query of the SQL API. Of its dialect, ClickHouse's, only `toDateTime` and `FORMAT JSON` are known. */
 export async function answer(env, sql) {
   const own = sql
     .trim()

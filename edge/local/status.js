@@ -1,27 +1,27 @@
-// `/internal/status`: what the local service has done since it was started. A page for people, JSON for programs. It is
-// the local service's alone; deployed, a dashboard shows more (deploy/monitoring).
+// `/internal/status`: the local service's activity since its start, as a page or JSON. A deployed service has a dashboard instead
+// (deploy/monitoring).
 
 import { query } from "./measurements.js";
 
-/** How many failures are shown. */
+/** Maximum number of failures shown. */
 const FAILURES = 20;
-/** A tiler that was silent for so long is gone. */
+/** Time without a report after which a tiler is not listed. */
 const GONE_MS = 120_000;
 
 let started;
 const tilers = new Map();
 
-/** The first request comes from `cargo xtask dev`, which waits for the service. */
+/** Starts counting. The first request comes from `cargo xtask dev`, which waits for the service. */
 export function begin() {
   started ??= Math.floor(Date.now() / 1000);
 }
 
-/** Notes which tiler reports the queue's length. */
+/** Records the tiler of a report on the queue's length. */
 export function noteTiler({ capacity, messages }) {
   if (capacity) tilers.set(capacity.tiler, { ...capacity, messages, at: Date.now() });
 }
 
-/** The status as a value. `queue` is the queue's metrics. */
+/** Returns the status. `queue` is the queue's metrics. */
 async function status(env, queue) {
   const now = Date.now();
   const counted = (what, labels) =>
@@ -78,10 +78,10 @@ const page = ({ since, queue, tilers, requests, contents, errors, failures }) =>
 <html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="5"><title>Edgezoom: status</title>
 <style>body{font:14px/1.5 system-ui;margin:2rem;max-width:60rem}td,th{text-align:left;padding:0 1.5rem 0 0}</style>
 <h1>Edgezoom on this machine</h1>
-<p>Since ${escape(since)}: ${queue.messages} messages in the queue, the oldest ${queue.oldestSeconds} s old; ${errors} errors of the Worker.</p>
+<p>Since ${escape(since)}: ${queue.messages} messages in the queue, the oldest ${queue.oldestSeconds} s old; ${errors} errors in the Worker.</p>
 ${table("Tilers", tilers)}
-${table("Contents, by the state that they came into", contents)}
-${table("Requests, by what was asked for", requests)}
+${table("Contents by new state", contents)}
+${table("Requests by kind", requests)}
 ${table("Failures", failures)}
 </html>
 `;

@@ -1,15 +1,14 @@
-// The operator's calls: who may make them, the log, lists, blocked hosts, and what is deleted. Takedowns are in `takedown.test.mjs`.
+// The operator's API: authentication, the log, lists, blocked hosts, and deletion. Takedowns are in `takedown.test.mjs`.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { ADMIN_TOKEN, TOKEN, eventually } from "./system.mjs";
-import { start } from "./wire.mjs";
+import { ADMIN_TOKEN, TOKEN, byUrl, eventually, start } from "./system.mjs";
 
 let system;
 before(async () => (system = await start({ DENY_HOSTS: "denied.example" })));
 after(() => system.close());
 
-/** A call that succeeds. */
+/** Sends a call that must succeed and returns its result. */
 async function done(call, body, from = system) {
   const response = await from.admin(call, body);
   const text = await response.text();
@@ -18,9 +17,8 @@ async function done(call, body, from = system) {
 }
 
 const actions = async (target) => (await done("audit", { target })).actions.map(({ by, what, result }) => [by, what, result]);
-const byUrl = (url) => `/v1/content/?url=${encodeURIComponent(url)}`;
 
-test("calls are for those who have a token of the operator's", async () => {
+test("calls need an operator's token", async () => {
   for (const [token, status] of [["", 401], ["wrong-wrong-wrong-wrong", 401], [TOKEN, 401], [ADMIN_TOKEN, 200]]) {
     assert.equal((await system.admin("stats", {}, token)).status, status, token);
   }
@@ -34,7 +32,7 @@ test("calls are for those who have a token of the operator's", async () => {
   }
 });
 
-test("malformed calls are refused with the reason", async () => {
+test("malformed calls are refused with a reason", async () => {
   const id = await system.content("http://example.com/malformed.jpg", "queued");
   for (const [call, body, status] of [
     ["show", {}, 400],
@@ -60,7 +58,7 @@ test("malformed calls are refused with the reason", async () => {
   for (const body of ["", "{", "null", "1"]) assert.equal((await system.fetch("/internal/admin/stats", { method: "POST", headers, body })).status, 400, body);
 });
 
-test("a content is shown with its history and objects, by its id, its URL or its share link", async () => {
+test("show finds a content by its id, URL or share link, with its history and objects", async () => {
   const url = "http://example.com/shown.jpg";
   const id = await system.content(url, "ready");
   await system.pyramids.put(`${id}/1.szi`, "archive");
@@ -72,13 +70,13 @@ test("a content is shown with its history and objects, by its id, its URL or its
   }
 });
 
-test("contents are listed by their state, their time, their failure and their host, the latest first", async () => {
+test("contents are listed by state, time, failure code and host, latest first", async () => {
   const began = Date.now();
   const name = (number) => `http://${number % 2 ? "www.list.example:8080" : "list.example"}/${number}.jpg`;
   const failed = [];
   for (let number = 0; number < 5; number++) failed.unshift(await system.content(name(number), "failed"));
   const ready = await system.content(name(9), "ready");
-  // Names that only look alike, and one in a path.
+  // Similar host names, and the name in a path.
   for (const host of ["notlist.example", "list.example.com", "path.example/www.list.example"]) await system.content(`http://${host}/1.jpg`, "ready");
   const ids = async (query) => (await done("list", query)).contents.map(({ id }) => id);
   assert.deepEqual(await ids({ state: "failed", since: began }), failed);
@@ -100,7 +98,7 @@ test("contents are listed by their state, their time, their failure and their ho
   assert.ok(contents.find(({ state }) => state === "failed source-not-found").contents >= 5);
 });
 
-test("a failed content is tried again, and the log has it once", async () => {
+test("a failed content is retried, and the log has one entry", async () => {
   const id = await system.content("http://example.com/retried.jpg", "failed");
   assert.equal((await done("retry", { target: id, as: "ben" })).result, "queued");
   assert.equal((await done("retry", { target: id })).result, "in progress");
@@ -110,7 +108,7 @@ test("a failed content is tried again, and the log has it once", async () => {
   assert.equal((await system.admin("retry", { target: ready })).status, 409);
 });
 
-test("sources of a blocked host are refused like those of DENY_HOSTS, until it is unblocked", async () => {
+test("URLs of a blocked host are refused like those of DENY_HOSTS, until it is unblocked", async () => {
   const known = await system.content("http://blocked.example/known.jpg", "ready");
   const denied = await system.send(byUrl("http://denied.example/a.jpg"));
   assert.equal(denied.status, 400);
@@ -123,7 +121,7 @@ test("sources of a blocked host are refused like those of DENY_HOSTS, until it i
   }
   assert.equal((await system.send("/?url=http%3A%2F%2Fblocked.example%2F")).status, 400);
   assert.equal((await system.send(byUrl("http://unblocked.example/"))).status, 301);
-  assert.equal((await system.send(`/v1/content/${known}`)).status, 200, "what exists is served");
+  assert.equal((await system.send(`/v1/content/${known}`)).status, 200, "existing contents are served");
   assert.deepEqual((await done("hosts")).hosts.map(({ host, reason }) => [host, reason]), [["203.0.113.9", "spam"], ["blocked.example", "spam"]]);
   await done("unblock-host", { host: "blocked.example", reason: "a mistake" });
   await done("unblock-host", { host: "blocked.example" });
@@ -131,7 +129,7 @@ test("sources of a blocked host are refused like those of DENY_HOSTS, until it i
   assert.deepEqual(await actions("blocked.example"), [["anna", "unblock-host", "done"], ["anna", "block-host", "done"]]);
 });
 
-test("what is old is deleted in pieces, as one action, and comes back when it is asked for", async () => {
+test("old contents are purged in batches, as one action, and converted again on request", async () => {
   const other = await start({ UPLOAD_BYTES: "1000" });
   try {
     const ids = [];
@@ -153,7 +151,7 @@ test("what is old is deleted in pieces, as one action, and comes back when it is
     assert.deepEqual((await other.pyramids.list()).objects, []);
     for (const id of ids) assert.equal(await other.finished.get(id), null);
     assert.equal((await other.find(young)).ready, true);
-    assert.equal((await other.find(file)).ready, true, "a file cannot come back");
+    assert.equal((await other.find(file)).ready, true, "uploaded files are kept");
     const [{ what, contents, result }] = (await done("audit", {}, other)).actions;
     assert.deepEqual([what, contents, result, (await done("audit", {}, other)).actions.length], ["purge", 5, "done", 1]);
     const again = await other.find(ids[0]);
@@ -167,7 +165,7 @@ test("what is old is deleted in pieces, as one action, and comes back when it is
   }
 });
 
-test("what nothing uses for RETENTION_DAYS is deleted by itself, and what is used stays", async () => {
+test("contents unused for RETENTION_DAYS are deleted, and used ones stay", async () => {
   const seconds = 4;
   const other = await start({ RETENTION_DAYS: String(seconds / 86_400) }, `export { default } from "./index.js"; export * from "./index.js";`);
   try {
@@ -177,18 +175,18 @@ test("what nothing uses for RETENTION_DAYS is deleted by itself, and what is use
     for (;;) {
       assert.equal((await other.find(used)).ready, true);
       if ((await other.finished.get(unused)) === null) break;
-      assert.ok(Date.now() < until, "it is not deleted");
+      assert.ok(Date.now() < until, "it was not deleted");
       await new Promise((resolve) => setTimeout(resolve, 200));
     }
     const { actions: log } = await done("audit", {}, other);
     assert.deepEqual(log.map(({ by, what, contents }) => [by, what, contents]), [["retention", "retention", 1]]);
-    assert.equal((await other.find(unused)).stage, "queued", "it comes back");
+    assert.equal((await other.find(unused)).stage, "queued", "it is converted again");
   } finally {
     await other.close();
   }
 });
 
-test("contents that ended before there was an index are added to it", async () => {
+test("reindex adds contents that finished before the index existed", async () => {
   const id = await system.content("http://example.com/indexed.jpg", "ready");
   await eventually(() => system.finished.get(id));
   const other = await start();

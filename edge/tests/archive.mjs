@@ -1,26 +1,26 @@
-// A pyramid as one object, as far as the Worker reads it: tiles with some bytes between them, and their index.
+// Builds a pyramid as one object, as far as the Worker reads it: tiles with a few bytes between them, and their index.
 
-/** The picture, as a tiler reports it. */
+/** Description of the picture, as a tiler reports it. */
 export const DZI = { width: 16_000, height: 12_000, tileSize: 512, tileOverlap: 0, tileFormat: "jpg" };
 export const LAST_LEVEL = 14;
 
-/** Columns and rows of a level. */
+/** Returns the numbers of columns and rows of a level. */
 export function grid(level) {
   const scaled = (side) => Math.ceil(Math.ceil(side / 2 ** (LAST_LEVEL - level)) / DZI.tileSize);
   return [scaled(DZI.width), scaled(DZI.height)];
 }
 
-/** What stands in for a tile. */
+/** Returns the content of a tile's stand-in. */
 export const content = (level, column, row) => `tile ${level}/${column}_${row} `.repeat(1 + ((column * 7 + row) % 5));
 
-/** An unsigned LEB128. */
+/** Encodes an unsigned LEB128. */
 function varint(number) {
   const bytes = [];
   for (; number >= 0x80; number = Math.floor(number / 0x80)) bytes.push((number % 0x80) + 0x80);
   return [...bytes, number];
 }
 
-/** The object, the place of its index as a tiler reports it, and how many tiles it has. `fill` gives a tile's bytes. */
+/** Returns the object, the place of its index as a tiler reports it, and its number of tiles. `fill` returns a tile's content. */
 export function archive(fill = content) {
   const places = [];
   let object = Buffer.from("PK");

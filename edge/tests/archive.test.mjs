@@ -1,41 +1,15 @@
-// Tiles of a pyramid that is one object: what is read of R2 for them, and what clients get.
+// Tiles of a pyramid that is stored as one object: the reads of R2, and the responses.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { archive, content, DZI, grid, LAST_LEVEL } from "./archive.mjs";
-import { start } from "./wire.mjs";
-
-/** The Worker with a note of each read of R2. `/reads` gives them and begins anew. */
-const COUNTING = `
-  import edge from "./index.js";
-  export * from "./index.js";
-
-  let reads = [];
-  const bucket = (binding) =>
-    new Proxy(binding, {
-      get(target, property) {
-        const value = target[property];
-        if (property === "constructor" || typeof value !== "function") return value;
-        return (...of) => (reads.push(property), value.apply(target, of));
-      },
-    });
-
-  export default {
-    queue() {},
-    fetch(request, env) {
-      if (new URL(request.url).pathname !== "/reads") return edge.fetch(request, { ...env, PYRAMIDS: bucket(env.PYRAMIDS) });
-      const made = reads;
-      reads = [];
-      return Response.json(made);
-    },
-  };
-`;
+import { countingCalls, start } from "./system.mjs";
 
 const { object, place, tiles } = archive();
 let system;
 let id;
 before(async () => {
-  system = await start({ CACHE_URL: "https://cdn.example" }, COUNTING);
+  system = await start({ CACHE_URL: "https://cdn.example" }, countingCalls(["PYRAMIDS"]));
   ({ id } = await system.ask("http://example.com/maps/old%20town.tif"));
   await system.claim(id);
   const httpMetadata = { contentType: "application/zip" };
@@ -44,10 +18,11 @@ before(async () => {
 });
 after(() => system.close());
 
-const reads = async () => JSON.parse((await system.send("/reads")).body);
+/** Returns the calls of R2 since the last time. */
+const reads = async () => JSON.parse((await system.send("/calls")).body);
 const tile = (level, column, row) => `/cache/${id}/1_files/${level}/${column}_${row}.jpg`;
 
-test("a thousand tiles take a thousand and one reads, asked for at once or not", async () => {
+test("a thousand tiles take a thousand and one reads, requested concurrently or not", async () => {
   await reads();
   const addresses = [];
   const [columns, rows] = grid(LAST_LEVEL);
@@ -59,10 +34,10 @@ test("a thousand tiles take a thousand and one reads, asked for at once or not",
   }
   const made = await reads();
   assert.ok(made.length <= 1001, `${made.length} reads`);
-  assert.ok(made.every((call) => call === "get"));
+  assert.ok(made.every((call) => call === "PYRAMIDS.get"));
 });
 
-test("every tile of every level is found, and none that the pyramid has not", async () => {
+test("every tile of every level is found, and no others", async () => {
   let seen = 0;
   for (let level = 0; level <= LAST_LEVEL; level++) {
     const [columns, rows] = grid(level);
@@ -74,7 +49,7 @@ test("every tile of every level is found, and none that the pyramid has not", as
     for (const [column, row] of [[columns, 0], [0, rows], [4_000_000_000, 0]]) {
       assert.equal((await system.send(tile(level, column, row))).status, 404);
     }
-    assert.deepEqual(await reads(), [], "R2 is not asked for tiles that do not exist");
+    assert.deepEqual(await reads(), [], "tiles that do not exist cause no read");
   }
   assert.ok(seen > 60 && tiles > 800);
   for (const path of [`/cache/${id}/1_files/15/0_0.jpg`, `/cache/${id}/1_files/14/0_0.png`, `/cache/${id}/2_files/14/0_0.jpg`, `/cache/${id}/1.szi`]) {
@@ -82,7 +57,7 @@ test("every tile of every level is found, and none that the pyramid has not", as
   }
 });
 
-test("a tile is sent as one that is an object", async () => {
+test("a tile is sent like an object of its own", async () => {
   const whole = await system.send(tile(14, 4, 0));
   const header = (response, name) => response.headers.get(name);
   assert.equal(header(whole, "Content-Type"), "image/jpeg");
@@ -104,7 +79,7 @@ test("a tile is sent as one that is an object", async () => {
   assert.notEqual(header(other, "ETag"), tag);
 });
 
-test("the Worker's own address is named, as no other can read the archive", async () => {
+test("the descriptor's URL is the Worker's, because CACHE_URL cannot read the archive", async () => {
   const answer = await system.find(id);
   assert.equal(answer.dzi.url, `${system.origin}/cache/${id}/1.dzi`);
   const descriptor = await system.send(`/cache/${id}/1.dzi`);
@@ -117,7 +92,7 @@ test("the Worker's own address is named, as no other can read the archive", asyn
   assert.equal((await system.send(`/${id}/thumbnail.jpg`)).body, content(8, 0, 0));
 });
 
-test("previews are entries of the archive: one read each, and none where the client has it", async () => {
+test("previews are entries of the archive: one read each, and none if the client's copy is current", async () => {
   const { id: made } = await system.ask("http://example.com/previews.jpg");
   await system.claim(made);
   await system.pyramids.put(`${made}/1.szi`, object);
@@ -127,7 +102,7 @@ test("previews are entries of the archive: one read each, and none where the cli
   for (const [name, body] of [["preview", "PK"], ["thumbnail", "hhh"]]) {
     const answer = await system.send(`/${made}/${name}.jpg`);
     assert.deepEqual([answer.status, answer.type, answer.body], [200, "image/jpeg", body]);
-    assert.deepEqual(await reads(), ["get"]);
+    assert.deepEqual(await reads(), ["PYRAMIDS.get"]);
     const known = await system.send(`/${made}/${name}.jpg`, { headers: { "If-None-Match": answer.headers.get("ETag") } });
     const head = await system.send(`/${made}/${name}.jpg`, { method: "HEAD" });
     assert.deepEqual([known.status, head.status, head.headers.get("Content-Length")], [304, 200, String(body.length)]);
@@ -139,7 +114,7 @@ test("previews are entries of the archive: one read each, and none where the cli
   assert.deepEqual([oembed.thumbnail_url, oembed.thumbnail_width, oembed.thumbnail_height], [`${system.origin}/${made}/preview.jpg`, 1200, 900]);
 });
 
-test("the download is the object, with the picture's name", async () => {
+test("the download is the object, named after the picture", async () => {
   const response = await system.fetch(`/${id}/download`);
   assert.equal(response.status, 200);
   assert.ok(Buffer.from(await response.arrayBuffer()).equals(object));
@@ -151,7 +126,7 @@ test("the download is the object, with the picture's name", async () => {
   assert.equal((await system.send("/00000000000/download")).status, 404);
 });
 
-test("a pyramid that was stored tile by tile stays readable", async () => {
+test("a pyramid stored as separate tiles stays readable", async () => {
   const byTiles = await system.content("http://example.com/older.jpg", "ready");
   await system.pyramids.put(`${byTiles}/1_files/9/0_0.jpg`, "an object");
   await system.pyramids.put(`${byTiles}/1.dzi`, "<Image/>");

@@ -1,25 +1,23 @@
-// A closed service takes new contents from signed requests only; and a service that does not know its address answers on
-// the machine itself only.
+// A closed service creates contents only for signed requests. A service without BASE_URL responds only on the machine itself.
 
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { after, before, test } from "node:test";
-import { start } from "./wire.mjs";
+import { byUrl, start } from "./system.mjs";
 
 const KEY = "0123456789abcdef";
 let system;
 before(async () => (system = await start({ SIGNING_KEYS: `shop:${KEY}`, ALLOW_HOSTS: "example.com", DENY_HOSTS: "private.example.com" })));
 after(() => system.close());
 
-/** The parameters that a client adds to a request for a URL or an id. */
+/** Returns the parameters that sign a request for a URL or an id. */
 function signature(what, { key = KEY, expires = Math.floor(Date.now() / 1000) + 60 } = {}) {
   const signature = createHmac("sha256", key).update(`${expires}\n${what}`).digest("hex");
   return `key=shop&expires=${expires}&signature=${signature}`;
 }
-const byUrl = (url) => `/v1/content/?url=${encodeURIComponent(url)}`;
 const signed = (url, how) => `${byUrl(url)}&${signature(url, how)}`;
 
-test("a new content takes a signature that holds", async () => {
+test("a new content needs a valid signature", async () => {
   const url = "http://example.com/a b.jpg?c=d&e";
   for (const target of [byUrl(url), signed(url, { key: "0123456789abcdee" }), signed(url, { expires: 1 }), `${byUrl(url)}&${signature("http://example.com/b")}`]) {
     const { status, type, body } = await system.send(target);
@@ -31,10 +29,10 @@ test("a new content takes a signature that holds", async () => {
   const created = await system.send(signed(url));
   assert.equal(created.status, 301);
   assert.equal(created.headers.get("location"), `${system.origin}/v1/content/${JSON.parse(created.body).id}`, "without the signature");
-  assert.equal((await system.send(byUrl(url))).status, 301, "a content that exists is there for all");
+  assert.equal((await system.send(byUrl(url))).status, 301, "existing contents need no signature");
 });
 
-test("a failed content is started anew by a signature for its id", async () => {
+test("a retry needs a signature for the content's id", async () => {
   const url = "http://example.com/failing.jpg";
   const { id } = JSON.parse((await system.send(signed(url))).body);
   await system.claim(id);
@@ -44,7 +42,7 @@ test("a failed content is started anew by a signature for its id", async () => {
   assert.equal(retried.stage, "queued");
 });
 
-test("hosts that are not allowed, or denied, are refused before anything else", async () => {
+test("denied hosts, and hosts that are not allowed, are refused", async () => {
   for (const url of ["http://other.example/a.jpg", "http://private.example.com/a.jpg", "http://a.private.example.com./"]) {
     const { status, body } = await system.send(signed(url));
     assert.equal(status, 400, url);
@@ -53,7 +51,7 @@ test("hosts that are not allowed, or denied, are refused before anything else", 
   assert.match((await system.send(signed("http://example.com:25/"))).body, /port/);
 });
 
-test("a foreign Host is never reflected", async () => {
+test("a foreign Host header is never reflected", async () => {
   const open = await start({ BASE_URL: "" });
   for (const path of ["/", "/health", byUrl("http://example.com/a.jpg"), "/robots.txt", "/v1/content/00000000000"]) {
     const { status, body, headers } = await open.send(path);

@@ -1,8 +1,8 @@
-// From the first request to the finished content: what clients see, what is queued, what KV has.
+// A content from its first request to its result: responses, queued jobs, and records in KV.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { ORIGIN, PICTURE, eventually, start } from "./system.mjs";
+import { ORIGIN, PICTURE, byUrl, eventually, start } from "./system.mjs";
 
 let system;
 before(async () => (system = await start({ LEASE_SECONDS: "60" })));
@@ -17,7 +17,7 @@ async function finish(url) {
   return id;
 }
 
-test("the content of a new URL is created and queued, and has an id", async () => {
+test("a new URL creates a content and queues a job", async () => {
   const response = await system.fetch("/v1/content/?url=http://example.com/new.jpg");
   assert.equal(response.status, 301);
   assert.equal(response.headers.get("Cache-Control"), "no-store");
@@ -37,7 +37,7 @@ test("the content of a new URL is created and queued, and has an id", async () =
   assert.deepEqual(await system.find(content.id), content);
 });
 
-test("clients that ask for a new URL at the same moment queue it once", async () => {
+test("concurrent requests for a new URL queue one job", async () => {
   const asks = Array.from({ length: 20 }, () => system.ask("http://example.com/crowd.jpg"));
   const [{ id }, ...others] = await Promise.all(asks);
   assert.ok(others.every((other) => other.id === id));
@@ -46,17 +46,17 @@ test("clients that ask for a new URL at the same moment queue it once", async ()
   assert.equal(await jobsOf(id), 1);
 });
 
-test("of 600 requests at the same moment each gets its own answer", async () => {
+test("each of 600 concurrent requests gets its own response", async () => {
   const ids = await Promise.all([1, 2, 3].map((n) => finish(`http://example.com/throng-${n}.jpg`)));
   const asks = Array.from({ length: 600 }, (_, n) => [ids[n % 3], system.find(ids[n % 3])]);
   for (const [id, answer] of asks) assert.equal((await answer).id, id);
 });
 
-test("a finished content is in KV, and a request takes one read of it", async () => {
+test("a finished content is in KV, and a request takes one read", async () => {
   const id = await finish("http://example.com/finished.jpg");
   const record = await system.finished.get(id);
   assert.ok(record.startsWith("http://example.com/finished.jpg\n"), record);
-  assert.ok(!record.includes(ORIGIN), "addresses are not stored, the operator may change them");
+  assert.ok(!record.includes(ORIGIN), "the record has no addresses, which the operator may change");
 
   for (const path of [`/v1/content/${id}`, "/v1/content/?url=http://example.com/finished.jpg", `/${id}`]) {
     const { reads } = await system.seen();
@@ -69,15 +69,15 @@ test("a finished content is in KV, and a request takes one read of it", async ()
   assert.deepEqual(dzi, { url: `${ORIGIN}/cache/${id}/1.dzi`, ...PICTURE });
 });
 
-test("a finished content is found when KV does not have it yet", async () => {
+test("a finished content is found before KV has it", async () => {
   const id = await finish("http://example.com/stale.jpg");
-  await system.finished.delete(id); // as a location sees it that has cached a miss
+  await system.finished.delete(id); // like a location that has cached a miss
   assert.equal((await system.find(id)).ready, true);
   assert.equal((await system.ask("http://example.com/stale.jpg")).ready, true);
   assert.equal(await jobsOf(id), 1);
 });
 
-test("a failed content has its failure, and its value in KV expires when the retry is due", async () => {
+test("a failed content has a failure, and its record in KV expires when the retry is due", async () => {
   const { id } = await system.ask("http://example.com/missing.jpg");
   const { attempt } = await (await system.claim(id)).json();
   const failure = { code: "source-not-found", message: "The host answers 404." };
@@ -91,7 +91,7 @@ test("a failed content has its failure, and its value in KV expires when the ret
   assert.ok(Math.abs(keys[0].expiration - inTenMinutes) < 30, `expires at ${keys[0].expiration}`);
 });
 
-test("a URL whose id belongs to another URL gets the next id", async () => {
+test("a URL whose id is taken by another URL gets the next id", async () => {
   const first = (await system.ask("http://example.com/taken.jpg")).id;
   await system.finished.put(first, await recordOf(await finish("http://example.com/other.jpg"), first));
   const content = await system.ask("http://example.com/taken.jpg");
@@ -104,7 +104,7 @@ test("a URL whose id belongs to another URL gets the next id", async () => {
   }
 });
 
-test("an unknown id is not found, and a malformed one is not looked up", async () => {
+test("an unknown id is not found, and a malformed one causes no read", async () => {
   assert.equal((await system.fetch("/v1/content/00000000000")).status, 404);
   const { reads } = await system.seen();
   for (const text of ["x", "zzzzzzzzzzz", "..%2f..%2fetc"]) {
@@ -113,7 +113,7 @@ test("an unknown id is not found, and a malformed one is not looked up", async (
   assert.equal((await system.seen()).reads, reads);
 });
 
-test("a value of another form in KV counts as missing: the content's object has the content", async () => {
+test("a record of another format in KV counts as missing", async () => {
   const id = await finish("http://example.com/another-version.jpg");
   for (const record of ["another form", "", '{"id":"x"}']) {
     await system.finished.put(id, record);

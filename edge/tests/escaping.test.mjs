@@ -1,10 +1,10 @@
-// Hostile text in every place that echoes what strangers wrote: a source's URL, a failure's message, what was
-// entered on the home page, and the parameters of scripts.
+// Hostile text in every place that echoes untrusted input: a source's URL, a failure's message, the form of the home page, and
+// the parameters of scripts.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import vm from "node:vm";
-import { start } from "./wire.mjs";
+import { start } from "./system.mjs";
 
 const HOSTILE = [
   `"'><script>alert(1)</script>`,
@@ -20,7 +20,7 @@ let system;
 before(async () => (system = await start()));
 after(() => system.close());
 
-/** What a browser would make of a page: its elements' names and the texts of its scripts. */
+/** Returns the elements' names and the scripts of a page, as a browser sees them. */
 function elements(html) {
   const scripts = [...html.matchAll(/<script([^>]*)>(.*?)<\/script>/gs)].map(([, attributes, text]) => ({ attributes, text }));
   const names = [...html.replace(/(<script[^>]*>).*?<\/script>/gs, "$1").matchAll(/<([a-z][a-z0-9]*)/gi)].map(([, name]) => name);
@@ -36,28 +36,28 @@ async function failed(text) {
   return id;
 }
 
-/** The same as XML and pages can carry it. */
+/** Returns a text with the characters that XML and pages cannot carry replaced. */
 const carried = (text) => text.replace(/[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g, "\ufffd");
-const unmarked = (text) => text.replaceAll("\ufdd0", "\ufffd"); // marks in texts of the source are removed
+const unmarked = (text) => text.replaceAll("\ufdd0", "\ufffd"); // internal markers in untrusted text are replaced
 
 for (const text of HOSTILE) {
   describe(JSON.stringify(text), () => {
     let id;
     before(async () => (id = await failed(text)));
 
-    test("in JSON and in a script it is the text and nothing else", async () => {
+    test("JSON and scripts contain it as text", async () => {
       const content = JSON.parse((await system.send(`/v1/content/${id}`)).body);
       assert.equal(content.failure.message, unmarked(text));
       assert.equal(JSON.parse((await system.send(`/v1/content/${id}?format=json`)).body).content.failure.message, unmarked(text));
 
-      const script = (await system.send(`/v1/content/${id}?callback=told`)).body;
+      const script = (await system.send(`/v1/content/${id}?callback=call`)).body;
       assert.doesNotMatch(script, /[<>\u2028\u2029]/);
-      const told = [];
-      vm.runInNewContext(script, { told: (response) => told.push(response.content.failure.message), alert: assert.fail });
-      assert.deepEqual(told, [unmarked(text)]);
+      const received = [];
+      vm.runInNewContext(script, { call: (response) => received.push(response.content.failure.message), alert: assert.fail });
+      assert.deepEqual(received, [unmarked(text)]);
     });
 
-    test("in XML it is the text of one element", async () => {
+    test("XML contains it as the text of one element", async () => {
       for (const form of ["", "?format=xml"]) {
         const { body } = await system.send(`/v1/content/${id}${form}`, { headers: { Accept: "application/xml" } });
         assert.doesNotMatch(body, /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|]]>/);
@@ -68,7 +68,7 @@ for (const text of HOSTILE) {
       }
     });
 
-    test("in pages it makes no element and no script", async () => {
+    test("pages get no elements and no scripts from it", async () => {
       const plain = await failed(`plain ${id}`);
       for (const page of ["", "/embed"]) {
         const { body } = await system.send(`/${id}${page}`);
@@ -78,18 +78,18 @@ for (const text of HOSTILE) {
           assert.doesNotMatch(script, /[<>\u2028\u2029]/);
           if (/json/.test(attributes)) JSON.parse(script);
         }
-        assert.doesNotMatch(body.replace(/<script.*?<\/script>/gs, ""), /[\0\u2028\u2029\u202e\u2066]/, "seen or turned around");
+        assert.doesNotMatch(body.replace(/<script.*?<\/script>/gs, ""), /[\0\u2028\u2029\u202e\u2066]/, "no invisible or bidirectional characters");
       }
     });
 
-    test("on the home page it stays in its field", async () => {
+    test("the home page keeps it in its field", async () => {
       const { status, body } = await system.send(`/?url=${encodeURIComponent(`ftp://${text}`)}`);
       assert.equal(status, 400);
       assert.deepEqual(elements(body).names, elements((await system.send("/?url=ftp%3A%2F%2Fx")).body).names);
       assert.equal(elements(body).scripts.filter(({ text: script }) => script !== "").length, 0);
     });
 
-    test("as a parameter of a script it is refused or not echoed", async () => {
+    test("parameters of scripts are refused or not echoed", async () => {
       const called = await system.send(`/v1/content/${id}?callback=${encodeURIComponent(text)}`);
       assert.deepEqual([called.status, called.type], [400, "text/plain; charset=utf-8"]);
       const quoted = encodeURIComponent(text);
@@ -101,7 +101,7 @@ for (const text of HOSTILE) {
   });
 }
 
-test("in an oEmbed answer a name makes no element", async () => {
+test("oEmbed gets no elements from a name", async () => {
   for (const text of HOSTILE) {
     const id = await system.content(`http://example.com/oembed/${encodeURIComponent(text)}`, "ready");
     const link = encodeURIComponent(`${system.origin}/${id}`);

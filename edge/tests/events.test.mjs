@@ -1,14 +1,14 @@
-// The stream of a content's events: what it sends, when, how it ends, and how many subscribers a content may have.
+// The stream of a content's events: its events, its end, and the limit of subscribers.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { PICTURE, start } from "./wire.mjs";
+import { PICTURE, start } from "./system.mjs";
 
 let system;
 before(async () => (system = await start()));
 after(() => system.close());
 
-/** Subscribes to a content; `next` gives the next event, or null at the end. */
+/** Subscribes to a content; `next` returns the next event, or null at the end. */
 async function listen(id) {
   const { status, headers, body } = await fetch(`${system.address}/v1/content/${id}/events`);
   if (status !== 200) return { status };
@@ -29,7 +29,7 @@ async function listen(id) {
   return { status, headers, next, leave: () => reader.cancel() };
 }
 
-test("a subscriber gets the state at once, each change, and the end", async () => {
+test("a subscriber gets the state at once, each change, and the end of the stream", async () => {
   const id = await system.content("http://example.com/live.jpg", "queued");
   const events = await listen(id);
   assert.equal(events.headers.get("content-type"), "text/event-stream; charset=utf-8");
@@ -56,7 +56,7 @@ test("a subscriber gets the state at once, each change, and the end", async () =
   assert.equal(await events.next(), null);
 });
 
-test("a finished content is sent once, and a client that has it gets 204", async () => {
+test("a finished content is sent once, and a client that has received it gets 204", async () => {
   for (const state of ["ready", "failed"]) {
     const id = await system.content(`http://example.com/${state}.jpg`, state);
     const events = await listen(id);
@@ -68,14 +68,14 @@ test("a finished content is sent once, and a client that has it gets 204", async
   }
 });
 
-test("a content that does not exist has no events, and HEAD opens no stream", async () => {
+test("an unknown content has no events, and HEAD opens no stream", async () => {
   assert.equal((await system.send("/v1/content/00000000000/events")).status, 404);
   const id = await system.content("http://example.com/head.jpg", "queued");
   const head = await system.send(`/v1/content/${id}/events`, { method: "HEAD" });
   assert.deepEqual([head.status, head.type, head.body], [200, "text/event-stream; charset=utf-8", ""]);
 });
 
-test("a content has a hundred subscribers at most, and those that left make room", async () => {
+test("a content has at most a hundred subscribers, and those that leave make room", async () => {
   const id = await system.content("http://example.com/popular.jpg", "queued");
   const all = [];
   for (let count = 0; count < 100; count++) all.push(await listen(id));
@@ -90,7 +90,7 @@ test("a content has a hundred subscribers at most, and those that left make room
   await Promise.all([late, ...all].map((events) => events.leave()));
 });
 
-test("an idle stream has a heartbeat", { timeout: 20_000 }, async () => {
+test("an idle stream sends a heartbeat", { timeout: 20_000 }, async () => {
   const id = await system.content("http://example.com/silent.jpg", "queued");
   const events = await listen(id);
   await events.next();

@@ -1,9 +1,9 @@
-// IIIF's Image API 3.0 at level 0, and the manifest. Which tiles clients ask for is computed here by the API's implementation notes
-// (https://iiif.io/api/image/3.0/implementation/#3-tile-region-parameter-calculation), from `info.json` alone.
+// IIIF's Image API 3.0 at level 0, and the manifest. The requests are computed from `info.json` alone, as the API's
+// implementation notes say: https://iiif.io/api/image/3.0/implementation/#3-tile-region-parameter-calculation
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { start } from "./wire.mjs";
+import { start } from "./system.mjs";
 
 const PICTURE = { width: 8001, height: 1030, tileSize: 512, tileOverlap: 0, tileFormat: "jpg" };
 const LAST_LEVEL = 13;
@@ -35,7 +35,7 @@ async function content(url, dzi) {
 
 const json = async (path) => JSON.parse((await system.send(path)).body);
 
-test("info.json says what the validator of the API asks for", async () => {
+test("info.json has what the validator of the API requires", async () => {
   const answer = await system.send(`${base}/info.json`);
   assert.deepEqual([answer.status, answer.type], [200, `application/ld+json;profile="http://iiif.io/api/image/3/context.json"`]);
   assert.equal(answer.headers.get("Access-Control-Allow-Origin"), "*");
@@ -58,7 +58,7 @@ test("info.json says what the validator of the API asks for", async () => {
   assert.deepEqual([redirect.status, redirect.headers.get("Location")], [303, `${system.origin}${base}/info.json`]);
 });
 
-test("every tile and size that info.json names is the stored one, at its canonical address", async () => {
+test("every tile and size of info.json is the stored one, at its canonical URL", async () => {
   const { width, height, tiles: [tile], sizes } = await json(`${base}/info.json`);
   let asked = 0;
   async function holds(path, stored) {
@@ -83,7 +83,7 @@ test("every tile and size that info.json names is the stored one, at its canonic
   for (const size of sizes) await holds(`full/${size.width},${size.height}/0/default.jpg`, `${LAST_LEVEL - Math.ceil(Math.log2(width / size.width))}/0_0`);
 });
 
-test("a tile is conditional, may be asked for by HEAD, and is kept for a day", async () => {
+test("a tile supports conditions and HEAD, and is cached for a day", async () => {
   const path = `${base}/0,0,512,512/512,512/0/default.jpg`;
   const whole = await system.send(path);
   assert.equal(whole.headers.get("Cache-Control"), "public, max-age=86400");
@@ -93,7 +93,7 @@ test("a tile is conditional, may be asked for by HEAD, and is kept for a day", a
   assert.deepEqual([head.status, head.body, head.headers.get("Content-Length")], [200, "", String(whole.body.length)]);
 });
 
-test("what is not there, malformed, or beyond level 0 is told apart", async () => {
+test("missing, malformed and unsupported images have statuses of their own", async () => {
   for (const [path, status] of [
     ["full/max/0/default.jpg", 501],
     ["full/600,78/0/default.jpg", 501],
@@ -118,7 +118,7 @@ test("what is not there, malformed, or beyond level 0 is told apart", async () =
   assert.equal(preflight.status, 204);
 });
 
-test("contents that have no tiles for IIIF say so", async () => {
+test("contents without tiles for IIIF are not found", async () => {
   const older = await content("http://example.com/older.jpg", { ...PICTURE, tileSize: 510, tileOverlap: 1 });
   const { id: waiting } = await system.ask("http://example.com/waiting.jpg");
   for (const of of [older, waiting, "00000000000", "nonsense"]) {
@@ -146,7 +146,7 @@ test("the manifest has one canvas with the picture and its service", async () =>
   assert.deepEqual([annotation.type, annotation.motivation, annotation.target], ["Annotation", "painting", canvas.id]);
   const { body } = annotation;
   assert.deepEqual([body.type, body.format, body.width, body.height], ["Image", "image/jpeg", 501, 65]);
-  assert.equal((await system.send(new URL(body.id).pathname)).body, "9/0_0", "what is painted is there");
+  assert.equal((await system.send(new URL(body.id).pathname)).body, "9/0_0", "the painted image exists");
   assert.deepEqual(body.service, [{ id: system.origin + base, type: "ImageService3", profile: "level0" }]);
   assert.deepEqual(manifest.thumbnail, [body]);
 });

@@ -1,13 +1,12 @@
-// What the Worker counts, as the local service keeps it: its dataset, the part of the SQL API that `tiler edge-metrics`
-// asks, and the status page. The Worker without a dataset is what all other tests have.
+// The Worker's measurements in the local service: the dataset, the part of the SQL API that `tiler edge-metrics` uses, and the
+// status page. In all other tests the Worker has no dataset.
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
-import { TOKEN } from "./system.mjs";
-import { PLAIN, start } from "./wire.mjs";
+import { PLAIN, TOKEN, start } from "./system.mjs";
 
-const NAMES = ["worker.js", "measurements.js", "messages.js", "status.js"];
+const NAMES = ["worker.js", "measurements.js", "status.js"];
 const local = {
   name: "edgezoom-local",
   modules: await Promise.all(
@@ -31,7 +30,7 @@ after(() => system.close());
 
 const ask = (path, init) => fetch(system.addresses["edgezoom-local"] + path, { redirect: "manual", ...init });
 
-/** The sums of the data points of one kind so far, by their labels. */
+/** Returns the sums of the data points of one kind, by their labels. */
 async function counted(what, labels) {
   const names = labels.map((_, number) => `blob${number + 2}`).join(", ");
   const sql = `SELECT ${names}, SUM(_sample_interval * double1) AS count FROM edgezoom WHERE timestamp >= toDateTime(0)
@@ -47,8 +46,8 @@ async function counted(what, labels) {
   return Object.fromEntries(data.map((row) => [key(row), row.count]));
 }
 
-test("contents are counted by the state that they come into, and asks by status and what answers them", async () => {
-  await ask("/internal/status"); // it counts from the first request on
+test("contents are counted by state, and requests by status and source of the response", async () => {
+  await ask("/internal/status"); // counting starts with the first request
   const id = await system.content("http://example.com/ready.jpg", "ready");
   const failed = await system.content("http://example.com/failed.jpg", "failed");
   assert.deepEqual(await counted("content", ["state", "from", "code"]), {
@@ -73,7 +72,7 @@ test("contents are counted by the state that they come into, and asks by status 
   const after = await counted("request", ["part", "status", "source"]);
   const added = (key) => (after[key] ?? 0) - (before[key] ?? 0);
   assert.equal(added("v1 200 kv"), 2);
-  assert.equal(added("v1 404 object"), 2, "the status in the body counts");
+  assert.equal(added("v1 404 object"), 2, "the status in the body is counted");
   assert.equal(added("v1 400 object"), 1);
   assert.equal(added("page 200 object"), 1);
 
@@ -85,14 +84,14 @@ test("contents are counted by the state that they come into, and asks by status 
   assert.ok((await page.text()).includes(`<a href="/${failed}">${failed}</a>`));
 });
 
-test("tiles are counted by sampling, and which of them the cache has", async () => {
+test("requests for tiles are sampled", async () => {
   const tile = "/cache/00000000000/1_files/0/0_0.jpg";
   await Promise.all(Array.from({ length: 320 }, async () => (await ask(tile)).text()));
   const { "cache 404 object": tiles } = await counted("request", ["part", "status", "source"]);
-  assert.ok(tiles % 16 === 0 && tiles > 0 && tiles < 1000, `${tiles}`); // by chance less often than one run in 10^8
+  assert.ok(tiles % 16 === 0 && tiles > 0 && tiles < 1000, `${tiles}`); // fails by chance in less than one of 10^8 runs
 });
 
-test("errors are counted, and nothing waits for them", async () => {
+test("errors are counted", async () => {
   const closed = await start({ BASE_URL: "" }, PLAIN, local);
   try {
     const status = async () => (await fetch(`${closed.addresses["edgezoom-local"]}/internal/status`)).json();
@@ -106,14 +105,14 @@ test("errors are counted, and nothing waits for them", async () => {
   }
 });
 
-test("the SQL API is for those with the token, and says what it does not understand", async () => {
+test("the SQL API needs the token, and refuses what it does not understand", async () => {
   const query = (token, body) =>
     ask("/accounts/local/analytics_engine/sql", { method: "POST", headers: { Authorization: `Bearer ${token}` }, body });
   assert.equal((await query("another", "SELECT 1")).status, 401);
   assert.equal((await query(TOKEN, "SELECT nothing FROM edgezoom")).status, 422);
 });
 
-test("a tiler that reports its slots is on the status page", async () => {
+test("the status page lists tilers that report their slots", async () => {
   const report = (token) =>
     ask("/internal/backlog", {
       method: "POST",

@@ -1,10 +1,10 @@
-// Clients that were written for zoom.it and ZoomHub: their requests, and what they do with the responses.
+// Clients written for zoom.it and ZoomHub: their requests, and how they use the responses.
 
 import assert from "node:assert/strict";
 import http from "node:http";
 import { after, before, test } from "node:test";
 import vm from "node:vm";
-import { PICTURE, start } from "./wire.mjs";
+import { PICTURE, byUrl, start } from "./system.mjs";
 
 const SOURCE = "http://example.com/old.jpg";
 let system;
@@ -15,7 +15,7 @@ before(async () => {
 });
 after(() => system.close());
 
-test("a JavaScript SDK: JSONP with a slash at the end and a callback of its own", async () => {
+test("a JavaScript SDK uses JSONP with a trailing slash and its own callback", async () => {
   const answer = await system.send(`/v1/content/${id}/?callback=_jsonCallback123`);
   const got = [];
   vm.runInNewContext(answer.body, { _jsonCallback123: (response) => got.push(response) });
@@ -25,7 +25,7 @@ test("a JavaScript SDK: JSONP with a slash at the end and a callback of its own"
   assert.equal(got[0].error, undefined);
 });
 
-test("jQuery: JSONP with a generated callback and a parameter against caches", async () => {
+test("jQuery uses JSONP with a generated callback and a cache-busting parameter", async () => {
   const url = `/v1/content/?callback=jQuery19104_1700000000000&url=${encodeURIComponent(SOURCE)}&_=1700000000001`;
   const got = [];
   vm.runInNewContext((await system.send(url)).body, { jQuery19104_1700000000000: (response) => got.push(response) });
@@ -33,14 +33,14 @@ test("jQuery: JSONP with a generated callback and a parameter against caches", a
   assert.equal(got[0].content.dzi.width, PICTURE.width);
 });
 
-test("a late JSONP response whose function is gone does nothing", async () => {
+test("a late JSONP response without its function does nothing", async () => {
   const { body } = await system.send(`/v1/content/${id}?callback=gone`);
   vm.runInNewContext(body, {});
 });
 
 test("a Ruby client that never follows redirects reads the content from the 301", async () => {
   const body = await new Promise((resolve, reject) => {
-    const request = http.get(`${system.address}/v1/content/?url=${encodeURIComponent(SOURCE)}`, (response) => {
+    const request = http.get(system.address + byUrl(SOURCE), (response) => {
       assert.equal(response.statusCode, 301);
       let text = "";
       response.on("data", (part) => (text += part));
@@ -53,15 +53,15 @@ test("a Ruby client that never follows redirects reads the content from the 301"
 });
 
 test("a Python client that follows redirects lands on the content", async () => {
-  const local = await start({ BASE_URL: "" }); // the address that redirects lead to is its own
-  const response = await fetch(`${local.address}/v1/content/?url=${encodeURIComponent(SOURCE)}`);
+  const local = await start({ BASE_URL: "" }); // so redirects lead to its own address
+  const response = await fetch(local.address + byUrl(SOURCE));
   assert.deepEqual([response.redirected, response.status], [true, 200]);
   assert.equal(response.url, `${local.address}/v1/content/${id}`);
   assert.equal((await response.json()).id, id);
   await local.close();
 });
 
-test("an ActionScript client reads wrapped XML, without elements for missing values", async () => {
+test("an ActionScript client reads wrapped XML without elements for missing values", async () => {
   const waiting = await system.content("http://example.com/waiting.jpg", "queued");
   const unfinished = (await system.send(`/v1/content/${waiting}?format=xml`)).body;
   assert.match(unfinished, /<ready>false<\/ready><failed>false<\/failed><progress>0<\/progress>/);
@@ -73,7 +73,7 @@ test("an ActionScript client reads wrapped XML, without elements for missing val
   assert.doesNotMatch(missing, /<content\b/);
 });
 
-test("a PHP plugin polls until ready or failed, as the wrapped body says", async () => {
+test("a PHP plugin polls the wrapped JSON until ready or failed", async () => {
   const url = "http://example.com/polled.jpg";
   const { id: polled } = await system.ask(url);
   const ask = async () => JSON.parse((await system.send(`/v1/content/${polled}?format=json`)).body).content;
@@ -86,7 +86,7 @@ test("a PHP plugin polls until ready or failed, as the wrapped body says", async
   assert.deepEqual([done.ready, done.failed, done.progress, done.dzi.tileFormat], [true, false, 1, "jpg"]);
 });
 
-test("OpenSeadragon takes the descriptor by JSONP", async () => {
+test("OpenSeadragon loads the descriptor by JSONP", async () => {
   const answer = await system.send(`/v1/content/${id}/dzi.js`);
   assert.equal(answer.type, "text/javascript; charset=utf-8");
   const got = [];
@@ -103,7 +103,7 @@ test("OpenSeadragon takes the descriptor by JSONP", async () => {
   assert.deepEqual(got, [{ Image: image }]);
 });
 
-/** zoom.it's JavaScript client, `Zoomit.getDzi`: asks by JSONP, and knows by status and `retryAfter` what it got. */
+/** Requests a `dzi` object by JSONP and interprets `status` and `retryAfter`, like zoom.it's client, `Zoomit.getDzi`. */
 async function getDzi(target) {
   const answer = await system.send(`/v1/dzi/${target}${target.includes("?") ? "&" : "?"}callback=_jsonCallback1`);
   const got = [];
@@ -114,7 +114,7 @@ async function getDzi(target) {
   return response.status < 500 ? { error: response.error } : { down: response.error };
 }
 
-test("zoom.it's JavaScript client gets the dzi object, and polls until it is there", async () => {
+test("zoom.it's JavaScript client gets the dzi object, and polls until it exists", async () => {
   const dzi = { url: `${system.origin}/cache/${id}/1.dzi`, ...PICTURE };
   const asked = (url) => `?url=${encodeURIComponent(url)}`;
   for (const target of [id, asked(SOURCE)]) assert.deepEqual({ ...(await getDzi(target)).ready }, dzi, target);
@@ -125,11 +125,11 @@ test("zoom.it's JavaScript client gets the dzi object, and polls until it is the
   assert.ok((await getDzi("")).error);
 });
 
-test("the dzi object comes with statuses, as XML and wrapped too", async () => {
-  const byUrl = await system.send(`/v1/dzi/?url=${encodeURIComponent(SOURCE)}`);
-  assert.deepEqual([byUrl.status, byUrl.headers.get("location")], [301, `${system.origin}/v1/dzi/${id}`]);
+test("the dzi object has statuses and is available as XML and wrapped", async () => {
+  const redirect = await system.send(`/v1/dzi/?url=${encodeURIComponent(SOURCE)}`);
+  assert.deepEqual([redirect.status, redirect.headers.get("location")], [301, `${system.origin}/v1/dzi/${id}`]);
   const byId = await system.send(`/v1/dzi/${id}`);
-  assert.deepEqual([byId.status, byId.type, byId.body], [200, "application/json; charset=utf-8", byUrl.body]);
+  assert.deepEqual([byId.status, byId.type, byId.body], [200, "application/json; charset=utf-8", redirect.body]);
   const xml = await system.send(`/v1/dzi/${id}`, { headers: { Accept: "application/xml" } });
   assert.match(xml.body, /^<\?xml [^>]+\?><dzi><url>[^<]+<\/url><width>8000<\/width>.*<\/dzi>$/);
   const wrapped = JSON.parse((await system.send(`/v1/dzi/${id}?format=json`)).body);

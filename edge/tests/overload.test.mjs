@@ -1,11 +1,9 @@
-// Maintenance, overload, and a client over its limit: new contents get 503, existing ones are served as usual.
+// Maintenance, overload and clients over their limits: new contents get 503, existing ones are served.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { PICTURE, eventually } from "./system.mjs";
-import { start } from "./wire.mjs";
+import { PICTURE, byUrl, eventually, start } from "./system.mjs";
 
-const byUrl = (url) => `/v1/content/?url=${encodeURIComponent(url)}`;
 let system;
 before(async () => (system = await start({ BACKLOG_LIMIT: "1000" })));
 after(() => system.close());
@@ -20,10 +18,10 @@ async function refused(target, init) {
   return answer;
 }
 
-test("past the backlog's limit new contents are refused, and existing ones are served", async () => {
+test("over the backlog's limit new contents are refused, and existing ones are served", async () => {
   const known = await system.content("http://example.com/known.jpg", "queued");
   const ready = await system.content("http://example.com/ready.jpg", "ready");
-  assert.equal((await system.post("/internal/backlog", { messages: 1001 })).status, 204);
+  assert.equal((await system.reportBacklog({ messages: 1001 })).status, 204);
   assert.match((await refused(byUrl("http://example.com/new.jpg"))).body, /overloaded/);
   assert.equal((await system.send(byUrl("http://example.com/known.jpg"))).status, 301);
   assert.equal((await system.send(byUrl("http://example.com/ready.jpg"))).status, 301);
@@ -32,9 +30,9 @@ test("past the backlog's limit new contents are refused, and existing ones are s
   const home = await system.send("/?url=http%3A%2F%2Fexample.com%2Fnew.jpg");
   assert.deepEqual([home.status, home.headers.get("retry-after")], [503, "60"]);
 
-  assert.equal((await system.post("/internal/backlog", { messages: 1000 })).status, 204);
+  assert.equal((await system.reportBacklog({ messages: 1000 })).status, 204);
   assert.equal((await system.send(byUrl("http://example.com/new.jpg"))).status, 301);
-  assert.equal((await system.post("/internal/backlog", { messages: 0 })).status, 204);
+  assert.equal((await system.reportBacklog({ messages: 0 })).status, 204);
 });
 
 test("only tilers report the backlog", async () => {
@@ -42,22 +40,22 @@ test("only tilers report the backlog", async () => {
   assert.equal((await system.send("/internal/backlog", { method: "POST", body })).status, 401);
   assert.equal((await system.send("/internal/backlog")).status, 405);
   for (const wrong of [{}, { messages: -1 }, { messages: "many" }, []]) {
-    assert.equal((await system.post("/internal/backlog", wrong)).status, 400);
+    assert.equal((await system.reportBacklog(wrong)).status, 400);
   }
 });
 
-test("a tiler learns how many share the queue", async () => {
+test("a tiler learns the number of tilers", async () => {
   const counted = await start({});
   for (const [tiler, tilers] of [[1, "1"], [2, "2"], [1, "2"]]) {
-    const reported = await counted.post("/internal/backlog", { messages: 0, capacity: { tiler, slots: 2 } });
+    const reported = await counted.reportBacklog({ messages: 0, capacity: { tiler, slots: 2 } });
     assert.deepEqual([reported.status, reported.headers.get("edgezoom-tilers")], [204, tilers]);
   }
   await counted.close();
 });
 
-test("a client over its limit is refused, others are not, and contents that exist are not counted", async () => {
+test("a client over its limit is refused, others are not, and existing contents do not count", async () => {
   const from = (address) => ({ headers: { "CF-Connecting-IP": address } });
-  // system.mjs sets 20. Where a minute ends in between, counting begins anew: then another client is tried.
+  // The limit is 20 (system.mjs). If a minute ends in between, counting restarts; then another client is tried.
   let created;
   let client;
   for (client of ["203.0.113.7", "203.0.113.9", "203.0.113.11"]) {
@@ -71,7 +69,7 @@ test("a client over its limit is refused, others are not, and contents that exis
   assert.equal((await system.send(byUrl("http://example.com/more"), from("203.0.113.8"))).status, 301);
 });
 
-test("the addresses of an IPv6 network are counted together, by 64, 56 and 48 bits", async () => {
+test("IPv6 addresses are counted by their /64, /56 and /48 networks", async () => {
   const created = async (count, address) => {
     let created = 0;
     for (let number = 0; number < count; number++) {
@@ -80,7 +78,7 @@ test("the addresses of an IPv6 network are counted together, by 64, 56 and 48 bi
     }
     return created;
   };
-  // system.mjs sets 20, 30 and 40. Where a minute ends in between, counting begins anew: then another network is tried.
+  // The limits are 20, 30 and 40 (system.mjs). If a minute ends in between, another network is tried.
   let counts;
   for (const network of ["2001:db8:1", "2001:db8:2", "2001:db8:3"]) {
     counts = [
@@ -90,15 +88,15 @@ test("the addresses of an IPv6 network are counted together, by 64, 56 and 48 bi
     ];
     if (`${counts}` === "20,10,10") break;
   }
-  assert.deepEqual(counts, [20, 10, 10], "/64, /56 and /48; the refused ones do not count");
+  assert.deepEqual(counts, [20, 10, 10], "/64, /56 and /48; refused requests do not count");
   assert.equal(await created(1, () => "2001:db8:4::1"), 1, "another /48");
 });
 
-test("one client's jobs wait for their turn, another one's is sent at once, and ends make room", async () => {
+test("a client's jobs wait in its line, another client's job is sent at once, and results make room", async () => {
   const flooded = await start({ BACKLOG_LIMIT: "20" });
   const from = (address) => ({ headers: { "CF-Connecting-IP": address } });
   const capacity = { tiler: 7, slots: 4 };
-  assert.equal((await flooded.post("/internal/backlog", { messages: 0, capacity })).status, 204);
+  assert.equal((await flooded.reportBacklog({ messages: 0, capacity })).status, 204);
   const ids = [];
   let refused;
   for (let number = 0; !refused; number++) {
@@ -118,11 +116,11 @@ test("one client's jobs wait for their turn, another one's is sent at once, and 
   await flooded.claim(ids[0]);
   await flooded.report(ids[0], 1, { finished: { dzi: PICTURE } });
   await eventually(async () => (await jobs()).length === 5);
-  assert.equal((await jobs())[4], ids[3], "the next one of the line");
+  assert.equal((await jobs())[4], ids[3], "the next one in line");
   await flooded.close();
 });
 
-test("a client's tiles of a day are a budget", async () => {
+test("a client has a daily budget of tiles", async () => {
   const frugal = await start({ CLIENT_TILES_A_DAY: "250" });
   const from = (address) => ({ headers: { "CF-Connecting-IP": address } });
   const { body } = await frugal.send(byUrl("http://example.com/a"), from("203.0.113.7"));
@@ -137,12 +135,12 @@ test("a client's tiles of a day are a budget", async () => {
   await frugal.close();
 });
 
-test("where admission cannot be checked, a few are admitted and no more", async () => {
+test("if admission cannot be checked, only a few contents are created", async () => {
   const blind = `
     import edge, { BacklogObject as Inner } from "./index.js";
-    export * from "./index.js"; // but for the class below
+    export * from "./index.js"; // except for the class below
     export class BacklogObject extends Inner {
-      fetch() { throw new Error("of the test"); }
+      fetch() { throw new Error("from the test"); }
     }
     export default edge;
   `;

@@ -1,4 +1,4 @@
-// Descriptors and tiles at {cache_url}.
+// Descriptors and tiles under `/cache/`, from R2.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -13,13 +13,13 @@ before(async () => {
   system = await start();
   ({ httpEtag: etag } = await system.pyramids.put(TILE, BYTES, { httpMetadata: { contentType: "image/jpeg" } }));
   await system.pyramids.put("6qy4OXfXSid/1.dzi", "<Image/>");
-  await system.pyramids.put("6qy4OXfXSid/notes.txt", "not for everybody");
+  await system.pyramids.put("6qy4OXfXSid/notes.txt", "private");
 });
 after(() => system.close());
 
 const get = (headers = {}, method = "GET") => system.fetch(`/cache/${TILE}`, { headers, method });
 
-test("a tile is sent whole, to be kept for good", async () => {
+test("a tile is immutable", async () => {
   const response = await get();
   assert.deepEqual([response.status, await response.text()], [200, BYTES]);
   const header = (name) => response.headers.get(name);
@@ -30,12 +30,12 @@ test("a tile is sent whole, to be kept for good", async () => {
   assert.equal(header("ETag"), etag);
 });
 
-test("a descriptor is XML in UTF-8, whatever the store says", async () => {
+test("a descriptor is XML in UTF-8, whatever its stored media type", async () => {
   const response = await system.fetch("/cache/6qy4OXfXSid/1.dzi");
   assert.deepEqual([response.headers.get("Content-Type"), await response.text()], ["application/xml; charset=utf-8", "<Image/>"]);
 });
 
-test("who has it gets 304", async () => {
+test("a client with a current copy gets 304", async () => {
   for (const known of [etag, `W/${etag}`, `"a", W/"b,c", ${etag}`, "*"]) {
     const response = await get({ "If-None-Match": known });
     assert.deepEqual([response.status, await response.text()], [304, ""], known);
@@ -44,7 +44,7 @@ test("who has it gets 304", async () => {
   assert.equal((await get({ "If-None-Match": '"other"' })).status, 200);
 });
 
-test("a part is sent to who asks for one", async () => {
+test("a range request gets its range", async () => {
   for (const [range, part, place] of [
     ["bytes=0-3", "0123", "bytes 0-3/10"],
     ["bytes=7-", "789", "bytes 7-9/10"],
@@ -58,25 +58,25 @@ test("a part is sent to who asks for one", async () => {
   assert.equal(await (await get({ Range: "bytes=0-1", "If-Range": etag })).text(), "01");
 });
 
-test("a malformed range, or one of another version, gives the whole", async () => {
+test("a malformed range, or one of another version, gets the whole tile", async () => {
   for (const headers of [{ Range: "bytes=0-1,3-4" }, { Range: "x" }, { Range: "bytes=0-1", "If-Range": '"old"' }]) {
     const response = await get(headers);
     assert.deepEqual([response.status, await response.text()], [200, BYTES], JSON.stringify(headers));
   }
 });
 
-test("a range behind the end is 416", async () => {
+test("a range after the end gets 416", async () => {
   const response = await get({ Range: "bytes=10-" });
   assert.deepEqual([response.status, response.headers.get("Content-Range")], [416, "bytes */10"]);
 });
 
-test("HEAD has size and type without the bytes", async () => {
+test("HEAD gets the headers without the body", async () => {
   const response = await get({}, "HEAD");
   assert.deepEqual([response.status, await response.text()], [200, ""]);
   assert.equal(response.headers.get("ETag"), etag);
 });
 
-test("a missing object is not cached as missing", async () => {
+test("404 is not cached", async () => {
   for (const key of ["6qy4OXfXSid/2.dzi", "6qy4OXfXSid/1_files/9/7_7.jpg", "6qy4OXfXSid/notes.txt", "x"]) {
     const response = await system.fetch(`/cache/${key}`);
     assert.deepEqual([response.status, response.headers.get("Cache-Control")], [404, "no-store"], key);

@@ -1,9 +1,9 @@
-// What is transient comes back: attempts that come by themselves, retries that clients ask for, jobs of dead tilers.
+// Retries: automatic ones after temporary failures, those that clients request, and those after a tiler's death.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import { PICTURE, eventually, start } from "./system.mjs";
+import { PICTURE, byUrl, eventually, start } from "./system.mjs";
 
 const LATER = { later: {} };
 const unreachable = (retry) => ({ "gave-up": { failure: { code: "source-unreachable", message: "The host is down." }, retry } });
@@ -20,29 +20,28 @@ after(() => Promise.all([system.close(), patient.close()]));
 
 const messagesOf = async (id, of = system) => (await of.seen()).messages.filter((message) => message.id === id);
 const queued = (id, times, of) => eventually(async () => (await messagesOf(id, of)).length === times);
-const byUrl = (url, more = "") => `/v1/content/?url=${encodeURIComponent(url)}${more}`;
 
-/** An attempt that fails. */
+/** Claims a content and reports a failure. */
 async function fail(of, id, retry) {
   const { attempt } = await (await of.claim(id, BESIDE_OTHERS)).json();
   assert.equal((await of.report(id, attempt, unreachable(retry))).status, 204);
 }
 
-test("what may pass waits and is queued again without a request, three times, and then fails", async () => {
+test("a temporary failure is retried automatically three times, and then stands", async () => {
   const { id } = await system.ask("http://example.com/down.jpg");
   for (const times of [1, 2, 3]) {
     await queued(id, times);
     await fail(system, id, LATER);
     const { stage, ready, failed, failure } = await system.find(id);
     assert.deepEqual([stage, ready, failed, failure], ["waiting", false, false, undefined]);
-    assert.equal((await system.claim(id, BESIDE_OTHERS)).status, 409, "a late message");
+    assert.equal((await system.claim(id, BESIDE_OTHERS)).status, 409, "while it waits");
   }
   await queued(id, 4);
   await fail(system, id, LATER);
   assert.equal((await system.find(id)).failed, true);
 });
 
-test("a source that comes back is ready without another request", async () => {
+test("a source that recovers becomes ready without another request", async () => {
   const { id } = await system.ask("http://example.com/back.jpg");
   await fail(system, id, LATER);
   await queued(id, 2);
@@ -51,14 +50,14 @@ test("a source that comes back is ready without another request", async () => {
   assert.equal((await system.find(id)).ready, true);
 });
 
-test("the wish of the source's server counts, up to the longest pause", async () => {
+test("the source's Retry-After is honoured, up to the longest pause", async () => {
   const { id } = await system.ask("http://example.com/busy.jpg");
   await fail(system, id, { later: { after_seconds: 86_400 } });
   assert.equal((await system.find(id)).stage, "waiting");
   await queued(id, 2);
 });
 
-test("a failure says how long it stands, is cached no longer, and then a request starts the content anew", async () => {
+test("a failure is cached until its retryAfter, and then a request retries it", async () => {
   for (const path of ["id", "url"]) {
     const url = `http://example.com/gone-${path}.jpg`;
     const { id } = await system.ask(url);
@@ -70,20 +69,20 @@ test("a failure says how long it stands, is cached no longer, and then a request
     const { failure } = await system.find(id);
     assert.ok(failure.retryAfter >= 1 && failure.retryAfter <= 2);
     await new Promise((resolve) => setTimeout(resolve, failure.retryAfter * 1000));
-    assert.ok(await system.finished.get(id), "KV keeps each value for a minute at least");
+    assert.ok(await system.finished.get(id), "KV keeps records for at least a minute");
     const again = path === "id" ? await system.find(id) : await system.ask(url);
     assert.deepEqual([again.failed, again.stage], [false, "queued"]);
     await queued(id, 2);
   }
 });
 
-test("retry=1 starts a failed content now, by id and by URL, once a minute", async () => {
+test("retry=1 retries a failed content now, by id and by URL, once a minute", async () => {
   for (const path of ["id", "url"]) {
     const url = `http://example.com/appears-${path}.jpg`;
     const { id } = await patient.ask(url);
     await fail(patient, id, "never");
     assert.equal((await patient.find(id)).failed, true);
-    assert.equal((await patient.ask(url)).failed, true, "without it, a request changes nothing");
+    assert.equal((await patient.ask(url)).failed, true, "without retry=1 a request changes nothing");
     const target = path === "id" ? `/v1/content/${id}?retry=1` : byUrl(url, "&retry=1");
     const retried = await patient.fetch(target);
     assert.equal(retried.status, path === "id" ? 200 : 301);
@@ -100,7 +99,7 @@ test("retry=1 starts a failed content now, by id and by URL, once a minute", asy
   }
 });
 
-test("retry=1 begins what waits, creates what is new, and leaves a ready content as it is", async () => {
+test("retry=1 restarts a waiting content, creates a new one, and leaves a ready one alone", async () => {
   const { id } = await patient.ask("http://example.com/waits.jpg");
   await fail(patient, id, LATER);
   assert.equal((await (await patient.fetch(`/v1/content/${id}?retry=1`)).json()).stage, "queued");
@@ -114,24 +113,24 @@ test("retry=1 begins what waits, creates what is new, and leaves a ready content
   assert.equal((await patient.fetch("/v1/content/00000000000?retry=1")).status, 404);
 });
 
-test("the events of a content that was started anew do not end with its old failure", async () => {
+test("the events of a retried content do not end with its old failure", async () => {
   const { id } = await patient.ask("http://example.com/old-failure.jpg");
   await fail(patient, id, "never");
   const stale = await patient.finished.get(id);
   await patient.fetch(`/v1/content/${id}?retry=1`);
-  await patient.finished.put(id, stale); // as a location sees it for up to a minute
+  await patient.finished.put(id, stale); // like a location with an old copy, for up to a minute
   assert.equal((await patient.find(id)).failed, true);
   const events = await fetch(`${patient.address}/v1/content/${id}/events`);
   const { value } = await events.body.pipeThrough(new TextDecoderStream()).getReader().read();
   assert.match(value, /"stage":"queued"/);
 });
 
-test("a retry counts as a new content of its client", async () => {
+test("a retry counts as a new content of the client", async () => {
   const headers = { "CF-Connecting-IP": "203.0.113.9" };
   const { id } = await patient.ask("http://example.com/limited.jpg");
   await fail(patient, id, "never");
   const left = 60_000 - (Date.now() % 60_000);
-  if (left < 20_000) await pause(left); // with a minute of the clock the count begins anew
+  if (left < 20_000) await pause(left); // counting restarts with each minute
   for (let created = 0; created < 20; created += 1) {
     await patient.fetch(byUrl(`http://example.com/limited-${created}.jpg`), { headers });
   }
@@ -140,7 +139,7 @@ test("a retry counts as a new content of its client", async () => {
   assert.equal((await patient.find(id)).failed, true);
 });
 
-test("a renderer that was killed is tried twice more at once, elsewhere, and then later", async () => {
+test("a killed renderer is retried twice at once on other tilers, and then later", async () => {
   const { id } = await patient.ask("http://example.com/killed.jpg");
   await fail(patient, id, "elsewhere");
   await queued(id, 2, patient);
@@ -151,7 +150,7 @@ test("a renderer that was killed is tried twice more at once, elsewhere, and the
   assert.equal((await patient.find(id)).stage, "waiting");
 });
 
-test("a content that lost three leases is tried once more alone", async () => {
+test("after three expired leases a content is retried once more, alone on its tiler", async () => {
   const { id } = await system.ask("http://example.com/deadly.jpg");
   for (const times of [1, 2, 3]) {
     await queued(id, times);

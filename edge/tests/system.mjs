@@ -1,5 +1,5 @@
-// The built Worker in miniflare, with counters for tests: how often KV was read, and what was queued. The Worker under
-// test is the one that is deployed; another entry module around its own counts.
+// The built Worker in miniflare, as clients, tilers and the operator see it. The Worker under test is the deployed one; by
+// default an entry module around its own counts reads of KV and queued messages.
 
 import { readFile } from "node:fs/promises";
 import { Miniflare, convertV4MiniflareOptions } from "miniflare";
@@ -13,8 +13,8 @@ const COUNTING = `
   export * from "./index.js";
 
   let reads = 0;
-  const jobs = []; // what is queued: the contents
-  const messages = []; // and the whole messages
+  const jobs = []; // ids of the queued contents
+  const messages = []; // whole messages
 
   export default {
     queue(batch) {
@@ -32,20 +32,64 @@ const COUNTING = `
   };
 `;
 
-/** The Worker as it is deployed, and nothing seen. */
+/** An entry module that counts nothing. */
 export const PLAIN = `export { default } from "./index.js"; export * from "./index.js";`;
+
+/**
+ * Returns an entry module that records calls of bindings, of the Worker and of the conversions' objects, as
+ * `<binding>.<method>`. `/calls` returns and clears the record.
+ */
+export const countingCalls = (bindings) => `
+  import edge, { ConversionObject as Inner } from "./index.js";
+  export * from "./index.js"; // except for the class below
+
+  let calls = [];
+
+  /** The Worker checks the class of a binding by its constructor. */
+  function counted(name, binding) {
+    return new Proxy(binding, {
+      get(target, property) {
+        const value = target[property];
+        if (property === "constructor" || typeof value !== "function") return value;
+        return (...of) => (calls.push(name + "." + property), value.apply(target, of));
+      },
+    });
+  }
+  const countedAll = (env) => ({ ...env, ...Object.fromEntries(${JSON.stringify(bindings)}.map((name) => [name, counted(name, env[name])])) });
+
+  export class ConversionObject extends Inner {
+    constructor(state, env) {
+      super(state, countedAll(env));
+    }
+  }
+
+  export default {
+    queue() {},
+    fetch(request, env) {
+      if (new URL(request.url).pathname !== "/calls") return edge.fetch(request, countedAll(env));
+      const made = calls;
+      calls = [];
+      return Response.json(made);
+    },
+  };
+`;
 
 const built = (name) => readFile(new URL(`../build/worker/${name}`, import.meta.url));
 
-/** What every Worker has: a KV store that is the same for all, and a socket of its own. */
+/** Settings of every Worker: one KV store for all, and a socket of its own. */
 const COMMON = {
   compatibilityDate: "2026-11-01",
   kvNamespaces: ["FINISHED"],
   unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
 };
 
-/** A system of its own; `bindings` override its variables, `entry` is the module that starts it, `others` are Workers beside it. Close
- * it with `close`. */
+/** Description of a picture, as a tiler reports it. */
+export const PICTURE = { width: 8000, height: 6000, tileSize: 512, tileOverlap: 0, tileFormat: "jpg" };
+
+/** Returns the path that requests a content by its URL. */
+export const byUrl = (url, parameters = "") => `/v1/content/?url=${encodeURIComponent(url)}${parameters}`;
+
+/** Starts a separate system. `bindings` override its variables, `entry` is its main module, and `others` are Workers beside it. */
 export async function start(bindings = {}, entry = COUNTING, ...others) {
   const edgezoom = {
     ...COMMON,
@@ -71,7 +115,7 @@ export async function start(bindings = {}, entry = COUNTING, ...others) {
       CREATIONS_48: { namespace_id: "1003", simple: { limit: 40, period: 60 } },
     },
   };
-  // The emulator of `cargo xtask dev` has the dataset.
+  // The emulator of `cargo xtask dev` provides the dataset.
   if (others.some(({ name }) => name === "edgezoom-local")) {
     edgezoom.serviceBindings = { METRICS: { name: "edgezoom-local", entrypoint: "Metrics" } };
   }
@@ -79,39 +123,60 @@ export async function start(bindings = {}, entry = COUNTING, ...others) {
   const miniflare = new Miniflare(convertV4MiniflareOptions({ workers }));
 
   const fetch = (path, init) => miniflare.dispatchFetch(ORIGIN + path, { redirect: "manual", ...init });
-  const tell = (id, what, body) =>
-    fetch(`/internal/content/${id}/${what}`, {
-      method: "POST",
-      headers: { Authorization: `Bearer ${TOKEN}` },
-      body: body && JSON.stringify(body),
-    });
+  /** Returns a whole response. */
+  async function send(path, init) {
+    const response = await fetch(path, init);
+    const { status, headers } = response;
+    return { status, headers, type: headers.get("content-type"), body: await response.text() };
+  }
+  const call = (path, token, body) =>
+    fetch(path, { method: "POST", headers: { Authorization: `Bearer ${token}` }, body: body && JSON.stringify(body) });
+  const tell = (id, what, body) => call(`/internal/content/${id}/${what}`, TOKEN, body);
+  const ask = async (url) => (await fetch(byUrl(url))).json();
+  const report = (id, attempt, outcome) => tell(id, "report", { attempt, outcome });
+
+  /** Creates a content and brings it into a state: "queued", "rendering", "ready" or "failed". Returns its id. */
+  async function content(url, state) {
+    const { id } = await ask(url);
+    if (state === "queued") return id;
+    await tell(id, "claim");
+    await report(id, 1, { progress: { stage: "rendering", progress: 0.25 } });
+    if (state === "ready") await report(id, 1, { finished: { dzi: PICTURE } });
+    const failure = { code: "source-not-found", message: "There is nothing at the URL (404)." };
+    if (state === "failed") await report(id, 1, { "gave-up": { failure } });
+    return id;
+  }
 
   return {
-    /** Where it listens, for clients that bring their own HTTP. */
+    origin: ORIGIN,
+    /** Address on the network, for clients with an HTTP stack of their own. */
     address: (await miniflare.ready).origin,
-    /** Where each Worker listens by itself, by its name. */
+    /** Address of each Worker by its name. */
     addresses: Object.fromEntries(await Promise.all(workers.map(async ({ name }) => [name, (await miniflare.unsafeGetDirectURL(name)).origin]))),
     fetch,
-    /** What the counting entry saw. */
+    send,
+    content,
+    /** Returns the counts of the default entry. */
     seen: async () => (await fetch("/seen")).json(),
-    /** The content object of a source, asked for by its URL. */
-    ask: async (url) => (await fetch(`/v1/content/?url=${encodeURIComponent(url)}`)).json(),
-    /** The content object with an id. */
+    /** Requests a content by its URL. */
+    ask,
+    /** Requests a content by its id. */
     find: async (id) => (await fetch(`/v1/content/${id}`)).json(),
-    /** A tiler's claim; without a request it is that of an older tiler. */
-    claim: (id, request) => tell(id, "claim", request),
-    report: (id, attempt, outcome) => tell(id, "report", { attempt, outcome }),
+    /** Sends a tiler's claim; without a body, that of an older tiler. */
+    claim: (id, body) => tell(id, "claim", body),
+    report,
     reset: (id) => tell(id, "reset"),
-    /** A call of the operator. */
-    admin: (call, body = {}, token = ADMIN_TOKEN) =>
-      fetch(`/internal/admin/${call}`, { method: "POST", headers: { Authorization: `Bearer ${token}` }, body: JSON.stringify(body) }),
+    /** Reports the length of the queue, as tilers do. */
+    reportBacklog: (body) => call("/internal/backlog", TOKEN, body),
+    /** Sends a call of the operator. */
+    admin: (name, body = {}, token = ADMIN_TOKEN) => call(`/internal/admin/${name}`, token, body),
     finished: await miniflare.getKVNamespace("FINISHED"),
     pyramids: await miniflare.getR2Bucket("PYRAMIDS"),
     close: () => miniflare.dispose(),
   };
 }
 
-/** Tries again until `check` gives something true; fails after five seconds. */
+/** Repeats `check` until it returns something true; fails after five seconds. */
 export async function eventually(check) {
   for (const end = Date.now() + 5000; ; ) {
     const result = await check();
@@ -120,6 +185,3 @@ export async function eventually(check) {
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
-
-/** The description of a picture, as a tiler reports it. */
-export const PICTURE = { width: 8000, height: 6000, tileSize: 512, tileOverlap: 0, tileFormat: "jpg" };

@@ -1,4 +1,4 @@
-// The calls of tilers and of the operator.
+// The internal calls of tilers: claim, report and reset.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -23,7 +23,7 @@ test("calls without the token are refused", async () => {
   assert.equal((await system.fetch(`/internal/content/${id}/claim`)).status, 405);
 });
 
-test("a Worker without a token refuses all calls", async () => {
+test("a Worker without TILER_TOKEN refuses all calls", async () => {
   const open = await start({ TILER_TOKEN: "" });
   try {
     assert.equal((await open.claim("00000000000")).status, 503);
@@ -46,7 +46,7 @@ test("a job is claimed once, and only reports of its attempt are accepted", asyn
   assert.equal((await system.report(id, 1, rendering(0.6))).status, 409);
 });
 
-test("a warning of a tiler is a member of the ready content, in KV too, and a line of its page", async () => {
+test("a tiler's warning is in the ready content, in KV and on the page", async () => {
   const { id } = await system.ask("http://example.com/damaged.jpg");
   await system.claim(id);
   const warning = "The file is damaged: from row 3,012 of 4,000 on <nothing> could be read.";
@@ -57,7 +57,7 @@ test("a warning of a tiler is a member of the ready content, in KV too, and a li
   assert.ok(page.includes("on &lt;nothing&gt; could be read.</p>"), page);
 });
 
-test("a content that does not exist cannot be claimed, and a malformed claim or report is refused", async () => {
+test("an unknown content cannot be claimed, and a malformed report is refused", async () => {
   assert.equal((await system.claim("00000000000")).status, 404);
   assert.equal((await system.report("00000000000", 1, rendering(0.5))).status, 404);
   const { id } = await system.ask("http://example.com/report.jpg");
@@ -68,13 +68,13 @@ test("a content that does not exist cannot be claimed, and a malformed claim or 
   }
 });
 
-test("a tiler says who it is and whether it is alone", async () => {
+test("a claim has the tiler and whether it is alone", async () => {
   const { id } = await system.ask("http://example.com/said.jpg");
   assert.equal((await system.claim(id, { tiler: 4_000_000_000 })).status, 400);
   assert.equal((await system.claim(id, { tiler: 4_000_000_000, alone: false })).status, 200);
 });
 
-test("a failure code of a newer tiler is internal, with the tiler's message", async () => {
+test("an unknown failure code becomes internal and keeps its message", async () => {
   const { id } = await system.ask("http://example.com/newer.jpg");
   await system.claim(id);
   const message = "The source has moved.";
@@ -83,7 +83,7 @@ test("a failure code of a newer tiler is internal, with the tiler's message", as
   assert.deepEqual([failed, failure.code, failure.message], [true, "internal", message]);
 });
 
-test("an expired lease queues the job again, and progress does not fall", async () => {
+test("an expired lease queues the job again, and progress does not decrease", async () => {
   const { id } = await system.ask("http://example.com/killed.jpg");
   await system.claim(id);
   await system.report(id, 1, rendering(0.7));
@@ -94,7 +94,7 @@ test("an expired lease queues the job again, and progress does not fall", async 
   assert.equal((await system.find(id)).progress, 0.7);
 });
 
-test("the operator starts a failed content anew", async () => {
+test("reset restarts a failed content", async () => {
   const { id } = await system.ask("http://example.com/again.jpg");
   await system.claim(id);
   const failure = { code: "internal", message: "The fault is ours." };

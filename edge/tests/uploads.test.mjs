@@ -1,10 +1,10 @@
-// Files instead of addresses: what is taken, what is refused and why, and what is left in the store.
+// Uploads: accepted and refused files, what remains in the store, and the parser of forms under random changes.
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, before, test } from "node:test";
 import { fileIn } from "../src/platform/upload.js";
-import { start } from "./wire.mjs";
+import { start } from "./system.mjs";
 
 const MOST = 11_000_000;
 const PICTURE = { width: 800, height: 600, tileSize: 510, tileOverlap: 1, tileFormat: "jpg" };
@@ -20,7 +20,7 @@ const send = (body, { query = "", ...headers } = {}) => system.send(`/v1/content
 const json = (answer) => JSON.parse(answer.body);
 const claimed = async (id) => (await system.claim(id)).json();
 
-/** A form with these parts: `[headers, content]`. */
+/** Builds a form of `[headers, content]` parts. */
 function form(parts, boundary = "b0undary") {
   const lines = parts.flatMap(([headers, content]) => [Buffer.from(`--${boundary}\r\n${headers}\r\n\r\n`), content, Buffer.from("\r\n")]);
   return Buffer.concat([...lines, Buffer.from(`--${boundary}--\r\n`)]);
@@ -28,7 +28,7 @@ function form(parts, boundary = "b0undary") {
 const field = (name, file) => `Content-Disposition: form-data; name="${name}"${file === undefined ? "" : `; filename="${file}"\r\nContent-Type: image/png`}`;
 const FORM = { "Content-Type": "multipart/form-data; boundary=b0undary" };
 
-test("a file is answered like an address: 301 to its content, which its bytes name", async () => {
+test("a file gets a redirect to its content, whose id depends on its bytes", async () => {
   const body = bytes(1000, "first");
   const answer = await send(body, { query: "?name=old%20town.jpg" });
   const content = json(answer);
@@ -43,17 +43,17 @@ test("a file is answered like an address: 301 to its content, which its bytes na
 
   const wrapped = json(await send(body, { query: "?format=json&name=other.jpg" }));
   assert.deepEqual([wrapped.status, wrapped.content.id, wrapped.content.url], [301, content.id, content.url]);
-  assert.equal((await kept()).length, 1, "the same file is kept once");
+  assert.equal((await kept()).length, 1, "the same file is stored once");
 
   await system.report(content.id, 1, { finished: { dzi: PICTURE } });
-  assert.deepEqual(await kept(), [], "and deleted when its pyramid is ready");
+  assert.deepEqual(await kept(), [], "it is deleted when its pyramid is ready");
   assert.equal(json(await send(body)).ready, true);
   assert.deepEqual(await kept(), []);
   const page = (await system.send(`/${content.id}`)).body;
   assert.match(page, /<title>old town\.jpg – Edgezoom<\/title>/);
 });
 
-test("a large file goes to the store in parts, and arrives whole", async () => {
+test("a large file is stored in parts, and is complete", async () => {
   for (const length of [5 << 20, (5 << 20) + 1, MOST]) {
     const body = bytes(length, `large ${length}`);
     const { id, url } = json(await send(body));
@@ -63,17 +63,17 @@ test("a large file goes to the store in parts, and arrives whole", async () => {
     assert.ok(Buffer.from(await object.arrayBuffer()).equals(body), String(length));
     await system.report(id, 1, { "gave-up": { failure: { code: "corrupt-source", message: "no" } } });
   }
-  assert.deepEqual(await kept(), [], "a file whose conversion failed is deleted too");
+  assert.deepEqual(await kept(), [], "files are deleted after failures too");
 });
 
-test("a form's first file is taken, with its name", async () => {
+test("the first file of a form is stored, with its name", async () => {
   const body = bytes(3000, "\r\n--b0undar");
   const answer = await send(form([[field("note"), Buffer.from("hello")], [field("file", "a%22b 地图.png"), body], [field("more", "c.png"), body]]), FORM);
   assert.equal(answer.status, 301, answer.body);
   assert.equal(json(answer).url, `ni:///sha-256;${digest(body)}?name=a%22b%20%E5%9C%B0%E5%9B%BE.png`);
 });
 
-test("a form may be cut anywhere", async () => {
+test("a form can be split into chunks anywhere", async () => {
   const content = Buffer.from("\r\n--b0undar\r\n--b0undarx\r\n-\r\n");
   const whole = Buffer.concat([Buffer.from("preamble\r\n"), form([[field("note"), Buffer.from("")], [field("file", "x.png"), content]])]);
   for (let cut = 1; cut < whole.length; cut += 1) {
@@ -86,7 +86,7 @@ test("a form may be cut anywhere", async () => {
   assert.equal((await fileIn(single, "b0undary", 1e6)).name, "x.png");
 });
 
-test("what is refused is refused with a reason, and nothing of it is kept", async () => {
+test("refusals have a reason, and nothing is stored", async () => {
   const before = await kept();
   const small = bytes(100, "small");
   const cut = form([[field("file", "x.png"), small]]).subarray(0, -20);
@@ -121,7 +121,7 @@ const put = (address, number, body, headers) => system.send(`${new URL(address).
 const finish = (address, parts, query = "") => system.send(new URL(address).pathname + query, { method: "POST", body: JSON.stringify({ parts }) });
 const etag = (answer) => JSON.parse(answer.body).etag;
 
-test("a large file may come in parts, again and in any order, and is the same content", async () => {
+test("parts can be sent in any order and again, and form the same content", async () => {
   const { address, partBytes, mostBytes } = await begin();
   assert.deepEqual([partBytes, mostBytes], [8 << 20, MOST]);
   const body = bytes(partBytes + 1000, "in parts");
@@ -135,16 +135,16 @@ test("a large file may come in parts, again and in any order, and is the same co
   assert.equal(url, `ni:///sha-256;${digest(body)}?name=large.tif`);
 
   const again = await finish(address, [early, late]);
-  assert.deepEqual([again.status, json(again).id], [301, id], "the answer may have been lost");
+  assert.deepEqual([again.status, json(again).id], [301, id], "the response may have been lost");
   const { upload } = await claimed(id);
   assert.ok(Buffer.from(await (await system.pyramids.get(upload)).arrayBuffer()).equals(body));
-  assert.equal(json(await send(body)).id, id, "it is the same file in one piece");
+  assert.equal(json(await send(body)).id, id, "the same file in one request");
   await system.report(id, 1, { finished: { dzi: PICTURE } });
   assert.equal((await system.pyramids.get(upload)), null);
   assert.equal((await finish(address, [early, late])).status, 404);
 });
 
-test("parts that make no file are refused, and so are those of a file that was not begun", async () => {
+test("parts that form no file are refused, and so are those of an unknown upload", async () => {
   const { address } = await begin();
   const [part, small] = [etag(await put(address, 1, bytes(8 << 20, "part"))), etag(await put(address, 2, bytes(9, "small")))];
   for (const parts of [[], ["x"], [part, part], [small, part], null, [{}]]) {
@@ -154,7 +154,7 @@ test("parts that make no file are refused, and so are those of a file that was n
   const path = new URL(address).pathname;
   assert.equal((await system.send(path, { method: "POST", body: "{" })).status, 400);
   assert.equal((await system.send(`${path}?callback=1`, { method: "POST", body: "{}" })).status, 400);
-  // It is refused unread: a client that is still sending may find the connection closed.
+  // The body is not read: a client that is still sending may find the connection closed.
   const larger = await put(address, 1, bytes((8 << 20) + 1, "larger")).catch(() => ({ status: 413 }));
   assert.equal(larger.status, 413);
   assert.equal((await put(address, 3, "past the largest file")).status, 413);
@@ -164,10 +164,10 @@ test("parts that make no file are refused, and so are those of a file that was n
   const whole = await begin();
   const tags = [];
   for (let number = 1; number <= 2; number += 1) tags.push(etag(await put(whole.address, number, bytes(8 << 20, "much"))));
-  assert.equal((await finish(whole.address, tags)).status, 413, "16 MiB are more than 11 MB");
+  assert.equal((await finish(whole.address, tags)).status, 413, "16 MiB exceed 11 MB");
 });
 
-test("a file cannot be read by any address", async () => {
+test("no URL returns an uploaded file", async () => {
   const { id } = json(await send(bytes(77, "secret")));
   const { upload } = await claimed(id);
   const { address } = await begin();
@@ -175,10 +175,10 @@ test("a file cannot be read by any address", async () => {
     assert.equal((await system.send(target)).status, 404, target);
   }
   const seen = [`/v1/content/${id}`, `/${id}`, `/v1/content/${id}/dzi.js`].map(async (target) => (await system.send(target)).body);
-  for (const body of await Promise.all(seen)) assert.ok(!body.includes(upload.slice(8)), "its key is the tilers' alone");
+  for (const body of await Promise.all(seen)) assert.ok(!body.includes(upload.slice(8)), "only tilers get its key");
 });
 
-test("the service's own pages may send files, after a preflight", async () => {
+test("the service's own pages can upload, after a preflight request", async () => {
   const preflight = await system.send("/v1/content/", { method: "OPTIONS", headers: { Origin: system.origin, "Access-Control-Request-Method": "POST" } });
   assert.match(preflight.headers.get("Access-Control-Allow-Methods"), /\bPOST\b/);
   const answer = await send(bytes(10, "own page"), { Origin: system.origin });
@@ -186,17 +186,17 @@ test("the service's own pages may send files, after a preflight", async () => {
   assert.equal(answer.headers.get("Access-Control-Allow-Origin"), "*");
 });
 
-test("no client can ask for a file by its URL, or start one anew that is gone", async () => {
+test("a file cannot be requested by its URL, or retried after its deletion", async () => {
   const { id, url } = json(await send(bytes(50, "once")));
   assert.equal((await system.send(`/v1/content/?url=${encodeURIComponent(url)}`)).status, 400);
   await system.claim(id);
   await system.report(id, 1, { "gave-up": { failure: { code: "corrupt-source", message: "no" } } });
   assert.equal((await system.find(id)).failed, true);
   assert.equal(json(await system.send(`/v1/content/${id}?retry=1`)).failed, true);
-  assert.equal(json(await send(bytes(50, "once"))).failed, false, "it is sent again");
+  assert.equal(json(await send(bytes(50, "once"))).failed, false, "it is uploaded again");
 });
 
-test("files count as new contents, and none are taken unless the operator wants them", async () => {
+test("uploads count as new contents, and are off by default", async () => {
   const [closed, resting] = await Promise.all([start(), start({ UPLOAD_BYTES: "100", MAINTENANCE: "on" })]);
   try {
     const off = await closed.send("/v1/content/", { method: "POST", body: "x" });
@@ -204,15 +204,82 @@ test("files count as new contents, and none are taken unless the operator wants 
     const refused = await resting.send("/v1/content/", { method: "POST", body: "x", headers: { "Content-Type": "image/png" } });
     assert.deepEqual([refused.status, refused.headers.get("Retry-After")], [503, "300"]);
     const headers = { "CF-Connecting-IP": "203.0.113.9" };
-    // The limit is 20 a minute, and a minute may end in between.
+    // The limit is 20 a minute; a minute may end in between.
     const isRefused = async (attempt) => {
       for (let sent = 0; sent < 42; sent += 1) if ((await attempt(sent)).status === 503) return true;
       return false;
     };
-    assert.ok(await isRefused((sent) => send(bytes(20, `many ${sent}`), headers)), "past the limit of a client");
-    assert.ok(await isRefused(() => system.send("/v1/uploads/", { method: "POST", headers })), "in parts as well");
+    assert.ok(await isRefused((sent) => send(bytes(20, `many ${sent}`), headers)), "over the client's limit");
+    assert.ok(await isRefused(() => system.send("/v1/uploads/", { method: "POST", headers })), "in parts too");
     assert.equal((await closed.send("/v1/uploads/", { method: "POST" })).status, 405);
   } finally {
     await Promise.all([closed.close(), resting.close()]);
   }
+});
+
+const CASES = 3000;
+const REASONS = ["malformed-form", "no-file", "too-large"];
+const PIECES = ["\r\n", "\r\n\r\n", "\r\n--b0", "--", "--b0--", "\0", "\xff", "\"", "\\", ";", "filename=", "filename*=utf-8''a", "content-disposition:", " ".repeat(3000)];
+const VALID_FORM = Buffer.from(
+  "preamble\r\n--b0\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\nfield\r\n" +
+    "--b0\r\nContent-Disposition: form-data; name=\"b\"; filename=\"old \\\"town\\\" %22.jpg\"\r\nContent-Type: image/jpeg\r\n\r\n\xff\xd8\r\n--b\r\n-\xff\r\n--b0--\r\n",
+  "latin1",
+);
+
+/** Returns a generator of numbers below `most`, the same for each seed (mulberry32, public domain). */
+function numbers(seed) {
+  let state = seed;
+  return (most) => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % most;
+  };
+}
+
+/** Returns a form with random pieces inserted, repeated or removed. */
+function changed(form, below) {
+  let bytes = form;
+  for (let change = below(5); change > 0; change--) {
+    const at = below(bytes.length + 1);
+    const to = Math.min(bytes.length, at + below(40));
+    const piece = [Buffer.from(PIECES[below(PIECES.length)], "latin1"), bytes.subarray(at, to), Buffer.from([below(256)]), Buffer.alloc(0)][below(4)];
+    bytes = Buffer.concat([bytes.subarray(0, at), piece, bytes.subarray(below(2) ? at : to)]);
+  }
+  return bytes;
+}
+
+/** Returns the file of a form that arrives in these chunks, or the name of its refusal. */
+async function outcome(chunks) {
+  try {
+    const { name, chunks: pieces } = await fileIn(chunks, "b0", 4000);
+    const content = [];
+    for await (const piece of pieces) content.push(Buffer.from(piece));
+    return { name, content: Buffer.concat(content).toString("latin1") };
+  } catch (error) {
+    assert.ok(REASONS.includes(error.message), error.stack);
+    return error.message;
+  }
+}
+
+test("an unchanged form has its file", async () => {
+  assert.deepEqual(await outcome([VALID_FORM]), { name: 'old \\"town\\" ".jpg', content: "\xff\xd8\r\n--b\r\n-\xff" });
+});
+
+test("a changed form has the same file or refusal, however it is split into chunks", async () => {
+  let files = 0;
+  for (let seed = 0; seed < CASES; seed++) {
+    const below = numbers(seed);
+    const form = changed(VALID_FORM, below);
+    const whole = await outcome([form]);
+    const chunks = [];
+    for (let at = 0; at < form.length; ) {
+      const length = 1 + below(60);
+      chunks.push(form.subarray(at, at + length));
+      at += length;
+    }
+    assert.deepEqual(await outcome(chunks), whole, `seed ${seed}: ${JSON.stringify(form.toString("latin1"))}`);
+    files += typeof whole === "object" ? 1 : 0;
+  }
+  assert.ok(files > CASES / 10 && files < CASES, `${files} of ${CASES} have a file`);
 });

@@ -1,5 +1,5 @@
-//! The interface's tables, a test a row: requests and their responses, without the platform. The tests beside this one
-//! (`*.test.mjs`) send the same over the wire.
+//! The interface's tables, a test a row: requests and their responses, without the platform. What the
+//! runtime adds, such as CORS, HEAD and conditions, is tested in `responses.test.mjs`.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

@@ -1,9 +1,10 @@
-// What sites find that show or embed a share link: the head of the share page, the oEmbed answer, the preview picture.
+// Share links: what sites find that show or embed them (the page's head, oEmbed, previews), and share links as sources.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { PICTURE, start } from "./wire.mjs";
+import { PICTURE, byUrl, start } from "./system.mjs";
 
+const SHARE = "https://zoom.example";
 let system;
 let id;
 before(async () => {
@@ -14,7 +15,7 @@ before(async () => {
 });
 after(() => system.close());
 
-test("a consumer discovers the oEmbed answers as WordPress does, and may embed what it gets", async () => {
+test("a consumer discovers oEmbed like WordPress, and can embed the result", async () => {
   const page = (await system.send(`/${id}`)).body;
   const head = page.slice(0, page.indexOf("</head>"));
   assert.ok(Buffer.byteLength(head) < 150_000);
@@ -38,7 +39,7 @@ test("a consumer discovers the oEmbed answers as WordPress does, and may embed w
   assert.match(xml.body, /^<\?xml version="1.0"[^>]*><oembed>.*<width>500<\/width>.*<\/oembed>$/);
 });
 
-test("errors are those of the specification", async () => {
+test("oEmbed errors have the statuses of the specification", async () => {
   const ask = async (query) => (await system.send(`/oembed?${query}`)).status;
   const link = encodeURIComponent(`${system.origin}/${id}`);
   assert.equal(await ask(`url=${link}`), 200);
@@ -48,7 +49,7 @@ test("errors are those of the specification", async () => {
   assert.equal(await ask(""), 400);
 });
 
-test("the preview is the largest level that is one tile, unless the tiler made one", async () => {
+test("the preview is the largest level of one tile, unless the tiler made one", async () => {
   const answer = await system.send(`/${id}/preview.jpg`);
   assert.deepEqual([answer.status, answer.type, answer.body], [200, "image/jpeg", "the tile of level 9"]);
   const objects = await system.content("http://example.com/objects.jpg", "rendering");
@@ -60,4 +61,29 @@ test("the preview is the largest level that is one tile, unless the tiler made o
   const queued = await system.content("http://example.com/queued.jpg", "queued");
   assert.equal((await system.send(`/${queued}/preview.jpg`)).status, 404);
   assert.equal((await system.send("/00000000000/preview.jpg")).status, 404);
+});
+
+test("a share link as a source returns the content that it shows", async () => {
+  const system = await start({ SHARE_BASE: SHARE });
+  const request = (link, parameters) => system.send(byUrl(link, parameters));
+  const [ready, queued] = await Promise.all(["ready", "queued"].map((state) => system.content(`http://example.com/${state}.jpg`, state)));
+  for (const id of [ready, queued]) {
+    for (const link of ["", "/", "#100,100,4", "/embed", "?utm_source=x"]) {
+      const answer = await request(`${SHARE}/${id}${link}`);
+      assert.deepEqual([answer.status, JSON.parse(answer.body).id], [301, id], link);
+      assert.equal(answer.headers.get("location"), `${system.origin}/v1/content/${id}`);
+    }
+  }
+  const { jobs } = await system.seen();
+  assert.deepEqual(jobs.filter((job) => ![ready, queued].includes(job)), [], "nothing else is queued");
+
+  const found = await system.send(`/?url=${encodeURIComponent(`zoom.example/${ready}`)}`);
+  assert.deepEqual([found.status, found.headers.get("location")], [302, `${SHARE}/${ready}`]);
+  const { content } = JSON.parse((await request(`${SHARE}/${ready}`, "&format=json")).body);
+  assert.equal(content.url, "http://example.com/ready.jpg");
+
+  for (const link of [`${SHARE}/00000000000`, `${SHARE}/docs`]) {
+    assert.equal(JSON.parse((await request(link)).body).url, link, "a source like any other");
+  }
+  await system.close();
 });
