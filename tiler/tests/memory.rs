@@ -29,7 +29,7 @@ fn peak(source: File) -> u64 {
 }
 
 fn peak_within(source: File, limits: &Limits) -> u64 {
-    let request = RenderRequest::new(&RenderOptions::default(), limits).unwrap();
+    let request = RenderRequest::new(&RenderOptions::default(), limits, None).unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_tiler"))
         .arg("render")
         .arg(serde_json::to_string(&request).unwrap())

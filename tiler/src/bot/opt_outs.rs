@@ -1,7 +1,8 @@
-//! What publishers reserve in the answers of their servers and in the tags of their pages, and which of it the operator
-//! honours. None by default: a reservation against the training of models says nothing of showing a picture larger.
+//! Reservations of publishers, in the responses of their servers and the tags of their pages. The operator chooses which
+//! ones the tiler honours. By default it honours none: a reservation against training models does not concern showing a
+//! picture zoomed in.
 //!
-//! | reservation | where |
+//! | reservation | where it stands |
 //! |---|---|
 //! | `noai`, `noimageai` | `X-Robots-Tag: noai`, `X-Robots-Tag: edgezoom: noai`, `<meta name="robots" content="noai">` |
 //! | `tdm` | `TDM-Reservation: 1`, `<meta name="tdm-reservation" content="1">`: <https://www.w3.org/community/reports/tdmrep/CG-FINAL-tdmrep-20240510/> |
@@ -11,9 +12,9 @@ use std::str::FromStr;
 
 use reqwest::header::HeaderMap;
 
-use super::user_agent::PRODUCT;
+use super::PRODUCT;
 
-/// Which reservations are honoured.
+/// The reservations that are honoured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OptOuts {
     noai: bool,
@@ -21,31 +22,31 @@ pub struct OptOuts {
     tdm: bool,
 }
 
-/// What a publisher reserves.
+/// The use that a publisher reserves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reservation {
-    /// Use of a text by artificial intelligence.
+    /// Use of text by artificial intelligence.
     NoAi,
-    /// Use of a picture by artificial intelligence.
+    /// Use of pictures by artificial intelligence.
     NoImageAi,
     /// Text and data mining.
     Tdm,
 }
 
-/// The name is of no reservation.
+/// The name is not that of a reservation.
 #[derive(Debug, thiserror::Error)]
-#[error("{0:?} is none of noai, noimageai, tdm")]
+#[error("{0:?} is not an opt-out; use noai, noimageai or tdm")]
 pub struct UnknownOptOut(String);
 
 /// The header with rules for robots.
 const ROBOTS_TAG: &str = "x-robots-tag";
 /// The header and the tag of the TDM Reservation Protocol.
 const TDM_RESERVATION: &str = "tdm-reservation";
-/// Rules that have a value after a colon, so that their name is not that of a robot.
+/// Rules with a value after a colon. The name before the colon is not that of a robot.
 const WITH_VALUES: [&str; 4] = ["max-image-preview", "max-snippet", "max-video-preview", "unavailable_after"];
 
 impl OptOuts {
-    /// The first honoured reservation in the headers of a response.
+    /// Returns the first honoured reservation in the headers of a response.
     #[must_use]
     pub fn in_headers(&self, headers: &HeaderMap) -> Option<Reservation> {
         let texts = |name| headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
@@ -56,7 +57,7 @@ impl OptOuts {
             .or_else(|| (self.tdm && is_reserved).then_some(Reservation::Tdm))
     }
 
-    /// The honoured reservation in a tag of a page: `<meta name="…" content="…">`.
+    /// Returns the honoured reservation in a tag of a page: `<meta name="…" content="…">`.
     #[must_use]
     pub fn in_tag(&self, name: &str, content: &str) -> Option<Reservation> {
         if name.eq_ignore_ascii_case("robots") || name.eq_ignore_ascii_case(PRODUCT) {
@@ -79,7 +80,7 @@ impl OptOuts {
     }
 }
 
-/// The rules of a header that are for all robots or for this one: `rule, rule`, or `robot: rule, rule`.
+/// Returns the rules in a header for all robots or for this one: `rule, rule`, or `robot: rule, rule`.
 fn rules_for_us(header: &str) -> impl Iterator<Item = &str> {
     let mut is_for_us = true;
     header.split(',').filter_map(move |item| {
@@ -100,7 +101,7 @@ fn rules_for_us(header: &str) -> impl Iterator<Item = &str> {
 impl FromStr for OptOuts {
     type Err = UnknownOptOut;
 
-    /// Reads names between commas.
+    /// Parses names separated by commas.
     fn from_str(names: &str) -> Result<Self, UnknownOptOut> {
         let mut opt_outs = Self::default();
         for name in names.split(',').map(str::trim).filter(|name| !name.is_empty()) {
@@ -140,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reservation_counts_only_where_the_operator_says_so() {
+    fn a_reservation_counts_only_if_the_operator_honours_it() {
         let header = [("x-robots-tag", "noindex, NoAI, noimageai"), ("tdm-reservation", "1")];
         assert_eq!(found("", &header), None);
         assert_eq!(found("noai", &header), Some(Reservation::NoAi));
@@ -152,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_may_be_for_another_robot() {
+    fn a_header_may_address_another_robot() {
         for (header, is_ours) in [
             ("noai", true),
             ("*: noai", true),
@@ -172,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_of_pages_say_the_same() {
+    fn tags_of_pages_reserve_like_headers() {
         let all: OptOuts = "noai,noimageai,tdm".parse().unwrap();
         for (name, content, reserved) in [
             ("robots", "index, noai", Some(Reservation::NoAi)),

@@ -200,7 +200,7 @@ fn has_namespaces(supervisor: &Path) -> bool {
     if let Err(reason) = &tried {
         tracing::warn!(
             reason,
-            "no namespaces are available: only the browser's own sandbox and the proxy contain web pages"
+            "no namespaces are available: only the browser's own sandbox and the proxy confine web pages"
         );
     }
     tried.is_ok()

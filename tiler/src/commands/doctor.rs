@@ -42,7 +42,6 @@ enum Requirement {
 
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let places = Places {
-        tiler: std::env::current_exe()?,
         browser: args.chromium.clone(),
         temporary: args.tmp.clone().unwrap_or_else(std::env::temp_dir),
         edge: args.edge_url.clone(),

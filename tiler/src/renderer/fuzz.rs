@@ -96,8 +96,8 @@ fn request(bytes: u64) -> RenderRequest {
         renderer_file: 64 << 20,
         ..Limits::default()
     };
-    match RenderRequest::new(&options, &limits) {
-        Ok(request) => request.for_source(Some(bytes), &limits),
+    match RenderRequest::new(&options, &limits, Some(bytes)) {
+        Ok(request) => request,
         Err(error) => panic!("{error}"),
     }
 }

@@ -97,8 +97,7 @@ impl Renderer {
         limits: &Limits,
     ) -> Result<Self, RenderError> {
         let bytes = watchdog::length(&source);
-        let request = RenderRequest::new(options, limits).map_err(RenderError::NotStarted)?;
-        let request = request.for_source(bytes, limits);
+        let request = RenderRequest::new(options, limits, bytes).map_err(RenderError::NotStarted)?;
         Self::run(program, source.into(), request, Watchdog::new(limits, bytes), None)
     }
 
@@ -120,11 +119,10 @@ impl Renderer {
         // A download may stall at any time, so show more often what has arrived.
         let coarse_every = options.coarse_every.map(|every| every / 4);
         let options = RenderOptions { coarse_every, ..*options };
-        let request = RenderRequest::new(&options, limits).map_err(RenderError::NotStarted)?;
-        let request = RenderRequest {
-            arriving: Some(Arriving { announced: source.announced }),
-            ..request.for_source(Some(source.announced.unwrap_or(source.bytes)), limits)
-        };
+        let bytes = source.announced.unwrap_or(source.bytes);
+        let mut request =
+            RenderRequest::new(&options, limits, Some(bytes)).map_err(RenderError::NotStarted)?;
+        request.arriving = Some(Arriving { announced: source.announced });
         let (feed, input) = Feed::start(source, arrivals.clone()).map_err(RenderError::NotStarted)?;
         let watchdog = Watchdog::of_arriving(limits, arrivals);
         Self::run(program, input, request, watchdog, Some(feed))

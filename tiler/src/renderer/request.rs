@@ -7,7 +7,7 @@ use edgezoom_codecs::Bounds;
 pub use edgezoom_pyramid::Options as RenderOptions;
 use serde::{Deserialize, Serialize};
 
-use super::watchdog::CpuAllowance;
+use super::watchdog::allowed_cpu_time;
 use crate::limits::Limits;
 
 /// The task of a renderer process.
@@ -39,11 +39,11 @@ pub struct Arriving {
 }
 
 impl RenderRequest {
-    /// Returns the request for these options and limits.
+    /// Returns the request for these options and limits, and a source of `bytes` if its length is known.
     ///
     /// # Errors
     /// An option is out of its range.
-    pub fn new(options: &RenderOptions, limits: &Limits) -> io::Result<Self> {
+    pub fn new(options: &RenderOptions, limits: &Limits, bytes: Option<u64>) -> io::Result<Self> {
         let refuse = |reason: String| Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
         if let Err(error) = options.check() {
             return refuse(error.to_string());
@@ -51,14 +51,20 @@ impl RenderRequest {
         if !(1..=10_000).contains(&options.drawing.dpi) {
             return refuse("the resolution must be 1 to 10,000 dots per inch".to_owned());
         }
+        let by_length = bytes.map(|bytes| bytes.saturating_mul(limits.pixels_per_byte));
+        // With all threads computing, this ends at the parent's limit for wall time. It also holds if the parent dies.
+        let wall_time = limits.renderer_time.as_secs().max(1).saturating_mul(options.threads.get() as u64);
+        // The kernel checks more often than the parent, which does not check at all while it waits for the store.
+        let allowed = allowed_cpu_time(limits, bytes.unwrap_or(0), limits.pixels).as_secs().saturating_add(1);
         Ok(Self {
             options: *options,
             bounds: Bounds {
                 pixels: limits.pixels,
-                pixels_by_length: u64::MAX,
+                pixels_by_length: by_length
+                    .map_or(u64::MAX, |by_length| limits.pixels_free.saturating_add(by_length)),
                 drawn_pixels: limits.drawn_pixels.min(limits.pixels),
                 page_pixels: limits.page_pixels,
-                scan_pixels: limits.page_pixels,
+                scan_pixels: limits.page_pixels.saturating_add(by_length.unwrap_or(0)),
                 side: limits.side,
                 // A quarter is left for everything except holding the picture.
                 memory: limits.renderer_memory / 4 * 3,
@@ -71,23 +77,8 @@ impl RenderRequest {
             memory: limits.renderer_memory,
             folder: limits.renderer_folder.clone(),
             file: limits.renderer_file,
-            // With all threads computing, this ends at the parent's limit for wall time. It also holds if the parent dies.
-            cpu_seconds: limits.renderer_time.as_secs().max(1).saturating_mul(options.threads.get() as u64),
+            cpu_seconds: wall_time.min(allowed),
         })
-    }
-
-    /// Adapts the limits to a source of `bytes`, if its length is known.
-    #[must_use]
-    pub fn for_source(mut self, bytes: Option<u64>, limits: &Limits) -> Self {
-        if let Some(bytes) = bytes {
-            let by_length = bytes.saturating_mul(limits.pixels_per_byte);
-            self.bounds.pixels_by_length = limits.pixels_free.saturating_add(by_length);
-            self.bounds.scan_pixels = limits.page_pixels.saturating_add(by_length);
-        }
-        // The kernel checks more often than the parent, which does not check at all while it waits for the store.
-        let most = CpuAllowance::new(limits, bytes).after(limits.pixels);
-        self.cpu_seconds = self.cpu_seconds.min(most.as_secs().saturating_add(1));
-        self
     }
 
     /// Returns the maximum size of a tile's file in bytes: twice the size of its pixels, which no encoder comes near, plus

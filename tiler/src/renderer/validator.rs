@@ -178,7 +178,8 @@ mod tests {
     const SIZE: Size = Size { width: 700, height: 300 };
 
     fn request() -> RenderRequest {
-        RenderRequest::new(&RenderOptions::default(), &Limits { side: 1000, ..Limits::default() }).unwrap()
+        let limits = Limits { side: 1000, ..Limits::default() };
+        RenderRequest::new(&RenderOptions::default(), &limits, None).unwrap()
     }
 
     fn tile(level: u32, column: u32, row: u32) -> Frame {
@@ -236,7 +237,8 @@ mod tests {
         assert_refused(&mut validator, preview(PreviewKind::Large));
 
         let options = RenderOptions { previews: true, ..RenderOptions::default() };
-        let mut validator = FrameValidator::new(RenderRequest::new(&options, &Limits::default()).unwrap());
+        let mut validator =
+            FrameValidator::new(RenderRequest::new(&options, &Limits::default(), None).unwrap());
         let dzi = options.dzi(Size { width: 1, height: 1 }, TileFormat::Jpg);
         validator.accept(Frame::Begin(dzi)).unwrap();
         validator.accept(tile(0, 0, 0)).unwrap();
@@ -274,7 +276,7 @@ mod tests {
         let (mut validator, dzi) = started();
         assert_refused(&mut validator, Frame::Begin(dzi));
         let jpeg = RenderOptions { format: Some(TileFormat::Jpg), ..RenderOptions::default() };
-        let mut validator = FrameValidator::new(RenderRequest::new(&jpeg, &Limits::default()).unwrap());
+        let mut validator = FrameValidator::new(RenderRequest::new(&jpeg, &Limits::default(), None).unwrap());
         assert_refused(&mut validator, Frame::Begin(request().options.dzi(SIZE, TileFormat::Png)));
     }
 

@@ -20,20 +20,11 @@ use crate::proc;
 /// Interval between checks of a process.
 const INTERVAL: Duration = Duration::from_millis(250);
 
-/// Processor time that a process may use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CpuAllowance {
-    /// Allowed before the first row, and between rows.
-    start: Duration,
-    /// The part of `start` that does not depend on the source's length.
-    without_bytes: Duration,
-    per_mib: Duration,
-    per_megapixel: Duration,
-}
-
 /// Consumption and output of one process.
 pub struct Watchdog {
-    allowance: CpuAllowance,
+    limits: Limits,
+    /// Length of the source in bytes, as far as it has arrived.
+    bytes: u64,
     idle: Duration,
     deadline: Instant,
     next_check: Instant,
@@ -44,40 +35,16 @@ pub struct Watchdog {
     at_last_row: Duration,
     used: Duration,
     idle_since: Instant,
-    /// Wall time that the process may take once its source is complete.
-    time: Duration,
     /// The source while it is being downloaded. The download has a time limit of its own, so the process may wait for it.
     arriving: Option<Arrivals>,
 }
 
-impl CpuAllowance {
-    /// Returns the allowance for a source of `bytes`, if its length is known.
-    pub fn new(limits: &Limits, bytes: Option<u64>) -> Self {
-        let mut allowance = Self {
-            start: limits.renderer_cpu,
-            without_bytes: limits.renderer_cpu,
-            per_mib: limits.renderer_cpu_per_mib,
-            per_megapixel: limits.renderer_cpu_per_megapixel,
-        };
-        allowance.set_bytes(bytes.unwrap_or(0));
-        allowance
-    }
-
-    /// Adapts the allowance to the length of the source.
-    fn set_bytes(&mut self, bytes: u64) {
-        let for_bytes = self.per_mib.as_secs_f64() * bytes as f64 / f64::from(1 << 20);
-        let start = Duration::try_from_secs_f64(self.without_bytes.as_secs_f64() + for_bytes);
-        self.start = start.unwrap_or(Duration::MAX);
-    }
-
-    /// Returns the processor time allowed once `pixels` are read.
-    pub fn after(&self, pixels: u64) -> Duration {
-        let for_pixels = self.per_megapixel.as_secs_f64() * pixels as f64 / 1e6;
-        Duration::try_from_secs_f64(for_pixels)
-            .ok()
-            .and_then(|for_pixels| self.start.checked_add(for_pixels))
-            .unwrap_or(Duration::MAX)
-    }
+/// Returns the processor time that a process may use for a source of `bytes` once it has read `pixels`.
+pub fn allowed_cpu_time(limits: &Limits, bytes: u64, pixels: u64) -> Duration {
+    let for_bytes = limits.renderer_cpu_per_mib.as_secs_f64() * bytes as f64 / f64::from(1 << 20);
+    let for_pixels = limits.renderer_cpu_per_megapixel.as_secs_f64() * pixels as f64 / 1e6;
+    let allowed = limits.renderer_cpu.as_secs_f64() + for_bytes + for_pixels;
+    Duration::try_from_secs_f64(allowed).unwrap_or(Duration::MAX)
 }
 
 impl Watchdog {
@@ -85,7 +52,8 @@ impl Watchdog {
     pub fn new(limits: &Limits, bytes: Option<u64>) -> Self {
         let now = Instant::now();
         Self {
-            allowance: CpuAllowance::new(limits, bytes),
+            limits: limits.clone(),
+            bytes: bytes.unwrap_or(0),
             idle: bytes.map_or(Duration::MAX, |_| limits.renderer_idle),
             deadline: now + limits.renderer_time,
             next_check: now + INTERVAL,
@@ -94,7 +62,6 @@ impl Watchdog {
             at_last_row: Duration::ZERO,
             used: Duration::ZERO,
             idle_since: now,
-            time: limits.renderer_time,
             arriving: None,
         }
     }
@@ -159,9 +126,9 @@ impl Watchdog {
         let Some(arrivals) = &self.arriving else { return };
         let (bytes, is_complete) =
             arrivals.borrow().as_ref().map_or((0, false), |arrival| (arrival.bytes, arrival.is_complete));
-        self.allowance.set_bytes(bytes);
+        self.bytes = bytes;
         self.idle_since = now;
-        self.deadline = now + self.time;
+        self.deadline = now + self.limits.renderer_time;
         if is_complete {
             self.arriving = None;
         }
@@ -173,8 +140,8 @@ impl Watchdog {
             self.used = used;
             self.idle_since = now;
         }
-        let allowed =
-            self.allowance.after(self.pixels).min(self.at_last_row.saturating_add(self.allowance.start));
+        let allowed_for = |pixels| allowed_cpu_time(&self.limits, self.bytes, pixels);
+        let allowed = allowed_for(self.pixels).min(self.at_last_row.saturating_add(allowed_for(0)));
         if used > allowed { Err(RenderError::TooComplex { allowed }) } else { Ok(()) }
     }
 }
@@ -216,7 +183,7 @@ mod tests {
 
     #[test]
     fn the_allowance_grows_with_bytes_and_pixels() {
-        let allowance = |bytes, pixels| CpuAllowance::new(&limits(), Some(bytes)).after(pixels);
+        let allowance = |bytes, pixels| allowed_cpu_time(&limits(), bytes, pixels);
         assert_eq!(allowance(0, 0), 20 * SECOND);
         assert_eq!(allowance(3 << 20, 0), 26 * SECOND);
         assert_eq!(allowance(0, 67_000_000), SECOND * 267 / 10);

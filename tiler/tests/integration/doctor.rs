@@ -1,4 +1,4 @@
-//! `tiler doctor`: what it finds on the machine of the tests, as this user and as another, with namespaces and without.
+//! Tests `tiler doctor` on this machine, as this user and as another, with and without namespaces.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::io::{Read, Write};
@@ -12,7 +12,7 @@ fn doctor(mut command: Command, args: &[&str]) -> (String, bool) {
     (String::from_utf8(stdout).unwrap(), status.success())
 }
 
-/// As root and as nobody where the tests run as root, else as the user that they run as.
+/// Returns commands that run the tiler as this user and, if the tests run as root, as nobody. True stands for root.
 fn users() -> Vec<(bool, Command)> {
     let is_root = rustix::process::geteuid().is_root();
     let mut users = vec![(is_root, Command::new(TILER))];
@@ -25,10 +25,10 @@ fn users() -> Vec<(bool, Command)> {
 }
 
 #[test]
-fn the_sandbox_holds_for_every_user_and_root_is_told_apart() {
+fn the_sandbox_works_for_every_user_and_only_root_is_reported() {
     for (is_root, command) in users() {
         let (text, succeeded) = doctor(command, &["--require", "user", "--chromium", "/no/browser"]);
-        assert!(text.contains("ok       renderer: sandbox: holds"), "{text}");
+        assert!(text.contains("ok       renderer: sandbox: works"), "{text}");
         assert_eq!(text.contains("MISSING  user: the tiler runs as root"), is_root, "{text}");
         assert!(text.contains("missing  web pages: browser"), "{text}");
         assert_eq!(succeeded, !is_root, "{text}");
@@ -36,19 +36,19 @@ fn the_sandbox_holds_for_every_user_and_root_is_told_apart() {
 }
 
 #[test]
-fn what_is_asked_for_and_missing_fails_with_a_remedy() {
+fn a_missing_requirement_fails_with_a_remedy() {
     let mut command = Command::new(TILER);
     command.env("EDGEZOOM_PDFIUM", "/no/library.so");
     let (text, succeeded) = doctor(command, &["--require", "pdf", "--chromium", "/no/browser"]);
     assert!(!succeeded);
     assert!(text.contains("MISSING  PDF: library"), "{text}");
-    assert!(text.contains("→ copy libpdfium.so beside the program"), "{text}");
+    assert!(text.contains("→ copy libpdfium.so to the program's directory"), "{text}");
     let (text, succeeded) =
         doctor(Command::new(TILER), &["--tmp", "/no/folder", "--chromium", "/no/browser"]);
     assert!(!succeeded && text.contains("MISSING  temporary files"), "{text}");
 }
 
-/// A server that answers one request so.
+/// Starts a server that responds to one request.
 fn edge(status: &str, body: &'static str) -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -63,13 +63,13 @@ fn edge(status: &str, body: &'static str) -> String {
 }
 
 #[test]
-fn an_edge_that_does_not_know_its_address_is_an_error() {
+fn an_edge_that_does_not_know_its_url_is_an_error() {
     let unset =
         edge("503 Service Unavailable", "The service is not set up yet: its operator has to set BASE_URL.");
     for (address, found, succeeds) in [
         (edge("200 OK", "{}"), "ok       edge: ", true),
         (unset, "MISSING  edge: 503 Service Unavailable: The service is not set up", false),
-        (edge("500 Internal Server Error", ""), "answers 500", false),
+        (edge("500 Internal Server Error", ""), "responds with 500", false),
         ("http://127.0.0.1:1/".to_owned(), "Connection refused", false),
     ] {
         let args = ["--edge-url", &address, "--chromium", "/no/browser"];
@@ -77,15 +77,15 @@ fn an_edge_that_does_not_know_its_address_is_an_error() {
         assert!(text.contains(found), "{text}");
         assert_eq!(succeeded, succeeds, "{text}");
         assert_eq!(
-            text.contains("→ name the service's domain in edgezoom.toml"),
+            text.contains("→ set the service's domain in edgezoom.toml"),
             text.contains("503"),
             "{text}"
         );
     }
 }
 
-/// The same users, each with a filter of system calls that forbids namespaces, as that of most containers does: a child
-/// process of the tests takes it on and becomes the tiler.
+/// Runs the tiler as the same users, with a system call filter that forbids namespaces like that of most containers. A child
+/// process of the tests installs the filter and then executes the tiler.
 fn without_namespaces(arguments: &str) -> Vec<(bool, Output)> {
     let child = std::env::current_exe().unwrap();
     let commands = users().into_iter().map(|(is_root, mut command)| {
@@ -110,10 +110,10 @@ fn without_namespaces(arguments: &str) -> Vec<(bool, Output)> {
     commands.collect()
 }
 
-/// The environment variable with the arguments of the tiler that the child process becomes.
+/// Environment variable with the arguments for the tiler that the child process executes.
 const ARGUMENTS: &str = "EDGEZOOM_TEST_ARGUMENTS";
 
-/// Not a test by itself: the child process.
+/// The child process, not a test by itself.
 #[test]
 #[ignore = "replaces the process"]
 fn becomes_the_tiler() {
@@ -130,16 +130,16 @@ fn becomes_the_tiler() {
 }
 
 #[test]
-fn namespaces_are_tried_out_for_every_user() {
-    // Any program will do for a browser: it is not started.
+fn namespaces_are_tested_for_every_user() {
+    // Any program can stand in for the browser, because it is not started.
     for (is_root, command) in users() {
         let (text, succeeded) = doctor(command, &["--chromium", TILER]);
-        let holds =
-            text.contains("ok       web pages: namespaces: hold: pages have no network but the proxy");
+        let works =
+            text.contains("ok       web pages: namespaces: work: pages have no network except the proxy");
         let container = text.contains("MISSING  web pages: namespaces: ") && !succeeded;
-        assert!(holds || container, "{text}");
+        assert!(works || container, "{text}");
         let user = if is_root { "as the user nobody" } else { "as this user" };
-        assert!(!holds || succeeded && text.contains(user), "{text}");
+        assert!(!works || succeeded && text.contains(user), "{text}");
     }
     for (is_root, output) in without_namespaces(&format!("doctor --chromium {TILER}")) {
         let text = String::from_utf8(output.stdout).unwrap();
@@ -148,14 +148,14 @@ fn namespaces_are_tried_out_for_every_user() {
         let then = if is_root {
             "web pages are refused"
         } else {
-            "only Chromium's own sandbox and the proxy contain"
+            "only Chromium's own sandbox and the proxy confine"
         };
         assert!(text.contains(&format!("{reason}{then}")) && text.contains("→ allow them: sysctl"), "{text}");
     }
 }
 
 #[test]
-fn root_opens_web_pages_without_namespaces_only_where_a_flag_allows_it() {
+fn root_opens_web_pages_without_namespaces_only_with_a_flag() {
     let folder = tempfile::tempdir().unwrap();
     let page = folder.path().join("page.html");
     std::fs::write(&page, "<!doctype html>").unwrap();

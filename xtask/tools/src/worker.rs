@@ -28,7 +28,7 @@ const INGREDIENTS: [&str; 11] = [
     "edge/viewer",
     "package.json",
     "package-lock.json",
-    "tiler/src/bot/user_agent.rs",
+    "tiler/src/bot/mod.rs",
     "xtask/tools/src/worker.rs",
 ];
 /// What rustc's wasm may use; binaryen has to be told.
