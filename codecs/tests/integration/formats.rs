@@ -4,7 +4,12 @@
 use edgezoom_codecs::Layout;
 
 use edgezoom_test_support::files::{self, Jpeg, decode, exif};
+use edgezoom_test_support::likeness::{Tolerance, compare};
 use edgezoom_test_support::{Picture, files::BOUNDS};
+
+/// Accepted differences of JPEGs of quality 95 without subsampling.
+const JPEG: Tolerance = Tolerance::lossy(1.7, 8, 1.8);
+const CMYK_JPEG: Tolerance = Tolerance::up_to(3);
 
 /// What an EXIF orientation means: which stored pixel is seen at a place of the upright picture.
 fn upright(stored: &Picture, orientation: u8) -> Picture {
@@ -33,8 +38,8 @@ fn jpeg_in_colour_and_grey_baseline_and_progressive() {
         let picture = Picture::photo(333, 217, layout);
         for progressive in [false, true] {
             let read = decode(&files::jpeg(&picture, Jpeg { progressive, exif: None })).unwrap();
-            let psnr = picture.psnr(&read);
-            assert!(psnr > 38.0, "{layout:?}, progressive {progressive}: {psnr:.1} dB");
+            compare(&read, &picture, JPEG)
+                .unwrap_or_else(|why| panic!("{layout:?}, progressive {progressive}: {why}"));
         }
     }
 }
@@ -55,13 +60,13 @@ fn jpeg_in_cmyk_becomes_rgb_inverted_when_adobe_wrote_it() {
     // libjpeg writes Adobe's marker by itself, so the samples are stored inverted.
     let inverted = Picture { pixels: cmyk.pixels.iter().map(|ink| 255 - ink).collect(), ..cmyk.clone() };
     let adobe = files::jpeg(&inverted, Jpeg::default());
-    assert!(expected.psnr(&decode(&adobe).unwrap()) > 35.0);
+    compare(&decode(&adobe).unwrap(), &expected, CMYK_JPEG).unwrap();
 
     // Without the marker 255 is full ink.
     let mut plain = files::jpeg(&cmyk, Jpeg::default());
     let marker = plain.windows(9).position(|window| window == b"\xff\xee\0\x0eAdobe").unwrap();
     plain.drain(marker..marker + 16);
-    assert!(expected.psnr(&decode(&plain).unwrap()) > 35.0);
+    compare(&decode(&plain).unwrap(), &expected, CMYK_JPEG).unwrap();
 }
 
 #[test]
@@ -79,7 +84,7 @@ fn jpeg_in_ycck_is_what_it_is_in_cmyk() {
     let file = encoder.finish().unwrap();
     let transform = file.windows(5).position(|window| window == b"Adobe").unwrap() + 11;
     assert_eq!(file[transform], 2, "it is stored as YCCK");
-    assert!(expected.psnr(&decode(&file).unwrap()) > 33.0);
+    compare(&decode(&file).unwrap(), &expected, CMYK_JPEG).unwrap();
 }
 
 #[test]
@@ -215,10 +220,8 @@ fn tiff_with_other_samples_becomes_8_bit() {
     assert_eq!(decode(&files::tiff_of::<RGB32Float>(&colours, 9, None, &floats)).unwrap(), colours);
 
     let cmyk = Picture::photo(64, 50, Layout::Rgba);
-    assert!(
-        cmyk_to_rgb(&cmyk).psnr(&decode(&files::tiff_of::<CMYK8>(&cmyk, 9, None, &cmyk.pixels)).unwrap())
-            > 50.0
-    );
+    let read = decode(&files::tiff_of::<CMYK8>(&cmyk, 9, None, &cmyk.pixels)).unwrap();
+    compare(&read, &cmyk_to_rgb(&cmyk), Tolerance::up_to(1)).unwrap();
 }
 
 #[test]
@@ -234,7 +237,8 @@ fn all_eight_orientations_stand_upright() {
         let tiff = files::tiff(&picture, 5, Some(u16::from(orientation)));
         assert_eq!(decode(&tiff).unwrap(), expected, "TIFF, {orientation}");
         let jpeg = files::jpeg(&smooth, Jpeg { exif: Some(&block), progressive: false });
-        assert!(upright(&smooth, orientation).psnr(&decode(&jpeg).unwrap()) > 38.0, "JPEG, {orientation}");
+        compare(&decode(&jpeg).unwrap(), &upright(&smooth, orientation), JPEG)
+            .unwrap_or_else(|why| panic!("JPEG, {orientation}: {why}"));
     }
 }
 

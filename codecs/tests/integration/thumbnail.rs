@@ -7,6 +7,7 @@ use edgezoom_geometry::Size;
 
 use edgezoom_test_support::Picture;
 use edgezoom_test_support::files::{self, BOUNDS, Jpeg};
+use edgezoom_test_support::likeness::{Tolerance, compare};
 
 /// The thumbnail of a file of which so many bytes have come, and no more will.
 fn of_the_first(bytes: usize, file: &[u8]) -> Option<Thumbnail> {
@@ -40,8 +41,7 @@ fn the_first_scans_of_a_progressive_picture_show_it_as_a_whole() {
     let file = files::jpeg(&picture, Jpeg { progressive: true, ..Jpeg::default() });
     let thumbnail = of_the_first(file.len() / 3, &file).expect("a third of the file is enough");
     assert_eq!((thumbnail.picture, thumbnail.size), (picture.size(), Size { width: 250, height: 200 }));
-    let psnr = shown(&thumbnail).psnr(&eighth(&picture));
-    assert!(psnr > 30.0, "{psnr}");
+    compare(&shown(&thumbnail), &eighth(&picture), Tolerance::lossy(1.2, 9, 1.9)).unwrap();
     assert_eq!(of_all(&file), None, "its rows are known as soon");
     let baseline = files::jpeg(&picture, Jpeg::default());
     assert_eq!(of_the_first(baseline.len() / 3, &baseline), None);
@@ -68,7 +68,7 @@ fn the_thumbnail_of_a_camera_is_found_and_a_broken_one_is_none() {
     let thumbnail = of_all(&with(exif_with(6, &jpeg, jpeg.len()))).unwrap();
     assert_eq!(thumbnail.orientation, edgezoom_codecs::Orientation::from_exif(6));
     assert_eq!(thumbnail.size, Size { width: 160, height: 120 });
-    assert!(shown(&thumbnail).psnr(&small) > 35.0);
+    compare(&shown(&thumbnail), &small, Tolerance::lossy(1.7, 8, 1.8)).unwrap();
     let large = files::jpeg(&Picture::new(1100, 10, Layout::Grey, |_, _| [9; 4]), Jpeg::default());
     for broken in [
         exif_with(1, &jpeg, jpeg.len() + 1),

@@ -8,6 +8,7 @@ use edgezoom_pyramid::{Options, PreviewKind, TileSource};
 
 use edgezoom_test_support::Picture;
 use edgezoom_test_support::files::{self, BOUNDS, Jpeg};
+use edgezoom_test_support::likeness::{Tolerance, compare};
 use edgezoom_test_support::pyramid::decode;
 
 use crate::output::MemoryOutput;
@@ -51,39 +52,30 @@ pub fn shrunk(picture: &Picture, Size { width, height }: Size) -> Picture {
     })
 }
 
-/// A picture with its colours weighted by its opacity: those that hardly show have few steps to be exact in.
-fn weighted(picture: &Picture) -> Picture {
-    Picture::new(picture.width, picture.height, picture.layout, |x, y| {
-        let pixel = picture.at(x, y);
-        let mut out = [0, 0, 0, 255];
-        out[..pixel.len()].copy_from_slice(pixel);
-        let opacity = u32::from(out[3]);
-        let [red, green, blue] =
-            [0, 1, 2].map(|channel: usize| (u32::from(out[channel]) * opacity / 255) as u8);
-        [red, green, blue, out[3]]
-    })
-}
+/// Accepted differences: a preview is shrunk from a level, what it is compared with from the whole picture.
+const JPEG: Tolerance = Tolerance::lossy(1.8, 29, 4.5);
+const PNG: Tolerance = Tolerance::lossy(0.5, 8, 1.3);
 
-fn assert_like(made: &[Picture], picture: &Picture, least: f64, what: &str) {
+fn assert_like(made: &[Picture], picture: &Picture, tolerance: Tolerance, what: &str) {
     for (kind, preview) in PreviewKind::ALL.into_iter().zip(made) {
         assert_eq!(preview.size(), kind.size(picture.size()), "{what}");
-        let psnr = weighted(&shrunk(picture, preview.size())).psnr(&weighted(preview));
-        assert!(psnr >= least, "{what}, {kind:?}: {psnr:.1} dB");
+        compare(preview, &shrunk(picture, preview.size()), tolerance)
+            .unwrap_or_else(|why| panic!("{what}, {kind:?}: {why}"));
     }
 }
 
 #[test]
 fn previews_show_the_whole_picture_at_their_size() {
     let photo = |width, height, layout| Picture::photo(width, height, layout);
-    for (picture, least) in [
-        (photo(2500, 1700, Layout::Rgb), 32.0),
-        (photo(1201, 901, Layout::Rgb), 32.0),
-        (photo(1700, 2399, Layout::Grey), 32.0),
-        (photo(300, 200, Layout::Rgb), 34.0),
+    for picture in [
+        photo(2500, 1700, Layout::Rgb),
+        photo(1201, 901, Layout::Rgb),
+        photo(1700, 2399, Layout::Grey),
+        photo(300, 200, Layout::Rgb),
     ] {
         let made = previews(&files::jpeg(&picture, Jpeg::default()), 2);
         assert_eq!(made.1, TileFormat::Jpg);
-        assert_like(&made.0, &picture, least, &format!("{:?} {:?}", picture.size(), picture.layout));
+        assert_like(&made.0, &picture, JPEG, &format!("{:?} {:?}", picture.size(), picture.layout));
     }
 }
 
@@ -92,18 +84,11 @@ fn transparent_pictures_have_transparent_previews() {
     let picture = Picture::photo(1400, 1000, Layout::Rgba);
     let (made, format) = previews(&files::png(&picture, |_| {}), 1);
     assert_eq!((format, made[0].layout), (TileFormat::Png, Layout::Rgba));
-    assert_like(&made, &picture, 32.0, "RGBA");
+    assert_like(&made, &picture, PNG, "RGBA");
     // A picture that is not shrunk is itself, to the bit.
     let small = Picture::noise(300, 211, Layout::Rgba);
     let (made, _) = previews(&files::png(&small, |_| {}), 3);
-    let visible = |picture: &Picture| {
-        let pixels = picture
-            .pixels
-            .chunks(4)
-            .map(|pixel| if pixel[3] == 0 { [0; 4].to_vec() } else { pixel.to_vec() });
-        pixels.collect::<Vec<_>>()
-    };
-    assert!(visible(&made[1]) == visible(&small));
+    compare(&made[1], &small, Tolerance::EXACT).unwrap();
 }
 
 #[test]
@@ -113,7 +98,7 @@ fn pictures_that_are_stored_turned_have_upright_previews() {
         let exif = files::exif(number);
         let file = files::jpeg(&stored, Jpeg { exif: Some(&exif), ..Jpeg::default() });
         let upright = files::decode(&file).unwrap();
-        assert_like(&previews(&file, 2).0, &upright, 32.0, &format!("orientation {number}"));
+        assert_like(&previews(&file, 2).0, &upright, JPEG, &format!("orientation {number}"));
     }
 }
 
@@ -127,7 +112,7 @@ fn pictures_in_planes_keep_their_colours() {
         let upright = files::decode(&file).unwrap();
         let options = Options { previews: true, ..Options::default() };
         let (made, _) = previews_with(&file, &options);
-        assert_like(&made, &upright, 30.0, &format!("planes, orientation {number}"));
+        assert_like(&made, &upright, JPEG, &format!("planes, orientation {number}"));
     }
 }
 

@@ -6,7 +6,6 @@
     reason = "names say what test helpers do, and a test that cannot prepare its files should panic"
 )]
 
-pub mod difference;
 pub mod files;
 pub mod fixture;
 pub mod large;

@@ -20,7 +20,7 @@ use resvg::usvg::{Options, Tree};
 
 use edgezoom_test_support::Picture;
 use edgezoom_test_support::files::{self, BOUNDS, file};
-use edgezoom_test_support::likeness::{count_apart, mean_difference};
+use edgezoom_test_support::likeness::{Tolerance, compare};
 
 const WHITE: [u8; 3] = [255; 3];
 
@@ -106,13 +106,12 @@ fn strips_join_to_what_is_drawn_in_one_piece() {
     for (name, content) in [("groups", groups_in_groups), ("lines", lines), ("a picture", &picture)] {
         let strips = drawn(content);
         let whole = in_one_piece(&svg(COLUMN, content), strips.size());
-        let (mean, off) = (mean_difference(&strips, &whole), count_apart(&strips, &whole, 8));
-        // On edges that fall between pixels, which round differently from another origin.
-        assert!(mean < 0.005 && off * 5_000 < strips.pixels.len(), "{name}: {mean} in the mean, {off} off");
+        // Edges that fall between pixels round differently from another origin.
+        compare(&strips, &whole, Tolerance::lossy(0.005, 0, 0.4))
+            .unwrap_or_else(|why| panic!("{name}: {why}"));
     }
     // Opacity rounds differently in a layer.
-    let off = count_apart(&drawn(pattern), &drawn(&unrolled), 2);
-    assert_eq!(off, 0, "a pattern");
+    compare(&drawn(pattern), &drawn(&unrolled), Tolerance::up_to(2)).unwrap();
 }
 
 #[test]
@@ -143,8 +142,7 @@ fn a_filter_that_takes_long_is_drawn_once_and_looks_as_in_one_piece() {
         let strips = draw(&svg(COLUMN, content), 4096);
         // What takes away octaves that cannot be seen is tested here too: resvg alone would not end.
         let whole = in_one_piece(&svg(COLUMN, &content.replace("2000000000", "10")), strips.size());
-        let mean = mean_difference(&strips, &whole);
-        assert!(mean < 1.0, "{name}: {mean} in the mean");
+        compare(&strips, &whole, Tolerance::lossy(0.1, 3, 3.5)).unwrap_or_else(|why| panic!("{name}: {why}"));
         assert!(strips.pixels.iter().any(|&channel| channel < 200), "{name}: there is something to see");
     }
 }

@@ -5,6 +5,7 @@ use crate::variant::{Variant, check_all, variant};
 const PHOTO: &str = "cp photo.png shown.png";
 const VIVID: &str = "cp vivid.png shown.png";
 const CLEAR: &str = "cp clear.png shown.png";
+const ROUNDED: &str = "cp rounded.png shown.png";
 const MAGICK: &str = "convert 'f.*[0]' -depth 8 shown.png";
 
 #[rustfmt::skip]
@@ -15,7 +16,7 @@ const PNM: &[Variant] = &[
     variant("pgm as text", "f.pgm", "pngtopnm grey.png | pnmtoplainpnm > f.pgm", "cp grey.png shown.png"),
     variant("ppm", "f.ppm", "pngtopnm photo.png > f.ppm", PHOTO),
     variant("ppm as text", "f.ppm", "pngtopnm photo.png | pnmtoplainpnm > f.ppm", PHOTO),
-    variant("ppm 16 bits", "f.ppm", "pngtopnm deep.png > f.ppm", "convert deep.png -depth 8 shown.png"),
+    variant("ppm 16 bits", "f.ppm", "pngtopnm deep.png > f.ppm", ROUNDED),
     variant("pfm", "f.pfm", "vips flip photo.png u.v vertical && vips colourspace u.v l.v scrgb && vips ppmsave l.v f.pfm", PHOTO),
     variant("pfm big-endian", "f.pfm", "pngtopnm photo.png | pamtopfm -endian=big > f.pfm", PFM),
     variant("pfm grey", "f.pfm", "pngtopnm grey.png | pamtopfm -endian=little > f.pfm && cp grey.png photo.png", PFM),
@@ -33,7 +34,7 @@ const PLAIN: &[Variant] = &[
     variant("qoi with opacity", "f.qoi", "pngtopam -alphapam clear.png | pamtoqoi > f.qoi", CLEAR),
     variant("qoi of vivid colours", "f.qoi", "pngtopam vivid.png | pamtoqoi > f.qoi", VIVID),
     variant("farbfeld", "f.ff", "png2ff < clear.png > f.ff", CLEAR),
-    variant("farbfeld 16 bits", "f.ff", "png2ff < deep.png > f.ff", "convert deep.png -depth 8 shown.png"),
+    variant("farbfeld 16 bits", "f.ff", "png2ff < deep.png > f.ff", ROUNDED),
 ];
 
 // ImageMagick does not rotate the pixels: its caller has to.

@@ -4,10 +4,14 @@
 use std::fs;
 
 use edgezoom_codecs::{Bounds, DecodeOptions, Layout, RowReader, open_with, ycbcr420};
-use edgezoom_test_support::difference::Difference;
+use edgezoom_test_support::likeness::{Tolerance, compare};
 use edgezoom_test_support::{Picture, files};
 
 use crate::variant::{folder, made, read_png, script, tiled};
+
+/// Accepted differences of what is converted to RGB by the decoder, and of planes that are converted here.
+const GRID: Tolerance = Tolerance::up_to(2);
+const PLANES: Tolerance = Tolerance::lossy(0.8, 4, 1.3);
 
 /// Grids of cells of 512×512, of which the right and the lower ones are seen in part.
 #[test]
@@ -18,8 +22,7 @@ fn heic_in_a_grid_of_cells() {
         script(&folder, "heif-convert f.heic shown.png");
         let shown = read_png(&fs::read(folder.join("shown.png")).unwrap());
         let ours = tiled(&folder, "f.heic").unwrap();
-        let difference = Difference::between(&ours, &shown).unwrap();
-        assert!(difference.mean <= 2.0, "{name}: {:.2}", difference.mean);
+        compare(&ours, &shown, GRID).unwrap_or_else(|why| panic!("{name}: {why}"));
         fs::remove_dir_all(folder).unwrap();
     }
 }
@@ -66,8 +69,7 @@ fn frames_that_mean_what_those_of_a_jpeg_do_stay_planes() {
             continue;
         }
         let shown = read_png(&fs::read(folder.join("shown.png")).unwrap());
-        let difference = Difference::between(&from_planes(&mut *reader), &shown).unwrap();
-        assert!(difference.mean <= 2.0, "{make}: {:.2}", difference.mean);
+        compare(&from_planes(&mut *reader), &shown, PLANES).unwrap_or_else(|why| panic!("{make}: {why}"));
     }
     fs::remove_dir_all(folder).unwrap();
 }

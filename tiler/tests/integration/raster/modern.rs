@@ -4,6 +4,7 @@ use crate::variant::{Variant, check_all, variant};
 
 const PHOTO: &str = "cp photo.png shown.png";
 const CLEAR: &str = "cp clear.png shown.png";
+const ROUNDED: &str = "cp rounded.png shown.png";
 
 #[rustfmt::skip]
 const WEBP: &[Variant] = &[
@@ -66,7 +67,7 @@ const JXL: &[Variant] = &[
     variant("jxl progressive", "f.jxl", "cjxl --quiet -p -d 1 photo.png f.jxl", DJXL),
     variant("jxl grey", "f.jxl", "cjxl --quiet -d 0 grey.png f.jxl", "cp grey.png shown.png"),
     variant("jxl grey lossy", "f.jxl", "cjxl --quiet -d 1 grey.png f.jxl", DJXL),
-    variant("jxl 16 bits", "f.jxl", "cjxl --quiet -d 0 deep.png f.jxl", "convert deep.png -depth 8 shown.png"),
+    variant("jxl 16 bits", "f.jxl", "cjxl --quiet -d 0 deep.png f.jxl", ROUNDED),
     variant("jxl with opacity", "f.jxl", "cjxl --quiet -d 0 clear.png f.jxl", CLEAR),
     variant("jxl with opacity lossy", "f.jxl", "cjxl --quiet -d 1 clear.png f.jxl", DJXL),
     variant("jxl in a container", "f.jxl", "cjxl --quiet --container=1 -d 0 photo.png f.jxl", PHOTO),
@@ -96,12 +97,12 @@ const JP2: &[Variant] = &[
     variant("jp2 tiles lossy", "f.j2k", "opj_compress -i photo.png -I -r 8 -t 128,128 -o f.j2k", "opj_decompress -i f.j2k -o shown.png"),
     variant("jp2 tiles with opacity", "f.jp2", "opj_compress -i clear.png -t 128,128 -o f.jp2", CLEAR),
     variant("jp2 tiles cut off", "f.jp2", CUT_TILES, AS_MADE),
-    variant("jp2 tiles subsampled", "f.jp2", "vips jp2ksave photo.png f.jp2 --Q 90 --subsample-mode on --tile-width 64 --tile-height 64", PHOTO),
+    variant("jp2 tiles subsampled", "f.jp2", "vips jp2ksave photo.png f.jp2 --Q 90 --subsample-mode on --tile-width 64 --tile-height 64", OPENJPEG),
     variant("jp2 grey", "f.jp2", "opj_compress -i grey.png -o f.jp2", "cp grey.png shown.png"),
     variant("jp2 with opacity", "f.jp2", "opj_compress -i clear.png -o f.jp2", CLEAR),
-    variant("jp2 16 bits", "f.jp2", "opj_compress -i deep.png -o f.jp2", "convert deep.png -depth 8 shown.png"),
+    variant("jp2 16 bits", "f.jp2", "opj_compress -i deep.png -o f.jp2", ROUNDED),
     variant("jp2 in layers", "f.jp2", "opj_compress -i photo.png -I -q 30,40,50 -p RLCP -o f.jp2", OPENJPEG),
-    variant("jp2 subsampled", "f.jp2", "vips jp2ksave photo.png f.jp2 --Q 90 --subsample-mode on", PHOTO),
+    variant("jp2 subsampled", "f.jp2", "vips jp2ksave photo.png f.jp2 --Q 90 --subsample-mode on", OPENJPEG),
 ];
 const CUT_TILES: &str = concat!(
     "opj_compress -i photo.png -t 100,80 -o t.jp2 && /usr/bin/python3 - <<'END'\n",

@@ -4,6 +4,7 @@ use crate::variant::{Variant, check_all, variant};
 
 /// The merged picture, which comes before the layers.
 const MAGICK: &str = "convert 'f.*[0]' -colorspace sRGB -depth 8 shown.png";
+const ROUNDED: &str = "cp rounded.png shown.png";
 /// As Photoshop stores opacity: the colours on white, and alpha beside them.
 const ON_WHITE: &str = "convert '(' clear.png -background white -alpha remove ')' '(' clear.png -alpha extract ')' -alpha off \
      -compose CopyOpacity -composite";
@@ -13,8 +14,8 @@ const PSD: &[Variant] = &[
     variant("psd", "f.psd", "convert photo.png -compress None f.psd", MAGICK),
     variant("psd packed", "f.psd", "convert photo.png -compress RLE f.psd", MAGICK),
     variant("psd zipped", "f.psd", "convert photo.png -compress Zip f.psd", MAGICK),
-    variant("psd 16 bits", "f.psd", "convert deep.png -depth 16 -compress None f.psd", MAGICK),
-    variant("psd 16 bits packed", "f.psd", "convert deep.png -depth 16 -compress RLE f.psd", MAGICK),
+    variant("psd 16 bits", "f.psd", "convert deep.png -depth 16 -compress None f.psd", ROUNDED),
+    variant("psd 16 bits packed", "f.psd", "convert deep.png -depth 16 -compress RLE f.psd", ROUNDED),
     variant("psd 32 bits", "f.psd", "convert photo.png -define quantum:format=floating-point -depth 32 -colorspace RGB f.psd", MAGICK),
     variant("psd grey", "f.psd", "convert grey.png f.psd", MAGICK),
     variant("psd black and white", "f.psd", "convert grey.png -monochrome f.psd", MAGICK),

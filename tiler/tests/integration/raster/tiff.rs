@@ -26,7 +26,7 @@ const LAYOUTS: &[Variant] = &[
     variant("tiff planes in tiles", "f.tif", "vips copy photo.png t.tif && tiffcp -p separate -t -w 64 -l 64 t.tif f.tif", PHOTO),
     variant("tiff planes with opacity", "f.tif", "vips copy clear.png t.tif && tiffcp -p separate t.tif f.tif", CLEAR),
     variant("tiff big-endian", "f.tif", "vips copy photo.png t.tif && tiffcp -B t.tif f.tif", PHOTO),
-    variant("tiff big-endian 16 bits", "f.tif", "vips copy deep.png t.tif && tiffcp -B -c lzw:2 t.tif f.tif", DEEP),
+    variant("tiff big-endian 16 bits", "f.tif", "vips copy deep.png t.tif && tiffcp -B -c lzw:2 t.tif f.tif", ROUNDED),
     variant("bigtiff", "f.tif", "vips tiffsave photo.png f.tif --bigtiff", PHOTO),
     variant("bigtiff big-endian", "f.tif", "vips copy photo.png t.tif && tiffcp -8 -B t.tif f.tif", PHOTO),
     variant("tiff pyramid", "f.tif", "vips tiffsave photo.png f.tif --tile --pyramid --tile-width 64 --tile-height 64", PHOTO),
@@ -41,13 +41,13 @@ const RUN_LENGTHS: &str = "printf 'II\\52\\0\\20\\0\\0\\0\\20\\233\\230\\65\\15\
     \\0\\0\\0\\6\\1\\3\\0\\1\\0\\0\\0\\0\\0\\0\\0\\21\\1\\3\\0\\1\\0\\0\\0\\10\\0\\0\\0\\25\\1\\3\\0\\1\\0\
     \\0\\0\\1\\0\\0\\0\\26\\1\\3\\0\\1\\0\\0\\0\\4\\0\\0\\0\\27\\1\\3\\0\\1\\0\\0\\0\\10\\0\\0\\0\\0\\0\\0\
     \\0' > f.tif";
-const DEEP: &str = "convert deep.png -depth 8 shown.png";
+const ROUNDED: &str = "cp rounded.png shown.png";
 
 #[rustfmt::skip]
 const COMPRESSIONS: &[Variant] = &[
     variant("tiff lzw", "f.tif", "vips tiffsave photo.png f.tif --compression lzw", PHOTO),
     variant("tiff lzw predicted", "f.tif", "vips tiffsave photo.png f.tif --compression lzw --predictor horizontal", PHOTO),
-    variant("tiff lzw 16 bits predicted", "f.tif", "vips tiffsave deep.png f.tif --compression lzw --predictor horizontal", DEEP),
+    variant("tiff lzw 16 bits predicted", "f.tif", "vips tiffsave deep.png f.tif --compression lzw --predictor horizontal", ROUNDED),
     variant("tiff deflate", "f.tif", "vips tiffsave photo.png f.tif --compression deflate --tile", PHOTO),
     variant("tiff packbits", "f.tif", "vips tiffsave photo.png f.tif --compression packbits", PHOTO),
     variant("tiff jpeg", "f.tif", "vips tiffsave photo.png f.tif --compression jpeg --Q 90 --tile", VIPS),
@@ -87,7 +87,7 @@ const SAMPLES: &[Variant] = &[
     variant("tiff grey with opacity", "f.tif", "convert clear.png -colorspace Gray f.tif", MAGICK),
     variant("tiff opacity", "f.tif", "vips tiffsave clear.png f.tif", CLEAR),
     variant("tiff opacity multiplied", "f.tif", "convert clear.png -alpha associate -compress LZW t.tif; vips premultiply clear.png p.v && vips cast p.v u.v uchar && vips copy u.v f.tif && tiffset -s 338 1 1 f.tif", CLEAR),
-    variant("tiff 16 bits", "f.tif", "vips tiffsave deep.png f.tif --tile", DEEP),
+    variant("tiff 16 bits", "f.tif", "vips tiffsave deep.png f.tif --tile", ROUNDED),
     variant("tiff 32 bits", "f.tif", "vips linear photo.png l.v 16843009 0 && vips cast l.v c.v uint && vips copy c.v f.tif", PHOTO),
     variant("tiff floats", "f.tif", "vips linear photo.png l.v 0.00392156862745 0 && vips copy l.v f.tif --interpretation multiband", PHOTO),
     variant("tiff floats predicted", "f.tif", "convert photo.png -define quantum:format=floating-point -depth 32 t.tif && tiffcp -c zip:3 t.tif f.tif", PHOTO),
