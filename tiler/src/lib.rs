@@ -11,7 +11,6 @@
 //! | [`s3`] | stores the tiles |
 //! | [`service`] | `tiler serve`: pulls jobs from the queue, claims them from the edge, and reports to it |
 //! | [`edge_metrics`] | `tiler edge-metrics`: gives Prometheus what the Worker counts |
-//! | [`doctor`] | what of all that holds on this machine |
 //! | [`failure`], [`retry`] | the failure code of each error, and whether it may pass |
 //! | [`limits`] | what a conversion may cost |
 //!
@@ -22,7 +21,6 @@ mod backoff;
 pub mod bot;
 pub mod browser;
 mod descriptors;
-pub mod doctor;
 pub mod edge_metrics;
 pub mod failure;
 pub mod fetch;

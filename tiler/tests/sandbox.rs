@@ -1,5 +1,5 @@
-//! The sandbox from inside: the test runs itself as a child process, which enters the sandbox and tries what it must
-//! deny.
+//! Tests the sandbox from inside: the test runs itself as a child process, which enters the sandbox and tries operations
+//! that it must deny.
 #![allow(clippy::unwrap_used, reason = "a panic in a test is its failure")]
 
 use std::env;
@@ -16,7 +16,7 @@ use std::time::Duration;
 use edgezoom_tiler::sandbox::{self, Limits};
 use rustix::process::{Pid, Resource, Signal};
 
-/// The environment variable of the child process.
+/// Environment variable that is set for the child process.
 const INSIDE: &str = "EDGEZOOM_TEST_INSIDE";
 const MEMORY: u64 = 256 << 20;
 const FILE_BYTES: u64 = 1 << 20;
@@ -34,7 +34,7 @@ fn a_sandboxed_process_can_only_compute() {
 }
 
 #[test]
-fn a_renderer_closes_what_it_inherits_and_abort_is_told_from_a_crash() {
+fn a_renderer_closes_inherited_files_and_an_abort_is_told_from_a_crash() {
     let child = |name: &str| {
         let mut command = Command::new(env::current_exe().unwrap());
         command.args(["--exact", name, "--ignored", "--nocapture", "--test-threads=1"]).env(INSIDE, "1");
@@ -49,7 +49,7 @@ fn a_renderer_closes_what_it_inherits_and_abort_is_told_from_a_crash() {
     assert_eq!(aborting.status.signal(), Some(Signal::ABORT.as_raw()));
 }
 
-/// The child process that has inherited a file.
+/// The child process with an inherited file.
 #[test]
 #[ignore = "closes the process's files"]
 fn closing() {
@@ -60,7 +60,7 @@ fn closing() {
         || fs::read_link(format!("/proc/self/fd/{number}")).is_ok_and(|link| link.ends_with("passwd"));
     assert!(is_open());
     sandbox::close_inherited(&[number]).unwrap();
-    assert!(is_open(), "it was to be kept");
+    assert!(is_open(), "close_inherited closed a file to keep");
     sandbox::close_inherited(&[]).unwrap();
     assert!(!is_open());
 }
@@ -77,7 +77,7 @@ fn aborting() {
     std::process::abort();
 }
 
-/// Not a test by itself: the child process of the test above.
+/// The child process of the first test.
 #[test]
 #[ignore = "puts the whole process into the sandbox"]
 fn inside() {
@@ -97,11 +97,11 @@ fn inside() {
     let mut kept = [0; 4];
     file.read_exact_at(&mut kept, FILE_BYTES - 4).unwrap();
     assert_eq!(&kept, b"kept");
-    denied("write elsewhere in another file", other.write_at(b"kept", 0));
+    denied("write at an offset in another file", other.write_at(b"kept", 0));
 
     map(&file, libc::MAP_SHARED).unwrap();
-    denied("another file as memory", map(&other, libc::MAP_SHARED));
-    denied("shared memory", map(&file, libc::MAP_SHARED | libc::MAP_ANONYMOUS));
+    denied("map another file", map(&other, libc::MAP_SHARED));
+    denied("map shared memory", map(&file, libc::MAP_SHARED | libc::MAP_ANONYMOUS));
 
     denied("open a file", File::open("/etc/passwd"));
     denied("create a file", File::create("/tmp/edgezoom-sandbox-test"));
@@ -111,33 +111,30 @@ fn inside() {
     denied("duplicate a descriptor", open_before.try_clone());
     denied("connect", TcpStream::connect("127.0.0.1:1"));
     denied("listen", TcpListener::bind("127.0.0.1:0"));
-    denied("a datagram", UdpSocket::bind("127.0.0.1:0"));
-    denied("a process", Command::new("/bin/true").spawn());
-    denied::<()>("another program", Err(Command::new("/bin/true").exec()));
-    denied("a signal to the parent", errno(rustix::process::kill_process(parent, Signal::TERM)));
+    denied("send a datagram", UdpSocket::bind("127.0.0.1:0"));
+    denied("start a process", Command::new("/bin/true").spawn());
+    denied::<()>("execute a program", Err(Command::new("/bin/true").exec()));
+    denied("signal the parent", errno(rustix::process::kill_process(parent, Signal::TERM)));
+    denied("signal itself", errno(rustix::process::kill_process(rustix::process::getpid(), Signal::TERM)));
+    denied("create a pipe", errno(rustix::pipe::pipe()));
+    denied("raise the memory limit", errno(rustix::process::setrlimit(Resource::Data, no_limit())));
     denied(
-        "a signal to itself",
-        errno(rustix::process::kill_process(rustix::process::getpid(), Signal::TERM)),
-    );
-    denied("a pipe", errno(rustix::pipe::pipe()));
-    denied("more memory", errno(rustix::process::setrlimit(Resource::Data, no_limit())));
-    denied(
-        "the limits of another process",
+        "change the limits of another process",
         errno(rustix::process::prlimit(Some(Pid::INIT), Resource::Core, no_limit())),
     );
 
     let mut too_much = Vec::<u8>::new();
     assert!(too_much.try_reserve_exact(MEMORY as usize).is_err(), "memory is not limited");
     let enough = thread::spawn(|| vec![1u8; MEMORY as usize / 4].len());
-    assert_eq!(enough.join().unwrap(), MEMORY as usize / 4, "threads still work");
+    assert_eq!(enough.join().unwrap(), MEMORY as usize / 4, "threads should still work");
     println!("all denied");
 }
 
-/// Maps a page of a file, or of no file with `MAP_ANONYMOUS`.
+/// Maps a page of `file`, or anonymous memory with `MAP_ANONYMOUS`.
 #[allow(unsafe_code, reason = "the C library's call, with arguments that safe wrappers do not pass")]
 fn map(file: &File, flags: i32) -> io::Result<()> {
     let protection = libc::PROT_READ | libc::PROT_WRITE;
-    // SAFETY: The kernel chooses an address that is free, and nothing uses the memory.
+    // SAFETY: the kernel chooses a free address, and nothing uses the memory.
     let memory = unsafe { libc::mmap(std::ptr::null_mut(), 4096, protection, flags, file.as_raw_fd(), 0) };
     if memory == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

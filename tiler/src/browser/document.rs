@@ -1,5 +1,5 @@
-//! The document in the main frame, and the decision whether it is the requested page or why not: a pure function of what
-//! the browser and the proxy report about it.
+//! The document in the main frame. [`Document::check`] decides whether it is the requested page, from what the browser and
+//! the proxy report about it.
 
 use std::collections::HashMap;
 
@@ -100,7 +100,7 @@ impl Document {
     }
 }
 
-/// Returns the meaning of a network error for the page's own URL.
+/// Converts a network error for the page's own URL.
 /// Source: <https://source.chromium.org/chromium/chromium/src/+/main:net/base/net_error_list.h>.
 pub(super) fn network_error(error: &str) -> PageError {
     match error {

@@ -47,16 +47,18 @@ pub enum PageError {
     /// A tag of the page reserves it, and the operator honours that. Decided in [`page_loader`](super::page_loader).
     #[error("The page's publisher has reserved it ({0}).")]
     Reserved(Reservation),
-    /// The page's host name has no address.
+    /// The page's host name has no address, according to the proxy's [`connector`](super::proxy::connector).
     #[error("The page's host name could not be resolved.")]
     Unresolved,
-    /// The connection or its TLS handshake failed, or it was closed too early.
+    /// The connection or its TLS handshake failed, or it was closed too early. Reported by the proxy's
+    /// [`connector`](super::proxy::connector), or by the browser as a [`network_error`](super::document::network_error).
     #[error("The page's server could not be reached.")]
     Unreachable,
-    /// The server responded with this error status.
+    /// The server responded with this error status. Decided in [`Document::check`](super::document::Document::check).
     #[error("The page's server responded with status {0}.")]
     Answered(u16),
-    /// The client uploaded the page as a file, so the files that it refers to are missing.
+    /// The client uploaded the page as a file, so the files that it refers to are missing. Decided in
+    /// [`pipeline`](crate::pipeline).
     #[error("Submit a web page by its URL, not as a file.")]
     SentAsFile,
     /// The response is a download, or of a media type that is not displayed as a page. Decided in
@@ -68,6 +70,7 @@ pub enum PageError {
     #[error("The page navigates to a picture or document.")]
     LeadsTo(SourceUrl),
     /// The HTML of the page did not arrive within [`PageLimits::settle`], or its scripts kept it from being captured.
+    /// Decided in [`page_loader`](super::page_loader) and [`tab`](super::tab).
     #[error("The page did not finish loading within {} s.", .0.as_secs())]
     NeverLoaded(Duration),
     /// The page took longer than [`PageLimits::page`] altogether.

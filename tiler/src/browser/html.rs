@@ -48,25 +48,11 @@ impl Html {
 /// Tags and declaration that identify HTML, in lower case.
 /// Source: <https://mimesniff.spec.whatwg.org/#identifying-a-resource-with-an-unknown-mime-type>. Its pattern `<!--` is
 /// left out, because SVG may start with a comment too; the tag after it decides.
-const HTML_TAGS: [&[u8]; 17] = [
-    b"<!doctype html",
-    b"<html",
-    b"<head",
-    b"<script",
-    b"<iframe",
-    b"<h1",
-    b"<div",
-    b"<font",
-    b"<table",
-    b"<a",
-    b"<style",
-    b"<title",
-    b"<b",
-    b"<body",
-    b"<br",
-    b"<p",
-    b"<meta",
+const HTML_TAGS: [&[u8]; 16] = [
+    b"<html", b"<head", b"<script", b"<iframe", b"<h1", b"<div", b"<font", b"<table", b"<a", b"<style",
+    b"<title", b"<b", b"<body", b"<br", b"<p", b"<meta",
 ];
+const HTML_DECLARATION: &[u8] = b"<!doctype html";
 
 fn is_page(file: &mut File, content_type: Option<&str>) -> io::Result<bool> {
     let mut head = vec![0; HEAD_BYTES];
@@ -79,7 +65,7 @@ fn is_page(file: &mut File, content_type: Option<&str>) -> io::Result<bool> {
 fn starts_as_html(head: &[u8]) -> bool {
     let head = utf16_to_ascii(head);
     let start = first_element(&head);
-    HTML_TAGS.iter().any(|tag| starts_with_tag(start, tag))
+    HTML_TAGS.iter().chain([&HTML_DECLARATION]).any(|tag| starts_with_tag(start, tag))
 }
 
 fn is_declared_html(content_type: Option<&str>) -> bool {

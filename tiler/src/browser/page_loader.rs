@@ -155,7 +155,7 @@ impl PageLoader<'_> {
     async fn freeze(&mut self, location: &Value, document: u32) -> Result<FrozenPage, PageError> {
         self.tab.command("Page.stopLoading", json!({})).await?;
         self.tab.command("Emulation.setScriptExecutionDisabled", json!({ "value": true })).await?;
-        // Hides a banner that has appeared since. No further one can: only our scripts still run.
+        // Hides a banner that has appeared since. No other can appear, because only our scripts still run.
         self.hide_consent_banners().await?;
         self.tab.command("Animation.enable", json!({})).await?;
         self.tab.command("Animation.setPlaybackRate", json!({ "playbackRate": 0 })).await?;

@@ -1,83 +1,258 @@
-//! `tiler doctor`: says what protects this machine and what is installed on it, and fails when something is missing that
-//! is asked for.
+//! `tiler doctor`: checks what protects this machine from sources, and what is installed to convert them. A failed check
+//! says what is missing and what to do about it.
+//!
+//! The sandbox is tested, not looked up: a process enters it and tries operations that it must deny.
 
-use std::path::PathBuf;
-use std::process::ExitCode;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::Duration;
 
 use clap::ValueEnum;
-use edgezoom_tiler::doctor::{Check, Places, Subject, examine};
+use edgezoom_content::FailureCode;
+use edgezoom_tiler::limits::Limits;
+use edgezoom_tiler::renderer::{Output, RenderError, RenderOptions, Renderer};
+use edgezoom_tiler::sandbox::{Landlock, probe::Findings};
+use edgezoom_tiler::{OWN_PROGRAM, browser, http_client};
+use reqwest::StatusCode;
+use rustix::io::{FdFlags, fcntl_setfd};
 use url::Url;
 
-/// Says what protects this machine from its sources and what is installed to convert them; fails when what is asked for is
+/// Checks this machine: what protects it from sources, and what is installed to convert them. Fails if a requirement is
 /// missing.
 #[derive(clap::Args)]
 pub struct Args {
-    /// What has to be there besides the renderer's sandbox, temporary files and, where there is a browser, its namespaces
+    /// Requirements besides the renderer's sandbox, temporary files and, if a browser is installed, its namespaces
     #[arg(long, value_delimiter = ',')]
     require: Vec<Requirement>,
     /// The Chromium for web pages [default: the first of the usual ones that is installed]
     #[arg(long, env = "EDGEZOOM_CHROMIUM")]
     chromium: Option<PathBuf>,
-    /// The folder for sources during their conversion [default: the system's folder for temporary files]
+    /// Directory for temporary files [default: the system's]
     #[arg(long, env = "EDGEZOOM_TMP")]
     tmp: Option<PathBuf>,
-    /// The Worker's address: whether it is set up is asked if this is given
+    /// URL of the Worker, to check that it is set up
     #[arg(long, env = "EDGEZOOM_EDGE_URL")]
     edge_url: Option<Url>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Requirement {
-    /// A second lock on the renderer
+    /// Landlock, which denies files to the renderer in addition to its system call filter
     Landlock,
     /// A user other than root
     User,
     /// A browser, in namespaces
     Pages,
-    /// The library for PDF
+    /// The PDF library
     Pdf,
-    /// Fonts of the system
+    /// Installed fonts
     Fonts,
 }
 
+/// What was found, in words for the operator, or what is missing.
+type Found = Result<String, Missing>;
+
+/// What is wrong, and what to do.
+struct Missing {
+    what: String,
+    remedy: &'static str,
+}
+
+/// Time for the Worker to respond.
+const EDGE_TIMEOUT: Duration = Duration::from_secs(10);
+
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let places = Places {
-        browser: args.chromium.clone(),
-        temporary: args.tmp.clone().unwrap_or_else(std::env::temp_dir),
-        edge: args.edge_url.clone(),
-    };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let checks = runtime.block_on(examine(&places));
-    let has_browser = checks.iter().any(|check| check.subject == Subject::Browser && check.found.is_ok());
-    let mut failed = false;
-    for check in &checks {
-        let is_required = is_required(check.subject, &args.require, has_browser);
-        failed |= is_required && check.found.is_err();
-        print(check, is_required);
-    }
-    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    let has_passed = runtime.block_on(examine(args));
+    Ok(if has_passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn is_required(subject: Subject, asked: &[Requirement], has_browser: bool) -> bool {
-    let is_asked = |requirement| asked.contains(&requirement);
-    match subject {
-        Subject::Sandbox | Subject::Temporary | Subject::Edge => true,
-        Subject::Landlock => is_asked(Requirement::Landlock),
-        Subject::User => is_asked(Requirement::User),
-        Subject::Browser => is_asked(Requirement::Pages),
-        Subject::Namespaces => is_asked(Requirement::Pages) || has_browser,
-        Subject::Pdf => is_asked(Requirement::Pdf),
-        Subject::Fonts => is_asked(Requirement::Fonts),
+/// Prints the result of each check. Returns true if all requirements are met.
+async fn examine(args: &Args) -> bool {
+    let is_required = |requirement| args.require.contains(&requirement);
+    let (sandbox, landlock) = sandbox();
+    let browser = find_browser(args.chromium.as_deref());
+    let needs_namespaces = is_required(Requirement::Pages) || browser.is_ok();
+    let folder = args.tmp.clone().unwrap_or_else(std::env::temp_dir);
+    let mut checks = vec![
+        ("renderer: sandbox", true, sandbox),
+        ("renderer: Landlock", is_required(Requirement::Landlock), landlock),
+        ("user", is_required(Requirement::User), user()),
+        ("web pages: browser", is_required(Requirement::Pages), browser),
+        ("web pages: namespaces", needs_namespaces, namespaces()),
+        ("PDF: library", is_required(Requirement::Pdf), pdf().await),
+        ("fonts", is_required(Requirement::Fonts), fonts()),
+        ("temporary files", true, temporary(&folder)),
+    ];
+    if let Some(address) = &args.edge_url {
+        checks.push(("edge", true, edge(address).await));
     }
-}
-
-fn print(check: &Check, is_required: bool) {
-    let name = check.subject.name();
-    match &check.found {
-        Ok(found) => println!("ok       {name}: {found}"),
-        Err(missing) => {
-            let mark = if is_required { "MISSING" } else { "missing" };
-            println!("{mark}  {name}: {}\n         → {}", missing.what, missing.remedy);
+    for (name, is_required, found) in &checks {
+        match found {
+            Ok(found) => println!("ok       {name}: {found}"),
+            Err(Missing { what, remedy }) => {
+                let mark = if *is_required { "MISSING" } else { "missing" };
+                println!("{mark}  {name}: {what}\n         → {remedy}");
+            }
         }
+    }
+    checks.iter().all(|(_, is_required, found)| !is_required || found.is_ok())
+}
+
+fn missing<T>(what: impl ToString, remedy: &'static str) -> Result<T, Missing> {
+    Err(Missing { what: what.to_string(), remedy })
+}
+
+fn sandbox() -> (Found, Found) {
+    const LANDLOCK: &str = "boot Linux 5.13 or newer with Landlock among its security modules (lsm=landlock,…); without \
+        it, only the system call filter denies files";
+    const SANDBOX: &str = "run on Linux with seccomp (CONFIG_SECCOMP_FILTER); in a container, use a profile that allows \
+        prctl, seccomp and setrlimit";
+    match probe() {
+        Err(error) => (
+            missing(format!("a process cannot enter it: {error}"), SANDBOX),
+            missing("not tested, because the sandbox does not work", LANDLOCK),
+        ),
+        Ok(Findings { landlock, allowed }) => {
+            let landlock = match landlock {
+                Landlock::Full => Ok("works".to_owned()),
+                Landlock::Partial => Ok("works for files; this kernel supports no more".to_owned()),
+                Landlock::Missing => missing("the kernel does not support it", LANDLOCK),
+            };
+            let sandbox = match allowed.as_slice() {
+                [] => Ok("works: no files, network, processes or capabilities; memory is limited".to_owned()),
+                allowed => missing(allowed.join("; "), SANDBOX),
+            };
+            (sandbox, landlock)
+        }
+    }
+}
+
+/// Runs a process that enters the sandbox, and leaves a file open in it.
+fn probe() -> io::Result<Findings> {
+    let left_open = File::open("/")?;
+    fcntl_setfd(&left_open, FdFlags::empty())?;
+    let output = Command::new(OWN_PROGRAM).arg("sandbox-probe").env_clear().stdin(Stdio::null()).output()?;
+    if !output.status.success() {
+        let reason = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        return Err(io::Error::other(if reason.is_empty() { output.status.to_string() } else { reason }));
+    }
+    Ok(serde_json::from_slice(&output.stdout)?)
+}
+
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+fn user() -> Found {
+    if is_root() {
+        let remedy = "run the tiler as a user of its own that owns only the directory for temporary files";
+        return missing("the tiler runs as root", remedy);
+    }
+    Ok(format!("not root (user id {})", rustix::process::geteuid().as_raw()))
+}
+
+fn find_browser(chosen: Option<&Path>) -> Found {
+    match browser::find_browser(chosen) {
+        Some(browser) => Ok(browser.display().to_string()),
+        None => missing(
+            "no Chromium is installed",
+            "install one (Debian: apt-get install chromium-headless-shell), or set its path in EDGEZOOM_CHROMIUM",
+        ),
+    }
+}
+
+fn namespaces() -> Found {
+    let Err(reason) = browser::try_namespaces(Path::new(OWN_PROGRAM)) else {
+        let user = if is_root() { "the user nobody" } else { "this user" };
+        return Ok(format!(
+            "work: pages have no network except the proxy, and see no other processes and no files except programs and \
+             fonts; they run as {user}"
+        ));
+    };
+    let then = if is_root() {
+        "web pages are refused"
+    } else {
+        "only Chromium's own sandbox and the proxy confine web pages"
+    };
+    missing(
+        format!("{reason}; {then}"),
+        "allow them: sysctl -w kernel.unprivileged_userns_clone=1 (Debian), \
+         sysctl -w kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu), sysctl -w user.max_user_namespaces=10000, or a \
+         container whose profile allows unshare and mount and whose /proc is not covered (Docker: --security-opt \
+         seccomp=…, --security-opt systempaths=unconfined)",
+    )
+}
+
+/// Draws a PDF page as a source.
+async fn pdf() -> Found {
+    const REMEDY: &str = "copy libpdfium.so to the program's directory (`cargo xtask setup` downloads it to \
+        target/pdfium/), or set its path in EDGEZOOM_PDFIUM";
+    let place = edgezoom_codecs::locate_pdfium();
+    match (draw_pdf().await, place) {
+        (Ok(()), Some(place)) => Ok(place.display().to_string()),
+        (Err(RenderError::Reported(failure)), _) if failure.code == FailureCode::UnsupportedFormat => {
+            missing("the library is not installed, or cannot be loaded", REMEDY)
+        }
+        (Err(error), _) => missing(format!("cannot draw a page: {error}"), REMEDY),
+        (Ok(()), None) => missing("the library is not installed", REMEDY),
+    }
+}
+
+async fn draw_pdf() -> Result<(), RenderError> {
+    const PAGE: &[u8] = b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n\
+        2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n\
+        3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]>>endobj\ntrailer<</Root 1 0 R>>\n";
+    let mut source = tempfile::tempfile().map_err(RenderError::NotStarted)?;
+    source.write_all(PAGE).map_err(RenderError::NotStarted)?;
+    let mut options = RenderOptions::default();
+    options.drawing.page_width = 64;
+    let mut renderer = Renderer::start(Path::new(OWN_PROGRAM), source, &options, &Limits::default())?;
+    while !matches!(renderer.next().await?, Output::Finished { .. }) {}
+    Ok(())
+}
+
+fn fonts() -> Found {
+    match edgezoom_codecs::installed_fonts() {
+        0 => missing(
+            "none are installed: documents and pages show all text in one font, and some scripts as boxes",
+            "install fonts (Debian: apt-get install fonts-noto-core fonts-noto-cjk fonts-liberation2)",
+        ),
+        count => Ok(format!("{count} installed")),
+    }
+}
+
+fn temporary(folder: &Path) -> Found {
+    match tempfile::tempfile_in(folder) {
+        Ok(_) => Ok(folder.display().to_string()),
+        Err(error) => missing(
+            format!("cannot create files in {}: {error}", folder.display()),
+            "set EDGEZOOM_TMP to a directory that the tiler's user may write to",
+        ),
+    }
+}
+
+/// Asks the Worker whether it is set up. Until it knows its own URL it refuses all requests, because it would have to trust
+/// their `Host` header.
+async fn edge(address: &Url) -> Found {
+    const REMEDY: &str = "set the service's domain in edgezoom.toml, and deploy (cargo xtask deploy)";
+    let health = format!("{}/health", address.as_str().trim_end_matches('/'));
+    let asked = async {
+        let client = http_client::builder().timeout(EDGE_TIMEOUT).build()?;
+        let answer = client.get(health).send().await?;
+        Ok::<_, reqwest::Error>((answer.status(), answer.text().await?))
+    };
+    match asked.await {
+        Ok((StatusCode::OK, _)) => Ok(format!("{address} responds, and knows its URL")),
+        Ok((status, text)) if text.contains("BASE_URL") => missing(format!("{status}: {text}"), REMEDY),
+        Ok((status, _)) => {
+            missing(format!("{address} responds with {status}"), "read the Worker's log: npx wrangler tail")
+        }
+        Err(error) => missing(
+            format!("{address} does not respond: {:#}", anyhow::Error::from(error.without_url())),
+            "compare EDGEZOOM_EDGE_URL with the URL that `cargo xtask deploy` has written to .edgezoom/",
+        ),
     }
 }

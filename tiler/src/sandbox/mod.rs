@@ -4,7 +4,7 @@
 //! In this order:
 //!
 //! 1. [`close_inherited`] closes files that the process inherited, before it opens its own.
-//! 2. [`give_up`] drops capabilities, and all files with Landlock (capabilities(7), landlock(7)). Call it before other
+//! 2. [`give_up`] drops capabilities, and denies files with Landlock (capabilities(7), landlock(7)). Call it before other
 //!    threads are started. It also makes the system kill this process before any other when memory is short. The filter
 //!    in step 3 already denies all of this; step 2 confines an attacker who gets past the filter.
 //! 3. [`enter`] sets resource limits (setrlimit(2)) for memory, processor time and threads, disables core dumps, and

@@ -2,7 +2,7 @@
 //! fail with `EPERM`.
 //!
 //! They do not kill the process, because libraries also make calls that they can do without: the allocator reads the
-//! machine's configuration, and abort(3) raises a signal. These should not cost the conversion. For an attacker, a call
+//! machine's configuration, and abort(3) raises a signal. Such a call should not fail the conversion. For an attacker, a call
 //! that fails is as useless as one that kills the process.
 
 use std::collections::BTreeMap;

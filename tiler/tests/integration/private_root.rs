@@ -1,4 +1,4 @@
-//! What a browser sees of the machine, found by a shell in its place.
+//! Tests what a browser sees of the machine, with a shell in its place.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::fs;
@@ -14,7 +14,7 @@ use edgezoom_tiler::browser::try_namespaces;
 
 const TILER: &str = env!("CARGO_BIN_EXE_tiler");
 
-/// Runs a script where a browser would run. Gives what it says at descriptor 4, and the user that it is outside.
+/// Runs a script in place of a browser. Returns its output at descriptor 4, and its user outside the namespaces.
 fn inside(folder: &Path, script: &str) -> (String, u32) {
     let (control, of_supervisor) = UnixStream::pair().unwrap();
     let (mut said, of_browser) = UnixStream::pair().unwrap();
@@ -28,7 +28,7 @@ fn inside(folder: &Path, script: &str) -> (String, u32) {
     let (mut text, mut piece) = (String::new(), [0; 4096]);
     while !text.ends_with("end\n") {
         let length = said.read(&mut piece).unwrap();
-        assert!(length > 0, "it ended: {text}");
+        assert!(length > 0, "the script ended: {text}");
         text += &String::from_utf8_lossy(&piece[..length]);
     }
     let user = fs::metadata(format!("/proc/{}", supervisor.id())).unwrap().uid();
@@ -40,11 +40,11 @@ fn inside(folder: &Path, script: &str) -> (String, u32) {
 #[test]
 fn a_browser_sees_programs_and_fonts_and_nothing_else() {
     if let Err(reason) = try_namespaces(Path::new(TILER)) {
-        println!("not tested, namespaces do not work here: {reason}");
+        println!("not tested, because namespaces do not work here: {reason}");
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    // Readable for everyone, so that nothing but the missing place protects it.
+    // Readable for everyone, so that it is protected only by not being visible.
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
     fs::write(folder.path().join("secret"), "a secret").unwrap();
     let script = format!(
@@ -60,11 +60,11 @@ fn a_browser_sees_programs_and_fonts_and_nothing_else() {
     lines.retain(|line| {
         !line.contains("No such file or directory") && !line.contains("Read-only file system")
     });
-    // A handful of processes: supervisor, shell, and what the line needs.
+    // The supervisor, the shell, and the commands of the pipeline.
     let processes: usize = lines.remove(0).parse().unwrap();
     assert!(processes < 8, "{text}");
     assert_eq!(lines, ["65534", "0", "lo", "own"], "{text}");
     let own = rustix::process::geteuid();
     assert_eq!(user, if own.is_root() { 65_534 } else { own.as_raw() }, "the user outside");
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "the profile was outside");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "the profile was outside the private root");
 }

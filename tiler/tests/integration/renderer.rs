@@ -1,4 +1,4 @@
-//! The renderer process from its parent's side: what comes out of it, and what ends it.
+//! Tests the renderer process from its parent's side: its output, and the reasons for its end.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::fs::{self, File};
@@ -19,7 +19,7 @@ use edgezoom_test_support::files::{self, Jpeg, file};
 
 pub const TILER: &str = env!("CARGO_BIN_EXE_tiler");
 
-/// All that a renderer gives.
+/// Returns all outputs of a renderer.
 async fn outputs(mut renderer: Renderer) -> Result<Vec<Output>, Failure> {
     let mut outputs = Vec::new();
     loop {
@@ -34,13 +34,13 @@ pub async fn render(source: File, options: &RenderOptions, limits: &Limits) -> R
     outputs(Renderer::start(Path::new(TILER), source, options, limits).unwrap()).await
 }
 
-/// What comes of a program that pretends to be a renderer: a shell script.
+/// Returns the outputs of a shell script that pretends to be a renderer.
 async fn impostor(script: &str, limits: &Limits) -> Result<Vec<Output>, Failure> {
     let (_folder, renderer) = start_impostor(script, limits);
     outputs(renderer).await
 }
 
-/// The error of one, before it becomes a failure.
+/// Returns the error of such a script, before it becomes a failure.
 async fn impostor_error(script: &str, limits: &Limits) -> RenderError {
     let (_folder, mut renderer) = start_impostor(script, limits);
     renderer.next().await.unwrap_err()
@@ -63,7 +63,7 @@ pub fn finished(outputs: &[Output]) -> Dzi {
 }
 
 #[tokio::test]
-async fn a_picture_begins_grows_and_finishes_with_all_its_tiles() {
+async fn a_picture_starts_progresses_and_finishes_with_all_its_tiles() {
     let picture = files::jpeg(&Picture::photo(1300, 900, Layout::Rgb), Jpeg::default());
     let outputs = render(file(&picture), &RenderOptions::default(), &Limits::default()).await.unwrap();
     let dzi = finished(&outputs);
@@ -80,24 +80,24 @@ async fn a_picture_begins_grows_and_finishes_with_all_its_tiles() {
 }
 
 #[tokio::test]
-async fn transparency_decides_the_format_unless_one_is_asked_for() {
+async fn transparency_decides_the_format_unless_one_is_requested() {
     let opaque = files::png(&Picture::photo(40, 30, Layout::Rgb), |_| {});
     let transparent = files::png(&Picture::photo(40, 30, Layout::Rgba), |_| {});
-    // One pixel, the very last, decides.
-    let hides = |last: u8| {
+    // The last pixel alone decides.
+    let last_alpha = |last: u8| {
         Picture::new(900, 700, Layout::Rgba, move |x, y| {
             [x as u8, y as u8, 90, if (x, y) == (899, 699) { last } else { 255 }]
         })
     };
-    let [idle, hardly] = [255, 254].map(|last| files::png(&hides(last), |_| {}));
-    let [idle_webp, hardly_webp] = [255, 254].map(|last| files::webp(&hides(last), None));
+    let [opaque_alpha, almost_opaque] = [255, 254].map(|last| files::png(&last_alpha(last), |_| {}));
+    let [opaque_alpha_webp, almost_opaque_webp] = [255, 254].map(|last| files::webp(&last_alpha(last), None));
     for (source, format, expected) in [
         (&opaque, None, TileFormat::Jpg),
         (&transparent, None, TileFormat::Png),
-        (&idle, None, TileFormat::Jpg),
-        (&hardly, None, TileFormat::Png),
-        (&idle_webp, None, TileFormat::Jpg),
-        (&hardly_webp, None, TileFormat::Png),
+        (&opaque_alpha, None, TileFormat::Jpg),
+        (&almost_opaque, None, TileFormat::Png),
+        (&opaque_alpha_webp, None, TileFormat::Jpg),
+        (&almost_opaque_webp, None, TileFormat::Png),
         (&opaque, Some(TileFormat::Png), TileFormat::Png),
         (&transparent, Some(TileFormat::Jpg), TileFormat::Jpg),
     ] {
@@ -121,7 +121,7 @@ async fn transparent_pixels_are_white_in_jpeg() {
 }
 
 #[tokio::test]
-async fn a_file_that_stands_at_its_end_is_read_from_its_start() {
+async fn a_file_positioned_at_its_end_is_read_from_its_start() {
     let mut source = file(&files::png(&Picture::photo(40, 30, Layout::Rgb), |_| {}));
     source.seek(SeekFrom::End(0)).unwrap();
     assert!(render(source, &RenderOptions::default(), &Limits::default()).await.is_ok());
@@ -146,7 +146,7 @@ async fn a_source_that_cannot_be_decoded_fails_with_its_code() {
 }
 
 #[tokio::test]
-async fn a_damaged_picture_is_finished_with_what_is_missing_of_it() {
+async fn a_damaged_picture_finishes_with_its_damage() {
     let whole = files::jpeg(&Picture::photo(1300, 900, Layout::Rgb), Jpeg::default());
     let options = RenderOptions::default();
     let outputs = render(file(&whole[..whole.len() / 2]), &options, &Limits::default()).await.unwrap();
@@ -171,7 +171,7 @@ async fn options_out_of_range_start_no_process() {
     }
 }
 
-/// A picture that takes the renderer some seconds.
+/// Returns a picture that takes the renderer a few seconds.
 fn slow() -> File {
     let mut source = tempfile::tempfile().unwrap();
     files::large_png(20_000, 3_000, Layout::Rgba, &mut source);
@@ -190,7 +190,7 @@ async fn rendering_longer_than_allowed_times_out() {
 }
 
 #[tokio::test]
-async fn memory_beyond_the_limit_is_the_pictures_fault_and_no_crash() {
+async fn exceeding_the_memory_limit_is_a_failure_of_the_picture_and_not_a_crash() {
     let limits = Limits { renderer_memory: 12 << 20, ..Limits::default() };
     let failure = render(slow(), &RenderOptions::default(), &limits).await.unwrap_err();
     assert_eq!(failure.code, FailureCode::TooManyPixels);
@@ -227,7 +227,7 @@ async fn a_signal_from_outside_is_told_apart_from_a_fault() {
 }
 
 #[tokio::test]
-async fn a_renderer_out_of_processor_time_is_too_complex_by_its_parent_and_by_the_kernel() {
+async fn a_picture_that_uses_up_the_processor_time_is_too_complex() {
     let limits = Limits { renderer_cpu: Duration::from_millis(500), ..Limits::default() };
     for script in ["while :; do :; done", "kill -XCPU $$"] {
         let failure = impostor(script, &limits).await.unwrap_err();
@@ -237,7 +237,7 @@ async fn a_renderer_out_of_processor_time_is_too_complex_by_its_parent_and_by_th
 }
 
 #[tokio::test]
-async fn a_renderer_that_does_nothing_is_ended_before_its_time() {
+async fn an_idle_renderer_is_killed_before_its_wall_time_is_over() {
     let limits = Limits { renderer_idle: Duration::from_millis(300), ..Limits::default() };
     let failure = impostor("exec sleep 60", &limits).await.unwrap_err();
     assert_eq!(failure.code, FailureCode::TimedOut);
@@ -245,13 +245,13 @@ async fn a_renderer_that_does_nothing_is_ended_before_its_time() {
 }
 
 #[tokio::test]
-async fn a_renderer_that_hangs_is_ended() {
+async fn a_renderer_that_hangs_is_killed() {
     let limits = Limits { renderer_time: Duration::from_millis(200), ..Limits::default() };
     assert_eq!(impostor("exec sleep 60", &limits).await.unwrap_err().code, FailureCode::TimedOut);
 }
 
 #[tokio::test]
-async fn a_renderer_that_writes_no_frames_is_ended() {
+async fn a_renderer_that_writes_no_frames_is_killed() {
     for script in ["exec cat /dev/zero", "exec yes", "printf 'T\\377\\377\\377\\377'; exec cat /dev/zero"] {
         let failure = impostor(script, &Limits::default()).await.unwrap_err();
         assert_eq!(failure.code, FailureCode::Internal, "{script}");
@@ -265,7 +265,7 @@ async fn endless_standard_error_does_not_stop_a_renderer() {
 }
 
 #[tokio::test]
-async fn dropping_a_renderer_ends_its_process() {
+async fn dropping_a_renderer_kills_its_process() {
     let folder = tempfile::tempdir().unwrap();
     let (program, pid) = (folder.path().join("impostor"), folder.path().join("pid"));
     fs::write(&program, format!("#!/bin/sh\necho $$ > {}\nexec /bin/sleep 60\n", pid.display())).unwrap();
@@ -281,7 +281,7 @@ async fn dropping_a_renderer_ends_its_process() {
     drop(renderer);
     let deadline = Instant::now() + Duration::from_secs(5);
     while rustix::process::test_kill_process(process).is_ok() {
-        assert!(Instant::now() < deadline, "it still runs, or was not reaped");
+        assert!(Instant::now() < deadline, "it is still running, or was not reaped");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }

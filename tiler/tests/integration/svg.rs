@@ -1,4 +1,4 @@
-//! SVG: drawn in strips as it would be in one piece, with nothing read from outside of it, whatever it asks for.
+//! Tests SVG: strips look like a drawing in one piece, and nothing outside the document is read.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::fs;
@@ -57,11 +57,11 @@ async fn render(bytes: &[u8], limits: &Limits) -> Result<u64, Failure> {
     }
 }
 
-/// A column eight times as high as wide, so that it takes several strips.
+/// A column eight times as high as wide, so that it is drawn in several strips.
 const COLUMN: &str = r#"viewBox="0 0 100 800""#;
 
 #[test]
-fn strips_join_to_what_is_drawn_in_one_piece() {
+fn strips_join_to_the_drawing_in_one_piece() {
     let groups_in_groups = r##"
         <clipPath id="round"><circle cx="50" cy="400" r="390"/></clipPath>
         <clipPath id="inner" clip-path="url(#round)"><rect x="5" y="5" width="90" height="700"/></clipPath>
@@ -84,13 +84,13 @@ fn strips_join_to_what_is_drawn_in_one_piece() {
         r#"<image x="20" y="100" width="60" height="480" xlink:href="data:image/png;base64,{}"/>"#,
         STANDARD.encode(picture)
     );
-    // A tile has more than four megapixels, too many to be buffered, and begins at a whole pixel: between pixels resvg
-    // blurs what it has buffered.
+    // A pattern tile has more than four megapixels, too many to be buffered. It starts at a whole pixel, because resvg blurs
+    // buffered tiles between pixels.
     let pattern = r##"
         <pattern id="p" x="-100" y="-200" width="100" height="400" patternUnits="userSpaceOnUse">
             <circle cx="50" cy="200" r="190" fill="#06c"/><path d="M-9 -9 109 409" stroke="red" stroke-width="9"/></pattern>
         <path d="M5 5 95 9 80 790 10 700z" fill="url(#p)" fill-opacity=".7" stroke="#000" stroke-width="2"/>"##;
-    // The same without a pattern, as resvg draws one from a buffer, which blurs.
+    // The same without a pattern, because resvg draws patterns from a buffer, which blurs.
     let tile = r##"<circle cx="50" cy="200" r="190" fill="#06c"/><path d="M-9 -9 109 409" stroke="red" stroke-width="9"/>"##;
     let tiles = [-200, 200, 600]
         .map(|y| format!(r##"<g transform="translate(0 {y})"><g clip-path="url(#t)">{tile}</g></g>"##))
@@ -106,7 +106,7 @@ fn strips_join_to_what_is_drawn_in_one_piece() {
     for (name, content) in [("groups", groups_in_groups), ("lines", lines), ("a picture", &picture)] {
         let strips = drawn(content);
         let whole = in_one_piece(&svg(COLUMN, content), strips.size());
-        // Edges that fall between pixels round differently from another origin.
+        // Edges between pixels round differently from another origin.
         compare(&strips, &whole, Tolerance::lossy(0.005, 0, 0.4))
             .unwrap_or_else(|why| panic!("{name}: {why}"));
     }
@@ -126,12 +126,12 @@ fn a_blur_has_no_seams() {
         let step = |y, x| i16::from(strips.at(x, y)[1]).abs_diff(i16::from(strips.at(x, y + 1)[1]));
         rows.flat_map(|y| (0..strips.width).step_by(16).map(move |x| step(y, x))).max().unwrap()
     };
-    assert!(strips.pixels.iter().any(|&channel| channel < 100), "there is something to see");
+    assert!(strips.pixels.iter().any(|&channel| channel < 100), "the drawing is not empty");
     assert!(steepest(0..strips.height - 1) <= 3, "{}", steepest(0..strips.height - 1));
 }
 
 #[test]
-fn a_filter_that_takes_long_is_drawn_once_and_looks_as_in_one_piece() {
+fn a_slow_filter_is_drawn_once_and_looks_like_in_one_piece() {
     let rotated = r##"
         <filter id="f" filterUnits="userSpaceOnUse" x="0" y="0" width="100" height="800"><feGaussianBlur stdDeviation="3"/></filter>
         <g transform="rotate(10 50 400)"><path filter="url(#f)" d="M10 50 90 200 10 350 90 500 10 650 90 790" stroke="#c00" stroke-width="25" fill="none"/></g>"##;
@@ -140,14 +140,14 @@ fn a_filter_that_takes_long_is_drawn_once_and_looks_as_in_one_piece() {
         <g transform="rotate(10 50 400)"><rect x="20" y="50" width="60" height="700" filter="url(#f)"/></g>"##;
     for (name, content) in [("a rotated blur", rotated), ("noise", noise)] {
         let strips = draw(&svg(COLUMN, content), 4096);
-        // What takes away octaves that cannot be seen is tested here too: resvg alone would not end.
+        // This also tests that invisible octaves are removed: resvg alone would not finish.
         let whole = in_one_piece(&svg(COLUMN, &content.replace("2000000000", "10")), strips.size());
         compare(&strips, &whole, Tolerance::lossy(0.1, 3, 3.5)).unwrap_or_else(|why| panic!("{name}: {why}"));
-        assert!(strips.pixels.iter().any(|&channel| channel < 200), "{name}: there is something to see");
+        assert!(strips.pixels.iter().any(|&channel| channel < 200), "{name}: the drawing is not empty");
     }
 }
 
-/// The whole drawing by resvg alone.
+/// Draws the whole document with resvg alone.
 fn in_one_piece(text: &str, size: Size) -> Picture {
     let tree = Tree::from_str(text, &Options::default()).unwrap();
     let mut pixmap = Pixmap::new(size.width, size.height).unwrap();
@@ -159,7 +159,7 @@ fn in_one_piece(text: &str, size: Size) -> Picture {
 }
 
 #[test]
-fn nothing_outside_of_the_document_is_read() {
+fn nothing_outside_the_document_is_read() {
     let folder = tempfile::tempdir().unwrap();
     let green = folder.path().join("green.png");
     fs::write(&green, files::png(&Picture::new(8, 8, Layout::Rgb, |_, _| [0, 255, 0, 0]), |_| {})).unwrap();
@@ -188,7 +188,7 @@ fn nothing_outside_of_the_document_is_read() {
 }
 
 #[test]
-fn pictures_inside_of_the_document_are_drawn() {
+fn pictures_inside_the_document_are_drawn() {
     let black = Picture::new(8, 8, Layout::Rgb, |_, _| [0; 4]);
     let nested = svg(r#"width="8" height="8""#, r#"<rect width="8" height="8"/>"#);
     for (kind, bytes) in [
@@ -206,13 +206,13 @@ fn pictures_inside_of_the_document_are_drawn() {
 }
 
 #[test]
-fn text_shows_even_where_no_font_of_the_system_is_there() {
+fn text_is_drawn_even_without_system_fonts() {
     for family in ["Arial", "serif", "No Such Font", ""] {
         let text = svg(
             r#"viewBox="0 0 100 20""#,
             &format!(r#"<text x="2" y="16" font-size="16" font-family="{family}">Ägypten ☃</text>"#),
         );
-        // Opened without having been prepared it has the program's own font alone.
+        // `files::decode` does not prepare the source, so only the built-in font is available.
         let picture = files::decode(text.as_bytes()).unwrap();
         let dark = picture.pixels.iter().filter(|&&channel| channel < 64).count();
         assert!(dark * 50 > picture.pixels.len(), "{family}: {dark} of {}", picture.pixels.len());
@@ -230,7 +230,7 @@ fn the_size_is_that_of_the_document_enlarged() {
 }
 
 #[test]
-fn without_a_size_it_has_that_of_a_browser() {
+fn without_a_size_it_has_the_size_that_browsers_use() {
     let size = |attributes: &str| draw(&svg(attributes, r#"<rect width="9" height="9"/>"#), 600).size();
     let sized = |width, height| Size { width, height };
     for attributes in ["", r#"width="100%" height="100%""#, r#"viewBox="0 0 0 0""#, r#"width="x""#] {
@@ -243,7 +243,7 @@ fn without_a_size_it_has_that_of_a_browser() {
 }
 
 #[test]
-fn the_background_is_white_unless_transparency_is_asked_for() {
+fn the_background_is_white_unless_transparency_is_requested() {
     let text = svg(r#"viewBox="0 0 8 8""#, r#"<rect width="4" height="8" fill="red" fill-opacity=".5"/>"#);
     let drawing = DrawingOptions { svg_side: 64, ..DrawingOptions::default() };
     let options = DecodeOptions { drawing, transparent: true, ..DecodeOptions::default() };
@@ -258,7 +258,7 @@ fn the_background_is_white_unless_transparency_is_asked_for() {
 }
 
 #[test]
-fn it_may_be_gzipped_or_of_another_encoding() {
+fn it_may_be_gzipped_or_in_another_encoding() {
     let text = svg(r#"viewBox="0 0 8 8""#, "<!-- ä --><rect width='8' height='8'/>");
     let gzipped = gzip(text.as_bytes());
     let utf_16: Vec<u8> = format!("\u{feff}{text}").encode_utf16().flat_map(u16::to_be_bytes).collect();
@@ -294,7 +294,7 @@ async fn bombs_end_with_a_reason() {
         FailureCode::CorruptSource
     );
 
-    // One level of entities, which the parser allows: 60 KB twenty thousand times.
+    // One level of entities, which the parser allows: 60 KB repeated twenty thousand times.
     let quadratic = format!(
         r#"<!DOCTYPE svg [<!ENTITY e "{}">]>{}"#,
         "x".repeat(60_000),
@@ -317,7 +317,7 @@ async fn deep_groups_are_drawn_unless_they_take_too_much_memory() {
 }
 
 #[tokio::test]
-async fn the_renderer_keeps_transparency_where_png_is_asked_for() {
+async fn the_renderer_keeps_transparency_if_png_is_requested() {
     let text = svg(r#"viewBox="0 0 8 8""#, "<rect width='4' height='4'/>");
     let tiler = Path::new(env!("CARGO_BIN_EXE_tiler"));
     let drawing = DrawingOptions { svg_side: 64, ..DrawingOptions::default() };
@@ -326,7 +326,7 @@ async fn the_renderer_keeps_transparency_where_png_is_asked_for() {
             RenderOptions { format, threads: NonZeroUsize::MIN, drawing, ..RenderOptions::default() };
         let source = file(text.as_bytes());
         let mut renderer = Renderer::start(tiler, source, &options, &Limits::default()).unwrap();
-        let Output::Started(dzi) = renderer.next().await.unwrap() else { panic!("no beginning") };
+        let Output::Started(dzi) = renderer.next().await.unwrap() else { panic!("no start") };
         assert_eq!((dzi.tile_format, dzi.size), (expected, Size { width: 64, height: 64 }));
     }
 }

@@ -96,7 +96,7 @@ fn new_namespaces(namespaces: UnshareFlags) -> io::Result<()> {
     Ok(unsafe { unshare_unsafe(namespaces) }?)
 }
 
-/// Sets the namespaces up from inside, then drops the capabilities for it.
+/// Sets the namespaces up from inside, then drops the capabilities that this needs.
 ///
 /// # Errors
 /// The step that the system refuses.

@@ -1,4 +1,4 @@
-// Hides consent banners, which it recognises by their names or by their text, and reverts their scroll lock. It neither
+// Hides consent banners, which it recognises by name or by text, and reverts their scroll lock. It neither
 // accepts nor rejects anything. It hides only elements that float above the page, never elements in normal flow.
 async () => {
   const known = `#onetrust-consent-sdk, #CybotCookiebotDialog, #CybotCookiebotDialogBodyUnderlay, #didomi-host, #didomi-popup,
@@ -15,13 +15,13 @@ async () => {
   const floats = (style) => ['fixed', 'sticky', 'absolute'].includes(style.position);
   const hide = (element) => element.style.setProperty('display', 'none', 'important');
   const area = ({ width, height }) => width * height;
-  // The maximum of elements whose style is computed, and of those whose text is read.
+  // Maximum number of elements whose style is computed, and of those whose text is read.
   const [maxStyles, maxTexts] = [20000, 100];
 
   let length;
   const pageTextLength = () => length ??= document.body.innerText.length;
 
-  // A banner that is not of a known consent tool.
+  // Returns true for a banner of an unknown consent tool.
   const isBanner = (element, style) => {
     const dialog = element.matches('dialog[open], [role=dialog], [role=alertdialog]');
     if (!['fixed', 'sticky'].includes(style.position) && !(dialog && floats(style))) return false;
@@ -39,7 +39,7 @@ async () => {
     const fills = area(element.getBoundingClientRect()) > windowArea() * 0.6;
     return !fills || dialog || pageTextLength() > 2 * text.length;
   };
-  // The backdrop of a banner: it darkens the page.
+  // Returns true for the backdrop of a banner, which darkens the page.
   const isBackdrop = (element, style) => {
     if (style.position !== 'fixed' || area(element.getBoundingClientRect()) < windowArea() * 0.95) return false;
     const alpha = Number(/^rgba\(.*, ([\d.]+)\)$/.exec(style.backgroundColor)?.[1] ?? 1);

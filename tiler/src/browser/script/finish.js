@@ -1,6 +1,6 @@
 // Waits at most `patience` ms for fonts to load and images to decode, and finishes running animations. Infinite animations
-// are left running, to be paused later. Elements that appeared while the page was scrolled are shown, whether they have
-// disappeared again or will when the page hears late that it was scrolled back.
+// are left running, to be paused later. Shows elements that appeared while the page was scrolled, even if they have
+// disappeared since, or will when the page notices late that it was scrolled back.
 async ({ patience }) => {
   const timeout = new Promise((done) => setTimeout(done, patience));
   const pictures = [...document.images].filter((image) => image.complete).map((image) => image.decode().catch(() => {}));
@@ -8,7 +8,7 @@ async ({ patience }) => {
   for (const animation of document.getAnimations()) {
     try { animation.finish(); } catch { /* it is infinite */ }
   }
-  // One in view that is hidden is so for another reason.
+  // A hidden element in view is hidden for another reason.
   const below = [...globalThis.shown ?? []].filter(([element]) => element.getBoundingClientRect().bottom > innerHeight);
   const looks = below.map(([element, was]) => {
     const { opacity, visibility, transform } = getComputedStyle(element);

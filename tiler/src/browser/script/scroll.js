@@ -7,7 +7,7 @@ async ({ height, step, patience }) => {
   const eager = () => document.querySelectorAll('[loading=lazy]').forEach((lazy) => { lazy.loading = 'eager'; });
   const root = () => document.scrollingElement ?? document.documentElement;
 
-  // The maximum of elements whose style is computed, and of hidden ones that are observed.
+  // Maximum number of elements whose style is computed, and of hidden elements that are observed.
   const [maxStyles, maxHidden] = [20000, 2000];
   const hidden = new Map();
   let [known, searches] = [0, 0];
@@ -47,7 +47,7 @@ async ({ height, step, patience }) => {
     recordShown();
     if (top >= bottom) break;
   }
-  if (hidden.size > 0) { // pages that throttle their scroll events
+  if (hidden.size > 0) { // for pages that throttle their scroll events
     await wait(200);
     recordShown();
   }

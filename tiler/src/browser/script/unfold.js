@@ -1,5 +1,5 @@
-// Lays a page out without scrolling: removes scroll snapping and fixed backgrounds. If not the page scrolls but a box that
-// fills the window, expands that box to the height of its content, up to `height` CSS px.
+// Lays a page out without scrolling: removes scroll snapping and fixed backgrounds. If a box that fills the
+// window scrolls instead of the page, expands it to the height of its content, up to `height` CSS px.
 async ({ height }) => {
   const maxElements = 20000;
   const set = (element, styles) => {
@@ -23,7 +23,7 @@ async ({ height }) => {
     found.forEach(([element, styles]) => set(element, styles));
   };
 
-  // The box that scrolls in place of the page.
+  // Returns the box that scrolls instead of the page.
   const scrollingBox = () => {
     const root = document.scrollingElement ?? document.documentElement;
     const own = root.scrollHeight - innerHeight;
@@ -58,7 +58,7 @@ async ({ height }) => {
         transition: 'none',
       });
       if (stacked) set(element, { 'flex-basis': 'auto', 'flex-shrink': '0' });
-      // Otherwise a box that does not scroll becomes as wide as its widest word.
+      // Otherwise a box that no longer scrolls becomes as wide as its widest word.
       if (minWidth === 'auto') set(element, { 'min-width': '0' });
       if (own.endsWith('px') && display !== 'contents') set(element, { 'min-height': own });
       if (position === 'fixed') set(element, { position: 'absolute' });
