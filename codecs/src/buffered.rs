@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use edgezoom_geometry::Size;
 
-use crate::{Bounds, Damage, Layout, RowReader, SourceError, SourceFile};
+use crate::{Bounds, Damage, Format, Layout, RowReader, SourceError, SourceFile};
 
 /// A decoded picture.
 pub struct Buffered {
@@ -104,16 +104,16 @@ pub fn read_all(mut file: BufReader<SourceFile>, bounds: Bounds) -> Result<Vec<u
 
 /// Calls a decoder that may panic on broken files, of the format with this name. A panic counts as a broken file.
 pub fn catch_panics<T>(
-    format: &'static str,
+    format: &Format,
     decode: impl FnOnce() -> Result<T, SourceError>,
 ) -> Result<T, SourceError> {
-    catch_unwind(AssertUnwindSafe(decode))
-        .unwrap_or_else(|_| Err(SourceError::corrupt(format, "its structure is invalid")))
+    catch_unwind(AssertUnwindSafe(decode)).unwrap_or_else(|_| Err(format.corrupt("its structure is invalid")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::formats::screenshot;
 
     const SIZE: Size = Size { width: 2, height: 1 };
 
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_decoder_that_panics_has_met_a_broken_file() {
-        let error = catch_panics::<()>("BMP", || panic!("index out of bounds")).unwrap_err();
+        let error = catch_panics::<()>(&screenshot::FORMAT, || panic!("index out of bounds")).unwrap_err();
         assert!(matches!(error, SourceError::Corrupt { .. }));
     }
 }

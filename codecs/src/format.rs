@@ -1,58 +1,125 @@
-//! The description of a format. Each format's own file exports one; code outside that file never matches on a format.
+//! The description of a format, and the interface between a decoder and [`crate::open()`]. Each format's own file
+//! exports one description; code outside that file never matches on a format.
 //!
-//! The model is libvips' `VipsForeignLoadClass`, which says what a format is called, what it recognises and how it loads.
+//! The model is libvips' `VipsForeignLoadClass`, which says what a format is called, what it recognises and how it
+//! loads.
 
 use std::fmt::{self, Display};
+use std::io::BufReader;
+use std::path::Path;
 
-use crate::decoder::Open;
+use edgezoom_geometry::Size;
+
+use crate::bounds::Bounds;
+use crate::colour::icc::Profile;
 use crate::error::SourceError;
+use crate::options::DecodeOptions;
+use crate::orientation::Orientation;
+use crate::row_reader::{Layout, RowReader, Rows};
+use crate::scratch::TemporaryFile;
+use crate::source_file::SourceFile;
+
+/// Number of bytes read from a file at once.
+pub(crate) const READ_BYTES: usize = 128 << 10;
 
 /// A format that can be read.
 pub struct Format {
     /// Its name in messages, in `--help` and in the documentation.
     pub name: &'static str,
-    /// Its media types, the registered one first. Empty where it has none, as for formats that only this program
-    /// writes.
+    /// Its media types, the registered one first. Empty if it has none, as for formats that only this program writes.
     pub media_types: &'static [&'static str],
-    /// The endings of its file names, in lower case and without the dot, the most common one first.
+    /// Its file extensions, in lower case and without the dot, the most common one first.
     pub endings: &'static [&'static str],
     /// How its pixels are read.
     pub reading: Reading,
-    /// Whether the rows lie in the file in their order, so that reading may begin while the file still arrives. One that
-    /// does not lie so all the same, as a progressive picture, only waits longer.
+    /// True if the rows are in order in the file, so that reading may begin while the file still arrives. A file whose
+    /// rows are in another order, such as a progressive picture, only waits longer.
     pub in_order: bool,
-    /// Whether a file that begins with these bytes has this format. Compares bytes, parses nothing.
+    /// Returns true if a file that begins with these bytes has this format. Compares bytes, parses nothing.
     pub(crate) signature: fn(head: &[u8]) -> bool,
-    /// How a file is opened.
+    /// Opens a file.
     pub(crate) open: Open,
 }
 
 /// How the pixels of a format are read, which decides how much memory a picture takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
-    /// The decoder gives rows from top to bottom. Memory depends on the width alone.
+    /// The decoder returns rows from top to bottom. Memory depends on the width alone.
     Rows,
     /// Any region can be drawn at any size. Memory is that of one strip.
     Regions,
-    /// The decoder gives all pixels at once. The whole picture has to fit into
+    /// The decoder returns all pixels at once. The whole picture has to fit into
     /// [`Bounds::memory`](crate::Bounds::memory).
     Buffered,
 }
 
+/// How a format's files are opened.
+pub(crate) enum Open {
+    /// With nothing but the file.
+    Directly(fn(Input<'_>) -> Result<Decoded, SourceError>),
+    /// With fonts or a library, which are loaded before the process enters its sandbox.
+    Prepared(fn(&System<'_>) -> Opener),
+}
+
+/// Opens files with the fonts or the library that were loaded for them.
+pub(crate) type Opener = Box<dyn Fn(Input<'_>) -> Result<Decoded, SourceError> + Send + Sync>;
+
+/// The parts of the system that a decoder may use.
+#[cfg_attr(not(any(feature = "pdf", feature = "svg")), allow(dead_code))]
+pub(crate) struct System<'a> {
+    /// True if the system's fonts are used beside the built-in one.
+    pub(crate) fonts: bool,
+    /// Path of the library for PDF.
+    pub(crate) pdfium: Option<&'a Path>,
+}
+
+/// A file to decode.
+pub(crate) struct Input<'a> {
+    /// The file, at its start.
+    pub(crate) file: BufReader<SourceFile>,
+    pub(crate) bounds: Bounds,
+    pub(crate) options: &'a DecodeOptions,
+    /// File to use in place of memory.
+    pub(crate) temporary: Option<TemporaryFile>,
+}
+
+/// A decoder's picture, and what is still to be done to it.
+pub(crate) struct Decoded {
+    pub(crate) reader: Box<dyn RowReader>,
+    pub(crate) orientation: Orientation,
+    pub(crate) profile: Option<Profile>,
+}
+
+impl Decoded {
+    /// Returns a picture that is upright and in sRGB, as far as its file says.
+    pub(crate) fn plain(reader: impl RowReader + 'static) -> Self {
+        Self { reader: Box::new(reader), orientation: Orientation::UPRIGHT, profile: None }
+    }
+
+    /// Returns a picture that is upright and in sRGB, whose rows `read_row` fills one at a time.
+    pub(crate) fn rows(
+        size: Size,
+        layout: Layout,
+        read_row: impl FnMut(&mut [u8]) -> Result<(), SourceError> + 'static,
+    ) -> Self {
+        Self::plain(Rows { size, layout, read_row })
+    }
+}
+
 impl Format {
-    /// Whether a damaged file is shown as far as it goes. A drawing has no part that could be missing, and where the
-    /// capture of a web page ends, its own error counts.
+    /// Returns true if a damaged file is shown as far as it goes. A drawing has no part that could be missing, and where
+    /// the capture of a web page ends, its own error counts.
     pub(crate) fn may_be_partial(&self) -> bool {
         self.reading != Reading::Regions && !self.endings.is_empty()
     }
 
-    /// The error for a file that is cut off or broken, with what the decoder found.
-    pub(crate) fn corrupt(&'static self, reason: impl Display) -> SourceError {
+    /// Returns the error for a file that is cut off or broken, with what the decoder found.
+    pub(crate) fn corrupt(&self, reason: impl Display) -> SourceError {
         SourceError::corrupt(self.name, reason)
     }
 
-    /// The error for a variant of the format that is not read.
-    pub(crate) fn unsupported(&'static self, reason: impl Display) -> SourceError {
+    /// Returns the error for a variant of the format that is not read.
+    pub(crate) fn unsupported(&self, reason: impl Display) -> SourceError {
         SourceError::unsupported(self.name, reason)
     }
 }

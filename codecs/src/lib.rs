@@ -51,8 +51,6 @@
 mod bounds;
 mod buffered;
 mod colour;
-mod damage;
-mod decoder;
 mod error;
 mod format;
 pub mod formats;
@@ -62,34 +60,29 @@ mod options;
 mod orientation;
 mod parallel;
 mod read_ahead;
-mod registry;
 mod row_reader;
 mod scratch;
 mod source_file;
 mod swap;
-mod thumbnail;
 mod tolerant;
 mod upright;
 mod vector;
-mod vectorised;
 
 pub use bounds::Bounds;
 pub use colour::flatten::{Flattened, is_opaque};
-pub use damage::Damage;
 pub use edgezoom_jpeg::ycbcr420;
 pub use error::SourceError;
 pub use format::{Format, Reading};
+pub use formats::{HEAD_BYTES, Thumbnail};
 pub use open::{Prepared, open, open_with, prepare};
 pub use options::{DecodeOptions, DrawingOptions};
 pub use orientation::Orientation;
-pub use registry::HEAD_BYTES;
-pub use row_reader::{Layout, RowReader};
+pub use parallel::vectorised;
+pub use row_reader::{Damage, Layout, RowReader};
 pub use scratch::TemporaryFile;
 pub use source_file::{SourceFile, announcement};
 pub use swap::SwappingAllocator;
-pub use thumbnail::Thumbnail;
 #[cfg(any(feature = "pdf", feature = "svg"))]
 pub use vector::fonts::installed as installed_fonts;
 #[cfg(feature = "pdf")]
 pub use vector::pdf::locate as locate_pdfium;
-pub use vectorised::vectorised;

@@ -4,7 +4,7 @@
 use std::io::{BufReader, ErrorKind, Read, Seek};
 use std::path::Path;
 
-use crate::decoder::{Decoded, Input, Open, Opener, READ_BYTES, System};
+use crate::format::{Decoded, Input, Open, Opener, READ_BYTES, System};
 use crate::formats;
 use crate::tolerant::{Strict, Tolerant};
 use crate::upright;
@@ -68,10 +68,9 @@ impl Prepared {
     /// opened afterwards: with a temporary file only one after the other.
     #[must_use]
     pub fn thumbnail(&self, file: impl Into<SourceFile>, bounds: Bounds) -> Option<Thumbnail> {
-        let find = formats::thumbnails(self.format)?;
         let mut file: SourceFile = file.into();
         file.rewind().ok()?;
-        find(file, bounds, self.temporary.as_ref())
+        formats::thumbnail(self.format, file, bounds, self.temporary.as_ref())
     }
 
     /// Opens the picture in the file, upright unless the options allow otherwise. A file may be opened several times,

@@ -1,15 +1,23 @@
-//! Work that is spread over threads: the tiles of a picture that are decoded independently of each other.
+//! Work that is spread over threads, such as the tiles of a picture that are decoded independently of each other, and
+//! over the lanes of a processor's vectors.
+//!
+//! Threads live as long as their work: starting one takes less time than decoding a row of tiles.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::{iter, thread};
 
+use fearless_simd::{Level, Simd, dispatch};
+
 use crate::SourceError;
 
-/// Calls `work` for each number below `count`, on as many threads as given, and returns the results in order.
+/// The first row of a band that could not be decoded, and why.
+pub type Failure = (u32, SourceError);
+
+/// Calls `work` for each number below `count`, on up to `threads` threads, and returns the results in order.
 ///
 /// # Errors
-/// One of those that occurred. The rest of the work is not begun then.
+/// One of the errors that occurred. Work that has not begun by then is left out.
 pub fn in_parallel<T: Send>(
     count: usize,
     threads: usize,
@@ -21,7 +29,7 @@ pub fn in_parallel<T: Send>(
     let next = AtomicUsize::new(0);
     let results: Mutex<Vec<Option<T>>> = Mutex::new(iter::repeat_with(|| None).take(count).collect());
     let failure = Mutex::new(None);
-    let run = || {
+    on_threads(&mut vec![(); threads.min(count)], |()| {
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
             if index >= count {
@@ -40,14 +48,6 @@ pub fn in_parallel<T: Send>(
                 }
             }
         }
-    };
-    // A panic in one of the threads goes on here when all of them have ended.
-    thread::scope(|scope| {
-        for _ in 1..threads.min(count) {
-            // With fewer threads than hoped for the work is still done.
-            let _ = thread::Builder::new().spawn_scoped(scope, run);
-        }
-        run();
     });
     match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
         Some(error) => Err(error),
@@ -55,6 +55,54 @@ pub fn in_parallel<T: Send>(
             Ok(results.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect())
         }
     }
+}
+
+/// Does all of the work, also after a failure, on a thread for each of the tools. Returns the topmost failure.
+pub fn for_all<Tool: Send, Work: Send>(
+    tools: &mut [Tool],
+    works: Vec<Work>,
+    decode: impl Fn(&mut Tool, Work) -> Result<(), Failure> + Sync,
+) -> Option<Failure> {
+    let threads = tools.len().min(works.len());
+    let works = Mutex::new(works.into_iter());
+    let topmost: Mutex<Option<Failure>> = Mutex::new(None);
+    on_threads(&mut tools[..threads], |tool| {
+        loop {
+            let next = works.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let Some(work) = next else { return };
+            if let Err(failure) = decode(tool, work) {
+                let mut topmost = topmost.lock().unwrap_or_else(PoisonError::into_inner);
+                if topmost.as_ref().is_none_or(|(row, _)| failure.0 < *row) {
+                    *topmost = Some(failure);
+                }
+            }
+        }
+    });
+    topmost.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Calls `run` with each of the tools: with the first on this thread, with the others on threads of their own. `run`
+/// takes work until none is left, so that it does not matter if fewer threads can be started. A panic in one of them
+/// goes on here when all have ended.
+fn on_threads<Tool: Send>(tools: &mut [Tool], run: impl Fn(&mut Tool) + Sync) {
+    let Some((own, others)) = tools.split_first_mut() else { return };
+    thread::scope(|scope| {
+        for tool in others {
+            let run = &run;
+            let _ = thread::Builder::new().spawn_scoped(scope, move || run(tool));
+        }
+        run(own);
+    });
+}
+
+/// Runs a loop that the compiler has vectorised for several kinds of processors, with the widest vectors that this one
+/// has. The program itself is for every x86-64, which has the vectors of 2003. Everything that the loop calls must be
+/// inlined into it, as must the loop itself: `#[inline(always)]`.
+///
+/// Measured with AVX-512: halving rows of RGB takes a sixth of the time, of grey a tenth.
+#[inline]
+pub fn vectorised<T>(run: impl FnOnce() -> T) -> T {
+    dispatch!(Level::new(), simd => simd.vectorize(run))
 }
 
 #[cfg(test)]
@@ -77,5 +125,16 @@ mod tests {
             _ => Ok(number),
         });
         assert!(matches!(result, Err(SourceError::Empty)));
+    }
+
+    #[test]
+    fn all_work_is_done_and_the_topmost_failure_counts() {
+        let done = AtomicUsize::new(0);
+        let failure = for_all(&mut [(), ()], (0..100_u32).rev().collect(), |(), number| {
+            done.fetch_add(1, Ordering::Relaxed);
+            if number % 10 == 7 { Err((number, SourceError::Empty)) } else { Ok(()) }
+        });
+        assert_eq!((failure.unwrap().0, done.into_inner()), (7, 100));
+        assert!(for_all(&mut [(); 3], Vec::<u32>::new(), |(), _| Ok(())).is_none());
     }
 }

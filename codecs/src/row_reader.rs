@@ -1,44 +1,48 @@
-//! The interface between decoders and their callers: a picture as rows of pixels.
+//! The interface between decoders and their callers: a picture as rows of pixels. Beside it are the readers that most
+//! formats need, so that a decoder writes only what is its own.
+
+use std::fmt::{self, Display};
+use std::mem;
 
 use edgezoom_geometry::Size;
 
-use crate::{Damage, Orientation, SourceError, ycbcr420};
+use crate::{Orientation, SourceError, ycbcr420};
 
 /// A picture as rows of pixels, from top to bottom.
 pub trait RowReader {
-    /// The picture's width and height in pixels.
+    /// Returns the picture's size in pixels.
     fn size(&self) -> Size;
-    /// What a pixel is made of.
+    /// Returns the components of a pixel.
     fn layout(&self) -> Layout;
-    /// How the rows have to be turned. Upright, unless [`DecodeOptions`](crate::DecodeOptions) allow otherwise. In
-    /// [`Layout::YCbCr420`] a side that is counted from its end is even.
+    /// Returns how the caller has to turn the rows. They are upright unless
+    /// [`DecodeOptions`](crate::DecodeOptions) allow otherwise. In [`Layout::YCbCr420`] a side that is counted from its
+    /// end is even.
     fn orientation(&self) -> Orientation {
         Orientation::UPRIGHT
     }
-    /// Reads the next rows, as many as fill `into`: full rows, one after the other without gaps. The caller asks for no
-    /// more rows than are left, and in [`Layout::YCbCr420`] for full bands of [`ROWS`](edgezoom_jpeg::ycbcr420::ROWS) rows.
+    /// Fills `into` with the next rows, one after the other without gaps. The caller asks only for rows that are left,
+    /// and in [`Layout::YCbCr420`] for full bands of [`ROWS`](edgezoom_jpeg::ycbcr420::ROWS) rows.
     ///
     /// # Errors
-    /// When the file cannot be read or decoded any further. Later calls give no useful pixels. The readers of
-    /// [`open`](crate::open()) fail only where nothing of the picture could be decoded; else they give
-    /// [`RowReader::damage`].
+    /// The file cannot be read or decoded any further. Later calls return no useful pixels. The readers of
+    /// [`open`](crate::open()) fail only if no row could be decoded; otherwise they report [`RowReader::damage`].
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError>;
-    /// Whether the picture is known to have pixels that are not opaque, so that the caller need not search for one.
+    /// Returns true if the picture is known to have pixels that are not opaque, so that the caller need not search for
+    /// one.
     fn needs_opacity(&self) -> bool {
         false
     }
-    /// What is missing of the picture, as far as it has been read, because its file is damaged. In place of what is missing
-    /// stand grey or transparent pixels.
+    /// Returns the damage that reading has met so far. Missing pixels are grey or transparent.
     fn damage(&self) -> Option<Damage> {
         None
     }
-    /// The rows that are best read at once: when that fails, all of them are lost. The default is one.
+    /// Returns the number of rows that are best read at once: if that fails, all of them are lost.
     fn rows_at_once(&self) -> u32 {
         1
     }
 }
 
-/// What a pixel is made of, in bytes of 8-bit sRGB. Colours are not premultiplied with alpha.
+/// The components of a pixel, in bytes of 8-bit sRGB. Colours are not premultiplied with alpha.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// Grey.
@@ -47,13 +51,13 @@ pub enum Layout {
     Rgb,
     /// Red, green, blue, alpha.
     Rgba,
-    /// Planes of luma, and of chroma with half its resolution both ways, as [`ycbcr420`](edgezoom_jpeg::ycbcr420) lays them
-    /// out. Only given where [`DecodeOptions`](crate::DecodeOptions) allow it.
+    /// Planes of luma, and of chroma with half its resolution both ways, as [`ycbcr420`](edgezoom_jpeg::ycbcr420) lays
+    /// them out. Used only if [`DecodeOptions`](crate::DecodeOptions) allow it.
     YCbCr420,
 }
 
 impl Layout {
-    /// The samples of a pixel.
+    /// Returns the number of samples in a pixel.
     #[must_use]
     pub fn channels(self) -> usize {
         match self {
@@ -63,7 +67,7 @@ impl Layout {
         }
     }
 
-    /// The bytes of a row of pixels.
+    /// Returns the number of bytes in a row of pixels.
     #[must_use]
     pub fn row_bytes(self, width: u32) -> usize {
         match self {
@@ -72,13 +76,187 @@ impl Layout {
         }
     }
 
-    /// The rows that are read at once, for a caller that wants so many. Planes are read in bands of 16 rows, of which
-    /// the last may extend below the picture.
+    /// Returns the number of rows to read at once for a caller that wants `rows`. Planes are read in bands of 16 rows,
+    /// of which the last may extend below the picture.
     #[must_use]
     pub fn rows_read(self, rows: u32) -> u32 {
         match self {
             Self::YCbCr420 => rows.next_multiple_of(ycbcr420::ROWS),
             _ => rows,
         }
+    }
+}
+
+/// The part of a picture that its damaged file lacks. Displays as a sentence for people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Damage {
+    /// All rows from one on, in the order in which the file stores them: an interlaced picture, or one stored from the
+    /// bottom up, lacks others.
+    FromRow {
+        /// The first incomplete row, counted from 0.
+        row: u32,
+        /// Number of rows that the file should have.
+        rows: u32,
+    },
+    /// Some of the pixels, or of their detail.
+    Partial,
+}
+
+impl Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::FromRow { row, rows } => write!(
+                f,
+                "The file is damaged: from row {} of {} on nothing could be read.",
+                grouped(u64::from(*row) + 1),
+                grouped(u64::from(*rows))
+            ),
+            Self::Partial => f.write_str("The file is damaged: some of its pixels could not be read."),
+        }
+    }
+}
+
+/// Returns a number with its thousands separated: 1,234,567.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::with_capacity(digits.len() * 4 / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// A reader of a decoder that returns one row at a time.
+pub(crate) struct Rows<F> {
+    pub(crate) size: Size,
+    pub(crate) layout: Layout,
+    /// Fills the next row.
+    pub(crate) read_row: F,
+}
+
+impl<F: FnMut(&mut [u8]) -> Result<(), SourceError>> RowReader for Rows<F> {
+    fn size(&self) -> Size {
+        self.size
+    }
+
+    fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
+        into.chunks_exact_mut(self.layout.row_bytes(self.size.width)).try_for_each(&mut self.read_row)
+    }
+}
+
+/// A band of rows that is being read, for decoders that return several rows at a time.
+#[derive(Default)]
+pub(crate) struct BandBuffer {
+    bytes: Vec<u8>,
+    read: usize,
+}
+
+impl BandBuffer {
+    /// Fills `into` from this band and those that follow. `next` gets the buffer that has been read and returns the next
+    /// band.
+    pub(crate) fn read_rows(
+        &mut self,
+        mut into: &mut [u8],
+        mut next: impl FnMut(Vec<u8>) -> Result<Vec<u8>, SourceError>,
+    ) -> Result<(), SourceError> {
+        while !into.is_empty() {
+            if self.read == self.bytes.len() {
+                self.read = 0;
+                self.bytes = next(mem::take(&mut self.bytes))?;
+            }
+            let left = &self.bytes[self.read..];
+            let (now, later) = into.split_at_mut(left.len().min(into.len()));
+            now.copy_from_slice(&left[..now.len()]);
+            self.read += now.len();
+            into = later;
+        }
+        Ok(())
+    }
+}
+
+/// A reader that changes the rows of another one. It overrides what it changes; everything else comes from the source.
+pub(crate) trait Wrapper {
+    fn source(&self) -> &dyn RowReader;
+
+    fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError>;
+
+    fn size(&self) -> Size {
+        self.source().size()
+    }
+
+    fn layout(&self) -> Layout {
+        self.source().layout()
+    }
+
+    fn orientation(&self) -> Orientation {
+        self.source().orientation()
+    }
+
+    fn needs_opacity(&self) -> bool {
+        self.source().needs_opacity()
+    }
+
+    fn damage(&self) -> Option<Damage> {
+        self.source().damage()
+    }
+
+    fn rows_at_once(&self) -> u32 {
+        self.source().rows_at_once()
+    }
+}
+
+impl<W: Wrapper> RowReader for W {
+    fn size(&self) -> Size {
+        Wrapper::size(self)
+    }
+
+    fn layout(&self) -> Layout {
+        Wrapper::layout(self)
+    }
+
+    fn orientation(&self) -> Orientation {
+        Wrapper::orientation(self)
+    }
+
+    fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
+        Wrapper::read_rows(self, into)
+    }
+
+    fn needs_opacity(&self) -> bool {
+        Wrapper::needs_opacity(self)
+    }
+
+    fn damage(&self) -> Option<Damage> {
+        Wrapper::damage(self)
+    }
+
+    fn rows_at_once(&self) -> u32 {
+        Wrapper::rows_at_once(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn damage_is_a_sentence_that_counts_rows_from_one() {
+        let sentence = |row, rows| Damage::FromRow { row, rows }.to_string();
+        assert_eq!(
+            sentence(3011, 4000),
+            "The file is damaged: from row 3,012 of 4,000 on nothing could be read."
+        );
+        assert_eq!(sentence(7, 120), "The file is damaged: from row 8 of 120 on nothing could be read.");
+        assert!(sentence(u32::MAX, u32::MAX).contains("4,294,967,296 of 4,294,967,295"));
+        assert!(sentence(999_999, 1_234_567).contains("1,000,000 of 1,234,567"));
     }
 }

@@ -4,8 +4,7 @@
 //! Decoders need not know of it: theirs is to report an error, which [`Tolerant`] turns into [`Damage`]. Those that go
 //! on behind the damage, as libjpeg does, report it by [`RowReader::damage`] themselves.
 
-use edgezoom_geometry::Size;
-
+use crate::row_reader::Wrapper;
 use crate::{Damage, Layout, RowReader, SourceError};
 
 /// The value of a sample that is missing: the middle of all there are.
@@ -36,25 +35,13 @@ impl Tolerant {
     /// The rows of a read, which may extend below the picture.
     fn advance(&mut self, rows: usize) {
         let rows = u32::try_from(rows).unwrap_or(u32::MAX);
-        self.next_row = self.next_row.saturating_add(rows).min(self.size().height);
+        self.next_row = self.next_row.saturating_add(rows).min(self.source.size().height);
     }
 }
 
-impl RowReader for Tolerant {
-    fn size(&self) -> Size {
-        self.source.size()
-    }
-
-    fn layout(&self) -> Layout {
-        self.source.layout()
-    }
-
-    fn needs_opacity(&self) -> bool {
-        self.source.needs_opacity()
-    }
-
-    fn rows_at_once(&self) -> u32 {
-        self.source.rows_at_once()
+impl Wrapper for Tolerant {
+    fn source(&self) -> &dyn RowReader {
+        &*self.source
     }
 
     fn damage(&self) -> Option<Damage> {
@@ -62,7 +49,7 @@ impl RowReader for Tolerant {
     }
 
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
-        let (layout, size) = (self.layout(), self.size());
+        let (layout, size) = (self.source.layout(), self.source.size());
         let row_bytes = layout.row_bytes(size.width).max(1);
         let unit = layout.rows_read(self.source.rows_at_once().clamp(1, MOST_ROWS)) as usize;
         for rows in into.chunks_mut(row_bytes.saturating_mul(unit)) {
@@ -103,21 +90,9 @@ impl Strict {
     }
 }
 
-impl RowReader for Strict {
-    fn size(&self) -> Size {
-        self.source.size()
-    }
-
-    fn layout(&self) -> Layout {
-        self.source.layout()
-    }
-
-    fn needs_opacity(&self) -> bool {
-        self.source.needs_opacity()
-    }
-
-    fn rows_at_once(&self) -> u32 {
-        self.source.rows_at_once()
+impl Wrapper for Strict {
+    fn source(&self) -> &dyn RowReader {
+        &*self.source
     }
 
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
@@ -137,7 +112,10 @@ pub(crate) fn missing(layout: Layout) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use edgezoom_geometry::Size;
+
+    use super::{Strict, Tolerant};
+    use crate::{Damage, Layout, RowReader, SourceError};
 
     /// Twelve rows of ones, of which only the first can be read.
     struct Broken {

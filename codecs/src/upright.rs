@@ -6,6 +6,7 @@
 use edgezoom_geometry::Size;
 
 use crate::buffered::Buffered;
+use crate::row_reader::Wrapper;
 use crate::{Bounds, Damage, Layout, Orientation, RowReader, SourceError};
 
 /// Makes a picture upright, or with `as_stored` says how its reader has to be turned.
@@ -47,13 +48,9 @@ struct Rotated {
     next: usize,
 }
 
-impl RowReader for AsStored {
-    fn size(&self) -> Size {
-        self.source.size()
-    }
-
-    fn layout(&self) -> Layout {
-        self.source.layout()
+impl Wrapper for AsStored {
+    fn source(&self) -> &dyn RowReader {
+        &*self.source
     }
 
     fn orientation(&self) -> Orientation {
@@ -66,36 +63,20 @@ impl RowReader for AsStored {
         self.source.damage().map(|damage| if swapped || from_bottom { Damage::Partial } else { damage })
     }
 
-    fn needs_opacity(&self) -> bool {
-        self.source.needs_opacity()
-    }
-
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
         self.source.read_rows(into)
     }
 }
 
-impl RowReader for Mirrored {
-    fn size(&self) -> Size {
-        self.source.size()
-    }
-
-    fn layout(&self) -> Layout {
-        self.source.layout()
-    }
-
-    fn needs_opacity(&self) -> bool {
-        self.source.needs_opacity()
-    }
-
-    fn damage(&self) -> Option<Damage> {
-        self.source.damage()
+impl Wrapper for Mirrored {
+    fn source(&self) -> &dyn RowReader {
+        &*self.source
     }
 
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
         self.source.read_rows(into)?;
-        let width = self.size().width as usize;
-        match self.layout() {
+        let width = self.source.size().width as usize;
+        match self.source.layout() {
             Layout::Grey => mirror::<1>(into, width),
             Layout::Rgb => mirror::<3>(into, width),
             Layout::Rgba => mirror::<4>(into, width),

@@ -3,7 +3,8 @@
 
 use edgezoom_geometry::Size;
 
-use crate::{Damage, Layout, Orientation, RowReader, SourceError};
+use crate::row_reader::Wrapper;
+use crate::{Layout, RowReader, SourceError};
 
 /// The bytes of rows that are read at once.
 const BLOCK_BYTES: usize = 1 << 20;
@@ -47,9 +48,9 @@ impl Flattened {
     }
 }
 
-impl RowReader for Flattened {
-    fn size(&self) -> Size {
-        self.source.size()
+impl Wrapper for Flattened {
+    fn source(&self) -> &dyn RowReader {
+        &*self.source
     }
 
     fn layout(&self) -> Layout {
@@ -57,14 +58,6 @@ impl RowReader for Flattened {
             Layout::Rgba => Layout::Rgb,
             opaque => opaque,
         }
-    }
-
-    fn orientation(&self) -> Orientation {
-        self.source.orientation()
-    }
-
-    fn damage(&self) -> Option<Damage> {
-        self.source.damage()
     }
 
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {

@@ -8,7 +8,6 @@
 
 use std::sync::Arc;
 
-use edgezoom_geometry::Size;
 use moxcms::{
     CicpColorPrimaries, CicpProfile, ColorProfile, DataColorSpace, MatrixCoefficients,
     TransferCharacteristics, Transform8BitExecutor, Transform16BitExecutor, TransformOptions,
@@ -16,7 +15,8 @@ use moxcms::{
 
 use crate::colour::samples::round_16;
 use crate::colour::tone_mapping::{self, Curve};
-use crate::{Damage, Layout, RowReader, SourceError};
+use crate::row_reader::Wrapper;
+use crate::{Layout, RowReader, SourceError};
 
 /// The steps of the grid on which a profile is compared with sRGB: 0, 17, 34 … 255.
 const GRID_STEP: usize = 17;
@@ -206,21 +206,9 @@ impl Profile {
     }
 }
 
-impl RowReader for Converted {
-    fn size(&self) -> Size {
-        self.source.size()
-    }
-
-    fn layout(&self) -> Layout {
-        self.source.layout()
-    }
-
-    fn needs_opacity(&self) -> bool {
-        self.source.needs_opacity()
-    }
-
-    fn damage(&self) -> Option<Damage> {
-        self.source.damage()
+impl Wrapper for Converted {
+    fn source(&self) -> &dyn RowReader {
+        &*self.source
     }
 
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {

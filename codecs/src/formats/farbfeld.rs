@@ -11,8 +11,7 @@ use std::io::{BufReader, Read};
 use edgezoom_geometry::Size;
 
 use crate::colour::samples::round_16;
-use crate::decoder::Decoded;
-use crate::decoder::{Input, Open};
+use crate::format::{Decoded, Input, Open};
 use crate::{Format, Layout, Reading, RowReader, SourceError, SourceFile};
 
 pub(crate) static FORMAT: Format = Format {

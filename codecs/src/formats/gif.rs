@@ -9,8 +9,7 @@ use ::gif::{DecodeOptions, Decoder, DecodingError, Frame, MemoryLimit};
 use edgezoom_geometry::Size;
 
 use crate::buffered::Buffered;
-use crate::decoder::Decoded;
-use crate::decoder::{Input, Open};
+use crate::format::{Decoded, Input, Open};
 use crate::tolerant::missing;
 use crate::{Bounds, Damage, Format, Layout, Reading, SourceError, SourceFile};
 

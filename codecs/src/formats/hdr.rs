@@ -14,8 +14,7 @@ use std::io::{BufRead, BufReader, Read};
 use edgezoom_geometry::Size;
 
 use crate::colour::tone_mapping;
-use crate::decoder::Decoded;
-use crate::decoder::{Input, Open};
+use crate::format::{Decoded, Input, Open};
 use crate::{Format, Layout, Orientation, Reading, RowReader, SourceError, SourceFile};
 
 pub(crate) static FORMAT: Format = Format {

@@ -22,7 +22,7 @@ use ::png::{ColorType, Decoder, Limits, Transformations};
 use edgezoom_geometry::Size;
 
 use crate::buffered::{self, Buffered};
-use crate::decoder::{Decoded, Input, Open};
+use crate::format::{Decoded, Input, Open};
 use crate::{Bounds, Format, Layout, Reading, SourceError};
 
 pub(crate) static FORMAT: Format = Format {

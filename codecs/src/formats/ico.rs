@@ -16,7 +16,7 @@ use std::sync::Arc;
 use super::bmp::{self, Section, read_up_to};
 use super::png;
 use crate::buffered::Buffered;
-use crate::decoder::{Decoded, Input, Open, READ_BYTES};
+use crate::format::{Decoded, Input, Open, READ_BYTES};
 use crate::{Bounds, Format, Layout, Orientation, Reading, RowReader, SourceError, SourceFile};
 
 pub(crate) static FORMAT: Format = Format {

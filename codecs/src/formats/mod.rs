@@ -1,14 +1,17 @@
-//! The table of formats, and a file or folder for each. Documents and drawings are in `vector`.
+//! The list that registers all formats, and a file or folder for each. Documents and drawings are in `vector`.
 //!
-//! A new format is a file here that exports `FORMAT`, its `mod` line, and its line in the table. What is known only to be
-//! refused by name is in `refused`.
+//! A new format is a file here that exports `FORMAT`, its `mod` line, and its line in the list. Kinds of files that are
+//! recognised only to be refused by name are in `refused`.
+
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
 
 use crate::scratch::TemporaryFile;
 #[cfg(feature = "pdf")]
 use crate::vector::pdf;
 #[cfg(feature = "svg")]
 use crate::vector::svg;
-use crate::{Bounds, Format, SourceFile, Thumbnail};
+use crate::{Bounds, Format, SourceError, SourceFile};
+pub use jpeg::thumbnail::Thumbnail;
 
 mod bmp;
 mod camera_raw;
@@ -50,10 +53,10 @@ mod xbm;
 mod xpm;
 
 /// All formats, in the order in which their signatures are compared: SVG is found by its root element and PDF anywhere
-/// in the first KiB, so they come late, and TGA has no signature at all, so it comes last. Camera raw files are TIFFs too,
-/// and gzipped FITS is gzipped as SVG may be: the narrower signature comes first.
+/// in the first KiB, so they come late, and TGA has no signature, so it comes last. Camera raw files are TIFFs too, and
+/// gzipped FITS is gzipped as SVG may be: the narrower signature comes first.
 #[rustfmt::skip] // one line a format
-pub(crate) static FORMATS: &[&Format] = &[
+static FORMATS: &[&Format] = &[
     &jpeg::FORMAT,
     &png::FORMAT,
     &webp::FORMAT,
@@ -87,10 +90,107 @@ pub(crate) static FORMATS: &[&Format] = &[
     &tga::FORMAT,
 ];
 
-/// Finds the thumbnail of a file that is at its start.
-pub(crate) type FindThumbnail = fn(SourceFile, Bounds, Option<&TemporaryFile>) -> Option<Thumbnail>;
+/// Number of bytes of a file that are compared with signatures. A PDF may begin up to 1 KiB into the file, and the root
+/// element of an SVG may follow comments with whole licences and declarations of entities.
+pub const HEAD_BYTES: u64 = 64 << 10;
 
-/// What finds the thumbnails of a format, for those of which the whole is known sooner than their rows.
-pub(crate) fn thumbnails(format: &Format) -> Option<FindThumbnail> {
-    (*format == jpeg::FORMAT).then_some(jpeg::thumbnail::find)
+/// Finds a small picture of the whole, if the format has one that is known sooner than the picture's rows. The file is
+/// at its start.
+pub(crate) fn thumbnail(
+    format: &Format,
+    file: SourceFile,
+    bounds: Bounds,
+    temporary: Option<&TemporaryFile>,
+) -> Option<Thumbnail> {
+    if *format == jpeg::FORMAT { jpeg::thumbnail::find(file, bounds, temporary) } else { None }
+}
+
+impl Format {
+    /// Returns all formats that files on the web have, in the order in which signatures are compared.
+    pub fn all() -> impl Iterator<Item = &'static Self> {
+        FORMATS.iter().copied().filter(|format| !format.endings.is_empty())
+    }
+
+    /// Returns the names of all formats as a list in a sentence: "JPEG, PNG and TGA".
+    #[must_use]
+    pub fn list() -> String {
+        let names: Vec<&str> = Self::all().map(|format| format.name).collect();
+        match names.as_slice() {
+            [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+            _ => names.concat(),
+        }
+    }
+
+    /// Returns true if files of some format have this extension, without the dot.
+    #[must_use]
+    pub fn has_ending(ending: &str) -> bool {
+        Self::all().any(|format| format.endings.iter().any(|known| known.eq_ignore_ascii_case(ending)))
+    }
+
+    /// Returns true if some format has this media type, without parameters.
+    #[must_use]
+    pub fn has_media_type(media_type: &str) -> bool {
+        Self::all()
+            .any(|format| format.media_types.iter().any(|known| known.eq_ignore_ascii_case(media_type)))
+    }
+
+    /// Finds the format of a file by its first bytes, and leaves the file at its start. Compares bytes, parses nothing. A
+    /// stream cannot be rewound: only the capture of a web page comes as one, and its bytes are left to the decoder.
+    ///
+    /// # Errors
+    /// The file is empty, has no known format, is of a kind that is refused by name, or cannot be read.
+    pub fn sniff(file: &mut (impl Read + Seek)) -> Result<&'static Self, SourceError> {
+        if file.rewind().is_err_and(|error| error.kind() == ErrorKind::NotSeekable) {
+            return Ok(&screenshot::FORMAT);
+        }
+        let mut head = Vec::new();
+        file.by_ref().take(HEAD_BYTES).read_to_end(&mut head)?;
+        file.seek(SeekFrom::Start(0))?;
+        if head.is_empty() {
+            return Err(SourceError::NoBytes);
+        }
+        Self::of_head(&head).ok_or_else(|| match refused::find(&head) {
+            Some(sentence) => SourceError::Refused(sentence),
+            None => SourceError::Unknown { known: Self::list() },
+        })
+    }
+
+    /// Returns the format of a file that begins with these bytes: its first [`HEAD_BYTES`], or all of it.
+    #[must_use]
+    pub fn of_head(head: &[u8]) -> Option<&'static Self> {
+        FORMATS.iter().copied().find(|format| (format.signature)(head))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn names_and_endings_belong_to_one_format_each() {
+        let mut seen = HashSet::new();
+        for format in Format::all() {
+            for &key in format.endings.iter().chain([&format.name]) {
+                assert!(seen.insert(key), "{key} is in the table twice");
+            }
+            assert!(format.endings.iter().all(|ending| *ending == ending.to_ascii_lowercase()), "{format}");
+            assert!(format.media_types.iter().all(|name| name.contains('/')), "{format}");
+        }
+    }
+
+    #[test]
+    fn formats_are_found_by_ending_and_media_type_in_any_case() {
+        assert!(Format::has_ending("JPG") && !Format::has_ending("zip"));
+        assert!(Format::has_media_type("Image/PNG") && !Format::has_media_type("text/html"));
+    }
+
+    #[test]
+    fn no_signature_is_that_of_a_text_or_an_empty_file() {
+        for head in [b"".as_slice(), b"\n", b"Dear reader, BM is not a bitmap.\n", &[0; 64]] {
+            let found = FORMATS.iter().find(|format| (format.signature)(head));
+            assert!(found.is_none(), "{found:?}: {}", head.escape_ascii());
+        }
+    }
 }

@@ -25,8 +25,7 @@ use std::io::{BufReader, Read, Seek, SeekFrom};
 
 use edgezoom_geometry::Size;
 
-use crate::decoder::Decoded;
-use crate::decoder::{Input, Open};
+use crate::format::{Decoded, Input, Open};
 use crate::{Format, Layout, Reading, RowReader, SourceError, SourceFile};
 
 pub(crate) static FORMAT: Format = Format {

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use edgezoom_geometry::Size;
 
 use crate::colour::samples::round_16;
-use crate::decoder::{Decoded, Input, Open};
+use crate::format::{Decoded, Input, Open};
 use crate::formats::section::{self, Section};
 use crate::{Format, Layout, Reading, RowReader, SourceError, SourceFile};
 

@@ -14,7 +14,7 @@ use std::io::{BufReader, Read};
 
 use edgezoom_geometry::Size;
 
-use crate::decoder::{Decoded, Input, Open};
+use crate::format::{Decoded, Input, Open};
 use crate::formats::section::array;
 use crate::{Format, Layout, Reading, RowReader, SourceError, SourceFile};
 

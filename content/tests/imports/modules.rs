@@ -96,7 +96,9 @@ impl Modules {
             return None;
         }
         path.push(module);
-        let found = self.imports.get(module)?.iter().find_map(|next| self.circle_from(next, path, done));
+        // A folder is one room: its files may use what their own `mod.rs` defines.
+        let imports = self.imports.get(module)?.iter().filter(|next| !module.starts_with(next));
+        let found = imports.into_iter().find_map(|next| self.circle_from(next, path, done));
         path.pop();
         done.insert(module);
         found

@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use edgezoom_geometry::Size;
 
-use crate::decoder::{Decoded, Input, Open};
+use crate::format::{Decoded, Input, Open};
 use crate::{Bounds, Format, Orientation, Reading, RowReader, SourceError, SourceFile};
 use header::{Encoding, Header};
 use pixels::PixelRows;

@@ -22,7 +22,7 @@ mod preview;
 use std::io::{BufReader, Read, Seek};
 use std::sync::Arc;
 
-use crate::decoder::{Decoded, Input, Open};
+use crate::format::{Decoded, Input, Open};
 use crate::formats::jpeg;
 use crate::formats::section::{self, Section};
 use crate::{Format, Orientation, Reading, SourceError};
@@ -120,7 +120,7 @@ fn open(Input { file, bounds, options, .. }: Input<'_>) -> Result<Decoded, Sourc
             // Every section of the file has been dropped.
             let mut file = Arc::into_inner(file).ok_or(SourceError::Empty)?;
             file.rewind()?;
-            let file = BufReader::with_capacity(crate::decoder::READ_BYTES, file);
+            let file = BufReader::with_capacity(crate::format::READ_BYTES, file);
             super::tiff::open(Input { file, bounds, options, temporary: None })
         }
         _ => Err(FORMAT.unsupported("it has no JPEG preview")),

@@ -12,8 +12,7 @@ use ::dds::{Channels, ColorFormat, Decoder, DecodingError, Format as Stored, Ima
 use crate::buffered::Buffered;
 use crate::buffered::catch_panics;
 use crate::colour::tone_mapping;
-use crate::decoder::Decoded;
-use crate::decoder::{Input, Open};
+use crate::format::{Decoded, Input, Open};
 use crate::{Bounds, Format, Layout, Reading, SourceError, SourceFile};
 use bc3::Bc3;
 
@@ -36,7 +35,7 @@ const FOUR_CC_AT: usize = 84;
 const DECODER_BYTES: usize = 64 << 20;
 
 fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
-    catch_panics(FORMAT.name, || decode(file, bounds)).map(Decoded::plain)
+    catch_panics(&FORMAT, || decode(file, bounds)).map(Decoded::plain)
 }
 
 fn decode(mut file: BufReader<SourceFile>, bounds: Bounds) -> Result<Buffered, SourceError> {

@@ -9,7 +9,7 @@ use super::elements::{Elements, Place, tag};
 use super::error::{NAME, too_short};
 use super::pixel::Pixel;
 use super::run_length::{self, Plane};
-use crate::decoder::Decoded;
+use crate::format::Decoded;
 use crate::formats::jpeg;
 use crate::formats::section::Section;
 use crate::{Bounds, Layout, RowReader, SourceError, SourceFile};
@@ -220,14 +220,14 @@ fn same_size(reader: &dyn RowReader, pixel: Pixel) -> Result<(), SourceError> {
 fn jpeg_2000(bytes: &[u8], pixel: Pixel, bounds: Bounds) -> Result<Codec, SourceError> {
     use crate::buffered::catch_panics;
     if pixel.samples != 1 {
-        let decoded = catch_panics(NAME.0, || crate::formats::jp2::decode(bytes, bounds))?;
+        let decoded = catch_panics(&super::FORMAT, || crate::formats::jp2::decode(bytes, bounds))?;
         same_size(decoded.reader.as_ref(), pixel)?;
         return Ok(Codec::Final(Box::new(decoded)));
     }
     // More than 8 bits are needed before the window.
     bounds.admit_memory(pixel.size.pixels() * 20, "decoding a JPEG 2000")?;
     let broken = |_| NAME.corrupt("the JPEG 2000 in it is broken");
-    let numbers = catch_panics(NAME.0, || {
+    let numbers = catch_panics(&super::FORMAT, || {
         let image =
             hayro_jpeg2000::Image::new(bytes, &hayro_jpeg2000::DecodeSettings::default()).map_err(broken)?;
         if (image.width(), image.height()) != (pixel.size.width, pixel.size.height) {

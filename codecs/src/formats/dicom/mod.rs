@@ -19,7 +19,7 @@ mod window;
 use edgezoom_geometry::Size;
 
 use crate::colour::samples::from_ycbcr;
-use crate::decoder::{Decoded, Input, Open};
+use crate::format::{Decoded, Input, Open};
 use crate::formats::section;
 use crate::{Format, Layout, Reading, RowReader, SourceError};
 use codec::Codec;

@@ -21,8 +21,7 @@ use edgezoom_geometry::Size;
 use crate::buffered::Buffered;
 use crate::buffered::catch_panics;
 use crate::colour::tone_mapping;
-use crate::decoder::Decoded;
-use crate::decoder::{Input, Open};
+use crate::format::{Decoded, Input, Open};
 use crate::{Bounds, Format, Layout, Reading, SourceError, SourceFile};
 
 pub(crate) static FORMAT: Format = Format {
@@ -49,7 +48,7 @@ struct Channels {
 
 fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     let mut again = file.get_ref().clone();
-    catch_panics(FORMAT.name, || match decode(file, bounds) {
+    catch_panics(&FORMAT, || match decode(file, bounds) {
         Err(SourceError::Unsupported { format, reason }) => {
             again.rewind()?;
             let picture = subsampled::decode(BufReader::new(again), bounds)?;

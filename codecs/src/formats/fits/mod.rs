@@ -26,7 +26,7 @@ use std::io::Read;
 use edgezoom_geometry::Size;
 use flate2::bufread::MultiGzDecoder;
 
-use crate::decoder::{Decoded, Input, Open};
+use crate::format::{Decoded, Input, Open};
 use crate::formats::section::{self, Section};
 use crate::{Format, Layout, Orientation, Reading, RowReader, SourceError};
 use samples::Samples;

@@ -4,7 +4,7 @@ use super::cells::Cells;
 use super::item::Primary;
 use super::samples::BAND_ROWS;
 use crate::colour::samples::unmultiply;
-use crate::read_ahead::Bands;
+use crate::read_ahead::BandSender;
 use crate::{Layout, SourceError};
 
 /// The rows of a coded picture, one at a time.
@@ -40,7 +40,7 @@ pub fn send(
     picture: &Primary,
     mut colours: Cells<'_>,
     alpha: Option<Cells<'_>>,
-    bands: &Bands,
+    bands: &BandSender,
 ) -> Result<(), SourceError> {
     let transform = picture.transform;
     let layout = if alpha.is_some() { Layout::Rgba } else { colours.layout };

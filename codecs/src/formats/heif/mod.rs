@@ -24,10 +24,8 @@ use heifer::{Error, Options};
 use crate::buffered::Buffered;
 use crate::buffered::{self, catch_panics};
 use crate::colour::icc::Profile;
-use crate::decoder::Decoded;
-use crate::decoder::{Input, Open};
-use crate::error::FormatName;
-use crate::read_ahead::{Bands, ReadAhead};
+use crate::format::{Decoded, Input, Open};
+use crate::read_ahead::{BandSender, ReadAhead};
 use crate::swap::Swap;
 use crate::{Bounds, DecodeOptions, Format, Layout, Orientation, Reading, SourceError};
 use cells::Cells;
@@ -80,7 +78,7 @@ fn open(
     Input { file, bounds, options, temporary }: Input<'_>,
     format: &'static Format,
 ) -> Result<Decoded, SourceError> {
-    catch_panics(format.name, || {
+    catch_panics(format, || {
         let mut bytes = buffered::read_all(file, bounds)?;
         bytes.truncate(tail::without_tail(&bytes).len());
         let file = HeifFile::parse(&bytes).map_err(|error| format.corrupt(error))?;
@@ -120,7 +118,7 @@ fn open_frames(
         && picture.alpha.is_none()
         && picture.transform.is_whole(picture.colours.size)
         && !profile.as_ref().is_some_and(|profile| profile.changes(Layout::Rgb));
-    let decode = move |bands: &Bands| {
+    let decode = move |bands: &BandSender| {
         let file = HeifFile::parse(&bytes).map_err(|error| format.corrupt(error))?;
         let threads = options.threads.get();
         let colours = Cells::open(&file, &picture.colours, format, threads, planes)?;
@@ -138,7 +136,7 @@ fn open_frames(
         drop(swap);
         sent
     };
-    let reader = Box::new(ReadAhead::start(FormatName(format.name), decode)?);
+    let reader = Box::new(ReadAhead::start(format, decode)?);
     Ok(Decoded { reader, orientation, profile })
 }
 

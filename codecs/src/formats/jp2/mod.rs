@@ -17,8 +17,7 @@ mod untiled;
 use hayro_jpeg2000::Image;
 
 use crate::buffered::catch_panics;
-use crate::decoder::Decoded;
-use crate::decoder::{Input, Open};
+use crate::format::{Decoded, Input, Open};
 use crate::{Bounds, DecodeOptions, Format, Orientation, Reading, SourceError};
 use codestream::Codestream;
 use error::{error, settings};
@@ -42,7 +41,7 @@ pub(crate) static FORMAT: Format = Format {
 
 fn open(Input { file, bounds, options, temporary }: Input<'_>) -> Result<Decoded, SourceError> {
     let means = Means { bounds, temporary: temporary.as_ref() };
-    catch_panics(FORMAT.name, || decode_source(Source::new(file.into_inner())?, means, *options, 0))
+    catch_panics(&FORMAT, || decode_source(Source::new(file.into_inner())?, means, *options, 0))
 }
 
 /// Decodes a JPEG 2000 in memory, for formats that hold one.

@@ -1,9 +1,8 @@
 //! A picture of which some packets are missing: code blocks have less detail than they should, or none, or whole tiles do.
 
-use edgezoom_geometry::Size;
-
 use crate::read_ahead::ReadAhead;
-use crate::{Damage, Layout, RowReader, SourceError};
+use crate::row_reader::Wrapper;
+use crate::{Damage, RowReader, SourceError};
 
 /// The rows of a picture that is damaged somewhere.
 pub struct Partial {
@@ -11,13 +10,9 @@ pub struct Partial {
     pub damage: Damage,
 }
 
-impl RowReader for Partial {
-    fn size(&self) -> Size {
-        self.reader.size()
-    }
-
-    fn layout(&self) -> Layout {
-        self.reader.layout()
+impl Wrapper for Partial {
+    fn source(&self) -> &dyn RowReader {
+        &self.reader
     }
 
     fn damage(&self) -> Option<Damage> {

@@ -3,13 +3,12 @@
 use edgezoom_geometry::Size;
 
 use super::codestream::{Codestream, Tiles};
-use super::error::NAME;
 use super::partial::Partial;
 use super::picture::{BYTES_A_SAMPLE, Kind};
 use super::source::Source;
 use super::tile_part::Found;
 use crate::parallel::in_parallel;
-use crate::read_ahead::{Bands, ReadAhead};
+use crate::read_ahead::{BandSender, ReadAhead};
 use crate::tolerant::missing;
 use crate::{Bounds, Damage, DecodeOptions, RowReader, SourceError};
 
@@ -45,7 +44,7 @@ pub fn open(
         // Something has to be there.
         decode_tile(&source, &codestream, codestream.first_tile(), &kind)?;
     }
-    let decode = move |bands: &Bands| {
+    let decode = move |bands: &BandSender| {
         bands.begin(size, kind.layout)?;
         for first in (0..rows).step_by(tile_rows as usize) {
             let end = (first + tile_rows as u32).min(rows);
@@ -59,7 +58,7 @@ pub fn open(
         }
         Ok(())
     };
-    let reader = ReadAhead::start(NAME, decode)?;
+    let reader = ReadAhead::start(&super::FORMAT, decode)?;
     Ok(match damage {
         Some(damage) => Box::new(Partial { reader, damage }),
         None => Box::new(reader),

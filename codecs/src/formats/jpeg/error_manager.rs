@@ -16,13 +16,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use mozjpeg_sys as libjpeg;
 use mozjpeg_sys::{jpeg_common_struct, jpeg_error_mgr, msg_parm_union};
 
+use super::FORMAT;
 use super::coefficients;
 use super::losses::Losses;
 use super::unwinding::{LibjpegError, fail};
 use crate::{Damage, SourceError};
-
-/// The format's name.
-pub const NAME: &str = "JPEG";
 
 thread_local! {
     /// What the call of libjpeg that is under way has lost. `None` where that is an error.
@@ -52,7 +50,7 @@ pub fn new() -> jpeg_error_mgr {
 /// Calls libjpeg and returns its errors.
 pub fn catch_errors<T>(call: impl FnOnce() -> io::Result<T>) -> Result<T, SourceError> {
     match catch_unwind(AssertUnwindSafe(call)) {
-        Ok(result) => result.map_err(|error| SourceError::corrupt(NAME, error)),
+        Ok(result) => result.map_err(|error| FORMAT.corrupt(error)),
         Err(panic) => Err(source_error(panic)),
     }
 }
@@ -66,7 +64,7 @@ pub fn catch_damage<T>(losses: &mut Losses, call: impl FnOnce() -> io::Result<T>
     let result = catch_errors(call);
     *losses = LOSSES.take().unwrap_or_default();
     match losses.damage() {
-        Some(Damage::FromRow { row: 0, .. }) => Err(SourceError::corrupt(NAME, ENDS_EARLY)),
+        Some(Damage::FromRow { row: 0, .. }) => Err(FORMAT.corrupt(ENDS_EARLY)),
         _ => result,
     }
 }
@@ -79,8 +77,8 @@ fn source_error(panic: Box<dyn Any + Send>) -> SourceError {
         Ok(error) => *error,
         Err(panic) => resume_unwind(panic),
     };
-    let corrupt = |reason: &str| SourceError::corrupt(NAME, reason);
-    let unsupported = |reason: &str| SourceError::unsupported(NAME, reason);
+    let corrupt = |reason: &str| FORMAT.corrupt(reason);
+    let unsupported = |reason: &str| FORMAT.unsupported(reason);
     match code {
         libjpeg::JWRN_JPEG_EOF | libjpeg::JERR_FILE_READ => corrupt(ENDS_EARLY),
         libjpeg::JWRN_HIT_MARKER => corrupt("pixels are missing in its middle"),

@@ -12,7 +12,7 @@
 
 use std::io::{self, BufRead, ErrorKind, Read};
 
-use super::error_manager::NAME;
+use super::FORMAT;
 use crate::SourceError;
 
 /// What the markers up to the first scan say.
@@ -75,7 +75,7 @@ fn scan(file: &mut impl BufRead) -> io::Result<Option<Header>> {
 /// Checks the scans of a picture.
 pub fn admit_scans(markers: Header) -> Result<(), SourceError> {
     if markers.scans > MAX_SCANS {
-        return Err(SourceError::too_complex(NAME, format!("it has more than {MAX_SCANS} scans")));
+        return Err(SourceError::too_complex(FORMAT.name, format!("it has more than {MAX_SCANS} scans")));
     }
     Ok(())
 }

@@ -28,17 +28,16 @@ use mozjpeg::{ColorSpace, Decompress};
 
 use crate::colour::cmyk::CmykConverter;
 use crate::colour::icc::Profile;
-use crate::decoder::Decoded;
-use crate::decoder::{Input, Open};
+use crate::format::{Decoded, Input, Open};
 use crate::scratch::{Scratch, TemporaryFile};
 use crate::{Bounds, Damage, Format, Layout, Orientation, Reading, RowReader, SourceError};
 use coefficients::{Coefficients, kept_in};
-use error_manager::{NAME, catch_damage, catch_errors};
+use error_manager::{catch_damage, catch_errors};
 use losses::Losses;
 use ycbcr420::YCbCr420Reader;
 
 pub(crate) static FORMAT: Format = Format {
-    name: NAME,
+    name: "JPEG",
     media_types: &["image/jpeg"],
     endings: &["jpg", "jpeg"],
     reading: Reading::Rows,

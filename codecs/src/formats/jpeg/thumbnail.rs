@@ -1,7 +1,7 @@
-//! What is known of a JPEG as a whole before its rows are: the first scans of a progressive picture that still arrives,
+//! Small pictures of a JPEG that are known before its rows: the first scans of a progressive picture that still arrives,
 //! decoded at an eighth of its size, or the thumbnail in its EXIF.
 //!
-//! Both are only shown until the picture is ready. So whatever is wrong with them, there is none.
+//! Both are shown only until the picture is ready, so a broken one counts as missing.
 //!
 //! Source: CIPA DC-008 (Exif 2.3), 4.5.5 (the thumbnail), 4.6.4, tags 513 and 514; ITU-T T.81, B.2.3 (the scan header),
 //! G.1.1.1 (spectral selection: the DC coefficients, the means of blocks, come first).
@@ -15,16 +15,29 @@ use mozjpeg::{ColorSpace, Decompress};
 use super::error_manager::{self, catch_errors};
 use super::header::{self, Header};
 use super::{coefficients_of, kept_in, orientation, read_header, segments, side};
-use crate::decoder::READ_BYTES;
+use crate::format::READ_BYTES;
 use crate::scratch::TemporaryFile;
-use crate::{Bounds, Layout, SourceError, SourceFile, Thumbnail};
+use crate::{Bounds, Layout, Orientation, SourceError, SourceFile};
 
-/// The sides that a thumbnail may have. Those of cameras have 160 by 120 pixels.
+/// Longest side of a thumbnail in pixels. Those of cameras have 160 by 120.
 const MAX_SIDE: u32 = 1024;
-/// The bytes of a progressive picture that are read for its first scans.
+/// Most bytes of a progressive picture that are read for its first scans.
 const MAX_SCAN_BYTES: usize = 32 << 20;
 /// libjpeg scales by eighths.
 const ONE_EIGHTH: u8 = 1;
+
+/// A small picture of the whole, to be shown until there is a better one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Thumbnail {
+    /// Size of the picture itself, as it is stored.
+    pub picture: Size,
+    /// Orientation of the picture and the thumbnail.
+    pub orientation: Orientation,
+    /// Size of the thumbnail. Bars above and below it, or at both sides, may give it another shape than the picture's.
+    pub size: Size,
+    /// Its pixels in RGB, row by row.
+    pub pixels: Vec<u8>,
+}
 
 /// Finds the thumbnail of a JPEG, whose file is at its start. Waits for the first scans of a progressive picture.
 pub fn find(source: SourceFile, bounds: Bounds, temporary: Option<&TemporaryFile>) -> Option<Thumbnail> {

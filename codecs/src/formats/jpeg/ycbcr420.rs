@@ -6,12 +6,13 @@ use std::rc::Rc;
 use edgezoom_geometry::Size;
 use mozjpeg::{ColorSpace, Decompress};
 
+use super::FORMAT;
 use super::coefficients::{Coefficients, kept_in};
 use super::decompressor::Decompressor;
-use super::error_manager::{NAME, catch_damage, catch_errors};
+use super::error_manager::{catch_damage, catch_errors};
 use super::header;
 use super::losses::Losses;
-use crate::decoder::READ_BYTES;
+use crate::format::READ_BYTES;
 use crate::{Damage, Layout, RowReader, SourceError, SourceFile};
 use edgezoom_jpeg::ycbcr420::{self, PairMut, ROWS};
 
@@ -38,7 +39,7 @@ pub fn decode_into(file: &[u8], width: u32, pairs: Vec<PairMut<'_>>) -> Result<(
     let mut decompressor = Decompressor::new(file, file.len().clamp(1, READ_BYTES));
     let (found, height) = catch_errors(|| decompressor.start())?;
     if found != width || (height.div_ceil(ROWS) * ROWS / 2) < pairs.len() as u32 {
-        return Err(SourceError::corrupt(NAME, "a strip or tile has another size than the file says"));
+        return Err(FORMAT.corrupt("a strip or tile has another size than the file says"));
     }
     let mut pairs = pairs.into_iter();
     let mut full = Vec::new();

@@ -21,7 +21,7 @@ use crate::buffered::catch_panics;
 use crate::colour::icc::Profile;
 #[cfg(feature = "tiff")]
 use crate::colour::samples::round_16;
-use crate::decoder::{Decoded, Input, Open};
+use crate::format::{Decoded, Input, Open};
 #[cfg(feature = "tiff")]
 use crate::scratch::Scratch;
 use crate::{Format, Orientation, Reading, SourceError};
@@ -40,7 +40,7 @@ pub(crate) static FORMAT: Format = Format {
 
 fn open(Input { file, bounds, options, temporary }: Input<'_>) -> Result<Decoded, SourceError> {
     let means = Means { bounds, threads: options.threads.get(), temporary: temporary.as_ref() };
-    catch_panics(FORMAT.name, || decode(Decoding::begin(file.into_inner(), means)?, means))
+    catch_panics(&FORMAT, || decode(Decoding::begin(file.into_inner(), means)?, means))
 }
 
 /// Decodes a JPEG XL in memory as samples of 8 bits, for formats that hold one. Also gives its size, and how many samples

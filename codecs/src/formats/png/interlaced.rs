@@ -19,8 +19,8 @@ use std::io::{BufRead, Seek};
 use ::png::Reader;
 use edgezoom_geometry::Size;
 
-use super::error::{NAME, error};
 use super::kind::Kind;
+use super::{FORMAT, error};
 use crate::colour::icc::Transform16;
 use crate::scratch::{Scratch, ScratchReader, ScratchWriter, TemporaryFile};
 use crate::{Bounds, Layout, RowReader, SourceError};
@@ -121,8 +121,8 @@ fn spread<const N: usize>(pixels: &[u8], left: usize, across: usize, out: &mut [
     columns.zip(pixels.as_chunks::<N>().0).for_each(|(out, pixel)| *out = *pixel);
 }
 
-/// Decodes the next row of a pass that has so many columns.
-fn read_row<R: BufRead + Seek>(
+/// Decodes the next row of a pass that has `width` columns. `samples` is a row of the whole picture.
+pub fn read_row<R: BufRead + Seek>(
     reader: &mut Reader<R>,
     kind: Kind,
     transform_16: &mut Option<Transform16>,
@@ -131,14 +131,16 @@ fn read_row<R: BufRead + Seek>(
     out: &mut [u8],
 ) -> Result<(), SourceError> {
     // The decoder wants room for a row of the whole picture.
-    if reader.read_row(samples).map_err(error)?.is_none() {
-        return Err(NAME.corrupt("it ends before its last row"));
+    let is_direct = kind.is_final() && out.len() == samples.len();
+    let row = reader.read_row(if is_direct { out } else { samples }).map_err(error)?;
+    if row.is_none() {
+        return Err(FORMAT.corrupt("it ends before its last row"));
     }
     let samples = &samples[..kind.bytes() * width as usize];
-    if kind.is_final() {
-        out.copy_from_slice(samples);
-    } else {
+    if !kind.is_final() {
         kind.convert(samples, transform_16, out);
+    } else if !is_direct {
+        out.copy_from_slice(samples);
     }
     Ok(())
 }

@@ -1,10 +1,9 @@
 //! A PNG that is read while it arrives, and may have its orientation behind its pixels. It is read as upright, which
 //! most pictures are; if it turns out to be turned, it has to be read again.
 
-use edgezoom_geometry::Size;
-
 use super::exif;
-use crate::{Damage, Layout, Orientation, RowReader, SourceError, SourceFile};
+use crate::row_reader::Wrapper;
+use crate::{Orientation, RowReader, SourceError, SourceFile};
 
 /// A picture that is looked at again behind its last row.
 pub struct LateExif {
@@ -20,30 +19,14 @@ impl LateExif {
     }
 }
 
-impl RowReader for LateExif {
-    fn size(&self) -> Size {
-        self.reader.size()
-    }
-
-    fn layout(&self) -> Layout {
-        self.reader.layout()
-    }
-
-    fn needs_opacity(&self) -> bool {
-        self.reader.needs_opacity()
-    }
-
-    fn damage(&self) -> Option<Damage> {
-        self.reader.damage()
-    }
-
-    fn rows_at_once(&self) -> u32 {
-        self.reader.rows_at_once()
+impl Wrapper for LateExif {
+    fn source(&self) -> &dyn RowReader {
+        &*self.reader
     }
 
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
         self.reader.read_rows(into)?;
-        let row_bytes = self.layout().row_bytes(self.size().width).max(1);
+        let row_bytes = self.reader.layout().row_bytes(self.reader.size().width).max(1);
         let rows = u32::try_from(into.len() / row_bytes).unwrap_or(u32::MAX);
         let is_last = self.rows_left > 0 && self.rows_left <= rows;
         self.rows_left = self.rows_left.saturating_sub(rows);

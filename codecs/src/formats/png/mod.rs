@@ -8,30 +8,29 @@
 
 use std::io::{BufRead, Seek};
 
-use ::png::{BitDepth, Decoder, InterlaceInfo, Limits, Reader, Transformations, splat_interlaced_row};
+use ::png::{
+    BitDepth, Decoder, DecodingError, InterlaceInfo, Limits, Reader, Transformations, splat_interlaced_row,
+};
 use edgezoom_geometry::Size;
 
 use crate::buffered::Buffered;
 use crate::colour::icc::Transform16;
-use crate::decoder::Decoded;
-use crate::decoder::{Input, Open};
+use crate::format::{Decoded, Input, Open};
 use crate::scratch::TemporaryFile;
 use crate::tolerant::missing;
-use crate::{Bounds, Damage, Format, Layout, Orientation, Reading, RowReader, SourceError};
-use error::error;
+use crate::{Bounds, Damage, Format, Orientation, Reading, SourceError};
 use interlaced::Interlaced;
 use kind::Kind;
 use late_exif::LateExif;
 
 mod colour;
-mod error;
 mod exif;
 mod interlaced;
 mod kind;
 mod late_exif;
 
 pub(crate) static FORMAT: Format = Format {
-    name: error::NAME.0,
+    name: "PNG",
     media_types: &["image/png"],
     endings: &["png"],
     reading: Reading::Rows,
@@ -46,15 +45,6 @@ const DECODER_BYTES: usize = 64 << 20;
 /// The share of [`Bounds::memory`] up to which an interlaced picture is held as a whole.
 const MEMORY_SHARE: u64 = 4;
 
-/// A PNG whose rows come one by one.
-struct Rows<R: BufRead + Seek> {
-    size: Size,
-    reader: Reader<R>,
-    kind: Kind,
-    transform_16: Option<Transform16>,
-    row: Vec<u8>,
-}
-
 fn open(Input { file, bounds, temporary, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     let source = file.get_ref().clone();
     let is_growing = source.is_growing();
@@ -67,6 +57,15 @@ fn open(Input { file, bounds, temporary, .. }: Input<'_>) -> Result<Decoded, Sou
     } else {
         decoded
     })
+}
+
+/// Converts an error of the decoder.
+fn error(error: DecodingError) -> SourceError {
+    match error {
+        DecodingError::LimitsExceeded => FORMAT.unsupported("its rows or its metadata are too long"),
+        DecodingError::IoError(_) => FORMAT.corrupt("it ends before its last row"),
+        other => FORMAT.corrupt(other),
+    }
 }
 
 /// Opens a PNG from a reader that is at its start.
@@ -93,8 +92,11 @@ where
     // Pixels that are converted with 16 bits are sRGB after that.
     let profile = profile.filter(|_| transform_16.is_none());
     if !reader.info().interlaced {
-        let reader = Box::new(Rows { size, reader, kind, transform_16, row: Vec::new() });
-        return Ok(Decoded { reader, orientation, profile });
+        let mut samples = vec![0; kind.bytes() * size.width as usize];
+        let rows = Decoded::rows(size, kind.layout(), move |out| {
+            interlaced::read_row(&mut reader, kind, &mut transform_16, &mut samples, size.width, out)
+        });
+        return Ok(Decoded { orientation, profile, ..rows });
     }
     if size.pixels() * kind.layout().channels() as u64 > bounds.memory / MEMORY_SHARE {
         let reader = Interlaced::open(reader, kind, transform_16, size, bounds, temporary)?;
@@ -147,32 +149,5 @@ fn interlaced<R: BufRead + Seek>(
             kind.convert(stored.data(), transform_16, row);
         }
         splat_interlaced_row(&mut picture.pixels, row_bytes, row, &pass, 8 * stride as u8);
-    }
-}
-
-impl<R: BufRead + Seek> RowReader for Rows<R> {
-    fn size(&self) -> Size {
-        self.size
-    }
-
-    fn layout(&self) -> Layout {
-        self.kind.layout()
-    }
-
-    fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
-        for out in into.chunks_exact_mut(self.size.width as usize * self.kind.layout().channels()) {
-            let row = if self.kind.is_final() {
-                self.reader.read_row(out).map_err(error)?
-            } else {
-                self.row.resize(self.kind.bytes() * self.size.width as usize, 0);
-                let row = self.reader.read_row(&mut self.row).map_err(error)?;
-                self.kind.convert(&self.row, &mut self.transform_16, out);
-                row
-            };
-            if row.is_none() {
-                return Err(FORMAT.corrupt("it ends before its last row"));
-            }
-        }
-        Ok(())
     }
 }

@@ -9,8 +9,7 @@ use std::io::{BufRead, BufReader, Read};
 
 use edgezoom_geometry::Size;
 
-use crate::decoder::Decoded;
-use crate::decoder::{Input, Open};
+use crate::format::{Decoded, Input, Open};
 use crate::{Format, Layout, Reading, RowReader, SourceError, SourceFile};
 use header::{Coding, Header, too_short};
 

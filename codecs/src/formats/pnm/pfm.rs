@@ -9,7 +9,7 @@ use edgezoom_geometry::Size;
 
 use super::header::{NAME, too_short};
 use crate::colour::tone_mapping;
-use crate::decoder::Decoded;
+use crate::format::Decoded;
 use crate::{Bounds, Layout, RowReader, SourceError, SourceFile};
 
 /// The bytes that the header may have: four words, and comments between them.

@@ -26,8 +26,7 @@ mod row;
 use edgezoom_geometry::Size;
 
 use crate::colour::icc::Profile;
-use crate::decoder::Decoded;
-use crate::decoder::{Input, Open};
+use crate::format::{Decoded, Input, Open};
 use crate::formats::section;
 use crate::{Format, Layout, Reading, RowReader, SourceError};
 use header::Header;

@@ -7,7 +7,7 @@ use std::{iter, mem, thread};
 use edgezoom_geometry::Size;
 
 use super::bands::{Band, Bands};
-use super::error::{NAME, too_early};
+use super::{FORMAT, too_early};
 use crate::buffered::catch_panics;
 use crate::{Layout, RowReader, SourceError};
 
@@ -38,7 +38,7 @@ impl Ahead {
         let unused = bands.buffers() - 1;
         thread::Builder::new().name("bands".into()).spawn(move || {
             for buffer in buffers {
-                let decoded = catch_panics(NAME, || Ok(bands.decode_band(buffer)));
+                let decoded = catch_panics(&FORMAT, || Ok(bands.decode_band(buffer)));
                 let band = decoded.unwrap_or_else(Band::failed);
                 if sender.send(band).is_err() {
                     return;

@@ -1,16 +1,15 @@
 //! Reads strips and tiles in bands: some rows of chunks, enough that all threads have work. Each thread reads a chunk from
 //! the file and decodes it into its part of the rows, then takes the next one.
 
-use edgezoom_geometry::Size;
-
 use super::chunk_decoder::{ChunkDecoder, Thread, Work};
 use super::compression::Codec;
 use super::directory::Tiff;
-use super::error::too_early;
-use super::parallel;
 use super::picture::Picture;
 use super::pixels::Pixels;
-use crate::{Bounds, DecodeOptions, Layout, SourceError};
+use super::{FORMAT, too_early};
+use crate::parallel::for_all;
+use crate::read_ahead::ReadAhead;
+use crate::{Bounds, DecodeOptions, SourceError};
 
 /// The bytes of pixels that a thread decodes at least, so that starting it pays.
 const BYTES_A_THREAD: usize = 512 << 10;
@@ -18,7 +17,7 @@ const BYTES_A_THREAD: usize = 512 << 10;
 const AHEAD_BYTES: u64 = 16 << 20;
 
 /// A picture in strips or tiles.
-pub struct Bands {
+pub struct BandDecoder {
     decoder: ChunkDecoder,
     tools: Vec<Thread>,
     /// The rows of chunks in a band.
@@ -29,17 +28,7 @@ pub struct Bands {
     buffers: usize,
 }
 
-/// A band of pixels.
-#[derive(Default)]
-pub struct Band {
-    pub pixels: Vec<u8>,
-    /// How many of its bytes are decoded.
-    pub good: usize,
-    /// Why not all of them.
-    pub failure: Option<SourceError>,
-}
-
-impl Bands {
+impl BandDecoder {
     /// A picture whose chunks are read by this codec.
     pub fn new(
         tiff: Tiff,
@@ -87,20 +76,6 @@ impl Bands {
         })
     }
 
-    /// The picture's size in pixels.
-    pub fn size(&self) -> Size {
-        self.decoder.picture.size
-    }
-
-    pub fn layout(&self) -> Layout {
-        self.decoder.pixels.layout()
-    }
-
-    /// How many bands may be in memory: two if the next may be decoded while one is read.
-    pub fn buffers(&self) -> usize {
-        self.buffers
-    }
-
     /// Values of each band of colour, from chunks all over the picture: what [`super::stretch`] looks at.
     pub fn sample_values(&mut self, most: usize) -> Vec<Vec<f64>> {
         const MOST_CHUNKS: u32 = 64;
@@ -142,22 +117,29 @@ impl Bands {
         self.decoder.pixels.stretch = stretch;
     }
 
-    /// Decodes the next band into a buffer, as far as it goes.
-    pub fn decode_band(&mut self, mut pixels: Vec<u8>) -> Band {
-        match self.decode_into(&mut pixels) {
-            Ok((good, failure)) => Band { pixels, good, failure },
-            Err(error) => Band::failed(error),
-        }
+    /// Decodes bands in a thread, while the ones before are read.
+    ///
+    /// # Errors
+    /// No thread can be started.
+    pub fn read_ahead(mut self) -> Result<ReadAhead, SourceError> {
+        let Self { buffers, .. } = self;
+        ReadAhead::with_buffers(&FORMAT, buffers, move |bands| {
+            bands.begin(self.decoder.picture.size, self.decoder.pixels.layout())?;
+            let mut band = Vec::new();
+            while self.next < self.decoder.picture.size.height {
+                let failure = self.decode_band(&mut band)?;
+                band = bands.send(band)?;
+                failure.map_or(Ok(()), Err)?;
+            }
+            Ok(())
+        })
     }
 
-    /// Decodes the next band. Returns how many of its bytes are decoded, and why not all of them.
-    fn decode_into(&mut self, band: &mut Vec<u8>) -> Result<(usize, Option<SourceError>), SourceError> {
+    /// Decodes the next band. Where that fails, leaves the rows above in it, and returns the error.
+    fn decode_band(&mut self, band: &mut Vec<u8>) -> Result<Option<SourceError>, SourceError> {
         let Self { decoder, .. } = self;
         let (size, chunk) = (decoder.picture.size, decoder.picture.chunk);
         let (across, planes) = (decoder.picture.chunks_across(), decoder.picture.planes());
-        if self.next >= size.height {
-            return Err(too_early());
-        }
         let first = self.next / chunk.height;
         let chunks = self.band_chunks.min(decoder.picture.chunks_down() - first);
         let rows = chunks.saturating_mul(chunk.height).min(size.height - self.next);
@@ -183,23 +165,11 @@ impl Bands {
             let top = (row - first) * chunk.height;
             works.extend((0..).zip(parts).map(|(column, rows)| Work { top, row, column, rows }));
         }
-        let failure = parallel::for_all(&mut self.tools, works, |thread, work| decoder.decode(thread, work));
+        let failure = for_all(&mut self.tools, works, |thread, work| decoder.decode(thread, work));
         self.next += rows;
-        Ok(match failure {
-            Some((row, error)) => ((row as usize * row_bytes).min(band.len()), Some(error)),
-            None => (band.len(), None),
-        })
-    }
-}
-
-impl Band {
-    /// A band of which there is nothing.
-    pub fn failed(error: SourceError) -> Self {
-        Self { failure: Some(error), ..Self::default() }
-    }
-
-    /// The bytes that are decoded.
-    pub fn good(&self) -> &[u8] {
-        self.pixels.get(..self.good).unwrap_or_default()
+        Ok(failure.map(|(row, error)| {
+            band.truncate(row as usize * row_bytes);
+            error
+        }))
     }
 }

@@ -5,8 +5,8 @@
 
 use hayro_ccitt::{DecodeSettings, DecoderContext, EncodingMode};
 
+use super::FORMAT;
 use super::directory::{Directory, Tiff};
-use super::error::NAME;
 use super::tag::{self, compression};
 use crate::SourceError;
 
@@ -36,7 +36,7 @@ impl Ccitt {
             _ => EncodingMode::Group3_1D,
         };
         if columns > MAX_COLUMNS {
-            return Err(SourceError::unsupported(NAME, "its strips, tiles or tables are too large"));
+            return Err(FORMAT.unsupported("its strips, tiles or tables are too large"));
         }
         Ok(Self { encoding, rows_are_byte_aligned: compression == compression::RUN_LENGTHS })
     }

@@ -11,8 +11,8 @@ use std::collections::HashSet;
 use std::num::NonZeroU32;
 
 use super::directory::{Directory, Tiff};
-use super::error::too_early;
 use super::tag;
+use super::too_early;
 use crate::SourceError;
 
 /// How many directories are read to find the largest level. A pyramid has one for each halving.

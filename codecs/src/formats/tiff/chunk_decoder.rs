@@ -4,12 +4,12 @@ use edgezoom_geometry::Size;
 
 use super::compression::{Codec, Tools};
 use super::directory::Tiff;
-use super::error::{NAME, too_early};
-use super::parallel::Failure;
 use super::picture::Picture;
 use super::pixels::{Pixels, Rows};
 use super::shape::Shape;
+use super::{FORMAT, too_early};
 use crate::SourceError;
+use crate::parallel::Failure;
 
 /// The bytes of a chunk that is decoded as a whole although its lower rows are not needed.
 const WHOLE_BYTES: usize = 16 << 20;
@@ -86,7 +86,7 @@ impl ChunkDecoder {
             };
             total += length;
             if total > self.memory {
-                return Err(SourceError::unsupported(NAME, "its strips, tiles or tables are too large"));
+                return Err(FORMAT.unsupported("its strips, tiles or tables are too large"));
             }
             into.resize(length as usize, 0);
             let read = self.tiff.read_up_to_apart(offset, into)?;

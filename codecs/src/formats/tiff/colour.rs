@@ -3,8 +3,8 @@
 //! Source: TIFF 6.0, section 8 (PhotometricInterpretation), 16 (CMYK), 18 (ExtraSamples), 20 (ReferenceBlackWhite), 21
 //! (YCbCr), 23 (L*a*b*); TIFF Technical Note 4 (ICC L*a*b*).
 
+use super::FORMAT;
 use super::directory::{Directory, Tiff};
-use super::error::NAME;
 use super::samples::Sample;
 use super::tag::{self, photometric};
 use crate::colour::cmyk::CmykConverter;
@@ -94,7 +94,7 @@ impl Colour {
                     32803 | 34892 => "it is a camera's raw picture".to_owned(),
                     _ => format!("its PhotometricInterpretation is {photometric}, of {samples} samples"),
                 };
-                return Err(SourceError::unsupported(NAME, what));
+                return Err(FORMAT.unsupported(what));
             }
         };
         let found = extra.iter().position(|&kind| matches!(kind, ASSOCIATED | UNASSOCIATED));

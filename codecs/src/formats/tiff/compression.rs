@@ -6,9 +6,9 @@
 use libdeflater::Decompressor;
 use zstd::bulk::Decompressor as Zstd;
 
+use super::FORMAT;
 use super::ccitt::Ccitt;
 use super::directory::{Directory, Tiff};
-use super::error::NAME;
 use super::log_luv::LogLuv;
 use super::lzw::Lzw;
 use super::picture::Picture;
@@ -68,11 +68,11 @@ impl Codec {
                     _ => LogLuv::Luv24,
                 };
                 if picture.together != log.samples() {
-                    return Err(SourceError::unsupported(NAME, "its LogLuv is in planes"));
+                    return Err(FORMAT.unsupported("its LogLuv is in planes"));
                 }
                 Self::LogLuv(log)
             }
-            _ if is_log => return Err(SourceError::unsupported(NAME, "it is LogLuv in another compression")),
+            _ if is_log => return Err(FORMAT.unsupported("it is LogLuv in another compression")),
             number::NONE => Self::Stored,
             number::LZW => Self::Lzw,
             number::PACKBITS => Self::PackBits,
@@ -81,13 +81,13 @@ impl Codec {
             number::LZMA => Self::Lzma,
             number::RUN_LENGTHS..=number::GROUP_4 => {
                 if picture.sample.bits != 1 || picture.together != 1 {
-                    return Err(SourceError::unsupported(NAME, "it is fax of more than 1 bit"));
+                    return Err(FORMAT.unsupported("it is fax of more than 1 bit"));
                 }
                 Self::Ccitt(Ccitt::new(tiff, directory, picture.compression, picture.chunk.width)?)
             }
             number::JPEG | number::APERIO_JPEG => {
                 if picture.sample != Sample::BYTE {
-                    return Err(SourceError::unsupported(NAME, "it is JPEG of more than 8 bits"));
+                    return Err(FORMAT.unsupported("it is JPEG of more than 8 bits"));
                 }
                 Self::Jpeg(jpeg::tables(tiff, directory)?)
             }
@@ -112,10 +112,7 @@ impl Codec {
                 Self::Jxl
             }
             other => {
-                return Err(SourceError::unsupported(
-                    NAME,
-                    format_args!("its compression is {}", name(other)),
-                ));
+                return Err(FORMAT.unsupported(format_args!("its compression is {}", name(other))));
             }
         };
         Ok(codec)

@@ -12,7 +12,7 @@ use zstd::bulk::Decompressor as Zstd;
 
 use crate::buffered::catch_panics;
 
-use super::error::NAME;
+use super::FORMAT;
 
 /// The dictionary that LZMA may ask for: libtiff's highest preset has 64 MiB.
 const MAX_DICTIONARY: u64 = 64 << 20;
@@ -56,7 +56,7 @@ pub fn lzma(stored: &[u8], out: &mut [u8]) -> usize {
         return 0;
     }
     let decode = || Ok(read_all(lzma_rust2::XzReader::new(stored, false), out));
-    catch_panics(NAME, decode).unwrap_or(0)
+    catch_panics(&FORMAT, decode).unwrap_or(0)
 }
 
 /// Reads up to the end, an error, or the end of `out`.

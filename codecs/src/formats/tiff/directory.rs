@@ -15,8 +15,8 @@
 
 use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom};
 
-use super::error::{NAME, too_early};
 use super::tag;
+use super::{FORMAT, too_early};
 use crate::{SourceError, SourceFile};
 
 /// The bytes that one of the file's tables may have: enough for two million chunks.
@@ -182,7 +182,7 @@ impl Tiff {
         self.read_at(offset, &mut count[..count_bytes])?;
         let count = self.number(&count[..count_bytes]);
         if count == 0 || count > u64::from(u16::MAX) {
-            return Err(SourceError::corrupt(NAME, "a directory has no entries or too many"));
+            return Err(FORMAT.corrupt("a directory has no entries or too many"));
         }
         let begin = offset + count_bytes as u64;
         let mut stored = vec![0; (count.min(MAX_ENTRIES) * entry_bytes) as usize];
@@ -230,7 +230,7 @@ impl Tiff {
         let Some(entry) = directory.entry(tag) else { return Ok(None) };
         let bytes = entry.count.saturating_mul(type_bytes(entry.kind));
         if bytes > TABLE_BYTES {
-            return Err(SourceError::unsupported(NAME, "its strips, tiles or tables are too large"));
+            return Err(FORMAT.unsupported("its strips, tiles or tables are too large"));
         }
         let bytes = bytes as usize;
         if bytes as u64 <= entry.value_bytes {

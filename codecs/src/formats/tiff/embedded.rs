@@ -3,8 +3,8 @@
 //! Source: libtiff's tif_webp.c; TIFF's registry for 34712; openslide.org/formats/aperio for 33003 and 33005; GDAL's
 //! tif_jxl.c.
 
-use super::error::{NAME, undecodable};
 use super::shape::Shape;
+use super::{FORMAT, undecodable};
 use crate::SourceError;
 #[cfg(feature = "modern")]
 use crate::buffered::catch_panics;
@@ -33,7 +33,7 @@ pub fn webp(stored: &[u8], shape: Shape, out: &mut [u8]) -> Result<usize, Source
 pub fn jp2(stored: &[u8], shape: Shape, is_ycbcr: bool, out: &mut [u8]) -> Result<usize, SourceError> {
     use hayro_jpeg2000::{DecodeSettings, DecoderContext, Image};
 
-    catch_panics(NAME, || {
+    catch_panics(&FORMAT, || {
         let image = Image::new(stored, &DecodeSettings::default()).map_err(|_| undecodable())?;
         check(image.width(), image.height(), shape, out)?;
         let mut context = DecoderContext::default();
@@ -43,7 +43,7 @@ pub fn jp2(stored: &[u8], shape: Shape, is_ycbcr: bool, out: &mut [u8]) -> Resul
         if components.len() < shape.together
             || components.iter().any(|component| component.samples().len() < pixels)
         {
-            return Err(SourceError::corrupt(NAME, "a strip or tile has fewer samples than the file says"));
+            return Err(FORMAT.corrupt("a strip or tile has fewer samples than the file says"));
         }
         for (plane, component) in components.iter().take(shape.together).enumerate() {
             let scale = 255.0 / ((1u64 << component.bit_depth().min(32)) - 1) as f32;
@@ -85,7 +85,7 @@ pub fn jxl(stored: &[u8], shape: Shape, out: &mut [u8]) -> Result<usize, SourceE
     const BYTES_A_PIXEL: u64 = 48;
     const LEAST_BYTES: u64 = 16 << 20;
 
-    catch_panics(NAME, || {
+    catch_panics(&FORMAT, || {
         let pixels = u64::from(shape.columns) * u64::from(shape.rows);
         let memory = pixels.saturating_mul(BYTES_A_PIXEL).saturating_add(LEAST_BYTES);
         let bounds = crate::Bounds { pixels, memory, ..crate::Bounds::default() };
@@ -108,6 +108,6 @@ fn check(width: u32, height: u32, shape: Shape, out: &[u8]) -> Result<(), Source
     let fits = width == shape.columns && height <= shape.rows;
     match fits && height as usize >= out.len() / shape.row_bytes {
         true => Ok(()),
-        false => Err(SourceError::corrupt(NAME, "a strip or tile has another size than the file says")),
+        false => Err(FORMAT.corrupt("a strip or tile has another size than the file says")),
     }
 }

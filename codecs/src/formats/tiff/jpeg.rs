@@ -8,12 +8,12 @@ use std::mem;
 use edgezoom_geometry::Size;
 
 use super::directory::{Directory, Tiff};
-use super::error::{NAME, too_early};
-use super::parallel;
 use super::picture::Picture;
 use super::shape::Shape;
 use super::tag::{self, compression, photometric};
+use super::{FORMAT, too_early};
 use crate::formats::jpeg;
+use crate::parallel;
 use crate::{Bounds, DecodeOptions, Layout, RowReader, SourceError};
 use edgezoom_jpeg::ycbcr420::{self, PairMut, ROWS};
 
@@ -153,7 +153,7 @@ impl JpegChunks {
             (_, 0) => return Ok(()),
             (0, _) => return Err(too_early()),
             _ if there > self.memory => {
-                return Err(SourceError::unsupported(NAME, "its strips, tiles or tables are too large"));
+                return Err(FORMAT.unsupported("its strips, tiles or tables are too large"));
             }
             _ => {}
         }

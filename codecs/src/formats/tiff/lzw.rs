@@ -11,7 +11,7 @@
 
 use std::hint::select_unpredictable;
 
-use crate::vectorised::vectorised;
+use crate::parallel::vectorised;
 
 /// The code that empties the table, and the one that ends a strip. Those below are single bytes.
 const CLEAR: usize = 256;

@@ -13,7 +13,6 @@
 //! Source: TIFF 6.0 (Adobe, 1992), section 2 for the structure, 3 for strips, 15 for tiles; the BigTIFF design
 //! (libtiff.gitlab.io/libtiff/specification/bigtiff.html).
 
-mod ahead;
 mod bands;
 mod bif;
 mod ccitt;
@@ -24,7 +23,6 @@ mod compression;
 mod deflate;
 mod directory;
 mod embedded;
-mod error;
 mod jpeg;
 mod jpeg_header;
 mod log_luv;
@@ -33,7 +31,6 @@ mod lzw;
 mod ndpi;
 mod old_jpeg;
 mod packbits;
-mod parallel;
 mod picture;
 mod pixels;
 mod predictor;
@@ -50,26 +47,24 @@ mod tag;
 use std::io::BufReader;
 
 use crate::colour::icc::Profile;
-use crate::decoder::{Decoded, Input, Open, READ_BYTES};
+use crate::format::{Decoded, Input, Open, READ_BYTES};
 use crate::{Bounds, DecodeOptions, Format, Layout, Reading, SourceError, SourceFile};
-use ahead::Ahead;
-use bands::Bands;
+use bands::BandDecoder;
 use bif::Mosaic;
 use colour::Colour;
 use compression::Codec;
 use directory::{Directory, Tiff};
-use error::NAME;
 use jpeg::{Grid, JpegChunks};
 use picture::Picture;
 use pixels::Pixels;
 use raw::Raw;
 use samples::Sample;
 use spliced::Spliced;
-use stitched::{Part, Stitched};
+use stitched::Part;
 use stretch::Stretch;
 
 pub(crate) static FORMAT: Format = Format {
-    name: NAME,
+    name: "TIFF",
     media_types: &["image/tiff"],
     endings: &["tif", "tiff", "svs", "ndpi", "bif"],
     reading: Reading::Rows,
@@ -82,6 +77,16 @@ pub(crate) static FORMAT: Format = Format {
 const PROFILE_BYTES: usize = 4 << 20;
 /// The bytes of pixels from which on a JPEG that is the only strip is decoded as it is read.
 const STREAMED_BYTES: u64 = 64 << 20;
+
+/// Returns the error for a file that has fewer bytes than it says.
+fn too_early() -> SourceError {
+    FORMAT.corrupt("it ends too early")
+}
+
+/// Returns the error for a strip or tile that its decoder cannot read.
+fn undecodable() -> SourceError {
+    FORMAT.corrupt("a strip or tile cannot be decoded")
+}
 
 /// Opens a TIFF; a camera raw file without a preview too.
 pub fn open(Input { file, bounds, options, .. }: Input<'_>) -> Result<Decoded, SourceError> {
@@ -119,8 +124,7 @@ fn open_mosaic(
         profile = decoded.profile;
         parts.push(Part::new(decoded.reader, picture.chunk, area));
     }
-    let reader = Box::new(Stitched::new(size, parts)?);
-    Ok(Decoded { reader, orientation: picture.orientation, profile })
+    Ok(Decoded { orientation: picture.orientation, profile, ..stitched::open(size, parts)? })
 }
 
 /// Opens a picture whose chunks lie beside and below each other.
@@ -171,12 +175,12 @@ fn open_picture(
         return Ok(Decoded { reader: Box::new(Raw::new(tiff, picture, layout)), orientation, profile });
     }
     let sample = pixels.sample;
-    let mut bands = Bands::new(tiff, picture, codec, pixels, bounds, options)?;
+    let mut bands = BandDecoder::new(tiff, picture, codec, pixels, bounds, options)?;
     if may_stretch {
         let values = bands.sample_values(stretch::MOST_VALUES);
         bands.set_stretch(Stretch::of(sample, values, no_data));
     }
-    Ok(Decoded { reader: Box::new(Ahead::start(bands)?), orientation, profile })
+    Ok(Decoded { reader: Box::new(bands.read_ahead()?), orientation, profile })
 }
 
 /// Opens strips or tiles of JPEG in YCbCr.

@@ -7,8 +7,8 @@
 use edgezoom_geometry::Size;
 
 use super::directory::{Directory, Tiff};
-use super::error::{NAME, undecodable};
 use super::jpeg::Grid;
+use super::{FORMAT, undecodable};
 use super::{jpeg_header, tag};
 use crate::SourceError;
 
@@ -89,6 +89,6 @@ fn search(tiff: &mut Tiff, first: u64, end: u64, count: u64) -> Result<Vec<u64>,
     starts.truncate(count as usize);
     match starts.len() as u64 == count {
         true => Ok(starts),
-        false => Err(SourceError::corrupt(NAME, "restart markers of its JPEG are missing")),
+        false => Err(FORMAT.corrupt("restart markers of its JPEG are missing")),
     }
 }

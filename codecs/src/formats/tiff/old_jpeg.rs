@@ -8,11 +8,11 @@
 use std::io::Cursor;
 
 use super::directory::{Directory, Tiff};
-use super::error::{NAME, undecodable};
 use super::picture::{Picture, check_size};
 use super::spliced::Spliced;
+use super::{FORMAT, undecodable};
 use super::{jpeg_header, tag};
-use crate::decoder::Decoded;
+use crate::format::Decoded;
 use crate::{Bounds, SourceError};
 
 /// The bytes in which a JPEG's header must be.
@@ -25,7 +25,7 @@ pub fn open(
     bounds: Bounds,
 ) -> Result<Decoded, SourceError> {
     if picture.is_tiled || picture.together != picture.samples || !matches!(picture.samples, 1 | 3) {
-        return Err(SourceError::unsupported(NAME, "it is old-style JPEG in tiles or planes"));
+        return Err(FORMAT.unsupported("it is old-style JPEG in tiles or planes"));
     }
     let begin = tiff.first_or(directory, tag::JPEG_FORMAT, 0);
     let mut tables = Vec::new();

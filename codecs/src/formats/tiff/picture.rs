@@ -7,12 +7,12 @@ use std::ops::Range;
 use edgezoom_geometry::Size;
 
 use super::directory::{Directory, Tiff};
-use super::error::{NAME, too_early};
 use super::pixels::Pixels;
 use super::predictor::Predictor;
 use super::samples::Sample;
 use super::tag::{self, compression, photometric};
-use crate::decoder::Decoded;
+use super::{FORMAT, too_early};
+use crate::format::Decoded;
 use crate::{Bounds, Orientation, SourceError};
 
 /// The bytes of the strips that an uncompressed picture of one strip is taken for.
@@ -80,7 +80,7 @@ impl Picture {
             let width = side(tiff.first_or(directory, tag::TILE_WIDTH, 0));
             let height = side(tiff.first_or(directory, tag::TILE_LENGTH, 0));
             if width == 0 || height == 0 {
-                return Err(SourceError::corrupt(NAME, "its tiles have no size"));
+                return Err(FORMAT.corrupt("its tiles have no size"));
             }
             Size { width, height }
         } else {
@@ -151,7 +151,7 @@ impl Picture {
             Some(factors) if self.sample == Sample::BYTE && self.samples == 3 && self.together == 3 => {
                 Ok(factors)
             }
-            _ => Err(SourceError::unsupported(NAME, "its chroma is subsampled in an unusual way")),
+            _ => Err(FORMAT.unsupported("its chroma is subsampled in an unusual way")),
         }
     }
 
@@ -163,7 +163,7 @@ impl Picture {
             if directory.has(tag::TILE_OFFSETS) && self.is_tiled { tiles } else { strips };
         let offsets = tiff.list(directory, offsets)?.unwrap_or_default();
         if offsets.is_empty() && self.compression != compression::OLD_JPEG {
-            return Err(SourceError::corrupt(NAME, "it does not say where its strips or tiles are"));
+            return Err(FORMAT.corrupt("it does not say where its strips or tiles are"));
         }
         let stated = tiff.list(directory, lengths)?;
         if let Some(lengths) = stated.filter(|lengths| lengths.len() >= offsets.len() || lengths.len() > 1) {
@@ -242,7 +242,7 @@ fn sample(tiff: &mut Tiff, directory: &Directory, samples: usize) -> Result<Samp
     let format = all(tiff.list(directory, tag::SAMPLE_FORMAT).ok().flatten(), 1);
     match (bits, format) {
         (Some(bits), Some(format)) => Sample::new(bits, if format == 0 { 1 } else { format }),
-        _ => Err(SourceError::unsupported(NAME, "the samples of a pixel have different formats")),
+        _ => Err(FORMAT.unsupported("the samples of a pixel have different formats")),
     }
 }
 
@@ -250,6 +250,6 @@ fn sample(tiff: &mut Tiff, directory: &Directory, samples: usize) -> Result<Samp
 pub fn check_size(decoded: Decoded, picture: &Picture) -> Result<Decoded, SourceError> {
     match decoded.reader.size() == picture.size {
         true => Ok(decoded),
-        false => Err(SourceError::corrupt(NAME, "a strip or tile has another size than the file says")),
+        false => Err(FORMAT.corrupt("a strip or tile has another size than the file says")),
     }
 }

@@ -3,7 +3,7 @@
 //! Source: TIFF 6.0, section 14 (2, horizontal differencing); Adobe Photoshop TIFF Technical Note 3 (3, floating
 //! point).
 
-use super::error::NAME;
+use super::FORMAT;
 use super::running_sums::{add, add_into};
 use crate::SourceError;
 
@@ -24,9 +24,7 @@ impl Predictor {
             0 | 1 => Ok(Self::None),
             2 if matches!(bits, 8 | 16 | 24 | 32 | 64) => Ok(Self::Horizontal),
             3 if matches!(bits, 16 | 24 | 32 | 64) => Ok(Self::Float),
-            _ => {
-                Err(SourceError::unsupported(NAME, format_args!("its predictor is {number}, of {bits} bits")))
-            }
+            _ => Err(FORMAT.unsupported(format_args!("its predictor is {number}, of {bits} bits"))),
         }
     }
 

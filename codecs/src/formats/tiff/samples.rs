@@ -8,7 +8,7 @@
 
 use std::iter::zip;
 
-use super::error::NAME;
+use super::FORMAT;
 use crate::SourceError;
 use crate::colour::samples::{half, round_16};
 
@@ -43,7 +43,7 @@ impl Sample {
         };
         let unknown = || {
             let what = if matches!(format, 5 | 6) { "complex numbers" } else { "an unknown format" };
-            SourceError::unsupported(NAME, format_args!("its samples of {bits} bits have {what}"))
+            FORMAT.unsupported(format_args!("its samples of {bits} bits have {what}"))
         };
         Ok(Self { bits: bits as u8, kind: kind.ok_or_else(unknown)? })
     }

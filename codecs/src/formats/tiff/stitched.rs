@@ -3,21 +3,13 @@
 
 use edgezoom_geometry::Size;
 
+use super::FORMAT;
 use super::bif::Area;
-use super::error::NAME;
+use crate::format::Decoded;
 use crate::{Layout, RowReader, SourceError};
 
 /// The sample of what no tile covers.
 const BLANK: u8 = 255;
-
-/// The whole picture.
-pub struct Stitched {
-    size: Size,
-    layout: Layout,
-    parts: Vec<Part>,
-    /// The row that is read next.
-    y: u32,
-}
 
 /// An area.
 pub struct Part {
@@ -32,15 +24,19 @@ pub struct Part {
     read: u32,
 }
 
-impl Stitched {
-    /// All parts have the same kind of pixel.
-    pub fn new(size: Size, parts: Vec<Part>) -> Result<Self, SourceError> {
-        let layout = parts.first().ok_or(SourceError::Empty)?.reader.layout();
-        if layout == Layout::YCbCr420 || parts.iter().any(|part| part.reader.layout() != layout) {
-            return Err(SourceError::unsupported(NAME, "its areas differ"));
-        }
-        Ok(Self { size, layout, parts, y: 0 })
+/// Opens the whole picture. All parts have the same layout.
+pub fn open(size: Size, mut parts: Vec<Part>) -> Result<Decoded, SourceError> {
+    let layout = parts.first().ok_or(SourceError::Empty)?.reader.layout();
+    if layout == Layout::YCbCr420 || parts.iter().any(|part| part.reader.layout() != layout) {
+        return Err(FORMAT.unsupported("its areas differ"));
     }
+    let mut y = 0;
+    Ok(Decoded::rows(size, layout, move |row: &mut [u8]| {
+        row.fill(BLANK);
+        parts.iter_mut().try_for_each(|part| part.paint(y, row))?;
+        y += 1;
+        Ok(())
+    }))
 }
 
 impl Part {
@@ -72,28 +68,6 @@ impl Part {
             let out = out.get_mut(start..).unwrap_or_default();
             let seen = seen.min(out.len());
             out[..seen].copy_from_slice(&tile[..seen]);
-        }
-        Ok(())
-    }
-}
-
-impl RowReader for Stitched {
-    fn size(&self) -> Size {
-        self.size
-    }
-
-    fn layout(&self) -> Layout {
-        self.layout
-    }
-
-    fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
-        let row_bytes = self.layout.row_bytes(self.size.width);
-        for out in into.chunks_exact_mut(row_bytes) {
-            out.fill(BLANK);
-            for part in &mut self.parts {
-                part.paint(self.y, out)?;
-            }
-            self.y += 1;
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use std::io::{BufReader, Seek, SeekFrom};
 
 use edgezoom_geometry::Size;
 
-use super::error::NAME;
+use super::FORMAT;
 use crate::buffered::read_all;
 use crate::{Bounds, Layout, RowReader, SourceError, SourceFile};
 
@@ -92,6 +92,6 @@ impl RowReader for CutOff {
         self.others.resize(into.len(), 0);
         one.read_rows(into)?;
         other.read_rows(&mut self.others)?;
-        if *into == *self.others { Ok(()) } else { Err(NAME.corrupt("it ends before its last row")) }
+        if *into == *self.others { Ok(()) } else { Err(FORMAT.corrupt("it ends before its last row")) }
     }
 }

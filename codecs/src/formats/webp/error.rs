@@ -2,11 +2,8 @@
 
 use std::io;
 
+use super::FORMAT;
 use crate::SourceError;
-use crate::error::FormatName;
-
-/// The format's name.
-pub const NAME: FormatName = FormatName("WebP");
 
 pub type Result<T> = std::result::Result<T, Broken>;
 
@@ -32,8 +29,8 @@ impl From<Broken> for SourceError {
     fn from(error: Broken) -> Self {
         match error {
             Broken::Io(error) => error.into(),
-            Broken::Corrupt(reason) => NAME.corrupt(reason),
-            Broken::TooLarge => NAME.unsupported("it has too many prefix codes"),
+            Broken::Corrupt(reason) => FORMAT.corrupt(reason),
+            Broken::TooLarge => FORMAT.unsupported("it has too many prefix codes"),
         }
     }
 }

@@ -12,8 +12,8 @@ use edgezoom_geometry::Size;
 use libwebp_sys as libwebp;
 use libwebp_sys::{VP8StatusCode, WEBP_CSP_MODE, WebPDecoderConfig, WebPIDecoder, WebPYUVABuffer};
 
+use super::FORMAT;
 use super::chunks::Pixels;
-use super::error::NAME;
 use super::small;
 use crate::SourceError;
 use edgezoom_jpeg::ycbcr420;
@@ -45,7 +45,8 @@ impl Lossy {
     pub fn open(file: impl Read, pixels: Pixels, size: Size, has_threads: bool) -> Result<Self, SourceError> {
         let file = whole(file, pixels)?;
         check_size(&file, size)?;
-        let mut config = WebPDecoderConfig::new().map_err(|()| NAME.corrupt("libwebp is another version"))?;
+        let mut config =
+            WebPDecoderConfig::new().map_err(|()| FORMAT.corrupt("libwebp is another version"))?;
         config.options.use_threads = has_threads.into();
         let stride = ycbcr420::stride(size.width);
         let rows = size.height.next_multiple_of(ycbcr420::ROWS) as usize;
@@ -77,7 +78,7 @@ impl Lossy {
         };
         // SAFETY: the pointer comes from a box.
         let lossy = Self { state: unsafe { NonNull::new_unchecked(state) }, given: 0, rows: 0 };
-        if decoder.is_null() { Err(NAME.corrupt("libwebp has no memory for it")) } else { Ok(lossy) }
+        if decoder.is_null() { Err(FORMAT.corrupt("libwebp has no memory for it")) } else { Ok(lossy) }
     }
 
     /// Decodes at least the first `rows` rows.
@@ -92,7 +93,7 @@ impl Lossy {
             let (status, decoded) = unsafe {
                 let file = &(*state).file;
                 if self.given == file.len() {
-                    return Err(NAME.corrupt("it ends before its last row"));
+                    return Err(FORMAT.corrupt("it ends before its last row"));
                 }
                 self.given = (self.given + PIECE).min(file.len());
                 let status = libwebp::WebPIUpdate((*state).decoder, file.as_ptr(), self.given);
@@ -116,7 +117,7 @@ impl Lossy {
             match status {
                 VP8StatusCode::VP8_STATUS_OK | VP8StatusCode::VP8_STATUS_SUSPENDED => {}
                 _ if self.rows >= rows => {}
-                other => return Err(NAME.corrupt(format_args!("libwebp says {other:?}"))),
+                other => return Err(FORMAT.corrupt(format_args!("libwebp says {other:?}"))),
             }
         }
         Ok(())
@@ -145,7 +146,7 @@ impl Drop for Lossy {
 
 /// The codec's bytes in a file of their own.
 fn whole(mut file: impl Read, pixels: Pixels) -> Result<Vec<u8>, SourceError> {
-    let bytes = u32::try_from(pixels.bytes).map_err(|_| NAME.corrupt("its pixels have too many bytes"))?;
+    let bytes = u32::try_from(pixels.bytes).map_err(|_| FORMAT.corrupt("its pixels have too many bytes"))?;
     let padded = bytes.saturating_add(bytes % 2);
     let mut whole = Vec::with_capacity(HEADER);
     whole.extend_from_slice(b"RIFF");
@@ -159,7 +160,7 @@ fn whole(mut file: impl Read, pixels: Pixels) -> Result<Vec<u8>, SourceError> {
 fn check_size(file: &[u8], size: Size) -> Result<(), SourceError> {
     match small::size(file) {
         Some(own) if own == (size.width, size.height) => Ok(()),
-        Some(_) => Err(NAME.corrupt("its pixels have another size than its header says")),
-        None => Err(NAME.corrupt("its pixels cannot be decoded")),
+        Some(_) => Err(FORMAT.corrupt("its pixels have another size than its header says")),
+        None => Err(FORMAT.corrupt("its pixels cannot be decoded")),
     }
 }

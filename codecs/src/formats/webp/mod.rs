@@ -22,8 +22,7 @@ use image_webp::{DecodingError, WebPDecoder};
 
 use crate::buffered::{Buffered, read_all};
 use crate::colour::icc::Profile;
-use crate::decoder::Decoded;
-use crate::decoder::{Input, Open};
+use crate::format::{Decoded, Input, Open};
 use crate::scratch::TemporaryFile;
 use crate::swap::Swap;
 use crate::{
@@ -35,7 +34,7 @@ use lossy::Lossy;
 use planes::Planes;
 
 pub(crate) static FORMAT: Format = Format {
-    name: error::NAME.0,
+    name: "WebP",
     media_types: &["image/webp"],
     endings: &["webp"],
     reading: Reading::Buffered,

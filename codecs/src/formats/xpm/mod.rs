@@ -17,7 +17,7 @@ use std::io::{BufReader, Read};
 
 use edgezoom_geometry::Size;
 
-use crate::decoder::{Decoded, Input, Open};
+use crate::format::{Decoded, Input, Open};
 use crate::{Format, Layout, Reading, RowReader, SourceError, SourceFile};
 
 pub(crate) static FORMAT: Format = Format {

@@ -17,7 +17,7 @@ use pdfium_render::prelude::{
     PdfBitmap, PdfBitmapFormat, PdfDocument, PdfPage, PdfRenderConfig, PdfiumError, PdfiumInternalError,
 };
 
-use crate::decoder::{Decoded, Input, Open, Opener, System};
+use crate::format::{Decoded, Input, Open, Opener, System};
 use crate::{Bounds, DrawingOptions, Format, Layout, Orientation, Reading, RowReader, SourceError};
 use calling::calling_pdfium;
 use layout::{Area, Paper, lay_out};

@@ -18,7 +18,7 @@ mod strip_area;
 
 use edgezoom_geometry::Size;
 
-use crate::decoder::{Decoded, Input, Open, Opener, System};
+use crate::format::{Decoded, Input, Open, Opener, System};
 use crate::vector::fonts::Fonts;
 use crate::{Bounds, Format, Layout, Reading, RowReader, SourceError};
 use painter::{Canvas, Painter};

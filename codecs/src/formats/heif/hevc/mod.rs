@@ -120,13 +120,13 @@ impl FrameBands {
         let (to_window, parsed) = sync_channel(WAITING_BATCHES);
         thread::Builder::new().name("hevc parser".into()).spawn(move || {
             let parse = || parser::parse(&stream, limits, &to_window).map_err(|error| refusal(format, error));
-            if let Err(error) = catch_panics(format.name, parse) {
+            if let Err(error) = catch_panics(format, parse) {
                 // Fails when the picture is no longer read.
                 let _ = to_window.send(Parsed::Failed(error));
             }
         })?;
         thread::Builder::new().name("hevc blocks".into()).spawn(move || {
-            if let Err(error) = catch_panics(format.name, || reconstruct(&parsed, &sender, format)) {
+            if let Err(error) = catch_panics(format, || reconstruct(&parsed, &sender, format)) {
                 let _ = sender.send(Message::Failed(error));
             }
         })?;

@@ -25,7 +25,7 @@ use super::partial::Partial;
 use super::picture::Kind;
 use super::source::Source;
 use crate::parallel::in_parallel;
-use crate::read_ahead::{Bands, ReadAhead};
+use crate::read_ahead::{BandSender, ReadAhead};
 use crate::{Bounds, Damage, DecodeOptions, RowReader, SourceError};
 use band_rows::BandRows;
 use bits::Stream;
@@ -98,7 +98,7 @@ impl Untiled {
         if is_damaged && packets.is_empty() {
             return Err(NAME.corrupt("it ends before its first row"));
         }
-        let decode = move |bands: &Bands| {
+        let decode = move |bands: &BandSender| {
             let decoding = Decoding { untiled: &self, source: &source, packets, threads };
             bands.begin(size, kind.layout)?;
             match is_reversible {
@@ -106,7 +106,7 @@ impl Untiled {
                 false => decoding.send::<f32>(&kind, bands),
             }
         };
-        let reader = ReadAhead::start(NAME, decode)?;
+        let reader = ReadAhead::start(&crate::formats::jp2::FORMAT, decode)?;
         Ok(if is_damaged { Box::new(Partial { reader, damage: Damage::Partial }) } else { Box::new(reader) })
     }
 
@@ -173,7 +173,7 @@ struct Decoding<'a> {
 
 impl Decoding<'_> {
     /// Decodes the picture and passes it on.
-    fn send<T: Sample>(&self, kind: &Kind, bands: &Bands) -> Result<(), SourceError> {
+    fn send<T: Sample>(&self, kind: &Kind, bands: &BandSender) -> Result<(), SourceError> {
         let (width, height) = (self.untiled.area.width() as usize, self.untiled.area.height());
         let components = self.components::<T>()?;
         let mut rows = Rows::new(&self.untiled.coding, kind, width);
