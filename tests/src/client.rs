@@ -1,5 +1,5 @@
-//! A client of the interface. It follows no redirect by itself and looks at every answer: what it reads of a
-//! conversion's progress has to make sense over time, whatever else a test is about.
+//! A client of the API. It follows no redirects and checks every content object that it reads: progress must make sense over time,
+//! whatever a test is about.
 
 use std::time::{Duration, Instant};
 
@@ -17,58 +17,58 @@ pub struct Client {
     address: Option<String>,
 }
 
-/// An answer.
+/// A response, read completely.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// Its status.
+    /// The status.
     pub status: StatusCode,
-    /// Its headers.
+    /// The headers.
     pub headers: HeaderMap,
-    /// Its body.
+    /// The body.
     pub body: Bytes,
 }
 
-/// What a client saw of a conversion, from ask to end.
+/// The content objects that a client read during a conversion.
 #[derive(Clone, Debug, Default)]
 pub struct Course {
-    /// Every content object that differed from the one before.
+    /// Every object that differs from its predecessor.
     pub seen: Vec<Value>,
 }
 
-/// How often a conversion is looked at: each look takes the local edge milliseconds.
+/// Pause between polls: each costs the local edge milliseconds.
 const INTERVAL: Duration = Duration::from_millis(40);
-/// How long a conversion may take in a test.
+/// Time limit of a conversion.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 impl Client {
-    /// A client of the service at `base`.
+    /// Returns a client of the service at `base`.
     ///
     /// # Errors
-    /// There is no HTTP client to be had.
+    /// The HTTP client cannot be created.
     pub fn new(base: &str) -> Result<Self> {
-        // The tiler's TLS comes along, as Cargo gives a crate the features of all: it asks for a library of cryptography.
-        let _ = rustls::crypto::ring::default_provider().install_default(); // an error: there is one already
+        // Cargo enables the tiler's TLS feature here too, which needs a cryptography provider.
+        let _ = rustls::crypto::ring::default_provider().install_default(); // fails if one is installed
         let http = reqwest::Client::builder()
             .no_proxy()
             .redirect(reqwest::redirect::Policy::none())
             .timeout(Duration::from_secs(30))
-            // A server that is busy closes a connection that stood still at the moment at which it is used again.
+            // A busy server may close an idle connection just when it is reused.
             .pool_idle_timeout(Duration::from_secs(1))
             .build()?;
         Ok(Self { http, base: base.to_owned(), address: None })
     }
 
-    /// The same client at another address, as Cloudflare tells the Worker where a client is. Without one, it is on the
-    /// machine itself, and no limits hold for it.
+    /// Returns the same client at another IP address, in the header by which Cloudflare names it. Without one it is local and has no
+    /// limits.
     #[must_use]
     pub fn at(&self, address: impl std::fmt::Display) -> Self {
         Self { address: Some(address.to_string()), ..self.clone() }
     }
 
-    /// Gets a path of the service, or a whole URL.
+    /// Gets a path of the service, or an absolute URL.
     ///
     /// # Errors
-    /// There is no answer.
+    /// There is no response.
     pub async fn get(&self, target: &str) -> Result<Answer> {
         Answer::read(self.request(target).send().await.with_context(|| target.to_owned())?).await
     }
@@ -76,7 +76,7 @@ impl Client {
     /// Gets a path with a bearer token.
     ///
     /// # Errors
-    /// There is no answer.
+    /// There is no response.
     pub async fn get_as(&self, target: &str, token: &str) -> Result<Answer> {
         Answer::read(self.request(target).bearer_auth(token).send().await?).await
     }
@@ -84,49 +84,44 @@ impl Client {
     /// Posts to a path with a bearer token.
     ///
     /// # Errors
-    /// There is no answer.
+    /// There is no response.
     pub async fn post_as(&self, target: &str, token: &str, body: impl Into<Bytes>) -> Result<Answer> {
         let request = self.http.post(self.whole(target)).bearer_auth(token).body(body.into());
         Answer::read(request.send().await?).await
     }
 
-    /// Asks for the content of a source.
+    /// Gets a content by the URL of its source.
     ///
     /// # Errors
-    /// There is no answer.
+    /// There is no response.
     pub async fn ask(&self, source: &str) -> Result<Answer> {
         let request = self.request("/v1/content/").query(&[("url", source)]);
         Answer::read(request.send().await?).await
     }
 
-    /// Sends a file.
+    /// Uploads a file.
     ///
     /// # Errors
-    /// There is no answer.
+    /// There is no response.
     pub async fn send(&self, name: &str, file: impl Into<Bytes>) -> Result<Answer> {
         let request = self.http.post(self.whole("/v1/content/")).query(&[("name", name)]);
         Answer::read(request.body(file.into()).send().await?).await
     }
 
-    /// Asks for a content by its id.
+    /// Gets a content by its id.
     ///
     /// # Errors
-    /// There is no such content.
+    /// The response is not 200.
     pub async fn content(&self, id: &str) -> Result<Value> {
         let answer = self.get(&format!("/v1/content/{id}")).await?;
-        ensure!(
-            answer.status == StatusCode::OK,
-            "{id} is answered with {}: {}",
-            answer.status,
-            answer.text()
-        );
+        ensure!(answer.status == StatusCode::OK, "{id}: {}: {}", answer.status, answer.text());
         answer.json()
     }
 
-    /// Asks for the content of a source, and looks at it until it is ready or has failed.
+    /// Asks for the content of a source and polls it until it is ready or has failed.
     ///
     /// # Errors
-    /// The answers do not make sense, or it takes too long.
+    /// A response is implausible, or the conversion takes too long.
     pub async fn convert(&self, source: &str) -> Result<Course> {
         let answer = self.ask(source).await?;
         ensure!(answer.status == StatusCode::MOVED_PERMANENTLY, "{}: {}", answer.status, answer.text());
@@ -136,23 +131,23 @@ impl Client {
         Ok(course)
     }
 
-    /// Goes on looking at the content of `course` until it is ready or has failed.
+    /// Polls the content of `course` until it is ready or has failed.
     ///
     /// # Errors
-    /// The answers do not make sense, or it takes too long.
+    /// A response is implausible, or the conversion takes too long.
     pub async fn follow(&self, course: &mut Course) -> Result<()> {
         self.follow_until(course, |content| content["ready"] == true || content["failed"] == true).await
     }
 
-    /// Goes on looking at the content of `course` until something holds for it.
+    /// Polls the content of `course` until `holds` returns true.
     ///
     /// # Errors
-    /// The answers do not make sense, or it takes too long.
+    /// A response is implausible, or the conversion takes too long.
     pub async fn follow_until(&self, course: &mut Course, holds: impl Fn(&Value) -> bool) -> Result<()> {
         let id = course.id()?;
         let deadline = Instant::now() + PATIENCE;
         while !course.seen.last().is_some_and(&holds) {
-            ensure!(Instant::now() < deadline, "{id} does not get there: {course:?}");
+            ensure!(Instant::now() < deadline, "timeout waiting for {id}: {course:?}");
             tokio::time::sleep(INTERVAL).await;
             course.see(self.content(&id).await?)?;
         }
@@ -178,45 +173,45 @@ impl Answer {
         Ok(Self { status, headers, body: response.bytes().await? })
     }
 
-    /// A header, empty when it is not there.
+    /// Returns a header, or an empty string.
     #[must_use]
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
     }
 
-    /// The body as text.
+    /// Returns the body as text.
     #[must_use]
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// The body as JSON.
+    /// Parses the body as JSON.
     ///
     /// # Errors
-    /// It is none.
+    /// It is not JSON.
     pub fn json(&self) -> Result<Value> {
         serde_json::from_slice(&self.body).with_context(|| self.text())
     }
 }
 
 impl Course {
-    /// Takes note of a content object.
+    /// Records a content object.
     ///
     /// # Errors
-    /// It does not make sense after what was seen before: progress lies between 0 and 1 and never falls, stages go
-    /// forwards or back to the queue, what is ready or failed stays so, and is 1 when ready.
+    /// It is implausible: progress is between 0 and 1, never falls and is 1 only when ready; an ended conversion does not change; a
+    /// descriptor, failure or stage belongs to the state.
     pub fn see(&mut self, content: Value) -> Result<()> {
         let progress = content["progress"].as_f64().with_context(|| format!("no progress: {content}"))?;
-        ensure!((0.0..=1.0).contains(&progress), "progress is no fraction: {content}");
+        ensure!((0.0..=1.0).contains(&progress), "progress is outside 0 to 1: {content}");
         let (ready, failed) = (content["ready"] == true, content["failed"] == true);
         ensure!(!(ready && failed), "ready and failed at once: {content}");
-        ensure!((progress >= 1.0) == ready, "1 is for what is ready: {content}");
-        ensure!(content.get("dzi").is_some() == ready, "a dzi is for what is ready: {content}");
-        ensure!(content.get("failure").is_some() == failed, "a failure is for what failed: {content}");
-        ensure!(!failed || content["failure"]["retryAfter"].as_u64() > Some(0), "until when? {content}");
+        ensure!((progress >= 1.0) == ready, "progress 1 means ready: {content}");
+        ensure!(content.get("dzi").is_some() == ready, "only ready contents have a dzi: {content}");
+        ensure!(content.get("failure").is_some() == failed, "only failed contents have a failure: {content}");
+        ensure!(!failed || content["failure"]["retryAfter"].as_u64() > Some(0), "no retryAfter: {content}");
         ensure!(
             content.get("stage").is_some() != (ready || failed),
-            "a stage is for what goes on: {content}"
+            "only running conversions have a stage: {content}"
         );
         if let Some(before) = self.seen.last() {
             let shown = before["progress"].as_f64().unwrap_or_default();
@@ -231,7 +226,7 @@ impl Course {
             }
             let ended = before["ready"] == true || before["failed"] == true;
             let is_same = timeless(&content) == timeless(before);
-            ensure!(!ended || is_same, "it was ended and changed: {before} {content}");
+            ensure!(!ended || is_same, "it changed after its end: {before} {content}");
             if is_same {
                 return Ok(());
             }
@@ -240,26 +235,26 @@ impl Course {
         Ok(())
     }
 
-    /// The content's id.
+    /// Returns the content's id.
     ///
     /// # Errors
-    /// Nothing was seen.
+    /// No object was recorded.
     pub fn id(&self) -> Result<String> {
         self.text("id")
     }
 
-    /// The content as it was seen last.
+    /// Returns the latest content object.
     ///
     /// # Errors
-    /// Nothing was seen.
+    /// No object was recorded.
     pub fn last(&self) -> Result<&Value> {
-        self.seen.last().context("nothing was seen")
+        self.seen.last().context("no content object was recorded")
     }
 
-    /// The content, which has become ready.
+    /// Returns the ready content.
     ///
     /// # Errors
-    /// It has not.
+    /// The content is not ready.
     pub fn ready(&self) -> Result<&Value> {
         let last = self.last()?;
         if last["ready"] != true {
@@ -268,16 +263,16 @@ impl Course {
         Ok(last)
     }
 
-    /// The code of its failure.
+    /// Returns the failure code.
     ///
     /// # Errors
-    /// It has not failed.
+    /// The content has not failed.
     pub fn failure_code(&self) -> Result<&str> {
         let last = self.last()?;
         last["failure"]["code"].as_str().with_context(|| format!("it has not failed: {last}"))
     }
 
-    /// Each figure of progress that was shown while it was under way.
+    /// Returns the distinct progress values before the end.
     #[must_use]
     pub fn progress(&self) -> Vec<f64> {
         let under_way = self.seen.iter().filter(|content| content.get("stage").is_some());
@@ -286,7 +281,7 @@ impl Course {
         figures
     }
 
-    /// Each stage that was shown, in order.
+    /// Returns the stages in order.
     #[must_use]
     pub fn stages(&self) -> Vec<&str> {
         let mut stages: Vec<&str> =
@@ -301,7 +296,7 @@ impl Course {
     }
 }
 
-/// A content object without the seconds until a failed content is tried again, which pass.
+/// Returns a content object without `retryAfter`, which changes with time.
 #[must_use]
 pub fn timeless(content: &Value) -> Value {
     let mut content = content.clone();
@@ -322,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn progress_that_falls_is_noticed() {
+    fn falling_progress_is_an_error() {
         let mut course = Course::default();
         for rising in [0.0, 0.25, 0.25, 0.5] {
             course.see(under_way(rising)).unwrap();
@@ -332,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn progress_outside_of_its_range_is_noticed() {
+    fn progress_outside_0_to_1_is_an_error() {
         for wrong in [-0.1, 1.0, 1.1] {
             Course::default().see(under_way(wrong)).unwrap_err();
         }

@@ -1,17 +1,13 @@
-//! What the end-to-end tests and the benchmarks are written with. They drive the built things from outside, as a user
-//! and a client would: a [`System`] is a real `cargo xtask dev`, a [`SourceServer`] stands for the web that sources come
-//! from and serves [`picture`]s, a [`Client`] asks as clients do, and a [`pyramid`] is judged by what is served of it.
+//! Building blocks of the end-to-end tests and benchmarks. They drive the built programs from outside, as users and clients do: a
+//! [`System`] is a real `cargo xtask dev`, a [`SourceServer`] serves [`picture`]s in place of the web, a [`Client`] makes requests,
+//! and a [`pyramid`] is judged by what is served.
 //!
-//! Nothing here knows how the service works inside. What a pyramid should be is computed anew, not taken from the code
-//! that is tested.
+//! Nothing here knows the service's internals. The expected pyramid is computed independently of the code under test.
 
-pub mod browser;
-pub mod bucket;
 pub mod chaos;
 pub mod client;
-pub mod helper;
 pub mod processes;
-pub mod prometheus;
+pub mod programs;
 pub mod pyramid;
 pub mod source_server;
 pub mod system;

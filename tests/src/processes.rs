@@ -1,11 +1,11 @@
-//! Looking at processes from outside: which ones belong to a system, and sending them signals.
+//! The processes of a running system, found in `/proc`, and signals to them.
 
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// The processes whose environment or command line names `state`, as those of the system that keeps its state there do.
+/// Returns the processes of the system with this state directory: their environment or command line names it.
 ///
 /// # Errors
 /// `/proc` cannot be read.
@@ -27,7 +27,7 @@ pub fn of(state: &Path) -> Result<Vec<u32>> {
     Ok(found)
 }
 
-/// The tilers of the system that keeps its state there.
+/// Returns the tilers of the system with this state directory.
 ///
 /// # Errors
 /// `/proc` cannot be read.
@@ -35,13 +35,13 @@ pub fn tilers(state: &Path) -> Result<Vec<u32>> {
     let is_tiler = |id: &u32| {
         let line = command_line(*id);
         let mut words = line.split('\0');
-        // The edge's runtime is called with `serve` too.
+        // The Workers runtime has a `serve` argument too.
         words.next().is_some_and(|program| program.ends_with("/tiler")) && words.next() == Some("serve")
     };
     Ok(of(state)?.into_iter().filter(is_tiler).collect())
 }
 
-/// The processes of the edge of the system that keeps its state there: wrangler, and the runtime that it started.
+/// Returns the edge processes of the system with this state directory: wrangler and its runtime.
 ///
 /// # Errors
 /// `/proc` cannot be read.
@@ -53,7 +53,7 @@ pub fn edge(state: &Path) -> Result<Vec<u32>> {
     Ok(of(state)?.into_iter().filter(is_edge).collect())
 }
 
-/// The renderer processes of a tiler.
+/// Returns the renderers of a tiler.
 ///
 /// # Errors
 /// `/proc` cannot be read.
@@ -63,7 +63,7 @@ pub fn renderers(tiler: u32) -> Result<Vec<u32>> {
     Ok(all()?.into_iter().filter(is_renderer).collect())
 }
 
-/// The browsers of a tiler: the first process of each, which a supervisor stands before.
+/// Returns the main process of each of a tiler's browsers.
 ///
 /// # Errors
 /// `/proc` cannot be read.
@@ -84,7 +84,7 @@ fn all() -> Result<Vec<u32>> {
     Ok(names.iter().filter_map(|name| name.to_str()?.parse().ok()).collect())
 }
 
-/// Arguments, each of which ends with a zero. Empty when it has ended.
+/// Returns the arguments, each terminated by a zero byte; empty if the process has ended.
 fn command_line(id: u32) -> String {
     String::from_utf8_lossy(&std::fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default()).into_owned()
 }
@@ -97,8 +97,8 @@ fn parent(id: u32) -> Option<u32> {
 /// Sends a signal.
 ///
 /// # Errors
-/// There is no such process.
+/// The process does not exist.
 pub fn signal(id: u32, signal: Signal) -> Result<()> {
-    let process = Pid::from_raw(id.cast_signed()).context("0 is no process")?;
+    let process = Pid::from_raw(id.cast_signed()).context("0 is not a process id")?;
     kill_process(process, signal).with_context(|| format!("process {id}"))
 }

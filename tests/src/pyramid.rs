@@ -1,5 +1,5 @@
-//! A pyramid as a viewer gets it: the descriptor is read as XML, the tiles are found by the rules of the Deep Zoom format,
-//! which are written out here once more, and each of them is compared with the source.
+//! A pyramid as a viewer gets it: reads the descriptor as XML, finds the tiles by an independent implementation of the Deep Zoom format,
+//! and compares each tile with the source.
 
 use anyhow::{Context, Result, ensure};
 use edgezoom_test_pictures::compared::{copy, cut, decibels, halved, mean_square};
@@ -10,31 +10,31 @@ use serde_json::Value;
 use crate::Client;
 use crate::client::Answer;
 
-/// What the descriptor says.
+/// A parsed descriptor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Descriptor {
-    /// The tiles' file extension.
+    /// File extension of the tiles.
     pub format: String,
-    /// How many pixels of its neighbours a tile carries.
+    /// Overlap in pixels.
     pub overlap: u32,
-    /// A tile's side without overlap.
+    /// Side of a tile in pixels, without overlap.
     pub tile_size: u32,
-    /// The picture's width.
+    /// Width in pixels.
     pub width: u32,
-    /// The picture's height.
+    /// Height in pixels.
     pub height: u32,
 }
 
-/// A pyramid, fetched whole.
+/// A completely fetched pyramid.
 pub struct Pyramid {
-    /// Where its descriptor is served.
+    /// URL of the descriptor.
     pub url: String,
-    /// What that says.
+    /// The descriptor.
     pub descriptor: Descriptor,
     tiles: Vec<(Place, RgbaImage)>,
 }
 
-/// Where a tile belongs, and what of its level it shows.
+/// The address of a tile, and the part of its level that it shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     level: u32,
@@ -48,16 +48,16 @@ pub struct Place {
 
 /// The namespace of descriptors since Deep Zoom Composer was released.
 const NAMESPACE: &str = "http://schemas.microsoft.com/deepzoom/2008";
-/// Levels smaller than this are too small to say in decibels how good they are.
+/// Smallest side of a level that is compared.
 const COMPARED_SIDE: u32 = 64;
-/// What a tile by itself has to come to, in decibels. The picture as a whole is held to more.
+/// Minimum PSNR of a single tile in decibels. The whole picture has a higher one.
 const TILE_PSNR: f64 = 28.0;
 
 impl Descriptor {
-    /// Reads a descriptor.
+    /// Parses a descriptor.
     ///
     /// # Errors
-    /// It is not what Deep Zoom readers expect.
+    /// It is no Deep Zoom descriptor.
     pub fn parse(xml: &str) -> Result<Self> {
         let document = roxmltree::Document::parse(xml)?;
         let image = document.root_element();
@@ -77,13 +77,13 @@ impl Descriptor {
         })
     }
 
-    /// The level that holds the whole picture.
+    /// Returns the level of full size.
     #[must_use]
     pub fn top_level(&self) -> u32 {
         (0..).find(|level| 1_u64 << level >= u64::from(self.width.max(self.height))).unwrap_or_default()
     }
 
-    /// A level's width and height.
+    /// Returns the width and height of a level.
     #[must_use]
     pub fn level_size(&self, level: u32) -> (u32, u32) {
         let scale = 1_u64 << (self.top_level() - level);
@@ -91,7 +91,7 @@ impl Descriptor {
         (side(self.width), side(self.height))
     }
 
-    /// Where each tile belongs.
+    /// Returns the places of all tiles.
     #[must_use]
     pub fn places(&self) -> Vec<Place> {
         let mut places = vec![];
@@ -109,7 +109,7 @@ impl Descriptor {
         places
     }
 
-    /// From where to where the tiles of a column or row reach.
+    /// Returns the first and last pixel (exclusive) of a column or row of tiles.
     fn span(&self, number: u32, side: u32) -> (u32, u32) {
         let begin = (number * self.tile_size).saturating_sub(self.overlap);
         (begin, ((number + 1) * self.tile_size + self.overlap).min(side))
@@ -117,10 +117,10 @@ impl Descriptor {
 }
 
 impl Pyramid {
-    /// Fetches the pyramid of a content that is ready.
+    /// Fetches the pyramid of a ready content.
     ///
     /// # Errors
-    /// The descriptor is not what the content says, or a tile is missing, has the wrong type or the wrong size.
+    /// The descriptor differs from the content object, or a tile is missing or has a wrong type or size.
     pub async fn fetch(client: &Client, content: &Value) -> Result<Self> {
         let dzi = &content["dzi"];
         let url = dzi["url"].as_str().with_context(|| format!("no dzi: {content}"))?.to_owned();
@@ -152,11 +152,10 @@ impl Pyramid {
         Ok(Self { url, descriptor, tiles })
     }
 
-    /// The keys that the store has for it in the layout of single tiles, sorted: its descriptor, its tiles, the two small
-    /// pictures.
+    /// Returns the keys of its objects in the layout `tiles`, sorted: descriptor, tiles, two preview images.
     ///
     /// # Errors
-    /// The descriptor is served from somewhere else than `cache`.
+    /// The descriptor's URL does not begin with `cache`.
     pub fn keys(&self, cache: &str) -> Result<Vec<String>> {
         let key = self.url.strip_prefix(cache).with_context(|| self.url.clone())?;
         let stem = key.trim_end_matches(".dzi");
@@ -170,7 +169,7 @@ impl Pyramid {
         Ok(keys)
     }
 
-    /// A level, put together from the inner parts of its tiles.
+    /// Assembles a level from its tiles without their overlap.
     #[must_use]
     pub fn level(&self, level: u32) -> RgbaImage {
         let (width, height) = self.descriptor.level_size(level);
@@ -182,17 +181,17 @@ impl Pyramid {
         picture
     }
 
-    /// The full picture.
+    /// Assembles the level of full size.
     #[must_use]
     pub fn picture(&self) -> RgbaImage {
         self.level(self.descriptor.top_level())
     }
 
-    /// Compares the pyramid with its source: the picture rebuilt from the tiles is it, to so many decibels, and so, to a
-    /// few less, is every tile on its own, at its place and on its level.
+    /// Compares the pyramid with its source: the assembled picture by this PSNR in decibels, and every tile with its place and level by
+    /// a lower one.
     ///
     /// # Errors
-    /// Says what differs.
+    /// Something differs.
     pub fn equals(&self, source: &RgbaImage, psnr: f64) -> Result<()> {
         let top = self.descriptor.top_level();
         let picture = self.picture();
@@ -221,7 +220,7 @@ impl Place {
     }
 }
 
-/// Reads a tile.
+/// Decodes a tile and checks its size.
 fn tile(answer: &Answer, place: Place, format: &str) -> Result<RgbaImage> {
     ensure!(answer.status == 200, "{}", answer.status);
     let (format, media_type) =
@@ -238,7 +237,7 @@ fn tile(answer: &Answer, place: Place, format: &str) -> Result<RgbaImage> {
     Ok(tile)
 }
 
-/// Whether a tile shows what the level has at its place, and not what lies a pixel beside it.
+/// Checks that a tile shows its place of the level, and not a place one pixel beside it.
 fn fits(place: Place, tile: &RgbaImage, level: &RgbaImage) -> Result<()> {
     let shown = cut(level, (place.left, place.top), (place.width, place.height));
     let error = |by| mean_square(tile, &shown, by);
@@ -280,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_true_pyramid_passes() {
+    fn a_correct_pyramid_passes() {
         let source = source();
         let pyramid = pyramid(&source);
         assert_eq!(pyramid.picture(), source);
@@ -288,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tile_that_is_off_by_a_pixel_is_noticed() {
+    fn a_tile_shifted_by_a_pixel_is_an_error() {
         let source = source();
         let mut pyramid = pyramid(&source);
         let (place, tile) = pyramid.tiles.last_mut().unwrap();
@@ -297,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tile_on_the_wrong_level_is_noticed() {
+    fn a_tile_of_another_level_is_an_error() {
         let source = source();
         let mut pyramid = pyramid(&source);
         let low = pyramid.tiles.iter().position(|(place, _)| place.level == 9).unwrap();
@@ -307,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn places_cover_the_levels_with_their_overlap() {
+    fn places_cover_every_level_with_overlap() {
         let places = descriptor().places();
         let of = |level| places.iter().filter(move |place| place.level == level).collect::<Vec<_>>();
         assert_eq!(of(10).len(), 6);
@@ -318,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_descriptor_of_another_namespace_is_refused() {
+    fn a_descriptor_in_another_namespace_is_an_error() {
         let xml = r#"<Image xmlns="NS" Format="jpg" Overlap="1" TileSize="254"><Size Width="3" Height="2"/></Image>"#;
         Descriptor::parse(&xml.replace("NS", NAMESPACE)).unwrap();
         Descriptor::parse(&xml.replace("NS", "http://schemas.microsoft.com/deepzoom/2009")).unwrap_err();

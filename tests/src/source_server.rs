@@ -1,6 +1,5 @@
-//! The web that sources come from: a server on the loopback addresses 127.0.0.1 and 127.0.0.2 that can be slow, break off,
-//! redirect or not know, and counts what it is asked for. The second address stands for a network that must not be
-//! reached.
+//! An HTTP server in place of the web, on 127.0.0.1 and 127.0.0.2. It can be slow, close connections early, redirect or answer 404, and
+//! counts requests. The second address stands for a private network.
 
 use std::collections::HashMap;
 use std::net::{Ipv4Addr, TcpListener};
@@ -15,9 +14,7 @@ use axum::http::{HeaderMap, Response, StatusCode, header};
 use bytes::Bytes;
 use futures::StreamExt;
 
-use crate::helper::free_port;
-
-/// How a source is sent.
+/// How a source is served.
 #[derive(Clone, Debug)]
 pub struct Source {
     media_type: &'static str,
@@ -26,15 +23,15 @@ pub struct Source {
     chunk: usize,
     pause: Duration,
     sent: usize,
-    /// How often it is not available, before all else.
+    /// Number of 503 responses before all others.
     unavailable: usize,
-    /// Where the next responses break off, in turn.
+    /// Lengths after which the next responses break off, in turn.
     cuts: Vec<usize>,
-    /// The bytes a second that it is sent at, by the clock.
+    /// Bytes per second.
     rate: Option<f64>,
 }
 
-/// A running server. It runs until the process ends: a handful of idle tasks.
+/// A running server. It runs until the process ends.
 #[derive(Clone)]
 pub struct SourceServer {
     port: u16,
@@ -45,12 +42,12 @@ pub struct SourceServer {
 struct Shelf {
     sources: HashMap<String, Source>,
     hits: HashMap<String, usize>,
-    /// When the last response ended that was sent whole.
+    /// Time at which the last complete response ended.
     sent: HashMap<String, Instant>,
 }
 
 impl Source {
-    /// A file of some media type.
+    /// Returns a file with this media type.
     pub fn file(media_type: &'static str, body: impl Into<Bytes>) -> Self {
         let body = body.into();
         let sent = body.len();
@@ -67,50 +64,50 @@ impl Source {
         }
     }
 
-    /// A redirect.
+    /// Returns a redirect.
     #[must_use]
     pub fn redirect(location: &str) -> Self {
         Self { location: Some(location.to_owned()), ..Self::file("text/plain", "") }
     }
 
-    /// Sends it in about so many pieces over about that time.
+    /// Sends the file over about this time, in about this number of pieces.
     #[must_use]
     pub fn over(self, time: Duration, pieces: u32) -> Self {
         Self { chunk: self.body.len().div_ceil(pieces as usize).max(1), pause: time / pieces, ..self }
     }
 
-    /// Sends it at so many bytes a second, whatever each piece takes.
+    /// Sends the file at a rate.
     #[must_use]
     pub fn at(self, bytes_per_second: f64) -> Self {
         Self { chunk: 64 << 10, rate: Some(bytes_per_second), ..self }
     }
 
-    /// Breaks the connection off after so many bytes.
+    /// Closes the connection early.
     #[must_use]
     pub fn broken_off_after(self, bytes: usize) -> Self {
         Self { sent: bytes, ..self }
     }
 
-    /// Answers the first requests with 503 and the wish for a long pause.
+    /// Answers the first requests with 503 and a long `Retry-After`.
     #[must_use]
     pub fn unavailable(self, times: usize) -> Self {
         Self { unavailable: times, ..self }
     }
 
-    /// Breaks the connection off after so many bytes of the file, one response after the other; the last one is complete. Ranges
-    /// are served, so that a client can go on.
+    /// Closes the connection early at these offsets of the file, one response after the other; later responses are complete. Serves
+    /// ranges, so a client can resume.
     #[must_use]
     pub fn cut_at(self, cuts: &[usize]) -> Self {
         Self { cuts: cuts.to_vec(), ..self }
     }
 
-    /// Serves ranges, so that a client can go on where it was broken off.
+    /// Serves ranges, so a client can resume.
     #[must_use]
     pub fn with_ranges(self) -> Self {
         Self { cuts: vec![self.body.len()], ..self }
     }
 
-    /// The response to the request with this number, for all bytes from `from` on.
+    /// Returns the response to the request with this number, for all bytes from `from` on.
     fn response(mut self, number: usize, from: Option<usize>, on_end: OnEnd) -> Response<Body> {
         let Some(number) = number.checked_sub(self.unavailable) else {
             return Response::builder()
@@ -173,19 +170,19 @@ impl Source {
     }
 }
 
-/// Called when the last byte of a whole response is sent.
+/// Callback for the last byte of a complete response.
 type OnEnd = Box<dyn FnOnce() + Send>;
 
-/// The entity tag of sources with ranges: they do not change.
+/// Entity tag of all sources with ranges: they do not change.
 const TAG: &str = "\"same\"";
 
 impl SourceServer {
     /// Starts a server on a free port.
     ///
     /// # Errors
-    /// It cannot listen.
+    /// The addresses are not available.
     pub fn start() -> Result<Self> {
-        let port = free_port()?;
+        let port = xtask::dev::free_port(0)?;
         let first = TcpListener::bind((Ipv4Addr::new(127, 0, 0, 1), port))?;
         let second = TcpListener::bind((Ipv4Addr::new(127, 0, 0, 2), port))?;
         let shelf = Arc::default();
@@ -199,7 +196,7 @@ impl SourceServer {
         Ok(Self { port, shelf })
     }
 
-    /// Serves a source, and gives its URL. Each gets one of its own, which no content has yet.
+    /// Serves a source and returns its unique URL.
     pub fn serve(&self, name: &str, source: Source) -> String {
         let mut shelf = self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
         let path = format!("{}/{name}", shelf.sources.len());
@@ -208,32 +205,32 @@ impl SourceServer {
         url
     }
 
-    /// Serves a source at a URL from now on.
+    /// Serves a source at this URL from now on.
     pub fn put(&self, url: &str, source: Source) {
         let mut shelf = self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
         shelf.sources.insert(path_of(url).to_owned(), source);
     }
 
-    /// The URL of a path, whether anything is served there or not.
+    /// Returns the URL of a path, served or not.
     #[must_use]
     pub fn url(&self, path: &str) -> String {
         format!("http://127.0.0.1:{}/{path}", self.port)
     }
 
-    /// The same URL on the address that must not be reached.
+    /// Returns the same URL at the address of the private network.
     #[must_use]
     pub fn forbidden(&self, url: &str) -> String {
         url.replace("//127.0.0.1:", "//127.0.0.2:")
     }
 
-    /// When the last byte of it was sent, if it was ever sent whole.
+    /// Returns the time at which the last complete response ended.
     #[must_use]
     pub fn sent_at(&self, url: &str) -> Option<Instant> {
         let shelf = self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
         shelf.sent.get(path_of(url)).copied()
     }
 
-    /// How often a URL was asked for, at any address.
+    /// Returns the number of requests for a URL, at any address.
     #[must_use]
     pub fn hits(&self, url: &str) -> usize {
         let shelf = self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
@@ -271,7 +268,7 @@ async fn answer(
         .and_then(|range| range.strip_prefix("bytes=")?.strip_suffix('-')?.parse().ok());
     source.map_or_else(
         || {
-            let mut response = Response::new(Body::from("There is nothing here."));
+            let mut response = Response::new(Body::from("Not found"));
             *response.status_mut() = StatusCode::NOT_FOUND;
             response
         },

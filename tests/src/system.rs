@@ -1,5 +1,5 @@
-//! The real local system: `cargo xtask dev` with its state in a temporary folder and any free port. It is stopped when it
-//! is dropped, and ended by xtask's watchdog when the tests are killed; what it logged is shown when a test fails.
+//! The real local service: `cargo xtask dev` on a free port with its state in a temporary directory. Dropping it stops it; xtask's watchdog
+//! does so if the tests are killed. A failed test shows its log.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -11,41 +11,41 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
+use aws_sdk_s3::config::{BehaviorVersion, Credentials, Region};
 use rustix::process::Signal;
 use tempfile::TempDir;
 
 use crate::processes;
 
-/// How a system is run.
+/// The options of a system.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// How many tilers.
+    /// Number of tilers.
     pub tilers: usize,
-    /// Networks that sources may lie in. The source server's first address, by default; its second is never in.
+    /// Networks that sources may be in. By default the source server's first address; its second is never allowed.
     pub allow_networks: &'static str,
-    /// How long a tiler may be silent.
+    /// Time without a report after which a tiler loses its job.
     pub lease: Duration,
-    /// The pauses after attempts that failed for a reason that may pass, in seconds.
+    /// Pauses after transient failures, in seconds.
     pub retries: &'static str,
-    /// How many tiles a tiler uploads at once.
+    /// Maximum number of concurrent tile uploads.
     pub uploads: u32,
-    /// How pyramids are stored: `archive` or `tiles`.
+    /// Storage layout: `archive` or `tiles`.
     pub layout: &'static str,
-    /// Whether the tilers are built for speed.
+    /// True to run tilers built in release profile.
     pub release: bool,
-    /// Whether the Worker's runtime collects all garbage whenever a megabyte has gathered, so that its memory is what is in use.
-    /// Left to itself it lets some 16 MB gather in each of thirty isolates, and 4 KB for each request outside of what V8 counts.
+    /// True if the Workers runtime collects all garbage after each megabyte of allocations, so that its memory is what it uses. By default
+    /// about 16 MB accumulate in each of thirty isolates, and 4 KB a request outside V8's heap.
     pub collects_all_garbage: bool,
-    /// How many messages may wait while new contents are taken.
+    /// Number of queued messages above which new contents get 503.
     pub backlog_limit: u64,
-    /// Whether nothing new is taken.
+    /// True to reject new contents.
     pub maintenance: bool,
-    /// The format of the tilers' log: `text` or `json`.
+    /// Log format of the tilers: `text` or `json`.
     pub log: &'static str,
-    /// The edge's port; 0 for any.
+    /// Port of the edge; 0 for any.
     pub port: u16,
-    /// The port at which the tilers call the edge, where something stands between them. The edge is started anew then when
-    /// it is killed.
+    /// Port of a proxy through which the tilers call the edge. The edge is restarted then when it is killed.
     pub faults_at: Option<u16>,
 }
 
@@ -62,15 +62,15 @@ pub struct System {
 /// A tiler of a running system.
 #[derive(Clone, Debug)]
 pub struct RunningTiler {
-    /// The number of its process.
+    /// Process id.
     pub process: u32,
-    /// Where it tells its health and metrics.
+    /// Address of its health and metrics.
     pub address: String,
 }
 
-/// How long a system may take to be ready, on a machine that is busy.
+/// Time limit of a start on a busy machine.
 const START: Duration = Duration::from_secs(120);
-/// How long it may take to be gone.
+/// Time limit of an end.
 const END: Duration = Duration::from_secs(60);
 
 impl Default for Options {
@@ -94,13 +94,13 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The command that runs a system so.
+    /// Returns the command that runs a system with these options.
     ///
     /// # Errors
     /// xtask is not built.
     pub fn command(self, state: &Path, port: u16) -> Result<Command> {
         let mut command = Command::new(xtask()?);
-        // What is built stays so while tests run: a look by Cargo would take seconds each time, and a lock.
+        // Everything is built. Asking Cargo would take seconds each time, and its lock.
         command.arg("dev").arg("--built").arg("--state").arg(state).arg(format!("--port={port}"));
         command.arg(format!("--tilers={}", self.tilers));
         command.arg(if self.release { "--profile=release" } else { "--profile=dev" });
@@ -118,23 +118,23 @@ impl Options {
         std::fs::create_dir_all(&temporary)?;
         command.env("EDGEZOOM_TMP", temporary);
         command.env("EDGEZOOM_ALLOW_NETWORKS", self.allow_networks);
-        command.env("EDGEZOOM_WEB_PAGES_WITHOUT_SANDBOX", "true"); // tests without namespaces run as root too
+        command.env("EDGEZOOM_WEB_PAGES_WITHOUT_SANDBOX", "true"); // root without user namespaces can run the tests
         command.env("EDGEZOOM_HOST_INTERVAL_MS", "0"); // all sources are on one host
         command.env("EDGEZOOM_LEASE_SECONDS", self.lease.as_secs().to_string());
         command.env("EDGEZOOM_RETRY_SECONDS", self.retries);
         command.env("EDGEZOOM_LAYOUT", self.layout).env("EDGEZOOM_LOG", self.log);
         command.env("EDGEZOOM_UPLOADS", self.uploads.to_string());
-        command.env("EDGEZOOM_TEST_STATE", state); // all that it starts inherits it: `processes` finds them by it
+        command.env("EDGEZOOM_TEST_STATE", state); // inherited by all its processes: `processes` finds them by it
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         Ok(command)
     }
 }
 
 impl System {
-    /// The system that the tests of one program share: as it is by default. It runs until the last reference is dropped.
+    /// Returns the system with default options that the tests of one program share. It runs until the last reference is dropped.
     ///
     /// # Errors
-    /// It does not come up.
+    /// The system does not start.
     pub fn shared() -> Result<Arc<Self>> {
         static SHARED: Mutex<Weak<System>> = Mutex::new(Weak::new());
         let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -146,18 +146,18 @@ impl System {
         Ok(system)
     }
 
-    /// Starts a system that knows nothing yet.
+    /// Starts a system without any state.
     ///
     /// # Errors
-    /// It does not come up.
+    /// The system does not start.
     pub fn start(options: Options) -> Result<Self> {
         Self::start_with(options, Arc::new(tempfile::Builder::new().prefix("edgezoom-").tempdir()?))
     }
 
-    /// Starts a system that knows what another one left in its state folder.
+    /// Starts a system with the state that another one left.
     ///
     /// # Errors
-    /// It does not come up.
+    /// The system does not start.
     pub fn start_with(options: Options, state: Arc<TempDir>) -> Result<Self> {
         let port = options.port;
         let mut process = options.command(state.path(), port)?.process_group(0).spawn().context("xtask")?;
@@ -169,44 +169,44 @@ impl System {
         let mut system = Self { process, watchdog, url: String::new(), log, logger, state };
         match ready.recv_timeout(START) {
             Ok(url) => system.url = url,
-            Err(_) => bail!("the system does not come up:\n{}", system.log()),
+            Err(_) => bail!("the system does not start:\n{}", system.log()),
         }
         Ok(system)
     }
 
-    /// The base URL.
+    /// Returns the base URL.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// The folder that keeps its state. It stays until the last reference is dropped.
+    /// Returns the state directory, which exists until the last reference is dropped.
     #[must_use]
     pub fn state(&self) -> Arc<TempDir> {
         Arc::clone(&self.state)
     }
 
-    /// The folder for the tilers' temporary files, of the system that keeps its state there.
+    /// Returns the tilers' directory for temporary files, for a system with this state directory.
     #[must_use]
     pub fn temporary(state: &Path) -> PathBuf {
         state.join("temporary")
     }
 
-    /// The number of xtask's process.
+    /// Returns the process id of xtask.
     #[must_use]
     pub fn process(&self) -> u32 {
         self.process.id()
     }
 
-    /// What Worker and tilers prove themselves to each other with.
+    /// Returns the tilers' token.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The token cannot be read.
     pub fn token(&self) -> Result<String> {
         Ok(std::fs::read_to_string(self.state.path().join("token"))?.trim().to_owned())
     }
 
-    /// A command of the operator: `tiler admin`.
+    /// Returns a `tiler admin` command.
     ///
     /// # Errors
     /// The tiler is not built, or the operator's token cannot be read.
@@ -223,10 +223,10 @@ impl System {
         Ok(command)
     }
 
-    /// The first tiler, as it runs now.
+    /// Returns the first tiler's current process.
     ///
     /// # Errors
-    /// None runs.
+    /// No tiler runs.
     pub fn tiler(&self) -> Result<RunningTiler> {
         let path: PathBuf = self.state.path().join("tiler-1.json");
         let note: serde_json::Value = serde_json::from_slice(&std::fs::read(path).context("no tiler runs")?)?;
@@ -234,26 +234,55 @@ impl System {
         Ok(RunningTiler { process, address: note["address"].as_str().context("no address")?.to_owned() })
     }
 
-    /// What it logged so far.
+    /// Returns the keys of all stored objects that begin with `prefix`, sorted. Reads the store itself, not through the Worker.
+    ///
+    /// # Errors
+    /// The store does not answer.
+    pub async fn stored(&self, prefix: &str) -> Result<Vec<String>> {
+        let config = aws_sdk_s3::Config::builder()
+            .behavior_version(BehaviorVersion::latest())
+            .http_client(aws_smithy_http_client::Builder::new().build_http())
+            .endpoint_url(format!("{}/cdn-cgi/local/r2/s3/", self.url)) // the SDK adds no slash before the bucket
+            .credentials_provider(Credentials::new(
+                "local",
+                "local-secret-for-development",
+                None,
+                None,
+                "tests",
+            ))
+            .region(Region::new("auto"))
+            .force_path_style(true)
+            .build();
+        let objects = aws_sdk_s3::Client::from_conf(config).list_objects_v2();
+        let mut pages = objects.bucket("edgezoom-pyramids").prefix(prefix).into_paginator().send();
+        let mut keys = vec![];
+        while let Some(page) = pages.next().await {
+            keys.extend(page?.contents().iter().filter_map(|object| object.key().map(str::to_owned)));
+        }
+        keys.sort();
+        Ok(keys)
+    }
+
+    /// Returns the log so far.
     #[must_use]
     pub fn log(&self) -> String {
         self.log.lock().unwrap_or_else(PoisonError::into_inner).join("\n")
     }
 
-    /// What it logged in all, once xtask and its children have ended. A last line may be read after xtask's end.
+    /// Waits until xtask and its children have closed the log, and returns all of it.
     ///
     /// # Errors
     /// One of them does not end.
     pub fn whole_log(&self) -> Result<String> {
         let deadline = Instant::now() + END;
         while !self.logger.is_finished() {
-            ensure!(Instant::now() < deadline, "its log stays open:\n{}", self.log());
+            ensure!(Instant::now() < deadline, "the log stays open:\n{}", self.log());
             std::thread::sleep(Duration::from_millis(20));
         }
         Ok(self.log())
     }
 
-    /// Sends xtask a signal, and waits until it has ended.
+    /// Sends xtask a signal and waits for its end.
     ///
     /// # Errors
     /// It does not end.
@@ -262,7 +291,7 @@ impl System {
         self.wait().with_context(|| format!("after {signal:?}"))
     }
 
-    /// Waits until xtask has ended.
+    /// Waits for the end of xtask.
     ///
     /// # Errors
     /// It does not end.
@@ -280,38 +309,38 @@ impl System {
 
 impl Drop for System {
     fn drop(&mut self) {
-        eprintln!("{}", self.log()); // shown when the test failed
+        eprintln!("{}", self.log()); // shown if the test fails
         if matches!(self.process.try_wait(), Ok(None)) {
-            let _ = self.end(Signal::TERM); // an error: the watchdog sees to it
+            let _ = self.end(Signal::TERM); // the watchdog ends it otherwise
         }
         drop(self.watchdog.stdin.take());
         let _ = (self.watchdog.wait(), self.process.wait());
     }
 }
 
-/// The xtask that `cargo xtask` built.
+/// Returns the xtask program.
 ///
 /// # Errors
-/// It is not there.
+/// It is not built.
 pub fn xtask() -> Result<PathBuf> {
     built("xtask")
 }
 
-/// A program that `cargo xtask` built. It lies beside the folder of the tests, or beside that of the other profile.
+/// Returns the path of a program in dev profile; the tests themselves may be built in another one.
 ///
 /// # Errors
-/// It is not there.
+/// The program is not built.
 pub fn built(name: &str) -> Result<PathBuf> {
     let program = std::env::current_exe()?;
     let target = program.ancestors().nth(3).context("the tests do not run from a target folder")?;
     let path = target.join("debug").join(name);
     if !path.exists() {
-        bail!("{} is missing: `cargo xtask test end-to-end` builds it", path.display());
+        bail!("{} is missing; build it with `cargo xtask test end-to-end`", path.display());
     }
     Ok(path)
 }
 
-/// Has a process group ended when the tests are killed.
+/// Starts a watchdog that ends a process group when the tests are killed.
 pub(crate) fn watch(group: u32) -> Result<Child> {
     let mut command = Command::new(built("xtask-tools")?);
     let mut watchdog = command.arg("watchdog").stdin(Stdio::piped()).process_group(0).spawn()?;
@@ -319,7 +348,7 @@ pub(crate) fn watch(group: u32) -> Result<Child> {
     Ok(watchdog)
 }
 
-/// Keeps lines until their source closes.
+/// Appends lines to the log until their source closes.
 fn keep(lines: impl Read + Send + 'static, log: Arc<Mutex<Vec<String>>>) -> JoinHandle<()> {
     std::thread::spawn(move || {
         for line in BufReader::new(lines).lines().map_while(Result::ok) {
@@ -328,13 +357,13 @@ fn keep(lines: impl Read + Send + 'static, log: Arc<Mutex<Vec<String>>>) -> Join
     })
 }
 
-/// Waits for the line that says where the system answers. The channel closes when none comes.
+/// Returns a channel that receives the system's URL, and closes if the system ends before it is ready.
 fn ready_line(output: impl Read + Send + 'static) -> Receiver<String> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
         for line in BufReader::new(output).lines().map_while(Result::ok) {
             if let Some(url) = line.strip_prefix("ready: ") {
-                let _ = sender.send(url.to_owned()); // an error: the wait has timed out
+                let _ = sender.send(url.to_owned()); // fails if the wait has timed out
             }
         }
     });

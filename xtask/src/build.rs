@@ -1,7 +1,7 @@
-//! What Cargo builds for the tasks. Which features a dependency gets depends on the packages that a call of Cargo selects,
-//! and each set of features is compiled by itself. So every call here selects the whole workspace, as `cargo test` does,
+//! Cargo builds for the tasks. Cargo unifies a dependency's features over the packages that one call selects, and compiles
+//! the dependency again for another set of features. So every call here selects the whole workspace, as `cargo test` does,
 //! and names the programs that it wants: all tasks share one compiled copy of each dependency. The Worker's WebAssembly is
-//! for another target, which shares nothing anyway.
+//! for another target and shares nothing.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -19,14 +19,14 @@ pub const TOOLS: &str = "xtask-tools";
 /// The program that users run.
 pub const TILER: &str = "tiler";
 
-/// Lets Clippy's driver compile the workspace: it is the compiler, and lints what it compiles. `cargo clippy` would check
-/// each dependency a second time, which takes four minutes of processor time.
+/// Makes Clippy's driver compile the workspace: it is the compiler, and lints what it compiles. `cargo clippy` would check
+/// every dependency a second time, four minutes of CPU time.
 pub fn linted(cargo: &mut Command) -> &mut Command {
     cargo.env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver")
 }
 
-/// The command that builds programs of the workspace. In the tests' profile the tests' compiler does it, if it is there: what
-/// Cargo built with another one it would build again.
+/// Returns the command that builds programs of the workspace. In the dev profile it compiles with the same driver as the tests, if
+/// installed: Cargo rebuilds what another one compiled.
 pub fn programs(project: &Project, names: &[&str], profile: Profile) -> Command {
     let mut cargo = project.cargo();
     if profile == Profile::Dev && command::succeeds(Command::new("clippy-driver").arg("--version")) {
@@ -39,14 +39,14 @@ pub fn programs(project: &Project, names: &[&str], profile: Profile) -> Command 
     cargo
 }
 
-/// A command of the program in `xtask/tools`, which has to be built.
+/// Returns a command that calls the program in `xtask/tools`, which must have been built.
 pub fn tool<S: AsRef<OsStr>>(project: &Project, arguments: impl IntoIterator<Item = S>) -> Command {
     let mut tool = Command::new(project.program(TOOLS, Profile::Dev));
     tool.current_dir(&project.root).args(arguments);
     tool
 }
 
-/// Builds a program and gives its path.
+/// Builds a program and returns its path.
 pub fn program(project: &Project, name: &str, profile: Profile) -> Result<PathBuf> {
     command::run(&mut programs(project, &[name], profile))?;
     Ok(project.program(name, profile))
@@ -62,19 +62,19 @@ pub fn tools(project: &Project) -> Step<'_> {
     Step::new("tools", |out| out.prepare(&mut programs(project, &[TOOLS], Profile::Dev)))
 }
 
-/// The step `wasm`. WebAssembly is optimised as a whole, on one core: the native programs have the others meanwhile.
+/// The step `wasm`. Link-time optimisation of the Worker uses one core; native programs compile on the others meanwhile.
 pub fn wasm(project: &Project) -> Step<'_> {
     let package = ["build", "--package=edgezoom-edge", "--profile=edge", "--target", WASM];
     Step::new("wasm", move |out| out.prepare(project.cargo().args(package)))
 }
 
-/// The step `edge`, which makes `edge/build` of the WebAssembly.
+/// The step `edge`, which turns the WebAssembly into `edge/build`.
 pub fn edge(project: &Project) -> Step<'_> {
     let edge = Step::new("edge", |out| out.check(&mut tool(project, ["build-edge"])));
     edge.needs(&["set-up", "wasm", "tools"])
 }
 
-/// All steps that build the Worker into `edge/build`.
+/// Returns the steps that build the Worker into `edge/build`.
 pub fn worker(project: &Project, purpose: Purpose) -> Vec<Step<'_>> {
     vec![set_up(purpose), tools(project), wasm(project), edge(project)]
 }
@@ -91,18 +91,11 @@ mod tests {
 
     use super::*;
 
-    /// Each dependency with its features, as Cargo gives them when it builds these kinds of dependencies.
+    /// Returns every dependency with the features that Cargo gives it when it builds these kinds of dependencies.
     fn features(project: &Project, kinds: &str) -> BTreeSet<String> {
         let mut cargo = project.cargo();
-        cargo.args([
-            "tree",
-            "--workspace",
-            "--locked",
-            "--prefix=none",
-            "--format={p} [{f}]",
-            "--edges",
-            kinds,
-        ]);
+        cargo.args(["tree", "--workspace", "--locked", "--prefix=none", "--format={p} [{f}]"]);
+        cargo.args(["--edges", kinds]);
         let text = command::output(&mut cargo).unwrap();
         text.lines().map(|line| line.trim_end_matches(" (*)").to_owned()).collect()
     }

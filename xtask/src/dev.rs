@@ -1,68 +1,68 @@
-//! `cargo xtask dev`: builds what is not built, then becomes the program that runs the local service, which is in
-//! `tools/src/dev`.
+//! `cargo xtask dev`: builds what is missing, then replaces itself with the program that runs the local service (`tools/src/dev`).
 
+use std::hash::{BuildHasher, RandomState};
+use std::io::ErrorKind;
+use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 use crate::build::{self, TILER};
-use crate::port;
 use crate::project::{Profile, Project};
 use crate::setup::{self, Purpose};
 use crate::steps::{self, Step};
 
-/// How the local service is run.
+/// The options of the local service.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Options {
-    /// The port that the service answers at; 0: any that is free
+    /// Port of the service; 0 chooses a free one
     #[arg(long, default_value_t = 8787)]
     pub port: u16,
-    /// The folder that keeps the service's state from one run to the next [default: .local]
+    /// Folder that keeps the service's state between runs [default: .local]
     #[arg(long)]
     pub state: Option<PathBuf>,
-    /// How many tilers run
+    /// Number of tilers
     #[arg(long, default_value_t = 1)]
     pub tilers: usize,
-    /// How the tilers are compiled: as the tests have them, or as for deployment, which takes minutes more
+    /// Profile of the tilers; `release` compiles for minutes longer
     #[arg(long, value_enum, default_value = "dev")]
     pub profile: Profile,
-    /// Networks that sources may lie in besides the public internet, such as 127.0.0.0/8, separated by commas
+    /// Networks besides the public internet that sources may be in, such as 127.0.0.0/8, separated by commas
     #[arg(long, env = "EDGEZOOM_ALLOW_NETWORKS", default_value = "")]
     pub allow_networks: String,
-    /// How long a tiler may be silent before its job is given to another one
+    /// Seconds without a report after which a tiler loses its job
     #[arg(long, env = "EDGEZOOM_LEASE_SECONDS", default_value_t = 60)]
     pub lease_seconds: u32,
-    /// The pauses after attempts that failed for a reason that may pass
+    /// Pauses in seconds before the next attempts after a transient failure
     #[arg(long, env = "EDGEZOOM_RETRY_SECONDS", default_value = "60,300,1800")]
     pub retry_seconds: String,
-    /// How long a failure stands; a request after that starts the content anew
+    /// Seconds after which a request for a failed content starts it again
     #[arg(long, env = "EDGEZOOM_ASK_AGAIN_SECONDS", default_value_t = 600)]
     pub ask_again_seconds: u32,
-    /// How many messages may wait in the queue while new contents are still taken
+    /// Number of queued messages above which new contents get 503
     #[arg(long, default_value_t = 10_000)]
     pub backlog_limit: u64,
-    /// How large a file may be that clients send; 0: none are taken
+    /// Maximum size of an uploaded file in bytes; 0 disables uploads
     #[arg(long, env = "EDGEZOOM_UPLOAD_BYTES", default_value_t = 2 << 30)]
     pub upload_bytes: u64,
-    /// What is logged: `text`, or `json` for JSON lines of the tilers and of the Worker, which is silent otherwise
+    /// Log format of the tilers: `text` or `json`; `json` also logs the Worker
     #[arg(long, env = "EDGEZOOM_LOG", default_value = "text")]
     pub log: String,
-    /// Take nothing new: new contents get 503, known ones are answered as ever
+    /// Reject new contents with 503; known ones are answered
     #[arg(long)]
     pub maintenance: bool,
-    /// For `cargo xtask chaos`: the port at which the tilers call the edge, where something stands between them. The edge is
-    /// started anew when it ends
+    /// For `cargo xtask chaos`: the port of the proxy through which the tilers call the edge. The edge is restarted when it ends
     #[arg(long, hide = true)]
     pub faults_at: Option<u16>,
-    /// Run what is built, without asking Cargo whether it is up to date
+    /// Run the existing build without asking Cargo whether it is up to date
     #[arg(long)]
     pub built: bool,
 }
 
-/// Runs the service until it is asked to stop.
+/// Runs the service until it is stopped.
 pub fn run(project: &Project, options: &Options) -> Result<()> {
-    port::free(options.port)?; // before the build, which may take minutes
+    free_port(options.port)?; // before the build, which may take minutes
     if !options.built {
         setup::prepare(project, Purpose::Compile)?;
         let mut tiler = build::programs(project, &[TILER], options.profile);
@@ -76,8 +76,28 @@ pub fn run(project: &Project, options: &Options) -> Result<()> {
         graph.push(home_picture.needs(&["tiler", "edge"]));
         steps::run(graph).result()?;
     }
-    // The same words once more: the options are one type for both programs.
-    let words = ["dev".into()].into_iter().chain(std::env::args_os().skip(2));
-    let error = build::tool(project, words).exec();
-    Err(error).context("the local service cannot be started")
+    // Both programs parse the same options.
+    let arguments = ["dev".into()].into_iter().chain(std::env::args_os().skip(2));
+    let error = build::tool(project, arguments).exec();
+    Err(error).context("cannot start the local service")
+}
+
+/// Returns `wanted` if this port of the loopback address is free, or any free port if `wanted` is 0. Linux gives connections
+/// ports from 32,768 on (`ip_local_port_range`), so one below stays free until the caller listens on it.
+pub fn free_port(wanted: u16) -> Result<u16> {
+    if wanted == 0 {
+        let random = RandomState::new();
+        let mut ports = (0..100).map(|number| 16_384 + (random.hash_one(number) % 16_384) as u16);
+        let is_free = |port: &u16| TcpListener::bind((Ipv4Addr::UNSPECIFIED, *port)).is_ok();
+        return ports.find(is_free).context("no port is free");
+    }
+    match TcpListener::bind((Ipv4Addr::LOCALHOST, wanted)) {
+        Ok(_) => Ok(wanted),
+        Err(error) if error.kind() == ErrorKind::AddrInUse => {
+            bail!(
+                "port {wanted} is taken by another program; choose another with --port, or any free one with --port 0"
+            )
+        }
+        Err(error) => bail!("cannot listen on port {wanted}: {error}"),
+    }
 }

@@ -1,5 +1,4 @@
-//! Edgezoom's tasks. `cargo xtask dev` runs the whole service here, `cargo xtask test` tests everything, `bench` measures;
-//! `setup` and `build-edge` are what these do first, and can be asked for by themselves.
+//! The command line of `cargo xtask`.
 
 use std::process::ExitCode;
 
@@ -7,10 +6,14 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 use xtask::project::Project;
 use xtask::setup::Purpose;
-use xtask::{bench, build, chaos, deploy, dev, lighthouse, release, setup, shots, simulate, test};
+use xtask::{build, dev, release, setup, tasks, test};
 
 #[derive(Parser)]
-#[command(bin_name = "cargo xtask", about = "Edgezoom's tasks", disable_help_subcommand = true)]
+#[command(
+    bin_name = "cargo xtask",
+    about = "Runs, tests, measures and deploys Edgezoom",
+    disable_help_subcommand = true
+)]
 struct Arguments {
     #[command(subcommand)]
     task: Task,
@@ -20,62 +23,62 @@ struct Arguments {
 enum Task {
     /// Run the whole service on this machine
     Dev(dev::Options),
-    /// Test everything, or the named steps
+    /// Run all tests and checks, or only the named steps
     Test {
         #[arg(value_enum)]
         steps: Vec<test::Step>,
-        /// Run again what passed before although nothing that it reads has changed
+        /// Ignore cached results
         #[arg(long)]
         again: bool,
     },
-    /// Measure the service, or the pyramid engine
+    /// Run a benchmark
     Bench {
         #[arg(value_enum, default_value = "service")]
-        subject: bench::Subject,
-        /// Passed on to the benchmark: `--quick`, `--record`, a word of the names of the cases to run
+        subject: tasks::Subject,
+        /// Options of the benchmark: `--quick`, `--record`, or part of the names of the cases to run
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        words: Vec<String>,
+        options: Vec<String>,
     },
-    /// Convert contents while everything is killed, cut and delayed
-    Chaos(chaos::Options),
-    /// Simulate loads that no machine here can make: time to ready, tilers and cost
+    /// Check that conversions survive killed processes and broken connections
+    Chaos(tasks::ChaosOptions),
+    /// Simulate large loads: time to ready, number of tilers, cost
     #[command(disable_help_flag = true)]
     Simulate {
-        /// Options: `--help` lists them
+        /// See `cargo xtask simulate --help`
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        words: Vec<String>,
+        options: Vec<String>,
     },
-    /// Take a picture of every page in every state
+    /// Take screenshots of every page in every state
     Shots {
-        /// Words of the names of the states to take
-        words: Vec<String>,
+        /// Part of the names of the states to show [default: all]
+        states: Vec<String>,
     },
-    /// Have Lighthouse mark the pages of the local service
+    /// Measure the pages of the local service with Lighthouse
     Lighthouse {
-        /// A service that runs already, and allows sources on loopback [default: one is started]
+        /// URL of a running service that allows sources on loopback addresses [default: start one]
         url: Option<String>,
     },
     /// Build the Worker into edge/build
     BuildEdge,
-    /// Make the service on Cloudflare, or bring it up to date
+    /// Deploy the service to Cloudflare, or update it
     #[command(disable_help_flag = true)]
     Deploy {
-        /// The environment, and options: `--help` lists them
+        /// See `cargo xtask deploy --help`
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        words: Vec<String>,
+        options: Vec<String>,
     },
-    /// Build the tiler for other machines, as an archive with all that it needs
+    /// Build an archive with the tiler and everything it needs, for other machines
     Release(release::Options),
     /// Remove the service from Cloudflare
     #[command(disable_help_flag = true)]
     Undeploy {
-        /// The environment, and options
+        /// See `cargo xtask undeploy --help`
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        words: Vec<String>,
+        options: Vec<String>,
     },
     /// Install what building and testing need
     Setup {
-        /// For what
+        /// What the tools are for
         #[arg(long = "for", value_enum, default_value = "test")]
         purpose: Purpose,
     },
@@ -96,14 +99,14 @@ fn run(task: Task) -> Result<()> {
     match task {
         Task::Dev(options) => dev::run(&project, &options),
         Task::Test { steps, again } => test::run(&project, &steps, again),
-        Task::Bench { subject, words } => bench::run(&project, subject, &words),
-        Task::Chaos(options) => chaos::run(&project, &options),
-        Task::Simulate { words } => simulate::run(&project, words),
-        Task::Shots { words } => shots::run(&project, &words),
-        Task::Lighthouse { url } => lighthouse::run(&project, url.as_deref()),
+        Task::Bench { subject, options } => tasks::bench(&project, subject, &options),
+        Task::Chaos(options) => tasks::chaos(&project, &options),
+        Task::Simulate { options } => tasks::simulate(&project, options),
+        Task::Shots { states } => tasks::shots(&project, &states),
+        Task::Lighthouse { url } => tasks::lighthouse(&project, url.as_deref()),
         Task::BuildEdge => build::worker_alone(&project, Purpose::Run),
-        Task::Deploy { words } => deploy::deploy(&project, &words),
-        Task::Undeploy { words } => deploy::undeploy(&project, &words),
+        Task::Deploy { options } => tasks::deploy(&project, &options),
+        Task::Undeploy { options } => tasks::undeploy(&project, &options),
         Task::Release(options) => release::run(&project, &options),
         Task::Setup { purpose } => setup::prepare(&project, purpose),
     }

@@ -1,4 +1,4 @@
-//! Where things lie: the workspace, what Cargo builds of it, and the programs that Node packages bring along.
+//! Paths of the workspace, and commands that run in it: Cargo, programs of npm packages.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -10,28 +10,28 @@ use clap::ValueEnum;
 
 use crate::command;
 
-/// The beginnings of the names of the variables that describe a package.
-const OF_A_PACKAGE: [&str; 2] = ["CARGO_PKG_", "CARGO_MANIFEST_"];
+/// Prefixes of the variables with which Cargo describes a package to the program that it runs.
+const PACKAGE_VARIABLES: [&str; 2] = ["CARGO_PKG_", "CARGO_MANIFEST_"];
 
 /// The workspace that this program was built from.
 pub struct Project {
-    /// Its top folder.
+    /// Its top-level directory.
     pub root: PathBuf,
-    /// Where Cargo puts what it builds.
+    /// Cargo's target directory.
     pub target: PathBuf,
 }
 
-/// The Cargo profile that native programs are built with.
+/// Cargo profile of native programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Profile {
-    /// As for deployment, and for measuring.
+    /// For deployment and benchmarks.
     Release,
-    /// As for tests: the code that touches pixels is optimised, overflow checks stay on.
+    /// For tests: optimises only the code that touches pixels, and checks for overflow.
     Dev,
 }
 
 impl Profile {
-    /// What Cargo calls it.
+    /// Cargo's name of the profile.
     pub fn name(self) -> &'static str {
         match self {
             Self::Release => "release",
@@ -39,7 +39,7 @@ impl Profile {
         }
     }
 
-    /// The folder in the target folder that has what is built with it.
+    /// Name of its subdirectory of the target directory.
     fn folder(self) -> &'static str {
         match self {
             Self::Release => "release",
@@ -49,71 +49,73 @@ impl Profile {
 }
 
 impl Project {
-    /// Asks Cargo where the workspace and its target folder are.
+    /// Asks Cargo for the workspace and its target directory.
     pub fn locate() -> Result<Self> {
         let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
         let mut cargo = Command::new(cargo());
         cargo.args(["metadata", "--no-deps", "--format-version=1", "--manifest-path"]).arg(manifest);
         let metadata: serde_json::Value = serde_json::from_str(&command::output(&mut cargo)?)?;
         let path =
-            |key| metadata[key].as_str().map(PathBuf::from).context("`cargo metadata` names no folders");
+            |key| metadata[key].as_str().map(PathBuf::from).context("`cargo metadata` named no directories");
         Ok(Self { root: path("workspace_root")?, target: path("target_directory")? })
     }
 
-    /// Cargo, run in the workspace.
+    /// Returns a Cargo command that runs in the workspace.
     pub fn cargo(&self) -> Command {
-        self.without_variables_of_a_package(Command::new(cargo()))
+        self.without_package_variables(Command::new(cargo()))
     }
 
-    /// Cargo with a lower priority, for compiling beside tests: some of them look at the clock.
+    /// Like [`Self::cargo`], with low priority: tests that run meanwhile measure time.
     pub fn cargo_beside_tests(&self) -> Command {
-        self.without_variables_of_a_package(beside_tests(cargo()))
+        self.without_package_variables(beside_tests(cargo()))
     }
 
-    /// Any other program, run in the workspace.
+    /// Returns a command that runs another program in the workspace.
     pub fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.current_dir(&self.root);
         command
     }
 
-    fn without_variables_of_a_package(&self, mut command: Command) -> Command {
+    fn without_package_variables(&self, mut command: Command) -> Command {
         command.current_dir(&self.root);
-        // Cargo sets these for the program that it runs, which is this one. Build scripts that read them would run again.
+        // Cargo set these for this program. Build scripts that read them would run again.
         for (name, _) in std::env::vars_os() {
-            if name.to_str().is_some_and(|name| OF_A_PACKAGE.iter().any(|prefix| name.starts_with(prefix))) {
+            if name
+                .to_str()
+                .is_some_and(|name| PACKAGE_VARIABLES.iter().any(|prefix| name.starts_with(prefix)))
+            {
                 command.env_remove(name);
             }
         }
         command
     }
 
-    /// A program of a Node package, run in the workspace by the Node that is one of the packages: that of the machine
-    /// may be too old.
+    /// Returns a command that runs a program of an npm package with the Node.js from npm: the machine's may be too old.
     pub fn node_tool(&self, name: &str) -> Result<Command> {
         let program = self.node_tool_path(name);
         if !program.exists() {
-            bail!("node_modules has no {name}: `cargo xtask setup` installs it");
+            bail!("node_modules has no {name}; install it with `cargo xtask setup`");
         }
         let mut command = Command::new(program);
         self.with_node(&mut command)?;
         Ok(command)
     }
 
-    /// npm, run in the workspace. The programs it runs find the Node that is one of the packages.
+    /// Returns an npm command whose programs run with the Node.js from npm.
     pub fn npm(&self) -> Result<Command> {
         let mut command = Command::new("npm");
         self.with_node(&mut command)?;
         Ok(command)
     }
 
-    /// Where a program of a Node package lies, if it is installed.
+    /// Path of an npm package's program, installed or not.
     pub fn node_tool_path(&self, name: &str) -> PathBuf {
         self.root.join("node_modules/.bin").join(name)
     }
 
-    /// Has a command run in the workspace, with the Node that is one of the packages, which keeps what it compiles: wrangler is
-    /// one script of megabytes, and starts often.
+    /// Makes a command run in the workspace with the Node.js from npm and a compile cache: wrangler is one script of several
+    /// megabytes, and starts often.
     fn with_node(&self, command: &mut Command) -> Result<()> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let folders =
@@ -123,32 +125,32 @@ impl Project {
         Ok(())
     }
 
-    /// Where one of the workspace's programs lies once it is built.
+    /// Path of one of the workspace's programs, built or not.
     pub fn program(&self, name: &str, profile: Profile) -> PathBuf {
         self.target.join(profile.folder()).join(name)
     }
 
-    /// Keeps other tasks of this workspace from installing and building at the same time, until it is dropped.
+    /// Locks out set-up and Worker builds of other tasks until the returned file is dropped.
     pub fn lock(&self) -> Result<File> {
         std::fs::create_dir_all(&self.target)?;
         let path = self.target.join("xtask.lock");
-        let lock = File::create(&path).with_context(|| format!("{} cannot be written", path.display()))?;
+        let lock = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
         if lock.try_lock().is_err() {
-            eprintln!("xtask | waiting for another task to finish its set-up");
+            eprintln!("xtask | waiting for another task's set-up");
             lock.lock()?;
         }
         Ok(lock)
     }
 }
 
-/// A program with a lower priority than that of tests that look at the clock.
+/// Returns a command with low priority, so that it does not slow down tests that measure time.
 pub fn beside_tests(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new("nice");
     command.arg("-n15").arg(program);
     command
 }
 
-/// The Cargo that runs this program, else the one on the path.
+/// Returns the Cargo that runs this program, or else the one in `PATH`.
 fn cargo() -> PathBuf {
     std::env::var_os("CARGO").map_or_else(|| "cargo".into(), PathBuf::from)
 }

@@ -1,4 +1,4 @@
-//! What is converted under chaos, and what has to come of it.
+//! The contents that are converted, and their expected pyramids.
 
 use std::time::Duration;
 
@@ -11,35 +11,35 @@ use crate::{Source, SourceServer, picture};
 
 /// A content to convert.
 pub struct Content {
-    /// Its URL on the server of the sources.
+    /// URL on the source server.
     pub url: String,
     expected: Expected,
 }
 
-/// What its pyramid has to be.
+/// The expected pyramid.
 #[derive(Clone)]
 enum Expected {
-    /// This picture, to so many decibels.
+    /// This picture, with at least this PSNR in decibels.
     Picture(std::sync::Arc<RgbaImage>, f64),
-    /// All tiles of a picture of this width.
+    /// A complete pyramid of this width.
     Width(u32),
 }
 
-/// A kind of source, made once and served at many addresses.
+/// A source that is encoded once and served at many URLs.
 struct Kind {
     name: &'static str,
     source: Source,
     expected: Expected,
 }
 
-/// How many pixels wide a page's screenshot is, and how many the longer side of a drawing.
+/// Width of a web page, and longer side of a drawing, in pixels.
 const PAGE_WIDTH: u32 = 2560;
 const DRAWING_WIDTH: u32 = 8192;
 
 const PAGE: &str = "<!doctype html><title>Chaos</title><style>body{margin:0;background:#f0f} p{height:3000px}</style>\
     <p>Nothing transient fails a content.";
 
-/// Serves so many contents. Each source is sent over a while, so that faults meet downloads.
+/// Serves `count` contents. Each source takes a moment to send, so that faults hit downloads.
 ///
 /// # Errors
 /// A picture cannot be encoded.
@@ -86,10 +86,10 @@ pub fn serve(server: &SourceServer, random: &mut Rng, count: usize, pages: bool)
 }
 
 impl Content {
-    /// Whether a pyramid is what it has to be: all its tiles were fetched, this looks at what they show.
+    /// Compares a fetched pyramid with the expected one.
     ///
     /// # Errors
-    /// Says what differs.
+    /// They differ.
     pub fn check(&self, pyramid: &Pyramid) -> Result<()> {
         match &self.expected {
             Expected::Picture(picture, decibels) => pyramid.equals(picture, *decibels),

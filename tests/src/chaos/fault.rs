@@ -1,11 +1,10 @@
-//! What goes wrong, and when: a plan that follows from a seed. The same seed gives the same faults in the same order; which
-//! request or process one meets depends on the machine.
+//! The faults of a run. A seed determines the faults and their order; which request or process one hits depends on the machine.
 
 use std::time::Duration;
 
 use fastrand::Rng;
 
-/// What a request of a tiler is for.
+/// The purpose of a tiler's request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Channel {
     /// A source.
@@ -18,44 +17,44 @@ pub enum Channel {
     Report,
 }
 
-/// What happens to a request.
+/// The fault of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
-    /// The connection breaks before the request has arrived.
+    /// The connection breaks before the request arrives.
     NotSent,
-    /// The request has its effect, and the connection breaks in the middle of the answer.
+    /// The request takes effect, but the connection breaks before the end of the response.
     AnswerLost,
-    /// The answer is 503.
+    /// The response is 503.
     Unavailable,
-    /// It takes so long.
+    /// The response is delayed.
     Slow(Duration),
 }
 
-/// What is killed.
+/// A process to kill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Victim {
-    /// A tiler, with its renderers and browsers.
+    /// A tiler with its renderers and browsers.
     Tiler,
     /// A renderer.
     Renderer,
     /// A browser.
     Browser,
-    /// The edge's runtime, with its queue, KV, store and Durable Objects.
+    /// The Workers runtime with queue, KV, store and Durable Objects.
     Edge,
 }
 
-/// One thing that goes wrong.
+/// A fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Something is killed.
+    /// Kills a process.
     Kill(Victim),
-    /// A tiler stands still for so long, and then goes on with what it did.
+    /// Suspends a tiler, then resumes it.
     Stop(Duration),
-    /// The next request of a kind is in trouble.
+    /// Disturbs the next request on a channel.
     Request(Channel, Trouble),
 }
 
-/// The kinds of faults, with how often each comes among a hundred.
+/// Kinds of faults and their weights.
 const KINDS: [(u32, Kind); 9] = [
     (10, Kind::Kill(Victim::Tiler)),
     (14, Kind::Kill(Victim::Renderer)),
@@ -75,9 +74,7 @@ enum Kind {
     Request(Channel),
 }
 
-/// The faults of a seed.
-///
-/// `lease` is how long a tiler may be silent: some stand still for longer, some answers take nearly as long.
+/// Draws `count` faults. Some tilers are suspended for longer than `lease`, and some responses delayed for nearly as long.
 #[must_use]
 pub fn plan(random: &mut Rng, count: usize, lease: Duration) -> Vec<Fault> {
     (0..count).map(|_| fault(random, lease)).collect()
@@ -116,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_seed_gives_the_same_faults_again_and_every_kind() {
+    fn a_seed_determines_the_faults_and_gives_every_kind() {
         let lease = Duration::from_secs(3);
         let of = |seed| plan(&mut Rng::with_seed(seed), 200, lease);
         assert_eq!(of(1), of(1));

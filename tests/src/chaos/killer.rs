@@ -1,4 +1,4 @@
-//! Kills and stops the processes of a running system.
+//! Kills and suspends processes of a running system.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -11,12 +11,12 @@ use super::fault::Victim;
 use super::proxy::FaultProxy;
 use crate::processes;
 
-/// How long a process of a kind is waited for: renderers live for less than a second.
+/// Time to wait for a process of a kind: renderers live for less than a second.
 const WAIT: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(4);
 
-/// Kills one of the system that keeps its state in `state`, once there is one. False: there was none, or the proxy told of
-/// a content's last chance meanwhile.
+/// Waits for a process of a kind in the system with this state directory and kills it. Returns false if there was none, or a content has
+/// its last chance.
 ///
 /// # Errors
 /// `/proc` cannot be read.
@@ -30,12 +30,12 @@ pub async fn kill(state: &Path, victim: Victim, proxy: &FaultProxy, random: &mut
             Victim::Edge => processes::edge(state)?,
         };
         let chosen = match victim {
-            Victim::Edge => found, // runtime and its parent, which would not live on without it
+            Victim::Edge => found, // the runtime and wrangler, which depends on it
             _ => random.choice(found).into_iter().collect(),
         };
         let mut killed = 0;
         for process in chosen {
-            killed += usize::from(processes::signal(process, Signal::KILL).is_ok()); // it may have ended
+            killed += usize::from(processes::signal(process, Signal::KILL).is_ok()); // fails if it has ended
         }
         if killed > 0 {
             return Ok(true);
@@ -45,7 +45,7 @@ pub async fn kill(state: &Path, victim: Victim, proxy: &FaultProxy, random: &mut
     Ok(false)
 }
 
-/// Stops a tiler for so long, or until a content has its last chance, which may be with this tiler. False: there was none.
+/// Suspends a tiler for this time, or until a content has its last chance, which may be with this tiler. Returns false if there was no tiler.
 ///
 /// # Errors
 /// `/proc` cannot be read.
@@ -58,7 +58,7 @@ pub async fn stop(state: &Path, time: Duration, proxy: &FaultProxy, random: &mut
     while begun.elapsed() < time && !proxy.is_a_last_chance() {
         tokio::time::sleep(LOOK).await;
     }
-    let _ = processes::signal(tiler, Signal::CONT); // an error: it was killed meanwhile
+    let _ = processes::signal(tiler, Signal::CONT); // fails if it was killed
     Ok(true)
 }
 

@@ -1,8 +1,8 @@
-//! Chaos: contents are converted while tilers, renderers, browsers and the edge's runtime are killed and requests are cut,
-//! delayed and refused. What has to hold all the same: each content becomes ready, exactly once, with every tile, its
-//! progress never falls, and nothing else is left in the store, on the disk, or running.
+//! Chaos testing: converts contents while tilers, renderers, browsers and the Workers runtime are killed, and requests broken, delayed and
+//! rejected. Every content must become ready exactly once, with every tile and without falling progress, and nothing else may remain in
+//! the store, on disk, or running.
 //!
-//! `cargo xtask chaos --seed 1` runs it; a small one is among the end-to-end tests.
+//! `cargo xtask chaos --seed 1` runs it; the end-to-end tests include a small run.
 
 mod content;
 mod fault;
@@ -20,64 +20,63 @@ use fastrand::Rng;
 use futures::StreamExt;
 use serde_json::Value;
 
-use crate::helper::free_port;
 use crate::pyramid::Pyramid;
-use crate::{Client, Course, Options, SourceServer, System, bucket, processes};
+use crate::{Client, Course, Options, SourceServer, System, processes};
 use content::Content;
 use fault::Fault;
 use proxy::FaultProxy;
 
-/// What is run.
+/// The parameters of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// Decides about sources and faults.
+    /// Seed of the sources and faults.
     pub seed: u64,
-    /// How many contents are converted.
+    /// Number of contents.
     pub contents: usize,
-    /// How much goes wrong meanwhile.
+    /// Number of faults.
     pub faults: usize,
-    /// Whether there are web pages among the contents.
+    /// True if some contents are web pages.
     pub pages: bool,
-    /// Whether the edge is killed too. Each time costs seconds.
+    /// True if the edge is killed too, which costs seconds each time.
     pub edge: bool,
 }
 
-/// What came of it.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Summary {
-    /// How many faults met a process or a request.
+    /// Number of faults that hit a process or request.
     pub met: usize,
-    /// How many found nothing to meet.
+    /// Number of faults that hit nothing.
     pub missed: usize,
-    /// What does not hold, in words.
+    /// Violated expectations.
     pub broken: Vec<String>,
-    /// How many attempts all contents took together.
+    /// Sum of all contents' attempts.
     pub attempts: u64,
     time: Duration,
 }
 
-/// How long a tiler may be silent. Other times of the Worker follow from it.
+/// Lease of the tilers, from which the Worker derives other times.
 const LEASE: Duration = Duration::from_secs(6);
-/// How many contents are under way at once: more than the tilers have slots.
+/// Number of concurrent contents: more than the tilers have slots.
 const AT_ONCE: usize = 9;
-/// How long a content may take: several leases, pauses, and restarts of the edge on a busy machine.
+/// Time limit of a content: several leases, pauses, and restarts of the edge on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(240);
-/// How long what is left over may stay in the store: the Worker sweeps after five leases.
+/// Time limit for leftovers in the store: the Worker sweeps after five leases.
 const SWEPT: Duration = Duration::from_secs(100);
-/// The pause between two looks at a content.
+/// Pause between polls of a content.
 const INTERVAL: Duration = Duration::from_millis(150);
 
 /// Runs a plan.
 ///
 /// # Errors
-/// The system does not come up, or cannot be looked at. What does not hold is in the summary.
+/// The system does not start or cannot be inspected. Violated expectations are in the summary.
 pub async fn run(plan: Plan) -> Result<Summary> {
     let mut random = Rng::with_seed(plan.seed);
     let sources = SourceServer::start()?;
     let proxy = FaultProxy::start(sources.url("").trim_end_matches('/').to_owned()).await?;
     let layout = if plan.seed.is_multiple_of(2) { "tiles" } else { "archive" };
-    // Known before, because tilers are not ready before they can call the edge.
-    let port = free_port()?;
+    // Chosen now because tilers are ready only once they reach the edge through the proxy.
+    let port = xtask::dev::free_port(0)?;
     proxy.set_edge(&format!("http://127.0.0.1:{port}"));
     let faults_at = Some(proxy.port());
     let options = Options { tilers: 3, lease: LEASE, layout, port, faults_at, ..Options::default() };
@@ -109,7 +108,7 @@ struct Chaos {
 }
 
 impl Chaos {
-    /// Converts all contents, among faults.
+    /// Converts all contents under faults.
     async fn convert(&self, contents: &[Content], faults: Vec<Fault>, mut random: Rng) -> Result<Summary> {
         let mut shares = vec![vec![]; contents.len()];
         for (number, fault) in faults.into_iter().enumerate() {
@@ -117,7 +116,7 @@ impl Chaos {
         }
         let random_of_each: Vec<Rng> = contents.iter().map(|_| random.fork()).collect();
         let all = contents.iter().zip(shares).zip(random_of_each).map(|((content, faults), random)| async {
-            // The faults of a content meet whatever is under way then.
+            // A content's faults hit whatever runs at the time.
             let converted = async {
                 let converted = self.convert_one(content).await;
                 converted.inspect_err(|error| eprintln!("chaos | ✗ {}: {error:#}", content.url))
@@ -144,20 +143,20 @@ impl Chaos {
         let record = self.proxy.record();
         summary.met += record.met;
         summary.missed = self.plan.faults.saturating_sub(summary.met);
-        eprintln!("chaos | {unmet} troubles met no request");
+        eprintln!("chaos | {unmet} armed faults hit no request");
         for (id, attempts) in record.finished.iter().filter(|(_, attempts)| attempts.len() != 1) {
             summary.broken.push(format!("{id}: several attempts were accepted: {attempts:?}"));
         }
         Ok(summary)
     }
 
-    /// Makes faults, one after the other. Gives how many met a process.
+    /// Causes faults one after the other. Returns the number that hit a process.
     async fn make(&self, faults: Vec<Fault>, mut random: Rng) -> Result<usize> {
         let mut met = 0;
         for fault in faults {
             tokio::time::sleep(Duration::from_millis(random.u64(0..1500))).await;
             let state = self.state.path();
-            // A content whose attempt dies with nothing beside it is called the cause, rightly.
+            // The service rightly blames a content whose attempt dies while alone on its tiler.
             let begun = Instant::now();
             while self.proxy.is_a_last_chance() && begun.elapsed() < PATIENCE {
                 tokio::time::sleep(INTERVAL).await;
@@ -167,14 +166,14 @@ impl Chaos {
                 Fault::Stop(time) => killer::stop(state, time, &self.proxy, &mut random).await?,
                 Fault::Request(channel, trouble) => {
                     self.proxy.arm(channel, trouble);
-                    false // the proxy counts it when it meets a request
+                    false // the proxy counts it when it hits a request
                 }
             });
         }
         Ok(met)
     }
 
-    /// Asks for a content and follows it until it is ready, then looks at all of it. Gives the attempt that made it.
+    /// Converts a content and checks its pyramid. Returns the number of the successful attempt.
     async fn convert_one(&self, content: &Content) -> Result<u64> {
         let deadline = Instant::now() + PATIENCE;
         let mut course = Course::default();
@@ -185,7 +184,7 @@ impl Chaos {
                 Ok(id) => self.client.get(&format!("/v1/content/{id}")).await,
                 Err(_) => self.client.ask(&source).await,
             };
-            // While the edge is down there is no answer, or a poor one.
+            // While the edge is down there is no response, or an error.
             if let Ok(answer) = answer
                 && (answer.status == 200 || answer.status == 301)
             {
@@ -202,7 +201,7 @@ impl Chaos {
         let pyramid = loop {
             match Pyramid::fetch(&self.client, &ready).await {
                 Ok(pyramid) => break pyramid,
-                // The edge may have been killed just now.
+                // The edge may be down.
                 Err(error) if Instant::now() > deadline => return Err(error.context("its pyramid")),
                 Err(_) => tokio::time::sleep(INTERVAL).await,
             }
@@ -211,22 +210,21 @@ impl Chaos {
         attempt(&ready)
     }
 
-    /// What is in the store and should not be, or the other way round, once all had time to be swept; and contents that are not
-    /// what they were.
+    /// Returns leftovers in the store after the time for sweeping, and contents that are no longer ready. Fails if an object is missing.
     async fn left_over(&self, system: &System, contents: &[Content]) -> Result<Vec<String>> {
         let mut expected = BTreeSet::new();
         let mut broken = vec![];
         for content in contents {
             let answer = self.ask(&self.proxy.source(&content.url)).await?;
             if answer["ready"] != true {
-                broken.push(format!("it does not stay ready: {answer}"));
+                broken.push(format!("not ready any more: {answer}"));
                 continue;
             }
             expected.extend(self.keys(system, &answer).await?);
         }
         let deadline = Instant::now() + SWEPT;
         loop {
-            let stored: BTreeSet<String> = bucket::keys(system, "").await?.into_iter().collect();
+            let stored: BTreeSet<String> = system.stored("").await?.into_iter().collect();
             if let Some(missing) = expected.difference(&stored).next() {
                 bail!("{missing} is not in the store");
             }
@@ -236,7 +234,7 @@ impl Chaos {
             }
             if Instant::now() > deadline {
                 broken.push(format!(
-                    "{} objects are left in the store, such as {:?}",
+                    "{} leftover objects in the store, such as {:?}",
                     more.len(),
                     more.first()
                 ));
@@ -246,7 +244,7 @@ impl Chaos {
         }
     }
 
-    /// Asks for a content, while the edge may be starting anew.
+    /// Asks for a content, retrying while the edge restarts.
     async fn ask(&self, source: &str) -> Result<Value> {
         let begun = Instant::now();
         loop {
@@ -257,7 +255,7 @@ impl Chaos {
         }
     }
 
-    /// The keys of a content that is ready.
+    /// Returns the keys of a ready content.
     async fn keys(&self, system: &System, content: &Value) -> Result<Vec<String>> {
         let id = content["id"].as_str().context("no id")?;
         if self.plan.seed.is_multiple_of(2) {
@@ -267,14 +265,14 @@ impl Chaos {
     }
 }
 
-/// The attempt that made a content, which its address names.
+/// Returns the number of the attempt in a content's descriptor URL.
 fn attempt(content: &Value) -> Result<u64> {
-    let url = content["dzi"]["url"].as_str().context("no address")?;
+    let url = content["dzi"]["url"].as_str().context("no dzi URL")?;
     let name = url.rsplit('/').next().and_then(|name| name.strip_suffix(".dzi"));
-    Ok(name.context("another address")?.parse()?)
+    Ok(name.context("not a .dzi URL")?.parse()?)
 }
 
-/// Ends the system, and gives what is left of it: processes, and files in the tilers' folder for them.
+/// Ends the system and returns what remains: processes, and files in the tilers' temporary directory.
 fn end(system: &mut System) -> Result<Vec<String>> {
     let state = system.state();
     system.end(rustix::process::Signal::TERM)?;
@@ -285,7 +283,7 @@ fn end(system: &mut System) -> Result<Vec<String>> {
             return Ok(vec![]);
         }
         if Instant::now() > deadline {
-            return Ok(vec![format!("these are left: processes {running:?}, files {files:?}")]);
+            return Ok(vec![format!("leftovers: processes {running:?}, files {files:?}")]);
         }
         std::thread::sleep(Duration::from_millis(100));
     }
@@ -299,9 +297,9 @@ impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { met, missed, broken, attempts, time } = self;
         let seconds = time.as_secs();
-        writeln!(f, "{met} faults met something, {missed} did not; {attempts} attempts in {seconds} s")?;
+        writeln!(f, "{met} faults hit something, {missed} did not; {attempts} attempts in {seconds} s")?;
         if broken.is_empty() {
-            return f.write_str("all contents are ready, once each, with every tile; nothing is left over");
+            return f.write_str("every content is ready, exactly once and with every tile; no leftovers");
         }
         broken.iter().try_for_each(|broken| writeln!(f, "✗ {broken}"))
     }

@@ -1,5 +1,5 @@
-//! What stands between tilers and all that they call: sources, store, queue and Worker. It passes requests on, makes
-//! trouble for some, and keeps a record of claims and ends, by which the checks know what was accepted how often.
+//! A proxy between the tilers and everything that they call: sources, store, queue and Worker. It disturbs some requests, and records
+//! claims and results, which tell the checks what was accepted how often.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io;
@@ -28,36 +28,36 @@ pub struct FaultProxy(Arc<Shared>);
 struct Shared {
     address: SocketAddr,
     http: reqwest::Client,
-    /// The server with the sources, which are asked for under `/sources/`.
+    /// Base URL of the source server, whose paths are below `/sources/` here.
     sources: String,
-    /// The Worker, once it runs.
+    /// Base URL of the Worker, once it is known.
     edge: OnceLock<String>,
     armed: Mutex<Vec<(Channel, Trouble)>>,
     record: Mutex<Record>,
 }
 
-/// What went through.
+/// What went through the proxy.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
-    /// The troubles that met a request.
+    /// Number of faults that hit a request.
     pub met: usize,
-    /// The attempts of each content whose end as a pyramid was accepted.
+    /// Attempts whose result was accepted, by content.
     pub finished: BTreeMap<String, BTreeSet<u64>>,
-    /// The contents that a tiler has alone: it is the content's last chance.
+    /// Contents that are alone on their tiler: their last chance.
     alone: HashSet<String>,
 }
 
-/// The largest request, and the largest answer that is kept until it is complete.
+/// Maximum size of a buffered request or response in bytes.
 const LARGEST: usize = 64 << 20;
 
 impl FaultProxy {
-    /// Starts a proxy before the server with the sources at `sources`.
+    /// Starts a proxy in front of the source server at `sources`.
     ///
     /// # Errors
-    /// It cannot listen.
+    /// No port is available.
     pub async fn start(sources: String) -> Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
-        let _ = rustls::crypto::ring::default_provider().install_default(); // an error: there is one already
+        let _ = rustls::crypto::ring::default_provider().install_default(); // fails if one is installed
         let http = reqwest::Client::builder()
             .no_proxy()
             .redirect(reqwest::redirect::Policy::none())
@@ -77,7 +77,7 @@ impl FaultProxy {
                 let shared = Arc::clone(&accepting);
                 tokio::spawn(async move {
                     let service = service_fn(|request| pass(Arc::clone(&shared), request));
-                    // An error is a connection that was broken, as it should be.
+                    // An error is a connection that was broken on purpose.
                     let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
                 });
             }
@@ -85,54 +85,54 @@ impl FaultProxy {
         Ok(Self(shared))
     }
 
-    /// The port for the tilers' calls.
+    /// Returns the port for the tilers.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.0.address.port()
     }
 
-    /// Where a source is served for tilers.
+    /// Returns the URL of a source through the proxy.
     #[must_use]
     pub fn source(&self, url: &str) -> String {
         url.replacen(&self.0.sources, &format!("http://{}/sources", self.0.address), 1)
     }
 
-    /// Passes calls on to the Worker at `url` from now on. Until then they are broken off.
+    /// Sets the Worker's URL. Until then, requests to it fail.
     pub fn set_edge(&self, url: &str) {
-        let _ = self.0.edge.set(url.to_owned()); // an error: it is set already
+        let _ = self.0.edge.set(url.to_owned()); // fails if it is set
     }
 
-    /// Makes trouble for the next request of a kind.
+    /// Disturbs the next request on a channel.
     pub fn arm(&self, channel: Channel, trouble: Trouble) {
         lock(&self.0.armed).push((channel, trouble));
     }
 
-    /// Makes no more trouble; gives the number of troubles that met no request.
+    /// Removes the armed faults and returns their number.
     #[must_use]
     pub fn disarm(&self) -> usize {
         std::mem::take(&mut *lock(&self.0.armed)).len()
     }
 
-    /// What went through so far.
+    /// Returns the record so far.
     #[must_use]
     pub fn record(&self) -> Record {
         lock(&self.0.record).clone()
     }
 
-    /// Whether a tiler has a content alone, which is the content's last chance.
+    /// Returns true if a content is alone on its tiler: its last chance.
     #[must_use]
     pub fn is_a_last_chance(&self) -> bool {
         !lock(&self.0.record).alone.is_empty()
     }
 
-    /// A content has ended, perhaps without a report of its last tiler.
+    /// Forgets the last chance of a content that has ended, perhaps without its tiler's report.
     pub fn forget_last_chance(&self, id: &str) {
         lock(&self.0.record).alone.remove(id);
     }
 }
 
 impl Shared {
-    /// The next trouble for a request. None while a content has its last chance: it would be called the cause.
+    /// Takes the next fault for a channel. Returns none while a content has its last chance: the service would blame the content.
     fn trouble(&self, channel: Channel) -> Option<Trouble> {
         if !lock(&self.record).alone.is_empty() {
             return None;
@@ -144,7 +144,7 @@ impl Shared {
     }
 }
 
-/// Answers a request. An error breaks the connection.
+/// Handles a request. An error breaks the connection.
 async fn pass(shared: Arc<Shared>, request: Request<Incoming>) -> io::Result<Response<Body>> {
     let (parts, body) = request.into_parts();
     let path = parts.uri.path_and_query().map_or("/", |path| path.as_str()).to_owned();
@@ -154,7 +154,7 @@ async fn pass(shared: Arc<Shared>, request: Request<Incoming>) -> io::Result<Res
     match trouble {
         Some(Trouble::NotSent) => return Err(io::ErrorKind::ConnectionReset.into()),
         Some(Trouble::Unavailable) => {
-            let mut response = Response::new(Body::from("Not now."));
+            let mut response = Response::new(Body::from("Service Unavailable"));
             *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
             return Ok(response);
         }
@@ -175,7 +175,7 @@ async fn pass(shared: Arc<Shared>, request: Request<Incoming>) -> io::Result<Res
     Ok(respond(status, headers, Body::from(answer)))
 }
 
-/// Whether it is the claim of a tiler that does nothing else.
+/// Returns true for a claim by a tiler without other jobs.
 fn is_last_claim(path: &str, body: &[u8]) -> bool {
     let claim: Value = serde_json::from_slice(body).unwrap_or_default();
     path.ends_with("/claim") && claim["alone"] == true
@@ -190,7 +190,7 @@ fn channel(path: &str) -> Channel {
     }
 }
 
-/// A source, as it comes. One that is cut breaks off after its first half.
+/// Streams a source. With `cut` the connection breaks after the first half.
 async fn download(
     shared: &Shared,
     path: &str,
@@ -211,13 +211,13 @@ async fn download(
     Ok(respond(status, headers, Body::from_stream(pieces)))
 }
 
-/// The whole answer of the Worker.
+/// Returns the Worker's complete response.
 async fn call(
     shared: &Shared,
     url: String,
     (method, headers, body): (Method, HeaderMap, Bytes),
 ) -> io::Result<(StatusCode, HeaderMap, Bytes)> {
-    // With the host that was asked: the signature of a request to the store is about it.
+    // Keeps the host header, which a request to the store signs.
     let request = shared.http.request(method, url).headers(headers).body(body);
     let response = request.send().await.map_err(io::Error::other)?;
     let (status, headers) = (response.status(), response.headers().clone());
@@ -235,7 +235,7 @@ fn respond(status: StatusCode, mut headers: HeaderMap, body: Body) -> Response<B
 }
 
 impl Record {
-    /// Takes note of the answer to a claim or report.
+    /// Records the response to a claim or report.
     fn note(&mut self, path: &str, body: &[u8], status: StatusCode) {
         let Some((id, call)) = path.strip_prefix("/internal/content/").and_then(|rest| rest.split_once('/'))
         else {
@@ -251,7 +251,7 @@ impl Record {
             "claim" if is_accepted => {
                 self.alone.remove(id);
             }
-            // A report on an earlier attempt is refused, and ends nothing.
+            // A report on an earlier attempt is rejected and ends nothing.
             "report" if is_accepted && body["outcome"].get("progress").is_none() => {
                 self.alone.remove(id);
                 if body["outcome"].get("finished").is_some() {
@@ -275,7 +275,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_accepted_is_recorded() {
+    fn only_accepted_results_and_last_chances_are_recorded() {
         let mut record = Record::default();
         let mut report = |attempt: u64, outcome: Value, status| {
             let body = json!({ "attempt": attempt, "outcome": outcome }).to_string();
@@ -292,7 +292,7 @@ mod tests {
             record.note("/internal/content/b/report", body.as_bytes(), status);
             record.alone.contains("b")
         };
-        assert!(report(3, StatusCode::CONFLICT), "an attempt that was lost");
+        assert!(report(3, StatusCode::CONFLICT), "a rejected report ends nothing");
         assert!(!report(4, StatusCode::OK));
     }
 }

@@ -8,7 +8,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use edgezoom_tests::{Options, Source, SourceServer, System, browser, picture};
+use edgezoom_tests::{Options, Source, SourceServer, System, picture, programs};
 use serde_json::{Value, json};
 use tokio::process::Command;
 
@@ -38,7 +38,7 @@ async fn a_visitor_pastes_an_address_and_zooms_into_the_picture() -> Result<()> 
     let wanted = json!({
         "service": system.url(), "source": source, "whole": whole, "closer": closer, "level": HIGHEST_LEVEL,
     });
-    let seen = browser::run("zoom.mjs", wanted).await?;
+    let seen = programs::run_in_browser("zoom.mjs", wanted).await?;
 
     assert_eq!(seen["complaints"], json!([]), "the browser's console");
     assert_eq!(seen["failedTiles"], json!([]));
@@ -75,7 +75,7 @@ async fn pages_and_embeds_work_in_a_browser() -> Result<()> {
         .filter(|path| fs::read_to_string(path).is_ok_and(|test| test.contains("startService(")));
     let mut command = Command::new(root.join("node_modules/.bin/node"));
     command.args(["--test", "--test-reporter=tap", "--test-concurrency=2"]).args(tests).kill_on_drop(true);
-    command.env("EDGEZOOM_BASE_URL", system.url()).env("EDGEZOOM_CHROMIUM", browser::program()?);
+    command.env("EDGEZOOM_BASE_URL", system.url()).env("EDGEZOOM_CHROMIUM", programs::chromium()?);
     let output = command.stdin(Stdio::null()).output().await.context("node")?;
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{said}\n{}", system.log());

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use edgezoom_tests::picture;
 use edgezoom_tests::pyramid::Pyramid;
-use edgezoom_tests::{Client, Source, SourceServer, System, bucket};
+use edgezoom_tests::{Client, Source, SourceServer, System};
 use image::{DynamicImage, RgbaImage};
 use serde_json::Value;
 use std::time::Duration;
@@ -108,7 +108,7 @@ async fn check(
         pyramid.equals(source, psnr)?;
     }
     let id = content["id"].as_str().unwrap_or_default();
-    let stored = bucket::keys(system, &format!("{id}/")).await?;
+    let stored = system.stored(&format!("{id}/")).await?;
     assert_eq!(stored, [format!("{id}/1.szi")], "what is stored is the pyramid, and no more");
     for most in [u32::MAX, 320] {
         small_picture(client, content, most).await?;

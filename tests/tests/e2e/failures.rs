@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use edgezoom_tests::client::timeless;
-use edgezoom_tests::helper::free_address;
+use edgezoom_tests::programs::free_address;
 use edgezoom_tests::{Client, Source, SourceServer, System, picture};
 
 async fn code_of(source: impl FnOnce(&SourceServer) -> String) -> Result<String> {

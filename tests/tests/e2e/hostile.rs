@@ -2,7 +2,7 @@
 //! is a text wherever it is shown.
 
 use anyhow::Result;
-use edgezoom_tests::{Client, Source, SourceServer, System, browser};
+use edgezoom_tests::{Client, Source, SourceServer, System, programs};
 use serde_json::json;
 
 /// Ends every context that a title is written into, asks for what our templates fill in, and would be read backwards.
@@ -34,7 +34,7 @@ async fn what_a_hostile_page_calls_itself_is_a_text_for_every_reader() -> Result
         assert_eq!(header("x-content-type-options"), "nosniff", "{path}");
     }
     let pages = ["", "/embed"].map(|path| format!("{}/{id}{path}", system.url()));
-    let seen = browser::run("hostile.mjs", json!({ "pages": pages })).await?;
+    let seen = programs::run_in_browser("hostile.mjs", json!({ "pages": pages })).await?;
     for of_page in 0..pages.len() {
         let seen = &seen[of_page];
         assert_eq!(seen["title"].as_str().map(|title| title.contains(TITLE)), Some(true), "{seen}");

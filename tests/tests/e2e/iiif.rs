@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use edgezoom_tests::{Client, Source, SourceServer, System, browser, picture};
+use edgezoom_tests::{Client, Source, SourceServer, System, picture, programs};
 use serde_json::{Value, json};
 
 const WIDTH: u32 = 2700;
@@ -28,7 +28,8 @@ async fn openseadragon_and_mirador_show_a_picture_by_iiif() -> Result<()> {
     let colours: Vec<_> = cells().map(|(column, row)| colour(column, row)).collect();
     let mirador = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("mirador/dist/mirador.min.js");
     let seen =
-        browser::run("iiif.mjs", json!({ "base": base, "colours": colours, "mirador": mirador })).await?;
+        programs::run_in_browser("iiif.mjs", json!({ "base": base, "colours": colours, "mirador": mirador }))
+            .await?;
 
     for viewer in ["openseadragon", "mirador"] {
         let Value::Array(requests) = &seen[viewer]["requests"] else { panic!("{seen}") };

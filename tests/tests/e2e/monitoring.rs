@@ -7,8 +7,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use edgezoom_tests::helper::{Helper, free_address};
-use edgezoom_tests::prometheus::Prometheus;
+use edgezoom_tests::programs::{Program, Prometheus, free_address};
 use edgezoom_tests::{Client, Course, Options, Source, SourceServer, System, picture, processes, system};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -26,7 +25,7 @@ struct Watched {
     system: System,
     client: Client,
     sources: SourceServer,
-    _edge_metrics: Helper,
+    _edge_metrics: Program,
     prometheus: Prometheus,
 }
 
@@ -51,7 +50,7 @@ impl Watched {
         exporter.arg("edge-metrics").env("EDGEZOOM_ANALYTICS_TOKEN", system.token()?);
         exporter.arg(format!("--url={}/accounts/local/analytics_engine/sql", system.url()));
         exporter.arg(format!("--listen={listen}")).arg("--delay=0");
-        let mut edge_metrics = Helper::start(&mut exporter)?;
+        let mut edge_metrics = Program::start(&mut exporter)?;
         edge_metrics.answers(&format!("http://{listen}/metrics")).await?;
         let tiler = system.tiler()?.address;
         let gone = free_address()?; // a tiler that does not answer

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use edgezoom_tests::{Client, Course, Source, SourceServer, System, bucket, picture};
+use edgezoom_tests::{Client, Course, Source, SourceServer, System, picture};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
@@ -250,8 +250,8 @@ pub async fn purges_what_is_old(system: &System, client: &Client, ready: &Course
     let (count, sum) = (counts.len(), counts.iter().sum::<u64>());
     assert!(count == 2 && (all - 1..=all).contains(&sum), "{counts:?} of {all}, then {whole:?}");
     let deadline = Instant::now() + PATIENCE;
-    while !bucket::keys(system, "").await?.is_empty() {
-        ensure!(Instant::now() < deadline, "these are kept: {:?}", bucket::keys(system, "").await?);
+    while !system.stored("").await?.is_empty() {
+        ensure!(Instant::now() < deadline, "these are kept: {:?}", system.stored("").await?);
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     assert_eq!(done(system, &["reindex"])?[0]["added"], 0);

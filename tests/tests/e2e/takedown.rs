@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use edgezoom_tests::client::Answer;
-use edgezoom_tests::{Client, Source, SourceServer, System, bucket, picture};
+use edgezoom_tests::{Client, Source, SourceServer, System, picture};
 use reqwest::StatusCode;
 use serde_json::Value;
 use tokio::time::timeout;
@@ -164,7 +164,7 @@ fn told(answer: &Answer) -> u16 {
 async fn nothing_is_kept(system: &System, id: &str) -> Result<()> {
     let deadline = Instant::now() + PATIENCE;
     loop {
-        let kept = bucket::keys(system, &format!("{id}/")).await?;
+        let kept = system.stored(&format!("{id}/")).await?;
         if kept.is_empty() {
             return Ok(());
         }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use edgezoom_tests::pyramid::Pyramid;
-use edgezoom_tests::{Client, Course, Options, Source, SourceServer, System, bucket, picture, processes};
+use edgezoom_tests::{Client, Course, Options, Source, SourceServer, System, picture, processes};
 use image::{DynamicImage, RgbImage};
 use rustix::process::Signal;
 
@@ -34,7 +34,7 @@ impl Scene {
         course.see(client.ask(&source).await?.json()?)?;
         client.follow_until(&mut course, |content| content["stage"] == "rendering").await?;
         let tiles = format!("{}/1_files/", course.id()?);
-        while layout == "tiles" && bucket::keys(&system, &tiles).await?.len() < 5 {
+        while layout == "tiles" && system.stored(&tiles).await?.len() < 5 {
             let content = client.content(&course.id()?).await?;
             ensure!(content["ready"] == false, "it was too quick to be disturbed");
             course.see(content)?;
@@ -50,7 +50,7 @@ impl Scene {
         pyramid.equals(&DynamicImage::from(self.photograph).into_rgba8(), 32.0)?;
         assert!(pyramid.url.ends_with("/2.dzi"), "{}", pyramid.url);
         let id = self.course.id()?;
-        let stored = bucket::keys(&self.system, &format!("{id}/")).await?;
+        let stored = self.system.stored(&format!("{id}/")).await?;
         let expected = match self.layout {
             "tiles" => pyramid.keys(&format!("{}/cache/", self.system.url()))?,
             _ => vec![format!("{id}/2.szi")],

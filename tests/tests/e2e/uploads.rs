@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, ensure};
 use edgezoom_tests::picture;
 use edgezoom_tests::pyramid::Pyramid;
-use edgezoom_tests::{Client, Course, System, bucket};
+use edgezoom_tests::{Client, Course, System};
 use image::DynamicImage;
 
 /// How long the Worker may take to delete a file, on a machine that is busy.
@@ -55,7 +55,7 @@ async fn sent(client: &Client, name: &str, file: impl Into<bytes::Bytes>) -> Res
 async fn nothing_is_kept(system: &System) -> Result<()> {
     let end = Instant::now() + PATIENCE;
     loop {
-        let kept = bucket::keys(system, "uploads/").await?;
+        let kept = system.stored("uploads/").await?;
         if kept.is_empty() {
             return Ok(());
         }

@@ -1,162 +1,116 @@
-//! Brings to the machine what a task needs and it lacks: the compiler's WebAssembly target, system packages, Node
-//! packages, PDFium, Mirador. Every check looks at the machine and is quick, so each task does its set-up first.
+//! Installs what a task needs: system packages, the compiler's WebAssembly target, npm packages, PDFium, Mirador. Every check looks at
+//! the machine and is quick, so each task starts with its set-up.
 
-pub mod advisories;
-mod codecs;
-mod mirador;
-mod node;
-mod pdfium;
-mod system;
-mod wasm;
+mod debian;
+mod pinned;
 
+use std::path::Path;
 use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 
+use crate::command;
 use crate::project::Project;
-use system::Tool;
-pub use wasm::TARGET as WASM;
+use debian::{COMPILING, FONTS, NPM, PYRAMID_BENCHMARK, TESTING, WEB_PAGES};
 
-/// What a task is going to do, which is what decides about the tools.
+/// The target that the Worker is compiled for.
+pub const WASM: &str = "wasm32-unknown-unknown";
+
+/// What a task is going to do, which determines the tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Purpose {
-    /// Compile the workspace, and no more.
+    /// Compile the workspace
     Compile,
-    /// Build and run the service.
+    /// Build and run the service
     Run,
-    /// Deploy it: what builds the Worker, and Node packages.
+    /// Deploy the service
     Deploy,
-    /// Build the tiler for other machines.
+    /// Build the tiler for other machines
     Release,
-    /// Test it, in a browser too.
+    /// Test everything, in a browser too
     Test,
-    /// Measure the whole service.
+    /// Measure the whole service
     BenchService,
-    /// Measure the pyramid engine against libvips.
+    /// Compare the pyramid engine with libvips
     BenchPyramid,
-    /// Measure PDF, SVG and web pages.
+    /// Measure PDF, SVG and web pages
     BenchSources,
 }
 
-const COMPILER: Tool = Tool { programs: &["cc"], package: "build-essential", purpose: "to compile libjpeg" };
-const ASSEMBLER: Tool =
-    Tool { programs: &["nasm"], package: "nasm", purpose: "to assemble libjpeg's SIMD code" };
-const BROWSER: Tool = Tool {
-    programs: &["/usr/lib/chromium/chromium-headless-shell", "/usr/bin/chromium"],
-    package: "chromium-headless-shell",
-    purpose: "for the browser tests",
-};
-/// Any Chromium does; where there is none, the one that is made for it.
-const CAMERA: Tool = Tool {
-    programs: &["/usr/lib/chromium/chromium-headless-shell", "chromium", "google-chrome"],
-    package: "chromium-headless-shell",
-    purpose: "for web pages",
-};
-/// Fonts, recognised by one file each: letters as wide as those that documents name most, the scripts of the world, emoji.
-const FONTS: [Tool; 3] = [
-    Tool {
-        programs: &[
-            "/usr/share/fonts/truetype/liberation2/LiberationSans-Regular.ttf",
-            "/usr/share/fonts/truetype/liberation/LiberationSans-Regular.ttf",
-        ],
-        package: "fonts-liberation2",
-        purpose: "for documents and web pages",
-    },
-    Tool {
-        programs: &["/usr/share/fonts/truetype/noto/NotoSans-Regular.ttf"],
-        package: "fonts-noto-core",
-        purpose: "for documents and web pages",
-    },
-    Tool {
-        programs: &["/usr/share/fonts/truetype/noto/NotoColorEmoji.ttf"],
-        package: "fonts-noto-color-emoji",
-        purpose: "for web pages",
-    },
-];
-/// Other programs' drawings to compare with, and documents and drawings that others made.
-const REFERENCES: [Tool; 4] = [
-    Tool { programs: &["pdftoppm"], package: "poppler-utils", purpose: "to compare PDF with" },
-    Tool { programs: &["rsvg-convert"], package: "librsvg2-bin", purpose: "to compare SVG with" },
-    Tool {
-        programs: &["/usr/share/doc/shared-mime-info/shared-mime-info-spec.pdf"],
-        package: "shared-mime-info",
-        purpose: "for a PDF that others made",
-    },
-    Tool {
-        programs: &["/usr/share/iso-flags-svg/country-4x3/rs.svg"],
-        package: "iso-flags-svg",
-        purpose: "for SVGs that others made",
-    },
-];
-const PROMETHEUS: Tool = Tool {
-    programs: &["prometheus"],
-    package: "prometheus",
-    purpose: "to ask what dashboard and alerts ask",
-};
-const VIPS: Tool = Tool { programs: &["vips"], package: "libvips-tools", purpose: "to compare speed with" };
-/// What `bench pyramid -- --kinds` makes its pictures with and of.
-const KINDS: [Tool; 4] = [
-    Tool { programs: &["heif-enc"], package: "libheif-examples", purpose: "to make HEICs" },
-    Tool {
-        programs: &["cjpeg"],
-        package: "libjpeg-turbo-progs",
-        purpose: "to make JPEGs of other subsampling",
-    },
-    Tool { programs: &["exiftool"], package: "libimage-exiftool-perl", purpose: "to turn pictures" },
-    Tool {
-        programs: &["/usr/share/backgrounds/mate/nature/Garden.jpg"],
-        package: "mate-backgrounds",
-        purpose: "for a photograph",
-    },
-];
-
-/// The command that installs what is missing for `purpose`, for a step whose output is kept together.
+/// Returns the command that installs what `purpose` needs, for a step that captures its output.
 pub fn command(purpose: Purpose) -> Result<Command> {
     let mut setup = Command::new(std::env::current_exe()?);
-    setup
-        .args(["setup", "--for"])
-        .arg(purpose.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned()));
+    let name = purpose.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());
+    setup.args(["setup", "--for"]).arg(name);
     Ok(setup)
 }
 
-/// Installs what is missing for `purpose`, and says what it installs.
+/// Installs what `purpose` needs, and reports what it installs.
 pub fn prepare(project: &Project, purpose: Purpose) -> Result<()> {
     let _lock = project.lock()?;
     match purpose {
-        Purpose::Compile => {
-            system::require(&[COMPILER, ASSEMBLER])?;
-            return wasm::require();
-        }
+        Purpose::Compile | Purpose::BenchService | Purpose::Deploy => debian::require(&[COMPILING])?,
         Purpose::Run => {
-            system::require(&[COMPILER, ASSEMBLER])?;
-            // Without these all else works: web pages and PDF fail and say why.
-            system::wish(&[&[CAMERA], FONTS.as_slice()].concat());
-            if let Err(error) = pdfium::require(project) {
-                eprintln!("xtask | going on without PDF: {error:#}");
+            debian::require(&[COMPILING])?;
+            // Without these only web pages or PDF fail, and say why.
+            for result in [debian::require(&[WEB_PAGES, FONTS]), pinned::pdfium(project)] {
+                if let Err(error) = result {
+                    eprintln!("xtask | continuing without: {error:#}");
+                }
             }
         }
-        Purpose::BenchService | Purpose::Deploy => system::require(&[COMPILER, ASSEMBLER])?,
         Purpose::Test => {
-            let tools =
-                [&[COMPILER, ASSEMBLER, BROWSER, PROMETHEUS], FONTS.as_slice(), &REFERENCES, codecs::CODECS]
-                    .concat();
-            system::require(&tools)?;
-            pdfium::require(project)?;
+            debian::require(&[COMPILING, FONTS, TESTING])?;
+            pinned::pdfium(project)?;
         }
         Purpose::Release => {
-            system::require(&[COMPILER, ASSEMBLER])?;
-            return pdfium::require(project);
+            debian::require(&[COMPILING])?;
+            pinned::pdfium(project)?;
         }
-        Purpose::BenchPyramid => {
-            return system::require(&[&[COMPILER, ASSEMBLER, VIPS], KINDS.as_slice()].concat());
-        }
+        Purpose::BenchPyramid => debian::require(&[COMPILING, PYRAMID_BENCHMARK])?,
         Purpose::BenchSources => {
-            system::require(&[&[COMPILER, ASSEMBLER, CAMERA], FONTS.as_slice()].concat())?;
-            return pdfium::require(project);
+            debian::require(&[COMPILING, WEB_PAGES, FONTS])?;
+            pinned::pdfium(project)?;
         }
     }
-    wasm::require()?;
-    node::require(project)?;
-    if purpose == Purpose::Test { mirador::require(project) } else { Ok(()) }
+    if !matches!(purpose, Purpose::Release | Purpose::BenchPyramid | Purpose::BenchSources) {
+        wasm_target()?;
+    }
+    if matches!(purpose, Purpose::Run | Purpose::Deploy | Purpose::Test | Purpose::BenchService) {
+        npm_packages(project)?;
+    }
+    if purpose == Purpose::Test { pinned::mirador(project) } else { Ok(()) }
+}
+
+/// Installs the standard library for WebAssembly by name, because some machines disable rustup's automatic installs.
+fn wasm_target() -> Result<()> {
+    let sysroot = command::output(Command::new("rustc").args(["--print", "sysroot"]))?;
+    if Path::new(sysroot.trim()).join("lib/rustlib").join(WASM).is_dir() {
+        return Ok(());
+    }
+    if !command::on_path("rustup") {
+        bail!(
+            "the Rust compiler lacks the standard library for {WASM}; install it as you installed the compiler"
+        );
+    }
+    eprintln!("xtask | installing Rust's standard library for {WASM}");
+    command::run(Command::new("rustup").args(["target", "add", WASM]))
+}
+
+/// Installs the npm packages of the lock file: wrangler runs the Worker, esbuild and binaryen make it small, OpenSeadragon is served,
+/// and a Node.js that is new enough for wrangler, so the machine's only has to run npm. A copy of the lock file marks what is installed.
+fn npm_packages(project: &Project) -> Result<()> {
+    let wanted =
+        std::fs::read(project.root.join("package-lock.json")).context("package-lock.json is missing")?;
+    let stamp = project.root.join("node_modules/.edgezoom-installed");
+    let complete = ["node", "wrangler", "esbuild"].iter().all(|tool| project.node_tool_path(tool).exists());
+    if complete && std::fs::read(&stamp).is_ok_and(|installed| installed == wanted) {
+        return Ok(());
+    }
+    debian::require(&[NPM])?;
+    eprintln!("xtask | installing npm packages");
+    let mut npm = Command::new("npm");
+    command::run(npm.current_dir(&project.root).args(["ci", "--no-audit", "--no-fund", "--loglevel=error"]))?;
+    std::fs::write(&stamp, wanted).with_context(|| format!("cannot write {}", stamp.display()))
 }

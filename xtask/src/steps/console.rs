@@ -1,5 +1,5 @@
-//! One terminal for steps that run at the same time. The step that began first prints as it goes; the output of the others
-//! is kept until it is their turn. So the lines of two steps are not mixed, and the terminal shows progress.
+//! One terminal for concurrent steps. The oldest running step prints directly; the output of the others is buffered until
+//! their turn, so the lines of two steps never mix.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
@@ -14,34 +14,34 @@ use crate::command;
 #[derive(Default)]
 pub struct Console(Mutex<Vec<Page>>);
 
-/// What a step has printed and has not been shown yet. The first page is the one that is shown as it grows.
+/// The output of a step that has not been shown yet. The first page is shown as it grows.
 struct Page {
     name: &'static str,
     text: Vec<u8>,
     complete: bool,
 }
 
-/// The end of the console that a step prints to.
+/// The output of one step.
 pub struct Transcript<'a> {
     console: &'a Console,
     name: &'static str,
 }
 
 impl Console {
-    /// Begins a step, under its name.
+    /// Starts a step's output with its name.
     pub fn begin(&self, name: &'static str) -> Transcript<'_> {
         let text = format!("xtask | {name} …\n").into_bytes();
         self.change(|pages| pages.push(Page { name, text, complete: false }));
         Transcript { console: self, name }
     }
 
-    /// Changes pages, then shows what can be shown.
+    /// Changes the pages, then prints the first one and every complete one behind it.
     fn change(&self, change: impl FnOnce(&mut Vec<Page>)) {
         let mut pages: MutexGuard<'_, Vec<Page>> = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         change(&mut pages);
         let mut output = std::io::stdout().lock();
         while let Some(page) = pages.first_mut() {
-            let _ = output.write_all(&page.text); // an error: the reader of our output is gone, and the tally remains
+            let _ = output.write_all(&page.text); // if nobody reads the output, the tally remains
             page.text.clear();
             if !page.complete {
                 break;
@@ -61,12 +61,12 @@ impl Transcript<'_> {
         });
     }
 
-    /// Runs a command that is one check, and shows what it prints.
+    /// Runs a command that counts as one check, and shows its output.
     pub fn check(&self, command: &mut Command) -> Result<Tally> {
         self.prepare(command).map(|_| Tally::PASSED)
     }
 
-    /// Runs a command that only prepares checks, and shows what it prints.
+    /// Runs a command that is not a check, and shows its output.
     pub fn prepare(&self, command: &mut Command) -> Result<Tally> {
         if !self.read(command, |line| self.line(line))? {
             bail!("`{}` failed", command::text(command));
@@ -74,8 +74,8 @@ impl Transcript<'_> {
         Ok(Tally::default())
     }
 
-    /// Runs tests, shows what they print, and counts them. A runner that fails without a failed test, as when something
-    /// does not compile, counts as one failure.
+    /// Runs tests, shows their output, and counts them. A runner that fails without a failed test, as on a compiler error, counts
+    /// as one failure.
     pub fn count(&self, command: &mut Command) -> Result<Tally> {
         let mut tally = Tally::default();
         let success = self.read(command, |line| {
@@ -88,12 +88,12 @@ impl Transcript<'_> {
         Ok(tally)
     }
 
-    /// Runs a command whose standard output is `lines`; what it prints to standard error is shown.
+    /// Runs a command, passes each line of its standard output to `lines`, and shows its standard error.
     pub fn lines(&self, command: &mut Command, mut lines: impl FnMut(&[u8])) -> Result<()> {
         let (output, errors) = (std::io::pipe()?, std::io::pipe()?);
         command.stdin(Stdio::null()).stdout(output.1).stderr(errors.1);
         let mut process = command.spawn().with_context(|| command::text(command))?;
-        command.stdout(Stdio::null()).stderr(Stdio::null()); // closes our copies of the ends that are written to
+        command.stdout(Stdio::null()).stderr(Stdio::null()); // closes our copies of the write ends
         std::thread::scope(|scope| {
             scope.spawn(|| each_line(errors.0, |line| self.line(line)));
             each_line(output.0, &mut lines)
@@ -104,12 +104,12 @@ impl Transcript<'_> {
         Ok(())
     }
 
-    /// Runs a command with its standard output and standard error in one, and says whether it succeeded.
+    /// Runs a command with standard output and standard error in one stream. Returns true if it succeeded.
     fn read(&self, command: &mut Command, line: impl FnMut(&[u8])) -> Result<bool> {
         let (reader, writer) = std::io::pipe()?;
         command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
         let mut process = command.spawn().with_context(|| command::text(command))?;
-        command.stdout(Stdio::null()).stderr(Stdio::null()); // closes our copies of the end that is written to
+        command.stdout(Stdio::null()).stderr(Stdio::null()); // closes our copies of the write end
         each_line(reader, line)?;
         Ok(process.wait()?.success())
     }

@@ -1,6 +1,5 @@
-//! Running steps side by side: each [`Step`] has a name, the steps it waits for, and its work. It runs as early as it can,
-//! what it prints stays together, and one that fails stops only those that need it. At the end a table says how long each
-//! took.
+//! Concurrent steps: each [`Step`] has a name, the steps that it waits for, and its work. It runs as early as possible, its output
+//! stays together, and its failure stops only the steps that need it. A table at the end shows how long each took.
 
 mod console;
 mod tally;
@@ -19,7 +18,7 @@ use console::Console;
 /// The work of a step.
 type Work<'a> = Box<dyn FnOnce(&Transcript<'_>) -> Result<Tally> + Send + 'a>;
 
-/// One thing to be done.
+/// A named piece of work.
 pub struct Step<'a> {
     name: &'static str,
     needs: Vec<&'static str>,
@@ -28,25 +27,25 @@ pub struct Step<'a> {
 }
 
 impl<'a> Step<'a> {
-    /// A step that waits for nothing.
+    /// Returns a step that waits for no other.
     pub fn new(name: &'static str, work: impl FnOnce(&Transcript<'_>) -> Result<Tally> + Send + 'a) -> Self {
         Self { name, needs: vec![], after: vec![], work: Box::new(work) }
     }
 
-    /// It runs once these have passed. Names that are not among the steps count as passed.
+    /// Runs the step only if these steps pass. A name that is not among the steps counts as passed.
     pub fn needs(mut self, names: &[&'static str]) -> Self {
         self.needs.extend(names);
         self
     }
 
-    /// It runs once these have ended, passed or not.
+    /// Runs the step after these have ended, passed or not.
     pub fn after(mut self, names: &[&'static str]) -> Self {
         self.after.extend(names);
         self
     }
 }
 
-/// How a step ended.
+/// The result of a step.
 struct Ended {
     name: &'static str,
     tally: Tally,
@@ -71,7 +70,7 @@ impl Board {
         self.changed.notify_all();
     }
 
-    /// Waits until all of these have ended, and gives the names of those that failed.
+    /// Waits until these steps have ended, and returns the names of all failed ones.
     fn wait(&self, names: &[&'static str]) -> Vec<&'static str> {
         let missing =
             |ended: &mut Vec<Ended>| !names.iter().all(|name| ended.iter().any(|step| step.name == *name));
@@ -80,7 +79,7 @@ impl Board {
     }
 }
 
-/// Runs all steps, prints the table, and gives the sum of what they counted.
+/// Runs all steps, prints the table, and returns the total.
 pub fn run(steps: Vec<Step<'_>>) -> Tally {
     let started = Instant::now();
     let names: Vec<&str> = steps.iter().map(|step| step.name).collect();
@@ -96,7 +95,7 @@ pub fn run(steps: Vec<Step<'_>>) -> Tally {
                 let began = started.elapsed();
                 let tally = match failed.into_iter().find(|name| step.needs.contains(name)) {
                     Some(needed) => {
-                        console.begin(name).line(format!("not run, as {needed} failed").as_bytes());
+                        console.begin(name).line(format!("not run because {needed} failed").as_bytes());
                         Tally::FAILED
                     }
                     None => perform(step.work, &console.begin(name)),
@@ -111,7 +110,7 @@ pub fn run(steps: Vec<Step<'_>>) -> Tally {
     ended.into_iter().fold(Tally::default(), |sum, step| sum + step.tally)
 }
 
-/// Does a step's work. An error and a panic count as one failure.
+/// Runs a step's work. An error or a panic counts as one failure.
 fn perform(work: Work<'_>, transcript: &Transcript<'_>) -> Tally {
     let result = catch_unwind(AssertUnwindSafe(|| work(transcript)));
     result.unwrap_or_else(|_| Err(anyhow!("the step panicked"))).unwrap_or_else(|error| {
@@ -123,11 +122,11 @@ fn perform(work: Work<'_>, transcript: &Transcript<'_>) -> Tally {
 fn print_table(ended: &[Ended]) {
     println!(
         "\n{:13} {:>7} {:>7} {:>7} {:>10} {:>10}",
-        "step", "passed", "before", "failed", "began at", "took"
+        "step", "passed", "cached", "failed", "began at", "took"
     );
-    for Ended { name, tally: Tally { passed, failed, kept }, began, took } in ended {
+    for Ended { name, tally: Tally { passed, failed, cached }, began, took } in ended {
         let [began, took] = [began, took].map(|time| format!("{:.1} s", time.as_secs_f64()));
-        println!("{name:13} {passed:7} {kept:7} {failed:7} {began:>10} {took:>10}");
+        println!("{name:13} {passed:7} {cached:7} {failed:7} {began:>10} {took:>10}");
     }
 }
 
@@ -136,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_step_runs_after_what_it_waits_for_and_not_without_what_it_needs() {
+    fn a_step_runs_after_its_predecessors_and_only_if_those_it_needs_passed() {
         let order = Mutex::new(vec![]);
         let note = |name: &'static str, tally: Tally| {
             let order = &order;
@@ -153,6 +152,6 @@ mod tests {
             Step::new("panics", |_| panic!("on purpose")).after(&["last"]),
         ]);
         assert_eq!(*order.lock().unwrap(), ["first", "bad", "last"]);
-        assert_eq!(total, Tally { passed: 4, failed: 3, kept: 0 });
+        assert_eq!(total, Tally { passed: 4, failed: 3, cached: 0 });
     }
 }

@@ -1,41 +1,41 @@
-//! Counting what passed and what failed, from the closing lines of `cargo test` and of Node's test runner.
+//! Counts of tests, read from the closing lines of `cargo test` and of Node.js's test runner.
 
 use std::fmt;
 use std::ops::{Add, AddAssign};
 
 use anyhow::{Result, ensure};
 
-/// How many tests or checks passed and failed.
+/// Numbers of tests or checks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Passed.
+    /// Passed, cached ones included.
     pub passed: u64,
     /// Failed.
     pub failed: u64,
-    /// How many of those that passed did so before, and were not run again.
-    pub kept: u64,
+    /// Passed in an earlier run, and not run again.
+    pub cached: u64,
 }
 
 impl Tally {
-    /// One that passed.
-    pub const PASSED: Self = Self { passed: 1, failed: 0, kept: 0 };
-    /// One that failed.
-    pub const FAILED: Self = Self { passed: 0, failed: 1, kept: 0 };
+    /// One passed check.
+    pub const PASSED: Self = Self { passed: 1, failed: 0, cached: 0 };
+    /// One failed check.
+    pub const FAILED: Self = Self { passed: 0, failed: 1, cached: 0 };
 
-    /// An error when anything failed.
+    /// Returns an error if anything failed.
     pub fn result(self) -> Result<()> {
         ensure!(self.failed == 0, "{self}");
         Ok(())
     }
 
-    /// The counts in a line of a test runner's output; none in most lines.
+    /// Returns the counts in a line of a test runner's output, zero for most lines.
     pub fn of_line(line: &str) -> Self {
         if let Some(counts) = line.strip_prefix("test result: ") {
             let count = |name| {
                 let of = |part: &str| part.trim().strip_suffix(name)?.trim().rsplit(' ').next()?.parse().ok();
                 counts.split(';').find_map(of).unwrap_or(0)
             };
-            return Self { passed: count("passed"), failed: count("failed"), kept: 0 };
+            return Self { passed: count("passed"), failed: count("failed"), cached: 0 };
         }
         let words: Vec<&str> = line.split_whitespace().collect();
         match words[..] {
@@ -53,7 +53,7 @@ impl Add for Tally {
         Self {
             passed: self.passed + other.passed,
             failed: self.failed + other.failed,
-            kept: self.kept + other.kept,
+            cached: self.cached + other.cached,
         }
     }
 }
@@ -66,10 +66,10 @@ impl AddAssign for Tally {
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { passed, failed, kept } = self;
-        match kept {
+        let Self { passed, failed, cached } = self;
+        match cached {
             0 => write!(f, "{passed} passed, {failed} failed"),
-            _ => write!(f, "{passed} passed, {kept} of them before, {failed} failed"),
+            _ => write!(f, "{passed} passed ({cached} cached), {failed} failed"),
         }
     }
 }
@@ -81,9 +81,9 @@ mod tests {
     #[test]
     fn counts_are_read_from_the_closing_lines_of_both_runners() {
         let cargo = "test result: FAILED. 12 passed; 3 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.1s";
-        assert_eq!(Tally::of_line(cargo), Tally { passed: 12, failed: 3, kept: 0 });
-        assert_eq!(Tally::of_line("ℹ pass 5"), Tally { passed: 5, failed: 0, kept: 0 });
-        assert_eq!(Tally::of_line("# fail 2"), Tally { passed: 0, failed: 2, kept: 0 });
+        assert_eq!(Tally::of_line(cargo), Tally { passed: 12, failed: 3, cached: 0 });
+        assert_eq!(Tally::of_line("ℹ pass 5"), Tally { passed: 5, failed: 0, cached: 0 });
+        assert_eq!(Tally::of_line("# fail 2"), Tally { passed: 0, failed: 2, cached: 0 });
         for other in ["running 3 tests", "test result", "ℹ tests 5", "test a ... ok", ""] {
             assert_eq!(Tally::of_line(other), Tally::default(), "{other}");
         }

@@ -1,10 +1,8 @@
-//! The parts of `cargo xtask` that need many crates, in a program of their own. It is compiled when a task first needs it,
-//! with the features and the profile of the rest of the workspace, while `xtask` itself already runs.
+//! The parts of `cargo xtask` with many dependencies, in a separate program. `xtask` compiles it when a task first needs it, with
+//! the features and profile of the rest of the workspace.
 
-mod advisories;
+mod dependencies;
 mod dev;
-mod licences;
-mod packages;
 mod simulate;
 mod worker;
 
@@ -24,20 +22,18 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Part {
-    /// Run the whole service on this machine, with programs that are built
+    /// Run the whole service on this machine; everything must be built
     Dev(xtask::dev::Options),
-    /// Make edge/build of the Worker's WebAssembly
+    /// Turn the Worker's WebAssembly into edge/build
     BuildEdge,
-    /// Check the licences of all dependencies
-    Licences,
-    /// Check all dependencies against a database of known weaknesses
-    Advisories {
-        /// A copy of RustSec's database
-        database: PathBuf,
+    /// Check the licences of all dependencies, and advisories about them
+    Dependencies {
+        /// Copy of RustSec's database [default: check only licences]
+        advisories: Option<PathBuf>,
     },
-    /// Simulate loads that no machine here can make
+    /// Simulate large loads: time to ready, number of tilers, cost
     Simulate(simulate::Options),
-    /// End the process groups that the process at the other end of standard input leaves running
+    /// End the process groups named on standard input once it closes
     Watchdog,
 }
 
@@ -52,17 +48,11 @@ fn main() -> ExitCode {
 }
 
 fn run(part: Part) -> Result<()> {
-    match &part {
-        Part::Watchdog => return dev::watchdog::run(), // needs no project
-        Part::Simulate(options) => return simulate::run(options),
-        _ => {}
-    }
-    let project = Project::locate()?;
     match part {
-        Part::Dev(options) => dev::run(&project, &options),
-        Part::BuildEdge => worker::build(&project),
-        Part::Licences => licences::check(&project),
-        Part::Advisories { database } => advisories::check(&project, &database),
-        Part::Simulate(_) | Part::Watchdog => Ok(()),
+        Part::Dev(options) => dev::run(&Project::locate()?, &options),
+        Part::BuildEdge => worker::build(&Project::locate()?),
+        Part::Dependencies { advisories } => dependencies::check(&Project::locate()?, advisories.as_deref()),
+        Part::Simulate(options) => simulate::run(&options),
+        Part::Watchdog => dev::watchdog::run(),
     }
 }

@@ -1,6 +1,5 @@
-//! Makes `edge/build` of the WebAssembly that Cargo has compiled: `worker/` is what the Workers runtime loads, `assets/`
-//! what it serves as files. Nothing is downloaded on the way: wasm-bindgen is linked into this program, esbuild and
-//! binaryen are Node packages.
+//! Turns the WebAssembly that Cargo compiled into `edge/build`: `worker/` is what the Workers runtime loads, `assets/` what it serves as
+//! static files. It downloads nothing: wasm-bindgen is linked into this program, esbuild and binaryen are npm packages.
 
 use std::fs;
 use std::io::Write;
@@ -15,9 +14,9 @@ use xtask::command;
 use xtask::project::Project;
 use xtask::setup::WASM;
 
-/// The limit of the Worker's size, compressed: each new isolate loads and compiles all of it.
+/// Maximum compressed size of the Worker: each new isolate loads and compiles all of it.
 const MOST_BYTES: usize = 400_000;
-/// What the build is made from, besides the wasm. A change of the recipe is a change too.
+/// Inputs of the build besides the wasm. This file is one, because changing it changes the output.
 const INGREDIENTS: [&str; 11] = [
     "Cargo.toml",
     "docs/limits.md",
@@ -31,7 +30,7 @@ const INGREDIENTS: [&str; 11] = [
     "tiler/src/bot/mod.rs",
     "xtask/tools/src/worker.rs",
 ];
-/// What rustc's wasm may use; binaryen has to be told.
+/// WebAssembly features that rustc may use; wasm-opt rejects them unless they are named.
 const WASM_FEATURES: [&str; 7] = [
     "--enable-mutable-globals",
     "--enable-sign-ext",
@@ -42,7 +41,7 @@ const WASM_FEATURES: [&str; 7] = [
     "--enable-exception-handling",
 ];
 
-/// Builds `edge/build`, unless it is built already of just these sources.
+/// Builds `edge/build`, unless it was built from the same inputs.
 pub fn build(project: &Project) -> Result<()> {
     let _lock = project.lock()?;
     let wasm = project.target.join(WASM).join("edge/edgezoom_edge.wasm");
@@ -54,19 +53,21 @@ pub fn build(project: &Project) -> Result<()> {
     }
     eprintln!("xtask | building the Worker");
     if folder.exists() {
-        fs::remove_dir_all(&folder).context("edge/build cannot be removed")?;
+        fs::remove_dir_all(&folder).context("cannot remove edge/build")?;
     }
     worker(project, &wasm, &folder.join("worker"))?;
     command::run(project.npm()?.args(["run", "--silent", "build:viewer"]))?;
     let bytes = compressed_bytes(&folder.join("worker"))?;
-    eprintln!("xtask | the Worker has {:.0} KB compressed", bytes as f64 / 1000.0);
+    eprintln!("xtask | the Worker's compressed size is {:.0} KB", bytes as f64 / 1000.0);
     if bytes > MOST_BYTES {
-        bail!("the Worker has {bytes} bytes compressed, more than the {MOST_BYTES} that it may have");
+        bail!(
+            "the Worker's compressed size is {bytes} bytes, more than the limit of {MOST_BYTES}; make it smaller or raise the limit in xtask/tools/src/worker.rs"
+        );
     }
-    fs::write(stamp, ingredients).context("edge/build cannot be written")
+    fs::write(stamp, ingredients).context("cannot write edge/build")
 }
 
-/// Makes of what rustc gives what the Workers runtime loads: `index.js` and `index_bg.wasm`.
+/// Turns rustc's output into what the Workers runtime loads: `index.js` and `index_bg.wasm`.
 fn worker(project: &Project, wasm: &Path, folder: &Path) -> Result<()> {
     let staging = tempfile::tempdir_in(&project.target)?;
     let bindings = staging.path().join("index.js");
@@ -77,7 +78,7 @@ fn worker(project: &Project, wasm: &Path, folder: &Path) -> Result<()> {
         .input_path(wasm)
         .out_name("index")
         .generate(staging.path())?;
-    // Neither wrangler nor workerd knows imports in the source phase.
+    // Neither wrangler nor workerd supports source phase imports.
     let script = fs::read_to_string(&bindings)?.replace("import source ", "import ");
     fs::write(&bindings, script)?;
     fs::create_dir_all(folder)?;
@@ -91,7 +92,7 @@ fn worker(project: &Project, wasm: &Path, folder: &Path) -> Result<()> {
     command::run(wasm_opt.arg("-o").arg(folder.join("index_bg.wasm")))
 }
 
-/// A digest of everything that the build is made from.
+/// Returns a digest of all inputs.
 fn digest(project: &Project, wasm: &Path) -> Result<String> {
     let mut files = vec![wasm.to_owned()];
     for ingredient in INGREDIENTS {
@@ -100,7 +101,7 @@ fn digest(project: &Project, wasm: &Path) -> Result<String> {
     files.sort();
     let mut hash = Sha256::new();
     for file in files {
-        let bytes = fs::read(&file).with_context(|| format!("{} cannot be read", file.display()))?;
+        let bytes = fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
         hash.update(file.to_string_lossy().as_bytes());
         hash.update((bytes.len() as u64).to_be_bytes());
         hash.update(bytes);
@@ -108,7 +109,7 @@ fn digest(project: &Project, wasm: &Path) -> Result<String> {
     Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Adds a file, or all files in a folder and below.
+/// Adds a file, or all files of a directory tree.
 fn collect(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     if !path.is_dir() {
         files.push(path.to_owned());
@@ -120,7 +121,7 @@ fn collect(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// What the files of a folder weigh, compressed as for an upload.
+/// Returns the size of a directory's files in bytes, compressed as for an upload.
 fn compressed_bytes(folder: &Path) -> Result<usize> {
     let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
     for entry in fs::read_dir(folder)? {

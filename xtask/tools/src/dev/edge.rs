@@ -1,5 +1,5 @@
-//! The Worker's side of the local service: one wrangler that runs the Worker with its KV, R2 and Durable Objects, and the
-//! emulator that offers the queue to pull from, all on one port.
+//! The edge of the local service: one wrangler that runs the Worker with its KV, R2 and Durable Objects, and the emulator of Cloudflare's
+//! pull queue, all on one port.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,31 +12,31 @@ use xtask::project::Project;
 
 use super::state::State;
 
-/// Where a local edge answers.
+/// The address of a local edge.
 #[derive(Clone, Debug)]
 pub struct EdgeAddress {
-    /// The port on the loopback address.
+    /// Port on the loopback address.
     pub port: u16,
 }
 
 impl EdgeAddress {
-    /// The base URL.
+    /// Returns the base URL.
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// The base URL of the queue's pull interface.
+    /// Returns the base URL of the queue's pull API.
     pub fn queue_url(&self) -> String {
         format!("{}/accounts/local/queues/edgezoom-jobs", self.url())
     }
 
-    /// The S3 endpoint of the local R2.
+    /// Returns the S3 endpoint of the local R2.
     pub fn s3_url(&self) -> String {
         format!("{}/cdn-cgi/local/r2/s3", self.url())
     }
 }
 
-/// The command that runs the edge at `address`.
+/// Returns the command that runs the edge at `address`.
 pub fn command(
     project: &Project,
     state: &State,
@@ -45,20 +45,19 @@ pub fn command(
 ) -> Result<Command> {
     if project.root.join(".dev.vars").exists() {
         bail!(
-            "wrangler takes its variables from .dev.vars when there is one: move that file away for `cargo xtask dev`"
+            "wrangler would read its variables from .dev.vars; move that file away to run `cargo xtask dev`"
         );
     }
     let mut command = Command::from(project.node_tool("wrangler")?);
-    // The emulator's configuration comes first: what wrangler takes for the main Worker gets the port, and the emulator
-    // passes on what is not for it.
+    // The first configuration is the main Worker's, which gets the port: the emulator passes on requests that are not for it.
     command.args(["dev", "--ip=127.0.0.1", "--config=edge/local/wrangler.toml", "--config"]);
     command.arg(configuration(project, state)?);
     command.arg(format!("--port={}", address.port)).arg("--inspector-port=0");
-    // At the level `log` come the Worker's lines, and some of wrangler's own, which `part` leaves out.
+    // The level `log` shows the Worker's lines, and some of wrangler's that `part` filters out.
     command.arg(if options.log == "json" { "--log-level=log" } else { "--log-level=warn" });
     command.arg("--persist-to").arg(state.bindings());
     command.env("WRANGLER_REGISTRY_PATH", state.registry());
-    // wrangler takes a variable from its environment when wrangler.toml names it, under [vars] or [secrets].
+    // wrangler reads variables from its environment if wrangler.toml names them under [vars] or [secrets].
     command.env("TILER_TOKEN", state.token()).env("ALLOW_NETWORKS", &options.allow_networks);
     command.env("ADMIN_TOKENS", format!("operator:{}", state.admin_token()));
     command.env("LEASE_SECONDS", options.lease_seconds.to_string());
@@ -68,7 +67,7 @@ pub fn command(
     command.env("MAINTENANCE", if options.maintenance { "on" } else { "off" });
     command.env("UPLOAD_BYTES", options.upload_bytes.to_string()).env("UPLOAD_ORIGINS", "");
     for address in ["BASE_URL", "SHARE_BASE", "CACHE_URL"] {
-        command.env(address, ""); // the origin that is asked, whatever the shell that we run in knows
+        command.env(address, ""); // the requested origin, whatever this process's environment says
     }
     for (name, value) in QUIET {
         command.env(name, value);
@@ -76,27 +75,26 @@ pub fn command(
     Ok(command)
 }
 
-/// The Worker's configuration on this machine: wrangler.toml, with the emulator's dataset in place of Cloudflare's, into which
-/// `wrangler dev` writes nothing.
+/// Writes the Worker's local configuration and returns its path: wrangler.toml with the emulator's dataset in place of Cloudflare's,
+/// which `wrangler dev` does not emulate.
 fn configuration(project: &Project, state: &State) -> Result<PathBuf> {
-    let text =
-        fs::read_to_string(project.root.join("wrangler.toml")).context("wrangler.toml cannot be read")?;
-    let mut worker: Value = toml::from_str(&text).context("wrangler.toml cannot be parsed")?;
+    let text = fs::read_to_string(project.root.join("wrangler.toml")).context("cannot read wrangler.toml")?;
+    let mut worker: Value = toml::from_str(&text).context("cannot parse wrangler.toml")?;
     for place in ["/main", "/assets/directory"] {
         let path = worker.pointer_mut(place).with_context(|| format!("wrangler.toml has no {place}"))?;
         *path = json!(project.root.join(path.as_str().unwrap_or_default()));
     }
-    let all = worker.as_object_mut().context("wrangler.toml is no table")?;
+    let all = worker.as_object_mut().context("wrangler.toml is not a table")?;
     all.remove("analytics_engine_datasets");
     let dataset = json!([{ "binding": "METRICS", "service": "edgezoom-local", "entrypoint": "Metrics" }]);
     all.insert("services".to_owned(), dataset);
     let path = state.configuration();
-    fs::write(&path, worker.to_string()).with_context(|| format!("{} cannot be written", path.display()))?;
+    fs::write(&path, worker.to_string()).with_context(|| format!("cannot write {}", path.display()))?;
     Ok(path)
 }
 
-/// No questions, no log files, no statistics sent, no adverts, no look-up of a made-up visitor's location; and no traces of all
-/// requests, which wrangler would keep in memory and on the disk for a page of its own.
+/// Disables wrangler's questions, log files, telemetry, banner, look-up of a visitor's location, and traces of all requests, which it
+/// would keep in memory and on disk for its explorer.
 const QUIET: [(&str, &str); 8] = [
     ("CI", "1"),
     ("WRANGLER_WRITE_LOGS", "false"),

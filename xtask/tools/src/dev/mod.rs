@@ -1,9 +1,8 @@
-//! `cargo xtask dev`, once all is built: the whole service on this machine, with nothing in the cloud. Starts the edge and
-//! the tilers, says when they answer, shows what they log, and takes them down together.
+//! `cargo xtask dev` after the build: the whole service on this machine, nothing in the cloud. Starts the edge and the tilers, reports
+//! when they answer, shows their logs, and stops them together.
 
 mod edge;
 mod part;
-mod ready;
 mod state;
 mod tiler;
 pub mod watchdog;
@@ -15,8 +14,7 @@ use anyhow::{Result, bail};
 use edgezoom_content::AddressPolicy;
 use tokio::signal::unix::{SignalKind, signal};
 use xtask::build::TILER;
-use xtask::dev::Options;
-use xtask::port;
+use xtask::dev::{Options, free_port};
 use xtask::project::Project;
 
 use edge::EdgeAddress;
@@ -25,10 +23,10 @@ use state::State;
 use tiler::Tiler;
 use watchdog::Watchdog;
 
-/// Runs the service until it is asked to stop.
+/// Runs the service until it is stopped.
 pub fn run(project: &Project, options: &Options) -> Result<()> {
-    AddressPolicy::allowing(&options.allow_networks)?; // the Worker and the tilers would refuse it one by one
-    let address = EdgeAddress { port: port::free(options.port)? };
+    AddressPolicy::allowing(&options.allow_networks)?; // one error here instead of one from each part
+    let address = EdgeAddress { port: free_port(options.port)? };
     let state = State::open(options.state.as_deref().unwrap_or(&project.root.join(".local")))?;
     let program = project.program(TILER, options.profile);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -43,7 +41,7 @@ pub fn run(project: &Project, options: &Options) -> Result<()> {
     })
 }
 
-/// What runs. On its way out, whatever that is, nothing of it stays.
+/// The running parts. The watchdog ends them if this is dropped.
 struct System {
     watchdog: Watchdog,
     edge: Option<Part>,
@@ -55,7 +53,7 @@ impl System {
         Ok(Self { watchdog: Watchdog::start()?, edge: None, tilers: vec![] })
     }
 
-    /// Brings all parts up and keeps them up.
+    /// Starts all parts and keeps them running.
     async fn live(
         &mut self,
         project: &Project,
@@ -86,7 +84,7 @@ impl System {
                 if options.faults_at.is_none() {
                     bail!("the edge ended: {status}");
                 }
-                eprintln!("xtask | the edge ended: {status}; it is started anew");
+                eprintln!("xtask | the edge ended: {status}; restarting it");
                 edge.end_group(watchdog);
                 *edge = start()?;
             }
@@ -97,7 +95,7 @@ impl System {
         }
     }
 
-    /// Takes the tilers down first: they hand their jobs back to the edge.
+    /// Stops the tilers first: they hand their jobs back to the edge.
     async fn stop(mut self) -> Result<()> {
         for tiler in self.tilers.drain(..) {
             tiler.stop(&self.watchdog).await?;
@@ -109,13 +107,13 @@ impl System {
     }
 }
 
-/// Waits until the Worker and the queue before it answer.
+/// Waits until the Worker and the queue answer.
 async fn answers(edge: &EdgeAddress, token: &str) -> Result<()> {
-    ready::answers(format!("{}/health", edge.url()), "").await?;
-    ready::answers(format!("{}/metrics", edge.queue_url()), token).await
+    part::answers(format!("{}/health", edge.url()), "").await?;
+    part::answers(format!("{}/metrics", edge.queue_url()), token).await
 }
 
-/// Waits for Ctrl-C, a polite kill, or the terminal's closing.
+/// Waits for SIGINT, SIGTERM or SIGHUP.
 async fn stop_signal() -> Result<()> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;

@@ -1,22 +1,23 @@
-//! A part of the running system: a process with all it starts, in a process group of its own, whose lines are shown
-//! under its name. Ended in order when asked, by force when that takes too long, and by the watchdog when we are gone.
+//! A part of the local service: a process with its children in a process group of their own. Its output is shown under its name. It
+//! is terminated on request, killed if that takes too long, and killed by the watchdog if this program dies.
 
 use std::process::{ExitStatus, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anstream::adapter::strip_bytes;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Signal, kill_process_group};
-use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWriteExt, BufReader};
+use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
 use super::watchdog::Watchdog;
 
-/// How long a part has to end once it was asked to.
+/// Time that a part has to terminate on request.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// How lines begin that wrangler prints for its users, beside those of the Worker.
+/// Prefixes of lines in which wrangler addresses its users, among the Worker's lines.
 const OF_WRANGLER: [&str; 14] = [
     "[wrangler:info]",
     "Using secrets",
@@ -42,10 +43,10 @@ pub struct Part {
 }
 
 impl Part {
-    /// Starts a part; `name` is what its lines are shown under.
+    /// Starts a part and shows its output under `name`.
     pub fn start(name: &str, command: &mut Command, watchdog: &Watchdog) -> Result<Self> {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
-        let mut process = command.spawn().with_context(|| format!("the {name} cannot be started"))?;
+        let mut process = command.spawn().with_context(|| format!("cannot start the {name}"))?;
         let group = process.id().and_then(|id| Pid::from_raw(id.cast_signed()));
         let group = group.with_context(|| format!("the {name} ended at once"))?;
         watchdog.watch(group)?;
@@ -58,27 +59,27 @@ impl Part {
         Ok(Self { name: name.to_owned(), process, group })
     }
 
-    /// The number of its process.
+    /// Returns its process id.
     pub fn id(&self) -> u32 {
         self.group.as_raw_nonzero().get().cast_unsigned()
     }
 
-    /// Waits until it ends by itself. May be dropped and called again.
+    /// Waits until it ends by itself. Cancel safe.
     pub async fn ended(&mut self) -> Result<ExitStatus> {
         Ok(self.process.wait().await?)
     }
 
-    /// Ends whatever it left in its group once it has ended itself.
+    /// Kills the rest of its group after it has ended.
     pub fn end_group(&self, watchdog: &Watchdog) {
-        let _ = kill_process_group(self.group, Signal::KILL); // an error: it left nothing
+        let _ = kill_process_group(self.group, Signal::KILL); // fails if the group is empty
         watchdog.forget(self.group);
     }
 
-    /// Ends it, and whatever it left in its group.
+    /// Terminates it and its group.
     pub async fn stop(mut self, watchdog: &Watchdog) -> Result<()> {
-        let _ = kill_process_group(self.group, Signal::TERM); // an error: it has ended already
+        let _ = kill_process_group(self.group, Signal::TERM); // fails if it has ended
         if timeout(GRACE, self.process.wait()).await.is_err() {
-            eprintln!("xtask | the {} does not stop; it is killed", self.name);
+            eprintln!("xtask | the {} does not stop; killing it", self.name);
         }
         self.end_group(watchdog);
         self.process.wait().await?;
@@ -86,14 +87,55 @@ impl Part {
     }
 }
 
-/// Passes lines on until their source closes, without empty ones and colours: wrangler prints both, whatever its options say.
+/// Shows lines until their source closes, without empty ones and colours: wrangler prints both whatever its options say.
 async fn show(name: String, source: impl AsyncRead + Unpin) {
     let mut lines = BufReader::new(source).split(b'\n');
     while let Ok(Some(line)) = lines.next_segment().await {
         let line = strip_bytes(&line).into_vec();
         let line = String::from_utf8_lossy(line.trim_ascii_end());
-        if !line.is_empty() && !OF_WRANGLER.iter().any(|beginning| line.starts_with(beginning)) {
+        if !line.is_empty() && !OF_WRANGLER.iter().any(|prefix| line.starts_with(prefix)) {
             eprintln!("{name:5} | {line}");
         }
     }
+}
+
+/// Time that a part has until it must answer.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Time limit of one request.
+const REQUEST: Duration = Duration::from_secs(5);
+/// First and longest pause between requests. A part that answers with errors logs each request.
+const PAUSE: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(2)];
+
+/// Waits until a GET of `url` with this bearer token succeeds.
+pub async fn answers(url: String, token: &str) -> Result<()> {
+    let (address, path) =
+        url.strip_prefix("http://").and_then(|rest| rest.split_once('/')).context("not an http URL")?;
+    let started = Instant::now();
+    let [mut pause, longest] = PAUSE;
+    loop {
+        let answer = match timeout(REQUEST, status(address, path, token)).await {
+            Ok(Ok(status)) if (200..300).contains(&status) => return Ok(()),
+            Ok(Ok(status)) => {
+                pause = longest.min(pause * 2);
+                format!("answers {status}")
+            }
+            Ok(Err(_)) | Err(_) => "does not answer".to_owned(),
+        };
+        if started.elapsed() > PATIENCE {
+            bail!("{url} {answer} after {} s", PATIENCE.as_secs());
+        }
+        tokio::time::sleep(pause).await;
+    }
+}
+
+/// Sends a GET and returns the status (RFC 9112, section 4). An HTTP client would bring TLS and all its dependencies.
+async fn status(address: &str, path: &str, token: &str) -> Result<u16> {
+    let mut connection = TcpStream::connect(address).await?;
+    let request = format!(
+        "GET /{path} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\r\n"
+    );
+    connection.write_all(request.as_bytes()).await?;
+    let mut line = String::new();
+    BufReader::new(connection).read_line(&mut line).await?;
+    Ok(line.split(' ').nth(1).context("no status")?.parse()?)
 }

@@ -1,5 +1,5 @@
-//! A tiler of the local service. It is started anew when it dies, which the Worker's leases are there for, with a pause
-//! that grows while it keeps dying.
+//! A tiler of the local service. It is restarted when it dies, after a pause that grows while it keeps dying; the Worker's leases make
+//! that safe.
 
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
@@ -7,18 +7,16 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use tokio::process::Command;
-use xtask::dev::Options;
-use xtask::port;
+use xtask::dev::{Options, free_port};
 
 use super::edge::EdgeAddress;
-use super::part::Part;
-use super::ready;
+use super::part::{self, Part};
 use super::state::State;
 use super::watchdog::Watchdog;
 
-/// The pause before a tiler that died is started anew: at first, and at most.
+/// First and longest pause before a restart.
 const PAUSE: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(30)];
-/// A tiler that ran this long was well: the pause starts small again.
+/// Running time after which the pause is short again.
 const WELL: Duration = Duration::from_secs(30);
 
 /// One of the local service's tilers.
@@ -55,7 +53,7 @@ impl Tiler {
             ("EDGEZOOM_ALLOW_NETWORKS", options.allow_networks.clone()),
             ("EDGEZOOM_POLL_MS", "100".to_owned()),
             ("EDGEZOOM_API_CALLS", "0".to_owned()), // the local queue has no limit
-            ("EDGEZOOM_DRAIN_SECONDS", "0".to_owned()), // Ctrl-C ends all at once
+            ("EDGEZOOM_DRAIN_SECONDS", "0".to_owned()), // Ctrl-C ends everything at once
         ];
         let note = state.tiler_note(number);
         let (part, address) = spawn(&name, program, &environment, &note, watchdog)?;
@@ -63,15 +61,15 @@ impl Tiler {
         Ok(Self { name, program, environment, note, part, address, started: Instant::now() })
     }
 
-    /// Waits until it answers.
+    /// Waits until it answers, and fails if it ends before.
     pub async fn ready(&mut self) -> Result<()> {
         tokio::select! {
-            answered = ready::answers(format!("http://{}/health", self.address), "") => answered,
+            answered = part::answers(format!("http://{}/health", self.address), "") => answered,
             status = self.part.ended() => bail!("the {} ended before it was ready: {}", self.name, status?),
         }
     }
 
-    /// Starts the tiler anew whenever it ends. Gives only errors back.
+    /// Restarts the tiler whenever it ends. Returns only on an error.
     pub async fn keep_running(&mut self, watchdog: &Watchdog) -> Result<Infallible> {
         let [first, most] = PAUSE;
         let mut pause = first;
@@ -80,7 +78,7 @@ impl Tiler {
             if self.started.elapsed() >= WELL {
                 pause = first;
             }
-            eprintln!("xtask | the {} ended: {status}; it is started anew in {pause:?}", self.name);
+            eprintln!("xtask | the {} ended: {status}; restarting it in {pause:?}", self.name);
             self.part.end_group(watchdog);
             tokio::time::sleep(pause).await;
             pause = most.min(pause * 2);
@@ -90,14 +88,14 @@ impl Tiler {
         }
     }
 
-    /// Asks the tiler to stop, which hands its jobs back, and waits until it has.
+    /// Stops the tiler, which hands its jobs back.
     pub async fn stop(self, watchdog: &Watchdog) -> Result<()> {
-        let _ = std::fs::remove_file(&self.note); // an error: it is gone already
+        let _ = std::fs::remove_file(&self.note); // it may not exist
         self.part.stop(watchdog).await
     }
 }
 
-/// Starts the process on a port of its own for health and metrics, and notes who it is.
+/// Starts the process with a free port for health and metrics, and writes both into the note.
 fn spawn(
     name: &str,
     program: &Path,
@@ -105,11 +103,11 @@ fn spawn(
     note: &Path,
     watchdog: &Watchdog,
 ) -> Result<(Part, String)> {
-    let address = format!("127.0.0.1:{}", port::free(0)?);
+    let address = format!("127.0.0.1:{}", free_port(0)?);
     let mut command = Command::new(program);
     command.arg("serve").envs(environment.iter().cloned()).env("EDGEZOOM_LISTEN", &address);
     let part = Part::start(name, &mut command, watchdog)?;
     let text = serde_json::json!({ "process": part.id(), "address": address }).to_string();
-    std::fs::write(note, text).with_context(|| format!("{} cannot be written", note.display()))?;
+    std::fs::write(note, text).with_context(|| format!("cannot write {}", note.display()))?;
     Ok((part, address))
 }

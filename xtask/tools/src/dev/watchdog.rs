@@ -1,6 +1,5 @@
-//! Nothing that a task started may outlive it, even when the task is killed with no chance to clean up. A watchdog is a
-//! process of its own that hears from its master, over a pipe, which process groups run. When the pipe closes, the master
-//! is gone, and the watchdog ends what is left of them.
+//! Nothing that a task starts may outlive it, even if the task is killed. The watchdog is a separate process that reads from a pipe which
+//! process groups its parent runs. When the pipe closes, the parent is gone, and the watchdog ends the groups that are left.
 
 use std::collections::HashSet;
 use std::io::{BufRead, Write};
@@ -11,50 +10,50 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 
-/// How long process groups have to end in order before they are killed.
+/// Time that process groups have to terminate before they are killed.
 const GRACE: Duration = Duration::from_secs(15);
 
-/// The master's end.
+/// The parent's handle.
 pub struct Watchdog {
     process: Child,
     pipe: Option<ChildStdin>,
 }
 
 impl Watchdog {
-    /// Starts a watchdog, in a process group of its own: what ends the master's group does not end it.
+    /// Starts a watchdog in a process group of its own: a signal to the parent's group does not reach it.
     pub fn start() -> Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
         command.arg("watchdog").stdin(Stdio::piped()).stdout(Stdio::null()).process_group(0);
-        let mut process = command.spawn().context("the watchdog cannot be started")?;
+        let mut process = command.spawn().context("cannot start the watchdog")?;
         let pipe = process.stdin.take();
         Ok(Self { process, pipe })
     }
 
-    /// Has a process group ended when this process ends.
+    /// Adds a process group.
     pub fn watch(&self, group: Pid) -> Result<()> {
         self.tell('+', group)
     }
 
-    /// Forgets a process group: it is gone, and its number may come to mean another.
+    /// Removes a process group, which has ended and whose id may be reused.
     pub fn forget(&self, group: Pid) {
-        let _ = self.tell('-', group); // an error: the watchdog is gone, and with it what it knew
+        let _ = self.tell('-', group); // fails if the watchdog is gone
     }
 
     fn tell(&self, sign: char, group: Pid) -> Result<()> {
         let mut pipe = self.pipe.as_ref().context("the watchdog has no pipe")?;
-        writeln!(pipe, "{sign}{}", group.as_raw_nonzero()).context("the watchdog is gone")
+        writeln!(pipe, "{sign}{}", group.as_raw_nonzero()).context("the watchdog has died")
     }
 }
 
 impl Drop for Watchdog {
-    /// Ends what is still watched, and waits for it.
+    /// Ends the remaining groups and waits for that.
     fn drop(&mut self) {
         self.pipe = None;
-        let _ = self.process.wait(); // there is nothing to be done about a watchdog that is gone
+        let _ = self.process.wait(); // fails if the watchdog is gone
     }
 }
 
-/// The watchdog's own work: reads process groups from standard input until it closes, then ends them.
+/// Runs the watchdog: reads process groups from standard input until it closes, then ends them.
 pub fn run() -> Result<()> {
     let mut groups = HashSet::new();
     for line in std::io::stdin().lock().lines() {
@@ -69,7 +68,7 @@ pub fn run() -> Result<()> {
         };
     }
     for group in &groups {
-        let _ = kill_process_group(*group, Signal::TERM); // an error: it is gone already
+        let _ = kill_process_group(*group, Signal::TERM); // fails if it is gone
     }
     let deadline = Instant::now() + GRACE;
     for group in &groups {

@@ -1,0 +1,170 @@
+//! Debian packages that tasks need. They are installed on Debian and its derivatives if that works without a password; on
+//! other systems the error says what to install.
+
+use std::os::unix::fs::MetadataExt;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::command;
+
+/// A program or file, and the package that contains it.
+#[derive(Clone, Copy, Debug)]
+pub struct Tool {
+    /// Alternatives: names in `PATH`, or absolute paths.
+    programs: &'static [&'static str],
+    /// Name of the Debian package, or a pattern that apt understands.
+    package: &'static str,
+    /// Completes the sentence "it is needed …".
+    purpose: &'static str,
+}
+
+const fn tool(programs: &'static [&'static str], package: &'static str, purpose: &'static str) -> Tool {
+    Tool { programs, package, purpose }
+}
+
+/// What compiling the workspace needs.
+pub const COMPILING: &[Tool] = &[
+    tool(&["cc"], "build-essential", "to compile libjpeg"),
+    tool(&["nasm"], "nasm", "to assemble libjpeg's SIMD code"),
+];
+/// What installing npm packages needs.
+pub const NPM: &[Tool] =
+    &[tool(&["node"], "nodejs", "to run npm"), tool(&["npm"], "npm", "to install npm packages")];
+/// What downloading Python packages needs.
+pub const PYTHON: &[Tool] = &[
+    tool(&["python3"], "python3", "to download PDFium"),
+    tool(&["pip3", "pip"], "python3-pip", "to download PDFium"),
+];
+
+const HEADLESS_SHELL: &str = "/usr/lib/chromium/chromium-headless-shell";
+/// What screenshots of web pages need: any Chromium, or else the build made for screenshots.
+pub const WEB_PAGES: &[Tool] =
+    &[tool(&[HEADLESS_SHELL, "chromium", "google-chrome"], "chromium-headless-shell", "for web pages")];
+/// Fonts: replacements as wide as those that documents name most, the scripts of the world, emoji.
+pub const FONTS: &[Tool] = &[
+    tool(
+        &[
+            "/usr/share/fonts/truetype/liberation2/LiberationSans-Regular.ttf",
+            "/usr/share/fonts/truetype/liberation/LiberationSans-Regular.ttf",
+        ],
+        "fonts-liberation2",
+        "for documents and web pages",
+    ),
+    tool(
+        &["/usr/share/fonts/truetype/noto/NotoSans-Regular.ttf"],
+        "fonts-noto-core",
+        "for documents and web pages",
+    ),
+    tool(&["/usr/share/fonts/truetype/noto/NotoColorEmoji.ttf"], "fonts-noto-color-emoji", "for web pages"),
+];
+
+const FORMATS: &str = "for the tests of formats and colours";
+/// What the tests need: a browser, Prometheus, other renderers to compare with and documents that others made, and other
+/// projects' encoders and decoders.
+pub const TESTING: &[Tool] = &[
+    tool(&[HEADLESS_SHELL, "/usr/bin/chromium"], "chromium-headless-shell", "for the browser tests"),
+    tool(&["prometheus"], "prometheus", "to test dashboard and alerts"),
+    tool(&["pdftoppm"], "poppler-utils", "to compare PDF with"),
+    tool(&["rsvg-convert"], "librsvg2-bin", "to compare SVG with"),
+    tool(
+        &["/usr/share/doc/shared-mime-info/shared-mime-info-spec.pdf"],
+        "shared-mime-info",
+        "as a real-world PDF",
+    ),
+    tool(&["/usr/share/iso-flags-svg/country-4x3/rs.svg"], "iso-flags-svg", "as real-world SVGs"),
+    tool(&["identify"], "imagemagick", FORMATS),
+    tool(&["cjxl"], "libjxl-tools", FORMATS),
+    tool(&["avifenc"], "libavif-bin", FORMATS),
+    tool(&["heif-enc"], "libheif-examples", FORMATS),
+    tool(&["opj_compress"], "libopenjp2-tools", FORMATS),
+    tool(&["img2webp"], "webp", FORMATS),
+    tool(&["cjpeg"], "libjpeg-turbo-progs", FORMATS),
+    tool(&["tiffcp"], "libtiff-tools", FORMATS),
+    tool(&["pamtoqoi"], "netpbm", FORMATS),
+    tool(&["png2ff"], "farbfeld", FORMATS),
+    tool(&["exrmaketiled"], "openexr", FORMATS),
+    tool(&["exiftool"], "libimage-exiftool-perl", FORMATS),
+    tool(&["vips"], "libvips-tools", FORMATS),
+    tool(&["openslide-write-png"], "openslide-tools", FORMATS),
+    tool(&["png2icns"], "icnsutils", FORMATS),
+    // Python scripts make the files that no program writes.
+    tool(&["/usr/lib/python3/dist-packages/PIL/Image.py"], "python3-pil", FORMATS),
+    tool(&["/usr/lib/python3/dist-packages/numpy/__init__.py"], "python3-numpy", FORMATS),
+    tool(&["/usr/lib/python3/dist-packages/astropy/__init__.py"], "python3-astropy", FORMATS),
+    tool(&["/usr/lib/python3/dist-packages/pydicom/__init__.py"], "python3-pydicom", FORMATS),
+    tool(&["/usr/share/color/icc/LStar-RGB.icc"], "icc-profiles-free", FORMATS),
+    // ImageMagick's OpenEXR support is a package of its own, with versions in its name. The paths are Debian 12's and 13's.
+    tool(
+        &[
+            "/usr/lib/x86_64-linux-gnu/ImageMagick-6.9.11/modules-Q16/coders/exr.so",
+            "/usr/lib/aarch64-linux-gnu/ImageMagick-6.9.11/modules-Q16/coders/exr.so",
+            "/usr/lib/x86_64-linux-gnu/ImageMagick-7.1.1/modules-Q16/coders/exr.so",
+            "/usr/lib/aarch64-linux-gnu/ImageMagick-7.1.1/modules-Q16/coders/exr.so",
+        ],
+        "^libmagickcore-[0-9]+[.]q16-[0-9]+-extra$",
+        FORMATS,
+    ),
+];
+
+/// What the pyramid benchmark needs; `--kinds` makes its pictures with all but the first.
+pub const PYRAMID_BENCHMARK: &[Tool] = &[
+    tool(&["vips"], "libvips-tools", "to compare speed with"),
+    tool(&["heif-enc"], "libheif-examples", "to make HEICs"),
+    tool(&["cjpeg"], "libjpeg-turbo-progs", "to make JPEGs with other chroma subsampling"),
+    tool(&["exiftool"], "libimage-exiftool-perl", "to set orientations"),
+    tool(&["/usr/share/backgrounds/mate/nature/Garden.jpg"], "mate-backgrounds", "as a photograph"),
+];
+
+/// Installs the tools that are missing.
+pub fn require(lists: &[&[Tool]]) -> Result<()> {
+    let tools = lists.concat();
+    let missing: Vec<&Tool> = tools.iter().filter(|tool| !tool.is_installed()).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    for tool in &missing {
+        eprintln!("xtask | {} is missing; it is needed {}", tool.package, tool.purpose);
+    }
+    let packages: Vec<&str> = missing.iter().map(|tool| tool.package).collect();
+    let names = packages.join(" ");
+    let Some(apt) = apt_get() else {
+        bail!(
+            "install these packages with your system's package manager, then try again (the names are Debian's): {names}"
+        );
+    };
+    eprintln!("xtask | installing {names}");
+    let install =
+        || command::run(apt().args(["install", "--yes", "--no-install-recommends"]).args(&packages));
+    if install().is_err() {
+        eprintln!("xtask | updating the package lists, then trying again");
+        command::run(apt().arg("update"))?;
+        install().with_context(|| format!("cannot install {names}"))?;
+    }
+    match missing.iter().find(|tool| !tool.is_installed()) {
+        Some(tool) => bail!("{} is installed, but none of {:?} exists", tool.package, tool.programs),
+        None => Ok(()),
+    }
+}
+
+impl Tool {
+    fn is_installed(&self) -> bool {
+        self.programs.iter().any(|program| command::on_path(program))
+    }
+}
+
+/// Returns a function that makes `apt-get` commands, or `None` where they do not exist or would ask for a password.
+fn apt_get() -> Option<impl Fn() -> Command> {
+    if !command::on_path("apt-get") {
+        return None;
+    }
+    let root = std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0);
+    if !root && !command::succeeds(Command::new("sudo").args(["--non-interactive", "true"])) {
+        return None;
+    }
+    Some(move || {
+        let mut apt = Command::new(if root { "env" } else { "sudo" });
+        apt.args(["DEBIAN_FRONTEND=noninteractive", "apt-get", "--quiet"]);
+        apt
+    })
+}

@@ -1,0 +1,102 @@
+//! Downloads pinned by checksum: PDFium, Mirador.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use super::debian;
+use crate::command;
+use crate::project::Project;
+
+/// The Python package that contains PDFium 149.0.8149. PDFium is neither a crate nor a Debian package.
+const PDFIUM: &str = "pypdfium2==5.15.2";
+/// For each architecture its name in Python packages, and the package's checksum.
+const PDFIUM_FILES: [(&str, &str, &str); 2] = [
+    ("x86_64", "manylinux2014_x86_64", "dc31aea5b0fb9fefc9b537a65f4113980b2c40798445736a7e6565bc85161e37"),
+    ("aarch64", "manylinux2014_aarch64", "dd46e93c0c3a73f6cea8489baff6d77a5d0759dd53fbbce0aeb49c91830176fc"),
+];
+
+/// Installs PDFium and its licences into `target/pdfium/`, where the tiler looks for it, unless `EDGEZOOM_PDFIUM` names another one.
+pub fn pdfium(project: &Project) -> Result<()> {
+    if std::env::var_os("EDGEZOOM_PDFIUM").is_some_and(|named| !named.is_empty()) {
+        return Ok(());
+    }
+    let known = PDFIUM_FILES.iter().find(|(machine, ..)| *machine == std::env::consts::ARCH);
+    let Some((_, platform, checksum)) = known.filter(|_| cfg!(all(target_os = "linux", target_env = "gnu")))
+    else {
+        bail!("there is no PDFium build for this machine; set EDGEZOOM_PDFIUM to the path of a libpdfium.so");
+    };
+    let folder = project.target.join("pdfium");
+    let stamp = folder.join("installed");
+    if folder.join("libpdfium.so").is_file()
+        && fs::read_to_string(&stamp).is_ok_and(|installed| installed == *checksum)
+    {
+        return Ok(());
+    }
+    debian::require(&[debian::PYTHON])?;
+    eprintln!("xtask | installing PDFium into {}", folder.display());
+    // Unpacked elsewhere, then moved as a whole. Set-up holds a lock, so no other task unpacks here.
+    let unpacked = project.target.join("pdfium-unpacked");
+    let _ = fs::remove_dir_all(&unpacked); // it may not exist
+    fs::create_dir(&unpacked)?;
+    let package = download_python_package(&unpacked, platform, checksum)?;
+    let mut unzip = Command::new("python3");
+    command::run(unzip.args(["-m", "zipfile", "-e"]).args([&package, &unpacked]))?;
+    let _ = fs::remove_dir_all(&folder); // it may not exist
+    fs::create_dir(&folder)?;
+    fs::rename(unpacked.join("pypdfium2_raw/libpdfium.so"), folder.join("libpdfium.so"))?;
+    // They are in the directory that has the package's version in its name.
+    let licences = entries(&unpacked)?.into_iter().map(|entry| entry.join("licenses"));
+    let licences = licences.into_iter().find(|path| path.is_dir()).context("PDFium came without licences")?;
+    fs::rename(licences, folder.join("licenses"))?;
+    let _ = fs::remove_dir_all(&unpacked); // if this fails, the next set-up removes it
+    fs::write(stamp, checksum).context("cannot mark PDFium as installed")
+}
+
+/// Downloads the Python package and returns its path. pip rejects one with another checksum.
+fn download_python_package(into: &Path, platform: &str, checksum: &str) -> Result<PathBuf> {
+    let requirements = into.join("requirements.txt");
+    fs::write(&requirements, format!("{PDFIUM} --hash=sha256:{checksum}\n"))?;
+    let folder = into.join("package");
+    let mut pip = Command::new("python3");
+    pip.args(["-m", "pip", "download", "--require-hashes", "--no-deps", "--only-binary=:all:", "--quiet"]);
+    // Fail quickly without a network.
+    pip.args(["--disable-pip-version-check", "--retries=1", "--timeout=10"]);
+    pip.args(["--platform", platform, "--dest"]).arg(&folder).arg("--requirement").arg(requirements);
+    command::run(&mut pip)?;
+    entries(&folder)?.pop().context("pip downloaded nothing")
+}
+
+fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
+    Ok(fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>()?)
+}
+
+const MIRADOR: &str = "mirador@4.0.0";
+const MIRADOR_FILE: &str = "mirador-4.0.0.tgz";
+const MIRADOR_CHECKSUM: &str = "ac2423944bd52ffb5a0fc02ff280c117fe39433fac56e50c0b79f0d1ca7c57e6";
+/// The files of the package that are unpacked.
+const MIRADOR_PARTS: [&str; 2] = ["package/dist/mirador.min.js", "package/LICENSE"];
+
+/// Installs Mirador, a IIIF viewer that a test uses, into `target/mirador/`: only its bundled script. As an npm dependency it would
+/// install 250 packages that this script already contains.
+pub fn mirador(project: &Project) -> Result<()> {
+    let folder = project.target.join("mirador");
+    let stamp = folder.join("installed");
+    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == MIRADOR_CHECKSUM) {
+        return Ok(());
+    }
+    eprintln!("xtask | installing Mirador into {}", folder.display());
+    fs::create_dir_all(&folder)?;
+    let mut pack = project.npm()?;
+    command::run(pack.args(["pack", MIRADOR, "--silent", "--pack-destination"]).arg(&folder))?;
+    let sums = folder.join("sums");
+    fs::write(&sums, format!("{MIRADOR_CHECKSUM}  {MIRADOR_FILE}\n"))?;
+    command::run(Command::new("sha256sum").current_dir(&folder).args(["--check", "--status"]).arg(&sums))?;
+    let mut unpack = Command::new("tar");
+    unpack.current_dir(&folder).args(["-xzf", MIRADOR_FILE, "--strip-components=1"]);
+    command::run(unpack.args(MIRADOR_PARTS))?;
+    fs::remove_file(folder.join(MIRADOR_FILE))?;
+    fs::write(stamp, MIRADOR_CHECKSUM).context("cannot mark Mirador as installed")
+}

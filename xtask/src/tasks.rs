@@ -1,0 +1,160 @@
+//! Tasks that prepare and then start a program that does the work: benchmarks, chaos, simulation, screenshots, Lighthouse,
+//! deployment.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result};
+use clap::ValueEnum;
+
+use crate::build::{self, TILER, TOOLS};
+use crate::command;
+use crate::project::{Profile, Project};
+use crate::setup::{self, Purpose};
+
+/// What a benchmark measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Subject {
+    /// Time from request to ready, phase by phase
+    Service,
+    /// Requests at rising rates; with `--soak 30m` one rate, and each process's memory
+    Load,
+    /// `tiler convert` compared with libvips
+    Pyramid,
+    /// PDF, SVG and web pages compared with other renderers
+    Sources,
+    /// The Worker's answers for finished contents, compared with a minimal Worker in JavaScript
+    Worker,
+}
+
+/// Builds what a benchmark measures, in release profile, and runs the benchmark.
+pub fn bench(project: &Project, subject: Subject, options: &[String]) -> Result<()> {
+    let run = |name: &str, options: &[String]| {
+        let mut bench = project.cargo();
+        bench.args(["bench", "--workspace", "--bench", name, "--"]).args(options);
+        command::run_shown(&mut bench)
+    };
+    let (purpose, name) = match subject {
+        Subject::Service => (Purpose::BenchService, "service"),
+        Subject::Load => (Purpose::BenchService, "load"),
+        Subject::Pyramid => (Purpose::BenchPyramid, "pyramid"),
+        Subject::Sources => (Purpose::BenchSources, "sources"),
+        Subject::Worker => {
+            build::worker_alone(project, Purpose::BenchService)?;
+            return command::run_shown(project.npm()?.args(["run", "--silent", "bench:worker"]));
+        }
+    };
+    setup::prepare(project, purpose)?;
+    if purpose == Purpose::BenchService {
+        build::worker_alone(project, purpose)?;
+    }
+    build::program(project, TILER, Profile::Release)?;
+    if subject == Subject::Service {
+        // The pyramid benchmark makes the picture that is downloaded slowly.
+        setup::prepare(project, Purpose::BenchPyramid)?;
+        run("pyramid", &["--pictures".to_owned(), "216 MP".to_owned()])?;
+    }
+    run(name, options)
+}
+
+/// The options of `cargo xtask chaos`.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct ChaosOptions {
+    /// Seed of the sources and faults; odd seeds store archives, even seeds single tiles
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Number of contents to convert
+    #[arg(long, default_value_t = 100)]
+    contents: usize,
+    /// Number of faults
+    #[arg(long, default_value_t = 200)]
+    faults: usize,
+}
+
+/// Converts contents while processes are killed and requests cut; `tests/src/chaos` does the work.
+pub fn chaos(project: &Project, options: &ChaosOptions) -> Result<()> {
+    setup::prepare(project, Purpose::Test)?;
+    build::worker_alone(project, Purpose::Test)?;
+    command::run(&mut build::programs(project, &["xtask", TOOLS, TILER], Profile::Dev))?;
+    let mut chaos = project.cargo();
+    chaos.args(["test", "--workspace", "--test=e2e", "--"]);
+    chaos.args(["--ignored", "--exact", "chaos::by_plan", "--nocapture"]);
+    let ChaosOptions { seed, contents, faults } = options;
+    chaos.env("EDGEZOOM_CHAOS", format!("{seed},{contents},{faults}"));
+    command::run_shown(&mut chaos)
+}
+
+/// Runs `tools/src/simulate`. With `--against-local` it first measures this machine.
+pub fn simulate(project: &Project, mut options: Vec<String>) -> Result<()> {
+    const AGAINST_LOCAL: &str = "--against-local";
+    if options.iter().any(|option| option == AGAINST_LOCAL) {
+        let file = project.target.join("bench/local.json").to_string_lossy().into_owned();
+        bench(project, Subject::Load, &["--burst".to_owned(), file.clone()])?;
+        options.retain(|option| option != AGAINST_LOCAL);
+        options.extend(["--measured".to_owned(), file]);
+    }
+    build::program(project, TOOLS, Profile::Dev)?;
+    command::run_shown(&mut build::tool(project, ["simulate".to_owned()].into_iter().chain(options)))
+}
+
+/// Takes screenshots of every page at four widths, light and dark, into `target/shots/`, and checks each with axe-core.
+/// `edge/viewer/tests/shots.mjs` lists the states; `states` selects those whose names contain one of these strings.
+pub fn shots(project: &Project, states: &[String]) -> Result<()> {
+    setup::prepare(project, Purpose::Test)?;
+    command::run(project.npm()?.args(["run", "--silent", "build:viewer"]))?;
+    let folder = project.target.join("shots");
+    let mut shots = project.node_tool("node")?;
+    command::run_shown(shots.arg("edge/viewer/tests/shots.mjs").arg(&folder).args(states))?;
+    println!("Screenshots are in {}", folder.display());
+    Ok(())
+}
+
+/// Prints Lighthouse's scores for the service at `url`, and the time that a share page takes to show its picture over a slow
+/// connection. Without a URL it starts a service. `edge/viewer/tests/lighthouse/` has its own npm packages.
+pub fn lighthouse(project: &Project, url: Option<&str>) -> Result<()> {
+    let measure = |url: &str| {
+        let folder = project.root.join("edge/viewer/tests/lighthouse");
+        let mut npm = project.npm()?;
+        command::run(npm.current_dir(&folder).args(["ci", "--no-audit", "--no-fund", "--loglevel=error"]))?;
+        let mut script = project.node_tool("node")?;
+        command::run_shown(script.arg(folder.join("marks.mjs")).env("EDGEZOOM_BASE_URL", url))
+    };
+    if let Some(url) = url {
+        return measure(url);
+    }
+    build::worker_alone(project, Purpose::Test)?;
+    let tiler = build::program(project, TILER, Profile::Dev)?;
+    command::run(project.node_tool("node")?.arg("edge/viewer/hero/convert.mjs").arg(tiler))?;
+    let mut service = build::tool(project, ["dev", "--built", "--port=0", "--allow-networks=127.0.0.0/8"]);
+    let state = project.target.join("lighthouse");
+    let mut service = service.arg("--state").arg(state).stdout(Stdio::piped()).spawn()?;
+    let output = BufReader::new(service.stdout.take().context("the service has no output")?);
+    let mut lines = output.lines().map_while(Result::ok);
+    let url = lines.find_map(|line| line.strip_prefix("ready: ").map(str::to_owned));
+    let result = url.context("the local service did not start").and_then(|url| measure(&url));
+    let _ = command::run(Command::new("kill").arg(service.id().to_string())); // its watchdog ends its children
+    service.wait()?;
+    result
+}
+
+/// Builds the Worker and deploys it with `deploy/cloudflare/`, which is JavaScript because Cloudflare's API client and wrangler
+/// are.
+pub fn deploy(project: &Project, options: &[String]) -> Result<()> {
+    if options.iter().any(|option| option == "--help") {
+        setup::prepare(project, Purpose::Deploy)?;
+    } else {
+        build::worker_alone(project, Purpose::Deploy)?;
+    }
+    cloudflare(project, "deploy", options)
+}
+
+/// Removes what [`deploy`] created.
+pub fn undeploy(project: &Project, options: &[String]) -> Result<()> {
+    setup::prepare(project, Purpose::Deploy)?;
+    cloudflare(project, "undeploy", options)
+}
+
+fn cloudflare(project: &Project, command: &str, options: &[String]) -> Result<()> {
+    let mut node = project.node_tool("node")?;
+    command::run_shown(node.args(["deploy/cloudflare/main.mjs", command]).args(options))
+}
