@@ -1,170 +1,167 @@
-// `cargo xtask deploy`: makes of an account what one environment needs, and nothing a second time. Each step finds what
-// is there and changes what is not as it should be, so that a run that failed is repeated as a whole. Bindings come
-// before the Worker, the Worker before the trial of the service.
+// `cargo xtask deploy` and `cargo xtask undeploy` for one environment. Each step compares what exists with what is wanted and changes only
+// what differs, so a failed run can be repeated. The Worker's bindings come before the Worker.
 
 import { createHash } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parse } from "smol-toml";
 
-import { nameOperator } from "./bot-page.mjs";
-import { api } from "./resources/api.mjs";
-import * as bucket from "./resources/bucket.mjs";
-import * as namespace from "./resources/namespace.mjs";
-import * as queue from "./resources/queue.mjs";
-import * as token from "./resources/token.mjs";
-import * as worker from "./resources/worker.mjs";
+import { api, namespaces, queues, workers } from "./account.mjs";
+import { buckets } from "./bucket.mjs";
 import { environments, settings } from "./settings.mjs";
 import { State, newSecret } from "./state.mjs";
-import { FOLDER, configuration, domains, resources } from "./wrangler-config.mjs";
-import * as wrangler from "./wrangler.mjs";
+import { ofBucket, ofQueue, tokens } from "./token.mjs";
+import { FOLDER, configuration, domains, resources, tag, upload as uploadByWrangler } from "./wrangler.mjs";
 
-/** The provider's API, as wrangler has it by default. */
+/** wrangler's default API URL. */
 const API = "https://api.cloudflare.com/client/v4";
-/** The Worker's secrets. Tilers know the first one as EDGEZOOM_TILER_TOKEN, the operator the second one as EDGEZOOM_ADMIN_TOKEN. */
-const TILERS_SECRET = "TILER_TOKEN";
-const OPERATORS_SECRET = "ADMIN_TOKENS";
 
-/** What a task works on: the settings of one environment, the provider's API and the state on this machine. */
+/** Reads the settings and state of one environment. */
 export async function open({ root, file, environment, credentials }) {
-  const [text, base] = await Promise.all([readFile(file, "utf8"), wranglerToml(root)]);
+  const [text, toml] = await Promise.all([readFile(file, "utf8"), readFile(join(root, "wrangler.toml"), "utf8")]);
+  const base = parse(toml);
   const of = (name) => settings(text, name, base.vars ?? {});
   const wanted = of(environment);
-  const state = await State.load(join(root, FOLDER), environment);
   return {
     root,
     base,
     wanted,
     all: environments(text).map(of),
-    state,
+    state: await State.load(join(root, FOLDER), environment),
     api: api({ ...wanted, ...credentials }),
     credentials,
   };
 }
 
-const wranglerToml = async (root) => parse(await readFile(join(root, "wrangler.toml"), "utf8"));
-
 /**
- * Deploys, and gives the address of the service and the tilers' variables. `renewTokens` gives tilers other tokens;
- * `upload` is wrangler's part.
+ * Deploys and returns the service's addresses. `renewTokens` gives all tokens new values; `upload` uploads the Worker.
  */
-export async function deploy(task, plan, { renewTokens = false, upload = wrangler.upload } = {}) {
-  const { root, base, wanted, state, api } = task;
-  const { namespaces, buckets, queues } = resources(base, wanted);
+export async function deploy(task, plan, { renewTokens: renew = false, upload = uploadByWrangler } = {}) {
+  const { base, wanted, state } = task;
+  const names = resources(base, wanted);
+  const context = { ...task.api, plan };
   const ids = {};
-  for (const { binding, title } of namespaces) ids[binding] = await namespace.require(api, plan, title);
-  for (const { name } of buckets) {
-    await bucket.require(api, plan, { name, location: wanted.location, domain: wanted.cacheDomain });
-  }
-  let queueId;
-  for (const { name } of queues) queueId = await queue.require(api, plan, name);
-  const address = wanted.domain ? `https://${wanted.domain}` : await worker.defaultAddress(api, wanted.prefix);
-  const tilers = {
-    known: task.state.variables.EDGEZOOM_TILER_TOKEN,
-    keep: (made) => task.state.set({ EDGEZOOM_TILER_TOKEN: made }),
-  };
-  const operators = {
-    known: task.state.operator.EDGEZOOM_ADMIN_TOKEN,
-    keep: (made) => task.state.setOperator({ EDGEZOOM_ADMIN_TOKEN: made }),
-  };
+  for (const { binding, name } of names.namespaces) ids[binding] = await namespaces(context).require(name);
+  const [bucket] = names.buckets;
+  await buckets(context).require({ name: bucket.name, location: wanted.location, domain: wanted.cacheDomain });
+  const queueId = await queues(context).require(names.queues[0].name);
+  const address = wanted.domain ? `https://${wanted.domain}` : await workers(context).defaultAddress(wanted.prefix);
   const secrets = {
-    ...(await secretOf(task, plan, TILERS_SECRET, { ...tilers, renew: renewTokens })),
-    ...(await secretOf(task, plan, OPERATORS_SECRET, { ...operators, renew: renewTokens })),
+    ...(await secret(task, plan, "TILER_TOKEN", { known: state.variables.EDGEZOOM_TILER_TOKEN, renew }, (value) =>
+      state.set({ EDGEZOOM_TILER_TOKEN: value }),
+    )),
+    ...(await secret(task, plan, "ADMIN_TOKENS", { known: state.operator.EDGEZOOM_ADMIN_TOKEN, renew }, (value) =>
+      state.setOperator({ EDGEZOOM_ADMIN_TOKEN: value }),
+    )),
   };
-  await uploadWorker(task, plan, { ids, secrets, upload });
-  const bucketName = buckets[0].name;
-  const tokens = { renew: renewTokens, bucketName };
-  await queueToken(task, plan, tokens);
-  await bucketToken(task, plan, tokens);
-  const { account, jurisdiction } = wanted;
-  const region = jurisdiction === "default" ? "" : `.${jurisdiction}`;
+  await uploadWorker(task, context, { ids, secrets, upload });
+  await token(task, context, ofQueue(wanted.prefix, task.api), { renew, variable: "EDGEZOOM_QUEUE_TOKEN" }, ({ value }) => ({
+    EDGEZOOM_QUEUE_TOKEN: value,
+  }));
+  // https://developers.cloudflare.com/r2/api/tokens/#get-s3-api-credentials-from-an-api-token
+  const s3 = { renew, variable: "EDGEZOOM_S3_SECRET_ACCESS_KEY" };
+  await token(task, context, ofBucket(wanted.prefix, task.api, bucket.name), s3, ({ id, value }) => ({
+    EDGEZOOM_S3_ACCESS_KEY_ID: id,
+    EDGEZOOM_S3_SECRET_ACCESS_KEY: createHash("sha256").update(value).digest("hex"),
+  }));
   if (!plan.isDry) {
+    const { account, jurisdiction, layout, contact } = wanted;
+    const region = jurisdiction === "default" ? "" : `.${jurisdiction}`;
     await state.set({
       EDGEZOOM_EDGE_URL: address,
       EDGEZOOM_QUEUE_URL: `${task.credentials.address ?? API}/accounts/${account}/queues/${queueId}`,
       EDGEZOOM_S3_ENDPOINT: `https://${account}${region}.r2.cloudflarestorage.com`,
-      EDGEZOOM_S3_BUCKET: bucketName,
-      EDGEZOOM_LAYOUT: wanted.layout,
-      ...(wanted.contact && { EDGEZOOM_CONTACT: wanted.contact }),
+      EDGEZOOM_S3_BUCKET: bucket.name,
+      EDGEZOOM_LAYOUT: layout,
+      ...(contact && { EDGEZOOM_CONTACT: contact }),
     });
     await state.setOperator({ EDGEZOOM_EDGE_URL: address });
   }
   return { address, base: wanted.apiDomain ? `https://${wanted.apiDomain}` : address };
 }
 
-/** A secret of the Worker, as far as it is known here. A new one is kept before the Worker gets it. */
-async function secretOf({ api, wanted }, plan, name, { known, keep, renew }) {
+/** Returns one of the Worker's secrets if its value is known here. `store` stores a new value before the Worker gets it. */
+async function secret({ api, wanted }, plan, name, { known, renew }, store) {
   if (known && !renew) {
     plan.keep(`secret ${name}`);
     return { [name]: known };
   }
-  if (!renew && (await worker.hasSecret(api, wanted.prefix, name))) {
-    plan.note(`secret ${name}: the Worker has one that is not known here; \`--renew-tokens\` gives it another`);
+  if (!renew && (await workers({ ...api, plan }).hasSecret(wanted.prefix, name))) {
+    plan.note(`secret ${name}: the Worker's value is not known here; \`--renew-tokens\` gives it a new one`);
     return {};
   }
-  const made = newSecret();
-  await plan.change(renew ? "renew" : "create", `secret ${name}`, () => keep(made));
-  return { [name]: made };
+  const value = newSecret();
+  await plan.change(renew ? "renew" : "create", `secret ${name}`, () => store(value));
+  return { [name]: value };
 }
 
-/** Uploads the Worker, unless just this version is deployed. */
-async function uploadWorker({ root, base, all, wanted, api }, plan, { ids, secrets, upload }) {
-  const known = await Promise.all(all.map(async (one) => ({ ...one, ids: await idsOf(api, base, one, wanted, ids) })));
+/** Uploads the Worker, unless this version is deployed. */
+async function uploadWorker({ root, base, all, wanted }, context, { ids, secrets, upload }) {
+  const { plan } = context;
+  const { environment, account, prefix } = wanted;
+  // wrangler.json has every environment. The ids of other environments' namespaces are those that exist.
+  const idsOf = async (one) => {
+    const { find } = namespaces(context);
+    const found = resources(base, one).namespaces.map(async ({ binding, name }) => [binding, await find(name)]);
+    return Object.fromEntries(await Promise.all(found));
+  };
+  const known = await Promise.all(
+    all.map(async (one) => ({ ...one, ids: one.environment === environment ? ids : await idsOf(one) })),
+  );
   const written = configuration(base, known);
   const path = join(root, FOLDER, "wrangler.json");
   await mkdir(join(root, FOLDER), { recursive: true, mode: 0o700 });
   await writeFile(path, `${JSON.stringify(written, undefined, 2)}\n`);
   await nameOperator(root, wanted);
-  const tag = await wrangler.tag(root, written, wanted.environment, secrets);
-  const what = `Worker ${wanted.prefix}, version ${tag}`;
+  const version = await tag(root, written, environment, secrets);
+  const what = `Worker ${prefix}, version ${version}`;
+  const { deployedTag, answersAt } = workers(context);
   const isNew = plan.isDry && Object.values(ids).includes(undefined);
-  const isThere = async () =>
-    (await worker.deployedTag(api, wanted.prefix)) === tag &&
-    (await worker.answersAt(api, wanted.prefix, domains(wanted)));
-  if (!isNew && (await isThere())) return plan.keep(what);
-  const { environment, account } = wanted;
-  await plan.change("upload", what, () => upload(root, { configuration: path, environment, tag, secrets, account }));
+  if (!isNew && (await deployedTag(prefix)) === version && (await answersAt(prefix, domains(wanted)))) return plan.keep(what);
+  await plan.change("upload", what, () => upload(root, { configuration: path, environment, tag: version, secrets, account }));
 }
 
-/** The ids of an environment's namespaces: those just found, or for another environment what there is. */
-async function idsOf(api, base, one, wanted, ids) {
-  if (one.environment === wanted.environment) return ids;
-  const found = resources(base, one).namespaces.map(async ({ binding, title }) => [
-    binding,
-    await namespace.find(api, title),
-  ]);
-  return Object.fromEntries(await Promise.all(found));
-}
-
-async function queueToken({ api, wanted, state }, plan, { renew }) {
-  const known = Boolean(state.variables.EDGEZOOM_QUEUE_TOKEN);
-  await tokenFor({ api, state }, plan, token.ofQueue(wanted.prefix, wanted.account), { known, renew }, ({ value }) => ({
-    EDGEZOOM_QUEUE_TOKEN: value,
-  }));
-}
-
-/**
- * S3's keys follow from a token:
- * https://developers.cloudflare.com/r2/api/tokens/#get-s3-api-credentials-from-an-api-token
- */
-async function bucketToken({ api, wanted, state }, plan, { renew, bucketName }) {
-  const known = Boolean(state.variables.EDGEZOOM_S3_SECRET_ACCESS_KEY);
-  await tokenFor(
-    { api, state },
-    plan,
-    token.ofBucket(wanted.prefix, api, bucketName),
-    { known, renew },
-    ({ id, value }) => ({
-      EDGEZOOM_S3_ACCESS_KEY_ID: id,
-      EDGEZOOM_S3_SECRET_ACCESS_KEY: createHash("sha256").update(value).digest("hex"),
-    }),
-  );
-}
-
-async function tokenFor({ api, state }, plan, wanted, { known, renew }, variables) {
-  const begin = () => state.begin(wanted.name);
-  const made = await token.require(api, plan, wanted, { known, renew, begun: state.begun.has(wanted.name), begin });
+/** Creates, renews or keeps one of the tilers' tokens, and stores the variables that follow from it. */
+async function token({ state }, context, wanted, { renew, variable }, variables) {
+  const made = await tokens(context).require(wanted, {
+    known: Boolean(state.variables[variable]),
+    renew,
+    begun: state.begun.has(wanted.name),
+    begin: () => state.begin(wanted.name),
+  });
   if (!made) return;
   await state.set(variables(made));
   await state.end(wanted.name);
+}
+
+const BOT_PAGE = new URL("../../edge/interface/bot.html", import.meta.url);
+const CONTACT = /<p id="contact">[^]*?<\/p>/;
+
+/** Writes the operator's contact into the static page about the bot, `/bot`. Tests may have no page. */
+async function nameOperator(root, { contact }) {
+  const path = join(root, "edge/build/assets/bot.html");
+  const page = await readFile(path, "utf8").catch(() => undefined);
+  if (!page) return;
+  const [without] = CONTACT.exec(await readFile(BOT_PAGE, "utf8"));
+  const text = contact?.replaceAll("&", "&amp;");
+  const link = contact?.includes("://") ? text : `mailto:${text}`;
+  const named = page.replace(CONTACT, () => (contact ? `<p id="contact"><a href="${link}">${text}</a></p>` : without));
+  if (named !== page) await writeFile(path, named);
+}
+
+/** Removes everything that `deploy` created, the bucket only with `pyramids`. The Worker goes first, so that nothing new starts. */
+export async function undeploy({ base, wanted, api, state }, plan, { pyramids = false } = {}) {
+  const names = resources(base, wanted);
+  const context = { ...api, plan };
+  await workers(context).remove(wanted.prefix);
+  await tokens(context).remove(ofQueue(wanted.prefix, api).name);
+  await tokens(context).remove(ofBucket(wanted.prefix, api, "").name);
+  for (const { name } of names.queues) await queues(context).remove(name);
+  for (const { name } of names.namespaces) await namespaces(context).remove(name);
+  for (const { name } of names.buckets) {
+    const { find, remove } = buckets(context);
+    if (pyramids) await remove(name);
+    else if (await find(name)) plan.keep(`R2 bucket ${name}; \`--pyramids\` deletes it too`);
+  }
+  if (!plan.isDry) await state.forget();
 }

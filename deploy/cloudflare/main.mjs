@@ -1,26 +1,32 @@
-// `cargo xtask deploy` and `cargo xtask undeploy`: reads the words, prints what is done, and asks before anything is
-// deleted. Progress goes to standard error; standard output has only the tilers' variables.
+// The command line of `cargo xtask deploy` and `cargo xtask undeploy`. Progress goes to standard error; standard output carries only the
+// tilers' variables.
 
 import { createInterface } from "node:readline/promises";
 import { parseArgs } from "node:util";
 
 import { Plan } from "./plan.mjs";
 import { SettingsError } from "./settings.mjs";
-import { tryOut } from "./smoke.mjs";
+import { test } from "./smoke.mjs";
 
-const HELP = `cargo xtask deploy [environment] [options]     the environment is production by default
-  --dry-run            print what would be changed, and change nothing
-  --smoke WHAT         all: try the service out, with a picture (default); edge: without a picture; none
-  --wait SECONDS       how long the service may take to come up, and a tiler for the picture (default: 120)
-  --renew-tokens       give the tilers other tokens; those with the old ones stop
-  --show-secrets       print the tilers' variables whole
-cargo xtask undeploy [environment] [options]
-  --dry-run            print what would be removed, and remove nothing
-  --pyramids           delete the bucket too
-  --yes                do not ask
-both
-  --config FILE        instead of edgezoom.toml
-CLOUDFLARE_API_TOKEN has to be set; docs/operations/guide.md lists its permissions.`;
+const HELP = `Usage: cargo xtask deploy [ENVIRONMENT] [OPTIONS]
+       cargo xtask undeploy [ENVIRONMENT] [OPTIONS]
+
+ENVIRONMENT is a section of edgezoom.toml [default: production].
+Set CLOUDFLARE_API_TOKEN; docs/operations/guide.md lists its permissions.
+
+Options of deploy:
+  --dry-run        Print the plan without changing anything
+  --smoke WHAT     Test the deployed service: \`all\` converts a picture, \`edge\` does not, \`none\` skips the test [default: all]
+  --wait SECONDS   Time limit for the service to come up, and for the conversion [default: 120]
+  --renew-tokens   Give the tilers new tokens; tilers with the old ones stop working
+  --show-secrets   Print the tilers' variables with their secrets
+Options of undeploy:
+  --dry-run        Print the plan without removing anything
+  --pyramids       Delete the bucket with all pyramids too
+  --yes            Remove without asking
+Options of both:
+  --config FILE    Read FILE instead of edgezoom.toml
+  --help           Print this help`;
 
 const OPTIONS = {
   config: { type: "string", default: "edgezoom.toml" },
@@ -51,15 +57,15 @@ async function main(words) {
     print(HELP);
     return values.help ? 0 : 2;
   }
-  if (!SMOKE.includes(values.smoke)) throw new SettingsError(`--smoke has to be one of ${SMOKE.join(", ")}`);
+  if (!SMOKE.includes(values.smoke)) throw new SettingsError(`--smoke must be one of ${SMOKE.join(", ")}`);
   const { CLOUDFLARE_API_TOKEN: token, CLOUDFLARE_API_BASE_URL: address } = process.env;
-  if (!token) throw new SettingsError("CLOUDFLARE_API_TOKEN is not set");
-  const { open } = await import("./deploy.mjs"); // the provider's client takes half a second to load
-  const root = process.cwd(); // xtask runs this at the repository's top
+  if (!token) throw new SettingsError("set CLOUDFLARE_API_TOKEN; docs/operations/guide.md lists its permissions");
+  const { open } = await import("./deploy.mjs"); // Cloudflare's client takes half a second to load
+  const root = process.cwd(); // xtask runs this in the repository
   const task = await open({ root, file: values.config, environment, credentials: { token, address } }).catch(
     (error) => {
       if (error.code === "ENOENT")
-        throw new SettingsError(`${values.config} is missing: copy deploy/edgezoom.example.toml to it`);
+        throw new SettingsError(`${values.config} is missing; copy deploy/edgezoom.example.toml and edit it`);
       throw error;
     },
   );
@@ -71,41 +77,41 @@ async function runDeploy(task, values) {
   const plan = new Plan({ dryRun: values["dry-run"], print });
   const { address, base } = await deploy(task, plan, { renewTokens: values["renew-tokens"] });
   if (plan.isDry) {
-    print(`${plan.changes} changes would be made`);
+    print(`${plan.changes} changes planned`);
     return 0;
   }
-  print(plan.changes ? `${plan.changes} changes` : "nothing had to be changed");
-  print(`the tilers' variables, from ${task.state.path}:`);
+  print(plan.changes ? `${plan.changes} changes made` : "no changes needed");
+  print(`the tilers' variables are in ${task.state.path}:`);
   process.stdout.write(task.state.text({ hidden: !values["show-secrets"] }));
-  print(`the operator's, for \`tiler admin\`, are in ${task.state.operatorPath}`);
+  print(`the operator's variables for \`tiler admin\` are in ${task.state.operatorPath}`);
   if (values.smoke === "none") return 0;
   const { picture } = values.smoke === "all" ? task.wanted : {};
   const token = task.state.variables.EDGEZOOM_TILER_TOKEN;
-  const failed = await tryOut({ share: address, base, picture, token, waitMs: Number(values.wait) * 1000, print });
+  const failed = await test({ share: address, base, picture, token, waitMs: Number(values.wait) * 1000, print });
   return failed ? 1 : 0;
 }
 
 async function runUndeploy(task, values) {
-  const { undeploy } = await import("./undeploy.mjs");
+  const { undeploy } = await import("./deploy.mjs");
   const options = { pyramids: values.pyramids };
   const plan = new Plan({ dryRun: true, print });
   await undeploy(task, plan, options);
-  if (!plan.changes) print("there is nothing to remove");
+  if (!plan.changes) print("nothing to remove");
   if (values["dry-run"] || !plan.changes) return 0;
   const { prefix } = task.wanted;
   if (!values.yes && !(await confirmed(prefix))) {
-    print("nothing was removed");
+    print("nothing removed");
     return 1;
   }
   await undeploy(task, new Plan({ print }), options);
   return 0;
 }
 
-/** Whether the operator types the name of what goes. */
+/** Asks the operator to confirm, and returns true if they type the name. */
 async function confirmed(name) {
   const lines = createInterface({ input: process.stdin, output: process.stderr });
   try {
-    return (await lines.question(`Type ${name} to remove all of this: `)).trim() === name;
+    return (await lines.question(`Type ${name} to remove all of these: `)).trim() === name;
   } finally {
     lines.close();
   }

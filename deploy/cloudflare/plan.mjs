@@ -1,17 +1,17 @@
-// What a task finds and what it changes. The same code makes a plan and carries it out: in a dry run a change is
-// printed and not made, and gives nothing.
+// The plan of a task: prints what the task keeps and changes. The same code makes a plan and carries it out: in a dry run a change is
+// printed but not made, and returns nothing.
 
-/** How wide the verbs are printed. */
+/** Width of the column of verbs. */
 const WIDTH = 7;
 
 export class Plan {
   /** @type {(line: string) => void} */
   #print;
   #isDry;
-  /** How many changes were made, or would be. */
+  /** Number of changes, made or planned. */
   changes = 0;
 
-  /** @param {{ dryRun?: boolean, print: (line: string) => void }} how `print` takes a line. */
+  /** @param {{ dryRun?: boolean, print: (line: string) => void }} how */
   constructor({ dryRun = false, print }) {
     this.#isDry = dryRun;
     this.#print = print;
@@ -21,24 +21,18 @@ export class Plan {
     return this.#isDry;
   }
 
-  /**
-   * Something is as it should be.
-   * @param {string} what
-   */
+  /** Reports something that is as wanted. @param {string} what */
   keep(what) {
     this.#line("keep", what);
   }
 
-  /**
-   * Something that the operator has to know or to do.
-   * @param {string} text
-   */
+  /** Tells the operator something. @param {string} text */
   note(text) {
     this.#line("note", text);
   }
 
   /**
-   * Makes a change and gives its result; in a dry run `undefined`.
+   * Makes a change and returns its result, `undefined` in a dry run.
    * @template T
    * @param {string} verb
    * @param {string} what
@@ -52,8 +46,8 @@ export class Plan {
   }
 
   /**
-   * What `find` finds, else what `create` creates. An answer may be lost after the provider has done its work; then
-   * what is asked for again "exists already", and is looked for again.
+   * Returns what `find` finds, or else what `create` creates. If the response to a creation is lost, the client's retry fails because
+   * the thing exists, and this finds it.
    * @template T
    * @param {string} what
    * @param {() => Promise<T | undefined>} find
@@ -77,10 +71,7 @@ export class Plan {
     });
   }
 
-  /**
-   * @param {string} verb
-   * @param {string} text
-   */
+  /** @param {string} verb @param {string} text */
   #line(verb, text) {
     this.#print(`${verb.padEnd(WIDTH)} ${text}`);
   }

@@ -1,15 +1,13 @@
-// Tries out a service that is deployed, from outside and as a client: every endpoint, both variants, and a known
-// picture until it is ready. It reads the service's own description of its interface, so that an endpoint that is added
-// there is tried too.
+// Smoke test of a deployed service, as a client: every endpoint of its OpenAPI document in every form, and the conversion of a picture.
 
-/** No content has this id. */
+/** An id that no content has. */
 const UNKNOWN = "00000000000";
-/** How long one answer may take. */
+/** Time limit of a response. */
 const ANSWER_MS = 15_000;
 const POLL_MS = 1_000;
 const ZIP = "PK\x03\x04";
 
-/** The forms of an answer: the standard variant, and the wrapped one. */
+/** The forms of a response: standard and wrapped. */
 const FORMS = [
   { name: "JSON", headers: { Accept: "application/json" }, type: "application/json" },
   { name: "XML", headers: { Accept: "application/xml" }, type: "application/xml" },
@@ -18,15 +16,15 @@ const FORMS = [
   { name: "JSONP", query: "callback=cb", type: "javascript", wrapped: true },
 ];
 
-/** A check that did not hold. */
-class Refuted extends Error {}
+/** A failed check. */
+class CheckFailed extends Error {}
 
 /**
- * Tries the service out; gives the number of checks that failed. `share` and `base` are its addresses, `picture` the
- * known picture, `token` the tilers' token, `waitMs` how long the service may take to come up, and a tiler for the
- * picture, `description` where the interface is described. `print` takes a line.
+ * Tests the service and returns the number of failed checks. `share` and `base` are the URLs of its pages and its API, `picture` the URL of a
+ * picture to convert, `token` the tilers' token, `waitMs` the time limit for the service to come up and for the conversion, `description` the
+ * URL of the OpenAPI document. `print` takes a line.
  */
-export async function tryOut({ share, base, picture, token, waitMs, print, description = `${share}/openapi.json` }) {
+export async function test({ share, base, picture, token, waitMs, print, description = `${share}/openapi.json` }) {
   const service = { share, base, waitMs, description };
   const checks = { failed: 0 };
   const check = async (name, holds) => {
@@ -38,32 +36,32 @@ export async function tryOut({ share, base, picture, token, waitMs, print, descr
       print(`failed  ${name}: ${error.message}`);
     }
   };
-  await check("the service is up", () => isUp(service));
+  await check("service answers", () => isUp(service));
   if (checks.failed) return 1;
-  await check("an unknown id, in each form", () => inEachForm(service, `/v1/content/${UNKNOWN}`, 404));
-  await check("a URL that is none, in each form", () => inEachForm(service, "/v1/content/?url=nonsense", 400));
-  if (token) await check("the tilers' token", () => tilersToken(service, token));
+  await check("unknown id, in each form", () => inEachForm(service, `/v1/content/${UNKNOWN}`, 404));
+  await check("invalid URL, in each form", () => inEachForm(service, "/v1/content/?url=nonsense", 400));
+  if (token) await check("tilers' token", () => tilersToken(service, token));
   let content;
   if (picture) {
     const query = `/v1/content/?url=${encodeURIComponent(picture)}`;
-    await check("the picture by its URL, in each form", () => inEachForm(service, query, 301));
-    await check("the picture is ready", async () => {
+    await check("picture by URL, in each form", () => inEachForm(service, query, 301));
+    await check("picture is converted", async () => {
       content = await ready(service, query);
       return `${content.dzi.width} × ${content.dzi.height} pixels`;
     });
     if (content) {
-      await check("the content by its id, in each form", () => inEachForm(service, `/v1/content/${content.id}`, 200));
-      await check("the tiles", () => tiles(content));
-      await check("the archive", () => archive(service, content));
+      await check("content by id, in each form", () => inEachForm(service, `/v1/content/${content.id}`, 200));
+      await check("tiles", () => tiles(content));
+      await check("archive", () => archive(service, content));
     }
   } else {
-    print("note    edgezoom.toml names no picture: nothing is converted");
+    print("note    edgezoom.toml names no picture, so none is converted");
   }
-  await check("every endpoint of the description", () => endpoints(service, content, picture));
+  await check("every documented endpoint", () => endpoints(service, content, picture));
   return checks.failed;
 }
 
-/** A new domain takes a while until it is known everywhere and has its certificate. */
+/** Waits for the service: a new domain takes a while to propagate and get a certificate. */
 async function isUp({ share, waitMs }) {
   for (const end = Date.now() + waitMs; ;) {
     try {
@@ -82,18 +80,18 @@ async function inEachForm({ base }, path, status) {
     const type = answer.headers.get("Content-Type") ?? "";
     const isError = status >= 400 && !form.wrapped;
     holds(answer.status === (form.wrapped ? 200 : status), `${form.name}: ${answer.status} for ${path}`);
-    holds(type.includes(isError ? "text/plain" : form.type), `${form.name} comes as ${type}`);
+    holds(type.includes(isError ? "text/plain" : form.type), `${form.name}: Content-Type is ${type}`);
     holds(form.wrapped || status !== 301 || answer.headers.has("Location"), `${form.name}: 301 without Location`);
     if (form.name === "wrapped JSON")
-      holds(JSON.parse(answer.body).status === status, `the body says ${answer.body.slice(0, 60)}`);
+      holds(JSON.parse(answer.body).status === status, `the body is ${answer.body.slice(0, 60)}`);
     if (form.name === "wrapped XML")
-      holds(answer.body.includes(`<status>${status}</status>`), "the body does not tell the status");
-    if (form.name === "JSONP") holds(/\bcb\(/.test(answer.body), "the function is not called");
+      holds(answer.body.includes(`<status>${status}</status>`), "the body lacks the status");
+    if (form.name === "JSONP") holds(/\bcb\(/.test(answer.body), "the body does not call the function");
   }
   return `${status}`;
 }
 
-/** A call that only a tiler may make, for a content that there is none of. */
+/** Makes a call that only tilers may make, for an unknown content. */
 async function tilersToken({ share }, token) {
   const reset = (bearer) =>
     send(`${share}/internal/content/${UNKNOWN}/reset`, {
@@ -110,34 +108,34 @@ async function ready({ base, waitMs }, query) {
     const content = JSON.parse((await expect(get(`${base}/v1/content/${id}`), 200)).body);
     if (content.ready) return content;
     if (content.failed)
-      throw new Refuted(`it failed: ${content.failure?.code ?? ""} ${content.failure?.message ?? ""}`);
+      throw new CheckFailed(`conversion failed: ${content.failure?.code ?? ""} ${content.failure?.message ?? ""}`);
     if (Date.now() > end) {
       const isWaiting = content.stage === "queued";
-      throw new Refuted(
-        isWaiting ? "no tiler takes it: start one with the variables above" : `it is ${content.stage} still`,
+      throw new CheckFailed(
+        isWaiting ? "no tiler takes the job; start one with the variables above" : `still ${content.stage} after the time limit`,
       );
     }
     await pause();
   }
 }
 
-/** The descriptor, and the one tile of the smallest level. */
+/** Checks the descriptor, and the single tile of the smallest level. */
 async function tiles({ dzi }) {
   const descriptor = await expect(get(dzi.url), 200);
-  holds(descriptor.body.includes(`Width="${dzi.width}"`), "the descriptor has another width");
+  holds(descriptor.body.includes(`Width="${dzi.width}"`), "the descriptor has a wrong width");
   const tile = await expect(get(`${dzi.url.replace(/\.dzi$/, "_files")}/0/0_0.${dzi.tileFormat}`), 200);
-  holds(tile.headers.get("Content-Type")?.startsWith("image/"), `a tile comes as ${tile.headers.get("Content-Type")}`);
+  holds(tile.headers.get("Content-Type")?.startsWith("image/"), `a tile's Content-Type is ${tile.headers.get("Content-Type")}`);
   holds(tile.body.length > 0, "a tile is empty");
 }
 
 async function archive({ share }, { id }) {
   const answer = await send(`${share}/${id}/download`, { headers: { Range: "bytes=0-3" } });
   holds([200, 206, 404].includes(answer.status), `${answer.status}`);
-  if (answer.status === 404) return "tiles are single objects"; // the layout `tiles`
-  holds(answer.body.startsWith(ZIP), "it is no ZIP");
+  if (answer.status === 404) return "none in the layout `tiles`";
+  holds(answer.body.startsWith(ZIP), "the archive is no ZIP");
 }
 
-/** Each address of the interface answers with a status that its description has. */
+/** Checks that each endpoint answers with a documented status. */
 async function endpoints(service, content, picture) {
   const { share, base } = service;
   const { paths } = JSON.parse((await expect(get(service.description), 200)).body);
@@ -167,15 +165,15 @@ async function endpoints(service, content, picture) {
     const origin = /^\/(v1|cache)\//.test(path) ? base : share;
     const url = `${origin}${filled}${queries[path] ? `?${queries[path]}` : ""}`;
     const { status } = await get(url);
-    holds(String(status) in described.responses && status < 500, `${path} answers ${status}`);
+    holds(String(status) in described.responses && status < 500, `${path}: undocumented status ${status}`);
     tried += 1;
   }
-  return `${tried} tried${left.length ? `, not ${left.join(", ")}` : ""}`;
+  return `${tried} tested${left.length ? `, not ${left.join(", ")}` : ""}`;
 }
 
 const get = (url, headers) => send(url, { headers });
 
-/** The answer, with no more of its body than comes at once: events have no end, and an archive is long. */
+/** Returns the response. Of an event stream or archive it reads only the first chunk. */
 async function send(url, init) {
   const response = await fetch(url, { redirect: "manual", signal: AbortSignal.timeout(ANSWER_MS), ...init });
   const { status, headers } = response;
@@ -194,7 +192,7 @@ async function expect(answer, status) {
 }
 
 function holds(condition, otherwise) {
-  if (!condition) throw new Refuted(otherwise);
+  if (!condition) throw new CheckFailed(otherwise);
 }
 
 const pause = () => new Promise((resolve) => setTimeout(resolve, POLL_MS));

@@ -1,16 +1,15 @@
-// What deploying keeps on the operator's machine, in .edgezoom/: for each environment the file with the tilers'
-// variables and that with the operator's, which are the only places that have the values of secrets, and which tokens it was
-// making when it ended.
+// The state that deploying keeps in .edgezoom/ on the operator's machine: for each environment the tilers' and the operator's variables, the
+// only places with the values of secrets, and the tokens that an interrupted run was creating.
 
 import { randomBytes } from "node:crypto";
 import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 
-/** For the owner's eyes only. */
+/** Access for the owner only. */
 const SECRET_FILE = 0o600;
 const SECRET_FOLDER = 0o700;
 
-/** The variables in the order in which they are written. */
+/** The tilers' variables in the order of the file. */
 const VARIABLES = [
   "EDGEZOOM_EDGE_URL",
   "EDGEZOOM_TILER_TOKEN",
@@ -24,17 +23,17 @@ const VARIABLES = [
 ];
 const SECRETS = /TOKEN$|SECRET/;
 
-/** A new secret, of 256 random bits. */
+/** Returns a new secret of 256 random bits. */
 export const newSecret = () => randomBytes(32).toString("base64url");
 
 export class State {
   #folder;
   #environment;
-  /** The tilers' variables, by their names. */
+  /** The tilers' variables by name. */
   variables;
-  /** Those of the operator, which tilers must not have. */
+  /** The operator's variables, which tilers must not have. */
   operator;
-  /** The names of the tokens whose making has begun. */
+  /** Names of tokens that are being created. */
   begun;
 
   constructor(folder, environment, { variables, operator, begun }) {
@@ -45,7 +44,7 @@ export class State {
     this.begun = new Set(begun);
   }
 
-  /** What is known of an environment. */
+  /** Reads the state of an environment. */
   static async load(folder, environment) {
     const read = (ending) => orNothing(readFile(join(folder, `${environment}${ending}`), "utf8"));
     const [env, admin, begun] = await Promise.all([read(".env"), read(".admin.env"), read(".begun.json")]);
@@ -56,14 +55,14 @@ export class State {
     });
   }
 
-  /** Sets variables, and writes the file if that changes it. */
+  /** Sets variables of the tilers, and writes their file if it changes. */
   async set(variables) {
     const before = this.text();
     Object.assign(this.variables, variables);
     if (this.text() !== before) await write(this.#folder, `${this.#environment}.env`, this.text());
   }
 
-  /** Sets variables of the operator. */
+  /** Sets variables of the operator, and writes their file if it changes. */
   async setOperator(variables) {
     const before = lines(this.operator);
     Object.assign(this.operator, variables);
@@ -71,13 +70,13 @@ export class State {
     if (after !== before) await write(this.#folder, `${this.#environment}.admin.env`, after);
   }
 
-  /** Notes that a token is being made. */
+  /** Notes that a token is being created. */
   async begin(token) {
     this.begun.add(token);
     await this.#writeBegun();
   }
 
-  /** Notes that its value is known. */
+  /** Notes that a token's value is stored. */
   async end(token) {
     if (this.begun.delete(token)) await this.#writeBegun();
   }
@@ -86,7 +85,7 @@ export class State {
     return write(this.#folder, `${this.#environment}.begun.json`, JSON.stringify([...this.begun]));
   }
 
-  /** Deletes the files: what the tilers' variables are for is gone. */
+  /** Deletes the files after the environment is removed. */
   async forget() {
     const files = [this.path, this.operatorPath, join(this.#folder, `${this.#environment}.begun.json`)];
     await Promise.all(files.map((file) => rm(file, { force: true })));
@@ -94,22 +93,22 @@ export class State {
     this.operator = {};
   }
 
-  /** Where the file is. */
+  /** Path of the tilers' variables. */
   get path() {
     return join(this.#folder, `${this.#environment}.env`);
   }
 
-  /** Where the operator's file is. */
+  /** Path of the operator's variables. */
   get operatorPath() {
     return join(this.#folder, `${this.#environment}.admin.env`);
   }
 
-  /** The file, or with `hidden` one that may be shown: without the secrets. */
+  /** Returns the file with the tilers' variables; with `hidden` without secrets. */
   text({ hidden = false } = {}) {
     const others = Object.keys(this.variables).filter((name) => !VARIABLES.includes(name));
     const lines = [...VARIABLES, ...others].map((name) => {
       const value = this.variables[name];
-      if (value === undefined) return `# ${name}= is not known`;
+      if (value === undefined) return `# ${name}= is unknown`;
       return `${name}=${hidden && SECRETS.test(name) ? "…" : value}`;
     });
     return `${lines.join("\n")}\n`;
@@ -118,13 +117,13 @@ export class State {
 
 const lines = (variables) => Object.entries(variables).map(([name, value]) => `${name}=${value}\n`).join("");
 
-/** The lines `NAME=value` of a text. */
+/** Parses the lines `NAME=value` of a text. */
 function parse(text) {
   const lines = text.split("\n").map((line) => line.match(/^([A-Z][A-Z0-9_]*)=(.*)$/));
   return Object.fromEntries(lines.filter(Boolean).map(([, name, value]) => [name, value]));
 }
 
-/** Writes a file whole or not at all. */
+/** Replaces a file atomically. */
 async function write(folder, name, text) {
   await mkdir(folder, { recursive: true, mode: SECRET_FOLDER });
   const path = join(folder, name);

@@ -1,5 +1,5 @@
-// Uploads the Worker: modules, files, bindings, migrations of Durable Objects, domains, rate limits and secrets, all at
-// once and as one version. That is wrangler's work.
+// wrangler uploads the Worker with its modules, files, bindings, migrations, domains, rate limits and secrets as one version. This generates
+// its configuration, which is wrangler.toml with the names and addresses of each environment, and runs it.
 
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -7,18 +7,94 @@ import { mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Enough of the digest to tell versions apart; a tag is short. */
+/** Directory of the generated configuration, relative to the repository. */
+export const FOLDER = ".edgezoom";
+/** Id of a KV namespace that does not exist yet, in a dry run. */
+const UNKNOWN_ID = "0".repeat(32);
+/** Distance between the rate limit ids of two environments: an id is one counter for the whole account. */
+const RATE_LIMITS_APART = 1000;
+/** Keys that each environment sets itself. wrangler's environments do not inherit bindings. */
+const OF_AN_ENVIRONMENT = [
+  "analytics_engine_datasets",
+  "assets",
+  "durable_objects",
+  "kv_namespaces",
+  "observability",
+  "preview_urls",
+  "queues",
+  "r2_buckets",
+  "ratelimits",
+  "routes",
+  "secrets",
+  "vars",
+  "workers_dev",
+];
+
+/** Returns the names of the resources that the Worker is bound to, by binding. */
+export function resources(base, { prefix, names }) {
+  const named = (name, binding) => names[binding] ?? `${prefix}-${name}`;
+  const ours = (name) => (name.startsWith(`${base.name}-`) ? name.slice(base.name.length + 1) : name);
+  return {
+    namespaces: base.kv_namespaces.map(({ binding }) => ({ binding, name: named(binding.toLowerCase(), binding) })),
+    buckets: base.r2_buckets.map(({ binding, bucket_name: name }) => ({ binding, name: named(ours(name), binding) })),
+    queues: base.queues.producers.map(({ binding, queue }) => ({ binding, name: named(ours(queue), binding) })),
+  };
+}
+
+/** Returns the configuration of all environments, each given by its settings and the ids of its KV namespaces by binding. */
+export function configuration(base, environments) {
+  const common = Object.fromEntries(Object.entries(base).filter(([key]) => !OF_AN_ENVIRONMENT.includes(key)));
+  const env = environments.map((settings, index) => [settings.environment, environment(base, settings, index)]);
+  return { ...common, main: `../${base.main}`, env: Object.fromEntries(env) };
+}
+
+function environment(base, settings, index) {
+  const { prefix, ids, jurisdiction, creationsPerMinute } = settings;
+  const { namespaces, buckets, queues } = resources(base, settings);
+  const at = domains(settings);
+  return {
+    name: prefix,
+    workers_dev: at.length === 0,
+    preview_urls: base.preview_urls,
+    ...(at.length && { routes: at.map((pattern) => ({ pattern, custom_domain: true })) }),
+    observability: base.observability,
+    assets: { ...base.assets, directory: `../${base.assets.directory}` },
+    vars: { ...base.vars, ...addresses(settings), ...settings.vars },
+    secrets: base.secrets,
+    kv_namespaces: namespaces.map(({ binding }) => ({ binding, id: ids?.[binding] ?? UNKNOWN_ID })),
+    r2_buckets: buckets.map(({ binding, name }) => ({
+      binding,
+      bucket_name: name,
+      ...(jurisdiction !== "default" && { jurisdiction }),
+    })),
+    queues: { producers: queues.map(({ binding, name }) => ({ binding, queue: name })) },
+    durable_objects: base.durable_objects,
+    // A dataset's name is that of a table in SQL.
+    analytics_engine_datasets: base.analytics_engine_datasets.map(({ binding }) => ({
+      binding,
+      dataset: prefix.replaceAll("-", "_"),
+    })),
+    ratelimits: base.ratelimits.map(({ namespace_id: number, simple, ...rest }) => ({
+      ...rest,
+      namespace_id: String(Number(number) + index * RATE_LIMITS_APART),
+      simple: rest.name === "CREATIONS" && creationsPerMinute ? { limit: creationsPerMinute, period: 60 } : simple,
+    })),
+  };
+}
+
+/** Returns the Worker's domains. */
+export const domains = ({ domain, apiDomain }) => [...new Set([domain, apiDomain].filter(Boolean))];
+
+/** Returns the variables with addresses. The Worker derives an empty one from BASE_URL, and at workers.dev that one from the request. */
+function addresses({ domain, apiDomain, cacheDomain, cacheUrl }) {
+  const of = (host) => (host ? `https://${host}` : "");
+  return { BASE_URL: of(apiDomain ?? domain), SHARE_BASE: of(domain), CACHE_URL: cacheUrl ?? of(cacheDomain) };
+}
+
+/** Number of hexadecimal digits of a version's tag. */
 const TAG_LENGTH = 16;
 
-/** Quiet, without questions and without anything sent home. */
-const ENVIRONMENT = {
-  CI: "1",
-  WRANGLER_SEND_METRICS: "false",
-  WRANGLER_HIDE_BANNER: "true",
-  CLOUDFLARE_CF_FETCH_ENABLED: "false",
-};
-
-/** What names a version: all that goes into it. */
+/** Returns the tag of a version: a digest of configuration, secrets and build. */
 export async function tag(root, configuration, environment, secrets) {
   const digest = createHash("sha256");
   const { env, ...common } = configuration;
@@ -32,34 +108,31 @@ export async function tag(root, configuration, environment, secrets) {
   return digest.digest("hex").slice(0, TAG_LENGTH);
 }
 
-/** `wrangler deploy`. The secrets are in a file while it runs, as other users see a program's arguments. */
-export async function upload(root, { configuration, environment, tag, secrets, account, dryRun = false }) {
+/** Runs quietly, without questions and telemetry. */
+const ENVIRONMENT = {
+  CI: "1",
+  WRANGLER_SEND_METRICS: "false",
+  WRANGLER_HIDE_BANNER: "true",
+  CLOUDFLARE_CF_FETCH_ENABLED: "false",
+};
+
+/** Runs `wrangler deploy`. The secrets are in a temporary file, because other users can see a program's arguments. */
+export async function upload(root, { configuration, environment, tag, secrets, account }) {
   const folder = await mkdtemp(join(tmpdir(), "edgezoom-"));
   try {
     const file = join(folder, "secrets.json");
     await writeFile(file, JSON.stringify(secrets), { mode: 0o600 });
-    const mode = dryRun ? ["--dry-run", "--outdir", join(folder, "out")] : ["--tag", tag, "--secrets-file", file];
-    await run(root, ["deploy", "--config", configuration, "--env", environment, ...mode], account);
+    const options = ["--config", configuration, "--env", environment, "--tag", tag, "--secrets-file", file];
+    const wrangler = spawn(process.execPath, [join(root, "node_modules/wrangler/bin/wrangler.js"), "deploy", ...options], {
+      cwd: root,
+      env: { ...process.env, ...ENVIRONMENT, CLOUDFLARE_ACCOUNT_ID: account },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    const printed = [];
+    for (const stream of [wrangler.stdout, wrangler.stderr]) stream.on("data", (bytes) => printed.push(bytes));
+    const code = await new Promise((resolve, reject) => wrangler.on("error", reject).on("close", resolve));
+    if (code !== 0) throw new Error(`\`wrangler deploy\` failed with code ${code}:\n${Buffer.concat(printed).toString().trim()}`);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-}
-
-function run(root, words, account) {
-  const env = { ...process.env, ...ENVIRONMENT, CLOUDFLARE_ACCOUNT_ID: account };
-  const wrangler = spawn(process.execPath, [join(root, "node_modules/wrangler/bin/wrangler.js"), ...words], {
-    cwd: root,
-    env,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  const printed = [];
-  for (const stream of [wrangler.stdout, wrangler.stderr]) stream.on("data", (bytes) => printed.push(bytes));
-  return new Promise((resolve, reject) => {
-    wrangler.on("error", reject);
-    wrangler.on("close", (code) => {
-      const text = Buffer.concat(printed).toString();
-      if (code === 0) resolve(text);
-      else reject(new Error(`wrangler ${words[0]} ended with ${code}:\n${text.trim()}`));
-    });
-  });
 }

@@ -1,5 +1,5 @@
-// The commands as `cargo xtask` runs them, with the real wrangler and the Worker that is built; and what holds the
-// stand-in to the provider: the types of its official client.
+// The commands as `cargo xtask` runs them, with the real wrangler and the built Worker; and the fake API's conformance to the types of
+// Cloudflare's client.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -11,7 +11,7 @@ import { REPOSITORY, stage } from "./stage.mjs";
 
 const MAIN = join(REPOSITORY, "deploy/cloudflare/main.mjs");
 
-/** Runs a program of Node's; gives its exit code, and what it printed. */
+/** Runs a Node.js program and returns its exit code and output. */
 function run(cwd, program, words, { env, input = "" } = {}) {
   const child = spawn(process.execPath, [program, ...words], { cwd, env: { ...process.env, ...env } });
   const printed = { out: "", err: "" };
@@ -21,12 +21,12 @@ function run(cwd, program, words, { env, input = "" } = {}) {
   return new Promise((resolve) => child.on("close", (code) => resolve({ code, ...printed })));
 }
 
-test("the requests of deploying and of the stand-in have the types of the provider's client", async () => {
+test("API requests, and the fake's checks of them, have the types of Cloudflare's client", async () => {
   const { code, out } = await run(REPOSITORY, "node_modules/typescript/bin/tsc", ["--project", "deploy/tsconfig.json"]);
   assert.equal(code, 0, out);
 });
 
-test("the command deploys with the real wrangler, again changes nothing, and takes down what is confirmed", async () => {
+test("the command deploys with the real wrangler, changes nothing the second time, and removes only after confirmation", async () => {
   const { root, provider, close } = await stage({ build: true });
   const { token, address } = provider.credentials;
   const env = { CLOUDFLARE_API_TOKEN: token, CLOUDFLARE_API_BASE_URL: address };
@@ -47,7 +47,7 @@ test("the command deploys with the real wrangler, again changes nothing, and tak
     assert.deepEqual([...provider.account.domains.keys()], ["zoom.example.com", "api.example.com"]);
 
     const again = await run(root, MAIN, ["deploy", "--smoke", "none", "--show-secrets"], { env });
-    assert.match(again.err, /^nothing had to be changed$/m, again.err);
+    assert.match(again.err, /^no changes needed$/m, again.err);
     assert.ok(again.out.includes(`EDGEZOOM_TILER_TOKEN=${secrets.TILER_TOKEN}\n`));
     assert.equal(provider.account.scripts.get("edgezoom").version, version);
 
@@ -62,7 +62,7 @@ test("the command deploys with the real wrangler, again changes nothing, and tak
   }
 });
 
-test("wrangler takes the generated configuration of every environment", async () => {
+test("wrangler accepts the generated configuration of every environment", async () => {
   const { root, deploy, close } = await stage({ build: true });
   try {
     await deploy({ environment: "staging" });
@@ -92,8 +92,8 @@ test("wrangler takes the generated configuration of every environment", async ()
   }
 });
 
-test("words that are not understood are told, and nothing is asked without a token", async () => {
+test("an unknown command prints the usage, and a missing token is an error", async () => {
   assert.equal((await run(REPOSITORY, MAIN, ["remove"])).code, 2);
   const without = await run(REPOSITORY, MAIN, ["deploy"], { env: { CLOUDFLARE_API_TOKEN: "" } });
-  assert.deepEqual([without.code, without.err], [1, "xtask | CLOUDFLARE_API_TOKEN is not set\n"]);
+  assert.deepEqual([without.code, without.err], [1, "xtask | set CLOUDFLARE_API_TOKEN; docs/operations/guide.md lists its permissions\n"]);
 });

@@ -1,5 +1,4 @@
-// Deploying and taking down, against a stand-in of the provider's API: once, again, with every call failing once in
-// each way.
+// Deploying and removing against a fake of Cloudflare's API: once, again, and with every call failing once in each way.
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -13,7 +12,7 @@ import { SETTINGS, stage } from "./stage.mjs";
 
 const reading = (call) => call.startsWith("GET ");
 
-/** What an account has, without ids and secrets, which differ from one account to the next. */
+/** Returns the contents of an account without ids and secrets, which are random. */
 function shape({ account }) {
   const plain = JSON.stringify(account, (_, value) => {
     if (value instanceof Map) return [...value.values()];
@@ -33,19 +32,19 @@ async function on(options, run) {
   }
 }
 
-/** Repeats a task until it succeeds, as an operator does. */
+/** Repeats a task until it succeeds, and returns the number of runs. */
 async function untilDone(task) {
   for (let runs = 1; ; runs++) {
     try {
       await task();
       return runs;
     } catch (error) {
-      assert.ok(runs < 60, `never done: ${error.stack}`);
+      assert.ok(runs < 60, `it never succeeds: ${error.stack}`);
     }
   }
 }
 
-test("a dry run prints the plan, and changes nothing", () =>
+test("a dry run prints the plan and changes nothing", () =>
   on({}, async ({ deploy, provider, lines, env }) => {
     const { changes } = await deploy({ dryRun: true });
     assert.deepEqual(
@@ -59,7 +58,7 @@ test("a dry run prints the plan, and changes nothing", () =>
     await assert.rejects(env(), { code: "ENOENT" });
   }));
 
-test("deploying makes what the service needs; again, it changes nothing", () =>
+test("deploying creates what the service needs; deploying again changes nothing", () =>
   on({}, async ({ deploy, provider, lines, env, root }) => {
     const { address, base } = await deploy();
     assert.deepEqual([address, base], ["https://zoom.example.com", "https://api.example.com"]);
@@ -90,7 +89,7 @@ test("deploying makes what the service needs; again, it changes nothing", () =>
     const [queueToken, bucketToken] = tokens.values();
     assert.equal(variables.EDGEZOOM_EDGE_URL, address);
     assert.equal(variables.EDGEZOOM_TILER_TOKEN, worker.secrets.TILER_TOKEN);
-    assert.equal(variables.EDGEZOOM_ADMIN_TOKEN, undefined, "tilers must not have it");
+    assert.equal(variables.EDGEZOOM_ADMIN_TOKEN, undefined, "tilers must not have the operator's token");
     const operator = await readFile(join(root, ".edgezoom/production.admin.env"), "utf8");
     assert.ok(operator.includes(`EDGEZOOM_ADMIN_TOKEN=${worker.secrets.ADMIN_TOKENS}\n`), operator);
     assert.ok(variables.EDGEZOOM_QUEUE_URL.endsWith(`/queues/${queue.queue_id}`));
@@ -114,17 +113,17 @@ test("deploying makes what the service needs; again, it changes nothing", () =>
   }));
 
 for (const [name, how] of Object.entries(FAILURES)) {
-  test(`every call fails once (${name}): repeated, deploying and taking down end as without failures`, async () => {
+  test(`deploying and removing succeed when repeated after each call failed once (${name})`, async () => {
     const expected = await on({}, async ({ deploy, provider }) => (await deploy(), shape(provider)));
-    const retries = how === FAILURES.refused ? 4 : 0; // the client waits half a second for what does not say how long
+    const retries = how === FAILURES.refused ? 4 : 0; // the client pauses half a second when a response names no pause
     await on({ retries }, async ({ deploy, undeploy, provider, env }) => {
       provider.fail(how);
       const runs = await untilDone(deploy);
-      assert.ok(retries || runs > 20, `only ${runs} runs`); // each call ended one
+      assert.ok(retries || runs > 20, `only ${runs} runs`); // every failing call ends a run
       assert.deepEqual(shape(provider), expected);
       const variables = await env();
       for (const { id, value } of provider.account.tokens.values()) {
-        assert.ok(variables.includes(value) || variables.includes(id), "a token whose value is not known");
+        assert.ok(variables.includes(value) || variables.includes(id), "a token's value is lost");
       }
       provider.fail(how);
       await untilDone(() => undeploy({ pyramids: true }));
@@ -134,7 +133,7 @@ for (const [name, how] of Object.entries(FAILURES)) {
   });
 }
 
-test("a task that is killed after a token was made gives it another value", () =>
+test("a token whose creation was interrupted gets a new value", () =>
   on({}, async ({ deploy, provider, root, env }) => {
     await deploy();
     const [token] = provider.account.tokens.values();
@@ -147,7 +146,7 @@ test("a task that is killed after a token was made gives it another value", () =
     assert.equal(provider.account.tokens.size, 2);
   }));
 
-test("secrets that are in use elsewhere are not replaced unless the operator says so", () =>
+test("secrets with unknown values are renewed only with --renew-tokens", () =>
   on({}, async ({ deploy, provider, root, lines, env }) => {
     await deploy();
     const before = shape(provider);
@@ -160,16 +159,16 @@ test("secrets that are in use elsewhere are not replaced unless the operator say
     await deploy();
     assert.deepEqual(values(), old);
     assert.equal(lines.filter((line) => line.startsWith("note") && line.includes("--renew-tokens")).length, 3);
-    assert.match(await env(), /# EDGEZOOM_TILER_TOKEN= is not known/);
+    assert.match(await env(), /# EDGEZOOM_TILER_TOKEN= is unknown/);
     await deploy({ renewTokens: true });
     for (const [index, value] of values().entries()) assert.notEqual(value, old[index]);
     assert.deepEqual(shape(provider), before);
   }));
 
-test("where tokens cannot be made, the operator is told which; what is filled in by hand stays", () =>
+test("without permission to create tokens, the operator creates them and fills in their values", () =>
   on({ forbidTokens: true }, async ({ deploy, lines, env, root }) => {
     await deploy();
-    assert.equal(lines.filter((line) => line.startsWith("note") && line.includes("make one by hand")).length, 2);
+    assert.equal(lines.filter((line) => line.startsWith("note") && line.includes("create one by hand")).length, 2);
     const text = await env();
     await writeFile(
       join(root, ".edgezoom/production.env"),
@@ -180,7 +179,7 @@ test("where tokens cannot be made, the operator is told which; what is filled in
     assert.match(await env(), /^EDGEZOOM_QUEUE_TOKEN=by-hand$/m);
   }));
 
-test("rules that others have made for the bucket stay", () =>
+test("the bucket keeps rules that others made", () =>
   on({}, async ({ deploy, provider, lines }) => {
     await deploy();
     const bucket = provider.account.buckets.get("edgezoom-pyramids");
@@ -202,7 +201,7 @@ test("rules that others have made for the bucket stay", () =>
     assert.equal((await deploy()).changes, 0, lines.join("\n"));
   }));
 
-test("staging stands beside production, and goes alone; a bucket with pyramids goes only when asked", () =>
+test("staging is separate from production, and removing it keeps its bucket unless asked", () =>
   on({}, async ({ deploy, undeploy, provider, lines }) => {
     await deploy();
     const production = shape(provider);
@@ -227,23 +226,23 @@ test("staging stands beside production, and goes alone; a bucket with pyramids g
     assert.equal(await undeploy({ environment: "staging", pyramids: true }), 0);
   }));
 
-test("the example of edgezoom.toml is one that is understood", async () => {
+test("edgezoom.example.toml is valid, with its commented settings too", async () => {
   const example = await readFile(new URL("../edgezoom.example.toml", import.meta.url), "utf8");
   assert.deepEqual(environments(example), ["production", "staging"]);
-  const every = example.replace(/^# (?=[a-zA-Z_]+ = )/gm, ""); // what it proposes too
+  const every = example.replace(/^# (?=[a-zA-Z_]+ = )/gm, ""); // uncomments the optional settings
   assert.equal(settings(every, "production", { NOTICE_URL: "" }).cacheDomain, "cache.example.com");
   assert.equal(settings(example, "staging", {}).prefix, "edgezoom-staging");
 });
 
-test("a mistake in edgezoom.toml is told before anything is asked", async () => {
+test("a mistake in edgezoom.toml is reported before any API call", async () => {
   for (const [from, to, said] of [
-    ['domain = "zoom.example.com"', 'domain = "https://zoom.example.com"', /domain has to be a host name/],
-    ['cache_domain = "cache.example.com"', "", /cache_domain is missing/],
+    ['domain = "zoom.example.com"', 'domain = "https://zoom.example.com"', /domain must be a lower-case host name/],
+    ['cache_domain = "cache.example.com"', "", /set \[production\] cache_domain/],
     ["NOTICE_URL", "NOTICE_URI", /NOTICE_URI cannot be set here/],
     ["NOTICE_URL", "CACHE_URL", /CACHE_URL cannot be set here/],
-    ['location = "weur"', 'locaton = "weur"', /locaton is not known; these are: domain,/],
-    ["creations_per_minute = 7", "creations_per_minute = 0.5", /whole number/],
-    [/production/g, "live", /there is no \[production\]/],
+    ['location = "weur"', 'locaton = "weur"', /locaton is unknown; use one of domain,/],
+    ["creations_per_minute = 7", "creations_per_minute = 0.5", /positive whole number/],
+    [/production/g, "live", /no \[production\]/],
     ['account = "', 'account = "x', /32 hexadecimal digits/],
     ["[staging]", "[staging", /./],
   ]) {
@@ -254,7 +253,7 @@ test("a mistake in edgezoom.toml is told before anything is asked", async () => 
   }
 });
 
-test("the operator's contact stands in the tilers' file and on the page about the bot", () =>
+test("the operator's contact is in the tilers' variables and on the page about the bot", () =>
   on({ settings: SETTINGS.replace("[staging]", '[staging]\ncontact = "zoom@example.com"') }, async ({ root, deploy, env }) => {
     const page = join(root, "edge/build/assets/bot.html");
     await mkdir(join(root, "edge/build/assets"));
@@ -264,10 +263,10 @@ test("the operator's contact stands in the tilers' file and on the page about th
     assert.match(await readFile(page, "utf8"), /<p id="contact"><a href="mailto:zoom@example.com">zoom@example.com<\/a><\/p>\n<p>more/);
     await deploy();
     assert.doesNotMatch(await env(), /CONTACT/);
-    assert.doesNotMatch(await readFile(page, "utf8"), /zoom@example.com|an earlier contact/, "production has none");
+    assert.doesNotMatch(await readFile(page, "utf8"), /zoom@example.com|an earlier contact/, "production has no contact");
   }));
 
-test("a contact that would end a header or a tag is refused", () => {
+test("a contact that could end a header or a tag is rejected", () => {
   for (const contact of ["me", "a@b.c)", "a@b.c>", "<a@b.c>", "a b@c.d", 'a"@b.c']) {
     const text = SETTINGS.replace("[staging]", `[staging]\ncontact = ${JSON.stringify(contact)}`);
     assert.throws(() => settings(text, "staging", { NOTICE_URL: "" }), /e-mail address/, contact);

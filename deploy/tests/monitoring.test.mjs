@@ -1,4 +1,4 @@
-// Dashboard and alerts: what `promtool` says of them. That each metric exists is tested with the tiler's metrics.
+// Dashboard and alerts, checked by `promtool`. The tiler's tests check that each metric exists.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -18,16 +18,16 @@ function succeeds(...words) {
   assert.equal(status, 0, stdout + stderr);
 }
 
-test("the alert rules and the example are valid, and each alert fires when it should", { skip }, () => {
+test("alert rules and example configuration are valid, and each alert fires on its condition", { skip }, () => {
   succeeds("check", "rules", "alerts.yml");
   succeeds("check", "config", "prometheus.yml");
   succeeds("test", "rules", "alerts.test.yml");
 });
 
-test("every query of the dashboard is one that Prometheus understands", { skip }, async () => {
+test("every dashboard query is valid PromQL", { skip }, async () => {
   const rules = expressions.map((expr, index) => ({
     record: `panel:${index}`,
-    // Grafana puts these in.
+    // Grafana replaces these.
     expr: expr.replaceAll("$__rate_interval", "1m").replaceAll("$tiler", ".*"),
   }));
   const file = `${folder}.queries.json`;
@@ -39,7 +39,7 @@ test("every query of the dashboard is one that Prometheus understands", { skip }
   }
 });
 
-test("the dashboard's panels have queries, places of their own, and the source that is chosen", () => {
+test("every dashboard panel has queries, a place of its own, and the selected data source", () => {
   const cells = new Set();
   for (const { title, datasource, gridPos, targets } of dashboard.panels) {
     assert.ok(targets.length > 0 && targets.every(({ expr }) => expr), title);

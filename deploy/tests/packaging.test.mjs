@@ -1,5 +1,5 @@
-// What people run the tiler with: the container's recipe, the compose file, the unit for systemd. Where no builder of images
-// is installed, the recipe is checked by a linter and by what it must hold; so is the compose file without Compose.
+// The packaging of the tiler: Dockerfile, compose file, systemd unit. Without an image builder only a linter and assertions check the
+// Dockerfile, and without Compose only assertions the compose file.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -13,8 +13,7 @@ import { parse } from "yaml";
 
 import { REPOSITORY } from "./stage.mjs";
 
-// All that is awaited comes before the first test: Node may be done with the tests that it knows while a file still waits, and
-// then leaves out the ones behind.
+// Top-level awaits come before the first test: Node.js may finish the registered tests while a file still waits, and skip the others.
 const system = await readFile("/etc/os-release", "utf8").catch(() => "");
 const read = (path) => readFile(join(REPOSITORY, path), "utf8");
 const dockerfile = await read("deploy/docker/Dockerfile");
@@ -22,20 +21,20 @@ const unit = await read("deploy/systemd/edgezoom-tiler.service");
 const compose = parse(await read("deploy/docker/compose.yaml"));
 const known = new Set((await read("tiler/src/commands/serve.rs")).match(/EDGEZOOM_[A-Z0-9_]+/g));
 
-/** Every variable of the tiler that a text names. */
+/** Returns all variables of the tiler in a text. */
 const variables = (text) => text.match(/EDGEZOOM_[A-Z0-9_]+/g) ?? [];
 
-test("the container's recipe has no mistakes that a linter finds, and the tiler in it is not root", () => {
+test("the Dockerfile passes a linter, and neither build nor tiler run as root", () => {
   assert.deepEqual(validate(dockerfile), []);
   const last = dockerfile.slice(dockerfile.lastIndexOf("\nFROM "));
-  assert.match(last, /^USER \d{2,}$/m, "a number, which orchestrators can compare with 0");
-  assert.ok(last.indexOf("\nUSER ") > last.lastIndexOf("\nRUN "), "nothing is installed as that user");
-  for (const image of dockerfile.matchAll(/^FROM (\S+)/gm)) assert.match(image[1], /:(?!latest)/, "a version is named");
+  assert.match(last, /^USER \d{2,}$/m, "a number, which orchestrators compare with 0");
+  assert.ok(last.indexOf("\nUSER ") > last.lastIndexOf("\nRUN "), "packages are installed as root");
+  for (const image of dockerfile.matchAll(/^FROM (\S+)/gm)) assert.match(image[1], /:(?!latest)/, "images have versions");
   const build = dockerfile.slice(0, dockerfile.lastIndexOf("\nFROM "));
-  assert.ok(build.indexOf("cargo xtask release") > build.indexOf("\nUSER build"), "it is not built as root");
+  assert.ok(build.indexOf("cargo xtask release") > build.indexOf("\nUSER build"), "the build is not root");
 });
 
-test("the containers are read-only where they can be, and share one bucket", async () => {
+test("the tiler's container is read-only and unprivileged, and all containers share one bucket", async () => {
   const { tiler, store, bucket } = compose.services;
   assert.equal(tiler.read_only, true);
   assert.deepEqual(tiler.cap_drop, ["ALL"]);
@@ -48,30 +47,30 @@ test("the containers are read-only where they can be, and share one bucket", asy
   assert.ok(bucket.command[0].includes(`s3.bucket.create -name ${name}`));
 });
 
-test("the tiler knows the variables that containers and the unit set", () => {
+test("containers and unit set only variables that the tiler reads", () => {
   const named = [...variables(dockerfile), ...variables(unit), ...Object.keys(compose.services.tiler.environment)];
   assert.ok(named.length >= 5);
   for (const name of named) assert.ok(known.has(name), name);
 });
 
-test("the unit allows the namespaces that the browser for web pages is put into, and a /proc of its own", async () => {
+test("the unit allows the namespaces and the /proc of the web page browser", async () => {
   const source = await read("tiler/src/browser/process/namespaces.rs");
   const names = { NEWUSER: "user", NEWNS: "mnt", NEWNET: "net", NEWPID: "pid", NEWIPC: "ipc", NEWUTS: "uts" };
   const made = new Set([...source.matchAll(/UnshareFlags::(\w+)/g)].map(([, flag]) => names[flag] ?? flag));
   const [, allowed] = /^RestrictNamespaces=(.*)$/m.exec(unit);
   assert.deepEqual(new Set(allowed.split(" ")), made);
   for (const call of ["mount", "umount2", "pivot_root"]) assert.match(unit, new RegExp(`^SystemCallFilter=.*\\b${call}\\b`, "m"));
-  assert.doesNotMatch(unit, /^ProtectKernel(Tunables|Logs)=yes/m, "they cover parts of /proc");
+  assert.doesNotMatch(unit, /^ProtectKernel(Tunables|Logs)=yes/m, "they mask parts of /proc");
 });
 
 const runs = (command, words) => spawnSync(command, words, { encoding: "utf8" }).status === 0;
 
-/** The Compose that is installed. The older one knows no name of a project. */
+/** The installed Compose. Version 1 does not support `name`. */
 const composer = runs("docker", ["compose", "version"])
   ? { command: "docker", words: ["compose"], adapted: (text) => text }
   : runs("docker-compose", ["version"]) && { command: "docker-compose", words: [], adapted: (text) => text.replace(/^name:.*$/m, "") };
 
-test("Compose understands its file", { skip: composer ? false : "Compose is not installed" }, async () => {
+test("Compose accepts its file", { skip: composer ? false : "Compose is not installed" }, async () => {
   const folder = await mkdtemp(join(tmpdir(), "edgezoom-compose-"));
   try {
     await writeFile(join(folder, "compose.yaml"), composer.adapted(await read("deploy/docker/compose.yaml")));
@@ -87,19 +86,19 @@ test("Compose understands its file", { skip: composer ? false : "Compose is not 
   }
 });
 
-/** A builder that takes a folder in place of the stage that compiles, which would take half an hour. */
+/** An image builder that can replace the build stage, which takes half an hour, by a directory. */
 const builder = runs("docker", ["buildx", "version"]) && runs("docker", ["info"]) ? "docker" : runs("podman", ["info"]) && "podman";
 const program = join(REPOSITORY, "target/debug/tiler");
-/** The program runs with the image's glibc if it was built with one that is not newer. */
+/** The built program needs the image's glibc or an older one. */
 const isOfImage = /^VERSION_CODENAME=bookworm$/m.test(system);
 const lacking = [
-  [builder, "no builder of images is installed"],
-  [isOfImage, "this is another Debian than the image's"],
+  [builder, "no image builder is installed"],
+  [isOfImage, "this system is not the image's Debian"],
   [existsSync(program), "the tiler is not built"],
-  [builder && isOfImage && runs(builder, ["run", "--rm", "debian:bookworm-slim", "true"]), "no container of the image that it is built from runs here"],
+  [builder && isOfImage && runs(builder, ["run", "--rm", "debian:bookworm-slim", "true"]), "containers of the base image do not run here"],
 ].find(([is]) => !is);
 
-test("the image is built, and the tiler in it runs read-only and finds what it needs", { skip: lacking?.[1] ?? false }, async () => {
+test("the tiler in the built image runs read-only and finds its dependencies", { skip: lacking?.[1] ?? false }, async () => {
   const folder = await mkdtemp(join(tmpdir(), "edgezoom-image-"));
   const run = (...words) => {
     const { status, stdout, stderr } = spawnSync(builder, words, { encoding: "utf8", maxBuffer: 1 << 26 });
@@ -114,7 +113,7 @@ test("the image is built, and the tiler in it runs read-only and finds what it n
     const [, words] = /^docker run --detach --env-file \S+ ([^]*?)edgezoom-tiler$/m.exec(await read("docs/operations/guide.md"));
     const documented = words.split(/[\s\\]+/).filter(Boolean);
     assert.ok(documented.includes("--read-only") && documented.includes("--tmpfs"));
-    // Whether it may have namespaces is up to the machine, and decides doctor's status.
+    // doctor's exit code depends on the machine's support of namespaces.
     const { stdout } = spawnSync(builder, ["run", "--rm", ...documented, image, "doctor"], { encoding: "utf8" });
     for (const subject of ["sandbox", "temporary", "user", "browser", "PDF", "fonts"]) assert.match(stdout, new RegExp(`^ok .*${subject}`, "im"));
   } finally {
@@ -125,14 +124,14 @@ test("the image is built, and the tiler in it runs read-only and finds what it n
 const systemd = spawnSync("systemd-analyze", ["--version"], { encoding: "utf8" });
 const skip = systemd.error ? "systemd-analyze is not installed" : false;
 
-test("systemd understands the unit, and calls it well protected", { skip }, async () => {
+test("systemd accepts the unit and rates it well protected", { skip }, async () => {
   const folder = await mkdtemp(join(tmpdir(), "edgezoom-unit-"));
   try {
     const file = join(folder, "edgezoom-tiler.service");
-    await writeFile(file, unit.replaceAll("/opt/edgezoom/tiler", process.execPath)); // the program has to exist
+    await writeFile(file, unit.replaceAll("/opt/edgezoom/tiler", process.execPath)); // verify requires an existing program
     const verified = spawnSync("systemd-analyze", ["verify", "--man=no", file], { encoding: "utf8" });
     assert.deepEqual([verified.status, verified.stderr], [0, ""]);
-    const threshold = ["--offline=yes", "--threshold=30"]; // of 100: namespaces for Chromium cost 5
+    const threshold = ["--offline=yes", "--threshold=30"]; // of 100; Chromium's namespaces cost 5
     const protectedBy = spawnSync("systemd-analyze", ["security", ...threshold, file], { encoding: "utf8" });
     assert.equal(protectedBy.status, 0, protectedBy.stdout + protectedBy.stderr);
   } finally {

@@ -1,5 +1,5 @@
-// A stand-in of the provider's API: what an account has, in memory, behind the provider's paths. It takes no field that
-// the provider does not take (requests.mjs), answers in the provider's form, lists by pages, and can be told to fail.
+// A fake of Cloudflare's API: an account in memory behind the real paths. It rejects unknown fields (requests.mjs), answers in the real format
+// with paginated lists, and can fail on request.
 
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
@@ -9,17 +9,17 @@ import { BODIES } from "./requests.mjs";
 export const ACCOUNT = "0123456789abcdef0123456789abcdef";
 export const TOKEN = "the-operators-token";
 
-/** How a call can fail, once. */
+/** The ways in which a call can fail once. */
 export const FAILURES = {
-  /** Before anything is done, for a reason that passes. */
+  /** A transient error before the call takes effect. */
   refused: "refused",
-  /** Done, but the answer is lost. */
+  /** The call takes effect, but its response is lost. */
   lost: "lost",
-  /** In a way that ends the task. */
+  /** A permanent error, which ends the task. */
   fatal: "fatal",
 };
 
-/** An account with nothing in it, and the API in front of it. Close it with `close`. */
+/** Starts the API of an empty account. */
 export async function start({ forbidTokens = false } = {}) {
   const account = {
     namespaces: new Map(),
@@ -58,9 +58,9 @@ export async function start({ forbidTokens = false } = {}) {
 
   return {
     account,
-    /** All calls since the last time that this was asked, as `METHOD /path`. */
+    /** Returns the calls since the last time, as `METHOD /path`. */
     calls: () => log.splice(0),
-    /** Has each call fail once from now on, in one of the ways of FAILURES. */
+    /** Makes each call fail once, in one of the ways of FAILURES. */
     fail(how) {
       failed.clear();
       failure = how;
@@ -84,7 +84,7 @@ function send(response, status, body, headers = {}) {
   response.end(JSON.stringify(body));
 }
 
-/** The answer to a call that is not made to fail. */
+/** Returns the response to a call that does not fail on request. */
 function answer(account, request, url, bytes, forbidTokens) {
   if (request.headers.authorization !== `Bearer ${TOKEN}`) throw new Refusal(401, 10000, "Authentication error");
   const path = url.pathname.replace("/client/v4/", "");
@@ -118,7 +118,7 @@ function checkBody(method, shape, body) {
     return method === itsMethod && shape.replace(/\/:\w+$/, "").endsWith(ending);
   });
   if (known && !known[1](body))
-    throw new Refusal(400, 10012, `the body of ${known[0]} is not as it has to be: ${JSON.stringify(body)}`);
+    throw new Refusal(400, 10012, `invalid body of ${known[0]}: ${JSON.stringify(body)}`);
 }
 
 const newId = () => randomUUID().replaceAll("-", "");
@@ -130,7 +130,7 @@ export function get(map, key, code) {
 }
 
 function add(map, value, key, isSame) {
-  if ([...map.values()].some(isSame)) throw new Refusal(400, 10014, "it exists already");
+  if ([...map.values()].some(isSame)) throw new Refusal(400, 10014, "it already exists");
   map.set(key, value);
   return value;
 }
@@ -141,7 +141,7 @@ function remove(map, key, code) {
   return null;
 }
 
-/** What a new bucket has. */
+/** The lifecycle rules of a new bucket. */
 const DEFAULT_LIFECYCLE = [
   {
     id: "Default Multipart Abort Rule",
@@ -158,7 +158,7 @@ const GROUPS = [
   "Workers R2 Storage Bucket Item Write",
 ];
 
-/** The API: what each call does to an account. Paths are seen from the account's; others begin with a slash. */
+/** The effect of each call on an account. Paths are relative to the account's; others begin with a slash. */
 const ROUTES = [
   ["GET storage/kv/namespaces", ({ namespaces }) => [...namespaces.values()]],
   [
@@ -206,7 +206,7 @@ const ROUTES = [
     "POST r2/buckets/:name/domains/custom",
     ({ buckets }, [name], { body }) => {
       const { domains } = get(buckets, name, 10006);
-      if (domains.some(({ domain }) => domain === body.domain)) throw new Refusal(409, 10045, "it exists already");
+      if (domains.some(({ domain }) => domain === body.domain)) throw new Refusal(409, 10045, "it already exists");
       domains.push({ ...body, status: { ownership: "pending", ssl: "initializing" } });
       return body;
     },
@@ -312,7 +312,7 @@ const ROUTES = [
   ],
 ];
 
-/** Adds what only wrangler calls. */
+/** Adds a call that only wrangler makes. */
 export function route(pattern, act) {
   ROUTES.push([pattern, act]);
 }

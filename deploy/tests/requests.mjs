@@ -1,8 +1,8 @@
-// Which fields the provider takes in which request, held to the official client's types: `tsc` says when a field is
-// missing here, or one is here that the client does not have. The stand-in refuses all others.
+// The fields of each request, checked against the types of Cloudflare's client: `tsc` reports missing and unknown ones. The fake rejects all
+// others.
 
 /**
- * Every field of a type but those that are in the path or in a header, each with a check of its value.
+ * A check for every field of a type except those in the path or in a header.
  * @template T
  * @typedef {Required<{ [K in Exclude<keyof T, "account_id" | "queue_id" | "bucket_name" | "cf-r2-jurisdiction">]: Check }>} Fields
  */
@@ -20,7 +20,7 @@ const oneOf =
 const listOf = (/** @type {Check} */ check) => (/** @type {any} */ value) => Array.isArray(value) && value.every(check);
 const never = () => false;
 
-/** Whether a value has these fields and no others; those of `optional` may be missing. */
+/** Returns a check that a value has these fields and no others; `optional` ones may be missing. */
 const fields =
   (/** @type {Record<string, Check>} */ checks, /** @type {string[]} */ optional = []) =>
   (/** @type {any} */ value) =>
@@ -108,7 +108,7 @@ const lifecycle = {
   ),
 };
 
-/** The check of each request's body, by the request. @type {Record<string, Check>} */
+/** The check of each request's body. @type {Record<string, Check>} */
 export const BODIES = {
   "POST kv/namespaces": fields(namespace, ["jurisdiction"]),
   "POST r2/buckets": fields(bucket, ["locationHint", "storageClass"]),

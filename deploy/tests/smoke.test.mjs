@@ -1,14 +1,13 @@
-// The trial of a service, on the Worker that is built: with a tiler that does its work, with none, and with what a
-// broken service does.
+// The smoke test against the built Worker: with a tiler, without one, and with faults.
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 
 import { PICTURE, TOKEN, eventually, start } from "../../edge/tests/system.mjs";
-import { tryOut } from "../cloudflare/smoke.mjs";
+import { test as smokeTest } from "../cloudflare/smoke.mjs";
 
-/** The description of the interface: the Worker under test has no static files beside it. */
+/** The OpenAPI document: the Worker under test has no static files. */
 const built = new URL("../../edge/build/assets/openapi.json", import.meta.url);
 const description = `data:application/json;base64,${await readFile(built, "base64")}`;
 const URL_OF_PICTURE = "https://example.com/picture.jpg";
@@ -17,7 +16,7 @@ let system;
 before(async () => (system = await start({ BASE_URL: "" })));
 after(() => system.close());
 
-/** A call of a tiler, at the address that clients have: without BASE_URL the Worker answers at no other. */
+/** Makes a tiler's call at the clients' address: without BASE_URL the Worker answers at no other. */
 const tell = (id, what, body) =>
   fetch(`${system.address}/internal/content/${id}/${what}`, {
     method: "POST",
@@ -25,11 +24,11 @@ const tell = (id, what, body) =>
     body: body && JSON.stringify(body),
   });
 
-/** The lines that trying out prints, and how many checks failed. */
+/** Runs the smoke test and returns its output and the number of failed checks. */
 async function trial(options) {
   const lines = [];
   const address = system.address.replace(/\/$/, "");
-  const failed = await tryOut({
+  const failed = await smokeTest({
     share: address,
     base: address,
     token: TOKEN,
@@ -41,16 +40,16 @@ async function trial(options) {
   return { failed, text: lines.join("\n") };
 }
 
-test("without a picture, every endpoint is tried", async () => {
+test("without a picture, every endpoint is tested", async () => {
   const { failed, text } = await trial();
   assert.equal(failed, 0, text);
-  assert.match(text, /every endpoint of the description: \d\d tried/);
+  assert.match(text, /every documented endpoint: \d\d tested/);
 });
 
-test("a picture that no tiler takes is told; once one does, all checks hold", async () => {
+test("an unconverted picture fails the test, a converted one passes, and a missing tile fails it again", async () => {
   const waiting = await trial({ picture: URL_OF_PICTURE });
   assert.equal(waiting.failed, 1, waiting.text);
-  assert.match(waiting.text, /the picture is ready: no tiler takes it/);
+  assert.match(waiting.text, /picture is converted: no tiler takes the job/);
 
   const { id } = await (await fetch(`${system.address}/v1/content/?url=${encodeURIComponent(URL_OF_PICTURE)}`)).json();
   const { attempt } = await (await tell(id, "claim")).json();
@@ -64,11 +63,11 @@ test("a picture that no tiler takes is told; once one does, all checks hold", as
 
   await system.pyramids.delete(`${id}/${attempt}_files/0/0_0.jpg`);
   const broken = await trial({ picture: URL_OF_PICTURE });
-  assert.match(broken.text, /failed {2}the tiles: 404 instead of 200/, broken.text);
+  assert.match(broken.text, /failed {2}tiles: 404 instead of 200/, broken.text);
 });
 
-test("another token than the Worker's is told", async () => {
+test("a token that the Worker rejects fails the test", async () => {
   const { failed, text } = await trial({ token: "another-token-of-the-tests" });
   assert.equal(failed, 1, text);
-  assert.match(text, /failed {2}the tilers' token: 401 instead of 404/);
+  assert.match(text, /failed {2}tilers' token: 401 instead of 404/);
 });

@@ -1,20 +1,19 @@
-// A place to deploy from: a folder with what deploying reads of the repository, and a stand-in of the provider.
-// `upload` does to the stand-in what wrangler does, without the seconds that wrangler takes to start.
+// A stage for the tests of deploying: a directory with the files that deploying reads, and a fake of Cloudflare's API. `upload` calls the fake
+// as wrangler does, without the seconds that wrangler takes to start.
 
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-import { deploy, open } from "../cloudflare/deploy.mjs";
+import { deploy, open, undeploy } from "../cloudflare/deploy.mjs";
 import { Plan } from "../cloudflare/plan.mjs";
-import { undeploy } from "../cloudflare/undeploy.mjs";
 import { ACCOUNT, start } from "./provider.mjs";
 import "./wrangler-calls.mjs";
 
 export const REPOSITORY = fileURLToPath(new URL("../../", import.meta.url));
 
-/** Both environments; production with all domains, so that every call is made. */
+/** Both environments; production has all domains, so that every API call is made. */
 export const SETTINGS = `
   account = "${ACCOUNT}"
   name = "edgezoom"
@@ -30,7 +29,7 @@ export const SETTINGS = `
   [staging]
 `;
 
-/** With `build: true` the Worker is the one that is built in the repository. */
+/** With `build: true` the Worker is the repository's build. */
 export async function stage({ settings = SETTINGS, build = false, retries, ...of } = {}) {
   const provider = await start(of);
   const root = await mkdtemp(join(tmpdir(), "edgezoom-deploy-"));
@@ -54,7 +53,7 @@ export async function stage({ settings = SETTINGS, build = false, retries, ...of
   return {
     root,
     provider,
-    /** What the last task printed. */
+    /** Output of the last task. */
     lines,
     task,
     async deploy({ environment = "production", dryRun = false, ...options } = {}) {
@@ -67,7 +66,7 @@ export async function stage({ settings = SETTINGS, build = false, retries, ...of
       await undeploy(await task(environment), made, options);
       return made.changes;
     },
-    /** The tilers' file. */
+    /** Returns the tilers' variables. */
     env: (environment = "production") => readFile(join(root, ".edgezoom", `${environment}.env`), "utf8"),
     async close() {
       provider.close();
@@ -76,7 +75,7 @@ export async function stage({ settings = SETTINGS, build = false, retries, ...of
   };
 }
 
-/** The calls of `wrangler deploy`, as wrangler-calls.mjs has them. */
+/** Makes the API calls of `wrangler deploy`. */
 const uploadTo =
   ({ credentials: { token, address } }) =>
   async (_, { configuration, environment, tag, secrets }) => {

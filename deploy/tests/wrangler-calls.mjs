@@ -1,10 +1,10 @@
-// What `wrangler deploy` asks of the stand-in, so that the real wrangler can deploy to it. Found by watching its calls.
+// The API calls of `wrangler deploy`, found by observing it, so that the real wrangler can deploy to the fake.
 
 import { randomUUID } from "node:crypto";
 
 import { get, route } from "./provider.mjs";
 
-/** The metadata of an upload: the first part of its form. */
+/** Returns the metadata of an upload, the first part of its form. */
 function metadata(bytes) {
   const text = bytes.toString("latin1");
   const at = text.indexOf('name="metadata"');
@@ -12,7 +12,7 @@ function metadata(bytes) {
   return JSON.parse(Buffer.from(text.slice(begin, text.indexOf("\r\n--", begin)), "latin1").toString("utf8"));
 }
 
-/** Puts a version of a Worker into an account. */
+/** Adds a version of a Worker to an account. */
 export function put({ scripts }, name, { annotations, bindings = [], migrations }) {
   const secrets = Object.fromEntries(
     bindings.filter(({ type }) => type === "secret_text").map(({ name, text }) => [name, text]),
@@ -28,7 +28,7 @@ export function put({ scripts }, name, { annotations, bindings = [], migrations 
   });
 }
 
-/** Whether a Worker answers at workers.dev. */
+/** Returns the workers.dev settings of a Worker. */
 const subdomain = ({ scripts }, [name]) => ({ enabled: get(scripts, name).workersDev, previews_enabled: false });
 const same = (_, __, { body }) => body;
 
@@ -40,7 +40,7 @@ const CALLS = {
       default_environment: { environment: "production", script: { id: name, last_deployed_from: "wrangler" } },
     };
   },
-  "POST workers/scripts/:name/assets-upload-session": () => ({ jwt: "all are there", buckets: [] }),
+  "POST workers/scripts/:name/assets-upload-session": () => ({ jwt: "nothing to upload", buckets: [] }),
   "GET workers/scripts/:name/settings": ({ scripts }, [name]) => ({
     bindings: get(scripts, name, 10007).bindings,
     tags: [],
