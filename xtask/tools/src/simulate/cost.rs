@@ -1,61 +1,61 @@
-//! What was used, and what it costs. Cloudflare's prices of November 2026, without the amounts that each plan includes; the
-//! addresses of the price lists are in docs/scaling.md.
+//! Usage, and its cost at Cloudflare's prices of November 2026 without the plans' free allowances. docs/scaling.md names the price lists.
 
-/// What a load used. Rates that do not depend on the number of conversions are added when it is priced.
+/// Usage of a load.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Use {
     pub worker_requests: f64,
     pub object_requests: f64,
-    /// Milliseconds in which a Durable Object was in memory.
+    /// Milliseconds that Durable Objects were in memory.
     pub object_ms: f64,
     pub rows_written: f64,
     pub queue_operations: f64,
     pub kv_reads: f64,
     pub kv_writes: f64,
     pub bucket_writes: f64,
-    /// Megapixels of pyramids that were stored.
+    /// Megapixels of the stored pyramids.
     pub megapixels: f64,
     pub api_calls: f64,
 }
 
-/// Dollars.
+/// Dollars a request.
 const WORKER_REQUEST: f64 = 0.30e-6;
-/// A request takes less than 0.6 ms of processor time (docs/benchmarks), at 0.02 $ a million milliseconds.
+/// A request takes less than 0.6 ms of CPU time (docs/benchmarks), at $0.02 a million milliseconds.
 const WORKER_CPU: f64 = 0.6 * 0.02e-6;
 const OBJECT_REQUEST: f64 = 0.15e-6;
-/// A Durable Object is billed for 128 MB, at 12.50 $ a million GB-s.
+/// A Durable Object is billed for 128 MB, at $12.50 a million GB-s.
 const OBJECT_MS: f64 = 0.128 * 12.50e-9;
 const ROW_WRITTEN: f64 = 1.0e-6;
 const QUEUE_OPERATION: f64 = 0.40e-6;
 const KV_READ: f64 = 0.50e-6;
 const KV_WRITE: f64 = 5.0e-6;
 const BUCKET_WRITE: f64 = 4.50e-6;
-/// A core of a rented machine, an hour.
+/// Rented core, an hour.
 const CORE_HOUR: f64 = 0.04;
-/// Stored bytes of a megapixel: 11 MB for 50 megapixels at quality 75 (docs/benchmarks), a quarter more at 82.
+/// Megabytes a megapixel: 11 MB for 50 megapixels at quality 75 (docs/benchmarks), a quarter more at 82.
 const MEGABYTES: f64 = 0.28;
 const BUCKET_GB_MONTH: f64 = 0.015;
 const OBJECT_GB_MONTH: f64 = 0.20;
 const KV_GB_MONTH: f64 = 0.50;
-/// An SQLite database with next to nothing in it, and a record in KV, in GB.
+/// Nearly empty SQLite database, in GB.
 const OBJECT_GB: f64 = 12e-6;
+/// Record in KV, in GB.
 const RECORD_GB: f64 = 1e-6;
-const MINUTES_OF_A_MONTH: f64 = 30.0 * 24.0 * 60.0;
-const HOURS_OF_A_MONTH: f64 = 30.0 * 24.0;
+const MINUTES_A_MONTH: f64 = 30.0 * 24.0 * 60.0;
+const HOURS_A_MONTH: f64 = 30.0 * 24.0;
 
-/// The cost of a load that lasts a month, in dollars.
+/// Cost of a load that lasts a month, in dollars.
 #[derive(Clone, Copy, Debug)]
 pub struct Cost {
-    /// Cloudflare's, for calls.
+    /// Cloudflare's calls.
     pub platform: f64,
     /// The tilers' machines.
     pub tilers: f64,
-    /// What a month's pyramids and records cost in each month from then on.
+    /// Cost of a month's pyramids and records in each following month.
     pub storing: f64,
 }
 
 impl Use {
-    /// What the platform's calls cost, part by part.
+    /// Returns the cost of Cloudflare's calls by part.
     pub fn calls(&self) -> [(&'static str, f64); 7] {
         [
             ("Workers", self.worker_requests * (WORKER_REQUEST + WORKER_CPU)),
@@ -68,14 +68,14 @@ impl Use {
         ]
     }
 
-    /// What `conversions` of them cost in a month at `rate` a minute, with so many cores.
+    /// Returns the cost of a month at `rate` conversions a minute, if this is the usage of `conversions`.
     pub fn cost(&self, conversions: f64, rate: f64, cores: f64) -> Cost {
         let calls: f64 = self.calls().iter().map(|(_, dollars)| dollars).sum();
-        let month = rate * MINUTES_OF_A_MONTH;
+        let month = rate * MINUTES_A_MONTH;
         let stored = self.megapixels / conversions * MEGABYTES / 1000.0 * BUCKET_GB_MONTH;
         Cost {
             platform: calls / conversions * month,
-            tilers: cores * CORE_HOUR * HOURS_OF_A_MONTH,
+            tilers: cores * CORE_HOUR * HOURS_A_MONTH,
             storing: (stored + OBJECT_GB * OBJECT_GB_MONTH + RECORD_GB * KV_GB_MONTH) * month,
         }
     }

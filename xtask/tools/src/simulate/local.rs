@@ -1,60 +1,60 @@
-//! `cargo xtask simulate --against-local`: the model beside this machine. It gets its numbers from conversions one at a time
-//! (`tests/benches/load/burst.rs`), and has to foretell what a burst of them does, when they share slots and cores.
+//! `cargo xtask simulate --against-local`: compares the model with this machine. Its numbers come from conversions one at a time, measured
+//! by `tests/benches/load/burst.rs`, and it must predict a burst of conversions, which share slots and cores.
 
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
-use super::parameters::{Parameters, Platform, Source, Spread, Tiler};
-use super::percentiles::Percentiles;
+use super::Percentiles;
+use super::parameters::{LogNormal, Parameters, Platform, Source, Tiler};
 use super::world::World;
 
-/// How far the model may be off.
+/// Allowed relative error of the model.
 const TOLERANCE: f64 = 0.2;
-/// Courses that are put together: when a tiler's pulls come is chance.
-const COURSES: u64 = 40;
+/// Number of simulations for each prediction: the time of a tiler's pulls is random.
+const SIMULATIONS: u64 = 40;
 
-/// What was measured. Times of the platform in milliseconds, those of contents in seconds.
+/// The measurement. Times of the platform are in milliseconds, times of contents in seconds.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Measured {
     cores: f64,
-    /// What a second of processor time does when all cores work, as a share of what it does when one works.
+    /// Work done in a second of CPU time when all cores are busy, relative to one busy core.
     together: f64,
     jobs: usize,
     poll_ms: u64,
     megapixels: f64,
     api_call_ms: f64,
     edge_call_ms: f64,
-    /// How long the Worker takes for one of many asks, and its processor time.
+    /// The Worker's time for one of many requests, and its CPU time.
     ask_ms: f64,
     ask_cpu_ms: f64,
-    /// The processor time of a conversion, from ask to ready, in the tiler and in all else.
+    /// CPU time of a conversion from request to ready, of all processes.
     cpu_ms: f64,
-    /// The cores that the service keeps busy when it has nothing to do.
+    /// Cores used by the idle service.
     idle: f64,
     rounds: Vec<Round>,
 }
 
-/// Conversions one at a time, and then at once.
+/// Conversions one at a time, then concurrently.
 #[derive(Debug, Deserialize)]
 struct Round {
-    alone: Course,
-    burst: Course,
+    alone: Run,
+    burst: Run,
 }
 
 /// Some conversions.
 #[derive(Debug, Deserialize)]
-struct Course {
-    /// From the ask until each was claimed, and until it was ready.
+struct Run {
+    /// Times from request to claim, and to ready.
     claimed: Vec<f64>,
     ready: Vec<f64>,
-    /// The cores that other programs kept busy meanwhile.
+    /// Cores used by other programs.
     elsewhere: f64,
 }
 
-/// A figure that was measured and foretold.
+/// A measured and predicted figure.
 #[derive(Debug)]
 pub(super) struct Compared {
     what: String,
@@ -62,10 +62,10 @@ pub(super) struct Compared {
     simulated: f64,
 }
 
-/// Compares and prints.
+/// Compares and prints. Fails if the model is off by more than the tolerance.
 pub(super) fn compare(file: &Path) -> Result<()> {
-    let text = std::fs::read_to_string(file).with_context(|| format!("{} cannot be read", file.display()))?;
-    let measured: Measured = serde_json::from_str(&text).context("not what the benchmark writes")?;
+    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let measured: Measured = serde_json::from_str(&text).context("not a result of the benchmark")?;
     let rows = rows(&measured)?;
     println!("{}", measured.summary());
     println!("| | measured | simulated | ratio |\n|---|---|---|---|");
@@ -77,23 +77,22 @@ pub(super) fn compare(file: &Path) -> Result<()> {
 }
 
 impl Measured {
-    /// The model of this machine, as conversions one at a time show it, when so many are asked for at once and others keep so
-    /// many cores busy.
+    /// Derives the model of this machine from conversions one at a time, for `at_once` concurrent ones while other programs use
+    /// `elsewhere` cores.
     fn parameters(&self, at_once: usize, elsewhere: f64) -> Parameters {
-        let exactly = |median: f64| Spread { median: median.max(0.0), sigma: 0.0 };
+        let exactly = |median: f64| LogNormal { median: median.max(0.0), sigma: 0.0 };
         let deployed = Parameters::deployed();
         let claimed = self.alone(|course| course.claimed.clone()) * 1000.0;
         let ready = self.alone(|course| course.ready.clone()) * 1000.0;
-        // On average a message waits for half a round of pulls.
+        // On average a message waits for half a pull interval.
         let send = claimed - (self.poll_ms as f64 + self.api_call_ms) / 2.0 - self.edge_call_ms;
-        // On one machine to wait for the source's host, the store and the edge is to wait for a processor: all of the time
-        // counts as computing.
+        // On one machine, waiting for source, store and edge means waiting for a core: all of the time counts as work.
         let working = (ready - claimed - self.edge_call_ms).max(1.0);
         let cpu = (self.cpu_ms - self.ask_cpu_ms).max(1.0);
         let threads = cpu / working;
         let platform = Platform {
-            ask: self.ask_ms,
-            ask_cores: self.ask_cpu_ms / self.ask_ms.max(1.0),
+            request: self.ask_ms,
+            request_cores: self.ask_cpu_ms / self.ask_ms.max(1.0),
             send: exactly(send),
             api_call: exactly(self.api_call_ms),
             edge_call: exactly(self.edge_call_ms),
@@ -121,25 +120,25 @@ impl Measured {
         Parameters { platform, tiler, sources: vec![source], rules: deployed.rules }
     }
 
-    /// The median of what all conversions one at a time have.
-    fn alone(&self, of: impl Fn(&Course) -> Vec<f64>) -> f64 {
-        Percentiles::of(self.rounds.iter().flat_map(|round| of(&round.alone))).half
+    /// Returns a median over all conversions one at a time.
+    fn alone(&self, of: impl Fn(&Run) -> Vec<f64>) -> f64 {
+        Percentiles::of(self.rounds.iter().flat_map(|round| of(&round.alone))).p50
     }
 
-    /// What a second of processor time does while so many cores are busy: from 1 to `together`, in a straight line.
+    /// Interpolates the work done in a second of CPU time while `busy` cores are busy, from 1 to `together`.
     fn pace(&self, busy: f64) -> f64 {
         let others = (busy.min(self.cores) - 1.0).max(0.0) / (self.cores - 1.0).max(1.0);
         1.0 - (1.0 - self.together.min(1.0)) * others
     }
 
     fn summary(&self) -> String {
-        let elsewhere = Percentiles::of(self.rounds.iter().map(|round| round.burst.elsewhere)).half;
+        let elsewhere = Percentiles::of(self.rounds.iter().map(|round| round.burst.elsewhere)).p50;
         let at_once = self.rounds.first().map_or(0, |round| round.burst.ready.len());
         let Tiler { cores, threads, .. } = self.parameters(at_once, elsewhere).tiler;
         format!(
-            "{at_once} conversions of {:.0} megapixels at once, {} slots, medians of {} rounds. An ask takes {:.0} ms, a \
-             conversion {:.0} ms of processor time, {threads:.1} cores when alone, of {cores:.1} (others kept \
-             {elsewhere:.1} busy; a second does {:.2} when all work)\n",
+            "{at_once} concurrent conversions of {:.0} megapixels, {} slots, medians of {} rounds. A request takes {:.0} ms, \
+             a conversion {:.0} ms of CPU time on {threads:.1} cores when alone, of {cores:.1} (other programs used \
+             {elsewhere:.1}; with all cores busy a second does {:.2} of the work)\n",
             self.megapixels,
             self.jobs,
             self.rounds.len(),
@@ -150,54 +149,54 @@ impl Measured {
     }
 }
 
-/// The figures, measured and foretold: medians of the rounds.
+/// Returns the measured and predicted figures: medians of the rounds.
 pub(super) fn rows(measured: &Measured) -> Result<Vec<Compared>> {
     let others = measured.alone(|course| vec![course.elsewhere]);
     let alone = simulated(&measured.parameters(1, others), 1)?;
     let mut rows = vec![Compared {
-        what: "one at a time: ask to ready, s, p50".to_owned(),
+        what: "one at a time: time to ready, s, p50".to_owned(),
         measured: measured.alone(|course| course.ready.clone()),
-        simulated: alone.ready.half,
+        simulated: alone.ready.p50,
     }];
     let mut bursts = vec![];
     for Round { burst, .. } in &measured.rounds {
         let count = burst.ready.len();
-        let foretold = simulated(&measured.parameters(count, burst.elsewhere), count)?;
+        let predicted = simulated(&measured.parameters(count, burst.elsewhere), count)?;
         let last = burst.ready.iter().copied().fold(0.0, f64::max);
         let minute = |last: f64| count as f64 / last * 60.0;
         let ready = Percentiles::of(burst.ready.iter().copied());
-        let simulated = [foretold.ready.half, foretold.ready.most, minute(foretold.last)];
-        bursts.push(([ready.half, ready.most, minute(last)], simulated));
+        let simulated = [predicted.ready.p50, predicted.ready.p95, minute(predicted.last)];
+        bursts.push(([ready.p50, ready.p95, minute(last)], simulated));
     }
     for (at, what) in
-        ["ask to ready, s, p50", "ask to ready, s, p95", "conversions a minute"].iter().enumerate()
+        ["time to ready, s, p50", "time to ready, s, p95", "conversions a minute"].iter().enumerate()
     {
         rows.push(Compared {
             what: format!("at once: {what}"),
-            measured: Percentiles::of(bursts.iter().map(|(measured, _)| measured[at])).half,
-            simulated: Percentiles::of(bursts.iter().map(|(_, simulated)| simulated[at])).half,
+            measured: Percentiles::of(bursts.iter().map(|(measured, _)| measured[at])).p50,
+            simulated: Percentiles::of(bursts.iter().map(|(_, simulated)| simulated[at])).p50,
         });
     }
     Ok(rows)
 }
 
-struct Foretold {
+struct Prediction {
     ready: Percentiles,
-    /// When the last one was ready, on average.
+    /// Mean time at which the last content is ready.
     last: f64,
 }
 
-/// What the model says of so many conversions at once.
-fn simulated(parameters: &Parameters, count: usize) -> Result<Foretold> {
+/// Simulates `count` concurrent conversions.
+fn simulated(parameters: &Parameters, count: usize) -> Result<Prediction> {
     let (mut all, mut last) = (vec![], 0.0);
-    for seed in 0..COURSES {
+    for seed in 0..SIMULATIONS {
         let world = World::run(parameters, 1, f64::INFINITY, count, seed)?;
-        let over = world.contents.iter().filter_map(|content| content.over.map(|over| (content, over)));
-        let ready: Vec<f64> = over.map(|(content, over)| (over - content.asked) as f64 / 1000.0).collect();
-        last += ready.iter().copied().fold(0.0, f64::max) / COURSES as f64;
+        let ended = world.contents.iter().filter_map(|content| Some(content.ended? - content.requested));
+        let ready: Vec<f64> = ended.map(|ms| ms as f64 / 1000.0).collect();
+        last += ready.iter().copied().fold(0.0, f64::max) / SIMULATIONS as f64;
         all.extend(ready);
     }
-    Ok(Foretold { ready: Percentiles::of(all.into_iter()), last })
+    Ok(Prediction { ready: Percentiles::of(all.into_iter()), last })
 }
 
 impl Compared {

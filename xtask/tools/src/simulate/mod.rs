@@ -1,22 +1,18 @@
-//! `cargo xtask simulate`: how long conversions take, how many tilers they need and what they cost, at loads that no machine
-//! here can make. The rules are the real ones (`content::conversion`); queue, KV, network and tilers are models with
-//! published latencies and limits ([`parameters`]). A seed makes each course the same again.
+//! `cargo xtask simulate`: time to ready, number of tilers and cost at loads that no machine here can make. The rules of a conversion are
+//! the real ones (`content::conversion`); queue, KV, network and tilers are models with published latencies and limits. A seed determines
+//! the result.
 //!
-//! | module | what it models |
+//! | module | models |
 //! |---|---|
 //! | [`parameters`] | the numbers |
-//! | [`world`] | the clock, clients, Durable Objects, KV |
-//! | [`queue`] | the queue, and limits of calls |
-//! | [`tilers`], [`jobs`] | pulls, downloads, cores, uploads, deaths |
-//! | [`cost`] | what is used, and prices |
-//! | [`local`] | the model beside what was measured on this machine |
+//! | [`world`] | the clock, clients, Durable Objects, KV, the queue and rate limits |
+//! | [`tilers`] | pulls, downloads, cores, uploads, deaths |
+//! | [`cost`] | usage and prices |
+//! | [`local`] | this machine, compared with a measurement |
 
 mod cost;
-mod jobs;
 mod local;
 mod parameters;
-mod percentiles;
-mod queue;
 mod tilers;
 mod world;
 
@@ -26,7 +22,6 @@ use anyhow::{Result, ensure};
 
 use cost::Cost;
 use parameters::Parameters;
-use percentiles::Percentiles;
 use world::World;
 
 /// The options of `cargo xtask simulate`.
@@ -35,73 +30,62 @@ pub struct Options {
     /// Conversions a minute
     #[arg(long, value_delimiter = ',', default_value = "10,1000,100000")]
     loads: Vec<f64>,
-    /// The tilers; without it, as few as are enough
+    /// Number of tilers [default: as few as suffice]
     #[arg(long)]
     tilers: Option<usize>,
-    /// The cores of a tiler's machine
+    /// Cores of a tiler
     #[arg(long, default_value_t = 8.0)]
     cores: f64,
-    /// The conversions that a tiler does at once
+    /// Concurrent conversions of a tiler
     #[arg(long, default_value_t = 32)]
     jobs: usize,
-    /// What is enough: 95 of 100 contents wait for a tiler no longer than so many seconds
+    /// Tilers suffice if 95 of 100 contents wait at most this many seconds for one
     #[arg(long, default_value_t = 5.0)]
     wait: f64,
-    /// Pulls count among the account's API calls, of which it has 1,200 in five minutes
+    /// Count pulls as API calls, of which an account has 1,200 in five minutes
     #[arg(long)]
     api_limit: bool,
-    /// As `cargo xtask bench service`: one picture at a time, with everything on one machine
-    #[arg(long)]
-    local: bool,
-    /// Measure conversions on this machine, and compare the model with them
+    /// Measure conversions on this machine and compare the model with them
     #[arg(long)]
     against_local: bool,
-    /// Compare with what was measured before
+    /// Compare the model with an earlier measurement
     #[arg(long)]
     measured: Option<PathBuf>,
-    /// The seed
+    /// Seed of the random numbers
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
 
-/// What a load comes to.
+/// The result of a load.
 #[derive(Debug)]
 struct Outcome {
     tilers: usize,
-    /// Of all cores.
+    /// Share of all cores.
     busy: f64,
-    /// From the ask until a tiler has claimed it, in seconds, and until it is ready.
+    /// Seconds from request to claim, and to ready.
     wait: Percentiles,
     ready: Percentiles,
     longest_queue: usize,
-    /// Asks that got 503.
-    refused: usize,
-    /// Calls that the queue or the API refused for their rate, for each conversion.
+    /// Requests that got 503.
+    rejected: usize,
+    /// Calls over the rate limits of queue and API, for a conversion.
     calls_refused: f64,
     api_calls_per_second: f64,
     cost: Cost,
-    /// What the calls of a million conversions cost, by part.
+    /// Cost of the calls of a million conversions, by part.
     million: Vec<(&'static str, f64)>,
 }
 
-/// The asks that a load is judged by: ten minutes of it, but enough to have percentiles of, and no more than can be waited for.
-const ASKS: (f64, f64) = (2_000.0, 120_000.0);
-/// The pause between two asks on one machine: the one before is over.
-const LOCAL_LOAD: f64 = 6.0;
+/// Minimum and maximum number of requests, otherwise those of ten minutes: enough for percentiles, few enough to wait for.
+const REQUESTS: (f64, f64) = (2_000.0, 120_000.0);
 
-/// Simulates and prints.
+/// Simulates the loads and prints their results.
 pub fn run(options: &Options) -> Result<()> {
-    ensure!(options.loads.iter().all(|load| *load > 0.0), "a load has to be more than 0");
+    ensure!(options.loads.iter().all(|load| *load > 0.0), "--loads must be positive");
     if let Some(file) = &options.measured {
         return local::compare(file);
     }
-    ensure!(!options.against_local, "`cargo xtask simulate --against-local` measures first");
-    if options.local {
-        let outcome = simulate(&Parameters::on_one_machine(), 1, LOCAL_LOAD, options.seed)?;
-        println!("ask to ready, median: {:.0} ms", outcome.ready.half * 1000.0);
-        println!("until it is claimed: {:.0} ms", outcome.wait.half * 1000.0);
-        return Ok(());
-    }
+    ensure!(!options.against_local, "run `cargo xtask simulate --against-local`, which measures first");
     let mut parameters = Parameters::deployed();
     (parameters.tiler.cores, parameters.tiler.jobs) = (options.cores, options.jobs);
     parameters.platform.api_calls = options.api_limit.then_some(1_200.0);
@@ -113,7 +97,7 @@ pub fn run(options: &Options) -> Result<()> {
     for load in &options.loads {
         let outcome = match options.tilers {
             Some(tilers) => simulate(&parameters, tilers, *load, options.seed)?,
-            None => enough(&parameters, *load, options.wait, options.seed)?,
+            None => sufficient(&parameters, *load, options.wait, options.seed)?,
         };
         println!("{}", outcome.row(*load));
         parts = outcome.million;
@@ -125,24 +109,23 @@ pub fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// As few tilers as are enough: between those that the cores need and twice as many, halving the interval.
-fn enough(parameters: &Parameters, load: f64, wait: f64, seed: u64) -> Result<Outcome> {
+/// Returns the outcome with the fewest tilers that suffice, to a twentieth, found by bisection.
+fn sufficient(parameters: &Parameters, load: f64, wait: f64, seed: u64) -> Result<Outcome> {
     let work: f64 = parameters.sources.iter().map(|source| source.share * source.mean_cpu()).sum();
     let least = (load / 60_000.0 * work / parameters.tiler.cores).ceil().max(1.0) as usize;
-    let is_enough = |outcome: &Outcome| outcome.wait.most <= wait && outcome.refused == 0;
+    let suffices = |outcome: &Outcome| outcome.wait.p95 <= wait && outcome.rejected == 0;
     let (mut low, mut high) = (least.saturating_sub(1), least);
     let mut found = simulate(parameters, high, load, seed)?;
-    while !is_enough(&found) {
-        ensure!(high < least * 64, "{load} conversions a minute are too many, whatever the number of tilers");
+    while !suffices(&found) {
+        ensure!(high < least * 64, "no number of tilers suffices for {load} conversions a minute");
         low = high;
         high = (high * 3).div_ceil(2).max(high + 1);
         found = simulate(parameters, high, load, seed)?;
     }
-    // A twentieth more or less is nothing.
     while high - low > 1 + low / 20 {
         let middle = low.midpoint(high);
         let tried = simulate(parameters, middle, load, seed)?;
-        if is_enough(&tried) {
+        if suffices(&tried) {
             (high, found) = (middle, tried);
         } else {
             low = middle;
@@ -152,25 +135,25 @@ fn enough(parameters: &Parameters, load: f64, wait: f64, seed: u64) -> Result<Ou
 }
 
 fn simulate(parameters: &Parameters, tilers: usize, load: f64, seed: u64) -> Result<Outcome> {
-    let asks = (load * 10.0).clamp(ASKS.0, ASKS.1);
-    let world = World::run(parameters, tilers, load, asks as usize, seed)?;
-    // The first half finds idle tilers: a load that lasts is judged by the second.
+    let requests = (load * 10.0).clamp(REQUESTS.0, REQUESTS.1);
+    let world = World::run(parameters, tilers, load, requests as usize, seed)?;
+    // The first half starts with idle tilers; the second is typical of a lasting load.
     let lasting = &world.contents[world.contents.len() / 2..];
     let seconds = |from: u64, to: u64| (to - from) as f64 / 1000.0;
-    let wait = lasting.iter().filter_map(|content| Some(seconds(content.asked, content.claimed?)));
+    let wait = lasting.iter().filter_map(|content| Some(seconds(content.requested, content.claimed?)));
     let ready = lasting.iter().filter(|content| content.ready);
-    let ready = ready.filter_map(|content| Some(seconds(content.asked, content.over?)));
-    let conversions = (world.contents.len() - world.refused).max(1) as f64;
-    let asking = asks / load * 60_000.0;
+    let ready = ready.filter_map(|content| Some(seconds(content.requested, content.ended?)));
+    let conversions = (world.contents.len() - world.rejected).max(1) as f64;
+    let duration_ms = requests / load * 60_000.0;
     let cores = tilers as f64 * parameters.tiler.cores;
     let busy: f64 = world.tilers.iter().map(|tiler| tiler.busy).sum();
     Ok(Outcome {
         tilers,
-        busy: busy / asking / cores,
+        busy: busy / duration_ms / cores,
         wait: Percentiles::of(wait),
         ready: Percentiles::of(ready),
         longest_queue: world.longest_queue,
-        refused: world.refused,
+        rejected: world.rejected,
         calls_refused: world.calls_refused as f64 / conversions,
         api_calls_per_second: world.used.api_calls / world.now as f64 * 1000.0,
         cost: world.used.cost(conversions, load, cores),
@@ -188,10 +171,34 @@ impl Outcome {
             self.wait.text(),
             self.ready.text(),
             self.longest_queue,
-            self.refused,
+            self.rejected,
             self.calls_refused,
             self.api_calls_per_second,
         )
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Percentiles {
+    p50: f64,
+    p95: f64,
+    p99: f64,
+}
+
+impl Percentiles {
+    /// Computes the percentiles of unsorted values; NaN if there are none.
+    fn of(values: impl Iterator<Item = f64>) -> Self {
+        let mut values: Vec<f64> = values.collect();
+        values.sort_by(f64::total_cmp);
+        let at = |share: f64| {
+            let last = values.len().saturating_sub(1);
+            values.get((last as f64 * share).round() as usize).copied().unwrap_or(f64::NAN)
+        };
+        Self { p50: at(0.5), p95: at(0.95), p99: at(0.99) }
+    }
+
+    fn text(&self) -> String {
+        format!("{:.1}, {:.1}, {:.1}", self.p50, self.p95, self.p99)
     }
 }
 

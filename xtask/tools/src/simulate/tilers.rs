@@ -1,67 +1,126 @@
-//! The tilers: each pulls while it has a free slot, downloads, renders on its cores, uploads and reports. Renderings share the
-//! cores evenly, and none uses more of them than it has threads.
+//! The tilers: each pulls while it has a free slot, downloads, renders on its cores, uploads and reports. Renderings share the cores evenly,
+//! and none uses more cores than it has threads.
 
-use edgezoom_content::conversion::Event;
-use edgezoom_content::protocol::{Outcome, Report, Retry};
-use edgezoom_content::{Dzi, Failure, FailureCode, Progress, Size, Stage, TileFormat};
+use std::collections::BTreeMap;
 
-use super::jobs::{Job, Tiler};
-use super::world::{Happening, World};
+use edgezoom_content::protocol::{ClaimRequest, Outcome, Report, Retry, TilerId};
+use edgezoom_content::{Attempt, Dzi, Failure, FailureCode, Progress, Size, Stage, TileFormat, conversion};
 
-/// Between two reports of a job's progress.
+use super::world::{Event, World};
+
+/// What happens to a tiler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum TilerEvent {
+    /// A pull is answered.
+    Pulled,
+    /// A claim reaches the content's object.
+    Claim { content: usize },
+    /// A job's source has arrived.
+    Fetched { job: u64 },
+    /// The next rendering ends, unless one was added or ended since this change.
+    Rendered { change: u64 },
+    /// A job's archive is complete.
+    Uploaded { job: u64 },
+    /// A job's last report reaches the content's object.
+    Ended { job: u64 },
+    /// A job reports progress.
+    Progress { job: u64 },
+    /// The tiler dies.
+    Death,
+    /// It is replaced.
+    Restart,
+}
+
+/// A running job.
+#[derive(Clone, Copy, Debug)]
+struct Job {
+    content: usize,
+    attempt: Attempt,
+    /// Remaining CPU time in milliseconds; 0 while it does not render.
+    work: f64,
+    failed: Option<Retry>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Tiler {
+    life: u32,
+    /// Slots in use, by jobs and claims.
+    taken: usize,
+    /// True if a pull is running or scheduled.
+    is_pulling: bool,
+    jobs: BTreeMap<u64, Job>,
+    next_job: u64,
+    /// Time up to which the work of its renderings is computed.
+    rendered_until: u64,
+    /// Number of changes to the set of renderings.
+    change: u64,
+    /// CPU time used, in milliseconds.
+    pub busy: f64,
+}
+
+/// Interval between a job's reports of progress.
 const REPORT_MS: u64 = 1_000;
-/// When a call is made again that the API refused for its rate.
+/// Pause after a call that was over the API's rate limit.
 const BACKOFF_MS: u64 = 5_000;
-/// When a message comes back that needs a tiler without other jobs.
+/// Time after which a message reappears that needs a tiler without other jobs.
 const LEAVE_MS: u64 = 1_000;
-/// When a message comes back that was not acknowledged.
+/// Time after which a message reappears that was not acknowledged.
 const VISIBILITY_MS: u64 = 60_000;
-/// Messages in a pull, at most.
+/// Maximum number of messages in a pull.
 const BATCH: usize = 100;
-/// What is left of a rendering when it counts as done, in milliseconds.
+/// Remaining work at which a rendering counts as done, in milliseconds.
 const DONE: f64 = 0.5;
 
 impl World<'_> {
-    /// A tiler starts.
-    pub(super) fn begin(&mut self, number: usize) {
+    pub(super) fn start_tiler(&mut self, number: usize) {
         let tiler = &mut self.tilers[number];
         let life = tiler.life + 1;
-        *tiler =
-            Tiler { life, is_alive: true, rendered_until: self.now, busy: tiler.busy, ..Tiler::default() };
+        *tiler = Tiler { life, rendered_until: self.now, busy: tiler.busy, ..Tiler::default() };
         if let Some(mean) = self.parameters.tiler.life {
             let ms = -(mean.as_millis() as f64) * (1.0 - self.random.f64()).ln();
-            self.after(ms as u64, Happening::Death { tiler: number, life });
+            self.after_in(number, ms as u64, TilerEvent::Death);
         }
-        let first = self.random.u64(0..=self.parameters.tiler.poll_ms); // they do not all start at once
+        let first = self.random.u64(0..=self.parameters.tiler.poll_ms); // tilers do not start together
         self.pull_after(number, first);
     }
 
-    pub(super) fn die(&mut self, number: usize, life: u32) {
-        if self.tilers[number].life == life {
-            let tiler = &mut self.tilers[number];
-            (tiler.is_alive, tiler.life) = (false, life + 1);
-            self.after(self.parameters.tiler.restart.as_millis() as u64, Happening::Birth { tiler: number });
-        }
+    /// Schedules an event of a tiler's current life.
+    fn after_in(&mut self, number: usize, ms: u64, event: TilerEvent) {
+        self.after(ms, Event::Tiler { tiler: number, life: self.tilers[number].life, event });
     }
 
-    fn lives(&self, number: usize, life: u32) -> bool {
-        self.tilers[number].life == life && self.tilers[number].is_alive
+    pub(super) fn handle_tiler(&mut self, number: usize, life: u32, event: TilerEvent) {
+        if self.tilers[number].life != life {
+            if let TilerEvent::Claim { content } = event {
+                self.queue.add_later(content, self.now + VISIBILITY_MS); // the message was not acknowledged
+            }
+            return;
+        }
+        match event {
+            TilerEvent::Pulled => self.pulled(number),
+            TilerEvent::Claim { content } => self.claim(number, content),
+            TilerEvent::Fetched { job } => self.fetched(number, job),
+            TilerEvent::Rendered { change } => self.rendered(number, change),
+            TilerEvent::Uploaded { job } => self.uploaded(number, job),
+            TilerEvent::Ended { job } => self.ended(number, job),
+            TilerEvent::Progress { job } => self.progress(number, job),
+            TilerEvent::Death => {
+                self.tilers[number].life += 1;
+                let ms = self.parameters.tiler.restart.as_millis() as u64;
+                self.after_in(number, ms, TilerEvent::Restart);
+            }
+            TilerEvent::Restart => self.start_tiler(number),
+        }
     }
 
     fn pull_after(&mut self, number: usize, ms: u64) {
-        let tiler = &mut self.tilers[number];
-        if !tiler.is_pulling {
-            tiler.is_pulling = true;
-            let life = tiler.life;
+        if !std::mem::replace(&mut self.tilers[number].is_pulling, true) {
             let ms = ms + self.parameters.platform.api_call.millis(&mut self.random);
-            self.after(ms, Happening::Pulled { tiler: number, life });
+            self.after_in(number, ms, TilerEvent::Pulled);
         }
     }
 
-    pub(super) fn pulled(&mut self, number: usize, life: u32) {
-        if !self.lives(number, life) {
-            return;
-        }
+    fn pulled(&mut self, number: usize) {
         self.tilers[number].is_pulling = false;
         self.used.api_calls += 1.0;
         let now = self.now;
@@ -74,8 +133,8 @@ impl World<'_> {
         if messages.is_empty() {
             return self.pull_after(number, self.parameters.tiler.poll_ms);
         }
-        self.used.queue_operations += 2.0 * messages.len() as f64; // read, and deleted
-        self.used.api_calls += 1.0; // acknowledged together
+        self.used.queue_operations += 2.0 * messages.len() as f64; // read and delete
+        self.used.api_calls += 1.0; // one acknowledgement for all
         let is_acknowledged = self.api.as_mut().is_none_or(|allowance| allowance.take(now));
         self.calls_refused += usize::from(!is_acknowledged);
         let mut slowest = 0;
@@ -86,7 +145,7 @@ impl World<'_> {
             self.tilers[number].taken += 1;
             let ms = self.parameters.platform.edge_call.millis(&mut self.random);
             slowest = slowest.max(ms);
-            self.after(ms, Happening::Claim { tiler: number, life, content });
+            self.after_in(number, ms, TilerEvent::Claim { content });
         }
         if self.tilers[number].taken < self.parameters.tiler.jobs {
             let settled = slowest + self.parameters.platform.api_call.millis(&mut self.random);
@@ -94,58 +153,53 @@ impl World<'_> {
         }
     }
 
-    pub(super) fn claim(&mut self, number: usize, life: u32, content: usize) {
-        if !self.lives(number, life) {
-            // The message was not acknowledged: it comes back.
-            return self.queue.add_later(content, self.now + VISIBILITY_MS);
-        }
-        let is_alone = self.tilers[number].taken == 1;
-        let needs_to_be = self.contents[content].conversion.as_ref().is_some_and(|known| known.job().alone);
-        if needs_to_be && !is_alone {
+    fn claim(&mut self, number: usize, content: usize) {
+        let alone = self.tilers[number].taken == 1;
+        let must_be_alone = self.contents[content].conversion.as_ref().is_some_and(|known| known.job().alone);
+        if must_be_alone && !alone {
             self.queue.add_later(content, self.now + LEAVE_MS);
             return self.free(number);
         }
-        let Some(job) = self.claimed(content, number, is_alone) else { return self.free(number) };
+        self.used.worker_requests += 1.0;
+        self.used.object_requests += 1.0;
+        let request = ClaimRequest { tiler: Some(TilerId(number as u32)), alone };
+        let conversion::Reply::Claim(claim) = self.tell(content, conversion::Event::Claimed(request)) else {
+            return self.free(number); // another tiler has it, or it has ended
+        };
+        self.contents[content].claimed.get_or_insert(self.now);
         let tiler = &mut self.tilers[number];
         tiler.next_job += 1;
-        let job_number = tiler.next_job;
-        tiler.jobs.insert(job_number, job);
+        let job = tiler.next_job;
+        tiler.jobs.insert(job, Job { content, attempt: claim.attempt, work: 0.0, failed: None });
         let source = &self.parameters.sources[self.contents[content].source];
         let ms = source.fetch.millis(&mut self.random);
-        self.after(ms, Happening::Fetched { tiler: number, life, job: job_number });
-        self.after(REPORT_MS, Happening::Progress { tiler: number, life, job: job_number });
+        self.after_in(number, ms, TilerEvent::Fetched { job });
+        self.after_in(number, REPORT_MS, TilerEvent::Progress { job });
     }
 
+    /// Frees a slot.
     fn free(&mut self, number: usize) {
         self.tilers[number].taken -= 1;
         self.pull_after(number, 0);
     }
 
-    pub(super) fn fetched(&mut self, number: usize, life: u32, job: u64) {
-        if !self.lives(number, life) {
-            return;
-        }
-        self.bring_up_to_date(number);
+    fn fetched(&mut self, number: usize, job: u64) {
+        self.render(number);
         let chance = self.random.f64();
         let Some(found) = self.tilers[number].jobs.get_mut(&job) else { return };
         let content = &self.contents[found.content];
         let source = &self.parameters.sources[content.source];
-        found.failed = if content.bad {
-            Some(Retry::Never)
-        } else if chance < source.busy {
-            Some(Retry::Later { after_seconds: None })
-        } else {
-            None
-        };
-        if found.failed.is_some() {
-            return self.uploaded(number, life, job);
+        if content.bad || chance < source.busy {
+            let retry = if content.bad { Retry::Never } else { Retry::Later { after_seconds: None } };
+            found.failed = Some(retry);
+            return self.uploaded(number, job);
         }
         found.work = source.cpu + source.cpu_per_megapixel * content.megapixels;
-        self.next_rendered(number);
+        self.schedule_rendered(number);
     }
 
-    /// Gives each rendering the processor time since the last time.
-    fn bring_up_to_date(&mut self, number: usize) {
+    /// Advances all renderings of a tiler to now.
+    fn render(&mut self, number: usize) {
         let speed = self.speed(number);
         let tiler = &mut self.tilers[number];
         let passed = (self.now - tiler.rendered_until) as f64;
@@ -157,44 +211,40 @@ impl World<'_> {
         }
     }
 
-    /// How many cores each rendering has. A Worker on the same machine takes its own.
+    /// Returns the number of cores for each rendering. A Worker on the same machine takes its share first.
     fn speed(&self, number: usize) -> f64 {
         let renderings = self.tilers[number].jobs.values().filter(|job| job.work > 0.0).count();
         let (machine, platform) = (&self.parameters.tiler, &self.parameters.platform);
-        let taken = if self.asks_left > 0 { platform.ask_cores } else { 0.0 };
+        let taken = if self.requests_left > 0 { platform.request_cores } else { 0.0 };
         let cores = (machine.cores - taken).max(machine.cores / 4.0);
         machine.threads.min(cores / renderings.max(1) as f64)
     }
 
-    /// The Worker has had the last ask: renderings go on with all cores.
-    pub(super) fn asks_end(&mut self) {
-        if self.parameters.platform.ask_cores > 0.0 {
-            for number in 0..self.tilers.len() {
-                self.bring_up_to_date(number);
-            }
-            self.asks_left = 0;
-            for number in 0..self.tilers.len() {
-                self.next_rendered(number);
-            }
-            self.asks_left = 1;
+    /// Gives renderings all cores when the Worker has handled the last request.
+    pub(super) fn requests_end(&mut self) {
+        if self.parameters.platform.request_cores > 0.0 {
+            (0..self.tilers.len()).for_each(|number| self.render(number));
+            let left = std::mem::take(&mut self.requests_left);
+            (0..self.tilers.len()).for_each(|number| self.schedule_rendered(number));
+            self.requests_left = left;
         }
     }
 
-    fn next_rendered(&mut self, number: usize) {
+    fn schedule_rendered(&mut self, number: usize) {
         let speed = self.speed(number);
         let tiler = &mut self.tilers[number];
         tiler.change += 1;
         let works = tiler.jobs.values().map(|job| job.work).filter(|work| *work > 0.0);
         let Some(least) = works.min_by(f64::total_cmp) else { return };
-        let (life, change) = (tiler.life, tiler.change);
-        self.after((least / speed).ceil() as u64, Happening::Rendered { tiler: number, life, change });
+        let change = tiler.change;
+        self.after_in(number, (least / speed).ceil() as u64, TilerEvent::Rendered { change });
     }
 
-    pub(super) fn rendered(&mut self, number: usize, life: u32, change: u64) {
-        if !self.lives(number, life) || self.tilers[number].change != change {
+    fn rendered(&mut self, number: usize, change: u64) {
+        if self.tilers[number].change != change {
             return;
         }
-        self.bring_up_to_date(number);
+        self.render(number);
         let mut done = vec![];
         for (job, found) in &mut self.tilers[number].jobs {
             if found.work > 0.0 && found.work <= DONE {
@@ -208,31 +258,25 @@ impl World<'_> {
             self.used.bucket_writes += content.megapixels / 30.0 + 3.0; // docs/operations/guide.md
             self.used.megapixels += content.megapixels;
             let ms = upload.millis(&mut self.random);
-            self.after(ms, Happening::Uploaded { tiler: number, life, job });
+            self.after_in(number, ms, TilerEvent::Uploaded { job });
         }
-        self.next_rendered(number);
+        self.schedule_rendered(number);
     }
 
-    pub(super) fn uploaded(&mut self, number: usize, life: u32, job: u64) {
-        if self.lives(number, life) {
-            let ms = self.parameters.platform.edge_call.millis(&mut self.random);
-            self.after(ms, Happening::Ended { tiler: number, life, job });
-        }
+    fn uploaded(&mut self, number: usize, job: u64) {
+        let ms = self.parameters.platform.edge_call.millis(&mut self.random);
+        self.after_in(number, ms, TilerEvent::Ended { job });
     }
 
-    pub(super) fn ended(&mut self, number: usize, life: u32, job: u64) {
-        if !self.lives(number, life) {
-            return;
-        }
+    fn ended(&mut self, number: usize, job: u64) {
         let Some(Job { content, attempt, failed, .. }) = self.tilers[number].jobs.remove(&job) else {
             return;
         };
         let outcome = match failed {
             Some(retry) => {
-                let code = if retry == Retry::Never {
-                    FailureCode::SourceNotFound
-                } else {
-                    FailureCode::SourceUnreachable
+                let code = match retry {
+                    Retry::Never => FailureCode::SourceNotFound,
+                    _ => FailureCode::SourceUnreachable,
                 };
                 Outcome::GaveUp { failure: Failure::new(code, "simulated"), retry }
             }
@@ -241,27 +285,26 @@ impl World<'_> {
                 Outcome::Finished { dzi: DZI, title: None, warning: None, archive: None, previews: None }
             }
         };
-        self.used.worker_requests += 1.0;
-        self.used.object_requests += 1.0;
-        self.tell(content, Event::Reported(Report { attempt, outcome }));
+        self.report(content, Report { attempt, outcome });
         self.free(number);
     }
 
-    pub(super) fn progress(&mut self, number: usize, life: u32, job: u64) {
-        if !self.lives(number, life) {
-            return;
-        }
+    fn progress(&mut self, number: usize, job: u64) {
         let Some(Job { content, attempt, .. }) = self.tilers[number].jobs.get(&job).copied() else { return };
-        self.used.worker_requests += 1.0;
-        self.used.object_requests += 1.0;
         let outcome =
             Outcome::Progress { stage: Stage::Rendering, progress: Progress::from(0.5), coarse: None };
-        self.tell(content, Event::Reported(Report { attempt, outcome }));
-        self.after(REPORT_MS, Happening::Progress { tiler: number, life, job });
+        self.report(content, Report { attempt, outcome });
+        self.after_in(number, REPORT_MS, TilerEvent::Progress { job });
+    }
+
+    fn report(&mut self, content: usize, report: Report) {
+        self.used.worker_requests += 1.0;
+        self.used.object_requests += 1.0;
+        self.tell(content, conversion::Event::Reported(report));
     }
 }
 
-/// What is reported does not matter here.
+/// Every pyramid's descriptor: it does not matter here.
 const DZI: Dzi = Dzi {
     size: Size { width: 4000, height: 3000 },
     tile_size: 510,
