@@ -2,6 +2,7 @@
 
 mod changes;
 mod histories;
+mod records;
 mod removals;
 mod retries;
 mod uploads;
@@ -318,29 +319,6 @@ fn a_reset_tries_anew_whatever_is_not_ready() {
     let ready = story.content();
     assert_eq!(story.tell(Event::Reset), Reply::Content(ready));
     assert_eq!(story.effects, []);
-}
-
-#[test]
-fn what_an_earlier_version_kept_is_read() {
-    let kept = format!(
-        r#"{{"id":"{}","url":"{}","shown":0.5,"next_attempt":2,"expired_leases":1,"state":{{"claimed":{{"attempt":1,"lease_until":60000,"stage":"rendering"}}}}}}"#,
-        id(),
-        url()
-    );
-    let conversion: Conversion = serde_json::from_str(&kept).unwrap();
-    assert_eq!(conversion.job(), Job { id: id(), alone: false, avoid: None });
-    assert_eq!(
-        conversion.content().unwrap().status,
-        Status::Processing { stage: Stage::Rendering, coarse: None }
-    );
-}
-
-#[test]
-fn what_is_kept_reads_back_as_it_was() {
-    let mut story = Story::new();
-    story.claim();
-    let text = serde_json::to_string(story.known.as_ref().unwrap()).unwrap();
-    assert_eq!(serde_json::from_str::<Conversion>(&text).unwrap(), story.known.unwrap());
 }
 
 #[test]
