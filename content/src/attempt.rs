@@ -1,64 +1,76 @@
-//! The number of an attempt to convert a content, and the keys in the object store that follow from it.
+//! The number of an attempt to convert a content, and the keys of its objects in the store.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CoarseNumber, ContentId, PreviewKind, TileFormat};
+use crate::{ContentId, PreviewKind, TileFormat};
 
-/// The number of an attempt to convert a content: 1, 2, … No number is used twice, as it is the prefix of the attempt's
-/// keys.
+/// The number of an attempt to convert a content: 1, 2, … Numbers are never reused, because they are part of the keys of
+/// the attempt's objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Attempt(u32);
+
+/// The number of a coarse picture within its attempt: 1 to [`CoarseNumber::MAX`].
+///
+/// A coarse picture shows, small, what has been converted so far; pages show it until the content is ready. A tiler stores
+/// a few of them during an attempt, each sharper than the last, and deletes them at the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "u8", into = "u8")]
+pub struct CoarseNumber(u8);
+
+/// A number is not that of a coarse picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not the number of a coarse picture")]
+pub struct CoarseNumberError;
 
 impl Attempt {
     /// The first attempt.
     pub const FIRST: Self = Self(1);
 
-    /// The attempt with a number; `None` for 0.
+    /// Returns the attempt with a number; `None` for 0.
     #[must_use]
     pub fn from_number(number: u32) -> Option<Self> {
         (number >= Self::FIRST.0).then_some(Self(number))
     }
 
-    /// The one after.
+    /// Returns the next attempt.
     #[must_use]
     pub fn next(self) -> Self {
         Self(self.0.saturating_add(1))
     }
 
-    /// All attempts before this one.
+    /// Returns all earlier attempts.
     pub fn earlier(self) -> impl Iterator<Item = Self> {
         (Self::FIRST.0..self.0).map(Self)
     }
 
-    /// The key of the attempt's descriptor in the store: `<id>/<attempt>.dzi`.
+    /// Returns the key of the descriptor: `<id>/<attempt>.dzi`.
     #[must_use]
     pub fn descriptor_key(self, id: ContentId) -> String {
         format!("{id}/{self}.dzi")
     }
 
-    /// The key of the attempt's archive, if its pyramid is stored as one object: `<id>/<attempt>.szi`.
+    /// Returns the key of the archive, if the pyramid is stored as one object: `<id>/<attempt>.szi`.
     #[must_use]
     pub fn archive_key(self, id: ContentId) -> String {
         format!("{id}/{self}.szi")
     }
 
-    /// The prefix of the keys of the attempt's tiles: `<id>/<attempt>_files/`, followed by
-    /// [`Dzi::tile_path`](crate::Dzi::tile_path).
+    /// Returns the prefix of the tiles' keys: `<id>/<attempt>_files/`. [`Dzi::tile_path`](crate::Dzi::tile_path) follows.
     #[must_use]
     pub fn tiles_prefix(self, id: ContentId) -> String {
         format!("{id}/{self}_files/")
     }
 
-    /// The key of a small picture that is an object of its own, beside the tiles.
+    /// Returns the key of a preview image that is stored beside the tiles.
     #[must_use]
     pub fn preview_key(self, id: ContentId, kind: PreviewKind, format: TileFormat) -> String {
         format!("{}{}.{}", self.tiles_prefix(id), kind.name(), format.extension())
     }
 
-    /// The key of a picture of what there is so far: `<id>/<attempt>_coarse/<number>.jpg`.
+    /// Returns the key of a coarse picture: `<id>/<attempt>_coarse/<number>.jpg`.
     #[must_use]
     pub fn coarse_key(self, id: ContentId, number: CoarseNumber) -> String {
         format!("{id}/{self}_coarse/{number}.jpg")
@@ -66,6 +78,45 @@ impl Attempt {
 }
 
 impl fmt::Display for Attempt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl CoarseNumber {
+    /// The first number.
+    pub const FIRST: Self = Self(1);
+    /// The last number. Each picture costs a write to the store.
+    pub const MAX: Self = Self(5);
+
+    /// Returns all numbers, in order.
+    pub fn all() -> impl Iterator<Item = Self> {
+        (Self::FIRST.0..=Self::MAX.0).map(Self)
+    }
+
+    /// Returns the next number, unless this is the last.
+    #[must_use]
+    pub fn next(self) -> Option<Self> {
+        (self < Self::MAX).then_some(Self(self.0 + 1))
+    }
+}
+
+impl TryFrom<u8> for CoarseNumber {
+    type Error = CoarseNumberError;
+
+    fn try_from(number: u8) -> Result<Self, CoarseNumberError> {
+        let number = Self(number);
+        (Self::FIRST..=Self::MAX).contains(&number).then_some(number).ok_or(CoarseNumberError)
+    }
+}
+
+impl From<CoarseNumber> for u8 {
+    fn from(number: CoarseNumber) -> Self {
+        number.0
+    }
+}
+
+impl fmt::Display for CoarseNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }

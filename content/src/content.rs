@@ -1,23 +1,25 @@
-//! A content: the Durable Object sends it, KV has it when it is finished, and every response about it is made of it. It
-//! holds no address of the service; the response adds those.
+//! A content as clients may see it. Its Durable Object sends it, KV stores it once it is finished, and every response
+//! about it is made from it. It holds none of the service's addresses; responses add those.
+
+use std::ops::{Add, Sub};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Archive, Attempt, CoarseNumber, ContentId, Dzi, Failure, Previews, Progress, SourceUrl, Timestamp, Title,
-    Warning,
+    Archive, Attempt, CoarseNumber, ContentId, Dzi, Failure, Previews, Progress, SourceUrl, Title, Warning,
 };
 
-/// A content as clients may see it.
+/// A content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Content {
-    /// Its identifier.
+    /// Identifier.
     pub id: ContentId,
-    /// The URL of its source.
+    /// URL of the source.
     pub url: SourceUrl,
-    /// The progress of its conversion: 1 when ready; when failed, the last one.
+    /// Progress of the conversion: 1 when ready; when failed, the last one reported.
     pub progress: Progress,
-    /// Whether it is processing, ready or failed.
+    /// State of the conversion.
     pub status: Status,
 }
 
@@ -27,70 +29,123 @@ pub struct Content {
 pub enum Status {
     /// The conversion is not finished.
     Processing {
-        /// The stage of the conversion.
+        /// Stage of the conversion.
         stage: Stage,
-        /// The picture so far.
+        /// Latest coarse picture.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         coarse: Option<Coarse>,
     },
-    /// The pyramid is published, for ever.
+    /// The pyramid is published, for good.
     Ready {
-        /// The attempt whose pyramid is published.
+        /// Attempt whose pyramid is published.
         attempt: Attempt,
-        /// The picture's description.
-        dzi: Dzi,
-        /// The title of a web page.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        title: Option<Title>,
-        /// What is missing of a source that is damaged.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        warning: Option<Warning>,
-        /// Where the archive has its index, if the pyramid is stored as one object.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        archive: Option<Archive>,
-        /// Where the small pictures are. An older tiler made none.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        previews: Option<Previews>,
+        /// Result of the attempt.
+        #[serde(flatten)]
+        finished: Finished,
     },
     /// The conversion failed.
     Failed {
-        /// Why.
+        /// Reason.
         failure: Failure,
-        /// From when on a request starts the conversion anew.
+        /// Time from which a request starts the conversion again.
         #[serde(default)]
         retry_at: Timestamp,
     },
 }
 
+/// The result of a finished conversion: the tiler reports it, the Durable Object and KV store it, and the content object
+/// shows it.
+///
+/// A new member is optional, with `#[serde(default, skip_serializing_if = …)]`: records and tilers of earlier versions do
+/// not have it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finished {
+    /// Description of the picture.
+    pub dzi: Dzi,
+    /// Title of a web page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<Title>,
+    /// What is missing from a damaged source.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warning: Option<Warning>,
+    /// Place of the archive's index, if the pyramid is stored as one object.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub archive: Option<Archive>,
+    /// Places of the preview images.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub previews: Option<Previews>,
+}
+
 /// A coarse picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Coarse {
-    /// The attempt that made it.
+    /// Attempt that made it.
     pub attempt: Attempt,
-    /// Which one of the attempt.
+    /// Its number within the attempt.
     pub number: CoarseNumber,
 }
 
-/// The stages of a conversion.
+/// The stages of a conversion, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stage {
     /// The job waits for a tiler.
     Queued,
-    /// An attempt failed for a reason that may pass. The next one has its date.
+    /// An attempt failed for a passing reason, and the next one is scheduled.
     Waiting,
     /// The source is being downloaded.
     Downloading,
     /// The pyramid is being rendered and uploaded.
     Rendering,
-    /// All tiles are rendered; the last of them and the descriptor are being uploaded.
+    /// All tiles are rendered; the last tiles and the descriptor are being uploaded.
     Publishing,
 }
 
+/// A point in time, in milliseconds since the Unix epoch. The rules take it as an argument; only the caller reads a clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Timestamp(pub u64);
+
 impl Content {
-    /// Whether the conversion has ended, ready or failed.
+    /// Returns true if the conversion is ready or has failed.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         !matches!(self.status, Status::Processing { .. })
+    }
+}
+
+impl Status {
+    /// Returns the result of the conversion if the content is ready.
+    #[must_use]
+    pub fn finished(&self) -> Option<&Finished> {
+        match self {
+            Self::Ready { finished, .. } => Some(finished),
+            Self::Processing { .. } | Self::Failed { .. } => None,
+        }
+    }
+}
+
+impl Finished {
+    /// Returns a result without optional members.
+    #[must_use]
+    pub fn new(dzi: Dzi) -> Self {
+        Self { dzi, title: None, warning: None, archive: None, previews: None }
+    }
+}
+
+impl Add<Duration> for Timestamp {
+    type Output = Self;
+
+    fn add(self, duration: Duration) -> Self {
+        Self(self.0.saturating_add(duration.as_millis() as u64))
+    }
+}
+
+impl Sub for Timestamp {
+    type Output = Duration;
+
+    /// Returns the time since `earlier`; zero if that is later.
+    fn sub(self, earlier: Self) -> Duration {
+        Duration::from_millis(self.0.saturating_sub(earlier.0))
     }
 }

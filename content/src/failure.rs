@@ -1,7 +1,7 @@
 //! Why a conversion failed: a code for programs, from a closed list, and a sentence for people.
 //!
-//! This file is where a code is added. The compiler asks for its place in [`FailureCode::ALL`], its name and whether it is a limit;
-//! `edge/tests/failure_codes.rs` asks for its words in the viewer and its entry in the description of the interface.
+//! To add a code, begin here. The compiler asks for its place in [`FailureCode::ALL`], its name and whether it is a limit;
+//! `edge/tests/failure_codes.rs` asks for its words in the viewer and its entry in the OpenAPI document.
 //! The edge is deployed before the tilers that send the code (docs/operations/guide.md).
 
 use serde::{Deserialize, Serialize};
@@ -9,52 +9,51 @@ use serde::{Deserialize, Serialize};
 /// Why a conversion failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// The kind of failure, for programs.
+    /// Kind of failure, for programs.
     pub code: FailureCode,
-    /// A sentence for people. It names no internal address, path or host.
+    /// Sentence for people. It names no internal address, path or host.
     pub message: String,
 }
 
-/// The kinds of failure. The list is part of the interface and closed.
+/// The kinds of failure. The list is closed and part of the API.
 ///
-/// A name that this version does not have is read as [`FailureCode::Internal`]: a tiler of a newer version sent it, and
-/// its message is still right.
+/// An unknown name, from a tiler of a newer version, is read as [`FailureCode::Internal`]; the message still holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(from = "String", into = "&'static str")]
 pub enum FailureCode {
     /// The source's host responds that the URL does not exist (404, 410).
     SourceNotFound,
-    /// The host does not resolve, refuses the connection, breaks it off, or responds with an error of its own (5xx).
+    /// The host does not resolve, refuses or breaks off the connection, or responds with a server error (5xx).
     SourceUnreachable,
-    /// The source needs a login or a password (401, 403), or its address may not be connected to.
+    /// The source needs a login (401, 403), or the address policy refuses it.
     SourceForbidden,
-    /// The source's publisher excludes this service: by robots.txt, or by a reservation that the operator honours.
+    /// The source's publisher excludes this service, by robots.txt or by an opt-out that the operator honours.
     SourceExcluded,
     /// The source has more bytes than the limit.
     SourceTooLarge,
     /// The source is not a picture, document or page that can be rendered.
     UnsupportedFormat,
-    /// The source is of a known format but cannot be decoded: truncated or broken.
+    /// The source's format is known, but the file is truncated or broken.
     CorruptSource,
-    /// The picture is larger than the limits, in pixels or by a side.
+    /// The picture exceeds the limit of pixels or of a side.
     TooManyPixels,
-    /// Rendering takes more computing than the limits allow for a source of its size.
+    /// Rendering takes more processor time than a source of its size may take.
     TooComplex,
     /// Downloading or rendering took longer than the limit.
     TimedOut,
-    /// A fault of the service. Stays the last one: the length of [`FailureCode::ALL`] is counted by it.
+    /// A fault of the service. It stays the last variant: the length of [`FailureCode::ALL`] follows from it.
     Internal,
 }
 
 impl Failure {
-    /// A failure with a sentence for people.
+    /// Returns a failure with a sentence for people.
     pub fn new(code: FailureCode, message: impl Into<String>) -> Self {
         Self { code, message: message.into() }
     }
 }
 
 impl FailureCode {
-    /// All codes, in the order in which they are documented.
+    /// All codes, in the order of the documentation.
     pub const ALL: [Self; Self::Internal as usize + 1] = [
         Self::SourceNotFound,
         Self::SourceUnreachable,
@@ -69,7 +68,7 @@ impl FailureCode {
         Self::Internal,
     ];
 
-    /// The name in JSON and XML.
+    /// Returns the name in JSON and XML.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -87,8 +86,8 @@ impl FailureCode {
         }
     }
 
-    /// Whether the source exceeds a limit of the service. Any other failure is one that the source's owner, or the
-    /// service, may have mended soon.
+    /// Returns true if the source exceeds a limit of the service. Any other cause may be removed soon, by the source's owner
+    /// or by the service's operator.
     #[must_use]
     pub fn is_over_a_limit(self) -> bool {
         match self {
@@ -122,9 +121,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_code_is_read_by_its_name() {
+    fn every_code_is_read_by_its_name() {
         for (place, code) in FailureCode::ALL.into_iter().enumerate() {
-            assert_eq!(code as usize, place, "{code:?} is listed once, in the order of the variants");
+            assert_eq!(code as usize, place, "{code:?} is not in the order of the variants");
             let json = serde_json::to_string(&code).unwrap();
             assert_eq!(json, format!("\"{}\"", code.name()));
             assert_eq!(serde_json::from_str::<FailureCode>(&json).unwrap(), code);

@@ -1,16 +1,15 @@
-//! The parsers of this crate before bytes that strangers send: each function takes any bytes, and panics when what
-//! comes of them does not hold. The tests below give them changed inputs for a moment, and the programs in `fuzz/` are
-//! these functions under libFuzzer.
+//! Fuzz targets for this crate's parsers: each function takes any bytes and panics if an invariant breaks. The test below
+//! runs them for a moment on mutated seeds; the programs in `fuzz/` run them under libFuzzer.
 
 use crate::tile_number;
 use crate::{
     AddressPolicy, ContentId, Dzi, Size, SourceUrl, TileFormat, TileIndex, Title, UploadKey, Warning,
 };
 
-/// The URL of a source, and what is made of it: the address policy's answer, ids, the name of a file.
+/// A source URL, with everything derived from it: the address policy's verdict, ids, a file's name.
 ///
 /// # Panics
-/// The URL is not written as it is read.
+/// The URL does not round-trip.
 pub fn source_url(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     if let Ok(url) = SourceUrl::parse(&text) {
@@ -19,7 +18,7 @@ pub fn source_url(bytes: &[u8]) {
         assert!(ContentId::candidates(&url).all(|id| id.to_string().parse() == Ok(id)));
         let _ = (AddressPolicy::default().admit(&url), url.page(), url.identity());
     }
-    // What the edge takes from tilers and from its own records, files included.
+    // Tilers and stored records may also name uploaded files.
     if let Ok(url) = SourceUrl::try_from(text.into_owned()) {
         assert!(url.file_name().is_none() || url.is_file());
         assert_eq!(SourceUrl::try_from(String::from(url.clone())), Ok(url));
@@ -29,7 +28,7 @@ pub fn source_url(bytes: &[u8]) {
 /// The operator's lists of networks and hosts, and an address that is compared with them.
 ///
 /// # Panics
-/// A host that is denied is admitted.
+/// A denied host is admitted.
 pub fn address_lists(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (list, url) = text.split_once('\n').unwrap_or((&text, "http://example.com/"));
@@ -38,17 +37,17 @@ pub fn address_lists(bytes: &[u8]) {
     }
     let Ok(policy) = AddressPolicy::default().denying_hosts(list) else { return };
     let Ok(url) = SourceUrl::parse(url) else { return };
-    // A comma may be part of a host's name, and not of a name in the list.
+    // A host in a URL may contain a comma; a host in the list cannot.
     if list.trim() == url.host() && !list.contains(',') {
         assert!(policy.admit(&url).is_err(), "{url} is denied by its own name");
     }
     let _ = policy.allowing_hosts(list).map(|policy| policy.admit(&url));
 }
 
-/// Ids of contents and keys of files.
+/// Ids of contents and keys of uploaded files.
 ///
 /// # Panics
-/// One is not written as it is read.
+/// One does not round-trip.
 pub fn ids(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     if let Ok(id) = text.parse::<ContentId>() {
@@ -65,14 +64,14 @@ pub fn ids(bytes: &[u8]) {
 /// The index of an archive, which the Worker reads from the store. The first bytes are the size of a picture.
 ///
 /// # Panics
-/// A tile lies beyond the largest offset.
+/// A tile is empty.
 pub fn tile_index(bytes: &[u8]) {
     let Some(&[a, b, c, d]) = bytes.first_chunk() else { return };
     let size =
         Size { width: u32::from_le_bytes([a, b, 0, 0]) + 1, height: u32::from_le_bytes([c, d, 0, 0]) + 1 };
     let dzi = Dzi { size, tile_size: 512, tile_overlap: 0, tile_format: TileFormat::Jpg };
     let rest = bytes.get(4..).unwrap_or_default();
-    // With the count that it should have, or none would pass the first look.
+    // The count is set to the right one: nearly no input would pass the check of it.
     let mut index = rest.to_vec();
     if let Some(count) = index.get_mut(8..16) {
         count.copy_from_slice(&dzi.tile_count().to_le_bytes());
@@ -88,10 +87,10 @@ pub fn tile_index(bytes: &[u8]) {
     let _ = index.find(u64::MAX);
 }
 
-/// What pages and renderers say, which clients are shown: titles and warnings.
+/// Titles and warnings, which clients see.
 ///
 /// # Panics
-/// A control character is left, or the text has no bound.
+/// A control character is left, or the text is too long.
 pub fn words(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let title = Title::of_page(&text).map(|title| title.as_str().to_owned());
@@ -108,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_parser_ends_with_what_holds() {
+    fn every_parser_keeps_its_invariants() {
         hunt(&[
             Target {
                 name: "source_url",

@@ -1,4 +1,4 @@
-//! The identifier of a content: a pure function of its source URL, or of the bytes of a file that was sent, so that all
+//! The identifier of a content: a pure function of its source URL, or of the bytes of an uploaded file, so that all
 //! locations of the edge agree on it without communication.
 
 use std::fmt;
@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::SourceUrl;
 
-/// 64 bits of a SHA-256, written as 11 characters of base 62. Case matters.
+/// The first 64 bits of a SHA-256, written as 11 characters of base 62. Case matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ContentId(u64);
@@ -22,14 +22,13 @@ pub struct ContentIdError;
 const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 impl ContentId {
-    /// How many characters an id is written with: the fewest that hold 64 bits.
+    /// Number of characters of an id: the fewest that hold 64 bits.
     pub const LENGTH: usize = 11;
 
-    /// The ids that the content of `url` may have, in the order in which they are to be tried: the next one only when a
-    /// different URL holds the one before.
+    /// Returns the ids that the content of `url` may have, in the order to try them: the next one only if another URL holds
+    /// the one before.
     pub fn candidates(url: &SourceUrl) -> impl Iterator<Item = Self> {
-        // With a billion contents the chance that a new URL meets a taken id is 1 in 18 billion; to meet four in a
-        // row does not happen; running out of candidates is a bug.
+        // With a billion contents, the chance that an id of a new URL is taken is 1 in 18 billion. Four in a row mean a bug.
         (0..4).map(|salt| Self::salted(url, salt))
     }
 
@@ -37,7 +36,7 @@ impl ContentId {
         let mut hash = Sha256::new();
         hash.update(url.identity());
         if salt > 0 {
-            hash.update([b' ', salt]); // no canonical URL has a space in it
+            hash.update([b' ', salt]); // a canonical URL has no space
         }
         let digest: [u8; 32] = hash.finalize().into();
         let [a, b, c, d, e, f, g, h, ..] = digest;
@@ -105,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_no_id_is_refused() {
+    fn other_text_is_refused() {
         for text in
             ["", "0000000000", "000000000000", "0000000000-", "zzzzzzzzzzz", "0000000000é", "../../../etc"]
         {

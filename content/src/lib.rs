@@ -1,34 +1,30 @@
 //! The vocabulary that Edgezoom's edge and tiler share, and the rules of a conversion.
 //!
-//! A [`SourceUrl`] names a picture, a PDF or a page on the web; its [`ContentId`] is a function of it. The state of its
-//! conversion is a [`Content`], whose picture a [`Dzi`] describes. The conversion is the state machine in
-//! [`conversion`], and [`protocol`] has the messages between edge and tiler. [`AddressPolicy`] says which hosts may be
-//! connected to.
+//! A [`SourceUrl`] names a picture, a PDF or a web page; its [`ContentId`] is a function of it. A [`Content`] has the state
+//! of its conversion and, once that is [`Finished`], the picture's [`Dzi`]. [`conversion`] is the state machine,
+//! [`protocol`] has the messages between edge and tiler, and [`AddressPolicy`] says which hosts may be connected to.
 //!
-//! Everything here is a value or a pure function: no I/O, no clock, nothing of wasm.
+//! Everything here is a value or a pure function: no I/O, no clock, no wasm.
 
 pub mod address;
-pub mod attempt;
-pub mod coarse;
-pub mod content;
 pub mod conversion;
-pub mod failure;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
-pub mod id;
-pub mod progress;
 pub mod protocol;
-pub mod removal;
 pub mod source_url;
-pub mod timestamp;
-pub mod title;
 pub mod upload;
-pub mod warning;
+
+mod attempt;
+mod content;
+mod failure;
+mod id;
+mod progress;
+mod removal;
+mod text;
 
 pub use address::AddressPolicy;
-pub use attempt::Attempt;
-pub use coarse::CoarseNumber;
-pub use content::{Coarse, Content, Stage, Status};
+pub use attempt::{Attempt, CoarseNumber};
+pub use content::{Coarse, Content, Finished, Stage, Status, Timestamp};
 pub use conversion::Conversion;
 pub use edgezoom_geometry::{
     Archive, Dzi, NAMESPACE, PreviewKind, Previews, Size, TileFormat, TileIndex, TileRange, tile_number,
@@ -38,7 +34,5 @@ pub use id::ContentId;
 pub use progress::Progress;
 pub use removal::{Removal, RemovalKind};
 pub use source_url::SourceUrl;
-pub use timestamp::Timestamp;
-pub use title::Title;
+pub use text::{Title, Warning};
 pub use upload::UploadKey;
-pub use warning::Warning;

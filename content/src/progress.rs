@@ -4,27 +4,27 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A number between 0 and 1 inclusive, rounded to four decimals so that it is compared and printed exactly.
+/// A number from 0 to 1, rounded to four decimals, so that it compares and prints exactly.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(from = "f64", into = "f64")]
 pub struct Progress(u16);
 
 impl Progress {
-    /// The conversion has not begun.
+    /// Nothing is converted yet.
     pub const NONE: Self = Self(0);
     /// The content is ready.
     pub const COMPLETE: Self = Self(10_000);
-    /// The largest progress of a content that is not ready.
+    /// Maximum of a content that is not ready.
     pub const NEARLY: Self = Self(9_900);
 
-    /// The number, rounded to four decimals.
+    /// Returns the number.
     #[must_use]
     pub fn fraction(self) -> f64 {
         f64::from(self.0) / 10_000.0
     }
 }
 
-/// As a decimal fraction, without zeros at its end. (Printing a float takes 14 KB of code, too much for the Worker.)
+/// Prints a decimal fraction without trailing zeros. Printing a float would add 14 KB to the Worker.
 impl fmt::Display for Progress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (whole, mut digits, mut places) = (self.0 / 10_000, self.0 % 10_000, 4);
@@ -38,7 +38,7 @@ impl fmt::Display for Progress {
     }
 }
 
-/// Clamps any number; NaN becomes 0.
+/// Clamps the number; NaN becomes 0.
 impl From<f64> for Progress {
     fn from(fraction: f64) -> Self {
         Self((fraction.clamp(0.0, 1.0) * 10_000.0).round() as u16) // NaN casts to 0
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_printed_as_a_fraction() {
+    fn progress_prints_as_a_fraction_without_trailing_zeros() {
         for (ten_thousandths, printed) in [
             (0, "0"),
             (1, "0.0001"),

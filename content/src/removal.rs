@@ -1,37 +1,37 @@
-//! Why a content is removed. A takedown stands until the operator lifts it; a content that was deleted because it is not
-//! used comes back when a client asks for it.
+//! Why a content is removed. A takedown stands until the operator lifts it. A content that was deleted as unused comes back
+//! when a client asks for it.
 
 use serde::{Deserialize, Serialize};
 
-use crate::title::one_line;
+use crate::text::one_line;
 
-/// What has removed a content.
+/// A kind of removal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RemovalKind {
-    /// The operator has taken it down: it is not converted again before that is lifted.
+    /// The operator has taken the content down. It is not converted again until that is lifted.
     TakenDown,
     /// The operator has lifted a takedown.
     Lifted,
-    /// It was not used, or the operator has deleted what is old.
+    /// The content was deleted because it was unused, or by the operator's purge of old ones.
     Unused,
 }
 
-/// A removal. It is kept as lines: the kind, the action, who, and why. As JSON, it would cost the Worker some kilobytes.
+/// A removal. It is stored as four lines: kind, action, author, reason. JSON would cost the Worker some kilobytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Removal {
-    /// What has removed the content.
+    /// Kind.
     pub kind: RemovalKind,
-    /// Why, as one line. Clients are told the reason of a takedown.
+    /// Reason, as one line. Clients see that of a takedown.
     pub reason: String,
-    /// The id of the operator's action, under which the log has it once.
+    /// Id of the operator's action. The log records each action once.
     pub action: String,
-    /// Who has done it.
+    /// Name of the operator who did it.
     pub by: String,
 }
 
 impl RemovalKind {
-    /// The name in messages.
+    /// Returns the name in messages.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -41,21 +41,21 @@ impl RemovalKind {
         }
     }
 
-    /// The kind with a name.
+    /// Returns the kind with a name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         [Self::TakenDown, Self::Lifted, Self::Unused].into_iter().find(|kind| kind.name() == name)
     }
 }
 
-/// How many characters a reason may have. The rest is cut off.
-const LONGEST_REASON: usize = 500;
+/// Maximum number of characters of a reason. The rest is cut off.
+const MAX_REASON: usize = 500;
 
 impl Removal {
-    /// A removal whose reason is one line of visible characters.
+    /// Returns a removal whose reason is reduced to one line of visible characters.
     #[must_use]
     pub fn new(kind: RemovalKind, reason: &str, action: String, by: String) -> Self {
-        Self { kind, reason: one_line(reason, LONGEST_REASON).unwrap_or_default(), action, by }
+        Self { kind, reason: one_line(reason, MAX_REASON).unwrap_or_default(), action, by }
     }
 }
 
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_removal_reads_back_as_it_was_kept() {
+    fn a_removal_is_read_back_as_it_was_written() {
         for kind in [RemovalKind::TakenDown, RemovalKind::Lifted, RemovalKind::Unused] {
             for reason in ["", "a  reason\nin lines"] {
                 let removal = Removal::new(kind, reason, "1".to_owned(), "anna".to_owned());

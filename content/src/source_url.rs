@@ -1,5 +1,5 @@
-//! The URL of a source in its canonical form, which makes two spellings one content. Which addresses may be connected
-//! to is decided by [`AddressPolicy`](crate::AddressPolicy).
+//! The URL of a source in canonical form, so that all spellings are one content. Which addresses may be connected to is
+//! decided by [`AddressPolicy`](crate::AddressPolicy).
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -9,22 +9,22 @@ use url::{Host, Url};
 
 use crate::upload;
 
-/// The URL of a source, canonical: the WHATWG serialisation without its fragment, unless that starts with `/` or `!`,
-/// as the fragments of hash-routed pages do, or chooses a page of a document as `#page=5` does (RFC 8118, section 3).
-/// Of the latter only the page is kept: `#page=5&zoom=200` is `#page=5`.
+/// The URL of a source in canonical form: the WHATWG serialisation without the fragment, with two exceptions. A fragment
+/// that starts with `/` or `!` stays, because it is the route of a page. Of one that selects a page of a document (RFC 8118,
+/// section 3) the page stays: `#page=5&zoom=200` becomes `#page=5`.
 ///
-/// Always `http` or `https`, without user name or password, and with a host that is an IP address or a name with a dot.
+/// The scheme is `http` or `https`, there is no user name or password, and the host is an IP address or a name with a dot.
 ///
-/// The source may also be a file that a client has sent. Then the URL is that of [`upload`], which has no host, and which
-/// no client can ask for.
+/// The source may also be an uploaded file. Then the URL is a URI of [`upload`], which has no host and which clients cannot
+/// request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct SourceUrl(String);
 
-/// Why a text is not the URL of a source. Clients show the messages.
+/// Why a text is not the URL of a source. Clients see the messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SourceUrlError {
-    /// The text does not begin with one of the two schemes.
+    /// The scheme is neither `http` nor `https`.
     #[error("The URL must begin with http:// or https://.")]
     Scheme,
     /// More than [`SourceUrl::MAX_LENGTH`] characters, as given or in canonical form.
@@ -33,27 +33,26 @@ pub enum SourceUrlError {
     /// The text does not parse as a URL.
     #[error("The URL is malformed.")]
     Malformed,
-    /// A user name or a password: it would be published with the content.
-    #[error("The URL must not carry a user name or a password.")]
+    /// There is a user name or password, which would be published with the content.
+    #[error("The URL must not contain a user name or password.")]
     Credentials,
-    /// A host name without a dot, or one of a private network.
-    #[error("The URL's host is not a public one.")]
+    /// The host name has no dot, or is one of a private network.
+    #[error("The URL's host is not public.")]
     PrivateName,
 }
 
-/// Names under these domains resolve only on private networks or nowhere (RFC 6761, RFC 6762, RFC 7686, RFC 8375, RFC
-/// 9476).
+/// Domains that resolve only on private networks or nowhere (RFC 6761, RFC 6762, RFC 7686, RFC 8375, RFC 9476).
 const PRIVATE_DOMAINS: [&str; 8] =
     ["localhost", "local", "internal", "invalid", "test", "onion", "alt", "home.arpa"];
 
 impl SourceUrl {
-    /// How many characters a URL may have. Proxies and old browsers refuse longer ones too.
+    /// Maximum number of characters. Proxies and old browsers refuse longer URLs too.
     pub const MAX_LENGTH: usize = 2048;
 
-    /// Reads a URL as a client wrote it and brings it into canonical form. White space around it is dropped.
+    /// Parses a URL as a client wrote it. White space around it is ignored.
     ///
     /// # Errors
-    /// The first reason for which it cannot be a source.
+    /// Returns the first reason why the URL cannot be a source.
     pub fn parse(text: &str) -> Result<Self, SourceUrlError> {
         let text = text.trim_matches(|c: char| c.is_ascii_whitespace());
         if text.chars().nth(Self::MAX_LENGTH).is_some() {
@@ -81,38 +80,38 @@ impl SourceUrl {
         Ok(Self(url.into()))
     }
 
-    /// The URL of a file with this SHA-256, in base64url without padding, and this name, which may be empty. `None`: the text
-    /// is no such hash.
+    /// Returns the URL of an uploaded file with a SHA-256, in base64url without padding, and a name, which may be empty. `None`:
+    /// `digest` is not such a hash.
     #[must_use]
     pub fn of_file(digest: &str, name: &str) -> Option<Self> {
         upload::uri(digest, name).map(Self)
     }
 
-    /// Whether the source is a file that a client has sent.
+    /// Returns true if the source is an uploaded file.
     #[must_use]
     pub fn is_file(&self) -> bool {
         upload::is_uri(&self.0)
     }
 
-    /// The name of a file that a client has sent, percent-encoded.
+    /// Returns the name of an uploaded file, percent-encoded.
     #[must_use]
     pub fn file_name(&self) -> Option<&str> {
         upload::name(&self.0).filter(|_| self.is_file())
     }
 
-    /// What tells sources apart: the URL, without the name of a file that a client has sent.
+    /// Returns what identifies the source: the URL, without the name of an uploaded file.
     #[must_use]
     pub fn identity(&self) -> &str {
         if self.is_file() { upload::without_name(&self.0) } else { &self.0 }
     }
 
-    /// The canonical form: ASCII, at most [`SourceUrl::MAX_LENGTH`] characters.
+    /// Returns the canonical form: ASCII, at most [`SourceUrl::MAX_LENGTH`] characters.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The host, as it is written in the URL: a name in lower case, or an address, IPv6 in brackets.
+    /// Returns the host as written in the URL: a name in lower case, or an address, IPv6 in brackets.
     #[must_use]
     pub fn host(&self) -> &str {
         let authority = self.0.split('/').nth(2).unwrap_or_default();
@@ -123,7 +122,7 @@ impl SourceUrl {
         &authority[..end]
     }
 
-    /// The page of a document that the URL chooses, counted from 1.
+    /// Returns the page of a document that the URL selects, counted from 1.
     #[must_use]
     pub fn page(&self) -> Option<NonZeroU32> {
         self.0.split_once('#').and_then(|(_, fragment)| page_in(fragment))
@@ -214,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fragment_that_chooses_a_page_of_a_document_stays() {
+    fn a_fragment_that_selects_a_page_of_a_document_stays() {
         assert_eq!(canonical("http://example.com/a.pdf#page=5"), "http://example.com/a.pdf#page=5");
         assert_eq!(
             canonical("http://example.com/a.pdf#zoom=200&page=005"),
@@ -232,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_no_public_http_url_is_refused_with_the_reason() {
+    fn only_public_http_urls_are_accepted() {
         use SourceUrlError::*;
         let long = format!("http://example.com/{}", "a".repeat(2048));
         let grows = format!("http://example.com/{}", "ä".repeat(1000));
@@ -263,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_has_a_url_that_clients_cannot_ask_for() {
+    fn a_file_has_a_url_that_clients_cannot_request() {
         let digest = "f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk";
         let [one, other] = ["a b.jpg", ""].map(|name| SourceUrl::of_file(digest, name).unwrap());
         assert_eq!((one.file_name(), other.file_name()), (Some("a%20b.jpg"), None));

@@ -1,8 +1,7 @@
-//! Files that clients send instead of the address of a source: the name by which a content knows such a file, and where
-//! the file lies until its conversion has ended.
+//! Uploaded files: the URI that stands for a source's URL, and the file's key in the store until its conversion has ended.
 //!
-//! The source of such a content is a Named Information URI (RFC 6920): the SHA-256 of its bytes, so that the same file is
-//! one content. The name that it had is a parameter, which tells no contents apart.
+//! The URI is a Named Information URI (RFC 6920) with the SHA-256 of the file, so the same file is one content. The file's
+//! name is a parameter, which is not part of the content's identity.
 //!
 //! ```text
 //! ni:///sha-256;f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk?name=old%20town.jpg
@@ -13,42 +12,42 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::title::one_line;
+use crate::text::one_line;
 
-/// What the URI of a file begins with: this hash is the only one that is used.
+/// Beginning of every file's URI. No other hash is used.
 const PREFIX: &str = "ni:///sha-256;";
-/// What follows the hash, if the file has a name.
+/// Separator between the hash and the file's name, if it has one.
 const NAME: &str = "?name=";
-/// The characters of a SHA-256 in base64url without padding (RFC 4648, section 5).
+/// Number of characters of a SHA-256 in base64url without padding (RFC 4648, section 5).
 const DIGEST_LENGTH: usize = 43;
-/// The characters of a file's name that are kept. Percent-encoded, they fit into the URL of a source.
+/// Maximum number of characters of a file's name. Percent-encoded, they fit into a source URL.
 const NAME_LENGTH: usize = 100;
 
-/// Where a file lies in the store until its conversion has ended: `uploads/` and a random number.
+/// The key of an uploaded file in the store: `uploads/` and a random number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct UploadKey(u128);
 
-/// A text is not the key of a file.
+/// A text is not the key of an uploaded file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the key of a file is uploads/ and 32 hexadecimal digits")]
 pub struct UploadKeyError;
 
-/// The folder of files in the store.
+/// Prefix of all keys.
 const FOLDER: &str = "uploads/";
 
 impl UploadKey {
-    /// The number alone: 32 hexadecimal digits.
+    /// Returns the number as 32 hexadecimal digits.
     #[must_use]
     pub fn digits(self) -> String {
         format!("{:032x}", self.0)
     }
 
-    /// The key with these digits, as [`UploadKey::digits`] gives them.
+    /// Returns the key with the digits that [`UploadKey::digits`] gives.
     #[must_use]
     pub fn from_digits(digits: &str) -> Option<Self> {
         let key = u128::from_str_radix(digits, 16).map(Self).ok()?;
-        // Only as it is printed: all digits, without a sign, and in lower case.
+        // Only the printed form: all digits, no sign, lower case.
         (key.digits() == digits).then_some(key)
     }
 }
@@ -81,16 +80,16 @@ impl From<UploadKey> for String {
     }
 }
 
-/// The URI of a file by its SHA-256 in base64url, with its name if that has visible characters. `None`: the text is no
-/// such hash.
+/// Returns the URI of a file with a SHA-256 in base64url, and with its name if that has visible characters. `None`: `digest` is
+/// not such a hash.
 pub(crate) fn uri(digest: &str, name: &str) -> Option<String> {
-    // Browsers send the name alone, other clients may send a path.
+    // Browsers send only the name; other clients may send a path.
     let name = name.rsplit(['/', '\\']).next().and_then(|name| one_line(name, NAME_LENGTH));
     let parameter = name.map(|name| format!("{NAME}{}", encoded(&name)));
     is_digest(digest).then(|| format!("{PREFIX}{digest}{}", parameter.unwrap_or_default()))
 }
 
-/// Whether a text is the URI of a file, as [`uri`] makes it.
+/// Returns true if a text is a URI that [`uri`] could have made.
 pub(crate) fn is_uri(text: &str) -> bool {
     let Some(rest) = text.strip_prefix(PREFIX) else { return false };
     let (digest, name) = rest.split_once(NAME).unwrap_or((rest, "-"));
@@ -98,12 +97,12 @@ pub(crate) fn is_uri(text: &str) -> bool {
     is_digest(digest) && !name.is_empty() && name.bytes().all(is_encoded)
 }
 
-/// The URI without the name.
+/// Returns the URI without the name.
 pub(crate) fn without_name(uri: &str) -> &str {
     uri.split_once(NAME).map_or(uri, |(file, _)| file)
 }
 
-/// The name in a URI, percent-encoded.
+/// Returns the name in a URI, percent-encoded.
 pub(crate) fn name(uri: &str) -> Option<&str> {
     uri.split_once(NAME).map(|(_, name)| name)
 }
@@ -137,7 +136,7 @@ mod tests {
     const DIGEST: &str = "f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk";
 
     #[test]
-    fn a_file_is_named_by_its_bytes_and_keeps_its_name() {
+    fn a_uri_has_the_digest_and_the_name() {
         for (name, uri) in [
             ("", "ni:///sha-256;f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk"),
             ("old town.jpg", "ni:///sha-256;f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk?name=old%20town.jpg"),
@@ -158,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_such_uri_is_refused() {
+    fn other_uris_are_refused() {
         for text in ["", "ni:///", "ni:///sha-256;", "ni:///sha-256;x?name=a", "http://a.example/"] {
             assert!(!is_uri(text), "{text}");
         }
@@ -168,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn the_key_of_a_file_is_a_number_in_a_folder() {
+    fn only_the_printed_form_of_a_key_is_read() {
         let key = "uploads/00112233445566778899aabbccddeeff";
         assert_eq!(key.parse::<UploadKey>().unwrap().to_string(), key);
         for text in [

@@ -1,4 +1,4 @@
-//! What holds for every URL, id and size.
+//! Properties of every URL, id and size.
 
 use edgezoom_content::tile_number;
 use edgezoom_content::{
@@ -39,14 +39,14 @@ proptest! {
     }
 
     #[test]
-    fn every_text_that_is_an_id_is_written_as_itself(text in "[0-9a-zA-Z]{11}") {
+    fn every_text_that_parses_as_an_id_prints_as_itself(text in "[0-9a-zA-Z]{11}") {
         if let Ok(id) = text.parse::<ContentId>() {
             prop_assert_eq!(id.to_string(), text);
         }
     }
 
     #[test]
-    fn progress_is_always_in_range_and_keeps_its_order(a in any::<f64>(), b in any::<f64>()) {
+    fn progress_is_in_range_and_monotonic(a in any::<f64>(), b in any::<f64>()) {
         let (p, q) = (Progress::from(a), Progress::from(b));
         prop_assert!((0.0..=1.0).contains(&p.fraction()));
         prop_assert_eq!(Progress::from(p.fraction()), p);

@@ -46,7 +46,7 @@ test("denied hosts, and hosts that are not allowed, are refused", async () => {
   for (const url of ["http://other.example/a.jpg", "http://private.example.com/a.jpg", "http://a.private.example.com./"]) {
     const { status, body } = await system.send(signed(url));
     assert.equal(status, 400, url);
-    assert.match(body, /does not take sources/);
+    assert.match(body, /does not accept sources/);
   }
   assert.match((await system.send(signed("http://example.com:25/"))).body, /port/);
 });

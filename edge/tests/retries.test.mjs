@@ -165,5 +165,5 @@ test("after three expired leases a content is retried once more, alone on its ti
     const content = await system.find(id);
     return content.failed && content;
   });
-  assert.match(failed.failure.message, /begun 4 times/);
+  assert.match(failed.failure.message, /started 4 times/);
 });

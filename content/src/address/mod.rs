@@ -1,81 +1,77 @@
-//! Where Edgezoom may connect to for a source: the public internet, at ports of the web, and what the operator allows or
-//! denies besides. One policy serves the edge, which sees only literal addresses in URLs, and the tiler, which checks
-//! every address it connects to.
+//! Which addresses Edgezoom may connect to for a source: the public internet on web ports, with the operator's exceptions.
+//! One policy serves the edge, which sees only literal addresses in URLs, and the tiler, which checks every address that it
+//! connects to.
 
-mod host;
-mod network;
-mod special;
+mod lists;
 
-pub use host::{HostError, HostPattern};
-pub use network::{Network, NetworkError};
+pub use lists::{HostError, HostPattern, Network, NetworkError};
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use url::{Host, Url};
 
 use crate::SourceUrl;
-use special::{is_public_v4, is_public_v6};
 
-/// Says which addresses, hosts and ports may be connected to: every globally reachable unicast address, the networks
-/// that the operator allowed besides, and none that the operator denied.
+/// The policy: every globally reachable unicast address and every network that the operator allows, except for those that
+/// the operator denies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AddressPolicy {
     allowed: Vec<Network>,
     denied: Vec<Network>,
-    /// When there are any, no other hosts are permitted.
+    /// If not empty, no other hosts are permitted.
     allowed_hosts: Vec<HostPattern>,
     denied_hosts: Vec<HostPattern>,
 }
 
-/// A source that the policy refuses. The messages are shown to clients.
+/// Why the policy refuses a source. Clients see the messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RefusedAddress {
-    /// The host is an address in a network that is not permitted, or a name that has only such addresses.
+    /// The host is an address in a network that is not permitted, or a name that resolves only to such addresses.
     #[error("The URL's host is in a private, reserved or denied network.")]
     Network,
-    /// The port is not one of the web.
-    #[error("The URL's port is that of another protocol: below 1024, only 80 and 443 are allowed.")]
+    /// The port is not a web port.
+    #[error("The URL's port is reserved for another protocol. Below 1024, only 80 and 443 are allowed.")]
     Port,
     /// The operator's lists exclude the host.
-    #[error("This service does not take sources from the URL's host.")]
+    #[error("This service does not accept sources from this host.")]
     Host,
 }
 
 impl AddressPolicy {
-    /// The policy that allows `networks` besides the public internet: networks in CIDR notation, separated by commas.
+    /// Returns the policy that allows the public internet and `networks`, a comma-separated list.
     ///
     /// # Errors
-    /// Names the first part that is not a network.
+    /// Returns the first part that is not a network.
     pub fn allowing(networks: &str) -> Result<Self, NetworkError> {
         Ok(Self { allowed: Network::list(networks)?, ..Self::default() })
     }
 
-    /// Denies networks, even if they are allowed too.
+    /// Denies networks, even if they are also allowed.
     ///
     /// # Errors
-    /// Names the first part that is not a network.
+    /// Returns the first part that is not a network.
     pub fn denying(self, networks: &str) -> Result<Self, NetworkError> {
         Ok(Self { denied: Network::list(networks)?, ..self })
     }
 
-    /// Permits no hosts but these, if there are any: names, each with all names below it, and literal addresses,
-    /// separated by commas.
+    /// Permits only these hosts, if the comma-separated list is not empty: names, with all names below them, and literal
+    /// addresses.
     ///
     /// # Errors
-    /// Names the first part that is not a host.
+    /// Returns the first part that is not a host.
     pub fn allowing_hosts(self, hosts: &str) -> Result<Self, HostError> {
         Ok(Self { allowed_hosts: HostPattern::list(hosts)?, ..self })
     }
 
-    /// Denies hosts, even if they are allowed too.
+    /// Denies hosts, even if they are also allowed.
     ///
     /// # Errors
-    /// Names the first part that is not a host.
+    /// Returns the first part that is not a host.
     pub fn denying_hosts(self, hosts: &str) -> Result<Self, HostError> {
         Ok(Self { denied_hosts: HostPattern::list(hosts)?, ..self })
     }
 
-    /// The policy that denies these hosts besides, separated by commas. What is no host is left out.
+    /// Returns the policy with more denied hosts, separated by commas. Parts that are not hosts are ignored.
     #[must_use]
     pub fn denying_also(&self, hosts: &str) -> Self {
         let mut policy = self.clone();
@@ -83,7 +79,7 @@ impl AddressPolicy {
         policy
     }
 
-    /// Whether `address` may be connected to. An IPv4 address that is mapped into IPv6 counts as IPv4.
+    /// Returns true if `address` may be connected to. An IPv4-mapped IPv6 address counts as IPv4.
     #[must_use]
     pub fn permits(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
@@ -95,11 +91,11 @@ impl AddressPolicy {
         !in_any(&self.denied) && (is_public || in_any(&self.allowed))
     }
 
-    /// Checks host and port before a connection. A name passes with addresses that are not permitted: those are checked
-    /// where it is resolved, with [`AddressPolicy::permits`].
+    /// Checks host and port before a connection. Of a name, only the name is checked; the resolver checks its addresses with
+    /// [`AddressPolicy::permits`].
     ///
     /// # Errors
-    /// Why there may be no connection.
+    /// Returns the reason for a refusal.
     pub fn check<S: AsRef<str>>(&self, host: &Host<S>, port: u16) -> Result<(), RefusedAddress> {
         if !is_permitted_port(port) {
             return Err(RefusedAddress::Port);
@@ -119,7 +115,7 @@ impl AddressPolicy {
     /// Checks host and port of a source.
     ///
     /// # Errors
-    /// Why it may not be requested.
+    /// Returns the reason for a refusal.
     pub fn admit(&self, source: &SourceUrl) -> Result<(), RefusedAddress> {
         let url = Url::parse(source.as_str()).map_err(|_| RefusedAddress::Network)?;
         let host = url.host().ok_or(RefusedAddress::Network)?;
@@ -127,10 +123,66 @@ impl AddressPolicy {
     }
 }
 
-/// Ports below 1024 are assigned to other protocols (RFC 6335, 6), except 80 and 443. Some of those take lines of a
-/// request for commands, as SMTP does.
+/// Ports below 1024, except 80 and 443, are assigned to other protocols (RFC 6335, section 6). Some, such as SMTP, take the
+/// lines of a request for commands.
 fn is_permitted_port(port: u16) -> bool {
     matches!(port, 80 | 443 | 1024..)
+}
+
+/// The networks that the IANA IPv4 Special-Purpose Address Registry lists as not globally reachable, with multicast, the
+/// reserved class E and the withdrawn 6to4 relays.
+const SPECIAL_V4: [Network; 15] = [
+    Network::v4(0, 0, 0, 0, 8),
+    Network::v4(10, 0, 0, 0, 8),
+    Network::v4(100, 64, 0, 0, 10),
+    Network::v4(127, 0, 0, 0, 8),
+    Network::v4(169, 254, 0, 0, 16),
+    Network::v4(172, 16, 0, 0, 12),
+    Network::v4(192, 0, 0, 0, 24),
+    Network::v4(192, 0, 2, 0, 24),
+    Network::v4(192, 88, 99, 0, 24),
+    Network::v4(192, 168, 0, 0, 16),
+    Network::v4(198, 18, 0, 0, 15),
+    Network::v4(198, 51, 100, 0, 24),
+    Network::v4(203, 0, 113, 0, 24),
+    Network::v4(224, 0, 0, 0, 4),
+    Network::v4(240, 0, 0, 0, 4),
+];
+
+/// Global unicast. All other addresses are local, translated or unassigned; NAT64 (64:ff9b::/96) leads to IPv4 addresses that
+/// were not checked.
+const GLOBAL_V6: Network = Network::v6(0x2000, 0, 3);
+
+/// The exceptions that the IANA IPv6 Special-Purpose Address Registry makes from global unicast: IETF protocol assignments,
+/// which include Teredo, documentation, 6to4.
+const SPECIAL_V6: [Network; 4] = [
+    Network::v6(0x2001, 0, 23),
+    Network::v6(0x2001, 0xdb8, 32),
+    Network::v6(0x2002, 0, 16),
+    Network::v6(0x3fff, 0, 20),
+];
+
+/// Addresses that look public but answer only inside a cloud: metadata services, and services that trust the machine. All
+/// other metadata services have link-local or private addresses: AWS, Google, Azure, Oracle, DigitalOcean and OpenStack
+/// (169.254.169.254, fd00:ec2::254), Alibaba (100.100.100.200).
+///
+/// Sources: <https://learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16>,
+/// <https://cloud.google.com/vpc/docs/configure-private-google-access>,
+/// <https://cloud.ibm.com/docs/vpc?topic=vpc-service-endpoints-for-vpc>.
+const CLOUD_V4: [Network; 5] = [
+    Network::v4(168, 63, 129, 16, 32), // Azure: the wire server, DNS, health probes
+    Network::v4(199, 36, 153, 4, 30),  // Google: restricted.googleapis.com
+    Network::v4(199, 36, 153, 8, 30),  // Google: private.googleapis.com
+    Network::v4(161, 26, 0, 0, 16),    // IBM: name servers and infrastructure services
+    Network::v4(166, 8, 0, 0, 14),     // IBM: endpoints of cloud services
+];
+
+fn is_public_v4(address: Ipv4Addr) -> bool {
+    !SPECIAL_V4.iter().chain(&CLOUD_V4).any(|network| network.contains(address.into()))
+}
+
+fn is_public_v6(address: Ipv6Addr) -> bool {
+    GLOBAL_V6.contains(address.into()) && !SPECIAL_V6.iter().any(|network| network.contains(address.into()))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Addresses, hosts and ports that are refused or permitted.
+//! Permitted and refused addresses, hosts and ports.
 
 use super::*;
 
@@ -82,7 +82,7 @@ fn a_literal_address_is_refused_in_every_notation() {
 }
 
 #[test]
-fn what_answers_only_inside_a_cloud_is_refused() {
+fn addresses_inside_a_cloud_are_refused() {
     let policy = AddressPolicy::default();
     for inside in [
         "168.63.129.16",
@@ -108,7 +108,7 @@ fn what_answers_only_inside_a_cloud_is_refused() {
 }
 
 #[test]
-fn what_the_operator_denies_is_refused_even_if_it_is_allowed() {
+fn denied_networks_are_refused_even_if_they_are_allowed() {
     let policy = AddressPolicy::allowing("10.0.0.0/8").unwrap().denying("10.0.0.1/32, 8.8.8.0/24").unwrap();
     for (address, permitted) in [
         ("10.0.0.2", true),
@@ -146,7 +146,7 @@ fn ports_of_other_protocols_are_refused() {
 }
 
 #[test]
-fn hosts_that_are_denied_are_refused_with_the_names_below_them() {
+fn denied_hosts_are_refused_with_all_names_below_them() {
     let policy = AddressPolicy::default()
         .denying_hosts("Bad.example, *.worse.example., bücher.example,8.8.8.8")
         .unwrap();
@@ -169,7 +169,7 @@ fn hosts_that_are_denied_are_refused_with_the_names_below_them() {
 }
 
 #[test]
-fn only_hosts_that_are_allowed_are_permitted_when_there_are_any() {
+fn a_list_of_allowed_hosts_excludes_all_others() {
     let allow = |hosts| AddressPolicy::default().allowing_hosts(hosts).unwrap();
     let policy =
         allow("museum.example,10.0.0.7,2606:4700::1111").denying_hosts("private.museum.example").unwrap();

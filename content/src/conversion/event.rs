@@ -1,4 +1,4 @@
-//! What goes into [`decide`](super::decide), and what comes out of it: events, effects, replies.
+//! The inputs and outputs of [`decide`](super::decide): events, effects and replies.
 
 use std::time::Duration;
 
@@ -10,23 +10,23 @@ use crate::{Attempt, Content, ContentId, Removal, RemovalKind, SourceUrl, Upload
 pub enum Event {
     /// A client asks for the content by its URL.
     Created {
-        /// The content's id.
+        /// Id of the content.
         id: ContentId,
-        /// The URL of its source.
+        /// URL of its source.
         url: SourceUrl,
     },
-    /// A client has sent a file.
+    /// A client has uploaded a file.
     Uploaded {
-        /// The content's id.
+        /// Id of the content.
         id: ContentId,
-        /// The URL of the file.
+        /// URL of the file.
         url: SourceUrl,
-        /// Where the file lies.
+        /// Key of the file in the store.
         upload: UploadKey,
     },
     /// A client asks for the content by its id.
     Requested,
-    /// A client asks for a content that failed, or waits for its next attempt, to be tried now.
+    /// A client asks for another attempt now, at a content that failed or waits for its next attempt.
     RetryAsked,
     /// A tiler pulled the job and claims it.
     Claimed(ClaimRequest),
@@ -34,7 +34,7 @@ pub enum Event {
     Reported(Report),
     /// The alarm fired: a lease expired, or a message or a value for KV has to be sent again.
     AlarmFired,
-    /// The queue did not take the message.
+    /// The queue refused the message.
     EnqueueFailed,
     /// KV has the finished content.
     CacheWritten,
@@ -43,22 +43,22 @@ pub enum Event {
         /// The attempts before this one.
         before: Attempt,
     },
-    /// The operator starts a content that is not ready anew, at once.
+    /// The operator starts a content that is not ready again, at once.
     Reset,
-    /// The operator takes a content down or lifts that; or it is deleted because it is not used.
+    /// The operator takes the content down or lifts a takedown, or the content is deleted as unused.
     Removed {
-        /// The content's id.
+        /// Id of the content.
         id: ContentId,
-        /// The URL of its source, if it may be one that no client has asked for yet.
+        /// URL of its source, if no client may have asked for it yet.
         url: Option<SourceUrl>,
-        /// What happens, and why.
+        /// The removal.
         removal: Removal,
     },
     /// KV and the operator's log have the removal.
     RemovalRecorded(RemovalKind),
 }
 
-/// Something to be done outside, after the new state is stored.
+/// Something to do outside, after the new state is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Send the content's [job](crate::Conversion::job) to the queue. On failure: [`Event::EnqueueFailed`].
@@ -67,23 +67,23 @@ pub enum Effect {
     WriteCache {
         /// The content.
         content: Content,
-        /// When a failed content may be tried again; a ready one stays. KV takes no less than a minute.
+        /// Time until a failed content may be tried again; `None` for a ready one, which stays. KV's minimum is a minute.
         expires_in: Option<Duration>,
     },
     /// Delete the content from KV.
     DeleteFromCache,
-    /// Delete a file that is not needed, or not any more.
+    /// Delete an uploaded file that is not needed.
     DeleteUpload(UploadKey),
-    /// Delete from the store what attempts have left. On success: [`Event::Swept`].
+    /// Delete what attempts left in the store. On success: [`Event::Swept`].
     Sweep {
-        /// All attempts before this one; no tiler has or gets them any more.
+        /// All attempts before this one. No tiler has a claim on them.
         before: Attempt,
-        /// Except for the one that is published.
+        /// The published attempt, which stays.
         keep: Option<Attempt>,
-        /// And the file that a client has sent, if it is still there.
+        /// An uploaded file, to delete if it is still there.
         upload: Option<UploadKey>,
     },
-    /// Write to KV that the content is removed, and to the operator's log. On success: [`Event::RemovalRecorded`].
+    /// Write the removal to KV and to the operator's log. On success: [`Event::RemovalRecorded`].
     RecordRemoval(Removal),
 }
 
@@ -94,17 +94,17 @@ pub enum Reply {
     Content(Content),
     /// The claim on the job.
     Claim(Claim),
-    /// The report is accepted; or the event needs no reply.
+    /// The report is accepted, or the event needs no reply.
     Accepted,
     /// There is no such conversion.
     NotFound,
-    /// The claim or the report is refused: another attempt has the lease, the conversion waits or is finished, or the
-    /// tiler has other jobs and must have none.
+    /// The claim or report is refused: another attempt has the lease, the conversion waits or is finished, or the job has to be
+    /// alone on its tiler.
     Conflict,
     /// The id belongs to another URL.
     IdTaken,
     /// The operator has taken the content down, for this reason.
     TakenDown(String),
-    /// The content's removal is not recorded everywhere yet. The sender tries again.
+    /// The content's removal is not recorded everywhere yet. The sender has to try again.
     NotYet,
 }

@@ -1,28 +1,104 @@
-//! The last states of a conversion, for the operator who asks what became of a content.
+//! What is kept about past states: how long each lasted, for metrics, and the last of them by name, for the operator who
+//! asks what happened to a content.
+
+use serde::{Deserialize, Serialize};
 
 use super::{Conversion, State};
-use crate::Timestamp;
+use crate::{Attempt, ContentId, FailureCode, Timestamp};
 
-/// How many states are kept. The object stores them with each report of a tiler.
-const MOST: usize = 20;
+/// Maximum number of states in [`Conversion::history`], which is stored at each report of a tiler.
+const MAX_STATES: usize = 20;
+
+/// A state by its name, with the attempt and the failure code that it has. Progress does not change it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// `queued`, `claimed`, `waiting`, `ready`, `failed` or `removed`.
+    pub name: &'static str,
+    /// Attempt under way, or the one that led here.
+    pub attempt: Option<Attempt>,
+    /// Code of the failure.
+    pub code: Option<FailureCode>,
+}
+
+/// The times at which a conversion was asked for and entered its present state. Records of older versions do not have them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Times {
+    asked: Timestamp,
+    since: Timestamp,
+}
+
+/// A change of a conversion's state.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Change {
+    /// The content.
+    pub id: ContentId,
+    /// Name of the state before; `none` for a new conversion.
+    pub from: &'static str,
+    /// The new state.
+    pub to: Step,
+    /// Seconds in the state before.
+    pub seconds: f64,
+    /// Seconds since the conversion was created or started over.
+    pub since_asked: f64,
+}
+
+impl Change {
+    /// Returns the change between two states at `now`, if they differ in more than progress.
+    #[must_use]
+    pub fn between(before: Option<&Conversion>, after: &Conversion, now: Timestamp) -> Option<Self> {
+        let to = after.step();
+        if before.is_some_and(|before| before.step() == to) {
+            return None;
+        }
+        let seconds = |since: Option<Timestamp>| since.map_or(0.0, |since| (now - since).as_secs_f64());
+        Some(Self {
+            id: after.id,
+            from: before.map_or("none", |before| before.step().name),
+            to,
+            seconds: seconds(before.and_then(|before| before.times).map(|times| times.since)),
+            since_asked: seconds(after.times.map(|times| times.asked)),
+        })
+    }
+}
 
 impl Conversion {
-    /// The last states, a line each, the latest at the end: since when, in milliseconds since the Unix epoch, and the state in
-    /// words. `claimed 2` is the second attempt's, `failed source-not-found` has the failure's code. A text, because a list
-    /// of objects would cost the Worker some kilobytes.
+    /// Returns the state by its name.
+    #[must_use]
+    pub fn step(&self) -> Step {
+        let (name, attempt, code) = match &self.state {
+            State::Queued { .. } => ("queued", None, None),
+            State::Claimed { attempt, .. } => ("claimed", Some(*attempt), None),
+            State::Waiting { by, .. } => ("waiting", Some(*by), None),
+            State::Ready { attempt, .. } => ("ready", Some(*attempt), None),
+            State::Failed { by, failure, .. } => ("failed", *by, Some(failure.code)),
+            State::Removed { .. } => ("removed", None, None),
+        };
+        Step { name, attempt, code }
+    }
+
+    /// Returns the last states, one per line, the latest last: the time in milliseconds since the Unix epoch, and the state.
+    /// `claimed 2` has the attempt's number, `failed source-not-found` the failure's code. A list of objects instead of a
+    /// text would cost the Worker some kilobytes.
     #[must_use]
     pub fn history(&self) -> &str {
         &self.history
     }
 
-    /// Adds the present state if it is another one.
-    pub(super) fn note(&mut self, now: Timestamp) {
+    /// Notes the present state if it is new. `before` is the state before the event, with its times.
+    pub(super) fn note(&mut self, before: Option<(Step, Option<Times>)>, now: Timestamp) {
+        if before.is_none_or(|(step, _)| step != self.step()) {
+            let asked = match before {
+                Some((Step { name: "claimed" | "waiting" | "queued", .. }, Some(times))) => times.asked,
+                _ => now,
+            };
+            self.times = Some(Times { asked, since: now });
+        }
         let state = self.state.in_words();
         let last = self.history.lines().next_back().and_then(|line| line.split_once(' '));
         if last.is_some_and(|(_, last)| last == state) {
             return;
         }
-        if self.history.lines().count() >= MOST
+        if self.history.lines().count() >= MAX_STATES
             && let Some((_, rest)) = self.history.split_once('\n')
         {
             self.history = rest.to_owned();

@@ -1,85 +1,78 @@
-//! The state machine of a conversion, as a pure function: [`decide`] takes the state, an event and the time, and gives
-//! the new state, the effects to perform and the reply. The Durable Object of a content is its only caller in the
-//! service; it stores the [`Conversion`], performs the [`Effect`]s and sets its alarm to [`Conversion::alarm`].
+//! The state machine of a conversion, as a pure function: [`decide`] takes the state, an event and the time, and returns the
+//! new state, the effects to perform and the reply. In the service, only the Durable Object of a content calls it; the
+//! object stores the [`Conversion`], performs the [`Effect`]s and sets its alarm to [`Conversion::alarm`].
 //!
 //! ```text
 //!            Created              Claimed                 Finished
 //!   (nothing) ─────▶ Queued ───────────────▶ Claimed ───────────────▶ Ready
 //!                    ▲ ▲ ▲  HandedBack, lease  │ │ │ GaveUp, or the
 //!                    │ │ └── expired, Reset ───┘ │ │ last lease expired
-//!                    │ └──── the date ── Waiting ┘ ▼
+//!                    │ └── pause over ── Waiting ┘ ▼
 //!                    └── Requested when due, RetryAsked, Reset ── Failed
 //! ```
 //!
-//! From every state the operator can take the content down, and from `Ready` and `Failed` it can be deleted because it is
-//! not used: both lead to `Removed` (`removal.rs`), and from there to `Queued` by a request, once a takedown is lifted.
+//! The operator can take a content down in every state, and delete an unused one that is `Ready` or `Failed`. Both lead to
+//! `Removed` (`removal.rs`), and from there a request leads to `Queued`, once a takedown is lifted.
 //!
-//! An attempt that fails for a reason that may pass leads to `Waiting`, as long as [`Rules::retries`] has another pause.
-//! One whose renderer was killed from outside is queued at once, twice ([`Rules::kills`]), before it waits. A conversion that has lost
-//! [`Rules::leases`] leases is tried once more by a tiler that does nothing else.
+//! `retry.rs` decides when a conversion is tried again: after an attempt that failed for a passing reason, whose renderer was
+//! killed, or whose tiler died; and when clients ask.
 //!
-//! These hold even when messages are lost, doubled or late: the progress that clients see never falls, at most one
-//! attempt is ever published, an attempt that is over stays over, and until the conversion is finished and KV has it,
-//! an alarm is set.
+//! These invariants hold even if messages are lost, doubled or late: the progress that clients see never falls, at most one
+//! attempt is ever published, an attempt that is over stays over, and an alarm is set until the conversion is finished and
+//! KV has it.
 
 mod attempts;
-mod change;
 mod event;
 mod history;
-mod queries;
 mod removal;
-mod restart;
-mod rules;
+mod retry;
 
-pub use change::{Change, Step};
 pub use event::{Effect, Event, Reply};
-pub use rules::Rules;
+pub use history::{Change, Step};
+pub use retry::Rules;
 
 use serde::{Deserialize, Serialize};
 
 pub use crate::Timestamp;
-use crate::protocol::TilerId;
+use crate::protocol::{Job, TilerId};
 use crate::{
-    Archive, Attempt, CoarseNumber, ContentId, Dzi, Failure, FailureCode, Previews, Progress, Removal,
-    SourceUrl, Stage, Title, UploadKey, Warning,
+    Attempt, Coarse, CoarseNumber, Content, ContentId, Failure, Finished, Progress, Removal, RemovalKind,
+    SourceUrl, Stage, Status, UploadKey,
 };
 
-/// The state of a conversion. Clients see its [`Conversion::content`]. Its fields are what the Durable Object stores as
-/// JSON.
+/// The state of a conversion, which the Durable Object stores as JSON. Clients see its [`Conversion::content`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conversion {
     id: ContentId,
     url: SourceUrl,
-    /// The highest progress that any attempt reported, which clients see.
+    /// Highest progress that any attempt reported, which clients see.
     shown: Progress,
     next_attempt: Attempt,
-    /// How many leases expired since the conversion was created or started over.
+    /// Number of expired leases since the conversion was created or started over.
     expired_leases: u32,
-    /// How many of [`Rules::retries`] are used up since then.
+    /// Number of pauses of [`Rules::retries`] used since then.
     #[serde(default)]
     retries: u32,
-    /// How many renderers something outside has killed since then.
+    /// Number of renderers killed from outside since then.
     #[serde(default)]
     kills: u32,
-    /// The tiler of the last one.
+    /// Tiler of the last killed renderer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     avoid: Option<TilerId>,
-    /// Whether the next attempt has to be alone on its tiler.
+    /// True if the next attempt has to be alone on its tiler.
     #[serde(default)]
     alone: bool,
-    /// Where the file lies that a client has sent, until the conversion has ended.
+    /// Key of the uploaded file, until the conversion has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     upload: Option<UploadKey>,
-    /// When a client last started the conversion early.
+    /// Time of the last start by a client before its date.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     started_early_at: Option<Timestamp>,
-    /// When the objects of earlier attempts are deleted, once the conversion has ended.
+    /// Time to delete the objects of earlier attempts, once the conversion has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     sweep_at: Option<Timestamp>,
-    /// When it was asked for and came into its state, for [`Change`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    times: Option<change::Times>,
-    /// Its last states, for the operator.
+    times: Option<history::Times>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     history: String,
     state: State,
@@ -88,7 +81,7 @@ pub struct Conversion {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum State {
-    /// The job is in the queue. In case the message was lost, another one is sent at `resend_at`.
+    /// The job is in the queue. At `resend_at` its message counts as lost and is sent again.
     Queued { sends: u32, resend_at: Timestamp },
     /// A tiler is at work. Without a report until `lease_until`, the job is queued again.
     Claimed {
@@ -100,30 +93,23 @@ enum State {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tiler: Option<TilerId>,
     },
-    /// The attempt `by` failed for a reason that may pass. The job is queued again at `until`.
+    /// The attempt `by` failed for a passing reason. The job is queued again at `until`.
     Waiting { by: Attempt, until: Timestamp },
-    /// Until KV has it, it is written again at `record_at`.
+    /// The pyramid is published. Until KV has the record, it is written again at `record_at`.
     Ready {
         attempt: Attempt,
-        dzi: Dzi,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        title: Option<Title>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        warning: Option<Warning>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        archive: Option<Archive>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        previews: Option<Previews>,
+        #[serde(flatten)]
+        finished: Finished,
         record_at: Option<Timestamp>,
     },
     /// A request from `retry_at` on starts over.
     Failed { by: Option<Attempt>, failure: Failure, retry_at: Timestamp, record_at: Option<Timestamp> },
-    /// The objects are deleted, or about to be. Until KV and the operator's log have it, it is recorded again at
+    /// The objects are deleted or about to be. Until KV and the operator's log have the removal, it is recorded again at
     /// `record_at`.
     Removed {
         removal: Removal,
         record_at: Option<Timestamp>,
-        /// Whether the store is swept once more: a tiler may upload until it learns that its attempt is over.
+        /// True if the store is swept once more: a tiler may upload until it learns that its attempt is over.
         sweep_again: bool,
     },
 }
@@ -131,54 +117,50 @@ enum State {
 /// The result of [`decide`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// The new state; `None` when the conversion still does not exist.
+    /// New state; `None` if the conversion still does not exist.
     pub after: Option<Conversion>,
-    /// What to do once the state is stored.
+    /// Effects to perform once the state is stored.
     pub effects: Vec<Effect>,
-    /// The reply to the sender.
+    /// Reply to the sender.
     pub reply: Reply,
+}
+
+/// The inputs of a transition, and the effects that it collects.
+struct Context<'a> {
+    now: Timestamp,
+    rules: &'a Rules,
+    effects: Vec<Effect>,
 }
 
 /// Decides what follows from `event` for a conversion in the state `before`.
 #[must_use]
 pub fn decide(before: Option<Conversion>, event: Event, now: Timestamp, rules: &Rules) -> Decision {
     let known = before.as_ref().map(|before| (before.step(), before.times));
-    let mut decision = follow(before, event, now, rules);
-    if let Some(after) = &mut decision.after
-        && known.is_none_or(|(step, _)| step != after.step())
-    {
-        after.times = Some(change::Times::after(known, now));
-    }
-    decision
-}
-
-/// What follows, without the times of states.
-fn follow(before: Option<Conversion>, event: Event, now: Timestamp, rules: &Rules) -> Decision {
-    let Some(mut conversion) = before else {
-        return match event {
-            Event::Created { id, url } => Conversion::create(id, url, None, now, rules),
-            Event::Uploaded { id, url, upload } => Conversion::create(id, url, Some(upload), now, rules),
-            Event::Removed { id, url: Some(url), removal } => {
-                Conversion::create_removed(id, url, removal, now, rules)
-            }
-            _ => Decision { after: None, effects: vec![], reply: Reply::NotFound },
-        };
+    let mut context = Context { now, rules, effects: vec![] };
+    let (mut after, reply) = match before {
+        Some(mut conversion) => {
+            let reply = conversion.apply(event, &mut context);
+            (Some(conversion), reply)
+        }
+        None => Conversion::create(event, &mut context),
     };
-    let mut effects = vec![];
-    let reply = conversion.apply(event, now, rules, &mut effects);
-    conversion.note(now);
-    Decision { after: Some(conversion), effects, reply }
+    if let Some(after) = &mut after {
+        after.note(known, now);
+    }
+    Decision { after, effects: context.effects, reply }
 }
 
 impl Conversion {
-    fn create(
-        id: ContentId,
-        url: SourceUrl,
-        upload: Option<UploadKey>,
-        now: Timestamp,
-        rules: &Rules,
-    ) -> Decision {
-        let state = State::Queued { sends: 1, resend_at: now + rules.resend };
+    /// Returns the conversion that begins with an event, if the event can begin one.
+    fn create(event: Event, context: &mut Context<'_>) -> (Option<Self>, Reply) {
+        let (id, url, upload, removal) = match event {
+            Event::Created { id, url } => (id, url, None, None),
+            Event::Uploaded { id, url, upload } => (id, url, Some(upload), None),
+            Event::Removed { id, url: Some(url), removal } if removal.kind == RemovalKind::TakenDown => {
+                (id, url, None, Some(removal))
+            }
+            _ => return (None, Reply::NotFound),
+        };
         let mut conversion = Self {
             id,
             url,
@@ -194,24 +176,30 @@ impl Conversion {
             sweep_at: None,
             times: None,
             history: String::new(),
-            state,
+            state: State::Queued { sends: 1, resend_at: context.now + context.rules.resend },
         };
-        conversion.note(now);
-        let reply = conversion.reply();
-        Decision { after: Some(conversion), effects: vec![Effect::Enqueue], reply }
+        let reply = match removal {
+            Some(removal) => conversion.remove(removal, context),
+            None => {
+                context.effects.push(Effect::Enqueue);
+                conversion.reply()
+            }
+        };
+        (Some(conversion), reply)
     }
 
-    fn apply(&mut self, event: Event, now: Timestamp, rules: &Rules, effects: &mut Vec<Effect>) -> Reply {
+    fn apply(&mut self, event: Event, context: &mut Context<'_>) -> Reply {
         match event {
-            Event::Created { url, .. } | Event::Uploaded { url, .. }
+            Event::Created { url, .. }
+            | Event::Uploaded { url, .. }
+            | Event::Removed { url: Some(url), .. }
                 if url.identity() != self.url.identity() =>
             {
                 Reply::IdTaken
             }
-            Event::Removed { url: Some(url), .. } if url.identity() != self.url.identity() => Reply::IdTaken,
-            Event::Removed { removal, .. } => self.remove(removal, now, rules, effects),
+            Event::Removed { removal, .. } => self.remove(removal, context),
             Event::RemovalRecorded(kind) => {
-                self.handle_recorded(kind, now, rules, effects);
+                self.handle_recorded(kind, context);
                 Reply::Accepted
             }
             Event::Created { .. }
@@ -224,31 +212,31 @@ impl Conversion {
                 self.reply()
             }
             Event::Uploaded { upload, .. } => {
-                self.take_upload(upload, now, rules, effects);
+                self.take_upload(upload, context);
                 self.reply()
             }
             Event::Created { .. } | Event::Requested => {
-                if self.is_due_again(now) {
-                    self.start_over(now, rules, effects);
+                if self.is_due_again(context.now) {
+                    self.start_over(context);
                 }
                 self.reply()
             }
             Event::RetryAsked => {
-                if self.starts_early(now, rules) {
-                    self.started_early_at = Some(now);
-                    self.start_over(now, rules, effects);
+                if self.starts_early(context.now, context.rules) {
+                    self.started_early_at = Some(context.now);
+                    self.start_over(context);
                 }
-                self.apply(Event::Requested, now, rules, effects)
+                self.apply(Event::Requested, context)
             }
-            Event::Claimed(request) => self.claim(request, now, rules, effects),
-            Event::Reported(report) => self.handle_report(report, now, rules, effects),
+            Event::Claimed(request) => self.claim(request, context),
+            Event::Reported(report) => self.handle_report(report, context),
             Event::AlarmFired => {
-                self.handle_alarm(now, rules, effects);
+                self.handle_alarm(context);
                 Reply::Accepted
             }
             Event::EnqueueFailed => {
                 if let State::Queued { resend_at, .. } = &mut self.state {
-                    *resend_at = now + rules.repeat;
+                    *resend_at = context.now + context.rules.repeat;
                 }
                 Reply::Accepted
             }
@@ -257,68 +245,54 @@ impl Conversion {
                     State::Ready { record_at, .. } | State::Failed { record_at, .. } => *record_at = None,
                     // It was started over while its failure was on the way to KV.
                     State::Queued { .. } | State::Claimed { .. } | State::Waiting { .. } => {
-                        effects.push(Effect::DeleteFromCache);
+                        context.effects.push(Effect::DeleteFromCache);
                     }
-                    // It was removed meanwhile, and what KV has now is out of date.
-                    State::Removed { .. } => self.record(now, rules, effects),
+                    // It was removed meanwhile, so the record in KV is out of date.
+                    State::Removed { .. } => self.record(context),
                 }
                 Reply::Accepted
             }
             Event::Swept { before } => {
                 if before == self.next_attempt {
-                    self.handle_swept(now, rules);
+                    self.handle_swept(context);
                 }
                 Reply::Accepted
             }
             Event::Reset => {
-                // Caches everywhere have a ready content.
+                // Caches everywhere hold a ready content.
                 if !matches!(self.state, State::Ready { .. }) && self.has_source() {
-                    self.start_over(now, rules, effects);
+                    self.start_over(context);
                 }
                 self.reply()
             }
         }
     }
 
-    /// Does what is due.
-    fn handle_alarm(&mut self, now: Timestamp, rules: &Rules, effects: &mut Vec<Effect>) {
-        if self.sweep_at.is_some_and(|at| at <= now) {
-            self.sweep_at = Some(now + rules.repeat);
+    /// Does everything that is due.
+    fn handle_alarm(&mut self, context: &mut Context<'_>) {
+        if self.sweep_at.is_some_and(|at| at <= context.now) {
+            self.sweep_at = Some(context.now + context.rules.repeat);
             let keep = if let State::Ready { attempt, .. } = self.state { Some(attempt) } else { None };
-            effects.push(Effect::Sweep { before: self.next_attempt, keep, upload: self.upload });
+            context.effects.push(Effect::Sweep { before: self.next_attempt, keep, upload: self.upload });
         }
-        if self.state.alarm().is_none_or(|due| due > now) {
+        if self.state.alarm().is_none_or(|due| due > context.now) {
             return;
         }
         match &mut self.state {
             State::Queued { sends, resend_at } => {
-                *resend_at = now + rules.resend * 4_u32.pow((*sends).min(3));
+                *resend_at = context.now + context.rules.resend_after(*sends);
                 *sends += 1;
-                effects.push(Effect::Enqueue);
+                context.effects.push(Effect::Enqueue);
             }
-            State::Claimed { .. } => {
-                self.expired_leases += 1;
-                if self.alone {
-                    let message = format!(
-                        "The conversion was begun {} times and never finished, the last time with nothing beside it.",
-                        self.expired_leases
-                    );
-                    self.fail(None, Failure::new(FailureCode::Internal, message), now, rules, effects);
-                } else {
-                    self.alone = self.expired_leases >= rules.leases;
-                    self.enqueue(now, rules, effects);
-                }
-            }
-            State::Waiting { .. } => self.enqueue(now, rules, effects),
-            State::Ready { .. } | State::Failed { .. } | State::Removed { .. } => {
-                self.record(now, rules, effects);
-            }
+            State::Claimed { .. } => self.lose_lease(context),
+            State::Waiting { .. } => self.enqueue(context),
+            State::Ready { .. } | State::Failed { .. } | State::Removed { .. } => self.record(context),
         }
     }
 
-    /// Has the end of the conversion, or its removal, written to KV; again in a while, unless that is confirmed.
-    fn record(&mut self, now: Timestamp, rules: &Rules, effects: &mut Vec<Effect>) {
-        let again = Some(now + rules.repeat);
+    /// Has the end of the conversion, or its removal, written to KV; again after a while, unless that is confirmed.
+    fn record(&mut self, context: &mut Context<'_>) {
+        let again = Some(context.now + context.rules.repeat);
         let expires_in = match &mut self.state {
             State::Ready { record_at, .. } => {
                 *record_at = again;
@@ -326,51 +300,93 @@ impl Conversion {
             }
             State::Failed { record_at, retry_at, .. } => {
                 *record_at = again;
-                Some(*retry_at - now)
+                Some(*retry_at - context.now)
             }
             State::Removed { record_at, removal, .. } => {
                 *record_at = again;
-                effects.push(Effect::RecordRemoval(removal.clone()));
+                context.effects.push(Effect::RecordRemoval(removal.clone()));
                 return;
             }
             State::Queued { .. } | State::Claimed { .. } | State::Waiting { .. } => return,
         };
-        effects.extend(self.content().map(|content| Effect::WriteCache { content, expires_in }));
+        context.effects.extend(self.content().map(|content| Effect::WriteCache { content, expires_in }));
     }
 
-    fn start_over(&mut self, now: Timestamp, rules: &Rules, effects: &mut Vec<Effect>) {
-        if matches!(self.state, State::Failed { retry_at, .. } if now < retry_at) {
-            effects.push(Effect::DeleteFromCache);
-        }
-        (self.expired_leases, self.retries, self.kills) = (0, 0, 0);
-        (self.avoid, self.alone) = (None, false);
-        self.enqueue(now, rules, effects);
-    }
-
-    fn enqueue(&mut self, now: Timestamp, rules: &Rules, effects: &mut Vec<Effect>) {
-        self.state = State::Queued { sends: 1, resend_at: now + rules.resend };
+    fn enqueue(&mut self, context: &mut Context<'_>) {
+        self.state = State::Queued { sends: 1, resend_at: context.now + context.rules.resend };
         self.sweep_at = None;
-        effects.push(Effect::Enqueue);
+        context.effects.push(Effect::Enqueue);
     }
 
-    /// Where there was another attempt, a tiler may have died and left objects.
-    fn sweep_later(&mut self, now: Timestamp, rules: &Rules) {
-        self.sweep_at = (self.next_attempt > Attempt::FIRST.next()).then(|| now + rules.sweep);
+    /// Schedules a sweep if there was an earlier attempt: its tiler may have died and left objects.
+    fn sweep_later(&mut self, context: &Context<'_>) {
+        self.sweep_at =
+            (self.next_attempt > Attempt::FIRST.next()).then(|| context.now + context.rules.sweep);
     }
 
-    fn fail(
-        &mut self,
-        by: Option<Attempt>,
-        failure: Failure,
-        now: Timestamp,
-        rules: &Rules,
-        effects: &mut Vec<Effect>,
-    ) {
-        effects.extend(self.upload.take().map(Effect::DeleteUpload));
-        let retry_after = rules.retry_after(failure.code);
-        self.sweep_later(now, rules);
-        self.state = State::Failed { by, failure, retry_at: now + retry_after, record_at: None };
-        self.record(now, rules, effects);
+    /// Returns true if the job is in the queue, waits for its turn, or is claimed.
+    #[must_use]
+    pub fn has_job(&self) -> bool {
+        matches!(self.state, State::Queued { .. } | State::Claimed { .. })
+    }
+
+    /// Returns true if the job is in the queue or waits for its turn.
+    #[must_use]
+    pub fn is_queued(&self) -> bool {
+        matches!(self.state, State::Queued { .. })
+    }
+
+    /// Returns the URL of the source.
+    #[must_use]
+    pub fn url(&self) -> &SourceUrl {
+        &self.url
+    }
+
+    /// Returns the message for the queue.
+    #[must_use]
+    pub fn job(&self) -> Job {
+        Job { id: self.id, alone: self.alone, avoid: self.avoid }
+    }
+
+    /// Returns the time at which [`Event::AlarmFired`] is due; `None` if nothing is left to do.
+    #[must_use]
+    pub fn alarm(&self) -> Option<Timestamp> {
+        self.state.alarm().into_iter().chain(self.sweep_at).min()
+    }
+
+    /// Returns the content as clients see it; `None` if it is removed.
+    #[must_use]
+    pub fn content(&self) -> Option<Content> {
+        let status = match &self.state {
+            State::Queued { .. } => Status::Processing { stage: Stage::Queued, coarse: None },
+            State::Claimed { attempt, stage, coarse, .. } => Status::Processing {
+                stage: *stage,
+                coarse: coarse.map(|number| Coarse { attempt: *attempt, number }),
+            },
+            State::Waiting { .. } => Status::Processing { stage: Stage::Waiting, coarse: None },
+            State::Ready { attempt, finished, .. } => {
+                Status::Ready { attempt: *attempt, finished: finished.clone() }
+            }
+            State::Failed { failure, retry_at, .. } => {
+                Status::Failed { failure: failure.clone(), retry_at: *retry_at }
+            }
+            State::Removed { .. } => return None,
+        };
+        Some(Content { id: self.id, url: self.url.clone(), progress: self.shown, status })
+    }
+}
+
+impl State {
+    /// Returns the time at which the state itself has something to do.
+    fn alarm(&self) -> Option<Timestamp> {
+        match *self {
+            Self::Queued { resend_at, .. } => Some(resend_at),
+            Self::Claimed { lease_until, .. } => Some(lease_until),
+            Self::Waiting { until, .. } => Some(until),
+            Self::Ready { record_at, .. }
+            | Self::Failed { record_at, .. }
+            | Self::Removed { record_at, .. } => record_at,
+        }
     }
 }
 

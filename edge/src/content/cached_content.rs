@@ -178,7 +178,8 @@ fn unmarked(mut content: Content) -> Content {
 #[cfg(test)]
 mod tests {
     use edgezoom_content::{
-        Archive, Attempt, Dzi, Failure, FailureCode, Previews, Progress, Size, TileFormat, Title, Warning,
+        Archive, Attempt, Dzi, Failure, FailureCode, Finished, Previews, Progress, Size, TileFormat, Title,
+        Warning,
     };
 
     use super::*;
@@ -204,22 +205,18 @@ mod tests {
     }
 
     fn archived() -> Status {
-        let Status::Ready { attempt, dzi, title, warning, .. } = ready() else { panic!() };
-        Status::Ready {
-            attempt,
-            dzi,
-            title,
-            warning,
-            archive: Some(Archive { index_offset: 5, index_length: 6 }),
-            previews: Some(Previews::Objects),
-        }
+        let Status::Ready { attempt, finished } = ready() else { panic!() };
+        let archive = Some(Archive { index_offset: 5, index_length: 6 });
+        let finished = Finished { archive, previews: Some(Previews::Objects), ..finished };
+        Status::Ready { attempt, finished }
     }
 
     fn ready() -> Status {
         let size = Size { width: 800, height: 600 };
         let dzi = Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg };
         let (title, warning) = (Title::of_page("A <page>\u{fdd0}"), Warning::of_text("\"A\" & <b>\u{fdd0}"));
-        Status::Ready { attempt: Attempt::FIRST, dzi, title, warning, archive: None, previews: None }
+        let finished = Finished { title, warning, ..Finished::new(dzi) };
+        Status::Ready { attempt: Attempt::FIRST, finished }
     }
 
     fn failed(message: &str) -> Status {

@@ -2,8 +2,7 @@
 //! ends in `.js` by JSONP: the script calls the function that has the file's name
 //! (<https://openseadragon.github.io/examples/tilesource-dzi/>).
 
-use edgezoom_content::NAMESPACE;
-use edgezoom_content::{Content, Status};
+use edgezoom_content::{Content, Finished, NAMESPACE, Status};
 use http::StatusCode;
 
 use crate::config::Addresses;
@@ -14,7 +13,7 @@ use crate::response::{CachePolicy, Response, plain};
 /// The script of a ready content; 404 for any other.
 #[must_use]
 pub fn script(content: &Content, addresses: &Addresses) -> Response {
-    let Status::Ready { attempt, dzi, archive, .. } = &content.status else {
+    let Status::Ready { attempt, finished: Finished { dzi, archive, .. } } = &content.status else {
         return plain::not_found();
     };
     let number = |number: u32| Text(number.to_string()); // strings, as in the XML form

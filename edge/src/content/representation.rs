@@ -2,7 +2,7 @@
 //! pages and KV all take it from here, so this file knows none of them. A field without a value is left out, never
 //! `null`.
 
-use edgezoom_content::{Content, ContentId, Dzi, Failure, Stage, Status, Timestamp};
+use edgezoom_content::{Content, ContentId, Dzi, Failure, Finished, Stage, Status, Timestamp};
 
 use crate::config::Addresses;
 use crate::response::element::Element::{self, Count, Flag, Fraction, Object, Printed, Text};
@@ -20,18 +20,16 @@ fn object(content: &Content, addresses: &Addresses, seconds: impl Fn(Timestamp) 
         ("shareUrl", Text(addresses.share(content.id))),
         ("embedHtml", Text(embed_html(content.id, addresses))),
     ];
-    if let Status::Ready { title: Some(title), .. } = &content.status {
-        fields.push(("title", Text(title.to_string())));
-    }
-    if let Status::Ready { warning: Some(warning), .. } = &content.status {
-        fields.push(("warning", Text(warning.to_string())));
+    if let Some(Finished { title, warning, .. }) = content.status.finished() {
+        fields.extend(title.as_ref().map(|title| ("title", Text(title.to_string()))));
+        fields.extend(warning.as_ref().map(|warning| ("warning", Text(warning.to_string()))));
     }
     if let Status::Processing { coarse: Some(coarse), .. } = &content.status {
         fields.push(("coarseUrl", Text(addresses.coarse(content.id, *coarse))));
     }
     fields.push(match &content.status {
         Status::Processing { stage, .. } => ("stage", Text(stage_name(*stage).to_owned())),
-        Status::Ready { attempt, dzi, archive, .. } => {
+        Status::Ready { attempt, finished: Finished { dzi, archive, .. } } => {
             ("dzi", dzi_object(dzi, addresses.descriptor(content.id, *attempt, *archive)))
         }
         Status::Failed { failure, retry_at } => ("failure", failure_object(failure, seconds(*retry_at))),
@@ -129,14 +127,8 @@ mod tests {
         let size = Size { width: 3, height: 2 };
         let dzi = Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg };
         let warning = Warning::of_text("The file is <damaged> & \"cut\".");
-        let status = Status::Ready {
-            attempt: Attempt::FIRST,
-            dzi,
-            title: None,
-            warning,
-            archive: None,
-            previews: None,
-        };
+        let finished = Finished { warning, ..Finished::new(dzi) };
+        let status = Status::Ready { attempt: Attempt::FIRST, finished };
         let url = SourceUrl::parse("http://a.example/a.jpg").unwrap();
         let id = "6qy4OXfXSid".parse().unwrap();
         let content = Content { id, url, progress: Progress::COMPLETE, status };

@@ -1,6 +1,6 @@
 //! The responses of `/v1/content/`, with the content object, and of `/v1/dzi/`, with its `dzi` object alone.
 
-use edgezoom_content::{Content, Status, Timestamp};
+use edgezoom_content::{Content, Finished, Status, Timestamp};
 use http::StatusCode;
 
 use crate::config::Addresses;
@@ -67,7 +67,7 @@ pub fn dzi_response(
     addresses: &Addresses,
 ) -> Response {
     let ready = found.and_then(|(content, by_url)| match &content.status {
-        Status::Ready { attempt, dzi, archive, .. } => {
+        Status::Ready { attempt, finished: Finished { dzi, archive, .. } } => {
             let location = by_url.then(|| addresses.dzi(content.id));
             Ok((location, dzi_object(dzi, addresses.descriptor(content.id, *attempt, *archive))))
         }

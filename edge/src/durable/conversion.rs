@@ -232,7 +232,7 @@ impl ConversionObject {
         let (Some(status), Some(owner)) = (ended, self.owner().await?) else { return Ok(()) };
         let id = self.id()?;
         let (party, tiles) = match status {
-            Some(Status::Ready { dzi, .. }) => (None, dzi.tile_count()),
+            Some(Status::Ready { finished, .. }) => (None, finished.dzi.tile_count()),
             Some(Status::Failed { .. }) | None => (None, 0),
             Some(Status::Processing { .. }) => (Some(owner.party), 0), // the next attempt has its date
         };

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use edgezoom_content::{Content, ContentId, Removal, RemovalKind, SourceUrl, Status, Timestamp};
+use edgezoom_content::{Content, ContentId, Finished, Removal, RemovalKind, SourceUrl, Status, Timestamp};
 use worker::{Env, Error, Result};
 
 use crate::content::kv_cache::{KvCache, KvCacheError};
@@ -22,11 +22,10 @@ pub async fn finished(
     env: &Env,
 ) -> Result<()> {
     let (state, code, sizes) = match &content.status {
-        Status::Ready { dzi, archive, .. } => {
-            let pixels = u64::from(dzi.size.width) * u64::from(dzi.size.height);
+        Status::Ready { finished: Finished { dzi, archive, .. }, .. } => {
             // Of an archive; the length of single tiles is not known here.
             let bytes = archive.map_or(0, |archive| archive.index_offset + u64::from(archive.index_length));
-            ("ready", "", [pixels, dzi.tile_count(), bytes])
+            ("ready", "", [dzi.size.pixels(), dzi.tile_count(), bytes])
         }
         Status::Failed { failure, .. } => ("failed", failure.code.name(), [0; 3]),
         Status::Processing { .. } => ("processing", "", [0; 3]),

@@ -1,6 +1,6 @@
 //! `/<id>/download`: the archive of a ready content, as a file with a good name.
 
-use edgezoom_content::{ContentId, Status};
+use edgezoom_content::{ContentId, Finished, Status};
 use worker::{Env, Request, Result};
 
 use super::Outgoing;
@@ -26,7 +26,9 @@ pub async fn serve(
         Err(error @ ApiError::TakenDown(_)) => return Ok(Outgoing::Buffered(error.response())),
         Err(_) => return nothing(),
     };
-    let Status::Ready { attempt, archive: Some(_), .. } = &content.status else { return nothing() };
+    let Status::Ready { attempt, finished: Finished { archive: Some(_), .. } } = &content.status else {
+        return nothing();
+    };
     let Some(response) = r2::serve_object(&attempt.archive_key(id), MEDIA_TYPE, request, env).await? else {
         return nothing();
     };

@@ -50,7 +50,7 @@ pub async fn serve(
 /// A ready content's pyramid, if its tiles do not overlap.
 fn has_tiles_of_iiif(content: &Content) -> std::result::Result<&Dzi, Response> {
     match &content.status {
-        Status::Ready { dzi, .. } if dzi.tile_overlap == 0 => Ok(dzi),
+        Status::Ready { finished, .. } if finished.dzi.tile_overlap == 0 => Ok(&finished.dzi),
         Status::Ready { .. } => {
             let why = "The tiles of this picture overlap, which IIIF does not allow. Its address for Deep Zoom works.";
             Err(Response::text(StatusCode::NOT_FOUND, why))

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use edgezoom_content::tile_number;
-use edgezoom_content::{Archive, Dzi, Status, TileIndex, TileRange};
+use edgezoom_content::{Archive, Dzi, Finished, Status, TileIndex, TileRange};
 use worker::{Delay, Env, Request, Response, Result, console_error};
 
 use crate::content::repository::{Repository, RepositoryError};
@@ -114,9 +114,10 @@ async fn look_up(
             None
         }
     };
-    let Some(Status::Ready { attempt, dzi, archive, .. }) = content.map(|content| content.status) else {
+    let Some(Status::Ready { attempt, finished }) = content.map(|content| content.status) else {
         return tiles(false);
     };
+    let Finished { dzi, archive, .. } = finished;
     let Some(Archive { index_offset, index_length }) = archive.filter(|_| attempt == key.attempt) else {
         return tiles(attempt == key.attempt);
     };

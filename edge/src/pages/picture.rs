@@ -1,6 +1,6 @@
 //! What the pages that show a content share: the picture's name, and its preview without JavaScript.
 
-use edgezoom_content::{Content, PreviewKind, Status};
+use edgezoom_content::{Content, Finished, PreviewKind, Status};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use url::Url;
 
@@ -15,7 +15,7 @@ const SENT_FILE: &str = "A file that was sent";
 
 /// The name of the source: its title, the name of its file, or its host.
 pub(crate) fn name(content: &Content) -> String {
-    if let Status::Ready { title: Some(title), .. } = &content.status {
+    if let Some(Finished { title: Some(title), .. }) = content.status.finished() {
         return title.to_string();
     }
     if content.url.is_file() {

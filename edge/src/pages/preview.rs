@@ -1,7 +1,7 @@
 //! The small pictures of a ready content: where they are stored, and how large they are. Contents whose tiler made none
 //! have the largest level of their pyramid in their place that is one tile and fits.
 
-use edgezoom_content::{Content, Dzi, PreviewKind, Previews, Size, Status, TileRange};
+use edgezoom_content::{Content, Dzi, Finished, PreviewKind, Previews, Size, Status, TileRange};
 
 use crate::request::object_key::ObjectKey;
 
@@ -24,7 +24,7 @@ pub enum StoredPreview {
 /// Where the small picture of a content is, and its media type; `None` while the content is not ready.
 #[must_use]
 pub fn stored_preview(content: &Content, kind: PreviewKind) -> Option<(StoredPreview, &'static str)> {
-    let Status::Ready { attempt, dzi, previews, .. } = &content.status else {
+    let Status::Ready { attempt, finished: Finished { dzi, previews, .. } } = &content.status else {
         return None;
     };
     let id = content.id;
@@ -42,7 +42,7 @@ pub fn stored_preview(content: &Content, kind: PreviewKind) -> Option<(StoredPre
 }
 
 /// How large a small picture is.
-pub(super) fn preview_size(dzi: &Dzi, previews: Option<Previews>, kind: PreviewKind) -> Size {
+pub(super) fn preview_size(Finished { dzi, previews, .. }: &Finished, kind: PreviewKind) -> Size {
     match previews {
         Some(_) => kind.size(dzi.size),
         None => dzi.level_size(level(dzi, kind)),
@@ -63,8 +63,8 @@ mod tests {
 
     fn content(size: Size, tile_format: TileFormat, previews: Option<Previews>) -> Content {
         let dzi = Dzi { size, tile_size: 510, tile_overlap: 1, tile_format };
-        let (attempt, title, warning, archive) = (Attempt::FIRST, None, None, None);
-        let status = Status::Ready { attempt, dzi, title, warning, archive, previews };
+        let finished = Finished { previews, ..Finished::new(dzi) };
+        let status = Status::Ready { attempt: Attempt::FIRST, finished };
         let url = SourceUrl::parse("http://example.com/a.jpg").unwrap();
         Content { id: "6qy4OXfXSid".parse().unwrap(), url, progress: Progress::COMPLETE, status }
     }
@@ -96,8 +96,7 @@ mod tests {
             let old = content(size, TileFormat::Jpg, None);
             let tile = StoredPreview::Tile(key.parse().unwrap());
             assert_eq!(stored_preview(&old, kind), Some((tile, "image/jpeg")));
-            let Status::Ready { dzi, previews, .. } = old.status else { panic!() };
-            let size = preview_size(&dzi, previews, kind);
+            let size = preview_size(old.status.finished().unwrap(), kind);
             assert_eq!((size.width, size.height), shown);
         }
     }

@@ -1,7 +1,7 @@
 //! `/<id>`: the share page. The viewer fills the window; until the content is ready it shows the progress, then the
 //! picture. The content object is part of the page, so a ready picture needs no further request.
 
-use edgezoom_content::{Content, Status, Timestamp};
+use edgezoom_content::{Content, Finished, Status, Timestamp};
 use http::StatusCode;
 
 use super::picture::{name, origin, preview};
@@ -46,7 +46,7 @@ pub fn share(content: &Content, addresses: &Addresses, now: Timestamp) -> Respon
 /// when the content becomes ready later.
 fn warning(content: &Content) -> String {
     match &content.status {
-        Status::Ready { warning: Some(warning), .. } => {
+        Status::Ready { finished: Finished { warning: Some(warning), .. }, .. } => {
             format!("<p id=\"warning\" role=\"status\">{}</p>", escape::html(warning.as_str()))
         }
         _ => "<p id=\"warning\" role=\"status\" hidden></p>".to_owned(),

@@ -19,8 +19,9 @@ pub(super) fn tags(content: &Content, addresses: &Addresses) -> String {
     let is_file = content.url.is_file();
     let from = if is_file { String::new() } else { format!(" from {}", host(content)) };
     let description = match &content.status {
-        Status::Ready { dzi, .. } => {
-            format!("{} × {} pixels{from}, to zoom into.", dzi.size.width, dzi.size.height)
+        Status::Ready { finished, .. } => {
+            let size = finished.dzi.size;
+            format!("{} × {} pixels{from}, to zoom into.", size.width, size.height)
         }
         _ if is_file => "To zoom into.".to_owned(),
         _ => format!("From {}, to zoom into.", host(content)),
@@ -35,10 +36,11 @@ pub(super) fn tags(content: &Content, addresses: &Addresses) -> String {
         meta("property", "og:url", &share),
     ];
     match &content.status {
-        Status::Ready { dzi, previews, .. } => {
+        Status::Ready { finished, .. } => {
+            let dzi = &finished.dzi;
             let preview = addresses.preview(content.id, PreviewKind::Large);
             let thumbnail = addresses.preview(content.id, PreviewKind::Thumbnail);
-            let size = preview_size(dzi, *previews, PreviewKind::Large);
+            let size = preview_size(finished, PreviewKind::Large);
             tags.extend([
                 meta("property", "og:image", &preview),
                 meta("property", "og:image:type", dzi.tile_format.media_type()),

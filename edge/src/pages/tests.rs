@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use edgezoom_content::{
-    Attempt, Content, Dzi, Failure, FailureCode, Previews, Progress, Size, SourceUrl, Stage, Status,
-    TileFormat, Timestamp, Title, Warning,
+    Attempt, Content, Dzi, Failure, FailureCode, Finished, Previews, Progress, Size, SourceUrl, Stage,
+    Status, TileFormat, Timestamp, Title, Warning,
 };
 
 use super::*;
@@ -28,14 +28,16 @@ fn content(status: Status) -> Content {
 fn ready() -> Content {
     let size = Size { width: 8000, height: 6000 };
     let dzi = Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg };
-    content(Status::Ready {
-        attempt: Attempt::FIRST,
-        dzi,
-        title: None,
-        warning: None,
-        archive: None,
-        previews: None,
-    })
+    content(Status::Ready { attempt: Attempt::FIRST, finished: Finished::new(dzi) })
+}
+
+/// Returns a ready content with a changed result.
+fn ready_with(change: impl FnOnce(&mut Finished)) -> Content {
+    let mut content = ready();
+    if let Status::Ready { finished, .. } = &mut content.status {
+        change(finished);
+    }
+    content
 }
 
 #[test]
@@ -97,10 +99,8 @@ fn the_share_page_carries_its_content() {
 
 #[test]
 fn a_web_page_has_its_title_as_name() {
-    let Status::Ready { attempt, dzi, .. } = ready().status else { panic!() };
-    let title = Title::of_page("Maps & <towns>");
-    let ready = Status::Ready { attempt, dzi, title, warning: None, archive: None, previews: None };
-    let response = share(&content(ready), &addresses(), NOW);
+    let ready = ready_with(|finished| finished.title = Title::of_page("Maps & <towns>"));
+    let response = share(&ready, &addresses(), NOW);
     assert!(
         response.body.contains("<title>Maps &amp; &lt;towns&gt; – Edgezoom</title>"),
         "{}",
@@ -111,13 +111,8 @@ fn a_web_page_has_its_title_as_name() {
 
 #[test]
 fn what_is_missing_of_a_picture_is_a_line_of_its_page() {
-    let Status::Ready { attempt, dzi, .. } = ready().status else { panic!() };
     let warning = Warning::of_text("</p><script>alert('1')</script>");
-    let response = share(
-        &content(Status::Ready { attempt, dzi, title: None, warning, archive: None, previews: None }),
-        &addresses(),
-        NOW,
-    );
+    let response = share(&ready_with(|finished| finished.warning = warning), &addresses(), NOW);
     let line =
         r#"<p id="warning" role="status">&lt;/p&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;</p>"#;
     assert!(response.body.contains(line), "{}", response.body);
@@ -204,10 +199,8 @@ fn only_the_page_for_frames_may_be_framed() {
 
 #[test]
 fn cards_show_the_preview_with_its_true_size() {
-    let Status::Ready { attempt, dzi, .. } = ready().status else { panic!() };
-    let previews = Some(Previews::Objects);
-    let ready = Status::Ready { attempt, dzi, title: None, warning: None, archive: None, previews };
-    let page = share(&content(ready), &addresses(), NOW).body;
+    let ready = ready_with(|finished| finished.previews = Some(Previews::Objects));
+    let page = share(&ready, &addresses(), NOW).body;
     for line in [
         r#"<meta property="og:image" content="https://zoom.example/6qy4OXfXSid/preview.jpg">"#,
         r#"<meta property="og:image:width" content="1200">"#,
@@ -228,17 +221,10 @@ fn the_home_page_offers_to_send_files_where_they_are_taken() {
 
 #[test]
 fn a_file_that_was_sent_has_its_name_and_no_link() {
-    let Status::Ready { attempt, dzi, .. } = ready().status else { panic!() };
     let digest = "f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk";
     let sent = |name| {
-        let status =
-            Status::Ready { attempt, dzi, title: None, warning: None, archive: None, previews: None };
-        let page = share(
-            &Content { url: SourceUrl::of_file(digest, name).unwrap(), ..content(status) },
-            &addresses(),
-            NOW,
-        );
-        page.body
+        let url = SourceUrl::of_file(digest, name).unwrap();
+        share(&Content { url, ..ready() }, &addresses(), NOW).body
     };
     let page = sent("<b> town.jpg");
     for line in [

@@ -9,8 +9,8 @@ mod format_selection;
 mod requests;
 
 use edgezoom_content::{
-    AddressPolicy, Attempt, Content, Dzi, Failure, FailureCode, Progress, Size, SourceUrl, Stage, Status,
-    TileFormat, Timestamp,
+    AddressPolicy, Attempt, Content, Dzi, Failure, FailureCode, Finished, Progress, Size, SourceUrl, Stage,
+    Status, TileFormat, Timestamp,
 };
 use edgezoom_edge::config::Addresses;
 use edgezoom_edge::content::response::ContentResponse;
@@ -45,17 +45,7 @@ fn content(there: There) -> Content {
     let size = Size { width: 8000, height: 6000 };
     let dzi = Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg };
     let (progress, status) = match there {
-        Ready => (
-            1.0,
-            Status::Ready {
-                attempt: Attempt::FIRST,
-                dzi,
-                title: None,
-                warning: None,
-                archive: None,
-                previews: None,
-            },
-        ),
+        Ready => (1.0, Status::Ready { attempt: Attempt::FIRST, finished: Finished::new(dzi) }),
         Failed => {
             let failure = Failure::new(FailureCode::SourceNotFound, "404 <&>.");
             (0.0625, Status::Failed { failure, retry_at: RETRY_AT })

@@ -108,8 +108,8 @@ fn urls_that_are_refused_with_a_reason() {
             .map(|url| get(&format!("/v1/content/?url={url}"), Nothing))
             .map(|wire| format!("{} – {}", wire.lines().next().unwrap(), wire.lines().last().unwrap()));
     insta::assert_snapshot!(reasons.join("\n"), @r#"
-    400 Bad Request – The URL must not carry a user name or a password.
-    400 Bad Request – The URL's host is not a public one.
+    400 Bad Request – The URL must not contain a user name or password.
+    400 Bad Request – The URL's host is not public.
     400 Bad Request – The URL's host is in a private, reserved or denied network.
     400 Bad Request – The URL's host is in a private, reserved or denied network.
     400 Bad Request – The URL is longer than 2048 characters.

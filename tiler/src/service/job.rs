@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use edgezoom_content::protocol::{Claim, Outcome, Retry};
-use edgezoom_content::{Failure, FailureCode, UploadKey};
+use edgezoom_content::{Failure, FailureCode, Finished, UploadKey};
 use futures::FutureExt;
 use tracing::{Instrument, error, info, info_span};
 
@@ -129,7 +129,7 @@ impl Job<'_> {
         match converted {
             Ok(Converted { dzi, title, warning }) => {
                 let (archive, previews) = (upload.archive(), upload.previews());
-                let outcome = Outcome::Finished { dzi, title, warning, archive, previews };
+                let outcome = Outcome::Finished(Finished { dzi, title, warning, archive, previews });
                 match reporter.conclude(outcome, claim.lease()).await {
                     ReportResult::Accepted => {
                         times.reported(Instant::now());

@@ -1,32 +1,31 @@
-//! All rules at once, under random histories of what is lost, doubled and late.
+//! All invariants under random histories, in which messages are lost, doubled and late.
 
 use proptest::prelude::*;
 
-use std::time::Duration;
-
 use super::*;
-use crate::RemovalKind;
+use crate::Content;
+use crate::protocol::Job;
 
-/// A whole service in miniature: one conversion, its queue, KV, and tilers that crash, sleep and speak too late.
+/// The whole service in miniature: one conversion, its queue, KV, and tilers that crash, stall and report too late.
 struct World {
     story: Story,
     messages: Vec<Job>,
-    /// Attempts that some tiler believes to have, dead and sleeping ones too.
+    /// Attempts that any tiler has ever claimed.
     attempts: Vec<Attempt>,
     record: Option<Content>,
-    /// Whether KV has a takedown in its place.
+    /// True if KV has a takedown instead of the record.
     is_refused: bool,
-    /// The operator's log: actions, each once.
+    /// The operator's log, each action once.
     log: Vec<(RemovalKind, String)>,
-    /// How many actions there were that had an effect.
+    /// Number of the operator's actions.
     actions: usize,
     published: Vec<Attempt>,
-    /// The attempts that have objects in the store.
+    /// Attempts that have objects in the store.
     stored: Vec<Attempt>,
     highest: Progress,
 }
 
-/// One thing that may happen. Numbers choose among the attempts there have been.
+/// A random event. Numbers select one of the attempts so far.
 #[derive(Clone, Debug)]
 enum Chance {
     Ask,
@@ -62,7 +61,7 @@ impl World {
         world
     }
 
-    /// Tells the conversion of an event and performs the effects; when `up` is false, queue and KV take nothing.
+    /// Handles an event and performs the effects. If `up` is false, queue and KV refuse everything.
     fn tell(&mut self, event: Event, up: bool) -> Reply {
         let was_taken_down = self.is_taken_down();
         let is_of_operator = matches!(event, Event::Removed { .. });
@@ -84,7 +83,7 @@ impl World {
                     }
                     (self.record, self.is_refused) = (Some(content), false);
                     self.story.tell(Event::CacheWritten);
-                    assert_eq!(self.story.effects, [], "written at once, it is not out of date");
+                    assert_eq!(self.story.effects, [], "a record written at once is not out of date");
                 }
                 Effect::WriteCache { .. } => {}
                 Effect::DeleteFromCache => (self.record, self.is_refused) = (None, false),
@@ -95,10 +94,10 @@ impl World {
                     }
                     (self.record, self.is_refused) = (None, removal.kind == RemovalKind::TakenDown);
                     self.story.tell(Event::RemovalRecorded(removal.kind));
-                    assert_eq!(self.story.effects, [], "written at once, it is not out of date");
+                    assert_eq!(self.story.effects, [], "a record written at once is not out of date");
                 }
                 Effect::RecordRemoval(_) => {}
-                Effect::DeleteUpload(_) => panic!("no file was sent"),
+                Effect::DeleteUpload(_) => panic!("there is no uploaded file"),
                 Effect::Sweep { before, keep, .. } if up => {
                     self.stored.retain(|attempt| *attempt >= before || Some(*attempt) == keep);
                     self.story.tell(Event::Swept { before });
@@ -131,7 +130,7 @@ impl World {
                     if let Reply::Claim(claim) = self.tell(claim_of(job), true)
                         && !lose_answer
                     {
-                        assert!(!self.attempts.contains(&claim.attempt), "an attempt was given twice");
+                        assert!(!self.attempts.contains(&claim.attempt), "an attempt was claimed twice");
                         self.attempts.push(claim.attempt);
                         self.stored.push(claim.attempt);
                     }
@@ -174,15 +173,14 @@ impl World {
             Chance::Remove { kind, up } => {
                 self.actions += 1;
                 let action = self.actions.to_string();
-                // One reason, so that a takedown of what is taken down is the same one.
+                // Takedowns have one reason, so that a second takedown is a repetition.
                 let removal = Removal::new(kind, "why", action, "operator".to_owned());
                 self.tell(Event::Removed { id: id(), url: None, removal }, up);
             }
         }
     }
 
-    /// From here on all goes well and the tilers that were are dead: alarms ring when due, and the tiler that pulls a message
-    /// and gets the claim finishes.
+    /// Lets everything go well from now on, with new tilers: alarms fire when due, and each claimed job is finished.
     fn settle(&mut self) {
         for _ in 0..100 {
             if !self.messages.is_empty() {
@@ -199,7 +197,7 @@ impl World {
     }
 }
 
-/// The claim of a tiler for a job that it pulled.
+/// Returns a tiler's claim for a job that it pulled.
 fn claim_of(job: Job) -> Event {
     Event::Claimed(ClaimRequest { alone: job.alone, ..CLAIM })
 }
@@ -249,7 +247,7 @@ proptest! {
         prop_assert!(known.content().is_none_or(|content| content.is_finished()), "lost: {:?}", known);
         prop_assert_eq!(world.is_refused, world.is_taken_down());
         prop_assert_eq!(world.record, known.content());
-        // Takedowns and lifts follow one another in the log, and none is lost: each is recorded before the next one.
+        // No takedown or lift is lost in the log: each is recorded before the next, so they alternate.
         let kinds: Vec<_> = world.log.iter().map(|(kind, _)| *kind).filter(|kind| *kind != RemovalKind::Unused).collect();
         prop_assert!(kinds.windows(2).all(|two| two[0] != two[1]), "{kinds:?}");
         prop_assert!(kinds.first().is_none_or(|first| *first == RemovalKind::TakenDown));

@@ -1,4 +1,4 @@
-//! The rules one by one; all of them at once in `histories`, what is measured in `changes`, those of further attempts in `retries`.
+//! Each rule on its own. `histories` tests all of them together under random events.
 
 mod changes;
 mod histories;
@@ -10,21 +10,10 @@ mod uploads;
 use std::time::Duration;
 
 use super::*;
-use crate::protocol::{ClaimRequest, Job, Outcome, Report, Retry};
-use crate::{Coarse, Content, Size, Status, TileFormat, TileRange};
+use crate::protocol::{ClaimRequest, Outcome, Report, Retry};
+use crate::{Dzi, FailureCode, Size, TileFormat};
 
-const RULES: Rules = Rules {
-    lease: Duration::from_secs(60),
-    leases: 3,
-    resend: Duration::from_secs(120),
-    repeat: Duration::from_secs(10),
-    retries: [Duration::from_secs(60), Duration::from_secs(300), Duration::from_secs(1800)],
-    kills: 2,
-    sweep: Duration::from_secs(600),
-    failed: Duration::from_secs(600),
-    over_a_limit: Duration::from_secs(86_400),
-    early: Duration::from_secs(60),
-};
+const RULES: Rules = Rules::DEFAULT;
 const MINUTE: u64 = 60_000;
 const HOUR: u64 = 60 * MINUTE;
 
@@ -41,23 +30,14 @@ fn id() -> ContentId {
     ContentId::candidates(&url()).next().unwrap()
 }
 
-fn dzi() -> Dzi {
-    let size = Size { width: 800, height: 600 };
-    Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg }
-}
-
 fn finished() -> Outcome {
-    let archive = Some(Archive { index_offset: 1 << 33, index_length: 99 });
-    Outcome::Finished {
-        dzi: dzi(),
-        title: Title::of_page("A page"),
-        warning: Warning::of_text("Damaged."),
-        archive,
-        previews: Some(Previews::Entries {
-            large: TileRange { offset: 1 << 33, length: 7 },
-            thumbnail: TileRange { offset: 9, length: 8 },
-        }),
-    }
+    let size = Size { width: 800, height: 600 };
+    Outcome::Finished(Finished::new(Dzi {
+        size,
+        tile_size: 510,
+        tile_overlap: 1,
+        tile_format: TileFormat::Jpg,
+    }))
 }
 
 fn failure(code: FailureCode) -> Failure {
@@ -109,7 +89,7 @@ impl Story {
         }
     }
 
-    /// The tiler of the attempt dies, and its lease runs out.
+    /// The tiler of the attempt dies, and its lease expires.
     fn lose_lease(&mut self) {
         self.wait(RULES.lease);
         self.tell(Event::AlarmFired);
@@ -141,13 +121,13 @@ fn a_new_url_is_queued_once() {
 }
 
 #[test]
-fn an_id_that_another_url_has_is_taken() {
+fn an_id_belongs_to_one_url() {
     let other = SourceUrl::parse("http://example.com/b.jpg").unwrap();
     assert_eq!(Story::new().tell(Event::Created { id: id(), url: other }), Reply::IdTaken);
 }
 
 #[test]
-fn what_was_never_asked_for_is_unknown() {
+fn only_a_request_by_url_creates_a_conversion() {
     for event in [Event::Requested, Event::RetryAsked, Event::Claimed(CLAIM), Event::Reset, Event::AlarmFired]
     {
         let decision = decide(None, event, Timestamp(0), &RULES);
@@ -164,7 +144,7 @@ fn a_second_claim_is_refused_while_the_lease_runs() {
 }
 
 #[test]
-fn a_claim_after_the_lease_is_granted_though_the_alarm_is_late() {
+fn a_claim_after_the_lease_is_granted_even_if_the_alarm_is_late() {
     let mut story = Story::new();
     let first = story.claim();
     story.wait(RULES.lease);
@@ -182,7 +162,7 @@ fn a_report_renews_the_lease() {
 }
 
 #[test]
-fn a_lease_that_ran_out_queues_the_job_again_and_ends_the_attempt() {
+fn an_expired_lease_queues_the_job_again_and_ends_the_attempt() {
     let mut story = Story::new();
     let attempt = story.claim();
     story.wait(RULES.lease);
@@ -193,7 +173,7 @@ fn a_lease_that_ran_out_queues_the_job_again_and_ends_the_attempt() {
 }
 
 #[test]
-fn handing_back_does_not_count_as_an_attempt_that_failed() {
+fn handing_back_does_not_count_as_a_failed_attempt() {
     let mut story = Story::new();
     for _ in 0..10 {
         let attempt = story.claim();
@@ -235,7 +215,7 @@ fn a_ready_content_is_recorded_until_kv_has_it() {
 }
 
 #[test]
-fn a_report_that_comes_twice_is_accepted_twice_and_applied_once() {
+fn a_repeated_report_is_accepted_and_changes_nothing() {
     let mut story = Story::new();
     let attempt = story.claim();
     story.tell(reported(attempt, finished()));
@@ -251,7 +231,7 @@ fn a_report_that_comes_twice_is_accepted_twice_and_applied_once() {
 }
 
 #[test]
-fn a_failure_is_answered_until_its_retry_is_due() {
+fn a_failure_stands_until_its_retry_is_due() {
     for (code, minutes) in [
         (FailureCode::SourceNotFound, 10),
         (FailureCode::SourceForbidden, 10),
@@ -280,7 +260,7 @@ fn a_failure_is_answered_until_its_retry_is_due() {
 }
 
 #[test]
-fn a_lost_message_is_sent_again_ever_more_rarely() {
+fn a_lost_message_is_sent_again_after_growing_pauses() {
     let mut story = Story::new();
     for factor in [1, 4, 16, 64, 64] {
         story.wait(RULES.resend * factor - Duration::from_millis(1));
@@ -293,7 +273,7 @@ fn a_lost_message_is_sent_again_ever_more_rarely() {
 }
 
 #[test]
-fn a_message_that_the_queue_did_not_take_is_sent_again_soon() {
+fn a_message_that_the_queue_refused_is_sent_again_soon() {
     let mut story = Story::new();
     story.tell(Event::EnqueueFailed);
     story.wait(RULES.repeat);
@@ -302,7 +282,7 @@ fn a_message_that_the_queue_did_not_take_is_sent_again_soon() {
 }
 
 #[test]
-fn a_reset_tries_anew_whatever_is_not_ready() {
+fn a_reset_starts_everything_again_that_is_not_ready() {
     let mut story = Story::new();
     let attempt = story.claim();
     story.tell(Event::Reset);
@@ -322,7 +302,7 @@ fn a_reset_tries_anew_whatever_is_not_ready() {
 }
 
 #[test]
-fn the_latest_coarse_picture_is_that_of_the_attempt_under_way() {
+fn clients_see_the_latest_coarse_picture_of_the_current_attempt() {
     let mut story = Story::new();
     let first = story.claim();
     let mut numbers = CoarseNumber::all();
@@ -344,7 +324,7 @@ fn the_latest_coarse_picture_is_that_of_the_attempt_under_way() {
     assert_eq!(shown(&story), None);
     let second = story.claim();
     story.tell(progress(first, two));
-    assert_eq!(shown(&story), None, "of an attempt that is over");
+    assert_eq!(shown(&story), None, "the attempt is over");
     story.tell(progress(second, one));
     assert_eq!(shown(&story), one.map(|number| Coarse { attempt: second, number }));
 }

@@ -1,7 +1,6 @@
-//! Takedowns, and what is deleted because it is not used.
+//! Takedowns, and the deletion of unused contents.
 
 use super::*;
-use crate::{Removal, RemovalKind};
 
 const REASON: &str = "Its owner asked for it.";
 
@@ -26,7 +25,7 @@ fn ready() -> Story {
     story
 }
 
-/// The effects of the last event, by their names.
+/// Returns the effects of the last event, by name.
 fn effects(story: &Story) -> Vec<&'static str> {
     let name = |effect: &Effect| match effect {
         Effect::Enqueue => "enqueue",
@@ -56,7 +55,7 @@ fn clients_events() -> [Event; 5] {
 }
 
 #[test]
-fn what_is_taken_down_is_refused_at_once_and_its_objects_are_deleted() {
+fn a_takedown_refuses_requests_at_once_and_deletes_the_objects() {
     let mut story = ready();
     assert_eq!(story.tell(take_down("1")), refused());
     assert_eq!(effects(&story), ["record takedown", "sweep all"]);
@@ -69,7 +68,7 @@ fn what_is_taken_down_is_refused_at_once_and_its_objects_are_deleted() {
 }
 
 #[test]
-fn record_and_objects_are_tried_again_until_they_are_confirmed() {
+fn recording_and_sweeping_are_repeated_until_they_are_confirmed() {
     let mut story = ready();
     story.tell(take_down("1"));
     for _ in 0..3 {
@@ -81,7 +80,7 @@ fn record_and_objects_are_tried_again_until_they_are_confirmed() {
     story.wait(RULES.repeat);
     story.tell(Event::AlarmFired);
     assert_eq!(effects(&story), ["sweep all"]);
-    // Once more after a while: a tiler may have uploaded until it learnt that its attempt is over.
+    // Once more after a while: a tiler may have uploaded until it learned that its attempt is over.
     let before = Attempt::FIRST.next();
     story.tell(Event::Swept { before });
     assert_eq!(story.known.as_ref().unwrap().alarm(), Some(story.now + RULES.sweep));
@@ -94,11 +93,11 @@ fn record_and_objects_are_tried_again_until_they_are_confirmed() {
 }
 
 #[test]
-fn a_takedown_that_is_told_twice_is_one_action() {
+fn a_repeated_takedown_is_one_action() {
     let mut story = ready();
     story.tell(take_down("1"));
     let first = story.effects.clone();
-    // What is not confirmed is done again at once, as the same action.
+    // Unconfirmed effects are repeated at once, as the same action.
     assert_eq!(story.tell(take_down("2")), refused());
     assert_eq!(story.effects, first);
     story.tell(Event::RemovalRecorded(RemovalKind::TakenDown));
@@ -127,7 +126,7 @@ fn a_running_conversion_is_stopped() {
 }
 
 #[test]
-fn what_no_client_has_asked_for_can_be_taken_down_by_its_url() {
+fn a_url_can_be_taken_down_before_anyone_asks_for_it() {
     let removal = |kind| Removal::new(kind, REASON, "1".to_owned(), "anna".to_owned());
     let mut story = Story { known: None, now: Timestamp(0), effects: vec![] };
     let event = |kind, url| Event::Removed { id: id(), url, removal: removal(kind) };
@@ -142,7 +141,7 @@ fn what_no_client_has_asked_for_can_be_taken_down_by_its_url() {
 }
 
 #[test]
-fn what_is_lifted_is_converted_when_it_is_asked_for_with_a_new_attempt() {
+fn a_lifted_content_is_converted_on_request_by_a_new_attempt() {
     let mut story = ready();
     story.tell(take_down("1"));
     // The log must not lose the takedown.
@@ -162,33 +161,33 @@ fn what_is_lifted_is_converted_when_it_is_asked_for_with_a_new_attempt() {
 }
 
 #[test]
-fn what_is_not_used_is_deleted_and_comes_back() {
+fn an_unused_content_is_deleted_and_comes_back_on_request() {
     let mut story = ready();
     let unused = || removed(RemovalKind::Unused, "", "1");
     assert_eq!(story.tell(unused()), Reply::Accepted);
     assert_eq!(effects(&story), ["record deletion", "sweep all"]);
     assert_eq!(story.tell(unused()), Reply::Accepted);
     assert_eq!(effects(&story), [""; 0]);
-    // KV still has the record of what is deleted.
+    // KV still has the record.
     assert_eq!(story.tell(Event::Requested), Reply::NotYet);
     story.tell(Event::RemovalRecorded(RemovalKind::Unused));
     story.tell(Event::Created { id: id(), url: url() });
     assert_eq!((effects(&story), story.stage()), (vec!["enqueue"], Some(Stage::Queued)));
     assert_eq!(story.tell(unused()), Reply::Conflict);
-    // A takedown comes before all.
+    // A takedown takes precedence.
     story.tell(take_down("2"));
     assert_eq!(story.tell(unused()), refused());
 }
 
 #[test]
-fn a_deleted_file_has_to_be_sent_again() {
+fn a_deleted_file_has_to_be_uploaded_again() {
     let file = SourceUrl::of_file("f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk", "a.jpg").unwrap();
     let upload = |number: u32| format!("uploads/{number:032x}").parse().unwrap();
     let sent = |number| Event::Uploaded { id: id(), url: file.clone(), upload: upload(number) };
     let mut story = Story { known: None, now: Timestamp(0), effects: vec![] };
     story.tell(sent(1));
     story.tell(take_down("1"));
-    // Until it is confirmed, the file is among what is deleted.
+    // Until the sweep is confirmed, it includes the file.
     let sweep = Effect::Sweep { before: Attempt::FIRST, keep: None, upload: Some(upload(1)) };
     assert!(story.effects.contains(&sweep));
     story.tell(Event::Swept { before: Attempt::FIRST });
@@ -204,13 +203,13 @@ fn a_deleted_file_has_to_be_sent_again() {
 }
 
 #[test]
-fn a_record_that_was_on_its_way_does_not_outlive_a_removal() {
+fn a_late_record_does_not_outlive_a_removal() {
     let mut story = Story::new();
     let attempt = story.claim();
     story.tell(reported(attempt, finished()));
     story.tell(take_down("1"));
     story.tell(Event::RemovalRecorded(RemovalKind::TakenDown));
-    // The picture's own record comes to KV last.
+    // The content's own record reaches KV last.
     story.tell(Event::CacheWritten);
     assert_eq!(effects(&story), ["record takedown"]);
     story.tell(Event::RemovalRecorded(RemovalKind::TakenDown));
@@ -228,7 +227,7 @@ fn a_record_that_was_on_its_way_does_not_outlive_a_removal() {
 }
 
 #[test]
-fn the_last_states_are_kept() {
+fn the_history_keeps_the_last_20_states() {
     let mut story = Story::new();
     let attempt = story.claim();
     story.tell(gave_up(attempt, FailureCode::SourceNotFound, Retry::Never));

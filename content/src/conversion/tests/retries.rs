@@ -1,4 +1,4 @@
-//! Attempts that come by themselves, and those that clients ask for.
+//! Further attempts: without a request, and at a client's.
 
 use proptest::prelude::*;
 
@@ -7,7 +7,7 @@ use super::*;
 const LATER: Retry = Retry::Later { after_seconds: None };
 
 impl Story {
-    /// An attempt that fails.
+    /// Claims the job and reports a failure.
     fn fail(&mut self, retry: Retry) -> Attempt {
         let attempt = self.claim();
         let report = gave_up(attempt, FailureCode::SourceUnreachable, retry);
@@ -15,14 +15,14 @@ impl Story {
         attempt
     }
 
-    /// The time until the alarm.
+    /// Returns the time until the alarm.
     fn until_alarm(&self) -> Duration {
         self.known.as_ref().unwrap().alarm().unwrap() - self.now
     }
 }
 
 #[test]
-fn what_may_pass_is_tried_after_1_and_5_and_30_minutes_and_then_fails() {
+fn a_passing_failure_is_retried_after_1_5_and_30_minutes() {
     let mut story = Story::new();
     for minutes in [1, 5, 30] {
         let attempt = story.claim();
@@ -33,9 +33,13 @@ fn what_may_pass_is_tried_after_1_and_5_and_30_minutes_and_then_fails() {
         assert_eq!(story.content().progress, 0.4.into());
         assert_eq!(story.until_alarm(), Duration::from_secs(minutes * 60));
         assert_eq!(story.tell(report), Reply::Accepted, "reported twice");
-        assert_eq!(story.tell(Event::Claimed(CLAIM)), Reply::Conflict, "a late message does not begin it");
+        assert_eq!(
+            story.tell(Event::Claimed(CLAIM)),
+            Reply::Conflict,
+            "a late message does not end the pause"
+        );
         story.tell(Event::Requested);
-        assert_eq!(story.stage(), Some(Stage::Waiting), "a request does not begin it");
+        assert_eq!(story.stage(), Some(Stage::Waiting), "a request does not end the pause");
 
         story.wait(Duration::from_secs(minutes * 60) - Duration::from_millis(1));
         story.tell(Event::AlarmFired);
@@ -52,7 +56,7 @@ fn what_may_pass_is_tried_after_1_and_5_and_30_minutes_and_then_fails() {
 }
 
 #[test]
-fn a_claim_when_the_wait_is_over_is_granted_though_the_alarm_is_late() {
+fn a_claim_after_the_pause_is_granted_even_if_the_alarm_is_late() {
     let mut story = Story::new();
     let first = story.fail(LATER);
     story.wait(RULES.retries[0]);
@@ -61,7 +65,7 @@ fn a_claim_when_the_wait_is_over_is_granted_though_the_alarm_is_late() {
 }
 
 #[test]
-fn the_wish_of_the_sources_server_counts_within_bounds() {
+fn the_pause_that_a_server_asks_for_counts_within_bounds() {
     for (wish, seconds) in [(0, 60), (59, 60), (90, 90), (1800, 1800), (u32::MAX, 1800)] {
         let mut story = Story::new();
         story.fail(Retry::Later { after_seconds: Some(wish) });
@@ -70,14 +74,14 @@ fn the_wish_of_the_sources_server_counts_within_bounds() {
 }
 
 #[test]
-fn what_does_not_pass_fails_at_once() {
+fn a_permanent_failure_fails_at_once() {
     let mut story = Story::new();
     story.fail(Retry::Never);
     assert!(matches!(story.content().status, Status::Failed { .. }));
 }
 
 #[test]
-fn a_renderer_that_was_killed_is_followed_by_two_more_elsewhere() {
+fn a_killed_renderer_is_followed_by_two_attempts_elsewhere() {
     let mut story = Story::new();
     assert_eq!(story.known.as_ref().unwrap().job(), Job { id: id(), alone: false, avoid: None });
     for tiler in [7, 8] {
@@ -101,12 +105,12 @@ fn a_renderer_that_was_killed_is_followed_by_two_more_elsewhere() {
 }
 
 #[test]
-fn what_dead_tilers_left_is_swept_some_time_after_the_end() {
+fn objects_of_dead_tilers_are_swept_some_time_after_the_end() {
     let mut alone = Story::new();
     let attempt = alone.claim();
     alone.tell(reported(attempt, finished()));
     alone.tell(Event::CacheWritten);
-    assert_eq!(alone.known.as_ref().unwrap().alarm(), None, "there was no other attempt");
+    assert_eq!(alone.known.as_ref().unwrap().alarm(), None, "there was one attempt");
 
     let mut story = Story::new();
     story.claim();
@@ -119,18 +123,18 @@ fn what_dead_tilers_left_is_swept_some_time_after_the_end() {
     let sweep = [Effect::Sweep { before: attempt.next(), keep: Some(attempt), upload: None }];
     for _ in 0..3 {
         story.tell(Event::AlarmFired);
-        assert_eq!(story.effects, sweep, "again until the store has done it");
+        assert_eq!(story.effects, sweep, "repeated until it is confirmed");
         assert_eq!(story.until_alarm(), RULES.repeat);
         story.wait(RULES.repeat);
     }
     story.tell(Event::Swept { before: attempt });
-    assert!(story.known.as_ref().unwrap().alarm().is_some(), "that was another sweep");
+    assert!(story.known.as_ref().unwrap().alarm().is_some(), "another sweep was confirmed");
     story.tell(Event::Swept { before: attempt.next() });
     assert_eq!(story.known.as_ref().unwrap().alarm(), None);
 }
 
 #[test]
-fn after_its_third_lease_it_is_tried_once_more_alone() {
+fn after_three_lost_leases_the_job_is_tried_once_more_alone() {
     let mut story = Story::new();
     for _ in 0..3 {
         assert!(!story.known.as_ref().unwrap().job().alone);
@@ -139,7 +143,11 @@ fn after_its_third_lease_it_is_tried_once_more_alone() {
         assert_eq!(story.effects, [Effect::Enqueue]);
     }
     assert!(story.known.as_ref().unwrap().job().alone);
-    assert_eq!(story.tell(Event::Claimed(CLAIM)), Reply::Conflict, "a message of earlier, beside other jobs");
+    assert_eq!(
+        story.tell(Event::Claimed(CLAIM)),
+        Reply::Conflict,
+        "an earlier message, at a tiler with other jobs"
+    );
     let attempt = story.claim_as(CLAIM_ALONE);
     assert_eq!(story.tell(reported(attempt, Outcome::HandedBack)), Reply::Accepted);
     assert!(story.known.as_ref().unwrap().job().alone, "a shutdown does not count");
@@ -158,7 +166,7 @@ fn after_its_third_lease_it_is_tried_once_more_alone() {
 }
 
 #[test]
-fn a_tiler_that_is_older_than_claims_with_a_body_gets_what_has_to_be_alone() {
+fn a_claim_without_a_body_gets_a_job_that_has_to_be_alone() {
     let mut story = Story::new();
     for _ in 0..3 {
         story.claim_as(ClaimRequest::OF_OLDER_TILER);
@@ -168,7 +176,7 @@ fn a_tiler_that_is_older_than_claims_with_a_body_gets_what_has_to_be_alone() {
 }
 
 #[test]
-fn a_late_alarm_that_makes_the_job_alone_sends_its_message() {
+fn a_late_alarm_that_makes_the_job_alone_queues_it() {
     let mut story = Story::new();
     for _ in 0..2 {
         story.claim();
@@ -181,7 +189,7 @@ fn a_late_alarm_that_makes_the_job_alone_sends_its_message() {
 }
 
 #[test]
-fn a_client_starts_what_failed_or_waits_once_a_minute() {
+fn a_client_can_start_a_failed_or_waiting_content_once_a_minute() {
     for retry in [Retry::Never, LATER] {
         let mut story = Story::new();
         story.fail(retry);
@@ -203,7 +211,7 @@ fn a_client_starts_what_failed_or_waits_once_a_minute() {
 }
 
 #[test]
-fn asking_for_a_retry_leaves_alone_what_is_ready_or_under_way() {
+fn a_retry_does_not_touch_contents_that_are_ready_or_under_way() {
     let mut story = Story::new();
     story.tell(Event::RetryAsked);
     assert_eq!(story.effects, []);
@@ -216,7 +224,7 @@ fn asking_for_a_retry_leaves_alone_what_is_ready_or_under_way() {
 }
 
 #[test]
-fn a_failure_that_reaches_kv_after_the_conversion_started_over_is_deleted_again() {
+fn a_late_failure_record_is_deleted_from_kv() {
     let mut story = Story::new();
     story.fail(Retry::Never);
     story.tell(Event::RetryAsked);
@@ -225,7 +233,7 @@ fn a_failure_that_reaches_kv_after_the_conversion_started_over_is_deleted_again(
 }
 
 proptest! {
-    /// However often attempts fail, a conversion without requests ends, and after no more attempts than the rules say.
+    /// A conversion without requests ends after the number of attempts that the rules permit.
     #[test]
     fn attempts_without_requests_are_bounded(
         ends in prop::collection::vec(

@@ -1,4 +1,4 @@
-//! Files that clients send: one content each, and deleted when it has ended.
+//! Uploaded files: each is one content, and is deleted when the conversion has ended.
 
 use super::*;
 
@@ -43,7 +43,7 @@ fn a_file_is_converted_and_then_deleted() {
 }
 
 #[test]
-fn the_same_file_sent_again_is_the_same_content_and_not_kept_twice() {
+fn the_same_file_uploaded_again_is_the_same_content_and_is_deleted() {
     let mut story = sent();
     let same = |story: &mut Story| {
         let Reply::Content(content) = story.tell(uploaded("other name.jpg", TWO)) else { panic!() };
@@ -60,7 +60,7 @@ fn the_same_file_sent_again_is_the_same_content_and_not_kept_twice() {
 }
 
 #[test]
-fn a_file_that_is_announced_twice_stays_until_its_conversion_has_ended() {
+fn a_repeated_message_does_not_delete_the_file() {
     let mut story = sent();
     story.tell(uploaded("a.jpg", ONE));
     assert!(story.effects.is_empty(), "it is needed");
@@ -72,7 +72,7 @@ fn a_file_that_is_announced_twice_stays_until_its_conversion_has_ended() {
 }
 
 #[test]
-fn a_file_whose_conversion_failed_is_deleted_and_has_to_be_sent_again() {
+fn a_file_whose_conversion_failed_is_deleted_and_has_to_be_uploaded_again() {
     let mut story = sent();
     let (attempt, _) = claimed_key(&mut story);
     story.tell(gave_up(attempt, FailureCode::CorruptSource, Retry::Never));
@@ -89,7 +89,7 @@ fn a_file_whose_conversion_failed_is_deleted_and_has_to_be_sent_again() {
 }
 
 #[test]
-fn a_file_that_is_sent_again_and_again_starts_one_conversion_a_minute() {
+fn repeated_uploads_of_a_file_start_one_conversion_a_minute() {
     let mut story = sent();
     for key in [ONE, TWO] {
         let (attempt, _) = claimed_key(&mut story);
@@ -102,7 +102,7 @@ fn a_file_that_is_sent_again_and_again_starts_one_conversion_a_minute() {
 }
 
 #[test]
-fn a_file_stays_while_attempts_come_and_go() {
+fn a_file_stays_until_the_last_attempt_has_ended() {
     let mut story = sent();
     let (attempt, _) = claimed_key(&mut story);
     story.tell(gave_up(attempt, FailureCode::Internal, Retry::Later { after_seconds: None }));

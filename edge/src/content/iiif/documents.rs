@@ -1,7 +1,7 @@
 //! `info.json` of the Image API 3.0 (section 5), and a manifest of the Presentation API 3.0
 //! (<https://iiif.io/api/presentation/3.0/>) with one canvas.
 
-use edgezoom_content::{Content, ContentId, Dzi, Status, TileFormat};
+use edgezoom_content::{Content, ContentId, Dzi, Finished, TileFormat};
 use http::StatusCode;
 
 use super::tiles::{canonical_path, least_level, scale_factor};
@@ -60,7 +60,7 @@ pub fn description(id: ContentId, dzi: &Dzi, addresses: &Addresses) -> Response 
 /// The picture as an object with one view, at `/iiif/<id>/manifest.json`. `name` is what it is called.
 #[must_use]
 pub fn manifest(content: &Content, name: &str, addresses: &Addresses) -> Option<Response> {
-    let Status::Ready { dzi, archive, .. } = &content.status else { return None };
+    let Finished { dzi, archive, .. } = content.status.finished()?;
     let (id, base) = (content.id, addresses.iiif(content.id));
     let here = |part: &str| Text(format!("{base}/{part}"));
     let sides = |width: u32, height: u32| [("width", Count(width.into())), ("height", Count(height.into()))];

@@ -1,7 +1,7 @@
 //! `/oembed`: the HTML that a site puts into its page for a share link (oEmbed 1.0, <https://oembed.com>): a frame as
 //! large as the site allows, in the picture's shape.
 
-use edgezoom_content::{Content, ContentId, PreviewKind, Size, Status};
+use edgezoom_content::{Content, ContentId, Finished, PreviewKind, Size, Status};
 use http::StatusCode;
 
 use super::picture::name;
@@ -48,7 +48,7 @@ impl OembedRequest {
 
     fn object(&self, content: &Content, addresses: &Addresses) -> Element {
         let shape = match &content.status {
-            Status::Ready { dzi, .. } => dzi.size,
+            Status::Ready { finished, .. } => finished.dzi.size,
             Status::Processing { .. } | Status::Failed { .. } => DEFAULT,
         };
         let Size { width, height } = self.fit(shape);
@@ -82,7 +82,8 @@ impl OembedRequest {
 
     /// The largest small picture within the limits of the site: one that was made, or else a level of the pyramid.
     fn thumbnail(&self, content: &Content, addresses: &Addresses) -> Option<(String, Size)> {
-        let Status::Ready { attempt, dzi, archive, previews, .. } = &content.status else { return None };
+        let Status::Ready { attempt, finished } = &content.status else { return None };
+        let Finished { dzi, archive, previews, .. } = finished;
         let most = self.most(Size { width: u32::MAX, height: u32::MAX });
         let fits = |size: Size| size.width <= most.width && size.height <= most.height;
         let made = PreviewKind::ALL.map(|kind| (addresses.preview(content.id, kind), kind.size(dzi.size)));

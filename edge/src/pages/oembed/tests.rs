@@ -1,7 +1,7 @@
 //! The oEmbed response of a share link, and that the texts of sources stay escaped.
 
 use edgezoom_content::{
-    Attempt, Dzi, Failure, FailureCode, Previews, Progress, SourceUrl, Stage, TileFormat, Timestamp,
+    Attempt, Dzi, Failure, FailureCode, Finished, Previews, Progress, SourceUrl, Stage, TileFormat, Timestamp,
 };
 
 use super::*;
@@ -24,14 +24,7 @@ fn content(status: Status) -> Content {
 fn ready(width: u32, height: u32) -> Content {
     let dzi =
         Dzi { size: Size { width, height }, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg };
-    content(Status::Ready {
-        attempt: Attempt::FIRST,
-        dzi,
-        title: None,
-        warning: None,
-        archive: None,
-        previews: None,
-    })
+    content(Status::Ready { attempt: Attempt::FIRST, finished: Finished::new(dzi) })
 }
 
 fn within(max_width: u32, max_height: u32) -> OembedRequest {
@@ -91,13 +84,10 @@ fn the_frame_and_the_thumbnail_stay_within_the_limits_of_the_site() {
 
 #[test]
 fn the_thumbnail_is_the_largest_small_picture_that_the_site_takes() {
-    let Content { status: Status::Ready { attempt, dzi, title, warning, archive, .. }, .. } =
-        ready(8000, 6000)
-    else {
-        panic!()
-    };
-    let previews = Some(Previews::Objects);
-    let made = content(Status::Ready { attempt, dzi, title, warning, archive, previews });
+    let mut made = ready(8000, 6000);
+    if let Status::Ready { finished, .. } = &mut made.status {
+        finished.previews = Some(Previews::Objects);
+    }
     for (request, address, size) in [
         (OembedRequest::default(), "https://zoom.example/6qy4OXfXSid/preview.jpg", (1200, 900)),
         (within(1200, 900), "https://zoom.example/6qy4OXfXSid/preview.jpg", (1200, 900)),

@@ -54,7 +54,7 @@ async fn world() -> World {
 
 fn finished(state: &WorldState) -> Option<Dzi> {
     state.reports().into_iter().find_map(|outcome| match outcome {
-        Outcome::Finished { dzi, .. } => Some(*dzi),
+        Outcome::Finished(finished) => Some(finished.dzi),
         _ => None,
     })
 }

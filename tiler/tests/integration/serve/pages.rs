@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use edgezoom_content::FailureCode;
 use edgezoom_content::protocol::Outcome;
+use edgezoom_content::{FailureCode, Finished};
 use edgezoom_test_support::pdf::Pdf;
 
 use super::tiler::Tiler;
@@ -23,7 +23,7 @@ async fn a_page_becomes_a_pyramid() {
     let state = world.state();
     let dzi = finished(&state).unwrap();
     assert_eq!((dzi.size.width, dzi.size.height), (2560, 6000));
-    let titled = |outcome: &Outcome| matches!(outcome, Outcome::Finished { title: Some(title), .. } if title.as_str() == "T");
+    let titled = |outcome: &Outcome| matches!(outcome, Outcome::Finished(Finished { title: Some(title), .. }) if title.as_str() == "T");
     assert!(state.reports().into_iter().any(titled), "its title is reported");
     let stored: std::collections::BTreeSet<_> = state.objects.keys().cloned().collect();
     assert_eq!(stored, keys(id, edgezoom_content::Attempt::FIRST, &dzi));

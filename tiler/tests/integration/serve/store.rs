@@ -35,7 +35,7 @@ async fn a_pyramid_is_one_object_unless_told_otherwise() {
     tiler.logged("job ended").await;
     let state = world.state();
     let archive = state.reports().into_iter().find_map(|outcome| match outcome {
-        Outcome::Finished { archive, previews, .. } => archive.zip(*previews),
+        Outcome::Finished(finished) => finished.archive.zip(finished.previews),
         _ => None,
     });
     let (archive, previews) = archive.unwrap();

@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 
 use edgezoom_content::protocol::{ClaimRequest, Outcome, Report, Retry, TilerId};
-use edgezoom_content::{Attempt, Dzi, Failure, FailureCode, Progress, Size, Stage, TileFormat, conversion};
+use edgezoom_content::{
+    Attempt, Dzi, Failure, FailureCode, Finished, Progress, Size, Stage, TileFormat, conversion,
+};
 
 use super::world::{Event, World};
 
@@ -282,7 +284,7 @@ impl World<'_> {
             }
             None => {
                 self.contents[content].ready = true;
-                Outcome::Finished { dzi: DZI, title: None, warning: None, archive: None, previews: None }
+                Outcome::Finished(Finished::new(DZI))
             }
         };
         self.report(content, Report { attempt, outcome });

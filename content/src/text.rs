@@ -1,33 +1,67 @@
-//! The title of a web page.
+//! Short texts from a source that clients see: the title of a web page, and a warning about a damaged picture. Each is one
+//! line without characters that are invisible or change the direction of the text around them.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A page's title as one short line: single spaces, and no characters that are invisible or change the direction of the
-/// text.
+/// The title of a web page.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Title(String);
 
+/// What clients should know about a ready content: its source is damaged, and part of the picture is missing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Warning(String);
+
 impl Title {
-    /// How many characters a title may have. The rest is cut off.
+    /// Maximum number of characters. The rest is cut off.
     pub const MAX_LENGTH: usize = 300;
 
-    /// The title from a page's text; `None` when it has no visible characters.
+    /// Returns the title in a page's text; `None` if it has no visible characters.
     #[must_use]
     pub fn of_page(text: &str) -> Option<Self> {
         one_line(text, Self::MAX_LENGTH).map(Self)
     }
 
-    /// The text.
+    /// Returns the text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// A text as one line of at most so many characters, all of them visible; `None` when nothing is left.
+impl Warning {
+    /// Maximum number of characters. The rest is cut off.
+    pub const MAX_LENGTH: usize = 300;
+
+    /// Returns the warning with a text; `None` if it has no visible characters.
+    #[must_use]
+    pub fn of_text(text: &str) -> Option<Self> {
+        one_line(text, Self::MAX_LENGTH).map(Self)
+    }
+
+    /// Returns the text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Title {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Returns a text as one line of at most `max_length` visible characters and single spaces; `None` if nothing is left.
 pub(crate) fn one_line(text: &str, max_length: usize) -> Option<String> {
     let seen: String =
         text.chars().map(|c| if c.is_control() { ' ' } else { c }).filter(|c| !hides(*c)).collect();
@@ -36,16 +70,10 @@ pub(crate) fn one_line(text: &str, max_length: usize) -> Option<String> {
     (!line.is_empty()).then_some(line)
 }
 
-/// Directional formatting, joiners that emoji do not need, and noncharacters (UTS #55; Unicode 23.7).
+/// Returns true for directional formatting, joiners that emoji do not need, and noncharacters (UTS #55; Unicode 23.7).
 fn hides(c: char) -> bool {
     matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{fdd0}'..='\u{fdef}' | '\u{feff}')
         || u32::from(c) & 0xfffe == 0xfffe
-}
-
-impl fmt::Display for Title {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
 }
 
 #[cfg(test)]
