@@ -54,6 +54,8 @@ mod colour;
 mod error;
 mod format;
 pub mod formats;
+#[cfg(feature = "modern")]
+mod jpeg2000;
 mod mapped;
 mod open;
 mod options;

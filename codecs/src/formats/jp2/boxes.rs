@@ -1,4 +1,4 @@
-//! What the boxes before a codestream say of its colours.
+//! The colours of a picture, from the boxes before its codestream.
 //!
 //! ```text
 //! jp2h  boxes
@@ -7,11 +7,11 @@
 //! ```
 //! Source: ITU-T T.800, I.5.3.
 
-/// The colour spaces whose samples are not of the kind that is shown: CIELab, sYCC, YCCK, and others of T.801. These are:
-/// CMYK, sRGB, grey, e-sRGB, ROMM.
+/// The colour spaces whose samples are shown as they are: CMYK, sRGB, grey, e-sRGB, ROMM. Others are of luma and chroma, or
+/// of T.801.
 const PLAIN_SPACES: [u32; 5] = [12, 16, 17, 20, 21];
 
-/// Whether the components of a picture are its colours as they are: in order, without a palette, and not of luma and chroma.
+/// Returns true if the components are the picture's colours in order, without a palette, luma or chroma.
 pub fn have_plain_colours(boxes: &[u8]) -> bool {
     children(boxes).all(|(kind, content)| match kind {
         b"jp2h" => children(content).all(|(kind, content)| match kind {
@@ -47,7 +47,7 @@ fn is_in_order(cdef: &[u8]) -> bool {
     })
 }
 
-/// The boxes in bytes: their kinds and contents.
+/// Returns the kinds and contents of boxes.
 fn children(mut bytes: &[u8]) -> impl Iterator<Item = (&[u8; 4], &[u8])> {
     std::iter::from_fn(move || {
         let (length, rest) = bytes.split_first_chunk::<4>()?;

@@ -1,5 +1,5 @@
-//! Where the parts of a codestream lie: the boxes around it, its main header, and the tile-parts. With them a tile can
-//! be given to the decoder as a picture of its own.
+//! The structure of a codestream: the boxes around it, its main header and its tile-parts. With it, each tile can be given
+//! to the decoder as a picture of its own.
 //!
 //! ```text
 //! JP2         box "jP  "  box "ftyp"  box "jp2h"  …  box "jp2c": the codestream
@@ -12,13 +12,10 @@
 
 use std::io;
 
-use super::error::NAME;
-use super::source::Source;
-use super::tile_part::{Found, Part};
-use super::untiled::Untiled;
 use crate::SourceError;
+use crate::jpeg2000::{NAME, SingleTile, Source, TilePart};
 
-/// The markers. Source: ITU-T T.800, table A.2.
+/// Marker codes (ITU-T T.800, table A.2).
 const SOC: u8 = 0x4f;
 const SIZ: u8 = 0x51;
 const TLM: u8 = 0x55;
@@ -28,51 +25,72 @@ const COM: u8 = 0x64;
 const SOT: u8 = 0x90;
 const EOC: [u8; 2] = [0xff, 0xd9];
 
-/// The bytes of the boxes before the codestream, and of its main header, that are kept. A colour profile may take some
+/// The largest number of bytes kept of the boxes before the codestream, and of its main header. A colour profile may take
 /// megabytes.
 const MAX_HEADER_BYTES: u64 = 8 << 20;
-/// The tiles that a picture may have. Source: ITU-T T.800, table A.5 (SOT).
+/// The largest number of tiles (ITU-T T.800, table A.5).
 const MOST_TILES: usize = 65_535;
-/// The bytes of an SOT marker segment, with the marker.
+/// Bytes of an SOT marker segment, with the marker.
 const SOT_BYTES: u64 = 12;
 
-/// A codestream and what is around it.
+/// A codestream and the boxes around it.
 pub struct Codestream {
-    /// The boxes before it that say what its colours mean.
+    /// The boxes before the codestream that describe its colours.
     pub boxes: Vec<u8>,
-    /// The main header's marker segments after SIZ, without those that speak of other tiles.
+    /// The main header's marker segments after SIZ, without those about other tiles and comments.
     segments: Vec<u8>,
     siz: Vec<u8>,
-    /// The tile-parts, in the order of tiles.
+    /// The tile-parts, by tile.
     parts: Vec<Part>,
-    /// Whether packet headers lie in the main header, so that tiles cannot be taken apart.
+    /// True if packet headers are in the main header, so that tiles cannot be separated.
     has_packed_headers: bool,
-    /// Whether the last tile-part is there in full.
+    /// True if the last tile-part is complete.
     pub is_complete: bool,
     pub tiles: Tiles,
 }
 
-/// How a picture is divided into tiles, on the reference grid.
+/// A tile-part of the file.
+#[derive(Clone, Copy)]
+struct Part {
+    tile: u16,
+    offset: u64,
+    length: u64,
+    /// Number of parts of its tile, if given.
+    count: Option<u8>,
+    is_whole: bool,
+}
+
+/// The part of a tile that the file has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    Nothing,
+    Part,
+    All,
+}
+
+/// The division of a picture into tiles, on the reference grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tiles {
-    /// The picture's right and lower edge, and its left and upper one.
-    end: [u32; 2],
+    /// Left and upper edge of the picture.
     start: [u32; 2],
-    /// The size of a tile, and the left and upper edge of the first one.
+    /// Right and lower edge of the picture.
+    end: [u32; 2],
+    /// Width and height of a tile.
     size: [u32; 2],
+    /// Left and upper edge of the first tile.
     origin: [u32; 2],
-    /// The tiles beside and above each other.
+    /// Number of columns and rows of tiles.
     pub count: [u32; 2],
-    /// Whether a component has a sample for each point of the grid, so that points are pixels.
+    /// True if a component has a sample at each point of the grid, so that points are pixels.
     has_full_component: bool,
     components: u16,
 }
 
 impl Codestream {
-    /// Finds the parts of a file.
+    /// Parses the structure of a file.
     pub fn find(source: &Source) -> Result<Self, SourceError> {
         let mut boxes = Vec::new();
-        let mut end = source.length;
+        let mut end = source.length()?;
         let mut at = 0;
         if source.read(0)? != Some([0xff, SOC]) {
             (at, end) = find_codestream(source, &mut boxes)?;
@@ -96,7 +114,7 @@ impl Codestream {
             if marker == SOT {
                 break;
             }
-            // Markers without a segment. Source: ITU-T T.800, A.1.
+            // Markers without a segment (ITU-T T.800, A.1).
             if (0x30..=0x3f).contains(&marker) {
                 at += 2;
                 continue;
@@ -116,7 +134,7 @@ impl Codestream {
         Ok(found)
     }
 
-    /// Follows the tile-parts from the first one on. Returns whether the last one is there in full.
+    /// Follows the tile-parts from the first one. Returns true if the last one is complete.
     fn find_parts(&mut self, source: &Source, mut at: u64, end: u64) -> Result<bool, SourceError> {
         let tiles = u64::from(self.tiles.count[0]) * u64::from(self.tiles.count[1]);
         // A tile has at most 255 parts (ITU-T T.800, A.4.2).
@@ -136,7 +154,7 @@ impl Codestream {
             let mut add =
                 |length, is_whole| self.parts.push(Part { tile, offset: at, length, count, is_whole });
             match u64::from(u32::from_be_bytes([l0, l1, l2, l3])) {
-                // To the end of the codestream, which should have its end marker.
+                // Up to the end of the codestream, which should be an end marker.
                 0 => {
                     let is_ended = end >= at + 2 && source.read(end - 2)? == Some(EOC);
                     let end = if is_ended { end - 2 } else { end };
@@ -156,7 +174,7 @@ impl Codestream {
         }
     }
 
-    /// Whether each tile can be decoded by itself, and is there unless the file is cut off.
+    /// Returns true if each tile can be decoded by itself. In a file that is cut off, some may be missing.
     pub fn is_divisible(&self) -> bool {
         let tiles = (self.tiles.count[0] as usize).saturating_mul(self.tiles.count[1] as usize);
         let found = self.parts.chunk_by(|one, other| one.tile == other.tile).count();
@@ -164,7 +182,7 @@ impl Codestream {
         !self.has_packed_headers && self.tiles.has_full_component && are_there
     }
 
-    /// How much there is of a tile.
+    /// Returns how much of a tile the file has.
     pub fn found(&self, number: u32) -> Found {
         let parts = self.parts_of(number);
         match parts.iter().find_map(|part| part.count) {
@@ -175,7 +193,7 @@ impl Codestream {
         }
     }
 
-    /// The first tile of which there is something.
+    /// Returns the first tile that is not missing.
     pub fn first_tile(&self) -> u32 {
         self.parts.first().map_or(0, |part| part.tile.into())
     }
@@ -186,26 +204,26 @@ impl Codestream {
         &self.parts[first..end]
     }
 
-    /// The picture as one that is a single tile, if it is one that is read as such.
-    pub fn untiled(&self) -> Option<Untiled> {
+    /// Returns the picture's single tile, if it has only one and that can be read by rows.
+    pub fn single_tile(&self) -> Option<SingleTile> {
         let is_single = self.tiles.count == [1, 1] && !self.has_packed_headers;
         let corners = [self.tiles.start, self.tiles.end];
-        is_single.then(|| Untiled::of(&self.siz, &self.segments, corners)).flatten()
+        is_single.then(|| SingleTile::new(&self.siz, &self.segments, corners)).flatten()
     }
 
-    /// Where the parts of all tiles begin in the file, and their lengths.
-    pub fn parts(&self) -> Vec<(u64, u64)> {
+    /// Returns the parts of all tiles.
+    pub fn parts(&self) -> Vec<TilePart> {
         self.parts.iter().map(|part| (part.offset, part.length)).collect()
     }
 
-    /// The file without any tile, for what its headers say.
+    /// Returns the file without any tile, to parse its headers.
     pub fn header(&self) -> Vec<u8> {
         let mut file = self.begin(self.siz.clone());
         file.extend_from_slice(&[0xff, SOT]);
         file
     }
 
-    /// A tile as a file of its own. The tile keeps its place on the reference grid, on which all else is aligned.
+    /// Returns a tile as a file of its own. It keeps its position on the reference grid, because code blocks depend on it.
     pub fn tile(&self, source: &Source, column: u32, row: u32) -> io::Result<Vec<u8>> {
         let number = row * self.tiles.count[0] + column;
         let mut file = self.begin(self.tiles.siz_of(column, row, self.siz.clone()));
@@ -226,7 +244,7 @@ impl Codestream {
         Ok(file)
     }
 
-    /// The file up to its first tile-part.
+    /// Returns the file up to its first tile-part.
     fn begin(&self, siz: Vec<u8>) -> Vec<u8> {
         let mut file = self.boxes.clone();
         if !file.is_empty() {
@@ -239,14 +257,15 @@ impl Codestream {
     }
 }
 
-/// Collects the boxes before the codestream, and returns where that begins and ends.
+/// Collects the boxes before the codestream, and returns the codestream's start and end.
 fn find_codestream(source: &Source, boxes: &mut Vec<u8>) -> Result<(u64, u64), SourceError> {
+    let length_of_file = source.length()?;
     let mut at = 0;
     loop {
         let cut_off = || NAME.corrupt("it has no codestream");
         let [l0, l1, l2, l3, kind @ ..] = source.read::<8>(at)?.ok_or_else(cut_off)?;
         let (length, head) = match u32::from_be_bytes([l0, l1, l2, l3]) {
-            0 => (source.length - at, 8),
+            0 => (length_of_file - at, 8),
             1 => (u64::from_be_bytes(source.read(at + 8)?.ok_or_else(cut_off)?), 16),
             length => (u64::from(length), 8),
         };
@@ -254,7 +273,7 @@ fn find_codestream(source: &Source, boxes: &mut Vec<u8>) -> Result<(u64, u64), S
             return Err(NAME.corrupt("its boxes are invalid"));
         }
         match &kind {
-            b"jp2c" => return Ok((at + head, at.saturating_add(length).min(source.length))),
+            b"jp2c" => return Ok((at + head, at.saturating_add(length).min(length_of_file))),
             b"jP  " | b"ftyp" | b"jp2h" => append(source, at, length, boxes)?,
             _ => {}
         }
@@ -274,8 +293,8 @@ fn append(source: &Source, at: u64, length: u64, out: &mut Vec<u8>) -> Result<()
 
 impl Tiles {
     const NONE: Self = Self {
-        end: [0; 2],
         start: [0; 2],
+        end: [0; 2],
         size: [1; 2],
         origin: [0; 2],
         count: [0; 2],
@@ -316,23 +335,23 @@ impl Tiles {
         })
     }
 
-    /// Where a column (axis 0) or row (axis 1) of tiles begins and ends, in pixels of the picture.
+    /// Returns the start and the end of a column (axis 0) or row (axis 1) of tiles, in pixels of the picture.
     pub fn range(&self, axis: usize, index: u32) -> (u32, u32) {
         let edge = |index: u32| {
             let edge = u64::from(self.origin[axis]) + u64::from(self.size[axis]) * u64::from(index);
-            // The clamped value is a side of the picture at most.
+            // Clamped to the picture, so the cast loses nothing.
             edge.clamp(u64::from(self.start[axis]), u64::from(self.end[axis])) as u32 - self.start[axis]
         };
         (edge(index), edge(index + 1))
     }
 
-    /// The pixels of the largest tile, and the components of each.
+    /// Returns the pixels of the largest tile, and the number of its components.
     pub fn largest(&self) -> (u64, u64) {
         let side = |axis: usize| u64::from(self.size[axis].min(self.end[axis] - self.start[axis]));
         (side(0) * side(1), u64::from(self.components))
     }
 
-    /// The SIZ marker segment of a picture that is a tile of this one.
+    /// Returns the SIZ marker segment of a tile that becomes a picture of its own.
     fn siz_of(&self, column: u32, row: u32, mut siz: Vec<u8>) -> Vec<u8> {
         for (axis, index) in [(0, column), (1, row)] {
             let (start, end) = self.range(axis, index);
@@ -353,7 +372,7 @@ impl Tiles {
 mod tests {
     use super::*;
 
-    /// A picture from (10, 0) to (100, 50) with tiles of 40×30 from (5, 0) on.
+    /// Returns the SIZ of a picture from (10, 0) to (100, 50) with tiles of 40×30 from (5, 0) on.
     fn siz() -> Vec<u8> {
         let mut siz = vec![0xff, SIZ, 0, 47, 0, 0];
         for number in [100u32, 50, 10, 0, 40, 30, 5, 0] {
@@ -372,14 +391,14 @@ mod tests {
     }
 
     #[test]
-    fn a_tile_is_a_picture_of_one_tile_at_the_same_place() {
+    fn a_tile_becomes_a_picture_of_one_tile_at_the_same_position() {
         let tile = Tiles::of_siz(&siz()).unwrap().siz_of(1, 1, siz());
         let tiles = Tiles::of_siz(&tile).unwrap();
         assert_eq!((tiles.start, tiles.end, tiles.count), ([45, 30], [85, 50], [1, 1]));
     }
 
     #[test]
-    fn invalid_grids_are_none() {
+    fn invalid_grids_are_refused() {
         for (field, value) in [(0, 0u32), (2, 100), (4, 0), (4, 5), (6, 11)] {
             let mut siz = siz();
             siz[6 + 4 * field..10 + 4 * field].copy_from_slice(&value.to_be_bytes());

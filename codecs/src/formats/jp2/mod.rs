@@ -1,34 +1,31 @@
-//! JPEG 2000, in its container JP2 or as a bare codestream. A picture in tiles is read row of tiles by row of tiles, on
-//! all threads, and one that is a single tile by rows of code blocks. What is small, and what only a few files do, is
-//! decoded as a whole.
+//! JPEG 2000, in the container JP2 or as a bare codestream. A picture in tiles is read one row of tiles at a time, on all
+//! threads; one that is a single tile is read by rows of code blocks ([`crate::jpeg2000`]). Small pictures and rare
+//! features are left to a library, which decodes the picture as a whole.
 //!
 //! Source: ITU-T T.800 (ISO/IEC 15444-1), annex A for the codestream's markers, annex I for the boxes of JP2.
 
 mod boxes;
 mod codestream;
-mod error;
-mod partial;
 mod picture;
-mod source;
-mod tile_part;
 mod tiles;
-mod untiled;
 
-use hayro_jpeg2000::Image;
+use edgezoom_geometry::Size;
 
 use crate::buffered::catch_panics;
-use crate::format::{Decoded, Input, Open};
-use crate::{Bounds, DecodeOptions, Format, Orientation, Reading, SourceError};
+use crate::decoder::{Decoded, Input, Open};
+use crate::jpeg2000::{NAME, ROWS, SingleTile, Source};
+use crate::read_ahead::{Bands, ReadAhead};
+use crate::scratch::TemporaryFile;
+use crate::{Bounds, Damage, DecodeOptions, Format, Orientation, Reading, RowReader, SourceError};
 use codestream::Codestream;
-use error::{error, settings};
-use picture::{Kind, Means};
-use source::Source;
+use picture::Kind;
 
-/// The pixels from which on a picture in another format's file is read row by row. Those are mostly tiles, one for each thread.
+/// The number of pixels from which a picture inside another format's file is read by rows. Most of them are tiles, which
+/// that format decodes in parallel already.
 const EMBEDDED_PIXELS: u64 = 1 << 22;
 
 pub(crate) static FORMAT: Format = Format {
-    name: error::NAME.0,
+    name: NAME.0,
     media_types: &["image/jp2"],
     endings: &["jp2", "j2k"],
     reading: Reading::Rows,
@@ -40,45 +37,73 @@ pub(crate) static FORMAT: Format = Format {
 };
 
 fn open(Input { file, bounds, options, temporary }: Input<'_>) -> Result<Decoded, SourceError> {
-    let means = Means { bounds, temporary: temporary.as_ref() };
-    catch_panics(&FORMAT, || decode_source(Source::new(file.into_inner())?, means, *options, 0))
+    let source = Source::File(file.into_inner());
+    catch_panics(FORMAT.name, || decode_source(source, bounds, temporary.as_ref(), *options, 0))
 }
 
-/// Decodes a JPEG 2000 in memory, for formats that hold one.
+/// Decodes a JPEG 2000 in memory, for formats that contain one.
 pub fn decode(bytes: &[u8], bounds: Bounds) -> Result<Decoded, SourceError> {
-    let means = Means { bounds, temporary: None };
-    decode_source(Source::in_memory(bytes.to_vec()), means, DecodeOptions::default(), EMBEDDED_PIXELS)
+    let source = Source::Memory(bytes.to_vec());
+    decode_source(source, bounds, None, DecodeOptions::default(), EMBEDDED_PIXELS)
 }
 
-/// Decodes a picture. One that is a single tile of so many pixels is read row by row.
+/// Decodes a picture. If it is a single tile of fewer than `single_tile_pixels`, it is decoded as a whole.
 fn decode_source(
     source: Source,
-    means: Means<'_>,
+    bounds: Bounds,
+    temporary: Option<&TemporaryFile>,
     options: DecodeOptions,
-    untiled_pixels: u64,
+    single_tile_pixels: u64,
 ) -> Result<Decoded, SourceError> {
-    let bounds = means.bounds;
     let codestream = Codestream::find(&source)?;
     let header = codestream.header();
-    let image = Image::new(&header, &settings()).map_err(error)?;
+    let image = picture::parse(&header)?;
     let size = bounds.admit(image.width(), image.height())?;
     let kind = Kind::of(&image)?;
     let profile = kind.profile();
     drop(image);
-    let untiled = codestream.untiled().filter(|untiled| {
-        size.pixels() >= untiled_pixels
-            && untiled.samples() == kind.samples()
+    let single_tile = codestream.single_tile().filter(|tile| {
+        size.pixels() >= single_tile_pixels
+            && tile.samples() == kind.samples()
             && boxes::have_plain_colours(&codestream.boxes)
     });
-    let reader = if let Some(untiled) = untiled {
-        let parts = (codestream.parts(), codestream.is_complete);
-        untiled.open(source, parts, (size, kind), bounds, options)?
+    let reader = if let Some(tile) = single_tile {
+        open_single_tile(tile, source, &codestream, size, kind, bounds, options)?
     } else if codestream.is_divisible() && codestream.tiles.count != [1, 1] {
         tiles::open(source, codestream, size, kind, bounds, options)?
     } else if !codestream.is_complete {
-        return Err(FORMAT.corrupt("it ends before its last row"));
+        return Err(NAME.corrupt("it ends before its last row"));
     } else {
-        picture::open(&source, size, kind, means)?
+        picture::decode(&source, size, kind, bounds, temporary)?
     };
     Ok(Decoded { reader, orientation: Orientation::UPRIGHT, profile })
+}
+
+/// Opens a picture that is a single tile. A thread decodes it while its rows are read.
+fn open_single_tile(
+    tile: SingleTile,
+    source: Source,
+    codestream: &Codestream,
+    size: Size,
+    kind: Kind,
+    bounds: Bounds,
+    options: DecodeOptions,
+) -> Result<Box<dyn RowReader>, SourceError> {
+    // The band that is converted, and those of the reader.
+    let band_bytes = kind.layout.row_bytes(size.width) as u64 * ROWS as u64 * 4;
+    let memory = tile.memory().saturating_add(band_bytes);
+    bounds.admit_memory(memory, "decoding a JPEG 2000")?;
+    let precisions: Vec<u8> = tile.precisions().collect();
+    let left = bounds.memory - memory;
+    let (parts, is_complete) = (codestream.parts(), codestream.is_complete);
+    let decoder = tile.read_packets(source, &parts, is_complete, left, options.threads.get())?;
+    let damage = decoder.is_damaged.then_some(Damage::Partial);
+    let decode = move |bands: &Bands| {
+        bands.begin(size, kind.layout)?;
+        match decoder.is_reversible() {
+            true => decoder.rows::<i32>(|planes| bands.send(kind.pixels(planes, &precisions, size.width))),
+            false => decoder.rows::<f32>(|planes| bands.send(kind.pixels(planes, &precisions, size.width))),
+        }
+    };
+    Ok(Box::new(ReadAhead::start(NAME, decode)?.with_damage(damage)))
 }

@@ -1,33 +1,25 @@
-//! What a picture's samples mean, their conversion to 8 bits, and pictures that are decoded as a whole.
+//! The meaning of a picture's samples, their conversion to 8 bits, and pictures that are decoded as a whole.
 
 use edgezoom_geometry::Size;
-use hayro_jpeg2000::{ColorSpace, DecoderContext, Image};
+use hayro_jpeg2000::{ColorSpace, DecodeError, DecodeSettings, DecoderContext, FormatError, Image};
 
-use super::error::{NAME, error, settings};
-use super::source::Source;
 use crate::buffered::Buffered;
 use crate::colour::cmyk::CmykConverter;
 use crate::colour::icc::Profile;
+use crate::jpeg2000::{NAME, Sample, Source};
 use crate::scratch::TemporaryFile;
 use crate::swap::Swap;
 use crate::{Bounds, Layout, RowReader, SourceError};
 
-/// The memory that decoding takes for each sample, in bytes: a float of the component, a float of the wavelet
-/// transform, and the picture.
+/// Bytes of memory that decoding takes for each sample: a float of the component, a float of the wavelet transform, and the
+/// picture.
 pub const BYTES_A_SAMPLE: u64 = 10;
 
-/// What may be used to decode a picture.
-#[derive(Clone, Copy)]
-pub struct Means<'a> {
-    pub bounds: Bounds,
-    pub temporary: Option<&'a TemporaryFile>,
-}
-
-/// What a picture's components are.
+/// The components of a picture.
 #[derive(Clone)]
 pub struct Kind {
     pub layout: Layout,
-    /// The components that are colours.
+    /// Number of components that are colours.
     colours: usize,
     has_alpha: bool,
     icc: Option<Vec<u8>>,
@@ -50,19 +42,19 @@ impl Kind {
         Ok(Self { layout, colours, has_alpha, icc })
     }
 
-    /// The samples of a pixel.
+    /// Returns the number of samples of a pixel.
     pub fn samples(&self) -> u64 {
         (self.colours + usize::from(self.has_alpha)) as u64
     }
 
-    /// The profile that is applied to the rows. Those of CMYK are applied here.
+    /// Returns the profile to apply to the rows. Profiles of CMYK are applied here instead.
     pub fn profile(&self) -> Option<Profile> {
         self.icc.as_deref().and_then(Profile::of_icc).filter(|_| self.colours < 4)
     }
 
-    /// Decodes a file, or a tile that was made one, of this size, into pixels without gaps.
+    /// Decodes a file, or a tile made into one, into pixels without gaps. It has to have this size.
     pub fn decode(&self, file: &[u8], size: Size, out: &mut [u8]) -> Result<(), SourceError> {
-        let image = Image::new(file, &settings()).map_err(error)?;
+        let image = parse(file)?;
         if (image.width(), image.height()) != (size.width, size.height) {
             return Err(NAME.corrupt("a tile has another size than it should"));
         }
@@ -88,13 +80,13 @@ impl Kind {
         Ok(())
     }
 
-    /// Whether so many planes only have to be interleaved.
-    pub fn is_plain(&self, planes: usize) -> bool {
+    /// Returns true if this number of planes only has to be interleaved.
+    fn is_plain(&self, planes: usize) -> bool {
         planes == self.layout.channels() && self.colours != 4
     }
 
-    /// Makes pixels of planes, each with the factor that makes 8 bits of it.
-    pub fn interleave(&self, planes: &[(&[f32], f32)], out: &mut [u8]) {
+    /// Interleaves planes, each with the factor that scales it to 8 bits.
+    fn interleave(&self, planes: &[(&[f32], f32)], out: &mut [u8]) {
         let (layout, is_cmyk) = (self.layout, self.colours == 4);
         let profile = self.icc.as_deref().filter(|_| is_cmyk).and_then(Profile::of_icc);
         let cmyk = CmykConverter::new(profile.as_ref());
@@ -114,20 +106,61 @@ impl Kind {
             }
         }
     }
+
+    /// Converts rows of signed samples, in planes, to pixels.
+    pub fn pixels<T: Sample>(&self, planes: Vec<Vec<T>>, precisions: &[u8], width: u32) -> Vec<u8> {
+        let rows = planes.first().map_or(0, |plane| plane.len() / width.max(1) as usize);
+        let mut out = vec![0; self.layout.row_bytes(width) * rows];
+        let channels = self.layout.channels();
+        let is_plain = self.is_plain(planes.len());
+        let mut floats: Vec<(Vec<f32>, f32)> = Vec::new();
+        for (channel, (plane, precision)) in planes.into_iter().zip(precisions).enumerate() {
+            let range = 1u32 << precision;
+            let (offset, scale) = ((range / 2) as f32, 255.0 / (range - 1) as f32);
+            if is_plain {
+                let to = out.iter_mut().skip(channel).step_by(channels);
+                // Casts of floats saturate.
+                to.zip(plane).for_each(|(to, sample)| *to = ((sample.to_f32() + offset) * scale + 0.5) as u8);
+            } else {
+                floats.push((plane.into_iter().map(|sample| sample.to_f32() + offset).collect(), scale));
+            }
+        }
+        if !is_plain && floats.len() as u64 >= self.samples() {
+            let planes: Vec<(&[f32], f32)> = floats.iter().map(|(plane, scale)| (&**plane, *scale)).collect();
+            self.interleave(&planes, &mut out);
+        }
+        out
+    }
+}
+
+/// Parses the headers of a file.
+pub fn parse(file: &[u8]) -> Result<Image<'_>, SourceError> {
+    Image::new(file, &DecodeSettings { strict: false, ..DecodeSettings::default() }).map_err(error)
+}
+
+fn error(error: DecodeError) -> SourceError {
+    match error {
+        DecodeError::Format(FormatError::Unsupported) => {
+            NAME.unsupported("it uses a part of the standard that is not supported")
+        }
+        other => NAME.corrupt(other),
+    }
 }
 
 /// Decodes a picture as a whole, in the temporary file if it is large.
-pub fn open(
+pub fn decode(
     source: &Source,
     size: Size,
     kind: Kind,
-    Means { bounds, temporary }: Means<'_>,
+    bounds: Bounds,
+    temporary: Option<&TemporaryFile>,
 ) -> Result<Box<dyn RowReader>, SourceError> {
     const REASON: &str = "decoding a JPEG 2000 that is not in tiles";
-    let memory = source.length.saturating_add(size.pixels() * kind.samples() * BYTES_A_SAMPLE);
+    let length = source.length()?;
+    let memory = length.saturating_add(size.pixels() * kind.samples() * BYTES_A_SAMPLE);
     let (bounds, _swap) = Swap::admit(memory, REASON, bounds, temporary)?;
     let mut file = Vec::new();
-    source.append(0, source.length, &mut file)?;
+    source.append(0, length, &mut file)?;
     let mut picture = Buffered::new(size, kind.layout, bounds)?;
     kind.decode(&file, size, &mut picture.pixels)?;
     Ok(Box::new(picture.without_opaque_alpha()))

@@ -1,19 +1,17 @@
-//! A picture in tiles: each is decoded by itself, and a row of them is a band of the picture.
+//! Pictures in tiles: each tile is decoded by itself, and a row of tiles is a band of the picture.
 
 use edgezoom_geometry::Size;
 
-use super::codestream::{Codestream, Tiles};
-use super::partial::Partial;
+use super::codestream::{Codestream, Found, Tiles};
 use super::picture::{BYTES_A_SAMPLE, Kind};
-use super::source::Source;
-use super::tile_part::Found;
+use crate::jpeg2000::{NAME, Source};
 use crate::parallel::in_parallel;
-use crate::read_ahead::{BandSender, ReadAhead};
+use crate::read_ahead::{Bands, ReadAhead};
 use crate::tolerant::missing;
 use crate::{Bounds, Damage, DecodeOptions, RowReader, SourceError};
 
-/// What the bands that are decoded, wait and are read take at most, as a multiple of one, which has at least a row of
-/// tiles: the tiles themselves, and three bands.
+/// The memory of the bands that are decoded, wait and are read, as a multiple of a band of at least one row of tiles: the
+/// tiles themselves, and three bands.
 const BANDS: u64 = 4;
 
 /// Opens a picture in tiles. A thread and its helpers decode them while they are read.
@@ -31,20 +29,20 @@ pub fn open(
     let tile_bytes =
         tile_pixels.saturating_mul(components.max(kind.samples())).saturating_mul(BYTES_A_SAMPLE);
     let wanted = options.threads.get() as u64;
-    // As many rows of tiles as give each thread a tile.
+    // Enough rows of tiles to give each thread a tile.
     let tile_rows = wanted.div_ceil(u64::from(columns)).min(u64::from(rows));
     let band_pixels = tile_pixels.saturating_mul(u64::from(columns)).saturating_mul(tile_rows);
     let band_bytes = band_pixels.saturating_mul(kind.layout.channels() as u64 * BANDS);
-    // Fewer threads rather than none.
+    // A thread less is better than a refusal.
     let threads = (bounds.memory.saturating_sub(band_bytes) / tile_bytes.max(1)).clamp(1, wanted);
     let memory = band_bytes.saturating_add(tile_bytes.saturating_mul(threads));
     bounds.admit_memory(memory, "decoding a JPEG 2000 in such large tiles")?;
     let damage = damage(&codestream, size);
     if damage.is_some() {
-        // Something has to be there.
+        // At least one tile has to be decodable.
         decode_tile(&source, &codestream, codestream.first_tile(), &kind)?;
     }
-    let decode = move |bands: &BandSender| {
+    let decode = move |bands: &Bands| {
         bands.begin(size, kind.layout)?;
         for first in (0..rows).step_by(tile_rows as usize) {
             let end = (first + tile_rows as u32).min(rows);
@@ -58,15 +56,11 @@ pub fn open(
         }
         Ok(())
     };
-    let reader = ReadAhead::start(&super::FORMAT, decode)?;
-    Ok(match damage {
-        Some(damage) => Box::new(Partial { reader, damage }),
-        None => Box::new(reader),
-    })
+    Ok(Box::new(ReadAhead::start(NAME, decode)?.with_damage(damage)))
 }
 
-/// What is missing of a picture. It is that from a row on, unless there is a part of several tiles, or a part of the first
-/// row of them.
+/// Returns what is missing of a picture: all rows from one on, unless several tiles are there in part, or one of the first
+/// row is.
 fn damage(codestream: &Codestream, size: Size) -> Option<Damage> {
     let tiles = codestream.tiles;
     let mut lacking =
@@ -81,7 +75,7 @@ fn damage(codestream: &Codestream, size: Size) -> Option<Damage> {
     })
 }
 
-/// The pixels of a tile as far as they are there.
+/// Returns a tile's pixels, as far as they can be decoded.
 fn shown_tile(
     source: &Source,
     codestream: &Codestream,
@@ -105,7 +99,7 @@ fn tile_size(tiles: Tiles, number: u32) -> Size {
     Size { width: side(tiles.range(0, column)), height: side(tiles.range(1, row)) }
 }
 
-/// The pixels of a tile.
+/// Decodes a tile.
 fn decode_tile(
     source: &Source,
     codestream: &Codestream,
@@ -120,7 +114,7 @@ fn decode_tile(
     Ok(pixels)
 }
 
-/// Puts a row of tiles together.
+/// Joins a row of tiles.
 fn assembled(tiles: Tiles, row: u32, cells: &[Vec<u8>], row_bytes: usize) -> Vec<u8> {
     let (top, bottom) = tiles.range(1, row);
     let rows = (bottom - top) as usize;

@@ -1,22 +1,21 @@
 //! Decodes a code block: bit plane by bit plane, in three passes each, in stripes of four rows.
 //!
-//! What is known of coefficients stands in a word for each column of a stripe, so that one comparison passes over four of
-//! them where nothing is known yet (the layout of OpenJPEG's `t1.h`):
+//! Each column of a stripe has a word of flags for its four coefficients, so that one comparison skips all four where
+//! none is significant yet (the layout of OpenJPEG's `t1.h`):
 //!
 //! ```text
-//! bits 0–17     whether those of the columns left, here and right are significant, in the six rows around: 3 bits a row
-//! bit 18        whether the one above the stripe is negative
-//! bits 19 + 3n  whether that of row n is negative,  bit 31: the one below the stripe
-//! bits 20 + 3n  whether it has been refined
-//! bits 21 + 3n  whether it has been seen in this bit plane
+//! bits 0–17     significance of the left column, this and the right one, in the six rows around: 3 bits a row
+//! bit 18        the coefficient above the stripe is negative
+//! bits 19 + 3n  the coefficient of row n is negative,  bit 31: the one below the stripe is
+//! bits 20 + 3n  it has been refined
+//! bits 21 + 3n  it has been coded in this bit plane
 //! ```
 //! Source: ITU-T T.800, annex D.
 
 use super::arithmetic::{Arithmetic, Plain, RUN, Symbols, UNIFORM};
 use super::coding::Style;
-use super::contexts::{SIGN, SIGNIFICANCE};
 
-/// Bits of a row: shifted by three for each row further down.
+/// Flags of the first row. Those of each further row are shifted by three more.
 const SIGNIFICANT: u32 = 1 << 4;
 const AROUND: u32 = 0b1_1110_1111;
 const NEGATIVE: u32 = 19;
@@ -24,28 +23,28 @@ const REFINED: u32 = 1 << 20;
 const SEEN: u32 = 1 << 21;
 const ALL_SEEN: u32 = SEEN | SEEN << 3 | SEEN << 6 | SEEN << 9;
 
-/// The most bit planes that fit, with one bit for halves.
+/// The most bit planes that fit into 32 bits, with a bit for halves and one for the sign.
 pub const MOST_PLANES: u32 = 30;
 
-/// A code block and its bytes.
+/// A code block with its bytes.
 pub struct CodeBlock<'a> {
     pub width: usize,
     pub height: usize,
-    /// The band that it is of, as it is counted in a resolution.
+    /// 0 for LL, 1 for HL, 2 for LH, 3 for HH.
     pub band: u8,
     pub style: Style,
-    /// The bit planes that have bits, [`MOST_PLANES`] at most.
+    /// Number of bit planes that have bits, at most [`MOST_PLANES`].
     pub planes: u32,
-    /// Passes and their bytes.
+    /// The number of passes and of bytes of each chunk.
     pub chunks: &'a [(u32, usize)],
     pub bytes: &'a [u8],
 }
 
-/// What is decoded.
+/// The coefficients of a code block while they are decoded.
 struct Plane {
     width: usize,
     height: usize,
-    /// The words of a stripe, with one on each side.
+    /// Words of a stripe, with one more at each end.
     stride: usize,
     significance: &'static [u8; 512],
     is_causal: bool,
@@ -54,7 +53,7 @@ struct Plane {
 }
 
 impl CodeBlock<'_> {
-    /// The coefficients times two, row by row: the lowest bit is half a step, set where later bit planes are missing.
+    /// Returns the coefficients times two, row by row. The lowest bit is half a step, set where later bit planes are missing.
     pub fn decode(&self) -> Vec<i32> {
         let stride = self.width + 2;
         let mut plane = Plane {
@@ -71,7 +70,7 @@ impl CodeBlock<'_> {
         for (index, &(passes, length)) in self.chunks.iter().enumerate() {
             pass += passes;
             end += length;
-            // A segment goes on in the next chunk unless it has all its passes.
+            // A segment continues in the next chunk until it has all its passes.
             if pass < self.style.segment_end(begun) && index + 1 < self.chunks.len() {
                 continue;
             }
@@ -84,7 +83,7 @@ impl CodeBlock<'_> {
         plane.values
     }
 
-    /// Decodes the passes of a segment. Returns whether there are more bit planes.
+    /// Decodes the passes of a segment. Returns true if there are more bit planes.
     fn decode_segment<'b>(
         &self,
         plane: &mut Plane,
@@ -98,9 +97,9 @@ impl CodeBlock<'_> {
             decoder.begin(bytes);
         }
         for pass in passes {
-            // The first pass is the last one of its bit plane.
+            // The first bit plane has only the last of the three passes.
             let Some(number) = self.planes.checked_sub(1 + pass.div_ceil(3)) else { return false };
-            // With one bit for halves.
+            // One more bit for halves.
             let one = 2 << number;
             match ((pass + 2) % 3, is_plain(pass)) {
                 (0, false) => plane.find_significant(one, decoder),
@@ -125,7 +124,7 @@ impl CodeBlock<'_> {
 }
 
 impl Plane {
-    /// The stripes: the index of the first word and of the first value, and the rows.
+    /// Returns the stripes: the index of the first word and of the first value, and the number of rows.
     fn stripes(&self) -> impl Iterator<Item = (usize, usize, usize)> + use<> {
         let (stride, width, height) = (self.stride, self.width, self.height);
         (0..height)
@@ -133,7 +132,7 @@ impl Plane {
             .map(move |top| ((top / 4 + 1) * stride + 1, top * width, (height - top).min(4)))
     }
 
-    /// Those that are not significant and have a neighbour that is (D.3.1).
+    /// The significance propagation pass (D.3.1): coefficients that are not significant but have a significant neighbour.
     fn find_significant<S: Symbols>(&mut self, one: i32, symbols: &mut S) {
         for (words, values, rows) in self.stripes() {
             for column in 0..self.width {
@@ -161,7 +160,7 @@ impl Plane {
         }
     }
 
-    /// Those that were significant before this bit plane (D.3.3).
+    /// The refinement pass (D.3.3): coefficients that were significant before this bit plane.
     fn refine<S: Symbols>(&mut self, one: i32, symbols: &mut S) {
         let half = one >> 1;
         for (words, values, rows) in self.stripes() {
@@ -191,7 +190,7 @@ impl Plane {
         }
     }
 
-    /// All others (D.3.4).
+    /// The clean-up pass (D.3.4): all other coefficients.
     fn clean_up(&mut self, one: i32, symbols: &mut Arithmetic<'_>) {
         for (words, values, rows) in self.stripes() {
             for column in 0..self.width {
@@ -224,7 +223,7 @@ impl Plane {
         }
     }
 
-    /// Reads a sign (D.3.2), and tells all neighbours.
+    /// Reads a sign (D.3.2), and updates the flags of all neighbours.
     #[inline(always)]
     fn become_significant<S: Symbols>(
         &mut self,
@@ -262,5 +261,95 @@ impl Plane {
             self.flags[word] |= negative << 18 | 1 << 1;
             self.flags[word + 1] |= 1;
         }
+    }
+}
+
+/// The number of combinations of significance in 3×3 coefficients: bit 0 is the upper left one, bit 4 the centre.
+const NEIGHBOURS: usize = 512;
+
+/// The contexts of significance by the neighbours' significance, for the bands LL, HL, LH, HH (ITU-T T.800, table D.1).
+static SIGNIFICANCE: [[u8; NEIGHBOURS]; 4] =
+    [significance(0), significance(1), significance(2), significance(3)];
+
+/// The contexts of signs, with bit 7 set if the sign is inverted (ITU-T T.800, tables D.2 and D.3). The bits of the index,
+/// from bit 0 on: left negative, above significant, right negative, left significant, above negative, right significant,
+/// below negative, below significant.
+static SIGN: [u8; 256] = {
+    let mut table = [0; 256];
+    let mut index = 0;
+    while index < 256 {
+        let across = sum(index >> 3, index) + sum(index >> 5, index >> 2);
+        let down = sum(index >> 1, index >> 4) + sum(index >> 7, index >> 6);
+        let (across, down) = (limited(across), limited(down));
+        let is_inverted = across < 0 || (across == 0 && down < 0);
+        let (across, down) = if is_inverted { (-across, -down) } else { (across, down) };
+        let context = 9 + (if across == 1 { 3 + down } else { down }) as u8;
+        table[index] = context | if is_inverted { 0x80 } else { 0 };
+        index += 1;
+    }
+    table
+};
+
+/// Returns a neighbour's contribution: 0 if it is not significant, else its sign.
+const fn sum(is_significant: usize, is_negative: usize) -> i32 {
+    match (is_significant & 1, is_negative & 1) {
+        (0, _) => 0,
+        (_, 0) => 1,
+        _ => -1,
+    }
+}
+
+const fn limited(sum: i32) -> i32 {
+    if sum > 1 {
+        1
+    } else if sum < -1 {
+        -1
+    } else {
+        sum
+    }
+}
+
+const fn significance(band: usize) -> [u8; NEIGHBOURS] {
+    let mut table = [0; NEIGHBOURS];
+    let mut index = 0;
+    while index < NEIGHBOURS {
+        let across = (index >> 3 & 1) + (index >> 5 & 1);
+        let down = (index >> 1 & 1) + (index >> 7 & 1);
+        let diagonal = (index & 1) + (index >> 2 & 1) + (index >> 6 & 1) + (index >> 8 & 1);
+        table[index] = match band {
+            1 => beside(down, across, diagonal),
+            3 => diagonally(across + down, diagonal),
+            _ => beside(across, down, diagonal),
+        };
+        index += 1;
+    }
+    table
+}
+
+const fn beside(first: usize, second: usize, diagonal: usize) -> u8 {
+    match (first, second, diagonal) {
+        (2, _, _) => 8,
+        (1, 1.., _) => 7,
+        (1, 0, 1..) => 6,
+        (1, 0, 0) => 5,
+        (_, 2, _) => 4,
+        (_, 1, _) => 3,
+        (_, _, 2..) => 2,
+        (_, _, 1) => 1,
+        _ => 0,
+    }
+}
+
+const fn diagonally(beside: usize, diagonal: usize) -> u8 {
+    match (diagonal, beside) {
+        (3.., _) => 8,
+        (2, 1..) => 7,
+        (2, 0) => 6,
+        (1, 2..) => 5,
+        (1, 1) => 4,
+        (1, 0) => 3,
+        (_, 2..) => 2,
+        (_, 1) => 1,
+        _ => 0,
     }
 }

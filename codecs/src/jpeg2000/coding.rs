@@ -1,4 +1,4 @@
-//! How a codestream's samples are coded: what its main header says of each component.
+//! Coding parameters: what the main header says about packets and about each component.
 //!
 //! ```text
 //! SIZ    0xff51  Lsiz  Rsiz: u16  8 sizes: u32 each  Csiz: u16  Csiz × (Ssiz XRsiz YRsiz: u8)
@@ -10,30 +10,31 @@
 //! ```
 //! Source: ITU-T T.800, A.5.1, A.6.1 to A.6.5.
 
-/// The markers. Source: ITU-T T.800, table A.2.
+/// Marker codes (ITU-T T.800, table A.2).
 const COD: u8 = 0x52;
 const COC: u8 = 0x53;
 const QCD: u8 = 0x5c;
 const QCC: u8 = 0x5d;
 const CRG: u8 = 0x63;
 
-/// The most levels for which all sizes fit into 32 bits. Encoders make 5 or 6.
+/// The largest number of levels for which all sizes fit into 32 bits. Encoders use 5 or 6.
 const MOST_LEVELS: u8 = 24;
 
-/// How all components are coded.
+/// The coding parameters of a codestream.
 #[derive(Clone, Debug)]
 pub struct Coding {
     pub order: Order,
     pub layers: u32,
-    /// Whether the first three components are one of luma and two of chroma.
+    /// True if the first three components are luma and two of chroma.
     pub has_colour_transform: bool,
-    /// Whether packets may begin with a marker, and whether their headers end with one.
+    /// True if packets may begin with an SOP marker.
     pub has_start_markers: bool,
+    /// True if packet headers end with an EPH marker.
     pub has_end_markers: bool,
     pub components: Vec<ComponentCoding>,
 }
 
-/// The order of packets. Source: ITU-T T.800, table A.16.
+/// The order of packets (ITU-T T.800, table A.16).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     Layer,
@@ -43,60 +44,72 @@ pub enum Order {
     Component,
 }
 
-/// How a component is coded.
+/// The coding parameters of a component.
 #[derive(Clone, Debug)]
 pub struct ComponentCoding {
-    /// The bits of a sample.
+    /// Bits per sample.
     pub precision: u8,
-    /// The levels of the wavelet transform.
+    pub parameters: Parameters,
+    steps: Steps,
+}
+
+/// The parameters of a component's wavelet transform and code blocks, from COD or COC.
+#[derive(Clone, Debug)]
+pub struct Parameters {
+    /// Levels of the wavelet transform.
     pub levels: u8,
     /// Width and height of a code block, as exponents of 2.
     pub block: [u8; 2],
     pub style: Style,
-    /// Whether the wavelet transform is the one of integers.
+    /// True for the 5/3 wavelet of integers, false for the 9/7 wavelet of floats.
     pub is_reversible: bool,
-    /// Width and height of precincts as exponents of 2, for each resolution.
+    /// Width and height of each resolution's precincts, as exponents of 2.
     pub precincts: Vec<[u8; 2]>,
+}
+
+/// The style of code blocks (ITU-T T.800, table A.19).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Style {
+    /// Some passes are raw bits, without arithmetic coding.
+    pub bypass: bool,
+    /// Probabilities are reset after each pass.
+    pub reset: bool,
+    /// Each pass ends its segment.
+    pub terminates: bool,
+    /// Contexts do not use the stripe below.
+    pub is_causal: bool,
+    /// A segmentation symbol of four bits follows each clean-up pass.
+    pub has_symbols: bool,
+}
+
+/// The guard bits, and the step sizes of all bands, from QCD or QCC.
+#[derive(Clone, Debug)]
+struct Steps {
     guard_bits: u8,
     quantization: Quantization,
 }
 
-/// How code blocks are coded. Source: ITU-T T.800, table A.19.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Style {
-    /// Some passes are bits without arithmetic coding.
-    pub bypass: bool,
-    /// Probabilities begin anew with each pass.
-    pub reset: bool,
-    /// Each pass ends its segment.
-    pub terminates: bool,
-    /// A stripe knows nothing of the one below.
-    pub is_causal: bool,
-    /// Four bits stand after each clean-up pass.
-    pub has_symbols: bool,
-}
-
-/// The sizes of steps. Source: ITU-T T.800, A.6.4.
+/// Step sizes (ITU-T T.800, A.6.4).
 #[derive(Clone, Debug)]
 enum Quantization {
-    /// An exponent for each band.
+    /// The exponent of each band.
     None(Vec<u8>),
-    /// Exponent and mantissa of the lowest band, from which all others follow.
+    /// Exponent and mantissa of the lowest band, from which the others are derived.
     Derived(u8, u16),
     /// Exponent and mantissa of each band.
     Expounded(Vec<(u8, u16)>),
 }
 
 impl Coding {
-    /// Reads the marker segment SIZ and those after it. `None` when this decoder does not read what they ask for:
-    /// components of different sizes, regions of interest, changing orders.
+    /// Reads the marker segment SIZ and the segments after it. Returns `None` if they need something unsupported:
+    /// components of different sizes, regions of interest, a change of packet order.
     pub fn of(siz: &[u8], mut segments: &[u8]) -> Option<Self> {
         let (sizes, rest) = siz.get(40..)?.as_chunks::<3>();
         if !rest.is_empty() || sizes.is_empty() || sizes.iter().any(|&[_, x, y]| (x, y) != (1, 1)) {
             return None;
         }
         let wide = sizes.len() > 256;
-        let (mut default, mut own) = (None, vec![None; sizes.len()]);
+        let (mut coding, mut parameters) = (None, vec![None; sizes.len()]);
         let (mut steps, mut own_steps) = (None, vec![None; sizes.len()]);
         while let [0xff, marker, rest @ ..] = segments {
             if (0x30..=0x3f).contains(marker) {
@@ -106,80 +119,43 @@ impl Coding {
             let length = usize::from(u16::from_be_bytes(*rest.first_chunk()?));
             let mut content = Reader(rest.get(2..length)?);
             match *marker {
-                COD => default = Some(Default::read(&mut content)?),
-                QCD => steps = Some(read_steps(&mut content)?),
+                COD => coding = Some(Self::read(&mut content)?),
+                QCD => steps = Some(Steps::read(&mut content)?),
                 COC => {
                     let component = content.component(wide)?;
                     let has_precincts = content.byte()? & 1 != 0;
-                    *own.get_mut(component)? = Some(Parameters::read(&mut content, has_precincts)?);
+                    *parameters.get_mut(component)? = Some(Parameters::read(&mut content, has_precincts)?);
                 }
                 QCC => {
                     let component = content.component(wide)?;
-                    *own_steps.get_mut(component)? = Some(read_steps(&mut content)?);
+                    *own_steps.get_mut(component)? = Some(Steps::read(&mut content)?);
                 }
                 CRG => {}
                 _ => return None,
             }
             segments = rest.get(length..)?;
         }
-        let default = default?;
-        let components = sizes.iter().zip(own).zip(own_steps).map(|((&[size, ..], own), own_steps)| {
-            let parameters = own.unwrap_or_else(|| default.parameters.clone());
-            parameters.component((size & 0x7f) + 1, own_steps.or_else(|| steps.clone())?)
-        });
-        Some(Self {
-            order: default.order,
-            layers: default.layers,
-            has_colour_transform: default.has_colour_transform,
-            has_start_markers: default.has_start_markers,
-            has_end_markers: default.has_end_markers,
-            components: components.collect::<Option<_>>()?,
-        })
+        let (mut coding, default) = coding?;
+        let components =
+            sizes.iter().zip(parameters).zip(own_steps).map(|((&[size, ..], own), own_steps)| {
+                let parameters = own.unwrap_or_else(|| default.clone());
+                let steps = own_steps.or_else(|| steps.clone())?;
+                let precision = (size & 0x7f) + 1;
+                let is_quantized = !matches!(steps.quantization, Quantization::None(_));
+                (parameters.is_reversible != is_quantized && precision <= 16).then_some(ComponentCoding {
+                    precision,
+                    parameters,
+                    steps,
+                })
+            });
+        coding.components = components.collect::<Option<_>>()?;
+        Some(coding)
     }
-}
 
-impl ComponentCoding {
-    /// The bit planes of a band, and the size of its steps. `kind` counts the bands of a resolution: 0 is the low one, then 1
-    /// for those that are high across, 2 down, 3 both.
-    pub fn band(&self, resolution: usize, kind: u8) -> Option<(u8, f32)> {
-        let index = match resolution {
-            0 => 0,
-            _ => 3 * (resolution - 1) + usize::from(kind),
-        };
-        let (exponent, mantissa) = match &self.quantization {
-            Quantization::None(exponents) => (*exponents.get(index)?, 0),
-            // Equation E-5: the exponent falls with each level.
-            Quantization::Derived(exponent, mantissa) => {
-                (exponent.checked_sub(u8::try_from(resolution.saturating_sub(1)).ok()?)?, *mantissa)
-            }
-            Quantization::Expounded(steps) => *steps.get(index)?,
-        };
-        // Equation E-2.
-        let planes = (self.guard_bits + exponent).checked_sub(1)?;
-        if self.is_reversible {
-            return Some((planes, 1.0));
-        }
-        // Equations E-3 and E-4: a band that is high once or twice has one or two bits more.
-        let gain = [0, 1, 1, 2][usize::from(kind & 3)];
-        let range = i32::from(self.precision) + gain - i32::from(exponent);
-        Some((planes, 2f32.powi(range) * (1.0 + f32::from(mantissa) / 2048.0)))
-    }
-}
-
-/// What COD says.
-struct Default {
-    order: Order,
-    layers: u32,
-    has_colour_transform: bool,
-    has_start_markers: bool,
-    has_end_markers: bool,
-    parameters: Parameters,
-}
-
-impl Default {
-    fn read(content: &mut Reader<'_>) -> Option<Self> {
+    /// Reads COD. The components are still missing; the parameters are those of all without a COC.
+    fn read(content: &mut Reader<'_>) -> Option<(Self, Parameters)> {
         let flags = content.byte()?;
-        Some(Self {
+        let coding = Self {
             order: match content.byte()? {
                 0 => Order::Layer,
                 1 => Order::Resolution,
@@ -196,19 +172,37 @@ impl Default {
             },
             has_start_markers: flags & 2 != 0,
             has_end_markers: flags & 4 != 0,
-            parameters: Parameters::read(content, flags & 1 != 0)?,
-        })
+            components: Vec::new(),
+        };
+        Some((coding, Parameters::read(content, flags & 1 != 0)?))
     }
 }
 
-/// What COD and COC say of components.
-#[derive(Clone)]
-struct Parameters {
-    levels: u8,
-    block: [u8; 2],
-    style: Style,
-    is_reversible: bool,
-    precincts: Vec<[u8; 2]>,
+impl ComponentCoding {
+    /// Returns the number of bit planes of a band, and its step size. `kind` is 0 for LL, 1 for HL, 2 for LH, 3 for HH.
+    pub fn band(&self, resolution: usize, kind: u8) -> Option<(u8, f32)> {
+        let index = match resolution {
+            0 => 0,
+            _ => 3 * (resolution - 1) + usize::from(kind),
+        };
+        let (exponent, mantissa) = match &self.steps.quantization {
+            Quantization::None(exponents) => (*exponents.get(index)?, 0),
+            // Equation E-5: the exponent falls with each level.
+            Quantization::Derived(exponent, mantissa) => {
+                (exponent.checked_sub(u8::try_from(resolution.saturating_sub(1)).ok()?)?, *mantissa)
+            }
+            Quantization::Expounded(steps) => *steps.get(index)?,
+        };
+        // Equation E-2.
+        let planes = (self.steps.guard_bits + exponent).checked_sub(1)?;
+        if self.parameters.is_reversible {
+            return Some((planes, 1.0));
+        }
+        // Equations E-3 and E-4: HL and LH have one bit more than LL, HH two.
+        let gain = [0, 1, 1, 2][usize::from(kind & 3)];
+        let range = i32::from(self.precision) + gain - i32::from(exponent);
+        Some((planes, 2f32.powi(range) * (1.0 + f32::from(mantissa) / 2048.0)))
+    }
 }
 
 impl Parameters {
@@ -218,7 +212,7 @@ impl Parameters {
         if block.iter().any(|&side| side > 10) || block[0] + block[1] > 12 {
             return None;
         }
-        // A set bit beyond these is of another part of the standard, but for the one that changes nothing.
+        // Higher bits belong to other parts of the standard; bit 4 (predictable termination) does not affect decoding.
         let style = content.byte().filter(|style| style & !0x3f == 0)?;
         let is_reversible = content.byte().filter(|&wavelet| wavelet <= 1)? == 1;
         let precincts = (0..=levels).map(|resolution| match has_precincts {
@@ -242,46 +236,25 @@ impl Parameters {
             precincts: precincts.collect::<Option<_>>()?,
         })
     }
-
-    fn component(
-        self,
-        precision: u8,
-        (guard_bits, quantization): (u8, Quantization),
-    ) -> Option<ComponentCoding> {
-        let Self { levels, block, style, is_reversible, precincts } = self;
-        let is_quantized = !matches!(quantization, Quantization::None(_));
-        if is_reversible == is_quantized || precision > 16 {
-            return None;
-        }
-        Some(ComponentCoding {
-            precision,
-            levels,
-            block,
-            style,
-            is_reversible,
-            precincts,
-            guard_bits,
-            quantization,
-        })
-    }
 }
 
-/// The guard bits and the steps of QCD or QCC.
-fn read_steps(content: &mut Reader<'_>) -> Option<(u8, Quantization)> {
-    let style = content.byte()?;
-    let step = |number: u16| ((number >> 11) as u8, number & 0x7ff);
-    let quantization = match style & 31 {
-        0 => Quantization::None(content.0.iter().map(|number| number >> 3).collect()),
-        1 => {
-            let (exponent, mantissa) = step(content.number()?);
-            Quantization::Derived(exponent, mantissa)
-        }
-        2 => Quantization::Expounded(
-            content.0.as_chunks().0.iter().map(|&number| step(u16::from_be_bytes(number))).collect(),
-        ),
-        _ => return None,
-    };
-    Some((style >> 5, quantization))
+impl Steps {
+    fn read(content: &mut Reader<'_>) -> Option<Self> {
+        let style = content.byte()?;
+        let step = |number: u16| ((number >> 11) as u8, number & 0x7ff);
+        let quantization = match style & 31 {
+            0 => Quantization::None(content.0.iter().map(|number| number >> 3).collect()),
+            1 => {
+                let (exponent, mantissa) = step(content.number()?);
+                Quantization::Derived(exponent, mantissa)
+            }
+            2 => Quantization::Expounded(
+                content.0.as_chunks().0.iter().map(|&number| step(u16::from_be_bytes(number))).collect(),
+            ),
+            _ => return None,
+        };
+        Some(Self { guard_bits: style >> 5, quantization })
+    }
 }
 
 /// The content of a marker segment.

@@ -1,14 +1,14 @@
-//! The arithmetic decoder, and the bits of passes that are not arithmetically coded.
+//! The arithmetic decoder (MQ), and the raw bits of passes that bypass it.
 //!
 //! Source: ITU-T T.800, annex C (the decoder as in figures C.15 to C.20, the states of table C.2), D.6 (bits).
 
-/// The contexts that have states of their own: 0 to 8 for significance, 9 to 13 for signs, 14 to 16 for refinement, and
-/// these two.
+/// Contexts 0 to 8 are of significance, 9 to 13 of signs, 14 to 16 of refinement, and these two of runs and of bits without
+/// a model.
 pub const RUN: usize = 17;
 pub const UNIFORM: usize = 18;
 const CONTEXTS: usize = 19;
 
-/// The state in which contexts begin (table D.7).
+/// The initial state of each context (table D.7).
 const INITIAL: [u8; CONTEXTS] = {
     let mut initial = [0; CONTEXTS];
     initial[0] = 4 << 1;
@@ -17,7 +17,7 @@ const INITIAL: [u8; CONTEXTS] = {
     initial
 };
 
-/// A state with the symbol that is likely: the probability of the other one, and the states that follow.
+/// A probability state combined with its more probable symbol: the probability of the other symbol, and the next states.
 #[derive(Clone, Copy)]
 struct State {
     probability: u16,
@@ -25,8 +25,8 @@ struct State {
     after_unlikely: u8,
 }
 
-/// Table C.2: the probability, the next state after the likely symbol and after the other one, and whether the symbols
-/// change places then.
+/// Table C.2: the probability of the less probable symbol, the next states after the more probable and the less probable one,
+/// and 1 if the two symbols then change places.
 const TABLE: [(u16, u8, u8, u8); 47] = [
     (0x5601, 1, 1, 1),
     (0x3401, 2, 6, 0),
@@ -77,7 +77,7 @@ const TABLE: [(u16, u8, u8, u8); 47] = [
     (0x5601, 46, 46, 0),
 ];
 
-/// The states as twice the number of the table, and the likely symbol. As long as its index can be, so that none is checked.
+/// The states, at index 2 × number + more probable symbol. The length lets an index of 8 bits go unchecked.
 const STATES: [State; 256] = {
     let mut states = [State { probability: 0x5601, after_likely: 0, after_unlikely: 0 }; 256];
     let mut index = 0;
@@ -94,11 +94,11 @@ const STATES: [State; 256] = {
     states
 };
 
-/// What reads the symbols of a coding pass.
+/// A reader of the symbols of a coding pass.
 pub trait Symbols {
-    /// Whether signs are bits by themselves.
+    /// True if signs are raw bits.
     const IS_PLAIN: bool;
-    /// The next symbol of a context, 0 or 1.
+    /// Returns the next symbol of a context, 0 or 1.
     fn symbol(&mut self, context: usize) -> u32;
 }
 
@@ -108,20 +108,20 @@ pub struct Arithmetic<'a> {
     at: usize,
     interval: u32,
     code: u32,
-    /// The shifts until the next byte is needed.
+    /// Number of shifts until the next byte is needed.
     shifts: u32,
     contexts: [u8; 32],
 }
 
 impl<'a> Arithmetic<'a> {
-    /// A decoder without bytes.
+    /// Returns a decoder without bytes.
     pub fn new() -> Self {
         let mut decoder = Self { bytes: &[], at: 0, interval: 0x8000, code: 0, shifts: 0, contexts: [0; 32] };
         decoder.reset();
         decoder
     }
 
-    /// Begins a segment.
+    /// Starts a segment.
     pub fn begin(&mut self, bytes: &'a [u8]) {
         (self.bytes, self.at) = (bytes, 0);
         self.code = u32::from(self.byte(0)) << 16;
@@ -131,12 +131,12 @@ impl<'a> Arithmetic<'a> {
         self.interval = 0x8000;
     }
 
-    /// Lets the contexts begin anew.
+    /// Resets all contexts.
     pub fn reset(&mut self) {
         self.contexts[..CONTEXTS].copy_from_slice(&INITIAL);
     }
 
-    /// Beyond the end of a segment stand ones.
+    /// Returns a byte of the segment, or ones after its end.
     #[inline(always)]
     fn byte(&self, index: usize) -> u8 {
         self.bytes.get(index).copied().unwrap_or(0xff)
@@ -202,7 +202,7 @@ impl Symbols for Arithmetic<'_> {
     }
 }
 
-/// Bits that are not arithmetically coded. After a byte of ones a bit is stuffed.
+/// Raw bits. A bit is stuffed after a byte of ones.
 pub struct Plain<'a> {
     bytes: &'a [u8],
     at: usize,

@@ -1,77 +1,80 @@
-//! Reads the headers of all packets, and remembers where the bytes of each code block lie in the file. They are read only
-//! when the code block is decoded.
+//! Reads the headers of all packets and records where the bytes of each code block are. The bytes themselves are read when
+//! the code block is decoded.
 //!
 //! Source: ITU-T T.800, B.9 and B.10.
 
-use super::bits::{Bits, Stream};
+use super::NAME;
 use super::coding::{Coding, Style};
-use super::geometry::{Area, Resolution};
-use super::packet_order::PacketOrder;
-use super::tag_tree::TagTree;
+use super::geometry::{Area, Band, PacketOrder, Resolution};
+use super::stream::{Bits, Stream};
 use crate::SourceError;
-use crate::formats::jp2::error::NAME;
 
-/// Markers in the stream of packets. Source: ITU-T T.800, table A.2.
+/// Marker codes (ITU-T T.800, table A.2).
 const SOP: u8 = 0x91;
 const EPH: u8 = 0x92;
-/// The bytes of SOP after the marker.
+/// Bytes of an SOP segment after the marker.
 const SOP_BYTES: u64 = 4;
 
-/// The most coding passes of a block: 38 bit planes have as many.
+/// The largest number of coding passes of a block, which 38 bit planes have.
 const MOST_PASSES: u32 = 1 + 3 * 37;
-/// The most bits of a length.
+/// The largest number of bits of a chunk's length.
 const MOST_LENGTH_BITS: u32 = 24;
-/// No chunk.
+/// The index of no chunk.
 const NONE: u32 = u32::MAX;
 
-/// The packets of all components: for each component, resolution and band the code blocks.
+/// The code blocks of all components, by component, resolution and band.
 pub struct Packets {
     blocks: Vec<Vec<Vec<BandBlocks>>>,
     chunks: Vec<Chunk>,
     most_chunks: usize,
-    /// Whether a packet is invalid or cut off.
+    /// True if a packet is invalid or cut off.
     pub is_damaged: bool,
 }
 
 struct BandBlocks {
     columns: u32,
     blocks: Vec<Block>,
-    /// For each precinct that has begun and not ended: the layers in which its blocks begin, and their empty bit planes.
+    /// The tag trees of each precinct whose packets are not all read: the layers in which blocks are first included, and
+    /// the blocks' number of empty bit planes.
     trees: Vec<Option<Box<[TagTree; 2]>>>,
 }
 
-/// What is known of a code block.
+/// A code block, as far as packets have been read.
 #[derive(Clone, Copy)]
 struct Block {
-    /// A list of chunks.
+    /// The first and the last chunk of a linked list.
     first: u32,
     last: u32,
+    /// Number of bit planes without any bit.
     empty_planes: u8,
+    /// Number of passes so far.
     passes: u8,
     length_bits: u8,
 }
 
-/// Some passes of a code block, and where their bytes lie.
+/// Some passes of a code block, with the position of their bytes.
 #[derive(Clone, Copy)]
 struct Chunk {
-    /// Where they begin, and in the low bits how many there are.
+    /// The offset in the file, with the length in the low [`MOST_LENGTH_BITS`] bits.
     place: u64,
     next: u32,
     passes: u8,
 }
 
 impl Packets {
-    /// The memory of a code block, with its part of the tag trees; of a precinct; of a chunk, in a list that grows.
+    /// Bytes of memory for a code block with its part of the tag trees.
     pub const BLOCK_BYTES: u64 = 12 + 12;
+    /// Bytes of memory for a precinct.
     pub const PRECINCT_BYTES: u64 = 3 * 8 + 200;
+    /// Bytes of memory for a chunk, in a vector that grows.
     pub const CHUNK_BYTES: u64 = 40;
 
-    /// No packets yet of these components. More chunks than given are refused.
+    /// Returns the code blocks of these components before the first packet. Reading more chunks than `most_chunks` fails.
     pub fn new(components: &[Vec<Resolution>], most_chunks: u64) -> Self {
-        let band = |resolution: &Resolution, band: &super::geometry::Band| BandBlocks {
-            columns: band.blocks[0],
-            blocks: vec![Block::NONE; band.block_count() as usize],
-            trees: (0..resolution.precinct_count()).map(|_| None).collect(),
+        let band = |resolution: &Resolution, band: &Band| BandBlocks {
+            columns: band.blocks.count[0],
+            blocks: vec![Block::NONE; band.blocks.cells() as usize],
+            trees: (0..resolution.precincts.cells()).map(|_| None).collect(),
         };
         let resolution =
             |it: &Resolution| -> Vec<_> { it.bands.iter().map(|found| band(it, found)).collect() };
@@ -80,12 +83,12 @@ impl Packets {
         Self { blocks, chunks: Vec::new(), most_chunks, is_damaged: false }
     }
 
-    /// Whether no code block has been found.
+    /// Returns true if no packet has a code block.
     pub fn is_empty(&self) -> bool {
         self.chunks.iter().all(|chunk| chunk.passes == 0)
     }
 
-    /// Reads the packets of a tile's parts: `streams` begin behind their headers. Returns whether there are all packets.
+    /// Reads the packets of a tile. Each stream is a tile-part without its header. Returns true if no packet is missing.
     pub fn read<'a>(
         &mut self,
         components: &[Vec<Resolution>],
@@ -102,14 +105,14 @@ impl Packets {
                 let resolution = usize::from(precinct.resolution);
                 let (Some(shape), Some(style)) = (
                     components.get(component).and_then(|it| it.get(resolution)),
-                    coding.components.get(component).map(|it| it.style),
+                    coding.components.get(component).map(|it| it.parameters.style),
                 ) else {
                     return Ok(true);
                 };
                 let packet = Packet { resolution: shape, precinct: precinct.number, layer, style, coding };
                 match self.read_packet(component, resolution, packet, &mut stream) {
                     Ok(()) => {}
-                    // What has been read of the blocks is shown.
+                    // The blocks are shown as far as they were read.
                     Err(SourceError::Corrupt { .. }) => {
                         self.is_damaged = true;
                         return Ok(false);
@@ -137,7 +140,7 @@ impl Packets {
         for chunk in self.chunks.iter_mut().skip(first_chunk) {
             let (length, start) = (chunk.place, stream.position);
             let is_there = header.is_ok() && stream.pass(length) == length;
-            // What is cut off is not decoded.
+            // A block is decoded without the bytes that are cut off.
             self.is_damaged |= !is_there;
             chunk.place = if is_there { start << MOST_LENGTH_BITS | length } else { 0 };
             chunk.passes = if is_there { chunk.passes } else { 0 };
@@ -145,7 +148,7 @@ impl Packets {
         header
     }
 
-    /// Reads a packet's header. The chunks that it adds have lengths, but no place yet.
+    /// Reads a packet's header. It adds chunks with a length, still without an offset.
     fn read_header(
         &mut self,
         component: usize,
@@ -170,7 +173,7 @@ impl Packets {
         Ok(())
     }
 
-    /// The bit planes without a bit of a code block, and its chunks: passes, place in the file, bytes.
+    /// Returns the number of a code block's empty bit planes, and its chunks: passes, offset in the file, length.
     pub fn block(
         &self,
         [component, resolution, band]: [usize; 3],
@@ -189,7 +192,7 @@ impl Packets {
     }
 }
 
-/// A packet that is read.
+/// The packet that is being read.
 struct Packet<'a> {
     resolution: &'a Resolution,
     precinct: u32,
@@ -199,7 +202,7 @@ struct Packet<'a> {
 }
 
 impl BandBlocks {
-    /// Reads what a header says of a band's blocks.
+    /// Reads the part of a packet's header that is about this band.
     fn read(
         &mut self,
         packet: &Packet<'_>,
@@ -246,7 +249,7 @@ impl BandBlocks {
 impl Block {
     const NONE: Self = Self { first: NONE, last: NONE, empty_planes: 0, passes: 0, length_bits: 3 };
 
-    /// Reads how many passes a packet has of this block, and their lengths (B.10.6, B.10.7).
+    /// Reads the number of passes that a packet has of this block, and their lengths (B.10.6, B.10.7).
     fn read(
         &mut self,
         style: Style,
@@ -286,8 +289,8 @@ impl Block {
 }
 
 impl Style {
-    /// The pass with which the segment of a pass ends: the number of the next segment's first. Source: ITU-T T.800, D.4.2,
-    /// table D.9.
+    /// Returns the end of the segment that contains a pass, as the number of the next segment's first pass (ITU-T T.800,
+    /// D.4.2, table D.9).
     pub fn segment_end(self, pass: u32) -> u32 {
         match pass {
             _ if self.terminates => pass + 1,
@@ -299,7 +302,7 @@ impl Style {
     }
 }
 
-/// The number of passes. Source: ITU-T T.800, table B.4.
+/// Reads a number of passes (ITU-T T.800, table B.4).
 fn read_passes(bits: &mut Bits<'_, '_>) -> Result<u32, SourceError> {
     for (length, base) in [(1, 1), (1, 2)] {
         if bits.number(length)? == 0 {
@@ -317,4 +320,62 @@ fn read_passes(bits: &mut Bits<'_, '_>) -> Result<u32, SourceError> {
 
 fn invalid() -> SourceError {
     NAME.corrupt("a packet is invalid")
+}
+
+/// A tag tree (ITU-T T.800, B.10.2): a number for each code block of a precinct. A packet's header tells only as much about a
+/// number as the packet needs. Each node is the minimum of the up to four nodes below.
+pub struct TagTree {
+    /// Number of columns of each level, and index of its first node. The leaves' level comes first.
+    levels: Vec<(u32, u32)>,
+    nodes: Vec<Node>,
+}
+
+/// A number that is at least `least`, and exactly `least` if it is known.
+#[derive(Clone, Copy, Default)]
+struct Node {
+    least: u16,
+    is_known: bool,
+}
+
+impl TagTree {
+    pub fn new(columns: u32, rows: u32) -> Self {
+        let (mut columns, mut rows, mut count) = (columns, rows, 0);
+        let mut levels = Vec::new();
+        loop {
+            levels.push((columns, count));
+            count += columns * rows;
+            if columns * rows <= 1 {
+                break;
+            }
+            (columns, rows) = (columns.div_ceil(2), rows.div_ceil(2));
+        }
+        Self { levels, nodes: vec![Node::default(); count as usize] }
+    }
+
+    /// Reads until it is certain whether a leaf's number is below a limit, and returns true if it is.
+    pub fn is_below(
+        &mut self,
+        [column, row]: [u32; 2],
+        limit: u32,
+        bits: &mut Bits<'_, '_>,
+    ) -> Result<bool, SourceError> {
+        let mut least = 0;
+        let mut is_below = false;
+        for (level, &(columns, first)) in self.levels.iter().enumerate().rev() {
+            let index = first + (row >> level) * columns + (column >> level);
+            let Some(node) = self.nodes.get_mut(index as usize) else { return Ok(false) };
+            if !node.is_known {
+                node.least = node.least.max(least);
+            }
+            while !node.is_known && u32::from(node.least) < limit {
+                match bits.bit()? {
+                    true => node.is_known = true,
+                    false => node.least = node.least.saturating_add(1),
+                }
+            }
+            least = node.least;
+            is_below = node.is_known && u32::from(node.least) < limit;
+        }
+        Ok(is_below)
+    }
 }
