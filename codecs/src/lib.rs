@@ -55,6 +55,8 @@ mod error;
 mod format;
 pub mod formats;
 #[cfg(feature = "modern")]
+mod hevc;
+#[cfg(feature = "modern")]
 mod jpeg2000;
 mod mapped;
 mod open;

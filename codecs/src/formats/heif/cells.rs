@@ -1,4 +1,5 @@
-//! A coded picture as bands of rows: those of a row of cells, which threads decode, or of some rows of a single frame.
+//! A picture's rows in bands: a row of a grid's cells, which are decoded in parallel, or some rows of a single frame. Alpha is
+//! added to them and the crop cut out.
 
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -6,16 +7,18 @@ use std::sync::{Mutex, PoisonError};
 use heifer::color::ColorParams;
 use heifer::heifer_isobmff::HeifFile;
 
-use super::decoder::{decode, start};
-use super::frame::Frame;
-use super::hevc::FrameBands;
-use super::item::{Codec, Coded};
-use super::samples::{self, BAND_ROWS, convert};
-use crate::parallel::in_parallel;
-use crate::{Format, Layout, SourceError};
 use edgezoom_jpeg::ycbcr420;
 
-/// The bands of a coded picture, from top to bottom.
+use super::convert::{self, BAND_ROWS, convert};
+use super::frame::{Frame, decode, start};
+use super::item::{Codec, Coded, Primary};
+use crate::colour::samples::unmultiply;
+use crate::hevc::FrameBands;
+use crate::parallel::in_parallel;
+use crate::read_ahead::Bands;
+use crate::{Format, Layout, SourceError};
+
+/// The bands of a coded picture, without alpha and crop.
 pub struct Cells<'a> {
     file: &'a HeifFile<'a>,
     coded: &'a Coded,
@@ -23,19 +26,19 @@ pub struct Cells<'a> {
     threads: usize,
     pub layout: Layout,
     params: ColorParams,
-    /// What was decoded for the layout.
+    /// The first frame, which was decoded to find out the layout.
     first: Mutex<Option<First>>,
     next_row: u32,
 }
 
-/// The first frame, or its first rows where they are decoded while they are read.
+/// The first frame, or its first rows if it is decoded while it is read.
 enum First {
     Frame(Frame),
     Rows { band: Option<(Frame, Range<usize>)>, later: FrameBands },
 }
 
 impl<'a> Cells<'a> {
-    /// Decodes the first frame, or its first rows. The picture may be given as planes if `planes`.
+    /// Decodes the first frame, or its first rows. If `planes`, the layout may be [`Layout::YCbCr420`].
     pub fn open(
         file: &'a HeifFile<'a>,
         coded: &'a Coded,
@@ -54,14 +57,14 @@ impl<'a> Cells<'a> {
             return Err(format.corrupt("it has no rows"));
         };
         let params = coded.params.unwrap_or_else(|| frame.colour_coding());
-        // Samples of chroma must not belong to two cells.
+        // A sample of chroma must not belong to two cells.
         let is_even = coded.cell_size.width.is_multiple_of(2) && coded.cell_size.height.is_multiple_of(2);
-        let layout = samples::layout(frame, params, planes && (is_even || is_single));
+        let layout = convert::layout(frame, params, planes && (is_even || is_single));
         let first = Mutex::new(Some(first));
         Ok(Self { file, coded, format, threads, layout, params, first, next_row: 0 })
     }
 
-    /// The next rows; none after the last one.
+    /// Returns the next rows, or `None` after the last one.
     pub fn next_band(&mut self) -> Result<Option<Vec<u8>>, SourceError> {
         let height = self.coded.size.height;
         if self.next_row >= height {
@@ -71,7 +74,7 @@ impl<'a> Cells<'a> {
         if self.coded.cells.len() == 1 {
             return self.next_rows((height - top) as usize);
         }
-        // As many rows of cells as give each thread a cell.
+        // Enough rows of cells to give each thread a cell.
         let columns = self.coded.columns;
         let first_row = top / self.coded.cell_size.height;
         let cell_rows = self
@@ -86,7 +89,7 @@ impl<'a> Cells<'a> {
         Ok(Some(self.assembled(&cells, (self.next_row - top) as usize)))
     }
 
-    /// The next rows of a single frame, of which so many are left.
+    /// Returns the next rows of a single frame. `left` is the number of rows not returned yet.
     fn next_rows(&mut self, left: usize) -> Result<Option<Vec<u8>>, SourceError> {
         let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
         let (band, count) = match &mut *first {
@@ -135,7 +138,7 @@ impl<'a> Cells<'a> {
             .ok_or_else(|| self.format.corrupt("its frames are of different kinds"))
     }
 
-    /// Puts rows of cells together. Of the cells at the right and lower edge only a part may be seen.
+    /// Joins rows of cells. Cells at the right and lower edge may be cropped.
     fn assembled(&self, cells: &[Vec<u8>], rows: usize) -> Vec<u8> {
         let (width, cell_width) = (self.coded.size.width as usize, self.coded.cell_size.width as usize);
         let cell_height = self.coded.cell_size.height as usize;
@@ -173,7 +176,84 @@ impl<'a> Cells<'a> {
     }
 }
 
-/// The next rows of a frame that is decoded while it is read.
+/// Returns the next rows of a frame that is decoded while it is read.
 fn next_band_of(later: &mut FrameBands) -> Result<Option<(Frame, Range<usize>)>, SourceError> {
     Ok(later.next()?.map(|(frame, rows)| (Frame::Hevc(frame), rows)))
+}
+/// The rows of a coded picture, one at a time.
+struct Rows<'a> {
+    cells: Cells<'a>,
+    row_bytes: usize,
+    band: Vec<u8>,
+    /// Number of bytes of the band that have been taken.
+    taken: usize,
+}
+
+impl<'a> Rows<'a> {
+    fn new(cells: Cells<'a>, width: u32) -> Self {
+        let row_bytes = cells.layout.row_bytes(width);
+        Self { cells, row_bytes, band: Vec::new(), taken: 0 }
+    }
+
+    /// Returns the next row. Must not be called after the last one.
+    fn next(&mut self) -> Result<&[u8], SourceError> {
+        if self.taken == self.band.len() {
+            self.band = Vec::new();
+            self.band = self.cells.next_band()?.ok_or(SourceError::Empty)?;
+            self.taken = 0;
+        }
+        let row = self.taken..self.taken + self.row_bytes;
+        self.taken = row.end;
+        self.band.get(row).ok_or(SourceError::Empty)
+    }
+}
+
+/// Decodes a picture and passes on its bands.
+pub fn send(
+    picture: &Primary,
+    mut colours: Cells<'_>,
+    alpha: Option<Cells<'_>>,
+    bands: &Bands,
+) -> Result<(), SourceError> {
+    let transform = picture.transform;
+    let layout = if alpha.is_some() { Layout::Rgba } else { colours.layout };
+    bands.begin(transform.size, layout)?;
+    if alpha.is_none() && transform.is_whole(picture.colours.size) {
+        while let Some(band) = colours.next_band()? {
+            bands.send(band)?;
+        }
+        return Ok(());
+    }
+    let channels = colours.layout.channels();
+    let mut colours = Rows::new(colours, picture.colours.size.width);
+    let alpha_width = picture.alpha.as_ref().map_or(0, |alpha| alpha.size.width);
+    let mut alpha = alpha.map(|alpha| Rows::new(alpha, alpha_width));
+    let (left, width) = (transform.left as usize, transform.size.width as usize);
+    let end = transform.top + transform.size.height;
+    let mut band = Vec::new();
+    for y in 0..end {
+        let colours = colours.next()?;
+        let alpha = alpha.as_mut().map(Rows::next).transpose()?;
+        if y < transform.top {
+            continue;
+        }
+        let colours = &colours[left * channels..(left + width) * channels];
+        match alpha {
+            None => band.extend_from_slice(colours),
+            Some(alpha) => {
+                let pixels = colours.chunks_exact(channels).zip(&alpha[left..left + width]);
+                band.extend(pixels.flat_map(|(pixel, &alpha)| {
+                    let colour = |channel: usize| {
+                        let value = pixel[channel.min(channels - 1)];
+                        if picture.is_premultiplied { unmultiply(value, alpha) } else { value }
+                    };
+                    [colour(0), colour(1), colour(2), alpha]
+                }));
+            }
+        }
+        if (y + 1 - transform.top).is_multiple_of(BAND_ROWS as u32) || y + 1 == end {
+            bands.send(std::mem::take(&mut band))?;
+        }
+    }
+    Ok(())
 }

@@ -1,16 +1,16 @@
-//! The memory that a picture takes, which is compared with the bounds before a frame is decoded.
+//! The memory that a picture takes. It is compared with the bounds before a frame is decoded.
 
 use heifer::heifer_isobmff::HeifFile;
 use heifer::heifer_isobmff::boxes::{HevcConfig, Property};
 
-use super::hevc;
 use super::item::{Codec, Coded, Primary};
+use crate::hevc;
 use crate::scratch::TemporaryFile;
 use crate::swap::Swap;
 use crate::{Bounds, SourceError};
 
-/// Checks that a picture of a file may be decoded by so many threads. A frame that is large is decoded in the temporary file,
-/// until the [`Swap`] is dropped.
+/// Checks that this number of threads may decode a picture. A large frame is decoded in the temporary file, until the
+/// returned [`Swap`] is dropped.
 pub fn admit(
     file: &HeifFile<'_>,
     picture: &Primary,
@@ -24,8 +24,8 @@ pub fn admit(
     Ok(swap)
 }
 
-/// The frames that threads decode at once, and four times the rows of a row of cells: while cells are put together,
-/// while they wait, and while they are read.
+/// Returns the memory of the frames that threads decode at once, and of the bands: four times a row of cells, while the cells
+/// are joined, wait and are read.
 fn bytes(file: &HeifFile<'_>, coded: &Coded, threads: u64) -> u64 {
     if let Some(config) = single_hevc(file, coded)
         && !hevc::has_tiles(config)
@@ -44,7 +44,7 @@ fn bytes(file: &HeifFile<'_>, coded: &Coded, threads: u64) -> u64 {
     frame.saturating_mul(frames).saturating_add(rows.saturating_mul(4))
 }
 
-/// The configuration of a picture that is one frame of HEVC.
+/// Returns the configuration of a picture that is a single frame of HEVC.
 fn single_hevc<'a>(file: &'a HeifFile<'_>, coded: &Coded) -> Option<&'a HevcConfig> {
     match (coded.codec, coded.cells.as_slice()) {
         (Codec::Hevc, &[id]) => file.hevc_config(id).ok()?,
@@ -52,36 +52,34 @@ fn single_hevc<'a>(file: &'a HeifFile<'_>, coded: &Coded) -> Option<&'a HevcConf
     }
 }
 
-/// The bytes that decoding takes for each pixel of a frame.
+/// Returns the bytes of memory that decoding takes for each pixel of a frame.
 fn frame_bytes_a_pixel(file: &HeifFile<'_>, coded: &Coded) -> u64 {
-    let Some(properties) = coded.cells.first().and_then(|&id| file.item_properties(id).ok()) else {
+    let Some(mut properties) = coded.cells.first().and_then(|&id| file.item_properties(id).ok()) else {
         return u64::MAX;
     };
     match coded.codec {
-        // Two bytes a sample, twice where the picture is cropped out of a larger one, once more for luma while it is
-        // filtered, and 17 bytes for each 4×4 pixels.
+        // Two bytes a sample, twice if the picture is cropped from a larger one, once more for luma while it is filtered, and
+        // 17 bytes for each 4×4 pixels.
         Codec::Hevc => properties
-            .filter_map(|property| match property {
+            .find_map(|property| match property {
                 Property::HevcConfig(config) => Some(config.chroma_format),
                 _ => None,
             })
-            .next()
             .map_or(16, |chroma_format| match chroma_format {
                 0 => 8,
                 1 => 10,
                 2 => 12,
                 _ => 16,
             }),
-        // The planes, and what the decoder knows of each block.
+        // The planes, and the decoder's state of each block.
         Codec::Av1 => properties
-            .filter_map(|property| match property {
+            .find_map(|property| match property {
                 Property::Unknown(kind, content) if kind.0 == *b"av1C" => content.get(2),
                 _ => None,
             })
-            .next()
             .map_or(8, |&flags| {
-                // seq_tier_0, high_bitdepth, twelve_bit, monochrome, chroma_subsampling_x and _y from the top bit on.
-                // Source: AV1 Codec ISO Media File Format Binding, 2.3.3.
+                // From the top bit: seq_tier_0, high_bitdepth, twelve_bit, monochrome, chroma_subsampling_x and _y (AV1 Codec
+                // ISO Media File Format Binding, 2.3.3).
                 let sample = if flags & 0x40 == 0 { 1 } else { 2 };
                 let samples = if flags & 0x10 != 0 {
                     2
@@ -90,7 +88,7 @@ fn frame_bytes_a_pixel(file: &HeifFile<'_>, coded: &Coded) -> u64 {
                 } else {
                     3 + u64::from(flags & 0x04 == 0)
                 };
-                // Half samples are counted.
+                // `samples` counts half samples.
                 (samples * sample).div_ceil(2) + 1
             }),
     }

@@ -1,27 +1,39 @@
-//! A decoded frame in its own planes, whichever codec it came from.
+//! Decodes a frame of HEVC or AV1. It stays in its own planes, which are read in the same way for both codecs.
 
 use std::ops::Range;
 
+use edgezoom_geometry::Size;
 use heifer::color::ColorParams;
+use heifer::heifer_hevc_dec::decoder::{DecodeOptions, decode_picture};
 use heifer::heifer_hevc_dec::recon;
+use heifer::heifer_isobmff::{HeifFile, ItemId};
 use re_rav1d::dav1d::pixel::YUVRange;
-use re_rav1d::dav1d::{Picture, PixelLayout, PlanarImageComponent as Component, Plane};
+use re_rav1d::dav1d::{
+    Decoder, Error, Picture, PixelLayout, PlanarImageComponent as Component, Plane, Settings,
+};
 
+use super::item::Codec;
+use crate::error::FormatName;
+use crate::hevc::{self, FrameBands, Limits};
+use crate::{Format, SourceError};
+
+/// The largest coding block. A coded frame may be that much larger than the picture that the container describes.
+const BLOCK: u32 = 64;
 /// A decoded frame.
 pub enum Frame {
     Hevc(recon::Frame),
-    /// A picture of AV1, and its planes: one or three.
+    /// A picture of AV1, with its one or three planes.
     Av1(Picture, Vec<Plane>),
 }
 
 /// The samples of a row of a plane.
 #[derive(Clone, Copy)]
 pub enum Row<'a> {
-    /// 8 bits each.
+    /// 8 bits per sample.
     Bytes(&'a [u8]),
-    /// More than 8 bits each, or HEVC.
+    /// More than 8 bits per sample, or HEVC.
     Words(&'a [u16]),
-    /// More than 8 bits each, two bytes in the machine's order.
+    /// More than 8 bits per sample, as two bytes in native order.
     WordBytes(&'a [u8]),
 }
 
@@ -35,7 +47,7 @@ impl Frame {
         Self::Av1(picture, planes)
     }
 
-    /// Its width and height in samples of luma.
+    /// Returns the width and height in samples of luma.
     pub fn size(&self) -> (usize, usize) {
         match self {
             Self::Hevc(frame) => (frame.widths[0] as usize, frame.heights[0] as usize),
@@ -43,7 +55,7 @@ impl Frame {
         }
     }
 
-    /// How many samples of luma lie beside and above each other in one of chroma. `None`: it is grey.
+    /// Returns the number of columns and rows of luma for each sample of chroma, or `None` if the frame is grey.
     pub fn subsampling(&self) -> Option<(usize, usize)> {
         match self {
             Self::Hevc(frame) if frame.widths[1] == 0 => None,
@@ -61,7 +73,7 @@ impl Frame {
         }
     }
 
-    /// The bits of luma and of chroma, 8 to 16.
+    /// Returns the bits of luma and of chroma, 8 to 16.
     pub fn bit_depths(&self) -> [u32; 2] {
         match self {
             Self::Hevc(frame) => frame.bit_depth.map(|bits| u32::from(bits).clamp(8, 16)),
@@ -69,7 +81,7 @@ impl Frame {
         }
     }
 
-    /// How its samples are meant, by the frame itself.
+    /// Returns the colour coding that the frame itself gives.
     pub fn colour_coding(&self) -> ColorParams {
         match self {
             Self::Hevc(frame) => ColorParams::from_frame(frame),
@@ -80,7 +92,7 @@ impl Frame {
         }
     }
 
-    /// The width and height of a plane in samples.
+    /// Returns the width and height of a plane in samples.
     fn plane_size(&self, component: usize) -> (usize, usize) {
         let (width, height) = self.size();
         match (self, self.subsampling()) {
@@ -90,7 +102,7 @@ impl Frame {
         }
     }
 
-    /// A row of luma (0), Cb (1) or Cr (2). Below the plane its last row is repeated.
+    /// Returns a row of luma (0), Cb (1) or Cr (2). Below the plane its last row is repeated.
     pub fn row(&self, component: usize, y: usize) -> Option<Row<'_>> {
         let (width, height) = self.plane_size(component);
         let y = y.min(height.checked_sub(1)?);
@@ -109,8 +121,8 @@ impl Frame {
         }
     }
 
-    /// Some of its rows, from an even one on, as `heifer` converts them to RGB. Luma is padded to full samples of
-    /// chroma.
+    /// Returns rows of the frame, starting at an even one, as `heifer` needs them for the conversion to RGB. Luma is padded to
+    /// full samples of chroma.
     pub fn window(&self, rows: Range<usize>, params: ColorParams) -> Option<recon::Frame> {
         let (width, _) = self.size();
         let (across, down) = self.subsampling().unwrap_or((1, 1));
@@ -151,5 +163,98 @@ impl Frame {
             }
         }
         Some(window)
+    }
+}
+/// Decodes a whole frame. It must be at least as large as its container claims.
+pub fn decode(
+    file: &HeifFile<'_>,
+    id: ItemId,
+    (codec, size): (Codec, Size),
+    threads: usize,
+    format: &'static Format,
+) -> Result<Frame, SourceError> {
+    let max_pixels = max_pixels(size);
+    let frame = match codec {
+        Codec::Hevc => {
+            let stream = file.hevc_bitstream(id).map_err(|error| format.corrupt(error))?;
+            let options = DecodeOptions { max_pixels, ..DecodeOptions::default() };
+            let refusal = |error| hevc::refusal(FormatName(format.name), error);
+            Frame::Hevc(decode_picture(&stream, options).map_err(refusal)?)
+        }
+        Codec::Av1 => {
+            let bytes = file.item_data(id).map_err(|error| format.corrupt(error))?.into_owned();
+            Frame::of_av1(decode_av1(bytes, threads, max_pixels, format)?)
+        }
+    };
+    let (width, height) = frame.size();
+    check_size((width as u32, height as u32), size, format)?;
+    Ok(frame)
+}
+
+/// Starts to decode a single frame of HEVC, which is read in bands.
+pub fn start(
+    file: &HeifFile<'_>,
+    id: ItemId,
+    size: Size,
+    format: &'static Format,
+) -> Result<FrameBands, SourceError> {
+    let stream = file.hevc_bitstream(id).map_err(|error| format.corrupt(error))?;
+    let has_tiles = file.hevc_config(id).is_ok_and(|config| config.is_some_and(hevc::has_tiles));
+    let limits = Limits { pixels: max_pixels(size), has_tiles };
+    let bands = FrameBands::start(stream, limits, FormatName(format.name))?;
+    check_size(bands.size(), size, format)?;
+    Ok(bands)
+}
+
+/// Returns the largest number of pixels of a coded frame that is shown in this size.
+fn max_pixels(size: Size) -> u64 {
+    let side = |length: u32| u64::from(length.next_multiple_of(BLOCK)) + u64::from(BLOCK);
+    side(size.width) * side(size.height)
+}
+
+fn check_size((width, height): (u32, u32), size: Size, format: &'static Format) -> Result<(), SourceError> {
+    if width < size.width || height < size.height {
+        return Err(format.corrupt("a frame is smaller than its container claims"));
+    }
+    Ok(())
+}
+
+fn decode_av1(
+    bytes: Vec<u8>,
+    threads: usize,
+    max_pixels: u64,
+    format: &'static Format,
+) -> Result<Picture, SourceError> {
+    if bytes.is_empty() {
+        return Err(format.corrupt("a frame is empty"));
+    }
+    let refusal = |error| match error {
+        Error::NotEnoughMemory => SourceError::OutOfMemory,
+        Error::UnsupportedBitstream => format.unsupported("it uses a part of AV1 that is not supported"),
+        _ => format.corrupt("a frame cannot be decoded"),
+    };
+    let mut settings = Settings::new();
+    settings.set_n_threads(u32::try_from(threads).unwrap_or(1).max(1));
+    // A still picture has one frame.
+    settings.set_max_frame_delay(1);
+    settings.set_all_layers(false);
+    settings.set_frame_size_limit(u32::try_from(max_pixels).unwrap_or(u32::MAX));
+    let mut decoder = Decoder::with_settings(&settings).map_err(refusal)?;
+    match decoder.send_data(bytes, None, None, None) {
+        Ok(()) | Err(Error::Again) => {}
+        Err(error) => return Err(refusal(error)),
+    }
+    loop {
+        match decoder.get_picture() {
+            Ok(picture) => return Ok(picture),
+            Err(Error::Again) => match decoder.send_pending_data() {
+                Ok(()) => {
+                    return decoder.get_picture().map_err(|_| format.corrupt("it ends before its last row"));
+                }
+                Err(Error::Again) => {}
+                Err(error) => return Err(refusal(error)),
+            },
+            Err(error) => return Err(refusal(error)),
+        }
     }
 }

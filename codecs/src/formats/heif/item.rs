@@ -1,4 +1,4 @@
-//! What a file says about its primary picture: which coded frames it is made of, its alpha, and how it is shown.
+//! The primary picture of a file: its coded frames, its alpha, and its properties.
 //!
 //! Source: ISO/IEC 23008-12, 6.6.2.3 (grids), 6.4.4 and 6.6.2.1.3 (auxiliary and premultiplied pictures); AV1 Image
 //! File Format (AVIF) 1.1.0, sections 2 and 4.
@@ -11,7 +11,7 @@ use heifer::heifer_isobmff::{HeifFile, ItemId};
 use super::transform::Transform;
 use crate::{Format, SourceError};
 
-/// The values of `auxC` that mean alpha: of HEVC's pictures, and of all others.
+/// The values of `auxC` that mean alpha: in HEVC, and in general.
 const ALPHA: [&str; 2] = ["urn:mpeg:hevc:2015:auxid:1", "urn:mpeg:mpegB:cicp:systems:auxiliary:alpha"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,9 +27,9 @@ pub struct Coded {
     pub cells: Vec<ItemId>,
     pub columns: usize,
     pub cell_size: Size,
-    /// The size of the whole: cells at its right and lower edge may be larger than what is seen of them.
+    /// The picture's size. Cells at its right and lower edge may extend beyond it.
     pub size: Size,
-    /// How its samples are meant, where the container says so.
+    /// The colour coding of the samples, if the container gives it.
     pub params: Option<ColorParams>,
 }
 
@@ -37,13 +37,13 @@ pub struct Coded {
 pub struct Primary {
     pub colours: Coded,
     pub alpha: Option<Coded>,
-    /// Whether the colours are multiplied by alpha.
+    /// True if the colours are multiplied by alpha.
     pub is_premultiplied: bool,
     pub transform: Transform,
 }
 
 impl Primary {
-    /// Finds the primary picture. `None`: it is made in a way that is not read frame by frame, such as an overlay.
+    /// Finds the primary picture. Returns `None` if it is not made of frames, but is, for example, an overlay.
     pub fn find(file: &HeifFile<'_>, format: &'static Format) -> Result<Option<Self>, SourceError> {
         let id = file.primary_id;
         let Some(colours) = Coded::find(file, id, format)? else { return Ok(None) };
@@ -52,7 +52,7 @@ impl Primary {
                 Some(alpha) => Some(alpha),
                 None => return Ok(None),
             },
-            // Old encoders give each cell of a grid its own alpha.
+            // Old encoders give each cell of a grid an alpha of its own.
             None if colours.cells != [id] => {
                 let cells: Option<Vec<ItemId>> =
                     colours.cells.iter().map(|&cell| alpha_of(file, cell)).collect();
@@ -111,13 +111,13 @@ impl Coded {
         Ok(Some(Self { codec, cells, columns, cell_size, size, params }))
     }
 
-    /// The rows of the grid.
+    /// Returns the number of rows of the grid.
     pub fn cell_rows(&self) -> usize {
         self.cells.len() / self.columns.max(1)
     }
 }
 
-/// The codec of a frame. `None`: the item is no frame of a codec that is read.
+/// Returns the codec of a frame, or `None` if the item is not a frame of a supported codec.
 fn codec(file: &HeifFile<'_>, id: ItemId) -> Option<Codec> {
     match &file.item(id).ok()?.item_type.0 {
         b"av01" => Some(Codec::Av1),
@@ -126,7 +126,7 @@ fn codec(file: &HeifFile<'_>, id: ItemId) -> Option<Codec> {
     }
 }
 
-/// Whether a cell of a grid is a frame of this codec that is shown as it is coded.
+/// Returns true if a cell of a grid is a frame of this codec and is shown as it is coded.
 fn is_plain(file: &HeifFile<'_>, id: ItemId, expected: Codec) -> bool {
     let is_transform = |property: &Property| {
         matches!(property, Property::CleanAperture { .. } | Property::Rotation(1..) | Property::Mirror(_))
@@ -135,7 +135,7 @@ fn is_plain(file: &HeifFile<'_>, id: ItemId, expected: Codec) -> bool {
         && file.item_properties(id).is_ok_and(|mut properties| !properties.any(is_transform))
 }
 
-/// The item that is the alpha of another.
+/// Returns the item that is the alpha of another.
 fn alpha_of(file: &HeifFile<'_>, id: ItemId) -> Option<ItemId> {
     let is_alpha = |other: &ItemId| {
         file.item_properties(*other).is_ok_and(|mut properties| {

@@ -1,11 +1,18 @@
-//! A single frame of HEVC, in bands of rows while it is decoded. `heifer` decodes a frame as a whole, in one thread, while
-//! other cores wait. Its stages are public, and are put together differently here: a thread parses the bitstream
-//! ([`parser`]), another one predicts and transforms ([`window`]), and the caller's filters what is complete
-//! ([`loop_filter`]), so that the first rows are encoded as tiles while the last ones are parsed.
+//! HEVC by rows: decodes a single frame in bands of rows, in three threads.
+//!
+//! The crate `heifer` decodes a frame as a whole, in one thread, while other cores wait. Its stages are public, and this
+//! module runs them as a pipeline:
+//!
+//! 1. [`parser`] parses the bitstream in one thread and passes its blocks on in [batches](batch::Batch).
+//! 2. [`window`] predicts and transforms the blocks in another thread. It holds only some rows of the frame.
+//! 3. [`loop_filter`] filters the rows that are complete, in the caller's thread.
+//!
+//! So the first rows become tiles while the last ones are still parsed, and memory is that of a few bands, whatever the
+//! height of the frame. Only frames that are cut into HEVC tiles need a window of the whole frame.
 //!
 //! Source: ITU-T H.265 (08/2021).
 
-mod blocks;
+mod batch;
 mod loop_filter;
 mod parser;
 #[cfg(test)]
@@ -23,17 +30,19 @@ use heifer::heifer_hevc_dec::params::{ParameterSets, Pps, Sps};
 use heifer::heifer_hevc_dec::recon::Frame;
 use heifer::heifer_isobmff::boxes::HevcConfig;
 
+use crate::SourceError;
 use crate::buffered::catch_panics;
-use crate::{Format, SourceError};
-use blocks::Batch;
+use crate::error::FormatName;
+use batch::Batch;
 use window::{Unfiltered, Window};
 
-/// The least rows of luma that are reconstructed before they are filtered and passed on.
+/// The smallest number of rows of luma that are reconstructed before they are filtered and passed on.
 const BAND_ROWS: u32 = 256;
 /// The side of the largest coding tree block.
 const MAX_BLOCK: u32 = 64;
-/// The batches of blocks, and the bands, that wait until the next thread takes them.
+/// Number of batches of blocks that wait for the next thread.
 const WAITING_BATCHES: usize = 8;
+/// Number of bands that wait for the caller.
 const WAITING_BANDS: usize = 1;
 
 /// The parameter sets of a frame.
@@ -43,8 +52,8 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// The rows of coding tree blocks that a window holds: those of a band and the one above, or those of the whole picture
-    /// if it is small, or cut into tiles, which do not follow each other row by row.
+    /// Returns the number of rows of coding tree blocks in a window: those of a band and the one above. If the picture is
+    /// small or cut into tiles, which do not follow each other row by row, the window is the whole picture.
     fn window_rows(&self) -> u32 {
         let (_, rows) = self.sps.pic_size_in_ctbs();
         let band = 1 + (BAND_ROWS >> self.sps.log2_ctb_size).max(1);
@@ -52,26 +61,26 @@ impl Parameters {
     }
 }
 
-/// What a frame may be like, by its container.
+/// The limits of a frame, as its container describes it.
 #[derive(Clone, Copy)]
 pub struct Limits {
     pub pixels: u64,
-    /// Whether it may be cut into tiles. Such a frame is reconstructed as a whole.
+    /// True if the frame may be cut into tiles, and is then reconstructed as a whole.
     pub has_tiles: bool,
 }
 
-/// Whether the frames of an item are cut into tiles, by the parameter sets in its container.
+/// Returns true if the frames of an item are cut into tiles, by the parameter sets in its container.
 pub fn has_tiles(config: &HevcConfig) -> bool {
     let mut sets = ParameterSets::default();
     for unit in config.nal_units.iter().filter_map(|unit| NalUnit::parse(unit).ok()) {
-        // Errors are for the parser to tell.
+        // The parser reports errors.
         let _ = sets.add(&unit);
     }
     sets.pps.iter().flatten().any(|pps| pps.tiles.is_some())
 }
 
-/// The bytes that decoding a frame without tiles takes: two for each sample of a window, of which five are under way, and
-/// what the parser knows of each 4×4 pixels.
+/// Returns the bytes of memory that decoding a frame without tiles takes: two for each sample of a window, of which five
+/// exist at once, and the parser's state of each 4×4 pixels.
 pub fn bytes(size: Size, chroma_format: u8) -> u64 {
     let half_samples = match chroma_format {
         0 => 2,
@@ -83,50 +92,50 @@ pub fn bytes(size: Size, chroma_format: u8) -> u64 {
     window * half_samples * 5 + size.pixels() / 2
 }
 
-/// What the parser passes on.
+/// The messages from the parser to the window.
 enum Parsed {
     /// The parameter sets, before the first blocks.
     Begin(Box<Parameters>),
     Blocks(Batch),
-    /// There were all blocks of the picture.
+    /// All blocks of the picture were passed on.
     End,
     Failed(SourceError),
 }
 
-/// What is passed on to the caller's thread.
+/// The messages to the caller's thread.
 enum Message {
     Begin(Box<Parameters>),
     Band(Box<Unfiltered>),
     Failed(SourceError),
 }
 
-/// The bands of a frame.
+/// Reads the bands of a frame while it is decoded.
 pub struct FrameBands {
     parameters: Box<Parameters>,
     messages: Receiver<Message>,
-    format: &'static Format,
+    format: FormatName,
     is_done: bool,
 }
 
 impl FrameBands {
-    /// Starts to decode the first picture of a bitstream with start codes, as [`HeifFile::hevc_bitstream`] gives it.
+    /// Starts to decode the first picture of a bitstream with start codes, as [`HeifFile::hevc_bitstream`] returns it.
     ///
     /// [`HeifFile::hevc_bitstream`]: heifer::heifer_isobmff::HeifFile::hevc_bitstream
     ///
     /// # Errors
-    /// When the headers are broken or not supported, and when no thread can be started.
-    pub fn start(stream: Vec<u8>, limits: Limits, format: &'static Format) -> Result<Self, SourceError> {
+    /// If the headers are broken or not supported, or if no thread can be started.
+    pub fn start(stream: Vec<u8>, limits: Limits, format: FormatName) -> Result<Self, SourceError> {
         let (sender, messages) = sync_channel(WAITING_BANDS);
         let (to_window, parsed) = sync_channel(WAITING_BATCHES);
         thread::Builder::new().name("hevc parser".into()).spawn(move || {
             let parse = || parser::parse(&stream, limits, &to_window).map_err(|error| refusal(format, error));
-            if let Err(error) = catch_panics(format, parse) {
+            if let Err(error) = catch_panics(format.0, parse) {
                 // Fails when the picture is no longer read.
                 let _ = to_window.send(Parsed::Failed(error));
             }
         })?;
         thread::Builder::new().name("hevc blocks".into()).spawn(move || {
-            if let Err(error) = catch_panics(format, || reconstruct(&parsed, &sender, format)) {
+            if let Err(error) = catch_panics(format.0, || reconstruct(&parsed, &sender, format)) {
                 let _ = sender.send(Message::Failed(error));
             }
         })?;
@@ -137,16 +146,16 @@ impl FrameBands {
         }
     }
 
-    /// The width and height of the picture in samples of luma.
+    /// Returns the width and height of the picture in samples of luma.
     pub fn size(&self) -> (u32, u32) {
         self.parameters.sps.output_size()
     }
 
-    /// The next rows: a frame as wide as the picture, and which of its rows they are, from an even one on. Those around
-    /// them are only there to be interpolated with. `None` after the last one.
+    /// Returns the next rows, or `None` after the last one: a frame as wide as the picture, and the range of its rows that
+    /// are new, starting at an even row. The other rows are only for interpolation.
     ///
     /// # Errors
-    /// When the picture is broken.
+    /// If the picture is broken.
     pub fn next(&mut self) -> Result<Option<(Frame, Range<usize>)>, SourceError> {
         while !self.is_done {
             match self.messages.recv() {
@@ -171,7 +180,7 @@ impl FrameBands {
 fn reconstruct(
     parsed: &Receiver<Parsed>,
     sender: &SyncSender<Message>,
-    format: &'static Format,
+    format: FormatName,
 ) -> Result<(), SourceError> {
     let is_read = |message| sender.send(message).is_ok();
     let parameters = match parsed.recv() {
@@ -207,8 +216,8 @@ fn reconstruct(
     Ok(())
 }
 
-/// What an error of the decoder means.
-pub fn refusal(format: &'static Format, error: Error) -> SourceError {
+/// Converts an error of the decoder.
+pub fn refusal(format: FormatName, error: Error) -> SourceError {
     match error {
         Error::Unimplemented(reason) => format.unsupported(reason),
         other => format.corrupt(other),

@@ -1,5 +1,5 @@
-//! Filters reconstructed rows, and says which of them are complete. The filters reach across the lower edge of a window:
-//! of luma deblocking changes three rows above it and of chroma one, and the offsets of a row depend on the one below it.
+//! Filters reconstructed rows and finds out which of them are complete. The filters reach across the lower edge of a window:
+//! deblocking changes three rows of luma above it and one of chroma, and the sample offsets depend on the row below.
 //!
 //! Source: ITU-T H.265, 8.7.2 (deblocking), 8.7.3 (sample adaptive offset), 7.4.3.2.1 (the conformance window).
 
@@ -13,11 +13,11 @@ use heifer::heifer_hevc_dec::scan::CtbLayout;
 use super::Parameters;
 use super::window::Unfiltered;
 
-/// The rows of luma at the lower edge of a window that only the next one can complete. Even in chroma of half height.
+/// Number of rows of luma at the lower edge of a window that only the next window can complete. Even in chroma of half height.
 const INCOMPLETE_ROWS: u32 = 8;
 
-/// Filters a window and cuts out what is shown of its width. Gives also which rows no window before it had. `None`: none
-/// of its rows are shown.
+/// Filters a window and crops it to the picture's width. Returns it with the range of rows that no window before it had, or
+/// `None` if none of its rows are shown.
 pub fn finish(window: Unfiltered, parameters: &Parameters) -> Option<(Frame, Range<usize>)> {
     let Unfiltered { mut frame, mut info, top, is_last } = window;
     let Parameters { sps, pps } = parameters;
@@ -60,7 +60,7 @@ pub fn finish(window: Unfiltered, parameters: &Parameters) -> Option<(Frame, Ran
     Some((frame, (rows.start - crop_top) as usize..(rows.end - crop_top) as usize))
 }
 
-/// The rows of luma that are shown.
+/// Returns the rows of luma that are shown.
 fn shown_rows(sps: &Sps) -> Range<u32> {
     let (_, height) = sps.output_size();
     let (_, down) = sps.chroma_subsampling();

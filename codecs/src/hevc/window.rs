@@ -1,7 +1,7 @@
-//! The part of a picture that is being reconstructed: some rows of coding tree blocks, the highest of which only serves
-//! as the reference of those below. All heights and positions given to `heifer` are the window's.
+//! The part of a picture that is being reconstructed: some rows of coding tree blocks. The highest one is only a reference
+//! for those below. All heights and positions given to `heifer` are relative to the window.
 //!
-//! Source: ITU-T H.265, 6.4.1 (which blocks are available as references), 8.7.2.3 and 8.7.2.4 (edges).
+//! Source: ITU-T H.265, 6.4.1 (availability of reference blocks), 8.7.2.3 and 8.7.2.4 (edges).
 
 use heifer::heifer_hevc_dec::Error;
 use heifer::heifer_hevc_dec::filters::{FilterInfo, SliceFilterParams};
@@ -11,43 +11,45 @@ use heifer::heifer_hevc_dec::scan::CtbLayout;
 use heifer::heifer_hevc_dec::slice::SliceHeader;
 use heifer::heifer_hevc_dec::syntax::{CodingUnit, Sink, TransformBlock};
 
-use super::blocks::Event;
+use super::batch::Event;
 
-/// The coefficients of the largest block.
+/// Number of coefficients of the largest block.
 const MAX_COEFFICIENTS: usize = 32 * 32;
 
-/// A picture of which only so many rows of coding tree blocks are left.
+/// Returns the parameters of a picture that has only some rows of coding tree blocks.
 pub fn cut(sps: &Sps, rows: u32) -> Sps {
     let height = sps.pic_height_in_luma_samples.min(rows << sps.log2_ctb_size);
     Sps { pic_height_in_luma_samples: height, ..sps.clone() }
 }
 
-/// Reconstructed rows, which the filters have not seen.
+/// Reconstructed rows before the filters.
 pub struct Unfiltered {
     pub frame: Frame,
     pub info: FilterInfo,
-    /// The row of luma in the picture that its first row is.
+    /// The row of luma in the picture at which it begins.
     pub top: u32,
-    /// Whether there are no rows below it. It may be higher than the rest of the picture then.
+    /// True for the last rows. The frame may then be higher than the rest of the picture.
     pub is_last: bool,
 }
 
+/// The rows that are being reconstructed.
 pub struct Window<'a> {
     sps: &'a Sps,
     reconstructor: Reconstructor<'a>,
-    /// What the filters have to know of its blocks.
+    /// The filters' parameters of its blocks.
     info: FilterInfo,
-    /// The slices that have blocks in it, as `info.slices`, and the last one.
+    /// The slices that have blocks in the window, as in `info.slices`, and the last slice.
     slices: Vec<SliceHeader>,
-    /// Its height in coding tree blocks, its width in them, and the first of them in the picture.
+    /// Height and width in coding tree blocks.
     rows: u32,
     columns: u32,
+    /// The first row of coding tree blocks, counted in the picture.
     first_row: u32,
     coefficients: [i32; MAX_COEFFICIENTS],
 }
 
 impl<'a> Window<'a> {
-    /// The window at the top of a picture, as [`cut`] gives it.
+    /// Returns the window at the top of a picture. `sps` comes from [`cut`].
     pub fn new(sps: &'a Sps, pps: &'a Pps, rows: u32) -> Self {
         let layout = CtbLayout::new(sps, pps);
         Self {
@@ -62,13 +64,13 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// The rows of samples, in luma or in chroma, above the window.
+    /// Returns the number of rows of samples above the window, in a component.
     fn top(&self, component: u8) -> u32 {
         let (_, down) = if component == 0 { (1, 1) } else { self.sps.chroma_subsampling() };
         (self.first_row << self.sps.log2_ctb_size) / down
     }
 
-    /// Whether an event is about blocks below the window, so that it has to be advanced first.
+    /// Returns true if an event is about blocks below the window, which then has to advance first.
     pub fn is_below(&self, event: &Event<'_>) -> bool {
         let luma = match event {
             Event::Slice(_) => return false,
@@ -81,10 +83,10 @@ impl<'a> Window<'a> {
         luma >> self.sps.log2_ctb_size >= self.first_row + self.rows
     }
 
-    /// Reconstructs what the parser found.
+    /// Reconstructs an output of the parser.
     ///
     /// # Errors
-    /// With more slices than any level allows.
+    /// If there are more slices than any level allows.
     pub fn apply(&mut self, event: Event<'_>) -> Result<(), Error> {
         match event {
             Event::Slice(header) => self.slice(header)?,
@@ -150,7 +152,7 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// Marks the left and the upper edge of a block.
+    /// Marks the left and upper edge of a block, to be filtered.
     fn mark_edges(&mut self, x: u32, y: u32, size: u32) {
         let info = &mut self.info;
         let (x, y, units) = (x as usize / 4, y as usize / 4, (size as usize).div_ceil(4));
@@ -162,7 +164,7 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// Moves the window down, until its first row is what was its last one, and gives what it held.
+    /// Moves the window down until its last row becomes its first, and returns what it held.
     pub fn advance(&mut self) -> Unfiltered {
         let top = self.top(0);
         let ctb = self.sps.ctb_size();
@@ -177,7 +179,7 @@ impl<'a> Window<'a> {
                 scrolled(plane, rows as usize * frame.widths[component] as usize);
         }
 
-        // The last row's blocks stay available, each to its own slice.
+        // The blocks of the last row stay available, each to its own slice.
         let (width, height) = (self.sps.pic_width_in_luma_samples, self.sps.pic_height_in_luma_samples);
         self.reconstructor.set_reconstructed(0, 0, width, height, false);
         let row = last_row * self.columns..(last_row + 1) * self.columns;
@@ -198,7 +200,7 @@ impl<'a> Window<'a> {
         Unfiltered { frame, info: std::mem::replace(&mut self.info, info), top, is_last: false }
     }
 
-    /// What the filters have to know of the last row's blocks, without the first slices.
+    /// Returns the filters' parameters of the last row, without those of the first slices.
     fn scrolled_info(&self, gone: usize) -> FilterInfo {
         let info = &self.info;
         let units = info.w4 * (self.sps.ctb_size() as usize / 4);
@@ -216,14 +218,14 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// The window at the lower end of the picture.
+    /// Returns the rows at the bottom of the picture.
     pub fn finish(self) -> Unfiltered {
         let top = self.top(0);
         Unfiltered { frame: self.reconstructor.frame, info: self.info, top, is_last: true }
     }
 }
 
-/// The last values as the first of as many.
+/// Returns a vector of the same length that begins with the last `kept` values.
 fn scrolled<T: Clone + Default>(values: &[T], kept: usize) -> Vec<T> {
     let mut scrolled = vec![T::default(); values.len()];
     let kept = kept.min(values.len());

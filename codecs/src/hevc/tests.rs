@@ -1,4 +1,4 @@
-//! Bands against the frame that `heifer` decodes as a whole: every sample that is shown is the same.
+//! Compares the bands with the frame that `heifer` decodes as a whole: every sample has to be equal.
 
 use std::fs::{self, File};
 use std::process::{Command, Stdio};
@@ -9,14 +9,16 @@ use heifer::heifer_isobmff::HeifFile;
 
 use super::{FrameBands, Limits};
 use crate::SourceError;
-use crate::formats::heif::HEIC;
+use crate::error::FormatName;
+
+const HEIC: FormatName = FormatName("HEIC");
 
 const LIMITS: Limits = Limits { pixels: 1 << 24, has_tiles: true };
 
-/// Checks that the bands of a stream are the frame, without gaps, and gives how many there are.
+/// Checks that the bands of a stream add up to the frame, and returns their number.
 fn check(stream: &[u8], what: &str) -> usize {
     let whole = decode_picture(stream, DecodeOptions::default()).unwrap();
-    let mut bands = FrameBands::start(stream.to_vec(), LIMITS, &HEIC).unwrap();
+    let mut bands = FrameBands::start(stream.to_vec(), LIMITS, HEIC).unwrap();
     assert_eq!(bands.size(), (whole.widths[0], whole.heights[0]), "{what}");
     let (mut next, mut count) = (0, 0);
     let (_, down) = if whole.chroma_format == 1 { (2, 2) } else { (1, 1) };
@@ -26,7 +28,7 @@ fn check(stream: &[u8], what: &str) -> usize {
         for component in 0..3 {
             let width = whole.widths[component] as usize;
             let down = if component == 0 { 1 } else { down };
-            // Also the rows around it, which chroma is interpolated with.
+            // This includes rows for the interpolation of chroma.
             let first = if next == 0 { 0 } else { 2 };
             let own = (rows.start - first) / down * width..rows.end.div_ceil(down) * width;
             let from = (next - first) / down * width;
@@ -41,7 +43,7 @@ fn check(stream: &[u8], what: &str) -> usize {
     count
 }
 
-/// Soft shades, grain and edges, in so many bits.
+/// Returns samples of soft shades, grain and edges.
 fn samples(width: u32, height: u32, bits: u8, seed: u32) -> Vec<u16> {
     let sample = |index: u32| {
         let (x, y) = (index % width, index / width);
@@ -54,7 +56,7 @@ fn samples(width: u32, height: u32, bits: u8, seed: u32) -> Vec<u16> {
 }
 
 #[test]
-fn bands_are_what_the_whole_frame_is() {
+fn bands_are_equal_to_the_whole_frame() {
     for (width, height, bits, is_grey, count) in [
         (130, 64, 8, false, 1),
         (130, 321, 8, false, 2),
@@ -74,9 +76,9 @@ fn bands_are_what_the_whole_frame_is() {
     }
 }
 
-/// By x265: blocks of all sizes, several slices, wavefronts, chroma of all kinds.
+/// x265 makes blocks of all sizes, several slices, wavefronts and all kinds of chroma.
 #[test]
-fn bands_of_other_encoders_are_what_the_whole_frame_is() {
+fn bands_from_another_encoder_are_equal_to_the_whole_frame() {
     let folder = tempfile::tempdir().unwrap();
     let channels = [0, 1, 2].map(|seed| samples(166, 902, 8, seed));
     let pixels: Vec<u8> =
@@ -103,16 +105,16 @@ fn bands_of_other_encoders_are_what_the_whole_frame_is() {
 }
 
 #[test]
-fn what_is_cut_off_or_too_large_is_an_error_after_the_rows_that_are_there() {
+fn a_stream_that_is_cut_off_fails_after_its_last_complete_band_and_a_large_one_at_once() {
     let luma = samples(64, 1500, 8, 0);
     let planes = Planes16 { y: &luma, chroma: None, bit_depth: 8 };
     let stream = encode_picture16(64, 1500, planes, &EncoderConfig::default()).unwrap().annex_b();
     let too_large =
-        FrameBands::start(stream.clone(), Limits { pixels: 64 * 1400, ..LIMITS }, &HEIC).err().unwrap();
+        FrameBands::start(stream.clone(), Limits { pixels: 64 * 1400, ..LIMITS }, HEIC).err().unwrap();
     assert!(matches!(too_large, SourceError::Unsupported { .. }), "{too_large}");
-    assert!(FrameBands::start(Vec::new(), LIMITS, &HEIC).is_err());
+    assert!(FrameBands::start(Vec::new(), LIMITS, HEIC).is_err());
     let cut = stream[..stream.len() * 3 / 4].to_vec();
-    let mut bands = FrameBands::start(cut, LIMITS, &HEIC).unwrap();
+    let mut bands = FrameBands::start(cut, LIMITS, HEIC).unwrap();
     let mut rows = 0;
     let error = loop {
         match bands.next() {

@@ -1,18 +1,20 @@
-//! What the parser finds in a bitstream, kept until it is reconstructed. Of a block's coefficients only the corner that
-//! has some is kept.
+//! The parser's output in batches, until it is reconstructed. Of a block's coefficients, only the corner that is not zero is
+//! kept.
 
 use heifer::heifer_hevc_dec::slice::SliceHeader;
 use heifer::heifer_hevc_dec::syntax::{CodingUnit, SaoParams, TransformBlock};
 
-/// The coefficients of a batch: more than a block of 64×64 has, and little enough to stay in a core's cache.
+/// The number of coefficients that makes a batch full: more than a block of 64×64 has, and few enough to stay in a core's
+/// cache.
 const COEFFICIENTS: usize = 48 << 10;
+/// The number of records that makes a batch full.
 const RECORDS: usize = 6 << 10;
 
-/// Some blocks, in the order of the bitstream.
+/// Blocks and parameters, in the order of the bitstream.
 #[derive(Default)]
 pub struct Batch {
     records: Vec<Record>,
-    /// What has been taken from these by the records before is not theirs.
+    /// The coefficients of all blocks, one block after the other.
     coefficients: Vec<i16>,
     samples: Vec<u16>,
     slices: Vec<SliceHeader>,
@@ -21,39 +23,31 @@ pub struct Batch {
 
 enum Record {
     Slice,
-    Sao { x: u32, y: u32 },
-    Block(Block),
-    Pcm { x: u32, y: u32, log2_size: u8, lengths: [usize; 3] },
+    Sao {
+        x: u32,
+        y: u32,
+    },
+    /// A block. If it has coefficients, `coeffs` is an empty slice.
+    Block(TransformBlock<'static>),
+    Pcm {
+        x: u32,
+        y: u32,
+        log2_size: u8,
+        lengths: [usize; 3],
+    },
     Unit(CodingUnit),
 }
 
-/// A [`TransformBlock`] without its coefficients.
-#[derive(Clone, Copy)]
-struct Block {
-    x: u32,
-    y: u32,
-    c_idx: u8,
-    log2_size: u8,
-    intra_mode: u8,
-    has_coefficients: bool,
-    bounds: (u8, u8),
-    transform_skip: bool,
-    transquant_bypass: bool,
-    qp_y: i32,
-    cu_qp_offset: i8,
-    res_scale_val: i8,
-}
-
-/// One thing that the parser found.
+/// An output of the parser.
 pub enum Event<'a> {
-    /// A slice begins: an independent segment.
+    /// An independent slice segment begins.
     Slice(&'a SliceHeader),
     Sao {
         x: u32,
         y: u32,
         parameters: &'a SaoParams,
     },
-    /// A block, whose coefficients are the corner of it that its bounds say.
+    /// A block, with the coefficients in its `coeff_bounds`.
     Block(TransformBlock<'static>, Option<&'a [i16]>),
     Pcm {
         x: u32,
@@ -71,7 +65,7 @@ impl Batch {
 
     pub fn slice(&mut self, header: &SliceHeader) {
         self.records.push(Record::Slice);
-        // A list that nothing here reads, and that may be long.
+        // This list may be long, and is not needed.
         self.slices.push(SliceHeader { entry_point_offsets: Vec::new(), ..header.clone() });
     }
 
@@ -82,7 +76,7 @@ impl Batch {
 
     pub fn block(&mut self, block: &TransformBlock<'_>) {
         let size = 1 << block.log2_size;
-        // Without a transform all coefficients are read.
+        // Without a transform, all coefficients are needed.
         let bounds = if block.transform_skip || block.transquant_bypass {
             (size as u8, size as u8)
         } else {
@@ -96,14 +90,14 @@ impl Batch {
                     .extend(row.map(|&level| level.clamp(i16::MIN.into(), i16::MAX.into()) as i16));
             }
         }
-        self.records.push(Record::Block(Block {
+        self.records.push(Record::Block(TransformBlock {
+            c_idx: block.c_idx,
             x: block.x,
             y: block.y,
-            c_idx: block.c_idx,
             log2_size: block.log2_size,
             intra_mode: block.intra_mode,
-            has_coefficients: block.coeffs.is_some(),
-            bounds,
+            coeffs: block.coeffs.map(|_| [].as_slice()),
+            coeff_bounds: bounds,
             transform_skip: block.transform_skip,
             transquant_bypass: block.transquant_bypass,
             qp_y: block.qp_y,
@@ -121,51 +115,28 @@ impl Batch {
         self.records.push(Record::Unit(*unit));
     }
 
-    /// What was recorded, in that order.
+    /// Returns all outputs, in the order in which they were recorded.
     pub fn events(&self) -> impl Iterator<Item = Event<'_>> {
         let (mut coefficients, mut samples) = (self.coefficients.as_slice(), self.samples.as_slice());
         let (mut slices, mut sao) = (self.slices.iter(), self.sao.iter());
         self.records.iter().filter_map(move |record| {
-            Some(match *record {
+            Some(match record {
                 Record::Slice => Event::Slice(slices.next()?),
-                Record::Sao { x, y } => Event::Sao { x, y, parameters: sao.next()? },
+                &Record::Sao { x, y } => Event::Sao { x, y, parameters: sao.next()? },
                 Record::Block(block) => {
-                    let own = match block.has_coefficients {
-                        true => Some(coefficients.split_off(..block.coefficients())?),
-                        false => None,
+                    let (columns, rows) = block.coeff_bounds;
+                    let own = match block.coeffs {
+                        Some(_) => Some(coefficients.split_off(..usize::from(columns) * usize::from(rows))?),
+                        None => None,
                     };
-                    Event::Block(block.transform_block(), own)
+                    Event::Block(TransformBlock { coeffs: None, ..*block }, own)
                 }
-                Record::Pcm { x, y, log2_size, lengths: [luma, cb, cr] } => {
+                &Record::Pcm { x, y, log2_size, lengths: [luma, cb, cr] } => {
                     let mut take = |length: usize| samples.split_off(..length);
                     Event::Pcm { x, y, log2_size, samples: [take(luma)?, take(cb)?, take(cr)?] }
                 }
-                Record::Unit(unit) => Event::Unit(unit),
+                &Record::Unit(unit) => Event::Unit(unit),
             })
         })
-    }
-}
-
-impl Block {
-    /// How many coefficients are kept.
-    fn coefficients(&self) -> usize {
-        usize::from(self.bounds.0) * usize::from(self.bounds.1)
-    }
-
-    fn transform_block(&self) -> TransformBlock<'static> {
-        TransformBlock {
-            c_idx: self.c_idx,
-            x: self.x,
-            y: self.y,
-            log2_size: self.log2_size,
-            intra_mode: self.intra_mode,
-            coeffs: None,
-            coeff_bounds: self.bounds,
-            transform_skip: self.transform_skip,
-            transquant_bypass: self.transquant_bypass,
-            qp_y: self.qp_y,
-            cu_qp_offset: self.cu_qp_offset,
-            res_scale_val: self.res_scale_val,
-        }
     }
 }

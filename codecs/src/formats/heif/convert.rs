@@ -1,19 +1,20 @@
-//! From a frame's planes to rows of 8 bits: grey, RGB, or YCbCr 4:2:0 as JPEG has it.
+//! Converts a frame's planes to rows of 8 bits: grey, RGB, or YCbCr 4:2:0 as in JPEG.
 
 use std::ops::Range;
 
+use edgezoom_jpeg::ycbcr420;
 use heifer::color::{ColorParams, frame_to_rgba_into};
 
 use super::frame::{Frame, Row};
 use crate::Layout;
-use edgezoom_jpeg::ycbcr420;
 
-/// The rows that are converted at once, and the rows around them that chroma is interpolated with. Both even.
+/// Number of rows that are converted at once. Even.
 pub const BAND_ROWS: usize = 64;
+/// Number of rows above and below them that the interpolation of chroma uses. Even.
 const MARGIN_ROWS: usize = 2;
 
-/// The layout that a frame is converted to. Planes stay planes where they mean what those of a JPEG do: 4:2:0 by the
-/// matrix of BT.601. Other depths and video's range are a matter of scale.
+/// Returns the layout to convert a frame to. Planes stay planes if they mean the same as in JPEG: 4:2:0 by the matrix of
+/// BT.601. Other depths and the limited range are only a matter of scale.
 pub fn layout(frame: &Frame, params: ColorParams, planes: bool) -> Layout {
     // 2 is "unspecified", which counts as BT.601 (ITU-T H.273, table 4).
     let is_bt601 = matches!(params.matrix, 2 | 5 | 6);
@@ -24,8 +25,8 @@ pub fn layout(frame: &Frame, params: ColorParams, planes: bool) -> Layout {
     }
 }
 
-/// Converts rows of a frame, from an even one on, and the first `width` columns. `None` when the frame has no such
-/// rows or planes.
+/// Converts the first `width` columns of some rows, starting at an even row. Returns `None` if the frame lacks these rows or
+/// planes.
 pub fn convert(
     frame: &Frame,
     params: ColorParams,
@@ -94,9 +95,9 @@ fn to_rgb(frame: &Frame, params: ColorParams, width: usize, rows: Range<usize>) 
     Some(out)
 }
 
-/// From samples of some depth and range to 8 bits of full range.
+/// The conversion from some depth and range to 8 bits of full range.
 enum Scale {
-    /// They have that already.
+    /// No conversion is needed.
     Same,
     Table(Vec<u8>),
 }
@@ -122,14 +123,14 @@ impl Scale {
         Self::Table((0..1 << bits).map(|sample| value(sample).round().clamp(0.0, 255.0) as u8).collect())
     }
 
-    /// Converts as many samples as there is room for.
+    /// Converts a row, as far as `out` is long.
     fn apply(&self, row: Row<'_>, out: &mut [u8]) {
         match (self, row) {
             (Self::Same, Row::Bytes(row)) => out.copy_from_slice(&row[..out.len()]),
             (Self::Same, Row::Words(row)) => {
                 out.iter_mut().zip(row).for_each(|(out, &sample)| *out = sample as u8);
             }
-            // Only rows of more than 8 bits are stored like this.
+            // Only rows of more than 8 bits have this form, so this is not reached.
             (Self::Same, Row::WordBytes(row)) => {
                 let (samples, _) = row.as_chunks::<2>();
                 out.iter_mut()
@@ -152,7 +153,7 @@ impl Scale {
     }
 }
 
-/// The value of a sample, or of the largest one.
+/// Returns the value of a sample. Samples that are too large count as the largest.
 fn at(table: &[u8], sample: usize) -> u8 {
     table.get(sample).or(table.last()).copied().unwrap_or_default()
 }

@@ -1,6 +1,6 @@
-//! Parses a bitstream, and passes its blocks on in batches.
+//! Parses a bitstream and passes its blocks on in batches.
 //!
-//! Source: ITU-T H.265, 7.3.1 (NAL units), 7.3.6 (slice headers), 7.4.2.4 (which units are one picture).
+//! Source: ITU-T H.265, 7.3.1 (NAL units), 7.3.6 (slice headers), 7.4.2.4 (the units of a picture).
 
 use std::sync::mpsc::SyncSender;
 
@@ -12,15 +12,15 @@ use heifer::heifer_hevc_dec::syntax::{
     CodingUnit, Picture, SaoParams, Sink, TransformBlock, decode_slice_segment,
 };
 
-use super::blocks::Batch;
+use super::batch::Batch;
 use super::{Limits, Parameters, Parsed};
 
-/// Parses the first picture of a bitstream, to its end, also when nothing takes the blocks any more: the parser cannot be stopped
-/// within a slice.
+/// Parses the first picture of a bitstream. It goes on to the end even if the picture is no longer read, because the parser
+/// cannot be stopped within a slice.
 pub fn parse(stream: &[u8], limits: Limits, sender: &SyncSender<Parsed>) -> Result<(), Error> {
     let mut sets = ParameterSets::default();
     let mut units = split_annex_b(stream).map(NalUnit::parse).peekable();
-    // Sets behind the first slice are those of later pictures.
+    // Parameter sets after the first slice belong to later pictures.
     while let Some(unit) = units.next_if(|unit| !matches!(unit, Ok(unit) if unit.header.unit_type.is_slice()))
     {
         sets.add(&unit?)?;
@@ -33,7 +33,7 @@ pub fn parse(stream: &[u8], limits: Limits, sender: &SyncSender<Parsed>) -> Resu
         if !unit.header.unit_type.is_slice() {
             continue;
         }
-        // first_slice_segment_in_pic_flag is the first bit. The next picture may be one of a video.
+        // The first bit is first_slice_segment_in_pic_flag. A next picture means that this is a video.
         if unit.rbsp.first().is_some_and(|byte| byte & 0x80 != 0) && picture.is_some() {
             break;
         }
@@ -44,7 +44,7 @@ pub fn parse(stream: &[u8], limits: Limits, sender: &SyncSender<Parsed>) -> Resu
         };
         let first = picture.layout.rs_to_ts.get(header.slice_segment_address as usize);
         if first != Some(&picture.decoded_ctbs) {
-            return Err(Error::Invalid("its slices do not follow each other"));
+            return Err(Error::Invalid("its slices are not in order"));
         }
         let data = unit.rbsp.get(header.header_size..).ok_or(Error::UnexpectedEof)?;
         if !header.dependent_slice_segment_flag {
@@ -67,7 +67,7 @@ pub fn parse(stream: &[u8], limits: Limits, sender: &SyncSender<Parsed>) -> Resu
     Ok(())
 }
 
-/// The picture that a slice is the first one of.
+/// Begins the picture to which a first slice belongs.
 fn begin<'a>(
     sets: &'a ParameterSets,
     header: &SliceHeader,
@@ -77,17 +77,17 @@ fn begin<'a>(
     let (pps, sps) = sets.get(usize::from(header.slice_pic_parameter_set_id))?;
     let (width, height) = (sps.pic_width_in_luma_samples, sps.pic_height_in_luma_samples);
     if u64::from(width) * u64::from(height) > limits.pixels {
-        return Err(Error::Unimplemented("a frame that is larger than its container says"));
+        return Err(Error::Unimplemented("its frame is larger than its container claims"));
     }
     if pps.tiles.is_some() && !limits.has_tiles {
-        return Err(Error::Unimplemented("tiles that its container does not announce"));
+        return Err(Error::Unimplemented("it has tiles that its container does not announce"));
     }
     let parameters = Parameters { sps: sps.clone(), pps: pps.clone() };
     let _ = sender.send(Parsed::Begin(Box::new(parameters)));
     Ok(Picture::new(sps, pps))
 }
 
-/// Collects what the parser finds.
+/// Collects blocks in batches.
 struct Recorder<'a> {
     batch: Batch,
     sender: &'a SyncSender<Parsed>,
@@ -95,7 +95,7 @@ struct Recorder<'a> {
 
 impl Recorder<'_> {
     fn send(&mut self) {
-        // Fails when the picture is no longer read: what is left is parsed for nothing.
+        // Fails when the picture is no longer read. The rest is then parsed in vain.
         let _ = self.sender.send(Parsed::Blocks(std::mem::take(&mut self.batch)));
     }
 }
