@@ -27,19 +27,16 @@ mod wavelet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::SourceError;
-use crate::error::FormatName;
 use crate::parallel::in_parallel;
 use code_block::{CodeBlock, MOST_PLANES};
 use coding::{Coding, ComponentCoding};
 use geometry::{Area, PacketOrder, Resolution};
 use packets::Packets;
-pub use stream::Source;
 use stream::Stream;
+pub use stream::{NAME, Source};
 pub use wavelet::Sample;
 use wavelet::{BandRows, Component};
 
-/// The name of the format.
-pub const NAME: FormatName = FormatName("JPEG 2000");
 /// Number of rows that are decoded at once.
 pub const ROWS: usize = 16;
 

@@ -3,10 +3,9 @@
 //!
 //! Source: ITU-T T.800, B.9 and B.10.
 
-use super::NAME;
 use super::coding::{Coding, Style};
 use super::geometry::{Area, Band, PacketOrder, Resolution};
-use super::stream::{Bits, Stream};
+use super::stream::{Bits, NAME, Stream};
 use crate::SourceError;
 
 /// Marker codes (ITU-T T.800, table A.2).

@@ -2,8 +2,11 @@
 
 use std::io;
 
-use super::NAME;
+use crate::error::FormatName;
 use crate::{SourceError, SourceFile};
+
+/// The name of the format.
+pub const NAME: FormatName = FormatName("JPEG 2000");
 
 /// Bytes that a stream reads at once.
 const WINDOW: u64 = 256 << 10;
