@@ -9,7 +9,7 @@ use edgezoom_geometry::Size;
 
 use crate::buffered::catch_panics;
 use crate::row_reader::BandBuffer;
-use crate::{Format, Layout, RowReader, SourceError};
+use crate::{Damage, Format, Layout, RowReader, SourceError};
 
 /// A message from the decoding thread.
 enum Message {
@@ -41,6 +41,7 @@ pub struct ReadAhead {
     band: BandBuffer,
     /// Number of bytes of the picture that have not been read.
     left: u64,
+    damage: Option<Damage>,
 }
 
 impl BandSender {
@@ -125,11 +126,27 @@ impl ReadAhead {
                     _ => layout.row_bytes(size.width) as u64 * u64::from(size.height),
                 };
                 let band = BandBuffer::default();
-                Ok(Self { format, size, layout, messages, read, reuses_buffers, has_band: false, band, left })
+                Ok(Self {
+                    format,
+                    size,
+                    layout,
+                    messages,
+                    read,
+                    reuses_buffers,
+                    has_band: false,
+                    band,
+                    left,
+                    damage: None,
+                })
             }
             Ok(Message::Failed(error)) => Err(error),
             Ok(Message::Band(_)) | Err(_) => Err(format.corrupt("it has no size")),
         }
+    }
+
+    /// Sets the damage, for decoders that know it before the first row.
+    pub fn with_damage(self, damage: Option<Damage>) -> Self {
+        Self { damage, ..self }
     }
 }
 
@@ -140,6 +157,10 @@ impl RowReader for ReadAhead {
 
     fn layout(&self) -> Layout {
         self.layout
+    }
+
+    fn damage(&self) -> Option<Damage> {
+        self.damage
     }
 
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {

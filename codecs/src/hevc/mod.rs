@@ -30,9 +30,8 @@ use heifer::heifer_hevc_dec::params::{ParameterSets, Pps, Sps};
 use heifer::heifer_hevc_dec::recon::Frame;
 use heifer::heifer_isobmff::boxes::HevcConfig;
 
-use crate::SourceError;
 use crate::buffered::catch_panics;
-use crate::error::FormatName;
+use crate::{Format, SourceError};
 use batch::Batch;
 use window::{Unfiltered, Window};
 
@@ -113,7 +112,7 @@ enum Message {
 pub struct FrameBands {
     parameters: Box<Parameters>,
     messages: Receiver<Message>,
-    format: FormatName,
+    format: &'static Format,
     is_done: bool,
 }
 
@@ -124,18 +123,18 @@ impl FrameBands {
     ///
     /// # Errors
     /// If the headers are broken or not supported, or if no thread can be started.
-    pub fn start(stream: Vec<u8>, limits: Limits, format: FormatName) -> Result<Self, SourceError> {
+    pub fn start(stream: Vec<u8>, limits: Limits, format: &'static Format) -> Result<Self, SourceError> {
         let (sender, messages) = sync_channel(WAITING_BANDS);
         let (to_window, parsed) = sync_channel(WAITING_BATCHES);
         thread::Builder::new().name("hevc parser".into()).spawn(move || {
             let parse = || parser::parse(&stream, limits, &to_window).map_err(|error| refusal(format, error));
-            if let Err(error) = catch_panics(format.0, parse) {
+            if let Err(error) = catch_panics(format, parse) {
                 // Fails when the picture is no longer read.
                 let _ = to_window.send(Parsed::Failed(error));
             }
         })?;
         thread::Builder::new().name("hevc blocks".into()).spawn(move || {
-            if let Err(error) = catch_panics(format.0, || reconstruct(&parsed, &sender, format)) {
+            if let Err(error) = catch_panics(format, || reconstruct(&parsed, &sender, format)) {
                 let _ = sender.send(Message::Failed(error));
             }
         })?;
@@ -180,7 +179,7 @@ impl FrameBands {
 fn reconstruct(
     parsed: &Receiver<Parsed>,
     sender: &SyncSender<Message>,
-    format: FormatName,
+    format: &'static Format,
 ) -> Result<(), SourceError> {
     let is_read = |message| sender.send(message).is_ok();
     let parameters = match parsed.recv() {
@@ -217,7 +216,7 @@ fn reconstruct(
 }
 
 /// Converts an error of the decoder.
-pub fn refusal(format: FormatName, error: Error) -> SourceError {
+pub fn refusal(format: &'static Format, error: Error) -> SourceError {
     match error {
         Error::Unimplemented(reason) => format.unsupported(reason),
         other => format.corrupt(other),

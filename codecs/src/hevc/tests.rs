@@ -9,16 +9,14 @@ use heifer::heifer_isobmff::HeifFile;
 
 use super::{FrameBands, Limits};
 use crate::SourceError;
-use crate::error::FormatName;
-
-const HEIC: FormatName = FormatName("HEIC");
+use crate::formats::screenshot::FORMAT;
 
 const LIMITS: Limits = Limits { pixels: 1 << 24, has_tiles: true };
 
 /// Checks that the bands of a stream add up to the frame, and returns their number.
 fn check(stream: &[u8], what: &str) -> usize {
     let whole = decode_picture(stream, DecodeOptions::default()).unwrap();
-    let mut bands = FrameBands::start(stream.to_vec(), LIMITS, HEIC).unwrap();
+    let mut bands = FrameBands::start(stream.to_vec(), LIMITS, &FORMAT).unwrap();
     assert_eq!(bands.size(), (whole.widths[0], whole.heights[0]), "{what}");
     let (mut next, mut count) = (0, 0);
     let (_, down) = if whole.chroma_format == 1 { (2, 2) } else { (1, 1) };
@@ -110,11 +108,11 @@ fn a_stream_that_is_cut_off_fails_after_its_last_complete_band_and_a_large_one_a
     let planes = Planes16 { y: &luma, chroma: None, bit_depth: 8 };
     let stream = encode_picture16(64, 1500, planes, &EncoderConfig::default()).unwrap().annex_b();
     let too_large =
-        FrameBands::start(stream.clone(), Limits { pixels: 64 * 1400, ..LIMITS }, HEIC).err().unwrap();
+        FrameBands::start(stream.clone(), Limits { pixels: 64 * 1400, ..LIMITS }, &FORMAT).err().unwrap();
     assert!(matches!(too_large, SourceError::Unsupported { .. }), "{too_large}");
-    assert!(FrameBands::start(Vec::new(), LIMITS, HEIC).is_err());
+    assert!(FrameBands::start(Vec::new(), LIMITS, &FORMAT).is_err());
     let cut = stream[..stream.len() * 3 / 4].to_vec();
-    let mut bands = FrameBands::start(cut, LIMITS, HEIC).unwrap();
+    let mut bands = FrameBands::start(cut, LIMITS, &FORMAT).unwrap();
     let mut rows = 0;
     let error = loop {
         match bands.next() {

@@ -133,7 +133,7 @@ impl SingleTile {
         let has_all = packets.read(&self.components, &self.coding, &order, streams)?;
         let is_damaged = packets.is_damaged || !(is_complete || has_all);
         if is_damaged && packets.is_empty() {
-            return Err(NAME.corrupt("it ends before its first row"));
+            return Err(SourceError::corrupt(NAME, "it ends before its first row"));
         }
         Ok(Decoder { tile: self, source, packets, threads, is_damaged })
     }
@@ -153,7 +153,12 @@ fn skip_header(source: &Source, start: u64, length: u64) -> Result<Stream<'_>, S
                 let length = u64::from(stream.number()?);
                 stream.pass(length.saturating_sub(2));
             }
-            _ => return Err(NAME.unsupported("one part of it is coded differently from the rest")),
+            _ => {
+                return Err(SourceError::unsupported(
+                    NAME,
+                    "one part of it is coded differently from the rest",
+                ));
+            }
         }
     }
 }
@@ -219,7 +224,7 @@ impl Decoder {
         let coded = self.tile.components.iter().zip(&self.tile.coding.components).enumerate();
         let components: Option<_> =
             coded.map(|(number, (it, coding))| component(number, it, coding)).collect();
-        components.ok_or_else(|| NAME.corrupt("its step sizes are invalid"))
+        components.ok_or_else(|| SourceError::corrupt(NAME, "its step sizes are invalid"))
     }
 
     /// Decodes the next row of code blocks of each band that has no rows left.
@@ -261,7 +266,7 @@ impl Decoder {
         }
         let planes = rows.planes.saturating_sub(u32::from(empty_planes));
         if planes > MOST_PLANES {
-            return Err(NAME.unsupported("it has more than 30 bit planes"));
+            return Err(SourceError::unsupported(NAME, "it has more than 30 bit planes"));
         }
         let block = CodeBlock {
             width: side(rows.band.range(0, column)),

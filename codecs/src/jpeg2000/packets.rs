@@ -318,7 +318,7 @@ fn read_passes(bits: &mut Bits<'_, '_>) -> Result<u32, SourceError> {
 }
 
 fn invalid() -> SourceError {
-    NAME.corrupt("a packet is invalid")
+    SourceError::corrupt(NAME, "a packet is invalid")
 }
 
 /// A tag tree (ITU-T T.800, B.10.2): a number for each code block of a precinct. A packet's header tells only as much about a

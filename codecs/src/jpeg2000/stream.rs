@@ -2,11 +2,10 @@
 
 use std::io;
 
-use crate::error::FormatName;
 use crate::{SourceError, SourceFile};
 
 /// The name of the format.
-pub const NAME: FormatName = FormatName("JPEG 2000");
+pub const NAME: &str = "JPEG 2000";
 
 /// Bytes that a stream reads at once.
 const WINDOW: u64 = 256 << 10;
@@ -91,7 +90,7 @@ impl<'a> Stream<'a> {
             stream.window.get(usize::try_from(offset).ok()?).copied()
         };
         if self.is_at_end() {
-            return Err(NAME.corrupt("a packet is cut off"));
+            return Err(SourceError::corrupt(NAME, "a packet is cut off"));
         }
         if let Some(byte) = known(self) {
             return Ok(byte);
@@ -99,7 +98,7 @@ impl<'a> Stream<'a> {
         self.window.clear();
         self.window_start = self.position;
         self.source.append(self.position, WINDOW.min(self.end - self.position), &mut self.window)?;
-        known(self).ok_or_else(|| NAME.corrupt("a packet is cut off"))
+        known(self).ok_or_else(|| SourceError::corrupt(NAME, "a packet is cut off"))
     }
 
     /// Reads a number of two bytes.

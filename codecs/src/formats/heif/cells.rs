@@ -15,7 +15,7 @@ use super::item::{Codec, Coded, Primary};
 use crate::colour::samples::unmultiply;
 use crate::hevc::FrameBands;
 use crate::parallel::in_parallel;
-use crate::read_ahead::Bands;
+use crate::read_ahead::BandSender;
 use crate::{Format, Layout, SourceError};
 
 /// The bands of a coded picture, without alpha and crop.
@@ -213,7 +213,7 @@ pub fn send(
     picture: &Primary,
     mut colours: Cells<'_>,
     alpha: Option<Cells<'_>>,
-    bands: &Bands,
+    bands: &BandSender,
 ) -> Result<(), SourceError> {
     let transform = picture.transform;
     let layout = if alpha.is_some() { Layout::Rgba } else { colours.layout };

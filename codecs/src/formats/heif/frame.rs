@@ -13,7 +13,6 @@ use re_rav1d::dav1d::{
 };
 
 use super::item::Codec;
-use crate::error::FormatName;
 use crate::hevc::{self, FrameBands, Limits};
 use crate::{Format, SourceError};
 
@@ -178,7 +177,7 @@ pub fn decode(
         Codec::Hevc => {
             let stream = file.hevc_bitstream(id).map_err(|error| format.corrupt(error))?;
             let options = DecodeOptions { max_pixels, ..DecodeOptions::default() };
-            let refusal = |error| hevc::refusal(FormatName(format.name), error);
+            let refusal = |error| hevc::refusal(format, error);
             Frame::Hevc(decode_picture(&stream, options).map_err(refusal)?)
         }
         Codec::Av1 => {
@@ -201,7 +200,7 @@ pub fn start(
     let stream = file.hevc_bitstream(id).map_err(|error| format.corrupt(error))?;
     let has_tiles = file.hevc_config(id).is_ok_and(|config| config.is_some_and(hevc::has_tiles));
     let limits = Limits { pixels: max_pixels(size), has_tiles };
-    let bands = FrameBands::start(stream, limits, FormatName(format.name))?;
+    let bands = FrameBands::start(stream, limits, format)?;
     check_size(bands.size(), size, format)?;
     Ok(bands)
 }

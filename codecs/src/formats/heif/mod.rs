@@ -20,9 +20,8 @@ use heifer::{Error, Options};
 
 use crate::buffered::{self, Buffered, catch_panics};
 use crate::colour::icc::Profile;
-use crate::decoder::{Decoded, Input, Open};
-use crate::error::FormatName;
-use crate::read_ahead::{Bands, ReadAhead};
+use crate::format::{Decoded, Input, Open};
+use crate::read_ahead::{BandSender, ReadAhead};
 use crate::swap::Swap;
 use crate::{Bounds, DecodeOptions, Format, Layout, Orientation, Reading, SourceError};
 use cells::Cells;
@@ -75,7 +74,7 @@ fn open(
     Input { file, bounds, options, temporary }: Input<'_>,
     format: &'static Format,
 ) -> Result<Decoded, SourceError> {
-    catch_panics(format.name, || {
+    catch_panics(format, || {
         let mut bytes = buffered::read_all(file, bounds)?;
         bytes.truncate(boxes_length(&bytes));
         let file = HeifFile::parse(&bytes).map_err(|error| format.corrupt(error))?;
@@ -115,7 +114,7 @@ fn open_frames(
         && picture.alpha.is_none()
         && picture.transform.is_whole(picture.colours.size)
         && !profile.as_ref().is_some_and(|profile| profile.changes(Layout::Rgb));
-    let decode = move |bands: &Bands| {
+    let decode = move |bands: &BandSender| {
         let file = HeifFile::parse(&bytes).map_err(|error| format.corrupt(error))?;
         let threads = options.threads.get();
         let colours = Cells::open(&file, &picture.colours, format, threads, planes)?;
@@ -133,7 +132,7 @@ fn open_frames(
         drop(swap);
         sent
     };
-    let reader = Box::new(ReadAhead::start(FormatName(format.name), decode)?);
+    let reader = Box::new(ReadAhead::start(format, decode)?);
     Ok(Decoded { reader, orientation, profile })
 }
 

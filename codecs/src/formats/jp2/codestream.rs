@@ -12,8 +12,9 @@
 
 use std::io;
 
+use super::FORMAT;
 use crate::SourceError;
-use crate::jpeg2000::{NAME, SingleTile, Source, TilePart};
+use crate::jpeg2000::{SingleTile, Source, TilePart};
 
 /// Marker codes (ITU-T T.800, table A.2).
 const SOC: u8 = 0x4f;
@@ -95,7 +96,7 @@ impl Codestream {
         if source.read(0)? != Some([0xff, SOC]) {
             (at, end) = find_codestream(source, &mut boxes)?;
         }
-        let cut_off = || NAME.corrupt("it ends in its header");
+        let cut_off = || FORMAT.corrupt("it ends in its header");
         let mut found = Self {
             boxes,
             segments: Vec::new(),
@@ -109,7 +110,7 @@ impl Codestream {
         loop {
             let [prefix, marker] = source.read(at)?.ok_or_else(cut_off)?;
             if prefix != 0xff {
-                return Err(NAME.corrupt("its header is invalid"));
+                return Err(FORMAT.corrupt("its header is invalid"));
             }
             if marker == SOT {
                 break;
@@ -128,7 +129,7 @@ impl Codestream {
             }
             at += length;
         }
-        found.tiles = Tiles::of_siz(&found.siz).ok_or_else(|| NAME.corrupt("its size is invalid"))?;
+        found.tiles = Tiles::of_siz(&found.siz).ok_or_else(|| FORMAT.corrupt("its size is invalid"))?;
         found.is_complete = found.find_parts(source, at, end)?;
         found.parts.sort_by_key(|part| (part.tile, part.offset));
         Ok(found)
@@ -148,7 +149,7 @@ impl Codestream {
             let [_, _, _, _, t0, t1, l0, l1, l2, l3, _, count] = sot;
             let tile = u16::from_be_bytes([t0, t1]);
             if u64::from(tile) >= tiles || self.parts.len() >= most {
-                return Err(NAME.corrupt("its tiles are invalid"));
+                return Err(FORMAT.corrupt("its tiles are invalid"));
             }
             let count = Some(count).filter(|count| *count > 0);
             let mut add =
@@ -161,7 +162,7 @@ impl Codestream {
                     add(end.saturating_sub(at), is_ended);
                     return Ok(is_ended);
                 }
-                length if length < SOT_BYTES => return Err(NAME.corrupt("its tiles are invalid")),
+                length if length < SOT_BYTES => return Err(FORMAT.corrupt("its tiles are invalid")),
                 length if at + length > end => {
                     add(end.saturating_sub(at), false);
                     return Ok(false);
@@ -262,7 +263,7 @@ fn find_codestream(source: &Source, boxes: &mut Vec<u8>) -> Result<(u64, u64), S
     let length_of_file = source.length()?;
     let mut at = 0;
     loop {
-        let cut_off = || NAME.corrupt("it has no codestream");
+        let cut_off = || FORMAT.corrupt("it has no codestream");
         let [l0, l1, l2, l3, kind @ ..] = source.read::<8>(at)?.ok_or_else(cut_off)?;
         let (length, head) = match u32::from_be_bytes([l0, l1, l2, l3]) {
             0 => (length_of_file - at, 8),
@@ -270,7 +271,7 @@ fn find_codestream(source: &Source, boxes: &mut Vec<u8>) -> Result<(u64, u64), S
             length => (u64::from(length), 8),
         };
         if length < head {
-            return Err(NAME.corrupt("its boxes are invalid"));
+            return Err(FORMAT.corrupt("its boxes are invalid"));
         }
         match &kind {
             b"jp2c" => return Ok((at + head, at.saturating_add(length).min(length_of_file))),
@@ -283,10 +284,10 @@ fn find_codestream(source: &Source, boxes: &mut Vec<u8>) -> Result<(u64, u64), S
 
 fn append(source: &Source, at: u64, length: u64, out: &mut Vec<u8>) -> Result<(), SourceError> {
     if length > MAX_HEADER_BYTES || out.len() as u64 > MAX_HEADER_BYTES {
-        return Err(NAME.corrupt("its header is too long"));
+        return Err(FORMAT.corrupt("its header is too long"));
     }
     source.append(at, length, out).map_err(|error| match error.kind() {
-        io::ErrorKind::UnexpectedEof => NAME.corrupt("it ends in its header"),
+        io::ErrorKind::UnexpectedEof => FORMAT.corrupt("it ends in its header"),
         _ => error.into(),
     })
 }

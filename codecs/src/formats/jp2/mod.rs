@@ -12,9 +12,9 @@ mod tiles;
 use edgezoom_geometry::Size;
 
 use crate::buffered::catch_panics;
-use crate::decoder::{Decoded, Input, Open};
+use crate::format::{Decoded, Input, Open};
 use crate::jpeg2000::{NAME, ROWS, SingleTile, Source};
-use crate::read_ahead::{Bands, ReadAhead};
+use crate::read_ahead::{BandSender, ReadAhead};
 use crate::scratch::TemporaryFile;
 use crate::{Bounds, Damage, DecodeOptions, Format, Orientation, Reading, RowReader, SourceError};
 use codestream::Codestream;
@@ -25,7 +25,7 @@ use picture::Kind;
 const EMBEDDED_PIXELS: u64 = 1 << 22;
 
 pub(crate) static FORMAT: Format = Format {
-    name: NAME.0,
+    name: NAME,
     media_types: &["image/jp2"],
     endings: &["jp2", "j2k"],
     reading: Reading::Rows,
@@ -38,7 +38,7 @@ pub(crate) static FORMAT: Format = Format {
 
 fn open(Input { file, bounds, options, temporary }: Input<'_>) -> Result<Decoded, SourceError> {
     let source = Source::File(file.into_inner());
-    catch_panics(FORMAT.name, || decode_source(source, bounds, temporary.as_ref(), *options, 0))
+    catch_panics(&FORMAT, || decode_source(source, bounds, temporary.as_ref(), *options, 0))
 }
 
 /// Decodes a JPEG 2000 in memory, for formats that contain one.
@@ -72,7 +72,7 @@ fn decode_source(
     } else if codestream.is_divisible() && codestream.tiles.count != [1, 1] {
         tiles::open(source, codestream, size, kind, bounds, options)?
     } else if !codestream.is_complete {
-        return Err(NAME.corrupt("it ends before its last row"));
+        return Err(FORMAT.corrupt("it ends before its last row"));
     } else {
         picture::decode(&source, size, kind, bounds, temporary)?
     };
@@ -98,12 +98,14 @@ fn open_single_tile(
     let (parts, is_complete) = (codestream.parts(), codestream.is_complete);
     let decoder = tile.read_packets(source, &parts, is_complete, left, options.threads.get())?;
     let damage = decoder.is_damaged.then_some(Damage::Partial);
-    let decode = move |bands: &Bands| {
+    let decode = move |bands: &BandSender| {
         bands.begin(size, kind.layout)?;
         match decoder.is_reversible() {
-            true => decoder.rows::<i32>(|planes| bands.send(kind.pixels(planes, &precisions, size.width))),
-            false => decoder.rows::<f32>(|planes| bands.send(kind.pixels(planes, &precisions, size.width))),
+            true => decoder
+                .rows::<i32>(|planes| bands.send(kind.pixels(planes, &precisions, size.width)).map(drop)),
+            false => decoder
+                .rows::<f32>(|planes| bands.send(kind.pixels(planes, &precisions, size.width)).map(drop)),
         }
     };
-    Ok(Box::new(ReadAhead::start(NAME, decode)?.with_damage(damage)))
+    Ok(Box::new(ReadAhead::start(&FORMAT, decode)?.with_damage(damage)))
 }

@@ -3,10 +3,11 @@
 use edgezoom_geometry::Size;
 use hayro_jpeg2000::{ColorSpace, DecodeError, DecodeSettings, DecoderContext, FormatError, Image};
 
+use super::FORMAT;
 use crate::buffered::Buffered;
 use crate::colour::cmyk::CmykConverter;
 use crate::colour::icc::Profile;
-use crate::jpeg2000::{NAME, Sample, Source};
+use crate::jpeg2000::{Sample, Source};
 use crate::scratch::TemporaryFile;
 use crate::swap::Swap;
 use crate::{Bounds, Layout, RowReader, SourceError};
@@ -33,7 +34,7 @@ impl Kind {
             (1, false) => Layout::Grey,
             (3 | 4, false) => Layout::Rgb,
             (1 | 3 | 4, true) => Layout::Rgba,
-            _ => return Err(NAME.unsupported(format_args!("it has {colours} colours"))),
+            _ => return Err(FORMAT.unsupported(format_args!("it has {colours} colours"))),
         };
         let icc = match image.color_space() {
             ColorSpace::Icc { profile, .. } => Some(profile.clone()),
@@ -56,7 +57,7 @@ impl Kind {
     pub fn decode(&self, file: &[u8], size: Size, out: &mut [u8]) -> Result<(), SourceError> {
         let image = parse(file)?;
         if (image.width(), image.height()) != (size.width, size.height) {
-            return Err(NAME.corrupt("a tile has another size than it should"));
+            return Err(FORMAT.corrupt("a tile has another size than it should"));
         }
         let mut context = DecoderContext::default();
         let decoded = image.decode(&mut context).map_err(error)?;
@@ -69,7 +70,7 @@ impl Kind {
             .collect();
         let pixels = usize::try_from(size.pixels()).map_err(|_| SourceError::OutOfMemory)?;
         if (planes.len() as u64) < self.samples() || planes.iter().any(|(plane, _)| plane.len() < pixels) {
-            return Err(NAME.unsupported("its components have different sizes"));
+            return Err(FORMAT.unsupported("its components have different sizes"));
         }
         if self.is_plain(planes.len()) && planes.iter().all(|(plane, _)| plane.len() == pixels) {
             drop(planes);
@@ -141,9 +142,9 @@ pub fn parse(file: &[u8]) -> Result<Image<'_>, SourceError> {
 fn error(error: DecodeError) -> SourceError {
     match error {
         DecodeError::Format(FormatError::Unsupported) => {
-            NAME.unsupported("it uses a part of the standard that is not supported")
+            FORMAT.unsupported("it uses a part of the standard that is not supported")
         }
-        other => NAME.corrupt(other),
+        other => FORMAT.corrupt(other),
     }
 }
 

@@ -2,11 +2,12 @@
 
 use edgezoom_geometry::Size;
 
+use super::FORMAT;
 use super::codestream::{Codestream, Found, Tiles};
 use super::picture::{BYTES_A_SAMPLE, Kind};
-use crate::jpeg2000::{NAME, Source};
+use crate::jpeg2000::Source;
 use crate::parallel::in_parallel;
-use crate::read_ahead::{Bands, ReadAhead};
+use crate::read_ahead::{BandSender, ReadAhead};
 use crate::tolerant::missing;
 use crate::{Bounds, Damage, DecodeOptions, RowReader, SourceError};
 
@@ -42,7 +43,7 @@ pub fn open(
         // At least one tile has to be decodable.
         decode_tile(&source, &codestream, codestream.first_tile(), &kind)?;
     }
-    let decode = move |bands: &Bands| {
+    let decode = move |bands: &BandSender| {
         bands.begin(size, kind.layout)?;
         for first in (0..rows).step_by(tile_rows as usize) {
             let end = (first + tile_rows as u32).min(rows);
@@ -56,7 +57,7 @@ pub fn open(
         }
         Ok(())
     };
-    Ok(Box::new(ReadAhead::start(NAME, decode)?.with_damage(damage)))
+    Ok(Box::new(ReadAhead::start(&FORMAT, decode)?.with_damage(damage)))
 }
 
 /// Returns what is missing of a picture: all rows from one on, unless several tiles are there in part, or one of the first
