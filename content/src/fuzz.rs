@@ -1,10 +1,7 @@
 //! Fuzz targets for this crate's parsers: each function takes any bytes and panics if an invariant breaks. The test below
 //! runs them for a moment on mutated seeds; the programs in `fuzz/` run them under libFuzzer.
 
-use crate::tile_number;
-use crate::{
-    AddressPolicy, ContentId, Dzi, Size, SourceUrl, TileFormat, TileIndex, Title, UploadKey, Warning,
-};
+use crate::{AddressPolicy, ContentId, SourceUrl, Title, UploadKey, Warning};
 
 /// A source URL, with everything derived from it: the address policy's verdict, ids, a file's name.
 ///
@@ -61,32 +58,6 @@ pub fn ids(bytes: &[u8]) {
     }
 }
 
-/// The index of an archive, which the Worker reads from the store. The first bytes are the size of a picture.
-///
-/// # Panics
-/// A tile is empty.
-pub fn tile_index(bytes: &[u8]) {
-    let Some(&[a, b, c, d]) = bytes.first_chunk() else { return };
-    let size =
-        Size { width: u32::from_le_bytes([a, b, 0, 0]) + 1, height: u32::from_le_bytes([c, d, 0, 0]) + 1 };
-    let dzi = Dzi { size, tile_size: 512, tile_overlap: 0, tile_format: TileFormat::Jpg };
-    let rest = bytes.get(4..).unwrap_or_default();
-    // The count is set to the right one: nearly no input would pass the check of it.
-    let mut index = rest.to_vec();
-    if let Some(count) = index.get_mut(8..16) {
-        count.copy_from_slice(&dzi.tile_count().to_le_bytes());
-    }
-    let Ok(index) = TileIndex::decode(index, &dzi) else { return };
-    for (level, column, row) in
-        [(0, 0, 0), (dzi.max_level(), 0, 0), (dzi.max_level(), 1, 7), (7, u32::MAX, 0)]
-    {
-        if let Some(number) = tile_number(&dzi, level, column, row) {
-            assert!(index.find(number).is_none_or(|tile| tile.length > 0));
-        }
-    }
-    let _ = index.find(u64::MAX);
-}
-
 /// Titles and warnings, which clients see.
 ///
 /// # Panics
@@ -139,15 +110,6 @@ mod tests {
                     b"6qy4OXfXSid",
                     b"00112233445566778899aabbccddeeff",
                     b"uploads/00112233445566778899aabbccddeeff",
-                ],
-            },
-            Target {
-                name: "tile_index",
-                run: tile_index,
-                seeds: &[
-                    b"\x00\x08\x00\x06EZTILES1\x0f\0\0\0\0\0\0\0\x40\0\0\0\0\0\0\0\0\0\0\0\x90\x03\x80\x04\
-                        \x02\x81\x08\x00",
-                    b"\xff\xff\xff\xff",
                 ],
             },
             Target {

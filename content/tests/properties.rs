@@ -1,9 +1,6 @@
-//! Properties of every URL, id and size.
+//! Properties of every URL, id and progress.
 
-use edgezoom_content::tile_number;
-use edgezoom_content::{
-    AddressPolicy, ContentId, Dzi, Progress, Size, SourceUrl, TileFormat, TileIndex, TileRange,
-};
+use edgezoom_content::{AddressPolicy, ContentId, Progress, SourceUrl};
 use proptest::prelude::*;
 
 fn any_url() -> impl Strategy<Value = String> {
@@ -53,54 +50,5 @@ proptest! {
         if a <= b {
             prop_assert!(p <= q);
         }
-    }
-
-    #[test]
-    fn every_level_is_covered_by_its_tiles(width in 1..=u32::MAX, height in 1..=u32::MAX, tile_size in 1..5000_u32) {
-        let size = Size { width, height };
-        let dzi = Dzi { size, tile_size, tile_overlap: 1, tile_format: TileFormat::Jpg };
-        for level in 0..=dzi.max_level() {
-            let size = dzi.level_size(level);
-            let (columns, rows) = dzi.grid(level);
-            prop_assert!(u64::from(columns) * u64::from(tile_size) >= u64::from(size.width));
-            prop_assert!(u64::from(columns - 1) * u64::from(tile_size) < u64::from(size.width));
-            prop_assert!(u64::from(rows - 1) * u64::from(tile_size) < u64::from(size.height));
-        }
-    }
-
-    #[test]
-    fn an_index_finds_each_tile_again(tiles in prop::collection::vec((any::<u64>(), 1..=u32::MAX), 0..300)) {
-        let tiles: Vec<_> = tiles.into_iter().map(|(offset, length)| TileRange { offset: offset >> 1, length }).collect();
-        let index = TileIndex::encode(&tiles);
-        for (number, tile) in tiles.iter().enumerate() {
-            prop_assert_eq!(index.find(number as u64), Some(*tile));
-        }
-        prop_assert_eq!(index.find(tiles.len() as u64), None);
-    }
-
-    #[test]
-    fn any_bytes_are_an_index_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..400), number in 0..300_u64) {
-        let size = Size { width: 3000, height: 2000 };
-        let dzi = Dzi { size, tile_size: 254, tile_overlap: 1, tile_format: TileFormat::Jpg };
-        let head = [b"EZTILES1".as_slice(), &dzi.tile_count().to_le_bytes()].concat();
-        if let Ok(index) = TileIndex::decode([head, bytes].concat(), &dzi) {
-            let _ = index.find(number);
-        }
-    }
-
-    #[test]
-    fn tiles_are_numbered_without_gaps(width in 1..3000_u32, height in 1..3000_u32) {
-        let size = Size { width, height };
-        let dzi = Dzi { size, tile_size: 254, tile_overlap: 1, tile_format: TileFormat::Jpg };
-        let mut next = 0;
-        for level in 0..=dzi.max_level() {
-            let (columns, rows) = dzi.grid(level);
-            for (row, column) in (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column))) {
-                prop_assert_eq!(tile_number(&dzi, level, column, row), Some(next));
-                next += 1;
-            }
-            prop_assert_eq!(tile_number(&dzi, level, columns, 0), None);
-        }
-        prop_assert_eq!(next, dzi.tile_count());
     }
 }

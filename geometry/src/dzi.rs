@@ -153,6 +153,8 @@ impl Dzi {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn dzi(width: u32, height: u32) -> Dzi {
@@ -204,5 +206,20 @@ mod tests {
              <Image xmlns=\"http://schemas.microsoft.com/deepzoom/2008\" Format=\"jpg\" Overlap=\"1\" TileSize=\"254\">\n  \
              <Size Width=\"800\" Height=\"600\"/>\n</Image>\n"
         );
+    }
+
+    proptest! {
+        #[test]
+        fn every_level_is_covered_by_its_tiles(width in 1..=u32::MAX, height in 1..=u32::MAX, tile_size in 1..5000_u32) {
+            let size = Size { width, height };
+            let dzi = Dzi { size, tile_size, tile_overlap: 1, tile_format: TileFormat::Jpg };
+            for level in 0..=dzi.max_level() {
+                let size = dzi.level_size(level);
+                let (columns, rows) = dzi.grid(level);
+                prop_assert!(u64::from(columns) * u64::from(tile_size) >= u64::from(size.width));
+                prop_assert!(u64::from(columns - 1) * u64::from(tile_size) < u64::from(size.width));
+                prop_assert!(u64::from(rows - 1) * u64::from(tile_size) < u64::from(size.height));
+            }
+        }
     }
 }

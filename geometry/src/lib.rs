@@ -19,6 +19,8 @@
 #![forbid(unsafe_code)]
 
 mod dzi;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 mod preview;
 mod tile_index;
 

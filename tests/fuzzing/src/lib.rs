@@ -54,8 +54,13 @@ pub fn variable(name: &str) -> Option<u64> {
 }
 
 fn hunt_one(target: &Target) {
-    let program = fuzz_folder().join("fuzz_targets").join(target.name).with_extension("rs");
-    assert!(program.exists(), "libFuzzer has no {}", program.display());
+    for (file, entry) in [
+        ("Cargo.toml", format!("name = {:?}", target.name)),
+        ("targets.rs", format!("b{:?} =>", target.name)),
+    ] {
+        let text = fs::read_to_string(fuzz_folder().join(file)).unwrap();
+        assert!(text.contains(&entry), "add a line with `{entry}` to fuzz/{file}");
+    }
     if std::env::var_os("EDGEZOOM_FUZZ_SEEDS").is_some() {
         write_seeds(target);
     }

@@ -4,7 +4,7 @@
 //!
 //! Each run takes a few seconds of the sequence that a seed gives, so a failure comes again with its seed and number.
 //! Longer: `EDGEZOOM_FUZZ_SECONDS=600 EDGEZOOM_FUZZ_SEED=7 cargo test --test integration fuzz -- --nocapture`. By what they
-//! reach of the code, libFuzzer looks for such files: `fuzz/fuzz_targets/picture.rs`, without the process around it.
+//! reach of the code, libFuzzer looks for such files: `fuzz/targets.rs`, without the process around it.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::fs;
