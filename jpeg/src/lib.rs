@@ -1,24 +1,28 @@
-//! A fast baseline JPEG encoder in safe Rust. It takes a picture row by row and writes, byte for byte, what libjpeg-turbo
-//! writes with the tables of the standard (ITU-T T.81, annex K).
+//! A fast baseline JPEG encoder in safe Rust, for many small files at once: the tiles of a picture that arrives row by row.
+//!
+//! - [`encoder`] encodes rows of pixels, byte for byte as libjpeg-turbo does with the standard's tables, in less time.
+//! - [`ycbcr420`] is the layout of rows whose chroma is subsampled already, as JPEG decoders and video codecs give them.
 //!
 //! ```
-//! use edgezoom_jpeg::{Input, JpegEncoder};
+//! use edgezoom_jpeg::encoder::{Encoder, Input};
 //!
-//! let mut encoder = JpegEncoder::new(Input::Rgb, 82, true);
+//! let mut encoder = Encoder::new(Input::Rgb, 82, true);
 //! encoder.begin(256, 100);
 //! for row in 0..100 {
 //!     encoder.row(&[row; 3 * 256]);
 //! }
 //! let file = encoder.finish();
-//! assert!(file.starts_with(&[0xFF, 0xD8]) && file.ends_with(&[0xFF, 0xD9]));
+//! assert!(file.starts_with(&[0xff, 0xd8]) && file.ends_with(&[0xff, 0xd9]));
 //! ```
-//!
-//! Many encoders can be open side by side, one for each tile of a row of tiles: [`JpegEncoder::another`] shares the tables
-//! and the working memory. [`ycbcr420`] is the layout of rows whose chroma is subsampled already.
 
 #![forbid(unsafe_code)]
 
-mod encoder;
+pub mod encoder;
+mod tables;
+mod vectors;
 pub mod ycbcr420;
 
-pub use encoder::{Input, JpegEncoder};
+// The examples in the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

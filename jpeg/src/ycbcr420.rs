@@ -1,36 +1,36 @@
-//! Rows as planes, with 4:2:0 chroma subsampling: the YCbCr that a JPEG stores, luma for every pixel and chroma for
-//! every 2×2. A JPEG whose tiles are JPEG needs no RGB: half the bytes pass through the pyramid, no colour is
-//! converted, and chroma is not upsampled only to be downsampled again.
+//! Layout of rows with 4:2:0 chroma subsampling, as a JPEG stores them: luma for every pixel and chroma for every 2×2.
+//!
+//! A JPEG that is halved and encoded as JPEG again needs no RGB: half the bytes are moved, no colour is converted, and chroma is
+//! not upsampled only to be downsampled again.
 //!
 //! ```text
 //! a pair   luma, upper row   luma, lower row   Cb   Cr        two rows of pixels
 //!          stride bytes      stride bytes      stride / 2 each
 //! ```
-//! Rows are padded to full blocks of 16 pixels, so that a decoder can write directly into them. [`ROWS`] rows are read
-//! at once.
+//! Rows are padded to full blocks of 16 pixels, so a decoder can write directly into them.
 
-/// The rows of pixels that are decoded and encoded at once: two blocks of luma high, one block of each chroma.
+/// Rows of pixels that are decoded and encoded at once: two blocks of luma, one block of each chroma.
 pub const ROWS: u32 = 16;
 
 /// Two rows of pixels.
 #[derive(Clone, Copy)]
 pub struct Pair<'a> {
-    /// The luma of the upper and the lower row. Below an odd lower edge the lower row is padding.
+    /// Luma of the upper and the lower row. The lower row of an odd height's last pair is padding.
     pub luma: [&'a [u8]; 2],
-    /// Cb and Cr of both.
+    /// Cb and Cr of both rows.
     pub chroma: [&'a [u8]; 2],
 }
 
-/// Two rows of pixels to write to.
+/// Two rows of pixels, mutable.
 pub struct PairMut<'a> {
-    /// The luma of the upper and the lower row.
+    /// Luma of the upper and the lower row.
     pub luma: [&'a mut [u8]; 2],
-    /// Cb and Cr of both.
+    /// Cb and Cr of both rows.
     pub chroma: [&'a mut [u8]; 2],
 }
 
 impl PairMut<'_> {
-    /// Copies the left part of another pair, as wide as this one.
+    /// Copies the left part of another pair, which must be at least as wide.
     pub fn copy_from(self, pair: &Pair<'_>) {
         let rows = self.luma.into_iter().zip(pair.luma).chain(self.chroma.into_iter().zip(pair.chroma));
         for (to, from) in rows {
@@ -40,7 +40,7 @@ impl PairMut<'_> {
 }
 
 impl<'a> PairMut<'a> {
-    /// Splits the rows into parts of so many pixels, rounded up to full blocks.
+    /// Splits the rows into parts of `width` pixels, rounded up to full blocks.
     pub fn split(self, width: u32) -> impl Iterator<Item = PairMut<'a>> {
         let width = stride(width);
         let [upper, lower] = self.luma.map(|row| row.chunks_mut(width));
@@ -52,18 +52,18 @@ impl<'a> PairMut<'a> {
     }
 }
 
-/// The bytes of a row of luma, padding included.
+/// Returns the bytes of a row of luma, padding included.
 #[must_use]
 pub fn stride(width: u32) -> usize {
     width.next_multiple_of(16) as usize
 }
 
-/// The bytes of a pair.
+/// Returns the bytes of a pair.
 fn pair_bytes(width: u32) -> usize {
     3 * stride(width)
 }
 
-/// The pairs in rows of this width.
+/// Iterates over the pairs in rows of this width in pixels.
 pub fn pairs(pixels: &[u8], width: u32) -> impl Iterator<Item = Pair<'_>> + Clone {
     let stride = stride(width);
     pixels.chunks_exact(pair_bytes(width)).map(move |pair| {
@@ -73,7 +73,7 @@ pub fn pairs(pixels: &[u8], width: u32) -> impl Iterator<Item = Pair<'_>> + Clon
     })
 }
 
-/// The pairs in rows of this width, to write to.
+/// Iterates over the pairs in rows of this width in pixels, mutably.
 pub fn pairs_mut(pixels: &mut [u8], width: u32) -> impl Iterator<Item = PairMut<'_>> {
     let stride = stride(width);
     pixels.chunks_exact_mut(pair_bytes(width)).map(move |pair| {

@@ -8,9 +8,8 @@ use std::rc::Rc;
 
 use edgezoom_codecs::{Layout, Orientation};
 use edgezoom_geometry::TileFormat;
+use edgezoom_jpeg::encoder::{Encoder, Input};
 use edgezoom_jpeg::ycbcr420::Pair;
-
-use edgezoom_jpeg::{Input, JpegEncoder};
 
 /// From this quality on, chroma keeps its full resolution (4:4:4), as in libvips.
 const FULL_CHROMA_FROM: u8 = 90;
@@ -33,9 +32,9 @@ pub struct Encoding {
 /// An encoder that is used again for one tile after the other.
 pub enum TileEncoder {
     /// Of pixels.
-    Jpeg(JpegEncoder),
+    Jpeg(Encoder),
     /// Of rows in YCbCr 4:2:0.
-    JpegYCbCr420(JpegEncoder),
+    JpegYCbCr420(Encoder),
     Png(Layout, Option<Box<png::StreamWriter<'static, PngBuffer>>>, PngBuffer),
 }
 
@@ -50,7 +49,7 @@ pub fn halves_chroma(quality: u8) -> bool {
 
 impl TileEncoder {
     pub fn new(encoding: Encoding) -> Self {
-        let jpeg = |input| JpegEncoder::new(input, encoding.quality, halves_chroma(encoding.quality));
+        let jpeg = |input| Encoder::new(input, encoding.quality, halves_chroma(encoding.quality));
         match (encoding.format, encoding.layout) {
             (TileFormat::Jpg, Layout::Grey) => Self::Jpeg(jpeg(Input::Grey)),
             (TileFormat::Jpg, Layout::Rgb) => Self::Jpeg(jpeg(Input::Rgb)),
@@ -74,7 +73,7 @@ impl TileEncoder {
     pub fn of_pixels(encoding: Encoding) -> Self {
         match encoding {
             Encoding { format: TileFormat::Jpg, layout: Layout::YCbCr420, quality, .. } => {
-                Self::Jpeg(JpegEncoder::new(Input::YCbCr, quality, halves_chroma(quality)))
+                Self::Jpeg(Encoder::new(Input::YCbCr, quality, halves_chroma(quality)))
             }
             other => Self::new(other),
         }

@@ -1,17 +1,16 @@
-//! Pixels to planes of YCbCr, and chroma to half the resolution, as libjpeg does both.
+//! Converts pixels to planes of YCbCr and halves chroma, as libjpeg does.
 //!
 //! Source: JFIF 1.02; libjpeg's `jccolor.c` for the fixed point, and `jcsample.c`.
 
 use fearless_simd::prelude::*;
 use fearless_simd::{Simd, i16x32, u8x64, u16x32, u32x16};
 
-use super::vectors::{added, shifted, weighted, widened, zip};
+use crate::vectors::{added, shifted, weighted, widened, zip};
 
-/// The pixels that are converted at once.
+/// Number of pixels that are converted at once.
 pub const PIXELS: usize = 64;
 
-/// Where the values of a channel are in pixels of three bytes: first in the two first vectors, then in what that gives and
-/// in the third one.
+/// Places of a channel's values in pixels of three bytes: in the first two vectors, then in the result and the third vector.
 const PLACES: [[[u8; PIXELS]; 2]; 3] = [places(0), places(1), places(2)];
 
 const fn places(channel: usize) -> [[u8; PIXELS]; 2] {
@@ -19,15 +18,18 @@ const fn places(channel: usize) -> [[u8; PIXELS]; 2] {
     let mut pixel = 0;
     while pixel < PIXELS {
         let at = 3 * pixel + channel;
-        let is_early = at < 2 * PIXELS;
-        places[0][pixel] = if is_early { at as u8 } else { 0 };
-        places[1][pixel] = if is_early { pixel as u8 } else { (at - PIXELS) as u8 };
+        if at < 2 * PIXELS {
+            places[0][pixel] = at as u8;
+            places[1][pixel] = pixel as u8;
+        } else {
+            places[1][pixel] = (at - PIXELS) as u8;
+        }
         pixel += 1;
     }
     places
 }
 
-/// Splits pixels of three bytes into planes. All have whole vectors: 64 pixels each.
+/// Splits pixels of three bytes into planes. All slices must be whole vectors of 64 pixels.
 #[inline(always)]
 pub fn split<S: Simd>(simd: S, pixels: &[u8], [first, second, third]: &mut [&mut [u8]; 3]) {
     let planes =
@@ -57,7 +59,7 @@ fn channel<S: Simd>(simd: S, [one, two, three]: [u8x64<S>; 3], channel: usize) -
     early.concat_swizzle_dyn(three, u8x64::from_slice(simd, all))
 }
 
-/// Makes luma, Cb and Cr of red, green and blue. All have whole vectors.
+/// Converts red, green and blue to luma, Cb and Cr in place. All slices must be whole vectors.
 #[inline(always)]
 pub fn to_ycbcr<S: Simd>(simd: S, [first, second, third]: &mut [&mut [u8]; 3]) {
     let planes =
@@ -74,7 +76,7 @@ pub fn to_ycbcr<S: Simd>(simd: S, [first, second, third]: &mut [&mut [u8]; 3]) {
     }
 }
 
-/// In fixed point of 16 bits. A weight that has no room in an `i16` is the sum of two: green's in luma is 38,470.
+/// Converts with 16 bits of fraction. A weight that does not fit into an `i16` is the sum of two: green's in luma is 38,470.
 #[inline(always)]
 fn ycbcr<S: Simd>(simd: S, red: i16x32<S>, green: i16x32<S>, blue: i16x32<S>) -> [u16x32<S>; 3] {
     const ROUNDED: i32 = 1 << 15;
@@ -92,8 +94,8 @@ fn ycbcr<S: Simd>(simd: S, red: i16x32<S>, green: i16x32<S>, blue: i16x32<S>) ->
     ]
 }
 
-/// The mean of each 2×2 samples of two rows, which have whole vectors: 128 samples each. Halves are rounded up and down in
-/// turn.
+/// Writes the mean of each 2×2 samples of two rows, which must be whole vectors of 128 samples. Halves are rounded down and up
+/// in turn.
 #[inline(always)]
 pub fn halve<S: Simd>(simd: S, upper: &[u8], lower: &[u8], out: &mut [u8]) {
     let rows = upper.as_chunks::<{ 2 * PIXELS }>().0.iter().zip(lower.as_chunks::<{ 2 * PIXELS }>().0);

@@ -1,30 +1,30 @@
-//! Huffman codes of blocks, and the bits that they are written as.
+//! Writes blocks as Huffman codes.
 //!
-//! Two coefficients are put together before they are written, and bits are written eight bytes at a time, over what is not
-//! complete yet: both without branches, as what comes next cannot be predicted. A byte 0xff, which has a zero behind it in the file,
-//! is looked for afterwards.
+//! The codes of two coefficients are joined before they are written, and each write stores eight bytes, which overwrite the
+//! incomplete byte at the end. Both avoid branches, which the processor could not predict. The zero that must follow each byte
+//! 0xff is inserted afterwards.
 //!
 //! Source: ITU-T T.81, sections F.1.2 and B.1.1.5.
 
 use memchr::memchr_iter;
 use std::mem;
 
-use super::tables::Huffman;
 use super::transform::{BLOCKS, Coefficients};
+use crate::tables::Huffman;
 
-/// Room for the bytes of a block: 63 coefficients of at most 26 bits and a first one of at most 22 take 208, and eight more are
-/// written at once.
+/// Upper bound of a block's bytes: 63 coefficients of at most 26 bits and a first one of at most 22 take 208, and each write
+/// stores 8.
 const BLOCK_BYTES: usize = 256;
 
-/// A code, and the bits behind it as zeros.
+/// A Huffman code and the coefficient's own bits after it, which are zero in a table.
 #[derive(Clone, Copy, Default)]
 struct Code {
     bits: u32,
-    /// Of all.
+    /// Number of bits of both.
     length: u8,
 }
 
-/// Codes one behind the other, of at most 56 bits.
+/// Consecutive codes of at most 56 bits.
 #[derive(Clone, Copy, Default)]
 struct Pair {
     bits: u64,
@@ -45,31 +45,32 @@ impl Pair {
     }
 }
 
-/// The coefficients that are not zero: how far each is from the one before, times 16, and which it is.
-struct Numbers {
-    nonzero: u64,
-    before: usize,
+/// Iterates over the nonzero coefficients: 16 times the distance to the previous one, and the coefficient's number.
+struct Nonzero {
+    mask: u64,
+    /// 16 times the previous number.
+    previous: usize,
 }
 
-impl Iterator for Numbers {
+impl Iterator for Nonzero {
     type Item = (usize, usize);
 
     #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
-        if self.nonzero == 0 {
+        if self.mask == 0 {
             return None;
         }
-        let number = self.nonzero.trailing_zeros() as usize % 64;
-        self.nonzero &= self.nonzero - 1;
-        let distance = 16 * number - self.before;
-        self.before = 16 * number;
+        let number = self.mask.trailing_zeros() as usize % 64;
+        self.mask &= self.mask - 1;
+        let distance = 16 * number - self.previous;
+        self.previous = 16 * number;
         Some((distance, number))
     }
 }
 
-/// Whether more than 15 zeros come between two coefficients, or the first one and another.
+/// Returns true if more than 15 zeros precede a nonzero coefficient.
 #[inline(always)]
-fn has_many_zeros(nonzero: u64) -> bool {
+fn has_long_run(nonzero: u64) -> bool {
     let mut near = nonzero | 1;
     for distance in [1, 2, 4, 8] {
         near |= near << distance;
@@ -77,24 +78,24 @@ fn has_many_zeros(nonzero: u64) -> bool {
     nonzero & !(near << 1) != 0
 }
 
-/// The codes of luma or chroma.
+/// Huffman codes of luma or chroma.
 pub struct Codes {
-    /// Of the first coefficient of a block, by its size.
+    /// Codes of a block's first coefficient by its size in bits.
     dc: [Code; 16],
-    /// Of the others, by 16 times their distance to the last one that is not zero, and their size.
+    /// Codes of the other coefficients, by 16 times the distance to the previous nonzero one plus the size in bits.
     bits: [u32; AC_CODES],
     lengths: [u8; AC_CODES],
     sixteen_zeros: Code,
     end_of_block: Code,
 }
 
-/// Those that can be looked up: a power of two.
+/// Entries of the lookup table, a power of two.
 const AC_CODES: usize = 512;
-/// The largest distance, times 16, that is one code.
-const LARGEST: usize = 16 * 16;
+/// 16 times the largest distance that has a code.
+const LONGEST: usize = 16 * 16;
 
 impl Codes {
-    /// The codes of Huffman tables.
+    /// Makes lookup tables from Huffman tables.
     pub fn new(dc: &Huffman, ac: &Huffman) -> Self {
         let mut codes = Self {
             dc: [Code::default(); 16],
@@ -103,10 +104,10 @@ impl Codes {
             sixteen_zeros: Code::default(),
             end_of_block: Code::default(),
         };
-        for (symbol, code) in all(dc) {
+        for (symbol, code) in codes_of(dc) {
             codes.dc[usize::from(symbol & 15)] = code;
         }
-        for (symbol, code) in all(ac) {
+        for (symbol, code) in codes_of(ac) {
             match symbol {
                 0x00 => codes.end_of_block = code,
                 0xf0 => codes.sixteen_zeros = code,
@@ -119,7 +120,7 @@ impl Codes {
         codes
     }
 
-    /// The code of a coefficient, not far from the one before.
+    /// Returns the code of a coefficient at most 16 places after the previous nonzero one.
     #[inline(always)]
     fn ac(&self, coefficients: &Coefficients, index: usize, distance: usize, number: usize) -> Code {
         let place = (distance + usize::from(coefficients.sizes.0[number][index])) % AC_CODES;
@@ -128,27 +129,27 @@ impl Codes {
     }
 }
 
-/// All symbols and their codes: numbers that follow one another, with a zero bit more for each further length.
-fn all(table: &Huffman) -> impl Iterator<Item = (u8, Code)> {
+/// Returns all symbols and their codes: consecutive numbers, which get another zero bit at each greater length.
+fn codes_of(table: &Huffman) -> impl Iterator<Item = (u8, Code)> {
     let lengths = (1..).zip(table.counts).flat_map(|(length, count)| (0..count).map(move |_| length));
-    let (mut next, mut before) = (0_u32, 0_u8);
+    let (mut next, mut previous) = (0_u32, 0_u8);
     table.symbols.iter().zip(lengths).map(move |(&symbol, length)| {
-        next <<= length - before;
-        (before, next) = (length, next + 1);
+        next <<= length - previous;
+        (previous, next) = (length, next + 1);
         let size = symbol & 15;
         (symbol, Code { bits: (next - 1) << size, length: length + size })
     })
 }
 
-/// The bits that have no byte of their own yet.
+/// Bits that do not fill a byte yet.
 #[derive(Clone, Copy, Default)]
-pub struct Rest {
-    /// From the highest.
+pub struct PendingBits {
+    /// From the highest bit on.
     bits: u64,
     count: u32,
 }
 
-/// The bytes of a row of MCUs, as they are before zeros are put behind 0xff.
+/// Bytes of a row of MCUs, before a zero is inserted after each 0xff.
 #[derive(Default)]
 pub struct Scan {
     bytes: Vec<u8>,
@@ -156,7 +157,7 @@ pub struct Scan {
 }
 
 impl Scan {
-    /// Makes room for as many blocks more.
+    /// Reserves room for this number of blocks.
     pub fn reserve(&mut self, blocks: usize) {
         let wanted = self.written + (blocks + 1) * BLOCK_BYTES;
         if self.bytes.len() < wanted {
@@ -164,21 +165,21 @@ impl Scan {
         }
     }
 
-    /// Writes a block, for which there must be room. `before` is the first coefficient of the one before.
+    /// Writes a block, for which room must be reserved. `previous_dc` is the first coefficient of the previous block.
     #[inline(always)]
     pub fn block(
         &mut self,
-        rest: &mut Rest,
+        pending: &mut PendingBits,
         codes: &Codes,
         coefficients: &Coefficients,
         index: usize,
-        before: &mut i16,
+        previous_dc: &mut i16,
     ) {
         let index = index % BLOCKS;
-        let Some(mut out) = self.room(*rest) else { return };
+        let Some(mut out) = self.writer(*pending) else { return };
         let dc = coefficients.dc[index];
-        let difference = i32::from(dc) - i32::from(*before);
-        *before = dc;
+        let difference = i32::from(dc) - i32::from(*previous_dc);
+        *previous_dc = dc;
         let size = u32::BITS - difference.unsigned_abs().leading_zeros();
         let bits = if difference < 0 { difference + (1 << size) - 1 } else { difference };
         let code = codes.dc[size as usize % 16];
@@ -186,19 +187,19 @@ impl Scan {
         let [first, second, third, last] = coefficients.nonzero.map(|blocks| u64::from(blocks[index]));
         let nonzero = first | second << 16 | third << 32 | last << 48;
         let end = if last >> 15 == 0 { codes.end_of_block } else { Code::default() };
-        let mut numbers = Numbers { nonzero, before: 0 };
-        if has_many_zeros(nonzero) {
+        let mut numbers = Nonzero { mask: nonzero, previous: 0 };
+        if has_long_run(nonzero) {
             out.put(one.into());
             for (mut distance, number) in numbers {
-                while distance > LARGEST {
+                while distance > LONGEST {
                     out.put(codes.sixteen_zeros.into());
-                    distance -= LARGEST;
+                    distance -= LONGEST;
                 }
                 out.put(codes.ac(coefficients, index, distance, number).into());
             }
             out.put(end.into());
         } else {
-            // Written when the next ones have been looked up, which otherwise would wait until it is known where this goes.
+            // A pair is written after the next one has been looked up, so the lookup need not wait for the write position.
             let mut waiting = Pair::default();
             while let Some((distance, number)) = numbers.next() {
                 let two = codes.ac(coefficients, index, distance, number);
@@ -211,34 +212,34 @@ impl Scan {
             out.put(waiting);
             out.put(Pair::from(one).then(end));
         }
-        *rest = out.rest;
+        *pending = out.pending;
         self.written += out.written;
     }
 
-    /// Writes a block that only fills an MCU: its first coefficient is that of the one before, and the others are zero.
-    pub fn empty_block(&mut self, rest: &mut Rest, codes: &Codes) {
-        let Some(mut out) = self.room(*rest) else { return };
+    /// Writes a block that pads an MCU: its first coefficient equals that of the previous block, and the others are zero.
+    pub fn empty_block(&mut self, pending: &mut PendingBits, codes: &Codes) {
+        let Some(mut out) = self.writer(*pending) else { return };
         out.put(Pair::from(codes.dc[0]).then(codes.end_of_block));
-        *rest = out.rest;
+        *pending = out.pending;
         self.written += out.written;
     }
 
     #[inline(always)]
-    fn room(&mut self, rest: Rest) -> Option<Writer<'_>> {
+    fn writer(&mut self, pending: PendingBits) -> Option<Writer<'_>> {
         let bytes = self.bytes.get_mut(self.written..)?.first_chunk_mut()?;
-        Some(Writer { bytes, written: 0, rest })
+        Some(Writer { bytes, written: 0, pending })
     }
 
-    /// Writes what is left as a byte: what a byte has more than that is ones.
-    pub fn finish(&mut self, rest: Rest) {
-        if rest.count > 0 {
+    /// Writes the pending bits as a byte, filled up with ones.
+    pub fn finish(&mut self, pending: PendingBits) {
+        if pending.count > 0 {
             self.reserve(0);
-            self.bytes[self.written] = ((rest.bits | u64::MAX >> rest.count) >> 56) as u8;
+            self.bytes[self.written] = ((pending.bits | u64::MAX >> pending.count) >> 56) as u8;
             self.written += 1;
         }
     }
 
-    /// Appends all to a file, with a zero behind each 0xff.
+    /// Moves all bytes to a file, with a zero after each 0xff.
     pub fn move_to(&mut self, file: &mut Vec<u8>) {
         let bytes = &self.bytes[..self.written];
         let mut from = 0;
@@ -252,18 +253,18 @@ impl Scan {
     }
 }
 
-/// The bytes of a block.
+/// Writes one block.
 struct Writer<'a> {
     bytes: &'a mut [u8; BLOCK_BYTES],
     written: usize,
-    rest: Rest,
+    pending: PendingBits,
 }
 
 impl Writer<'_> {
-    /// Writes bits, at most 56.
+    /// Writes at most 56 bits.
     #[inline(always)]
     fn put(&mut self, Pair { bits, length }: Pair) {
-        let Self { bytes, written, rest: Rest { bits: all, count } } = self;
+        let Self { bytes, written, pending: PendingBits { bits: all, count } } = self;
         *count += length;
         *all |= bits.wrapping_shl(0_u32.wrapping_sub(*count));
         if let Some(to) = bytes.get_mut(*written..).and_then(|bytes| bytes.first_chunk_mut()) {

@@ -1,25 +1,24 @@
-//! What a JPEG has before its first block: markers and tables, in libjpeg's order.
+//! Markers and tables before the first block, in libjpeg's order.
 //!
 //! Source: ITU-T T.81, section B.2; JFIF 1.02.
 
 use super::Sampling;
-use super::tables::{AC, DC, Huffman, ZIGZAG};
+use crate::tables::{AC, DC, Huffman, ZIGZAG};
 
-/// The marker at a file's beginning, and what makes it JFIF: version 1.1, pixels as wide as they are high, no thumbnail.
-const BEGINNING: [u8; 20] =
-    [0xff, 0xd8, 0xff, 0xe0, 0, 16, b'J', b'F', b'I', b'F', 0, 1, 1, 0, 0, 1, 0, 1, 0, 0];
-pub const END: [u8; 2] = [0xff, 0xd9];
+/// Start of image, and the segment of JFIF: version 1.1, square pixels, no thumbnail.
+const START: [u8; 20] = [0xff, 0xd8, 0xff, 0xe0, 0, 16, b'J', b'F', b'I', b'F', 0, 1, 1, 0, 0, 1, 0, 1, 0, 0];
+pub const END_OF_IMAGE: [u8; 2] = [0xff, 0xd9];
 
-/// A header of which only the size is to be filled in.
+/// A header that is complete except for the file's size.
 #[derive(Clone)]
 pub struct Header {
     bytes: Vec<u8>,
-    /// Where the height is, and the width behind it.
+    /// Offset of the height, which the width follows.
     size_at: usize,
 }
 
 impl Header {
-    /// The header of files with these steps of quantisation of luma and chroma, row by row.
+    /// Makes the header of files with these quantisation steps of luma and chroma, which are in row order.
     pub fn new(sampling: Sampling, steps: &[[u16; 64]; 2]) -> Self {
         let kinds = if sampling == Sampling::Grey { 1 } else { 2 };
         let components: &[(u8, u8, u8)] = match sampling {
@@ -27,7 +26,7 @@ impl Header {
             Sampling::Full => &[(1, 0x11, 0), (2, 0x11, 1), (3, 0x11, 1)],
             Sampling::Halved => &[(1, 0x22, 0), (2, 0x11, 1), (3, 0x11, 1)],
         };
-        let mut bytes = BEGINNING.to_vec();
+        let mut bytes = START.to_vec();
         let mut is_baseline = true;
         for (number, steps) in (0..).zip(&steps[..kinds]) {
             let are_bytes = steps.iter().all(|&step| step < 256);
@@ -39,7 +38,7 @@ impl Header {
             };
             segment(&mut bytes, 0xdb, &[&[precision | number], stored.as_slice()]);
         }
-        // Quantisation by more than a byte is not for baseline decoders.
+        // Baseline decoders need not accept steps of 16 bits.
         let frame = if is_baseline { 0xc0 } else { 0xc1 };
         let size_at = bytes.len() + 5;
         let count = components.len() as u8;
@@ -56,7 +55,7 @@ impl Header {
         Self { bytes, size_at }
     }
 
-    /// Begins a file of a size in pixels, at most 65,535 each.
+    /// Appends the header of a file of this size in pixels, at most 65,535 a side.
     pub fn write(&self, width: u32, height: u32, file: &mut Vec<u8>) {
         let side = |pixels: u32| u16::try_from(pixels).unwrap_or(u16::MAX).to_be_bytes();
         let (before, after) = self.bytes.split_at(self.size_at);
@@ -66,7 +65,7 @@ impl Header {
     }
 }
 
-/// Appends a marker segment: its length counts itself.
+/// Appends a marker segment, whose length includes the length itself.
 fn segment(bytes: &mut Vec<u8>, marker: u8, parts: &[&[u8]]) {
     let length = 2 + parts.iter().map(|part| part.len()).sum::<usize>();
     bytes.extend_from_slice(&[0xff, marker]);

@@ -1,4 +1,4 @@
-//! Collects a tile's samples until there are enough for a row of MCUs (ITU-T T.81, section A.2.3).
+//! Collects samples until a row of MCUs is full (ITU-T T.81, section A.2.3).
 //!
 //! ```text
 //! MCU    16×16 of luma   8×8 of Cb   8×8 of Cr      MCU row    16 rows of luma, 8 of Cb, 8 of Cr if chroma is halved,
@@ -9,9 +9,9 @@
 //!        └─────┴─────┘
 //! ```
 //!
-//! A level in YCbCr 4:2:0 has halved chroma already. Because of the overlap most tiles begin at an odd pixel: a chroma sample
-//! of such a tile covers halves of two of the level's, and is their mean. Enlarging the chroma as decoders do, and halving it
-//! again at the tile's own pixels, gives the same.
+//! Rows in YCbCr 4:2:0 have halved chroma already. A file that begins at an odd column or row of them, as tiles that overlap do,
+//! needs chroma samples halfway between the given ones: each is the mean of its neighbours. Upsampling the chroma as decoders do
+//! and halving it again at the file's own pixels gives the same result.
 
 use std::ops::Range;
 
@@ -19,26 +19,26 @@ use crate::ycbcr420::Pair;
 
 use super::colours::{PIXELS, halve, split, to_ycbcr};
 use super::transform::{Rows, SAMPLES};
-use super::vectors::with_vectors;
 use super::{Input, Sampling};
+use crate::vectors::with_vectors;
 
-/// The row of MCUs of a tile that is being filled.
+/// The row of MCUs that is being filled.
 pub struct McuRow {
     input: Input,
     sampling: Sampling,
-    /// The tile's width.
+    /// Width in pixels.
     width: usize,
-    /// The bytes of a row of luma: whole groups of blocks.
+    /// Bytes of a row of luma: whole groups of blocks.
     stride: usize,
     /// Luma, Cb and Cr, row after row. A row of halved chroma has half the stride.
     planes: [Vec<u8>; 3],
-    /// Cb and Cr of an upper and a lower row that are to be halved, or mixed.
+    /// Cb and Cr of an upper and a lower row, before they are halved or mixed.
     chroma: [Vec<u8>; 2],
-    /// The part of the level's samples of chroma that the tile needs: how many, and whether only half of the first one.
-    level_samples: (usize, bool),
-    /// The rows of pixels that have come.
+    /// Number of given chroma samples in a row of [`Input::YCbCr420`], and whether the row begins in the middle of the first.
+    given_samples: (usize, bool),
+    /// Number of rows of pixels added so far.
     rows: usize,
-    /// Pixels of three bytes, in whole vectors.
+    /// Buffer for a row of three bytes a pixel, in whole vectors.
     pixels: Vec<u8>,
 }
 
@@ -51,13 +51,13 @@ impl McuRow {
             stride: 0,
             planes: Default::default(),
             chroma: Default::default(),
-            level_samples: (0, false),
+            given_samples: (0, false),
             rows: 0,
             pixels: Vec::new(),
         }
     }
 
-    /// Begins a tile.
+    /// Begins a file of this width in pixels.
     pub fn begin(&mut self, width: u32) {
         self.width = width as usize;
         self.stride = self.width.next_multiple_of(SAMPLES);
@@ -73,27 +73,27 @@ impl McuRow {
         self.chroma.iter_mut().for_each(|rows| rows.resize(unhalved * self.stride, 0));
     }
 
-    /// The tile's width in pixels.
+    /// Returns the width in pixels.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// The tile's width in blocks of luma, at the edge a part of one.
+    /// Returns the width in blocks of luma, counting a partial one at the edge.
     pub fn blocks_across(&self) -> usize {
         self.width.div_ceil(8)
     }
 
-    /// How many groups of blocks lie beside each other.
+    /// Returns the number of groups of blocks in a row.
     pub fn groups(&self) -> usize {
         self.stride / SAMPLES
     }
 
-    /// The rows of pixels that have come.
+    /// Returns the number of rows of pixels added so far.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Whether all rows have come.
+    /// Returns true if all rows have been added.
     pub fn is_full(&self) -> bool {
         self.rows == self.sampling.mcu_rows()
     }
@@ -103,8 +103,8 @@ impl McuRow {
         self.rows = 0;
     }
 
-    /// Takes the tile's next row of pixels.
-    pub fn pixels(&mut self, pixels: &[u8]) {
+    /// Adds a row of pixels.
+    pub fn add_pixels(&mut self, pixels: &[u8]) {
         let Self { width, stride, rows, planes: [luma, cb, cr], chroma, .. } = self;
         let (width, stride, row) = (*width, *stride, *rows);
         let luma = &mut luma[row * stride..][..stride];
@@ -136,14 +136,14 @@ impl McuRow {
         self.count_row();
     }
 
-    /// Takes the tile's next row of a level in YCbCr 4:2:0: these columns of the upper or the lower row of a pair.
-    pub fn pair(&mut self, pair: &Pair<'_>, is_lower: bool, columns: &Range<u32>) {
+    /// Adds some columns of the upper or the lower row of a pair.
+    pub fn add_pair(&mut self, pair: &Pair<'_>, is_lower: bool, columns: &Range<u32>) {
         let (left, right) = (columns.start as usize, columns.end as usize);
         let luma = &mut self.planes[0][self.rows * self.stride..][..self.stride];
         luma[..self.width].copy_from_slice(&pair.luma[usize::from(is_lower)][left..right]);
         pad_row(luma, self.width);
         let samples = left / 2..right.div_ceil(2);
-        self.level_samples = (samples.len(), left % 2 == 1);
+        self.given_samples = (samples.len(), left % 2 == 1);
         for (rows, row) in self.chroma.iter_mut().zip(pair.chroma) {
             let (upper, lower) = rows.split_at_mut(self.stride);
             let to = if self.rows.is_multiple_of(2) { upper } else { lower };
@@ -159,7 +159,7 @@ impl McuRow {
         }
     }
 
-    /// Makes the row of chroma of the last two rows.
+    /// Makes the row of halved chroma from the last two rows.
     fn halve_chroma(&mut self) {
         let (stride, width) = (self.stride, self.width);
         let row = (self.rows - 1) / 2;
@@ -167,7 +167,7 @@ impl McuRow {
             let (upper, lower) = rows.split_at(stride);
             let out = &mut plane[row * stride / 2..][..stride / 2];
             if self.input == Input::YCbCr420 {
-                let (samples, is_shifted) = self.level_samples;
+                let (samples, is_shifted) = self.given_samples;
                 let width = width.div_ceil(2);
                 mix(usize::from(is_shifted), &upper[..samples], &lower[..samples], &mut out[..width]);
                 pad_row(out, width);
@@ -177,13 +177,13 @@ impl McuRow {
         }
     }
 
-    /// Pads the row of MCUs by its last row of samples.
+    /// Pads the row of MCUs with its last row of samples.
     pub fn pad(&mut self) {
         let (mut stride, mut rows) = (self.stride, self.rows);
         pad_rows(&mut self.planes[0], stride, rows);
         if self.sampling == Sampling::Halved {
             if rows % 2 == 1 {
-                // As if the last row came twice.
+                // Repeat the last row.
                 self.chroma.iter_mut().for_each(|rows| rows.copy_within(..stride, stride));
                 self.halve_chroma();
             }
@@ -195,7 +195,7 @@ impl McuRow {
             .for_each(|plane| pad_rows(plane, stride, rows));
     }
 
-    /// A group of blocks of a plane.
+    /// Returns a group of blocks of a plane.
     pub fn group(&self, plane: usize, row_of_blocks: usize, group: usize) -> Rows<'_> {
         let mut rows = [&[0; SAMPLES]; 8];
         let stored = self.planes[plane].chunks_exact(self.stride).skip(8 * row_of_blocks);
@@ -207,7 +207,7 @@ impl McuRow {
         rows
     }
 
-    /// A group of blocks of halved chroma: one half is of Cb, the other one of Cr.
+    /// Returns a group of blocks of halved chroma: one half from Cb, the other from Cr.
     pub fn chroma_group(&self, group: usize) -> [[u8; SAMPLES]; 8] {
         let mut rows = [[0; SAMPLES]; 8];
         let [_, cb, cr] = &self.planes;
@@ -235,7 +235,7 @@ fn pad_rows(plane: &mut [u8], stride: usize, rows: usize) {
     padding.chunks_exact_mut(stride).for_each(|row| row.copy_from_slice(last));
 }
 
-/// Makes a tile's row of chroma from two rows of the level's samples, of which the first counts half if `shift` is 1.
+/// Makes a row of chroma from two rows of given samples. If `shift` is 1, the row begins in the middle of the first sample.
 fn mix(shift: usize, upper: &[u8], lower: &[u8], out: &mut [u8]) {
     // At an odd right edge the last sample has no right neighbour.
     let inner = out.len().min(upper.len() - shift);

@@ -1,13 +1,14 @@
-//! Every file must be the one that libjpeg-turbo writes, to the byte.
+//! Compares files with those of libjpeg-turbo, byte for byte.
 
 use fearless_simd::{Level, dispatch};
 use mozjpeg::{ColorSpace, Compress};
 use proptest::prelude::*;
 
 use super::transform::{Coefficients, Quantiser, SAMPLES, transform};
-use super::{Input, JpegEncoder, colours, tables};
+use super::{Encoder, Input, colours};
+use crate::tables;
 
-/// What libjpeg writes with the tables of the standard.
+/// Encodes with libjpeg and the standard's tables.
 fn by_libjpeg(
     input: Input,
     quality: u8,
@@ -33,7 +34,7 @@ fn by_libjpeg(
     started.finish().unwrap()
 }
 
-/// A picture by a kind: noise, edges, something smooth with a little noise, and one colour with rare points.
+/// Makes a picture of a kind: noise, edges, a gradient with a little noise, or one colour with rare points.
 fn picture(kind: u8, seed: u32, width: u32, height: u32, channels: usize) -> Vec<u8> {
     let mut state = seed;
     let mut random = move || {
@@ -64,7 +65,7 @@ fn picture(kind: u8, seed: u32, width: u32, height: u32, channels: usize) -> Vec
         .collect()
 }
 
-fn encode(encoder: &mut JpegEncoder, (width, height): (u32, u32), pixels: &[u8], channels: usize) -> Vec<u8> {
+fn encode(encoder: &mut Encoder, (width, height): (u32, u32), pixels: &[u8], channels: usize) -> Vec<u8> {
     encoder.begin(width, height);
     pixels.chunks_exact(width as usize * channels).for_each(|row| encoder.row(row));
     encoder.finish().to_vec()
@@ -78,26 +79,26 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn a_tile_is_the_one_that_libjpeg_writes(
+    fn a_file_is_identical_to_libjpegs(
         input in input(), quality in 1_u8..=100, halves_chroma: bool, kind in 0_u8..4, seed: u32,
         size in (1_u32..560, 1_u32..40),
     ) {
-        let pixels = picture(kind, seed, size.0, size.1, input.channels());
+        let pixels = picture(kind, seed, size.0, size.1, input.bytes_per_pixel());
         let expected = by_libjpeg(input, quality, halves_chroma, size, &pixels);
-        let mut encoder = JpegEncoder::new(input, quality, halves_chroma);
-        prop_assert!(encode(&mut encoder, size, &pixels, input.channels()) == expected);
-        // Again, when there is something of before, and by one that shares its memory.
+        let mut encoder = Encoder::new(input, quality, halves_chroma);
+        prop_assert!(encode(&mut encoder, size, &pixels, input.bytes_per_pixel()) == expected);
+        // Again with memory that has been used, and with an encoder that shares it.
         let mut another = encoder.another();
-        prop_assert!(encode(&mut another, size, &pixels, input.channels()) == expected);
-        prop_assert!(encode(&mut encoder, size, &pixels, input.channels()) == expected);
+        prop_assert!(encode(&mut another, size, &pixels, input.bytes_per_pixel()) == expected);
+        prop_assert!(encode(&mut encoder, size, &pixels, input.bytes_per_pixel()) == expected);
     }
 }
 
 #[test]
-fn tiles_that_are_encoded_in_turns_do_not_mix() {
+fn encoders_that_take_turns_do_not_mix() {
     let (size, input) = ((254, 100), Input::Rgb);
     let pictures = [0, 1, 2].map(|kind| picture(kind, 7, size.0, size.1, 3));
-    let first = JpegEncoder::new(input, 75, true);
+    let first = Encoder::new(input, 75, true);
     let mut encoders = [first.another(), first.another(), first];
     encoders.iter_mut().for_each(|encoder| encoder.begin(size.0, size.1));
     for row in 0..size.1 as usize {
@@ -111,16 +112,16 @@ fn tiles_that_are_encoded_in_turns_do_not_mix() {
 }
 
 #[test]
-fn a_tile_that_is_not_finished_leaves_nothing_behind() {
+fn an_unfinished_file_leaves_nothing_behind() {
     let size = (100, 50);
     let pixels = picture(0, 3, size.0, size.1, 3);
-    let mut encoder = JpegEncoder::new(Input::Rgb, 75, true);
+    let mut encoder = Encoder::new(Input::Rgb, 75, true);
     encoder.begin(300, 300);
     (0..25).for_each(|_| encoder.row(&[77; 900]));
     assert!(encode(&mut encoder, size, &pixels, 3) == by_libjpeg(Input::Rgb, 75, true, size, &pixels));
 }
 
-/// The processor's vectors, and those of older ones that it has too.
+/// Returns the widest vectors of the processor and the narrower ones that it supports too.
 fn levels() -> Vec<Level> {
     let widest = Level::new();
     #[cfg(target_arch = "x86_64")]
@@ -135,7 +136,7 @@ fn levels() -> Vec<Level> {
 }
 
 #[test]
-fn all_vectors_give_the_same() {
+fn all_vector_widths_give_the_same_result() {
     let picture = picture(0, 5, SAMPLES as u32, 8, 3);
     let rows: Vec<_> = picture.chunks_exact(3 * SAMPLES).collect();
     let quantiser = Quantiser::new(&tables::quantisation(75)[0]);

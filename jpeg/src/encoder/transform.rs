@@ -1,7 +1,7 @@
-//! The discrete cosine transform and quantisation of blocks, 32 side by side: a vector has the same coefficient of all.
-//! So no block has to be transposed, and the order of coefficients costs nothing.
+//! Transforms (DCT) and quantises 32 blocks side by side. A vector holds the same coefficient of all blocks, so no block has to
+//! be transposed, and reordering coefficients costs nothing.
 //!
-//! Every sum and product is that of libjpeg's accurate integer transform, in the order in which its vectors have it.
+//! The sums and products are those of libjpeg's accurate integer transform, in the order of its SIMD code.
 //!
 //! Source: C. Loeffler, A. Ligtenberg and G. Moschytz, "Practical fast 1-D DCT algorithms with 11 multiplications", 1989;
 //! libjpeg's `jfdctint.c` and `jcdctmgr.c`.
@@ -9,32 +9,32 @@
 use fearless_simd::prelude::*;
 use fearless_simd::{Simd, i16x32, u8x64};
 
-use super::tables::ZIGZAG;
-use super::vectors::{Wide, added, shifted, weighted, widened, zip};
+use crate::tables::ZIGZAG;
+use crate::vectors::{Wide, added, shifted, weighted, widened, zip};
 
-/// The blocks side by side.
+/// Number of blocks side by side.
 pub const BLOCKS: usize = 32;
-/// The samples of a row of all of them.
+/// Samples in a row of all blocks.
 pub const SAMPLES: usize = 8 * BLOCKS;
 
-/// The rows of all blocks.
+/// Rows of all blocks.
 pub type Rows<'a> = [&'a [u8; SAMPLES]; 8];
 
-/// The quantised coefficients of all blocks, in the order in which they are stored.
+/// Quantised coefficients of all blocks, in zigzag order.
 #[derive(Default)]
 #[repr(align(64))]
 pub struct Coefficients {
-    /// The bits behind the code of each: its value, or for a negative one its value less one, as many bits as it has.
+    /// Bits that follow a coefficient's code: its value, or its value minus one if it is negative, cut to its size.
     pub bits: Each<u16>,
-    /// How many bits each has: none if it is zero. Not of the first one.
+    /// Size of each coefficient in bits, except the first: 0 for zero.
     pub sizes: Each<u8>,
-    /// Which are not zero, 16 in a word. Not the first one.
+    /// Mask of the nonzero coefficients, except the first, 16 to a word.
     pub nonzero: [[u16; BLOCKS]; 4],
-    /// The first of each block.
+    /// First coefficient of each block.
     pub dc: [i16; BLOCKS],
 }
 
-/// A value for each coefficient of each block. Vectors that lie across two cache lines take twice the time.
+/// A value for each coefficient of each block. Aligned, because vectors across two cache lines take twice the time.
 #[repr(align(64))]
 pub struct Each<T>(pub [[T; BLOCKS]; 64]);
 
@@ -44,14 +44,21 @@ impl<T: Copy + Default> Default for Each<T> {
     }
 }
 
-/// Divides coefficients by their steps, rounded to the nearest: multiplies by the reciprocal.
+/// Divides coefficients by their steps and rounds to the nearest, by multiplying with reciprocals.
 pub struct Quantiser {
-    /// What is added to the eightfold coefficient, by what the upper half of a product is had, and how far that is shifted.
-    steps: [(u16, u16, u32); 64],
+    steps: [Step; 64],
+}
+
+/// A quotient is the upper half of (8 · coefficient + `added`) · `reciprocal`, shifted right by `shift`.
+#[derive(Clone, Copy)]
+struct Step {
+    added: u16,
+    reciprocal: u16,
+    shift: u32,
 }
 
 impl Quantiser {
-    /// For steps in the order of rows.
+    /// Makes a quantiser of steps in row order.
     pub fn new(steps: &[u16; 64]) -> Self {
         Self {
             steps: steps.map(|step| {
@@ -64,7 +71,7 @@ impl Quantiser {
                     1.. if rest <= u64::from(divisor / 2) => (quotient, divisor / 2 + 1, bits),
                     _ => (quotient + 1, divisor / 2, bits),
                 };
-                (added as u16, reciprocal as u16, bits - 16)
+                Step { added: added as u16, reciprocal: reciprocal as u16, shift: bits - 16 }
             }),
         }
     }
@@ -73,8 +80,8 @@ impl Quantiser {
 /// Transforms and quantises 32 blocks.
 #[inline(always)]
 pub fn transform<S: Simd>(simd: S, rows: Rows<'_>, quantiser: &Quantiser, out: &mut Coefficients) {
-    let (mut of_rows, mut of_blocks) = (Each::default(), Each::default());
-    for (samples, row) in rows.iter().zip(of_rows.0.as_chunks_mut::<8>().0) {
+    let (mut rows_done, mut all_done) = (Each::default(), Each::default());
+    for (samples, row) in rows.iter().zip(rows_done.0.as_chunks_mut::<8>().0) {
         let transformed = transform_once(simd, split(simd, samples), true);
         for (coefficients, to) in transformed.into_iter().zip(row) {
             coefficients.store_slice(to);
@@ -82,15 +89,15 @@ pub fn transform<S: Simd>(simd: S, rows: Rows<'_>, quantiser: &Quantiser, out: &
     }
     for column in 0..8 {
         let mut values = [i16x32::splat(simd, 0); 8];
-        for (value, row) in values.iter_mut().zip(of_rows.0.as_chunks::<8>().0) {
+        for (value, row) in values.iter_mut().zip(rows_done.0.as_chunks::<8>().0) {
             *value = i16x32::from_slice(simd, &row[column]);
         }
         let transformed = transform_once(simd, values, false);
-        for (coefficients, row) in transformed.into_iter().zip(of_blocks.0.as_chunks_mut::<8>().0) {
+        for (coefficients, row) in transformed.into_iter().zip(all_done.0.as_chunks_mut::<8>().0) {
             coefficients.store_slice(&mut row[column]);
         }
     }
-    quantise(&of_blocks, quantiser, out);
+    quantise(&all_done, quantiser, out);
 }
 
 /// Splits a row into the first samples of all blocks, the second ones, and so on.
@@ -110,10 +117,10 @@ fn split<S: Simd>(simd: S, samples: &[u8; SAMPLES]) -> [i16x32<S>; 8] {
     [x0, x1, x2, x3, x4, x5, x6, x7]
 }
 
-/// Transforms in one direction: rows first, whose results are four times as large as they are at the end.
+/// Transforms in one direction: rows first. Their results are four times the final scale.
 #[inline(always)]
 fn transform_once<S: Simd>(simd: S, x: [i16x32<S>; 8], are_rows: bool) -> [i16x32<S>; 8] {
-    /// The weights' 13 bits, and 2 of the results.
+    /// 13 bits of the weights, with the 2 bits of the rows' scale.
     const SHIFTS: [u32; 2] = [13 + 2, 13 - 2];
     let shift = SHIFTS[usize::from(are_rows)];
     let (t0, t7) = (x[0] + x[7], x[0] - x[7]);
@@ -123,7 +130,7 @@ fn transform_once<S: Simd>(simd: S, x: [i16x32<S>; 8], are_rows: bool) -> [i16x3
     let (t10, t13) = (t0 + t3, t0 - t3);
     let (t11, t12) = (t1 + t2, t1 - t2);
     let (y0, y4) = if are_rows {
-        // Samples are 128 too large, which only the mean has.
+        // Samples are unsigned here; subtracting 128 from each changes only the mean.
         ((t10 + t11 - i16x32::splat(simd, 8 * 128)) << 2, (t10 - t11) << 2)
     } else {
         let half = i16x32::splat(simd, 2);
@@ -144,7 +151,7 @@ fn transform_once<S: Simd>(simd: S, x: [i16x32<S>; 8], are_rows: bool) -> [i16x3
     [y0, y1, y2, y3, y4, y5, y6, y7]
 }
 
-// The weights in libjpeg's names, times 8,192.
+// Weights times 8,192, under libjpeg's names.
 const F_0_298: i16 = 2446;
 const F_0_390: i16 = 3196;
 const F_0_765: i16 = 6270;
@@ -155,23 +162,24 @@ const F_1_961: i16 = 16069;
 const F_2_053: i16 = 16819;
 const F_2_562: i16 = 20995;
 const F_3_072: i16 = 25172;
-/// The square root of 2 times the cosine of 6 sixteenths of pi, and of 3.
+/// √2 · cos(6π/16).
 const C6: i16 = 4433;
+/// √2 · cos(3π/16).
 const C3: i16 = 9633;
 
-/// Takes away as many bits, rounded.
+/// Shifts sums right by this number of bits and rounds.
 #[inline(always)]
 fn scaled<S: Simd>(simd: S, sums: Wide<S>, bits: u32) -> i16x32<S> {
     shifted(simd, sums, 1 << (bits - 1), bits)
 }
 
-/// Quantises coefficients in the order of rows. The compiler vectorises the loops as they are.
+/// Quantises coefficients in row order. The compiler vectorises these loops as they are written.
 #[inline(always)]
 #[allow(clippy::needless_range_loop)]
 fn quantise(coefficients: &Each<i16>, quantiser: &Quantiser, out: &mut Coefficients) {
     out.nonzero = [[0; BLOCKS]; 4];
     for (number, &place) in ZIGZAG.iter().enumerate() {
-        let (added, reciprocal, shift) = quantiser.steps[place];
+        let Step { added, reciprocal, shift } = quantiser.steps[place];
         let values = &coefficients.0[place];
         let mut magnitudes = [0_u16; BLOCKS];
         for block in 0..BLOCKS {

@@ -1,43 +1,44 @@
-//! The tables that a JPEG has when its encoder looks for no better ones, which libjpeg writes too.
+//! The standard's quantisation and Huffman tables, which libjpeg writes unless it is told to optimise.
 //!
 //! Source: ITU-T T.81, figure 5 and annex K; libjpeg's `jcparam.c` for the quality.
 
-/// The order in which a block's 64 coefficients are stored: which of them, row by row, is the next.
+/// Order in which a block's 64 coefficients are stored, as indices in row order.
 pub const ZIGZAG: [usize; 64] = [
     0, 1, 8, 16, 9, 2, 3, 10, 17, 24, 32, 25, 18, 11, 4, 5, 12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13, 6, 7,
     14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39,
     46, 53, 60, 61, 54, 47, 55, 62, 63,
 ];
 
-/// By what each coefficient of luma is divided at quality 50, row by row.
+/// Quantisation steps of luma at quality 50, in row order.
 const LUMA: [u16; 64] = [
     16, 11, 10, 16, 24, 40, 51, 61, 12, 12, 14, 19, 26, 58, 60, 55, 14, 13, 16, 24, 40, 57, 69, 56, 14, 17,
     22, 29, 51, 87, 80, 62, 18, 22, 37, 56, 68, 109, 103, 77, 24, 35, 55, 64, 81, 104, 113, 92, 49, 64, 78,
     87, 103, 121, 120, 101, 72, 92, 95, 98, 112, 100, 103, 99,
 ];
 
-/// The same of chroma: 99 but for the first rows and columns.
+/// Quantisation steps of chroma at quality 50, in row order.
 const CHROMA: [u16; 64] = [
     17, 18, 24, 47, 99, 99, 99, 99, 18, 21, 26, 66, 99, 99, 99, 99, 24, 26, 56, 99, 99, 99, 99, 99, 47, 66,
     99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99,
     99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99,
 ];
 
-/// By what the coefficients of luma and of chroma are divided at a quality of 1 to 100, row by row.
+/// Returns the quantisation steps of luma and chroma for a quality of 1 to 100, in row order.
 pub fn quantisation(quality: u8) -> [[u16; 64]; 2] {
     let quality = u32::from(quality.clamp(1, 100));
     let percent = if quality < 50 { 5000 / quality } else { 200 - 2 * quality };
     [LUMA, CHROMA].map(|table| table.map(|step| ((u32::from(step) * percent + 50) / 100).max(1) as u16))
 }
 
-/// A Huffman table: how many codes there are of each length from 1 bit on, and their symbols in order.
+/// A Huffman table.
 pub struct Huffman {
+    /// Number of codes of each length, from 1 to 16 bits.
     pub counts: [u8; 16],
+    /// Symbols in the order of their codes.
     pub symbols: &'static [u8],
 }
 
-/// The codes of the first coefficients of blocks of luma and of chroma: of how many bits the difference to the block before
-/// has.
+/// Codes for first coefficients, luma and chroma. A symbol is the size in bits of the difference to the previous block.
 pub const DC: [Huffman; 2] = [
     Huffman {
         counts: [0, 1, 5, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0],
@@ -49,8 +50,7 @@ pub const DC: [Huffman; 2] = [
     },
 ];
 
-/// The codes of all other coefficients of blocks of luma and of chroma: how many zeros come first, times 16, and how many
-/// bits the coefficient has.
+/// Codes for all other coefficients, luma and chroma. A symbol is 16 times the number of preceding zeros plus the size in bits.
 pub const AC: [Huffman; 2] = [
     Huffman {
         counts: [0, 2, 1, 3, 3, 2, 4, 3, 5, 5, 4, 4, 0, 0, 1, 0x7d],

@@ -1,9 +1,9 @@
-//! What colours and the transform have in common: 32 values of 16 bits, and sums of two of them that are weighted.
+//! Vector operations on 32 values of 16 bits that the conversion of colours and the transform share.
 
 use fearless_simd::prelude::*;
 use fearless_simd::{Simd, i16x32, i32x16, u8x64, u16x32};
 
-/// Runs a function of vectors, compiled for the widest that the processor has. All that it calls must be inlined.
+/// Runs code that is compiled for the widest vectors of the processor. All functions that it calls must be inlined.
 macro_rules! with_vectors {
     ($simd:ident => $run:expr) => {
         fearless_simd::dispatch!(fearless_simd::Level::new(), $simd => {
@@ -11,27 +11,28 @@ macro_rules! with_vectors {
         })
     };
 }
-pub(super) use with_vectors;
+pub(crate) use with_vectors;
 
-/// Each value of one vector beside that of another one: the lower half of them, and the upper one.
+/// Interleaved values of two vectors: the lower half and the upper half.
 pub type Pairs<S> = (i16x32<S>, i16x32<S>);
 
-/// Values that are twice as wide: the lower half of them, and the upper one.
+/// 32 values of 32 bits: the lower half and the upper half.
 pub type Wide<S> = (i32x16<S>, i32x16<S>);
 
-/// The lower half of bytes, and the upper one.
+/// Widens bytes to 16 bits: the lower half and the upper half.
 #[inline(always)]
 pub fn widened<S: Simd>(bytes: u8x64<S>) -> (i16x32<S>, i16x32<S>) {
     let (low, high): (u16x32<S>, u16x32<S>) = bytes.widen();
     (low.bitcast(), high.bitcast())
 }
 
+/// Interleaves two vectors.
 #[inline(always)]
 pub fn zip<S: Simd>(one: i16x32<S>, other: i16x32<S>) -> Pairs<S> {
     (one.zip_low(other), one.zip_high(other))
 }
 
-/// The sum of each pair, whose values are weighted.
+/// Returns the weighted sum of each pair.
 #[inline(always)]
 pub fn weighted<S: Simd>(simd: S, (low, high): Pairs<S>, (first, second): (i16, i16)) -> Wide<S> {
     let weights =
@@ -39,12 +40,13 @@ pub fn weighted<S: Simd>(simd: S, (low, high): Pairs<S>, (first, second): (i16, 
     (low.pairwise_dot_product(weights), high.pairwise_dot_product(weights))
 }
 
+/// Adds two vectors.
 #[inline(always)]
 pub fn added<S: Simd>(one: Wide<S>, other: Wide<S>) -> Wide<S> {
     (one.0 + other.0, one.1 + other.1)
 }
 
-/// Adds a constant, and takes away as many bits.
+/// Adds a constant, shifts right by this number of bits and narrows to 16 bits.
 #[inline(always)]
 pub fn shifted<S: Simd>(simd: S, (low, high): Wide<S>, constant: i32, bits: u32) -> i16x32<S> {
     let constant = i32x16::splat(simd, constant);
