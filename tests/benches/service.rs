@@ -1,9 +1,8 @@
-//! From ask to ready: how long a client waits for a 12-megapixel JPEG from loopback, and where that time goes. The phases
-//! are what the tiler counted; the queue has what remains: from the ask until a tiler begins, and from the end until the
-//! client, which looks every few milliseconds, sees it.
+//! Time from request to ready of a 12-megapixel JPEG on loopback, by phase. The tiler's metrics give the phases; "queue" is the rest: from the
+//! request until a tiler starts, and from the end until the polling client sees it.
 //!
-//! Then from the last byte to ready: a JPEG of 216 megapixels comes at 20 MB/s, and is rendered and uploaded meanwhile, as
-//! one archive, and as an object for each tile beside it.
+//! Then time from last byte to ready: a 216-megapixel JPEG arrives at 20 MB/s and is rendered and uploaded meanwhile, as an archive and as single
+//! tiles.
 
 use std::fs;
 use std::path::PathBuf;
@@ -14,12 +13,12 @@ use bytes::Bytes;
 use edgezoom_tests::{Client, Options, Source, SourceServer, System, picture};
 
 const RUNS: usize = 9;
-/// The runs of the large picture, each of some ten seconds.
+/// Runs of the large picture, about ten seconds each.
 const LARGE_RUNS: usize = 3;
 const BYTES_PER_SECOND: f64 = 20e6;
 const PHASES: [&str; 4] = ["fetch", "render", "upload", "report"];
 
-/// The times of one run.
+/// Times of one run.
 struct Run {
     total: Duration,
     phases: [Duration; 4],
@@ -46,10 +45,10 @@ async fn main() -> Result<()> {
             *phase = after.saturating_sub(before);
         }
         if number > 0 {
-            runs.push(Run { total, phases }); // the first one warms up
+            runs.push(Run { total, phases }); // the first run warms up
         }
     }
-    println!("ask to ready, median of {RUNS} runs: {:.0} ms", median(&runs, |run| run.total));
+    println!("request to ready, median of {RUNS} runs: {:.0} ms", median(&runs, |run| run.total));
     println!("  queue   {:5.0} ms", median(&runs, |run| run.total.saturating_sub(run.phases.iter().sum())));
     for (number, name) in PHASES.into_iter().enumerate() {
         println!("  {name:7} {:5.0} ms", median(&runs, |run| run.phases[number]));
@@ -63,7 +62,7 @@ async fn main() -> Result<()> {
     Ok(())
 }
 
-/// How long after its last byte a large picture is ready.
+/// Measures the time from a large picture's last byte until it is ready.
 async fn from_the_last_byte(sources: &SourceServer, layout: &'static str) -> Result<()> {
     let jpeg = Bytes::from(fs::read(large_picture()?)?);
     let time = Duration::from_secs_f64(jpeg.len() as f64 / BYTES_PER_SECOND);
@@ -74,14 +73,14 @@ async fn from_the_last_byte(sources: &SourceServer, layout: &'static str) -> Res
         let file = Source::file("image/jpeg", jpeg.clone());
         let source = sources.serve(&format!("large-{number}.jpg"), file.at(BYTES_PER_SECOND));
         client.convert(&source).await?.ready()?;
-        let last_byte = sources.sent_at(&source).context("it was never sent whole")?;
+        let last_byte = sources.sent_at(&source).context("it was not sent completely")?;
         after_last_byte.push(last_byte.elapsed());
     }
     after_last_byte.sort();
     let all: Vec<String> = after_last_byte.iter().map(|time| time.as_millis().to_string()).collect();
     println!(
-        "216 megapixels at 20 MB/s ({:.1} s), layout {layout}: ready {:.0} ms after the last byte, 1000 are allowed for \
-         an archive; all runs: {}",
+        "216 megapixels at 20 MB/s ({:.1} s), layout {layout}: ready {:.0} ms after the last byte (limit for an \
+         archive: 1000); all runs: {}",
         time.as_secs_f64(),
         after_last_byte[after_last_byte.len() / 2].as_secs_f64() * 1000.0,
         all.join(" ")
@@ -89,21 +88,21 @@ async fn from_the_last_byte(sources: &SourceServer, layout: &'static str) -> Res
     Ok(())
 }
 
-/// The picture, which the benchmark `pyramid` makes.
+/// Returns the path of the picture, which the benchmark `pyramid` makes.
 fn large_picture() -> Result<PathBuf> {
     let program = std::env::current_exe()?;
     let target = program.ancestors().nth(3).context("the benchmark does not run from a target folder")?;
     Ok(target.join("bench/pictures/JPEG-4-2-0-216-MP.jpg"))
 }
 
-/// In milliseconds.
+/// Returns the median in milliseconds.
 fn median(runs: &[Run], of: impl Fn(&Run) -> Duration) -> f64 {
     let mut times: Vec<Duration> = runs.iter().map(of).collect();
     times.sort();
     times[times.len() / 2].as_secs_f64() * 1000.0
 }
 
-/// What the tiler has spent in each phase so far.
+/// Returns the tiler's total time in each phase.
 async fn phase_sums(client: &Client, system: &System) -> Result<[Duration; 4]> {
     let text = client.get(&format!("http://{}/metrics", system.tiler()?.address)).await?.text();
     let mut sums = [Duration::ZERO; 4];

@@ -1,7 +1,6 @@
-//! What `cargo xtask simulate --against-local` compares with its model: conversions one at a time, from which the model gets
-//! its numbers, and bursts of them, which it has to foretell. The times are the Worker's own, from its data points, so that
-//! no client has to look all the time. One round of both says little, as a tiler's pulls and other programs come by chance:
-//! there are several in turn, and medians count.
+//! The measurement for `cargo xtask simulate --against-local`: conversions one at a time, from which the model takes its numbers, and bursts,
+//! which it must predict. Times come from the Worker's data points, so no client has to poll. The timing of a tiler's pulls and of other
+//! programs is random, so there are several rounds, of which the medians count.
 
 use std::fs;
 use std::path::Path;
@@ -15,20 +14,20 @@ use serde_json::{Value, json};
 
 use super::processor;
 
-/// How often all is measured.
+/// Number of rounds.
 const ROUNDS: usize = 3;
-/// Conversions one at a time in each round, and one before the first.
+/// Conversions one at a time in each round.
 const ALONE: usize = 10;
-/// Conversions at once.
+/// Concurrent conversions.
 const BURST: usize = 30;
-/// Calls of each kind whose time is measured.
+/// Number of timed calls of each kind.
 const CALLS: usize = 30;
-/// How long the service is looked at while it has nothing to do.
+/// Duration of the measurement of the idle service.
 const IDLE: Duration = Duration::from_secs(5);
-/// How often it is looked at whether all is done.
-const LOOK: Duration = Duration::from_millis(200);
+/// Interval between polls of the status.
+const POLL: Duration = Duration::from_millis(200);
 const PATIENCE: Duration = Duration::from_secs(600);
-/// What `cargo xtask dev` sets.
+/// Settings of `cargo xtask dev`.
 const POLL_MS: u64 = 100;
 const JOBS: usize = 2;
 const SIDES: (u32, u32) = (3000, 2000);
@@ -39,27 +38,27 @@ struct Scene {
     sources: SourceServer,
     jpeg: Vec<u8>,
     token: String,
-    /// The ready contents so far.
+    /// Number of contents that are or will be ready.
     done: usize,
 }
 
-/// The times of some conversions, in seconds.
+/// Times of some conversions in seconds.
 #[derive(Default)]
 struct Times {
     claimed: Vec<f64>,
     ready: Vec<f64>,
-    /// Cores that the service kept busy, and cores that all else did.
+    /// Cores used by the service, and by other programs.
     busy: f64,
     elsewhere: f64,
-    /// How long all took.
+    /// Total time.
     seconds: f64,
 }
 
-/// Measures, and writes the figures as JSON.
+/// Measures and writes the figures as JSON.
 pub async fn measure(file: &Path, release: bool) -> Result<()> {
     let together = processor::together()?;
     let mut scene = Scene::start(release).await?;
-    let [ask, ask_cpu] = scene.asks().await?;
+    let [ask, ask_cpu] = scene.requests().await?;
     let report = r#"{"attempt":1,"outcome":"handed-back"}"#;
     let edge_call = scene.call("/internal/content/00000000000/report", report).await?;
     let pull = r#"{"batch_size":1,"visibility_timeout_ms":1000}"#;
@@ -79,7 +78,7 @@ pub async fn measure(file: &Path, release: bool) -> Result<()> {
         "apiCallMs": api_call, "edgeCallMs": edge_call, "askMs": ask, "askCpuMs": ask_cpu,
         "idle": median(idles), "cpuMs": median(cpu), "rounds": rounds,
     });
-    fs::create_dir_all(file.parent().context("no folder")?)?;
+    fs::create_dir_all(file.parent().context("the file has no directory")?)?;
     fs::write(file, serde_json::to_string_pretty(&figures)?)?;
     println!("{} conversions measured: {}", ROUNDS * (ALONE + BURST), file.display());
     Ok(())
@@ -105,7 +104,7 @@ impl Scene {
         Ok(scene)
     }
 
-    /// Asks for so many new contents at once.
+    /// Requests `count` new contents concurrently.
     async fn ask(&mut self, count: usize) -> Result<()> {
         let source = || self.sources.serve("picture.jpg", Source::file("image/jpeg", self.jpeg.clone()));
         let sources: Vec<String> = (0..count).map(|_| source()).collect();
@@ -114,17 +113,17 @@ impl Scene {
         Ok(())
     }
 
-    /// Waits until all are ready that were asked for.
+    /// Waits until all requested contents are ready.
     async fn all_ready(&self) -> Result<()> {
         let deadline = Instant::now() + PATIENCE;
         while self.ready().await? < self.done {
-            ensure!(Instant::now() < deadline, "not all become ready: {}", self.system.log());
-            tokio::time::sleep(LOOK).await;
+            ensure!(Instant::now() < deadline, "timeout waiting for conversions: {}", self.system.log());
+            tokio::time::sleep(POLL).await;
         }
         Ok(())
     }
 
-    /// How many contents are ready, by the status page.
+    /// Returns the number of ready contents on the status page.
     async fn ready(&self) -> Result<usize> {
         let status = self.client.get("/internal/status").await?.json()?;
         let states = status["contents"].as_array().context("no contents")?;
@@ -135,9 +134,9 @@ impl Scene {
         Ok(ready as usize)
     }
 
-    /// The times of conversions, so many at once.
+    /// Measures `count` conversions, `at_once` of them concurrently.
     async fn timed(&mut self, count: usize, at_once: usize) -> Result<Times> {
-        tokio::time::sleep(Duration::from_secs(2)).await; // so that data points are of another second
+        tokio::time::sleep(Duration::from_secs(2)).await; // separates their data points from earlier ones
         let from = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
         let (begun, ours, all) = (Instant::now(), self.cpu()?, processor::of_machine()?);
         for _ in 0..count / at_once {
@@ -161,19 +160,22 @@ impl Scene {
                 _ => {}
             }
         }
-        ensure!(times.ready.len() == count && times.claimed.len() == count, "some are not measured: {rows}");
+        ensure!(
+            times.ready.len() == count && times.claimed.len() == count,
+            "data points are missing: {rows}"
+        );
         Ok(times)
     }
 
-    /// How long the Worker takes for each of many asks at once until the queue has its message, in milliseconds, and the
-    /// processor time of that. The tiler stands still meanwhile.
-    async fn asks(&mut self) -> Result<[f64; 2]> {
+    /// Measures the Worker's time and CPU time for each of many concurrent requests, until the queue has the message, in milliseconds. The
+    /// tiler is suspended meanwhile.
+    async fn requests(&mut self) -> Result<[f64; 2]> {
         let tiler = self.system.tiler()?.process;
         processes::signal(tiler, Signal::STOP)?;
         let (begun, before) = (Instant::now(), self.cpu()?);
         self.ask(BURST).await?;
         while self.messages().await? < BURST {
-            ensure!(begun.elapsed() < PATIENCE, "not all are queued");
+            ensure!(begun.elapsed() < PATIENCE, "timeout waiting for the queue");
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
         let (seconds, cpu) = (begun.elapsed().as_secs_f64(), self.cpu()? - before);
@@ -182,24 +184,24 @@ impl Scene {
         Ok([seconds, cpu].map(|all| all / BURST as f64 * 1000.0))
     }
 
-    /// How many messages the queue has.
+    /// Returns the number of queued messages.
     async fn messages(&self) -> Result<usize> {
         let metrics = "/accounts/local/queues/edgezoom-jobs/metrics";
         let answer = self.client.get_as(metrics, &self.token).await?.json()?;
         Ok(answer["result"]["backlog_count"].as_f64().context("no count")? as usize)
     }
 
-    /// The cores that the service keeps busy when it only tells its status.
+    /// Returns the cores used by the service while it only answers status requests.
     async fn idle(&self) -> Result<f64> {
         let (begun, before) = (Instant::now(), self.cpu()?);
         while begun.elapsed() < IDLE {
             self.ready().await?;
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL).await;
         }
         Ok((self.cpu()? - before) / begun.elapsed().as_secs_f64())
     }
 
-    /// The median time of a call, in milliseconds.
+    /// Returns the median time of a call in milliseconds.
     async fn call(&self, path: &str, body: &'static str) -> Result<f64> {
         let mut times = vec![];
         for _ in 0..CALLS {

@@ -1,39 +1,35 @@
-//! The local service under load: a mix of asks for contents that are known, new and bogus, at rising rates. Asks come by
-//! schedule, whatever became of those before them, and times count from the schedule: a service that stands still for a
-//! second makes all asks of that second late, as it does for clients.
+//! The local service under load: requests for known, new and invalid contents at rising rates. Requests follow a schedule, whatever
+//! happened to earlier ones, and latencies count from the scheduled time: if the service stalls for a second, all requests of that second
+//! are late, as they are for clients.
 //!
-//! `--soak 30m` keeps one rate instead and looks at the memory of every process each minute, with a runtime of the Worker that
-//! collects its garbage: what grows is what is kept. `--burst FILE` measures what
-//! `cargo xtask simulate --against-local` compares with its model.
+//! `--soak 30m` keeps one rate and samples every process's memory each minute, with a Workers runtime that collects its garbage, so that
+//! growth means a leak. `--burst FILE` measures what `cargo xtask simulate --against-local` compares with its model.
 //!
-//! The generator is on the same machine and takes its share of it, which the first line says.
+//! The generator runs on the same machine, as the first line of output says.
 
 mod burst;
-mod latencies;
 mod memory;
-mod mix;
-mod options;
 mod processor;
+mod requests;
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use edgezoom_tests::{Options as SystemOptions, System};
 use tokio::time::{sleep_until, timeout};
 
-use latencies::Latencies;
 use memory::Watch;
-use mix::{Kind, Mix};
-use options::Options;
+use requests::{Kind, Latencies, Mix};
 
-/// How many messages may wait: asks for more new contents are shed. Small, so that it shows.
+/// Number of queued messages above which new contents get 503. Small, so that shedding shows.
 const BACKLOG_LIMIT: u64 = 100;
-/// How long answers are waited for after the last ask.
+/// Time to wait for responses after the last request.
 const LAST_ANSWERS: Duration = Duration::from_secs(35);
-/// Past this the service has had enough: higher rates are not tried.
+/// 99th percentile above which no higher rate is tried.
 const TOO_SLOW: Duration = Duration::from_secs(5);
-/// The new contents that a soak begins with, all at once: more than are being made at any time later. For each the local runtime
-/// keeps 200 KB until its object has been idle for ten seconds, and its allocator keeps what it ever had.
+/// Number of new contents at the start of a soak, all at once: more than run at any later time. The local runtime needs 200 KB for each
+/// until its object has been idle for ten seconds, and its allocator returns no memory.
 const AT_ONCE: usize = 80;
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -58,22 +54,25 @@ async fn main() -> Result<()> {
     }
 }
 
-/// Rising rates, a row each.
+/// Measures rising rates and prints a row for each.
 async fn rising(mix: &Mix, options: &Options) -> Result<()> {
-    println!("| asks a second | answered | {} | shed | failed |", Kind::ALL.map(Kind::heading).join(" | "));
+    println!(
+        "| requests a second | answered | {} | shed | failed |",
+        Kind::ALL.map(Kind::heading).join(" | ")
+    );
     println!("|---|---|{}---|---|", "---|".repeat(Kind::ALL.len()));
     for rate in &options.rates {
         let latencies = load(mix, *rate, options.time, 1).await?;
         println!("| {rate} | {}", latencies.row(options.time));
         if latencies.worst_p99() > TOO_SLOW {
-            println!("\nmore than {} s at the 99th percentile: no higher rates", TOO_SLOW.as_secs());
+            println!("\nabove {} s at the 99th percentile; trying no higher rate", TOO_SLOW.as_secs());
             break;
         }
     }
     Ok(())
 }
 
-/// One rate for so long.
+/// Makes requests at one rate.
 async fn load(mix: &Mix, rate: f64, time: Duration, seed: u32) -> Result<Latencies> {
     let begin = Instant::now();
     let mut random = fastrand::Rng::with_seed(seed.into());
@@ -81,17 +80,17 @@ async fn load(mix: &Mix, rate: f64, time: Duration, seed: u32) -> Result<Latenci
     let (sender, mut answers) = tokio::sync::mpsc::unbounded_channel();
     let mut due = begin;
     loop {
-        // As independent clients come.
+        // A Poisson process, as of independent clients.
         due += Duration::from_secs_f64(-(1.0 - random.f64()).ln() / rate);
         if due >= begin + time {
             break;
         }
         sleep_until(due.into()).await;
-        let (kind, ask) = mix.ask(&mut random);
+        let (kind, request) = mix.next(&mut random);
         let sender = sender.clone();
         tokio::spawn(async move {
-            let status = ask.await;
-            let _ = sender.send((kind, due.elapsed(), status)); // an error: nothing waits for it any more
+            let status = request.await;
+            let _ = sender.send((kind, due.elapsed(), status)); // fails after the time limit
         });
         while let Ok(answer) = answers.try_recv() {
             latencies.add(answer);
@@ -103,23 +102,23 @@ async fn load(mix: &Mix, rate: f64, time: Duration, seed: u32) -> Result<Latenci
             latencies.add(answer);
         }
     };
-    ensure!(timeout(LAST_ANSWERS, last).await.is_ok(), "some asks are never answered");
+    ensure!(timeout(LAST_ANSWERS, last).await.is_ok(), "some requests are never answered");
     Ok(latencies)
 }
 
-/// One rate, with a look at each process's memory every minute.
+/// Makes requests at one rate and samples the processes' memory every minute.
 async fn soak(system: &System, mix: &Mix, rate: f64, time: Duration) -> Result<()> {
     let mut watch = Watch::default();
     let begin = Instant::now();
     let mut minute = 0;
     let mut random = fastrand::Rng::with_seed(0);
-    let first = (0..AT_ONCE).map(|_| mix.ask_of(Kind::New, &mut random));
+    let first = (0..AT_ONCE).map(|_| mix.request(Kind::New, &mut random));
     futures::future::join_all(first).await;
-    println!("{} min at {rate} asks a second", time.as_secs() / 60);
+    println!("{} min at {rate} requests a second", time.as_secs() / 60);
     while begin.elapsed() < time {
         minute += 1;
         let latencies = load(mix, rate, MINUTE.min(time), minute).await?;
-        watch.look(system.state().path(), minute)?;
+        watch.sample(system.state().path(), minute)?;
         println!("minute {minute}: {}", latencies.line());
         println!("{}", watch.line());
     }
@@ -128,10 +127,62 @@ async fn soak(system: &System, mix: &Mix, rate: f64, time: Duration) -> Result<(
     Ok(())
 }
 
-/// What else the machine did, in a line.
+/// Describes the machine in one line.
 fn machine() -> Result<String> {
     let cores = std::thread::available_parallelism()?;
     let load = std::fs::read_to_string("/proc/loadavg")?;
     let load = load.split(' ').next().unwrap_or_default();
-    Ok(format!("{cores} cores for service, tilers and generator; load {load} before the first ask"))
+    Ok(format!("{cores} cores for service, tilers and generator; load {load} before the first request"))
+}
+
+struct Options {
+    /// Requests a second, one rate after the other.
+    rates: Vec<f64>,
+    /// Duration of each rate.
+    time: Duration,
+    soak: Option<Duration>,
+    /// Requests a second of the soak.
+    rate: f64,
+    tilers: usize,
+    /// Result file of the burst measurement.
+    burst: Option<PathBuf>,
+    /// True to run tilers in release profile.
+    release: bool,
+}
+
+const HELP: &str =
+    "--rates 25,50,100  --seconds 20  --tilers 1  |  --soak 30m  --rate 20  |  --burst FILE  |  --dev";
+
+impl Options {
+    fn parse(mut words: impl Iterator<Item = String>) -> Result<Self> {
+        let mut options = Self {
+            rates: vec![25.0, 50.0, 100.0, 200.0, 400.0, 800.0],
+            time: Duration::from_secs(20),
+            soak: None,
+            rate: 20.0,
+            tilers: 1,
+            burst: None,
+            release: true,
+        };
+        while let Some(word) = words.next() {
+            let mut value = || words.next().with_context(|| format!("{word} needs a value\n{HELP}"));
+            match word.as_str() {
+                "--bench" => {} // Cargo's
+                "--dev" => options.release = false,
+                "--rates" => {
+                    options.rates = value()?.split(',').map(str::parse).collect::<Result<_, _>>()?;
+                }
+                "--seconds" => options.time = Duration::from_secs(value()?.parse()?),
+                "--soak" => {
+                    let minutes = value()?.trim_end_matches('m').parse::<u64>()?;
+                    options.soak = Some(Duration::from_secs(60 * minutes));
+                }
+                "--rate" => options.rate = value()?.parse()?,
+                "--tilers" => options.tilers = value()?.parse()?,
+                "--burst" => options.burst = Some(value()?.into()),
+                _ => bail!("unknown option {word}\n{HELP}"),
+            }
+        }
+        Ok(options)
+    }
 }

@@ -1,4 +1,4 @@
-//! The memory of every process of a system, minute by minute, and whether it grows.
+//! The memory of a system's processes, minute by minute, and its growth.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,22 +7,22 @@ use std::path::Path;
 use anyhow::Result;
 use edgezoom_tests::processes;
 
-/// How much a process may grow in the time that is judged, and still count as flat, in MiB and as a share of what it has.
+/// Growth that still counts as flat, in MiB and as a share of the process's memory.
 const SLACK: (f64, f64) = (8.0, 0.05);
-/// The part of the time that is judged, which is the last one: caches fill up before.
+/// Final share of the time that is judged: before, caches fill up.
 const JUDGED: f64 = 2.0 / 3.0;
 
-/// What a process had at a minute.
+/// A process's memory in a minute.
 #[derive(Clone, Copy)]
 struct Sample {
     minute: f64,
-    /// Resident, in MiB.
+    /// Resident memory in MiB.
     rss: f64,
-    /// Of that, what no other process can share: pages of programs are counted by none.
+    /// Anonymous part of it: memory that is not backed by files.
     own: f64,
 }
 
-/// All processes, by what they are and their numbers.
+/// Samples of all processes by name and id.
 #[derive(Default)]
 pub struct Watch {
     processes: BTreeMap<(String, u32), Vec<Sample>>,
@@ -30,8 +30,8 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Notes what the processes of the system have now that keeps its state there.
-    pub fn look(&mut self, state: &Path, minute: u32) -> Result<()> {
+    /// Samples the processes of the system with this state directory.
+    pub fn sample(&mut self, state: &Path, minute: u32) -> Result<()> {
         self.minutes = minute;
         for id in processes::of(state)? {
             let Some((rss, own)) = memory(id) else { continue }; // it has ended
@@ -41,25 +41,25 @@ impl Watch {
         Ok(())
     }
 
-    /// Those that run from one look to the next.
+    /// Returns the processes with several samples.
     fn lasting(&self) -> impl Iterator<Item = (&str, &[Sample])> {
         let lasting = self.processes.iter().filter(|(_, samples)| samples.len() > 1);
         lasting.map(|((name, _), samples)| (name.as_str(), samples.as_slice()))
     }
 
-    /// What each has now.
+    /// Returns the latest samples in one line.
     pub fn line(&self) -> String {
         let latest = self.processes.iter().filter_map(|((name, _), samples)| {
             let latest = samples.last().filter(|latest| latest.minute == f64::from(self.minutes))?;
             Some(format!("{name} {:.0}/{:.0}", latest.rss, latest.own))
         });
-        format!("  RSS, and its own of it, in MiB: {}", latest.collect::<Vec<_>>().join(", "))
+        format!("  resident/anonymous MiB: {}", latest.collect::<Vec<_>>().join(", "))
     }
 
-    /// By how much each grew, and whether that is flat.
+    /// Returns a table of the growth of each process.
     pub fn verdict(&self) -> String {
         let mut text =
-            "| process | own at first, MiB | at last | growth | |\n|---|---|---|---|---|\n".to_owned();
+            "| process | anonymous MiB at first | at last | growth | |\n|---|---|---|---|---|\n".to_owned();
         for (name, samples) in self.lasting() {
             let (growth, is_flat) = growth(samples);
             let [first, last] = [samples.first(), samples.last()].map(|at| at.map_or(0.0, |at| at.own));
@@ -74,8 +74,8 @@ impl Watch {
     }
 }
 
-/// By how many MiB a process grew in the time that is judged, and whether that is flat. The slope is the median of those
-/// between any two samples (Theil and Sen), which one outlier does not move.
+/// Returns the growth of a process in MiB in the judged time, and true if that is flat. The slope is the Theil–Sen estimator, which an outlier
+/// does not move.
 fn growth(samples: &[Sample]) -> (f64, bool) {
     let judged = &samples[(samples.len() as f64 * (1.0 - JUDGED)) as usize..];
     let mut slopes = vec![];
@@ -92,7 +92,7 @@ fn growth(samples: &[Sample]) -> (f64, bool) {
     (growth, growth <= SLACK.0.max(first.own * SLACK.1))
 }
 
-/// Resident memory, whole and without files.
+/// Returns the resident memory in MiB, and its anonymous part.
 fn memory(id: u32) -> Option<(f64, f64)> {
     let text = fs::read_to_string(format!("/proc/{id}/smaps_rollup")).ok()?;
     let field = |name: &str| {
@@ -103,7 +103,7 @@ fn memory(id: u32) -> Option<(f64, f64)> {
     Some((field("Rss:")?, field("Anonymous:")?))
 }
 
-/// The program, and what it was asked to do.
+/// Returns the program's name and its subcommand or script.
 fn name(id: u32) -> String {
     let line = fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
     let words: Vec<String> =

@@ -1,4 +1,4 @@
-//! Processor time: what a system has used, what the machine has, and what its cores do when all of them work.
+//! CPU time: of a system, of the machine, and the work done when all cores are busy.
 
 use std::fs;
 use std::path::Path;
@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow};
 use edgezoom_tests::{picture, processes};
 
-/// Of Linux, in a second.
+/// Clock ticks of Linux in a second.
 const TICKS: f64 = 100.0;
-/// How long cores are tried out.
+/// Duration of a trial of the cores.
 const TRIAL: Duration = Duration::from_millis(1500);
 
-/// The processor time of all processes of the system that keeps its state there, in seconds, with those that have ended.
+/// Returns the CPU seconds of all processes of the system with this state directory, including ended children.
 pub fn of_system(state: &Path) -> Result<f64> {
     let mut ticks = 0.0;
     for id in processes::of(state)? {
@@ -23,7 +23,7 @@ pub fn of_system(state: &Path) -> Result<f64> {
     Ok(ticks / TICKS)
 }
 
-/// The processor time of the machine so far, in seconds, without what it was idle.
+/// Returns the CPU seconds of the whole machine since boot.
 pub fn of_machine() -> Result<f64> {
     let text = fs::read_to_string("/proc/stat")?;
     let fields: Vec<f64> = text
@@ -34,24 +34,25 @@ pub fn of_machine() -> Result<f64> {
         .skip(1)
         .filter_map(|field| field.parse().ok())
         .collect();
-    // user, nice, system; then idle and waiting; then interrupts, and what a host took for others.
+    // user, nice, system, (idle, iowait,) irq, softirq, steal
     Ok((fields.iter().take(3).sum::<f64>() + fields.iter().skip(5).take(3).sum::<f64>()) / TICKS)
 }
 
-/// How much a second of processor time does when all cores work, as a share of what it does when one works: 1 where each
-/// core is one of its own, less where two are threads of one or share its cache.
+/// Returns the work done in a second of CPU time when all cores are busy, relative to one busy core: 1 for independent cores, less for
+/// hardware threads or a shared cache.
 pub fn together() -> Result<f64> {
     let cores = std::thread::available_parallelism()?.get();
     let at_once = |count: usize| -> Result<f64> {
         let threads: Vec<_> = (0..count).map(|_| std::thread::spawn(pace)).collect();
-        let paces = threads.into_iter().map(|thread| thread.join().map_err(|_| anyhow!("a thread died"))?);
+        let paces =
+            threads.into_iter().map(|thread| thread.join().map_err(|_| anyhow!("a thread panicked"))?);
         Ok(paces.collect::<Result<Vec<_>>>()?.iter().sum::<f64>() / count as f64)
     };
-    at_once(1)?; // the clock rises, and code is read
+    at_once(1)?; // warms up
     Ok(at_once(cores)? / at_once(1)?)
 }
 
-/// How many pictures this thread encodes in a second of processor time.
+/// Returns the number of pictures that this thread encodes in a second of CPU time.
 fn pace() -> Result<f64> {
     let picture = picture::photograph(512, 512, 1);
     let (begun, before) = (Instant::now(), of_thread()?);
@@ -63,7 +64,7 @@ fn pace() -> Result<f64> {
     Ok(encoded / (of_thread()? - before))
 }
 
-/// The processor time of this thread, in seconds.
+/// Returns the CPU seconds of this thread.
 fn of_thread() -> Result<f64> {
     let text = fs::read_to_string("/proc/thread-self/schedstat")?;
     let nanoseconds: f64 = text.split(' ').next().unwrap_or_default().parse().context("no time")?;

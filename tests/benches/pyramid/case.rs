@@ -1,5 +1,5 @@
-//! What is measured: pictures of the usual kinds, and how they are tiled. The pictures are made once, from a seed, by
-//! libvips' encoders, so that no file comes from the code that is measured.
+//! The cases: pictures of common kinds and their tile settings. libvips encodes the pictures once, from a seed, so that no file comes from the
+//! code under test.
 
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -19,42 +19,42 @@ pub struct Picture {
     pub height: u32,
     pub likeness: Likeness,
     pub encoder: Encoder,
-    /// Whether it lies on its side and says so.
+    /// True if its orientation tag rotates it.
     pub turned: bool,
-    /// Whether it is one stream of bits, which one processor has to decode.
+    /// True if a single core must decode it, as one bit stream.
     pub is_stream: bool,
 }
 
-/// What the likeness of a pyramid is measured with.
+/// The reference of a pyramid's PSNR.
 #[derive(Clone, Copy)]
 pub enum Likeness {
-    /// The picture.
+    /// The picture itself.
     Picture,
-    /// The TIFF in strips, which has the same pixels: the picture cannot be read here.
+    /// The TIFF in strips with the same pixels, because this benchmark cannot decode the picture.
     Strips,
-    /// Nothing.
+    /// None.
     Unmeasured,
 }
 
-/// What writes a picture, of a PPM at its standard input.
+/// The encoder of a picture, which reads a PPM from standard input.
 #[derive(Clone, Copy)]
 pub enum Encoder {
-    /// A command of libvips, and its options.
+    /// A libvips command and its options.
     Vips(&'static [&'static str]),
-    /// A command of the shell, whose first argument is the file.
+    /// A shell command whose first argument is the file.
     Shell(&'static str),
 }
 
 use Encoder::Vips;
 
-/// A picture and how it is tiled.
+/// A picture and its tile settings.
 pub struct Case {
     pub picture: Picture,
     pub tile_size: u32,
     pub quality: u8,
-    /// Whether one thread does all.
+    /// True to run on one thread.
     pub single: bool,
-    /// How often it is run, when there is time.
+    /// Number of runs without `--quick`.
     runs: usize,
 }
 
@@ -70,7 +70,7 @@ pub const JPEG_50: Picture = Picture {
     is_stream: true,
 };
 const JPEG_216: Picture = Picture { name: "JPEG 4:2:0, 216 MP", width: 18_000, height: 12_000, ..JPEG_50 };
-/// As wide as the one before: what does not depend on the height shows here.
+/// As wide as the previous one, to show what does not depend on the height.
 const JPEG_1000: Picture =
     Picture { name: "JPEG 4:2:0, 1 gigapixel", width: 18_000, height: 55_556, ..JPEG_50 };
 const JPEG_444: Picture = Picture {
@@ -88,7 +88,7 @@ const PNG_100: Picture = Picture {
     extension: "png",
     width: 10_000,
     height: 10_000,
-    // libpng's own choice of filters, which most writers leave it to.
+    // libpng's filter heuristic, as most writers use.
     encoder: Vips(&["pngsave", "--filter=all", "--compression=6"]),
     ..JPEG_50
 };
@@ -114,7 +114,7 @@ const TIFF_TILES: Picture = Picture {
     ..TIFF_STRIPS
 };
 
-/// All cases, the bounds of the engine first.
+/// Returns all cases, those with a target first.
 pub fn all() -> Vec<Case> {
     let case = Case::new;
     let large_tiles = |picture, runs| Case { tile_size: 510, quality: 82, ..case(picture, runs) };
@@ -129,13 +129,13 @@ pub fn all() -> Vec<Case> {
         case(TIFF_TILES, 2),
         large_tiles(JPEG_50, 3),
         large_tiles(JPEG_216, 2),
-        // A run of half a minute; its memory is what counts.
+        // A run takes half a minute, and its memory is what counts.
         case(JPEG_1000, 0),
     ]
 }
 
 impl Case {
-    /// As libvips does by itself.
+    /// Returns a case with libvips' default settings.
     pub fn new(picture: Picture, runs: usize) -> Self {
         Self { picture, tile_size: 254, quality: 75, single: false, runs }
     }
@@ -146,7 +146,7 @@ impl Case {
         format!("{}{name}; tiles {}+1, Q{}{threads}", content.name(), self.tile_size, self.quality)
     }
 
-    /// How often it is run after the first time. 0: the first time counts.
+    /// Returns the number of runs after the warm-up; 0 if the warm-up counts.
     pub fn runs(&self, quick: bool) -> usize {
         if quick { self.runs.min(1) } else { self.runs }
     }
@@ -160,7 +160,7 @@ impl Picture {
         folder.join(format!("{}.{}", words.join("-"), self.extension))
     }
 
-    /// The file that a pyramid is compared with.
+    /// Returns the file to compare the pyramid with.
     pub fn reference(&self, folder: &Path) -> Option<PathBuf> {
         match self.likeness {
             Likeness::Picture => Some(self.path(folder)),
@@ -169,7 +169,7 @@ impl Picture {
         }
     }
 
-    /// Makes the file, unless it is there.
+    /// Creates the file if it does not exist.
     pub fn make(&self, folder: &Path) -> Result<()> {
         let path = self.path(folder);
         if path.exists() {
@@ -183,11 +183,15 @@ impl Picture {
         write!(pixels, "P6\n{} {}\n255\n", self.width, self.height)?;
         Texture::new(self.content)?.write(self.width, self.height, &mut pixels)?;
         drop(pixels);
-        ensure!(encoder.wait()?.success(), "{} cannot be made", path.display());
+        ensure!(encoder.wait()?.success(), "cannot make {}", path.display());
         if self.turned {
             let mut exiftool = Command::new("exiftool");
             exiftool.args(["-quiet", "-overwrite_original", "-n", "-Orientation=6"]).arg(&growing);
-            ensure!(exiftool.status().context("exiftool")?.success(), "{} cannot be turned", path.display());
+            ensure!(
+                exiftool.status().context("exiftool")?.success(),
+                "cannot set the orientation of {}",
+                path.display()
+            );
         }
         Ok(std::fs::rename(growing, path)?)
     }

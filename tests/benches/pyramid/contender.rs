@@ -1,9 +1,10 @@
-//! The programs that are compared: ours, Debian's `vips`, and the libvips that PyPI's `pyvips-binary` brings, which is newer.
+//! The compared programs: the tiler, Debian's `vips`, and the newer libvips of PyPI's `pyvips-binary`; and the directories for their output.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
+use tempfile::{Builder, TempDir};
 
 use crate::case::Case;
 use crate::measure::{self, Cost};
@@ -16,30 +17,30 @@ pub struct Contender {
 enum Program {
     Tiler(PathBuf),
     Vips,
-    /// A Python that has pyvips.
+    /// A Python interpreter with pyvips.
     Pyvips(PathBuf),
 }
 
 const SCRIPT: &str = include_str!("dzsave.py");
-/// Pinned: results are only comparable so.
+/// Pinned to keep results comparable.
 const PACKAGES: [&str; 2] = ["pyvips==3.2.0", "pyvips-binary==8.18.7"];
 
-/// Ours, and every libvips that can be had.
+/// Returns the tiler and every available libvips.
 pub fn all(target: &Path, folder: &Path) -> Result<Vec<Contender>> {
     let tiler = target.join("release/tiler");
-    ensure!(tiler.exists(), "{} is missing", tiler.display());
+    ensure!(tiler.exists(), "{} is missing; run `cargo xtask bench pyramid`", tiler.display());
     let mut all = vec![
         Contender { name: "tiler".into(), program: Program::Tiler(tiler) },
         Contender { name: said(Command::new("vips").arg("--version"))?, program: Program::Vips },
     ];
     match pyvips(&folder.join("python")) {
         Ok(pyvips) => all.push(pyvips),
-        Err(error) => eprintln!("bench | without the newer libvips of PyPI: {error:#}"),
+        Err(error) => eprintln!("bench | continuing without the libvips of PyPI: {error:#}"),
     }
     Ok(all)
 }
 
-/// Python with pyvips, in a folder of its own.
+/// Installs pyvips into a virtual environment.
 fn pyvips(folder: &Path) -> Result<Contender> {
     let python = folder.join("bin/python");
     if !python.exists() {
@@ -54,7 +55,7 @@ fn pyvips(folder: &Path) -> Result<Contender> {
     Ok(Contender { name: format!("pyvips-{version}"), program: Program::Pyvips(python) })
 }
 
-/// The first word that a command prints, which names a program and its version here.
+/// Returns the first word of a command's output: a program and its version.
 fn said(command: &mut Command) -> Result<String> {
     let output = command.stderr(Stdio::inherit()).output().with_context(|| format!("{command:?}"))?;
     ensure!(output.status.success(), "{command:?}: {}", output.status);
@@ -66,10 +67,10 @@ impl Contender {
         matches!(self.program, Program::Tiler(_))
     }
 
-    /// Makes a pyramid.
+    /// Makes a pyramid and returns its cost.
     pub fn run(&self, case: &Case, source: &Path, output: &Path) -> Result<Cost> {
         let Case { tile_size, quality, .. } = case;
-        // Ours turns pictures by itself.
+        // The tiler rotates by default.
         let mut turned = source.as_os_str().to_owned();
         turned.push(if case.picture.turned { "[autorotate]" } else { "" });
         match &self.program {
@@ -95,11 +96,36 @@ impl Contender {
                 command.args([tile_size.to_string(), quality.to_string()]);
                 command.envs(case.single.then_some(("VIPS_CONCURRENCY", "1")));
                 let (cost, said) = measure::run(&mut command)?;
-                // Its own figures leave out the interpreter's start.
+                // The script's figures exclude the interpreter's start.
                 let mut figures = said.split_whitespace().map(str::parse);
                 let mut next = || figures.next().context("no figure").and_then(|figure| Ok(figure?));
                 Ok(Cost { wall: next()?, cpu: next()?, ..cost })
             }
         }
+    }
+}
+
+/// Linux's file system in memory.
+const MEMORY: &str = "/dev/shm";
+
+/// Creates the output directories.
+pub struct Outputs {
+    folder: TempDir,
+    is_memory: bool,
+}
+
+impl Outputs {
+    /// Uses memory if possible, so that no disk is measured, or else `folder`.
+    pub fn new(folder: &Path) -> Result<Self> {
+        let new = |parent: &Path| Builder::new().prefix("edgezoom-output-").tempdir_in(parent);
+        let memory = new(Path::new(MEMORY)).ok();
+        let is_memory = memory.is_some();
+        Ok(Self { folder: memory.map_or_else(|| new(folder), Ok)?, is_memory })
+    }
+
+    /// Returns an empty directory. In memory it is deleted when dropped. On a disk it stays until the end: after deletions ext4 searches
+    /// for free inodes for minutes, which took 40 % of the next run's time.
+    pub fn next(&self) -> Result<TempDir> {
+        Ok(Builder::new().disable_cleanup(!self.is_memory).tempdir_in(self.folder.path())?)
     }
 }

@@ -1,5 +1,5 @@
-//! What the usual libraries need for a case at least: to decode the source once, and to encode 4/3 of its pixels. They are
-//! called by Debian's libvips, and write to nowhere.
+//! The floor of a case: the time that the usual libraries need to decode the source once and to encode 4/3 of its pixels, measured with
+//! Debian's libvips and output to /dev/null.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -12,34 +12,33 @@ use crate::case::Case;
 use crate::measure;
 use crate::texture::Content;
 
-/// The pixels of all levels, for each of the picture's.
+/// Pixels of all levels relative to the picture's.
 const PIXELS_OF_ALL_LEVELS: f64 = 4.0 / 3.0;
 
-/// The runs of which the median is taken, after one that is not counted: the first reads the file from its disk.
+/// Number of runs after a warm-up that reads the file from disk.
 const RUNS: usize = 3;
 
-/// The floors of cases, and what they have in common.
+/// Computes floors; cases share the time to encode.
 pub struct Floors<'a> {
     pictures: &'a Path,
-    /// What encoding takes, in seconds of all processors, for each content and quality.
+    /// CPU seconds to encode, by content and quality.
     encoded: HashMap<(Content, u8), f64>,
 }
 
 impl<'a> Floors<'a> {
-    /// Floors of pictures in a folder.
+    /// Returns the floors of pictures in a directory.
     pub fn new(pictures: &'a Path) -> Self {
         Self { pictures, encoded: HashMap::new() }
     }
 
-    /// The seconds by the clock with all processors. A source that is one stream of bits takes one of them as long as it
-    /// is decoded.
+    /// Returns the floor in seconds of wall time on all cores. Decoding a single bit stream occupies one core.
     pub fn seconds(&mut self, case: &Case) -> Result<f64> {
-        let decoded = processor_seconds("rawsave", &case.picture.path(self.pictures), &[])?;
+        let decoded = cpu_seconds("rawsave", &case.picture.path(self.pictures), &[])?;
         let shared = (decoded + self.encoded(case)?) / thread::available_parallelism()?.get() as f64;
         Ok(if case.picture.is_stream { shared.max(decoded) } else { shared })
     }
 
-    /// The seconds of all processors that encoding all levels takes.
+    /// Returns the CPU seconds to encode all levels.
     fn encoded(&mut self, case: &Case) -> Result<f64> {
         let key = (case.picture.content, case.quality);
         if let Some(known) = self.encoded.get(&key) {
@@ -48,16 +47,16 @@ impl<'a> Floors<'a> {
         let pixels = crate::kinds::pixels(case.picture.content);
         pixels.make(self.pictures)?;
         let pixels = pixels.path(self.pictures);
-        let read = processor_seconds("rawsave", &pixels, &[])?;
+        let read = cpu_seconds("rawsave", &pixels, &[])?;
         let quality = format!("--Q={}", case.quality);
-        let encoded = (processor_seconds("jpegsave", &pixels, &[&quality])? - read) * PIXELS_OF_ALL_LEVELS;
+        let encoded = (cpu_seconds("jpegsave", &pixels, &[&quality])? - read) * PIXELS_OF_ALL_LEVELS;
         self.encoded.insert(key, encoded);
         Ok(encoded)
     }
 }
 
-/// Runs a command of libvips on a picture. Returns the seconds of all processors.
-fn processor_seconds(command: &str, source: &Path, options: &[&str]) -> Result<f64> {
+/// Runs a libvips command on a picture and returns the median of its CPU seconds.
+fn cpu_seconds(command: &str, source: &Path, options: &[&str]) -> Result<f64> {
     let run = || {
         let mut vips = Command::new("vips");
         vips.arg(command).arg(source).arg("/dev/null").args(options);

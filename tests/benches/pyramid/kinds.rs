@@ -1,13 +1,13 @@
-//! What `--kinds` measures: every format in which large pictures come, each with noise, with text and with a real photograph.
+//! The cases of `--kinds`: every format of large pictures, each with noise, text and a photograph.
 
 use crate::case::{Case, Encoder, JPEG_50, Likeness, Picture};
 use crate::texture::Content;
 use Encoder::{Shell, Vips};
 
-/// How often each is run, when there is time.
+/// Number of runs without `--quick`.
 const RUNS: usize = 3;
 
-/// A name, the ending of the file, and what writes it.
+/// Name, file extension and encoder.
 #[rustfmt::skip]
 const FORMATS: &[(&str, &str, Encoder)] = &[
     ("JPEG 4:2:0", "jpg", Vips(&["jpegsave", "--Q=88", "--subsample-mode=on"])),
@@ -36,16 +36,16 @@ const FORMATS: &[(&str, &str, Encoder)] = &[
     ("JPEG XL", "jxl", Vips(&["jxlsave", "--effort=3"])),
 ];
 
-/// By the libvips of PyPI: what Debian's libaom 3.6 writes of this width, no decoder reads.
+/// Uses the libvips of PyPI: no decoder reads AVIFs of this width from Debian's libaom 3.6.
 const AVIF: &str = "vips pngsave stdin \"$1.png\" --compression=1
 \"$(dirname \"$1\")/../python/bin/python\" -c 'import sys, pyvips
 pyvips.Image.new_from_file(sys.argv[1] + \".png\").heifsave(sys.argv[1], compression=\"av1\", effort=1, Q=60)' \"$1\"
 rm \"$1.png\"";
 
-/// The beginnings of the names of those that are one stream of bits, which one processor has to decode.
+/// Prefixes of the names of formats that a single core must decode, as one bit stream.
 const STREAMS: [&str; 3] = ["JPEG 4", "JPEG progressive", "PNG"];
 
-/// All of them.
+/// Returns all cases.
 pub fn all() -> Vec<Case> {
     let contents = [Content::Noise, Content::Text, Content::Photograph];
     let cases = FORMATS.iter().flat_map(|&(name, extension, encoder)| {
@@ -60,7 +60,7 @@ pub fn all() -> Vec<Case> {
     cases.collect()
 }
 
-/// A picture that costs nothing to decode.
+/// Returns a picture that is trivial to decode.
 pub fn pixels(content: Content) -> Picture {
     let (name, extension) = ("TIFF plain", "tif");
     Picture {

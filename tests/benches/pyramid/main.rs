@@ -1,17 +1,14 @@
-//! `tiler convert` beside libvips' `dzsave`: the same pictures, the same settings, in turn. Prints
-//! medians of wall time, CPU time and peak memory, the bytes written, the tiles' likeness to the source, and how ours
-//! relate to the better libvips, which is looked for figure by figure.
+//! Compares `tiler convert` with libvips' `dzsave` on the same pictures and settings, in alternating runs. Prints medians of wall time, CPU time
+//! and peak memory, the bytes written, the PSNR of the tiles, and the ratio to the better libvips of each figure.
 //!
-//! `--quick` runs each once instead of several times; `--record` keeps the table in `docs/benchmarks`; a word names the
-//! cases to run; `--pictures` only makes their pictures; `--kinds` has every format, with noise, text and a photograph.
+//! `--quick` runs each case once; `--record` writes the table to `docs/benchmarks`; a word selects cases by name; `--pictures` only makes the
+//! pictures; `--kinds` measures every format with noise, text and a photograph.
 
 mod case;
 mod contender;
 mod floor;
 mod kinds;
-mod machine;
 mod measure;
-mod outputs;
 mod quality;
 mod table;
 mod texture;
@@ -22,20 +19,19 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 
 use case::Case;
-use contender::Contender;
+use contender::{Contender, Outputs};
 use floor::Floors;
 use measure::Cost;
-use outputs::Outputs;
 use quality::Quality;
 use table::Row;
 
-/// What the command line asks for.
+/// The command line.
 struct Request {
     quick: bool,
     record: bool,
     pictures: bool,
     kinds: bool,
-    /// What the names of the cases have to contain.
+    /// Part of the names of the cases to run.
     only: Option<String>,
 }
 
@@ -81,8 +77,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Runs a case: once to warm up and to look at what comes out, then the contenders in turn. A libvips that cannot read the
-/// picture is left out.
+/// Runs a case: once to warm up and inspect the output, then the contenders in turn. Skips a libvips that cannot read the picture.
 fn run(
     case: &Case,
     contenders: &[Contender],
@@ -103,7 +98,7 @@ fn run(
     for contender in contenders {
         let (warm, quality) = match convert(contender, true) {
             Err(error) if !contender.is_ours() => {
-                eprintln!("bench | {} without {}: {error:#}", case.name(), contender.name);
+                eprintln!("bench | skipping {} for {}: {error:#}", contender.name, case.name());
                 continue;
             }
             result => result?,
@@ -132,14 +127,14 @@ impl Request {
                 "--pictures" => request.pictures = true,
                 "--kinds" => request.kinds = true,
                 "--bench" => {} // Cargo's
-                other if other.starts_with('-') => bail!("{other} is not known"),
+                other if other.starts_with('-') => bail!("unknown option {other}"),
                 word => request.only = Some(word.to_owned()),
             }
         }
         Ok(request)
     }
 
-    /// The options that results depend on.
+    /// Returns the options that affect results.
     fn options(&self) -> String {
         let options = [(self.kinds, " --kinds"), (self.quick, " --quick")];
         let given: String =
@@ -150,5 +145,5 @@ impl Request {
 
 fn target() -> Result<std::path::PathBuf> {
     let program = std::env::current_exe()?;
-    Ok(program.ancestors().nth(3).context("the benchmark does not run from a target folder")?.to_owned())
+    Ok(program.ancestors().nth(3).context("the benchmark does not run from a target directory")?.to_owned())
 }

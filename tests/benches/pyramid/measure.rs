@@ -1,4 +1,4 @@
-//! What a command costs, all processes that it starts included.
+//! The cost of a command, including its child processes.
 
 use std::fs;
 use std::io::Read;
@@ -10,22 +10,22 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use wait4::Wait4;
 
-/// How often the memory is looked at. The kernel keeps the highest mark of each process, so nothing is missed but what a
-/// process takes on in its very last moments. What `wait4` tells instead begins with the mark of this process.
+/// Interval between memory samples. The kernel keeps each process's high-water mark, so only growth in the last moments is missed. The
+/// maximum from `wait4` would start with this process's mark.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// What a run took.
+/// Cost of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Cost {
-    /// Seconds by the clock.
+    /// Wall time in seconds.
     pub wall: f64,
-    /// Seconds of all processors.
+    /// CPU time in seconds.
     pub cpu: f64,
-    /// The highest resident memory of each process, summed up, in MiB: more than was ever taken at once.
+    /// Sum of all processes' high-water marks in MiB, an upper bound of the memory in use.
     pub peak_mib: f64,
 }
 
-/// Runs a command to its end, and gives what it printed too.
+/// Runs a command and returns its cost and output.
 pub fn run(command: &mut Command) -> Result<(Cost, String)> {
     let begun = Instant::now();
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
@@ -49,14 +49,14 @@ pub fn run(command: &mut Command) -> Result<(Cost, String)> {
     Ok((cost, said))
 }
 
-/// The highest marks of a process and of those it has started, summed up, in bytes.
+/// Returns the sum of the high-water marks of a process and its children in bytes.
 fn watch(id: u32, ended: &AtomicBool) -> u64 {
     let mut marks: Vec<(u32, u64)> = vec![];
     while !ended.load(Ordering::Relaxed) {
         for process in [vec![id], children(id)].concat() {
             let Some(mark) = high_water_mark(process) else { continue };
             match marks.iter_mut().find(|(known, _)| *known == process) {
-                // Not the larger one: before it runs its own program, a process has the mark of the one it came from.
+                // Not the maximum: before exec, a process has its parent's mark.
                 Some((_, last)) => *last = mark,
                 None => marks.push((process, mark)),
             }

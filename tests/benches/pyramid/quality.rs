@@ -1,4 +1,4 @@
-//! What came out: how many bytes, and how close the tiles of the highest level are to the source.
+//! The output: its size, and the PSNR of the tiles of full size.
 
 use std::fs;
 use std::path::Path;
@@ -10,9 +10,9 @@ use image::{ImageReader, Limits, RgbImage};
 
 use crate::case::Case;
 
-/// A picture larger than this would take minutes and gigabytes to compare.
+/// Pictures above this take minutes and gigabytes to compare.
 const MOST_PIXELS: u64 = 500_000_000;
-/// The tiles that are compared, at most, evenly spread.
+/// Maximum number of compared tiles, evenly spread.
 const MOST_TILES: usize = 1000;
 const THREADS: usize = 2;
 
@@ -20,18 +20,18 @@ const THREADS: usize = 2;
 pub struct Quality {
     pub files: u64,
     pub megabytes: f64,
-    /// The peak signal-to-noise ratio in dB, unless there is nothing to compare with or the picture is too large.
+    /// PSNR in decibels, if there is a reference and it is not too large.
     pub psnr: Option<f64>,
 }
 
-/// Looks at the pyramid `out` in a folder, and compares it with a picture.
+/// Measures the pyramid `out` in a directory, and compares it with a picture.
 pub fn of(source: Option<&Path>, folder: &Path, case: &Case) -> Result<Quality> {
     let levels = folder.join("out_files");
     let (mut files, mut bytes, mut top) = (0, 0, 0_u32);
     for level in fs::read_dir(&levels)? {
         let level = level?;
         if level.file_type()?.is_file() {
-            continue; // libvips' notes
+            continue; // libvips' properties
         }
         top = top.max(level.file_name().to_str().and_then(|name| name.parse().ok()).unwrap_or_default());
         for file in fs::read_dir(level.path()).with_context(|| format!("{:?}", level.path()))? {
@@ -78,7 +78,7 @@ fn psnr(source: &RgbImage, level: &Path, tile_size: u32) -> Result<f64> {
     Ok(10.0 * (255.0_f64.powi(2) * values as f64 / squares.max(1) as f64).log10())
 }
 
-/// The squared differences of a tile, without its overlap, from the source, and how many values these were.
+/// Returns the sum of squared differences between a tile without overlap and the source, and the number of values.
 fn squares(
     source: &RgbImage,
     tile: &RgbImage,

@@ -1,16 +1,17 @@
-//! The results, as Markdown.
+//! The results as Markdown.
 
 use std::fmt::Write as _;
+use std::fs;
+use std::process::Command;
 
 use anyhow::Result;
 
 use crate::case::Case;
 use crate::contender::Contender;
-use crate::machine;
 use crate::measure::Cost;
 use crate::quality::Quality;
 
-/// One contender's runs of a case.
+/// A contender's runs of a case.
 pub struct Row {
     pub name: String,
     pub is_ours: bool,
@@ -26,26 +27,26 @@ impl Row {
     }
 }
 
-/// What stands above all cases.
+/// Returns the heading of all results.
 pub fn heading(options: &str, contenders: &[Contender]) -> Result<String> {
     let names: Vec<&str> = contenders.iter().map(|contender| contender.name.as_str()).collect();
     Ok(format!(
-        "# `cargo xtask bench pyramid{options}`\n\n{}\n\n{}. Medians of runs in turn. Memory is each process's highest mark, \
-         summed up; that of pyvips has its interpreter in it. The ratio is ours to the better libvips, which is looked \
-         for figure by figure; for PSNR it is the difference.\n",
-        machine::describe()?,
+        "# `cargo xtask bench pyramid{options}`\n\n{}\n\n{}. Medians of alternating runs. Memory is the sum of all \
+         processes' high-water marks, for pyvips with its interpreter. The ratio compares the tiler with the better libvips of each \
+         figure; for PSNR it is the difference.\n",
+        machine()?,
         names.join(", "),
     ))
 }
 
-/// What stands above the lines of [`line`].
-pub const KINDS: &str = "\n50 megapixels, tiles 254+1, Q75. \"noise\": of all scales, each colour for itself; \"text\": small characters on white; \
-                         \"photograph\": of a garden, from Debian's mate-backgrounds. The floor is what the usual libraries take to decode \
-                         the source once and to encode 4/3 of its pixels, on all cores where the format lets them, beside libvips' wall time.\n\n\
+/// Heading of the lines of [`line`].
+pub const KINDS: &str = "\n50 megapixels, tiles 254+1, Q75. \"noise\": of all scales, independent in each channel; \"text\": small characters on white; \
+                         \"photograph\": a garden, from Debian's mate-backgrounds. The floor is the time that the usual libraries need to decode \
+                         the source once and to encode 4/3 of its pixels, on all cores if the format allows, relative to libvips' wall time.\n\n\
                          | | wall s | libvips | ratio | floor | CPU s | libvips | ratio | peak MiB | libvips | ratio |\n\
                          |---|---|---|---|---|---|---|---|---|---|---|\n";
 
-/// A case in one line, with the seconds that it takes at least.
+/// Returns a case in one line, with its floor in seconds.
 pub fn line(case: &Case, rows: &[Row], floor: f64) -> String {
     let name = format!("{}{}", case.picture.content.name(), case.picture.name);
     let mut text = format!("| {name} |");
@@ -60,13 +61,13 @@ pub fn line(case: &Case, rows: &[Row], floor: f64) -> String {
 
 const FIGURES: [fn(&Cost) -> f64; 3] = [|cost| cost.wall, |cost| cost.cpu, |cost| cost.peak_mib];
 
-/// The better libvips' figure.
+/// Returns the better libvips' figure.
 fn best(rows: &[Row], figure: fn(&Cost) -> f64) -> f64 {
     let theirs = rows.iter().filter(|row| !row.is_ours);
     theirs.map(|row| row.median(figure)).fold(f64::INFINITY, f64::min)
 }
 
-/// A case's table.
+/// Returns the table of a case.
 pub fn case(case: &Case, rows: &[Row]) -> String {
     let mut text = format!("\n## {}\n\n", case.name());
     text += "| | wall s | CPU s | peak MiB | files | MB | PSNR dB |\n|---|---|---|---|---|---|---|\n";
@@ -84,7 +85,7 @@ pub fn case(case: &Case, rows: &[Row]) -> String {
     let Some(ours) = rows.iter().find(|row| row.is_ours) else { return text };
     let [wall, cpu, peak] = FIGURES.map(|figure| ours.median(figure) / best(rows, figure));
     let _ = write!(text, "| **ratio** | **{wall:.2}** | **{cpu:.2}** | **{peak:.2}** | |");
-    // Of several libvips the newest comes last; their tiles hardly differ.
+    // The newest libvips comes last; their tiles hardly differ.
     let theirs = rows.iter().rfind(|row| !row.is_ours);
     if let (Some(ours), Some(theirs)) = (ours.quality, theirs.and_then(|row| row.quality)) {
         let psnr = ours
@@ -94,4 +95,29 @@ pub fn case(case: &Case, rows: &[Row]) -> String {
         let _ = write!(text, " **{:.3}** | **{psnr}** |", ours.megabytes / theirs.megabytes);
     }
     text + "\n"
+}
+
+/// Describes the machine in one line: processor, memory, kernel, date.
+fn machine() -> Result<String> {
+    let cores = std::thread::available_parallelism()?;
+    let processor = field("/proc/cpuinfo", "model name").unwrap_or_else(|| std::env::consts::ARCH.to_owned());
+    let memory = field("/proc/meminfo", "MemTotal")
+        .and_then(|text| text.split_whitespace().next()?.parse::<u64>().ok())
+        .map_or(String::new(), |kilobytes| format!(", {} GiB", (kilobytes + (1 << 19)) >> 20));
+    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let date = Command::new("date").args(["--utc", "+%Y-%m-%d %H:%M UTC"]).output()?.stdout;
+    let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let load = load.split(' ').next().unwrap_or_default().to_owned();
+    Ok(format!(
+        "{cores} cores of {processor}{memory}, Linux {}, load {load} before the first run, {}.",
+        kernel.trim(),
+        String::from_utf8_lossy(&date).trim()
+    ))
+}
+
+/// Returns the first value of a field in a file of `/proc`.
+fn field(path: &str, name: &str) -> Option<String> {
+    let text = fs::read_to_string(path).ok()?;
+    let line = text.lines().find(|line| line.starts_with(name))?;
+    Some(line.split_once(':')?.1.trim().to_owned())
 }

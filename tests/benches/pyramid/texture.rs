@@ -1,5 +1,4 @@
-//! The pixels of the pictures that are measured. Larger pictures repeat them, mirrored at their edges, which no encoder
-//! notices.
+//! The pixels of the pictures. Larger pictures repeat them, mirrored at the edges, which does not affect encoders.
 
 use std::io::{self, Write};
 
@@ -7,14 +6,13 @@ use anyhow::{Context, Result};
 use edgezoom_tests::picture;
 use image::{Rgb, RgbImage};
 
-/// What a picture shows.
+/// The content of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Content {
-    /// A photograph of [`picture`], with the fine detail and the grain that cameras give. How much of it there is differs from
-    /// place to place, as between sky and leaves. Decoders and encoders spend their time on such detail, so it is set to what
-    /// photographs have: about 1.5 bits a pixel as a JPEG of quality 88.
+    /// A photograph from [`picture`] with fine detail and grain, whose amount varies as between sky and leaves. Decoders and encoders spend
+    /// their time on detail, so it matches photographs: about 1.5 bits a pixel as a JPEG of quality 88.
     Texture,
-    /// Noise of every scale, each colour for itself: as unkind as a picture can be that is still one.
+    /// Noise of every scale, independent in each channel: the worst case of a picture.
     Noise,
     /// Lines of small dark characters on white.
     Text,
@@ -25,16 +23,16 @@ pub enum Content {
 /// From Debian's package `mate-backgrounds`; 2,560×1,600 pixels.
 const PHOTOGRAPH: &str = "/usr/share/backgrounds/mate/nature/Garden.jpg";
 
-/// The side of what is computed.
+/// Side of the computed square in pixels.
 const SIDE: u32 = 4096;
 
-/// Detail by the side of its cells in pixels, and its strength.
+/// Side of detail cells in pixels, and their strength.
 const DETAIL: [(u32, i32); 3] = [(4, 14), (2, 10), (1, 6)];
 
-/// The sides of the cells of noise in pixels. Each scale is as strong as the others.
+/// Sides of noise cells in pixels, all equally strong.
 const SCALES: [u32; 6] = [1, 2, 4, 8, 16, 64];
 
-/// How wide and high the cell of a character is.
+/// Width and height of a character cell.
 const CHARACTER: (u32, u32) = (11, 22);
 
 pub struct Texture {
@@ -43,7 +41,7 @@ pub struct Texture {
 }
 
 impl Content {
-    /// What it is called in the names of cases: nothing for what most of them show.
+    /// Returns its name in the names of cases, empty for the usual one.
     pub fn name(self) -> &'static str {
         match self {
             Self::Texture => "",
@@ -87,13 +85,13 @@ fn noise(x: u32, y: u32, seed: u32) -> u8 {
     (128 + sum / 3).clamp(0, 255) as u8
 }
 
-/// Of characters with soft edges: what covers a pixel is the mean of nine points.
+/// Returns a pixel of text with soft edges: the mean of nine points.
 fn text(x: u32, y: u32) -> u8 {
     let points = (0..9).filter(|point| is_ink(3 * x + point % 3, 3 * y + point / 3)).count();
     255 - (points * 25) as u8
 }
 
-/// Whether a point, of which a pixel has three by three, belongs to a character: four strokes of a grid of 3×5 that it alone has.
+/// Returns true if a point, one of 3×3 in a pixel, belongs to a character: strokes on a 3×5 grid, chosen by the character.
 fn is_ink(x: u32, y: u32) -> bool {
     let (column, row) = (x / (3 * CHARACTER.0), y / (3 * CHARACTER.1));
     let (x, y) = (x % (3 * CHARACTER.0), y % (3 * CHARACTER.1));
@@ -117,7 +115,7 @@ impl Texture {
         Ok(Self { rows, mirrored })
     }
 
-    /// Writes a picture, row by row.
+    /// Writes a picture row by row.
     pub fn write(&self, width: u32, height: u32, to: &mut impl Write) -> io::Result<()> {
         let side = self.rows.len();
         for y in 0..height as usize {
@@ -138,7 +136,7 @@ impl Texture {
     }
 }
 
-/// A random value that is a function of a place.
+/// Returns a pseudo-random value of a place.
 fn random(x: u32, y: u32, seed: u32) -> u8 {
     let mut value =
         x.wrapping_mul(0x9e37_79b1) ^ y.wrapping_mul(0x85eb_ca77) ^ seed.wrapping_mul(0xc2b2_ae3d);
