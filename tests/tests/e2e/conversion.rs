@@ -1,4 +1,4 @@
-//! The main story: a URL is asked for, and becomes a pyramid that equals its source.
+//! The main use: a client asks for a URL, and gets a pyramid that equals the source.
 
 use anyhow::Result;
 use edgezoom_tests::picture;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::time::Duration;
 
 #[tokio::test]
-async fn a_new_url_is_answered_at_once_and_becomes_a_pyramid() -> Result<()> {
+async fn a_new_url_is_answered_immediately_and_becomes_a_pyramid() -> Result<()> {
     let (system, sources) = (System::shared()?, SourceServer::start()?);
     let client = Client::new(system.url())?;
     let photograph = picture::photograph(3000, 2100, 1);
@@ -55,7 +55,7 @@ async fn a_png_with_transparency_is_rebuilt_exactly() -> Result<()> {
 }
 
 #[tokio::test]
-async fn pictures_at_the_edges_of_the_tile_grid_come_out_whole() -> Result<()> {
+async fn pictures_at_the_limits_of_the_tile_grid_are_complete() -> Result<()> {
     let (system, sources) = (System::shared()?, SourceServer::start()?);
     let client = Client::new(system.url())?;
     for (width, height) in [(1, 1), (512, 512), (513, 511), (1025, 3), (7, 1537)] {
@@ -69,7 +69,7 @@ async fn pictures_at_the_edges_of_the_tile_grid_come_out_whole() -> Result<()> {
 }
 
 #[tokio::test]
-async fn the_wrapped_variant_carries_status_and_location_in_its_body() -> Result<()> {
+async fn the_wrapped_form_has_status_and_location_in_its_body() -> Result<()> {
     let (system, sources) = (System::shared()?, SourceServer::start()?);
     let client = Client::new(system.url())?;
     let picture = picture::jpeg(&picture::photograph(200, 100, 4))?;
@@ -95,7 +95,7 @@ async fn the_wrapped_variant_carries_status_and_location_in_its_body() -> Result
     Ok(())
 }
 
-/// Looks at all that is served of a ready content, and at all that is stored of it.
+/// Checks everything that is served and stored for a ready content.
 async fn check(
     system: &System,
     client: &Client,
@@ -109,14 +109,14 @@ async fn check(
     }
     let id = content["id"].as_str().unwrap_or_default();
     let stored = system.stored(&format!("{id}/")).await?;
-    assert_eq!(stored, [format!("{id}/1.szi")], "what is stored is the pyramid, and no more");
+    assert_eq!(stored, [format!("{id}/1.szi")], "only the pyramid is stored");
     for most in [u32::MAX, 320] {
         small_picture(client, content, most).await?;
     }
     Ok(pyramid)
 }
 
-/// The small picture that sites are offered has the size that they are told, and the picture's shape.
+/// Checks that the preview image has the announced size and the picture's aspect ratio.
 async fn small_picture(client: &Client, content: &Value, most: u32) -> Result<()> {
     let share = content["shareUrl"].as_str().unwrap_or_default();
     let oembed =
@@ -124,7 +124,7 @@ async fn small_picture(client: &Client, content: &Value, most: u32) -> Result<()
     let address = oembed["thumbnail_url"].as_str().unwrap_or_default();
     let side = |name: &str| content["dzi"][name].as_u64().unwrap_or_default();
     let longest = side("width").max(side("height"));
-    // Of a picture that is no larger than the small one, both are as large as itself.
+    // Of a small picture, both previews have its own size.
     let name = if most == 320 && longest > 320 { "/thumbnail.jpg" } else { "/preview.jpg" };
     assert!(address.ends_with(name), "{oembed}");
     let file = client.get(address).await?;

@@ -1,5 +1,4 @@
-//! Sources that cannot be converted, or not as a whole: the content says so, with the code or the sentence that is
-//! documented for it.
+//! Sources that cannot be converted, or only in part: the content has the documented code or warning.
 
 use std::time::Duration;
 
@@ -8,7 +7,8 @@ use edgezoom_tests::client::timeless;
 use edgezoom_tests::programs::free_address;
 use edgezoom_tests::{Client, Source, SourceServer, System, picture};
 
-async fn code_of(source: impl FnOnce(&SourceServer) -> String) -> Result<String> {
+/// Converts a source and returns the code of its failure.
+async fn failure_of(source: impl FnOnce(&SourceServer) -> String) -> Result<String> {
     let (system, sources) = (System::shared()?, SourceServer::start()?);
     let client = Client::new(system.url())?;
     let source = source(&sources);
@@ -28,27 +28,27 @@ fn photograph() -> Result<Vec<u8>> {
 }
 
 #[tokio::test]
-async fn a_source_that_is_not_there() -> Result<()> {
-    assert_eq!(code_of(|sources| sources.url("nothing.jpg")).await?, "source-not-found");
+async fn a_missing_source_is_not_found() -> Result<()> {
+    assert_eq!(failure_of(|sources| sources.url("nothing.jpg")).await?, "source-not-found");
     Ok(())
 }
 
 #[tokio::test]
-async fn a_text_file() -> Result<()> {
+async fn a_text_file_is_an_unsupported_format() -> Result<()> {
     let text = Source::file("image/jpeg", "This is no picture, whatever its media type says.\n".repeat(20));
-    assert_eq!(code_of(|sources| sources.serve("text.jpg", text)).await?, "unsupported-format");
+    assert_eq!(failure_of(|sources| sources.serve("text.jpg", text)).await?, "unsupported-format");
     Ok(())
 }
 
 #[tokio::test]
-async fn an_empty_file() -> Result<()> {
+async fn an_empty_file_is_an_unsupported_format() -> Result<()> {
     let empty = Source::file("image/jpeg", "");
-    assert_eq!(code_of(|sources| sources.serve("empty.jpg", empty)).await?, "unsupported-format");
+    assert_eq!(failure_of(|sources| sources.serve("empty.jpg", empty)).await?, "unsupported-format");
     Ok(())
 }
 
 #[tokio::test]
-async fn a_truncated_jpeg_is_shown_as_far_as_it_goes() -> Result<()> {
+async fn a_truncated_jpeg_becomes_ready_with_a_warning() -> Result<()> {
     let (system, sources) = (System::shared()?, SourceServer::start()?);
     let mut bytes = photograph()?;
     bytes.truncate(bytes.len() / 2);
@@ -61,18 +61,18 @@ async fn a_truncated_jpeg_is_shown_as_far_as_it_goes() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_host_that_breaks_off() -> Result<()> {
+async fn a_host_that_closes_the_connection_early_is_unreachable() -> Result<()> {
     let bytes = photograph()?;
     let half = bytes.len() / 2;
     let broken =
         Source::file("image/jpeg", bytes).over(Duration::from_millis(100), 10).broken_off_after(half);
-    assert_eq!(code_of(|sources| sources.serve("broken.jpg", broken)).await?, "source-unreachable");
+    assert_eq!(failure_of(|sources| sources.serve("broken.jpg", broken)).await?, "source-unreachable");
     Ok(())
 }
 
 #[tokio::test]
-async fn a_host_that_does_not_answer() -> Result<()> {
+async fn a_host_that_does_not_listen_is_unreachable() -> Result<()> {
     let address = free_address()?;
-    assert_eq!(code_of(|_| format!("http://{address}/a.jpg")).await?, "source-unreachable");
+    assert_eq!(failure_of(|_| format!("http://{address}/a.jpg")).await?, "source-unreachable");
     Ok(())
 }

@@ -1,10 +1,9 @@
-//! One client that asks for more than all tilers can do, and another one that asks for pictures, meanwhile and after.
+//! One client floods the service with more requests than the tilers can serve, while and after which another client converts pictures.
 //!
-//! The flood, the one process that stands for all of Cloudflare, and the tiler share this machine's cores, which they
-//! do not where the service is deployed. So the flood comes over one connection, or two, which asks as soon as it has
-//! its answer: it is as fast as that process can answer, and another client's calls wait for one of its asks, not for
-//! a crowd of them. The usual time is that of another system on the machine at the same moment, so that the flood's
-//! own processor time counts for both; what its answers and conversions delay counts against the service.
+//! Unlike in deployment, the flood, the process that emulates Cloudflare, and the tiler share this machine's cores. So the flood uses one or two
+//! connections, each making its next request after a response: it is as fast as that process, and another client waits for one of its
+//! requests, not for many. The usual time is measured in another system on the same machine at the same time, so that the flood's CPU time
+//! slows down both; only delays by the service itself count.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -13,26 +12,25 @@ use anyhow::{Result, ensure};
 use edgezoom_tests::{Client, Options, Source, SourceServer, System, picture};
 use futures::{StreamExt, TryStreamExt};
 
-/// A second client's picture is ready within so many times its usual time.
+/// Maximum ratio of a second client's time to its usual time.
 const PATIENCE: u32 = 3;
 
-/// How a second client fared.
+/// Times of a second client.
 #[derive(Debug)]
 struct Fairness {
-    /// How many of the flood's asks were taken.
+    /// Number of the flood's requests that were accepted.
     taken: usize,
-    /// Its times while the flood arrived, each with the usual one.
+    /// Times during the flood, each with the usual one.
     meanwhile: Vec<[Duration; 2]>,
-    /// Its times when all of the flood was asked for, each with the usual one.
+    /// Times after the flood, each with the usual one.
     after: Vec<[Duration; 2]>,
 }
 
 impl Fairness {
     fn check(&self) -> Result<()> {
-        ensure!(!self.meanwhile.is_empty(), "nothing was asked for meanwhile");
-        for (times, when) in [(&self.meanwhile, "while the flood arrived"), (&self.after, "after the flood")]
-        {
-            // All together: a machine that compiles beside the tests holds up one of many by seconds.
+        ensure!(!self.meanwhile.is_empty(), "no picture was converted during the flood");
+        for (times, when) in [(&self.meanwhile, "during the flood"), (&self.after, "after the flood")] {
+            // The sum, because a machine that also compiles can delay a single one by seconds.
             let [time, usual] = [0, 1].map(|which| times.iter().map(|times| times[which]).sum::<Duration>());
             ensure!(time <= usual * PATIENCE, "{time:?} instead of {usual:?} {when}: {self:?}");
         }
@@ -40,14 +38,13 @@ impl Fairness {
     }
 }
 
-/// A client's time, and the usual one: that of a system without a flood at the same moment. A machine does not stay as
-/// it was.
+/// Measures a client's time, and at the same time the usual one in a system without a flood.
 async fn compare(client: &Client, control: &Client, sources: &SourceServer) -> Result<[Duration; 2]> {
     let (time, usual) = tokio::try_join!(time_of(client, sources), time_of(control, sources))?;
     Ok([time, usual])
 }
 
-/// Serves a picture that takes a second to download, and measures how long a client waits for it to be converted.
+/// Measures the conversion of a picture that takes a second to download.
 async fn time_of(client: &Client, sources: &SourceServer) -> Result<Duration> {
     let picture = picture::jpeg(&picture::photograph(1200, 900, 6))?;
     let source =
@@ -57,17 +54,16 @@ async fn time_of(client: &Client, sources: &SourceServer) -> Result<Duration> {
     Ok(begun.elapsed())
 }
 
-/// Asks for `urls` new pictures from all of a /48, and meanwhile for some from elsewhere, one after the other with a
-/// pause between them.
+/// Requests `urls` new pictures from addresses in one /48, while another client converts pictures with a pause between them.
 async fn flood(urls: u64, connections: usize, pause: Duration) -> Result<Fairness> {
     let (system, sources) = (System::start(Options::default())?, SourceServer::start()?);
     let client = Client::new(system.url())?;
     let other = client.at("203.0.113.7");
     let quiet = System::shared()?;
     let control = Client::new(quiet.url())?;
-    compare(&other, &control, &sources).await?; // the first one of a system is slower
+    compare(&other, &control, &sources).await?; // the first conversion of a system is slower
 
-    // Each takes longer than all that the other client waits for: two of them at once would keep the tiler busy.
+    // Each takes longer than the whole test: two of them could block the tiler.
     let slow = picture::jpeg(&picture::photograph(1200, 900, 6))?;
     let slow = sources.serve("slow.jpg", Source::file("image/jpeg", slow).over(Duration::from_secs(60), 60));
     let asks = (0..urls).map(|number| {
@@ -100,23 +96,23 @@ async fn flood(urls: u64, connections: usize, pause: Duration) -> Result<Fairnes
         after.push(compare(&other, &control, &sources).await?);
     }
     let converted = sources.hits(&slow);
-    ensure!(converted > 0, "the first client's pictures are converted all the same");
+    ensure!(converted > 0, "the flood's pictures must be converted too");
     let fairness = Fairness { taken, meanwhile, after };
-    println!("{urls} asked for in {lasted:?}, {converted} begun: {fairness:?}");
+    println!("{urls} requests in {lasted:?}, {converted} started: {fairness:?}");
     Ok(fairness)
 }
 
 #[tokio::test]
-async fn a_flood_from_a_whole_network_keeps_another_client_waiting_for_no_more_than_a_moment() -> Result<()> {
+async fn a_flood_from_one_network_hardly_delays_another_client() -> Result<()> {
     let fairness = flood(100, 1, Duration::ZERO).await?;
-    ensure!(fairness.taken == 100, "{} are taken", fairness.taken);
+    ensure!(fairness.taken == 100, "{} were accepted", fairness.taken);
     fairness.check()
 }
 
 #[tokio::test]
 #[ignore = "takes minutes on an idle machine"]
-async fn a_flood_of_twenty_thousand() -> Result<()> {
-    // The pause keeps the other client within its own limit of new contents in a minute.
+async fn a_flood_of_twenty_thousand_hardly_delays_another_client() -> Result<()> {
+    // The pause keeps the other client below its own rate limit.
     let urls = std::env::var("EDGEZOOM_FLOOD").map_or(Ok(20_000), |text| text.parse())?;
     flood(urls, 2, Duration::from_secs(5)).await?.check()
 }

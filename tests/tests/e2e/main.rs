@@ -1,22 +1,19 @@
-//! The whole service, end to end: real systems, real clients, real pictures, a real browser. One program, so that what
-//! can share a system does.
+//! End-to-end tests of the whole service: real systems, clients, pictures, browsers. They are one program, so that tests can share a system.
 
-mod addresses;
-mod browser;
+mod backlog;
 mod chaos;
 mod conversion;
-mod dev;
 mod failures;
 mod fairness;
-mod hostile;
-mod iiif;
+mod hostile_page;
+mod iiif_viewers;
+mod kv_record;
+mod local_service;
 mod monitoring;
 mod operator;
-mod overload;
-mod queue;
-mod record;
-mod retries;
+mod private_networks;
+mod recovery;
 mod sources;
 mod takedown;
-mod tiler_death;
 mod uploads;
+mod visitor;

@@ -1,5 +1,5 @@
-//! What operators see of a running system: every query of the dashboard and every alert rule in a real Prometheus, the log of
-//! one conversion by its id, and the status page.
+//! What operators see of a running system: dashboard queries and alert rules in a real Prometheus, the log of a conversion, and the status
+//! page.
 
 use std::fs;
 use std::path::Path;
@@ -17,10 +17,10 @@ use crate::operator::purges_what_is_old;
 const SVG: &str =
     r#"<svg xmlns="http://www.w3.org/2000/svg" width="300" height="200"><circle r="90"/></svg>"#;
 const PAGE: &str = "<!doctype html><title>A page</title><p style='height:900px'>Words";
-/// How long it may take until every panel has data, on a machine that is busy.
+/// Time limit until every panel has data, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-/// A system that is watched.
+/// A monitored system.
 struct Watched {
     system: System,
     client: Client,
@@ -30,14 +30,14 @@ struct Watched {
 }
 
 #[tokio::test]
-async fn operators_see_what_happens() -> Result<()> {
+async fn dashboard_alerts_log_and_status_page_show_what_happens() -> Result<()> {
     let watched = Watched::start().await?;
     let ready = watched.convert_after_a_death().await?;
     let failed = watched.client.convert(&watched.sources.url("nothing.jpg")).await?;
     assert_eq!(failed.failure_code()?, "source-not-found");
     watched.every_panel_has_data(&ready).await?;
     watched.rules_hold().await?;
-    watched.log_leads_from_the_ask_to_the_last_tile(&ready.id()?)?;
+    watched.log_tells_the_course_of_a_conversion(&ready.id()?)?;
     watched.status_page_shows(&ready.id()?, &failed.id()?).await?;
     purges_what_is_old(&watched.system, &watched.client, &ready).await
 }
@@ -53,7 +53,7 @@ impl Watched {
         let mut edge_metrics = Program::start(&mut exporter)?;
         edge_metrics.answers(&format!("http://{listen}/metrics")).await?;
         let tiler = system.tiler()?.address;
-        let gone = free_address()?; // a tiler that does not answer
+        let gone = free_address()?; // a tiler that does not listen
         let jobs: [(&str, &[&str]); 2] =
             [("edgezoom-tiler", &[&tiler, &gone]), ("edgezoom-edge", &[&listen])];
         let prometheus = Prometheus::start(&jobs, &impatient(&monitoring("alerts.yml")?)).await?;
@@ -61,7 +61,7 @@ impl Watched {
         Ok(Self { client, sources: SourceServer::start()?, system, _edge_metrics: edge_metrics, prometheus })
     }
 
-    /// A conversion whose first renderer is killed.
+    /// Converts a picture whose first renderer is killed.
     async fn convert_after_a_death(&self) -> Result<Course> {
         let jpeg = picture::jpeg(&picture::photograph(1600, 1200, 3))?;
         let slow = Source::file("image/jpeg", jpeg).over(Duration::from_secs(2), 40);
@@ -82,7 +82,7 @@ impl Watched {
         Ok(course)
     }
 
-    /// Keeps the system busy until every query of every panel has a value.
+    /// Converts sources until every query of every panel has a value.
     async fn every_panel_has_data(&self, ready: &Course) -> Result<()> {
         let dashboard: Value = serde_json::from_str(&monitoring("dashboard.json")?)?;
         let mut missing = vec![];
@@ -117,7 +117,7 @@ impl Watched {
             }
             if missing.iter().any(|(_, query)| query.contains("cache")) {
                 for _ in 0..100 {
-                    self.client.get(&tile).await?; // one in sixteen is measured
+                    self.client.get(&tile).await?; // one in sixteen is counted
                 }
             }
             let mut still = vec![];
@@ -134,7 +134,7 @@ impl Watched {
         Ok(())
     }
 
-    /// Every rule can be evaluated, and the alert about the tiler that does not answer fires.
+    /// Waits until Prometheus has evaluated every rule and the alert about the missing tiler fires.
     async fn rules_hold(&self) -> Result<()> {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -152,9 +152,8 @@ impl Watched {
         }
     }
 
-    /// With one id all lines about a content are found, in their order: the Worker's and the tiler's, and those about its
-    /// renderer processes.
-    fn log_leads_from_the_ask_to_the_last_tile(&self, id: &str) -> Result<()> {
+    /// Checks that the log lines with a content's id tell its whole course, of the Worker, the tiler and the renderers.
+    fn log_tells_the_course_of_a_conversion(&self, id: &str) -> Result<()> {
         let log = self.system.log();
         let lines =
             log.lines().filter_map(|line| serde_json::from_str::<Value>(line.split_once(" | ")?.1).ok());
@@ -178,9 +177,9 @@ impl Watched {
             "2 renderer ended",
             "2 job ended",
         ] {
-            ensure!(left.any(|line| line == expected), "`{expected}` is not where it should be: {told:#?}");
+            ensure!(left.any(|line| line == expected), "`{expected}` is missing or misplaced: {told:#?}");
         }
-        // The Worker's lines come through another pipe.
+        // The Worker's lines come through another pipe, in another order.
         for expected in ["1 content claimed", "content queued", "2 content claimed", "2 content ready"] {
             ensure!(told.iter().any(|line| line == expected), "`{expected}` is missing: {told:#?}");
         }
@@ -198,7 +197,8 @@ impl Watched {
         assert!(count("requests", "part", "v1") > 10.0, "{status:#}");
         assert_eq!(status["tilers"][0]["slots"], 2, "{status:#}");
         let failures = status["failures"].as_array().context("no failures")?;
-        let ours = failures.iter().find(|failure| failure["id"] == failed).context("it is not there")?;
+        let ours =
+            failures.iter().find(|failure| failure["id"] == failed).context("the failure is not listed")?;
         assert_eq!(ours["code"], "source-not-found");
         let page = self.client.get("/internal/status?format=html").await?.text();
         assert!(page.contains(&format!("<a href=\"/{failed}\">")) && !page.contains(ready), "{page}");
@@ -210,7 +210,7 @@ fn monitoring(name: &str) -> Result<String> {
     Ok(fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/monitoring").join(name))?)
 }
 
-/// The rules without the time for which an alert has to last before it fires.
+/// Returns the rules without the time for which a condition must hold before an alert fires.
 fn impatient(rules: &str) -> String {
     rules
         .lines()

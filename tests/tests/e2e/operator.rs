@@ -1,6 +1,5 @@
-//! `tiler admin`, a command after the other: each does what docs/operations/reference.md says and may be repeated, and the
-//! log has it once. Takedowns under load are in `takedown`; what touches all contents is tried by `monitoring`, whose
-//! system is its own.
+//! The commands of `tiler admin`: each does what docs/operations/reference.md says, can be repeated, and is in the audit log once. `takedown` tests
+//! takedowns under load, and `monitoring` the commands that affect all contents, because it has a system of its own.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -13,7 +12,7 @@ use reqwest::StatusCode;
 use serde_json::{Value, json};
 
 const REASON: &str = "It was asked for.";
-/// How long what follows from a command may take, on a machine that is busy.
+/// Time limit for the effects of a command on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 struct Operator {
@@ -23,14 +22,14 @@ struct Operator {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_command_of_the_operator_does_what_it_says_and_may_be_repeated() -> Result<()> {
+async fn every_admin_command_does_what_it_says_and_can_be_repeated() -> Result<()> {
     let system = System::shared()?;
     let operator = Operator { client: Client::new(system.url())?, sources: SourceServer::start()?, system };
     let retried = operator.retries_what_failed().await?;
     operator.shows_what_is_known(&retried)?;
     operator.takes_down_blocks_and_undoes_both().await?;
     operator.counts()?;
-    operator.is_told_what_is_wrong(&retried)
+    operator.gets_errors(&retried)
 }
 
 impl Operator {
@@ -38,14 +37,14 @@ impl Operator {
         done(&self.system, arguments)
     }
 
-    /// What the log has about a target, the latest first.
+    /// Returns the audit log of a target, latest entry first.
     fn log(&self, target: &str) -> Result<Vec<[String; 3]>> {
         let entries = self.done(&["audit", "--since", "1h", "--target", target])?;
         let field = |entry: &Value, name: &str| entry[name].as_str().unwrap_or_default().to_owned();
         Ok(entries.iter().map(|entry| ["by", "what", "result"].map(|name| field(entry, name))).collect())
     }
 
-    /// The ids of a list that has as many of ours as it should have.
+    /// Waits until a list has `count` of our ids, and returns them.
     async fn list(&self, arguments: &[&str], ours: &[String], count: usize) -> Result<Vec<String>> {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -55,12 +54,12 @@ impl Operator {
             if found.len() == count {
                 return Ok(found);
             }
-            ensure!(Instant::now() < deadline, "{arguments:?} has {found:?} of {ours:?}"); // the index is told last
+            ensure!(Instant::now() < deadline, "{arguments:?} has {found:?} of {ours:?}"); // the index is updated last
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     }
 
-    /// `list` and `retry`, of what no other test has: pages that robots.txt excludes. Pictures take their place.
+    /// Tests `list` and `retry` with pages that robots.txt excludes, which no other test has. Pictures then replace them.
     async fn retries_what_failed(&self) -> Result<Vec<String>> {
         let robots = Source::file("text/plain", "User-agent: *\nDisallow: /\n");
         self.sources.put(&self.sources.url("robots.txt"), robots);
@@ -88,7 +87,7 @@ impl Operator {
         };
         let retry = [&["--as", "ben", "retry"][..], &ours[..]].concat();
         assert_eq!(results(self.done(&retry)?), [Some("queued".to_owned()), Some("queued".to_owned())]);
-        // Named by their URLs, on the standard input.
+        // By URLs on standard input.
         let in_progress = Some("in progress".to_owned());
         let again = lines(with_input(self.system.admin(&["retry", "-", "--json"])?, &urls.join("\n"))?)?;
         assert_eq!(results(again), [in_progress.clone(), in_progress]);
@@ -107,7 +106,7 @@ impl Operator {
         Ok(ids)
     }
 
-    /// `show`, by all names that a content has, and as people read it.
+    /// Tests `show` with every name of a content, as JSON and as text.
     fn shows_what_is_known(&self, ids: &[String]) -> Result<()> {
         let id = ids.first().context("no content")?;
         let all = self.done(&["show", id])?;
@@ -132,7 +131,7 @@ impl Operator {
         Ok(())
     }
 
-    /// `takedown` of what no client has asked for, `block-host`, `hosts`, `unblock-host`, `lift`, and what lists say.
+    /// Tests `takedown` of an unknown URL, `block-host`, `hosts`, `unblock-host`, `lift`, and their effects on lists.
     async fn takes_down_blocks_and_undoes_both(&self) -> Result<()> {
         let url = "http://www.blocked.example:8080/taken.jpg";
         let takedown = self.done(&["takedown", url, "--reason", REASON])?;
@@ -172,7 +171,7 @@ impl Operator {
         Ok(())
     }
 
-    /// `stats`, and the log of all.
+    /// Tests `stats`, and `audit` of everything.
     fn counts(&self) -> Result<()> {
         let all = self.done(&["stats"])?;
         let [stats] = &all[..] else { bail!("one object is printed") };
@@ -188,7 +187,7 @@ impl Operator {
         Ok(())
     }
 
-    fn is_told_what_is_wrong(&self, ids: &[String]) -> Result<()> {
+    fn gets_errors(&self, ids: &[String]) -> Result<()> {
         let unknown = "00000000000";
         let wrong: [(&[&str], &str); 8] = [
             (&["show", unknown], "There is no such content"),
@@ -208,13 +207,17 @@ impl Operator {
         stranger.env("EDGEZOOM_ADMIN_TOKEN", "of-a-stranger-who-guesses");
         let said = failed(stranger)?;
         assert!(said.contains("The token is wrong"), "{said}");
-        assert_eq!(self.done(&["show", &ids[0]])?[0]["index"]["state"], "ready", "nothing was done");
+        assert_eq!(
+            self.done(&["show", &ids[0]])?[0]["index"]["state"],
+            "ready",
+            "failed commands change nothing"
+        );
         Ok(())
     }
 }
 
-/// `purge` and `reindex`, for a system without other tests: all that has ended is counted, then deleted by a command that
-/// is killed half-way and repeated. It comes back when it is asked for.
+/// Tests `purge` and `reindex` in a system without other tests: counts all ended contents, then deletes them by a command that is killed half-way
+/// and repeated. A purged content is converted again on request.
 pub async fn purges_what_is_old(system: &System, client: &Client, ready: &Course) -> Result<()> {
     let left = || -> Result<u64> {
         let counted = done(system, &["purge", "--older-than", "0s"])?;
@@ -222,7 +225,7 @@ pub async fn purges_what_is_old(system: &System, client: &Client, ready: &Course
     };
     let all = left()?;
     assert!(all > 5, "{all} contents have ended");
-    assert_eq!(client.content(&ready.id()?).await?["ready"], true, "they are only counted");
+    assert_eq!(client.content(&ready.id()?).await?["ready"], true, "without --yes purge only counts");
 
     let purge =
         |rate: &str| system.admin(&["purge", "--older-than", "0s", "--yes", "--json", "--rate", rate]);
@@ -234,7 +237,7 @@ pub async fn purges_what_is_old(system: &System, client: &Client, ready: &Course
     let mut killed = purge("1")?.spawn()?;
     let deadline = Instant::now() + PATIENCE;
     while purged()?.iter().sum::<u64>() == 0 {
-        ensure!(Instant::now() < deadline, "nothing is deleted");
+        ensure!(Instant::now() < deadline, "purge deletes nothing");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     killed.kill()?;
@@ -245,13 +248,13 @@ pub async fn purges_what_is_old(system: &System, client: &Client, ready: &Course
         (left()?, done(system, &["purge", "--older-than", "0s", "--yes"])?[0]["removed"].as_u64()),
         (0, Some(0))
     );
-    // Two commands with a time each are two actions. A call that was cut off may have deleted one that is not counted.
+    // Each command is one entry. The killed one may have deleted a content that is not counted.
     let counts = purged()?;
     let (count, sum) = (counts.len(), counts.iter().sum::<u64>());
     assert!(count == 2 && (all - 1..=all).contains(&sum), "{counts:?} of {all}, then {whole:?}");
     let deadline = Instant::now() + PATIENCE;
     while !system.stored("").await?.is_empty() {
-        ensure!(Instant::now() < deadline, "these are kept: {:?}", system.stored("").await?);
+        ensure!(Instant::now() < deadline, "these objects are left: {:?}", system.stored("").await?);
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     assert_eq!(done(system, &["reindex"])?[0]["added"], 0);
@@ -263,7 +266,7 @@ pub async fn purges_what_is_old(system: &System, client: &Client, ready: &Course
     Ok(())
 }
 
-/// What a command prints that succeeds: an object a line.
+/// Runs a command that must succeed and returns its output, one object a line.
 fn done(system: &System, arguments: &[&str]) -> Result<Vec<Value>> {
     let output = system.admin(&[arguments, &["--json"]].concat())?.output()?;
     lines(output).with_context(|| format!("{arguments:?}"))
@@ -281,7 +284,7 @@ fn with_input(mut command: Command, input: &str) -> Result<std::process::Output>
     Ok(process.wait_with_output()?)
 }
 
-/// What a command says that fails.
+/// Runs a command that must fail and returns its error message.
 fn failed(mut command: Command) -> Result<String> {
     let output = command.output()?;
     ensure!(!output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));

@@ -1,4 +1,4 @@
-//! What is no picture by itself and becomes one all the same: documents, drawings and web pages, from ask to pyramid.
+//! Documents, drawings and web pages become pyramids.
 
 use std::time::Duration;
 
@@ -25,25 +25,25 @@ async fn becomes(
     Ok(course)
 }
 
-/// A square's shade of grey: none is like its neighbours, so that a picture fits nowhere but at its place.
+/// Returns a square's shade of grey, different from its neighbours, so that a misplaced tile does not match.
 fn shade(column: u32, row: u32) -> u8 {
     96 + (column * 29 + row * 43 + column * row * 7) as u8 % 64
 }
 
-/// A picture of squares.
+/// Returns a picture of squares.
 fn squares(width: u32, height: u32, side: u32) -> RgbaImage {
     let grey = picture::cells(width, height, (side, side), |column, row| [shade(column, row); 3]);
     DynamicImage::from(grey).into_rgba8()
 }
 
-/// What draws them, each as `draw` says.
+/// Concatenates the commands that draw the squares.
 fn drawn(columns: u32, rows: u32, draw: impl Fn(u32, u32, u8) -> String) -> String {
     let places = (0..rows).flat_map(|row| (0..columns).map(move |column| (column, row)));
     places.map(|(column, row)| draw(column, row, shade(column, row))).collect()
 }
 
 #[tokio::test]
-async fn a_drawing() -> Result<()> {
+async fn a_drawing_becomes_a_pyramid() -> Result<()> {
     let squares_of_one = drawn(32, 64, |column, row, grey| {
         format!(r#"<rect x="{column}" y="{row}" width="1" height="1" fill="rgb({grey},{grey},{grey})"/>"#)
     });
@@ -54,8 +54,8 @@ async fn a_drawing() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_page_of_a_document() -> Result<()> {
-    // 4,000 pixels for 200 points; the page's origin is below.
+async fn the_page_of_a_document_that_the_fragment_names_becomes_a_pyramid() -> Result<()> {
+    // 4,000 pixels for 200 points; the origin of a page is its lower left corner.
     let page = drawn(40, 40, |column, row, grey| {
         let grey = f64::from(grey) / 255.0;
         format!("{grey:.4} g {} {} 5 5 re f ", column * 5, 195 - row * 5)
@@ -65,7 +65,7 @@ async fn a_page_of_a_document() -> Result<()> {
     Ok(())
 }
 
-/// A PDF with pages of 200 points a side.
+/// Returns a PDF with square pages of 200 points.
 fn document(pages: &[&str]) -> Vec<u8> {
     let kids: String = (0..pages.len()).map(|page| format!("{} 0 R ", 3 + 2 * page)).collect();
     let mut objects = vec![
@@ -93,7 +93,7 @@ fn document(pages: &[&str]) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn a_web_page_without_what_lies_in_private_networks() -> Result<()> {
+async fn a_web_page_becomes_a_pyramid_without_resources_from_private_networks() -> Result<()> {
     let (system, sources) = (System::shared()?, SourceServer::start()?);
     let client = Client::new(system.url())?;
     let picture = r#"<svg xmlns="http://www.w3.org/2000/svg"/>"#;

@@ -1,5 +1,5 @@
-//! A takedown under load that is killed half-way and repeated: nothing of the contents is served by any endpoint, asks for them
-//! are refused, and the log has each of them once.
+//! A takedown under load, killed half-way and repeated: no endpoint serves the contents, requests for them are rejected, and the audit log
+//! names each once.
 
 use std::io::{BufRead, BufReader};
 use std::sync::Arc;
@@ -14,13 +14,13 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 const REASON: &str = "Its owner asked for it.";
-/// How many ask at once, all the time.
+/// Number of concurrent visitors.
 const VISITORS: usize = 6;
-/// How long objects may take to go, on a machine that is busy.
+/// Time limit for deletions on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_takedown_under_load_that_is_killed_and_repeated_takes_all_of_it_down_once() -> Result<()> {
+async fn a_takedown_under_load_that_is_killed_and_repeated_is_complete_and_logged_once() -> Result<()> {
     let system = System::shared()?;
     let client = Client::new(system.url())?;
     let sources = SourceServer::start()?;
@@ -30,14 +30,14 @@ async fn a_takedown_under_load_that_is_killed_and_repeated_takes_all_of_it_down_
         let url = sources.serve(&format!("taken-{number}.jpg"), Source::file("image/jpeg", file));
         contents.push(client.convert(&url).await?.ready()?.clone());
     }
-    // And one that a tiler is at work on.
+    // And one in progress.
     let file = picture::jpeg(&picture::photograph(900, 700, 909))?;
     let slow = Source::file("image/jpeg", file).over(PATIENCE, 60);
     contents.push(client.ask(&sources.serve("under-way.jpg", slow)).await?.json()?);
     let ids: Vec<&str> = contents.iter().filter_map(|content| content["id"].as_str()).collect();
 
     let addresses: Arc<Vec<String>> = Arc::new(contents.iter().flat_map(addresses_of).collect());
-    // All of a content that is ready are served now; one that is under way has no files yet.
+    // Every address of a ready content works now; one in progress has no files yet.
     for address in addresses_of(&contents[0]) {
         let status = client.get(&address).await?.status;
         ensure!(status.is_success() || status.is_redirection(), "{address} is answered with {status}");
@@ -70,7 +70,7 @@ async fn a_takedown_under_load_that_is_killed_and_repeated_takes_all_of_it_down_
     let takedown = |rate| [&["takedown", "--reason", REASON, "--rate", rate][..], &ids[..]].concat();
     let mut killed = system.admin(&takedown("1"))?.spawn()?;
     let mut lines = BufReader::new(killed.stdout.take().context("no output")?).lines();
-    let first = lines.next().context("nothing is taken down")??;
+    let first = lines.next().context("the takedown prints nothing")??;
     killed.kill()?;
     assert!(!killed.wait()?.success() && first.contains("taken-down"), "{first}");
     assert_ne!(client.get(&format!("/v1/content/{}", ids[3])).await?.status, StatusCode::GONE, "half-way");
@@ -83,14 +83,14 @@ async fn a_takedown_under_load_that_is_killed_and_repeated_takes_all_of_it_down_
     while refused.load(Ordering::SeqCst) < 2 * addresses.len()
         && visitors.iter().all(|one| !one.is_finished())
     {
-        ensure!(Instant::now() < deadline, "the visitors have no answers");
+        ensure!(Instant::now() < deadline, "visitors get no responses");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     is_over.store(true, Ordering::SeqCst);
     for visitor in visitors {
         visitor.await??;
     }
-    let seen = timeout(PATIENCE, subscriber).await.context("the stream of events stays open")???;
+    let seen = timeout(PATIENCE, subscriber).await.context("the event stream stays open")???;
     assert!(seen.text().starts_with("data: {") && !seen.text().contains("finished"), "{}", seen.text());
 
     for address in addresses.iter() {
@@ -108,7 +108,7 @@ async fn a_takedown_under_load_that_is_killed_and_repeated_takes_all_of_it_down_
         nothing_is_kept(&system, id).await?;
     }
 
-    // Lifted, a content comes back under new addresses.
+    // After lifting, the content is converted again under new addresses.
     let (id, url) = (ids[0], contents[0]["url"].as_str().context("no URL")?);
     let output = system.admin(&["lift", id])?.output()?;
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -118,7 +118,7 @@ async fn a_takedown_under_load_that_is_killed_and_repeated_takes_all_of_it_down_
     Ok(())
 }
 
-/// Where clients get something of a content: every endpoint, in every form.
+/// Returns the addresses of a content: every endpoint in every form.
 fn addresses_of(content: &Value) -> Vec<String> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let (id, url) = (text(&content["id"]), escaped(&text(&content["url"])));
@@ -150,7 +150,7 @@ fn escaped(text: &str) -> String {
     text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }
 
-/// The status that a client is told: in the body, where its form has it there.
+/// Returns the response's status, which wrapped forms have in the body.
 fn told(answer: &Answer) -> u16 {
     let text = answer.text();
     let in_body = ["\"status\":", "<status>"].iter().find_map(|mark| {
@@ -160,7 +160,7 @@ fn told(answer: &Answer) -> u16 {
     in_body.filter(|_| answer.status == StatusCode::OK).unwrap_or(answer.status.as_u16())
 }
 
-/// Waits until the store has no object of a content: a tiler learns that its attempt is over with its next report.
+/// Waits until no object of a content is stored: a tiler learns with its next report that its attempt has ended.
 async fn nothing_is_kept(system: &System, id: &str) -> Result<()> {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -168,7 +168,7 @@ async fn nothing_is_kept(system: &System, id: &str) -> Result<()> {
         if kept.is_empty() {
             return Ok(());
         }
-        ensure!(Instant::now() < deadline, "these are kept: {kept:?}");
+        ensure!(Instant::now() < deadline, "these objects are left: {kept:?}");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }

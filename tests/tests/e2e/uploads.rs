@@ -1,4 +1,4 @@
-//! Files instead of addresses: each becomes a content, and is in the store no longer than that takes.
+//! Uploaded files become contents, and are stored only until their conversion ends.
 
 use std::time::{Duration, Instant};
 
@@ -8,11 +8,11 @@ use edgezoom_tests::pyramid::Pyramid;
 use edgezoom_tests::{Client, Course, System};
 use image::DynamicImage;
 
-/// How long the Worker may take to delete a file, on a machine that is busy.
+/// Time limit for the Worker to delete a file on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 #[tokio::test]
-async fn a_file_becomes_a_pyramid_and_is_deleted() -> Result<()> {
+async fn an_uploaded_file_becomes_a_pyramid_and_is_deleted() -> Result<()> {
     let system = System::shared()?;
     let client = Client::new(system.url())?;
     let photograph = picture::photograph(1700, 1300, 14);
@@ -25,7 +25,11 @@ async fn a_file_becomes_a_pyramid_and_is_deleted() -> Result<()> {
     nothing_is_kept(&system).await?;
 
     let again = client.send("another name.jpg", file).await?.json()?;
-    assert_eq!((&again["id"], &again["ready"]), (&content.last()?["id"], &true.into()), "the same file");
+    assert_eq!(
+        (&again["id"], &again["ready"]),
+        (&content.last()?["id"], &true.into()),
+        "the same file has the same id"
+    );
     nothing_is_kept(&system).await?;
     let page = client.get(again["shareUrl"].as_str().unwrap_or_default()).await?.text();
     assert!(page.contains("<h1>old town.jpg</h1>"), "{page}");
@@ -33,7 +37,7 @@ async fn a_file_becomes_a_pyramid_and_is_deleted() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_file_that_is_no_picture_fails_and_is_deleted() -> Result<()> {
+async fn an_uploaded_file_that_is_no_picture_fails_and_is_deleted() -> Result<()> {
     let system = System::shared()?;
     let client = Client::new(system.url())?;
     let content = sent(&client, "letter.txt", "Dear Sir or Madam".repeat(9)).await?;
@@ -41,7 +45,7 @@ async fn a_file_that_is_no_picture_fails_and_is_deleted() -> Result<()> {
     nothing_is_kept(&system).await
 }
 
-/// Sends a file, and looks at its content until that is ready or has failed.
+/// Uploads a file and waits until its content is ready or has failed.
 async fn sent(client: &Client, name: &str, file: impl Into<bytes::Bytes>) -> Result<Course> {
     let answer = client.send(name, file).await?;
     ensure!(answer.status == 301, "{}: {}", answer.status, answer.text());
@@ -51,7 +55,7 @@ async fn sent(client: &Client, name: &str, file: impl Into<bytes::Bytes>) -> Res
     Ok(course)
 }
 
-/// Waits until no file is in the store: it is deleted after clients are told of the end.
+/// Waits until no uploaded file is stored: it is deleted after clients learn of the end.
 async fn nothing_is_kept(system: &System) -> Result<()> {
     let end = Instant::now() + PATIENCE;
     loop {
@@ -59,7 +63,7 @@ async fn nothing_is_kept(system: &System) -> Result<()> {
         if kept.is_empty() {
             return Ok(());
         }
-        ensure!(Instant::now() < end, "these are kept: {kept:?}");
+        ensure!(Instant::now() < end, "these files are left: {kept:?}");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }

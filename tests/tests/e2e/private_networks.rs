@@ -1,10 +1,10 @@
-//! Private networks are not reached through the service, neither by asking nor by redirect.
+//! The service does not reach private networks, neither by URL nor by redirect.
 
 use anyhow::Result;
 use edgezoom_tests::{Client, Options, Source, SourceServer, System, picture};
 
 #[tokio::test]
-async fn private_addresses_are_refused_unless_the_operator_allows_them() -> Result<()> {
+async fn private_addresses_are_rejected_unless_the_operator_allows_them() -> Result<()> {
     let system = System::start(Options { tilers: 0, allow_networks: "", ..Options::default() })?;
     let client = Client::new(system.url())?;
     let sources = SourceServer::start()?;
@@ -22,14 +22,14 @@ async fn private_addresses_are_refused_unless_the_operator_allows_them() -> Resu
 }
 
 #[tokio::test]
-async fn a_redirect_does_not_lead_into_a_private_network() -> Result<()> {
+async fn a_redirect_into_a_private_network_fails() -> Result<()> {
     let (system, sources) = (System::shared()?, SourceServer::start()?);
     let client = Client::new(system.url())?;
     let picture = Source::file("image/jpeg", picture::jpeg(&picture::plain(8, 8, [1, 2, 3]))?);
     let inner = sources.serve("inner.jpg", picture);
     let refused = sources.serve("refused", Source::redirect(&sources.forbidden(&inner)));
     assert_eq!(client.convert(&refused).await?.failure_code()?, "source-forbidden");
-    assert_eq!(sources.hits(&inner), 0, "it was connected to all the same");
+    assert_eq!(sources.hits(&inner), 0, "the tiler connected to it");
 
     let allowed = sources.serve("allowed", Source::redirect(&inner));
     client.convert(&allowed).await?.ready()?;

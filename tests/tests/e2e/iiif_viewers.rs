@@ -1,4 +1,4 @@
-//! Programs of others read a picture by IIIF, in a browser and from another site: OpenSeadragon and Mirador.
+//! OpenSeadragon and Mirador show a picture by IIIF, in a browser on another origin.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ const HEIGHT: u32 = 2100;
 const COLUMNS: u32 = 4;
 const ROWS: u32 = 3;
 
-/// The colours of a grid, far enough from each other and from any page's.
+/// Returns the colour of a cell: different from the other cells and from page backgrounds.
 fn colour(column: u32, row: u32) -> [u8; 3] {
     [40 + 60 * column as u8, 220 - 75 * row as u8, if (column + row).is_multiple_of(2) { 60 } else { 180 }]
 }
@@ -36,7 +36,7 @@ async fn openseadragon_and_mirador_show_a_picture_by_iiif() -> Result<()> {
         let paths: Vec<_> = requests.iter().filter_map(|request| request["path"].as_str()).collect();
         assert!(requests.iter().all(|request| request["status"] == 200), "{viewer}: {requests:?}");
         let is_full_scale = |path: &&str| path.contains(",512,512/512,512/0/default.jpg");
-        assert!(paths.iter().any(is_full_scale), "{viewer} asked for no tile of the full size: {paths:?}");
+        assert!(paths.iter().any(is_full_scale), "{viewer} requested no tile of full size: {paths:?}");
         let places: Vec<Option<(f64, f64)>> = serde_json::from_value(seen[viewer]["whole"].clone())?;
         for ((column, row), place) in cells().zip(&places) {
             let (x, y) = place.with_context(|| format!("{viewer} does not show {column}, {row}: {seen}"))?;

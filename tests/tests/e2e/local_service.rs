@@ -1,4 +1,4 @@
-//! `cargo xtask dev` as a program: it says what is wrong, and leaves nothing running, however it ends.
+//! `cargo xtask dev` as a program: its error messages, and that it leaves no process, however it ends.
 
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
@@ -9,7 +9,7 @@ use edgezoom_tests::{Options, System, processes};
 use rustix::process::Signal;
 
 #[test]
-fn a_taken_port_is_named() -> Result<()> {
+fn a_taken_port_is_reported() -> Result<()> {
     let taken = TcpListener::bind("127.0.0.1:0")?;
     let port = taken.local_addr()?.port();
     let state = tempfile::tempdir()?;
@@ -21,7 +21,7 @@ fn a_taken_port_is_named() -> Result<()> {
 }
 
 #[test]
-fn a_state_folder_in_use_is_named() -> Result<()> {
+fn a_state_directory_in_use_is_reported() -> Result<()> {
     let system = System::shared()?;
     let output = Options::default().command(system.state().path(), 0)?.output()?;
     let said = String::from_utf8_lossy(&output.stderr);
@@ -31,7 +31,7 @@ fn a_state_folder_in_use_is_named() -> Result<()> {
 }
 
 #[test]
-fn a_setting_that_cannot_be_is_named() -> Result<()> {
+fn an_invalid_setting_is_reported() -> Result<()> {
     let state = tempfile::tempdir()?;
     let options = Options { allow_networks: "127.0.0.1", ..Options::default() };
     let output = options.command(state.path(), 0)?.output()?;
@@ -54,9 +54,9 @@ fn only_the_owner_can_read_the_token() -> Result<()> {
 fn a_system_that_is_interrupted_leaves_no_process() -> Result<()> {
     let mut system = System::start(Options::default())?;
     let state = system.state();
-    ensure!(processes::of(state.path())?.len() >= 5, "xtask, watchdog, wrangler, workerd and tiler run");
+    ensure!(processes::of(state.path())?.len() >= 5, "xtask, watchdog, wrangler, workerd and tiler must run");
     assert!(system.end(Signal::INT)?.success(), "{}", system.log());
-    all_gone(&state, Duration::from_secs(1))
+    all_gone(&state)
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn a_system_that_is_killed_leaves_no_process() -> Result<()> {
     let mut system = System::start(Options::default())?;
     let state = system.state();
     system.end(Signal::KILL)?;
-    all_gone(&state, Duration::from_secs(30))
+    all_gone(&state)
 }
 
 #[test]
@@ -74,38 +74,39 @@ fn a_system_whose_watchdog_is_interrupted_too_leaves_no_process() -> Result<()> 
     let watchdog = process(&state, |line| line.ends_with("xtask-tools\0watchdog\0"))?;
     processes::signal(watchdog, Signal::INT)?;
     assert!(system.end(Signal::INT)?.success(), "{}", system.log());
-    all_gone(&state, Duration::from_secs(1))
+    all_gone(&state)
 }
 
 #[test]
-fn an_edge_that_dies_takes_the_system_down() -> Result<()> {
+fn the_system_stops_when_its_edge_dies() -> Result<()> {
     let mut system = System::start(Options::default())?;
     let state = system.state();
     let wrangler = process(&state, |line| line.contains("wrangler") && line.contains("--persist-to"))?;
     processes::signal(wrangler, Signal::KILL)?;
     let status = system.wait()?;
     assert!(!status.success());
-    all_gone(&state, Duration::from_secs(1))?;
+    all_gone(&state)?;
     let log = system.whole_log()?;
     assert!(log.contains("the edge ended"), "{log}");
     Ok(())
 }
 
-/// The first process of a system with such a command line, in which each argument ends with a zero.
+/// Returns the first process of a system whose command line, with zero-terminated arguments, satisfies `is_it`.
 fn process(state: &tempfile::TempDir, is_it: impl Fn(&str) -> bool) -> Result<u32> {
     let line = |id: &u32| std::fs::read_to_string(format!("/proc/{id}/cmdline")).unwrap_or_default();
     let found = processes::of(state.path())?.into_iter().find(|id| is_it(&line(id)));
-    found.context("there is no such process")
+    found.context("no such process")
 }
 
-fn all_gone(state: &tempfile::TempDir, within: Duration) -> Result<()> {
-    let deadline = Instant::now() + within;
+/// Waits until no process of a system is left.
+fn all_gone(state: &tempfile::TempDir) -> Result<()> {
+    let deadline = Instant::now() + Duration::from_secs(30);
     loop {
         let left = processes::of(state.path())?;
         if left.is_empty() {
             return Ok(());
         }
-        ensure!(Instant::now() < deadline, "these are left: {left:?}");
+        ensure!(Instant::now() < deadline, "these processes are left: {left:?}");
         std::thread::sleep(Duration::from_millis(50));
     }
 }

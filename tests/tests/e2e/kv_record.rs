@@ -1,14 +1,12 @@
-//! Finished content is in KV, from where it is answered everywhere on earth, under maintenance too.
+//! Finished contents are answered from KV, in maintenance mode too.
 
 use anyhow::{Result, ensure};
 use edgezoom_tests::client::timeless;
 use edgezoom_tests::{Client, Options, Source, SourceServer, System, picture};
 use rustix::process::Signal;
 
-/// With the Durable Objects gone, only KV can know.
 #[tokio::test]
-async fn finished_content_is_answered_from_kv_alone_and_under_maintenance_nothing_new_is_taken() -> Result<()>
-{
+async fn finished_contents_are_answered_from_kv_alone_and_maintenance_rejects_new_ones() -> Result<()> {
     let sources = SourceServer::start()?;
     let mut system = System::start(Options::default())?;
     let client = Client::new(system.url())?;
@@ -39,9 +37,9 @@ async fn finished_content_is_answered_from_kv_alone_and_under_maintenance_nothin
     Ok(())
 }
 
-/// Deletes what the conversions' objects keep, as miniflare lays it down: `v3/do/<worker>-<class>`.
+/// Deletes the conversions' Durable Objects in miniflare's storage, `v3/do/<worker>-<class>`, so that only KV has the contents.
 fn forget_objects(state: &std::path::Path) -> Result<()> {
     let objects = state.join("wrangler/v3/do/edgezoom-ConversionObject");
-    ensure!(objects.is_dir(), "the objects are not in {}", objects.display());
+    ensure!(objects.is_dir(), "{} has no objects", objects.display());
     Ok(std::fs::remove_dir_all(objects)?)
 }

@@ -1,30 +1,29 @@
-//! A hostile page from its server to a reader's browser: what it is, its bytes say and not its server, and what it calls itself
-//! is a text wherever it is shown.
+//! A hostile page, from its server to a visitor's browser: its bytes determine its type, not its server, and its title is text everywhere.
 
 use anyhow::Result;
 use edgezoom_tests::{Client, Source, SourceServer, System, programs};
 use serde_json::json;
 
-/// Ends every context that a title is written into, asks for what our templates fill in, and would be read backwards.
+/// Ends every context that a title is written into, and contains a placeholder of our templates.
 const TITLE: &str = r#"</title></script><script>window.hostile=1</script><marquee>"'><img src=x onerror=window.hostile=1>{home}]]>--><!--&amp;"#;
 
 fn page(title: &str) -> String {
     let escaped = title.replace('&', "&amp;").replace('<', "&lt;");
     format!(
         "<!doctype html><meta charset=utf-8><title>\u{202e}{escaped}\u{2028}</title><script>window.hostile=1;alert(1)</script>
-         <p style='height:1000px'>The browser of a reader never sees this HTML."
+         <p style='height:1000px'>A visitor's browser never sees this HTML."
     )
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_hostile_page_calls_itself_is_a_text_for_every_reader() -> Result<()> {
+async fn the_title_of_a_hostile_page_is_text_for_every_visitor() -> Result<()> {
     let (system, sources) = (System::shared()?, SourceServer::start()?);
     let client = Client::new(system.url())?;
-    // Declared as what it is not.
+    // A wrong media type.
     let hostile = sources.serve("hostile.jpg", Source::file("image/jpeg", page(TITLE)));
     let course = client.convert(&hostile).await?;
     let ready = course.ready()?;
-    assert_eq!(ready["title"], TITLE, "invisible characters are left out, all else is kept");
+    assert_eq!(ready["title"], TITLE, "only invisible characters are removed");
     let id = course.id()?;
     for (path, media_type) in [("", "text/html"), ("/embed", "text/html"), ("/preview.jpg", "image/jpeg")] {
         let answer = client.get(&format!("/{id}{path}")).await?;
@@ -46,7 +45,7 @@ async fn what_a_hostile_page_calls_itself_is_a_text_for_every_reader() -> Result
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_picture_that_is_declared_as_a_page_is_a_picture() -> Result<()> {
+async fn a_drawing_declared_as_html_is_a_drawing() -> Result<()> {
     let (system, sources) = (System::shared()?, SourceServer::start()?);
     let client = Client::new(system.url())?;
     let drawing = "<!-- <html><script>window.hostile=1</script> --><svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 8 4'>\

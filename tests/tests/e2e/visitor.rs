@@ -1,6 +1,5 @@
-//! A visitor with a browser: pastes an address, sees it being worked on, sees the picture, and zooms in. And the browser's
-//! tests of share pages, embeds and the other pages, which elsewhere run against a stand-in of the service, against the real one:
-//! what the stand-in gets wrong is found here.
+//! A visitor with a browser pastes a URL, sees the progress and the picture, and zooms in. Also runs the browser tests of pages and embeds, which
+//! otherwise use a fake service, against the real one, to find mistakes of the fake.
 
 use std::fs;
 use std::path::Path;
@@ -12,27 +11,26 @@ use edgezoom_tests::{Options, Source, SourceServer, System, picture, programs};
 use serde_json::{Value, json};
 use tokio::process::Command;
 
-/// The window's shape, so that the picture fills it.
+/// The aspect ratio of the window, so that the picture fills it.
 const WIDTH: u32 = 5400;
 const HEIGHT: u32 = 4200;
-/// The level of the picture itself.
+/// The level of full size.
 const HIGHEST_LEVEL: u64 = 13;
 
-/// The colours of a 4×4 grid, far enough from each other and from any page's background.
+/// Returns the colour of a cell in a 4×4 grid: different from the other cells and from page backgrounds.
 fn colour(column: u32, row: u32) -> [u8; 3] {
     [40 + 60 * column as u8, 220 - 55 * row as u8, if (column + row).is_multiple_of(2) { 60 } else { 180 }]
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_visitor_pastes_an_address_and_zooms_into_the_picture() -> Result<()> {
+async fn a_visitor_pastes_a_url_and_zooms_into_the_picture() -> Result<()> {
     let (system, sources) = (System::shared()?, SourceServer::start()?);
     let field = picture::cells(WIDTH, HEIGHT, (WIDTH / 4, HEIGHT / 4), colour);
     let file = Source::file("image/jpeg", picture::jpeg(&field)?).over(Duration::from_secs(6), 60);
     let source = sources.serve("field.jpg", file);
     let whole: Vec<(u32, u32, [u8; 3])> =
         (0..16).map(|place| (place % 4, place / 4)).map(|(x, y)| (x, y, colour(x, y))).collect();
-    // Closer to the middle, the window's quarters show the four fields that meet there.
-    // The overview lies in the corner at the lower right.
+    // After zooming in, each quarter of the window shows one of the four middle cells. The navigator covers the lower right corner.
     let closer = [((0, 0), (1, 1)), ((3, 0), (2, 1)), ((0, 3), (1, 2)), ((2, 2), (2, 2))]
         .map(|((x, y), (column, row))| (x, y, colour(column, row)));
     let wanted = json!({
@@ -40,13 +38,13 @@ async fn a_visitor_pastes_an_address_and_zooms_into_the_picture() -> Result<()> 
     });
     let seen = programs::run_in_browser("zoom.mjs", wanted).await?;
 
-    assert_eq!(seen["complaints"], json!([]), "the browser's console");
+    assert_eq!(seen["complaints"], json!([]), "messages in the browser's console");
     assert_eq!(seen["failedTiles"], json!([]));
     let progress: Vec<f64> = serde_json::from_value(seen["progress"].clone())?;
-    assert!(progress.len() >= 3 && progress.is_sorted(), "the bar went {progress:?}");
+    assert!(progress.len() >= 3 && progress.is_sorted(), "the progress bar showed {progress:?}");
     let address = seen["address"].as_str().context("no address")?;
     let id = address.strip_prefix(system.url()).and_then(|path| path.strip_prefix('/')).unwrap_or_default();
-    assert!(id.len() == 11 && id.chars().all(|c| c.is_ascii_alphanumeric()), "it landed on {address}");
+    assert!(id.len() == 11 && id.chars().all(|c| c.is_ascii_alphanumeric()), "the browser is at {address}");
 
     for (view, wanted) in [("seen", whole.as_slice()), ("closer", &closer)] {
         for &(x, y, colour) in wanted {
@@ -71,7 +69,7 @@ async fn pages_and_embeds_work_in_a_browser() -> Result<()> {
     let tests = fs::read_dir(root.join("edge/viewer/tests"))?
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| path.to_string_lossy().ends_with(".test.mjs"))
-        // The others need none.
+        // The others need no service.
         .filter(|path| fs::read_to_string(path).is_ok_and(|test| test.contains("startService(")));
     let mut command = Command::new(root.join("node_modules/.bin/node"));
     command.args(["--test", "--test-reporter=tap", "--test-concurrency=2"]).args(tests).kill_on_drop(true);
