@@ -5,7 +5,7 @@ import { readFile } from "node:fs/promises";
 import Ajv from "ajv/dist/2020.js";
 
 const source = JSON.parse(await readFile(new URL("../interface/openapi.json", import.meta.url), "utf8"));
-const ajv = new Ajv({ strict: false, allErrors: true });
+const ajv = new Ajv({ strict: false, allErrors: true, validateFormats: false });
 
 function dereferenced(value) {
   if (value?.$ref) return dereferenced(value.$ref.slice(2).split("/").reduce((from, name) => from[name], source));

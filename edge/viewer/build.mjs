@@ -1,6 +1,5 @@
-// Builds the viewer and the pages' files into edge/build/assets/, which the Worker serves under the share address: one
-// module for embeds, one for each kind of page, styles, icons, and OpenSeadragon's licence. The embed script itself is part of
-// the Worker.
+// Builds the viewer and the pages' files into edge/build/assets/, which the Worker serves: a module for embeds, one for each kind of
+// page, styles, icons, and OpenSeadragon's licence. The embed script itself is part of the Worker.
 
 import { access, cp, mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
@@ -26,31 +25,32 @@ await build({
   entryPoints: ["embed/viewer.js", "pages/share.js", "pages/home.js"].map(from),
   format: "esm",
   loader: { ".css": "text" }, // for shadow roots
-  // In a page with an AMD loader OpenSeadragon would register there instead of exporting itself.
+  // In a page with an AMD loader, OpenSeadragon would register there instead of exporting itself.
   define: { define: "undefined" },
 });
 await build({ ...shared, entryPoints: [from("pages/page.css")] });
-const licence = "openseadragon-licence.txt";
-await cp(from("pages/_headers"), `${to}_headers`);
-await cp(from("pages/icon.svg"), `${to}assets/icon.svg`);
+
 const icon = await readFile(from("pages/icon.svg"), "utf8");
-const made = {
+const files = {
+  "icon.svg": icon,
   "favicon.ico": ico(icon),
   "apple-touch-icon.png": png(icon, 180, { full: true }),
   "icon-192.png": png(icon, 192),
   "icon-512.png": png(icon, 512),
   "icon-full-512.png": png(icon, 512, { full: true }),
   "manifest.webmanifest": JSON.stringify(manifest),
+  "openseadragon-licence.txt": await readFile(from("../../node_modules/openseadragon/LICENSE.txt")),
 };
-for (const [name, content] of Object.entries(made)) await writeFile(`${to}assets/${name}`, content);
-for (const name of ["favicon.ico", "apple-touch-icon.png"]) await writeFile(`${to}${name}`, made[name]); // asked for unnamed
-// `hero/convert.mjs` writes another one.
+for (const [name, content] of Object.entries(files)) await writeFile(`${to}assets/${name}`, content);
+// Browsers request these without a link.
+for (const name of ["favicon.ico", "apple-touch-icon.png"]) await writeFile(`${to}${name}`, files[name]);
+await cp(from("pages/_headers"), `${to}_headers`);
+// Without the home page's picture, which `hero.mjs` makes.
 await access(`${to}assets/hero.json`).catch(() => writeFile(`${to}assets/hero.json`, "{}"));
-await cp(from("../../node_modules/openseadragon/LICENSE.txt"), `${to}assets/${licence}`);
 
-// Deletes the files of earlier builds. The folder stays: a running `wrangler dev` does not notice a new one.
+// Deletes files of earlier builds. The folder stays: a running `wrangler dev` does not notice a new one.
 const hero = ["hero.json", "hero.dzi", "hero_files"];
-const built = new Set(["viewer.js", "share.js", "home.js", "page.css", "icon.svg", licence, ...Object.keys(made), ...hero]);
+const built = new Set(["viewer.js", "share.js", "home.js", "page.css", ...Object.keys(files), ...hero]);
 for (const name of await readdir(`${to}assets`)) {
   if (!built.has(name)) await rm(`${to}assets/${name}`, { recursive: true });
 }

@@ -1,9 +1,9 @@
-// Creates elements in one expression, from attributes and text, never from HTML: no text of a source can become markup,
-// and the Content-Security-Policy and Trusted Types of the embedding page allow it.
+// Creates elements from attributes and text, never from HTML: text of a source cannot become markup, and the
+// Content-Security-Policy and Trusted Types of an embedding page allow it.
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** An element with attributes, listeners (`onclick: …`) and children; an attribute that is null or false is left out. */
+/** Creates an element with attributes, listeners (`onclick: …`) and children. Null or false attributes are left out. */
 export function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -15,7 +15,7 @@ export function element(tag, attributes = {}, ...children) {
   return made;
 }
 
-/** An icon of 24 × 24 units, drawn as lines in the colour of the text. Screen readers skip it. */
+/** Creates an icon of 24 × 24 units, drawn as lines in the colour of the text. Screen readers skip it. */
 export function icon(path) {
   const svg = document.createElementNS(SVG, "svg");
   svg.setAttribute("viewBox", "0 0 24 24");
@@ -27,11 +27,13 @@ export function icon(path) {
   return svg;
 }
 
-/** The element's shadow root, made on first use, with a style sheet that neither leaks out nor needs `unsafe-inline`. */
-export function shadow(host, css) {
+/** Returns the element's shadow root with style sheets, which need no `unsafe-inline`. Creates the root on first use. */
+export function shadow(host, ...styles) {
   const root = host.shadowRoot ?? host.attachShadow({ mode: "open" });
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync(css);
-  root.adoptedStyleSheets = [sheet];
+  root.adoptedStyleSheets = styles.map((text) => {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(text);
+    return sheet;
+  });
   return root;
 }

@@ -71,7 +71,7 @@ pub fn run(project: &Project, options: &Options) -> Result<()> {
         graph.push(tiler);
         let home_picture = Step::new("home's picture", |out| {
             let program = project.program(TILER, options.profile);
-            out.prepare(project.node_tool("node")?.arg("edge/viewer/hero/convert.mjs").arg(program))
+            out.prepare(project.node_tool("node")?.arg("edge/viewer/hero.mjs").arg(program))
         });
         graph.push(home_picture.needs(&["tiler", "edge"]));
         steps::run(graph).result()?;

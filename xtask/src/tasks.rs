@@ -124,7 +124,7 @@ pub fn lighthouse(project: &Project, url: Option<&str>) -> Result<()> {
     }
     build::worker_alone(project, Purpose::Test)?;
     let tiler = build::program(project, TILER, Profile::Dev)?;
-    command::run(project.node_tool("node")?.arg("edge/viewer/hero/convert.mjs").arg(tiler))?;
+    command::run(project.node_tool("node")?.arg("edge/viewer/hero.mjs").arg(tiler))?;
     let mut service = build::tool(project, ["dev", "--built", "--port=0", "--allow-networks=127.0.0.0/8"]);
     let state = project.target.join("lighthouse");
     let mut service = service.arg("--state").arg(state).stdout(Stdio::piped()).spawn()?;

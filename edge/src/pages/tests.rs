@@ -88,7 +88,7 @@ fn the_share_page_carries_its_content() {
     <button type="button" id="open-share" aria-haspopup="dialog" hidden>Share</button>
     </div>
     <div id="stage" data-address="https://api.example/v1/content/6qy4OXfXSid" data-home="https://zoom.example/">
-    <noscript><img src="https://zoom.example/6qy4OXfXSid/preview.jpg" alt="a&#39;b.jpg"><p class="script">Zooming needs JavaScript.</p></noscript>
+    <noscript><img src="https://zoom.example/6qy4OXfXSid/preview.jpg" alt="a&#39;b.jpg"><p class="script">Zooming requires JavaScript.</p></noscript>
     </div>
     </main>
     <script type="application/json" id="content">{"id":"6qy4OXfXSid","url":"http://example.com/a'b.jpg?c=%3C/script%3E\u0026d","ready":true,"failed":false,"progress":0,"shareUrl":"https://zoom.example/6qy4OXfXSid","embedHtml":"\u003cscript src=\"https://zoom.example/6qy4OXfXSid.js?width=auto\u0026height=400px\"\u003e\u003c/script\u003e","dzi":{"url":"https://cache.example/pyramids/6qy4OXfXSid/1.dzi","width":8000,"height":6000,"tileSize":510,"tileOverlap":1,"tileFormat":"jpg"}}</script>

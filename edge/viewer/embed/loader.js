@@ -1,23 +1,22 @@
-// The embed script, `/<id>.js?width=&height=&id=&fit=&background=&attribution=`. It reads its parameters from its own address,
-// reserves the space of the viewer, and imports the viewer when the reader scrolls near. The browser loads a module
-// once for a page, however many scripts import it. The script defines no global and never writes into the stream of the
-// document.
+// The embed script, `/<id>.js?width=&height=&id=&fit=&background=&attribution=`. It reads its parameters from its own URL, reserves
+// space for the viewer, and imports the viewer when the reader scrolls near. The browser loads that module once per page,
+// even for several embeds. The script defines no globals and never writes into the document's stream.
 (() => {
   const script = document.currentScript;
-  if (!script) return console.warn("Edgezoom: embed it with a classic script element, not as a module.");
+  if (!script) return console.warn("Edgezoom: use a classic script element, not a module.");
 
-  const address = new URL(script.src);
-  const parameter = (name) => address.searchParams.get(name);
-  const id = address.pathname.split("/").pop().replace(/\.js$/, "");
-  const content = new URL(`v1/content/${id}`, address).href;
-  const module = new URL("assets/viewer.js", address).href;
+  const url = new URL(script.src);
+  const parameter = (name) => url.searchParams.get(name);
+  const id = url.pathname.split("/").pop().replace(/\.js$/, "");
+  const content = new URL(`v1/content/${id}`, url).href;
+  const module = new URL("assets/viewer.js", url).href;
 
-  /** A CSS length from `N`, `Npx` or `N%`; `auto` from any other text and from 0. */
+  /** Parses `N`, `Npx` or `N%` as a CSS length; anything else, and 0, is `auto`. */
   function length(text) {
     const [, figure, unit] = /^(\d{1,6})(px|%)?$/.exec(text) ?? [];
     return Number(figure) > 0 ? figure + (unit ?? "px") : "auto";
   }
-  /** A CSS colour, with or without the `#` that an address has to escape; undefined from any other text. */
+  /** Parses a CSS colour, with or without the `#`, which URLs have to escape. Returns undefined for anything else. */
   function colour(text) {
     return ["#" + text, text].find((value) => CSS.supports("color", value));
   }
@@ -36,23 +35,23 @@
     width: width === "auto" ? "100%" : width,
     maxWidth: "100%",
     height,
-    // Applies where the height is `auto`, or a percentage of an element without a height.
+    // Applies if the height is `auto`, or a percentage of an element without a height.
     aspectRatio: "4 / 3",
     background: background ?? "rgb(127 127 127 / 0.12)",
   });
 
-  /** Shows a button to retry when the viewer could not be loaded. */
+  /** Shows a button to retry if the viewer did not load. */
   function offerRetry(attempt) {
     const button = document.createElement("button");
     button.type = "button";
-    button.textContent = "The picture could not be loaded. Try again";
+    button.textContent = "The viewer did not load. Try again";
     Object.assign(button.style, { font: "inherit", padding: "12px 16px", margin: "16px", cursor: "pointer" });
     button.addEventListener("click", () => load(attempt + 1));
     host.replaceChildren(button);
   }
 
   function load(attempt = 0) {
-    // Browsers may cache the failure of a module; another query makes another module.
+    // Browsers may cache the failure of a module; with another query it is another module.
     import(attempt ? `${module}?again=${attempt}` : module).then(
       ({ embed }) => {
         host.replaceChildren();
@@ -80,8 +79,8 @@
   const target = () => document.getElementById(parameter("id") ?? "");
   if (target() || (!parameter("id") && document.body?.contains(script))) return put(target());
 
-  // The target may come later in the document: an element further down, or the body. A document that was opened by
-  // script and never closed does not finish loading; then a timer has to do.
+  // The target may be further down in the document. A document that a script opened and never closed does not finish loading, hence
+  // the timer.
   let waiting = true;
   function begin() {
     if (!waiting) return;

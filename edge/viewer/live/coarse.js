@@ -1,16 +1,14 @@
-// The picture as far as it is rendered, small: shown while its content is processed, in place of the drawing of tiles,
-// and over the viewer until that has drawn its own.
+// The coarse picture: a small version of the picture so far, shown during the conversion, and over the viewer until its tiles are
+// drawn.
 
 import { element } from "../dom.js";
 
-/** How long the viewer's tiles are waited for, and how long they take to shine through (as `viewer.css` has it). */
-const LONGEST_WAIT_MS = 8000;
+/** Maximum time to wait for the viewer's tiles. */
+const MAX_WAIT_MS = 8000;
+/** Duration of the transition in `viewer.css`. */
 const FADE_MS = 250;
 
-/**
- * Shows pictures in `place`, each once it has loaded, in place of the one before; `onShown()` is called with the first.
- * Gives `{ show(url), lift() }`.
- */
+/** Shows each picture in `place` when it has loaded, replacing the one before. Calls `onShown()` each time. Returns `{ show(url), lift() }`. */
 export function coarsePicture(place, onShown) {
   let shown = null;
   let latest = "";
@@ -22,7 +20,7 @@ export function coarsePicture(place, onShown) {
     try {
       await next.decode();
     } catch {
-      return; // it is gone: the picture is nearly ready
+      return; // it is deleted: the picture is almost ready
     }
     if (latest !== url) return;
     if (shown) shown.replaceWith(next);
@@ -31,10 +29,7 @@ export function coarsePicture(place, onShown) {
     onShown();
   }
 
-  /**
-   * Takes the picture off, if one is shown, and gives what puts it over a viewer's canvas, exactly where that one will
-   * draw the picture: `cover(viewer, canvas)`. Until the viewer knows, it stays where it was.
-   */
+  /** Stops showing pictures. If one is shown, returns `cover(viewer, canvas)`, which moves it over a viewer's canvas. */
   function lift() {
     latest = "lifted";
     if (!shown) return null;
@@ -45,7 +40,7 @@ export function coarsePicture(place, onShown) {
   return { show, lift };
 }
 
-/** Leaves a picture over the viewer's canvas until that has drawn its own. */
+/** Keeps a picture over the viewer's canvas, where the viewer will draw it, until the tiles are drawn. */
 function coverWith(cover, before, viewer, canvas) {
   const put = ({ x, y, width, height }, fit) => {
     const box = { left: x, top: y, width, height };
@@ -59,22 +54,21 @@ function coverWith(cover, before, viewer, canvas) {
   const follow = () => {
     const picture = viewer.world.getItemAt(0);
     if (!picture) return;
-    // It cannot be turned with the picture.
+    // It cannot rotate with the picture.
     if (viewer.viewport.getRotation() % 360 !== 0) leave();
     else put(viewer.viewport.viewportToViewerElementRectangle(picture.getBoundsNoRotate(true)), "fill");
   };
   const leave = () => {
-    clearTimeout(patience);
+    clearTimeout(timer);
     viewer.removeHandler("update-viewport", follow);
     cover.classList.add("leaving");
     setTimeout(() => cover.remove(), FADE_MS);
   };
-  const patience = setTimeout(leave, LONGEST_WAIT_MS);
+  const timer = setTimeout(leave, MAX_WAIT_MS);
   viewer.addHandler("update-viewport", follow);
   viewer.addOnceHandler("open", () => {
     const picture = viewer.world.getItemAt(0);
     if (picture.getFullyLoaded()) leave();
     else picture.addOnceHandler("fully-loaded-change", leave);
   });
-  viewer.addOnceHandler("destroy", () => clearTimeout(patience));
 }

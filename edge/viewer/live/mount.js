@@ -1,39 +1,39 @@
-// Shows a content in an element, in any state: its progress, with the picture so far as soon as there is one, then the
-// picture itself, or the failure. Embeds and pages load this module.
+// Shows a content in an element, in any state: its progress, with the coarse picture as soon as there is one, then the picture in the
+// viewer, or the failure. Embeds and pages use it.
 
-import { element, shadow } from "../dom.js";
+import { element, icon, shadow } from "../dom.js";
+import shared from "../shared.css";
 import { mountViewer } from "../zoom/viewer.js";
-import { fetchRetried } from "./api.js";
 import { coarsePicture } from "./coarse.js";
 import css from "./live.css";
-import { problemCard, progressCard } from "./status.js";
-import { watch } from "./watch.js";
-import { nameOf } from "./words.js";
+import { fetchRetried, watch } from "./watch.js";
+import { isFile, nameOf, problemWords, stageWords } from "./words.js";
+
+const BROKEN = "M4 7a2 2 0 0 1 2-2h6l-2 4 4 3-4 3 2 4H6a2 2 0 0 1-2-2zM15 5h3a2 2 0 0 1 2 2v10a2 2 0 0 1-2 2h-2";
+/** Number of tiles in the drawing of the progress. */
+const TILES = 60;
 
 /**
- * Shows the content at `address` of the interface in `host`, filling it.
+ * Shows the content at an API URL in `host`, filling it.
  *
- * Options: `known` (the content object, if the page has it), `home` (the address of a link when there is no picture),
- * `onReady(content)` (called before the viewer is mounted), `onUpdate(update)` (called with each update of `api.js`), and
- * those of `mountViewer`. Returns the function that
- * removes everything.
+ * Options: `known` (the content object, if the page has it), `home` (target of a link if there is no picture), `onReady(content)`
+ * (called before the viewer is mounted), `onUpdate(update)` (called with each update of `watch.js`), and those of `mountViewer`.
  */
-export function mountContent(host, address, options = {}) {
+export function mountContent(host, url, options = {}) {
   const { known, home, onReady, onUpdate, ...viewing } = options;
-  let leave = () => {};
   let progress = null;
   let coarse = null;
-  /** Whether the element that is about to be replaced has the focus. */
+  /** True if the element that is about to be replaced has the focus. */
   const hadFocus = () => host.shadowRoot?.activeElement != null;
 
   function place(card) {
     const frame = element("div", { class: "frame" }, card);
     if (options.background) frame.style.background = options.background;
-    shadow(host, css).replaceChildren(frame);
+    shadow(host, shared, css).replaceChildren(frame);
     return frame;
   }
 
-  /** The frame of the progress, which makes room for the picture once there is one. */
+  /** Shows the progress in a frame that makes room for the coarse picture. */
   function placeProgress(content) {
     progress = progressCard(content);
     const frame = place(progress.card);
@@ -58,30 +58,79 @@ export function mountContent(host, address, options = {}) {
       onReady?.(update.content);
       const cover = coarse?.lift();
       const mounted = mountViewer(host, update.content, { name: nameOf(update.content.url), ...viewing });
-      leave = mounted.destroy;
       cover?.(mounted.viewer, mounted.canvas);
-      coarse = null;
       if (focused) mounted.focus();
     } else {
-      coarse = null;
       place(problemCard(update, { home, onRetry: retry }));
       if (focused) host.shadowRoot.querySelector("button")?.focus({ preventScroll: true });
     }
+    coarse = null;
   }
 
-  /** Asks for another try, then follows it. */
   async function retry() {
-    const waiting = element("div", { class: "card", role: "status", tabindex: "-1" }, "One moment …");
+    const waiting = element("div", { class: "card", role: "status", tabindex: "-1" }, "Retrying …");
     place(waiting);
     waiting.focus({ preventScroll: true });
-    const update = await fetchRetried(address);
+    const update = await fetchRetried(url);
     if (update.refused) show(update);
-    else leave = watch(address, show, { known: update.content, revalidate: true });
+    else watch(url, show, { known: update.content, revalidate: true });
   }
 
-  leave = watch(address, show, { known });
-  return () => {
-    leave();
-    host.shadowRoot?.replaceChildren();
+  watch(url, show, { known });
+}
+
+/** Creates a card with the progress. Returns `{ card, update(content) }`. Screen readers announce the stage when it changes, but not the
+ * percentage. */
+function progressCard(content) {
+  const tiles = Array.from({ length: TILES }, () => element("i"));
+  const figure = element("span", { class: "figure" });
+  const bar = element("progress", { max: "1", "aria-labelledby": "stage" });
+  const stage = element("p", { class: "stage", id: "stage", role: "status" });
+  const card = element(
+    "div",
+    { class: "card" },
+    element("div", { class: "tiles", "aria-hidden": "true" }, ...tiles),
+    element("h2", {}, nameOf(content.url)),
+    bar,
+    element("div", { class: "line" }, stage, figure),
+  );
+  return {
+    card,
+    update({ progress, stage: name }) {
+      const words = stageWords(name);
+      if (stage.textContent !== words) stage.textContent = words;
+      // Without a value the bar is indeterminate.
+      const begun = name !== "queued" || progress > 0;
+      if (begun) bar.value = progress;
+      else bar.removeAttribute("value");
+      figure.textContent = begun ? `${Math.floor(progress * 100)}\u2009%` : "";
+      tiles.forEach((tile, index) => tile.classList.toggle("there", rankOf(index) < progress * TILES));
+    },
   };
+}
+
+/** Returns the rank at which a tile of the drawing lights up. Seventh powers modulo 61 are a permutation of 1 to 60 that looks random. */
+function rankOf(index) {
+  let power = 1;
+  for (let times = 0; times < 7; times += 1) power = (power * (index + 1)) % 61;
+  return power - 1;
+}
+
+/** Creates a card with a failure, with a button to retry if that can help, and a link to the home page if given. */
+function problemCard(update, { onRetry, home }) {
+  const { title, text, advice, when, canRetry } = problemWords(update);
+  const source = update.content?.url;
+  const retry = canRetry ? element("button", { type: "button", onclick: onRetry }, "Try again") : null;
+  const other = home ? element("a", { class: "button", href: home }, "Zoom into another picture") : null;
+  return element(
+    "div",
+    { class: "card problem" },
+    icon(BROKEN),
+    element("h2", {}, title),
+    text ? element("p", { role: "alert" }, text) : null,
+    advice && home ? element("p", { class: "advice" }, advice) : null, // not in embeds: they are small, and their readers cannot act on it
+    when ? element("p", { class: "when" }, when) : null,
+    source && !isFile(source) ? element("p", { class: "source" }, element("a", { href: source, rel: "noopener noreferrer" }, source)) : null,
+    retry || other ? element("div", { class: "actions" }, retry, other) : null,
+  );
 }

@@ -1,9 +1,9 @@
-// The home page's form works without this script, which accepts an address that is pasted or dropped anywhere, shows on
-// the button that the form was sent, and adds what was seen in this browser and a picture to try.
+// The home page's form works without this script. The script accepts URLs and files that are pasted or dropped anywhere, shows on the
+// button that the form was sent, and adds recent contents and a picture to try.
 
 import { element } from "../dom.js";
-import { forget, recent } from "./recent.js";
-import { offerSending } from "./send_file.js";
+import { clear, recent } from "./recent.js";
+import { offerUpload } from "./upload.js";
 
 const form = document.getElementById("ask");
 const field = form.elements.url;
@@ -15,18 +15,18 @@ form.addEventListener("submit", () => {
   button.setAttribute("aria-disabled", "true");
 });
 
-// The browser's back button may restore the page with the changed button.
+// The browser's back button may restore the page in its last state.
 addEventListener("pageshow", () => {
   button.textContent = label;
   button.removeAttribute("aria-disabled");
   showRecent();
 });
 
-const ADDRESS = /^https?:\/\/\S+$/i;
+const URL_TEXT = /^https?:\/\/\S+$/i;
 
 document.addEventListener("paste", (event) => {
   const pasted = event.clipboardData?.getData("text/plain").trim() ?? "";
-  if (event.target === field || !ADDRESS.test(pasted)) return;
+  if (event.target === field || !URL_TEXT.test(pasted)) return;
   event.preventDefault();
   field.value = pasted;
   field.focus();
@@ -42,32 +42,31 @@ document.addEventListener("dragleave", (event) => {
 document.addEventListener("drop", (event) => {
   event.preventDefault();
   document.body.classList.remove("dragged");
-  // A picture of another page comes as both, and is asked for by its address.
-  const dropped = droppedAddress(event.dataTransfer);
+  // A picture of another page is dropped as a URL and a file: the URL is used.
+  const dropped = droppedUrl(event.dataTransfer);
   const [file] = event.dataTransfer.files;
   tell();
   if (dropped) {
     field.value = dropped;
     form.requestSubmit();
-  } else if (file && sendFile) sendFile(file);
-  else if (file) tell("Files can not be sent here. Drop the address of a picture, such as a link.");
-  else tell("Drop the address of a picture, such as a link.");
+  } else if (file && upload) upload(file);
+  else tell(file ? "Uploads are off here. Drop a link or a URL instead." : "Drop a link or a URL.");
 });
 
-/** Shows what is wrong with what was dropped or chosen; nothing: hides it. */
+/** Shows an error about a dropped or chosen file; without a text, hides it. */
 function tell(text = "") {
   const problem = document.getElementById("dropped");
   problem.textContent = text;
   problem.hidden = text === "";
 }
 
-/** Sends a file, where the operator allows that. */
-const sendFile = offerSending(form, tell);
+/** Uploads a file; null if uploads are off. */
+const upload = offerUpload(form, tell);
 
-/** The address that was dropped: of a link, of a picture of another page, or a text. */
-function droppedAddress(transfer) {
+/** Returns the dropped URL, of a link, a picture or a text. */
+function droppedUrl(transfer) {
   const lines = ["text/uri-list", "text/plain"].flatMap((type) => transfer.getData(type).split(/[\r\n]+/));
-  return lines.map((line) => line.trim()).find((line) => ADDRESS.test(line));
+  return lines.map((line) => line.trim()).find((line) => URL_TEXT.test(line));
 }
 
 function showRecent() {
@@ -84,13 +83,13 @@ function card({ id, name, width, height }) {
   return element("li", {}, element("a", { href: address }, picture, element("b", {}, name), element("span", {}, size)));
 }
 
-document.getElementById("forget").addEventListener("click", () => {
-  forget();
+document.getElementById("clear").addEventListener("click", () => {
+  clear();
   showRecent();
   field.focus();
 });
 
-/** Shows the picture to try, where the operator has converted it. Its place is kept until that is known. */
+/** Shows the picture to try, if the operator has converted it. */
 async function showPiece() {
   const figure = document.getElementById("showpiece");
   const { picture, viewer } = figure.dataset;
@@ -98,6 +97,6 @@ async function showPiece() {
   figure.hidden = !dzi.width;
   if (!dzi.width) return;
   const { show } = await import(viewer);
-  show(figure.querySelector(".stage"), { url: `${picture}.dzi`, ...dzi }, "A town that does not exist");
+  show(figure.querySelector(".stage"), { url: `${picture}.dzi`, ...dzi }, "A fictional town");
 }
-showPiece().catch((error) => console.warn("The picture to try is not shown:", error));
+showPiece().catch((error) => console.warn("cannot show the picture to try:", error));

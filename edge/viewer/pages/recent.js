@@ -1,34 +1,33 @@
-// The contents that were seen in this browser, kept in it and nowhere else.
+// The contents that were opened in this browser. They are stored only there.
 
 const KEY = "edgezoom-recent";
-const MOST = 8;
+const MAX_CONTENTS = 8;
 
-/** The contents, the last one first: `{ id, name, width, height }`. */
+/** Returns the contents, latest first: `{ id, name, width, height }`. */
 export function recent() {
   try {
-    const kept = JSON.parse(localStorage.getItem(KEY) ?? "[]");
+    const stored = JSON.parse(localStorage.getItem(KEY) ?? "[]");
     const isContent = (entry) => /^[0-9A-Za-z]{11}$/.test(entry?.id) && typeof entry.name === "string";
-    return Array.isArray(kept) ? kept.filter(isContent) : [];
+    return Array.isArray(stored) ? stored.filter(isContent) : [];
   } catch {
-    return []; // the browser keeps nothing, or something else is there
+    return []; // storage is forbidden, or has something else
   }
 }
 
-/** Keeps a ready content under a name. */
+/** Adds a ready content. */
 export function remember({ id, dzi }, name) {
   const { width, height } = dzi;
-  keep([{ id, name, width, height }, ...recent().filter((other) => other.id !== id)].slice(0, MOST));
+  store([{ id, name, width, height }, ...recent().filter((other) => other.id !== id)].slice(0, MAX_CONTENTS));
 }
 
-/** Forgets all contents. */
-export function forget() {
-  keep([]);
+export function clear() {
+  store([]);
 }
 
-function keep(contents) {
+function store(contents) {
   try {
     localStorage.setItem(KEY, JSON.stringify(contents));
   } catch {
-    // The browser keeps nothing: then there is nothing to show on the home page.
+    // Storage is full or forbidden: the home page shows no recent contents.
   }
 }

@@ -1,12 +1,10 @@
-// The script of the share page and of the page for frames: mounts the content into the page, with the content object
-// that the page has.
+// The script of the share page and of the page for frames: shows the content, whose content object is part of the page.
 
 import { mountContent } from "../live/mount.js";
-import { offerDetails } from "./details_dialog.js";
+import { offerDetails, offerSharing } from "./dialogs.js";
 import { remember } from "./recent.js";
-import { offerSharing } from "./share_dialog.js";
 
-/** The distance between the panels above the picture and the picture, in CSS pixels. */
+/** Distance between the panels and the picture below them, in CSS pixels. */
 const BELOW_PANELS = 12;
 
 const stage = document.getElementById("stage");
@@ -20,7 +18,7 @@ if (framed === undefined) {
   mountContent(stage, address, {
     known,
     home,
-    address: true,
+    inUrl: true,
     coveredTop: () => panels.getBoundingClientRect().bottom + BELOW_PANELS,
     onReady: describe,
     onUpdate({ kind, content }) {
@@ -34,7 +32,7 @@ if (framed === undefined) {
   mountContent(stage, address, { known, cooperative: true, attribution, fit: parameter("fit"), background: parameter("background") });
 }
 
-/** Says how large the picture is, and what is missing of it. */
+/** Shows the size of the picture, and the warning if there is one. */
 function describe({ dzi, warning }) {
   const [width, height] = [dzi.width, dzi.height].map((side) => side.toLocaleString("en"));
   document.getElementById("size").textContent = ` · ${width} × ${height}`;
@@ -43,7 +41,7 @@ function describe({ dzi, warning }) {
   line.hidden = !warning;
 }
 
-/** A parameter of the frame's address, parsed as the embed script does. */
+/** Returns a parameter of the frame's URL, parsed like the embed script's. */
 function parameter(name) {
   const value = new URLSearchParams(location.search).get(name);
   if (name === "attribution") return value;

@@ -1,4 +1,4 @@
-// A headless Chromium, pages that remember what went wrong in them, and the accessibility check.
+// A headless Chromium, pages that collect errors, the accessibility check, and what tests read from a viewer.
 
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -6,15 +6,14 @@ import { createRequire } from "node:module";
 import assert from "node:assert/strict";
 import { chromium } from "playwright-core";
 
-import { readPng } from "./png.mjs";
+import { decodePng } from "../png.mjs";
 
-/** How long something may take that should be there in a moment, on a machine that is busy. */
+/** Maximum time to wait for something that should happen at once, on a busy machine. */
 const PATIENCE_MS = 20_000;
 
-/** Where Debian puts its browsers. */
+/** Debian's paths of Chromium. */
 const BROWSERS = ["/usr/bin/chromium", "/usr/lib/chromium/chromium-headless-shell"];
 
-/** The browser. */
 export const executablePath = process.env.EDGEZOOM_CHROMIUM ?? BROWSERS.find(existsSync) ?? BROWSERS[0];
 
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -24,8 +23,7 @@ export async function startBrowser() {
   return chromium.launch({ executablePath, args: root ? ["--no-sandbox"] : [] });
 }
 
-/** A new page in a context of its own. `page.wrongs` collects errors and warnings of scripts, policies and the
- * network. */
+/** Opens a page in a context of its own. `page.wrongs` collects errors and warnings of scripts, policies and the network. */
 export async function newPage(browser, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1200, height: 800 }, ...options });
   const page = await context.newPage();
@@ -38,31 +36,31 @@ export async function newPage(browser, options = {}) {
   return page;
 }
 
-/** Fails unless axe-core finds nothing, in every frame and shadow root. */
+/** Fails if axe-core finds a violation in any frame or shadow root. */
 export async function assertAccessible(page, options = {}) {
   for (const frame of page.frames()) {
-    // Past the page's policy, which forbids foreign scripts and eval: as a debugger would.
+    // This bypasses the page's policy, which forbids other scripts and eval.
     await frame.evaluate(axe);
     const { violations } = await frame.evaluate((settings) => globalThis.axe.run(document, { iframes: false, ...settings }), options);
-    const told = violations.map(({ id, nodes }) => [id, ...nodes.map((node) => node.target), nodes[0].failureSummary].join(" | "));
-    assert.deepEqual(told, [], frame.url());
+    const found = violations.map(({ id, nodes }) => [id, ...nodes.map((node) => node.target), nodes[0].failureSummary].join(" | "));
+    assert.deepEqual(found, [], frame.url());
     await frame.evaluate(() => delete globalThis.axe);
   }
 }
 
-/** The parts of a mounted viewer, in whatever shadow root. */
+/** Returns locators for the parts of a viewer. */
 export const parts = (scope) => ({
   region: scope.getByRole("region", { name: /Zoomable picture/ }),
   picture: scope.getByRole("application", { name: "Picture" }),
   zoomIn: scope.getByRole("button", { name: "Zoom in" }),
   zoomOut: scope.getByRole("button", { name: "Zoom out" }),
   home: scope.getByRole("button", { name: "Show the whole picture" }),
-  rotate: scope.getByRole("button", { name: "Turn by a quarter" }),
+  rotate: scope.getByRole("button", { name: "Rotate by 90°" }),
   fullscreen: scope.getByRole("button", { name: /ullscreen/ }),
   scale: scope.locator(".scale"),
 });
 
-/** The zoom that a viewer shows, as a number, once it has stopped changing. */
+/** Returns the scale that a viewer shows, in percent, once it is stable. */
 export async function restingScale(viewer) {
   let before;
   for (;;) {
@@ -73,10 +71,7 @@ export async function restingScale(viewer) {
   }
 }
 
-/**
- * Waits until a viewer has painted: its middle has many colours, or one that is not `ground`. Looks at a screenshot, as
- * a canvas with another origin's tiles does not let itself be read.
- */
+/** Waits until the middle of a viewer has many colours. Uses a screenshot, because a canvas with tiles of another origin cannot be read. */
 export async function painted(page, scope = page) {
   const { region } = parts(scope);
   await region.first().waitFor();
@@ -87,9 +82,9 @@ export async function painted(page, scope = page) {
   throw new Error("the viewer painted nothing");
 }
 
-/** How many colours there are in the middle half of a picture. */
+/** Returns the number of colours in the middle half of a picture. */
 export function coloursIn(png) {
-  const { width, height, channels, pixels } = readPng(png);
+  const { width, height, channels, pixels } = decodePng(png);
   const colours = new Set();
   for (let y = Math.round(height / 4); y < Math.round((height * 3) / 4); y += 1) {
     for (let x = Math.round(width / 4); x < Math.round((width * 3) / 4); x += 1) {
@@ -100,7 +95,7 @@ export function coloursIn(png) {
   return colours.size;
 }
 
-/** The globals of a page that a page without scripts does not have. */
+/** Returns the globals that a page's scripts have left. */
 export function globalsLeft(page) {
   return page.evaluate(() => {
     const frame = document.body.appendChild(document.createElement("iframe"));
@@ -110,16 +105,16 @@ export function globalsLeft(page) {
   });
 }
 
-/** Whether an element has the focus, in whatever shadow root; for `evaluate`. */
+/** Returns true if an element has the focus in its root; for `evaluate`. */
 export const isFocused = (element) => element === element.getRootNode().activeElement;
 
-/** The place that an address names. */
-export function placeIn(address) {
-  const [x, y, zoom] = new URL(address).hash.slice(1).split(",").map(Number);
+/** Returns the place in a URL's fragment. */
+export function placeIn(url) {
+  const [x, y, zoom] = new URL(url).hash.slice(1).split(",").map(Number);
   return { x, y, zoom };
 }
 
-/** Fails unless `holds()` becomes true. */
+/** Waits until `holds()` returns true. */
 export async function assertEventually(holds, message) {
   for (const end = Date.now() + PATIENCE_MS; Date.now() < end; ) {
     if (await holds()) return;

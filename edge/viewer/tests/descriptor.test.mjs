@@ -1,25 +1,15 @@
-// OpenSeadragon as it is, on another site's page, given nothing but a descriptor's address: as XML and by JSONP.
+// Plain OpenSeadragon on another site, with only the descriptor's URL: as XML and by JSONP.
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 
-import { newPage, startBrowser } from "./browser.mjs";
-import { startHost } from "./servers.mjs";
-import { startService } from "./service.mjs";
+import { host, openEmpty, page, ready, service, setUp } from "./site.mjs";
 
-let browser;
-let service;
-let host;
-before(async () => {
-  [browser, service, host] = await Promise.all([startBrowser(), startService(), startHost()]);
+setUp(async () => {
   const openseadragon = createRequire(import.meta.url).resolve("openseadragon/build/openseadragon/openseadragon.min.js");
   host.file("/openseadragon.js", "text/javascript", await readFile(openseadragon, "utf8"));
-});
-after(async () => {
-  await browser.close();
-  await Promise.all([service.close(), host.close()]);
 });
 
 for (const [form, address] of [
@@ -27,10 +17,9 @@ for (const [form, address] of [
   ["a script", ({ id }) => `${service.origin}/v1/content/${id}/dzi.js`],
 ]) {
   test(`OpenSeadragon reads the descriptor as ${form} and loads its tiles`, async (t) => {
-    if (!service.real) return t.skip("only a running service has descriptors");
-    const id = await service.ready();
-    const content = await (await fetch(`${service.origin}/v1/content/${id}`)).json();
-    const page = await newPage(browser);
+    if (!service.real) return t.skip("needs the descriptors of a running service");
+    const content = await (await fetch(`${service.origin}/v1/content/${ready}`)).json();
+    await openEmpty();
     await page.goto(host.put(`<div id="seadragon" style="width:600px;height:400px"></div><script src="/openseadragon.js"></script>`));
     const opened = await page.evaluate(
       (tileSources) =>
@@ -47,6 +36,5 @@ for (const [form, address] of [
     );
     const { width, height, tileOverlap, tileSize } = content.dzi;
     assert.deepEqual(opened, { width, height, tileOverlap, tileSize });
-    await page.context().close();
   });
 }

@@ -1,30 +1,19 @@
-// The embed script in other people's pages, however it gets there, and the page for frames.
+// The embed script in pages of other sites, however it is inserted, and the page for frames.
 
 import assert from "node:assert/strict";
-import { after, afterEach, before, test } from "node:test";
+import { test } from "node:test";
 
-import { assertAccessible, globalsLeft, newPage, painted, parts, restingScale, startBrowser } from "./browser.mjs";
-import { startHost } from "./servers.mjs";
-import { ofTheViewer, startService } from "./service.mjs";
+import { assertAccessible, globalsLeft, painted, parts, restingScale } from "./browser.mjs";
+import { ofTheViewer } from "./service.mjs";
+import { host, openEmpty, page, ready, service, setUp } from "./site.mjs";
 
-let browser;
-let service;
-let host;
-let ready;
-before(async () => {
-  [browser, service, host] = await Promise.all([startBrowser(), startService(), startHost()]);
-  ready = await service.ready();
-});
-after(async () => {
-  await browser.close();
-  await Promise.all([service.close(), host.close()]);
-});
+setUp();
 
-let page;
+/** Number of requests for the viewer's module. */
 let viewerLoads;
-afterEach(() => page.context().close());
+/** Opens a page of another site. */
 async function open(body, settings = {}, options = {}) {
-  page = await newPage(browser, options);
+  await openEmpty(options);
   viewerLoads = 0;
   page.on("request", (request) => {
     if (/\/assets\/viewer\.js/.test(request.url())) viewerLoads += 1;
@@ -32,10 +21,10 @@ async function open(body, settings = {}, options = {}) {
   await page.goto(host.put(body, settings), { waitUntil: settings.never ? "commit" : "load" });
 }
 const script = (query = "", id = ready) => `<script src="${service.origin}/${id}.js${query}"></script>`;
-/** The element that an embed made: the only ones with a shadow root. */
+/** Returns the elements that embeds have made. */
 const embeds = (scope = page) => scope.locator("div[style*=aspect-ratio]");
 
-test("a script in the page puts the picture where it stands", async () => {
+test("a script shows the picture in its place", async () => {
   await open(`<p>before</p>${script("?width=auto&height=400px")}<p>after</p>`);
   await painted(page);
   const order = [embeds(), page.getByText("before"), page.getByText("after")];
@@ -48,14 +37,14 @@ test("a script in the page puts the picture where it stands", async () => {
   await assertAccessible(page);
 });
 
-test("an async script puts it into the element that it names, even one that comes later", async () => {
+test("an async script shows it in the element of its `id`, even a later one", async () => {
   await open(`${script("?id=here").replace("<script", "<script async")}<div id="other"></div><div id="here"></div>`);
   await painted(page);
   assert.equal(await page.locator("#here > div").count(), 1);
   assert.deepEqual(page.wrongs, []);
 });
 
-test("a script that is written into a frame puts the picture into it", async () => {
+test("embedHtml that is written into a frame shows the picture there", async () => {
   const { embedHtml } = await (await fetch(`${service.origin}/v1/content/${ready}`)).json();
   await open(`<iframe id="written" title="Picture" width="700" height="450"></iframe>
     <script>
@@ -70,7 +59,7 @@ test("a script that is written into a frame puts the picture into it", async () 
   assert.deepEqual(page.wrongs, []);
 });
 
-test("a script that is inserted later puts it where it is, or into the element that it names", async () => {
+test("a script that is inserted later shows it in its place, or in the element of its `id`", async () => {
   await open(`<div id="here"></div><div id="there"></div>`);
   for (const [parent, query] of [["here", ""], ["there", "?id=here"]]) {
     await page.evaluate(([id, src]) => {
@@ -95,27 +84,27 @@ for (const [closed, ending] of [[true, "doc.close()"], [false, ""]]) {
   });
 }
 
-test("two embeds and two copies of one script load the viewer once", async () => {
+test("several embeds load the viewer once", async () => {
   await open(script() + script() + script("?height=300", await service.ready()));
   await page.waitForFunction(() => document.querySelectorAll("div[style*=aspect-ratio]").length === 3);
   for (let index = 0; index < 3; index += 1) await painted(page, embeds().nth(index));
   assert.equal(viewerLoads, 1);
   assert.deepEqual(await globalsLeft(page), []);
   assert.deepEqual(page.wrongs, []);
-  await assertAccessible(page, { rules: { "landmark-unique": { enabled: false } } }); // the same picture twice has one name
+  await assertAccessible(page, { rules: { "landmark-unique": { enabled: false } } }); // the same picture twice has the same name
 });
 
-test("nothing but the script is loaded until the reader comes near", ofTheViewer, async () => {
+test("the viewer is loaded when the reader scrolls near", ofTheViewer, async () => {
   await open(`<p style="height: 4000px">Long text</p>${script()}`);
   await page.waitForTimeout(500);
   assert.equal(viewerLoads, 0);
-  assert.equal((await embeds().boundingBox()).height, 400, "its place is kept");
+  assert.equal((await embeds().boundingBox()).height, 400, "its space is reserved");
   await embeds().scrollIntoViewIfNeeded();
   await painted(page);
   assert.equal(viewerLoads, 1);
 });
 
-test("an embed before the content is ready turns into the viewer by itself", async () => {
+test("an embed of an unfinished content shows the picture when it is ready", async () => {
   const { id, finish } = await service.slow();
   await open(script("?height=300", id));
   await page.getByRole("progressbar").waitFor();
@@ -125,26 +114,26 @@ test("an embed before the content is ready turns into the viewer by itself", asy
   assert.deepEqual(page.wrongs, []);
 });
 
-test("an embed of a failed content says why", async () => {
+test("an embed of a failed content shows the reason", async () => {
   await open(script("", await service.failed()));
-  await page.getByRole("heading", { name: "The address does not exist" }).waitFor();
+  await page.getByRole("heading", { name: "The source does not exist" }).waitFor();
   await assertAccessible(page);
   assert.deepEqual(page.wrongs, []);
 });
 
-test("an embed of what does not exist says so", async () => {
+test("an embed of an unknown content says so", async () => {
   await open(script("", `${ready.slice(0, 10)}${ready.endsWith("z") ? "y" : "z"}`));
   await page.getByRole("heading", { name: "There is no picture here" }).waitFor();
 });
 
-test("an embed with a wrong address says so in its place", async () => {
+test("an embed with a malformed id says so in its place", async () => {
   await open(`<p>before</p>${script("?height=300", "nope")}<p>after</p>`);
   await page.getByRole("heading", { name: "There is no picture here" }).waitFor();
   assert.equal((await embeds().boundingBox()).height, 300);
   await assertAccessible(page);
 });
 
-test("a small mark leads to the full page, unless it is turned off", async () => {
+test("a mark links to the share page, unless it is turned off", async () => {
   const mark = (scope) => scope.getByRole("link", { name: "Open in Edgezoom" });
   await open(script());
   await painted(page);
@@ -153,20 +142,18 @@ test("a small mark leads to the full page, unless it is turned off", async () =>
   await mark(page).click();
   assert.equal((await opened).url(), `${service.origin}/${ready}`);
   await assertAccessible(page);
-  await page.context().close();
   await open(script("?attribution=0"));
   await painted(page);
   assert.equal(await mark(page).count(), 0);
   for (const [query, count] of [["", 1], ["?attribution=0", 0]]) {
-    await page.context().close();
-    await open(`<iframe title="Picture" src="${service.origin}/${ready}/embed${query}" width="800" height="400"></iframe>`);
+      await open(`<iframe title="Picture" src="${service.origin}/${ready}/embed${query}" width="800" height="400"></iframe>`);
     const frame = page.frameLocator("iframe");
     await painted(page, frame);
     assert.equal(await mark(frame).count(), count, query);
   }
 });
 
-test("widths and heights are understood in all their forms", ofTheViewer, async () => {
+test("all forms of width and height are supported", ofTheViewer, async () => {
   await open(`<div id="box" style="width: 800px; height: 600px"></div>`);
   const cases = [
     ["", 800, 400],
@@ -189,19 +176,18 @@ test("widths and heights are understood in all their forms", ofTheViewer, async 
   }
 });
 
-test("fit and background are heeded, and nothing but a colour is a background", async () => {
+test("fit and background apply, and a background must be a colour", async () => {
   const ground = () => page.getByRole("region").evaluate((region) => getComputedStyle(region).backgroundColor);
   await open(script("?height=300px&width=900px&background=204060&fit=cover"));
   await painted(page);
   assert.equal(await ground(), "rgb(32, 64, 96)");
-  assert.equal(await parts(page).zoomOut.getAttribute("aria-disabled"), "false"); // more is to be seen further out
-  await page.context().close();
+  assert.equal(await parts(page).zoomOut.getAttribute("aria-disabled"), "false"); // zooming out shows more
   await open(script("?background=url(//evil.example/x)"));
   await painted(page);
   assert.equal(await ground(), "rgb(236, 235, 232)");
 });
 
-test("the wheel scrolls the page and says how to zoom; with Ctrl it zooms", ofTheViewer, async () => {
+test("the wheel scrolls the page and shows a hint; with Ctrl it zooms", ofTheViewer, async () => {
   await open(`${script()}<p style="height: 3000px">Long text</p>`);
   await painted(page);
   const viewer = parts(page);
@@ -225,7 +211,7 @@ test("the wheel scrolls the page and says how to zoom; with Ctrl it zooms", ofTh
   assert.equal(await page.evaluate(() => scrollY), 0);
 });
 
-test("in fullscreen the plain wheel zooms", ofTheViewer, async () => {
+test("in fullscreen the wheel zooms", ofTheViewer, async () => {
   await open(script());
   await painted(page);
   const viewer = parts(page);
@@ -258,7 +244,7 @@ test("one finger scrolls the page, two fingers zoom", ofTheViewer, async () => {
   assert.deepEqual(await page.evaluate(() => [scrollY, visualViewport.scale]), [0, 1]);
 });
 
-/** Moves fingers over the page: `at(step)` says where they are. */
+/** Moves fingers over the page; `at(step)` returns their places. */
 async function touch(at) {
   const fingers = await page.context().newCDPSession(page);
   const dispatch = (type, points) => {
@@ -275,7 +261,7 @@ async function touch(at) {
   await page.waitForTimeout(300);
 }
 
-test("where there is no fullscreen the viewer covers the page, and Escape brings it back", ofTheViewer, async () => {
+test("without fullscreen the viewer covers the page, and Escape ends that", ofTheViewer, async () => {
   await open(script());
   await page.addInitScript(() => delete Element.prototype.requestFullscreen);
   await page.reload();
@@ -290,12 +276,12 @@ test("where there is no fullscreen the viewer covers the page, and Escape brings
   assert.ok(await viewer.fullscreen.evaluate((button) => button === button.getRootNode().activeElement));
 });
 
-test("a strict policy, an AMD loader and a hostile style sheet in the page do no harm", async () => {
+test("a strict policy, an AMD loader and a hostile style sheet do no harm", async () => {
   const policy = [
     `default-src 'none'; script-src ${host.origin} ${service.origin}; style-src ${host.origin}`,
     `img-src ${service.origin} data:; connect-src ${service.origin}`,
   ].join("; ");
-  host.file("/amd.js", "text/javascript", "window.define = () => { throw new Error('not ours'); }; define.amd = {};");
+  host.file("/amd.js", "text/javascript", "window.define = () => { throw new Error('wrong loader'); }; define.amd = {};");
   const hostile = "* { color: red !important; display: none } html, body, main, div { display: block !important }";
   host.file("/hostile.css", "text/css", `${hostile} button { display: none !important }`);
   await open(`<link rel="stylesheet" href="/hostile.css"><script src="/amd.js"></script>${script()}`, { policy });
@@ -304,8 +290,8 @@ test("a strict policy, an AMD loader and a hostile style sheet in the page do no
   assert.deepEqual(page.wrongs, []);
 });
 
-test("when the viewer cannot be loaded, the reader can try again", ofTheViewer, async () => {
-  page = await newPage(browser);
+test("if the viewer does not load, the reader can retry", ofTheViewer, async () => {
+  await openEmpty();
   let broken = true;
   await page.route("**/assets/viewer.js*", (route) => (broken ? route.abort() : route.continue()));
   await page.goto(host.put(script()));
@@ -316,7 +302,7 @@ test("when the viewer cannot be loaded, the reader can try again", ofTheViewer, 
   await painted(page);
 });
 
-test("the page for frames can be framed, and lets the page around it scroll", async () => {
+test("the page for frames can be framed, and lets the outer page scroll", async () => {
   const address = `${service.origin}/${ready}/embed`;
   await open(`<iframe title="Picture" src="${address}" width="800" height="400" allow="fullscreen"></iframe>
     <p style="height: 3000px">Long text</p>`);

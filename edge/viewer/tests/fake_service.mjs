@@ -1,9 +1,10 @@
-// The service as the browser's side sees it, with the real pages' templates and the real build, and contents whose
-// state a test chooses. Tiles are drawings that say which they are.
+// A fake of the service for browser tests: the real pages' templates and assets, and contents whose state a test sets. Its JSON is
+// made from the examples of the OpenAPI document and checked against its schemas. Tiles are drawings that show their names.
 
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 
+import { assertMatches, components, example, paths } from "../../tests/openapi.mjs";
 import { serve } from "./servers.mjs";
 
 const at = (path) => fileURLToPath(new URL(path, import.meta.url));
@@ -17,44 +18,54 @@ const TYPES = {
   svg: "image/svg+xml",
   webmanifest: "application/manifest+json",
 };
-/** As `_headers` has it. */
-const DOCS_POLICY = "default-src 'none'; style-src 'self'; img-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-const SIZE = { width: 6000, height: 4000 };
-/** The bytes that a file may have which is sent. */
-export const MOST_BYTES = 40_000_000;
-/** The bytes of a part of a large one. */
-const PART_BYTES = 8 << 20;
-const TILE = { size: 512, overlap: 0 };
+const CORS = { "Access-Control-Allow-Origin": "*" };
+const [, DOCS_POLICY] = /^\/docs\n {2}Content-Security-Policy: (.+)$/m.exec(await readFile(at("../pages/_headers"), "utf8"));
 
-/** Starts it. */
+const { stage, ...QUEUED } = example("/v1/content/", "get", 301);
+/** The content object in each state, at the document's origin. */
+const CONTENTS = {
+  processing: { ...QUEUED, stage },
+  ready: example("/v1/content/{id}", "get", 200),
+  failed: { ...QUEUED, failed: true, failure: components.schemas.Failure.example },
+};
+const EXAMPLE_ORIGIN = new URL(QUEUED.shareUrl).origin;
+const FILE_URL = example("/v1/content/", "post", 301).url.split("?")[0];
+
+const SIZE = { width: 6000, height: 4000 };
+const TILE_SIZE = CONTENTS.ready.dzi.tileSize;
+/** Maximum size of an upload in bytes. */
+const MAX_BYTES = 40_000_000;
+const PART_BYTES = 8 << 20;
+
 export async function startFakeService() {
   const states = new Map();
   const listeners = new Map();
   let down = false;
   let server;
 
-  const contentObject = (id) => {
-    const { origin } = server;
-    const { kind, source = `https://example.com/maps/old%20town.jpg`, progress = 0, stage = "queued", failure, size = SIZE, warning, coarse } = states.get(id);
-    const common = {
-      id,
-      url: source,
-      ready: kind === "ready",
-      failed: kind === "failed",
-      progress: kind === "ready" ? 1 : progress,
-      shareUrl: `${origin}/${id}`,
-      embedHtml: `<script src="${origin}/${id}.js?width=auto&height=400px"></script>`,
+  function contentObject(id) {
+    const { kind, url, progress = 0, stage, failure, size = SIZE, warning, coarse } = states.get(id);
+    const common = JSON.parse(JSON.stringify(CONTENTS[kind]).replaceAll(EXAMPLE_ORIGIN, server.origin).replaceAll(QUEUED.id, id));
+    const own = {
+      ready: () => ({ dzi: { ...common.dzi, ...size, tileFormat: "png" }, ...(warning && { warning }) }),
+      processing: () => ({ progress, stage: stage ?? common.stage, ...(coarse && { coarseUrl: `${server.origin}/cache/${id}/1_coarse/${coarse}.jpg` }) }),
+      failed: () => ({ failure: { ...common.failure, ...failure } }),
     };
-    const url = `${origin}/cache/${id}/1.dzi`;
-    const drawn = { ...size, tileSize: TILE.size, tileOverlap: TILE.overlap, tileFormat: "png" };
-    if (kind === "ready") return { ...common, ...(warning && { warning }), dzi: { url, ...drawn } };
-    return kind === "failed" ? { ...common, failure } : { ...common, stage, ...(coarse && { coarseUrl: `${origin}/cache/${id}/1_coarse/${coarse}.jpg` }) };
+    const content = { ...common, url, ...own[kind]() };
+    assertMatches(components.schemas.Content, content, `the content in state ${kind}`);
+    return content;
+  }
+  const contentResponse = (id) => ({ type: TYPES.json, headers: CORS, body: JSON.stringify(contentObject(id)) });
+  /** Returns the document's example of a response with changes. */
+  function described(path, method, status, changes) {
+    const value = { ...example(path, method, status), ...changes };
+    assertMatches(paths[path][method].responses[status].content["application/json"].schema, value, path);
+    return { status, type: TYPES.json, body: JSON.stringify(value) };
+  }
+  const plain = (path, method, status, body) => {
+    assertMatches(paths[path][method].responses[status].content["text/plain"].schema, body, path);
+    return { status, type: "text/plain", body };
   };
-  const json = (id) => ({
-    type: "application/json",
-    headers: { "Access-Control-Allow-Origin": "*" },
-    body: JSON.stringify(contentObject(id)),
-  });
 
   async function page(name, title, values, { framed = false } = {}) {
     const { origin } = server;
@@ -70,7 +81,7 @@ export async function startFakeService() {
       viewer: asset("viewer.js"),
       examples: await examples(),
       notice: "",
-      files: await fill("files", { address: `${origin}/v1/content/`, uploads: `${origin}/v1/uploads/`, most: MOST_BYTES }),
+      files: await fill("files", { address: `${origin}/v1/content/`, uploads: `${origin}/v1/uploads/`, most: MAX_BYTES }),
     };
     const body = await fill(name, { ...common, ...values });
     const script = { share: "share.js", embed: "share.js", home: "home.js" }[name];
@@ -81,74 +92,68 @@ export async function startFakeService() {
     ].join("; ");
     return { headers: { "Content-Security-Policy": policy }, body: await fill("frame", { ...common, title, head, body }) };
   }
-  const contentPage = (name, id) => {
+  function contentPage(name, id) {
     const { url } = contentObject(id);
+    const isFile = url.startsWith("ni:");
     const values = {
-      name: url.startsWith("ni:") ? new URL(url).searchParams.get("name") : "old town.jpg",
-      origin: url.startsWith("ni:") ? "A file that was sent" : `<a href="${url}" rel="noopener noreferrer">${new URL(url).hostname}</a>`,
+      name: isFile ? new URL(url).searchParams.get("name") : "old town.jpg",
+      origin: isFile ? "Uploaded file" : `<a href="${url}" rel="noopener noreferrer">${new URL(url).hostname}</a>`,
       address: `${server.origin}/v1/content/${id}`,
       preview: "",
       warning: `<p id="warning" role="status" hidden></p>`,
       content: JSON.stringify(contentObject(id)).replaceAll("</", "<\\/"),
     };
     return page(name, "old town.jpg – Edgezoom", values, { framed: name === "embed" });
-  };
+  }
 
-  /** Tells who listens what a content is now. */
-  const tell = (id) => {
+  /** Sends a content to its subscribers. */
+  function publish(id) {
     for (const response of listeners.get(id) ?? []) response.write(`data: ${JSON.stringify(contentObject(id))}\n\n`);
-  };
-  function listen(id, response) {
+  }
+  function subscribe(id, response) {
     listeners.set(id, [...(listeners.get(id) ?? []), response]);
-    response.writeHead(200, { "Content-Type": "text/event-stream", "Access-Control-Allow-Origin": "*" });
-    tell(id);
+    response.writeHead(200, { "Content-Type": "text/event-stream", ...CORS });
+    publish(id);
   }
 
-  /** Takes a file, and converts it within a second. */
-  async function receive(request, name) {
-    let bytes = 0;
-    for await (const chunk of request) bytes += chunk.length;
-    return taken(name, bytes);
-  }
-
-  function taken(name, bytes) {
-    if (name.endsWith(".refused")) return { status: 415, type: "text/plain", body: "Send the file as multipart/form-data." };
-    const source = `ni:///sha-256;f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk?name=${encodeURIComponent(name)}`;
-    const id = fake.create({ kind: "processing", source, bytes });
+  /** Creates the content of an upload and converts it within a second. */
+  function uploaded(name) {
+    if (name.endsWith(".refused")) return plain("/v1/content/", "post", 415, "Send the file as multipart/form-data.");
+    const id = fake.create({ kind: "processing", url: `${FILE_URL}?name=${encodeURIComponent(name)}` });
     setTimeout(() => fake.set(id, { stage: "rendering", progress: 0.5 }), 200);
     setTimeout(() => fake.set(id, { kind: "ready" }), 700);
     return { status: 301, headers: { Location: `/v1/content/${id}` } };
   }
 
-  /** The bytes of the parts that have come, by their numbers. */
+  /** Sizes of the last upload's parts by their numbers. */
   const parts = new Map();
   let broken = 0;
 
-  /** A step of a file in parts. */
-  async function receivePart(request, pathname, name) {
-    const chunks = [];
-    for await (const chunk of request) chunks.push(chunk);
-    const body = Buffer.concat(chunks);
-    const json = (status, value) => ({ status, type: "application/json", body: JSON.stringify(value) });
+  function uploadInParts(method, pathname, name, body) {
     if (pathname === "/v1/uploads/") {
       parts.clear();
-      return json(201, { address: `${server.origin}/v1/uploads/file`, partBytes: PART_BYTES, mostBytes: MOST_BYTES });
+      const address = `${server.origin}/v1/uploads/file`;
+      return described("/v1/uploads/", "post", 201, { address, partBytes: PART_BYTES, mostBytes: MAX_BYTES });
     }
-    if (request.method === "POST") {
+    if (method === "POST") {
       const { parts: tags } = JSON.parse(body);
       const complete = tags.length === parts.size && tags.every((tag, at) => tag === `tag ${at + 1}`);
-      return complete ? taken(name, [...parts.values()].reduce((sum, length) => sum + length)) : { status: 400, type: "text/plain", body: "The parts do not make a file." };
+      return complete ? uploaded(name) : plain("/v1/uploads/{file}", "post", 400, "The parts do not form a file.");
     }
     const number = Number(pathname.split("/").at(-1));
-    if (number === 2 && broken-- > 0) return { status: 503, type: "text/plain", body: "Try again." };
+    if (number === 2 && broken-- > 0) return plain("/v1/uploads/{file}/{number}", "put", 503, "Try again.");
     parts.set(number, body.length);
-    return json(200, { part: number, etag: `tag ${number}` });
+    return described("/v1/uploads/{file}/{number}", "put", 200, { part: number, etag: `tag ${number}` });
   }
 
   server = await serve(async ({ pathname, searchParams }, request, response) => {
-    if (pathname.startsWith("/v1/uploads/")) return receivePart(request, pathname, searchParams.get("name"));
-    if (request.method === "POST") return receive(request, searchParams.get("name"));
-    if (down && pathname.startsWith("/v1/")) return { status: 503, headers: { "Access-Control-Allow-Origin": "*" } };
+    if (request.method === "POST" || request.method === "PUT") {
+      const chunks = [];
+      for await (const chunk of request) chunks.push(chunk);
+      const [name, body] = [searchParams.get("name"), Buffer.concat(chunks)];
+      return pathname.startsWith("/v1/uploads/") ? uploadInParts(request.method, pathname, name, body) : uploaded(name);
+    }
+    if (down && pathname.startsWith("/v1/")) return { status: 503, headers: CORS };
     const [, id, rest] = /^\/([0-9A-Za-z]{11})(\.js|\/embed|\/thumbnail\.jpg)?$/.exec(pathname) ?? [];
     if (/^\/[^/]+\.js$/.test(pathname)) return { type: TYPES.js, body: await readFile(at("../embed/loader.js")) };
     if (id && states.has(id) && rest !== "/thumbnail.jpg") return contentPage(rest ? "embed" : "share", id);
@@ -163,40 +168,39 @@ export async function startFakeService() {
     if (pathname.startsWith("/assets/")) return asset(pathname);
     if (pathname.endsWith("/download")) return { type: "application/zip", headers: { "Content-Length": "12345678" } };
     if (id && rest === "/thumbnail.jpg") return tile(`/${id}/1_files/9/0_0.png`);
-    if (pathname === "/v1/content/") {
-      return json([...states.keys()].find((each) => contentObject(each).url === searchParams.get("url")));
-    }
     const [content, events] = pathname.replace("/v1/content/", "").split("/");
     const again = searchParams.get("retry") === "1" && states.get(content)?.again;
-    if (again) states.set(content, again);
-    if (states.has(content)) return events ? listen(content, response) : json(content);
-    if (pathname.startsWith("/v1/")) return { status: 404, headers: { "Access-Control-Allow-Origin": "*" } };
+    if (again) states.set(content, { ...again, url: states.get(content).url });
+    if (states.has(content)) return events ? subscribe(content, response) : contentResponse(content);
+    if (pathname.startsWith("/v1/")) return { status: 404, headers: CORS };
     if (id && !rest) return { ...(await page("notice", "Not found – Edgezoom", { title: "Not found", text: "There is no picture at this address." })), status: 404 };
     if (pathname.startsWith("/cache/")) {
-      const [, , of] = pathname.split("/");
-      if (pathname.endsWith(".dzi")) return { headers: { "Last-Modified": "Sun, 22 Nov 2026 09:30:00 GMT", "Access-Control-Allow-Origin": "*" } };
-      if (pathname.includes("_coarse/")) return drawn(Number(/(\d)\.jpg$/.exec(pathname)[1]), states.get(of)?.size);
-      return tile(pathname, states.get(of)?.size);
+      const size = states.get(pathname.split("/")[2])?.size;
+      if (pathname.endsWith(".dzi")) return { headers: { "Last-Modified": "Sun, 22 Nov 2026 09:30:00 GMT", ...CORS } };
+      return pathname.includes("_coarse/") ? coarsePicture(Number(/(\d)\.jpg$/.exec(pathname)[1]), size) : tile(pathname, size);
     }
   });
 
   const fake = {
     ...server,
-    /** So many attempts to send the second part of a file fail. */
+    /** Makes the next attempts to upload a second part fail. */
     breakParts(times) {
       broken = times;
     },
-    /** What has come of the last file in parts: the bytes by the number of the part. */
     parts,
-    /** A content in a state: `{ kind, progress, stage, failure, source, again, size, warning, coarse }`. Gives its id. */
+    /**
+     * Creates a content and returns its id. Its state has a `kind` (`processing`, `ready` or `failed`), members of the content object
+     * (`url`, `progress`, `stage`, `failure`, `warning`), the `size` of the picture, the number of the `coarse` picture, and the
+     * state after a retry, `again`.
+     */
     create(state) {
       const id = `Content${String(states.size).padStart(4, "0")}`;
-      states.set(id, { source: `https://example.com/maps/old%20town.jpg?${id}`, ...state });
+      states.set(id, { url: `https://example.com/maps/old%20town.jpg?${id}`, ...state });
       return id;
     },
     set(id, state) {
       states.set(id, { ...states.get(id), ...state });
-      tell(id);
+      publish(id);
     },
     takeDown(isDown) {
       down = isDown;
@@ -206,31 +210,30 @@ export async function startFakeService() {
   return fake;
 }
 
-/** The home page's examples, as the Worker has them. */
+/** Returns the home page's examples, as in the Worker. */
 async function examples() {
   const source = await readFile(at("../../src/pages/home.rs"), "utf8");
   const found = [...source.matchAll(/\(\s*"([^"]+)",\s*"([^"]+)",\s*"(https:[^"]+)",?\s*\)/g)];
-  const example = ([, name, kind, url]) => `<li><a href="/?url=${encodeURIComponent(url)}"><b>${name}</b><span>${kind}</span></a></li>`;
-  return found.map(example).join("\n");
+  const link = ([, name, kind, url]) => `<li><a href="/?url=${encodeURIComponent(url)}"><b>${name}</b><span>${kind}</span></a></li>`;
+  return found.map(link).join("\n");
 }
 
-/** A page's template with its values, as the Worker fills it. */
+/** Fills a page's template like the Worker. */
 async function fill(name, values) {
   const template = await readFile(at(`../pages/${name}.html`), "utf8");
   return template.replace(/\{(\w+)\}/g, (_, key) => {
-    if (!(key in values)) throw new Error(`${name}.html wants {${key}}`);
+    if (!(key in values)) throw new Error(`${name}.html needs a value for {${key}}`);
     return values[key];
   });
 }
 
 async function asset(path) {
   const body = await readFile(at(`../../build/assets${path}`)).catch(() => null);
-  const headers = { "Access-Control-Allow-Origin": "*", "Cache-Control": "public, max-age=300" };
-  return body && { type: TYPES[path.split(".").pop()], headers, body };
+  return body && { type: TYPES[path.split(".").pop()], headers: { ...CORS, "Cache-Control": "public, max-age=300" }, body };
 }
 
-/** A picture of which so many fifths are rendered. */
-function drawn(fifths, { width, height } = SIZE) {
+/** Returns a coarse picture, of which a number of fifths is rendered. */
+function coarsePicture(fifths, { width, height } = SIZE) {
   const body = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 5 5" preserveAspectRatio="none" width="${width / 10}" height="${height / 10}">
     <rect width="5" height="5" fill="#9a9"/><rect width="5" height="${fifths}" fill="#263"/></svg>`;
   return { type: TYPES.svg, body };
@@ -240,10 +243,7 @@ function tile(path, size = SIZE) {
   const [, level, column, row] = /_files\/(\d+)\/(\d+)_(\d+)\./.exec(path) ?? [];
   if (!level) return null;
   const scale = 2 ** (Math.ceil(Math.log2(Math.max(size.width, size.height))) - level);
-  const side = (length, index) => {
-    const from = Math.max(0, index * TILE.size - TILE.overlap);
-    return Math.min((index + 1) * TILE.size + TILE.overlap, Math.ceil(length / scale)) - from;
-  };
+  const side = (length, index) => Math.min(TILE_SIZE, Math.ceil(length / scale) - index * TILE_SIZE);
   const [width, height] = [side(size.width, Number(column)), side(size.height, Number(row))];
   const hue = (level * 40 + column * 25 + row * 50) % 360;
   const body = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}">

@@ -1,37 +1,20 @@
-// What a picture opens with, and the ways to move in it: between panel and controls, at its own size, at the beginning of an
-// elongated one; by the overview, the wheel and one finger.
+// The opening view of a picture: between panel and controls, at its own size, at the start of an elongated one. Moves by the
+// overview, the wheel and one finger.
 
 import assert from "node:assert/strict";
-import { after, afterEach, before, test } from "node:test";
+import { test } from "node:test";
 
-import { assertAccessible, assertEventually, isFocused, newPage, painted, parts, placeIn, restingScale, startBrowser } from "./browser.mjs";
-import { startStandIn } from "./service.mjs";
+import { assertAccessible, assertEventually, isFocused, painted, placeIn, restingScale } from "./browser.mjs";
+import { startFake } from "./service.mjs";
+import { open, page, ready, service, setUp } from "./site.mjs";
 
-let browser;
-let service;
-let ready;
-before(async () => {
-  [browser, service] = await Promise.all([startBrowser(), startStandIn()]);
-  ready = await service.ready();
-});
-after(async () => {
-  await browser.close();
-  await service.close();
-});
+setUp(undefined, startFake);
 
-let page;
-afterEach(() => page.context().close());
-async function open(id, options) {
-  page = await newPage(browser, options);
-  await page.goto(`${service.origin}/${id}`);
-  return parts(page);
-}
-
-test("the overview fades in once part of the picture is out of view, and moves the view by pointer and by keys", async () => {
-  const viewer = await open(ready);
+test("the overview appears when part of the picture is out of view, and moves the view by pointer and keys", async () => {
+  const viewer = await open(`/${ready}`);
   await painted(page);
   const overview = page.getByRole("application", { name: "Overview" });
-  assert.equal(await overview.count(), 0, "all is seen: there is nothing to tell");
+  assert.equal(await overview.count(), 0, "the whole picture is in view");
   await viewer.zoomIn.click();
   await viewer.zoomIn.click();
   await overview.waitFor();
@@ -46,18 +29,18 @@ test("the overview fades in once part of the picture is out of view, and moves t
   assert.ok(clicked.y < before.y);
 
   for (let tabs = 0; tabs < 15 && !(await overview.evaluate(isFocused)); tabs += 1) await page.keyboard.press("Tab");
-  assert.ok(await overview.evaluate(isFocused), "it is reached with Tab");
+  assert.ok(await overview.evaluate(isFocused), "Tab reaches it");
   await page.keyboard.press("ArrowLeft");
   await page.waitForFunction((x) => Number(location.hash.slice(1).split(",")[0]) < x, clicked.x);
   await page.keyboard.press("0");
   await page.waitForURL((url) => url.hash === "");
   await viewer.picture.focus();
-  await assertEventually(async () => (await overview.count()) === 0, "it fades out again");
+  await assertEventually(async () => (await overview.count()) === 0, "it did not fade out");
   assert.deepEqual(page.wrongs, []);
 });
 
-test("the overview turns with the picture", async () => {
-  const viewer = await open(ready);
+test("the overview rotates with the picture", async () => {
+  const viewer = await open(`/${ready}`);
   await painted(page);
   await viewer.rotate.click();
   await viewer.zoomIn.click();
@@ -65,14 +48,14 @@ test("the overview turns with the picture", async () => {
   const overview = page.getByRole("application", { name: "Overview" });
   await overview.waitFor();
   const box = await overview.boundingBox();
-  assert.ok(box.height > box.width, "a wide picture on its side is high");
+  assert.ok(box.height > box.width, "a rotated wide picture is high");
   await page.waitForFunction(() => location.hash !== "");
   const before = placeIn(page.url());
-  await page.mouse.click(box.x + box.width / 2, box.y + box.height * 0.85); // below is what was on the right
+  await page.mouse.click(box.x + box.width / 2, box.y + box.height * 0.85); // the right side is below
   await page.waitForFunction((x) => Number(location.hash.slice(1).split(",")[0]) > x, before.x);
 });
 
-/** Where the picture is drawn, in CSS pixels of the page: the box around what differs from the ground of an empty view. */
+/** Returns the box of the drawn picture in CSS pixels of the page. */
 const drawn = () => page.evaluate(() => {
   const { shadowRoot } = document.getElementById("stage");
   const [canvas] = shadowRoot.querySelectorAll("canvas");
@@ -96,8 +79,7 @@ const drawn = () => page.evaluate(() => {
 
 test("the picture opens between the panel and the controls, whatever the window", async () => {
   for (const viewport of [{ width: 1280, height: 800 }, { width: 390, height: 844 }, { width: 1000, height: 500 }]) {
-    await page?.context().close();
-    await open(service.create({ kind: "ready", size: { width: 4000, height: 4200 } }), { viewport });
+    await open(`/${service.create({ kind: "ready", size: { width: 4000, height: 4200 } })}`, { viewport });
     await painted(page);
     const panel = await page.locator(".top").boundingBox();
     const controls = await page.locator(".controls").boundingBox();
@@ -109,15 +91,14 @@ test("the picture opens between the panel and the controls, whatever the window"
 });
 
 test("a small picture opens at its own size", async () => {
-  const viewer = await open(service.create({ kind: "ready", size: { width: 300, height: 200 } }));
+  const viewer = await open(`/${service.create({ kind: "ready", size: { width: 300, height: 200 } })}`);
   await page.locator(".controls").waitFor();
   assert.equal(await restingScale(viewer), 100);
 });
 
-test("an elongated picture opens at its beginning, and says where it goes on", async () => {
-  for (const [size, words] of [[{ width: 40_000, height: 4_000 }, /to the right/], [{ width: 3_000, height: 30_000 }, /further down/]]) {
-    await page?.context().close();
-    const viewer = await open(service.create({ kind: "ready", size }));
+test("an elongated picture opens at its start, with a note on where it continues", async () => {
+  for (const [size, words] of [[{ width: 40_000, height: 4_000 }, /Continues to the right/], [{ width: 3_000, height: 30_000 }, /Continues below/]]) {
+    const viewer = await open(`/${service.create({ kind: "ready", size })}`);
     await painted(page);
     const note = page.getByText(words);
     await note.waitFor();
@@ -129,7 +110,7 @@ test("an elongated picture opens at its beginning, and says where it goes on", a
     assert.equal(new URL(page.url()).hash, "");
     await viewer.picture.focus();
     await page.keyboard.press(size.width > size.height ? "ArrowRight" : "ArrowDown");
-    await assertEventually(async () => !(await note.isVisible()), "it is gone once the view moves");
+    await assertEventually(async () => !(await note.isVisible()), "the note stays after a move");
     await viewer.home.click();
     await restingScale(viewer);
     assert.equal(await viewer.home.getAttribute("aria-disabled"), "true");
@@ -137,7 +118,7 @@ test("an elongated picture opens at its beginning, and says where it goes on", a
 });
 
 test("the wheel zooms about the pointer", async () => {
-  const viewer = await open(ready);
+  const viewer = await open(`/${ready}`);
   await painted(page);
   const before = await restingScale(viewer);
   await page.mouse.move(300, 250);
@@ -150,11 +131,11 @@ test("the wheel zooms about the pointer", async () => {
   await page.waitForFunction(() => location.hash !== "");
   const { dzi } = await (await fetch(`${service.origin}/v1/content/${ready}`)).json();
   const { x, y } = placeIn(page.url());
-  assert.ok(x < dzi.width / 2 && y < dzi.height / 2, "it went towards the pointer, left of the middle and above it");
+  assert.ok(x < dzi.width / 2 && y < dzi.height / 2, "it did not move towards the pointer, left of and above the centre");
 });
 
-test("a double tap and a drag zooms with one finger, as in maps", async () => {
-  const viewer = await open(ready, { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
+test("a double tap and drag zooms with one finger, as in maps", async () => {
+  const viewer = await open(`/${ready}`, { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
   await painted(page);
   const before = await restingScale(viewer);
   const finger = await page.context().newCDPSession(page);

@@ -1,17 +1,226 @@
-// The pages that show no content: the documentation, and what is said where there is nothing.
+// The pages without a content: the home page with its form and uploads, the documentation, the bot's page, and 404.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 
-import { assertAccessible, newPage, startBrowser } from "./browser.mjs";
-import { ofTheViewer, startService } from "./service.mjs";
+import { assertAccessible, globalsLeft, painted } from "./browser.mjs";
+import { ofTheViewer } from "./service.mjs";
+import { open, openEmpty, page, ready, service, setUp } from "./site.mjs";
 
-let browser;
-let service;
-before(async () => ([browser, service] = await Promise.all([startBrowser(), startService()])));
-after(async () => {
-  await browser.close();
-  await service.close();
+/** URL of the ready content's source. */
+let source;
+setUp(async () => {
+  source = (await (await fetch(`${service.origin}/v1/content/${ready}`)).json()).url;
+});
+
+/** Opens the home page and returns its field. */
+async function openHome(options) {
+  await open("/", options);
+  return page.getByLabel("URL of a picture, document or web page");
+}
+
+for (const colorScheme of ["light", "dark"]) {
+  test(`the home page passes axe in ${colorScheme} colours and leaves no globals`, colorScheme === "dark" ? ofTheViewer : {}, async () => {
+    await openHome({ colorScheme });
+    assert.deepEqual(await globalsLeft(page), []);
+    await assertAccessible(page);
+    assert.deepEqual(page.wrongs, []);
+  });
+}
+
+test("a URL leads to its picture by keyboard alone", async () => {
+  const field = await openHome();
+  const isFocused = () => field.evaluate((element) => element === document.activeElement);
+  for (let tabs = 0; tabs < 5 && !(await isFocused()); tabs += 1) await page.keyboard.press("Tab");
+  await page.keyboard.type(source);
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/\/[0-9A-Za-z]{11}$/);
+  await painted(page);
+  assert.deepEqual(page.wrongs, []);
+});
+
+test("a URL without a scheme is accepted", async () => {
+  const field = await openHome();
+  await field.fill("example.com/a.jpg");
+  await field.press("Enter");
+  await page.waitForURL(/\/[0-9A-Za-z]{11}$/);
+  if (service.real) assert.equal(await page.locator(".about a").getAttribute("href"), "https://example.com/a.jpg");
+});
+
+test("a link or a picture can be dropped anywhere", async () => {
+  await openHome();
+  const drop = (type, text) => page.evaluate(([kind, dropped]) => {
+    const dataTransfer = new DataTransfer();
+    if (dropped) dataTransfer.setData(kind, dropped);
+    document.body.dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true }));
+  }, [type, text]);
+  await drop("text/plain", "no URL");
+  assert.match(await page.getByRole("alert").textContent(), /Drop a link or a URL/);
+  await assertAccessible(page);
+  await drop("text/uri-list", `# a comment\r\n${source}`);
+  await page.waitForURL(/\/[0-9A-Za-z]{11}$/);
+});
+
+/** Drops a file: a picture with this side, or zeros. */
+const dropFile = (name, { side = 64, bytes } = {}) => page.evaluate(async ([called, pixels, length]) => {
+  const canvas = new OffscreenCanvas(pixels, pixels);
+  const context = canvas.getContext("2d");
+  context.fillStyle = "teal";
+  context.fillRect(0, 0, pixels / 2, pixels);
+  const picture = length === undefined ? await canvas.convertToBlob() : new Uint8Array(length);
+  const dataTransfer = new DataTransfer();
+  dataTransfer.items.add(new File([picture], called, { type: "image/png", lastModified: 1 }));
+  document.body.dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true }));
+}, [name, side, bytes]);
+
+test("a file can be dropped: a bar shows upload and conversion, then its page opens", async () => {
+  await openHome();
+  await page.evaluate(() => {
+    const seen = [];
+    const look = () => {
+      const bar = document.querySelector(".sending progress");
+      if (bar) sessionStorage.setItem("seen", JSON.stringify(seen.concat(bar.value)));
+      if (bar && seen.at(-1) !== bar.value) seen.push(bar.value);
+      requestAnimationFrame(look);
+    };
+    look();
+  });
+  await dropFile("kitchen sink.png", { side: 900 });
+  await page.waitForURL(/\/[0-9A-Za-z]{11}$/);
+  await page.locator("h1", { hasText: "kitchen sink.png" }).waitFor();
+  const seen = JSON.parse(await page.evaluate(() => sessionStorage.getItem("seen")));
+  assert.ok(seen.every((part, at) => at === 0 || part >= seen[at - 1]), `the bar moved back: ${seen}`);
+  assert.ok(seen.some((part) => part >= 0.5), `the conversion was not shown: ${seen}`);
+  assert.deepEqual(page.wrongs, []);
+});
+
+test("a file can be chosen by keyboard", async () => {
+  await openHome();
+  const input = page.locator("input[type=file]");
+  await input.focus();
+  await input.setInputFiles({ name: "chosen.svg", mimeType: "image/svg+xml", buffer: Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><path d="M0 0h9v9z"/></svg>') });
+  await page.waitForURL(/\/[0-9A-Za-z]{11}$/);
+  await page.locator("h1", { hasText: "chosen.svg" }).waitFor();
+  assert.deepEqual(page.wrongs, []);
+});
+
+test("an empty file is not uploaded, and an upload can be cancelled", ofTheViewer, async () => {
+  await openHome();
+  await dropFile("empty.png", { bytes: 0 });
+  assert.match(await page.locator("#dropped").textContent(), /This file is empty/);
+  await page.route("**/v1/content/**", () => {}); // never answered
+  await dropFile("slow.png");
+  await page.locator(".sending").waitFor();
+  await assertAccessible(page);
+  await page.getByRole("button", { name: "Cancel" }).click();
+  assert.equal(await page.locator(".sending").count(), 0);
+  assert.ok(await page.locator("#dropped").isHidden());
+});
+
+test("refused uploads show the reason", { skip: process.env.EDGEZOOM_BASE_URL && "needs the fake's limit" }, async () => {
+  await openHome();
+  await dropFile("large.png", { bytes: 40_000_001 });
+  assert.match(await page.locator("#dropped").textContent(), /This file is too large \(40 MB\)\. The limit is 40 MB\./);
+  await dropFile("a.refused", { bytes: 10 });
+  await page.locator("#dropped", { hasText: "Upload rejected: Send the file as multipart/form-data." }).waitFor();
+  assert.equal(await page.locator(".sending").count(), 0);
+});
+
+test("a large file is uploaded in parts, and can be resumed", { skip: process.env.EDGEZOOM_BASE_URL && "needs parts that fail" }, async () => {
+  await openHome();
+  service.breakParts(1);
+  const sent = [];
+  page.on("request", (request) => request.method() === "PUT" && sent.push(new URL(request.url()).pathname.split("/").at(-1)));
+  await dropFile("large.tif", { bytes: 33_000_000 });
+  await page.waitForURL(/\/[0-9A-Za-z]{11}$/);
+  assert.deepEqual(sent, ["1", "2", "2", "3", "4"], "the failed part is repeated");
+  assert.deepEqual([...service.parts.values()], [8 << 20, 8 << 20, 8 << 20, 33_000_000 - (24 << 20)]);
+
+  await page.goto(`${service.origin}/`);
+  service.breakParts(1000);
+  sent.length = 0;
+  await dropFile("broken.tif", { bytes: 33_000_000 });
+  await page.waitForFunction(() => localStorage.getItem("edgezoom-sending"));
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await page.reload();
+  service.breakParts(0);
+  sent.length = 0;
+  await dropFile("broken.tif", { bytes: 33_000_000 });
+  await page.waitForURL(/\/[0-9A-Za-z]{11}$/);
+  assert.deepEqual(sent, ["2", "3", "4"], "the first part is stored already");
+});
+
+test("recent contents are listed until they are cleared", async () => {
+  await openHome();
+  assert.ok(await page.locator("#recent").isHidden());
+  await page.goto(`${service.origin}/${ready}`);
+  await painted(page);
+  const name = await page.locator("h1").textContent();
+  await page.goto(`${service.origin}/`);
+  const card = page.locator("#recent a");
+  assert.match(await card.textContent(), new RegExp(`^${name}\\d,\\d{3} × \\d,\\d{3}$`));
+  await page.waitForFunction(() => document.querySelector("#recent img").naturalWidth > 0);
+  await assertAccessible(page);
+  await card.click();
+  await page.waitForURL(`${service.origin}/${ready}`);
+  await page.goBack();
+  await page.getByRole("button", { name: "Clear" }).click();
+  assert.ok(await page.locator("#recent").isHidden());
+  await page.reload();
+  assert.ok(await page.locator("#recent").isHidden());
+  assert.deepEqual(page.wrongs, []);
+});
+
+test("the picture to try can be zoomed into, if the operator has converted it", ofTheViewer, async () => {
+  await openEmpty();
+  const dzi = { width: 1000, height: 625, tileSize: 510, tileOverlap: 1, tileFormat: "png" };
+  const tile = `<svg xmlns="http://www.w3.org/2000/svg" width="511" height="511"><linearGradient id="g"><stop stop-color="red"/><stop offset="1" stop-color="blue"/></linearGradient><rect width="511" height="511" fill="url(#g)"/></svg>`;
+  await page.route("**/assets/hero.json", (route) => route.fulfill({ json: dzi }));
+  await page.route("**/assets/hero_files/**", (route) => route.fulfill({ contentType: "image/svg+xml", body: tile }));
+  await page.goto(`${service.origin}/`);
+  await painted(page);
+  await assertAccessible(page);
+  assert.deepEqual(page.wrongs, []);
+});
+
+test("without a picture to try there is no empty frame", ofTheViewer, async () => {
+  await openEmpty();
+  await page.route("**/assets/hero.json", (route) => route.fulfill({ json: {} }));
+  await page.goto(`${service.origin}/`);
+  await page.locator(".showpiece").waitFor({ state: "hidden" });
+  assert.deepEqual(page.wrongs, []);
+});
+
+test("malformed recent contents in the storage do no harm", ofTheViewer, async () => {
+  await openEmpty();
+  await page.addInitScript(() => localStorage.setItem("edgezoom-recent", '[null,{"id":"<b>"},7]'));
+  await page.goto(`${service.origin}/`);
+  await page.waitForLoadState("networkidle");
+  assert.ok(await page.locator("#recent").isHidden());
+  assert.deepEqual(page.wrongs, []);
+});
+
+test("a URL can be pasted anywhere", ofTheViewer, async () => {
+  const field = await openHome();
+  await page.locator("h1").click();
+  await page.evaluate(() => {
+    const clipboardData = new DataTransfer();
+    clipboardData.setData("text/plain", " https://example.com/a.jpg\n");
+    document.body.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+  });
+  assert.equal(await field.inputValue(), "https://example.com/a.jpg");
+});
+
+test("the form works without JavaScript", async () => {
+  const field = await openHome({ javaScriptEnabled: false });
+  await field.fill(source);
+  await page.getByRole("button", { name: "Zoom" }).click();
+  await page.waitForURL(/\/[0-9A-Za-z]{11}$/);
+});
+
+test("on a phone the home page does not overflow", ofTheViewer, async () => {
+  await openHome({ viewport: { width: 320, height: 600 }, hasTouch: true, isMobile: true });
+  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 320);
 });
 
 for (const colorScheme of ["light", "dark"]) {
@@ -21,16 +230,15 @@ for (const colorScheme of ["light", "dark"]) {
     ["/nothing/here", 404, /Not found/],
     ["/00000000000", 404, /Not found/],
   ]) {
-    test(`${path} passes axe in ${colorScheme} colours, and nothing sticks out on a phone`, colorScheme === "dark" ? ofTheViewer : {}, async (t) => {
-      if (!service.real && path === "/nothing/here") return t.skip("only a running service has it");
-      const page = await newPage(browser, { colorScheme, viewport: { width: 390, height: 844 } });
+    test(`${path} passes axe in ${colorScheme} colours and does not overflow on a phone`, colorScheme === "dark" ? ofTheViewer : {}, async (t) => {
+      if (!service.real && path === "/nothing/here") return t.skip("needs a running service");
+      await openEmpty({ colorScheme, viewport: { width: 390, height: 844 } });
       const answer = await page.goto(service.origin + path);
       assert.equal(answer.status(), status);
       assert.match(await page.getByRole("heading", { level: 1 }).textContent(), heading);
       await assertAccessible(page);
       assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
       assert.deepEqual(page.wrongs.filter((wrong) => !/status of 404/.test(wrong)), []);
-      await page.context().close();
     });
   }
 }

@@ -1,11 +1,11 @@
-// Pictures made of a formula, as pyramids of PNG tiles in any grid, for tests that look at pixels.
+// Computed pictures as pyramids of PNG tiles in any grid, for tests that compare pixels.
 
-import { crc32, deflateSync } from "node:zlib";
+import { encodePng } from "../png.mjs";
 
-/** A smooth gradient, in which the least step is seen. */
+/** Returns a smooth gradient, in which the smallest step is visible. */
 export const gradient = (width, height) => filled(width, height, (x, y) => [40 + (170 * x) / width, 60 + (120 * y) / height, 200 - (150 * (x + y)) / (width + height)]);
 
-/** What photographs have: smooth areas, grain, thin lines and hard edges in all directions. */
+/** Returns a picture with features of photographs: smooth areas, grain, thin lines and hard edges in all directions. */
 export function scene(width, height) {
   let seed = 7;
   const grain = Float32Array.from({ length: 4099 }, () => (seed = (seed * 1103515245 + 12345) % 2147483648) / 2147483648 - 0.5);
@@ -26,7 +26,7 @@ function filled(width, height, colour) {
   return { width, height, pixels };
 }
 
-/** All tiles of a picture in a grid: `{ dzi, tiles }`, the tiles as PNG by their paths in the `_files` folder. */
+/** Cuts a picture into a pyramid: `{ dzi, tiles }`, with PNG tiles by their paths in the `_files` folder. */
 export function pyramidOf(picture, tileSize, tileOverlap) {
   const tiles = new Map();
   const { width, height } = picture;
@@ -34,7 +34,7 @@ export function pyramidOf(picture, tileSize, tileOverlap) {
   for (let scaled = picture; ; scaled = halved(scaled), level -= 1) {
     for (let row = 0; row * tileSize < scaled.height; row += 1) {
       for (let column = 0; column * tileSize < scaled.width; column += 1) {
-        tiles.set(`${level}/${column}_${row}.png`, png(scaled, ...span(column, scaled.width), ...span(row, scaled.height)));
+        tiles.set(`${level}/${column}_${row}.png`, cut(scaled, ...span(column, scaled.width), ...span(row, scaled.height)));
       }
     }
     if (level === 0) return { dzi: { width, height, tileSize, tileOverlap, tileFormat: "png" }, tiles };
@@ -44,7 +44,7 @@ export function pyramidOf(picture, tileSize, tileOverlap) {
   }
 }
 
-/** Half of a picture, each pixel the mean of four. */
+/** Halves a picture: each pixel is the mean of four. */
 function halved({ width, height, pixels }) {
   const [across, down] = [Math.ceil(width / 2), Math.ceil(height / 2)];
   const half = new Uint8Array(across * down * 3);
@@ -61,25 +61,10 @@ function halved({ width, height, pixels }) {
   return { width: across, height: down, pixels: half };
 }
 
-/** The part of a picture between these columns and rows as a PNG. */
-function png({ width, pixels }, left, right, top, bottom) {
+/** Returns the part of a picture between these columns and rows as a PNG. */
+function cut({ width, pixels }, left, right, top, bottom) {
   const across = right - left;
-  const rows = Buffer.alloc((across * 3 + 1) * (bottom - top));
-  for (let y = top; y < bottom; y += 1) {
-    rows.set(pixels.subarray((y * width + left) * 3, (y * width + right) * 3), (y - top) * (across * 3 + 1) + 1);
-  }
-  const header = Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, 8, 2, 0, 0, 0]); // 8 bits, RGB
-  header.writeUInt32BE(across, 0);
-  header.writeUInt32BE(bottom - top, 4);
-  const signature = Buffer.from([137, 80, 78, 71, 13, 10, 26, 10]);
-  return Buffer.concat([signature, chunk("IHDR", header), chunk("IDAT", deflateSync(rows, { level: 1 })), chunk("IEND", Buffer.alloc(0))]);
-}
-
-function chunk(name, body) {
-  const named = Buffer.concat([Buffer.from(name), body]);
-  const framed = Buffer.alloc(named.length + 8);
-  framed.writeUInt32BE(body.length, 0);
-  named.copy(framed, 4);
-  framed.writeUInt32BE(crc32(named), named.length + 4);
-  return framed;
+  const part = new Uint8Array(across * (bottom - top) * 3);
+  for (let y = top; y < bottom; y += 1) part.set(pixels.subarray((y * width + left) * 3, (y * width + right) * 3), (y - top) * across * 3);
+  return encodePng({ width: across, height: bottom - top, channels: 3, pixels: part }, 1);
 }

@@ -1,18 +1,18 @@
-// How far the edges of tiles can be seen in a viewer: views of a picture in tiles are compared with the same views of the
-// same picture in one piece. Where tiles meet, the difference between the two must not jump more than it does elsewhere.
+// Measures the visibility of seams between tiles: views of a tiled picture are compared with views of the same picture in one piece.
+// At a seam, the difference between the two must not jump more than elsewhere.
 
 import { build } from "esbuild";
 import { fileURLToPath } from "node:url";
 
+import { decodePng } from "../png.mjs";
 import { newPage } from "./browser.mjs";
-import { readPng } from "./png.mjs";
 
 const VIEWER = fileURLToPath(new URL("../zoom/seadragon.js", import.meta.url));
 const SIZE = { width: 503, height: 401 };
-/** How far from a seam its surroundings are looked at, in pixels of the screen. */
+/** Distances from a seam, in screen pixels, between which its surroundings are measured. */
 const [NEAR, FAR] = [6, 24];
 
-/** The page that shows one picture: the viewer's set-up of OpenSeadragon, with any of its drawers, and no controls. */
+/** Returns a page that shows one picture with the viewer's set-up of OpenSeadragon, any drawer, and no controls. */
 export async function seamsPage() {
   const contents = `
     import OpenSeadragon from "openseadragon";
@@ -45,8 +45,8 @@ export async function seamsPage() {
 }
 
 /**
- * Shows pyramids at `views`, each `{ x, y, scale, turn }`, and gives for each how much the seams of each but the first, which
- * is in one piece, stand out, in steps of 255: `[{ view, seams: [...] }]`. `scale` is CSS pixels for each of the picture's.
+ * Shows pyramids at `views`, each `{ x, y, scale, turn }`, and returns the visibility of their seams in steps of 255:
+ * `[{ view, seams: [...] }]`. The first pyramid is the picture in one piece. `scale` is in CSS pixels per picture pixel.
  */
 export async function seamsOf(browser, address, pyramids, { drawer, density, views }) {
   const page = await newPage(browser, { viewport: SIZE, deviceScaleFactor: density });
@@ -58,7 +58,7 @@ export async function seamsOf(browser, address, pyramids, { drawer, density, vie
     const taken = [];
     for (const view of views) {
       await page.evaluate((view) => globalThis.look(view), view);
-      taken.push(readPng(await page.screenshot()));
+      taken.push(decodePng(await page.screenshot()));
     }
     shots.push(taken);
   }
@@ -72,12 +72,12 @@ export async function seamsOf(browser, address, pyramids, { drawer, density, vie
   return results;
 }
 
-/** The seams, in pixels of the screenshot: where each starts, its direction, its length, and where to look along it. */
+/** Returns the seams in pixels of the screenshot: start, direction, length and normal of each. */
 function linesOf({ width, height, tileSize }, { x, y, scale, turn }, density) {
   const perPixel = scale * density;
   const [cos, sin] = [Math.cos((turn * Math.PI) / 180), Math.sin((turn * Math.PI) / 180)];
   const [across, down] = [SIZE.width * density, SIZE.height * density];
-  // OpenSeadragon takes the smallest level that has at least half as many pixels as the screen.
+  // OpenSeadragon uses the smallest level with at least half of the screen's pixels.
   let step = tileSize;
   for (let level = 1; perPixel * level * 2 <= 1; level *= 2) step *= 2;
   const lines = [];
@@ -94,13 +94,13 @@ function linesOf({ width, height, tileSize }, { x, y, scale, turn }, density) {
 }
 
 /**
- * By how much the difference between two pictures jumps more at a seam than beside it, on average along the seam; of all seams
- * the worst, and null where none is in view.
+ * Returns how much more the difference between two pictures jumps at a seam than beside it, averaged along the seam; the worst of all
+ * seams, or null if none is in view.
  */
 function excess(shown, whole, lines) {
   const { width, height } = shown;
   const differences = differencesOf(shown, whole);
-  /** Where in `differences` a place is, or -1 out of view. */
+  /** Returns the index of a place in `differences`, or -1 if it is out of view. */
   const indexOf = (x, y) => (x >= 0 && y >= 0 && x < width && y < height ? (Math.floor(y) * width + Math.floor(x)) * 3 : -1);
   let worst = null;
   for (const { start, along, length, normal } of lines) {
@@ -120,7 +120,7 @@ function excess(shown, whole, lines) {
     }
     if (count < 50) continue;
     const jumps = [...sums].map((sum) => sum / count);
-    // Each jump is an average of noise: the worst of some is compared with the worst of as many.
+    // Each jump is an average of noise, so the worst of NEAR jumps is compared with the worst of NEAR others.
     const worstOf = (from) => Math.max(...jumps.slice(from, from + NEAR));
     const starts = jumps.keys().filter((from) => from + NEAR <= FAR - NEAR || (from >= FAR + NEAR && from + NEAR <= 2 * FAR));
     const beside = [...starts].map(worstOf).sort((a, b) => a - b);
@@ -130,7 +130,7 @@ function excess(shown, whole, lines) {
   return worst;
 }
 
-/** One picture's red, green and blue minus the other's. */
+/** Returns one picture's red, green and blue minus the other's. */
 function differencesOf(one, other) {
   const differences = new Int16Array(one.width * one.height * 3);
   for (let pixel = 0; pixel < one.width * one.height; pixel += 1) {

@@ -1,5 +1,5 @@
-// No edge of a tile is seen, although tiles of 512 pixels carry nothing of their neighbours: not less than with tiles of 510
-// that overlap by one. `seams_report.mjs` measures more views, and pyramids of JPEG.
+// Seams between tiles of 512 pixels without overlap are no more visible than between tiles of 510 that overlap by one.
+// `seams_report.mjs` measures more views, and pyramids of JPEG.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -9,11 +9,11 @@ import { gradient, pyramidOf, scene } from "./pyramid.mjs";
 import { seamsOf, seamsPage } from "./seams.mjs";
 import { serve } from "./servers.mjs";
 
-/** Of 255 steps, on average along the seam. A step of a gradient cannot be seen below 1. */
-const SEEN = 0.5;
+/** Visibility in steps of 255, averaged along the seam. In a gradient, steps below 1 are invisible. */
+const VISIBLE = 0.5;
 
 const PICTURES = { gradient: gradient(1300, 1100), scene: scene(1300, 1100) };
-/** In one piece, as the service makes them now, and as it made them before. */
+/** Tile size and overlap: in one piece, the current grid, and the previous one. */
 const GRIDS = { whole: [2048, 1], now: [512, 0], before: [510, 1] };
 
 let browser;
@@ -48,14 +48,14 @@ for (const density of [1, 2]) {
       for (const { view, seams: [now, earlier] } of await seamsOf(browser, server.origin, grids, { density, views: VIEWS })) {
         const text = `${name} ${JSON.stringify(view)}: ${now}, before ${earlier}`;
         assert.ok(now !== null && earlier !== null, text);
-        assert.ok(now <= Math.max(SEEN, earlier), text);
+        assert.ok(now <= Math.max(VISIBLE, earlier), text);
       }
     }
   });
 }
 
-test("the measure sees a seam: tiles that are drawn a pixel too large", async () => {
+test("the measure detects tiles that are drawn a pixel too large", async () => {
   const results = await seamsOf(browser, server.origin, pyramids.scene, { density: 2, drawer: "canvas", views: VIEWS });
   const worst = Math.max(...results.map(({ seams: [now] }) => now));
-  assert.ok(worst > 2 * SEEN, `${worst}`);
+  assert.ok(worst > 2 * VISIBLE, `${worst}`);
 });

@@ -1,6 +1,6 @@
-// How far the edges of tiles are seen, of pyramids that a tiler makes of pictures: `node edge/viewer/tests/seams_report.mjs
-// target/debug/tiler photograph.jpg …`. A smooth gradient is looked at as well. Prints the worst seam over many views, for each
-// drawer and density: with OpenSeadragon as it is and with ours, 512 without overlap beside 510 with 1.
+// Measures the visibility of seams in pyramids that a tiler makes of photographs and of a smooth gradient:
+// `node edge/viewer/tests/seams_report.mjs target/debug/tiler photograph.jpg …`. Prints the worst seam over many views for each
+// drawer, ours and OpenSeadragon's, and density: tiles of 512 without overlap, then of 510 with an overlap of 1.
 
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";

@@ -1,8 +1,8 @@
-// Small servers on loopback, each on a port of its own, so that origins are as foreign to each other as in the wild.
+// Small servers on loopback. Each has a port, and therefore an origin, of its own.
 
 import { createServer } from "node:http";
 
-/** Starts a server; `answer(url, request)` gives `{ status, type, headers, body }` or nothing for 404. */
+/** Starts a server. `answer(url, request, response)` returns `{ status, type, headers, body }`, or nothing for 404. */
 export async function serve(answer) {
   const server = createServer(async (request, response) => {
     const url = new URL(request.url, `http://${request.headers.host}`);
@@ -22,15 +22,15 @@ export async function serve(answer) {
   };
 }
 
-/** Another site: pages that tests put there. */
+/** Starts another site, whose pages tests add. */
 export async function startHost() {
   const pages = new Map();
   const server = await serve(({ pathname }) => pages.get(pathname));
   return {
     ...server,
-    /** Puts a file there. */
+    /** Adds a file. */
     file: (path, type, body) => void pages.set(path, { type, body }),
-    /** Puts a page there and gives its address. */
+    /** Adds a page and returns its URL. */
     put(body, { policy } = {}) {
       const path = `/page-${pages.size}`;
       const headers = policy ? { "Content-Security-Policy": policy } : {};

@@ -1,55 +1,26 @@
-// The share page in a browser: in every state of a content, by keyboard, on a phone, without animation.
+// The share page in a browser: every state of a content, the keyboard, phones, reduced motion, and the dialogs.
 
 import assert from "node:assert/strict";
-import { after, afterEach, before, test } from "node:test";
+import { test } from "node:test";
 
-import {
-  assertAccessible,
-  assertEventually,
-  coloursIn,
-  globalsLeft,
-  isFocused,
-  newPage,
-  painted,
-  parts,
-  placeIn,
-  restingScale,
-  startBrowser,
-} from "./browser.mjs";
-import { ofTheViewer, startService } from "./service.mjs";
+import { assertAccessible, assertEventually, coloursIn, globalsLeft, isFocused, painted, parts, placeIn, restingScale } from "./browser.mjs";
+import { ofTheViewer } from "./service.mjs";
+import { open, openEmpty, page, ready, service, setUp } from "./site.mjs";
 
-let browser;
-let service;
-let ready;
-before(async () => {
-  [browser, service] = await Promise.all([startBrowser(), startService()]);
-  ready = await service.ready();
-});
-after(async () => {
-  await browser.close();
-  await service.close();
-});
+setUp();
 
-let page;
-afterEach(() => page.context().close());
-async function open(id, options, fragment = "") {
-  page = await newPage(browser, options);
-  await page.goto(`${service.origin}/${id}${fragment}`);
-  return parts(page);
-}
-
-test("a ready picture is painted, and nothing is complained of", async () => {
-  await open(ready);
+test("a ready picture is painted without errors", async () => {
+  await open(`/${ready}`);
   await painted(page);
   assert.deepEqual(await globalsLeft(page), []);
   assert.equal(await page.locator("style").count(), 0);
   assert.deepEqual(page.wrongs, []);
 });
 
-test("a coarse picture is shown while it is converted, gets sharper, and stays until the picture is drawn", async (context) => {
-  if (service.real) return context.skip("the end-to-end tests have it with a slow source");
+test("a coarse picture is shown during the conversion, becomes sharper, and stays until the picture is drawn", async (context) => {
+  if (service.real) return context.skip("the next test does this with a slow source");
   const { id, report, finish } = await service.slow();
-  const { region } = await open(id);
+  const { region } = await open(`/${id}`);
   await page.getByRole("progressbar").waitFor();
   const coarse = page.locator("img.coarse");
   assert.equal(await coarse.count(), 0);
@@ -74,16 +45,16 @@ test("a coarse picture is shown while it is converted, gets sharper, and stays u
   await assertEventually(async () => {
     const { width, height } = await coarse.boundingBox();
     return Math.abs(width / height - 3 / 2) < 0.01;
-  }, "it does not lie where the picture will");
+  }, "it is not where the picture will be");
   release();
   await painted(page);
-  await assertEventually(async () => (await coarse.count()) === 0, "it is left over the viewer");
+  await assertEventually(async () => (await coarse.count()) === 0, "it stays over the viewer");
   assert.deepEqual(page.wrongs, []);
 });
 
-test("with a slow source a coarse picture is seen before half of the progress, gets sharper, and nothing flashes", async (context) => {
-  if (!service.real) return context.skip("needs a conversion");
-  const { region } = await open(await service.trickling(12));
+test("with a slow source a coarse picture appears before half of the progress, becomes sharper, and never flashes", async (context) => {
+  if (!service.real) return context.skip("needs a real conversion");
+  const { region } = await open(`/${await service.trickling(12)}`);
   const coarse = page.locator("img.coarse");
   await coarse.waitFor();
   const progress = await page.getByRole("progressbar").evaluate(({ value }) => value);
@@ -102,11 +73,11 @@ test("with a slow source a coarse picture is seen before half of the progress, g
   assert.deepEqual(page.wrongs.filter((wrong) => !wrong.includes("404")), []);
 });
 
-test("what is missing of a damaged picture is said beside its name, once it is ready", async (context) => {
+test("a warning is shown next to the name when a damaged picture is ready", async (context) => {
   if (service.real) return context.skip("needs a damaged picture");
   const warning = "The file is <b>damaged</b>.";
   const { id, finish } = await service.slow({ warning });
-  await open(id);
+  await open(`/${id}`);
   await page.getByRole("progressbar").waitFor();
   assert.equal(await page.locator("#warning").isVisible(), false);
   finish();
@@ -119,8 +90,7 @@ for (const colorScheme of ["light", "dark"]) {
   test(`every state passes axe in ${colorScheme} colours`, colorScheme === "dark" ? ofTheViewer : {}, async () => {
     const { id: slow, finish } = await service.slow();
     for (const [id, seen] of [[ready, ".controls"], [await service.failed(), ".problem"], [slow, "progress"]]) {
-      await page?.context().close();
-      await open(id, { colorScheme });
+      await open(`/${id}`, { colorScheme });
       await page.locator(seen).waitFor();
       await assertAccessible(page);
     }
@@ -128,21 +98,21 @@ for (const colorScheme of ["light", "dark"]) {
   });
 }
 
-test("progress is shown in words and as a figure, and turns into the picture by itself", async () => {
+test("progress is shown as words and a percentage, then replaced by the picture", async () => {
   const { id, finish } = await service.slow();
-  await open(id);
+  await open(`/${id}`);
   const bar = page.getByRole("progressbar");
   await bar.waitFor();
-  assert.match(await page.getByRole("status").first().textContent(), /Downloading the source|Waiting for its turn/);
+  assert.match(await page.getByRole("status").first().textContent(), /Downloading the source|Waiting in the queue/);
   finish();
   await painted(page);
   assert.equal(await bar.count(), 0);
   assert.deepEqual(page.wrongs, []);
 });
 
-test("where events do not come through, progress is asked for", async () => {
+test("without events the page polls", async () => {
   const { id, finish } = await service.slow();
-  page = await newPage(browser);
+  await openEmpty();
   await page.route("**/events", (route) => route.abort());
   await page.goto(`${service.origin}/${id}`);
   await page.getByRole("progressbar").waitFor();
@@ -150,51 +120,49 @@ test("where events do not come through, progress is asked for", async () => {
   await painted(page);
 });
 
-test("a failure says its reason and when it is tried again, and offers another picture", async () => {
-  await open(await service.failed());
-  await page.getByRole("heading", { name: "The address does not exist" }).waitFor();
+test("a failure shows its reason, advice and retry, and a link to the home page", async () => {
+  await open(`/${await service.failed()}`);
+  await page.getByRole("heading", { name: "The source does not exist" }).waitFor();
   assert.notEqual(await page.getByRole("alert").textContent(), "");
-  await page.getByText("Open the address in a browser to see whether it is right.").waitFor();
-  await page.getByText(/^It is tried again when it is opened in (9|10) minutes or later\.$/).waitFor();
+  await page.getByText("Open the URL in a browser to check it.").waitFor();
+  await page.getByText(/^You can retry now\. In (9|10) minutes, reloading this page retries too\.$/).waitFor();
   assert.equal(await page.getByRole("button", { name: "Try again" }).count(), 1);
   await page.getByRole("link", { name: "Zoom into another picture" }).click();
   await page.waitForURL(`${service.origin}/`);
   assert.deepEqual(page.wrongs, []);
 });
 
-test("a failure that was tried a moment ago stays, and the focus with it", async (t) => {
-  if (service.real) return t.skip("the first try is permitted");
-  const failure = { code: "source-not-found", message: "There is nothing.", retryAfter: 540 };
-  await open(service.create({ kind: "failed", failure }));
+test("a retry that comes too soon is refused, and the button keeps the focus", async (t) => {
+  if (service.real) return t.skip("the first retry is allowed");
+  await open(`/${await service.failed()}`);
   const button = page.getByRole("button", { name: "Try again" });
   await button.press("Enter");
-  await page.getByText(/^It was tried less than a minute ago\./).waitFor();
+  await page.getByText("You can retry in a minute.").waitFor();
   assert.ok(await button.evaluate(isFocused));
   await assertAccessible(page);
 });
 
-test("what waits for its next try says so", async (t) => {
-  if (service.real) return t.skip("would need a source that is down");
-  await open(service.create({ kind: "processing", stage: "waiting", progress: 0.1 }));
+test("a content that waits for its next attempt says so", async (t) => {
+  if (service.real) return t.skip("needs a source that is down");
+  await open(`/${service.create({ kind: "processing", stage: "waiting", progress: 0.1 })}`);
   await page.getByText("Trying again in a few minutes").waitFor();
 });
 
-test("a failure that may have passed can be tried again", async (t) => {
-  if (service.real) return t.skip("would need a source that comes back");
+test("a failed content can be retried", async (t) => {
+  if (service.real) return t.skip("needs a source that recovers");
   const failure = { code: "source-unreachable", message: "The host does not answer.", retryAfter: 540 };
-  const again = { kind: "processing", stage: "queued", source: "https://example.com/again.jpg" };
-  const id = service.create({ kind: "failed", failure, source: again.source, again });
-  await open(id);
+  const id = service.create({ kind: "failed", failure, again: { kind: "processing" } });
+  await open(`/${id}`);
   await page.getByRole("button", { name: "Try again" }).press("Enter");
   await page.getByRole("progressbar").waitFor();
   service.set(id, { kind: "ready" });
   await painted(page);
 });
 
-test("when the service falls silent, that is said, and asking again goes on", async (t) => {
-  if (service.real) return t.skip("would need a service that can be taken down");
+test("if the service does not respond, the page says so and can retry", async (t) => {
+  if (service.real) return t.skip("needs a service that can be taken down");
   const { id, finish } = await service.slow();
-  await open(id);
+  await open(`/${id}`);
   await page.getByRole("progressbar").waitFor();
   service.takeDown(true);
   await page.getByRole("heading", { name: "No connection" }).waitFor();
@@ -204,13 +172,13 @@ test("when the service falls silent, that is said, and asking again goes on", as
   await painted(page);
 });
 
-test("everything can be done with the keyboard alone", ofTheViewer, async () => {
-  const viewer = await open(ready);
+test("the viewer works with the keyboard alone", ofTheViewer, async () => {
+  const viewer = await open(`/${ready}`);
   await painted(page);
   const start = await restingScale(viewer);
 
   for (let tabs = 0; tabs < 10 && !(await viewer.picture.evaluate(isFocused)); tabs += 1) await page.keyboard.press("Tab");
-  assert.ok(await viewer.picture.evaluate(isFocused), "the picture is reached with Tab");
+  assert.ok(await viewer.picture.evaluate(isFocused), "Tab reaches the picture");
   await page.keyboard.press("+");
   await page.keyboard.press("+");
   const zoomed = await restingScale(viewer);
@@ -233,8 +201,8 @@ test("everything can be done with the keyboard alone", ofTheViewer, async () => 
   assert.ok((await restingScale(viewer)) > start);
 });
 
-test("controls say what they cannot do now", ofTheViewer, async () => {
-  const viewer = await open(ready);
+test("controls are disabled when they have no effect", ofTheViewer, async () => {
+  const viewer = await open(`/${ready}`);
   await painted(page);
   const disabled = (control) => control.getAttribute("aria-disabled");
   assert.deepEqual([await disabled(viewer.zoomOut), await disabled(viewer.home)], ["true", "true"]);
@@ -244,8 +212,8 @@ test("controls say what they cannot do now", ofTheViewer, async () => {
   assert.equal(await restingScale(viewer), 800);
 });
 
-test("a turned picture is whole again", ofTheViewer, async () => {
-  const viewer = await open(ready);
+test("a rotated picture is shown whole", ofTheViewer, async () => {
+  const viewer = await open(`/${ready}`);
   await painted(page);
   const upright = await restingScale(viewer);
   await viewer.rotate.click();
@@ -255,8 +223,8 @@ test("a turned picture is whole again", ofTheViewer, async () => {
   assert.equal(await viewer.home.getAttribute("aria-disabled"), "true");
 });
 
-test("an address leads to its place, and so does one that is typed later", ofTheViewer, async () => {
-  const viewer = await open(ready, {}, "#500,400,6");
+test("a fragment opens its place, and so does one that is typed later", ofTheViewer, async () => {
+  const viewer = await open(`/${ready}#500,400,6`);
   await painted(page);
   const deep = await restingScale(viewer);
   await page.evaluate(() => (location.hash = "#700,300,2"));
@@ -266,8 +234,8 @@ test("an address leads to its place, and so does one that is typed later", ofThe
   assert.equal(new URL(page.url()).hash, "#700,300,2");
 });
 
-test("without animation a step is there at once", ofTheViewer, async () => {
-  const viewer = await open(ready, { reducedMotion: "reduce" });
+test("with reduced motion a step is immediate", ofTheViewer, async () => {
+  const viewer = await open(`/${ready}`, { reducedMotion: "reduce" });
   await painted(page);
   await viewer.zoomIn.click();
   await page.evaluate(async () => {
@@ -277,23 +245,23 @@ test("without animation a step is there at once", ofTheViewer, async () => {
   assert.equal(atOnce, await restingScale(viewer));
 });
 
-test("fullscreen gives the focus back to where it was", ofTheViewer, async () => {
-  const viewer = await open(ready);
+test("fullscreen restores the focus", ofTheViewer, async () => {
+  const viewer = await open(`/${ready}`);
   await painted(page);
   for (const [key, from] of [["f", viewer.picture], ["Enter", viewer.fullscreen]]) {
     await from.focus();
     await page.keyboard.press(key);
-    await page.getByRole("button", { name: "Leave fullscreen" }).waitFor();
+    await page.getByRole("button", { name: "Exit fullscreen" }).waitFor();
     assert.ok(await page.evaluate(() => document.fullscreenElement !== null));
     await viewer.zoomIn.focus();
     await page.keyboard.press("f");
     await page.waitForFunction(() => document.fullscreenElement === null);
-    await assertEventually(() => from.evaluate(isFocused), "the focus is back");
+    await assertEventually(() => from.evaluate(isFocused), "the focus was not restored");
   }
 });
 
-test("lost tiles are asked for again, then told of quietly, then fetched when the reader says so", ofTheViewer, async () => {
-  page = await newPage(browser);
+test("failed tiles are requested again, then reported, then loaded on request", ofTheViewer, async () => {
+  await openEmpty();
   let broken = true;
   let asked = 0;
   await page.route("**/*_files/**", (route) => {
@@ -303,7 +271,7 @@ test("lost tiles are asked for again, then told of quietly, then fetched when th
   await page.goto(`${service.origin}/${ready}`);
   const again = page.getByRole("button", { name: "Try again" });
   await again.waitFor();
-  assert.ok(asked > 1, "asked more than once");
+  assert.ok(asked > 1, "requested more than once");
   await assertAccessible(page);
   broken = false;
   await again.press("Enter");
@@ -312,8 +280,8 @@ test("lost tiles are asked for again, then told of quietly, then fetched when th
   assert.ok(await parts(page).picture.evaluate(isFocused));
 });
 
-test("what there is to share can be copied, and the dialog gives the focus back", async () => {
-  const viewer = await open(ready, { permissions: ["clipboard-read", "clipboard-write"] });
+test("links and embeds can be copied, and the dialog restores the focus", async () => {
+  const viewer = await open(`/${ready}`, { permissions: ["clipboard-read", "clipboard-write"] });
   await painted(page);
   await viewer.zoomIn.click();
   await page.waitForURL(/#/);
@@ -330,10 +298,10 @@ test("what there is to share can be copied, and the dialog gives the focus back"
   assert.ok(await share.evaluate(isFocused));
 });
 
-test("what is known of a picture is told: source, size, when, files, and its warning", async () => {
+test("the details have the source, size, date, files and warning", async () => {
   const warning = "The file is damaged: from row 3,012 of 4,000 on nothing could be read.";
   const id = service.real ? ready : service.create({ kind: "ready", warning });
-  await open(id);
+  await open(`/${id}`);
   await painted(page);
   const button = page.getByRole("button", { name: "About this picture" });
   await button.press("Enter");
@@ -348,12 +316,12 @@ test("what is known of a picture is told: source, size, when, files, and its war
   const [width, height] = [dzi.width, dzi.height].map((side) => side.toLocaleString("en"));
   const megapixels = (dzi.width * dzi.height) / 1e6;
   assert.equal(await fact("Size").textContent(), `${width} × ${height} pixels, ${megapixels < 10 ? megapixels.toFixed(1) : Math.round(megapixels)} megapixels`);
-  await assertEventually(async () => /^\d+ \w+ 20\d\d$/.test(await fact("Converted").textContent()), "the day is told");
+  await assertEventually(async () => /^\d+ \w+ 20\d\d$/.test(await fact("Converted").textContent()), "the day is missing");
   if (!service.real) {
-    const download = fact("Download").getByRole("link", { name: "The whole pyramid as one file, 12.3 MB" });
+    const download = fact("Download").getByRole("link", { name: "Whole pyramid as one file (12.3 MB)" });
     assert.equal(await download.getAttribute("href"), `${service.origin}/${id}/download`);
   }
-  if (!service.real) assert.equal(await button.getAttribute("aria-label"), "About this picture: part of it is missing");
+  if (!service.real) assert.equal(await button.getAttribute("aria-label"), "About this picture (partly missing)");
   if (!service.real) assert.equal(await dialog.getByRole("note").textContent(), warning);
   await assertAccessible(page);
   await page.keyboard.press("Escape");
@@ -361,27 +329,27 @@ test("what is known of a picture is told: source, size, when, files, and its war
   assert.deepEqual(page.wrongs, []);
 });
 
-test("a failed content is not shared", async () => {
-  await open(await service.failed());
+test("a failed content cannot be shared", async () => {
+  await open(`/${await service.failed()}`);
   await page.getByRole("alert").waitFor();
   assert.equal(await page.getByRole("button", { name: "Share" }).count(), 0);
   assert.equal(await page.getByRole("button", { name: "About this picture" }).count(), 0);
 });
 
-test("a device's own sharing gets the link to the view", ofTheViewer, async () => {
-  page = await newPage(browser);
+test("the device's own sharing gets the link to the view", ofTheViewer, async () => {
+  await openEmpty();
   await page.addInitScript(() => {
     navigator.share = async (shared) => void (window.shared = shared);
   });
   await page.goto(`${service.origin}/${ready}#500,400,3`);
   await painted(page);
   await page.getByRole("button", { name: "Share" }).click();
-  await page.getByRole("button", { name: "Send with an app" }).click();
+  await page.getByRole("button", { name: "Share with an app" }).click();
   assert.equal(await page.evaluate(() => window.shared.url), `${service.origin}/${ready}#500,400,3`);
 });
 
-test("on a phone every control is large enough for a finger, and nothing sticks out", ofTheViewer, async () => {
-  await open(ready, { viewport: { width: 320, height: 600 }, hasTouch: true, isMobile: true });
+test("on a phone every control is large enough for a finger, and nothing overflows", ofTheViewer, async () => {
+  await open(`/${ready}`, { viewport: { width: 320, height: 600 }, hasTouch: true, isMobile: true });
   await painted(page);
   for (const button of await page.locator("button:visible, a:visible:not(p a)").all()) {
     const { width, height, x } = await button.boundingBox();
@@ -391,8 +359,8 @@ test("on a phone every control is large enough for a finger, and nothing sticks 
   assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 320);
 });
 
-test("without JavaScript there is still something to see", async () => {
-  await open(ready, { javaScriptEnabled: false });
+test("without JavaScript the page shows a preview", async () => {
+  await open(`/${ready}`, { javaScriptEnabled: false });
   assert.ok(await page.locator("noscript p").isVisible());
   if (service.real) assert.ok(await page.locator("noscript img").isVisible());
 });

@@ -1,6 +1,5 @@
-// Takes a picture of every page in every state, at four widths, in light and dark, into the folder that is named, and lets
-// axe-core look at each: `cargo xtask shots`. The service is the stand-in of the tests, with the real pages and viewer.
-// Words after the folder choose states by parts of their names.
+// Takes screenshots of every page in every state, at four widths, in light and dark colours, and checks each with axe-core:
+// `cargo xtask shots`. Uses the fake service. Arguments: the folder for the screenshots, and parts of the names of states.
 
 import { mkdir } from "node:fs/promises";
 
@@ -13,7 +12,7 @@ const [folder, ...chosen] = process.argv.slice(2);
 
 const [browser, service, host] = await Promise.all([startBrowser(), startFakeService(), startHost()]);
 const failure = { code: "corrupt-source", message: "The file is damaged: it ends in the middle of a row." };
-const warning = "The file is damaged: from row 3,012 of 4,000 on nothing could be read.";
+const warning = "The file is damaged: nothing after row 3,012 of 4,000 could be read.";
 const ready = service.create({ kind: "ready" });
 const ids = {
   damaged: service.create({ kind: "ready", warning }),
@@ -25,14 +24,15 @@ const ids = {
   queued: service.create({ kind: "processing", stage: "queued" }),
   failed: service.create({ kind: "failed", failure }),
 };
-const embedded = (id, query = "") => host.put(`<p>A text around the picture.</p><script src="${service.origin}/${id}.js${query}"></script><p>The text goes on.</p>`);
+const embedded = (id, query = "") => host.put(`<p>Text before the picture.</p><script src="${service.origin}/${id}.js${query}"></script><p>Text after the picture.</p>`);
 const settled = (page) => page.waitForLoadState("networkidle");
 
-/** Each state: the address, and what happens before its picture is taken. `whole` takes all of the page's height. */
+/** Each state: its path or URL, and actions before the screenshot. `whole` captures the full height of the page. */
 const STATES = {
   home: { path: "/", whole: true },
   "home-recent": { path: "/", before: remember, whole: true },
-  "home-sending": { path: "/", before: neverTake, act: send },
+  "home-upload": { path: "/", before: neverAnswer, act: upload },
+  "home-dropped": { path: "/", act: dropNothing },
   "home-error": { path: "/?url=ftp%3A%2F%2Fexample.com" },
   ready: { path: `/${ready}`, act: settled },
   zoomed: { path: `/${ready}#4200,1400,6`, act: settled },
@@ -51,17 +51,21 @@ const STATES = {
   "embedded-progress": { url: () => embedded(ids.slow), act: (page) => page.getByRole("progressbar").waitFor() },
   "embedded-wrong": { url: () => embedded("nope"), act: (page) => page.getByRole("heading", { name: "There is no picture here" }).waitFor() },
   bot: { path: "/bot", whole: true },
-  docs: { path: "/docs" }, // its whole height is more than Chromium captures
+  docs: { path: "/docs" }, // its full height exceeds Chromium's limit
 };
 
-/** The service never answers to a file. */
-function neverTake(page) {
+/** Leaves uploads without a response. */
+function neverAnswer(page) {
   return page.route((address) => address.pathname === "/v1/content/", () => {});
 }
 
-async function send(page) {
+async function upload(page) {
   await page.locator("input[type=file]").setInputFiles({ name: "old town.jpg", mimeType: "image/jpeg", buffer: Buffer.alloc(1000) });
   await page.locator(".sending").waitFor();
+}
+
+function dropNothing(page) {
+  return page.evaluate(() => document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: new DataTransfer(), bubbles: true, cancelable: true })));
 }
 
 async function remember(page) {
@@ -85,7 +89,7 @@ for (const [name, { path, url, before, act, whole = false }] of Object.entries(S
         await page.screenshot({ path: `${folder}/${name}-${width}-${colorScheme}.png`, fullPage: whole, timeout: 60_000 });
         await assertAccessible(page);
         const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-        if (wide > width) throw new Error(`${wide} pixels wide`);
+        if (wide > width) throw new Error(`the page is ${wide} pixels wide`);
       } catch (error) {
         problems.push(`${name} at ${width} in ${colorScheme}: ${error.message}`);
       }

@@ -1,4 +1,4 @@
-// A share page on a slow connection, by the browser's own throttling: when its picture is seen, and what was loaded until then.
+// Measures a share page on a slow connection, throttled by the browser: when the picture is visible, and what was loaded by then.
 
 import { request } from "node:http";
 import { gzipSync } from "node:zlib";
@@ -6,17 +6,17 @@ import { gzipSync } from "node:zlib";
 import { newPage } from "./browser.mjs";
 import { serve } from "./servers.mjs";
 
-/** 1.6 Mbit/s with 150 ms: what Lighthouse calls a slow 4G. */
+/** Lighthouse's slow 4G: 1.6 Mbit/s with a latency of 150 ms. */
 const LATENCY_S = 0.15;
 const BYTES_PER_S = 1.6e6 / 8;
 const SLOW = { offline: false, latency: LATENCY_S * 1000, downloadThroughput: BYTES_PER_S, uploadThroughput: 0.75e6 / 8 };
 
-/** What 512 × 512 pixels of a photograph take. */
+/** Typical size of a photograph's tile of 512 × 512 pixels. */
 const TILE_BYTES = 50_000;
 
 /**
- * `{ seconds, network, bytes, rounds }`: after how long the picture is seen, and how much of that the network alone takes
- * for so many bytes and so many requests after each other. A busy machine adds to it what comes until it paints.
+ * Returns `{ seconds, network, bytes, rounds }`: the time until the picture is visible, and the network's part for the loaded bytes
+ * and the sequential requests. On a busy machine, more is loaded before it paints.
  */
 export async function firstPaint(browser, address) {
   const page = await newPage(browser);
@@ -39,7 +39,7 @@ export async function firstPaint(browser, address) {
   return { seconds, network: (1 + rounds) * LATENCY_S + bytes / BYTES_PER_S, bytes, rounds }; // one more to connect
 }
 
-/** For the page: notes when the middle of the picture has a colour. */
+/** Runs in the page: records when the middle of the picture has a colour. */
 function watch() {
   const look = () => {
     const canvas = document.getElementById("stage")?.shadowRoot?.querySelector("canvas");
@@ -50,7 +50,7 @@ function watch() {
   addEventListener("DOMContentLoaded", look);
 }
 
-/** A service as behind Cloudflare, which compresses text on the way. Its pages' addresses lead here as well. */
+/** Starts a proxy that compresses text, like Cloudflare. URLs in its pages lead to the proxy. */
 export async function compressed(origin) {
   const server = await serve(async ({ pathname, search }) => {
     const { status, headers, body } = await fetched(origin + pathname + search);
@@ -64,13 +64,13 @@ export async function compressed(origin) {
   return server;
 }
 
-/** Drawings that stand in for whole tiles become as large as photographs: white space may follow an SVG's end. */
+/** Pads the fake's drawings of full tiles to the size of photographs: white space may follow an SVG. */
 function padded(body, pathname) {
   const isWhole = /_files\/(9|\d\d)\//.test(pathname);
   return isWhole ? Buffer.concat([body, Buffer.alloc(Math.max(TILE_BYTES - body.length, 0), " ")]) : body;
 }
 
-/** As it is, without following redirects and without the headers that a browser would add. */
+/** Fetches without following redirects and without a browser's headers. */
 function fetched(address) {
   return new Promise((resolve, reject) => {
     const asked = request(address, (response) => {

@@ -1,10 +1,10 @@
-// The view of a picture: its position, its limits, and the moves of controls, keys and addresses. It drives
-// OpenSeadragon's viewport and knows neither buttons nor pages.
+// The view of a picture: its position, its limits, and the moves of controls, keys and URLs. It drives OpenSeadragon's viewport and
+// knows neither buttons nor pages.
 
 import { isCrisp, scaleOf, zoomRange } from "./geometry.js";
 
-/** Two zooms or positions are the same when they differ by less than this part of the whole. */
-const SAME = 1e-3;
+/** Relative difference below which two zooms or positions are equal. */
+const TOLERANCE = 1e-3;
 
 export class Camera {
   #viewer;
@@ -12,12 +12,12 @@ export class Camera {
   #isStill;
   #covered;
   #openingZoom = 1;
-  /** The view that has a name: `opening`, `home`, or null for any other. */
+  /** `opening` or `home` if the view is one of these, or null. */
   #at = null;
   #smooth = null;
 
-  /** `picture` is `{ width, height }`, `fit` is `contain` or `cover`; `isStill()` says whether moves have no animation;
-   * `covered()` is how much of the view panels and controls cover, `{ top, bottom }`. */
+  /** `picture` is `{ width, height }`, `fit` is `contain` or `cover`, `isStill()` returns true if moves are not animated, and
+   * `covered()` returns the CSS pixels that panels and controls cover, `{ top, bottom }`. */
   constructor(viewer, picture, { fit, isStill, covered }) {
     this.#viewer = viewer;
     this.#fit = fit;
@@ -37,7 +37,7 @@ export class Camera {
     return { width, height };
   }
 
-  /** Sets the limits of the picture in the view as it is now. */
+  /** Sets the viewport's limits for the current view. */
   measure() {
     const range = zoomRange(this.picture, this.#view, this.#isSideways, this.#fit, this.#covered());
     this.#openingZoom = range.opening;
@@ -46,12 +46,12 @@ export class Camera {
     this.#viewport.maxZoomLevel = range.most;
   }
 
-  /** Fits the picture into a view that has changed, or that other things cover now. */
+  /** Fits the picture into a view that was resized or covered. */
   refit() {
     this.#keepWhole(() => this.measure());
   }
 
-  /** Turns smoothing off where pixels are large enough to be drawn as squares. Has to be called when the view moves. */
+  /** Turns smoothing off if pixels are large enough to be drawn as squares. Call it when the view moves. */
   sharpen() {
     const smooth = !isCrisp(scaleOf(this.#viewport.getZoom(true), this.picture, this.#view));
     if (smooth === this.#smooth) return;
@@ -59,38 +59,38 @@ export class Camera {
     this.#viewer.drawer.setImageSmoothingEnabled(smooth);
   }
 
-  /** CSS pixels for each picture pixel, in percent: now, or at the end of the animation. */
+  /** Returns CSS pixels per picture pixel in percent, now or at the end of the animation. */
   percent(now) {
     return Math.round(scaleOf(this.#viewport.getZoom(now), this.picture, this.#view) * 100);
   }
 
-  /** The moves that are possible from the end of the animation. */
+  /** The moves that are possible at the end of the animation. */
   get range() {
     const zoom = this.#viewport.getZoom();
     return {
-      canZoomIn: zoom < this.#viewport.getMaxZoom() * (1 - SAME),
-      canZoomOut: zoom > this.#viewport.getMinZoom() * (1 + SAME),
+      canZoomIn: zoom < this.#viewport.getMaxZoom() * (1 - TOLERANCE),
+      canZoomOut: zoom > this.#viewport.getMinZoom() * (1 + TOLERANCE),
       isHome: this.isHome(),
     };
   }
 
-  /** Whether the view is the one that shows the whole picture. */
+  /** Returns true if the view shows the whole picture. */
   isHome() {
     return this.#isAt(this.#home);
   }
 
-  /** Whether the view is the one that the picture opens with. */
+  /** Returns true if the view is the opening view. */
   isOpening() {
     return this.#isAt(this.#opening);
   }
 
-  /** Where an elongated picture goes on beyond the view that it opens with: `right`, `down`, or null. */
-  get goesOn() {
-    if (this.#openingZoom <= this.#viewport.getHomeZoom() * (1 + SAME)) return null;
+  /** Direction in which an elongated picture continues beyond its opening view: `right`, `down`, or null. */
+  get continues() {
+    if (this.#openingZoom <= this.#viewport.getHomeZoom() * (1 + TOLERANCE)) return null;
     return this.picture.width > this.picture.height ? "right" : "down";
   }
 
-  /** The part of the picture that is seen now, between 0 and 1 where it lies in the picture: `{ left, top, right, bottom }`. */
+  /** The visible part of the picture in fractions of its sides: `{ left, top, right, bottom }`. */
   get seen() {
     const { width, height } = this.#view;
     const corner = this.#viewport.getContainerSize();
@@ -102,12 +102,12 @@ export class Camera {
     return { left: Math.min(...xs), top: Math.min(...ys), right: Math.max(...xs), bottom: Math.max(...ys) };
   }
 
-  /** How far the picture is turned, in degrees. */
+  /** Rotation of the picture in degrees. */
   get rotation() {
     return this.#viewport.getRotation();
   }
 
-  /** The position at the end of the animation, as a place of `place.js`. */
+  /** Returns the position at the end of the animation, as a place of `place.js`. */
   place() {
     const { x, y } = this.#viewport.viewportToImageCoordinates(this.#viewport.getCenter());
     return { x, y, zoom: this.#viewport.getZoom() };
@@ -130,20 +130,20 @@ export class Camera {
     this.#at = "opening";
   }
 
-  /** Zooms about a point of the view in CSS pixels, or about its middle. */
+  /** Zooms about a point of the view in CSS pixels, or about its centre. */
   zoomBy(factor, about = null) {
     const point = about && this.#viewport.pointFromPixel(about, true);
     this.#viewport.zoomTo(this.#within(this.#viewport.getZoom() * factor), point, this.#isStill());
     this.#viewport.applyConstraints(this.#isStill());
   }
 
-  /** Moves a point of the picture, in parts of its width and height, to the middle of the view. */
+  /** Centres the view on a point of the picture, in fractions of its sides. */
   centre(x, y) {
-    const [right, down] = [x, y].map((part) => Math.min(Math.max(part, 0), 1));
+    const [right, down] = [x, y].map((fraction) => Math.min(Math.max(fraction, 0), 1));
     this.go({ x: right * this.picture.width, y: down * this.picture.height, zoom: this.#viewport.getZoom() });
   }
 
-  /** Moves the view by parts of its own width and height. */
+  /** Moves the view by fractions of its own width and height. */
   pan(right, down) {
     const { width, height } = this.#view;
     const pixels = this.#viewport.getContainerSize();
@@ -152,7 +152,7 @@ export class Camera {
     this.#viewport.applyConstraints(this.#isStill());
   }
 
-  /** Turns the picture clockwise by a quarter. */
+  /** Rotates the picture by 90° clockwise. */
   rotate() {
     this.#keepWhole(() => {
       this.#viewport.setRotation(this.#viewport.getRotation() + 90, this.#isStill());
@@ -161,14 +161,12 @@ export class Camera {
     this.#viewport.applyConstraints(this.#isStill());
   }
 
-  /** Calls `listener` at the end of each animation. Returns the function that stops that. */
+  /** Calls `listener` at the end of each animation. */
   onRest(listener) {
     this.#viewer.addHandler("animation-finish", listener);
-    return () => this.#viewer.removeHandler("animation-finish", listener);
   }
 
-  /** Makes a `change`. A view of the whole picture shows the whole picture after it too, and the one that it opens with
-   * is that again. */
+  /** Makes a change that keeps the home view or the opening view, if the view is one of these. */
   #keepWhole(change) {
     const at = this.#at;
     change();
@@ -180,7 +178,7 @@ export class Camera {
     return Math.round(this.#viewport.getRotation() / 90) % 2 !== 0;
   }
 
-  /** The picture's height in its widths. */
+  /** Height of the picture divided by its width. */
   get #shape() {
     return this.picture.height / this.picture.width;
   }
@@ -190,24 +188,24 @@ export class Camera {
     return this.#shifted({ x: width / 2, y: height / 2, zoom: this.#viewport.getHomeZoom() });
   }
 
-  /** The view that the picture opens with: its whole, or the beginning of an elongated one. */
+  /** The opening view: the whole picture, or the start of an elongated one. */
   get #opening() {
     const zoom = this.#openingZoom;
-    if (!this.goesOn || this.#isSideways) return this.#home;
+    if (!this.continues || this.#isSideways) return this.#home;
     const { width, height } = this.picture;
     const scale = scaleOf(zoom, this.picture, this.#view);
     const half = { x: this.#view.width / scale / 2, y: this.#free / scale / 2 };
-    const beginning = this.goesOn === "right" ? { x: half.x, y: height / 2 } : { x: width / 2, y: half.y };
-    return this.#shifted({ ...beginning, zoom });
+    const start = this.continues === "right" ? { x: half.x, y: height / 2 } : { x: width / 2, y: half.y };
+    return this.#shifted({ ...start, zoom });
   }
 
-  /** The height of the view that nothing covers. */
+  /** Uncovered height of the view in CSS pixels. */
   get #free() {
     const { top, bottom } = this.#covered();
     return this.#view.height - top - bottom;
   }
 
-  /** A place, moved so that it is in the middle of what is not covered instead of in the middle of the view. */
+  /** Shifts a place from the centre of the view to the centre of its uncovered part. */
   #shifted({ x, y, zoom }) {
     const { top, bottom } = this.#covered();
     const down = (bottom - top) / 2 / scaleOf(zoom, this.picture, this.#view);
@@ -219,7 +217,7 @@ export class Camera {
     const centre = this.#viewport.getCenter();
     const { x, y } = this.#viewport.imageToViewportCoordinates(place.x, place.y);
     const zoom = this.#viewport.getZoom() / place.zoom;
-    return [centre.x - x, (centre.y - y) / this.#shape, zoom - 1].every((distance) => Math.abs(distance) < SAME);
+    return [centre.x - x, (centre.y - y) / this.#shape, zoom - 1].every((distance) => Math.abs(distance) < TOLERANCE);
   }
 
   #within(zoom) {

@@ -1,21 +1,19 @@
-// OpenSeadragon's 2D canvas for tiles that do not overlap. OpenSeadragon draws such a tile one CSS pixel too large, so
-// that no gap shows between neighbours: lines that cross the seam are then broken by up to that pixel, which is two on a
-// dense screen. Here neighbours meet at a whole pixel of the screen, which both take for their edge. Tiles that are
-// enlarged, or turned by no quarter, are put together first and drawn as one picture: each by itself would not be blended
-// with its neighbours. OpenSeadragon means to do that for enlarged ones too, but asks tiles for their scale by a property
-// that they do not have (6.1.1, `length`).
+// OpenSeadragon's 2D canvas drawer for tiles without overlap. OpenSeadragon enlarges such a tile by one CSS pixel to hide gaps,
+// which breaks lines at the seam by up to two pixels of a dense screen. Here neighbours meet at a whole screen pixel. Tiles
+// that are enlarged, or rotated by other angles than multiples of 90°, are composed first and drawn as one picture, because
+// separate tiles are not blended at their seams. OpenSeadragon intends the same for enlarged tiles, but reads a property that
+// tiles do not have (6.1.1, `length`).
 //
-// `_drawTiles` and `_drawTile` are not part of OpenSeadragon's interface; its version is pinned, and `seams.test.mjs` looks
-// at the pixels.
+// `_drawTiles` and `_drawTile` are private. OpenSeadragon's version is pinned, and `seams.test.mjs` checks the pixels.
 
 import OpenSeadragon from "openseadragon";
 
 const { CanvasDrawer, Point } = OpenSeadragon;
 
-/** Tiles are put together first from this many pixels of the screen for each of theirs. */
+/** Screen pixels per tile pixel from which tiles are composed. */
 const ENLARGED_FROM = 1.02;
-/** No more pixels than these are put together: a picture that turns on a large screen shows seams while it does. */
-const MOST_PIXELS = 16e6;
+/** Maximum number of pixels composed for rotation. On larger screens, seams are visible while a picture rotates. */
+const MAX_PIXELS = 16e6;
 
 export class SeamlessDrawer extends CanvasDrawer {
   #sheet = document.createElement("canvas").getContext("2d");
@@ -42,7 +40,7 @@ export class SeamlessDrawer extends CanvasDrawer {
     [tile.position, tile.size] = [position, size];
   }
 
-  /** Moves a tile's edges to whole pixels of the screen, plus `shift`. */
+  /** Moves a tile's edges to whole screen pixels, plus `shift`. */
   #meet(tile, tiledImage, shift) {
     const density = OpenSeadragon.pixelDensityRatio;
     const snap = (at) => (Math.round(at * density + shift) - shift) / density;
@@ -51,12 +49,12 @@ export class SeamlessDrawer extends CanvasDrawer {
     tile.size = to.minus(from);
   }
 
-  /** By how much the pixels of the canvas and those of a canvas turned by a quarter about the same centre differ. */
+  /** Offset between the pixel grids of the canvas and of the canvas rotated by 90° about its centre. */
   get #shift() {
     return ((this.canvas.width + this.canvas.height) / 2) % 1;
   }
 
-  /** A tile's first and last corner in the view. An edge is computed as for the neighbour, so that it is rounded alike. */
+  /** Returns a tile's first and last corner in the view. Shared edges are computed as for the neighbour, so both round alike. */
   #corners({ x, y, level, bounds, isRightMost, isBottomMost }, tiledImage) {
     const { source } = tiledImage;
     const right = isRightMost ? bounds.x + bounds.width : source.getTileBounds(level, x + 1, y).x;
@@ -64,26 +62,26 @@ export class SeamlessDrawer extends CanvasDrawer {
     return [this.#placed(bounds.x, bounds.y, tiledImage), this.#placed(right, bottom, tiledImage)];
   }
 
-  /** A place in the picture, whose width is 1, in the view. */
+  /** Converts a place in the picture, whose width is 1, to the view. */
   #placed(x, y, tiledImage) {
     const { x: left, y: top, width } = tiledImage.getBoundsNoRotate(true);
     return this.viewport.pixelFromPointNoRotate(new Point(left + x * width, top + y * width), true);
   }
 
-  /** The screen's pixels for each of a level's. */
+  /** Returns screen pixels per pixel of a level. */
   #pixelsOf(tiledImage, level) {
     const zoom = tiledImage.viewportToImageZoom(this.viewport.getZoom(true));
     return (zoom * OpenSeadragon.pixelDensityRatio) / tiledImage.source.getLevelScale(level);
   }
 
-  /** Whether pixels of the screen show pixels of two tiles at once. */
+  /** Returns true if screen pixels show pixels of two tiles. */
   #isBlended(tiledImage, level) {
     if (this.#pixelsOf(tiledImage, level) > ENLARGED_FROM) return true;
     const { width, height } = this.#seen(tiledImage, level);
-    return this.viewport.getRotation(true) % 90 !== 0 && width * height <= MOST_PIXELS;
+    return this.viewport.getRotation(true) % 90 !== 0 && width * height <= MAX_PIXELS;
   }
 
-  /** Draws what is seen of the tiles in a level's pixels, and that on the screen. */
+  /** Composes the visible tiles in a level's pixels, then draws the result. */
   #drawTogether(tiledImage, tiles, level) {
     const { context } = this;
     const { x: left, y: top, width, height } = this.#seen(tiledImage, level);
@@ -98,7 +96,7 @@ export class SeamlessDrawer extends CanvasDrawer {
       if (!drawn) continue;
       const { bounds, opacity, hasTransparency } = tile;
       const place = [bounds.x * perUnit - left, bounds.y * perUnit - top, bounds.width * perUnit, bounds.height * perUnit];
-      if (hasTransparency && opacity === 1) sheet.clearRect(...place); // or the coarser tile would show
+      if (hasTransparency && opacity === 1) sheet.clearRect(...place); // or a coarser tile would show through
       sheet.globalAlpha = opacity;
       sheet.drawImage(drawn, ...place);
     }
@@ -113,7 +111,7 @@ export class SeamlessDrawer extends CanvasDrawer {
     context.restore();
   }
 
-  /** Which of a level's pixels are in the view, and one more on each side. */
+  /** Returns the rectangle of a level's pixels that is in view, plus one pixel on each side. */
   #seen(tiledImage, level) {
     const { x: left, y: top, width: side } = tiledImage.getBoundsNoRotate(true);
     const perUnit = unitOf(tiledImage, level);
@@ -128,5 +126,5 @@ export class SeamlessDrawer extends CanvasDrawer {
   }
 }
 
-/** A level's pixels for the width of the picture: the last of them may be less than one. */
+/** Returns the picture's width in pixels of a level, not rounded. */
 const unitOf = ({ source }, level) => source.dimensions.x * source.getLevelScale(level);

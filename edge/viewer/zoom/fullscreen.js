@@ -1,9 +1,9 @@
-// Fullscreen, which returns the focus when it ends. Where the browser has no fullscreen for elements (on iPhones), a
-// viewer in a page of another site may cover that page instead; a viewer that fills its window gains nothing by that.
+// Fullscreen, which restores the focus when it ends. Without fullscreen for elements (on iPhones), an embedded viewer can cover the
+// page around instead.
 
 /**
- * `region` is the element to enlarge; `mayCover` permits to cover the page instead; `onChange(active)` is called after
- * each change. Returns `{ active, toggle, leave }`, or null where neither is possible.
+ * Controls fullscreen for the element `region`. `mayCover` allows covering the page instead; `onChange(active)` is called after each
+ * change. Returns `{ active, toggle }`, or null if neither is possible.
  */
 export function fullscreenOf(region, mayCover, onChange) {
   const native = document.fullscreenEnabled && region.requestFullscreen;
@@ -43,11 +43,10 @@ export function fullscreenOf(region, mayCover, onChange) {
     get active() {
       return active;
     },
-    leave,
     toggle() {
       if (active) return leave();
       returnTo = root.activeElement;
-      // Refused only where the page's owner forbids it: the view then stays as it is.
+      // Rejected only if the page's policy forbids fullscreen.
       return native ? region.requestFullscreen().catch(() => {}) : cover(true);
     },
   };

@@ -1,15 +1,15 @@
-// The overview: the whole picture, small, with a frame around what is seen. It fades in once part of the picture is out of
-// view. A pointer moves the view there, and so do the arrow keys.
+// The overview: a small picture with a frame around the visible part. It fades in when part of the picture is out of view. The
+// pointer and the arrow keys move the view.
 
 import { element } from "../dom.js";
 
-/** Its longer and its shorter side in CSS pixels, at most and at least. */
+/** Maximum of the longer side and minimum of the shorter side, in CSS pixels. */
 const [LONGEST, SHORTEST] = [150, 22];
 
-/** Parts of the picture that are out of view count from here on. */
-const NEARLY = 0.004;
+/** Fraction of the picture that may be out of view before the overview appears. */
+const TOLERANCE = 0.004;
 
-/** The overview of a content's `dzi`. Returns the element. */
+/** Creates the overview of a content's `dzi`. */
 export function overview(viewer, camera, dzi) {
   const frame = element("div", { class: "seen" });
   const picture = element("img", { src: smallest(dzi), alt: "", draggable: "false" });
@@ -30,13 +30,13 @@ export function overview(viewer, camera, dzi) {
 
   function show() {
     const { left, top, right, bottom } = camera.seen;
-    const isPart = left > NEARLY || top > NEARLY || right < 1 - NEARLY || bottom < 1 - NEARLY;
-    // One that has the focus stays: the reader would lose their place.
+    const isPart = left > TOLERANCE || top > TOLERANCE || right < 1 - TOLERANCE || bottom < 1 - TOLERANCE;
+    // If it has the focus it stays, or the reader would lose their place.
     const shown = isPart || map.matches(":focus");
     map.classList.toggle("shown", shown);
     if (shown) map.setAttribute("tabindex", "0");
     else map.removeAttribute("tabindex");
-    const within = (part) => Math.min(Math.max(part, 0), 1) * 100;
+    const within = (fraction) => Math.min(Math.max(fraction, 0), 1) * 100;
     Object.assign(frame.style, {
       left: `${within(left)}%`,
       top: `${within(top)}%`,
@@ -45,7 +45,7 @@ export function overview(viewer, camera, dzi) {
     });
   }
 
-  /** Moves the view to where the pointer is. */
+  /** Centres the view on the pointer's place. */
   function follow({ clientX, clientY }) {
     const box = map.getBoundingClientRect();
     const [right, down] = [clientX - (box.left + box.width / 2), clientY - (box.top + box.height / 2)];
@@ -71,7 +71,7 @@ export function overview(viewer, camera, dzi) {
   return map;
 }
 
-/** The address of the largest level that is a single tile. */
+/** Returns the URL of the largest level of a single tile. */
 function smallest({ url, width, height, tileSize, tileFormat }) {
   const longer = Math.max(width, height);
   const most = Math.ceil(Math.log2(longer));

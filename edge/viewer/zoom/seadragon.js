@@ -1,5 +1,4 @@
-// OpenSeadragon's set-up: it loads and draws tiles and handles pointers. Controls, keys, hints and fullscreen are
-// modules beside this one.
+// The set-up of OpenSeadragon, which loads and draws tiles and handles pointers. Controls, keys, notices and fullscreen are our own.
 
 import OpenSeadragon from "openseadragon";
 import { SeamlessDrawer } from "./drawer.js";
@@ -10,9 +9,8 @@ const ANIMATION_S = 0.7;
 const POINTER = { clickToZoom: false, dblClickToZoom: true };
 
 /**
- * An OpenSeadragon viewer in an element, for a content's `dzi`. `still` asks for no animation. Tiles are drawn on a 2D
- * canvas, unless a test names another `drawer`: WebGL allows some 16 views a page, and needs permission to read the
- * pixels of another origin.
+ * Opens a content's `dzi` with OpenSeadragon in an element. `still` turns animation off. Tiles are drawn on a 2D canvas, unless a test
+ * sets another `drawer`: WebGL allows only about 16 views per page, and needs permission to read pixels of another origin.
  */
 export function openPicture(element, dzi, { still, cooperative, drawer = SeamlessDrawer }) {
   const unmark = withoutStyleElement();
@@ -28,7 +26,7 @@ export function openPicture(element, dzi, { still, cooperative, drawer = Seamles
     gestureSettingsPen: POINTER,
     animationTime: still ? 0 : ANIMATION_S,
     springStiffness: 8,
-    minScrollDeltaTime: -1, // each event counts: `camera` zooms by as much as the wheel turned
+    minScrollDeltaTime: -1, // no event is dropped: the camera zooms by as much as the wheel turned
     maxImageCacheCount: 120,
     tileRetryMax: 2,
     tileRetryDelay: 1500,
@@ -37,7 +35,7 @@ export function openPicture(element, dzi, { still, cooperative, drawer = Seamles
   return viewer;
 }
 
-/** The tile source that OpenSeadragon would read from the descriptor, without fetching it. */
+/** Returns the tile source that OpenSeadragon would read from the descriptor. */
 function tileSource({ url, width, height, tileSize, tileOverlap, tileFormat }) {
   return {
     Image: {
@@ -51,7 +49,7 @@ function tileSource({ url, width, height, tileSize, tileOverlap, tileFormat }) {
   };
 }
 
-/** Turns animation on or off from now on, flicks included. */
+/** Turns animation, including flicks, on or off. */
 export function setStill(viewer, still) {
   const { zoomSpring, centerSpringX, centerSpringY, degreesSpring } = viewer.viewport;
   for (const spring of [zoomSpring, centerSpringX, centerSpringY, degreesSpring]) {
@@ -61,9 +59,9 @@ export function setStill(viewer, still) {
 }
 
 /**
- * OpenSeadragon 6 puts a style element into the page's head that hides the focus on touch screens, unless there is one
- * already. We want neither that, nor the error that a strict Content-Security-Policy would report: an inert element
- * stands in for it until the viewer exists. Returns the function that removes it.
+ * Prevents OpenSeadragon 6 from adding a style element that hides the focus on touch screens, which a strict
+ * Content-Security-Policy would also report as an error. OpenSeadragon adds none if the page has one, so an inert element takes
+ * its place. Returns a function that removes it.
  */
 function withoutStyleElement() {
   const mark = document.createElementNS(null, "style");

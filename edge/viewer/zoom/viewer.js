@@ -1,43 +1,41 @@
-// A zoomable picture: OpenSeadragon with named controls, keys, a labelled region, reduced motion on request, gestures
-// that do not interfere with the page around it, and limits that fit the picture.
+// A zoomable picture: OpenSeadragon with accessible controls and keys, reduced motion, gestures that do not interfere with the page
+// around, and limits that fit the picture.
 
 import { element, shadow } from "../dom.js";
+import shared from "../shared.css";
 import { Camera } from "./camera.js";
-import { controlBar } from "./controls.js";
+import { controlBar, keyAction } from "./controls.js";
 import { fullscreenOf } from "./fullscreen.js";
 import { wheelFactor } from "./geometry.js";
-import { gestureHint, goesOnHint } from "./hint.js";
-import { keyAction } from "./keyboard.js";
-import { lostTilesNotice } from "./lost_tiles.js";
-import { attributionMark } from "./mark.js";
+import { attributionMark, continuesNote, gestureHint, lostTilesNotice } from "./notices.js";
 import { overview } from "./overview.js";
-import { keepInAddress } from "./place.js";
+import { keepInUrl } from "./place.js";
 import { openPicture, setStill } from "./seadragon.js";
 import css from "./viewer.css";
 
-/** How far an arrow key moves the view, as a part of it. */
+/** Distance of an arrow key's move, as a fraction of the view. */
 const ARROW_STEP = 0.15;
 const ZOOM_STEP = 1.6;
 
-/** The controls' distance from the edge, in CSS pixels, and the height below which a viewer cannot spare their room. */
+/** The controls' distance from the edge, in CSS pixels. */
 const CONTROLS_MARGIN = 12;
+/** Height in CSS pixels below which the controls may cover the picture. */
 const LOW = 300;
 
-const USAGE = "Arrow keys move the picture, plus and minus zoom, 0 shows the whole, f is fullscreen.";
+const USAGE = "Arrow keys move the picture, plus and minus zoom, 0 shows the whole picture, R rotates it, F toggles fullscreen.";
 
 /**
- * Shows a ready content in `host`, filling it. Replaces the content of the host's shadow root.
+ * Shows a ready content in `host`, in its shadow root.
  *
- * Options: `name` (what the picture is called), `cooperative` (plain gestures belong to the page around), `mayCover`
- * (may cover the page where there is no fullscreen), `address` (keep the view in the page's address), `fit` (`contain`
- * or `cover`), `background` (a CSS colour), `coveredTop()` (how many CSS pixels the page around covers above),
- * `attribution` (a mark that links to the content's own page). Gives `{ viewer, canvas, focus, destroy }`, `viewer`
- * being OpenSeadragon's, and `canvas` the element that it draws in.
+ * Options: `name` (name of the picture), `cooperative` (leave plain gestures to the page around), `mayCover` (cover the page if there is
+ * no fullscreen), `inUrl` (keep the view in the page's URL), `fit` (`contain` or `cover`), `background` (a CSS colour),
+ * `coveredTop()` (CSS pixels that the page covers at the top), `attribution` (show a link to the share page). Returns
+ * `{ viewer, canvas, focus }`: OpenSeadragon's viewer, and the element in which it draws.
  */
 export function mountViewer(host, content, options = {}) {
-  const { name, cooperative = false, mayCover = false, address = false, fit = "contain", background } = options;
+  const { name, cooperative = false, mayCover = false, inUrl = false, fit = "contain", background } = options;
   const { coveredTop = () => 0, attribution = false } = options;
-  const root = shadow(host, css);
+  const root = shadow(host, shared, css);
   const canvas = element("div", { class: "canvas" });
   const label = name ? `Zoomable picture: ${name}` : "Zoomable picture";
   const region = element("section", { class: "viewer", "aria-label": label }, canvas);
@@ -45,7 +43,6 @@ export function mountViewer(host, content, options = {}) {
   root.replaceChildren(region);
 
   const stillness = matchMedia("(prefers-reduced-motion: reduce)");
-  const mounted = new AbortController();
   const viewer = openPicture(canvas, content.dzi, { still: stillness.matches, cooperative });
   const { width, height } = content.dzi;
   const camera = new Camera(viewer, { width, height }, { fit, isStill: () => stillness.matches, covered });
@@ -74,9 +71,9 @@ export function mountViewer(host, content, options = {}) {
   const controls = controlBar(actions);
   const usage = element("p", { class: "unseen", id: "usage" }, USAGE);
   const map = overview(viewer, camera, content.dzi);
-  const goesOn = goesOnHint(viewer, camera);
+  const continues = continuesNote(viewer, camera);
   const mark = attribution ? attributionMark(content.shareUrl) : "";
-  region.append(usage, spoken, gestureHint(viewer), goesOn.note, lostTilesNotice(viewer), controls.bar, map, mark);
+  region.append(usage, spoken, gestureHint(viewer), continues.note, lostTilesNotice(viewer), controls.bar, map, mark);
   const focusable = viewer.canvas;
   focusable.setAttribute("role", "application");
   focusable.setAttribute("aria-label", "Picture");
@@ -84,11 +81,11 @@ export function mountViewer(host, content, options = {}) {
 
   viewer.addHandler("open", () => {
     setStill(viewer, stillness.matches);
-    stillness.addEventListener("change", () => setStill(viewer, stillness.matches), { signal: mounted.signal });
+    stillness.addEventListener("change", () => setStill(viewer, stillness.matches));
     camera.measure();
     camera.goToOpening(true);
-    if (address) mounted.signal.addEventListener("abort", keepInAddress(camera));
-    goesOn.show();
+    if (inUrl) keepInUrl(camera);
+    continues.show();
   });
   viewer.addHandler("update-viewport", () => {
     camera.sharpen();
@@ -112,15 +109,5 @@ export function mountViewer(host, content, options = {}) {
     event.stopPropagation();
   });
 
-  return {
-    viewer,
-    canvas,
-    focus: () => focusable.focus({ preventScroll: true }),
-    destroy() {
-      if (fullscreen?.active) fullscreen.leave();
-      mounted.abort();
-      viewer.destroy();
-      root.replaceChildren();
-    },
-  };
+  return { viewer, canvas, focus: () => focusable.focus({ preventScroll: true }) };
 }

@@ -1,14 +1,21 @@
-// Draws the home page's picture: the map of a town that does not exist, with houses that have numbers. It is made from a
-// seed, so that each build draws the same town, and it is dedicated to the public domain (CC0).
+// Draws the home page's picture, the map of a fictional town, and converts it with a tiler into the Worker's assets:
+// `node edge/viewer/hero.mjs target/debug/tiler`. `cargo xtask dev` does so at its start; the result is kept in `target/hero/`
+// until the drawing changes. Without it the home page shows no picture. The drawing is generated from a seed, so every build
+// has the same town, and is dedicated to the public domain (CC0).
 
-export const SIZE = { width: 8192, height: 5120 };
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { access, cp, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+
+const SIZE = { width: 8192, height: 5120 };
 const SEED = 20;
 
 const STREETS = "Alder Ash Baker Bell Birch Bridge Brook Castle Chapel Cherry Church Clay Copper Elm Ferry Garden Glass Harbour Hazel Hill Hope Juniper Kiln Lark Linen Maple Market Mill Moss Oak Orchard Paper Pearl Quarry Rose Rowan Saddle Salt Silver Spring Station Stone Swan Tanner Tile Tower Violet Water Willow Wren".split(" ");
 const KINDS = ["Street", "Lane", "Road", "Row", "Way"];
 const ROOFS = ["#d9a58c", "#cf9580", "#e2b79f", "#c98a72", "#d8b9a4", "#bfa596", "#d3c0ae"];
 
-/** Numbers between 0 and 1 that look random (mulberry32). */
+/** Returns a generator of random numbers between 0 and 1 (mulberry32). */
 function generator(seed) {
   let state = seed;
   return () => {
@@ -23,7 +30,7 @@ const random = generator(SEED);
 const between = (least, most) => least + random() * (most - least);
 const pick = (list) => list[Math.floor(random() * list.length)];
 
-/** Bends the plane, so that no street is straight. */
+/** Bends the plane, so no street is straight. */
 const bend = ([x, y]) => [
   x + 130 * Math.sin(y / 900 + 0.6) + 60 * Math.sin((x + y) / 520),
   y + 120 * Math.sin(x / 1100) + 50 * Math.sin((x - 1.6 * y) / 640),
@@ -31,10 +38,10 @@ const bend = ([x, y]) => [
 const point = (at) => bend(at).map((figure) => figure.toFixed(1)).join(" ");
 const polygon = (corners) => `M${corners.map(point).join("L")}Z`;
 const rectangle = ([x, y, width, height]) => [[x, y], [x + width, y], [x + width, y + height], [x, y + height]];
-/** A line with enough points to bend. */
+/** Returns a line with enough points to bend. */
 const line = (from, to, steps = 24) => `M${Array.from({ length: steps + 1 }, (_, step) => point([0, 1].map((axis) => from[axis] + ((to[axis] - from[axis]) * step) / steps))).join("L")}`;
 
-/** The middle of the river at a place from left to right, and its half width. */
+/** Returns the centre of the river and half its width at a distance from the left. */
 const river = (x) => ({ y: 2750 + 620 * Math.sin(x / 1500 + 1) + 160 * Math.sin(x / 420), half: 120 + 40 * Math.sin(x / 700) });
 const isNearRiver = (land) => {
   const corners = rectangle(land).map(bend);
@@ -46,7 +53,7 @@ const isNearRiver = (land) => {
   });
 };
 
-/** The house on whose roof the cat sits, counted as they are drawn. */
+/** Number of the house with the cat on its roof, in the order of drawing. */
 const HOUSE_OF_THE_CAT = 2400;
 
 const parts = { houses: 0, cat: "", parks: [], blocks: [], roofs: new Map(), streets: [], numbers: [], names: [], trees: [], more: [] };
@@ -64,7 +71,7 @@ function divide([x, y, width, height], depth) {
   divide(across ? [x + at + street / 2, y, after, height] : [x, y + at + street / 2, width, after], depth + 1);
 }
 
-/** Writes the name of a street along it, again and again. */
+/** Draws a street with its name repeated along it. */
 function name([from, to], street) {
   const text = `${pick(STREETS)} ${pick(KINDS)}`;
   const id = `s${parts.streets.length}`;
@@ -135,7 +142,7 @@ function water() {
   return { bank, boats: boats.join("") };
 }
 
-/** Bridges, where the widest streets meet the river. */
+/** Returns the bridges, where the widest streets meet the river. */
 const bridges = () => [1180, 2650, 4080, 5620, 7150].map((x) => {
   const { y, half } = river(x);
   return `<path d="M${x} ${(y - half - 60).toFixed(0)}V${(y + half + 60).toFixed(0)}" stroke="#fffdf8" stroke-width="44"/><path d="M${x - 22} ${(y - half - 30).toFixed(0)}V${(y + half + 30).toFixed(0)}M${x + 22} ${(y - half - 30).toFixed(0)}V${(y + half + 30).toFixed(0)}" stroke="#a59a8a" stroke-width="5"/>`;
@@ -143,8 +150,8 @@ const bridges = () => [1180, 2650, 4080, 5620, 7150].map((x) => {
 
 const CAT = `<path d="M0 0c-9-1-13-8-12-16c-4-4-3-10-1-13l5 5h7l5-5c3 5 2 10 0 13c6 4 10 10 9 16z"/><path d="M12-2c10 4 16-3 13-10" fill="none" stroke="#2b2b2e" stroke-width="3"/><path d="M-8-19h2M-1-19h2" stroke="#ffd34d" stroke-width="2.4"/>`;
 
-/** The map as SVG. */
-export function town() {
+/** Returns the map as SVG. */
+function town() {
   const { width, height } = SIZE;
   divide([-300, -300, width + 600, height + 600], 0);
   const { bank, boats } = water();
@@ -165,3 +172,24 @@ ${parts.cat}
 </svg>
 `;
 }
+
+const [tiler] = process.argv.slice(2);
+const folder = (path) => fileURLToPath(new URL(path, import.meta.url));
+const assets = folder("../build/assets/assets/");
+
+const drawing = town();
+const stored = folder(`../../target/hero/${createHash("sha256").update(drawing).digest("hex").slice(0, 16)}/`);
+if (!(await access(stored).then(() => true, () => false))) {
+  const unfinished = folder("../../target/hero/unfinished/");
+  await rm(unfinished, { recursive: true, force: true });
+  await mkdir(unfinished, { recursive: true });
+  await writeFile(`${unfinished}town.svg`, drawing);
+  execFileSync(tiler, ["convert", `${unfinished}town.svg`, "--output", `${unfinished}hero`], { stdio: ["ignore", "ignore", "inherit"] });
+  const descriptor = await readFile(`${unfinished}hero.dzi`, "utf8");
+  const attribute = (name) => new RegExp(`${name}="([^"]+)"`).exec(descriptor)[1];
+  const [width, height, tileSize, tileOverlap] = ["Width", "Height", "TileSize", "Overlap"].map((name) => Number(attribute(name)));
+  const described = { width, height, tileSize, tileOverlap, tileFormat: attribute("Format") };
+  await writeFile(`${unfinished}hero.json`, JSON.stringify(described));
+  await rename(unfinished, stored);
+}
+for (const name of ["hero_files", "hero.dzi", "hero.json"]) await cp(stored + name, assets + name, { recursive: true });

@@ -1,25 +1,27 @@
-// How far a picture can be zoomed.
+// The pure parts of the viewer: limits of zooming, places in URLs, and keys.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { keyAction } from "../zoom/controls.js";
 import { isCrisp, scaleOf, wheelFactor, zoomRange } from "../zoom/geometry.js";
+import { formatPlace, parsePlace } from "../zoom/place.js";
 
 const near = (actual, expected) => assert.ok(Math.abs(actual - expected) < 1e-9, `${actual} is not ${expected}`);
 
-test("a picture is whole at home, whatever its shape and the view's", () => {
+test("the home view shows the whole picture, whatever the shapes of picture and view", () => {
   const wide = { width: 4000, height: 1000 };
   near(zoomRange(wide, { width: 800, height: 800 }, false, "contain").home, 1);
   near(zoomRange({ width: 1000, height: 4000 }, { width: 800, height: 400 }, false, "contain").home, 1 / 8);
 });
 
-test("a picture that covers its view can still be zoomed out until it is whole", () => {
+test("a picture that covers its view can be zoomed out until it is whole", () => {
   const range = zoomRange({ width: 4000, height: 1000 }, { width: 800, height: 800 }, false, "cover");
   near(range.home, 4);
   near(range.least, 1);
 });
 
-test("a picture that lies on its side is measured by its other side", () => {
+test("a rotated picture is measured by its other side", () => {
   const range = zoomRange({ width: 4000, height: 1000 }, { width: 400, height: 800 }, true, "contain");
   near(scaleOf(range.home, { width: 4000 }, { width: 400 }), 0.2);
 });
@@ -31,7 +33,7 @@ test("large pictures can be magnified eightfold, small ones until they fill the 
   near(most(100), 10);
 });
 
-test("a small picture opens at its own size, a large one beside what covers the view", () => {
+test("a small picture opens at its own size, a large one in the uncovered view", () => {
   const view = { width: 1000, height: 800 };
   const home = (picture, covered) => scaleOf(zoomRange(picture, view, false, "contain", covered).home, picture, view);
   near(home({ width: 100, height: 50 }), 1);
@@ -51,7 +53,7 @@ test("an elongated picture opens with its shorter side filling the view, others 
   near(opened(1_000, 100, screen), 1);
 });
 
-test("the wheel zooms by as much as it turns, and one notch by no more than a third", () => {
+test("the wheel zooms in proportion to its turn, at most by a third per event", () => {
   const turned = (deltaY, more) => wheelFactor({ deltaY, deltaMode: 0, ctrlKey: false, ...more });
   near(turned(-50) * turned(-50), turned(-100));
   near(turned(100) * turned(-100), 1);
@@ -60,8 +62,38 @@ test("the wheel zooms by as much as it turns, and one notch by no more than a th
   assert.ok(turned(-10, { ctrlKey: true }) > turned(-10));
 });
 
-test("pixels are squares only where they are large", () => {
+test("only large pixels are drawn as squares", () => {
   assert.equal(isCrisp(1), false);
   assert.equal(isCrisp(3.9), false);
   assert.equal(isCrisp(4), true);
+});
+
+const PICTURE = { width: 6000, height: 4000 };
+
+test("a place survives formatting and parsing", () => {
+  const place = { x: 1234.5, y: 0, zoom: 7.125 };
+  assert.equal(formatPlace(place), "#1234.5,0,7.125");
+  assert.deepEqual(parsePlace(formatPlace(place), PICTURE), place);
+});
+
+test("fragments that are no place in the picture are rejected", () => {
+  const malformed = ["", "#", "#top", "#1,2", "#1,2,3,4", "#1e3,1,1", "#NaN,1,1", "#1,2,3;"];
+  for (const fragment of [...malformed, "#1,2,0", "#-1,2,3", "#6001,1,1", "#1,4001,1"]) {
+    assert.equal(parsePlace(fragment, PICTURE), null, fragment);
+  }
+});
+
+test("a view beyond the picture's edge is clamped", () => {
+  assert.equal(formatPlace({ x: -20.04, y: 3.14159, zoom: 2 }), "#0,3.1,2");
+});
+
+test("keys are identified by their character, and combinations are left to the browser", () => {
+  const key = (key, held = {}) => keyAction({ key, ctrlKey: false, metaKey: false, altKey: false, ...held }, true);
+  assert.deepEqual(key("+"), { press: "zoomIn" });
+  assert.deepEqual(key("F"), { press: "fullscreen" });
+  assert.deepEqual(key("ArrowLeft"), { pan: [-1, 0] });
+  assert.equal(key("+", { ctrlKey: true }), null);
+  assert.equal(key("0", { metaKey: true }), null);
+  assert.equal(key("toString"), null);
+  assert.equal(keyAction({ key: "ArrowLeft" }, false), null);
 });

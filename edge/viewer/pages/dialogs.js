@@ -1,0 +1,139 @@
+// The dialogs of the share page: sharing, and the details of a ready picture.
+
+import { element } from "../dom.js";
+import { isFile, nameOf } from "../live/words.js";
+
+const ABOUT = "About this picture";
+/** Time that a button says "Copied". */
+const COPIED_MS = 2000;
+
+/**
+ * Makes a button open a dialog with a title, a Close button and the elements that `contents()` returns. The browser returns the focus to
+ * the button when the dialog is closed.
+ */
+function openDialog(button, title, contents) {
+  const name = `dialog-${button.id}`;
+  const dialog = element("dialog", { class: "dialog", "aria-labelledby": name });
+  button.addEventListener("click", () => {
+    const close = element("button", { type: "button", class: "plain", onclick: () => dialog.close() }, "Close");
+    const head = element("div", { class: "row" }, element("h2", { id: name }, title), close);
+    dialog.replaceChildren(element("div", { class: "panel" }, head, ...contents().filter(Boolean)));
+    dialog.showModal();
+  });
+  dialog.addEventListener("click", (event) => {
+    if (event.target === dialog) dialog.close(); // a click outside the panel
+  });
+  document.body.append(dialog);
+}
+
+/** Activates the Share button. Returns a function that shows or hides it: failed contents cannot be shared. */
+export function offerSharing(content) {
+  const button = document.getElementById("open-share");
+  openDialog(button, "Share", () => sharing(content));
+  return (shown) => (button.hidden = !shown);
+}
+
+function sharing({ shareUrl, embedHtml }) {
+  const frame = `<iframe src="${shareUrl}/embed" width="100%" height="400" title="Zoomable picture" allow="fullscreen"></iframe>`;
+  const lines = [["Link", shareUrl], ["Embed", embedHtml], ["Embed as a frame", frame]];
+  // Without a fragment the view is the opening view, which the first line opens too.
+  if (location.hash) lines.splice(1, 0, ["Link to this view", shareUrl + location.hash]);
+  return [deviceSharing(shareUrl + location.hash), ...lines.map(copyLine)];
+}
+
+/** Creates a button that opens the device's own sharing, if there is one. */
+function deviceSharing(url) {
+  if (!navigator.share) return null;
+  const share = () => navigator.share({ title: document.title, url }).catch(() => {}); // rejects if the reader cancels
+  return element("button", { type: "button", onclick: share }, "Share with an app");
+}
+
+function copyLine([label, text], index) {
+  const id = `share-${index}`;
+  const field = element("input", { id, type: "text", readonly: true, value: text, onfocus: () => field.select() });
+  const copy = element("button", { type: "button", "aria-label": `Copy ${label.toLowerCase()}` }, "Copy");
+  const status = element("span", { class: "unseen", role: "status" });
+  copy.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      copy.textContent = "Copied";
+      status.textContent = "Copied";
+    } catch {
+      field.focus(); // selects the text: there is no clipboard without https
+      copy.textContent = "Selected";
+    }
+    setTimeout(() => {
+      copy.textContent = "Copy";
+      status.textContent = "";
+    }, COPIED_MS);
+  });
+  const row = element("div", { class: "row" }, field, copy, status);
+  return element("div", { class: "line" }, element("label", { for: id }, label), row);
+}
+
+/** Activates the Details button. Returns a function that shows it for a content, and hides it for null. */
+export function offerDetails() {
+  const button = document.getElementById("open-details");
+  let content = null;
+  openDialog(button, ABOUT, () => details(content));
+  return (shown) => {
+    content = shown;
+    button.hidden = !shown;
+    const label = shown?.warning ? `${ABOUT} (partly missing)` : ABOUT;
+    button.setAttribute("aria-label", label);
+    button.title = label;
+    button.classList.toggle("warned", Boolean(shown?.warning));
+  };
+}
+
+function details({ id, url, title, warning, dzi, shareUrl }) {
+  const { width, height, tileSize, tileOverlap, tileFormat } = dzi;
+  const converted = element("dd", {}, "…");
+  const rows = [
+    ["Title", title],
+    ["Source", isFile(url) ? `${nameOf(url)} (uploaded file)` : link(url)],
+    ["Size", `${number(width)} × ${number(height)} pixels, ${megapixels(width * height)}`],
+    ["Converted", converted],
+    ["Tiles", `${tileFormat === "png" ? "PNG" : "JPEG"}, ${tileSize} pixels, overlap ${tileOverlap}`],
+    ["Deep Zoom Image", link(dzi.url)],
+    ["IIIF", tileOverlap === 0 && iiif(shareUrl, id)],
+  ];
+  const list = element("dl", { class: "details" });
+  for (const [name, value] of rows) {
+    if (value) list.append(element("dt", {}, name), value === converted ? value : element("dd", {}, value));
+  }
+  dayOf(dzi.url).then((day) => (converted.textContent = day));
+  offerDownload(`${shareUrl}/download`, list);
+  return [warning ? element("p", { class: "warning", role: "note" }, warning) : null, list];
+}
+
+const link = (url) => element("a", { href: url, rel: "noopener noreferrer" }, url);
+const number = (value, digits = 0) => value.toLocaleString("en", { maximumFractionDigits: digits });
+
+function iiif(shareUrl, id) {
+  const base = new URL(`iiif/${id}/`, shareUrl);
+  const links = ["info.json", "manifest.json"].map((name) => element("a", { href: new URL(name, base).href }, name));
+  return element("span", {}, links[0], ", ", links[1]);
+}
+
+function megapixels(pixels) {
+  const millions = pixels / 1e6;
+  return `${millions < 10 ? millions.toFixed(1) : number(millions)} megapixels`;
+}
+
+/** Adds the archive to the list, if the pyramid is stored as one. */
+async function offerDownload(url, list) {
+  const answer = await fetch(url, { method: "HEAD" }).catch(() => null);
+  if (!answer?.ok) return;
+  const megabytes = Number(answer.headers.get("Content-Length")) / 1e6;
+  const size = megabytes > 0 ? ` (${number(megabytes, 1)} MB)` : "";
+  const file = element("a", { href: url, download: true }, `Whole pyramid as one file${size}`);
+  list.append(element("dt", {}, "Download"), element("dd", {}, file));
+}
+
+/** Returns the day on which the pyramid was stored: its descriptor is written last. */
+async function dayOf(descriptor) {
+  const answer = await fetch(descriptor, { method: "HEAD" }).catch(() => null);
+  const modified = answer?.headers.get("Last-Modified");
+  return modified ? new Date(modified).toLocaleDateString("en-GB", { day: "numeric", month: "long", year: "numeric" }) : "unknown";
+}

@@ -1,0 +1,222 @@
+// Uploads a file from the home page, shows the progress of upload and conversion in one bar, then opens the share page. Large
+// files are sent in parts: a part that fails is sent again, and this browser remembers the stored parts, so choosing the same
+// file within a day resumes the upload.
+
+import { element } from "../dom.js";
+import { updateOf, watch } from "../live/watch.js";
+import { stageWords } from "../live/words.js";
+
+/** Size in bytes up to which a file is sent in one request. Larger ones would lose too much when the connection breaks. */
+const MAX_WHOLE = 32e6;
+/** Key of the unfinished upload in the browser's storage. */
+const KEY = "edgezoom-sending";
+/** Milliseconds for which an unfinished upload can be resumed: the service keeps it for a day, less an hour to spare. */
+const RESUMABLE = 23 * 3_600_000;
+/** Pauses before a failed request is repeated, in milliseconds. */
+const PAUSES = [500, 1000, 2000, 4000, 8000, 16_000];
+
+/** The connection failed; the message is for people. */
+class ConnectionLost extends Error {}
+
+/**
+ * Shows the line for choosing a file, below the form. Returns the function that uploads a file, or null if the operator has not enabled
+ * uploads. `tell(text)` shows an error.
+ */
+export function offerUpload(form, tell) {
+  const line = document.getElementById("files");
+  if (!line) return null;
+  const { address, uploads } = line.dataset;
+  const most = Number(line.dataset.most);
+  let stop = () => {};
+
+  function upload(file) {
+    stop();
+    tell();
+    if (file.size === 0) return tell("This file is empty, or it is a folder.");
+    if (file.size > most) return tell(`This file is too large (${megabytes(file.size)}). The limit is ${megabytes(most)}.`);
+    const panel = uploadPanel(file.name, () => stop());
+    const sending = new AbortController();
+    stop = () => {
+      sending.abort();
+      panel.element.remove();
+    };
+    form.after(panel.element);
+    panel.element.scrollIntoView({ block: "nearest" });
+    const onSent = (bytes) => panel.show(bytes / file.size / 2, `Uploading: ${megabytes(bytes)} of ${megabytes(file.size)}`, "Uploading");
+    send(address, uploads, file, { onSent, signal: sending.signal }).then(follow, (error) => {
+      stop();
+      tell(error.message);
+    });
+
+    function follow(known) {
+      if (sending.signal.aborted) return;
+      const leave = watch(`${address}${known.id}`, show, { known });
+      stop = () => {
+        leave();
+        panel.element.remove();
+      };
+    }
+
+    function show({ kind, content }) {
+      if (kind === "processing") {
+        const words = stageWords(content.stage);
+        panel.show(0.5 + content.progress / 2, words, words);
+      } else if (kind === "unreachable") {
+        stop();
+        tell("The file is uploaded, but the connection was lost. Upload it again to open its page.");
+      } else {
+        panel.show(1, "Ready", "Ready");
+        location.assign(content?.shareUrl ?? form.action);
+      }
+    }
+  }
+
+  const chosen = line.querySelector("input");
+  chosen.addEventListener("change", () => {
+    const [file] = chosen.files;
+    if (file) upload(file);
+    chosen.value = ""; // so that the same file can be chosen again
+  });
+  // The browser's back button may restore the page in its last state.
+  addEventListener("pageshow", () => stop());
+  line.hidden = false;
+  return upload;
+}
+
+function megabytes(bytes) {
+  const count = bytes / 1e6;
+  return `${count.toLocaleString("en", { maximumFractionDigits: count < 10 ? 1 : 0 })} MB`;
+}
+
+/** Creates the progress of an upload. Screen readers announce each step, but not the figures. */
+function uploadPanel(name, onCancel) {
+  const bar = element("progress", { max: "1", value: "0", "aria-labelledby": "sending-name" });
+  const figures = element("span", { "aria-hidden": "true" });
+  const step = element("span", { class: "unseen", role: "status" });
+  const cancel = element("button", { type: "button", class: "plain", onclick: onCancel }, "Cancel");
+  const panel = element(
+    "div",
+    { class: "sending", role: "group", "aria-labelledby": "sending-name" },
+    element("b", { id: "sending-name" }, name),
+    bar,
+    element("div", { class: "line" }, figures, step, cancel),
+  );
+  return {
+    element: panel,
+    show(progress, text, words) {
+      bar.value = Math.max(bar.value, progress); // a repeated part does not move it back
+      figures.textContent = text;
+      if (step.textContent !== words) step.textContent = words;
+    },
+  };
+}
+
+/** Uploads a file and returns its content object. Rejects with a message for people. */
+async function send(address, uploads, file, { onSent, signal }) {
+  const watched = { onSent: (bytes) => onSent(Math.min(bytes, file.size)), signal };
+  const inOneRequest = () => exchange("POST", named(address, file), file, { ...watched, type: file.type || "application/octet-stream" });
+  onSent(0);
+  const { status, text } = await (file.size > MAX_WHOLE ? sendInParts(uploads, file, watched) : inOneRequest());
+  // The browser has followed the redirect to the content.
+  const content = status === 200 ? parsed(text) : null;
+  if (content && updateOf(content)) return content;
+  throw new Error(`Upload rejected: ${text || "the service gave no reason."}`);
+}
+
+const named = (url, file) => `${url}?name=${encodeURIComponent(file.name)}`;
+
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Sends one request and resolves to the `{ status, text }` of its response, after redirects. Rejects with `ConnectionLost`, and never
+ * settles after `signal` aborts. Calls `onSent` with the bytes sent so far, which only `XMLHttpRequest` reports.
+ */
+function exchange(method, url, body, { onSent = () => {}, type, signal }) {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open(method, url);
+    request.setRequestHeader("Accept", "application/json");
+    if (type) request.setRequestHeader("Content-Type", type);
+    request.upload.addEventListener("progress", ({ loaded }) => onSent(loaded));
+    request.addEventListener("error", () => reject(new ConnectionLost("The connection was lost. Upload the file again.")));
+    request.addEventListener("load", () => resolve({ status: request.status, text: request.responseText }));
+    signal?.addEventListener("abort", () => request.abort());
+    if (!signal?.aborted) request.send(body);
+  });
+}
+
+/** Uploads a file in parts, resuming an unfinished upload. Returns the last response. */
+async function sendInParts(uploads, file, { onSent, signal }) {
+  const unfinished = stored(file);
+  if (unfinished) {
+    const answer = await sendRest(unfinished, file, onSent, signal);
+    if (answer.status !== 404) return answer;
+  }
+  const started = await repeated(() => exchange("POST", uploads, null, { signal }));
+  if (started.status !== 201) return started;
+  const { address, partBytes } = JSON.parse(started.text);
+  return sendRest({ address, partBytes, tags: [], at: Date.now() }, file, onSent, signal);
+}
+
+/** Sends the missing parts and completes the upload. */
+async function sendRest(upload, file, onSent, signal) {
+  const { address, partBytes, tags } = upload;
+  for (let start = tags.length * partBytes; start < file.size; start += partBytes) {
+    const part = file.slice(start, start + partBytes);
+    const watched = { onSent: (bytes) => onSent(start + Math.min(bytes, part.size)), signal };
+    onSent(start);
+    const answer = await repeated(() => exchange("PUT", `${address}/${tags.length + 1}`, part, watched));
+    if (answer.status !== 200) return forgotten(answer);
+    tags.push(JSON.parse(answer.text).etag);
+    store({ name: identityOf(file), ...upload });
+  }
+  const body = JSON.stringify({ parts: tags });
+  return forgotten(await repeated(() => exchange("POST", named(address, file), body, { type: "application/json", signal })));
+}
+
+/** Repeats a request while the connection or the service fails. */
+async function repeated(request) {
+  for (const pause of PAUSES) {
+    try {
+      const answer = await request();
+      if (answer.status < 500) return answer;
+    } catch (error) {
+      if (!(error instanceof ConnectionLost)) throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, pause));
+  }
+  return request();
+}
+
+const identityOf = ({ name, size, lastModified }) => `${lastModified} ${size} ${name}`;
+
+/** Returns the unfinished upload of a file, or null. */
+function stored(file) {
+  try {
+    const { name, ...upload } = JSON.parse(localStorage.getItem(KEY));
+    return name === identityOf(file) && Date.now() - upload.at < RESUMABLE && Array.isArray(upload.tags) ? upload : null;
+  } catch {
+    return null; // nothing is stored, or something else
+  }
+}
+
+/** Stores the unfinished upload; null removes it. Without storage the upload cannot be resumed. */
+function store(upload) {
+  try {
+    if (upload) localStorage.setItem(KEY, JSON.stringify(upload));
+    else localStorage.removeItem(KEY);
+  } catch {
+    // Storage is full or forbidden.
+  }
+}
+
+function forgotten(answer) {
+  store(null);
+  return answer;
+}

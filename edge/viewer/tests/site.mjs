@@ -1,0 +1,43 @@
+// The browser, the service, another site and the current page of a file of tests, as live bindings. `setUp` starts and closes them.
+
+import { after, afterEach, before } from "node:test";
+
+import { newPage, parts, startBrowser } from "./browser.mjs";
+import { startHost } from "./servers.mjs";
+import { startService } from "./service.mjs";
+
+export let browser;
+export let service;
+/** Another site, for pages with embeds. */
+export let host;
+/** Id of a ready content. */
+export let ready;
+/** Page of the running test. */
+export let page;
+
+/** Registers the hooks of a file of tests; `prepare` runs after the start. */
+export function setUp(prepare = () => {}, start = startService) {
+  before(async () => {
+    [browser, service, host] = await Promise.all([startBrowser(), start(), startHost()]);
+    ready = await service.ready();
+    await prepare();
+  });
+  afterEach(() => page?.context().close());
+  after(async () => {
+    await browser.close();
+    await Promise.all([service.close(), host.close()]);
+  });
+}
+
+/** Replaces the current page by an empty one. */
+export async function openEmpty(options) {
+  await page?.context().close();
+  page = await newPage(browser, options);
+}
+
+/** Opens a path of the service and returns the parts of its viewer. */
+export async function open(path, options) {
+  await openEmpty(options);
+  await page.goto(service.origin + path);
+  return parts(page);
+}
