@@ -103,9 +103,7 @@ impl PageLoader<'_> {
         self.tab.call_function(include_str!("script/scroll.js"), scroll, scrolled).await?;
         self.tab.wait_until_idle(deadline.max(Instant::now() + self.limits.quiet)).await?;
         self.rearrange().await?; // content that has loaded since
-        let finished = Instant::now() + self.limits.command;
-        let finish = json!({ "patience": 2000 });
-        let location = self.tab.call_function(include_str!("script/finish.js"), finish, finished).await?;
+        let location = self.call(include_str!("script/finish.js"), json!({ "patience": 2000 })).await?;
         self.check_document()?;
         Ok(location)
     }
@@ -113,16 +111,18 @@ impl PageLoader<'_> {
     /// Hides consent banners and unfolds scrolling boxes, which make sense only in a window.
     async fn rearrange(&mut self) -> Result<(), PageError> {
         self.hide_consent_banners().await?;
-        let deadline = Instant::now() + self.limits.command;
-        let unfold = json!({ "height": self.limits.height });
-        self.tab.call_function(include_str!("script/unfold.js"), unfold, deadline).await?;
-        Ok(())
+        let height = self.limits.height;
+        self.call(include_str!("script/unfold.js"), json!({ "height": height })).await.map(drop)
     }
 
     async fn hide_consent_banners(&mut self) -> Result<(), PageError> {
+        self.call(include_str!("script/consent.js"), json!({})).await.map(drop)
+    }
+
+    /// Calls a function that has to return within the limit for commands.
+    async fn call(&mut self, function: &str, argument: Value) -> Result<Value, PageError> {
         let deadline = Instant::now() + self.limits.command;
-        self.tab.call_function(include_str!("script/consent.js"), json!({}), deadline).await?;
-        Ok(())
+        self.tab.call_function(function, argument, deadline).await
     }
 
     /// Returns why the document was not parsed completely.

@@ -82,7 +82,7 @@ impl Handler {
         let page = Arc::clone(&self.connections).acquire_owned().await;
         let page = page.map_err(|_| ConnectError::Unreachable)?;
         let (stream, host) = self.connector.connect(host, port).await?;
-        let stream = Metered::new(stream, Arc::clone(&self.budget), host.activity());
+        let stream = Metered::new(stream, Arc::clone(&self.budget), Arc::clone(&host.activity));
         Ok(Upstream { stream, _page: page, host })
     }
 }
@@ -104,12 +104,12 @@ pub(in crate::browser) fn target<B>(request: &Request<B>) -> Option<(String, u16
 fn tunnel(request: Request<Incoming>, mut upstream: Upstream, cancel: &CancellationToken) -> Response<Body> {
     let copy = async move {
         if let Ok(browser) = hyper::upgrade::on(request).await {
-            let closed = upstream.host.closed();
             // Either side may close its connection at any time; the other side notices.
             let mut browser = TokioIo::new(browser);
-            closed.run_until_cancelled(copy_bidirectional(&mut browser, &mut upstream.stream)).await;
+            let copied = copy_bidirectional(&mut browser, &mut upstream.stream);
+            upstream.host.activity.closed.run_until_cancelled(copied).await;
         }
-        drop(upstream); // all of it, so that the permits last as long as the tunnel
+        drop(upstream); // else the task would capture only the fields above, and the permits would be returned early
     };
     tokio::spawn(cancel.clone().run_until_cancelled_owned(copy));
     empty(StatusCode::OK)
@@ -126,7 +126,7 @@ async fn forward(
     let handshake = client.preserve_header_case(true).handshake(TokioIo::new(stream)).await;
     let (mut sender, connection) = handshake.map_err(|_| ConnectError::Unreachable)?;
     let drive = async move {
-        host.closed().run_until_cancelled(connection).await; // an error shows in the response's body
+        host.activity.closed.run_until_cancelled(connection).await; // an error shows in the response's body
         drop((page, host));
     };
     tokio::spawn(cancel.clone().run_until_cancelled_owned(drive));

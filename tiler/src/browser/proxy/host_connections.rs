@@ -32,7 +32,7 @@ struct Host {
 pub(super) struct HostPermit {
     _permit: OwnedSemaphorePermit,
     _host: Arc<Host>,
-    activity: Arc<Activity>,
+    pub activity: Arc<Activity>,
 }
 
 /// The activity of one connection.
@@ -41,8 +41,8 @@ pub(super) struct Activity {
     opened: Instant,
     /// Time of the last transfer, in milliseconds since `opened`.
     last: AtomicU64,
-    /// Cancelled to close the connection.
-    closed: CancellationToken,
+    /// Cancelled when the connection has to close for another one.
+    pub closed: CancellationToken,
 }
 
 /// Interval at which a waiting connection looks for an idle one to close.
@@ -101,18 +101,6 @@ impl Host {
     }
 }
 
-impl HostPermit {
-    /// Returns the activity, for the connection to record its transfers.
-    pub(super) fn activity(&self) -> Arc<Activity> {
-        Arc::clone(&self.activity)
-    }
-
-    /// Returns a token that is cancelled when the connection has to close for another one.
-    pub(super) fn closed(&self) -> CancellationToken {
-        self.activity.closed.clone()
-    }
-}
-
 impl Activity {
     pub(super) fn new() -> Self {
         Self { opened: Instant::now(), last: AtomicU64::new(0), closed: CancellationToken::new() }
@@ -148,7 +136,7 @@ mod tests {
         let third = connections.acquire("a.example");
         let mut third = pin!(third);
         assert!(tokio::time::timeout(CHECK_INTERVAL * 2, &mut third).await.is_err());
-        assert!(!first.closed().is_cancelled());
+        assert!(!first.activity.closed.is_cancelled());
         drop(first);
         assert!(third.await.is_ok());
         assert_eq!(connections.hosts.lock().unwrap().len(), 2);
@@ -159,7 +147,7 @@ mod tests {
         let connections = connections(CHECK_INTERVAL);
         let still = connections.acquire("a.example").await.unwrap();
         let busy = connections.acquire("a.example").await.unwrap();
-        let closed = still.closed();
+        let closed = still.activity.closed.clone();
         let third = async {
             let third = connections.acquire("a.example").await;
             assert!(closed.is_cancelled());
@@ -167,12 +155,12 @@ mod tests {
         };
         let close_idle = async {
             while !closed.is_cancelled() {
-                busy.activity().note();
+                busy.activity.note();
                 tokio::time::sleep(CHECK_INTERVAL / 10).await;
             }
             drop(still);
         };
         assert!(tokio::join!(third, close_idle).0.is_ok());
-        assert!(!busy.closed().is_cancelled());
+        assert!(!busy.activity.closed.is_cancelled());
     }
 }

@@ -190,6 +190,22 @@ async fn dropping_the_proxy_closes_its_connections() {
     assert!(TcpStream::connect(("127.0.0.1", port)).await.is_err());
 }
 
+/// Asks the proxy at `port` for a tunnel to a server.
+async fn request_tunnel(proxy: &Proxy, port: u16, target: u16) -> TcpStream {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+    let login = credentials(proxy);
+    let request = format!("CONNECT a.example:{target} HTTP/1.1\r\nHost: a\r\n{login}\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    stream
+}
+
+/// Waits until the tunnel is open.
+async fn opened(stream: &mut TcpStream) {
+    let mut answer = [0; 17];
+    stream.read_exact(&mut answer).await.unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 200 OK\r\n");
+}
+
 #[tokio::test]
 async fn a_waiting_page_gets_the_connection_of_an_idle_page() {
     let shared = connector("127.0.0.0/8", 1);
@@ -197,20 +213,34 @@ async fn a_waiting_page_gets_the_connection_of_an_idle_page() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let target = listener.local_addr().unwrap().port();
     let open = async |proxy: &Proxy, port: u16| {
-        let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
-        let login = credentials(proxy);
-        let request = format!("CONNECT a.example:{target} HTTP/1.1\r\nHost: a\r\n{login}\r\n");
-        stream.write_all(request.as_bytes()).await.unwrap();
-        let mut answer = [0; 17];
-        stream.read_exact(&mut answer).await.unwrap();
-        assert_eq!(&answer, b"HTTP/1.1 200 OK\r\n");
+        let mut stream = request_tunnel(proxy, port, target).await;
+        opened(&mut stream).await;
         (stream, listener.accept().await.unwrap().0)
     };
     let (_browser, mut server) = open(&one, one_port).await;
     let second = tokio::time::timeout(Duration::from_secs(20), open(&other, other_port));
     let (_, mut second_server) = second.await.unwrap();
-    assert_eq!(server.read(&mut [0; 1]).await.unwrap(), 0, "the idle connection was closed");
+    let mut byte = [0];
+    let closed = tokio::time::timeout(Duration::from_secs(20), server.read(&mut byte));
+    assert_eq!(closed.await.unwrap().unwrap(), 0, "the idle connection was closed");
     second_server.write_all(b"a").await.unwrap();
+}
+
+#[tokio::test]
+async fn a_page_with_all_its_connections_waits_until_one_is_closed() {
+    let (proxy, port) = proxy_through(connector("127.0.0.0/8", 100), None);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let target = listener.local_addr().unwrap().port();
+    let mut tunnels = Vec::new();
+    for _ in 0..8 {
+        let mut stream = request_tunnel(&proxy, port, target).await;
+        opened(&mut stream).await;
+        tunnels.push((stream, listener.accept().await.unwrap()));
+    }
+    let mut ninth = request_tunnel(&proxy, port, target).await;
+    assert!(tokio::time::timeout(Duration::from_millis(500), opened(&mut ninth)).await.is_err());
+    tunnels.pop();
+    assert!(tokio::time::timeout(Duration::from_secs(20), opened(&mut ninth)).await.is_ok());
 }
 
 #[tokio::test]
