@@ -90,3 +90,8 @@ pub use swap::SwappingAllocator;
 pub use vector::fonts::installed as installed_fonts;
 #[cfg(feature = "pdf")]
 pub use vector::pdf::locate as locate_pdfium;
+
+// The examples in the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

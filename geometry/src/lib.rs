@@ -27,3 +27,8 @@ mod tile_index;
 pub use dzi::{Dzi, NAMESPACE, Size, TileFormat};
 pub use preview::{PreviewKind, Previews};
 pub use tile_index::{Archive, TileIndex, TileIndexError, TileRange, tile_number};
+
+// The examples in the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -80,3 +80,8 @@ pub use edgezoom_geometry::{Dzi, PreviewKind, Size, TileFormat};
 pub use options::{Options, OptionsError};
 pub use tile::{Tile, TileCoord, TileOutput};
 pub use tile_source::{Built, TileSource};
+
+// The examples in the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

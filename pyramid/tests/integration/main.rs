@@ -6,6 +6,7 @@ mod dzsave;
 mod exact;
 mod example;
 mod output;
+mod packages;
 mod preview;
 mod sinks;
 mod turned;
