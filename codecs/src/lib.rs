@@ -58,6 +58,8 @@ pub mod formats;
 mod hevc;
 #[cfg(feature = "modern")]
 mod jpeg2000;
+#[cfg(feature = "tiff")]
+mod lzw;
 mod mapped;
 mod open;
 mod options;

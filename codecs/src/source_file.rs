@@ -89,20 +89,26 @@ impl SourceFile {
         self.file.read_at(into, offset)
     }
 
-    /// Reads all of these bytes at an offset.
-    pub(crate) fn read_exact_at(&self, mut into: &mut [u8], mut offset: u64) -> io::Result<()> {
-        while !into.is_empty() {
-            match self.read_at(into, offset) {
-                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
-                Ok(read) => {
-                    into = into.get_mut(read..).unwrap_or_default();
-                    offset += read as u64;
-                }
+    /// Fills `into` with the bytes at an offset, as far as the file goes. Returns the number of bytes read.
+    pub(crate) fn read_up_to_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
+        let mut read = 0;
+        while read < into.len() {
+            match self.read_at(into.get_mut(read..).unwrap_or_default(), offset.saturating_add(read as u64)) {
+                Ok(0) => break,
+                Ok(bytes) => read += bytes,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
         }
-        Ok(())
+        Ok(read)
+    }
+
+    /// Fills `into` with the bytes at an offset.
+    pub(crate) fn read_exact_at(&self, into: &mut [u8], offset: u64) -> io::Result<()> {
+        match self.read_up_to_at(into, offset)? {
+            read if read == into.len() => Ok(()),
+            _ => Err(ErrorKind::UnexpectedEof.into()),
+        }
     }
 
     /// Waits until the file has all its bytes, and gives their number.

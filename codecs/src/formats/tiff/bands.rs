@@ -1,5 +1,5 @@
-//! Reads strips and tiles in bands: some rows of chunks, enough that all threads have work. Each thread reads a chunk from
-//! the file and decodes it into its part of the rows, then takes the next one.
+//! Reads strips and tiles in bands, which are some rows of chunks, enough that all threads have work. Each thread reads a
+//! chunk from the file, decodes it into its part of the rows, and takes the next one.
 
 use super::chunk_decoder::{ChunkDecoder, Thread, Work};
 use super::compression::Codec;
@@ -11,44 +11,44 @@ use crate::parallel::for_all;
 use crate::read_ahead::ReadAhead;
 use crate::{Bounds, DecodeOptions, SourceError};
 
-/// The bytes of pixels that a thread decodes at least, so that starting it pays.
+/// Least bytes of pixels for a thread, so that starting it pays.
 const BYTES_A_THREAD: usize = 512 << 10;
-/// The most bytes of a band that is decoded while another is read.
+/// Most bytes of a band that is decoded while another is read.
 const AHEAD_BYTES: u64 = 16 << 20;
 
 /// A picture in strips or tiles.
 pub struct BandDecoder {
     decoder: ChunkDecoder,
     tools: Vec<Thread>,
-    /// The rows of chunks in a band.
+    /// Number of rows of chunks in a band.
     band_chunks: u32,
-    /// The picture's row that the next band begins with.
+    /// First row of the next band.
     next: u32,
-    /// How many bands may be in memory.
+    /// Number of bands in memory: two if one is decoded while another is read.
     buffers: usize,
 }
 
 impl BandDecoder {
-    /// A picture whose chunks are read by this codec.
+    /// Plans the bands of a picture within the bounds.
     pub fn new(
         tiff: Tiff,
-        picture: Picture,
         codec: Codec,
         pixels: Pixels,
         bounds: Bounds,
         options: &DecodeOptions,
     ) -> Result<Self, SourceError> {
+        let picture = &pixels.picture;
         let (size, chunk) = (picture.size, picture.chunk);
         let rows = u64::from(chunk.height.min(size.height));
         let planes = picture.planes() as u64;
         let chunk_bytes =
-            (pixels.row_bytes(chunk.width as usize) as u64).saturating_mul(rows).saturating_mul(planes);
+            (picture.row_bytes(chunk.width as usize) as u64).saturating_mul(rows).saturating_mul(planes);
         let samples =
             u64::from(chunk.width).saturating_mul(rows).saturating_mul(pixels.colour.samples() as u64);
         let stored = tiff.longest(&picture.chunks).saturating_mul(planes).min(bounds.memory);
         let each = chunk_bytes.saturating_add(codec.memory(samples));
         let row_bytes = pixels.layout().row_bytes(size.width) as u64;
-        // Of a chunk, the compressed and the decoded samples exist at the same time, and the band of pixels. Fewer
+        // The compressed and the decoded samples of a chunk exist at the same time, beside the band of pixels. Fewer
         // threads need less.
         const REASON: &str = "decoding the strips or tiles of the TIFF";
         let band = row_bytes.saturating_mul(rows);
@@ -57,7 +57,7 @@ impl BandDecoder {
         let fit = left / each.saturating_add(stored).max(1);
         let threads = fit.clamp(1, options.threads.get() as u64) as usize;
         let wanted = (BYTES_A_THREAD * threads) as u64 / band.max(1);
-        // Large strips, too: one for each thread.
+        // Each thread gets a strip, even if strips are large.
         let enough = (threads as u32).div_ceil(picture.chunks_across().max(1));
         let most = left / band.max(1);
         let band_chunks =
@@ -66,7 +66,7 @@ impl BandDecoder {
         let bytes = band.saturating_mul(band_chunks.into());
         let is_last = band_chunks >= picture.chunks_down();
         let buffers = if threads == 1 || is_last || bytes > AHEAD_BYTES.min(left / 2) { 1 } else { 2 };
-        let decoder = ChunkDecoder { tiff, picture, codec, pixels, blank, memory: bounds.memory - band };
+        let decoder = ChunkDecoder { tiff, codec, pixels, blank, memory: bounds.memory - band };
         Ok(Self {
             decoder,
             tools: (0..threads).map(|_| Thread::default()).collect(),
@@ -76,15 +76,16 @@ impl BandDecoder {
         })
     }
 
-    /// Values of each band of colour, from chunks all over the picture: what [`super::stretch`] looks at.
+    /// Returns up to `most` values of each colour, from chunks all over the picture, for [`super::stretch`].
     pub fn sample_values(&mut self, most: usize) -> Vec<Vec<f64>> {
         const MOST_CHUNKS: u32 = 64;
         let decoder = &self.decoder;
-        let (size, chunk) = (decoder.picture.size, decoder.picture.chunk);
-        let (across, down) = (decoder.picture.chunks_across(), decoder.picture.chunks_down());
+        let picture = &decoder.pixels.picture;
+        let Picture { size, chunk, together, .. } = *picture;
+        let (across, down) = (picture.chunks_across(), picture.chunks_down());
         let colours = decoder.pixels.colour.colours();
         let mut values = vec![Vec::new(); colours];
-        // Strips are one across, so all of the chunks may lie below each other.
+        // Strips span the full width, so all of the chunks may be below each other.
         let columns = (0..across).step_by(across.div_ceil(MOST_CHUNKS.isqrt()).max(1) as usize);
         let most_rows = MOST_CHUNKS / (columns.len() as u32).max(1);
         let places: Vec<(u32, u32)> = (0..down)
@@ -97,15 +98,14 @@ impl BandDecoder {
             let (planes, complete) = decoder.planes(thread, row, column);
             let columns = chunk.width.min(size.width - column * chunk.width);
             let pixels = complete * columns as usize;
-            let row_bytes = decoder.pixels.row_bytes(chunk.width as usize);
+            let row_bytes = picture.row_bytes(chunk.width as usize);
             for pixel in (0..pixels).step_by((pixels / each.max(1)).max(1)) {
                 let (row, column) = (pixel / columns as usize, pixel % columns as usize);
                 for (colour, values) in values.iter_mut().enumerate() {
                     let plane = if planes.len() > 1 { colour } else { 0 };
                     let stored = planes.get(plane).and_then(|plane| plane.get(row * row_bytes..));
-                    let together = decoder.pixels.together;
                     let index = column * together + if planes.len() > 1 { 0 } else { colour };
-                    values.push(decoder.pixels.sample.value(stored.unwrap_or_default(), index));
+                    values.push(picture.sample.value(stored.unwrap_or_default(), index));
                 }
             }
         }
@@ -117,16 +117,17 @@ impl BandDecoder {
         self.decoder.pixels.stretch = stretch;
     }
 
-    /// Decodes bands in a thread, while the ones before are read.
+    /// Starts a thread that decodes a band while the one before is read.
     ///
     /// # Errors
     /// No thread can be started.
     pub fn read_ahead(mut self) -> Result<ReadAhead, SourceError> {
         let Self { buffers, .. } = self;
         ReadAhead::with_buffers(&FORMAT, buffers, move |bands| {
-            bands.begin(self.decoder.picture.size, self.decoder.pixels.layout())?;
+            let size = self.decoder.pixels.picture.size;
+            bands.begin(size, self.decoder.pixels.layout())?;
             let mut band = Vec::new();
-            while self.next < self.decoder.picture.size.height {
+            while self.next < size.height {
                 let failure = self.decode_band(&mut band)?;
                 band = bands.send(band)?;
                 failure.map_or(Ok(()), Err)?;
@@ -135,17 +136,18 @@ impl BandDecoder {
         })
     }
 
-    /// Decodes the next band. Where that fails, leaves the rows above in it, and returns the error.
+    /// Decodes the next band. If that fails at some row, leaves the rows above it in the band and returns the error.
     fn decode_band(&mut self, band: &mut Vec<u8>) -> Result<Option<SourceError>, SourceError> {
-        let Self { decoder, .. } = self;
-        let (size, chunk) = (decoder.picture.size, decoder.picture.chunk);
-        let (across, planes) = (decoder.picture.chunks_across(), decoder.picture.planes());
+        let decoder = &self.decoder;
+        let picture = &decoder.pixels.picture;
+        let Picture { size, chunk, .. } = *picture;
+        let (across, planes) = (picture.chunks_across(), picture.planes());
         let first = self.next / chunk.height;
-        let chunks = self.band_chunks.min(decoder.picture.chunks_down() - first);
+        let chunks = self.band_chunks.min(picture.chunks_down() - first);
         let rows = chunks.saturating_mul(chunk.height).min(size.height - self.next);
-        // A table that is too short must not decide how much is allocated.
+        // Nothing is allocated for chunks that the table lacks.
         let count = u64::from(chunks) * u64::from(across) * planes as u64;
-        if count > decoder.picture.chunks.len() as u64 {
+        if count > picture.chunks.len() as u64 {
             return Err(too_early());
         }
         let layout = decoder.pixels.layout();

@@ -1,5 +1,6 @@
-//! Where the tiles of a Ventana BIF lie. Its scanners take areas of a slide, tile by tile, and neighbours overlap. In
-//! the file the tiles stand beside each other all the same; the XML of the highest level says how far they overlap.
+//! Ventana BIF. Its scanners take areas of a slide, tile by tile, and neighbours overlap. The file stores the tiles beside
+//! each other all the same; the XML of the highest level says how far they overlap. Here each area is read as a picture of
+//! its own, and its tiles are put to their places row by row.
 //!
 //! ```text
 //! EncodeInfo
@@ -10,38 +11,48 @@
 //!   AoiOrigin
 //!     AOI0             the first area. OriginX, OriginY: where its tiles begin in the grid of the file, in pixels
 //! ```
-//! All neighbours are equally far apart: by the mean of their overlaps, weighted by confidence. Where tiles overlap, the
-//! right and the lower one are seen. So does OpenSlide; a tile begins at a whole pixel here.
+//! All neighbours are equally far apart: by the mean of their overlaps, weighted by confidence. Of overlapping tiles the
+//! right and the lower one are seen. OpenSlide does the same, but here a tile begins at a whole pixel.
 //!
 //! Source: Roche, "Digital Pathology BIF Whitepaper" (the XML); openslide.org/formats/ventana (positions).
 
+use std::io::BufReader;
 use std::ops::Range;
 
 use edgezoom_geometry::Size;
 
-/// The areas that a slide may have: each is read by itself.
-const MOST_AREAS: usize = 64;
-/// How far apart tiles may be, in sides of a tile. Gaps between them are white.
-const MOST_APART: f64 = 2.0;
+use super::directory::{Directory, Tiff};
+use super::picture::Picture;
+use super::{FORMAT, open_picture};
+use crate::format::{Decoded, READ_BYTES};
+use crate::{Bounds, DecodeOptions, Layout, RowReader, SourceError, SourceFile};
 
-/// A picture of areas of tiles.
+/// Most areas of a slide: each is read by itself.
+const MOST_AREAS: usize = 64;
+/// Largest distance between neighbours, in sides of a tile. Gaps between them are white.
+const MOST_APART: f64 = 2.0;
+/// Sample of pixels that no tile covers.
+const BLANK: u8 = 255;
+
+/// The places of a slide's tiles.
 #[derive(Debug, PartialEq)]
 pub struct Mosaic {
-    pub size: Size,
-    pub areas: Vec<Area>,
+    size: Size,
+    areas: Vec<Area>,
 }
 
 /// Tiles that are equally far apart.
 #[derive(Debug, PartialEq)]
-pub struct Area {
-    /// The columns and rows of the file's tiles.
-    pub tiles: [Range<u32>; 2],
-    /// Where each column of tiles begins in the picture, and each row.
-    pub columns: Vec<u32>,
-    pub rows: Vec<u32>,
+struct Area {
+    /// Columns and rows of the file's tiles.
+    tiles: [Range<u32>; 2],
+    /// Left edge of each column of tiles in the picture.
+    columns: Vec<u32>,
+    /// Upper edge of each row of tiles in the picture.
+    rows: Vec<u32>,
 }
 
-/// An area as the XML has it.
+/// An area as the XML describes it.
 struct Stated {
     is_scanned: bool,
     tile: [f64; 2],
@@ -49,8 +60,91 @@ struct Stated {
     position: [f64; 2],
 }
 
-/// Where the tiles of this size lie, of which the file has so many columns and rows. `None`: where they stand in the file,
-/// or the XML is another one or does not say.
+/// An area that is being read.
+struct AreaReader {
+    /// Its tiles, without overlap.
+    reader: Box<dyn RowReader>,
+    tile: Size,
+    area: Area,
+    /// The row that was read last.
+    row: Vec<u8>,
+    /// Number of rows read.
+    read: u32,
+}
+
+/// Opens each area of a slide as a picture, and puts the areas together.
+pub fn open(
+    source: &SourceFile,
+    directory: &Directory,
+    picture: &Picture,
+    mosaic: Mosaic,
+    bounds: Bounds,
+    options: &DecodeOptions,
+) -> Result<Decoded, SourceError> {
+    let size = bounds.admit(mosaic.size.width, mosaic.size.height)?;
+    let options = DecodeOptions { ycbcr420: false, ..*options };
+    let columns: u64 = mosaic.areas.iter().map(|area| area.columns.len() as u64).sum();
+    let (mut areas, mut profile) = (Vec::new(), None);
+    for area in mosaic.areas {
+        let tiff = Tiff::open(BufReader::with_capacity(READ_BYTES, source.apart()))?;
+        // The areas share the memory by their widths.
+        let memory = bounds.memory / columns.max(1) * area.columns.len() as u64;
+        let part = picture.part(area.tiles.clone())?;
+        let decoded = open_picture(tiff, directory, part, Bounds { memory, ..bounds }, &options)?;
+        profile = decoded.profile;
+        areas.push(AreaReader::new(decoded.reader, picture.chunk, area));
+    }
+    let layout = areas.first().ok_or(SourceError::Empty)?.reader.layout();
+    if layout == Layout::YCbCr420 || areas.iter().any(|area| area.reader.layout() != layout) {
+        return Err(FORMAT.unsupported("its areas differ"));
+    }
+    let mut y = 0;
+    let rows = Decoded::rows(size, layout, move |row| {
+        row.fill(BLANK);
+        areas.iter_mut().try_for_each(|area| area.paint(y, row))?;
+        y += 1;
+        Ok(())
+    });
+    Ok(Decoded { orientation: picture.orientation, profile, ..rows })
+}
+
+impl AreaReader {
+    /// `reader` reads the tiles of the area as if they did not overlap.
+    fn new(reader: Box<dyn RowReader>, tile: Size, area: Area) -> Self {
+        let row = vec![0; reader.layout().row_bytes(reader.size().width)];
+        Self { reader, tile, area, row, read: 0 }
+    }
+
+    /// Paints the area's part of a row of the picture.
+    fn paint(&mut self, y: u32, out: &mut [u8]) -> Result<(), SourceError> {
+        let Area { columns, rows, .. } = &self.area;
+        // The lowest tile that begins above.
+        let Some(index) = rows.partition_point(|&top| top <= y).checked_sub(1) else { return Ok(()) };
+        let below = y - rows[index];
+        if below >= self.tile.height {
+            return Ok(());
+        }
+        let wanted = index as u32 * self.tile.height + below;
+        while self.read <= wanted {
+            self.reader.read_rows(&mut self.row)?;
+            self.read += 1;
+        }
+        let bytes = self.reader.layout().channels();
+        let tiles = self.row.chunks_exact(self.tile.width as usize * bytes);
+        for ((index, &left), tile) in columns.iter().enumerate().zip(tiles) {
+            // The next tile covers the rest.
+            let next = columns.get(index + 1).map_or(self.tile.width, |next| next - left);
+            let seen = next.min(self.tile.width) as usize * bytes;
+            let out = out.get_mut(left as usize * bytes..).unwrap_or_default();
+            let seen = seen.min(out.len());
+            out[..seen].copy_from_slice(&tile[..seen]);
+        }
+        Ok(())
+    }
+}
+
+/// Returns the places of tiles of this size, of which the file has `grid` columns and rows. `None`: they do not overlap, or
+/// the XML is of another kind or incomplete.
 pub fn mosaic(xml: &str, tile: Size, grid: [u32; 2]) -> Option<Mosaic> {
     let (_, xml) = xml.split_once("<EncodeInfo")?;
     let (mut stated, mut origins, mut in_origins) = (Vec::new(), Vec::new(), false);
@@ -142,10 +236,10 @@ impl Stated {
     }
 }
 
-/// The value of an element's attribute. `element` begins with its name.
+/// Returns the value of an element's attribute. `element` begins with its name.
 fn attribute<'a>(element: &'a str, name: &str) -> Option<&'a str> {
     let mut rest = element.split('>').next()?;
-    // A name follows a blank, and is followed by an equals sign.
+    // A name has a blank before it and an equals sign behind it.
     while let Some((before, after)) = rest.split_once(name) {
         if let (true, Some(value)) = (before.ends_with(char::is_whitespace), after.strip_prefix('=')) {
             let quote = value.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
@@ -190,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_not_believed() {
+    fn impossible_places_are_ignored() {
         let joint =
             |overlap| format!("<TileJointInfo Direction=\"RIGHT\" Confidence=\"1\" OverlapX=\"{overlap}\"/>");
         assert!(mosaic(&xml(&joint("64")), TILE, [3, 1]).is_none(), "tiles on top of each other");

@@ -1,28 +1,28 @@
 //! CCITT fax compression, in which scanners store black and white: modified Huffman, group 3 in one or two dimensions,
-//! group 4. The `tiff` crate reads only group 4, up to 65,535 pixels a side.
+//! group 4.
 //!
 //! Source: ITU-T T.4 (group 3), ITU-T T.6 (group 4); TIFF 6.0, sections 10 and 11.
 
 use hayro_ccitt::{DecodeSettings, DecoderContext, EncodingMode};
 
-use super::FORMAT;
 use super::directory::{Directory, Tiff};
 use super::tag::{self, compression};
+use super::too_large;
 use crate::SourceError;
 
-/// The bit of T4Options for two-dimensional coding.
+/// Bit of T4Options for two-dimensional coding.
 const TWO_DIMENSIONS: u64 = 1;
-/// The largest width: the colour changes of a row and of the row above are held.
+/// Largest width in pixels: the colour changes of a row and of the row above are in memory.
 const MAX_COLUMNS: u32 = 1 << 24;
 
-/// The decoder of a TIFF's fax chunks.
+/// The decoder of chunks of fax.
 pub struct Ccitt {
     encoding: EncodingMode,
     rows_are_byte_aligned: bool,
 }
 
 impl Ccitt {
-    /// The decoder for a compression, and chunks of so many columns.
+    /// Returns the decoder for a compression and a width of chunks.
     pub fn new(
         tiff: &mut Tiff,
         directory: &Directory,
@@ -36,13 +36,13 @@ impl Ccitt {
             _ => EncodingMode::Group3_1D,
         };
         if columns > MAX_COLUMNS {
-            return Err(FORMAT.unsupported("its strips, tiles or tables are too large"));
+            return Err(too_large());
         }
         Ok(Self { encoding, rows_are_byte_aligned: compression == compression::RUN_LENGTHS })
     }
 
-    /// Decodes the first rows of a chunk: 1 bit a pixel, 1 for black, `row_bytes` a row. Returns how many bytes of rows
-    /// there are.
+    /// Fills `out` with the first rows of a chunk: 1 bit a pixel, 1 for black, `row_bytes` a row. Returns the number of
+    /// bytes decoded.
     pub fn decode(&self, stored: &[u8], columns: u32, row_bytes: usize, out: &mut [u8]) -> usize {
         let rows = out.len() / row_bytes;
         let mut context = DecoderContext::new(DecodeSettings {
@@ -56,13 +56,13 @@ impl Ccitt {
             strict: false,
         });
         let mut left = Rows { left: out.chunks_exact_mut(row_bytes) };
-        // What was decoded before an error is good.
+        // The rows before an error are good.
         let _ = hayro_ccitt::decode(stored, &mut left, &mut context);
         (rows - left.left.len()) * row_bytes
     }
 }
 
-/// The rows that are still to be decoded.
+/// The rows that have not been decoded.
 struct Rows<'a> {
     left: std::slice::ChunksExactMut<'a, u8>,
 }
@@ -70,7 +70,7 @@ struct Rows<'a> {
 impl hayro_ccitt::Decoder for Rows<'_> {
     fn push_row(&mut self, changes: &[u32]) {
         let Some(row) = self.left.next() else { return };
-        // The codes for black stand for bits that are 1, whatever PhotometricInterpretation says.
+        // The codes for black are bits of 1, whatever PhotometricInterpretation says.
         row.fill(0);
         for run in changes.chunks(2) {
             if let &[start, ref end @ ..] = run {
@@ -80,7 +80,7 @@ impl hayro_ccitt::Decoder for Rows<'_> {
     }
 }
 
-/// Sets the bits of a row from `start` to before `end`, as far as it has them.
+/// Sets the bits of a row from `start` to before `end`, or to the end of the row.
 fn set(row: &mut [u8], start: usize, end: usize) {
     let end = end.min(row.len() * 8);
     if start >= end {
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_are_missing_are_not_counted() {
+    fn missing_rows_are_not_counted() {
         // Twice "8 white": 10011.
         let ccitt = Ccitt { encoding: EncodingMode::Group3_1D, rows_are_byte_aligned: true };
         let mut rows = [0xff; 2];

@@ -1,9 +1,9 @@
-//! Which picture of a TIFF is shown.
+//! Chooses the picture of a TIFF that is shown.
 //!
 //! A TIFF is a chain of pictures: pages, the levels of a pyramid, a thumbnail, the label of a slide. The first one is
-//! shown, unless a larger one has the same aspect ratio: then the first is a level of a pyramid. Scanners of slides
-//! whose files need another rule are recognised by their descriptions. `#page=N` counts the pictures that are no
-//! reduced versions of others.
+//! shown, unless a larger one has the same aspect ratio: then the first is a level of a pyramid. Slide scanners whose files
+//! need another rule are recognised by their descriptions. `#page=N` counts the pictures that are not reduced versions of
+//! others.
 //!
 //! Source: TIFF 6.0, section 8 (NewSubfileType); openslide.org/formats for what slide scanners write.
 
@@ -15,14 +15,15 @@ use super::tag;
 use super::too_early;
 use crate::SourceError;
 
-/// How many directories are read to find the largest level. A pyramid has one for each halving.
+/// Most directories that are read to find the largest level. A pyramid has one for each halving.
 const MAX_LEVELS: usize = 64;
-/// How many directories are read to find a page.
+/// Most directories that are read to find a page.
 const MAX_PAGES: usize = 1 << 16;
-/// The bits of NewSubfileType for a reduced version of another picture, and for a mask.
+/// Bit of NewSubfileType for a reduced version of another picture.
 const REDUCED: u64 = 1;
+/// Bit of NewSubfileType for a mask.
 const MASK: u64 = 4;
-/// The tolerance for the sides of a level, in pixels of the smaller one: each level is rounded.
+/// Tolerance for the sides of a level, in pixels of the smaller one: each level is rounded.
 const ROUNDING: u64 = 2;
 
 /// A picture that may be shown.
@@ -32,7 +33,7 @@ struct Candidate {
     kind: u64,
 }
 
-/// Reads the directory of the picture that is shown.
+/// Reads the directory of the picture to show.
 pub fn choose(tiff: &mut Tiff, page: Option<NonZeroU32>) -> Result<Directory, SourceError> {
     match page {
         Some(page) => choose_page(tiff, page),
@@ -68,7 +69,7 @@ fn choose_level(tiff: &mut Tiff) -> Result<Directory, SourceError> {
     candidates.into_iter().nth(chosen).map(|candidate| candidate.directory).ok_or_else(too_early)
 }
 
-/// The first picture, or a larger version of it.
+/// Returns the index of the first picture, or of a larger version.
 fn largest_level(candidates: &[Candidate]) -> usize {
     let Some(first) = candidates.first() else { return 0 };
     let is_thumbnail = first.kind & REDUCED != 0;
@@ -83,7 +84,7 @@ fn largest_level(candidates: &[Candidate]) -> usize {
     chosen
 }
 
-/// The highest level in files of scanners that put something else first.
+/// Returns the index of the highest level in files of scanners that put something else first.
 fn level_of_slide(tiff: &mut Tiff, candidates: &[Candidate]) -> Option<usize> {
     if tiff.is_ndpi() {
         return Some(0);
@@ -105,15 +106,15 @@ fn level_of_slide(tiff: &mut Tiff, candidates: &[Candidate]) -> Option<usize> {
     None
 }
 
-/// Calls `see` with the pictures of the chain until it returns `false`. The chain ends where it leads into itself or to
-/// something that is no directory.
+/// Calls `see` with the pictures of the chain until it returns false. The chain ends where it leads into itself or to
+/// something other than a directory.
 fn walk(tiff: &mut Tiff, most: usize, mut see: impl FnMut(Candidate) -> bool) -> Result<(), SourceError> {
     let mut seen = HashSet::new();
     let (mut offset, mut found) = (tiff.first, false);
     while offset != 0 && seen.len() < most && seen.insert(offset) {
         let directory = match tiff.directory(offset) {
             Ok(directory) => directory,
-            // A later page that cannot be read does not prevent the first from being shown.
+            // The first page is shown even if a later one cannot be read.
             Err(_) if found => break,
             Err(error) => return Err(error),
         };
@@ -136,7 +137,7 @@ fn pixels((width, height): (u64, u64)) -> u64 {
     width.saturating_mul(height)
 }
 
-/// Whether two sizes have the same aspect ratio, within rounding.
+/// Returns true if two sizes have the same aspect ratio, within rounding.
 fn have_same_aspect((width, height): (u64, u64), (other_width, other_height): (u64, u64)) -> bool {
     let one = width.saturating_mul(other_height);
     let other = other_width.saturating_mul(height);
@@ -148,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn levels_have_same_aspect_and_pages_do_not() {
+    fn levels_have_the_same_aspect_and_pages_do_not() {
         assert!(have_same_aspect((1001, 667), (501, 334)));
         assert!(have_same_aspect((125, 84), (1001, 667)));
         assert!(!have_same_aspect((1001, 667), (667, 1001)));

@@ -5,25 +5,25 @@
 
 use super::FORMAT;
 use super::directory::{Directory, Tiff};
-use super::samples::Sample;
+use super::sample_format::SampleFormat;
 use super::tag::{self, photometric};
 use crate::colour::cmyk::CmykConverter;
 use crate::colour::icc::Profile;
 use crate::colour::samples::{from_lab, round_16, unmultiply};
 use crate::{Layout, SourceError};
 
-/// The value of ExtraSamples for alpha that the colours are multiplied with.
+/// Value of ExtraSamples for alpha that the colours are multiplied with.
 const ASSOCIATED: u64 = 1;
-/// The value of ExtraSamples for alpha that they are not multiplied with.
+/// Value of ExtraSamples for alpha that the colours are not multiplied with.
 const UNASSOCIATED: u64 = 2;
 
-/// What the samples of a pixel mean.
+/// The meaning of a pixel's samples.
 pub struct Colour {
     model: Model,
-    /// The samples of a pixel, unused ones included.
+    /// Number of samples in a pixel, unused ones included.
     samples: usize,
     alpha: Alpha,
-    /// Which sample is alpha.
+    /// Index of the alpha sample.
     alpha_at: usize,
 }
 
@@ -34,9 +34,9 @@ enum Model {
     Rgb,
     Cmyk(CmykConverter),
     YCbCr(Box<YCbCr>),
-    /// CIE L*a*b*, its `a` and `b` signed.
+    /// CIE L*a*b* with `a` and `b` signed.
     Lab,
-    /// The same, with 128 added to `a` and `b`.
+    /// CIE L*a*b* with 128 added to `a` and `b`.
     IccLab,
     /// The first sample is an index.
     Palette(Vec<[u8; 3]>),
@@ -50,16 +50,16 @@ enum Alpha {
     Associated,
 }
 
-/// Full or reduced range of luma and chroma, and their share of each colour.
+/// The conversion from YCbCr of full or reduced range.
 struct YCbCr {
     luma: [f32; 256],
     chroma: [[f32; 256]; 2],
-    /// The luma of red, green and blue.
+    /// Lumas of red, green and blue.
     coefficients: [f32; 3],
 }
 
 impl Colour {
-    /// The colours of a picture with so many samples a pixel.
+    /// Reads the colour space of a picture with `samples` samples a pixel.
     pub fn new(
         tiff: &mut Tiff,
         directory: &Directory,
@@ -70,7 +70,7 @@ impl Colour {
         let extra = tiff.list(directory, tag::EXTRA_SAMPLES).ok().flatten().unwrap_or_default();
         let number = u16::try_from(photometric).unwrap_or(u16::MAX);
         let (model, colours) = match number {
-            // Satellites' pictures often call three bands and more grey. libvips guesses the same.
+            // Pictures of satellites often call three or more bands grey. libvips guesses the same.
             photometric::GREY if samples - extra.len().min(samples) >= 3 || is_bands(&extra, samples) => {
                 (Model::Rgb, 3)
             }
@@ -102,8 +102,8 @@ impl Colour {
         let (alpha, alpha_at) = match found.map(|at| (extra[at], colours + at)) {
             Some((ASSOCIATED, at)) => (Alpha::Associated, at),
             Some((_, at)) => (Alpha::Unassociated, at),
-            // A fourth sample without the tag is alpha by convention. One that the tag calls unspecified is not:
-            // satellite pictures have infrared there.
+            // A fourth sample without the tag is alpha by convention. One that the tag calls unspecified is not: it is
+            // infrared in pictures of satellites.
             None if matches!(number, photometric::RGB) && samples == 4 && extra.is_empty() => {
                 (Alpha::Unassociated, 3)
             }
@@ -120,34 +120,34 @@ impl Colour {
         }
     }
 
-    /// The samples of a pixel.
+    /// Returns the number of samples in a pixel.
     pub fn samples(&self) -> usize {
         self.samples
     }
 
-    /// Whether the values of samples are colours that may be stretched.
+    /// Returns true if the values of samples are colours that may be stretched.
     pub fn is_linear(&self) -> bool {
         matches!(self.model, Model::Grey | Model::Rgb)
     }
 
-    /// How many of a pixel's samples are colours.
+    /// Returns the number of a pixel's samples that are colours.
     pub fn colours(&self) -> usize {
         if matches!(self.model, Model::Grey | Model::Inverted | Model::Palette(_)) { 1 } else { 3 }
     }
 
-    /// Whether 8-bit samples are pixels in the layout.
+    /// Returns true if 8-bit samples are pixels already.
     pub fn is_final(&self) -> bool {
         let direct = matches!(self.model, Model::Grey | Model::Rgb) && self.alpha != Alpha::Associated;
         direct && self.samples == self.layout().channels()
     }
 
-    /// Unpacks a row of stored samples, of which `together` belong to a pixel, as 8 bits. `first` is the number of the
-    /// first one in a pixel.
-    pub fn unpack(&self, sample: Sample, row: &[u8], together: usize, first: usize, out: &mut [u8]) {
+    /// Converts a row of stored samples, of which `together` belong to a pixel, to 8 bits. `first` is the index of the first
+    /// one within a pixel.
+    pub fn unpack(&self, sample: SampleFormat, row: &[u8], together: usize, first: usize, out: &mut [u8]) {
         match &self.model {
             Model::Palette(colours) if first == 0 && sample.bits != 8 => {
                 sample.to_8_bit(row, out);
-                // Of palettes with more than 256 colours only those are shown.
+                // Colours of a palette beyond the first 256 are not shown.
                 let last = colours.len().min(256).saturating_sub(1);
                 for (pixel, out) in out.iter_mut().step_by(together).enumerate() {
                     *out = sample.index(row, pixel * together).min(last) as u8;
@@ -213,13 +213,13 @@ impl Colour {
     }
 }
 
-/// Whether all but the first sample are bands without a meaning, three at least in all.
+/// Returns true if all samples but the first are bands of unspecified meaning, at least three in all.
 fn is_bands(extra: &[u64], samples: usize) -> bool {
     samples >= 3 && extra.len() + 1 == samples && extra.iter().all(|&kind| kind == 0)
 }
 
-/// A sample of CIE L*a*b* as 8 bits, as if it had been stored so.
-fn lab_sample(sample: Sample, value: f64, channel: usize, is_icc: bool) -> u8 {
+/// Converts a sample of CIE L*a*b* to its stored form of 8 bits.
+fn lab_sample(sample: SampleFormat, value: f64, channel: usize, is_icc: bool) -> u8 {
     let (least, most) = sample.range();
     let scaled = match (sample.is_float(), channel) {
         // libvips writes signed integers.
@@ -234,13 +234,13 @@ fn lab_sample(sample: Sample, value: f64, channel: usize, is_icc: bool) -> u8 {
     let scaled = scaled.round();
     match (channel, is_icc && !sample.is_float()) {
         (0, _) | (_, true) => scaled.clamp(0.0, 255.0) as u8,
-        // Above 127 it is a negative number of 16 bits.
+        // A value above 127 is a negative number of 16 bits.
         _ if scaled > 127.0 => (scaled - 256.0).clamp(-128.0, 127.0) as i8 as u8,
         _ => scaled.clamp(-128.0, 127.0) as i8 as u8,
     }
 }
 
-/// The colours of a ColorMap: all reds, all greens, all blues, 16 bits each. Source: TIFF 6.0, section 5.
+/// Returns the colours of a ColorMap: all reds, all greens, all blues, 16 bits each. Source: TIFF 6.0, section 5.
 fn palette(entries: &[u64]) -> Vec<[u8; 3]> {
     let colours = entries.len() / 3;
     let (reds, others) = entries.split_at(colours);
@@ -295,8 +295,8 @@ mod tests {
 
     #[test]
     fn lab_of_16_bits_and_of_floats_is_that_of_8() {
-        let wide = Sample::new(16, 1).unwrap();
-        let float = Sample::new(32, 3).unwrap();
+        let wide = SampleFormat::new(16, 1).unwrap();
+        let float = SampleFormat::new(32, 3).unwrap();
         for (channel, value) in [(0, 200u8), (1, 5), (1, 251), (2, 128)] {
             let of_16 = if channel == 0 { f64::from(value) * 257.0 } else { f64::from(value) * 256.0 };
             assert_eq!(lab_sample(wide, of_16, channel, false), value, "{channel}");

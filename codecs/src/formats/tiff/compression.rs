@@ -1,6 +1,6 @@
-//! The compressions of strips and tiles: which decoder reads them, and what it gives.
+//! The compressions of strips and tiles, and the decoder of each.
 //!
-//! Source: TIFF 6.0; libtiff's tiff.h for the numbers of those that came later; openslide.org/formats/aperio for 33003
+//! Source: TIFF 6.0; libtiff's tiff.h for the numbers of later ones; openslide.org/formats/aperio for 33003
 //! and 33005.
 
 use libdeflater::Decompressor;
@@ -10,15 +10,14 @@ use super::FORMAT;
 use super::ccitt::Ccitt;
 use super::directory::{Directory, Tiff};
 use super::log_luv::LogLuv;
-use super::lzw::Lzw;
-use super::picture::Picture;
-use super::samples::Sample;
-use super::shape::Shape;
+use super::picture::{Picture, Shape};
+use super::sample_format::SampleFormat;
 use super::tag::{compression as number, photometric};
-use super::{deflate, embedded, jpeg, packbits};
+use super::{byte_codecs, embedded, jpeg};
 use crate::SourceError;
+use crate::lzw::Lzw;
 
-/// How chunks are decoded.
+/// The decoder of chunks.
 pub enum Codec {
     Stored,
     Lzw,
@@ -28,7 +27,7 @@ pub enum Codec {
     Lzma,
     Ccitt(Ccitt),
     LogLuv(LogLuv),
-    /// With the tables that all chunks share.
+    /// Holds the tables that all chunks share.
     Jpeg(Vec<u8>),
     WebP,
     #[cfg(feature = "modern")]
@@ -39,7 +38,7 @@ pub enum Codec {
     Jxl,
 }
 
-/// What decoders keep from one chunk to the next.
+/// The state that decoders keep from one chunk to the next.
 pub struct Tools {
     lzw: Lzw,
     inflater: Decompressor,
@@ -53,14 +52,14 @@ impl Default for Tools {
 }
 
 impl Codec {
-    /// The decoder of a picture. Where it gives other samples or colours than the file says, that is changed in
+    /// Returns the decoder of a picture. If its samples or colours differ from those that the file states, corrects
     /// `picture`.
     pub fn new(tiff: &mut Tiff, directory: &Directory, picture: &mut Picture) -> Result<Self, SourceError> {
         let is_log =
             matches!(u16::try_from(picture.photometric), Ok(photometric::LOG_L | photometric::LOG_LUV));
         let codec = match picture.compression {
             compression @ (number::LOG_LUV | number::LOG_LUV_24) if is_log => {
-                picture.sample = Sample::BYTE;
+                picture.sample = SampleFormat::BYTE;
                 let is_grey = picture.photometric == u64::from(photometric::LOG_L);
                 let log = match (is_grey, compression) {
                     (true, _) => LogLuv::L,
@@ -86,18 +85,18 @@ impl Codec {
                 Self::Ccitt(Ccitt::new(tiff, directory, picture.compression, picture.chunk.width)?)
             }
             number::JPEG | number::APERIO_JPEG => {
-                if picture.sample != Sample::BYTE {
+                if picture.sample != SampleFormat::BYTE {
                     return Err(FORMAT.unsupported("it is JPEG of more than 8 bits"));
                 }
                 Self::Jpeg(jpeg::tables(tiff, directory)?)
             }
             number::WEBP => {
-                picture.sample = Sample::BYTE;
+                picture.sample = SampleFormat::BYTE;
                 Self::WebP
             }
             #[cfg(feature = "modern")]
             number::JP2_YCBCR | number::JP2_LOSSY | number::JP2_RGB | number::JP2 => {
-                picture.sample = Sample::BYTE;
+                picture.sample = SampleFormat::BYTE;
                 let is_ycbcr = picture.compression == number::JP2_YCBCR
                     || picture.compression == number::JP2
                         && picture.photometric == u64::from(photometric::YCBCR);
@@ -108,7 +107,7 @@ impl Codec {
             }
             #[cfg(feature = "modern")]
             number::JXL | number::JXL_DNG => {
-                picture.sample = Sample::BYTE;
+                picture.sample = SampleFormat::BYTE;
                 Self::Jxl
             }
             other => {
@@ -118,7 +117,7 @@ impl Codec {
         Ok(codec)
     }
 
-    /// The bytes that decoding a chunk of so many samples takes, beside the samples themselves.
+    /// Returns the number of bytes that decoding a chunk of `samples` samples takes, beside the samples themselves.
     pub fn memory(&self, samples: u64) -> u64 {
         match self {
             Self::WebP => samples.saturating_mul(3),
@@ -128,12 +127,12 @@ impl Codec {
         }
     }
 
-    /// Whether a chunk is decoded as a whole, faster than row by row.
+    /// Returns true if a chunk is decoded faster as a whole than row by row.
     pub fn is_whole(&self) -> bool {
         matches!(self, Self::Deflate | Self::Zstd | Self::WebP)
     }
 
-    /// Decodes the first rows of a chunk, as many as fill `out`. Returns how many bytes of them there are.
+    /// Fills `out` with the first rows of a chunk. Returns the number of bytes decoded.
     pub fn decode(
         &self,
         tools: &mut Tools,
@@ -148,10 +147,10 @@ impl Codec {
                 bytes
             }
             Self::Lzw => tools.lzw.decode(stored, out),
-            Self::PackBits => packbits::decode(stored, out),
-            Self::Deflate => deflate::inflate(&mut tools.inflater, stored, out),
-            Self::Zstd => deflate::zstd(&mut tools.zstd, stored, out),
-            Self::Lzma => deflate::lzma(stored, out),
+            Self::PackBits => byte_codecs::unpack_bits(stored, out),
+            Self::Deflate => byte_codecs::inflate(&mut tools.inflater, stored, out),
+            Self::Zstd => byte_codecs::zstd(&mut tools.zstd, stored, out),
+            Self::Lzma => byte_codecs::lzma(stored, out),
             Self::Ccitt(ccitt) => ccitt.decode(stored, shape.columns, shape.row_bytes, out),
             Self::LogLuv(log) => log.decode(stored, shape.columns as usize, out),
             Self::Jpeg(tables) => jpeg::decode_samples(tables, stored, shape, out)?,
@@ -164,16 +163,17 @@ impl Codec {
     }
 }
 
-/// The name of a compression that is not read.
+/// Returns the name of a compression that is not read.
 fn name(number: u16) -> String {
-    match number {
-        32766 => "NeXT's".to_owned(),
-        32771 => "fax with rows of words".to_owned(),
-        32809 => "ThunderScan's".to_owned(),
-        34661 => "JBIG".to_owned(),
-        34887 => "LERC".to_owned(),
-        34933 => "PNG".to_owned(),
-        34892 => "lossy JPEG of DNG".to_owned(),
-        _ => number.to_string(),
-    }
+    let name = match number {
+        32766 => "NeXT's",
+        32771 => "fax with rows of words",
+        32809 => "ThunderScan's",
+        34661 => "JBIG",
+        34887 => "LERC",
+        34933 => "PNG",
+        34892 => "lossy JPEG of DNG",
+        _ => return number.to_string(),
+    };
+    name.to_owned()
 }

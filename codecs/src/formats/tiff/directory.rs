@@ -1,8 +1,8 @@
-//! The structure of a TIFF: a chain of directories, each a list of tags with values. Nothing here knows what a tag
-//! means.
+//! The structure of a TIFF: a chain of directories, each a list of tags with values. This file does not know the meaning of
+//! tags.
 //!
-//! The reader forgives what other programs write wrongly: values of another integer type than the specification says, a
-//! chain that leads into itself or out of the file, tags that are not in order.
+//! The reader tolerates common mistakes: values of another integer type than the specification requires, a chain that leads
+//! into itself or out of the file, tags that are not in order.
 //!
 //! ```text
 //! directory  count: u16 (BigTIFF: u64)  entries  offset of the next directory
@@ -16,24 +16,24 @@
 use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom};
 
 use super::tag;
-use super::{FORMAT, too_early};
+use super::{FORMAT, too_early, too_large};
 use crate::{SourceError, SourceFile};
 
-/// The bytes that one of the file's tables may have: enough for two million chunks.
+/// Most bytes of one of the file's tables: enough for two million chunks.
 const TABLE_BYTES: u64 = 16 << 20;
-/// The entries of a directory that are read. Directories of real files have fewer than a hundred.
+/// Most entries of a directory that are read. Directories of real files have fewer than a hundred.
 const MAX_ENTRIES: u64 = 4096;
 
-/// An open file and how its numbers are stored.
+/// An open file, and its format of numbers.
 pub struct Tiff {
     file: BufReader<SourceFile>,
     position: u64,
-    /// The length of the file, in bytes.
+    /// Length of the file in bytes.
     pub length: u64,
     kind: Kind,
-    /// Whether numbers have their lowest byte first.
+    /// True if numbers begin with their lowest byte.
     pub is_little: bool,
-    /// The offset of the first directory.
+    /// Offset of the first directory.
     pub first: u64,
 }
 
@@ -44,10 +44,10 @@ enum Kind {
     Ndpi,
 }
 
-/// A directory: a picture of the file.
+/// A directory, which describes a picture of the file.
 pub struct Directory {
     entries: Vec<Entry>,
-    /// The offset of the next directory, 0 after the last one.
+    /// Offset of the next directory, 0 after the last one.
     pub next: u64,
 }
 
@@ -56,15 +56,15 @@ struct Entry {
     tag: u16,
     kind: u16,
     count: u64,
-    /// The value or its offset, as stored.
+    /// Value or its offset, as stored.
     value: [u8; 8],
-    /// The bytes that `value` has.
+    /// Number of bytes in `value`.
     value_bytes: u64,
-    /// The upper half of the offset, in NDPI.
+    /// Upper half of the offset, in NDPI.
     upper: u64,
 }
 
-/// The bytes of a value of this type.
+/// Returns the number of bytes in a value of this type.
 fn type_bytes(kind: u16) -> u64 {
     match kind {
         3 | 8 => 2,
@@ -91,7 +91,7 @@ impl Tiff {
             tiff.first = tiff.number(&head[4..8]);
             tiff.read_at(4, &mut head[4..12])?;
             let first = tiff.number(&head[4..12]);
-            // NDPI is known by a tag of its first directory, which may lie beyond 4 GiB.
+            // NDPI is recognised by a tag of its first directory, which may be beyond 4 GiB.
             let is_first_low = tiff.directory(tiff.first).is_ok_and(|first| first.has(tag::NDPI));
             if is_first_low || length > u64::from(u32::MAX) && first < length {
                 (tiff.kind, tiff.first) = (Kind::Ndpi, first);
@@ -103,7 +103,7 @@ impl Tiff {
         Ok(tiff)
     }
 
-    /// Reads so many bytes.
+    /// Fills `into` with the bytes at an offset.
     pub fn read_at(&mut self, offset: u64, into: &mut [u8]) -> Result<(), SourceError> {
         match self.read_up_to(offset, into)? {
             bytes if bytes == into.len() => Ok(()),
@@ -111,7 +111,8 @@ impl Tiff {
         }
     }
 
-    /// Reads so many bytes, or fewer where the file ends. The file's buffer survives: chunks mostly follow each other.
+    /// Fills `into` with the bytes at an offset, as far as the file goes. Returns the number of bytes read. Keeps the file's
+    /// buffer: chunks mostly follow each other.
     pub fn read_up_to(&mut self, offset: u64, into: &mut [u8]) -> Result<usize, SourceError> {
         if offset >= self.length {
             return Ok(0);
@@ -133,27 +134,21 @@ impl Tiff {
         Ok(read)
     }
 
-    /// The same, past the file's buffer, so that several threads can read.
+    /// Does the same without the file's buffer, so that several threads can read.
     pub fn read_up_to_apart(&self, offset: u64, into: &mut [u8]) -> Result<usize, SourceError> {
-        let mut read = 0;
-        while read < into.len() && offset < self.length {
-            match self.file.get_ref().read_at(&mut into[read..], offset + read as u64) {
-                Ok(0) => break,
-                Ok(bytes) => read += bytes,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(error.into()),
-            }
+        if offset >= self.length {
+            return Ok(0);
         }
-        Ok(read)
+        Ok(self.file.get_ref().read_up_to_at(into, offset)?)
     }
 
-    /// The bytes of the longest of some chunks, as far as they are in the file.
+    /// Returns the length in bytes of the longest of some chunks, as far as they are in the file.
     pub fn longest(&self, chunks: &[(u64, u64)]) -> u64 {
         let there = |&(offset, bytes): &(u64, u64)| bytes.min(self.length.saturating_sub(offset));
         chunks.iter().map(there).max().unwrap_or(0)
     }
 
-    /// Whether this is a file of Hamamatsu's slide scanners.
+    /// Returns true for a file of Hamamatsu's slide scanners.
     pub fn is_ndpi(&self) -> bool {
         self.kind == Kind::Ndpi
     }
@@ -162,7 +157,7 @@ impl Tiff {
         self.number(bytes.get(..2).unwrap_or_default()) as u16
     }
 
-    /// A number of at most 8 bytes.
+    /// Returns a number of at most 8 bytes.
     pub fn number(&self, bytes: &[u8]) -> u64 {
         let add = |number: u64, &byte: &u8| number << 8 | u64::from(byte);
         match self.is_little {
@@ -225,12 +220,12 @@ impl Tiff {
         }
     }
 
-    /// The bytes of a tag's value.
+    /// Returns the bytes of a tag's value.
     pub fn bytes(&mut self, directory: &Directory, tag: u16) -> Result<Option<Vec<u8>>, SourceError> {
         let Some(entry) = directory.entry(tag) else { return Ok(None) };
         let bytes = entry.count.saturating_mul(type_bytes(entry.kind));
         if bytes > TABLE_BYTES {
-            return Err(FORMAT.unsupported("its strips, tiles or tables are too large"));
+            return Err(too_large());
         }
         let bytes = bytes as usize;
         if bytes as u64 <= entry.value_bytes {
@@ -242,27 +237,27 @@ impl Tiff {
         Ok(Some(value))
     }
 
-    /// The integers of a tag. Negative ones are none that a picture can have.
+    /// Returns the integers of a tag, taken as unsigned: no tag of a picture is negative.
     pub fn list(&mut self, directory: &Directory, tag: u16) -> Result<Option<Vec<u64>>, SourceError> {
         let Some(entry) = directory.entry(tag) else { return Ok(None) };
         let each = type_bytes(entry.kind) as usize;
         let Some(bytes) = self.bytes(directory, tag)? else { return Ok(None) };
-        // A single value that fits has its upper half beside it, in NDPI.
+        // In NDPI a single value has its upper half beside it.
         let upper = if entry.count == 1 && each == 4 { entry.upper } else { 0 };
         Ok(Some(bytes.chunks_exact(each).map(|value| self.number(value) | upper).collect()))
     }
 
-    /// The first integer of a tag.
+    /// Returns the first integer of a tag.
     pub fn first(&mut self, directory: &Directory, tag: u16) -> Result<Option<u64>, SourceError> {
         Ok(self.list(directory, tag)?.and_then(|list| list.first().copied()))
     }
 
-    /// The first integer of a tag, or another number where there is none or where it cannot be read.
+    /// Returns the first integer of a tag, or `other` if it is missing or cannot be read.
     pub fn first_or(&mut self, directory: &Directory, tag: u16, other: u64) -> u64 {
         self.first(directory, tag).ok().flatten().unwrap_or(other)
     }
 
-    /// The fractions of a tag (type RATIONAL), or its floats.
+    /// Returns the fractions of a tag (type RATIONAL), or its floats.
     pub fn fractions(&mut self, directory: &Directory, tag: u16) -> Option<Vec<f64>> {
         let kind = directory.entry(tag)?.kind;
         let bytes = self.bytes(directory, tag).ok()??;
@@ -276,7 +271,7 @@ impl Tiff {
         Some(bytes.chunks_exact(each).map(value).collect())
     }
 
-    /// The text of a tag, up to its first zero.
+    /// Returns the text of a tag, up to its first zero.
     pub fn text(&mut self, directory: &Directory, tag: u16) -> Option<String> {
         let bytes = self.bytes(directory, tag).ok()??;
         let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
@@ -289,7 +284,7 @@ impl Directory {
         self.entries.iter().find(|entry| entry.tag == tag).copied()
     }
 
-    /// Whether a tag is there.
+    /// Returns true if the directory has a tag.
     pub fn has(&self, tag: u16) -> bool {
         self.entry(tag).is_some()
     }

@@ -1,16 +1,16 @@
-//! Strips and tiles that are pictures of another format: WebP, JPEG 2000, JPEG XL. They become samples of 8 bits.
+//! Strips and tiles that are pictures of another format: WebP, JPEG 2000, JPEG XL. They are decoded to samples of 8 bits.
 //!
 //! Source: libtiff's tif_webp.c; TIFF's registry for 34712; openslide.org/formats/aperio for 33003 and 33005; GDAL's
 //! tif_jxl.c.
 
-use super::shape::Shape;
+use super::picture::Shape;
 use super::{FORMAT, undecodable};
 use crate::SourceError;
 #[cfg(feature = "modern")]
 use crate::buffered::catch_panics;
 use crate::formats::webp::small as webp;
 
-/// Decodes a chunk of WebP. Returns how many bytes of rows there are.
+/// Decodes a chunk of WebP. Returns the number of bytes decoded.
 pub fn webp(stored: &[u8], shape: Shape, out: &mut [u8]) -> Result<usize, SourceError> {
     let (width, height) = webp::size(stored).ok_or_else(undecodable)?;
     check(width, height, shape, out)?;
@@ -28,7 +28,7 @@ pub fn webp(stored: &[u8], shape: Shape, out: &mut [u8]) -> Result<usize, Source
     Ok(out.len())
 }
 
-/// Decodes a chunk of JPEG 2000, whose three components may be YCbCr.
+/// Decodes a chunk of JPEG 2000, whose three components may be YCbCr. Returns the number of bytes decoded.
 #[cfg(feature = "modern")]
 pub fn jp2(stored: &[u8], shape: Shape, is_ycbcr: bool, out: &mut [u8]) -> Result<usize, SourceError> {
     use hayro_jpeg2000::{DecodeSettings, DecoderContext, Image};
@@ -50,7 +50,7 @@ pub fn jp2(stored: &[u8], shape: Shape, is_ycbcr: bool, out: &mut [u8]) -> Resul
             let out = out.iter_mut().skip(plane).step_by(shape.together);
             out.zip(component.samples()).for_each(|(out, &sample)| *out = (sample * scale).round() as u8);
         }
-        // The decoder converts a bare codestream of subsampled chroma by itself.
+        // The decoder itself converts a bare codestream of subsampled chroma.
         if is_ycbcr && shape.together == 3 && !has_subsampled_chroma(stored) {
             for pixel in out.as_chunks_mut::<3>().0 {
                 *pixel = crate::colour::samples::from_ycbcr(*pixel);
@@ -60,7 +60,7 @@ pub fn jp2(stored: &[u8], shape: Shape, is_ycbcr: bool, out: &mut [u8]) -> Resul
     })
 }
 
-/// Whether the second component of a bare codestream has fewer samples than the first.
+/// Returns true if the second component of a bare codestream has fewer samples than the first.
 ///
 /// ```text
 /// SOC ff4f  SIZ ff51  length  capabilities: u16  8 sizes: u32  components: u16  (precision, across, down: u8) …
@@ -78,11 +78,12 @@ fn has_subsampled_chroma(stored: &[u8]) -> bool {
     }
 }
 
-/// Decodes a chunk of JPEG XL.
+/// Decodes a chunk of JPEG XL. Returns the number of bytes decoded.
 #[cfg(feature = "modern")]
 pub fn jxl(stored: &[u8], shape: Shape, out: &mut [u8]) -> Result<usize, SourceError> {
-    /// The memory that decoding takes for each pixel, and for the smallest picture.
+    /// Bytes of memory that decoding takes for each pixel.
     const BYTES_A_PIXEL: u64 = 48;
+    /// Bytes of memory that decoding takes for the smallest picture.
     const LEAST_BYTES: u64 = 16 << 20;
 
     catch_panics(&FORMAT, || {
@@ -103,7 +104,7 @@ pub fn jxl(stored: &[u8], shape: Shape, out: &mut [u8]) -> Result<usize, SourceE
     })
 }
 
-/// Checks that a chunk is as wide as the file says, high enough and no higher.
+/// Checks that a chunk has the width that the file states, is high enough and no higher.
 fn check(width: u32, height: u32, shape: Shape, out: &[u8]) -> Result<(), SourceError> {
     let fits = width == shape.columns && height <= shape.rows;
     match fits && height as usize >= out.len() / shape.row_bytes {

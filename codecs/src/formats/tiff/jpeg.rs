@@ -1,41 +1,44 @@
-//! TIFF whose strips or tiles are JPEG. Those in YCbCr, which slide scanners and map servers write, are decoded by
-//! libjpeg directly into the rows: as planes, where the options and the sampling allow it. Others become samples.
+//! TIFF whose strips or tiles are JPEG. libjpeg decodes those in YCbCr, which slide scanners and map servers write, directly
+//! into the rows: as planes, if the options and the subsampling allow it. Others are decoded to samples.
 //!
 //! Source: Adobe Photoshop TIFF Technical Notes (TTN2, 1995/2002): Compression 7 and JPEGTables.
 
 use std::mem;
 
 use edgezoom_geometry::Size;
-
-use super::directory::{Directory, Tiff};
-use super::picture::Picture;
-use super::shape::Shape;
-use super::tag::{self, compression, photometric};
-use super::{FORMAT, too_early};
-use crate::formats::jpeg;
-use crate::parallel;
-use crate::{Bounds, DecodeOptions, Layout, RowReader, SourceError};
 use edgezoom_jpeg::ycbcr420::{self, PairMut, ROWS};
 
-/// The bytes of pixels that a thread decodes at least.
+use super::directory::{Directory, Tiff};
+use super::picture::{Picture, Shape};
+use super::tag::{self, compression, photometric};
+use super::{FORMAT, too_early, too_large};
+use crate::buffered::catch_panics;
+use crate::formats::jpeg;
+use crate::parallel::{Failure, for_all};
+use crate::row_reader::BandBuffer;
+use crate::{Bounds, DecodeOptions, Layout, RowReader, SourceError};
+
+/// Least bytes of pixels for a thread, so that starting it pays.
 const BYTES_A_THREAD: usize = 512 << 10;
-/// Start of image, end of image.
+/// The marker for the start of an image.
 const SOI: [u8; 2] = [0xff, 0xd8];
+/// The marker for the end of an image.
 const EOI: [u8; 2] = [0xff, 0xd9];
 
 /// JPEGs beside and below each other.
 pub struct Grid {
     pub size: Size,
-    /// The size of each.
+    /// Size of each JPEG in pixels.
     pub chunk: Size,
-    /// The offset and the length of each.
+    /// Offset and length of each JPEG.
     pub chunks: Vec<(u64, u64)>,
-    /// What comes before each: an abbreviated JPEG without its end marker.
+    /// Bytes to put before each JPEG: an abbreviated JPEG without its end marker.
     pub tables: Vec<u8>,
-    /// Whether chunks are only a scan's data, which `tables` have the header of.
+    /// True if chunks are only a scan's data, whose header is in `tables`.
     pub is_scan: bool,
 }
 
+/// The reader of JPEGs in YCbCr.
 pub struct JpegChunks {
     layout: Layout,
     tiff: Tiff,
@@ -44,17 +47,26 @@ pub struct JpegChunks {
     threads: Vec<Vec<u8>>,
     chunks_across: u32,
     memory: u64,
-    /// The rows of chunks in a band.
+    /// Number of rows of chunks in a band.
     band_chunks: u32,
-    /// A decoded band, how many of its bytes are good, and how many have been read.
-    band: Vec<u8>,
-    good: usize,
-    read: usize,
+    band: BandBuffer,
+    /// First row of the next band.
     next: u32,
+    /// Error to report after the rows of the band.
     failure: Option<SourceError>,
 }
 
-/// Whether a picture has chunks of JPEG in YCbCr.
+/// A JPEG to decode.
+struct Chunk<T> {
+    /// Its offset and length.
+    place: (u64, u64),
+    /// Its row among the chunks of the band.
+    row: u32,
+    /// Its parts of the band's rows.
+    parts: Vec<T>,
+}
+
+/// Returns true if a picture has chunks of JPEG in YCbCr.
 pub fn is_ycbcr(picture: &Picture) -> bool {
     matches!(picture.compression, compression::JPEG | compression::APERIO_JPEG)
         && picture.photometric == u64::from(photometric::YCBCR)
@@ -63,7 +75,7 @@ pub fn is_ycbcr(picture: &Picture) -> bool {
         && picture.sample.bits == 8
 }
 
-/// The tables that all chunks share, without their end marker.
+/// Reads the tables that all chunks share, without their end marker.
 pub fn tables(tiff: &mut Tiff, directory: &Directory) -> Result<Vec<u8>, SourceError> {
     let mut tables = tiff.bytes(directory, tag::JPEG_TABLES)?.unwrap_or_default();
     if tables.ends_with(&EOI) {
@@ -72,21 +84,21 @@ pub fn tables(tiff: &mut Tiff, directory: &Directory) -> Result<Vec<u8>, SourceE
     Ok(tables)
 }
 
-/// Decodes the first rows of a JPEG as samples, without converting colours. Returns how many bytes of rows there are.
+/// Fills `out` with the first rows of a JPEG as samples, without converting colours. Returns the number of bytes decoded.
 pub fn decode_samples(
     tables: &[u8],
     stored: &[u8],
     shape: Shape,
     out: &mut [u8],
 ) -> Result<usize, SourceError> {
-    // Behind the tables the chunk's own start marker is left out.
+    // The tables have a start marker already.
     let own = if tables.is_empty() { stored } else { stored.strip_prefix(&SOI).unwrap_or(stored) };
     let file = [tables, own].concat();
     jpeg::decode_samples(&file, shape.columns, shape.together, out)
 }
 
 impl Grid {
-    /// The chunks of a picture for which [`is_ycbcr`] holds.
+    /// Returns the chunks of a picture for which [`is_ycbcr`] is true.
     pub fn new(tiff: &mut Tiff, directory: &Directory, picture: &Picture) -> Result<Self, SourceError> {
         Ok(Self {
             size: picture.size,
@@ -115,9 +127,7 @@ impl JpegChunks {
             chunks_across: size.width.div_ceil(chunk.width),
             memory: left,
             band_chunks: wanted.clamp(1, u64::from(size.height.div_ceil(chunk.height))) as u32,
-            band: Vec::new(),
-            good: 0,
-            read: 0,
+            band: BandBuffer::default(),
             next: 0,
             failure: None,
             grid,
@@ -130,7 +140,7 @@ impl JpegChunks {
         Ok(chunks)
     }
 
-    /// Whether the first row of chunks can be read as planes.
+    /// Returns true if the first row of chunks can be read as planes.
     fn is_ycbcr420(&self) -> bool {
         let mut file = Vec::new();
         let mut is_any_stored = false;
@@ -144,21 +154,19 @@ impl JpegChunks {
         is_any_stored
     }
 
-    /// Reads a chunk from the file, as far as it is there.
+    /// Reads a chunk, as far as the file has it.
     fn read_chunk(&self, (offset, bytes): (u64, u64), into: &mut Vec<u8>) -> Result<(), SourceError> {
         into.clear();
         let there = bytes.min(self.tiff.length.saturating_sub(offset));
         match (there, bytes) {
-            // A tile that is not stored is one without content.
+            // A tile without content is not stored.
             (_, 0) => return Ok(()),
             (0, _) => return Err(too_early()),
-            _ if there > self.memory => {
-                return Err(FORMAT.unsupported("its strips, tiles or tables are too large"));
-            }
+            _ if there > self.memory => return Err(too_large()),
             _ => {}
         }
         let Grid { tables, is_scan, .. } = &self.grid;
-        // Behind the tables the chunk's own start marker is left out.
+        // The tables have a start marker already.
         let skipped = if tables.is_empty() || *is_scan { 0 } else { SOI.len() as u64 };
         into.extend_from_slice(tables);
         into.resize(tables.len() + there.saturating_sub(skipped) as usize, 0);
@@ -170,8 +178,11 @@ impl JpegChunks {
         Ok(())
     }
 
-    /// Decodes the next band.
-    fn decode_band(&mut self) -> Result<(), SourceError> {
+    /// Decodes the next band into a buffer. If that fails at some row, returns the rows above it, and the error next time.
+    fn decode_band(&mut self, mut band: Vec<u8>) -> Result<Vec<u8>, SourceError> {
+        if let Some(failure) = self.failure.take() {
+            return Err(failure);
+        }
         let Grid { size, chunk, .. } = self.grid;
         if self.next >= size.height {
             return Err(too_early());
@@ -182,60 +193,47 @@ impl JpegChunks {
         let (first, count) = (first as usize * across, chunks as usize * across);
         let places = self.grid.chunks.get(first..first + count).ok_or_else(too_early)?;
         let rows = chunks.saturating_mul(chunk.height).min(size.height - self.next);
-        let rows_read = self.layout.rows_read(rows) as usize;
         let row_bytes = self.layout.row_bytes(size.width);
-        let mut band = mem::take(&mut self.band);
-        band.resize(rows_read * row_bytes, 0);
+        band.resize(self.layout.rows_read(rows) as usize * row_bytes, 0);
         let mut threads = mem::take(&mut self.threads);
         let failure = if self.layout == Layout::YCbCr420 {
-            let pairs = ycbcr420::pairs_mut(&mut band, size.width);
-            let rows = pairs.map(|pair| pair.split(chunk.width));
-            let works = distribute(places, across, chunk.height as usize / 2, rows);
-            parallel::for_all(&mut threads, works, |file, Chunk { place, row, parts }| {
-                let decoded = self.read_chunk(place, file).and_then(|()| {
-                    if file.is_empty() {
-                        parts.into_iter().for_each(blank_pair);
-                        return Ok(());
-                    }
-                    jpeg::ycbcr420::decode_into(file, chunk.width, parts)
-                });
-                decoded.map_err(|error| (row * chunk.height, error))
-            })
+            let pairs = ycbcr420::pairs_mut(&mut band, size.width).map(|pair| pair.split(chunk.width));
+            let chunks = distribute(places, across, chunk.height as usize / 2, pairs);
+            self.decode(&mut threads, chunks, jpeg::ycbcr420::decode_into, white_pair)
         } else {
             let rows = band.chunks_exact_mut(row_bytes);
             let rows = rows.map(|row| row.chunks_mut(Layout::Rgb.row_bytes(chunk.width)));
-            let works = distribute(places, across, chunk.height as usize, rows);
-            parallel::for_all(&mut threads, works, |file, Chunk { place, row, parts }| {
-                let decoded = self.read_chunk(place, file).and_then(|()| {
-                    if file.is_empty() {
-                        parts.into_iter().for_each(|row| row.fill(255));
-                        return Ok(());
-                    }
-                    jpeg::decode_into(file, chunk.width, parts)
-                });
-                decoded.map_err(|error| (row * chunk.height, error))
-            })
+            let chunks = distribute(places, across, chunk.height as usize, rows);
+            self.decode(&mut threads, chunks, jpeg::decode_into, |row| row.fill(255))
         };
-        (self.band, self.threads) = (band, threads);
-        self.read = 0;
-        self.good = self.band.len();
+        self.threads = threads;
         self.next += rows;
-        if let Some((row, error)) = failure {
-            self.good = row as usize * row_bytes;
-            self.failure = Some(error);
-        }
-        Ok(())
+        self.failure = failure.map(|(row, error)| {
+            band.truncate(row as usize * row_bytes);
+            error
+        });
+        Ok(band)
     }
-}
 
-/// A JPEG that is to be decoded.
-struct Chunk<T> {
-    /// Its offset and its length.
-    place: (u64, u64),
-    /// Its row among the chunks of the band.
-    row: u32,
-    /// Its parts of the band's rows.
-    parts: Vec<T>,
+    /// Decodes chunks into their parts of rows, and makes those that are not stored white.
+    fn decode<T: Send>(
+        &self,
+        threads: &mut [Vec<u8>],
+        chunks: Vec<Chunk<T>>,
+        decode_into: impl Fn(&[u8], u32, Vec<T>) -> Result<(), SourceError> + Sync,
+        whiten: impl Fn(T) + Sync,
+    ) -> Option<Failure> {
+        for_all(threads, chunks, |file, Chunk { place, row, parts }| {
+            let decoded = self.read_chunk(place, file).and_then(|()| {
+                if file.is_empty() {
+                    parts.into_iter().for_each(&whiten);
+                    return Ok(());
+                }
+                decode_into(file, self.grid.chunk.width, parts)
+            });
+            decoded.map_err(|error| (row * self.grid.chunk.height, error))
+        })
+    }
 }
 
 /// Gives each JPEG its parts of rows, of which `down` belong to a chunk.
@@ -263,8 +261,7 @@ fn distribute<T, Row: Iterator<Item = T>>(
     chunks
 }
 
-/// White.
-fn blank_pair(pair: PairMut<'_>) {
+fn white_pair(pair: PairMut<'_>) {
     pair.luma.into_iter().for_each(|row| row.fill(255));
     pair.chroma.into_iter().for_each(|row| row.fill(128));
 }
@@ -278,22 +275,10 @@ impl RowReader for JpegChunks {
         self.layout
     }
 
-    fn read_rows(&mut self, mut into: &mut [u8]) -> Result<(), SourceError> {
-        while !into.is_empty() {
-            if self.read == self.good {
-                if let Some(failure) = self.failure.take() {
-                    return Err(failure);
-                }
-                self.decode_band()?;
-                continue;
-            }
-            let waiting = &self.band[self.read..self.good];
-            let bytes = waiting.len().min(into.len());
-            let (now, later) = into.split_at_mut(bytes);
-            now.copy_from_slice(&waiting[..bytes]);
-            self.read += bytes;
-            into = later;
-        }
-        Ok(())
+    fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
+        let mut band = mem::take(&mut self.band);
+        let read = band.read_rows(into, |buffer| catch_panics(&FORMAT, || self.decode_band(buffer)));
+        self.band = band;
+        read
     }
 }

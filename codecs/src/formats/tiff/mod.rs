@@ -1,10 +1,10 @@
-//! TIFF and BigTIFF, chunk by chunk: a chunk is a strip of rows or a tile. Some rows of chunks are held at a time, so
-//! the file's layout decides the memory; a compressed file that is a single strip is buffered. Chunks are decoded by
-//! several threads.
+//! TIFF and BigTIFF, chunk by chunk: a chunk is a strip of rows or a tile. Some rows of chunks are in memory at a time, so
+//! the file's layout decides how much that is; a compressed file of a single strip is buffered. Several threads decode
+//! chunks.
 //!
-//! [`directory`] reads the structure, [`choose`] finds the picture, [`picture`] says how it is stored, [`compression`]
-//! decodes its chunks, [`pixels`] makes pixels of them, and [`bands`] puts them together. Tiles that overlap are
-//! placed by [`bif`] and [`stitched`].
+//! [`directory`] reads the structure, [`choose`] finds the picture, [`picture`] describes its storage, [`compression`]
+//! decodes its chunks, [`pixels`] converts them to pixels, and [`bands`] assembles them. [`bif`] places tiles that
+//! overlap.
 //!
 //! ```text
 //! TIFF     "II" or "MM" (byte order)  42: u16                        offset of the first directory: u32
@@ -15,52 +15,40 @@
 
 mod bands;
 mod bif;
+mod byte_codecs;
 mod ccitt;
 mod choose;
 mod chunk_decoder;
 mod colour;
 mod compression;
-mod deflate;
 mod directory;
 mod embedded;
 mod jpeg;
-mod jpeg_header;
+mod jpeg_parts;
 mod log_luv;
-mod log_luv_codes;
-mod lzw;
 mod ndpi;
 mod old_jpeg;
-mod packbits;
 mod picture;
 mod pixels;
 mod predictor;
-mod raw;
-mod running_sums;
-mod samples;
-mod shape;
-mod spliced;
-mod stitched;
+mod sample_format;
 mod stretch;
-mod subsampled;
 mod tag;
 
-use std::io::BufReader;
+use edgezoom_geometry::Size;
 
 use crate::colour::icc::Profile;
-use crate::format::{Decoded, Input, Open, READ_BYTES};
-use crate::{Bounds, DecodeOptions, Format, Layout, Reading, SourceError, SourceFile};
+use crate::format::{Decoded, Input, Open};
+use crate::{Bounds, DecodeOptions, Format, Layout, Reading, RowReader, SourceError};
 use bands::BandDecoder;
-use bif::Mosaic;
 use colour::Colour;
 use compression::Codec;
 use directory::{Directory, Tiff};
 use jpeg::{Grid, JpegChunks};
+use jpeg_parts::Spliced;
 use picture::Picture;
 use pixels::Pixels;
-use raw::Raw;
-use samples::Sample;
-use spliced::Spliced;
-use stitched::Part;
+use sample_format::SampleFormat;
 use stretch::Stretch;
 
 pub(crate) static FORMAT: Format = Format {
@@ -73,14 +61,19 @@ pub(crate) static FORMAT: Format = Format {
     open: Open::Directly(open),
 };
 
-/// The bytes that a colour profile may have.
+/// Most bytes of a colour profile.
 const PROFILE_BYTES: usize = 4 << 20;
-/// The bytes of pixels from which on a JPEG that is the only strip is decoded as it is read.
+/// Number of bytes of pixels above which a JPEG that is the only strip is decoded row by row.
 const STREAMED_BYTES: u64 = 64 << 20;
 
-/// Returns the error for a file that has fewer bytes than it says.
+/// Returns the error for a file that has fewer bytes than it states.
 fn too_early() -> SourceError {
     FORMAT.corrupt("it ends too early")
+}
+
+/// Returns the error for a file whose parts need too much memory.
+fn too_large() -> SourceError {
+    FORMAT.unsupported("its strips, tiles or tables are too large")
 }
 
 /// Returns the error for a strip or tile that its decoder cannot read.
@@ -88,7 +81,7 @@ fn undecodable() -> SourceError {
     FORMAT.corrupt("a strip or tile cannot be decoded")
 }
 
-/// Opens a TIFF; a camera raw file without a preview too.
+/// Opens a TIFF, or a camera raw file without a preview.
 pub fn open(Input { file, bounds, options, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     let source = file.get_ref().clone();
     let mut tiff = Tiff::open(file)?;
@@ -97,37 +90,12 @@ pub fn open(Input { file, bounds, options, .. }: Input<'_>) -> Result<Decoded, S
     let xml = picture.is_tiled.then(|| tiff.text(&directory, tag::XML)).flatten();
     let grid = [picture.chunks_across(), picture.chunks_down()];
     match xml.and_then(|xml| bif::mosaic(&xml, picture.chunk, grid)) {
-        Some(mosaic) => open_mosaic(&source, &directory, &picture, &mosaic, bounds, options),
+        Some(mosaic) => bif::open(&source, &directory, &picture, mosaic, bounds, options),
         None => open_picture(tiff, &directory, picture, bounds, options),
     }
 }
 
-/// Opens each area of tiles that overlap as a picture.
-fn open_mosaic(
-    source: &SourceFile,
-    directory: &Directory,
-    picture: &Picture,
-    mosaic: &Mosaic,
-    bounds: Bounds,
-    options: &DecodeOptions,
-) -> Result<Decoded, SourceError> {
-    let size = bounds.admit(mosaic.size.width, mosaic.size.height)?;
-    let options = DecodeOptions { ycbcr420: false, ..*options };
-    let columns: u64 = mosaic.areas.iter().map(|area| area.columns.len() as u64).sum();
-    let (mut parts, mut profile) = (Vec::new(), None);
-    for area in &mosaic.areas {
-        let tiff = Tiff::open(BufReader::with_capacity(READ_BYTES, source.apart()))?;
-        let columns_here = area.columns.len() as u64;
-        // The areas share the memory by their widths.
-        let bounds = Bounds { memory: bounds.memory / columns.max(1) * columns_here, ..bounds };
-        let decoded = open_picture(tiff, directory, picture.part(area.tiles.clone())?, bounds, &options)?;
-        profile = decoded.profile;
-        parts.push(Part::new(decoded.reader, picture.chunk, area));
-    }
-    Ok(Decoded { orientation: picture.orientation, profile, ..stitched::open(size, parts)? })
-}
-
-/// Opens a picture whose chunks lie beside and below each other.
+/// Opens a picture whose chunks are beside and below each other.
 fn open_picture(
     mut tiff: Tiff,
     directory: &Directory,
@@ -148,34 +116,26 @@ fn open_picture(
     }
     let codec = Codec::new(&mut tiff, directory, &mut picture)?;
     let colour = Colour::new(&mut tiff, directory, picture.photometric, picture.samples, profile.as_ref())?;
-    let mut pixels = Pixels {
-        sample: picture.sample,
-        colour,
-        together: picture.together,
-        predictor: picture.predictor,
-        is_big_endian: picture.is_big_endian,
-        subsampling: picture.subsampling,
-        stretch: None,
-        transform_16: None,
-    };
-    let may_stretch = pixels.colour.is_linear() && pixels.sample.bits >= 16 && profile.is_none();
+    if matches!(codec, Codec::Stored) {
+        picture.split_strip();
+    }
+    let sample = picture.sample;
+    let mut pixels = Pixels { picture, colour, stretch: None, transform_16: None };
+    let may_stretch = pixels.colour.is_linear() && sample.bits >= 16 && profile.is_none();
     let may_stretch = may_stretch && stretch::is_measured(&mut tiff, directory);
     let no_data = stretch::no_data(&mut tiff, directory);
-    let is_16 = Sample::new(16, 1).is_ok_and(|sample| sample == pixels.sample);
-    if is_16 && pixels.together == pixels.colour.samples() && pixels.colour.is_final() {
+    let is_16 = SampleFormat::new(16, 1).is_ok_and(|format| format == sample);
+    if is_16 && pixels.picture.together == pixels.colour.samples() && pixels.colour.is_final() {
         pixels.transform_16 = profile.as_ref().and_then(|profile| profile.transform_16(pixels.layout()));
     }
-    // Pixels that are converted with 16 bits are sRGB after that.
+    // Pixels that are converted with 16 bits are sRGB afterwards.
     let profile = profile.filter(|_| pixels.transform_16.is_none());
-    if matches!(codec, Codec::Stored) {
-        picture.split_strips(&pixels);
+    let Picture { is_tiled, is_reversed, .. } = pixels.picture;
+    if matches!(codec, Codec::Stored) && pixels.is_final() && !is_tiled && !is_reversed {
+        let reader = StoredRows { tiff, layout: pixels.layout(), picture: pixels.picture, next: 0 };
+        return Ok(Decoded { reader: Box::new(reader), orientation, profile });
     }
-    if matches!(codec, Codec::Stored) && pixels.is_final() && !picture.is_tiled && !picture.is_reversed {
-        let layout = pixels.layout();
-        return Ok(Decoded { reader: Box::new(Raw::new(tiff, picture, layout)), orientation, profile });
-    }
-    let sample = pixels.sample;
-    let mut bands = BandDecoder::new(tiff, picture, codec, pixels, bounds, options)?;
+    let mut bands = BandDecoder::new(tiff, codec, pixels, bounds, options)?;
     if may_stretch {
         let values = bands.sample_values(stretch::MOST_VALUES);
         bands.set_stretch(Stretch::of(sample, values, no_data));
@@ -214,4 +174,38 @@ fn open_jpeg(
     let ycbcr420 = options.allow_planes(orientation, picture.size) && is_srgb;
     let reader = Box::new(JpegChunks::new(tiff, grid, bounds, &DecodeOptions { ycbcr420, ..*options })?);
     Ok(Decoded { reader, orientation, profile: profile.filter(|_| !is_srgb) })
+}
+
+/// Uncompressed strips whose rows are pixels already. They are read from the file directly into the caller's buffer.
+struct StoredRows {
+    tiff: Tiff,
+    picture: Picture,
+    layout: Layout,
+    next: u32,
+}
+
+impl RowReader for StoredRows {
+    fn size(&self) -> Size {
+        self.picture.size
+    }
+
+    fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    fn read_rows(&mut self, mut into: &mut [u8]) -> Result<(), SourceError> {
+        let row_bytes = self.layout.row_bytes(self.picture.size.width);
+        let strip_rows = self.picture.chunk.height;
+        while !into.is_empty() {
+            let (strip, above) = (self.next / strip_rows, self.next % strip_rows);
+            let wanted = u32::try_from(into.len() / row_bytes).unwrap_or(u32::MAX);
+            let rows = wanted.min(strip_rows - above);
+            let (now, later) = into.split_at_mut(rows as usize * row_bytes);
+            let (begin, _) = self.picture.place(0, strip, 0)?;
+            self.tiff.read_at(begin.saturating_add(u64::from(above) * row_bytes as u64), now)?;
+            self.next += rows;
+            into = later;
+        }
+        Ok(())
+    }
 }

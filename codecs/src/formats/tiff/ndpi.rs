@@ -1,6 +1,6 @@
-//! NDPI, of Hamamatsu's slide scanners: each level is one JPEG, often wider than the 65,535 pixels of a JPEG.
-//! It has restart markers, and a table of where they are: the data between two of them becomes a JPEG of its own, a
-//! row of a few MCUs, as in OpenSlide.
+//! NDPI, of Hamamatsu's slide scanners: each level is one JPEG, often wider than the 65,535 pixels that a JPEG may have. It
+//! has restart markers, and a table of their places: the data between two of them becomes a JPEG of its own, a row of a few
+//! MCUs, as in OpenSlide.
 //!
 //! Source: openslide.org/formats/hamamatsu; ITU-T T.81, B.2.4.4 and E.2.4 for restart intervals.
 
@@ -8,22 +8,20 @@ use edgezoom_geometry::Size;
 
 use super::directory::{Directory, Tiff};
 use super::jpeg::Grid;
-use super::{FORMAT, undecodable};
-use super::{jpeg_header, tag};
+use super::jpeg_parts::{HEADER_BYTES, read_header};
+use super::{FORMAT, tag, undecodable};
 use crate::SourceError;
 
-/// The bytes in which a JPEG's header must be.
-const HEADER_BYTES: u64 = 1 << 20;
-/// How many bytes are searched for restart markers at once.
+/// Number of bytes searched for restart markers at once.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// A level as JPEGs beside and below each other. One without restart markers stays as it is.
+/// Splits a level into JPEGs beside and below each other. A level without restart markers stays as it is.
 pub fn grid(tiff: &mut Tiff, directory: &Directory, whole: Grid) -> Result<Grid, SourceError> {
     let &[(begin, length)] = whole.chunks.as_slice() else { return Ok(whole) };
     let mut head = vec![0; length.min(HEADER_BYTES) as usize];
     let read = tiff.read_up_to(begin, &mut head)?;
     head.truncate(read);
-    let header = jpeg_header::read(&head).ok_or_else(undecodable)?;
+    let header = read_header(&head).ok_or_else(undecodable)?;
     let Some(scan_at) = header.scan_at.filter(|_| header.size_at > 0) else { return Err(undecodable()) };
     if header.restart_interval == 0 {
         return Ok(whole);
@@ -31,7 +29,7 @@ pub fn grid(tiff: &mut Tiff, directory: &Directory, whole: Grid) -> Result<Grid,
     let size = whole.size;
     let (across, down) = header.mcu;
     let mcus_across = size.width.div_ceil(across);
-    // Intervals that span rows, or parts of them, are not beside each other.
+    // Intervals that do not divide a row are not beside each other.
     let interval = match header.restart_interval {
         interval if mcus_across.is_multiple_of(interval) => interval,
         _ => return Ok(whole),
@@ -53,7 +51,7 @@ pub fn grid(tiff: &mut Tiff, directory: &Directory, whole: Grid) -> Result<Grid,
     Ok(Grid { size, chunk, chunks, tables: head, is_scan: true })
 }
 
-/// The offsets of all restart intervals, if the file has them.
+/// Reads the offsets of all restart intervals, if the file has them.
 fn stored_starts(
     tiff: &mut Tiff,
     directory: &Directory,
@@ -70,7 +68,7 @@ fn stored_starts(
     Ok(is_known.then_some(starts))
 }
 
-/// Looks for the restart markers in a scan's data.
+/// Searches a scan's data for restart markers.
 fn search(tiff: &mut Tiff, first: u64, end: u64, count: u64) -> Result<Vec<u64>, SourceError> {
     let mut starts = vec![first];
     let mut block = vec![0; BLOCK_BYTES];
@@ -83,7 +81,7 @@ fn search(tiff: &mut Tiff, first: u64, end: u64, count: u64) -> Result<Vec<u64>,
         if bytes < 2 {
             break;
         }
-        // A marker may lie across two blocks.
+        // A marker may span two blocks.
         at += bytes as u64 - 1;
     }
     starts.truncate(count as usize);

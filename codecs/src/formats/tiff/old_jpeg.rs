@@ -1,22 +1,18 @@
-//! Old-style JPEG (Compression 6): tables and data are anywhere in the file, and are put together to one JPEG here.
+//! Old-style JPEG (Compression 6): tables and data are anywhere in the file. They are assembled to one JPEG here.
 //!
 //! Some files have a whole JPEG of which the strips are parts (JPEGInterchangeFormat). Others have tables that tags
 //! point to, and strips with nothing but a scan's data, each a restart interval.
 //!
-//! Source: TIFF 6.0, section 22; libtiff's tif_ojpeg.c for what programs made of it.
+//! Source: TIFF 6.0, section 22; libtiff's tif_ojpeg.c for what programs write.
 
 use std::io::Cursor;
 
 use super::directory::{Directory, Tiff};
+use super::jpeg_parts::{HEADER_BYTES, Spliced, read_header};
 use super::picture::{Picture, check_size};
-use super::spliced::Spliced;
-use super::{FORMAT, undecodable};
-use super::{jpeg_header, tag};
+use super::{FORMAT, tag, undecodable};
 use crate::format::Decoded;
 use crate::{Bounds, SourceError};
-
-/// The bytes in which a JPEG's header must be.
-const HEADER_BYTES: u64 = 1 << 20;
 
 pub fn open(
     mut tiff: Tiff,
@@ -35,7 +31,7 @@ pub fn open(
         tables.resize(left.min(HEADER_BYTES) as usize, 0);
         let read = tiff.read_up_to(begin, &mut tables)?;
         tables.truncate(read);
-        if let Some(header) = jpeg_header::read(&tables)
+        if let Some(header) = read_header(&tables)
             && header.scan_at.is_some()
         {
             // A whole JPEG. Its length is often wrong: the last strip may end later.
@@ -49,7 +45,7 @@ pub fn open(
     check_size(crate::formats::jpeg::open_reader(Cursor::new(file), bounds)?, picture)
 }
 
-/// Puts tables and strips together.
+/// Assembles the tables and strips.
 fn assemble(
     tiff: &mut Tiff,
     directory: &Directory,
@@ -114,7 +110,7 @@ fn assemble(
     Ok(file)
 }
 
-/// Appends the tables that a tag points to, one for each component.
+/// Appends the tables of a tag, one for each component.
 fn tables(tiff: &mut Tiff, directory: &Directory, tag: u16, file: &mut Vec<u8>) -> Result<(), SourceError> {
     let offsets = tiff.list(directory, tag)?.unwrap_or_default();
     for (number, offset) in (0u8..4).zip(offsets) {

@@ -1,4 +1,4 @@
-//! What a directory says of its picture: size, samples, and where its strips or tiles are.
+//! A picture as its directory describes it: size, samples, and the places of its strips or tiles.
 //!
 //! Source: TIFF 6.0, section 3 (strips), section 8, section 15 (tiles).
 
@@ -7,17 +7,16 @@ use std::ops::Range;
 use edgezoom_geometry::Size;
 
 use super::directory::{Directory, Tiff};
-use super::pixels::Pixels;
 use super::predictor::Predictor;
-use super::samples::Sample;
+use super::sample_format::SampleFormat;
 use super::tag::{self, compression, photometric};
 use super::{FORMAT, too_early};
 use crate::format::Decoded;
 use crate::{Bounds, Orientation, SourceError};
 
-/// The bytes of the strips that an uncompressed picture of one strip is taken for.
+/// Size in bytes of the strips into which an uncompressed picture of one strip is split.
 const STRIP_BYTES: u64 = 256 << 10;
-/// How many of them there may be.
+/// Most strips into which it is split.
 const MOST_STRIPS: u64 = 1 << 22;
 
 /// A picture as its directory describes it. Chunks are its strips or tiles.
@@ -26,23 +25,33 @@ pub struct Picture {
     pub orientation: Orientation,
     pub compression: u16,
     pub photometric: u64,
-    pub sample: Sample,
-    /// The samples of a pixel.
+    pub sample: SampleFormat,
+    /// Number of samples in a pixel.
     pub samples: usize,
-    /// The samples of a pixel that are stored together: all (chunky), or one (planar).
+    /// Number of a pixel's samples that are stored together: all (chunky), or one (planar).
     pub together: usize,
     pub predictor: Predictor,
-    /// Whether the bits of bytes are stored from the lowest to the highest.
+    /// True if the bits of a byte are stored from the lowest to the highest.
     pub is_reversed: bool,
-    /// Whether samples of several bytes begin with the highest.
+    /// True if samples of several bytes begin with the highest.
     pub is_big_endian: bool,
-    /// How many columns and rows of pixels share chroma: 1 and 1 unless this is YCbCr that is not JPEG.
+    /// Numbers of columns and rows of pixels that share chroma: 1 and 1 unless this is YCbCr that is not JPEG.
     pub subsampling: (u32, u32),
     pub is_tiled: bool,
-    /// The size of a chunk.
+    /// Size of a chunk in pixels.
     pub chunk: Size,
-    /// The offset and the length of each chunk.
+    /// Offset and length of each chunk.
     pub chunks: Vec<(u64, u64)>,
+}
+
+/// The shape of a decoded chunk.
+#[derive(Clone, Copy)]
+pub struct Shape {
+    pub columns: u32,
+    pub rows: u32,
+    pub row_bytes: usize,
+    /// Number of samples in a pixel of the chunk.
+    pub together: usize,
 }
 
 impl Picture {
@@ -57,7 +66,7 @@ impl Picture {
         let samples = tiff.first_or(directory, tag::SAMPLES_PER_PIXEL, 1).clamp(1, 1 << 16) as usize;
         let photometric = match tiff.first(directory, tag::PHOTOMETRIC)? {
             Some(photometric) => photometric,
-            // The tag must be there, but some programs leave it out.
+            // The tag is required, but some programs leave it out.
             None if matches!(compression, compression::RUN_LENGTHS..=compression::GROUP_4) => 0,
             None if samples >= 3 => photometric::RGB.into(),
             None => photometric::GREY.into(),
@@ -108,19 +117,28 @@ impl Picture {
         Ok(picture)
     }
 
-    /// The chunks beside each other.
+    /// Returns the number of chunks beside each other.
     pub fn chunks_across(&self) -> u32 {
         self.size.width.div_ceil(self.chunk.width)
     }
 
-    /// The chunks below each other.
+    /// Returns the number of chunks below each other.
     pub fn chunks_down(&self) -> u32 {
         self.size.height.div_ceil(self.chunk.height)
     }
 
-    /// The planes that are stored one after the other.
+    /// Returns the number of planes that are stored one after the other.
     pub fn planes(&self) -> usize {
         self.samples / self.together
+    }
+
+    /// Returns the number of bytes in a stored row of `columns` columns: in subsampled YCbCr, a row of
+    /// [units](unit_bytes).
+    pub fn row_bytes(&self, columns: usize) -> usize {
+        match self.subsampling {
+            (1, 1) => self.sample.row_bytes(columns * self.together),
+            (across, down) => columns.div_ceil(across as usize) * unit_bytes((across, down)),
+        }
     }
 
     fn read_subsampling(&self, tiff: &mut Tiff, directory: &Directory) -> Result<(u32, u32), SourceError> {
@@ -148,14 +166,14 @@ impl Picture {
         };
         match factors {
             Some((1, 1)) => Ok((1, 1)),
-            Some(factors) if self.sample == Sample::BYTE && self.samples == 3 && self.together == 3 => {
+            Some(factors) if self.sample == SampleFormat::BYTE && self.samples == 3 && self.together == 3 => {
                 Ok(factors)
             }
             _ => Err(FORMAT.unsupported("its chroma is subsampled in an unusual way")),
         }
     }
 
-    /// The offset and length of each chunk. Lengths that are missing or zero are guessed, as libtiff does.
+    /// Returns the offset and length of each chunk. Guesses lengths that are missing or zero, as libtiff does.
     fn read_chunks(&self, tiff: &mut Tiff, directory: &Directory) -> Result<Vec<(u64, u64)>, SourceError> {
         let tiles = [tag::TILE_OFFSETS, tag::TILE_BYTE_COUNTS];
         let strips = [tag::STRIP_OFFSETS, tag::STRIP_BYTE_COUNTS];
@@ -182,13 +200,13 @@ impl Picture {
         Ok(offsets.iter().map(|&offset| (offset, end(offset).saturating_sub(offset))).collect())
     }
 
-    /// Takes an uncompressed picture of one strip for several, so that it is not held as a whole.
-    pub fn split_strips(&mut self, pixels: &Pixels) {
+    /// Splits the one strip of an uncompressed picture, so that it is not held as a whole.
+    pub fn split_strip(&mut self) {
         let Size { width, height } = self.size;
         if self.is_tiled || self.chunk.height < height || self.chunks.len() != self.planes() {
             return;
         }
-        let row_bytes = pixels.row_bytes(width as usize) as u64;
+        let row_bytes = self.row_bytes(width as usize) as u64;
         let down = self.subsampling.1;
         // Rows of pixels that share chroma stay together.
         let strip_rows =
@@ -205,7 +223,7 @@ impl Picture {
         self.chunk.height = strip_rows;
     }
 
-    /// Some of the tiles as a picture. The range of columns comes first, then that of rows.
+    /// Returns some of the tiles as a picture: a range of columns, then one of rows.
     pub fn part(&self, [columns, rows]: [Range<u32>; 2]) -> Result<Self, SourceError> {
         let size = Size {
             width: self.chunk.width.saturating_mul(columns.len() as u32),
@@ -222,7 +240,7 @@ impl Picture {
         Ok(Self { size, chunks, ..*self })
     }
 
-    /// The place of a chunk of a plane in the file.
+    /// Returns the offset and length of a chunk of a plane.
     pub fn place(&self, plane: usize, row: u32, column: u32) -> Result<(u64, u64), SourceError> {
         let in_plane = u64::from(self.chunks_across()) * u64::from(self.chunks_down());
         let in_row = u64::from(row) * u64::from(self.chunks_across()) + u64::from(column);
@@ -231,8 +249,18 @@ impl Picture {
     }
 }
 
-/// The kind of sample, which all of a pixel must have.
-fn sample(tiff: &mut Tiff, directory: &Directory, samples: usize) -> Result<Sample, SourceError> {
+/// Returns the number of bytes in a unit of subsampled YCbCr that is not JPEG: the lumas of its pixels, then Cb and Cr.
+///
+/// ```text
+/// 2 across, 2 down   Y00 Y01 Y10 Y11 Cb Cr        a unit of 2×2 pixels; rows of units
+/// ```
+/// Source: TIFF 6.0, section 21 ("Ordering of data samples").
+pub fn unit_bytes((across, down): (u32, u32)) -> usize {
+    (across * down) as usize + 2
+}
+
+/// Reads the sample format, which must be the same for all samples of a pixel.
+fn sample(tiff: &mut Tiff, directory: &Directory, samples: usize) -> Result<SampleFormat, SourceError> {
     let all = |list: Option<Vec<u64>>, other: u64| {
         let list = list.unwrap_or_default();
         let first = list.first().copied().unwrap_or(other);
@@ -241,12 +269,12 @@ fn sample(tiff: &mut Tiff, directory: &Directory, samples: usize) -> Result<Samp
     let bits = all(tiff.list(directory, tag::BITS_PER_SAMPLE)?, 1);
     let format = all(tiff.list(directory, tag::SAMPLE_FORMAT).ok().flatten(), 1);
     match (bits, format) {
-        (Some(bits), Some(format)) => Sample::new(bits, if format == 0 { 1 } else { format }),
+        (Some(bits), Some(format)) => SampleFormat::new(bits, if format == 0 { 1 } else { format }),
         _ => Err(FORMAT.unsupported("the samples of a pixel have different formats")),
     }
 }
 
-/// Checks that a picture which another decoder reads has the size that the directory says.
+/// Checks that a picture read by another decoder has the size that the directory states.
 pub fn check_size(decoded: Decoded, picture: &Picture) -> Result<Decoded, SourceError> {
     match decoded.reader.size() == picture.size {
         true => Ok(decoded),

@@ -1,31 +1,26 @@
 //! From the stored samples of a chunk to pixels of the layout that is read: byte order, predictor, sample format,
-//! colour space, row by row.
+//! chroma subsampling, colour space, row by row.
 
 use std::ops::Range;
 
 use super::colour::Colour;
+use super::picture::{Picture, unit_bytes};
 use super::predictor::Predictor;
-use super::samples::Sample;
+use super::sample_format::SampleFormat;
 use super::stretch::Stretch;
-use super::subsampled;
 use crate::Layout;
 use crate::colour::icc::Transform16;
 
-/// How the stored rows of a picture become pixels.
+/// The conversion of a picture's stored rows to pixels.
 pub struct Pixels {
-    pub sample: Sample,
+    pub picture: Picture,
     pub colour: Colour,
-    /// The samples of a pixel that are stored together.
-    pub together: usize,
-    pub predictor: Predictor,
-    pub is_big_endian: bool,
-    pub subsampling: (u32, u32),
     pub stretch: Option<Stretch>,
     /// The conversion of colours of 16 bits to sRGB.
     pub transform_16: Option<Transform16>,
 }
 
-/// Rows in between, which a thread keeps.
+/// Intermediate rows, which a thread keeps.
 #[derive(Default)]
 pub struct Rows {
     samples: Vec<u8>,
@@ -36,39 +31,44 @@ pub struct Rows {
 }
 
 impl Pixels {
-    /// The bytes of a stored row of so many columns: in subsampled YCbCr, of a row of units.
-    pub fn row_bytes(&self, columns: usize) -> usize {
-        match self.subsampling {
-            (1, 1) => self.sample.row_bytes(columns * self.together),
-            factors => subsampled::row_bytes(columns, factors),
-        }
-    }
-
+    /// Returns the layout of the pixels.
     pub fn layout(&self) -> Layout {
         self.colour.layout()
     }
 
-    /// Whether stored rows are pixels as they are.
+    /// Returns true if stored rows are pixels already.
     pub fn is_final(&self) -> bool {
-        self.predictor == Predictor::None && self.is_final_once_restored()
+        self.picture.predictor == Predictor::None && self.is_final_once_restored()
     }
 
-    /// Restores the samples of a row as they were before they were compressed, in little-endian order. Rows that
-    /// [are pixels](Self::is_final_once_restored) then may be left: [`Self::convert`] restores them while it copies them.
+    /// Returns true if stored rows are pixels once the predictor is undone.
+    pub fn is_final_once_restored(&self) -> bool {
+        let Picture { sample, together, subsampling, .. } = self.picture;
+        sample == SampleFormat::BYTE
+            && self.colour.is_final()
+            && together == self.colour.samples()
+            && self.stretch.is_none()
+            && subsampling == (1, 1)
+    }
+
+    /// Restores the samples of a row as they were before compression, in little-endian order. Rows that
+    /// [are pixels](Self::is_final_once_restored) then need not be restored: [`Self::convert`] does so while it copies
+    /// them.
     pub fn restore(&self, row: &mut [u8], rows: &mut Rows) {
-        let bytes = self.sample.bytes_in_order();
-        if self.is_big_endian && bytes > 1 && self.predictor != Predictor::Float {
+        let Picture { sample, together, predictor, is_big_endian, .. } = self.picture;
+        let bytes = sample.bytes_in_order();
+        if is_big_endian && bytes > 1 && predictor != Predictor::Float {
             match bytes {
                 2 => row.as_chunks_mut::<2>().0.iter_mut().for_each(|sample| sample.reverse()),
                 4 => row.as_chunks_mut::<4>().0.iter_mut().for_each(|sample| sample.reverse()),
                 _ => row.chunks_exact_mut(bytes).for_each(<[u8]>::reverse),
             }
         }
-        self.predictor.undo(row, self.sample.bits, self.together, &mut rows.predicted);
+        predictor.undo(row, sample.bits, together, &mut rows.predicted);
     }
 
-    /// Converts the left part of a row, which lies at `place` in each plane; as many pixels as `out` has. `line` is
-    /// the number of the row in its units.
+    /// Fills `out` with the leftmost pixels of a row, which is at `place` in each plane. `line` is the number of the row
+    /// within its units of subsampled chroma.
     pub fn convert(
         &self,
         planes: &[Vec<u8>],
@@ -77,11 +77,12 @@ impl Pixels {
         rows: &mut Rows,
         out: &mut [u8],
     ) {
+        let Picture { together, predictor, subsampling, .. } = self.picture;
         let (samples, channels) = (self.colour.samples(), self.layout().channels());
         let columns = out.len() / channels;
         let Some(row) = planes.first().and_then(|plane| plane.get(place.clone())) else { return };
         if self.is_final_once_restored() {
-            return self.predictor.undo_into(row, self.together, out);
+            return predictor.undo_into(row, together, out);
         }
         if let Some(transform) = &self.transform_16 {
             let transform = rows.transform_16.get_or_insert_with(|| transform.clone());
@@ -91,8 +92,8 @@ impl Pixels {
             return transform.convert(&rows.wide, out);
         }
         rows.samples.resize(columns * samples, 0);
-        if self.subsampling != (1, 1) {
-            subsampled::unpack(row, line, self.subsampling, &mut rows.samples);
+        if subsampling != (1, 1) {
+            unpack_units(row, line, subsampling, &mut rows.samples);
         } else if planes.len() == 1 {
             self.unpack(row, 0, &mut rows.samples);
         } else {
@@ -107,18 +108,35 @@ impl Pixels {
     }
 
     fn unpack(&self, row: &[u8], first: usize, out: &mut [u8]) {
+        let Picture { sample, together, .. } = self.picture;
         match &self.stretch {
-            Some(stretch) => stretch.to_8_bit(self.sample, row, self.together, first, out),
-            None => self.colour.unpack(self.sample, row, self.together, first, out),
+            Some(stretch) => stretch.to_8_bit(sample, row, together, first, out),
+            None => self.colour.unpack(sample, row, together, first, out),
         }
     }
+}
 
-    /// Whether stored rows are pixels when the predictor is undone.
-    pub fn is_final_once_restored(&self) -> bool {
-        self.sample == Sample::BYTE
-            && self.colour.is_final()
-            && self.together == self.colour.samples()
-            && self.stretch.is_none()
-            && self.subsampling == (1, 1)
+/// Unpacks a row of pixels, counted from the top of its [units](unit_bytes), as luma, Cb and Cr for each.
+fn unpack_units(units: &[u8], row: usize, (across, down): (u32, u32), out: &mut [u8]) {
+    let in_unit = across as usize;
+    let units = units.chunks_exact(unit_bytes((across, down)));
+    for (unit, out) in units.zip(out.chunks_mut(3 * in_unit)) {
+        let Some(&[blue, red]) = unit.last_chunk::<2>() else { return };
+        for (pixel, &luma) in out.as_chunks_mut::<3>().0.iter_mut().zip(&unit[row * in_unit..]) {
+            *pixel = [luma, blue, red];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pixels_share_the_chroma_of_their_unit() {
+        let units = [1, 2, 3, 4, 50, 60, 5, 6, 7, 8, 70, 80];
+        let mut row = [0; 9];
+        unpack_units(&units, 1, (2, 2), &mut row);
+        assert_eq!(row, [3, 50, 60, 4, 50, 60, 7, 70, 80]);
     }
 }

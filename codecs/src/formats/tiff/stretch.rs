@@ -1,41 +1,42 @@
-//! Maps and pictures of satellites and microscopes, whose samples use a small part of their range: plain scaling would
-//! show black. Each band is stretched between its 2nd and 98th percentile, as geographic programs do.
+//! Stretches maps and pictures of satellites and microscopes, whose samples use a small part of their range: plain scaling
+//! would show black. Each band is stretched between its 2nd and 98th percentile, as geographic programs do.
 //!
-//! Source: QGIS, "Cumulative count cut"; GDAL's GeoTIFF driver for the tag of values that stand for no data.
+//! Source: QGIS, "Cumulative count cut"; GDAL's GeoTIFF driver for the tag of the value that means no data.
 
 use super::directory::{Directory, Tiff};
-use super::samples::Sample;
+use super::sample_format::SampleFormat;
 use super::tag;
 
-/// The values of a band that are looked at.
+/// Most values of a band that are sampled.
 pub const MOST_VALUES: usize = 1 << 16;
-/// A picture whose 98th percentile plain scaling would show as less than this, or whose percentiles are not as far
-/// apart, looks black or empty.
+/// A picture looks black or empty if plain scaling shows its 98th percentile as less than this, or its percentiles closer
+/// together.
 const DARK: f64 = 1.0 / 8.0;
 
-/// How the values of each band become 0 to 255.
+/// The conversion of each band's values to 0 to 255.
 #[derive(Clone, Debug)]
 pub struct Stretch {
-    /// The values that become 0 and 255, for each band.
+    /// Values of each band that become 0 and 255.
     bands: Vec<(f64, f64)>,
+    /// Value that means no data.
     no_data: Option<f64>,
 }
 
-/// Whether a picture is of those whose samples are measurements, and which value stands for no data.
+/// Returns true if the samples of a picture are measurements.
 pub fn is_measured(tiff: &mut Tiff, directory: &Directory) -> bool {
     let describes =
         |text: Option<String>| text.is_some_and(|text| text.contains("<OME ") || text.starts_with("ImageJ="));
     tag::GEO.iter().any(|&tag| directory.has(tag)) || describes(tiff.text(directory, tag::DESCRIPTION))
 }
 
-/// The value that stands for no data.
+/// Returns the value that means no data.
 pub fn no_data(tiff: &mut Tiff, directory: &Directory) -> Option<f64> {
     tiff.text(directory, tag::NO_DATA)?.trim().parse().ok()
 }
 
 impl Stretch {
-    /// The stretch for bands of which some values are known, if plain scaling would show black or nothing.
-    pub fn of(sample: Sample, bands: Vec<Vec<f64>>, no_data: Option<f64>) -> Option<Self> {
+    /// Returns the stretch for bands with these sampled values, if plain scaling would show black or nothing.
+    pub fn of(sample: SampleFormat, bands: Vec<Vec<f64>>, no_data: Option<f64>) -> Option<Self> {
         let (least, most) = sample.range();
         let shade = |value: f64| (value - least) / (most - least);
         let bands: Vec<(f64, f64)> = bands.into_iter().map(|values| percentiles(values, no_data)).collect();
@@ -45,8 +46,8 @@ impl Stretch {
         (is_dark || is_beyond).then_some(Self { bands, no_data })
     }
 
-    /// Unpacks the samples of a row, of which `together` belong to a pixel; `first` is the number of the first one.
-    pub fn to_8_bit(&self, sample: Sample, row: &[u8], together: usize, first: usize, out: &mut [u8]) {
+    /// Converts the samples of a row, of which `together` belong to a pixel. `first` is the band of the first one.
+    pub fn to_8_bit(&self, sample: SampleFormat, row: &[u8], together: usize, first: usize, out: &mut [u8]) {
         for (index, out) in out.iter_mut().enumerate() {
             let value = sample.value(row, index);
             *out = match self.bands.get(first + index % together) {
@@ -61,7 +62,7 @@ impl Stretch {
     }
 }
 
-/// The 2nd and the 98th percentile, further apart than nothing.
+/// Returns the 2nd and the 98th percentile, which differ.
 fn percentiles(mut values: Vec<f64>, no_data: Option<f64>) -> (f64, f64) {
     values.retain(|&value| value.is_finite() && no_data != Some(value));
     values.sort_by(f64::total_cmp);
@@ -81,7 +82,7 @@ mod tests {
 
     #[test]
     fn bands_that_would_be_black_are_stretched_and_others_are_not() {
-        let sample = Sample::new(16, 1).unwrap();
+        let sample = SampleFormat::new(16, 1).unwrap();
         assert!(Stretch::of(sample, vec![values(0, 60_000)], None).is_none());
         let stretch = Stretch::of(sample, vec![values(0, 1001)], None).unwrap();
         let row: Vec<u8> = [0u16, 20, 500, 980, 1000].iter().flat_map(|value| value.to_le_bytes()).collect();
@@ -91,8 +92,8 @@ mod tests {
     }
 
     #[test]
-    fn values_that_stand_for_no_data_do_not_count() {
-        let sample = Sample::new(32, 3).unwrap();
+    fn values_that_mean_no_data_do_not_count() {
+        let sample = SampleFormat::new(32, 3).unwrap();
         let mut heights = values(400, 3000);
         heights.extend([-9999.0; 5000]);
         let stretch = Stretch::of(sample, vec![heights], Some(-9999.0)).unwrap();

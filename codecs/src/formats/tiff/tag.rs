@@ -1,4 +1,4 @@
-//! The numbers of the tags that are read, and of their values.
+//! Numbers of the tags that are read, and of their values.
 //!
 //! Source: TIFF 6.0, appendix A; TIFF Technical Notes 1 and 2; GeoTIFF 1.1, annex; the registry in libtiff's tiff.h.
 
@@ -37,15 +37,16 @@ pub const YCBCR_COEFFICIENTS: u16 = 529;
 pub const YCBCR_SUBSAMPLING: u16 = 530;
 pub const REFERENCE_BLACK_WHITE: u16 = 532;
 pub const ICC_PROFILE: u16 = 34675;
-/// GeoTIFF's scale, tie points, matrix and keys, and GDAL's metadata: a file with one of them is a map or a picture of
-/// a satellite.
+/// GeoTIFF's scale, tie points, matrix and keys, and GDAL's metadata: a file with any of these is a map or a picture of a
+/// satellite.
 pub const GEO: [u16; 5] = [33550, 33922, 34264, 34735, 42112];
 /// XMP, or another XML.
 pub const XML: u16 = 700;
-/// The value that stands for no data, as text (GDAL).
+/// The value that means no data, as text (GDAL).
 pub const NO_DATA: u16 = 42113;
-/// Hamamatsu's own tags: the format's version, and the offset of each restart interval, low and high halves.
+/// Hamamatsu's tag for the format's version.
 pub const NDPI: u16 = 65420;
+/// Hamamatsu's tags for the low and the high half of each restart interval's offset.
 pub const MCU_STARTS: u16 = 65426;
 pub const MCU_STARTS_HIGH: u16 = 65432;
 
@@ -72,7 +73,7 @@ pub mod compression {
     pub const ZSTD: u16 = 50000;
     pub const WEBP: u16 = 50001;
     pub const JXL: u16 = 50002;
-    /// DNG's.
+    /// JPEG XL in DNG.
     pub const JXL_DNG: u16 = 52546;
 }
 

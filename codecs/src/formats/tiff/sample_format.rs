@@ -1,6 +1,6 @@
-//! TIFF's sample formats, as 8 bits.
+//! The formats of TIFF's samples, and their conversion to 8 bits.
 //!
-//! Samples of 16 bits and more are little-endian here, whatever the file's order is. Samples whose bits do not fill
+//! Samples of 16 bits and more are little-endian here, whatever the file's byte order. Samples whose bits do not fill
 //! bytes are packed from the highest bit on.
 //!
 //! Source: TIFF 6.0, section 8 (BitsPerSample), section 19 (SampleFormat); TIFF Technical Note 3 for floats of 16 and
@@ -12,9 +12,9 @@ use super::FORMAT;
 use crate::SourceError;
 use crate::colour::samples::{half, round_16};
 
-/// How a sample is stored.
+/// The storage of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sample {
+pub struct SampleFormat {
     pub bits: u8,
     kind: Kind,
 }
@@ -28,11 +28,11 @@ enum Kind {
     Float,
 }
 
-impl Sample {
+impl SampleFormat {
     /// 8 bits, unsigned.
     pub const BYTE: Self = Self { bits: 8, kind: Kind::Unsigned };
 
-    /// The samples of a BitsPerSample and a SampleFormat.
+    /// Returns the format for values of the tags BitsPerSample and SampleFormat.
     pub fn new(bits: u64, format: u64) -> Result<Self, SourceError> {
         let kind = match (format, bits) {
             // 4: "undefined".
@@ -48,12 +48,12 @@ impl Sample {
         Ok(Self { bits: bits as u8, kind: kind.ok_or_else(unknown)? })
     }
 
-    /// The bytes of a row of so many samples.
+    /// Returns the number of bytes in a row of `samples` samples.
     pub fn row_bytes(self, samples: usize) -> usize {
         (samples * usize::from(self.bits)).div_ceil(8)
     }
 
-    /// The bytes whose order is the file's: 1 where there is none.
+    /// Returns the number of bytes in a sample whose bytes are in the file's order, or 1 if it has no such order.
     pub fn bytes_in_order(self) -> usize {
         match self.bits {
             16 | 24 | 32 | 64 => usize::from(self.bits) / 8,
@@ -65,7 +65,7 @@ impl Sample {
         self.kind == Kind::Float
     }
 
-    /// The least and the greatest value.
+    /// Returns the least and the greatest value.
     pub fn range(self) -> (f64, f64) {
         let half = 2f64.powi(i32::from(self.bits) - 1);
         match self.kind {
@@ -75,7 +75,7 @@ impl Sample {
         }
     }
 
-    /// An unsigned integer of a row. Out of the row it is 0.
+    /// Returns the bits of a sample of a row, or 0 beyond its end.
     fn bits_at(self, row: &[u8], index: usize) -> u64 {
         let bits = usize::from(self.bits);
         let bytes = self.bytes_in_order();
@@ -89,7 +89,7 @@ impl Sample {
         wide >> (last * 8 - (index + 1) * bits) & (u64::MAX >> (64 - bits))
     }
 
-    /// A value of a row.
+    /// Returns the value of a sample of a row.
     pub fn value(self, row: &[u8], index: usize) -> f64 {
         let bits = self.bits_at(row, index);
         match self.kind {
@@ -107,12 +107,12 @@ impl Sample {
         }
     }
 
-    /// Palette indices.
+    /// Returns a sample of a row as a palette index.
     pub fn index(self, row: &[u8], index: usize) -> usize {
         self.bits_at(row, index) as usize
     }
 
-    /// Unpacks the samples of a row.
+    /// Converts the samples of a row to 8 bits.
     pub fn to_8_bit(self, row: &[u8], out: &mut [u8]) {
         let unit = |value: f64| (value.clamp(0.0, 1.0) * 255.0).round() as u8;
         match (self.kind, self.bits) {
@@ -144,7 +144,7 @@ impl Sample {
     }
 }
 
-/// Unpacks samples of a few bits.
+/// Unpacks samples of fewer than 8 bits.
 fn unpack<const BITS: usize>(row: &[u8], out: &mut [u8]) {
     let (in_byte, max) = (8 / BITS, (1u16 << BITS) - 1);
     for (out, &byte) in out.chunks_mut(in_byte).zip(row) {
@@ -155,7 +155,7 @@ fn unpack<const BITS: usize>(row: &[u8], out: &mut [u8]) {
     }
 }
 
-/// A float of 24 bits: a sign, 7 bits of exponent, 16 of mantissa.
+/// Converts a float of 24 bits: a sign, 7 bits of exponent, 16 of mantissa.
 fn float_24(bits: u32) -> f64 {
     let (exponent, mantissa) = ((bits >> 16 & 0x7f) as i32, f64::from(bits & 0xffff) / 65_536.0);
     let size = match exponent {
@@ -175,7 +175,7 @@ mod tests {
 
     fn shown(bits: u64, format: u64, row: &[u8]) -> [u8; 2] {
         let mut out = [0; 2];
-        Sample::new(bits, format).unwrap().to_8_bit(row, &mut out);
+        SampleFormat::new(bits, format).unwrap().to_8_bit(row, &mut out);
         out
     }
 
@@ -206,7 +206,7 @@ mod tests {
         fn a_row_that_is_too_short_is_no_panic(
             bits in 0u64..70, format in 0u64..7, row in prop::collection::vec(any::<u8>(), 0..9),
         ) {
-            if let Ok(sample) = Sample::new(bits, format) {
+            if let Ok(sample) = SampleFormat::new(bits, format) {
                 sample.to_8_bit(&row, &mut [0; 20]);
                 for index in 0..20 {
                     let _ = (sample.value(&row, index), sample.index(&row, index));
