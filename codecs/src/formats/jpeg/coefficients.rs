@@ -1,31 +1,38 @@
-//! The coefficients of a progressive picture, in memory or in a temporary file. libjpeg has the interface for that,
-//! "virtual arrays". Its memory manager is a table of functions: the two for arrays of coefficients are replaced.
+//! The coefficients of a progressive picture, in memory or in a temporary file. libjpeg has an interface for that, "virtual
+//! arrays". Its memory manager is a table of functions: this file replaces the two for arrays of coefficients.
 //!
-//! Each scan goes through the arrays of its components from top to bottom, and so does the output. So of an array in a file
-//! a window of some rows of blocks is in memory, which is written back and read anew when other rows are asked for. An
-//! array in memory is a window of all its rows, which the system is asked for ahead ([`super::ahead`]).
+//! Each scan goes through the arrays of its components from top to bottom, and so does the output. So only a window of some
+//! rows of blocks of an array in a file is in memory. It is written back, and read anew, when libjpeg needs other rows. The
+//! window of an array in memory has all its rows.
 //!
-//! Source: libjpeg's structure.txt, "Memory manager" (virtual arrays), and jmemmgr.c, whose rules for rows that were not
-//! written yet these are.
+//! Source: libjpeg's structure.txt, "Memory manager" (virtual arrays), and jmemmgr.c, which has the same rules for rows that
+//! have not been written.
 #![allow(unsafe_code)]
 
 use std::cell::RefCell;
 use std::os::raw::c_int;
 use std::rc::Rc;
 use std::slice;
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread::{self, JoinHandle};
 
 use mozjpeg_sys as libjpeg;
 use mozjpeg_sys::{
     JBLOCK, JBLOCKARRAY, JBLOCKROW, JDIMENSION, boolean, jpeg_common_struct, jvirt_barray_control,
 };
 
-use super::ahead::Ahead;
-use super::unwinding::fail;
+use super::fail;
 use crate::scratch::Scratch;
 
-/// The bytes that are in memory of an array in a file.
+/// Size of the window of an array in a file, in bytes.
 const WINDOW_BYTES: usize = 1 << 20;
+/// Least bytes of an array for which a thread pays.
+const PREFAULTED_BYTES: usize = 4 << 20;
+/// Number of bytes requested at once.
+const STEP_BYTES: usize = 1 << 20;
+/// Alignment of pages. Systems with larger ones refuse the request.
+const PAGE_BYTES: usize = 4096;
 
 type Request = unsafe extern "C-unwind" fn(
     &mut jpeg_common_struct,
@@ -47,7 +54,7 @@ type Access = unsafe extern "C-unwind" fn(
 static ORIGINAL: OnceLock<(Request, Access)> = OnceLock::new();
 
 thread_local! {
-    /// Where the decoder that is being started on this thread keeps its coefficients. `None`: in libjpeg's memory.
+    /// The store for the coefficients of the decoder that is being started on this thread. `None`: libjpeg's memory.
     static OFFERED: RefCell<Option<Rc<Coefficients>>> = const { RefCell::new(None) };
 }
 
@@ -57,48 +64,47 @@ pub struct Coefficients {
 }
 
 struct Inner {
-    /// The file. `None`: they are in memory.
+    /// The file. `None`: the arrays are in memory.
     scratch: Option<Scratch>,
-    /// The bytes of the scratch that belong to arrays.
+    /// Number of bytes of the scratch that belong to arrays.
     used: u64,
-    /// The arrays. libjpeg has pointers to them, so they must not move when there are more.
-    #[expect(clippy::vec_box, reason = "libjpeg has pointers to them")]
+    #[expect(clippy::vec_box, reason = "libjpeg has pointers to the arrays, so they must not move")]
     arrays: Vec<Box<Array>>,
 }
 
 /// An array of blocks of coefficients.
 struct Array {
     owner: *const Coefficients,
-    /// Where the array begins in the scratch.
+    /// Offset of the array in the scratch.
     offset: u64,
     rows: u32,
     blocks_per_row: usize,
-    /// How many rows libjpeg asks for at once, at most.
+    /// Most rows that libjpeg requests at once.
     max_access: u32,
     is_zeroed: bool,
-    /// What asks for the window's memory. It is dropped before that.
-    _ahead: Option<Ahead>,
+    /// Provides the window's memory. Dropped before the window.
+    _prefault: Option<Prefault>,
     window: Vec<i16>,
-    /// The beginning of each row of the window.
+    /// Pointer to each row of the window.
     row_pointers: Vec<JBLOCKROW>,
-    /// The first row of the window.
+    /// First row of the window.
     first: u32,
-    /// The rows from this one on were never written.
+    /// First of the rows that have never been written.
     undefined: u32,
     is_loaded: bool,
     is_changed: bool,
 }
 
 impl Coefficients {
-    /// Coefficients in this file, or in memory.
+    /// Returns a store in a file, or in memory.
     pub fn new(scratch: Option<Scratch>) -> Rc<Self> {
         Rc::new(Self { inner: RefCell::new(Inner { scratch, used: 0, arrays: Vec::new() }) })
     }
 }
 
-/// Calls libjpeg. A decoder that is started by the call keeps its coefficients there.
+/// Calls libjpeg. A decoder that the call starts stores its coefficients in `coefficients`.
 pub fn kept_in<T>(coefficients: Option<&Rc<Coefficients>>, call: impl FnOnce() -> T) -> T {
-    /// Ends the offer, also when the call unwinds.
+    /// Ends the offer, even if the call unwinds.
     struct Offer;
     impl Drop for Offer {
         fn drop(&mut self) {
@@ -150,14 +156,14 @@ unsafe extern "C-unwind" fn request(
     let all_rows = rows.max(max_access) as usize;
     let window_rows = match inner.scratch {
         None => all_rows,
-        // Smoothing asks for rows again that it had before: a window has several times as many.
+        // Smoothing requests earlier rows again, so the window holds several requests.
         Some(_) => (WINDOW_BYTES / row_bytes).max(4 * max_access as usize).min(all_rows),
     };
-    // Numbers, not blocks: so the zeros are the system's, and nothing is written here.
+    // The system provides zeros of numbers, but not of blocks, without writing to them.
     let mut window = vec![0; window_rows * blocks_per_row * size_of::<JBLOCK>() / size_of::<i16>()];
     let (blocks, _) = window.as_chunks_mut();
     let row_pointers = blocks.chunks_exact_mut(blocks_per_row.max(1)).map(<[JBLOCK]>::as_mut_ptr).collect();
-    let ahead = if inner.scratch.is_none() { Ahead::of(&mut window) } else { None };
+    let prefault = if inner.scratch.is_none() { Prefault::start(&mut window) } else { None };
     let mut array = Box::new(Array {
         owner,
         offset: inner.used,
@@ -165,7 +171,7 @@ unsafe extern "C-unwind" fn request(
         blocks_per_row,
         max_access,
         is_zeroed: is_zeroed != 0,
-        _ahead: ahead,
+        _prefault: prefault,
         window,
         row_pointers,
         first: 0,
@@ -209,10 +215,10 @@ impl Array {
         };
         let window_rows = self.row_pointers.len() as u32;
         if !self.is_loaded || start < self.first || end > self.first + window_rows {
-            // One in memory has all rows.
+            // An array in memory has all rows.
             let Some(scratch) = scratch.as_deref_mut() else { fail(libjpeg::JERR_BAD_VIRTUAL_ACCESS) };
             self.save(scratch);
-            // Rows come from top to bottom. Rows before the window are asked for when a pass goes upwards.
+            // Passes go from top to bottom. Rows before the window are requested if one goes upwards.
             self.first = if start >= self.first { start } else { end.saturating_sub(window_rows) };
             self.load(scratch);
         }
@@ -254,16 +260,61 @@ impl Array {
         }
     }
 
-    /// The bytes of the window's rows that were written, and where they are in the scratch.
+    /// Returns the bytes of the window's rows that have been written, and their offset in the scratch.
     fn written(&mut self) -> (&mut [u8], u64) {
         let row_bytes = self.blocks_per_row * size_of::<JBLOCK>();
         let offset = self.offset + u64::from(self.first) * row_bytes as u64;
         let rows = (self.undefined.saturating_sub(self.first) as usize).min(self.row_pointers.len());
         let blocks = &mut self.window.as_chunks_mut::<64>().0[..rows * self.blocks_per_row];
-        // SAFETY: a block is an array of numbers, of which any bytes are a value. The pointers that libjpeg has are not
-        // used before it asks for rows again.
+        // SAFETY: a block is an array of numbers, for which any bytes are a value. libjpeg does not use its pointers before
+        // it requests rows again.
         let bytes =
             unsafe { slice::from_raw_parts_mut(blocks.as_mut_ptr().cast::<u8>(), size_of_val(blocks)) };
         (bytes, offset)
+    }
+}
+
+/// A thread that has the system provide pages of memory before they are used. The system provides a page at its first use, as
+/// zeros, which for the coefficients of 50 megapixels takes 40 ms, while all other processors wait for the one that decodes.
+/// Dropping it ends the thread.
+///
+/// Source: madvise(2), `MADV_POPULATE_WRITE`, of Linux 5.14. An older one refuses, and pages come at their first use.
+struct Prefault {
+    is_over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Prefault {
+    /// Starts a thread for the memory of new zeros, which must outlive it.
+    fn start(zeros: &mut [i16]) -> Option<Self> {
+        let start = zeros.as_ptr() as usize;
+        let (first, end) = (start.next_multiple_of(PAGE_BYTES), start + size_of_val(zeros));
+        if size_of_val(zeros) < PREFAULTED_BYTES {
+            return None;
+        }
+        let is_over = Arc::new(AtomicBool::new(false));
+        let is_asked = Arc::clone(&is_over);
+        let ask = move || {
+            for at in (first..end).step_by(STEP_BYTES) {
+                let bytes = (end - at).min(STEP_BYTES);
+                // SAFETY: it changes no byte: pages that do not exist yet become zeros, as they would at their first
+                // use.
+                let result = unsafe { libc::madvise(at as *mut _, bytes, libc::MADV_POPULATE_WRITE) };
+                if result != 0 || is_asked.load(Ordering::Relaxed) {
+                    return;
+                }
+            }
+        };
+        let thread = thread::Builder::new().name("memory".into()).spawn(ask).ok();
+        Some(Self { is_over, thread })
+    }
+}
+
+impl Drop for Prefault {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
     }
 }

@@ -1,5 +1,5 @@
-//! libjpeg's raw data output: the planes of a picture, 16 rows at a time. The safe binding offers that only for a whole
-//! picture at once. Errors are handled by the [error manager](super::error_manager); all calls belong into
+//! libjpeg's raw data output: the planes of a picture, 16 rows at a time. The safe binding offers it only for a whole picture
+//! at once. The [error manager](super::error_manager) handles errors; make all calls within
 //! [`catch_errors`](super::catch_errors).
 //!
 //! Source: libjpeg.txt, "Raw (downsampled) image data" and "Compressed data handling (source and destination
@@ -14,12 +14,12 @@ use std::ptr::{self, NonNull};
 use mozjpeg_sys as libjpeg;
 use mozjpeg_sys::{boolean, jpeg_decompress_struct, jpeg_error_mgr, jpeg_source_mgr};
 
-use super::{error_manager, unwinding};
+use super::{error_manager, fail};
 use edgezoom_jpeg::ycbcr420::{PairMut, ROWS};
 
 /// A decoder of the planes of a picture with 4:2:0 chroma subsampling.
 pub struct Decompressor<'a> {
-    /// Owned, and only ever used through this pointer: libjpeg keeps pointers to its parts.
+    /// Owned, and used only through this pointer: libjpeg has pointers to its parts.
     state: NonNull<State<'a>>,
 }
 
@@ -32,7 +32,7 @@ struct State<'a> {
 }
 
 impl<'a> Decompressor<'a> {
-    /// A decoder that reads the file in blocks of so many bytes.
+    /// Returns a decoder that reads the file in blocks of `block_bytes` bytes.
     pub fn new(file: impl Read + 'a, block_bytes: usize) -> Self {
         let state = Box::into_raw(Box::new(State {
             // SAFETY: it consists of numbers and pointers, for all of which zero is a value.
@@ -78,7 +78,7 @@ impl<'a> Decompressor<'a> {
 
     /// Decodes the next 16 rows into 8 pairs.
     pub fn read_band(&mut self, mut band: Vec<PairMut<'_>>) -> io::Result<()> {
-        // libjpeg writes whole blocks of 8×8: the rows have to be that long.
+        // libjpeg writes whole blocks of 8×8, which have to fit into the rows.
         let blocks = self.components().map(|component| component.width_in_blocks as usize);
         let fits = |plane: usize, row: &[u8]| blocks[plane] * 8 <= row.len();
         let fits = band.iter().all(|pair| {
@@ -114,7 +114,7 @@ impl<'a> Decompressor<'a> {
         unsafe { &mut (*self.state.as_ptr()).info }
     }
 
-    /// The three components, once the header is read.
+    /// Returns the three components, once the header is read.
     fn components(&mut self) -> [libjpeg::jpeg_component_info; 3] {
         let info = self.info();
         if info.comp_info.is_null() || info.num_components != 3 {
@@ -137,7 +137,7 @@ impl Drop for Decompressor<'_> {
 
 unsafe extern "C-unwind" fn nothing(_: &mut jpeg_decompress_struct) {}
 
-/// Fills the input buffer. Behind the end of the file comes the marker for the end of the picture, as libjpeg does it.
+/// Fills the input buffer. At the end of the file inserts the marker for the end of the picture, as libjpeg does.
 unsafe extern "C-unwind" fn fill(info: &mut jpeg_decompress_struct) -> boolean {
     let state = info.common.client_data.cast::<State<'_>>();
     // SAFETY: it is what `new` set: the state that `info` is in. Only its other fields are touched through it.
@@ -159,7 +159,7 @@ unsafe extern "C-unwind" fn fill(info: &mut jpeg_decompress_struct) -> boolean {
             source.bytes_in_buffer = END.len();
             error_manager::warn(&info.common, libjpeg::JWRN_JPEG_EOF);
         }
-        Err(_) => unwinding::fail(libjpeg::JERR_FILE_READ),
+        Err(_) => fail(libjpeg::JERR_FILE_READ),
     }
     1
 }

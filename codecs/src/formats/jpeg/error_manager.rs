@@ -1,9 +1,9 @@
-//! The error manager that libjpeg calls: which of its warnings are fatal, and how they become errors.
+//! The error manager that libjpeg calls: it decides which warnings are fatal, and converts them to errors.
 //!
-//! libjpeg fills what it cannot decode with grey and only warns. A file of its own is read with [`catch_damage`], which
-//! goes on and tells what is missing. What is inside another file, a strip of a TIFF, is read with [`catch_errors`]: there
-//! warnings that mean lost pixels end the decoding. Warnings about odd but complete files count nowhere. Errors unwind
-//! through the C code, which is compiled for that.
+//! libjpeg fills what it cannot decode with grey and only warns. A JPEG file is read with [`catch_damage`], which goes on and
+//! reports the missing part. A JPEG inside another file, such as a strip of a TIFF, is read with [`catch_errors`]: there a
+//! warning that means lost pixels ends the decoding. Warnings about odd but complete files are ignored. Errors unwind through
+//! the C code, which is compiled for that.
 //!
 //! Source: libjpeg.txt, "Error handling"; jerror.h for the codes.
 
@@ -16,18 +16,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use mozjpeg_sys as libjpeg;
 use mozjpeg_sys::{jpeg_common_struct, jpeg_error_mgr, msg_parm_union};
 
-use super::FORMAT;
 use super::coefficients;
 use super::losses::Losses;
-use super::unwinding::{LibjpegError, fail};
+use super::{FORMAT, LibjpegError, fail};
 use crate::{Damage, SourceError};
 
 thread_local! {
-    /// What the call of libjpeg that is under way has lost. `None` where that is an error.
+    /// Losses of the current call of libjpeg. `None`: losses are errors.
     static LOSSES: Cell<Option<Losses>> = const { Cell::new(None) };
 }
 
-/// An error manager whose errors and fatal warnings unwind.
+/// Returns an error manager whose errors and fatal warnings unwind.
 pub fn new() -> jpeg_error_mgr {
     jpeg_error_mgr {
         error_exit: Some(on_error),
@@ -58,7 +57,7 @@ pub fn catch_errors<T>(call: impl FnOnce() -> io::Result<T>) -> Result<T, Source
 /// Calls libjpeg, and goes on behind damage. `losses` are those of the file so far.
 ///
 /// # Errors
-/// Those of libjpeg, and that nothing of the picture is there.
+/// Those of libjpeg, or no row of the picture could be decoded.
 pub fn catch_damage<T>(losses: &mut Losses, call: impl FnOnce() -> io::Result<T>) -> Result<T, SourceError> {
     LOSSES.set(Some(*losses));
     let result = catch_errors(call);
@@ -69,7 +68,7 @@ pub fn catch_damage<T>(losses: &mut Losses, call: impl FnOnce() -> io::Result<T>
     }
 }
 
-/// What people are told of a file that is cut off.
+/// The error of a file that is cut off.
 const ENDS_EARLY: &str = "it ends before its last row";
 
 fn source_error(panic: Box<dyn Any + Send>) -> SourceError {
@@ -94,7 +93,7 @@ fn source_error(panic: Box<dyn Any + Send>) -> SourceError {
     }
 }
 
-/// Notes a warning, or unwinds with it, if it means lost pixels.
+/// Records a warning, or unwinds with it if it means lost pixels.
 pub fn warn(decoder: &jpeg_common_struct, code: c_int) {
     match LOSSES.get() {
         Some(mut losses) => {
@@ -113,7 +112,7 @@ extern "C-unwind" fn on_error(decoder: &mut jpeg_common_struct) {
 extern "C-unwind" fn on_message(decoder: &mut jpeg_common_struct, level: c_int) {
     let code = code_of(decoder);
     let is_warning = level < 0;
-    // Of the traces two tell whether anything of the picture follows.
+    // Two of the traces tell whether more of the picture follows.
     if is_warning || matches!(code, libjpeg::JTRC_RST | libjpeg::JTRC_EOI) {
         warn(decoder, code);
     }
@@ -129,15 +128,14 @@ fn loses_pixels(code: c_int) -> bool {
     )
 }
 
-/// libjpeg calls it for each new decoder, before anything else.
+/// Attaches coefficients to a new decoder: libjpeg calls this function before any other.
 extern "C-unwind" fn on_reset(decoder: &mut jpeg_common_struct) {
     coefficients::attach(decoder);
 }
 
 extern "C-unwind" fn ignore(_: &mut jpeg_common_struct) {}
 
-/// The code of the message that libjpeg is reporting. There is no safe way to it: the binding offers neither the code
-/// nor the count of warnings.
+/// Returns the code of the message that libjpeg is reporting. The binding has no safe way to read it.
 #[allow(unsafe_code)]
 fn code_of(decoder: &jpeg_common_struct) -> c_int {
     // SAFETY: libjpeg calls its handlers with the structure whose `err` points to the error manager of `new()`, which

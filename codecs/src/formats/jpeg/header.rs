@@ -1,6 +1,6 @@
-//! Reads a JPEG's markers up to its first scan, for what has to be known before libjpeg decodes: the picture's size,
-//! and whether libjpeg will buffer the coefficients of the whole picture, which its Rust binding does not say. Of such a
-//! picture the scans are counted too.
+//! Reads a JPEG's markers up to its first scan, before libjpeg decodes: the picture's size, and whether libjpeg will buffer
+//! the coefficients of the whole picture, which its Rust binding does not tell. Counts the scans of such a picture. Finds
+//! the application segments that libjpeg saves: EXIF (APP1), the colour profile (APP2), Adobe's marker (APP14).
 //!
 //! ```text
 //! marker   ff code          alone: SOI d8, EOI d9, RST0–7 d0–d7, TEM 01; all others begin a segment
@@ -8,29 +8,39 @@
 //! frame    SOF0–15 c0–cf    length  precision: u8  height: u16  width: u16  components: u8 …
 //! scan     SOS da           length  components: u8 …
 //! ```
-//! Source: ITU-T T.81, annex B: B.1.1 for markers, B.2.2 for the frame, B.2.3 for the scan.
+//! Source: ITU-T T.81, annex B: B.1.1 for markers, B.2.2 for the frame, B.2.3 for the scan; CIPA DC-008 (Exif 2.3), 4.7.2;
+//! ICC.1:2022, annex B.4; Adobe Technical Note 5116, section 18.
 
 use std::io::{self, BufRead, ErrorKind, Read};
+
+use mozjpeg::{Decompress, Marker};
 
 use super::FORMAT;
 use crate::SourceError;
 
-/// What the markers up to the first scan say.
+/// The segments that libjpeg saves.
+pub const SAVED: &[Marker] = &[EXIF, PROFILE, ADOBE];
+
+const EXIF: Marker = Marker::APP(1);
+const PROFILE: Marker = Marker::APP(2);
+const ADOBE: Marker = Marker::APP(14);
+
+/// The markers up to the first scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     pub width: u16,
     pub height: u16,
-    /// Whether the picture is progressive, or its first scan does not have all components.
+    /// True if the picture is progressive, or its first scan lacks components.
     pub is_buffered: bool,
-    /// The scans of a buffered picture, counted up to one more than [`MAX_SCANS`].
+    /// Number of scans of a buffered picture, counted up to one more than [`MAX_SCANS`].
     pub scans: u32,
 }
 
-/// The scans that a picture may have. libjpeg goes through the whole picture for each, and a scan may be as short as
-/// twelve bytes. Encoders write ten or so; libvips stops at a hundred too.
+/// Most scans of a picture. libjpeg goes through the whole picture for each, and a scan may be as short as twelve bytes.
+/// Encoders write about ten; libvips has the same limit.
 pub const MAX_SCANS: u32 = 100;
 
-/// Reads the header. `None` for a file without a frame and a scan: libjpeg reports what is wrong.
+/// Reads the header. Returns `None` for a file without a frame or a scan: libjpeg reports the error.
 pub fn read(file: &mut impl BufRead) -> io::Result<Option<Header>> {
     match scan(file) {
         Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(None),
@@ -43,10 +53,10 @@ fn scan(file: &mut impl BufRead) -> io::Result<Option<Header>> {
     let mut components = 0;
     loop {
         let length = match next_marker(file)? {
-            // Start of image, restarts and TEM stand alone; an end here means there was no scan.
+            // Start of image, restarts and TEM are not segments. An end here means that there was no scan.
             0xd8 | 0x01 | 0xd0..=0xd7 => continue,
             0xd9 => return Ok(None),
-            // Among the codes of frames: DHT, JPG (reserved) and DAC.
+            // DHT, JPG (reserved) and DAC are among the codes of frames.
             0xc4 | 0xc8 | 0xcc => segment::<0>(file)?.0,
             code @ 0xc0..=0xcf => {
                 // The frame: precision, height, width, number of components.
@@ -72,7 +82,7 @@ fn scan(file: &mut impl BufRead) -> io::Result<Option<Header>> {
     }
 }
 
-/// Checks the scans of a picture.
+/// Checks the number of scans.
 pub fn admit_scans(markers: Header) -> Result<(), SourceError> {
     if markers.scans > MAX_SCANS {
         return Err(SourceError::too_complex(FORMAT.name, format!("it has more than {MAX_SCANS} scans")));
@@ -80,13 +90,13 @@ pub fn admit_scans(markers: Header) -> Result<(), SourceError> {
     Ok(())
 }
 
-/// Checks the scans of a JPEG in memory.
+/// Checks the number of scans of a JPEG in memory.
 pub fn admit_scans_of(mut file: &[u8]) -> Result<(), SourceError> {
     read(&mut file)?.map_or(Ok(()), admit_scans)
 }
 
-/// The number of scans after the first one, whose header begins here, up to [`MAX_SCANS`]. In a scan's coded bytes each
-/// `ff` is followed by a zero, so that markers can be found without decoding (ITU-T T.81, B.1.1.5).
+/// Counts the scans after the first one, whose header begins here, up to [`MAX_SCANS`]. In a scan's coded bytes each `ff`
+/// is followed by a zero, so that markers can be found without decoding (ITU-T T.81, B.1.1.5).
 fn further_scans(file: &mut impl BufRead) -> io::Result<u32> {
     let mut scans = 0;
     while scans < MAX_SCANS {
@@ -106,12 +116,12 @@ fn further_scans(file: &mut impl BufRead) -> io::Result<u32> {
     Ok(scans)
 }
 
-/// No error where the file ends: libjpeg says what is missing.
+/// Ignores the end of the file: libjpeg reports what is missing.
 fn unless_cut_off(error: io::Error) -> io::Result<()> {
     if error.kind() == ErrorKind::UnexpectedEof { Ok(()) } else { Err(error) }
 }
 
-/// The code of the next marker. Bytes before it are skipped, as libjpeg does.
+/// Returns the code of the next marker. Skips bytes before it, as libjpeg does.
 pub fn next_marker(file: &mut impl BufRead) -> io::Result<u8> {
     loop {
         file.skip_until(0xff)?;
@@ -125,7 +135,7 @@ pub fn next_marker(file: &mut impl BufRead) -> io::Result<u8> {
     }
 }
 
-/// A segment's first bytes, and how many are left after them.
+/// Reads a segment's first bytes. Returns the number of bytes behind them, too.
 pub fn segment<const N: usize>(file: &mut impl BufRead) -> io::Result<(u64, [u8; N])> {
     let mut length = [0; 2];
     file.read_exact(&mut length)?;
@@ -134,17 +144,49 @@ pub fn segment<const N: usize>(file: &mut impl BufRead) -> io::Result<(u64, [u8;
     Ok((u64::from(u16::from_be_bytes(length)).saturating_sub(2 + N as u64), first))
 }
 
-/// Skips so many bytes.
+/// Skips bytes.
 pub fn skip(file: &mut impl BufRead, bytes: u64) -> io::Result<()> {
     io::copy(&mut file.by_ref().take(bytes), &mut io::sink())?;
     Ok(())
+}
+
+/// Returns the block of EXIF.
+pub fn exif<R>(header: &Decompress<R>) -> Option<&[u8]> {
+    segments(header, EXIF, b"Exif\0\0").next()
+}
+
+/// Returns true if the file has Adobe's marker, which means that its CMYK is inverted.
+pub fn has_adobe_marker<R>(header: &Decompress<R>) -> bool {
+    segments(header, ADOBE, b"Adobe").next().is_some()
+}
+
+/// Returns the colour profile. A segment has at most 64 KiB, so a profile may be in several, each with its number, counted
+/// from 1, and the count. `None`: a segment is missing.
+pub fn profile<R>(header: &Decompress<R>) -> Option<Vec<u8>> {
+    let mut parts: Vec<&[u8]> = segments(header, PROFILE, b"ICC_PROFILE\0").collect();
+    parts.sort_by_key(|part| part.first().copied());
+    let count = usize::from(*parts.first()?.get(1)?);
+    let in_order = parts.iter().zip(1..=u8::MAX).all(|(part, number)| part.first() == Some(&number));
+    (in_order && parts.len() == count)
+        .then(|| parts.iter().flat_map(|part| part.get(2..).unwrap_or_default()).copied().collect())
+}
+
+fn segments<'a, R>(
+    header: &'a Decompress<R>,
+    marker: Marker,
+    name: &'static [u8],
+) -> impl Iterator<Item = &'a [u8]> {
+    header
+        .markers()
+        .filter(move |found| found.marker == marker)
+        .filter_map(|found| found.data.strip_prefix(name))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// A frame of three components and 256 by 512 pixels, and a scan of so many components.
+    /// Returns a frame of three components and 256 by 512 pixels, and a scan of `in_scan` components.
     fn jpeg(frame: u8, in_scan: u8) -> Vec<u8> {
         let mut file = vec![0xff, 0xd8, 0xff, 0xe0, 0, 4, 0xff, 0xc2];
         file.extend([0xff, frame, 0, 8, 8, 2, 0, 1, 0, 3, 0xff, 0xff, 0xda, 0, 3, in_scan]);

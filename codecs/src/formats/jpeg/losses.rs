@@ -1,7 +1,7 @@
-//! What libjpeg could not decode, by its messages and by how far it was when it sent them.
+//! Derives what libjpeg could not decode from its messages, and from its position when it sent them.
 //!
-//! Where a scan runs out of bytes, libjpeg fills the rest of it with grey, up to a restart marker if one follows. So the
-//! picture ends where it was then, unless it resumes.
+//! If a scan runs out of bytes, libjpeg fills the rest with grey, up to a restart marker if one follows. So the picture ends
+//! at that position, unless it resumes.
 //!
 //! Source: jdhuff.c (`jpeg_fill_bit_buffer`), jdmarker.c (`read_restart_marker`) of libjpeg-turbo.
 
@@ -12,23 +12,23 @@ use mozjpeg_sys::{jpeg_common_struct, jpeg_decompress_struct};
 
 use crate::Damage;
 
-/// `JWRN_ARITH_BAD_CODE` of jerror.h as it is compiled with arithmetic coding. The binding leaves it out.
+/// `JWRN_ARITH_BAD_CODE` of jerror.h if compiled with arithmetic coding. The binding lacks it.
 const ARITH_BAD_CODE: c_int = 126;
 
-/// What could not be decoded of a picture so far.
+/// The part of a picture that could not be decoded so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Losses(Option<Damage>);
 
-/// How far libjpeg is.
+/// The position of libjpeg in the picture.
 struct Position {
-    /// The row of the picture whose blocks it reads.
+    /// First row of the blocks that it reads.
     row: u32,
     rows: u32,
     is_first_scan: bool,
     is_in_scan: bool,
-    /// Whether it reads the last row of blocks, or none.
+    /// True if it reads the last row of blocks, or none.
     is_last: bool,
-    /// Whether all coefficients of all components have been in a scan.
+    /// True if all coefficients of all components have been in a scan.
     is_complete: bool,
 }
 
@@ -37,7 +37,7 @@ impl Losses {
         self.0
     }
 
-    /// Notes a message of libjpeg.
+    /// Records a message of libjpeg.
     pub fn note(&mut self, code: c_int, decoder: &jpeg_common_struct) {
         if let Some(position) = position(decoder) {
             self.note_at(code, &position);
@@ -47,19 +47,19 @@ impl Losses {
     fn note_at(&mut self, code: c_int, position: &Position) {
         let ends = match code {
             libjpeg::JWRN_HIT_MARKER => true,
-            // The file ends. In the last row it may have nothing more to say.
+            // The file ends. In the last row nothing more may be needed.
             libjpeg::JWRN_JPEG_EOF => !position.is_last,
             _ => false,
         };
         let loses = match code {
             libjpeg::JWRN_HUFF_BAD_CODE | ARITH_BAD_CODE | libjpeg::JWRN_MUST_RESYNC => true,
-            // Before a restart marker they are the rest of pixels that were not decoded.
+            // Bytes before a restart marker belong to pixels that were not decoded.
             libjpeg::JWRN_EXTRANEOUS_DATA => position.is_in_scan,
             libjpeg::JTRC_EOI => !position.is_complete,
             _ => ends,
         };
         self.0 = match self.0 {
-            // It resumes at a restart marker.
+            // The picture resumes at a restart marker.
             Some(_) if code == libjpeg::JTRC_RST => Some(Damage::Partial),
             Some(Damage::FromRow { .. }) => self.0,
             _ if ends && position.is_first_scan => {
@@ -71,14 +71,14 @@ impl Losses {
     }
 }
 
-/// How far a decompressor is; `None` before it has read a frame's header.
+/// Returns the position of a decompressor. `None`: it has not read a frame's header yet.
 #[allow(unsafe_code)]
 fn position(decoder: &jpeg_common_struct) -> Option<Position> {
     if decoder.is_decompressor == 0 {
         return None;
     }
     // SAFETY: libjpeg calls its handlers with the first part of the decompressor's structure (libjpeg.txt, "Error
-    // handling"), which says of itself that it is one.
+    // handling"), and `is_decompressor` says that it is one.
     let info = unsafe { &*std::ptr::from_ref(decoder).cast::<jpeg_decompress_struct>() };
     let block_rows = 8 * u32::try_from(info.max_v_samp_factor).ok().filter(|&factor| factor > 0)?;
     let components = usize::try_from(info.num_components).ok().filter(|&count| count <= MAX_COMPONENTS)?;
@@ -105,7 +105,7 @@ fn position(decoder: &jpeg_common_struct) -> Option<Position> {
     })
 }
 
-/// The components that libjpeg can read: `MAX_COMPONENTS` in jmorecfg.h.
+/// Most components that libjpeg can read: `MAX_COMPONENTS` in jmorecfg.h.
 const MAX_COMPONENTS: usize = 10;
 
 #[cfg(test)]
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_its_end_is_whole_when_its_last_row_has_come() {
+    fn a_file_without_its_end_is_complete_if_its_last_row_has_arrived() {
         assert_eq!(after(&[(libjpeg::JWRN_JPEG_EOF, at(96))]), None);
         let ends = Some(Damage::FromRow { row: 88, rows: 100 });
         assert_eq!(after(&[(libjpeg::JWRN_JPEG_EOF, at(88))]), ends);

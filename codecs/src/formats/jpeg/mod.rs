@@ -4,22 +4,21 @@
 //! for each component, are complete only at the end of the file: libjpeg keeps the coefficients of the whole picture, in
 //! memory within the bounds, or in a temporary file.
 //!
-//! A damaged file is shown as far as libjpeg gets, as in browsers.
+//! A damaged file is shown as far as libjpeg can decode it, as in browsers.
 //!
 //! Source: ITU-T T.81 (the codec), ITU-T T.871 (JFIF).
 
-mod ahead;
 mod coefficients;
 mod decompressor;
 mod error_manager;
 mod header;
 mod losses;
-mod segments;
 pub mod thumbnail;
-mod unwinding;
 pub mod ycbcr420;
 
 use std::io::{self, BufRead, Seek, SeekFrom};
+use std::os::raw::c_int;
+use std::panic::resume_unwind;
 use std::rc::Rc;
 
 use edgezoom_geometry::Size;
@@ -46,28 +45,34 @@ pub(crate) static FORMAT: Format = Format {
     open: Open::Directly(open),
 };
 
-/// The share of [`Bounds::memory`] up to which coefficients are kept in memory although there is a file: a file takes
-/// longer, as each of some ten scans goes through it.
+/// The share of [`Bounds::memory`] up to which coefficients are in memory although there is a file: a file is slower,
+/// because each of some ten scans goes through it.
 const MEMORY_SHARE: u64 = 2;
-/// The rows that are decoded at once, so that few of them are lost by an error that libjpeg does not go on behind.
+/// Number of rows decoded at once, so that few are lost by an error that stops libjpeg.
 const ROWS_AT_ONCE: u32 = 16;
 
-/// A JPEG in grey or RGB.
+/// An error code of libjpeg, which unwinds through its C code up to [`catch_errors`].
+struct LibjpegError(c_int);
+
+/// Unwinds with an error of libjpeg.
+fn fail(code: c_int) -> ! {
+    resume_unwind(Box::new(LibjpegError(code)));
+}
+
+/// The rows of a JPEG.
 struct Rows<R> {
     size: Size,
     layout: Layout,
     decoder: DecompressStarted<R>,
+    /// Must outlive the decoder.
     _coefficients: Option<Rc<Coefficients>>,
     losses: Losses,
+    cmyk: Option<Cmyk>,
 }
 
-/// A JPEG in CMYK.
-struct CmykRows<R> {
-    size: Size,
-    decoder: DecompressStarted<R>,
-    _coefficients: Option<Rc<Coefficients>>,
-    losses: Losses,
-    /// Whether 255 means no ink, as in files of Adobe's programs.
+/// The conversion of a JPEG in CMYK.
+struct Cmyk {
+    /// True if 255 means no ink, as in files of Adobe's programs.
     is_inverted: bool,
     converter: CmykConverter,
     rows: Vec<u8>,
@@ -115,26 +120,23 @@ where
     let size = bounds.admit(side(header.width()), side(header.height()))?;
     let coefficients = coefficients_of(&header, markers, size, bounds, temporary)?;
     let (orientation, profile) = (orientation(&header), profile(&header));
-    let is_inverted = segments::has_adobe_marker(&header);
-    let mut losses = Losses::default();
+    let is_inverted = header::has_adobe_marker(&header);
+    let (mut losses, mut is_cmyk) = (Losses::default(), false);
     let kept = coefficients.as_ref();
-    let reader: Box<dyn RowReader> = match header.color_space() {
-        ColorSpace::JCS_GRAYSCALE => {
-            let decoder = start(&mut losses, kept, || header.grayscale())?;
-            Box::new(Rows { size, layout: Layout::Grey, decoder, _coefficients: coefficients, losses })
-        }
+    let (layout, decoder) = match header.color_space() {
+        ColorSpace::JCS_GRAYSCALE => (Layout::Grey, start(&mut losses, kept, || header.grayscale())?),
         ColorSpace::JCS_YCbCr | ColorSpace::JCS_RGB => {
-            let decoder = start(&mut losses, kept, || header.rgb())?;
-            Box::new(Rows { size, layout: Layout::Rgb, decoder, _coefficients: coefficients, losses })
+            (Layout::Rgb, start(&mut losses, kept, || header.rgb())?)
         }
         ColorSpace::JCS_CMYK | ColorSpace::JCS_YCCK => {
-            let decoder = start(&mut losses, kept, || header.to_colorspace(ColorSpace::JCS_CMYK))?;
-            let (converter, rows) = (CmykConverter::new(profile.as_ref()), Vec::new());
-            let _coefficients = coefficients;
-            Box::new(CmykRows { size, decoder, _coefficients, losses, is_inverted, converter, rows })
+            is_cmyk = true;
+            (Layout::Rgb, start(&mut losses, kept, || header.to_colorspace(ColorSpace::JCS_CMYK))?)
         }
         _ => return Err(FORMAT.unsupported("its colour space is unknown")),
     };
+    let converter = is_cmyk.then(|| CmykConverter::new(profile.as_ref()));
+    let cmyk = converter.map(|converter| Cmyk { is_inverted, converter, rows: Vec::new() });
+    let reader = Box::new(Rows { size, layout, decoder, _coefficients: coefficients, losses, cmyk });
     Ok(Decoded { reader, orientation, profile })
 }
 
@@ -148,35 +150,16 @@ impl<R: BufRead> RowReader for Rows<R> {
     }
 
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
-        catch_damage(&mut self.losses, || self.decoder.read_scanlines_into(into).map(|_| ()))
-    }
-
-    fn damage(&self) -> Option<Damage> {
-        self.losses.damage()
-    }
-
-    fn rows_at_once(&self) -> u32 {
-        ROWS_AT_ONCE
-    }
-}
-
-impl<R: BufRead> RowReader for CmykRows<R> {
-    fn size(&self) -> Size {
-        self.size
-    }
-
-    fn layout(&self) -> Layout {
-        Layout::Rgb
-    }
-
-    fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
-        self.rows.resize(into.len() / 3 * 4, 0);
-        let Self { decoder, losses, rows, .. } = self;
+        let Self { decoder, losses, cmyk, .. } = self;
+        let Some(Cmyk { is_inverted, converter, rows }) = cmyk else {
+            return catch_damage(losses, || decoder.read_scanlines_into(into).map(|_| ()));
+        };
+        rows.resize(into.len() / 3 * 4, 0);
         catch_damage(losses, || decoder.read_scanlines_into(rows).map(|_| ()))?;
-        if self.is_inverted {
-            self.rows.iter_mut().for_each(|sample| *sample = 255 - *sample);
+        if *is_inverted {
+            rows.iter_mut().for_each(|sample| *sample = 255 - *sample);
         }
-        self.converter.convert(&self.rows, into);
+        converter.convert(rows, into);
         Ok(())
     }
 
@@ -189,17 +172,16 @@ impl<R: BufRead> RowReader for CmykRows<R> {
     }
 }
 
-/// Whether a JPEG in memory can be read as planes.
+/// Returns true if a JPEG in memory can be read as planes.
 pub fn is_ycbcr420(file: &[u8]) -> bool {
-    let header = catch_errors(|| DecompressBuilder::new().with_err(error_manager::new()).from_mem(file));
-    header.is_ok_and(|header| ycbcr420::is_ycbcr420(&header))
+    open_in_memory(file).is_ok_and(|header| ycbcr420::is_ycbcr420(&header))
 }
 
-/// Decodes a JPEG in memory as RGB into these rows. A row may be shorter than the picture is wide, and there may be
-/// fewer of them than it is high: the rest is cropped.
+/// Decodes a JPEG of this width in memory as RGB into rows. They may cover less than its width and height: the rest is
+/// cropped.
 pub fn decode_into(file: &[u8], width: u32, rows: Vec<&mut [u8]>) -> Result<(), SourceError> {
     header::admit_scans_of(file)?;
-    let header = catch_errors(|| DecompressBuilder::new().with_err(error_manager::new()).from_mem(file))?;
+    let header = open_in_memory(file)?;
     let is_colour = matches!(header.color_space(), ColorSpace::JCS_YCbCr | ColorSpace::JCS_RGB);
     if !is_colour || side(header.width()) != width || header.height() < rows.len() {
         return Err(FORMAT.corrupt("a strip or tile has another size or colour space than the file says"));
@@ -217,10 +199,10 @@ pub fn decode_into(file: &[u8], width: u32, rows: Vec<&mut [u8]>) -> Result<(), 
     Ok(())
 }
 
-/// Decodes the first rows of a JPEG in memory as the samples that it stores, without converting colours; only YCCK
-/// becomes CMYK. Returns how many bytes of rows have been decoded.
+/// Fills `out` with the first rows of a JPEG in memory, as the samples that it stores; only YCCK becomes CMYK. Returns the
+/// number of bytes decoded.
 pub fn decode_samples(file: &[u8], width: u32, samples: usize, out: &mut [u8]) -> Result<usize, SourceError> {
-    let header = catch_errors(|| DecompressBuilder::new().with_err(error_manager::new()).from_mem(file))?;
+    let header = open_in_memory(file)?;
     let (space, stored) = match header.color_space() {
         space @ ColorSpace::JCS_GRAYSCALE => (space, 1),
         space @ (ColorSpace::JCS_YCbCr | ColorSpace::JCS_RGB) => (space, 3),
@@ -243,7 +225,7 @@ pub fn decode_samples(file: &[u8], width: u32, samples: usize, out: &mut [u8]) -
     Ok(decoded)
 }
 
-/// Reads the markers and checks the size. The file is at its start afterwards.
+/// Reads the markers, checks the size, and rewinds the file.
 fn read_markers(
     file: &mut (impl BufRead + Seek),
     bounds: Bounds,
@@ -256,24 +238,25 @@ fn read_markers(
     Ok(markers)
 }
 
+fn open_in_memory(file: &[u8]) -> Result<Decompress<&[u8]>, SourceError> {
+    catch_errors(|| DecompressBuilder::new().with_err(error_manager::new()).from_mem(file))
+}
+
 fn read_header<R: BufRead>(file: R) -> Result<Decompress<R>, SourceError> {
     catch_errors(|| {
-        DecompressBuilder::new()
-            .with_err(error_manager::new())
-            .with_markers(segments::SAVED)
-            .from_reader(file)
+        DecompressBuilder::new().with_err(error_manager::new()).with_markers(header::SAVED).from_reader(file)
     })
 }
 
 fn orientation<R>(header: &Decompress<R>) -> Orientation {
-    segments::exif(header).map_or(Orientation::UPRIGHT, Orientation::of_exif)
+    header::exif(header).map_or(Orientation::UPRIGHT, Orientation::of_exif)
 }
 
 fn profile<R>(header: &Decompress<R>) -> Option<Profile> {
-    segments::profile(header).and_then(|profile| Profile::of_icc(&profile))
+    header::profile(header).and_then(|profile| Profile::of_icc(&profile))
 }
 
-/// Starts a decoder, which keeps its coefficients there.
+/// Starts a decoder that stores its coefficients in `kept`.
 fn start<T>(
     losses: &mut Losses,
     kept: Option<&Rc<Coefficients>>,
@@ -282,7 +265,8 @@ fn start<T>(
     kept_in(kept, || catch_damage(losses, start))
 }
 
-/// Where the coefficients of a picture are kept: in a temporary file, if there is one and they are many. `None`: nowhere.
+/// Returns the store of a picture's coefficients: a temporary file, if there is one and they are many. `None`: the picture
+/// has none to store.
 fn coefficients_of<R>(
     header: &Decompress<R>,
     markers: Option<header::Header>,
@@ -301,8 +285,8 @@ fn coefficients_of<R>(
     Ok(Some(Coefficients::new(scratch)))
 }
 
-/// The bytes that libjpeg keeps of a progressive picture: 64 coefficients of 2 bytes for each block of each component,
-/// in whole MCUs.
+/// Returns the number of bytes of a progressive picture's coefficients: 64 of 2 bytes for each block of each component, in
+/// whole MCUs.
 fn coefficient_bytes<R>(header: &Decompress<R>, size: Size) -> u64 {
     let factor = |sampling: i32| u64::from(sampling.unsigned_abs().max(1));
     let components = header.components();
@@ -318,7 +302,7 @@ fn coefficient_bytes<R>(header: &Decompress<R>, size: Size) -> u64 {
         .sum()
 }
 
-/// A side as libjpeg gives it, at most 65,535.
+/// Converts a side of libjpeg, which is at most 65,535.
 fn side(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }

@@ -9,12 +9,11 @@
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 
 use edgezoom_geometry::Size;
-use mozjpeg::decompress::DecompressBuilder;
 use mozjpeg::{ColorSpace, Decompress};
 
-use super::error_manager::{self, catch_errors};
+use super::error_manager::catch_errors;
 use super::header::{self, Header};
-use super::{coefficients_of, kept_in, orientation, read_header, segments, side};
+use super::{coefficients_of, kept_in, open_in_memory, orientation, read_header, side};
 use crate::format::READ_BYTES;
 use crate::scratch::TemporaryFile;
 use crate::{Bounds, Layout, Orientation, SourceError, SourceFile};
@@ -52,20 +51,20 @@ pub fn find(source: SourceFile, bounds: Bounds, temporary: Option<&TemporaryFile
     Some(Thumbnail { picture, orientation, size, pixels })
 }
 
-/// The thumbnail in the EXIF of a picture.
+/// Decodes the thumbnail in the EXIF of a picture.
 fn in_exif<R>(header: &Decompress<R>) -> Option<(Size, Vec<u8>)> {
-    let exif = exif::Reader::new().read_raw(segments::exif(header)?.to_vec()).ok()?;
+    let exif = exif::Reader::new().read_raw(header::exif(header)?.to_vec()).ok()?;
     let number = |tag| exif.get_field(tag, exif::In::THUMBNAIL)?.value.get_uint(0);
     let start = number(exif::Tag::JPEGInterchangeFormat)? as usize;
     let length = number(exif::Tag::JPEGInterchangeFormatLength)? as usize;
     let file = exif.buf().get(start..start.checked_add(length)?)?;
     header::admit_scans_of(file).ok()?;
-    let header = open(file).ok()?;
+    let header = open_in_memory(file).ok()?;
     let is_small = side(header.width()).max(side(header.height())) <= MAX_SIDE;
     is_small.then(|| decode(|| header.rgb()).ok()).flatten()
 }
 
-/// An eighth of a progressive picture, by its first scans.
+/// Decodes the first scans of a progressive picture at an eighth of its size.
 fn first_scans(
     mut file: BufReader<SourceFile>,
     bounds: Bounds,
@@ -73,7 +72,7 @@ fn first_scans(
 ) -> Option<(Size, Vec<u8>)> {
     file.seek(SeekFrom::Start(0)).ok()?;
     let (markers, scans) = read_first_scans(file).ok()??;
-    let mut header = open(&scans).ok()?;
+    let mut header = open_in_memory(&scans).ok()?;
     let is_colour = matches!(
         header.color_space(),
         ColorSpace::JCS_YCbCr | ColorSpace::JCS_RGB | ColorSpace::JCS_GRAYSCALE
@@ -85,8 +84,8 @@ fn first_scans(
     kept_in(coefficients.as_ref(), || decode(|| header.rgb())).ok()
 }
 
-/// The bytes of a progressive picture up to the scan with which the DC coefficients of all components are there, and the
-/// end of a picture.
+/// Reads a progressive picture up to the scan that completes the DC coefficients of all components, and appends the end of a
+/// picture.
 fn read_first_scans(file: impl BufRead) -> io::Result<Option<(Header, Vec<u8>)>> {
     let mut file = Recording { file, bytes: Vec::new() };
     let mut found = None;
@@ -111,14 +110,14 @@ fn read_first_scans(file: impl BufRead) -> io::Result<Option<(Header, Vec<u8>)>>
                 length
             }
             0xc4 | 0xc8 | 0xcc => header::segment::<0>(&mut file)?.0,
-            // Not progressive, or without an end.
+            // Not progressive, or ended.
             0xc0..=0xcf | 0xd9 => return Ok(None),
             0xda => {
                 let (length, [count]) = header::segment::<1>(&mut file)?;
                 let mut rest = vec![0; usize::try_from(length).unwrap_or_default()];
                 file.read_exact(&mut rest)?;
                 let of_spectrum = rest.get(2 * usize::from(count)..).unwrap_or_default();
-                // From 0 to 0, and all bits but those that refinements give.
+                // Coefficient 0, in its first approximation.
                 if let [0, _, bits, ..] = of_spectrum
                     && bits >> 4 == 0
                 {
@@ -132,7 +131,7 @@ fn read_first_scans(file: impl BufRead) -> io::Result<Option<(Header, Vec<u8>)>>
     }
 }
 
-/// A file whose bytes are kept as they are read, up to [`MAX_SCAN_BYTES`].
+/// A reader that records the bytes read, up to [`MAX_SCAN_BYTES`].
 struct Recording<R> {
     file: R,
     bytes: Vec<u8>,
@@ -161,10 +160,6 @@ impl<R: BufRead> BufRead for Recording<R> {
         }
         self.file.consume(count);
     }
-}
-
-fn open(file: &[u8]) -> Result<Decompress<&[u8]>, SourceError> {
-    catch_errors(|| DecompressBuilder::new().with_err(error_manager::new()).from_mem(file))
 }
 
 /// Decodes a picture as RGB.

@@ -1,17 +1,16 @@
-//! JPEG with 4:2:0 chroma subsampling, read as the planes that are stored. Tiles in JPEG are encoded from planes
-//! again, so no colour is converted on the way.
+//! JPEG with 4:2:0 chroma subsampling, read as the stored planes. Tiles in JPEG are encoded from planes again, so no colour
+//! is converted.
 
 use std::rc::Rc;
 
 use edgezoom_geometry::Size;
 use mozjpeg::{ColorSpace, Decompress};
 
-use super::FORMAT;
 use super::coefficients::{Coefficients, kept_in};
 use super::decompressor::Decompressor;
 use super::error_manager::{catch_damage, catch_errors};
-use super::header;
 use super::losses::Losses;
+use super::{FORMAT, header};
 use crate::format::READ_BYTES;
 use crate::{Damage, Layout, RowReader, SourceError, SourceFile};
 use edgezoom_jpeg::ycbcr420::{self, PairMut, ROWS};
@@ -20,20 +19,20 @@ use edgezoom_jpeg::ycbcr420::{self, PairMut, ROWS};
 pub struct YCbCr420Reader {
     size: Size,
     decompressor: Decompressor<'static>,
-    /// Outlive the decoder.
+    /// Must outlive the decoder.
     _coefficients: Option<Rc<Coefficients>>,
     losses: Losses,
 }
 
-/// Whether a picture is YCbCr with 4:2:0 chroma subsampling.
+/// Returns true for YCbCr with 4:2:0 chroma subsampling.
 pub fn is_ycbcr420<R>(header: &Decompress<R>) -> bool {
     let sampling =
         header.components().iter().map(|component| (component.h_samp_factor, component.v_samp_factor));
     header.color_space() == ColorSpace::JCS_YCbCr && sampling.eq([(2, 2), (1, 1), (1, 1)])
 }
 
-/// Decodes a 4:2:0 JPEG of this width in memory into these pairs of rows. They may cover less than its width and
-/// height: the rest is cropped.
+/// Decodes a 4:2:0 JPEG of this width in memory into pairs of rows. They may cover less than its width and height: the
+/// rest is cropped.
 pub fn decode_into(file: &[u8], width: u32, pairs: Vec<PairMut<'_>>) -> Result<(), SourceError> {
     header::admit_scans_of(file)?;
     let mut decompressor = Decompressor::new(file, file.len().clamp(1, READ_BYTES));
