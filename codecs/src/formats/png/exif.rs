@@ -1,34 +1,35 @@
-//! A PNG's `eXIf` chunk, which may stand behind the pixels: ImageMagick writes it there. A decoder reaches it only
-//! after the last row, but the orientation is needed before the first.
+//! A PNG's `eXIf` chunk, which may be behind the pixels: ImageMagick writes it there. A decoder reaches it only after the
+//! last row, but the orientation is needed before the first.
 //!
 //! ```text
 //! chunk  length: u32  type: 4 bytes  content  CRC: u32        numbers are big-endian
 //! ```
-//! Only the headers of chunks are read, by offset, so the file's position does not change. Encoders cut the pixels into
-//! thousands of IDAT chunks of equal length, with nothing between them. So the search leaps: where a chunk header of
-//! the same length stands exactly n lengths on, all chunks between are skipped at once.
+//! Only the headers of chunks are read, by offset, so the file's position does not change. Encoders split the pixels into
+//! thousands of IDAT chunks of equal length, with nothing between them. So the search leaps: if a chunk header of the same
+//! length is exactly n chunks further on, all chunks between are skipped at once.
 //!
 //! Source: PNG Specification (Third Edition), 5.3 (chunk layout), 11.3.4.5 (eXIf).
 
-use crate::SourceFile;
+use crate::row_reader::Wrapper;
+use crate::{Orientation, RowReader, SourceError, SourceFile};
 
-/// Where the first chunk begins.
+/// Offset of the first chunk.
 const SIGNATURE_BYTES: u64 = 8;
-/// A chunk's length and type, and its checksum behind it.
+/// Number of bytes of a chunk's length and type.
 const HEADER_BYTES: u64 = 8;
+/// Number of bytes of a chunk's checksum, behind its content.
 const CHECKSUM_BYTES: u64 = 4;
-/// The bytes that EXIF may have: in JPEG it has to fit into a segment of 64 KiB.
+/// Most bytes of EXIF. In JPEG it has to fit into a segment of 64 KiB.
 const MAX_BYTES: u32 = 1 << 20;
-
-/// The headers that are read: a file with more was made to waste time.
+/// Most headers that are read: a file with more was made to waste time.
 const MAX_HEADERS: u32 = 1 << 20;
 
-/// The first block of EXIF in a PNG. A broken chunk ends the search: the decoder will report it. Of a file that is still
-/// growing, only what stands before the pixels is found.
+/// Finds the first block of EXIF. A broken chunk ends the search: the decoder will report it. If the file is still growing,
+/// searches only before the pixels.
 pub fn find(file: &SourceFile) -> Option<Vec<u8>> {
     let mut at = SIGNATURE_BYTES;
     let mut last = None;
-    // How many chunks like the last one are skipped at once.
+    // Number of chunks like the last one to skip at once.
     let mut leap = 1;
     for _ in 0..MAX_HEADERS {
         let header = header(file, at)?;
@@ -60,11 +61,48 @@ pub fn find(file: &SourceFile) -> Option<Vec<u8>> {
     None
 }
 
-/// A chunk's length and type.
+/// Reads a chunk's length and type.
 fn header(file: &SourceFile, at: u64) -> Option<[u8; HEADER_BYTES as usize]> {
     let mut header = [0; HEADER_BYTES as usize];
     file.read_exact_at(&mut header, at).ok()?;
     Some(header)
+}
+
+/// The reader of a PNG that is still arriving and may have EXIF behind its pixels. It is read as upright, which most
+/// pictures are. If EXIF turns out to say otherwise, the picture has to be read again.
+pub struct LateExif {
+    reader: Box<dyn RowReader>,
+    source: SourceFile,
+    rows_left: u32,
+}
+
+impl LateExif {
+    pub fn wrap(reader: Box<dyn RowReader>, source: SourceFile) -> Box<dyn RowReader> {
+        let rows_left = reader.size().height;
+        Box::new(Self { reader, source, rows_left })
+    }
+}
+
+impl Wrapper for LateExif {
+    fn source(&self) -> &dyn RowReader {
+        &*self.reader
+    }
+
+    fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
+        self.reader.read_rows(into)?;
+        let row_bytes = self.reader.layout().row_bytes(self.reader.size().width).max(1);
+        let rows = u32::try_from(into.len() / row_bytes).unwrap_or(u32::MAX);
+        let is_last = self.rows_left > 0 && self.rows_left <= rows;
+        self.rows_left = self.rows_left.saturating_sub(rows);
+        if is_last {
+            self.source.length_when_complete()?;
+            let exif = find(&self.source);
+            if exif.is_some_and(|exif| Orientation::of_exif(&exif) != Orientation::UPRIGHT) {
+                return Err(SourceError::NeedsWhole);
+            }
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
-//! Interlaced PNG, by rows. The picture comes in seven passes, of which the last has every second row and half of all
-//! pixels. The first six are [kept](Scratch) as they come; then rows are put together, those of the last pass as they
-//! are decoded.
+//! Interlaced PNG, by rows. The picture has seven passes, of which the last has every second row and half of all pixels. The
+//! first six are [stored](Scratch) as they are decoded; then rows are assembled, those of the last pass as they are decoded.
 //!
 //! ```text
 //! 1 6 4 6 2 6 4 6      the pass of each pixel, in each 8×8 pixels
@@ -16,35 +15,29 @@
 
 use std::io::{BufRead, Seek};
 
-use ::png::Reader;
 use edgezoom_geometry::Size;
 
-use super::kind::Kind;
-use super::{FORMAT, error};
-use crate::colour::icc::Transform16;
+use super::pixels::RowDecoder;
 use crate::scratch::{Scratch, ScratchReader, ScratchWriter, TemporaryFile};
 use crate::{Bounds, Layout, RowReader, SourceError};
 
-/// The passes that are kept: the first column and the distance of columns, the same of rows.
-const KEPT: [(u32, u32, u32, u32); 6] =
+/// The passes that are stored: first column, distance of columns, first row, distance of rows.
+const STORED: [(u32, u32, u32, u32); 6] =
     [(0, 8, 0, 8), (4, 8, 0, 8), (0, 4, 4, 8), (2, 4, 0, 4), (0, 2, 2, 4), (1, 2, 0, 2)];
 
 /// An interlaced PNG.
 pub struct Interlaced<R: BufRead + Seek> {
     size: Size,
-    reader: Reader<R>,
-    kind: Kind,
-    transform_16: Option<Transform16>,
+    decoder: RowDecoder<R>,
     scratch: Scratch,
-    /// For each kept pass, what is left of it.
-    passes: [ScratchReader; KEPT.len()],
-    /// Whether a kept pass has a pixel that is not opaque.
+    /// The rows that are left of each stored pass.
+    passes: [ScratchReader; STORED.len()],
+    /// True if a stored pass has a pixel that is not opaque.
     needs_opacity: bool,
     next: u32,
-    samples: Vec<u8>,
 }
 
-/// A kept pass.
+/// A stored pass.
 struct Pass {
     width: u32,
     height: u32,
@@ -53,15 +46,13 @@ struct Pass {
 impl<R: BufRead + Seek> Interlaced<R> {
     /// Reads the first six passes.
     pub fn open(
-        mut reader: Reader<R>,
-        kind: Kind,
-        mut transform_16: Option<Transform16>,
+        mut decoder: RowDecoder<R>,
         size: Size,
         bounds: Bounds,
         file: Option<&TemporaryFile>,
     ) -> Result<Self, SourceError> {
-        let layout = kind.layout();
-        let passes = KEPT.map(|(left, across, top, down)| Pass {
+        let layout = decoder.kind.layout();
+        let passes = STORED.map(|(left, across, top, down)| Pass {
             width: size.width.saturating_sub(left).div_ceil(across),
             height: size.height.saturating_sub(top).div_ceil(down),
         });
@@ -70,12 +61,11 @@ impl<R: BufRead + Seek> Interlaced<R> {
         let mut scratch = Scratch::new(bytes.iter().sum(), "decoding an interlaced PNG", bounds, file)?;
         let mut writer = ScratchWriter::new(0);
         let mut row = vec![0; layout.row_bytes(size.width)];
-        let mut samples = vec![0; kind.bytes() * size.width as usize];
         let mut needs_opacity = false;
         for pass in passes.iter().filter(|pass| pass.width > 0) {
             let row = &mut row[..layout.row_bytes(pass.width)];
             for _ in 0..pass.height {
-                read_row(&mut reader, kind, &mut transform_16, &mut samples, pass.width, row)?;
+                decoder.read_row(row)?;
                 needs_opacity = needs_opacity
                     || layout == Layout::Rgba && row.as_chunks::<4>().0.iter().any(|pixel| pixel[3] != 255);
                 writer.write(&mut scratch, row)?;
@@ -87,21 +77,20 @@ impl<R: BufRead + Seek> Interlaced<R> {
             offset += bytes;
             ScratchReader::new(offset - bytes, bytes)
         });
-        Ok(Self { size, reader, kind, transform_16, scratch, passes, needs_opacity, next: 0, samples })
+        Ok(Self { size, decoder, scratch, passes, needs_opacity, next: 0 })
     }
 
     fn read_row(&mut self, out: &mut [u8]) -> Result<(), SourceError> {
         let row = self.next;
         self.next += 1;
         if row % 2 == 1 {
-            let Self { reader, kind, transform_16, samples, size, .. } = self;
-            return read_row(reader, *kind, transform_16, samples, size.width, out);
+            return self.decoder.read_row(out);
         }
-        for (&(left, across, top, down), pass) in KEPT.iter().zip(&mut self.passes) {
+        for (&(left, across, top, down), pass) in STORED.iter().zip(&mut self.passes) {
             if row < top || !(row - top).is_multiple_of(down) || self.size.width <= left {
                 continue;
             }
-            let layout = self.kind.layout();
+            let layout = self.decoder.kind.layout();
             let width = (self.size.width - left).div_ceil(across);
             let pixels = pass.read(&self.scratch, layout.row_bytes(width))?;
             let (left, across) = (left as usize, across as usize);
@@ -115,34 +104,10 @@ impl<R: BufRead + Seek> Interlaced<R> {
     }
 }
 
-/// Puts the pixels of a pass to their columns.
+/// Copies the pixels of a pass to their columns.
 fn spread<const N: usize>(pixels: &[u8], left: usize, across: usize, out: &mut [u8]) {
     let columns = out.as_chunks_mut::<N>().0.iter_mut().skip(left).step_by(across);
     columns.zip(pixels.as_chunks::<N>().0).for_each(|(out, pixel)| *out = *pixel);
-}
-
-/// Decodes the next row of a pass that has `width` columns. `samples` is a row of the whole picture.
-pub fn read_row<R: BufRead + Seek>(
-    reader: &mut Reader<R>,
-    kind: Kind,
-    transform_16: &mut Option<Transform16>,
-    samples: &mut [u8],
-    width: u32,
-    out: &mut [u8],
-) -> Result<(), SourceError> {
-    // The decoder wants room for a row of the whole picture.
-    let is_direct = kind.is_final() && out.len() == samples.len();
-    let row = reader.read_row(if is_direct { out } else { samples }).map_err(error)?;
-    if row.is_none() {
-        return Err(FORMAT.corrupt("it ends before its last row"));
-    }
-    let samples = &samples[..kind.bytes() * width as usize];
-    if !kind.is_final() {
-        kind.convert(samples, transform_16, out);
-    } else if !is_direct {
-        out.copy_from_slice(samples);
-    }
-    Ok(())
 }
 
 impl<R: BufRead + Seek> RowReader for Interlaced<R> {
@@ -151,7 +116,7 @@ impl<R: BufRead + Seek> RowReader for Interlaced<R> {
     }
 
     fn layout(&self) -> Layout {
-        self.kind.layout()
+        self.decoder.kind.layout()
     }
 
     fn needs_opacity(&self) -> bool {
@@ -159,7 +124,7 @@ impl<R: BufRead + Seek> RowReader for Interlaced<R> {
     }
 
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
-        let row_bytes = self.kind.layout().row_bytes(self.size.width);
+        let row_bytes = self.decoder.kind.layout().row_bytes(self.size.width);
         into.chunks_exact_mut(row_bytes).try_for_each(|row| self.read_row(row))
     }
 }
