@@ -8,19 +8,19 @@ use super::{FORMAT, undecodable};
 use crate::SourceError;
 #[cfg(feature = "modern")]
 use crate::buffered::catch_panics;
-use crate::formats::webp::small as webp;
+use crate::formats::webp::lossy;
 
 /// Decodes a chunk of WebP. Returns the number of bytes decoded.
 pub fn webp(stored: &[u8], shape: Shape, out: &mut [u8]) -> Result<usize, SourceError> {
-    let (width, height) = webp::size(stored).ok_or_else(undecodable)?;
+    let (width, height) = lossy::stated_size(stored).ok_or_else(undecodable)?;
     check(width, height, shape, out)?;
     let bytes = |channels| width as usize * height as usize * channels;
     if matches!(shape.together, 3 | 4) && out.len() >= bytes(shape.together) {
-        webp::decode(stored, width, shape.together, out).ok_or_else(undecodable)?;
+        lossy::decode_whole(stored, width, shape.together, out).ok_or_else(undecodable)?;
         return Ok(out.len());
     }
     let mut pixels = vec![0; bytes(4)];
-    webp::decode(stored, width, 4, &mut pixels).ok_or_else(undecodable)?;
+    lossy::decode_whole(stored, width, 4, &mut pixels).ok_or_else(undecodable)?;
     for (out, pixel) in out.chunks_exact_mut(shape.together).zip(pixels.chunks_exact(4)) {
         out.fill(255);
         out.iter_mut().zip(pixel).for_each(|(out, &sample)| *out = sample);

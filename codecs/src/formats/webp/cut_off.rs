@@ -1,6 +1,5 @@
-//! A WebP whose file ends too early. Its decoder reads on behind the end: what does not depend on what it finds there is of
-//! the picture, and the rest is missing. So the file is decoded with two different endings, and the rows count that are
-//! the same in both.
+//! A WebP whose file ends too early. It is completed with two different endings and decoded twice. Rows that are the same in
+//! both do not depend on the ending, so they belong to the picture; the rest is missing.
 
 use std::io::{BufReader, Seek, SeekFrom};
 
@@ -10,23 +9,25 @@ use super::FORMAT;
 use crate::buffered::read_all;
 use crate::{Bounds, Layout, RowReader, SourceError, SourceFile};
 
-/// Where the length of the file is, and which bytes it does not count.
+/// Offset of the length of the file.
 const LENGTH_AT: usize = 4;
+/// Number of bytes that the length does not count.
 const LENGTH_BEFORE: usize = 8;
-/// Where the first chunk begins, and the bytes of a chunk before its content: a name and a length.
+/// Offset of the first chunk.
 const FIRST_CHUNK: usize = 12;
+/// Number of bytes of a chunk before its content: a name and a length.
 const CHUNK_HEAD: usize = 8;
-/// The bytes that are added beside thrice those that are missing: what is made up may be longer than what was there, and a
-/// decoder refuses a chunk that is too short for it.
+/// Number of bytes added beside thrice those that are missing: made-up data may decode to fewer pixels than the original, and a
+/// decoder refuses a chunk that is too short.
 const MORE_BYTES: usize = 64 << 10;
 
-/// A picture of which the last rows are missing.
+/// A picture whose last rows are missing.
 pub struct CutOff {
     readers: [Box<dyn RowReader>; 2],
     others: Vec<u8>,
 }
 
-/// The file with each of two endings. `None` when nothing is missing.
+/// Returns the file with each of two endings. `None`: nothing is missing.
 pub fn completed(
     mut file: BufReader<SourceFile>,
     bounds: Bounds,
@@ -45,7 +46,7 @@ pub fn completed(
         }
         Some(bytes)
     };
-    // Numbers without an order (Knuth's MMIX): like the pixels of some picture.
+    // Pseudo-random numbers (Knuth's MMIX), which decode like some picture.
     let mut state = 1u64;
     let mut random = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -54,7 +55,7 @@ pub fn completed(
     Ok(complete(&mut || 0).zip(complete(&mut random)).map(|(one, other)| [one, other]))
 }
 
-/// The chunk in which a file ends, and how many bytes of it are missing.
+/// Returns the offset of the chunk in which the file ends, and the number of its bytes that are missing.
 fn find_cut(bytes: &[u8]) -> Option<(usize, usize)> {
     let mut at = FIRST_CHUNK;
     loop {
@@ -68,7 +69,7 @@ fn find_cut(bytes: &[u8]) -> Option<(usize, usize)> {
 }
 
 impl CutOff {
-    /// The rows that two readers of the same file, each with another ending, agree on.
+    /// Reads the rows on which two readers agree, of the same file with different endings.
     pub fn new(readers: [Box<dyn RowReader>; 2]) -> Self {
         Self { readers, others: Vec::new() }
     }

@@ -1,5 +1,6 @@
-//! The lossy codec, by libwebp: it is given the file piece by piece and decodes the rows that are in it, so that rows are
-//! read before the last one is decoded. Of a file that ends too early it gives those that browsers show.
+//! The lossy codec, by libwebp: it gets the file piece by piece and decodes the rows in it, so that rows are read before the
+//! last one is decoded. A file that ends too early shows the same rows as in browsers. WebPs within other files are decoded
+//! at once.
 //!
 //! Source: libwebp's `src/webp/decode.h`, "Incremental decoding" and "Advanced decoding parametrization".
 #![allow(unsafe_code)]
@@ -9,29 +10,28 @@ use std::os::raw::c_int;
 use std::ptr::{self, NonNull};
 
 use edgezoom_geometry::Size;
+use edgezoom_jpeg::ycbcr420;
 use libwebp_sys as libwebp;
 use libwebp_sys::{VP8StatusCode, WEBP_CSP_MODE, WebPDecoderConfig, WebPIDecoder, WebPYUVABuffer};
 
-use super::FORMAT;
-use super::chunks::Pixels;
-use super::small;
+use super::{FORMAT, Pixels};
 use crate::SourceError;
-use edgezoom_jpeg::ycbcr420;
 
-/// The bytes that are given at once: a few rows of macroblocks.
+/// Number of bytes passed to libwebp at once: a few rows of macroblocks.
 const PIECE: usize = 64 << 10;
-/// The bytes before the codec's own: the header of the file and that of its only chunk (RFC 9649, 2.5).
+/// Number of bytes before the codec's own: the header of the file and that of its only chunk (RFC 9649, 2.5).
 const HEADER: usize = 20;
 
 /// A picture that is being decoded.
 pub struct Lossy {
     state: NonNull<State>,
-    /// How many bytes of the file have been given, and the rows that have been decoded.
+    /// Number of bytes passed to libwebp.
     given: usize,
+    /// Number of rows decoded.
     rows: usize,
 }
 
-/// What libwebp keeps pointers to. Owned, and only used through a pointer.
+/// The state to which libwebp has pointers. Owned, and used only through a pointer.
 struct State {
     decoder: *mut WebPIDecoder,
     config: WebPDecoderConfig,
@@ -41,7 +41,7 @@ struct State {
 }
 
 impl Lossy {
-    /// A picture of this size, whose codec's bytes begin where `file` does. Several threads may decode it.
+    /// Opens a picture of this size, whose codec's bytes begin where `file` does. With `has_threads`, libwebp may use several.
     pub fn open(file: impl Read, pixels: Pixels, size: Size, has_threads: bool) -> Result<Self, SourceError> {
         let file = whole(file, pixels)?;
         check_size(&file, size)?;
@@ -53,7 +53,7 @@ impl Lossy {
         let chroma = stride / 2 * (rows / 2);
         let planes = [stride * rows, chroma, chroma].map(|bytes| vec![0; bytes]);
         let state = Box::into_raw(Box::new(State { decoder: ptr::null_mut(), config, file, planes }));
-        // SAFETY: the pointers are to fields of one allocation, and to those of its vectors, which are not changed in length
+        // SAFETY: the pointers are to fields of one allocation, and to those of its vectors, which do not change in length
         // and live until `drop` has deleted the decoder.
         let decoder = unsafe {
             let State { config, planes: [luma, blue, red], .. } = &mut *state;
@@ -89,7 +89,7 @@ impl Lossy {
         let state = self.state.as_ptr();
         while self.rows < rows {
             // SAFETY: nothing else uses the state while `self` is borrowed mutably. The decoder writes within the planes,
-            // of whose sizes it knows, and reads within the part of the file that it is given.
+            // whose sizes it knows, and reads within the part of the file that it gets.
             let (status, decoded) = unsafe {
                 let file = &(*state).file;
                 if self.given == file.len() {
@@ -97,20 +97,9 @@ impl Lossy {
                 }
                 self.given = (self.given + PIECE).min(file.len());
                 let status = libwebp::WebPIUpdate((*state).decoder, file.as_ptr(), self.given);
-                let (mut last, no) = (0, ptr::null_mut());
-                let none = ptr::null_mut();
-                libwebp::WebPIDecGetYUVA(
-                    (*state).decoder,
-                    &raw mut last,
-                    none,
-                    none,
-                    none,
-                    no,
-                    no,
-                    no,
-                    no,
-                    no,
-                );
+                let (mut last, no, none) = (0, ptr::null_mut(), ptr::null_mut());
+                let decoder = (*state).decoder;
+                libwebp::WebPIDecGetYUVA(decoder, &raw mut last, none, none, none, no, no, no, no, no);
                 (status, last)
             };
             self.rows = usize::try_from(decoded).unwrap_or(0);
@@ -123,7 +112,7 @@ impl Lossy {
         Ok(())
     }
 
-    /// Luma, Cb and Cr. Rows have [`ycbcr420::stride`] bytes, and half of it; those that have not been decoded are zero.
+    /// Returns luma, Cb and Cr. Rows have [`ycbcr420::stride`] bytes, or half as many. Rows not decoded yet are zero.
     pub fn planes(&self) -> [&[u8]; 3] {
         // SAFETY: libwebp writes only in `decode`, which needs `self` mutably.
         let planes = unsafe { &(*self.state.as_ptr()).planes };
@@ -144,7 +133,7 @@ impl Drop for Lossy {
     }
 }
 
-/// The codec's bytes in a file of their own.
+/// Returns the codec's bytes as a file of its own.
 fn whole(mut file: impl Read, pixels: Pixels) -> Result<Vec<u8>, SourceError> {
     let bytes = u32::try_from(pixels.bytes).map_err(|_| FORMAT.corrupt("its pixels have too many bytes"))?;
     let padded = bytes.saturating_add(bytes % 2);
@@ -158,9 +147,28 @@ fn whole(mut file: impl Read, pixels: Pixels) -> Result<Vec<u8>, SourceError> {
 }
 
 fn check_size(file: &[u8], size: Size) -> Result<(), SourceError> {
-    match small::size(file) {
+    match stated_size(file) {
         Some(own) if own == (size.width, size.height) => Ok(()),
         Some(_) => Err(FORMAT.corrupt("its pixels have another size than its header says")),
         None => Err(FORMAT.corrupt("its pixels cannot be decoded")),
     }
+}
+
+/// Returns the width and height that a file states.
+pub fn stated_size(file: &[u8]) -> Option<(u32, u32)> {
+    let (mut width, mut height) = (0, 0);
+    // SAFETY: it reads within the file, and writes the two numbers.
+    let is_known =
+        unsafe { libwebp::WebPGetInfo(file.as_ptr(), file.len(), &raw mut width, &raw mut height) != 0 };
+    u32::try_from(width).ok().zip(u32::try_from(height).ok()).filter(|_| is_known)
+}
+
+/// Decodes a whole file of this width into rows of RGB, or with four channels RGBA. Returns `None` if it is damaged or does not
+/// fit.
+pub fn decode_whole(file: &[u8], width: u32, channels: usize, rows: &mut [u8]) -> Option<()> {
+    let decode = if channels == 4 { libwebp::WebPDecodeRGBAInto } else { libwebp::WebPDecodeRGBInto };
+    let row_bytes = i32::try_from(width as usize * channels).ok()?;
+    // SAFETY: it reads within the file and writes within the rows, or refuses if they are too few.
+    let written = unsafe { decode(file.as_ptr(), file.len(), rows.as_mut_ptr(), rows.len(), row_bytes) };
+    (!written.is_null()).then_some(())
 }

@@ -1,22 +1,14 @@
-//! WebP, lossy or lossless; of an animation the first frame. Lossy pictures without an alpha channel are read row by row
-//! while libwebp decodes them, and so are lossless ones that are large. The rest is buffered.
+//! WebP, lossy or lossless; the first frame of an animation. Lossy pictures without an alpha channel are read row by row while
+//! libwebp decodes them, and so are large lossless ones, by [`lossless`]. The rest is buffered.
 //!
 //! Source: RFC 9649: section 2.4 for the file header, 2.7 for the chunks, of which EXIF and ICCP are read.
 
-mod bits;
-mod chunks;
-mod coded;
 mod cut_off;
-mod error;
-mod groups;
 mod lossless;
-mod lossy;
+pub mod lossy;
 mod planes;
-mod prefix;
-pub(crate) mod small;
-mod transforms;
 
-use std::io::{BufRead, BufReader, Cursor, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, Seek, SeekFrom};
 
 use image_webp::{DecodingError, WebPDecoder};
 
@@ -25,11 +17,8 @@ use crate::colour::icc::Profile;
 use crate::format::{Decoded, Input, Open};
 use crate::scratch::TemporaryFile;
 use crate::swap::Swap;
-use crate::{
-    Bounds, DecodeOptions, Format, Layout, Orientation, Reading, RowReader, SourceError, SourceFile,
-};
+use crate::{Bounds, DecodeOptions, Format, Layout, Orientation, Reading, SourceError, SourceFile};
 use cut_off::CutOff;
-use lossless::Lossless;
 use lossy::Lossy;
 use planes::Planes;
 
@@ -43,17 +32,32 @@ pub(crate) static FORMAT: Format = Format {
     open: Open::Directly(open),
 };
 
-/// The memory that decoding takes at most for each pixel, in bytes: the picture, and either the planes of the lossy
-/// codec or a copy of four channels for the lossless one.
+/// Most bytes of memory that decoding takes for each pixel: the picture, and either the planes of the lossy codec or a copy
+/// of four channels for the lossless one.
 const BYTES_A_PIXEL: u64 = 8;
-/// The bytes that EXIF and the profile may have.
+/// Most bytes of EXIF and of the profile.
 const METADATA_BYTES: usize = 4 << 20;
 
-/// Where the flags of the extended header are (RFC 9649, 2.7.1), and those for metadata: profile, EXIF and XMP.
+/// Offset of the flags of the extended header (RFC 9649, 2.7.1).
 const FLAGS_AT: usize = 20;
+/// The flags for metadata: profile, EXIF and XMP.
 const METADATA_FLAGS: u8 = 0x2c;
 
-/// What may be used to decode a picture.
+/// Most chunks that are read: a file with more was made to waste time.
+const MOST_CHUNKS: u32 = 1000;
+
+/// The chunk of a still picture's pixels.
+#[derive(Clone, Copy)]
+pub struct Pixels {
+    /// True for the lossy codec, without an alpha channel.
+    is_lossy: bool,
+    /// Offset in the file.
+    start: u64,
+    /// Length in bytes.
+    bytes: u64,
+}
+
+/// The bounds, options and memory for decoding a picture.
 #[derive(Clone, Copy)]
 struct Means<'a> {
     bounds: Bounds,
@@ -72,7 +76,7 @@ fn open(Input { file, bounds, options, temporary }: Input<'_>) -> Result<Decoded
     }
 }
 
-/// Opens a file that ends too early. `None`: it does not.
+/// Opens a file that ends too early. `None`: it is complete.
 fn open_cut_off(
     file: BufReader<SourceFile>,
     bounds: Bounds,
@@ -87,7 +91,7 @@ fn open_cut_off(
 }
 
 fn open_whole(mut file: BufReader<SourceFile>, means: Means<'_>) -> Result<Decoded, SourceError> {
-    // Metadata that is announced and not there is no reason to refuse the picture: browsers show it.
+    // A picture without the metadata that its header announces is shown, as in browsers.
     let lacks_chunk = matches!(WebPDecoder::new(&mut file), Err(DecodingError::ChunkMissing));
     file.rewind()?;
     if !lacks_chunk {
@@ -100,13 +104,13 @@ fn open_whole(mut file: BufReader<SourceFile>, means: Means<'_>) -> Result<Decod
     decode(Cursor::new(bytes), means, false)
 }
 
-/// Decodes a file. One that was cut off, and completed with no matter what, has no sure opacity.
+/// Decodes a file. The opacity of one that was cut off, and completed with arbitrary data, is unknown.
 fn decode<R>(mut file: R, means: Means<'_>, is_cut_off: bool) -> Result<Decoded, SourceError>
 where
     R: BufRead + Seek + 'static,
 {
     let Means { bounds, options, temporary } = means;
-    let pixels = chunks::find(&mut file)?;
+    let pixels = find_pixels(&mut file)?;
     file.rewind()?;
     let mut decoder = WebPDecoder::new(&mut file).map_err(error)?;
     let (width, height) = decoder.dimensions();
@@ -122,20 +126,20 @@ where
         drop(decoder);
         file.seek(SeekFrom::Start(pixels.start))?;
         let file = file.take(pixels.bytes);
-        let reader: Box<dyn RowReader> = if pixels.is_lossy {
-            // The planes, what is known of each macroblock, and the file.
+        let decoded = if pixels.is_lossy {
+            // The planes, the state of each macroblock, and the file.
             bounds.admit_memory(size.pixels() * 7 / 4 + pixels.bytes, "decoding a WebP")?;
             let lossy = Lossy::open(file, pixels, size, options.threads.get() > 1)?;
-            Box::new(Planes::new(lossy, size, as_planes))
+            Decoded::plain(Planes::new(lossy, size, as_planes))
         } else {
-            Box::new(Lossless::open(file, bounds)?)
+            lossless::open(file, bounds)?
         };
-        if reader.size() != size {
+        if decoded.reader.size() != size {
             return Err(FORMAT.corrupt("its pixels have another size than its header says"));
         }
-        return Ok(Decoded { reader, orientation, profile: profile.filter(|_| !is_srgb) });
+        return Ok(Decoded { orientation, profile: profile.filter(|_| !is_srgb), ..decoded });
     }
-    // An animation, or a lossy picture with opacity: if it is large, in the temporary file.
+    // An animation, or a lossy picture with opacity: if it is large, it is decoded in the temporary file.
     let (bounds, _swap) = Swap::admit(size.pixels() * BYTES_A_PIXEL, "decoding a WebP", bounds, temporary)?;
     decoder.set_memory_limit(usize::try_from(bounds.memory).unwrap_or(usize::MAX));
     let layout = if decoder.has_alpha() { Layout::Rgba } else { Layout::Rgb };
@@ -151,4 +155,37 @@ fn error(error: DecodingError) -> SourceError {
         DecodingError::UnsupportedFeature(feature) => FORMAT.unsupported(feature),
         other => FORMAT.corrupt(other),
     }
+}
+
+/// Finds the pixels of a still picture. `None`: an animation, a lossy picture with an alpha channel, or not a WebP.
+///
+/// ```text
+/// "RIFF"  size: u32  "WEBP"   chunk…
+/// chunk   name: 4 bytes  size: u32  content  a byte of padding if the size is odd      numbers are little-endian
+/// ```
+/// Source: RFC 9649, sections 2.3 to 2.7.
+fn find_pixels(file: &mut (impl BufRead + Seek)) -> io::Result<Option<Pixels>> {
+    match search(file) {
+        Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(None),
+        result => result,
+    }
+}
+
+fn search(file: &mut (impl BufRead + Seek)) -> io::Result<Option<Pixels>> {
+    file.seek(SeekFrom::Start(12))?;
+    for _ in 0..MOST_CHUNKS {
+        let mut header = [0; 8];
+        file.read_exact(&mut header)?;
+        let [name @ .., a, b, c, d] = header;
+        let bytes = u32::from_le_bytes([a, b, c, d]);
+        match &name {
+            b"VP8 " | b"VP8L" => {
+                let start = file.stream_position()?;
+                return Ok(Some(Pixels { is_lossy: &name == b"VP8 ", start, bytes: bytes.into() }));
+            }
+            b"ANIM" | b"ANMF" | b"ALPH" => return Ok(None),
+            _ => file.seek_relative(i64::from(bytes) + i64::from(bytes % 2))?,
+        }
+    }
+    Ok(None)
 }

@@ -1,31 +1,31 @@
-//! A lossy WebP without an alpha channel, from the planes that its codec gives: they take half the memory of pixels.
-//! Tiles in JPEG are made of planes again, so no colour is converted then.
+//! A lossy WebP without an alpha channel, from the planes of its codec: they take half the memory of pixels. Tiles in JPEG are
+//! encoded from planes again, without converting colours.
 //!
 //! Source: RFC 6386, section 9.2 (the colour space is that of ITU-R BT.601, with luma from 16 to 235 and chroma from 16
-//! to 240); libwebp's `src/dsp/yuv.h` and `src/dsp/upsampling.c`, whose rounding this is.
+//! to 240); libwebp's `src/dsp/yuv.h` and `src/dsp/upsampling.c`, which round the same way.
 
 use edgezoom_geometry::Size;
+use edgezoom_jpeg::ycbcr420;
 
 use super::lossy::Lossy;
 use crate::{Layout, RowReader, SourceError};
-use edgezoom_jpeg::ycbcr420;
 
 /// A picture in planes.
 pub struct Planes {
     size: Size,
     layout: Layout,
     lossy: Lossy,
-    /// The bytes of a row of luma.
+    /// Number of bytes in a row of luma.
     stride: usize,
-    /// Luma and chroma of the codec in the range that JPEG has.
+    /// Conversion of luma and of chroma to the range of JPEG.
     full_range: [[u8; 256]; 2],
     next: usize,
-    /// The chroma of a row with the resolution of luma.
+    /// Chroma of a row, with the resolution of luma.
     chroma: [Vec<u8>; 2],
 }
 
 impl Planes {
-    /// The rows of a picture of this size, as planes or as RGB.
+    /// Returns the rows of a picture of this size, as planes or as RGB.
     pub fn new(lossy: Lossy, size: Size, as_planes: bool) -> Self {
         let full = |middle: i32, from: i32, range: i32| {
             std::array::from_fn(|value| {
@@ -66,8 +66,8 @@ impl Planes {
     fn read_row(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
         let (width, height) = (self.size.width as usize, self.size.height as usize);
         let chroma_rows = height.div_ceil(2);
-        // Each sample of chroma is in the middle of 2×2 pixels: three quarters are of the nearest row, a quarter is of
-        // the one on the row's other side.
+        // A sample of chroma is in the middle of 2×2 pixels: three quarters of a pixel's chroma are from the nearest row of
+        // samples, a quarter is from the row on its other side.
         let near = self.next / 2;
         let far = if self.next.is_multiple_of(2) {
             near.saturating_sub(1)
@@ -93,7 +93,7 @@ impl Planes {
     }
 }
 
-/// Changes the range of a row. What is more than the row repeats its last sample.
+/// Changes the range of a row. Repeats its last sample to the end of `to`.
 fn convert(from: &[u8], range: &[u8; 256], to: &mut [u8]) {
     to.iter_mut().zip(from).for_each(|(to, &value)| *to = range[usize::from(value)]);
     if let Some((&mut last, more)) = to.get_mut(from.len() - 1..).and_then(<[u8]>::split_first_mut) {
@@ -101,7 +101,7 @@ fn convert(from: &[u8], range: &[u8; 256], to: &mut [u8]) {
     }
 }
 
-/// Makes a row of chroma of full resolution of the nearest row and the next but one.
+/// Interpolates a row of chroma of full resolution from the nearest row of samples and the one on its other side.
 fn upsample(near: &[u8], far: &[u8], out: &mut [u8]) {
     let last = near.len() - 1;
     for (x, out) in out.iter_mut().enumerate() {
@@ -113,7 +113,7 @@ fn upsample(near: &[u8], far: &[u8], out: &mut [u8]) {
     }
 }
 
-/// With 14 bits behind the point, of which the products lose 8.
+/// Converts a pixel to RGB. Factors have 14 fractional bits, of which the products lose 8.
 fn rgb(y: u8, u: u8, v: u8) -> [u8; 3] {
     let times = |value: u8, factor: i32| (i32::from(value) * factor) >> 8;
     let luma = times(y, 19_077);

@@ -5,20 +5,19 @@
 use std::io::Read;
 use std::mem;
 
-use super::bits::Bits;
+use super::bits::{Bits, Result};
 use super::coded::decode_image;
-use super::error::Result;
-use super::prefix::blocks_in;
+use super::codes::blocks_in;
 
-/// A transform, with what it needs of the rows above. Pixels are ARGB.
+/// A transform, and its state from the rows above. Pixels are ARGB.
 pub enum Transform {
-    /// Each pixel is the difference from what pixels near it predict, in a way that the block says.
+    /// Each pixel is the difference from a prediction by pixels near it. Its block selects the predictor.
     Predictor { blocks: Blocks, above: Vec<u32> },
-    /// Parts of green and red are subtracted from red and blue.
+    /// Shares of green and red are subtracted from red and blue.
     Colour { blocks: Blocks },
     /// Green is subtracted from red and blue.
     SubtractGreen,
-    /// Pixels are indices into a palette, several in the green of one if they are few.
+    /// Pixels are indices into a palette. Indices of few bits share the green of one pixel.
     Palette { colours: Vec<u32>, pixel_bits: u32, width: usize },
 }
 
@@ -26,14 +25,14 @@ pub enum Transform {
 pub struct Blocks {
     values: Vec<u32>,
     across: usize,
-    /// The side of a block is 2 to this power.
+    /// Side of a block, as a power of 2.
     bits: u32,
     /// The next row of pixels.
     row: u32,
 }
 
 impl Transform {
-    /// Reads a transform of this kind. `width` becomes that of the pixels before it is undone.
+    /// Reads a transform. Sets `width` to that of the pixels before it is undone.
     pub fn read<R: Read>(kind: u32, bits: &mut Bits<R>, width: &mut u32, height: u32) -> Result<Self> {
         Ok(match kind {
             0 => Self::Predictor { blocks: Blocks::read(bits, *width, height)?, above: Vec::new() },
@@ -84,7 +83,7 @@ impl Transform {
                 row.extend((0..*width).map(|x| {
                     let green = packed[x / in_one] >> 8 & 0xff;
                     let index = green >> (x % in_one * *pixel_bits as usize) & mask;
-                    // Indices past the palette are clear black.
+                    // Indices beyond the palette are transparent black.
                     colours.get(index as usize).copied().unwrap_or(0)
                 }));
             }
@@ -100,14 +99,14 @@ impl Blocks {
         Ok(Self { values, across: across as usize, bits: block_bits, row: 0 })
     }
 
-    /// The values along the next row of pixels.
+    /// Returns the values along the next row of pixels.
     fn next_row(&self) -> impl Iterator<Item = u32> {
         let start = (self.row >> self.bits) as usize * self.across;
         self.values[start..start + self.across].iter().copied()
     }
 }
 
-/// Adds what is predicted to a row of differences.
+/// Adds the prediction to a row of differences.
 fn predict(row: &mut [u32], above: &[u32], blocks: &mut Blocks) {
     const BLACK: u32 = 0xff00_0000;
     let is_first = blocks.row == 0;
@@ -123,7 +122,7 @@ fn predict(row: &mut [u32], above: &[u32], blocks: &mut Blocks) {
             let mode = value >> 8 & 0xf;
             for x in (block * side).max(1)..((block + 1) * side).min(row.len()) {
                 let (left, top, top_left) = (row[x - 1], above[x], above[x - 1]);
-                // Right of the last pixel is the first one of the row.
+                // The first pixel of the row follows the last one of the row above.
                 let top_right = above.get(x + 1).copied().unwrap_or(row[0]);
                 let predicted = match mode {
                     1 => left,
@@ -151,7 +150,7 @@ fn predict(row: &mut [u32], above: &[u32], blocks: &mut Blocks) {
     blocks.row += 1;
 }
 
-/// The sum of each channel, modulo 256.
+/// Returns the sum of each channel, modulo 256.
 #[inline]
 fn add(one: u32, other: u32) -> u32 {
     let odd = (one & 0xff00_ff00).wrapping_add(other & 0xff00_ff00) & 0xff00_ff00;
@@ -159,7 +158,7 @@ fn add(one: u32, other: u32) -> u32 {
     odd | even
 }
 
-/// The mean of each channel, rounded down.
+/// Returns the mean of each channel, rounded down.
 #[inline]
 fn mean(one: u32, other: u32) -> u32 {
     (((one ^ other) & 0xfefe_fefe) >> 1).wrapping_add(one & other)
@@ -172,14 +171,14 @@ fn by_channel(pixels: [u32; 3], value: impl Fn([i32; 3]) -> i32) -> u32 {
     u32::from_be_bytes(std::array::from_fn(value))
 }
 
-/// Left or top, whichever is nearer to what their plane predicts.
+/// Returns left or top, whichever is nearer to the prediction by their gradient.
 #[inline]
 fn select(left: u32, top: u32, top_left: u32) -> u32 {
     let distance = |one: u32, other: u32| -> i32 {
         let pairs = one.to_be_bytes().into_iter().zip(other.to_be_bytes());
         pairs.map(|(one, other)| i32::from(one.abs_diff(other))).sum()
     };
-    // From the prediction left + top - top_left to left is top - top_left, and the other way round.
+    // The prediction is left + top - top_left: its distance from left is top - top_left, and that from top left - top_left.
     if distance(top, top_left) < distance(left, top_left) { left } else { top }
 }
 

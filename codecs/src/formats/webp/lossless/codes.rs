@@ -1,13 +1,12 @@
-//! The prefix codes of a lossless WebP: how they are described.
+//! The description of the prefix codes of a lossless WebP.
 //!
 //! Source: RFC 9649, section 3.7.2.
 
 use std::io::Read;
 
-use super::bits::{Bits, PrefixCode};
-use super::error::{Result, broken};
+use super::bits::{Bits, PrefixCode, Result, broken};
 
-/// The order in which the lengths of the codes for lengths come.
+/// Order of the lengths of the codes for lengths.
 const ORDER: [usize; 19] = [17, 18, 0, 1, 2, 3, 4, 5, 16, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
 
 /// The five codes of a pixel.
@@ -20,7 +19,7 @@ pub struct Codes {
     pub distance: PrefixCode,
 }
 
-/// How many blocks there are in so many pixels.
+/// Returns the number of blocks that hold `pixels` pixels.
 pub fn blocks_in(pixels: u32, bits: u32) -> u32 {
     pixels.div_ceil(1 << bits)
 }
@@ -37,14 +36,14 @@ impl Codes {
         })
     }
 
-    /// The memory that they take.
+    /// Returns their size in bytes.
     pub fn bytes(&self) -> u64 {
         let codes = [&self.green, &self.red, &self.blue, &self.alpha, &self.distance];
         codes.into_iter().map(PrefixCode::bytes).sum()
     }
 }
 
-/// Reads the code of so many symbols.
+/// Reads a code of `symbols` symbols.
 fn read_code<R: Read>(bits: &mut Bits<R>, symbols: usize) -> Result<PrefixCode> {
     let mut lengths = vec![0; symbols];
     if bits.read(1)? == 1 {

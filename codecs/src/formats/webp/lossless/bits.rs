@@ -1,17 +1,48 @@
-//! The bits of a lossless WebP and its prefix codes, in the way of Deflate: the first bit is the lowest.
+//! The bits of a lossless WebP and its prefix codes. As in Deflate, the first bit is the lowest.
 //!
 //! Source: RFC 9649, sections 3.2 and 3.7.2.
 
 use std::io::{self, Read};
 
-use super::error::{Result, broken};
+use crate::SourceError;
+use crate::formats::webp::FORMAT;
 
-/// The bits that are looked up at once; longer codes take a second look.
+/// Number of bits looked up at once; longer codes need a second look-up.
 const ROOT_BITS: u32 = 9;
-/// The longest code.
+/// Number of bits of the longest code.
 const MAX_BITS: u32 = 15;
-/// How many bytes are read at once.
+/// Number of bytes read at once.
 const BLOCK_BYTES: usize = 64 << 10;
+
+pub type Result<T> = std::result::Result<T, Broken>;
+
+/// The error of a lossless picture, small enough to be returned for each symbol.
+#[derive(Debug)]
+pub enum Broken {
+    Io(io::Error),
+    Corrupt(&'static str),
+    TooLarge,
+}
+
+pub fn broken(reason: &'static str) -> Broken {
+    Broken::Corrupt(reason)
+}
+
+impl From<io::Error> for Broken {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl From<Broken> for SourceError {
+    fn from(error: Broken) -> Self {
+        match error {
+            Broken::Io(error) => error.into(),
+            Broken::Corrupt(reason) => FORMAT.corrupt(reason),
+            Broken::TooLarge => FORMAT.unsupported("it has too many prefix codes"),
+        }
+    }
+}
 
 /// Reads bits from a file.
 pub struct Bits<R> {
@@ -28,7 +59,7 @@ impl<R: Read> Bits<R> {
         Self { file, block: vec![0; BLOCK_BYTES], next: 0, filled: 0, bits: 0, count: 0 }
     }
 
-    /// Makes sure that there are at least 32 bits. Behind the end of the file they are zero, and `count` falls short.
+    /// Ensures that there are at least 32 bits. Beyond the end of the file they are zero, and not in `count`.
     fn fill(&mut self) -> io::Result<()> {
         while self.count <= 56 {
             if self.next == self.filled {
@@ -46,7 +77,7 @@ impl<R: Read> Bits<R> {
         Ok(())
     }
 
-    /// The next bits as a number, at most 32.
+    /// Reads the next bits, at most 32, as a number.
     pub fn read(&mut self, count: u32) -> Result<u32> {
         if self.count < count {
             self.fill()?;
@@ -68,27 +99,27 @@ impl<R: Read> Bits<R> {
 
 /// A prefix code.
 pub struct PrefixCode {
-    /// For each [`ROOT_BITS`] bits the symbol and the length of its code, or a table of longer codes and the length of the
-    /// longest. Then those tables.
+    /// For each value of [`ROOT_BITS`] bits the symbol and the length of its code, or a table of longer codes and the length
+    /// of the longest. Those tables follow.
     table: Vec<Entry>,
     root_bits: u32,
 }
 
 #[derive(Clone, Copy, Default)]
 struct Entry {
-    /// A symbol, or where a table begins.
+    /// A symbol, or the offset of a table.
     value: u16,
-    /// The bits of the code; with a table the bits that it looks up and [`ROOT_BITS`].
+    /// Number of bits of the code; for a table, the bits that it looks up and [`ROOT_BITS`].
     bits: u8,
 }
 
 impl PrefixCode {
-    /// A code of one symbol, which takes no bits.
+    /// Returns a code of one symbol, which takes no bits.
     pub fn single(symbol: u16) -> Self {
         Self { table: vec![Entry { value: symbol, bits: 0 }], root_bits: 0 }
     }
 
-    /// The code whose symbols have codes of these lengths. A length of 0 is that of a symbol that does not occur.
+    /// Returns the code whose symbols have codes of these lengths. A symbol of length 0 does not occur.
     pub fn new(lengths: &[u8]) -> Result<Self> {
         let mut counts = [0_u32; MAX_BITS as usize + 1];
         for &length in lengths {
@@ -137,7 +168,7 @@ impl PrefixCode {
         Ok(Self { table, root_bits })
     }
 
-    /// The bytes that the code takes.
+    /// Returns the size of the code in bytes.
     pub fn bytes(&self) -> u64 {
         size_of_val(self.table.as_slice()) as u64
     }

@@ -1,16 +1,15 @@
-//! The coding of pixels in a lossless WebP: back references and the cache of colours.
+//! The coding of pixels in a lossless WebP: back references, the cache of colours, and the prefix codes of each block.
 //!
 //! Source: RFC 9649, 3.6.2.
 
 use std::io::Read;
 
-use super::bits::Bits;
-use super::error::{Result, broken};
-use super::prefix::Codes;
+use super::bits::{Bits, Broken, Result, broken};
+use super::codes::{Codes, blocks_in};
 
-/// The pixels that can be referred to, and a power of two: the longest distance is 2^20 (3.6.2.2).
+/// Number of pixels that can be referred to, a power of two: the longest distance is 2^20 (3.6.2.2).
 pub const WINDOW: usize = 1 << 20;
-/// How near pixels are numbered: their columns and rows to the left and above (3.6.2.2).
+/// Columns to the left, and rows above, of near pixels by their numbers (3.6.2.2).
 #[rustfmt::skip]
 const NEAR: [(i8, i8); 120] = [
     (0, 1), (1, 0), (1, 1), (-1, 1), (0, 2), (2, 0), (1, 2), (-1, 2), (2, 1), (-2, 1), (2, 2), (-2, 2), (0, 3), (3, 0),
@@ -25,23 +24,24 @@ const NEAR: [(i8, i8); 120] = [
     (8, 6), (8, 7),
 ];
 
-/// The coding of pixels: what has been decoded, and what is still to be copied.
+/// A decoder of pixels.
 pub struct Coded {
     width: u32,
     x: u32,
     y: u32,
-    /// The last pixels, as ARGB.
+    /// The last decoded pixels, as ARGB.
     window: Vec<u32>,
-    /// How many pixels have been decoded.
+    /// Number of pixels decoded.
     position: usize,
-    /// The pixels that are still to be copied, and from how far back.
+    /// Number of pixels left to copy.
     copied: u32,
+    /// Distance back of the pixels to copy.
     distance: usize,
     cache: Vec<u32>,
     cache_bits: u32,
 }
 
-/// Decodes one of the small pictures that transforms and codes are described by.
+/// Decodes one of the small pictures that describe transforms and codes.
 pub fn decode_image<R: Read>(bits: &mut Bits<R>, width: u32, height: u32) -> Result<Vec<u32>> {
     let cache_bits = cache_bits(bits)?;
     let codes = Codes::read(bits, cache_bits)?;
@@ -54,7 +54,7 @@ pub fn decode_image<R: Read>(bits: &mut Bits<R>, width: u32, height: u32) -> Res
     Ok(image)
 }
 
-/// The size of the colour cache.
+/// Reads the size of the colour cache, as a power of 2. Returns 0 if there is none.
 pub fn cache_bits<R: Read>(bits: &mut Bits<R>) -> Result<u32> {
     if bits.read(1)? == 0 {
         return Ok(0);
@@ -72,7 +72,7 @@ impl Coded {
         Self { width, x: 0, y: 0, window, position: 0, copied: 0, distance: 0, cache, cache_bits }
     }
 
-    /// Appends the next row of pixels. `codes` gives the codes for a column and row.
+    /// Appends the next row of pixels to `row`. `codes` returns the codes for a column and row.
     pub fn row<'a, R: Read>(
         &mut self,
         bits: &mut Bits<R>,
@@ -130,7 +130,7 @@ impl Coded {
         row.push(pixel);
     }
 
-    /// How far back a pixel is that has this number.
+    /// Returns how far back the pixel with a number is.
     fn distance_of(&self, number: u32) -> usize {
         match NEAR.get(number as usize - 1) {
             Some(&(left, above)) => {
@@ -141,11 +141,59 @@ impl Coded {
     }
 }
 
-/// A length or distance, of which a symbol gives the first bits (3.6.2.2).
+/// Reads a length or distance whose first bits are those of a symbol (3.6.2.2).
 fn prefix_value<R: Read>(bits: &mut Bits<R>, symbol: u32) -> Result<u32> {
     if symbol < 4 {
         return Ok(symbol + 1);
     }
     let extra = (symbol - 2) >> 1;
     Ok(((2 + (symbol & 1)) << extra) + bits.read(extra)? + 1)
+}
+
+/// The prefix codes of the whole picture, by blocks of pixels.
+///
+/// Source: RFC 9649, 3.7.2.2.
+pub struct Groups {
+    groups: Vec<Codes>,
+    /// Index of each block's group, row by row. Empty if there is one group.
+    blocks: Vec<u16>,
+    blocks_across: usize,
+    /// Side of a block, as a power of 2.
+    block_bits: u32,
+}
+
+impl Groups {
+    /// Reads the codes, which may take up to `memory` bytes.
+    pub fn read<R: Read>(
+        bits: &mut Bits<R>,
+        width: u32,
+        height: u32,
+        cache_bits: u32,
+        memory: u64,
+    ) -> Result<Self> {
+        let (mut blocks, mut block_bits) = (Vec::new(), 0);
+        if bits.read(1)? == 1 {
+            block_bits = bits.read(3)? + 2;
+            let image = decode_image(bits, blocks_in(width, block_bits), blocks_in(height, block_bits))?;
+            blocks = image.into_iter().map(|pixel| (pixel >> 8) as u16).collect();
+        }
+        let count = blocks.iter().max().map_or(1, |&last| usize::from(last) + 1);
+        let (mut groups, mut bytes) = (Vec::new(), 0);
+        for _ in 0..count {
+            let codes = Codes::read(bits, cache_bits)?;
+            bytes += codes.bytes();
+            if bytes > memory {
+                return Err(Broken::TooLarge);
+            }
+            groups.push(codes);
+        }
+        Ok(Self { groups, blocks, blocks_across: blocks_in(width, block_bits) as usize, block_bits })
+    }
+
+    /// Returns the codes of a pixel.
+    #[inline]
+    pub fn at(&self, x: u32, y: u32) -> &Codes {
+        let block = (y >> self.block_bits) as usize * self.blocks_across + (x >> self.block_bits) as usize;
+        &self.groups[self.blocks.get(block).map_or(0, |&group| usize::from(group))]
+    }
 }
