@@ -1,140 +1,217 @@
-//! Errors as failures of the interface: a code for programs and a sentence for people. This is the only module of the
-//! tiler that chooses codes. Each match is exhaustive, so a new variant of an error does not compile until it has a code
-//! here.
+//! The classification of errors: the failure code that clients see, and whether another try may succeed. This is the only
+//! module of the tiler that decides either. Each error type has one exhaustive match, so a new variant does not compile
+//! until both are stated. docs/retries.md describes all layers of retrying.
+
+use std::time::Duration;
 
 use edgezoom_codecs::SourceError;
+use edgezoom_content::protocol::Retry;
 use edgezoom_content::{Failure, FailureCode};
 use edgezoom_pyramid::BuildError;
 
 use crate::browser::PageError;
 use crate::fetch::FetchError;
-use crate::pipeline::{PipelineError, SetupError, SinkError};
+use crate::pipeline::{PipelineError, SinkError};
 use crate::renderer::RenderError;
 use crate::s3::{StoreError, UploadedFileError};
 
-impl From<PipelineError> for Failure {
-    fn from(error: PipelineError) -> Self {
-        match error {
-            PipelineError::Setup(error) => error.into(),
-            PipelineError::Fetch(error) => error.into(),
-            PipelineError::File(_) => Self::new(FailureCode::Internal, error.to_string()),
-            PipelineError::Page(error) => error.into(),
-            PipelineError::Render(error) => error.into(),
-            PipelineError::Sink(error) => error.into(),
-            PipelineError::Upload(error) => error.into(),
+/// The meaning of an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Class {
+    /// Code that clients see.
+    pub code: FailureCode,
+    /// Whether, and when, another attempt may succeed.
+    pub retry: Retry,
+}
+
+/// Whether a download may be tried again within its attempt, a few seconds later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TryAgain {
+    /// No: the cause does not pass in seconds.
+    No,
+    /// Only if this try received bytes that no earlier try had received.
+    IfFurther,
+    /// Yes, after at least the time that the server asks for.
+    After(Duration),
+}
+
+impl Class {
+    fn never(code: FailureCode) -> Self {
+        Self { code, retry: Retry::Never }
+    }
+
+    fn later(code: FailureCode) -> Self {
+        Self::later_after(code, None)
+    }
+
+    fn later_after(code: FailureCode, wait: Option<Duration>) -> Self {
+        let after_seconds = wait.map(|wait| wait.as_secs_f64().ceil() as u32);
+        Self { code, retry: Retry::Later { after_seconds } }
+    }
+
+    fn elsewhere(code: FailureCode) -> Self {
+        Self { code, retry: Retry::Elsewhere }
+    }
+}
+
+/// Returns true for a status that may pass: the server is busy or has a fault of its own. Other errors last until the
+/// source changes.
+#[must_use]
+pub fn is_transient_status(status: u16) -> bool {
+    matches!(status, 408 | 425 | 429 | 500..=599)
+}
+
+/// Returns the failure that ended an attempt, and whether another attempt may succeed.
+#[must_use]
+pub fn of_attempt(error: &PipelineError) -> (Failure, Retry) {
+    let class = match error {
+        PipelineError::HttpClient(_) | PipelineError::File(_) => Class::later(FailureCode::Internal),
+        PipelineError::Fetch(error) => of_download(error).0,
+        PipelineError::Page(error) => of_page(error),
+        PipelineError::Render(error) => of_render(error),
+        PipelineError::Upload(error) => of_uploaded_file(error),
+        PipelineError::Sink(error) => of_sink(error),
+    };
+    let message = match error {
+        PipelineError::HttpClient(_) => "The conversion could not be started.".to_owned(),
+        // The sink belongs to the service, so clients see neither its name nor its messages.
+        PipelineError::Sink(_) => "The pyramid could not be stored.".to_owned(),
+        error => error.to_string(),
+    };
+    (Failure::new(class.code, message), class.retry)
+}
+
+/// Returns the failure of an attempt that panicked, which is a bug of the tiler.
+#[must_use]
+pub fn of_panic() -> (Failure, Retry) {
+    (
+        Failure::new(FailureCode::Internal, "The conversion failed because of a bug in the service."),
+        Retry::Never,
+    )
+}
+
+/// Classifies the error of a download. [`TryAgain`] is for the next try within the same attempt.
+#[must_use]
+pub fn of_download(error: &FetchError) -> (Class, TryAgain) {
+    use FailureCode::*;
+    match error {
+        FetchError::Unreachable | FetchError::NameServersDown | FetchError::BrokenOff => {
+            (Class::later(SourceUnreachable), TryAgain::After(Duration::ZERO))
+        }
+        // A server that is silent from the start is likely to stay so.
+        FetchError::Stalled(_) => (Class::later(TimedOut), TryAgain::IfFurther),
+        FetchError::Answered { status, retry_after } => {
+            let again = match (status.as_u16(), retry_after) {
+                // The server counts requests, so that another one at once would make it worse.
+                (429, None) => TryAgain::No,
+                (status, wait) if is_transient_status(status) => TryAgain::After(wait.unwrap_or_default()),
+                _ => TryAgain::No,
+            };
+            (of_status(status.as_u16(), *retry_after), again)
+        }
+        FetchError::RobotsUnreadable(wait) => (Class::later_after(SourceUnreachable, *wait), TryAgain::No),
+        FetchError::HostPaused(rest) => (Class::later_after(SourceUnreachable, Some(*rest)), TryAgain::No),
+        FetchError::HostBusy => (Class::later(SourceUnreachable), TryAgain::No),
+        FetchError::ConnectTimedOut => (Class::later(TimedOut), TryAgain::No),
+        FetchError::File(_) => (Class::later(Internal), TryAgain::No),
+        // Each further download would take half an hour too.
+        FetchError::TookTooLong(_) => (Class::never(TimedOut), TryAgain::No),
+        FetchError::Refused(_) | FetchError::RedirectRefused(_) => {
+            (Class::never(SourceForbidden), TryAgain::No)
+        }
+        FetchError::Disallowed | FetchError::Reserved(_) => (Class::never(SourceExcluded), TryAgain::No),
+        FetchError::TooManyRedirects(_)
+        | FetchError::RedirectsNowhere
+        | FetchError::Unresolved
+        | FetchError::Certificate => (Class::never(SourceUnreachable), TryAgain::No),
+        FetchError::TooLarge(_) => (Class::never(SourceTooLarge), TryAgain::No),
+    }
+}
+
+/// Classifies the error of a web page.
+#[must_use]
+pub fn of_page(error: &PageError) -> Class {
+    use FailureCode::*;
+    match error {
+        PageError::Answered(status) => of_status(*status, None),
+        PageError::BrowserGone => Class::elsewhere(Internal),
+        PageError::NotStarted(_) | PageError::Command(_) | PageError::File(_) => Class::later(Internal),
+        PageError::Unreachable => Class::later(SourceUnreachable),
+        PageError::NeverLoaded(_) => Class::later(TimedOut),
+        PageError::TookTooLong(_) => Class::never(TimedOut),
+        PageError::Unresolved => Class::never(SourceUnreachable),
+        PageError::NoBrowser
+        | PageError::NotContained
+        | PageError::NoPage
+        | PageError::SentAsFile
+        | PageError::LeadsTo(_) => Class::never(UnsupportedFormat),
+        PageError::Crashed => Class::never(CorruptSource),
+        PageError::TooMuchMemory(_) | PageError::TooMuchTraffic(_) => Class::never(SourceTooLarge),
+        PageError::Refused => Class::never(SourceForbidden),
+        PageError::Reserved(_) => Class::never(SourceExcluded),
+    }
+}
+
+/// Classifies an error status of the source's server.
+fn of_status(status: u16, retry_after: Option<Duration>) -> Class {
+    match status {
+        404 | 410 => Class::never(FailureCode::SourceNotFound),
+        401 | 403 | 407 | 451 => Class::never(FailureCode::SourceForbidden),
+        status if is_transient_status(status) => {
+            Class::later_after(FailureCode::SourceUnreachable, retry_after)
+        }
+        _ => Class::never(FailureCode::SourceUnreachable),
+    }
+}
+
+fn of_render(error: &RenderError) -> Class {
+    use FailureCode::*;
+    match error {
+        RenderError::Killed { .. } => Class::elsewhere(Internal),
+        RenderError::NotStarted(_) => Class::later(Internal),
+        // The renderer has classified it, and would report the same for the same source.
+        RenderError::Reported(failure) => Class::never(failure.code),
+        RenderError::TimedOut | RenderError::Idle(_) => Class::never(TimedOut),
+        RenderError::TooComplex { .. } => Class::never(TooComplex),
+        RenderError::OutOfMemory => Class::never(TooManyPixels),
+        RenderError::Crashed { .. } | RenderError::Died | RenderError::Protocol(_) | RenderError::Pipe(_) => {
+            Class::never(Internal)
         }
     }
 }
 
-impl From<UploadedFileError> for Failure {
-    fn from(error: UploadedFileError) -> Self {
-        let code = match error {
-            UploadedFileError::Gone => FailureCode::SourceNotFound,
-            UploadedFileError::TooLarge(_) => FailureCode::SourceTooLarge,
-            UploadedFileError::Store(_) | UploadedFileError::File(_) => FailureCode::Internal,
-        };
-        Self::new(code, error.to_string())
+fn of_uploaded_file(error: &UploadedFileError) -> Class {
+    match error {
+        UploadedFileError::Store(_) | UploadedFileError::File(_) => Class::later(FailureCode::Internal),
+        UploadedFileError::Gone => Class::never(FailureCode::SourceNotFound),
+        UploadedFileError::TooLarge(_) => Class::never(FailureCode::SourceTooLarge),
     }
 }
 
-impl From<SetupError> for Failure {
-    fn from(error: SetupError) -> Self {
-        let code = match error {
-            SetupError::HttpClient(_) => FailureCode::Internal,
-        };
-        Self::new(code, "The conversion could not be started.")
+fn of_sink(error: &SinkError) -> Class {
+    match error {
+        SinkError::Store(
+            StoreError::Put { .. }
+            | StoreError::List { .. }
+            | StoreError::Abort { .. }
+            | StoreError::Delete { .. },
+        )
+        | SinkError::Files(_) => Class::later(FailureCode::Internal),
     }
 }
 
-impl From<FetchError> for Failure {
-    fn from(error: FetchError) -> Self {
-        let code = match &error {
-            FetchError::Refused(_) | FetchError::RedirectRefused(_) => FailureCode::SourceForbidden,
-            FetchError::Answered { status, .. } => of_status(status.as_u16()),
-            FetchError::Disallowed | FetchError::Reserved(_) => FailureCode::SourceExcluded,
-            FetchError::TooManyRedirects(_)
-            | FetchError::RedirectsNowhere
-            | FetchError::Unresolved
-            | FetchError::NameServersDown
-            | FetchError::Certificate
-            | FetchError::Unreachable
-            | FetchError::HostBusy
-            | FetchError::HostPaused(_)
-            | FetchError::RobotsUnreadable(_)
-            | FetchError::BrokenOff => FailureCode::SourceUnreachable,
-            FetchError::TooLarge(_) => FailureCode::SourceTooLarge,
-            FetchError::ConnectTimedOut | FetchError::Stalled(_) | FetchError::TookTooLong(_) => {
-                FailureCode::TimedOut
-            }
-            FetchError::File(_) => FailureCode::Internal,
-        };
-        Self::new(code, error.to_string())
-    }
-}
-
-impl From<PageError> for Failure {
-    fn from(error: PageError) -> Self {
-        let code = match &error {
-            PageError::NoBrowser
-            | PageError::NotContained
-            | PageError::NoPage
-            | PageError::SentAsFile
-            | PageError::LeadsTo(_) => FailureCode::UnsupportedFormat,
-            PageError::Crashed => FailureCode::CorruptSource,
-            PageError::TooMuchMemory(_) | PageError::TooMuchTraffic(_) => FailureCode::SourceTooLarge,
-            PageError::Refused => FailureCode::SourceForbidden,
-            PageError::Reserved(_) => FailureCode::SourceExcluded,
-            PageError::Answered(status) => of_status(*status),
-            PageError::Unresolved | PageError::Unreachable => FailureCode::SourceUnreachable,
-            PageError::NeverLoaded(_) | PageError::TookTooLong(_) => FailureCode::TimedOut,
-            PageError::NotStarted(_)
-            | PageError::BrowserGone
-            | PageError::Command(_)
-            | PageError::File(_) => FailureCode::Internal,
-        };
-        Self::new(code, error.to_string())
-    }
-}
-
-/// What a server's status other than success says of the source.
-fn of_status(status: u16) -> FailureCode {
-    match status {
-        404 | 410 => FailureCode::SourceNotFound,
-        401 | 403 | 407 | 451 => FailureCode::SourceForbidden,
-        _ => FailureCode::SourceUnreachable, // above all 429 and 5xx, which may pass
-    }
-}
-
-impl From<RenderError> for Failure {
-    fn from(error: RenderError) -> Self {
-        let code = match error {
-            RenderError::Reported(failure) => return failure,
-            RenderError::TimedOut | RenderError::Idle(_) => FailureCode::TimedOut,
-            RenderError::TooComplex { .. } => FailureCode::TooComplex,
-            RenderError::OutOfMemory => FailureCode::TooManyPixels,
-            RenderError::NotStarted(_)
-            | RenderError::Crashed { .. }
-            | RenderError::Killed { .. }
-            | RenderError::Died
-            | RenderError::Protocol(_)
-            | RenderError::Pipe(_) => FailureCode::Internal,
-        };
-        Self::new(code, error.to_string())
-    }
-}
-
-/// The failure that a renderer process reports to its parent.
+/// Returns the failure that a renderer process reports to its parent. It is never tried again.
 #[must_use]
 pub fn of_build(error: &BuildError) -> Failure {
     match error {
         BuildError::Source(error) => of_source(error),
         BuildError::Output(_) | BuildError::Thread => {
-            Failure::new(FailureCode::Internal, "The tiles could not be made.")
+            Failure::new(FailureCode::Internal, "The tiles could not be produced.")
         }
     }
 }
 
-/// The failure of a source that cannot be read.
+/// Returns the failure of a source that cannot be read. It is never tried again.
 #[must_use]
 pub fn of_source(error: &SourceError) -> Failure {
     let code = match error {
@@ -158,32 +235,9 @@ pub fn of_source(error: &SourceError) -> Failure {
     Failure::new(code, error.to_string())
 }
 
-/// The sink belongs to the service, so clients do not see its name or its messages.
-impl From<SinkError> for Failure {
-    fn from(error: SinkError) -> Self {
-        let code = match error {
-            SinkError::Store(
-                StoreError::Put { .. }
-                | StoreError::List { .. }
-                | StoreError::Abort { .. }
-                | StoreError::Delete { .. },
-            )
-            | SinkError::Files(_) => FailureCode::Internal,
-        };
-        Self::new(code, "The pyramid could not be stored.")
-    }
-}
-
-/// A panic during a conversion, which is a bug of the tiler.
-#[must_use]
-pub fn of_panic() -> Failure {
-    Failure::new(FailureCode::Internal, "The conversion met a bug.")
-}
-
 #[cfg(test)]
 mod tests {
     use std::io;
-    use std::time::Duration;
 
     use edgezoom_content::SourceUrl;
     use edgezoom_content::address::RefusedAddress;
@@ -191,24 +245,31 @@ mod tests {
 
     use super::*;
 
-    fn answered(status: u16) -> FetchError {
-        FetchError::Answered { status: StatusCode::from_u16(status).unwrap(), retry_after: None }
+    const LATER: Retry = Retry::Later { after_seconds: None };
+
+    fn answered(status: u16, seconds: Option<u64>) -> FetchError {
+        let retry_after = seconds.map(Duration::from_secs);
+        FetchError::Answered { status: StatusCode::from_u16(status).unwrap(), retry_after }
+    }
+
+    fn download(error: &FetchError) -> Class {
+        of_download(error).0
     }
 
     #[test]
-    fn every_way_a_download_fails_has_its_code() {
+    fn each_download_error_has_its_code() {
         use FailureCode::*;
         let refused = SourceUrl::parse("file:///etc/passwd").unwrap_err();
         for (error, code) in [
-            (answered(404), SourceNotFound),
-            (answered(410), SourceNotFound),
-            (answered(401), SourceForbidden),
-            (answered(403), SourceForbidden),
-            (answered(451), SourceForbidden),
-            (answered(400), SourceUnreachable),
-            (answered(429), SourceUnreachable),
-            (answered(500), SourceUnreachable),
-            (answered(503), SourceUnreachable),
+            (answered(404, None), SourceNotFound),
+            (answered(410, None), SourceNotFound),
+            (answered(401, None), SourceForbidden),
+            (answered(403, None), SourceForbidden),
+            (answered(451, None), SourceForbidden),
+            (answered(400, None), SourceUnreachable),
+            (answered(429, None), SourceUnreachable),
+            (answered(500, None), SourceUnreachable),
+            (answered(503, None), SourceUnreachable),
             (FetchError::Refused(RefusedAddress::Port), SourceForbidden),
             (FetchError::RedirectRefused(refused), SourceForbidden),
             (FetchError::Disallowed, SourceExcluded),
@@ -224,26 +285,78 @@ mod tests {
             (FetchError::Stalled(Duration::ZERO), TimedOut),
             (FetchError::File(io::Error::other("disk full")), Internal),
         ] {
-            assert_eq!(Failure::from(error).code, code);
+            assert_eq!(download(&error).code, code, "{error}");
         }
     }
 
     #[test]
-    fn a_page_and_a_download_have_the_same_code_for_the_same_status() {
+    fn pages_and_downloads_classify_a_status_alike() {
         for status in 400..600 {
-            let download = answered(status);
-            let page = PageError::Answered(status);
-            assert_eq!(Failure::from(page).code, Failure::from(download).code, "{status}");
+            assert_eq!(of_page(&PageError::Answered(status)), download(&answered(status, None)), "{status}");
         }
     }
 
     #[test]
-    fn messages_name_nothing_of_the_service() {
-        let disk = io::Error::other("/var/tmp: no space left");
-        assert!(!Failure::from(FetchError::File(disk)).message.contains("/var"));
+    fn messages_reveal_nothing_about_the_service() {
+        let message = |error: PipelineError| of_attempt(&error).0.message;
+        let disk = FetchError::File(io::Error::other("/var/tmp: no space left"));
+        assert!(!message(disk.into()).contains("/var"));
         let store = StoreError::Put { key: "a/1.dzi".into(), reason: "http://10.0.0.7:9000".into() };
-        assert!(!Failure::from(SinkError::from(store)).message.contains("10.0"));
+        assert!(!message(SinkError::from(store).into()).contains("10.0"));
         let renderer = RenderError::NotStarted(io::Error::other("/proc/self/exe: not found"));
-        assert!(!Failure::from(renderer).message.contains("/proc"));
+        assert!(!message(renderer.into()).contains("/proc"));
+    }
+
+    #[test]
+    fn server_errors_are_retried_and_client_errors_are_not() {
+        for status in [408, 425, 429, 500, 502, 503, 504, 520, 599] {
+            assert_eq!(download(&answered(status, None)).retry, LATER, "{status}");
+        }
+        for status in [400, 401, 403, 404, 410, 416, 451] {
+            assert_eq!(download(&answered(status, Some(1))).retry, Retry::Never, "{status}");
+        }
+    }
+
+    #[test]
+    fn the_time_that_a_server_asks_for_is_passed_on() {
+        let after = |error: &FetchError| match download(error).retry {
+            Retry::Later { after_seconds } => after_seconds,
+            retry => panic!("{retry:?}"),
+        };
+        assert_eq!(after(&answered(503, Some(90))), Some(90));
+        assert_eq!(after(&answered(429, Some(u64::MAX))), Some(u32::MAX));
+        let paused = FetchError::HostPaused(Duration::from_millis(1500));
+        assert_eq!(after(&paused), Some(2), "not before the pause is over");
+    }
+
+    #[test]
+    fn a_process_killed_from_outside_is_retried_elsewhere() {
+        let retry = |error: PipelineError| of_attempt(&error).1;
+        assert_eq!(retry(RenderError::Killed { signal: 9 }.into()), Retry::Elsewhere);
+        assert_eq!(retry(PageError::BrowserGone.into()), Retry::Elsewhere);
+        assert_eq!(retry(RenderError::Died.into()), Retry::Never, "a crash repeats itself");
+        assert_eq!(retry(RenderError::OutOfMemory.into()), Retry::Never);
+    }
+
+    #[test]
+    fn only_what_passes_in_seconds_is_tried_again_within_an_attempt() {
+        let again = |error: &FetchError| of_download(error).1;
+        assert_eq!(again(&answered(503, None)), TryAgain::After(Duration::ZERO));
+        assert_eq!(again(&answered(503, Some(3))), TryAgain::After(Duration::from_secs(3)));
+        assert_eq!(again(&FetchError::Stalled(Duration::ZERO)), TryAgain::IfFurther);
+        for error in [
+            answered(404, Some(1)),
+            answered(403, None),
+            answered(429, None),
+            FetchError::Refused(RefusedAddress::Network),
+            FetchError::HostBusy,
+            FetchError::Unresolved,
+            FetchError::Certificate,
+            FetchError::TooLarge(1),
+            FetchError::ConnectTimedOut,
+            FetchError::TookTooLong(Duration::ZERO),
+        ] {
+            assert_eq!(again(&error), TryAgain::No, "{error}");
+        }
     }
 }

@@ -123,9 +123,10 @@ fn is_page_type(media_type: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use edgezoom_content::{Failure, FailureCode};
+    use edgezoom_content::FailureCode;
 
     use super::*;
+    use crate::failure::of_page;
 
     fn code(
         url: &str,
@@ -144,7 +145,7 @@ mod tests {
         document
             .check(|host, port| connect_error.filter(|_| (host, port) == ("a.example", 80)))
             .err()
-            .map(|error| Failure::from(error).code)
+            .map(|error| of_page(&error).code)
     }
 
     #[test]

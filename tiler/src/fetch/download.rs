@@ -1,5 +1,5 @@
-//! What has been received of a source: the bodies of one or several responses in a temporary file, within the limits for
-//! size and for pauses.
+//! A download under way: the bodies of one or more responses, written to a temporary file within the limits on size and
+//! stalls. A reader may follow the file while it grows ([`Arrival`]).
 
 use std::fs::File;
 use std::io;
@@ -10,47 +10,66 @@ use std::sync::Arc;
 use edgezoom_content::SourceUrl;
 use reqwest::Response;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
+use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use super::error::FetchError;
 use super::resumption::{Continuation, Validator};
-use crate::arrival::Arrival;
 use crate::limits::Limits;
 
-/// How much of a source has been received.
+/// The latest [`Arrival`] of a download; `None` before its first byte.
+pub type Arrivals = watch::Receiver<Option<Arrival>>;
+
+/// The part of a source that has arrived.
+#[derive(Clone, Debug)]
+pub struct Arrival {
+    /// Number of times the download has started from the first byte. Each start writes a file of its own, because the
+    /// bytes of two starts may belong to different versions of the source.
+    pub beginning: u32,
+    /// The file. The download writes at offsets, so the file's position belongs to the reader.
+    pub file: Arc<File>,
+    /// Number of bytes at the start of the file that are complete and will not change.
+    pub bytes: u64,
+    /// Length that the server announced, if any.
+    pub announced: Option<u64>,
+    /// True if the download has succeeded, so that the file is complete.
+    pub is_complete: bool,
+}
+
+/// Progress of a download.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received {
-    /// The bytes received so far.
+    /// Bytes received so far.
     pub bytes: u64,
-    /// The length that the server announced, if it did.
+    /// Length that the server announced, if any.
     pub announced: Option<u64>,
 }
 
 /// A downloaded source.
 #[derive(Debug)]
 pub struct Fetched {
-    /// The source in an unnamed file, positioned at its start.
+    /// Unlinked temporary file, positioned at its start.
     pub file: File,
-    /// Its length in bytes.
+    /// Length in bytes.
     pub length: u64,
-    /// Its URL after all redirects.
+    /// URL after all redirects.
     pub url: SourceUrl,
-    /// How many redirects were followed.
+    /// Number of redirects followed.
     pub redirects: u32,
-    /// The `Content-Type` of the response.
+    /// `Content-Type` of the response.
     pub content_type: Option<String>,
-    /// The [`Arrival::beginning`] that this is the end of.
+    /// [`Arrival::beginning`] of the file.
     pub beginning: u32,
 }
 
 /// A download under way.
 pub(super) struct Download {
     folder: PathBuf,
-    /// Unnamed. Bytes are written at their offsets, and never changed: whatever reads the file may do so meanwhile.
+    /// Unlinked. Bytes are written at their offsets and never changed, so a reader may follow.
     file: Arc<File>,
     received: u64,
-    /// The most that has ever been received: progress never falls when a download begins anew.
+    /// Largest value that `received` has had. A download that starts over does not reset it.
     furthest: u64,
     beginnings: u32,
     source: Option<Source>,
@@ -65,38 +84,40 @@ struct Source {
     validator: Option<Validator>,
 }
 
-/// From where a download can go on.
+/// A request for the missing part of a source.
 pub(super) struct Rest {
-    /// The URL after all redirects, and how many they were.
+    /// URL after all redirects.
     pub url: SourceUrl,
+    /// Number of redirects that led there.
     pub redirects: u32,
-    /// The values of `Range` and `If-Range`.
+    /// Value of `Range`.
     pub range: String,
+    /// Value of `If-Range`.
     pub if_range: HeaderValue,
 }
 
-/// How often a download may begin anew: from a server that breaks off shortly before the end and knows no ranges, each
-/// time takes the whole source.
+/// Maximum number of starts from the first byte. A server without ranges that breaks off shortly before the end sends almost
+/// the whole source each time.
 const MOST_BEGINNINGS: u32 = 4;
 
 impl Download {
-    /// Nothing yet, in an unnamed file in `folder`.
+    /// Creates an empty unlinked file in `folder`.
     pub(super) fn new(folder: &Path) -> Result<Self, FetchError> {
         let file = Arc::new(tempfile::tempfile_in(folder)?);
         Ok(Self { folder: folder.to_owned(), file, received: 0, furthest: 0, beginnings: 0, source: None })
     }
 
-    /// The most bytes that have ever been received.
+    /// Returns the largest number of bytes received since the download was created.
     pub(super) fn furthest(&self) -> u64 {
         self.furthest
     }
 
-    /// Whether another request may be sent for it.
+    /// Returns true if another request may be sent.
     pub(super) fn may_go_on(&self) -> bool {
         self.beginnings < MOST_BEGINNINGS || self.beginnings == MOST_BEGINNINGS && self.rest().is_some()
     }
 
-    /// What to request to go on; `None` when only the whole will do.
+    /// Returns the request for the missing part; `None` if the source must be requested as a whole.
     pub(super) fn rest(&self) -> Option<Rest> {
         let source = self.source.as_ref().filter(|_| self.received > 0)?;
         Some(Rest {
@@ -107,7 +128,8 @@ impl Download {
         })
     }
 
-    /// Takes the response to a request for the [rest](Self::rest). Gives it back if it is neither that nor the whole.
+    /// Receives the response to a request for the [rest](Self::rest). Returns the response if it contains neither the rest
+    /// nor the whole source.
     pub(super) async fn take_rest(
         &mut self,
         response: Response,
@@ -120,7 +142,7 @@ impl Download {
         match Continuation::of(response.status(), response.headers(), validator, self.received, *length) {
             Continuation::Rest(length) => {
                 self.append(response, Some(length), limits, on_arrival).await?;
-                // A server may send less than it was asked for (RFC 9110, 14.2).
+                // A server may send less than the requested range (RFC 9110, 14.2).
                 if self.received < length { Err(FetchError::BrokenOff) } else { Ok(None) }
             }
             Continuation::Whole => {
@@ -132,7 +154,7 @@ impl Download {
         }
     }
 
-    /// Takes a response with the whole source, in place of all that was received before.
+    /// Receives a response with the whole source, which replaces everything received before.
     pub(super) async fn take_whole(
         &mut self,
         response: Response,
@@ -146,7 +168,7 @@ impl Download {
             return Err(FetchError::BrokenOff);
         }
         if self.received > 0 {
-            // Something may be reading what came before.
+            // A reader may still be using the old file.
             self.file = Arc::new(tempfile::tempfile_in(&self.folder)?);
             self.received = 0;
         }
@@ -157,7 +179,7 @@ impl Download {
         self.append(response, length, limits, on_arrival).await
     }
 
-    /// Appends the body of a response. With it, the source has `announced` bytes.
+    /// Appends the body of a response. `announced` is the length of the source including that body.
     async fn append(
         &mut self,
         mut response: Response,
@@ -181,7 +203,7 @@ impl Download {
                 return Err(FetchError::TooLarge(limit));
             }
             if announced.is_some_and(|announced| received > announced) {
-                return Err(FetchError::BrokenOff); // a range that is longer than it says
+                return Err(FetchError::BrokenOff); // the range is longer than its header says
             }
             let (file, offset) = (Arc::clone(&self.file), self.received);
             let written = spawn_blocking(move || file.write_all_at(&chunk, offset)).await;
@@ -202,7 +224,7 @@ impl Download {
         }
     }
 
-    /// The complete download.
+    /// Returns the complete source.
     pub(super) fn finish(
         self,
         requested: &SourceUrl,

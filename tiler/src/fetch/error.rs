@@ -1,5 +1,5 @@
 //! The reasons why a download fails. Clients see the messages, so they contain no address and no text from the source's
-//! server.
+//! server. [`failure`](crate::failure) classifies them.
 
 use std::error::Error;
 use std::io;
@@ -12,51 +12,51 @@ use reqwest::StatusCode;
 use super::resolver::NameServersDown;
 use crate::bot::Reservation;
 
-/// Why a source could not be downloaded.
+/// The reason why a source could not be downloaded.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
-    /// The policy refuses the host, its port, or all addresses of its name.
+    /// The address policy refuses the host, its port, or all addresses of its name.
     #[error(transparent)]
     Refused(#[from] RefusedAddress),
     /// The target of a redirect is not accepted as a source.
     #[error("The source redirects to a URL that is not accepted. {0}")]
     RedirectRefused(#[from] SourceUrlError),
-    /// A redirect has no target, or one that is not a URL.
+    /// A redirect has no target, or its target is not a URL.
     #[error("The source redirects without a valid Location.")]
     RedirectsNowhere,
-    /// There are more redirects than the limit.
+    /// There are more redirects than allowed.
     #[error("The source redirects more than {0} times.")]
     TooManyRedirects(u32),
-    /// The server responded with an error instead of the source.
-    #[error("The source's server answered {status}.")]
+    /// The server responded with an error status.
+    #[error("The source's server responded with status {status}.")]
     Answered {
         /// The status.
         status: StatusCode,
-        /// How long the server asks to wait.
+        /// Wait that the server asks for.
         retry_after: Option<Duration>,
     },
     /// The host name has no address.
     #[error("The source's host name could not be resolved.")]
     Unresolved,
-    /// The name servers do not answer.
-    #[error("The source's host name could not be resolved for now.")]
+    /// The name servers do not respond.
+    #[error("The source's host name could not be resolved at the moment.")]
     NameServersDown,
-    /// The server's certificate is not valid for its name, now.
+    /// The server's certificate is expired, not trusted, or for another name.
     #[error("The source's server has no valid certificate.")]
     Certificate,
     /// The connection or its TLS handshake failed, or it was closed before the response.
-    #[error("No connection to the source's server could be made.")]
+    #[error("The source's server could not be reached.")]
     Unreachable,
-    /// Other jobs download from the host already, as many as the limit allows.
-    #[error("The source's host has other downloads to send.")]
+    /// Other jobs are already downloading from this host, as many as allowed.
+    #[error("Too many other downloads from the source's host are in progress.")]
     HostBusy,
-    /// The host has asked for a pause, or for one between two visits, of which so much is left.
+    /// The host has asked for a pause, or for a delay between visits. Contains the remaining time.
     #[error("The source's host has asked for a pause.")]
     HostPaused(Duration),
     /// The robots.txt of the page's server disallows it.
     #[error("The site's robots.txt asks this service not to open the page.")]
     Disallowed,
-    /// The robots.txt of the page's server could not be read. With how long the server asks to wait.
+    /// The robots.txt of the page's server could not be read. Contains the wait that the server asks for.
     #[error("The site's robots.txt could not be read, so the page was not opened.")]
     RobotsUnreadable(Option<Duration>),
     /// The publisher has reserved the source, and the operator honours that.
@@ -65,16 +65,16 @@ pub enum FetchError {
     /// The connection was closed before the end of the body.
     #[error("The source's server closed the connection during the download.")]
     BrokenOff,
-    /// The source has more bytes than the limit.
-    #[error("The source has more than {} MiB.", .0 >> 20)]
+    /// The source has more bytes than allowed.
+    #[error("The source is larger than {} MiB.", .0 >> 20)]
     TooLarge(u64),
-    /// Connecting took longer than the limit.
+    /// Connecting took longer than allowed.
     #[error("The connection to the source's server timed out.")]
     ConnectTimedOut,
-    /// The server sent nothing for longer than the limit.
+    /// The server sent nothing for longer than allowed.
     #[error("The source's server sent nothing for {} s.", .0.as_secs())]
     Stalled(Duration),
-    /// The download took longer than the limit.
+    /// The download took longer than allowed.
     #[error("The download took more than {} s.", .0.as_secs())]
     TookTooLong(Duration),
     /// The temporary file could not be written.
@@ -83,7 +83,7 @@ pub enum FetchError {
 }
 
 impl FetchError {
-    /// The cause of a request that failed without a response.
+    /// Returns the reason why a request failed without a response.
     pub(super) fn before_response(error: &reqwest::Error) -> Self {
         let is_caused_by = |is_it: fn(&(dyn Error + 'static)) -> bool| causes(error).any(is_it);
         if let Some(refused) = causes(error).find_map(|cause| cause.downcast_ref::<RefusedAddress>()) {
@@ -104,7 +104,8 @@ impl FetchError {
     }
 }
 
-/// An error and its causes. The error inside an `io::Error` is not among the sources of that, only its own source.
+/// Iterates over an error and its causes. `io::Error::source` skips the error that it wraps, so that one is looked up
+/// separately.
 fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
     std::iter::successors(Some(error as &(dyn Error + 'static)), |cause| {
         match cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
@@ -112,11 +113,4 @@ fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)
             None => (*cause).source(),
         }
     })
-}
-
-/// Whether a server's error may pass: it has too much to do, or a fault of its own. Clients' errors stay until the source
-/// changes.
-#[must_use]
-pub fn is_transient_status(status: u16) -> bool {
-    matches!(status, 408 | 425 | 429 | 500..=599)
 }

@@ -1,5 +1,5 @@
-//! Requests a source and follows its redirects, with the address policy applied to each request; and again, while it is
-//! worth it, until the source is complete.
+//! Requests a source, follows its redirects under the address policy, and tries again until the source is complete or
+//! another try is not worth it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,19 +11,19 @@ use reqwest::{Client, Response, StatusCode};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
-use super::download::{Download, Fetched, Received, Rest};
-use super::error::{FetchError, is_transient_status};
+use super::download::{Arrival, Download, Fetched, Received, Rest};
+use super::error::FetchError;
 use super::host_slots::HostSlots;
 use super::redirect;
 use super::resolver::{FilteringResolver, Resolver, SystemResolver};
-use super::robots::KeptRules;
 use super::tries::Tries;
-use crate::arrival::Arrival;
+use super::visit::RulesCache;
 use crate::bot::BotSettings;
+use crate::failure::is_transient_status;
 use crate::http_client;
 use crate::limits::Limits;
 
-/// Downloads sources. A process needs one; it keeps no connections open.
+/// Downloads sources. A process needs only one. It keeps no connections open.
 pub struct Fetcher {
     client: Client,
     policy: AddressPolicy,
@@ -31,77 +31,60 @@ pub struct Fetcher {
     folder: PathBuf,
     pub(super) bot: BotSettings,
     pub(super) hosts: HostSlots,
-    pub(super) robots: KeptRules,
+    pub(super) robots: RulesCache,
 }
 
-/// How long a download waits for others from its host. A tiler has few slots, and should not spend them waiting.
+/// Longest wait for other downloads from the same host. A tiler has few slots and should not spend them waiting.
 const HOST_PATIENCE: Duration = Duration::from_secs(5 * 60);
 
-/// Servers that choose by `Accept` (RFC 9110, 12.5.1) should send a format that pictures are stored in, not one that
-/// they produce on the fly for browsers.
+/// Value of `Accept`. Servers that negotiate (RFC 9110, 12.5.1) should send a format that pictures are stored in, not one
+/// that they produce on the fly for browsers.
 const PREFERENCE: &str = "image/jpeg, image/png, image/tiff, image/*;q=0.8, */*;q=0.5";
 
 impl Fetcher {
-    /// A fetcher that connects to addresses that `policy` permits and stores its files in `folder`.
+    /// Creates a fetcher that connects to the addresses that `policy` permits and stores its files in `folder`.
     ///
     /// # Errors
     /// TLS cannot be set up, for instance because the machine has no root certificates.
-    pub fn new(policy: AddressPolicy, limits: Limits, folder: PathBuf) -> reqwest::Result<Self> {
-        Self::of_bot(policy, limits, folder, BotSettings::default())
-    }
-
-    /// A fetcher that behaves as `bot` says.
-    ///
-    /// # Errors
-    /// As [`Fetcher::new`].
-    pub fn of_bot(
+    pub fn new(
         policy: AddressPolicy,
         limits: Limits,
         folder: PathBuf,
         bot: BotSettings,
     ) -> reqwest::Result<Self> {
-        Self::build(policy, limits, folder, Arc::new(SystemResolver), bot)
+        Self::with_resolver(policy, limits, folder, bot, Arc::new(SystemResolver))
     }
 
-    /// A fetcher that resolves names with `resolver`.
+    /// Creates a fetcher that resolves host names with `resolver`.
     ///
     /// # Errors
-    /// As [`Fetcher::new`].
+    /// TLS cannot be set up.
     pub fn with_resolver(
         policy: AddressPolicy,
         limits: Limits,
         folder: PathBuf,
-        resolver: Arc<dyn Resolver>,
-    ) -> reqwest::Result<Self> {
-        Self::build(policy, limits, folder, resolver, BotSettings::default())
-    }
-
-    fn build(
-        policy: AddressPolicy,
-        limits: Limits,
-        folder: PathBuf,
-        resolver: Arc<dyn Resolver>,
         bot: BotSettings,
+        resolver: Arc<dyn Resolver>,
     ) -> reqwest::Result<Self> {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static(PREFERENCE));
-        // The size limit counts the bytes received: with a content coding, a small body could unpack to a huge one.
+        // The size limit counts received bytes. With a content coding, a small body could unpack to a huge one.
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         let client = http_client::builder()
             .user_agent(bot.user_agent.as_str())
             .default_headers(headers)
             .dns_resolver(Arc::new(FilteringResolver::new(policy.clone(), resolver)))
             .connect_timeout(limits.connect)
-            .pool_max_idle_per_host(0) // so the policy applies to every request
+            .pool_max_idle_per_host(0) // so that the policy applies to every request
             .build()?;
         let hosts = HostSlots::new(limits.downloads_per_host, limits.host_interval, HOST_PATIENCE);
-        Ok(Self { client, policy, limits, folder, bot, hosts, robots: KeptRules::default() })
+        Ok(Self { client, policy, limits, folder, bot, hosts, robots: RulesCache::default() })
     }
 
-    /// Downloads `source`, and calls `on_bytes` after each chunk that brings it further than ever before.
+    /// Downloads `source`. Calls `on_bytes` after each chunk that exceeds all progress so far.
     ///
     /// # Errors
-    /// The source could not be downloaded; see [`FetchError`].
+    /// The source could not be downloaded.
     pub async fn fetch(
         &self,
         source: &SourceUrl,
@@ -117,11 +100,11 @@ impl Fetcher {
         self.fetch_after(0, source, on_arrival).await
     }
 
-    /// Downloads a source to which `redirects` redirects led already. They count towards the limit. Calls `on_arrival`
-    /// after each chunk, and when the source is complete.
+    /// Downloads a source to which `redirects` redirects have already led; they count towards the limit. Calls `on_arrival`
+    /// after each chunk and when the source is complete.
     ///
     /// # Errors
-    /// As [`Fetcher::fetch`].
+    /// The source could not be downloaded.
     pub async fn fetch_after(
         &self,
         redirects: u32,
@@ -150,7 +133,7 @@ impl Fetcher {
         }
     }
 
-    /// One try: requests what is missing of the download, or the whole source, and follows redirects.
+    /// Makes one try: requests the missing part of the download, or the whole source.
     async fn follow(
         &self,
         before: u32,
@@ -163,11 +146,11 @@ impl Fetcher {
             match download.take_rest(response, &self.limits, &mut *on_arrival).await? {
                 None => return Ok(()),
                 Some(unfit) if is_transient_status(unfit.status().as_u16()) => return Err(answered(&unfit)),
-                Some(_) => {} // the source has changed, or its address after redirects is not valid any more
+                Some(_) => {} // the source has changed, or its URL after redirects is no longer valid
             }
         }
         let (response, url, redirects, _slot) = self.get(source.clone(), before, None).await?;
-        // Nothing says what a part is part of that was not asked for.
+        // A part that was not requested: nothing says what it is part of.
         if !response.status().is_success() || response.status() == StatusCode::PARTIAL_CONTENT {
             return Err(answered(&response));
         }
@@ -177,8 +160,8 @@ impl Fetcher {
         download.take_whole(response, url, redirects, &self.limits, on_arrival).await
     }
 
-    /// Sends a request and follows its redirects, of which there were so many already. Gives the first response that is
-    /// none, with its URL, the redirects that led to it, and the slot that the download takes of its host.
+    /// Sends a request and follows its redirects, after `before` earlier ones. Returns the first response that is not a
+    /// redirect, with its URL, the number of redirects that led to it, and the host's slot that the download occupies.
     pub(super) async fn get(
         &self,
         mut url: SourceUrl,

@@ -1,6 +1,6 @@
-//! What servers send before a source's bytes: robots.txt, and the headers of responses. Each function takes any bytes,
-//! and panics when what comes of them does not hold. The tests below give them changed inputs for a moment, and the
-//! programs in `fuzz/` are these functions under libFuzzer.
+//! Fuzz targets for what servers send before a source's bytes: robots.txt and the headers of responses. Each function takes
+//! any bytes and panics if an invariant is violated. The test below runs them briefly on mutated seeds, and the programs in
+//! `fuzz/` run them under libFuzzer.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -14,10 +14,10 @@ use super::robots::Rules;
 use crate::bot::{OptOuts, PRODUCT};
 use crate::http_client;
 
-/// A path in the first line, and a robots.txt.
+/// Parses a path in the first line and a robots.txt after it.
 ///
 /// # Panics
-/// The file disallows itself, or asks for a pause without end.
+/// The file disallows itself, or its delay exceeds a day.
 pub fn robots(bytes: &[u8]) {
     let (path, file) = split(bytes);
     let rules = Rules::parse(file, PRODUCT);
@@ -30,11 +30,11 @@ pub fn robots(bytes: &[u8]) {
     );
 }
 
-/// A status in the first line, and the headers of a response: where it redirects to, whether a download goes on with
-/// it, when to ask again, what its publisher reserves.
+/// Parses a status in the first line and the headers of a response after it: redirect target, resumption, `Retry-After`
+/// and the publisher's reservations.
 ///
 /// # Panics
-/// A redirect leads to what is no source, or the rest of another file is appended.
+/// A redirect leads to a URL that is not a source, or a range that does not fit is appended.
 pub fn response_headers(bytes: &[u8]) {
     let (status, lines) = split(bytes);
     let status = std::str::from_utf8(status)
@@ -59,7 +59,7 @@ pub fn response_headers(bytes: &[u8]) {
     assert_eq!(OptOuts::default().in_headers(&headers), None);
 }
 
-/// The first line, and the rest.
+/// Splits off the first line.
 fn split(bytes: &[u8]) -> (&[u8], &[u8]) {
     let end = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
     (&bytes[..end], bytes.get(end + 1..).unwrap_or_default())
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_servers_send_is_read_or_refused() {
+    fn any_robots_and_headers_are_parsed_or_refused() {
         hunt(&[
             Target {
                 name: "robots",
@@ -95,7 +95,7 @@ mod tests {
                     b"/a/b?c=%41\nUser-agent: *\nDisallow: /a*b$\nAllow: /a/%62*\nCrawl-delay: 1.5\n",
                     b"/\n\xef\xbb\xbfuser-agent: Edgezoom/1 # us\r\nuser-agent: b\r\ndisallow:\r\n\r\nUser\
                         -Agent: c\r\nDisallow: /",
-                    // Once more than could be added to the time of day.
+                    // Once overflowed when added to the current time.
                     b"/\nUser-agent: *\nCrawl-delay: 1e19",
                 ],
             },

@@ -1,5 +1,5 @@
-//! How many downloads come from one host at once, and how soon one after the other. Many contents of one museum are one
-//! server's work; a service that takes all that it can send is a burden, and soon refused.
+//! Limits the downloads from one host, at once and in sequence. The sources of one museum often come from one server; a
+//! service that takes all that it can send is a burden, and is soon blocked.
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
@@ -11,38 +11,38 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::error::FetchError;
 
-/// The downloads under way, by host.
+/// Running downloads, by host.
 pub(super) struct HostSlots {
     limit: usize,
     interval: Duration,
     patience: Duration,
-    /// A host is here while a download from it runs or waits, or has to wait.
+    /// Hosts from which a download is running or waiting, or has to wait.
     hosts: Mutex<HashMap<String, Host>>,
 }
 
 struct Host {
     slots: Weak<Semaphore>,
-    /// When the next visit may begin.
+    /// Time at which the next visit may begin.
     next: Instant,
 }
 
-/// How long a visit waits for its turn within an attempt. The edge waits for what takes longer, which keeps no tiler busy.
+/// Longest wait for a turn within an attempt. The edge schedules longer waits, which then keep no tiler busy.
 const LONGEST_TURN: Duration = Duration::from_secs(10);
-/// The longest time for which a host is left alone because it answered 429. A longer wish counts for the content alone:
-/// one address of a host must not keep the others from being read.
+/// Longest pause of a whole host that responds with 429. A longer `Retry-After` delays only the content concerned: one URL
+/// of a host must not block the others.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5 * 60);
-/// How many hosts may be remembered that nothing is downloaded from.
+/// Maximum number of hosts that are remembered although nothing is downloaded from them.
 const MOST_WAITING: usize = 10_000;
 
 impl HostSlots {
-    /// So many downloads from a host at once, and so much time from the beginning of one to that of the next; a further one
-    /// waits for a slot for so long.
+    /// Permits `limit` downloads from a host at once, `interval` from the start of one visit to the next, and a wait of at
+    /// most `patience` for a slot.
     pub(super) fn new(limit: NonZeroUsize, interval: Duration, patience: Duration) -> Self {
         Self { limit: limit.get(), interval, patience, hosts: Mutex::default() }
     }
 
-    /// Waits until a visit to `host` may begin; the next one may after the usual time or after `least`, whichever is longer.
-    /// When it is not soon, there is no turn, and the error says how long it is.
+    /// Waits until a visit to `host` may begin. The next visit has to wait for the usual interval or for `least`, whichever
+    /// is longer. If the wait is too long, fails at once with the remaining time.
     pub(super) async fn turn(&self, host: &str, least: Duration) -> Result<(), FetchError> {
         let now = Instant::now();
         let start = self.with(host, now, |host| {
@@ -59,13 +59,13 @@ impl HostSlots {
         Ok(())
     }
 
-    /// Leaves a host alone that has asked for it, for this long.
+    /// Lets no visit to `host` begin for `pause`.
     pub(super) fn pause(&self, host: &str, pause: Duration) {
         let now = Instant::now();
         self.with(host, now, |host| host.next = host.next.max(now + pause.min(LONGEST_PAUSE)));
     }
 
-    /// Waits until a download from `host` may begin. It counts until the permit is dropped.
+    /// Waits for one of the slots of `host`. The download occupies it until the permit is dropped.
     pub(super) async fn acquire(&self, host: &str) -> Result<OwnedSemaphorePermit, FetchError> {
         let slots = self.with(host, Instant::now(), |host| {
             host.slots.upgrade().unwrap_or_else(|| {
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_download_waits_for_others_from_its_host_but_not_for_ever() {
+    async fn a_download_waits_for_others_from_its_host_but_not_forever() {
         let slots = slots(2, 0, Duration::from_millis(100));
         let first = slots.acquire("a.example").await.unwrap();
         let _second = slots.acquire("a.example").await.unwrap();
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn hosts_that_have_to_wait_are_remembered_within_bounds() {
+    async fn a_bounded_number_of_paused_hosts_is_remembered() {
         let slots = slots(1, 0, Duration::ZERO);
         for number in 0..MOST_WAITING + 10 {
             slots.pause(&number.to_string(), Duration::from_secs(60));
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_host_that_asks_for_it_is_left_alone_for_some_minutes_at_most() {
+    async fn a_host_is_paused_for_a_few_minutes_at_most() {
         let slots = slots(9, 0, Duration::ZERO);
         slots.pause("a.example", Duration::from_secs(u64::from(u32::MAX)));
         let turn = slots.turn("a.example", Duration::ZERO).await;

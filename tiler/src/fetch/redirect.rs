@@ -1,4 +1,4 @@
-//! The target of a redirect (RFC 9110, 15.4). It is parsed like a URL from a client, so its scheme is http or https,
+//! Finds the target of a redirect (RFC 9110, 15.4). It is parsed like a URL from a client, so its scheme is http or https,
 //! and it has neither credentials nor a private host.
 
 use edgezoom_content::SourceUrl;
@@ -8,7 +8,7 @@ use url::Url;
 
 use super::error::FetchError;
 
-/// The target of a response that is a redirect; `None` for other responses.
+/// Returns the target of a redirect; `None` for other responses.
 pub(super) fn target(
     from: &SourceUrl,
     status: StatusCode,
@@ -21,7 +21,7 @@ pub(super) fn target(
         return Ok(None);
     }
     let from = Url::parse(from.as_str()).map_err(|_| FetchError::RedirectsNowhere)?;
-    // Servers send raw UTF-8 in Location, and browsers accept it.
+    // Some servers send raw UTF-8 in Location, and browsers accept it.
     let location = location.and_then(|location| std::str::from_utf8(location.as_bytes()).ok());
     let mut to =
         location.and_then(|location| from.join(location).ok()).ok_or(FetchError::RedirectsNowhere)?;

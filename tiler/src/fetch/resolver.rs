@@ -1,6 +1,5 @@
-//! Name resolution, limited to the addresses that the policy permits. The HTTP client connects only to the addresses
-//! that this resolver returns, so DNS rebinding (a public address first, a private one later) gains nothing: every
-//! result is filtered before it is connected to.
+//! Resolves host names to the addresses that the policy permits. The HTTP client connects only to addresses that this
+//! resolver returns, so DNS rebinding (first a public address, then a private one) gains nothing.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -13,16 +12,16 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 /// Resolves host names.
 pub trait Resolver: Send + Sync {
-    /// All addresses of `host`.
+    /// Returns all addresses of `host`.
     fn resolve(&self, host: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>>;
 }
 
 /// The operating system's resolver.
 pub struct SystemResolver;
 
-/// The name servers did not answer, so it is not known whether the name has an address.
+/// The name servers did not respond, so the name may or may not have an address.
 #[derive(Debug, thiserror::Error)]
-#[error("the name servers do not answer")]
+#[error("the name servers do not respond")]
 pub struct NameServersDown;
 
 impl Resolver for SystemResolver {
@@ -34,8 +33,8 @@ impl Resolver for SystemResolver {
     }
 }
 
-/// Tells getaddrinfo(3)'s `EAI_AGAIN` from the other errors. The standard library keeps its text only: the first is that
-/// of glibc and of the BSDs, the second that of musl.
+/// Recognises `EAI_AGAIN` of getaddrinfo(3). The standard library keeps only its text: the first is that of glibc and the
+/// BSDs, the second that of musl.
 fn classified(error: io::Error) -> io::Error {
     let text = error.to_string();
     if text.ends_with("Temporary failure in name resolution") || text.ends_with("Try again") {
@@ -44,7 +43,7 @@ fn classified(error: io::Error) -> io::Error {
     error
 }
 
-/// A resolver for the HTTP client that returns only permitted addresses.
+/// Resolver for the HTTP client that returns only permitted addresses.
 pub(super) struct FilteringResolver {
     policy: Arc<AddressPolicy>,
     resolver: Arc<dyn Resolver>,

@@ -1,44 +1,44 @@
-//! Whether a download that broke off can go on where it ended (RFC 9110, sections 13.1.5 and 14). A range fits what has
-//! been received only if both are of the same version of the source, so it is requested with `If-Range`, and its response
-//! is compared with the first one.
+//! Decides whether a download that broke off can be resumed where it ended (RFC 9110, sections 13.1.5 and 14). A range
+//! fits the bytes received before only if both belong to the same version of the source, so it is requested with
+//! `If-Range`, and its response is compared with the first one.
 
 use std::time::Duration;
 
 use reqwest::StatusCode;
 use reqwest::header::{ACCEPT_RANGES, CONTENT_RANGE, DATE, ETAG, HeaderMap, HeaderValue, LAST_MODIFIED};
 
-/// What distinguishes a version of the source from any other.
+/// Identifies a version of the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Validator {
     /// A strong entity tag.
     Tag(HeaderValue),
-    /// The date of the last change.
+    /// The date of its last change.
     Date(HeaderValue),
 }
 
-/// What the response to a request for the rest of a source means.
+/// Meaning of the response to a request for the rest of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Continuation {
-    /// The rest, to be appended; with the length of the whole.
+    /// It contains the rest, to be appended. Contains the length of the whole source.
     Rest(u64),
-    /// The whole: the source has changed, or the server knows no ranges.
+    /// It contains the whole source: the source has changed, or the server does not support ranges.
     Whole,
-    /// Nothing that fits.
+    /// It contains neither.
     Unfit,
 }
 
-/// How much older than the response a source must be for its date to be unique (RFC 9110, 8.8.2.2): two changes within a
-/// second have the same date, and a minute covers clocks that differ.
+/// Minimum age of a source for its date to identify its version (RFC 9110, 8.8.2.2): two changes within a second have the
+/// same date, and a minute covers clocks that differ.
 const SETTLED: Duration = Duration::from_secs(60);
 
 impl Validator {
-    /// The strong validator of a response, if it has one and its server does not deny ranges.
+    /// Returns the strong validator of a response, if it has one and its server supports ranges.
     pub(super) fn of(headers: &HeaderMap) -> Option<Self> {
         if headers.get(ACCEPT_RANGES).is_some_and(|units| units == "none") {
             return None;
         }
         if let Some(tag) = headers.get(ETAG) {
-            // A weak one (`W/"…"`) does not do, and then a date does not either (13.1.5).
+            // A weak tag (`W/"…"`) is not enough, and rules out the date as well (13.1.5).
             return tag.as_bytes().starts_with(b"\"").then(|| Self::Tag(tag.clone()));
         }
         let changed = headers.get(LAST_MODIFIED)?;
@@ -47,14 +47,14 @@ impl Validator {
         (age >= SETTLED).then(|| Self::Date(changed.clone()))
     }
 
-    /// The value of `If-Range`.
+    /// Returns the value of `If-Range`.
     pub(super) fn if_range(&self) -> HeaderValue {
         match self {
             Self::Tag(value) | Self::Date(value) => value.clone(),
         }
     }
 
-    /// Whether the headers do not contradict. A 206 may leave out what the client has sent (15.3.7).
+    /// Returns true unless the headers contradict. A 206 may leave out a validator that the client has sent (15.3.7).
     fn fits(&self, headers: &HeaderMap) -> bool {
         let (name, own) = match self {
             Self::Tag(tag) => (ETAG, tag),
@@ -65,8 +65,8 @@ impl Validator {
 }
 
 impl Continuation {
-    /// Reads the response to a request for all bytes from `received` on, of the version that `validator` names and whose
-    /// length is `total`, if that is known.
+    /// Interprets the response to a request for all bytes from `received` on, of the version that `validator` identifies
+    /// and whose length is `total`, if known.
     pub(super) fn of(
         status: StatusCode,
         headers: &HeaderMap,
@@ -91,8 +91,8 @@ impl Continuation {
     }
 }
 
-/// The first byte, the last byte and the length of the whole, from `Content-Range`. A length that the server does not
-/// know, `*`, does not do: nothing would tell when the download is complete.
+/// Returns the first byte, the last byte and the length of the whole from `Content-Range`. The unknown length `*` is not
+/// accepted: nothing would tell when the download is complete.
 fn content_range(headers: &HeaderMap) -> Option<(u64, u64, u64)> {
     let range = headers.get(CONTENT_RANGE)?.to_str().ok()?.strip_prefix("bytes ")?;
     let (bytes, length) = range.split_once('/')?;
@@ -116,7 +116,7 @@ mod tests {
     const SECOND_LATER: &str = "Sun, 06 Nov 1994 08:49:38 GMT";
 
     #[test]
-    fn only_what_changes_with_each_version_is_a_validator() {
+    fn only_a_value_that_changes_with_each_version_is_a_validator() {
         let of = |fields: &[_]| Validator::of(&headers(fields)).map(|validator| validator.if_range());
         assert_eq!(of(&[(ETAG, "\"a\"")]).unwrap(), "\"a\"");
         assert_eq!(of(&[(ETAG, "\"a\""), (LAST_MODIFIED, DAY)]).unwrap(), "\"a\"");
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rest_is_appended_only_where_it_fits() {
+    fn a_range_is_appended_only_where_it_fits() {
         let tag = Validator::Tag(HeaderValue::from_static("\"a\""));
         let of = |status: u16, total, fields: &[_]| {
             let status = StatusCode::from_u16(status).unwrap();
@@ -164,7 +164,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_appended_begins_where_the_download_ended(
+        fn an_appended_range_begins_where_the_download_ended(
             first in 0..6_u64, last in 0..6_u64, length in 0..6_u64, received in 0..6_u64,
         ) {
             let range = format!("bytes {first}-{last}/{length}");
@@ -176,7 +176,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_read_or_ignored(range in "(bytes )?[ -~]{0,40}") {
+        fn any_content_range_is_parsed_or_ignored(range in "(bytes )?[ -~]{0,40}") {
             content_range(&headers(&[(CONTENT_RANGE, &range)]));
         }
     }

@@ -12,8 +12,8 @@ use rustix::net::{Shutdown, shutdown};
 use tokio::io::AsyncWriteExt;
 use tokio::task::JoinHandle;
 
-use crate::arrival::{Arrival, Arrivals};
 use crate::descriptors;
+use crate::fetch::{Arrival, Arrivals};
 
 /// The parent's end. Dropping it stops the announcements.
 pub struct Feed(JoinHandle<()>);

@@ -28,7 +28,7 @@ pub use edgezoom_pyramid::Tile;
 use tokio::io::AsyncReadExt;
 use tokio::process::ChildStdout;
 
-use crate::arrival::{Arrival, Arrivals};
+use crate::fetch::{Arrival, Arrivals};
 use crate::limits::Limits;
 use channel::Feed;
 pub use error::RenderError;

@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::Output;
 use super::error::RenderError;
-use crate::arrival::Arrivals;
+use crate::fetch::Arrivals;
 use crate::limits::Limits;
 use crate::proc;
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use edgezoom_codecs::Layout;
 use edgezoom_content::Failure;
-use edgezoom_tiler::arrival::Arrival;
+use edgezoom_tiler::fetch::Arrival;
 use edgezoom_tiler::limits::Limits;
 use edgezoom_tiler::renderer::{Output, RenderOptions, Renderer};
 use tokio::sync::watch;
@@ -49,7 +49,7 @@ async fn render_arriving_with(
     let mut is_complete = false;
     loop {
         match tokio::time::timeout(Duration::from_millis(1600), renderer.next()).await {
-            Ok(output) => outputs.push(output?),
+            Ok(output) => outputs.push(output.map_err(crate::failure)?),
             Err(_) if is_complete => {}
             Err(_) => {
                 complete();

@@ -16,4 +16,12 @@ mod serve;
 mod svg;
 mod upload;
 
+use edgezoom_content::Failure;
+use edgezoom_tiler::failure::of_attempt;
+use edgezoom_tiler::renderer::RenderError;
 use raster::variant; // what the rooms of `raster` call `crate::variant`
+
+/// Returns the failure that clients see after an error of the renderer.
+fn failure(error: RenderError) -> Failure {
+    of_attempt(&error.into()).0
+}

@@ -23,7 +23,7 @@ pub const TILER: &str = env!("CARGO_BIN_EXE_tiler");
 async fn outputs(mut renderer: Renderer) -> Result<Vec<Output>, Failure> {
     let mut outputs = Vec::new();
     loop {
-        outputs.push(renderer.next().await?);
+        outputs.push(renderer.next().await.map_err(crate::failure)?);
         if let Some(Output::Finished { .. }) = outputs.last() {
             return Ok(outputs);
         }

@@ -49,7 +49,7 @@ async fn render(bytes: &[u8], limits: &Limits) -> Result<u64, Failure> {
     let mut renderer = Renderer::start(tiler, file(bytes), &options, limits).unwrap();
     let mut tiles = 0;
     loop {
-        match renderer.next().await? {
+        match renderer.next().await.map_err(crate::failure)? {
             Output::Tile(_) => tiles += 1,
             Output::Finished { .. } => return Ok(tiles),
             _ => {}

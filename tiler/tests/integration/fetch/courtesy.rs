@@ -1,6 +1,6 @@
 //! robots.txt, reservations, pauses that servers ask for, and the name that the tiler gives them.
 
-use edgezoom_tiler::bot::{BotSettings, UserAgent};
+use edgezoom_tiler::bot::UserAgent;
 
 use super::*;
 
@@ -8,7 +8,7 @@ const RULES: &str = "User-agent: *\nDisallow: /private\n";
 
 fn bot(settings: BotSettings) -> Fetcher {
     let policy = AddressPolicy::allowing("127.0.0.1/32").unwrap();
-    Fetcher::of_bot(policy, limits(), std::env::temp_dir(), settings).unwrap()
+    Fetcher::new(policy, limits(), std::env::temp_dir(), settings).unwrap()
 }
 
 fn status(status: u16, more: &str) -> Behaviour {

@@ -4,7 +4,7 @@
 use super::*;
 
 fn with_policy(policy: AddressPolicy, names: Arc<Names>) -> Fetcher {
-    Fetcher::with_resolver(policy, limits(), std::env::temp_dir(), names).unwrap()
+    Fetcher::with_resolver(policy, limits(), std::env::temp_dir(), BotSettings::default(), names).unwrap()
 }
 
 fn loopback() -> AddressPolicy {
@@ -131,8 +131,14 @@ async fn a_host_sends_no_more_downloads_at_once_than_the_limit() {
             ..limits()
         };
         let limits = Limits { stall: Duration::from_secs(30), ..limits };
-        let fetcher =
-            Fetcher::with_resolver(loopback(), limits, std::env::temp_dir(), Names::of(&[])).unwrap();
+        let fetcher = Fetcher::with_resolver(
+            loopback(),
+            limits,
+            std::env::temp_dir(),
+            BotSettings::default(),
+            Names::of(&[]),
+        )
+        .unwrap();
         let source = SourceUrl::parse(&format!("http://127.0.0.1:{port}/")).unwrap();
         let downloads = (0..6).map(|_| fetcher.fetch(&source, |_| ()));
         assert!(futures::future::join_all(downloads).await.iter().all(Result::is_ok));

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use edgezoom_content::address::RefusedAddress;
 use edgezoom_content::{AddressPolicy, SourceUrl};
+use edgezoom_tiler::bot::BotSettings;
 use edgezoom_tiler::fetch::resolver::Resolver;
 use edgezoom_tiler::fetch::{FetchError, Fetched, Fetcher, Received};
 use edgezoom_tiler::limits::Limits;
@@ -159,7 +160,7 @@ fn fetcher(allowed: &str, names: Arc<Names>) -> Fetcher {
 
 fn fetcher_within(limits: Limits, allowed: &str, names: Arc<Names>) -> Fetcher {
     let policy = AddressPolicy::allowing(allowed).unwrap();
-    Fetcher::with_resolver(policy, limits, std::env::temp_dir(), names).unwrap()
+    Fetcher::with_resolver(policy, limits, std::env::temp_dir(), BotSettings::default(), names).unwrap()
 }
 
 async fn fetch(source: &SourceUrl) -> Result<Fetched, FetchError> {

@@ -3,6 +3,7 @@
 
 use edgezoom_codecs::Format;
 use edgezoom_content::{AddressPolicy, SourceUrl};
+use edgezoom_tiler::bot::BotSettings;
 use edgezoom_tiler::browser::{Html, OpenPage, PageError, Pages};
 use edgezoom_tiler::fetch::Fetcher;
 use edgezoom_tiler::limits::Limits;
@@ -13,7 +14,8 @@ use crate::site::{Reply, Site};
 /// Downloads a source and opens it if it is a page. Otherwise returns the name of its format.
 async fn open(site: &Site, path: &str) -> Result<Result<OpenPage, PageError>, Option<&'static str>> {
     let policy = AddressPolicy::allowing("127.0.0.2/32").unwrap();
-    let fetcher = Fetcher::new(policy, Limits::default(), std::env::temp_dir()).unwrap();
+    let fetcher =
+        Fetcher::new(policy, Limits::default(), std::env::temp_dir(), BotSettings::default()).unwrap();
     let url = SourceUrl::parse(&site.url(path)).unwrap();
     let mut fetched = fetcher.fetch(&url, |_| {}).await.unwrap();
     match Html::recognise(&mut fetched.file, fetched.content_type.as_deref()).unwrap() {

@@ -1,43 +1,41 @@
-//! The rules of a robots.txt for one robot, by RFC 9309. Pure.
-//!
-//! Written here rather than taken from a crate: `robotxt` and `texting_robots` bring engines for regular expressions, and
-//! what a file of hostile rules costs to match is to be bounded. Here a rule costs one pass over the path.
+//! Parses the rules of a robots.txt for one robot (RFC 9309; its sections are in parentheses below). Pure. Matching a rule
+//! takes one pass over the path, so a file of hostile rules costs little. docs/decisions compares the crates for this.
 
 use std::time::Duration;
 
-/// What has to be parsed of a file (2.5); what is longer is cut off.
-pub(in crate::fetch) const MOST_BYTES: usize = 500 << 10;
-/// The longest pause between two visits: the file itself is used for no longer (2.4).
+/// Number of bytes of a file that are parsed (2.5). The rest is ignored.
+pub(super) const MOST_BYTES: usize = 500 << 10;
+/// Longest pause between two visits. The file itself is not used for longer (2.4).
 const LONGEST_DELAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// What a kept rule takes besides its pattern.
+/// Memory of a rule besides its pattern, in bytes.
 const RULE_BYTES: usize = 64;
 
-/// The rules for one robot.
+/// Rules for one robot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in crate::fetch) struct Rules {
+pub(super) struct Rules {
     rules: Vec<Rule>,
     delay: Option<Duration>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Rule {
-    /// In the [normal form](normal_form); `*` and a `$` at the end are special.
+    /// Pattern in [normal form](normal_form). `*` and a `$` at the end are special.
     pattern: String,
     allows: bool,
 }
 
-/// The group that lines belong to.
+/// Group that the current line belongs to.
 #[derive(Default)]
 struct Group {
     is_ours: bool,
     is_anyones: bool,
-    /// A line after the names of robots has come: another name begins another group.
+    /// True after the first rule: the next name begins a new group.
     has_rules: bool,
 }
 
 impl Rules {
-    /// Reads the groups that name `product`; if none does, those for all robots. Lines that are not understood are skipped.
-    pub(in crate::fetch) fn parse(file: &[u8], product: &str) -> Self {
+    /// Parses the groups that name `product`, or those for all robots if none does. Skips lines that it does not understand.
+    pub(super) fn parse(file: &[u8], product: &str) -> Self {
         let (mut ours, mut anyones) = (Self::default(), Self::default());
         let (mut group, mut is_named) = (Group::default(), false);
         for line in lines(file) {
@@ -63,7 +61,7 @@ impl Rules {
                     anyones.rules.push(rule);
                 }
             } else if key.eq_ignore_ascii_case(b"crawl-delay") {
-                // Not of the RFC, so that it does not end the names of a group (2.2.4).
+                // Not part of the RFC, so it does not end the list of names of a group (2.2.4).
                 if group.is_ours {
                     ours.delay = ours.delay.max(seconds(value));
                 } else if group.is_anyones {
@@ -74,9 +72,9 @@ impl Rules {
         if is_named { ours } else { anyones }
     }
 
-    /// Whether a path with its query may be visited: the rule with the longest pattern decides, and of two the one that
-    /// allows (2.2.2).
-    pub(in crate::fetch) fn allow(&self, path: &str) -> bool {
+    /// Returns true if a path with its query may be visited. The rule with the longest pattern decides; if two are equally
+    /// long, the one that allows (2.2.2).
+    pub(super) fn allow(&self, path: &str) -> bool {
         if path == "/robots.txt" {
             return true;
         }
@@ -91,18 +89,18 @@ impl Rules {
         decided.1
     }
 
-    /// The pause between two visits that the file asks for.
-    pub(in crate::fetch) fn delay(&self) -> Option<Duration> {
+    /// Returns the pause between two visits that the file asks for.
+    pub(super) fn delay(&self) -> Option<Duration> {
         self.delay
     }
 
-    /// About how many bytes these rules take.
+    /// Returns the approximate memory of these rules in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.rules.iter().map(|rule| rule.pattern.len() + RULE_BYTES).sum()
     }
 }
 
-/// The lines of a file, without the last one if it is cut off in the middle.
+/// Iterates over the lines of a file. Leaves out a line that the size limit cuts.
 fn lines(file: &[u8]) -> impl Iterator<Item = &[u8]> {
     let is_end = |byte: &u8| matches!(byte, b'\r' | b'\n');
     let whole = match file.get(..MOST_BYTES) {
@@ -112,29 +110,29 @@ fn lines(file: &[u8]) -> impl Iterator<Item = &[u8]> {
     whole.strip_prefix(b"\xef\xbb\xbf").unwrap_or(whole).split(is_end)
 }
 
-/// The name and the value of a line, without its comment.
+/// Returns the key and the value of a line, without its comment.
 fn field(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let line = line.split(|byte| *byte == b'#').next()?;
     let colon = line.iter().position(|byte| *byte == b':')?;
     Some((line.get(..colon)?.trim_ascii(), line.get(colon + 1..)?.trim_ascii()))
 }
 
-/// Whether a line names this product: letters, `_` and `-` in any case (2.2.1). What follows, such as a version, does not
-/// count.
+/// Returns true if a line names this product: letters, `_` and `-` in any case (2.2.1). Ignores what follows, such as a
+/// version.
 fn is_product(value: &[u8], product: &str) -> bool {
     let is_of_token = |byte: &u8| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'-');
     let length = value.iter().position(|byte| !is_of_token(byte)).unwrap_or(value.len());
     value.get(..length).is_some_and(|token| token.eq_ignore_ascii_case(product.as_bytes()))
 }
 
-/// A pause in seconds, which may have a fraction.
+/// Parses a pause in seconds, which may have a fraction.
 fn seconds(value: &[u8]) -> Option<Duration> {
     let seconds: f64 = std::str::from_utf8(value).ok()?.parse().ok()?;
     Some(Duration::try_from_secs_f64(seconds).ok()?.min(LONGEST_DELAY))
 }
 
-/// The form in which paths and patterns are compared (2.2.2): what is not ASCII is percent-encoded, what is encoded without
-/// need is not. In a path, `*` and `$` are encoded, so that they are not those of a pattern (2.2.3).
+/// Returns the form in which paths and patterns are compared (2.2.2): other characters than ASCII are percent-encoded, and
+/// unreserved characters are not. In a path, `*` and `$` are encoded, to distinguish them from those of a pattern (2.2.3).
 fn normal_form(text: &[u8], is_pattern: bool) -> String {
     let mut normal = String::with_capacity(text.len());
     let mut rest = text;
@@ -169,8 +167,8 @@ fn encode(byte: u8, to: &mut String) {
     to.extend([byte / 16, byte % 16].into_iter().filter_map(|digit| DIGITS.get(usize::from(digit))));
 }
 
-/// Whether a pattern matches the beginning of a path, or with `$` the whole. Each part between two `*` is looked for behind
-/// the one before, in time proportional to what is passed.
+/// Returns true if a pattern matches the beginning of a path, or the whole path if it ends with `$`. Each part between two
+/// `*` is searched after the previous one, so the time is proportional to the path's length.
 fn matches(pattern: &str, path: &str) -> bool {
     let (pattern, to_end) = pattern.strip_suffix('$').map_or((pattern, false), |pattern| (pattern, true));
     let (first, others) =
@@ -205,7 +203,7 @@ mod tests {
 
     /// The example of RFC 9309, 5.1.
     #[test]
-    fn the_groups_of_the_rfcs_example() {
+    fn the_group_example_of_the_rfc() {
         let file = "User-Agent: *\nDisallow: *.gif$\nDisallow: /example/\nAllow: /publications/\n\n\
                     User-Agent: foobot\nDisallow:/\nAllow:/example/page.html\nAllow:/example/allowed.gif\n\n\
                     User-Agent: barbot\nUser-Agent: bazbot\nDisallow: /example/page.html\n\nUser-Agent: quxbot\n";
@@ -229,7 +227,7 @@ mod tests {
 
     /// The example of RFC 9309, 5.2.
     #[test]
-    fn the_longest_match_decides() {
+    fn the_longest_match_wins() {
         let file = "User-Agent: *\nAllow: /example/page/\nDisallow: /example/page/disallowed.gif\n";
         assert!(!allows(file, "/example/page/disallowed.gif"));
         assert!(allows(file, "/example/page/"));
@@ -238,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_for_this_product_are_combined_and_come_before_those_for_all() {
+    fn groups_for_this_product_are_combined_and_replace_those_for_all() {
         let file = "User-agent: EDGEZOOM/1.0\nDisallow: /a\nUser-agent: other\nDisallow: /b\n\
                     user-agent : edgezoom # ours\nDisallow: /c\nUser-agent: *\nDisallow: /d\n";
         assert_eq!(["/a", "/b", "/c", "/d"].map(|path| allows(file, path)), [false, true, false, true]);
@@ -251,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_are_not_understood_are_skipped() {
+    fn unknown_lines_are_skipped() {
         let file = "\u{feff}User-agent: *\r\nSitemap: https://a.example/s.xml\rfoo\n: \n#\nDISALLOW:/a#b\nNoindex: /c";
         assert_eq!(["/a", "/c"].map(|path| allows(file, path)), [false, true]);
         assert!(allows("<!doctype html><title>404</title>\nDisallow: /", "/"));
@@ -259,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_compared_in_one_form() {
+    fn paths_and_patterns_are_compared_in_normal_form() {
         for (pattern, path, matched) in [
             ("/foo/bar?baz=quz", "/foo/bar?baz=quz", true),
             ("/foo/bar/ツ", "/foo/bar/%E3%83%84", true),
@@ -280,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn stars_and_the_end_are_special() {
+    fn stars_and_a_final_dollar_are_special() {
         for (pattern, path, matched) in [
             ("/", "/anything", true),
             ("/fish", "/fish.html", true),
@@ -309,12 +307,12 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_is_read_in_seconds() {
+    fn a_crawl_delay_is_in_seconds() {
         let delay =
             |value: &str| rules(&format!("User-agent: *\nCrawl-delay: {value}\nDisallow: /a")).delay();
         assert_eq!(delay("10"), Some(Duration::from_secs(10)));
         assert_eq!(delay("0.5"), Some(Duration::from_millis(500)));
-        assert_eq!(delay("1e19"), Some(LONGEST_DELAY)); // once, a panic where it was added to the time of day
+        assert_eq!(delay("1e19"), Some(LONGEST_DELAY)); // once overflowed when added to the current time
         for none in ["", "soon", "-1", "NaN", "inf", "1e300"] {
             assert_eq!(delay(none), None, "{none}");
         }
@@ -323,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_is_cut_off_at_a_line() {
+    fn a_file_that_is_too_long_is_cut_at_a_line() {
         let mut file = "User-agent: *\nDisallow: /a\n".to_owned();
         while file.len() < MOST_BYTES - 20 {
             writeln!(file, "# {}", "x".repeat(13)).unwrap();
@@ -339,18 +337,18 @@ mod tests {
         while file.len() < MOST_BYTES {
             writeln!(file, "Allow:/*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*ab").unwrap();
         }
-        assert!(allows(&file, &path)); // a matcher that tries everything would not end
+        assert!(allows(&file, &path)); // a backtracking matcher would not end
     }
 
     proptest! {
         #[test]
-        fn any_bytes_are_rules(file in proptest::collection::vec(any::<u8>(), 0..500), path in "/[ -~]{0,50}") {
+        fn any_bytes_are_parsed(file in proptest::collection::vec(any::<u8>(), 0..500), path in "/[ -~]{0,50}") {
             let _ = Rules::parse(&file, "Edgezoom").allow(&path);
         }
 
-        /// Against a matcher that tries everything.
+        /// Compares with a naive backtracking matcher.
         #[test]
-        fn patterns_match_as_their_definition_says(pattern in "/[ab*]{0,8}[$]?", path in "/[ab]{0,8}") {
+        fn patterns_match_as_a_naive_matcher_does(pattern in "/[ab*]{0,8}[$]?", path in "/[ab]{0,8}") {
             fn naive(pattern: &[u8], path: &[u8]) -> bool {
                 match pattern {
                     [] => true,
