@@ -1,4 +1,4 @@
-//! A download that runs beside everything else, so that its source can be rendered while it arrives.
+//! A download that runs in the background, so that its source can be rendered while it arrives.
 
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -11,29 +11,28 @@ use tokio::task::JoinHandle;
 use tracing::Instrument;
 
 use super::Progress;
-use crate::arrival::{Arrival, Arrivals};
-use crate::fetch::{FetchError, Fetched, Fetcher, Received};
+use crate::fetch::{Arrival, Arrivals, FetchError, Fetched, Fetcher, Received};
 
-/// A download under way. Dropped, it ends.
+/// A background download. Dropping it cancels the download.
 pub(super) struct Download {
     task: JoinHandle<Result<Fetched, FetchError>>,
     arrivals: Arrivals,
-    /// The complete source.
+    /// The source, once it is complete.
     fetched: Option<Fetched>,
-    /// The most bytes that were shown as progress.
+    /// Largest number of bytes reported as progress.
     shown: u64,
 }
 
-/// What a download has come to.
+/// An event of a download.
 pub(super) enum Event {
-    /// More bytes.
+    /// More bytes have arrived.
     Arrived(Arrival),
-    /// All.
-    Complete,
+    /// The source is complete. Contains its [`Fetched::beginning`].
+    Complete(u32),
 }
 
 impl Download {
-    /// Begins to download what so many redirects led to.
+    /// Starts to download a URL to which `redirects` redirects have led.
     pub(super) fn start(fetcher: Arc<Fetcher>, redirects: u32, url: SourceUrl) -> Self {
         let (sender, arrivals) = watch::channel(None);
         let fetching = async move {
@@ -44,28 +43,27 @@ impl Download {
         Self { task, arrivals, fetched: None, shown: 0 }
     }
 
-    /// Where to learn how far it has come.
+    /// Returns a receiver of the latest arrival.
     pub(super) fn arrivals(&self) -> Arrivals {
         self.arrivals.clone()
     }
 
-    /// Whether it is complete, and of this beginning.
+    /// Returns true if the source is complete and was not restarted after `beginning`.
     pub(super) fn is_complete(&self, beginning: u32) -> bool {
         self.fetched.as_ref().is_some_and(|fetched| fetched.beginning == beginning)
     }
 
-    /// Waits until it is complete or begins with a picture that can be rendered meanwhile: gives what of that has arrived,
-    /// else nothing.
+    /// Waits until the source is complete or can be rendered while it arrives. Returns what has arrived in the second case.
     pub(super) async fn head(
         &mut self,
         on_progress: &mut impl FnMut(Progress),
     ) -> Result<Option<Arrival>, FetchError> {
-        let mut looked_at = 0;
+        let mut inspected = 0;
         loop {
             match self.next(on_progress).await? {
-                Event::Complete => return Ok(None),
-                Event::Arrived(arrival) if looked_at < arrival.beginning && arrival.bytes >= HEAD_BYTES => {
-                    looked_at = arrival.beginning;
+                Event::Complete(_) => return Ok(None),
+                Event::Arrived(arrival) if inspected < arrival.beginning && arrival.bytes >= HEAD_BYTES => {
+                    inspected = arrival.beginning;
                     if arrival.announced != Some(arrival.bytes) && is_in_order(&arrival)? {
                         return Ok(Some(arrival));
                     }
@@ -75,7 +73,7 @@ impl Download {
         }
     }
 
-    /// Waits until it is complete, and gives the source.
+    /// Waits for the complete source.
     pub(super) async fn whole(
         mut self,
         on_progress: &mut impl FnMut(Progress),
@@ -88,7 +86,7 @@ impl Download {
         }
     }
 
-    /// Waits for what comes next, and shows it as progress. May be cancelled and called again; not called after the end.
+    /// Waits for the next event and reports it as progress. Cancel safe. Must not be called after the end.
     pub(super) async fn next(&mut self, on_progress: &mut impl FnMut(Progress)) -> Result<Event, FetchError> {
         let Self { task, arrivals, .. } = self;
         let changed = async {
@@ -101,15 +99,16 @@ impl Download {
             ended = task => {
                 let fetched = ended.map_err(io::Error::other)??;
                 on_progress(Progress::Downloaded { bytes: fetched.length });
+                let beginning = fetched.beginning;
                 self.fetched = Some(fetched);
-                return Ok(Event::Complete);
+                return Ok(Event::Complete(beginning));
             }
             () = changed => {}
         }
         let latest = self.arrivals.borrow_and_update().clone();
-        let Some(arrival) = latest else { return Ok(Event::Complete) };
+        let Some(arrival) = latest else { return Err(FetchError::BrokenOff) }; // does not happen: it has changed
         let Arrival { bytes, announced, .. } = arrival;
-        // Progress never falls when a download begins anew.
+        // Progress never falls, even if the download starts over.
         if bytes > self.shown {
             self.shown = bytes;
             on_progress(Progress::Downloading(Received { bytes, announced }));
@@ -124,8 +123,7 @@ impl Drop for Download {
     }
 }
 
-/// Whether the source is of a format whose rows come in their order. Bytes are compared, nothing is parsed. A web page is
-/// of none.
+/// Returns true if the source has a format whose rows are stored in order. Compares bytes and parses nothing.
 fn is_in_order(arrival: &Arrival) -> io::Result<bool> {
     let mut head = vec![0; usize::try_from(HEAD_BYTES).unwrap_or_default()];
     arrival.file.read_exact_at(&mut head, 0)?;

@@ -1,4 +1,4 @@
-//! Why a conversion gave no pyramid. Which failure code each error has is in [`failure`](crate::failure).
+//! The reasons why a conversion fails. [`failure`](crate::failure) classifies them.
 
 use std::io;
 
@@ -9,12 +9,12 @@ use crate::fetch::FetchError;
 use crate::renderer::RenderError;
 use crate::s3::{StoreError, UploadedFileError};
 
-/// Why a conversion gave no pyramid, by the step that failed.
+/// The reason why a conversion failed, by the step that failed.
 #[derive(Debug, thiserror::Error)]
 pub enum PipelineError {
-    /// What the step needs could not be set up.
-    #[error(transparent)]
-    Setup(#[from] SetupError),
+    /// The HTTP client for sources could not be created, for instance because the machine has no root certificates.
+    #[error("cannot create an HTTP client: {0}")]
+    HttpClient(#[from] reqwest::Error),
     /// The source could not be downloaded.
     #[error(transparent)]
     Fetch(#[from] FetchError),
@@ -27,7 +27,7 @@ pub enum PipelineError {
     /// The source could not be rendered.
     #[error(transparent)]
     Render(#[from] RenderError),
-    /// The file that a client has sent could not be fetched.
+    /// The uploaded file could not be fetched.
     #[error(transparent)]
     Upload(#[from] UploadedFileError),
     /// The sink could not store the pyramid.
@@ -35,21 +35,13 @@ pub enum PipelineError {
     Sink(#[from] SinkError),
 }
 
-/// What a pipeline needs could not be set up.
-#[derive(Debug, thiserror::Error)]
-pub enum SetupError {
-    /// No HTTP client, because the machine has no root certificates for instance.
-    #[error("no HTTP client can be set up: {0}")]
-    HttpClient(#[source] reqwest::Error),
-}
-
-/// A sink could not store a pyramid. The messages may name files and hosts.
+/// The reason why a sink could not store a pyramid. The messages may name files and hosts.
 #[derive(Debug, thiserror::Error)]
 pub enum SinkError {
-    /// The object store.
+    /// Error of the object store.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The file system.
+    /// Error of the file system.
     #[error(transparent)]
     Files(#[from] sinks::SinkError),
 }

@@ -1,73 +1,71 @@
-//! From a source to a pyramid: the one path that `tiler serve` and `tiler convert` share.
+//! Converts a source into a pyramid. `tiler serve` and `tiler convert` share this one path:
 //!
 //! ```text
 //! URL ─ download ─┬─ picture, document ───────────────┬─ renderer process ─ sink
 //! file ───────────┴─ HTML ─ browser ─ screenshots ────┘
-//!                            └─ a page that goes on to a picture or document: download that
+//!                            └─ a page that navigates to a picture or document: download that
 //! ```
 //!
-//! A picture whose format gives its rows in order is rendered while it is downloaded ([`early`]).
-//! [`Pipeline::convert`] walks it. Where the tiles go is up to a [`TileSink`], and how far the conversion has come is
-//! passed to a closure as [`Progress`]. The pipeline knows nothing of queues, leases, reports or progress bars.
+//! [`source`] opens the source; [`render`] renders it, while it is still being downloaded if its format permits that.
+//! Tiles go to a [`TileSink`], and a closure receives the [`Progress`]. The pipeline does not know queues, leases, reports
+//! or progress bars.
 
 use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
-use edgezoom_content::{AddressPolicy, Dzi, SourceUrl, Title, Warning};
+use bytes::Bytes;
+use edgezoom_content::{AddressPolicy, Dzi, PreviewKind, SourceUrl, Title, Warning};
 use tokio::sync::OnceCell;
 
 use crate::bot::BotSettings;
 use crate::browser::{PageLimits, PageSettings, Pages};
-use crate::fetch::Fetcher;
+use crate::fetch::{Fetcher, Received};
 use crate::limits::Limits;
-use crate::renderer::RenderOptions;
+use crate::renderer::{RenderOptions, Tile};
+use crate::s3::Upload;
 
 mod download;
-mod early;
 mod error;
-mod progress;
 mod render;
-mod sink;
 mod source;
 
-pub use error::{PipelineError, SetupError, SinkError};
-pub use progress::{Progress, SourceKind};
-pub use sink::TileSink;
+pub use error::{PipelineError, SinkError};
 
-/// What a pipeline is made from.
+/// Settings of a pipeline.
 #[derive(Clone, Debug)]
 pub struct PipelineSettings {
-    /// The addresses that sources may be downloaded from, and that web pages may connect to.
+    /// Addresses that sources may be downloaded from and web pages may connect to.
     pub policy: AddressPolicy,
-    /// The browser for web pages. `None`: the first of the usual ones.
+    /// Browser for web pages; `None` selects the first common one that is installed.
     pub browser: Option<PathBuf>,
-    /// What a web page may cost.
+    /// Limits of a web page.
     pub page_limits: PageLimits,
-    /// The directory for sources and browser profiles during a conversion.
+    /// Directory for temporary source files (unlinked) and browser profiles.
     pub temporary: PathBuf,
-    /// What a conversion may cost.
+    /// Limits of a conversion.
     pub limits: Limits,
-    /// How it behaves towards the servers of sources.
+    /// Behaviour towards the servers of sources.
     pub bot: BotSettings,
 }
 
-/// Converts sources. A program needs only one.
+/// Converts sources. A process needs only one.
 pub struct Pipeline {
     settings: PipelineSettings,
-    // Set up when first needed: to convert a local picture takes neither an HTTP client nor a browser.
+    // Created on first use: converting a local picture needs neither an HTTP client nor a browser.
     fetcher: OnceCell<Arc<Fetcher>>,
     pages: OnceCell<Pages>,
 }
 
-/// Where a source is.
+/// Location of a source.
 #[derive(Debug)]
 pub enum Origin {
     /// On the web.
     Url(SourceUrl),
     /// In a local file.
     File(PathBuf),
-    /// In a file that a client has sent, positioned at its start.
+    /// In an uploaded file, positioned at its start.
     Upload(File),
 }
 
@@ -76,34 +74,138 @@ pub enum Origin {
 pub struct Converted {
     /// The pyramid in the sink.
     pub dzi: Dzi,
-    /// The title of a web page.
+    /// Title of a web page.
     pub title: Option<Title>,
-    /// What is missing of a source that is damaged.
+    /// Describes what is missing if the source is damaged.
     pub warning: Option<Warning>,
 }
 
+/// Kind of a source, as far as it determines how long the conversion takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SourceKind {
+    /// It has pixels of its own.
+    Picture,
+    /// A PDF or SVG.
+    Document,
+    /// A web page, which a browser renders.
+    Page,
+}
+
+/// Progress of a conversion. While a picture is rendered during its download, both kinds of progress alternate. If the
+/// source changes meanwhile, rendering starts over. A web page that navigates to a picture or document goes back from
+/// loading to downloading.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Progress {
+    /// More of the source has arrived.
+    Downloading(Received),
+    /// The download is complete.
+    Downloaded {
+        /// Size of the source.
+        bytes: u64,
+    },
+    /// The kind of source is known, and rendering is about to start.
+    Opened(SourceKind),
+    /// The browser has been loading the web page for this time.
+    LoadingPage(Duration),
+    /// The renderer is running.
+    Rendering {
+        /// Share of the picture's rows that have been read, from 0 to 1.
+        rows: f64,
+        /// True if the picture is a web page that is being captured at the same time.
+        is_web_page: bool,
+    },
+    /// A small JPEG of the picture as far as it has been read. Not all conversions provide one.
+    Coarse(Bytes),
+    /// The renderer has produced all tiles.
+    Rendered,
+    /// The sink is storing the last tiles.
+    Publishing {
+        /// Tiles that are not stored yet.
+        missing: usize,
+        /// Tiles that were not stored when rendering ended.
+        of: usize,
+    },
+    /// The pyramid is complete in the sink.
+    Published,
+}
+
+/// Stores the tiles of one pyramid: in the service's object store, or in files. Each call waits until the sink has room,
+/// which throttles the renderer. Nothing is visible before [`TileSink::publish`].
+pub trait TileSink: Send {
+    /// Begins the pyramid. Called once before anything else, and once after each [`TileSink::restart`].
+    fn begin(&mut self, dzi: &Dzi) -> impl Future<Output = Result<(), SinkError>> + Send;
+
+    /// Stores a tile. Each tile comes once, in no particular order.
+    fn put(&mut self, dzi: &Dzi, tile: Tile) -> impl Future<Output = Result<(), SinkError>> + Send;
+
+    /// Discards all tiles. The pyramid that follows may be a different one.
+    fn restart(&mut self) -> impl Future<Output = Result<(), SinkError>> + Send;
+
+    /// Stores a preview, in the format of the tiles. Called only if the options request previews.
+    fn put_preview(
+        &mut self,
+        dzi: &Dzi,
+        kind: PreviewKind,
+        bytes: Bytes,
+    ) -> impl Future<Output = Result<(), SinkError>> + Send;
+
+    /// Waits until all tiles are stored, then makes the pyramid visible. Calls `on_stored` with the number of missing tiles
+    /// and the number that were missing at first.
+    fn publish(
+        &mut self,
+        dzi: &Dzi,
+        on_stored: impl FnMut(usize, usize) + Send,
+    ) -> impl Future<Output = Result<(), SinkError>> + Send;
+}
+
+impl TileSink for Upload {
+    async fn begin(&mut self, _: &Dzi) -> Result<(), SinkError> {
+        Ok(())
+    }
+
+    async fn put(&mut self, dzi: &Dzi, tile: Tile) -> Result<(), SinkError> {
+        Ok(self.put_tile(dzi, tile).await?)
+    }
+
+    async fn restart(&mut self) -> Result<(), SinkError> {
+        Ok(self.start_again().await?)
+    }
+
+    async fn put_preview(&mut self, dzi: &Dzi, kind: PreviewKind, bytes: Bytes) -> Result<(), SinkError> {
+        Ok(Self::put_preview(self, dzi, kind, bytes).await?)
+    }
+
+    async fn publish(
+        &mut self,
+        dzi: &Dzi,
+        on_stored: impl FnMut(usize, usize) + Send,
+    ) -> Result<(), SinkError> {
+        Ok(self.finish(dzi, on_stored).await?)
+    }
+}
+
 impl Pipeline {
-    /// A pipeline with these settings. Does nothing yet.
+    /// Creates a pipeline. Does nothing else yet.
     #[must_use]
     pub fn new(settings: PipelineSettings) -> Self {
         Self { settings, fetcher: OnceCell::new(), pages: OnceCell::new() }
     }
 
-    /// Sets up the HTTP client and looks for the browser, so that a service learns at its start what is missing.
+    /// Creates the HTTP client and looks for the browser, so that a service fails at startup if something is missing.
     ///
     /// # Errors
-    /// The HTTP client cannot be set up.
-    pub async fn prepare(&self) -> Result<(), SetupError> {
+    /// The HTTP client cannot be created.
+    pub async fn prepare(&self) -> reqwest::Result<()> {
         self.fetcher().await?;
         self.pages().await;
         Ok(())
     }
 
-    /// Converts a source into a pyramid in `sink`. The future may be dropped at any point: that ends the renderer process
-    /// and the browser, and leaves the sink as it is.
+    /// Converts a source into a pyramid in `sink`. Dropping the future at any point ends the renderer process and the
+    /// browser, and leaves the sink as it is.
     ///
     /// # Errors
-    /// Why there is no pyramid. The sink may have received tiles.
+    /// The source could not be converted. The sink may have received tiles.
     pub async fn convert(
         &self,
         origin: Origin,
@@ -116,7 +218,7 @@ impl Pipeline {
         let title = source.title.take();
         let mut options = *options;
         options.drawing.page = options.drawing.page.or(source.document_page);
-        let (dzi, damage) = self.render_source(source, &options, sink, &mut on_progress).await?;
+        let (dzi, damage) = self.render(source, &options, sink, &mut on_progress).await?;
         on_progress(Progress::Rendered);
         sink.publish(&dzi, |missing, of| on_progress(Progress::Publishing { missing, of })).await?;
         on_progress(Progress::Published);
@@ -124,13 +226,11 @@ impl Pipeline {
         Ok(Converted { dzi, title, warning })
     }
 
-    async fn fetcher(&self) -> Result<&Arc<Fetcher>, SetupError> {
+    async fn fetcher(&self) -> reqwest::Result<&Arc<Fetcher>> {
         let PipelineSettings { policy, limits, temporary, bot, .. } = &self.settings;
         self.fetcher
             .get_or_try_init(async || {
-                Fetcher::of_bot(policy.clone(), limits.clone(), temporary.clone(), bot.clone())
-                    .map(Arc::new)
-                    .map_err(SetupError::HttpClient)
+                Fetcher::new(policy.clone(), limits.clone(), temporary.clone(), bot.clone()).map(Arc::new)
             })
             .await
     }

@@ -1,65 +1,119 @@
-//! Renders a source in a process of its own, and passes the tiles to the sink as they come.
+//! Renders a source in a process of its own and passes the tiles to the sink as they come.
+//!
+//! A picture may be rendered while it is downloaded, so that it is ready soon after its last byte. That never changes the
+//! result: tiles count only if the download they were rendered from succeeds. If the source changes meanwhile, or the
+//! renderer reports that it cannot read it, the complete source is rendered again.
 
-use std::fs::File;
 use std::path::Path;
 
 use edgezoom_codecs::Damage;
 use edgezoom_content::Dzi;
 
-use super::source::Whole;
+use super::download::{Download, Event};
+use super::source::{Content, Source};
 use super::{Pipeline, PipelineError, Progress, TileSink};
 use crate::OWN_PROGRAM;
 use crate::renderer::{Output, ProtocolError, RenderError, RenderOptions, Renderer};
 
-/// The renderer's validator lets no tile pass before the header, so this does not happen.
-pub(super) const TILE_FIRST: ProtocolError = ProtocolError::Unexpected("a tile before the header");
+type Rendered = (Dzi, Option<Damage>);
 
 impl Pipeline {
-    /// Renders the source, and gives what is missing of it. When that fails because the web page's capture has failed, gives the page's error.
+    /// Renders a source. Returns the pyramid's description and the damage of the source.
     pub(super) async fn render(
         &self,
-        source: Whole,
+        mut source: Source,
         options: &RenderOptions,
         sink: &mut impl TileSink,
         on_progress: &mut impl FnMut(Progress),
-    ) -> Result<(Dzi, Option<Damage>), PipelineError> {
-        let Whole { file, capturing } = source;
-        let is_web_page = capturing.is_some();
-        match (self.render_tiles(file, is_web_page, options, sink, on_progress).await, capturing) {
-            (Err(PipelineError::Render(error)), Some(capturing)) => match capturing.error().await {
-                Some(page) => Err(page.into()),
-                None => Err(error.into()),
-            },
-            (result, _) => result,
-        }
-    }
-
-    async fn render_tiles(
-        &self,
-        file: File,
-        is_web_page: bool,
-        options: &RenderOptions,
-        sink: &mut impl TileSink,
-        on_progress: &mut impl FnMut(Progress),
-    ) -> Result<(Dzi, Option<Damage>), PipelineError> {
-        on_progress(Progress::Rendering { rows: 0.0, is_web_page });
-        let mut renderer = Renderer::start(Path::new(OWN_PROGRAM), file, options, &self.settings.limits)?;
-        let mut started = None;
+    ) -> Result<Rendered, PipelineError> {
+        let limits = &self.settings.limits;
         loop {
-            match (renderer.next().await?, &started) {
-                (Output::Started(dzi), _) => {
-                    sink.begin(&dzi).await?;
-                    started = Some(dzi);
+            match source.content {
+                Content::Whole { file, capturing } => {
+                    let is_web_page = capturing.is_some();
+                    on_progress(Progress::Rendering { rows: 0.0, is_web_page });
+                    let renderer = Renderer::start(Path::new(OWN_PROGRAM), file, options, limits)?;
+                    let rendered = render_tiles(renderer, None, is_web_page, sink, on_progress).await;
+                    if let (Err(PipelineError::Render(_)), Some(capturing)) = (&rendered, capturing)
+                        && let Some(error) = capturing.error().await
+                    {
+                        return Err(error.into()); // the renderer failed because its input ended
+                    }
+                    // `None` does not happen: a complete source does not change.
+                    return rendered?.ok_or_else(|| RenderError::Died.into());
                 }
-                (Output::Progress(rows), _) => on_progress(Progress::Rendering { rows, is_web_page }),
-                (Output::Coarse(jpeg), _) => on_progress(Progress::Coarse(jpeg)),
-                (Output::Tile(tile), Some(dzi)) => sink.put(dzi, tile).await?,
-                (Output::Preview(kind, bytes), Some(dzi)) => sink.put_preview(dzi, kind, bytes).await?,
-                (Output::Tile(_) | Output::Preview(..), None) => {
-                    return Err(RenderError::from(TILE_FIRST).into());
+                Content::Arriving(opening, mut download, arrival) => {
+                    let (program, arrivals) = (Path::new(OWN_PROGRAM), download.arrivals());
+                    let renderer = Renderer::start_arriving(program, &arrival, arrivals, options, limits)?;
+                    let arriving = Some((&mut *download, arrival.beginning));
+                    if let Some(rendered) = render_tiles(renderer, arriving, false, sink, on_progress).await?
+                    {
+                        return Ok(rendered);
+                    }
+                    let fetched = download.whole(on_progress).await?;
+                    source = self.open_again(opening, fetched, on_progress).await?;
                 }
-                (Output::Finished { dzi, damage }, _) => return Ok((dzi, damage)),
             }
         }
     }
+}
+
+/// Passes the renderer's tiles to the sink until the pyramid is complete. `arriving` is the download that the renderer
+/// follows, if any, and the [beginning](crate::fetch::Arrival::beginning) that it reads. Returns `None`, with the sink
+/// reset, if the complete source has to be rendered instead.
+async fn render_tiles(
+    mut renderer: Renderer,
+    mut arriving: Option<(&mut Download, u32)>,
+    is_web_page: bool,
+    sink: &mut impl TileSink,
+    on_progress: &mut impl FnMut(Progress),
+) -> Result<Option<Rendered>, PipelineError> {
+    let (mut begun, mut rendered) = (None, None);
+    let is_early = arriving.is_some();
+    let rendered = loop {
+        if let Some((download, beginning)) = &arriving
+            && download.is_complete(*beginning)
+        {
+            arriving = None;
+        }
+        if arriving.is_none() && rendered.is_some() {
+            break rendered;
+        }
+        let event = async {
+            match &mut arriving {
+                Some((download, beginning)) => Some((download.next(on_progress).await, *beginning)),
+                None => None,
+            }
+        };
+        tokio::select! {
+            biased;
+            Some((event, beginning)) = event => match event? {
+                Event::Arrived(arrival) if arrival.beginning == beginning => {}
+                Event::Complete(completed) if completed == beginning => {}
+                Event::Arrived(_) | Event::Complete(_) => break None, // the source has changed
+            },
+            output = renderer.next(), if rendered.is_none() => match (output, &begun) {
+                (Ok(Output::Started(dzi)), _) => {
+                    sink.begin(&dzi).await?;
+                    begun = Some(dzi);
+                }
+                (Ok(Output::Progress(rows)), _) => on_progress(Progress::Rendering { rows, is_web_page }),
+                (Ok(Output::Coarse(jpeg)), _) => on_progress(Progress::Coarse(jpeg)),
+                (Ok(Output::Tile(tile)), Some(dzi)) => sink.put(dzi, tile).await?,
+                (Ok(Output::Preview(kind, bytes)), Some(dzi)) => sink.put_preview(dzi, kind, bytes).await?,
+                // The renderer's validator permits no tile before the header.
+                (Ok(Output::Tile(_) | Output::Preview(..)), None) => {
+                    return Err(RenderError::from(ProtocolError::Unexpected("a tile before the header")).into());
+                }
+                (Ok(Output::Finished { dzi, damage }), _) => rendered = Some((dzi, damage)),
+                // The complete source may be readable, or fail for another reason.
+                (Err(RenderError::Reported(_)), _) if is_early => break None,
+                (Err(error), _) => return Err(error.into()),
+            },
+        }
+    };
+    if rendered.is_none() && begun.is_some() {
+        sink.restart().await?;
+    }
+    Ok(rendered)
 }

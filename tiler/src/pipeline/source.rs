@@ -1,5 +1,5 @@
-//! From a URL or a file to the bytes that a renderer reads: downloads, recognises web pages, opens them in a browser, and
-//! follows those that lead to a picture or document. A picture that can be read while it arrives is not waited for.
+//! Opens a source, so that a renderer can read it: downloads it, opens it in a browser if it is a web page, and follows a
+//! page that navigates to a picture or document. Does not wait for a picture that can be rendered while it arrives.
 
 use std::fs::File;
 use std::num::NonZeroU32;
@@ -14,48 +14,45 @@ use tokio::time::timeout;
 
 use super::download::Download;
 use super::{Origin, Pipeline, PipelineError, Progress, SourceKind};
-use crate::arrival::Arrival;
 use crate::browser::{Capturing, Html, OpenPage, PageError, Pages};
-use crate::fetch::{FetchError, Fetched};
+use crate::fetch::{Arrival, FetchError, Fetched};
 
-/// How often the progress of a loading page is reported.
+/// Interval between progress reports while a page loads.
 const PAGE_PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 
-/// What a renderer reads.
+/// An opened source.
 pub(super) struct Source {
     pub content: Content,
     pub kind: SourceKind,
-    /// The page of a document that the source's URL selects.
+    /// Page of a document, as selected by the source's URL.
     pub document_page: Option<NonZeroU32>,
-    /// The title of a web page.
+    /// Title of a web page.
     pub title: Option<Title>,
 }
 
-/// The bytes of a source.
+/// The bytes of an opened source.
 pub(super) enum Content {
-    Whole(Whole),
-    /// A picture that can be rendered while it arrives, and how much of it has.
+    /// The renderer reads it from start to end.
+    Whole {
+        /// Picture or document, or the stream of a web page's screenshots.
+        file: File,
+        /// Capture that writes the screenshots.
+        capturing: Option<Capturing>,
+    },
+    /// A picture that can be rendered while it arrives. Contains what has arrived of it.
     Arriving(Opening, Box<Download>, Arrival),
-}
-
-/// A source that is there, or comes at its own pace.
-pub(super) struct Whole {
-    /// The picture or document; for a web page the stream of its screenshots.
-    pub file: File,
-    /// The capture that writes the screenshots.
-    pub capturing: Option<Capturing>,
 }
 
 /// A source that is being opened.
 pub(super) struct Opening {
     origin: Origin,
-    /// The redirects so far, leads of web pages included.
+    /// Number of redirects so far, including navigations of web pages.
     redirects: u32,
     document_page: Option<NonZeroU32>,
 }
 
 impl Pipeline {
-    /// Opens the source. A web page that goes on to a picture or document counts as a redirect to it.
+    /// Opens a source. A web page that navigates to a picture or document counts as a redirect to it.
     pub(super) async fn open_source(
         &self,
         origin: Origin,
@@ -71,7 +68,7 @@ impl Pipeline {
                     if let Some(arrival) = download.head(on_progress).await? {
                         let document_page = opening.document_page;
                         let content = Content::Arriving(opening, Box::new(download), arrival);
-                        // What can be read in the order of its rows is a picture.
+                        // Only pictures can be rendered while they arrive.
                         return Ok(Source { content, kind: SourceKind::Picture, document_page, title: None });
                     }
                     let fetched = download.whole(on_progress).await?;
@@ -88,7 +85,7 @@ impl Pipeline {
         }
     }
 
-    /// Opens a source whose download is complete, although it was begun to be rendered before.
+    /// Opens a source that was arriving and is now complete.
     pub(super) async fn open_again(
         &self,
         opening: Opening,
@@ -99,12 +96,12 @@ impl Pipeline {
         let Fetched { file, content_type, url, .. } = fetched;
         match self.open_file(opening, file, content_type, Some(url), on_progress).await? {
             Opened::Source(source) => Ok(source),
-            // It was a picture when the download began. What it is now, another attempt may find out.
+            // It was a picture when the download began. Another attempt will open the web page that it is now.
             Opened::Lead(_) => Err(FetchError::BrokenOff.into()),
         }
     }
 
-    /// Opens what an origin has given, at `url` after all redirects.
+    /// Opens the file that an origin has provided. `url` is its URL after all redirects.
     async fn open_file(
         &self,
         opening: Opening,
@@ -116,7 +113,7 @@ impl Pipeline {
         let Opening { origin, redirects, document_page } = opening;
         let Some(html) = Html::recognise(&mut file, content_type.as_deref())? else {
             let kind = kind_of(&mut file);
-            let content = Content::Whole(Whole { file, capturing: None });
+            let content = Content::Whole { file, capturing: None };
             return Ok(Opened::Source(Source { content, kind, document_page, title: None }));
         };
         if let Origin::Url(requested) = &origin {
@@ -130,7 +127,7 @@ impl Pipeline {
                 }
                 let title = page.title().cloned();
                 let (file, capturing) = page.stream().map_err(PageError::File)?;
-                let content = Content::Whole(Whole { file, capturing: Some(capturing) });
+                let content = Content::Whole { file, capturing: Some(capturing) };
                 let kind = SourceKind::Page;
                 Ok(Opened::Source(Source { content, kind, document_page: None, title }))
             }
@@ -143,7 +140,7 @@ impl Pipeline {
         }
     }
 
-    /// Whether the page that the browser shows may be shown: `asked` was asked about, and the page may have gone on from it.
+    /// Checks the robots.txt of the page that the browser shows, if the page has navigated away from `asked`.
     async fn may_show(&self, page: &OpenPage, asked: &SourceUrl) -> Result<(), PipelineError> {
         match SourceUrl::parse(page.url()) {
             Ok(shown) if shown != *asked => Ok(self.fetcher().await?.may_visit(&[&shown]).await?),
@@ -152,8 +149,7 @@ impl Pipeline {
     }
 }
 
-/// Whether a file is a picture or a document, by its first bytes. What has no known format counts as a picture: the renderer
-/// says what is wrong with it.
+/// Recognises a picture or document by its first bytes. An unknown format counts as a picture; the renderer reports it.
 fn kind_of(file: &mut File) -> SourceKind {
     match Format::sniff(file) {
         Ok(format) if format.reading == Reading::Regions => SourceKind::Document,
@@ -161,10 +157,10 @@ fn kind_of(file: &mut File) -> SourceKind {
     }
 }
 
-/// What an origin leads to.
+/// Result of opening a file.
 enum Opened {
     Source(Source),
-    /// The web page goes on to this.
+    /// It is a web page that navigates to this source.
     Lead(Opening),
 }
 
@@ -177,13 +173,13 @@ impl Origin {
     }
 }
 
-/// The page of the document that a web page leads to. As with an HTTP redirect (RFC 9110, section 10.2.2), the fragment of
-/// the requested URL stays in force unless the new URL has one of its own.
+/// Returns the page of the document that a web page navigates to. As with an HTTP redirect (RFC 9110, 10.2.2), the fragment
+/// of the requested URL remains valid unless the new URL has one of its own.
 fn page_after_lead(document_page: Option<NonZeroU32>, lead: &SourceUrl) -> Option<NonZeroU32> {
     lead.page().or(document_page)
 }
 
-/// Opens a web page in a browser, and reports that it loads.
+/// Opens a web page in a browser and reports progress while it loads.
 async fn open_page(
     pages: &Pages,
     origin: &Origin,
@@ -211,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_requested_page_counts_unless_the_lead_names_one_of_its_own() {
+    fn the_requested_page_counts_unless_the_target_names_one() {
         for (requested, lead, expected) in [
             ("http://a.example/#page=3", "http://a.example/b.pdf", Some(3)),
             ("http://a.example/#page=3", "http://a.example/b.pdf#page=2", Some(2)),
