@@ -1,7 +1,7 @@
-//! The upload of a pyramid as one object, an SZI archive. A small one takes one PutObject. A large one is a multipart
-//! upload: parts are sent while tiles are still rendered, and the object exists when the upload is completed.
+//! The upload of a pyramid as one object, an SZI archive. A small archive takes one PutObject. A large one is a multipart
+//! upload: parts are sent while tiles are still being rendered, and the object exists once the upload is completed.
 //!
-//! Source: the S3 API's multipart upload, with R2's rule that all parts but the last have one size, 5 MiB at least:
+//! R2 requires all parts but the last to have the same size, at least 5 MiB:
 //! <https://developers.cloudflare.com/r2/objects/multipart-objects/>.
 
 use std::sync::Arc;
@@ -15,20 +15,18 @@ use tokio::sync::OnceCell;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::bucket::Bucket;
-use super::error::StoreError;
-use super::multipart::Part;
-use super::stored::Stored;
+use super::bucket::{Bucket, Part, Stored};
+use super::client::StoreError;
 
-/// The media type of an archive: that of ZIP, as SZI has none of its own.
+/// Media type of an archive: that of ZIP, because SZI has none of its own.
 const MEDIA_TYPE: &str = "application/zip";
-/// The parts of a picture of up to [`PIXELS_OF_SMALL_PARTS`].
+/// Size of parts for a picture of up to [`PIXELS_OF_SMALL_PARTS`], in bytes.
 const SMALL_PART: usize = 8 << 20;
-/// The parts of a larger picture: half as many requests.
+/// Size of parts for a larger picture, in bytes. Halves the number of requests.
 const LARGE_PART: usize = 16 << 20;
-/// About 40 MB of tiles.
+/// Pixels of about 40 MB of tiles.
 const PIXELS_OF_SMALL_PARTS: u64 = 100_000_000;
-/// The parts in flight. With the one that is being filled, this bounds the memory of an upload: 64 MiB.
+/// Maximum number of parts being sent. With the part being filled, this bounds the memory of an upload: 64 MiB.
 const PARTS_IN_FLIGHT: usize = 3;
 
 /// The upload of one attempt's pyramid into one object.
@@ -36,19 +34,19 @@ pub struct ArchiveUpload {
     bucket: Bucket,
     key: String,
     id: ContentId,
-    /// The archive, with the bytes that are not sent yet. None before the first tile and after the last one.
+    /// The archive with the bytes that are not sent yet. `None` before the first tile and after the last one.
     stream: Option<ArchiveStream<Vec<u8>>>,
     part_bytes: usize,
-    /// The multipart upload, once there is one. The first part's request begins it, so that rendering does not wait.
+    /// Id of the multipart upload. The task that sends the first part starts it, so that rendering does not wait.
     upload_id: Arc<OnceCell<String>>,
     in_flight: JoinSet<Result<Part, StoreError>>,
     parts: Vec<Part>,
-    /// How many parts have been sent.
+    /// Number of parts sent.
     sent: i32,
     is_complete: bool,
     stored: Stored,
     archive: Option<Archive>,
-    /// Where the small pictures are in the archive.
+    /// Locations of the previews in the archive.
     large: Option<TileRange>,
     thumbnail: Option<TileRange>,
 }
@@ -73,8 +71,8 @@ impl ArchiveUpload {
         }
     }
 
-    pub(super) async fn put_tile(&mut self, dzi: &Dzi, tile: &Tile) -> Result<(), StoreError> {
-        let added = self.stream(dzi).add_tile(tile);
+    pub(super) async fn put_tile(&mut self, dzi: &Dzi, tile: Tile) -> Result<(), StoreError> {
+        let added = self.stream(dzi).add_tile(&tile);
         added.map_err(|error| self.failed(error))?;
         self.stored.tiles += 1;
         self.send_full_parts(dzi).await
@@ -84,9 +82,9 @@ impl ArchiveUpload {
         &mut self,
         dzi: &Dzi,
         kind: PreviewKind,
-        bytes: &[u8],
+        bytes: Bytes,
     ) -> Result<(), StoreError> {
-        let added = self.stream(dzi).add_preview(kind, bytes);
+        let added = self.stream(dzi).add_preview(kind, &bytes);
         let place = Some(added.map_err(|error| self.failed(error))?);
         match kind {
             PreviewKind::Large => self.large = place,
@@ -136,7 +134,7 @@ impl ArchiveUpload {
     }
 
     pub(super) async fn abandon(&mut self, patience: Duration) {
-        // What cannot be aborted is left to the attempt that follows, and to the bucket's lifecycle rule.
+        // If this fails, the next attempt or the bucket's lifecycle rule aborts it.
         let _ = timeout(patience, self.abort()).await;
         self.in_flight.shutdown().await;
     }
@@ -163,7 +161,7 @@ impl ArchiveUpload {
         loop {
             let part_bytes = self.part_bytes;
             let waiting = self.stream(dzi).get_mut();
-            // One byte more, so that there always is a last part.
+            // One byte more, so that a last part always remains.
             if waiting.len() <= part_bytes {
                 return Ok(());
             }
@@ -173,7 +171,7 @@ impl ArchiveUpload {
         }
     }
 
-    /// Sends a part, as soon as fewer than [`PARTS_IN_FLIGHT`] are in flight.
+    /// Starts to send a part, as soon as fewer than [`PARTS_IN_FLIGHT`] are being sent.
     async fn send(&mut self, bytes: Bytes) -> Result<(), StoreError> {
         while self.in_flight.len() >= PARTS_IN_FLIGHT {
             self.complete_one().await?;
@@ -188,15 +186,15 @@ impl ArchiveUpload {
         Ok(())
     }
 
-    /// The id of the multipart upload. Waits for the request that begins it.
+    /// Returns the id of the multipart upload. Waits for the request that starts it.
     async fn begun(&self) -> Result<&str, StoreError> {
         begin(&self.upload_id, &self.bucket, &self.key).await
     }
 
-    /// Ends what is in flight, and deletes the parts that are stored.
+    /// Cancels running requests and deletes the stored parts.
     async fn abort(&mut self) -> Result<(), StoreError> {
         if self.sent > 0 && !self.is_complete {
-            // First the id: an upload without one could not be aborted.
+            // The id first: without it, the upload could not be aborted.
             let upload_id = self.begun().await?.to_owned();
             self.in_flight.shutdown().await;
             self.bucket.abort_multipart(&self.key, &upload_id).await?;
@@ -205,7 +203,7 @@ impl ArchiveUpload {
         Ok(())
     }
 
-    /// Waits until one more part is stored. `false`: no request is in flight.
+    /// Waits until one more part is stored. Returns false if no request is running.
     async fn complete_one(&mut self) -> Result<bool, StoreError> {
         match self.in_flight.join_next().await {
             None => Ok(false),
@@ -224,7 +222,7 @@ impl ArchiveUpload {
     }
 }
 
-/// The id of the multipart upload, which the first call begins.
+/// Returns the id of the multipart upload. The first call starts it.
 async fn begin<'a>(
     upload_id: &'a OnceCell<String>,
     bucket: &Bucket,

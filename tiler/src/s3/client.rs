@@ -1,5 +1,6 @@
-//! The S3 client: its settings, time-outs and retries, and the options that R2 needs.
+//! The S3 client: its settings, time-outs and retries, the options that R2 needs, and the errors of its requests.
 
+use std::error::Error;
 use std::time::Duration;
 
 use aws_sdk_s3::Client;
@@ -9,42 +10,43 @@ use aws_sdk_s3::config::timeout::TimeoutConfig;
 use aws_sdk_s3::config::{
     BehaviorVersion, Config, Credentials, Region, RequestChecksumCalculation, ResponseChecksumValidation,
 };
+use aws_sdk_s3::error::SdkError;
 use aws_smithy_http_client::tls;
 use url::Url;
 
 use crate::secret::Secret;
 
-/// The address of the store, and the credentials to write to it.
+/// Address and credentials of the store.
 #[derive(Clone, Debug)]
 pub struct S3Settings {
-    /// The base URL of the S3 API.
+    /// Base URL of the S3 API.
     pub endpoint: Url,
-    /// The bucket.
+    /// Name of the bucket.
     pub bucket: String,
-    /// The id of the access key.
+    /// Id of the access key.
     pub access_key_id: String,
-    /// The secret of the access key.
+    /// Secret of the access key.
     pub secret_access_key: Secret,
 }
 
-/// A store that restarts or throttles requests is back after these 10 s or so. Longer outages are left to the retries
-/// of jobs.
+/// Requests per operation. With the pauses below that is about 10 s, enough for a store that restarts or throttles. The
+/// conversion is retried after longer outages.
 const ATTEMPTS: u32 = 6;
 const FIRST_BACKOFF: Duration = Duration::from_millis(300);
 const MAX_BACKOFF: Duration = Duration::from_secs(5);
 
-/// What a request with a body may take more, at the slowest rate that is waited for.
+/// Slowest acceptable upload rate. Extends the time-outs of a request with a body.
 const BYTES_PER_SECOND: u64 = 128 << 10;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A tile has about 50 KB: a request that takes longer than this hangs.
+/// Time-out of one request. A tile has about 50 KB, so a longer request hangs.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The limit for a request with its retries. Deleting from a store that is down delays the job by no more than this.
+/// Time-out of an operation with its retries. Deleting from a store that is down delays the job by at most this time.
 const OPERATION_TIMEOUT: Duration = Duration::from_secs(45);
 
-/// Builds the client. It does not connect before the first request.
+/// Creates the client. It connects at the first request.
 pub(super) fn client(settings: &S3Settings) -> Client {
     let http = aws_smithy_http_client::Builder::new()
         .tls_provider(tls::Provider::Rustls(tls::rustls_provider::CryptoMode::Ring))
@@ -72,7 +74,7 @@ pub(super) fn client(settings: &S3Settings) -> Client {
         .region(Region::from_static("auto"))
         .credentials_provider(credentials)
         .force_path_style(true)
-        // R2 answers 501 to the checksums that the SDK adds by default. The signature covers the body in any case.
+        // R2 responds 501 to the checksums that the SDK adds by default. The signature covers the body anyway.
         .request_checksum_calculation(RequestChecksumCalculation::WhenRequired)
         .response_checksum_validation(ResponseChecksumValidation::WhenRequired)
         .retry_config(retry)
@@ -82,7 +84,7 @@ pub(super) fn client(settings: &S3Settings) -> Client {
     Client::from_conf(config)
 }
 
-/// The time-outs of a request that sends so many bytes.
+/// Returns the time-outs of a request that sends `bytes` bytes.
 pub(super) fn timeouts(bytes: u64) -> aws_sdk_s3::config::Builder {
     let sending = Duration::from_secs(bytes / BYTES_PER_SECOND);
     let timeouts = TimeoutConfig::builder()
@@ -93,12 +95,12 @@ pub(super) fn timeouts(bytes: u64) -> aws_sdk_s3::config::Builder {
     Config::builder().timeout_config(timeouts)
 }
 
-/// The endpoint with a slash at its end. Without it, the SDK appends the bucket's name to the last path segment.
+/// Returns the endpoint with a final slash. Without it, the SDK appends the bucket's name to the last path segment.
 fn base_url(endpoint: &Url) -> String {
     format!("{}/", endpoint.as_str().trim_end_matches('/'))
 }
 
-/// Retries after status 429. By itself, the SDK does so only for responses with an error code that it knows.
+/// Retries status 429. The SDK itself retries only responses with an error code that it knows.
 #[derive(Debug)]
 struct RetryTooManyRequests;
 
@@ -113,4 +115,54 @@ impl ClassifyRetry for RetryTooManyRequests {
     fn name(&self) -> &'static str {
         "too many requests"
     }
+}
+
+/// The reason why the store did not carry out a request, after all retries. The messages may name the store, so they are only
+/// for the log.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// An object could not be stored.
+    #[error("cannot store `{key}`: {reason}")]
+    Put {
+        /// Key of the object.
+        key: String,
+        /// Response of the store, or network error.
+        reason: String,
+    },
+    /// The objects of an attempt could not be listed.
+    #[error("cannot list `{prefix}`: {reason}")]
+    List {
+        /// Prefix of the keys.
+        prefix: String,
+        /// Response of the store, or network error.
+        reason: String,
+    },
+    /// Unfinished uploads of an archive could not be aborted.
+    #[error("cannot abort the uploads of `{key}`: {reason}")]
+    Abort {
+        /// Key of the object.
+        key: String,
+        /// Response of the store, or network error.
+        reason: String,
+    },
+    /// Objects could not be deleted.
+    #[error("cannot delete `{first}` and other objects: {reason}")]
+    Delete {
+        /// Key of the first object.
+        first: String,
+        /// Response of the store, or network error.
+        reason: String,
+    },
+}
+
+/// Formats the HTTP status of an error and all its causes. The SDK's own message says little, such as "service error".
+pub(super) fn reason<E: Error + 'static>(error: &SdkError<E>) -> String {
+    let status = status(error).map(|status| format!("status {status}"));
+    let causes = std::iter::successors(Some(error as &dyn Error), |cause| (*cause).source());
+    status.into_iter().chain(causes.map(ToString::to_string)).collect::<Vec<_>>().join(": ")
+}
+
+/// Returns the HTTP status of an error, if the store responded.
+pub(super) fn status<E>(error: &SdkError<E>) -> Option<u16> {
+    error.raw_response().map(|response| response.status().as_u16())
 }

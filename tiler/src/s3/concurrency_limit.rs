@@ -1,45 +1,45 @@
-//! An adaptive limit for the concurrent requests to a store. It grows while responses are as fast as the fastest were,
-//! and shrinks when they slow down because requests queue at the store. So a distant store gets the maximum, which
-//! hides its latency, and a store that is busy or on the same machine as the renderer is not overloaded.
+//! An adaptive limit on concurrent requests to a store. It grows while responses are about as fast as the fastest ones, and
+//! shrinks when they slow down because requests queue at the store. So a distant store gets the maximum, which hides its
+//! latency, and a store that is busy or on the renderer's own machine is not overloaded.
 //!
 //! This is the congestion avoidance of TCP Vegas (Brakmo and Peterson, "TCP Vegas: End to End Congestion Avoidance on a
-//! Global Internet", 1995): not losses show a queue, but a latency above the lowest one.
+//! Global Internet", 1995): it detects a queue by latency above the lowest one, not by losses.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-/// The lowest limit, unless the maximum is lower.
+/// Lowest limit, unless the maximum is lower.
 const MIN: f64 = 4.0;
-/// A latency is high when it exceeds the lowest one by this factor
+/// A latency is high if it exceeds the lowest one by this factor
 const HIGH_FACTOR: f64 = 3.0;
-/// and by this many milliseconds, as the machine's scheduler may add some.
+/// and by this number of milliseconds, which the machine's scheduler may add.
 const JITTER_MS: f64 = 20.0;
-/// The weight of a new measurement in the smoothed latency.
+/// Weight of a new measurement in the smoothed latency.
 const SMOOTHING: f64 = 1.0 / 8.0;
-/// With each measurement the lowest latency rises by this factor, because the path to a store may become longer.
+/// Factor by which the lowest latency rises with each measurement, because the path to a store may become longer.
 const LOWEST_DECAY: f64 = 1.0005;
 
-/// How many requests may be in flight.
+/// Maximum number of concurrent requests.
 #[derive(Clone, Debug)]
 pub(super) struct ConcurrencyLimit {
     max: f64,
     current: f64,
-    /// No latency has been high yet. The limit then grows by one with each response, later by one with each full round.
+    /// True until a latency is high. Until then the limit grows by one per response, later by one per full round.
     is_slow_start: bool,
-    /// The smoothed latency, in milliseconds.
+    /// Smoothed latency in milliseconds.
     latency: Option<f64>,
-    /// The lowest smoothed latency, in milliseconds.
+    /// Lowest smoothed latency in milliseconds.
     lowest: f64,
 }
 
 impl ConcurrencyLimit {
-    /// A limit of at most `max` requests.
+    /// Creates a limit of at most `max` requests.
     pub(super) fn new(max: NonZeroUsize) -> Self {
         let max = max.get() as f64;
         Self { max, current: max.min(2.0 * MIN), is_slow_start: true, latency: None, lowest: f64::INFINITY }
     }
 
-    /// How many requests may be in flight now.
+    /// Returns the current maximum number of concurrent requests.
     pub(super) fn current(&self) -> usize {
         self.current as usize
     }
@@ -52,7 +52,7 @@ impl ConcurrencyLimit {
         self.lowest = (self.lowest * LOWEST_DECAY).min(latency);
         if latency > HIGH_FACTOR * self.lowest && latency > self.lowest + JITTER_MS {
             self.is_slow_start = false;
-            // A fifth less after a full round of slow responses.
+            // A full round of slow responses reduces the limit by a fifth.
             self.current -= 0.2;
         } else {
             self.current += if self.is_slow_start { 1.0 } else { 1.0 / self.current };

@@ -1,4 +1,4 @@
-//! The upload of a pyramid as an object for each tile: concurrent requests, and the descriptor last.
+//! The upload of a pyramid as one object per tile: concurrent requests, and the descriptor last.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
@@ -9,12 +9,11 @@ use edgezoom_pyramid::Tile;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::bucket::{Bucket, CompletedPut};
+use super::bucket::{Bucket, CompletedPut, Stored};
+use super::client::StoreError;
 use super::concurrency_limit::ConcurrencyLimit;
-use super::error::StoreError;
-use super::stored::Stored;
 
-/// The upload of one attempt's pyramid into an object for each tile.
+/// The upload of one attempt's pyramid as one object per tile.
 pub struct TilesUpload {
     bucket: Bucket,
     id: ContentId,
@@ -22,7 +21,7 @@ pub struct TilesUpload {
     limit: ConcurrencyLimit,
     in_flight: JoinSet<Result<CompletedPut, StoreError>>,
     stored: Stored,
-    /// The small pictures that are stored.
+    /// Number of previews stored.
     previews: usize,
 }
 
@@ -39,11 +38,7 @@ impl TilesUpload {
         }
     }
 
-    /// Starts the request for a tile, as soon as the concurrency limit allows one more. So the upload never holds more
-    /// tiles in memory than the limit.
-    ///
-    /// # Errors
-    /// The request for this or an earlier tile failed, and with it the upload.
+    /// Starts the request for a tile as soon as the concurrency limit permits it, which also bounds the tiles in memory.
     pub(super) async fn put_tile(&mut self, dzi: &Dzi, tile: Tile) -> Result<(), StoreError> {
         while self.in_flight.len() >= self.limit.current() {
             self.complete_one().await?;
@@ -56,7 +51,6 @@ impl TilesUpload {
         Ok(())
     }
 
-    /// Stores a small picture beside the tiles.
     pub(super) async fn put_preview(
         &mut self,
         dzi: &Dzi,
@@ -74,7 +68,7 @@ impl TilesUpload {
         (self.previews == PreviewKind::ALL.len()).then_some(Previews::Objects)
     }
 
-    /// Waits until one more tile is stored. `false`: no request is in flight.
+    /// Waits until one more tile is stored. Returns false if no request is running.
     async fn complete_one(&mut self) -> Result<bool, StoreError> {
         match self.in_flight.join_next().await {
             None => Ok(false),
@@ -91,12 +85,7 @@ impl TilesUpload {
         }
     }
 
-    /// Completes the pyramid: waits for the requests in flight, then stores the descriptor. Calls `on_tile` after each
-    /// tile, with the number of tiles still in flight and their number at the start.
-    ///
-    /// # Errors
-    /// A tile or the descriptor could not be stored. There is no descriptor then, unless only the response to its
-    /// request was lost.
+    /// Waits for the running requests, then stores the descriptor.
     pub(super) async fn finish(
         &mut self,
         dzi: &Dzi,
@@ -111,7 +100,7 @@ impl TilesUpload {
     }
 
     pub(super) async fn start_again(&mut self) -> Result<(), StoreError> {
-        // A request that is cancelled may still be carried out, after the tiles were deleted.
+        // The store might carry out a cancelled request after the tiles were deleted.
         while self.complete_one().await? {}
         self.bucket.delete_prefix(&self.attempt.tiles_prefix(self.id)).await?;
         (self.stored, self.previews) = (Stored::default(), 0);

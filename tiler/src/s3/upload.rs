@@ -1,4 +1,4 @@
-//! The upload of one attempt's pyramid in the layout that the operator has chosen: this is the one place that decides.
+//! The upload of one attempt's pyramid in the layout that the operator has chosen.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
@@ -8,29 +8,37 @@ use edgezoom_content::{Archive, Attempt, ContentId, Dzi, PreviewKind, Previews};
 use edgezoom_pyramid::Tile;
 
 use super::archive_upload::ArchiveUpload;
-use super::bucket::Bucket;
-use super::error::StoreError;
-use super::stored::Stored;
+use super::bucket::{Bucket, Stored};
+use super::client::StoreError;
 use super::tiles_upload::TilesUpload;
 
-/// How pyramids are stored.
+/// Layout of stored pyramids.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Layout {
-    /// One object, an SZI archive: few requests, and a pyramid appears or disappears as one. The Worker serves tiles from
-    /// ranges of it.
+    /// One object, an SZI archive: few requests, and the pyramid appears and disappears as a whole. The Worker serves tiles
+    /// from ranges of it.
     #[default]
     Archive,
-    /// An object for each tile and one for the descriptor: a content delivery network can serve the bucket without a
-    /// Worker.
+    /// One object per tile and one for the descriptor: a content delivery network can serve the bucket without a Worker.
     Tiles,
 }
 
-/// The upload of one attempt's pyramid. Dropping it cancels the requests in flight.
+/// The upload of one attempt's pyramid. Dropping it cancels the running requests.
 pub enum Upload {
-    /// Into one object.
+    /// Upload of one object.
     Archive(Box<ArchiveUpload>),
-    /// Into an object for each tile.
+    /// Upload of one object per tile.
     Tiles(TilesUpload),
+}
+
+/// Evaluates an expression for the upload of either layout.
+macro_rules! either {
+    ($upload:expr, $each:ident => $value:expr) => {
+        match $upload {
+            Upload::Archive($each) => $value,
+            Upload::Tiles($each) => $value,
+        }
+    };
 }
 
 impl Upload {
@@ -47,29 +55,15 @@ impl Upload {
         }
     }
 
-    /// Takes a tile, and waits while too much is in flight.
+    /// Stores a tile. Waits while too many requests are running.
     ///
     /// # Errors
     /// A request for this or an earlier tile failed, and with it the upload.
     pub async fn put_tile(&mut self, dzi: &Dzi, tile: Tile) -> Result<(), StoreError> {
-        match self {
-            Self::Archive(upload) => upload.put_tile(dzi, &tile).await,
-            Self::Tiles(upload) => upload.put_tile(dzi, tile).await,
-        }
+        either!(self, upload => upload.put_tile(dzi, tile).await)
     }
 
-    /// Deletes what is stored, and begins another pyramid in its place.
-    ///
-    /// # Errors
-    /// The store did not delete it.
-    pub async fn start_again(&mut self) -> Result<(), StoreError> {
-        match self {
-            Self::Archive(upload) => upload.start_again().await,
-            Self::Tiles(upload) => upload.start_again().await,
-        }
-    }
-
-    /// Takes a small picture of the whole.
+    /// Stores a preview.
     ///
     /// # Errors
     /// A request for this or an earlier object failed, and with it the upload.
@@ -79,43 +73,39 @@ impl Upload {
         kind: PreviewKind,
         bytes: Bytes,
     ) -> Result<(), StoreError> {
-        match self {
-            Self::Archive(upload) => upload.put_preview(dzi, kind, &bytes).await,
-            Self::Tiles(upload) => upload.put_preview(dzi, kind, bytes).await,
-        }
+        either!(self, upload => upload.put_preview(dzi, kind, bytes).await)
     }
 
-    /// Completes the pyramid, which is not visible before. Calls `on_stored` with the number of requests that are still
-    /// in flight and their number at the start.
+    /// Deletes everything stored so far, so that another pyramid can be uploaded instead.
     ///
     /// # Errors
-    /// A request failed. There is no pyramid then, unless only the response to the last request was lost.
+    /// The store did not delete it.
+    pub async fn start_again(&mut self) -> Result<(), StoreError> {
+        either!(self, upload => upload.start_again().await)
+    }
+
+    /// Completes the pyramid, which is not visible before. Calls `on_stored` with the number of running requests and their
+    /// number at the start.
+    ///
+    /// # Errors
+    /// A request failed. The pyramid does not exist then, unless only the response to the last request was lost.
     pub async fn finish(&mut self, dzi: &Dzi, on_stored: impl FnMut(usize, usize)) -> Result<(), StoreError> {
-        match self {
-            Self::Archive(upload) => upload.finish(dzi, on_stored).await,
-            Self::Tiles(upload) => upload.finish(dzi, on_stored).await,
-        }
+        either!(self, upload => upload.finish(dzi, on_stored).await)
     }
 
-    /// Gives up the upload, and waits at most `patience` for the requests in flight: the store may still carry out a
-    /// cancelled request, after the attempt's objects were deleted.
+    /// Abandons the upload. Waits at most `patience` for running requests, because the store may still carry out a cancelled
+    /// one after the attempt's objects were deleted.
     pub async fn abandon(&mut self, patience: Duration) {
-        match self {
-            Self::Archive(upload) => upload.abandon(patience).await,
-            Self::Tiles(upload) => upload.abandon(patience).await,
-        }
+        either!(self, upload => upload.abandon(patience).await)
     }
 
-    /// What is stored so far.
+    /// Returns the counts of what is stored so far.
     #[must_use]
     pub fn stored(&self) -> Stored {
-        match self {
-            Self::Archive(upload) => upload.stored(),
-            Self::Tiles(upload) => upload.stored(),
-        }
+        either!(self, upload => upload.stored())
     }
 
-    /// Where a finished archive has its index.
+    /// Returns the location of the index in a finished archive.
     #[must_use]
     pub fn archive(&self) -> Option<Archive> {
         match self {
@@ -124,12 +114,9 @@ impl Upload {
         }
     }
 
-    /// Where the small pictures are, once both are stored.
+    /// Returns the location of the previews, once all are stored.
     #[must_use]
     pub fn previews(&self) -> Option<Previews> {
-        match self {
-            Self::Archive(upload) => upload.previews(),
-            Self::Tiles(upload) => upload.previews(),
-        }
+        either!(self, upload => upload.previews())
     }
 }

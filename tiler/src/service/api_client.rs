@@ -1,4 +1,4 @@
-//! `POST` of JSON with a bearer token: what the calls to the edge and to the queue have in common.
+//! Posts JSON with a bearer token. The clients of the edge and of the queue share this.
 
 use std::time::{Duration, SystemTime};
 
@@ -9,7 +9,7 @@ use url::Url;
 use crate::http_client;
 use crate::secret::Secret;
 
-/// Calls one API.
+/// Client of one API.
 #[derive(Clone)]
 pub(super) struct ApiClient {
     client: Client,
@@ -17,32 +17,32 @@ pub(super) struct ApiClient {
     token: Secret,
 }
 
-/// A call that failed and may succeed later. The messages are for the log.
+/// The reason why a call failed. It may succeed later. The messages are for the log.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
     /// There was no response, or it broke off.
-    #[error("no answer: {}", http_client::causes(.0))]
+    #[error("no response: {}", http_client::causes(.0))]
     Unanswered(#[source] reqwest::Error),
-    /// The response has an error's status.
-    #[error("answered {status}{}{message}", if .message.is_empty() { "" } else { ": " })]
+    /// The response has an error status.
+    #[error("responded with {status}{}{message}", if .message.is_empty() { "" } else { ": " })]
     Answered {
         /// The status.
         status: StatusCode,
         /// The beginning of the body.
         message: String,
-        /// The header `Retry-After`.
+        /// Wait that `Retry-After` asks for.
         retry_after: Option<Duration>,
     },
     /// The body cannot be parsed.
-    #[error("answered something that cannot be parsed: {0}")]
+    #[error("the response cannot be parsed: {0}")]
     Malformed(String),
 }
 
-/// Requests and responses are small.
+/// Short, because requests and responses are small.
 const CONNECT_TIME: Duration = Duration::from_secs(5);
 const CALL_TIME: Duration = Duration::from_secs(10);
 
-/// The characters of a response that are kept for the log.
+/// Number of characters of a response that are logged.
 const MESSAGE_LENGTH: usize = 200;
 
 impl ApiClient {
@@ -51,7 +51,7 @@ impl ApiClient {
         Ok(Self { client, base, token })
     }
 
-    /// Sends a body, and gives the response whatever its status.
+    /// Sends a body and returns the response, whatever its status.
     pub(super) async fn post(&self, path: &str, body: &impl Serialize) -> Result<Response, CallError> {
         self.request(path).json(body).send().await.map_err(CallError::Unanswered)
     }
@@ -63,7 +63,7 @@ impl ApiClient {
 }
 
 impl CallError {
-    /// The error of a response without success.
+    /// Returns the error of an unsuccessful response.
     pub(super) async fn from_response(response: Response) -> Self {
         let status = response.status();
         let retry_after = http_client::retry_after(response.headers(), SystemTime::now());
@@ -71,7 +71,7 @@ impl CallError {
         Self::Answered { status, message: excerpt(text.trim()), retry_after }
     }
 
-    /// How long the server asks to wait.
+    /// Returns the wait that the server asks for.
     pub(super) fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Answered { retry_after, .. } => *retry_after,
@@ -80,7 +80,7 @@ impl CallError {
     }
 }
 
-/// The beginning of a text from another program, for the log.
+/// Returns the beginning of a text from another program, for the log.
 pub(super) fn excerpt(text: &str) -> String {
     text.chars().take(MESSAGE_LENGTH).collect()
 }

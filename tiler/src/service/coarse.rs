@@ -1,8 +1,8 @@
-//! Stores coarse pictures in the course of a job, for clients to show until the picture is ready, and deletes them when it
-//! nearly is. Each is an object of its own, as objects never change.
+//! Stores coarse pictures during a job, for clients to show until the pyramid is ready, and deletes them shortly before. Each
+//! is an object of its own, because objects never change.
 //!
-//! A request costs money, and most conversions are over before anyone would have seen a picture. So the first one comes
-//! after three seconds, and the others are spread over what is left: [`Schedule`].
+//! Requests cost money, and most conversions end before anyone would see a coarse picture. So the first one is stored after
+//! three seconds, and the others are spread over the remaining time ([`Schedule`]).
 
 use std::time::{Duration, Instant};
 
@@ -17,36 +17,36 @@ use tracing::{Instrument, warn};
 
 use crate::s3::S3Store;
 
-/// When the first one is stored, at the earliest.
+/// Earliest time of the first one after the claim.
 const FIRST: Duration = Duration::from_secs(3);
-/// How often one is stored, at most.
+/// Shortest time between two of them.
 const INTERVAL: Duration = Duration::from_secs(2);
 
-/// The coarse pictures of a job. Dropped, it stores no more and deletes them.
+/// The coarse pictures of a job. Dropping it deletes them.
 pub(super) struct CoarseUpload {
     offers: watch::Sender<Option<Offer>>,
     stop: CancellationToken,
     task: JoinHandle<()>,
 }
 
-/// A picture that may be stored.
+/// A coarse picture that may be stored.
 #[derive(Clone)]
 struct Offer {
     jpeg: Bytes,
-    /// How far the job has come, from 0 to 1.
+    /// Progress of the job, from 0 to 1.
     done: f64,
 }
 
-/// Decides which pictures are stored.
+/// Decides which coarse pictures are stored.
 struct Schedule {
-    /// The number of the next one. None after the last.
+    /// Number of the next one; `None` after the last.
     next: Option<CoarseNumber>,
     not_before: Instant,
-    /// How far the job has to have come.
+    /// Minimum progress of the job for the next one.
     from: f64,
 }
 
-/// What stores the pictures.
+/// The background task that stores the coarse pictures.
 struct Storing {
     store: S3Store,
     claim: Claim,
@@ -55,7 +55,7 @@ struct Storing {
 }
 
 impl CoarseUpload {
-    /// Begins with the job of a claim that was requested at `claimed`. Calls `on_stored` for each picture.
+    /// Starts the background task for a claim that was requested at `claimed`. Calls `on_stored` for each stored picture.
     pub(super) fn start(
         store: S3Store,
         claim: Claim,
@@ -69,21 +69,21 @@ impl CoarseUpload {
         Self { offers: sender, stop, task }
     }
 
-    /// Offers a later picture, of when the job has come so far.
+    /// Offers a newer picture, made at progress `done`.
     pub(super) fn offer(&self, jpeg: Bytes, done: f64) {
         self.offers.send_replace(Some(Offer { jpeg, done }));
     }
 
-    /// Begins to delete the pictures.
+    /// Starts to delete the pictures.
     pub(super) fn end(&self) {
         self.stop.cancel();
     }
 
-    /// Returns when the pictures are deleted, or `patience` is over.
+    /// Waits until the pictures are deleted, at most for `patience`.
     pub(super) async fn ended(&mut self, patience: Duration) {
         self.end();
         if timeout(patience, &mut self.task).await.is_err() {
-            warn!("coarse pictures are left in the store: deleting them took too long");
+            warn!("coarse pictures remain in the store: deleting them took too long");
         }
     }
 }
@@ -105,19 +105,19 @@ impl Storing {
                 next = self.next() => next,
             };
             is_any = true;
-            // Not cancelled by the end: the store might carry it out after the pictures were deleted.
+            // Never cancelled, because the store might carry it out after the pictures were deleted.
             match self.store.put_coarse(id, attempt, number, jpeg).await {
                 Ok(()) => on_stored(number),
-                Err(error) => warn!(%error, "a coarse picture is not stored"),
+                Err(error) => warn!(%error, "cannot store a coarse picture"),
             }
             self.schedule.tried(Instant::now(), done);
         }
         if is_any && let Err(error) = self.store.delete_coarse(id, attempt).await {
-            warn!(%error, "coarse pictures are left in the store");
+            warn!(%error, "coarse pictures remain in the store");
         }
     }
 
-    /// Waits for a picture that is to be stored.
+    /// Waits for the next picture to store.
     async fn next(&mut self) -> (CoarseNumber, Offer) {
         loop {
             let changed = self.offers.changed().await;
@@ -138,7 +138,7 @@ impl Schedule {
         Self { next: Some(CoarseNumber::FIRST), not_before: claimed + FIRST, from: 0.0 }
     }
 
-    /// One was stored, or not: the request is paid for in any case.
+    /// Records a request, which costs money whether it succeeded or not.
     fn tried(&mut self, now: Instant, done: f64) {
         self.next = self.next.and_then(CoarseNumber::next);
         self.not_before = now + INTERVAL;
@@ -151,7 +151,7 @@ impl Schedule {
 mod tests {
     use super::*;
 
-    /// When pictures are stored, in seconds, of a job that takes so long and offers one each second.
+    /// Returns the seconds at which a job of `seconds` that offers a picture each second stores one.
     fn stored(seconds: u32) -> Vec<u32> {
         let claimed = Instant::now();
         let mut schedule = Schedule::new(claimed);

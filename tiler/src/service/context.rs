@@ -1,110 +1,116 @@
-//! What all jobs of the service share: its clients, its pipeline, and its counts.
+//! The service's settings, and what its jobs share: clients, the pipeline, and the state of this tiler.
 
+use std::net::SocketAddr;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use edgezoom_content::protocol::{Capacity, TilerId};
+use edgezoom_content::protocol::TilerId;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
+use url::Url;
 
+use super::backlog::{Fleet, LatestBacklog};
 use super::edge_client::EdgeClient;
-use super::error::ServeError;
-use super::fleet::Fleet;
-use super::latest_backlog::LatestBacklog;
+use super::health::PullMonitor;
 use super::metrics::{Load, Metrics};
-use super::pull_monitor::PullMonitor;
 use super::queue_client::QueueClient;
-use super::settings::Settings;
 use crate::pipeline::{Pipeline, PipelineSettings};
 use crate::renderer::RenderOptions;
-use crate::s3::{Layout, S3Store, UploadedFileLimits};
+use crate::s3::{Layout, S3Settings, S3Store};
+use crate::secret::Secret;
+
+/// The settings of the service. The command line provides their values.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// URL of the Worker, for the calls under `/internal/`.
+    pub edge_url: Url,
+    /// Bearer token for these calls.
+    pub tiler_token: Secret,
+    /// URL of the queue, to which `/messages/pull` and `/messages/ack` are appended.
+    pub queue_url: Url,
+    /// Bearer token for the queue.
+    pub queue_token: Secret,
+    /// Object store for pyramids.
+    pub store: S3Settings,
+    /// Address for `/health`, `/ready` and `/metrics`.
+    pub listen: SocketAddr,
+    /// Maximum number of concurrent conversions. Each has a renderer process of its own.
+    pub jobs: NonZeroUsize,
+    /// Pause after a pull without messages, while few enough tilers share the account's calls.
+    pub poll: Duration,
+    /// Number of API calls that all tilers of the account may make together in 5 minutes; 0 for no limit.
+    pub api_calls: u32,
+    /// Time that running jobs have to finish after a shutdown began, before they are handed back.
+    pub drain: Duration,
+    /// Layout of stored pyramids.
+    pub layout: Layout,
+    /// Maximum number of concurrent tile uploads of a conversion, in [`Layout::Tiles`].
+    pub uploads: NonZeroUsize,
+    /// Settings of the conversions.
+    pub pipeline: PipelineSettings,
+    /// Options of the pyramids.
+    pub render: RenderOptions,
+}
 
 /// What all jobs of the service share.
 pub(super) struct ServiceContext {
-    /// Which tiler this is.
+    pub settings: Settings,
+    /// Identifies this tiler.
     pub tiler: TilerId,
     pub queue: QueueClient,
     pub edge: EdgeClient,
     pub store: S3Store,
     pub pipeline: Pipeline,
-    pub render: RenderOptions,
-    /// Where files that clients have sent lie while they are converted, and what they may cost.
-    pub temporary: PathBuf,
-    pub file_limits: UploadedFileLimits,
-    /// How pyramids are stored.
-    pub layout: Layout,
-    /// The tiles of a job that are sent to the store at once.
-    pub uploads: NonZeroUsize,
-    /// The pause after a pull that gave no message, and the calls that all tilers may make.
-    pub poll_interval: Duration,
-    pub api_calls: u32,
-    /// A permit for each job: for a renderer process with up to
+    /// One permit per job: for a renderer process with up to
     /// [`Limits::renderer_memory`](crate::limits::Limits::renderer_memory), and a source on disk. A job holds its permit
     /// until it has cleaned up.
     pub slots: Arc<Semaphore>,
-    /// The permits in all.
-    pub capacity: usize,
     pub backlog: LatestBacklog,
     pub metrics: Metrics,
     pub pulls: PullMonitor,
     pub fleet: Fleet,
-    /// Nothing more is pulled; what runs goes on.
+    /// Cancelled when the service stops pulling. Running jobs continue.
     pub stopping: CancellationToken,
-    /// What runs is handed back.
+    /// Cancelled when running jobs are handed back.
     pub shutdown: CancellationToken,
 }
 
 impl ServiceContext {
-    pub(super) async fn new(settings: Settings, stopping: CancellationToken) -> Result<Self, ServeError> {
-        let temporary = settings.temporary.clone();
-        let file_limits =
-            UploadedFileLimits { bytes: settings.limits.source_bytes, stall: settings.limits.stall };
-        let pipeline = Pipeline::new(PipelineSettings {
-            policy: settings.policy,
-            browser: settings.browser,
-            page_limits: settings.page_limits,
-            temporary: settings.temporary,
-            limits: settings.limits,
-            bot: settings.bot,
-        });
+    pub(super) async fn new(settings: Settings, stopping: CancellationToken) -> reqwest::Result<Self> {
+        let pipeline = Pipeline::new(settings.pipeline.clone());
         pipeline.prepare().await?;
         let tiler = TilerId(fastrand::u32(..));
-        let slots = settings.jobs.get();
-        let capacity = Capacity { tiler, slots: slots.try_into().unwrap_or(u32::MAX) };
         Ok(Self {
             tiler,
-            queue: QueueClient::new(settings.queue_url, settings.queue_token)?,
-            edge: EdgeClient::new(settings.edge_url, settings.tiler_token)?,
+            queue: QueueClient::new(settings.queue_url.clone(), settings.queue_token.clone())?,
+            edge: EdgeClient::new(settings.edge_url.clone(), settings.tiler_token.clone())?,
             store: S3Store::new(&settings.store),
             pipeline,
-            render: settings.render,
-            temporary,
-            file_limits,
-            layout: settings.layout,
-            uploads: settings.uploads,
-            poll_interval: settings.poll,
-            api_calls: settings.api_calls,
-            slots: Arc::new(Semaphore::new(slots)),
-            capacity: slots,
-            backlog: LatestBacklog::new(capacity),
+            slots: Arc::new(Semaphore::new(settings.jobs.get())),
+            backlog: LatestBacklog::new(tiler, settings.jobs),
             metrics: Metrics::new(),
             pulls: PullMonitor::default(),
             fleet: Fleet::default(),
             stopping,
             shutdown: CancellationToken::new(),
+            settings,
         })
     }
 
-    /// How much there is to do.
+    /// Returns the load of this tiler and of the queue.
     pub(super) fn load(&self) -> Load {
         let queued = self.backlog.subscribe().borrow().messages;
-        Load { running: self.running(), slots: self.capacity, queued, tilers: self.fleet.tilers() }
+        Load { running: self.running(), slots: self.capacity(), queued, tilers: self.fleet.tilers() }
     }
 
-    /// The number of jobs under way.
+    /// Returns the number of running jobs.
     pub(super) fn running(&self) -> usize {
-        self.capacity - self.slots.available_permits()
+        self.capacity() - self.slots.available_permits()
+    }
+
+    /// Returns the maximum number of concurrent jobs.
+    pub(super) fn capacity(&self) -> usize {
+        self.settings.jobs.get()
     }
 }

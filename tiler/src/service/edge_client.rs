@@ -1,5 +1,5 @@
-//! The calls of a tiler to the edge: claims, reports and the length of the queue. Paths and bodies are those of
-//! [`protocol`](edgezoom_content::protocol).
+//! Calls to the edge: claims, reports and the length of the queue. [`protocol`](edgezoom_content::protocol) defines the
+//! paths and bodies.
 
 use edgezoom_content::ContentId;
 use edgezoom_content::protocol::{
@@ -11,18 +11,18 @@ use url::Url;
 use super::api_client::{ApiClient, CallError};
 use crate::secret::Secret;
 
-/// Calls the edge.
+/// Client of the edge.
 #[derive(Clone)]
 pub(super) struct EdgeClient(ApiClient);
 
-/// What became of a report.
+/// Result of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReportResult {
-    /// The edge has accepted it and renewed the lease.
+    /// The edge accepted it and renewed the lease.
     Accepted,
-    /// The edge has refused it: the attempt was over.
+    /// The edge refused it because the attempt was over.
     Refused,
-    /// After all retries there was no answer. The edge may have accepted the report, and the answer was lost.
+    /// The edge did not respond, after all retries. It may have accepted the report nevertheless.
     Unanswered,
 }
 
@@ -31,8 +31,8 @@ impl EdgeClient {
         ApiClient::new(base, token).map(Self)
     }
 
-    /// Claims a content; `None` when it needs no conversion, or another tiler has claimed it, or only a tiler without other
-    /// jobs may.
+    /// Claims a content. Returns `None` if it needs no conversion, if another tiler has claimed it, or if only a tiler
+    /// without other jobs may claim it.
     pub(super) async fn claim(
         &self,
         id: ContentId,
@@ -41,16 +41,14 @@ impl EdgeClient {
         let response = self.0.post(&claim_path(id), request).await?;
         match response.status() {
             StatusCode::OK => {
-                let claim: Claim =
-                    response.json().await.map_err(|error| CallError::Malformed(error.to_string()))?;
-                Ok(Some(claim))
+                response.json().await.map(Some).map_err(|error| CallError::Malformed(error.to_string()))
             }
             StatusCode::NOT_FOUND | StatusCode::CONFLICT => Ok(None),
             _ => Err(CallError::from_response(response).await),
         }
     }
 
-    /// Reports the length of the queue. Gives the number of tilers that the edge counts, if it says it.
+    /// Reports the length of the queue. Returns the number of tilers, if the edge includes it.
     pub(super) async fn report_backlog(&self, backlog: &Backlog) -> Result<Option<u32>, CallError> {
         let response = self.0.post(BACKLOG_PATH, backlog).await?;
         if !response.status().is_success() {
@@ -60,7 +58,7 @@ impl EdgeClient {
         Ok(tilers.and_then(|tilers| tilers.parse().ok()))
     }
 
-    /// Reports on an attempt. Gives [`ReportResult::Accepted`] or [`ReportResult::Refused`].
+    /// Reports on an attempt. Returns [`ReportResult::Accepted`] or [`ReportResult::Refused`].
     pub(super) async fn report(&self, id: ContentId, report: &Report) -> Result<ReportResult, CallError> {
         let response = self.0.post(&report_path(id), report).await?;
         match response.status() {

@@ -1,14 +1,14 @@
-//! What the queue and the edge answer. Each function takes any bytes; the tests below give them changed inputs for a
-//! moment, and the programs in `fuzz/` are these functions under libFuzzer.
+//! Fuzz target for the responses of the queue and the edge. The test below runs it briefly on mutated seeds, and a program
+//! in `fuzz/` runs it under libFuzzer.
 
 use edgezoom_content::protocol::Claim;
 
 use super::queue_client::parse_batch;
 
-/// A batch of the queue, and the edge's answer to a claim.
+/// Parses a batch of the queue and the edge's response to a claim.
 ///
 /// # Panics
-/// A claim does not come back as it was written.
+/// A claim changes when it is written and parsed again.
 pub fn answers(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let _ = parse_batch(&text);
@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_answer_is_read_or_refused() {
+    fn any_response_is_parsed_or_refused() {
         hunt(&[Target {
             name: "answers",
             run: answers,

@@ -1,7 +1,7 @@
-//! `/health`: whether the queue has answered a pull lately. `/ready`: whether the tiler takes jobs, which a deployment waits
-//! for before it stops another one. `/metrics`: the service's metrics.
+//! The service's HTTP endpoints. `/health`: the queue has responded to a pull recently. `/ready`: the tiler accepts jobs,
+//! which a deployment waits for before it stops another tiler. `/metrics`: the service's metrics.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::Router;
@@ -15,9 +15,50 @@ use tokio::net::TcpListener;
 
 use super::context::ServiceContext;
 use super::metrics;
-use super::pull_monitor::PullState;
-use super::readiness::Readiness;
 
+/// Longest silence of the queue while the service counts as healthy: longer than a deployment of the queue.
+const HEALTHY_SILENCE: Duration = Duration::from_secs(60);
+/// Longest silence of the queue or the edge while the tiler counts as ready: two of the longest pauses between pulls and
+/// between reports.
+const READY_SILENCE: Duration = Duration::from_secs(90);
+
+/// The state of the pull loop, shared with the endpoints.
+#[derive(Default)]
+pub(super) struct PullMonitor(Mutex<PullState>);
+
+/// The state of the pull loop.
+#[derive(Clone, Copy, Debug, Default)]
+enum PullState {
+    /// The queue has not responded yet.
+    #[default]
+    NeverPulled,
+    /// The queue last responded at this time.
+    Pulled(Instant),
+    /// All slots are taken, so nothing is pulled until a job ends.
+    AtCapacity,
+}
+
+impl PullMonitor {
+    /// Records that the queue has responded.
+    pub(super) fn pulled(&self) {
+        self.set(PullState::Pulled(Instant::now()));
+    }
+
+    /// Records that all slots are taken.
+    pub(super) fn at_capacity(&self) {
+        self.set(PullState::AtCapacity);
+    }
+
+    fn set(&self, state: PullState) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = state;
+    }
+
+    fn get(&self) -> PullState {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The body of `/health`.
 #[derive(Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Health {
@@ -28,16 +69,13 @@ struct Health {
     seconds_since_pull: Option<u64>,
 }
 
-/// How long the queue may be out of reach while the service counts as healthy: longer than a deployment of the queue.
-const MAX_SILENCE: Duration = Duration::from_secs(60);
-
 impl Health {
     fn of(state: PullState, now: Instant, running: usize) -> Self {
         let (is_healthy, since) = match state {
             PullState::NeverPulled => (false, None),
             PullState::Pulled(at) => {
                 let since = now.saturating_duration_since(at);
-                (since <= MAX_SILENCE, Some(since.as_secs()))
+                (since <= HEALTHY_SILENCE, Some(since.as_secs()))
             }
             PullState::AtCapacity => (true, None),
         };
@@ -46,7 +84,44 @@ impl Health {
     }
 }
 
-/// Answers `/health`, `/ready` and `/metrics`, without end.
+/// Whether the tiler accepts jobs. A tiler that is finishing its last jobs is healthy but not ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Readiness {
+    /// Queue and edge have accepted its tokens and responded recently.
+    Ready,
+    /// The queue or the edge has not responded yet.
+    Starting,
+    /// It is shutting down.
+    Stopping,
+    QueueOutOfReach,
+    EdgeOutOfReach,
+}
+
+impl Readiness {
+    /// `edge` is the time of the edge's last response.
+    fn of(is_stopping: bool, queue: PullState, edge: Option<Instant>, now: Instant) -> Self {
+        let is_silent = |since| now.saturating_duration_since(since) > READY_SILENCE;
+        match (queue, edge) {
+            _ if is_stopping => Self::Stopping,
+            (PullState::NeverPulled, _) | (_, None) => Self::Starting,
+            (PullState::Pulled(at), _) if is_silent(at) => Self::QueueOutOfReach,
+            (_, Some(at)) if is_silent(at) => Self::EdgeOutOfReach,
+            (PullState::Pulled(_) | PullState::AtCapacity, Some(_)) => Self::Ready,
+        }
+    }
+
+    fn status(self) -> &'static str {
+        match self {
+            Self::Ready => "ready",
+            Self::Starting => "starting",
+            Self::Stopping => "stopping",
+            Self::QueueOutOfReach => "the queue is out of reach",
+            Self::EdgeOutOfReach => "the edge is out of reach",
+        }
+    }
+}
+
+/// Serves the endpoints until the future is dropped.
 pub(super) async fn serve(listener: TcpListener, context: Arc<ServiceContext>) -> std::io::Result<()> {
     let router = Router::new()
         .route("/health", get(health))
@@ -65,7 +140,7 @@ async fn ready(State(context): State<Arc<ServiceContext>>) -> Response {
     let is_stopping = context.stopping.is_cancelled();
     let readiness =
         Readiness::of(is_stopping, context.pulls.get(), context.fleet.answered_at(), Instant::now());
-    json(readiness == Readiness::Ready, &serde_json::json!({ "status": readiness.words() }))
+    json(readiness == Readiness::Ready, &serde_json::json!({ "status": readiness.status() }))
 }
 
 fn json(is_well: bool, body: &impl Serialize) -> Response {
@@ -88,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn healthy_is_a_recent_answer_of_the_queue_or_no_free_slot() {
+    fn a_tiler_is_healthy_if_the_queue_responded_recently_or_no_slot_is_free() {
         let now = Instant::now();
         let is_healthy =
             |state, after: u64| Health::of(state, now + Duration::from_secs(after), 0).status == "ok";
@@ -97,5 +172,27 @@ mod tests {
         assert!(is_healthy(PullState::Pulled(now), 60));
         assert!(!is_healthy(PullState::Pulled(now), 61));
         assert!(is_healthy(PullState::AtCapacity, 10_000));
+    }
+
+    #[test]
+    fn a_tiler_is_ready_if_queue_and_edge_respond_and_it_is_not_stopping() {
+        use Readiness::*;
+        let at = Instant::now();
+        let now = at + Duration::from_secs(100);
+        let recently = now - Duration::from_secs(50);
+        for (is_stopping, queue, edge, expected) in [
+            (false, PullState::NeverPulled, None, Starting),
+            (false, PullState::NeverPulled, Some(recently), Starting),
+            (false, PullState::Pulled(recently), None, Starting),
+            (false, PullState::Pulled(recently), Some(recently), Ready),
+            (false, PullState::AtCapacity, Some(recently), Ready),
+            (false, PullState::Pulled(at), Some(recently), QueueOutOfReach),
+            (false, PullState::Pulled(recently), Some(at), EdgeOutOfReach),
+            (false, PullState::AtCapacity, Some(at), EdgeOutOfReach),
+            (true, PullState::Pulled(recently), Some(recently), Stopping),
+            (true, PullState::NeverPulled, None, Stopping),
+        ] {
+            assert_eq!(Readiness::of(is_stopping, queue, edge, now), expected, "{queue:?} {edge:?}");
+        }
     }
 }

@@ -2,11 +2,11 @@
 //!
 //! | [`JobResult`] | when | objects in the store |
 //! |---|---|---|
-//! | finished | the edge has accepted the report | the pyramid; those of earlier attempts are deleted |
-//! | failed | the source cannot be converted, now or ever | deleted before the report |
-//! | handed back | the service shuts down | deleted |
-//! | superseded | the edge refuses a report: the attempt is over | deleted |
-//! | unheard | the edge has not answered the last report | the pyramid of a finished conversion stays, because the edge may have accepted it; if not, a later attempt deletes it |
+//! | finished | the edge accepted the report | the pyramid stays; those of earlier attempts are deleted |
+//! | failed | the source cannot be converted, for the moment or for good | deleted before the report |
+//! | handed back | the service is shutting down | deleted |
+//! | superseded | the edge refused a report: the attempt was over | deleted |
+//! | unheard | the edge did not respond to the last report | the pyramid of a finished conversion stays, because the edge may have accepted the report; otherwise a later attempt deletes it |
 
 use std::fs::File;
 use std::panic::AssertUnwindSafe;
@@ -14,29 +14,35 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use edgezoom_content::protocol::{Claim, Outcome, Retry};
-use edgezoom_content::{Failure, FailureCode, Finished, UploadKey};
+use edgezoom_content::{Attempt, Failure, FailureCode, Finished, UploadKey};
 use futures::FutureExt;
-use tracing::{Instrument, error, info, info_span};
+use tokio::time::timeout;
+use tracing::{Instrument, error, info, info_span, warn};
 
+use super::ServiceContext;
 use super::coarse::CoarseUpload;
 use super::edge_client::ReportResult;
 use super::metrics::{JobResult, Phase};
 use super::phase_times::PhaseTimes;
 use super::reporter::Reporter;
-use super::{ServiceContext, cleanup};
+use crate::failure;
 use crate::fetch::Received;
-use crate::pipeline::{Converted, Origin, PipelineError, Progress};
+use crate::pipeline::{Converted, Origin, PipelineError, PipelineSettings, Progress};
 use crate::renderer::RenderError;
 use crate::s3::{Stored, Upload, UploadedFileError};
-use crate::{failure, retry};
 
-/// How long handing back may take. After that the lease runs out and has the same effect.
+/// Time limit for the report of a job that is handed back. If it is lost, the lease expires, which has the same effect.
 const HAND_BACK_TIME: Duration = Duration::from_secs(3);
-
-/// How long deleting coarse pictures may take.
+/// Time limit for deleting coarse pictures.
 const COARSE_TIME: Duration = Duration::from_secs(1);
+/// Time that running requests to the store have to end once the job is over.
+const SETTLE_TIME: Duration = Duration::from_secs(2);
+/// Time limit for deleting an attempt's objects. In a shutdown the service's own limit comes first.
+const DELETE_TIME: Duration = Duration::from_secs(120);
+/// Maximum number of earlier attempts whose objects are deleted.
+const MAX_EARLIER_ATTEMPTS: usize = 16;
 
-/// A job on its way.
+/// A running job.
 struct Job<'a> {
     context: &'a ServiceContext,
     claim: &'a Claim,
@@ -46,15 +52,15 @@ struct Job<'a> {
     times: PhaseTimes,
 }
 
-/// Why a conversion gave nothing to publish.
+/// The reason why a conversion produced no pyramid.
 enum Stopped {
     Failed(Failure, Retry),
     ShuttingDown,
-    /// The edge says that the attempt is over, or did not answer for a whole lease.
+    /// The edge says that the attempt is over, or did not respond for a whole lease.
     Superseded,
 }
 
-/// Does the job of `claim`, which was requested at `claimed`. Every line that is logged meanwhile has its id and attempt.
+/// Runs the job of `claim`, which was requested at `claimed`. Its log lines contain its id and attempt.
 pub(super) async fn run(context: Arc<ServiceContext>, claim: Claim, claimed: Instant) {
     let span = info_span!("job", id = %claim.id, attempt = %claim.attempt);
     run_in_span(context, claim, claimed).instrument(span).await;
@@ -64,12 +70,13 @@ async fn run_in_span(context: Arc<ServiceContext>, claim: Claim, claimed: Instan
     info!(url = %claim.url, "job claimed");
     let reporter = Reporter::start(context.edge.clone(), claim.clone(), claimed);
     let on_stored = reporter.coarse_notes();
+    let (layout, uploads) = (context.settings.layout, context.settings.uploads);
     let mut job = Job {
         context: &context,
         claim: &claim,
         coarse: CoarseUpload::start(context.store.clone(), claim.clone(), claimed, on_stored),
         reporter,
-        upload: context.store.upload(claim.id, claim.attempt, context.layout, context.uploads),
+        upload: context.store.upload(claim.id, claim.attempt, layout, uploads),
         times: PhaseTimes::new(Instant::now()),
     };
     let converted = job.convert().await;
@@ -79,7 +86,7 @@ async fn run_in_span(context: Arc<ServiceContext>, claim: Claim, claimed: Instan
 }
 
 impl Job<'_> {
-    /// Converts the source, unless the service shuts down or the attempt is over before.
+    /// Converts the source, unless the service shuts down or the attempt ends first.
     async fn convert(&mut self) -> Result<Converted, Stopped> {
         let Self { context, claim, reporter, upload, coarse, times } = self;
         let mut on_progress = |progress: Progress| {
@@ -97,7 +104,7 @@ impl Job<'_> {
                 Some(key) => Origin::Upload(fetch_upload(context, key, &mut on_progress).await?),
                 None => Origin::Url(claim.url.clone()),
             };
-            context.pipeline.convert(origin, &context.render, upload, on_progress).await
+            context.pipeline.convert(origin, &context.settings.render, upload, on_progress).await
         };
         tokio::select! {
             biased;
@@ -113,59 +120,80 @@ impl Job<'_> {
                     {
                         context.metrics.renderer_died(cause);
                     }
-                    let retry = retry::after(&error);
-                    Err(Stopped::Failed(error.into(), retry))
+                    let (failure, retry) = failure::of_attempt(&error);
+                    Err(Stopped::Failed(failure, retry))
                 }
-                Err(_) => Err(Stopped::Failed(failure::of_panic(), Retry::Never)),
+                Err(_) => {
+                    let (failure, retry) = failure::of_panic();
+                    Err(Stopped::Failed(failure, retry))
+                }
             },
         }
     }
 
-    /// Reports the result, and deletes what is not to stay in the store.
+    /// Reports the result, and deletes the objects that must not stay in the store.
     async fn conclude(&mut self, converted: Result<Converted, Stopped>) -> JobResult {
-        let Self { context, claim, reporter, upload, coarse, times } = self;
-        // Before the report, as nothing follows that would delete them.
-        coarse.ended(COARSE_TIME).await;
+        let lease = self.claim.lease();
+        // Before the report, because nothing after it would delete them.
+        self.coarse.ended(COARSE_TIME).await;
         match converted {
             Ok(Converted { dzi, title, warning }) => {
-                let (archive, previews) = (upload.archive(), upload.previews());
+                let (archive, previews) = (self.upload.archive(), self.upload.previews());
                 let outcome = Outcome::Finished(Finished { dzi, title, warning, archive, previews });
-                match reporter.conclude(outcome, claim.lease()).await {
+                match self.reporter.conclude(outcome, lease).await {
                     ReportResult::Accepted => {
-                        times.reported(Instant::now());
-                        // Only now, because an attempt whose report is refused must not delete the others' objects.
-                        cleanup::delete_earlier(context, claim).await;
+                        self.times.reported(Instant::now());
+                        // Not earlier: an attempt whose report is refused must not delete the others' objects.
+                        self.delete_earlier().await;
                         JobResult::Finished
                     }
                     ReportResult::Refused => {
-                        cleanup::delete_own(context, claim, upload).await;
+                        self.delete_own().await;
                         JobResult::Superseded
                     }
                     ReportResult::Unanswered => JobResult::Unheard,
                 }
             }
             Err(Stopped::Failed(failure, retry)) => {
-                cleanup::delete_own(context, claim, upload).await;
-                match reporter.conclude(Outcome::GaveUp { failure, retry }, claim.lease()).await {
+                self.delete_own().await;
+                match self.reporter.conclude(Outcome::GaveUp { failure, retry }, lease).await {
                     ReportResult::Accepted => JobResult::Failed,
                     ReportResult::Refused => JobResult::Superseded,
                     ReportResult::Unanswered => JobResult::Unheard,
                 }
             }
             Err(Stopped::ShuttingDown) => {
-                // Both at once, as there is little time. The next attempt has other keys, so they cannot meet.
+                let Self { context, claim, reporter, upload, .. } = self;
+                // Concurrently, as time is short. The next attempt has other keys, so they do not conflict.
                 let report = reporter.conclude(Outcome::HandedBack, HAND_BACK_TIME);
-                let ((), _) = tokio::join!(cleanup::delete_own(context, claim, upload), report);
+                let ((), _) = tokio::join!(delete_own(context, claim, upload), report);
                 JobResult::HandedBack
             }
             Err(Stopped::Superseded) => {
-                cleanup::delete_own(context, claim, upload).await;
+                self.delete_own().await;
                 JobResult::Superseded
             }
         }
     }
 
-    /// Counts the job and writes its line to the log.
+    async fn delete_own(&mut self) {
+        delete_own(self.context, self.claim, &mut self.upload).await;
+    }
+
+    /// Deletes the objects of earlier attempts, the latest first, until the service shuts down. A failed attempt deletes its
+    /// own objects, so there are some only if a tiler was killed.
+    async fn delete_earlier(&self) {
+        let mut earlier: Vec<Attempt> = self.claim.attempt.earlier().collect();
+        earlier.reverse();
+        for attempt in earlier.into_iter().take(MAX_EARLIER_ATTEMPTS) {
+            tokio::select! {
+                () = delete_attempt(self.context, self.claim, attempt) => {}
+                () = self.context.shutdown.cancelled() => return,
+            }
+        }
+    }
+
+    /// Counts and logs the job.
     fn record(&self, result: JobResult, code: Option<FailureCode>) {
         let Stored { tiles, bytes } = self.upload.stored();
         let metrics = &self.context.metrics;
@@ -194,7 +222,24 @@ impl Job<'_> {
     }
 }
 
-/// Fetches a file that a client has sent.
+/// Stops a job's upload and deletes its objects.
+async fn delete_own(context: &ServiceContext, claim: &Claim, upload: &mut Upload) {
+    upload.abandon(SETTLE_TIME).await;
+    delete_attempt(context, claim, claim.attempt).await;
+}
+
+/// Deletes an attempt's objects. If that fails, they stay until a later attempt finishes; no URL leads to them.
+async fn delete_attempt(context: &ServiceContext, claim: &Claim, attempt: Attempt) {
+    match timeout(DELETE_TIME, context.store.delete_attempt(claim.id, attempt)).await {
+        Ok(Ok(_)) => {}
+        Ok(Err(error)) => warn!(of = %attempt, %error, "an attempt's objects remain in the store"),
+        Err(_) => {
+            warn!(of = %attempt, "an attempt's objects remain in the store: deleting them took too long")
+        }
+    }
+}
+
+/// Fetches an uploaded file.
 async fn fetch_upload(
     context: &ServiceContext,
     key: UploadKey,
@@ -205,7 +250,8 @@ async fn fetch_upload(
         length = bytes;
         on_progress(Progress::Downloading(Received { bytes, announced }));
     };
-    let file = context.store.fetch_upload(key, &context.temporary, context.file_limits, on_bytes).await?;
+    let PipelineSettings { temporary, limits, .. } = &context.settings.pipeline;
+    let file = context.store.fetch_upload(key, temporary, limits, on_bytes).await?;
     on_progress(Progress::Downloaded { bytes: length });
     Ok(file)
 }
@@ -213,14 +259,14 @@ async fn fetch_upload(
 /// Logs an error whose cause clients do not see.
 fn log(error: &PipelineError) {
     match error {
-        PipelineError::Sink(error) => error!(%error, "the store does not take the pyramid"),
-        PipelineError::Setup(error) => error!(%error, "the pipeline cannot be set up"),
+        PipelineError::Sink(error) => error!(%error, "cannot store the pyramid"),
+        PipelineError::HttpClient(error) => error!(%error, "cannot create an HTTP client"),
         PipelineError::Render(RenderError::NotStarted(error)) => {
-            error!(%error, "a renderer process cannot be started");
+            error!(%error, "cannot start a renderer process");
         }
-        PipelineError::File(error) => error!(%error, "a source's file cannot be read"),
+        PipelineError::File(error) => error!(%error, "cannot read a source's file"),
         PipelineError::Upload(UploadedFileError::Store(error)) => {
-            error!(%error, "the store does not send the file");
+            error!(%error, "cannot fetch an uploaded file from the store");
         }
         PipelineError::Upload(_)
         | PipelineError::Fetch(_)

@@ -1,40 +1,40 @@
-//! The progress of a job as one figure over all its steps. Pure.
+//! Maps the progress of all steps of a job to one number. Pure.
 
 use edgezoom_content::{CoarseNumber, Stage};
 
 use crate::pipeline::Progress;
 
-/// How far a job has come.
+/// Progress of a job.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct JobProgress {
-    /// The step that clients see.
+    /// Step that clients see.
     pub stage: Stage,
-    /// How far the whole job has come, from 0 to 1.
+    /// Progress of the whole job, from 0 to 1.
     pub done: f64,
-    /// The latest coarse picture in the store.
+    /// Latest coarse picture in the store.
     pub coarse: Option<CoarseNumber>,
 }
 
-/// Where rendering begins on the scale. It has the largest part because it takes the longest. It includes uploading: tiles
-/// are uploaded while others are rendered, and a slow store holds the renderer back.
+/// Progress at which rendering starts. Rendering has the largest share because it takes the longest. It includes most of
+/// the upload: tiles are uploaded while others are rendered, and a slow store throttles the renderer.
 const RENDERING_FROM: f64 = 0.2;
-/// Where rendering begins for a web page, which takes as long to load as to be rendered.
+/// Progress at which rendering of a web page starts, which takes about as long to load as to render.
 const WEB_PAGE_RENDERING_FROM: f64 = 0.5;
-/// Where the upload of the last tiles begins.
+/// Progress at which the upload of the last tiles starts.
 const PUBLISHING_FROM: f64 = 0.95;
-/// Where the pyramid is complete. The rest is for the report to the edge.
+/// Progress at which the pyramid is complete. The rest is for the report to the edge.
 const PUBLISHED: f64 = 0.99;
 
-/// A download of unknown length has come half-way through its part after so many bytes.
+/// Number of bytes after which a download of unknown length has reached half of its share.
 const HALF_WAY_BYTES: f64 = 8.0 * 1024.0 * 1024.0;
-/// A web page, whose loading time is unknown, has come half-way through its part after so many seconds.
+/// Number of seconds after which a loading web page has reached half of its share.
 const HALF_WAY_SECONDS: f64 = 6.0;
 
 impl JobProgress {
-    /// The progress of a job that was just claimed.
+    /// Progress of a job that was just claimed.
     pub(super) const CLAIMED: Self = Self { stage: Stage::Downloading, done: 0.0, coarse: None };
 
-    /// The further of the two in each respect, so that neither falls.
+    /// Returns the larger value of each field.
     pub(super) fn max(self, other: Self) -> Self {
         Self {
             stage: self.stage.max(other.stage),
@@ -66,7 +66,7 @@ impl From<Progress> for JobProgress {
                 let from = if is_web_page { WEB_PAGE_RENDERING_FROM } else { RENDERING_FROM };
                 (Stage::Rendering, from, PUBLISHING_FROM, rows)
             }
-            // Whether a coarse picture is stored is decided elsewhere.
+            // The reporter learns of coarse pictures once they are stored.
             Progress::Opened(_) | Progress::Coarse(_) => return Self::CLAIMED,
             Progress::Rendered => (Stage::Rendering, RENDERING_FROM, PUBLISHING_FROM, 1.0),
             Progress::Publishing { missing, of } => {
@@ -104,7 +104,7 @@ mod tests {
         Progress::Publishing { missing, of }
     }
 
-    /// The figures in thousandths, of steps whose stages come in order.
+    /// Returns the progress of steps in thousandths. The stages must be in order.
     fn figures<const N: usize>(steps: [Progress; N]) -> [u32; N] {
         let course = steps.map(JobProgress::from);
         assert!(course.is_sorted_by(|before, after| before.stage <= after.stage));
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn one_figure_rises_over_all_steps() {
+    fn progress_rises_over_all_steps() {
         let steps = [
             downloading(5, Some(10)),
             downloading(10, Some(10)),
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_web_page_moves_while_it_loads_and_is_rendered_from_half_way_on() {
+    fn a_web_page_progresses_while_it_loads_and_renders_from_one_half_on() {
         let steps = [
             loading(0),
             loading(6),
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_download_of_unknown_length_moves_and_never_arrives() {
+    fn a_download_of_unknown_length_approaches_its_share() {
         let at = |mib: u64| JobProgress::from(downloading(mib << 20, None)).done;
         assert_eq!(at(8), 0.1);
         assert!(at(1) < at(2) && at(1000) < at(2000) && at(1 << 20) < 0.2);
@@ -152,7 +152,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn progress_stays_on_its_scale_and_never_falls(
+        fn progress_stays_between_0_and_1_and_never_falls(
             bytes: u64, announced: Option<u64>, is_web_page: bool, waited: u32, rows: f64, missing in 0_usize..99,
             of in 0_usize..99,
         ) {

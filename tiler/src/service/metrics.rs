@@ -1,4 +1,4 @@
-//! The service's metrics, in the OpenMetrics text format that Prometheus reads.
+//! The service's metrics in OpenMetrics text format, for Prometheus.
 
 use std::fmt;
 use std::sync::atomic::AtomicU64;
@@ -14,7 +14,7 @@ use prometheus_client::registry::Registry;
 
 use crate::pipeline::SourceKind;
 
-/// The media type of the text.
+/// Media type of the text.
 pub(super) const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// The service's counters, gauges and histograms.
@@ -36,39 +36,39 @@ pub(super) struct Metrics {
     pub foreign_messages: Counter,
 }
 
-/// How much the service has to do, at the moment when it is asked.
+/// Current load of the tiler and the queue.
 pub(super) struct Load {
-    /// Jobs under way.
+    /// Number of running jobs.
     pub running: usize,
-    /// Jobs that can be under way at once.
+    /// Maximum number of concurrent jobs.
     pub slots: usize,
-    /// Messages in the queue at the last pull.
+    /// Number of messages in the queue at the last pull.
     pub queued: u64,
-    /// Tilers that the edge counts.
+    /// Number of tilers, as counted by the edge.
     pub tilers: u32,
 }
 
-/// The result of a job.
+/// Result of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum JobResult {
-    /// The pyramid is in the store, and the edge knows it.
+    /// The pyramid is stored, and the edge has accepted the report.
     Finished,
     /// The source cannot be converted.
     Failed,
-    /// The service shuts down: another tiler gets the job.
+    /// The service is shutting down, so another tiler gets the job.
     HandedBack,
-    /// The attempt was over: the edge refused a report, or did not answer for a whole lease.
+    /// The attempt was over: the edge refused a report, or did not respond for a whole lease.
     Superseded,
-    /// The edge did not answer the last report.
+    /// The edge did not respond to the last report.
     Unheard,
 }
 
-/// A part of a job.
+/// Phase of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Phase {
     /// Until the source is downloaded.
     Fetch,
-    /// Until the last tile is rendered. Most uploads happen in it too.
+    /// From then until the last tile is rendered. Includes most of the upload.
     Render,
     /// From then until the pyramid is complete in the store.
     Upload,
@@ -91,7 +91,7 @@ struct PhaseLabels {
     kind: Kind,
 }
 
-/// What the source is; nothing when that was never known.
+/// Kind of source; empty if it was never determined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Kind(Option<SourceKind>);
 
@@ -100,46 +100,46 @@ struct DeathLabels {
     cause: &'static str,
 }
 
-/// The buckets in seconds: from a small picture on loopback to a gigapixel from far away.
+/// Histogram buckets in seconds: from a small picture on loopback to a gigapixel from far away.
 const SECONDS: [f64; 11] = [0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0, 60.0, 300.0];
 
 impl Metrics {
     pub(super) fn new() -> Self {
         let mut registry = Registry::with_prefix("edgezoom");
         let jobs = Family::default();
-        registry.register("jobs", "Jobs that ended, by outcome and failure code", jobs.clone());
+        registry.register("jobs", "Finished jobs by outcome and failure code", jobs.clone());
         let phases = Family::new_with_constructor((|| Histogram::new(SECONDS)) as fn() -> Histogram);
-        let help = "Time that jobs took, by phase and kind of source";
+        let help = "Duration of the phases of jobs by kind of source";
         registry.register("job_phase_seconds", help, phases.clone());
         let renderer_deaths = Family::default();
-        let help = "Renderer processes that ended before their pyramid was complete, by cause";
+        let help = "Renderer processes that ended before their pyramid was complete by cause";
         registry.register("renderer_deaths", help, renderer_deaths.clone());
         let queue_age = Histogram::new(SECONDS);
-        let help = "Time from when a message was sent to the queue until its job was claimed";
+        let help = "Time between sending a message to the queue and claiming its job";
         registry.register("queue_age_seconds", help, queue_age.clone());
         let running = Gauge::default();
-        registry.register("jobs_running", "Jobs under way", running.clone());
+        registry.register("jobs_running", "Running jobs", running.clone());
         let slots = Gauge::default();
-        registry.register("job_slots", "Jobs that can be under way at once", slots.clone());
+        registry.register("job_slots", "Maximum number of concurrent jobs", slots.clone());
         let queued = Gauge::default();
         registry.register("queue_messages", "Messages in the queue at the last pull", queued.clone());
         let tilers = Gauge::default();
-        registry.register("tilers", "Tilers that share the queue, as the edge counts them", tilers.clone());
+        registry.register("tilers", "Tilers that share the queue as counted by the edge", tilers.clone());
         let mut counter = |name: &str, help: &str| {
             let counter = Counter::<u64, AtomicU64>::default();
             registry.register(name, help, counter.clone());
             counter
         };
-        let fetched_bytes = counter("fetched_bytes", "Bytes of sources downloaded");
-        let uploaded_tiles = counter("uploaded_tiles", "Tiles put into the store");
-        let uploaded_bytes = counter("uploaded_bytes", "Bytes of tiles put into the store");
+        let fetched_bytes = counter("fetched_bytes", "Downloaded bytes of sources");
+        let uploaded_tiles = counter("uploaded_tiles", "Tiles uploaded to the store");
+        let uploaded_bytes = counter("uploaded_bytes", "Bytes of tiles uploaded to the store");
         let claims_refused =
-            counter("claims_refused", "Messages whose conversion was claimed or finished already");
+            counter("claims_refused", "Messages whose conversion was already claimed or finished");
         let pull_errors = counter("pull_errors", "Failed calls to the queue");
-        let foreign_messages = counter("foreign_messages", "Messages that were no jobs");
+        let foreign_messages = counter("foreign_messages", "Messages that were not jobs");
         for phase in Phase::ALL {
             for kind in Kind::KNOWN {
-                drop(phases.get_or_create(&PhaseLabels { phase, kind })); // exported from the start, at zero
+                drop(phases.get_or_create(&PhaseLabels { phase, kind })); // exported as zero from the start
             }
         }
         Self {
@@ -161,33 +161,37 @@ impl Metrics {
         }
     }
 
-    /// A job has ended.
+    /// Counts a finished job.
     pub(super) fn job_ended(&self, outcome: JobResult, code: Option<FailureCode>) {
         self.jobs.get_or_create(&JobLabels { outcome, code: code.map(Code) }).inc();
     }
 
-    /// A phase of a job is over.
+    /// Records the duration of a phase.
     pub(super) fn phase_took(&self, phase: Phase, kind: Option<SourceKind>, time: Duration) {
         let labels = PhaseLabels { phase, kind: Kind(kind) };
         self.phases.get_or_create(&labels).observe(time.as_secs_f64());
     }
 
-    /// A renderer process has died.
+    /// Counts a renderer process that died.
     pub(super) fn renderer_died(&self, cause: &'static str) {
         self.renderer_deaths.get_or_create(&DeathLabels { cause }).inc();
     }
 
-    /// A job is claimed whose message was sent so long ago.
+    /// Records the age of a message whose job was claimed.
     pub(super) fn claimed_after(&self, age: Duration) {
         self.queue_age.observe(age.as_secs_f64());
     }
 
-    /// All metrics as text.
+    /// Formats all metrics.
     pub(super) fn text(&self, load: &Load) -> Result<String, fmt::Error> {
-        self.running.set(i64::try_from(load.running).unwrap_or(i64::MAX));
-        self.slots.set(i64::try_from(load.slots).unwrap_or(i64::MAX));
-        self.queued.set(i64::try_from(load.queued).unwrap_or(i64::MAX));
-        self.tilers.set(load.tilers.into());
+        for (gauge, value) in [
+            (&self.running, load.running as u64),
+            (&self.slots, load.slots as u64),
+            (&self.queued, load.queued),
+            (&self.tilers, load.tilers.into()),
+        ] {
+            gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
+        }
         let mut text = String::new();
         text::encode(&mut text, &self.registry)?;
         Ok(text)
@@ -195,7 +199,7 @@ impl Metrics {
 }
 
 impl Phase {
-    /// All phases in their order.
+    /// All phases in order.
     pub(super) const ALL: [Self; 4] = [Self::Fetch, Self::Render, Self::Upload, Self::Report];
 }
 
@@ -257,7 +261,7 @@ mod tests {
     use crate::edge_metrics::Totals;
 
     #[test]
-    fn the_text_is_what_dashboards_read() {
+    fn metrics_have_the_names_that_dashboards_use() {
         let metrics = Metrics::new();
         metrics.job_ended(JobResult::Finished, None);
         metrics.job_ended(JobResult::Failed, Some(FailureCode::SourceNotFound));
@@ -287,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn the_dashboard_and_the_alerts_ask_for_metrics_that_there_are() {
+    fn dashboard_and_alerts_use_existing_metrics() {
         let metrics = Metrics::new();
         metrics.job_ended(JobResult::Finished, None);
         metrics.renderer_died("crashed");

@@ -1,21 +1,23 @@
 //! `tiler serve`: pulls jobs from the queue, converts their sources, and reports to the edge.
 //!
-//! A message is acknowledged as soon as its claim is granted, minutes before its job is done. The queue could keep the
-//! message invisible for that long, but the content's Durable Object knows more: it has the lease, which every report
-//! renews, and its alarm queues the job again when the reports stop. So a tiler that is killed costs the time of a lease,
-//! and the tiler need not renew the message's visibility. A message that is pulled twice or late is refused at the claim.
+//! A message is acknowledged as soon as its claim is granted, minutes before its job is done. The queue could hide the
+//! message for that long, but the content's Durable Object knows more: every report renews the lease that it granted, and
+//! its alarm queues the job again if the reports stop. So a killed tiler costs the time of one lease, and no tiler needs to
+//! renew a message's visibility. The edge refuses the claim of a message that is delivered twice or late.
 //!
-//! | file | what it does |
+//! | file | purpose |
 //! |---|---|
-//! | [`pull_loop`], [`intake`], [`call_pace`] | pulls messages for free slots, claims them, starts jobs, settles the messages |
-//! | [`job`], [`cleanup`] | one claimed job from its source to its last report; deletes its objects when it fails |
-//! | [`reporter`], [`report_interval`] | reports progress and the result to the edge, which renews the lease |
-//! | [`job_progress`] | progress of all steps as one figure |
-//! | [`phase_times`], [`metrics`] | what is measured of a job |
-//! | [`backlog`], [`latest_backlog`], [`fleet`] | reports the length of the queue to the edge, which counts the tilers |
-//! | [`edge_client`], [`queue_client`], [`api_client`] | HTTP calls to the edge and the queue |
-//! | [`health`], [`pull_monitor`], [`readiness`] | answers `/health`, `/ready` and `/metrics` |
+//! | [`pull_loop`], [`call_pace`] | pulls messages for free slots, claims them, starts jobs, settles the messages |
+//! | [`job`], [`coarse`] | converts the source of one claimed job; deletes its objects if it fails |
+//! | [`reporter`], [`job_progress`] | reports progress and the result to the edge, which renews the lease |
+//! | [`phase_times`], [`metrics`] | measures jobs |
+//! | [`backlog`] | reports the length of the queue to the edge, which counts the tilers |
+//! | [`edge_client`], [`queue_client`], [`api_client`] | make HTTP calls to the edge and the queue |
+//! | [`health`] | serves `/health`, `/ready` and `/metrics` |
+//! | [`context`] | the settings, and what all jobs share |
 
+use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,38 +28,44 @@ use tracing::{info, warn};
 mod api_client;
 mod backlog;
 mod call_pace;
-mod cleanup;
 mod coarse;
 mod context;
 mod edge_client;
-mod error;
-mod fleet;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod health;
-mod intake;
 mod job;
 mod job_progress;
-mod latest_backlog;
 mod metrics;
 mod phase_times;
 mod pull_loop;
-mod pull_monitor;
 mod queue_client;
-mod readiness;
-mod report_interval;
 mod reporter;
-mod settings;
 
 use context::ServiceContext;
-pub use error::ServeError;
-pub use settings::Settings;
+pub use context::Settings;
 
-/// How long handing back may take. Jobs that are not handed back by then are queued again when their leases run out.
+/// The reason why the service cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The address for health and metrics cannot be bound.
+    #[error("EDGEZOOM_LISTEN: cannot listen on {address}: {reason}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// Error of the operating system.
+        reason: io::Error,
+    },
+    /// An HTTP client cannot be created.
+    #[error("cannot create an HTTP client: {0}")]
+    Client(#[from] reqwest::Error),
+}
+
+/// Time limit for handing back jobs. The edge queues the others again when their leases expire.
 const SHUTDOWN_TIME: Duration = Duration::from_secs(6);
 
-/// Serves until `stopping` is cancelled. Then nothing more is pulled, and jobs under way may end for as long as
-/// [`Settings::drain`] says. What is left of them is handed back, which takes a few seconds.
+/// Serves until `stopping` is cancelled. Then it stops pulling, and running jobs have the time of [`Settings::drain`] to
+/// finish. The remaining ones are handed back, which takes a few seconds.
 ///
 /// # Errors
 /// The service cannot start. Once it runs, only `stopping` ends it.
@@ -66,7 +74,7 @@ pub async fn run(settings: Settings, stopping: CancellationToken) -> Result<(), 
     let listener =
         TcpListener::bind(address).await.map_err(|reason| ServeError::Listen { address, reason })?;
     let context = Arc::new(ServiceContext::new(settings, stopping.clone()).await?);
-    info!(listen = %listener.local_addr().unwrap_or(address), jobs = context.capacity, "tiler serves");
+    info!(listen = %listener.local_addr().unwrap_or(address), jobs = context.capacity(), "tiler serves");
 
     let health = tokio::spawn(health::serve(listener, Arc::clone(&context)));
     let backlog_context = Arc::clone(&context);
@@ -81,7 +89,7 @@ pub async fn run(settings: Settings, stopping: CancellationToken) -> Result<(), 
     };
     tokio::select! {
         () = pull_loop::run(Arc::clone(&context)) => info!("shut down"),
-        () = out_of_time => warn!("some jobs were not handed back in time; their leases will run out"),
+        () = out_of_time => warn!("some jobs were not handed back in time; their leases will expire"),
     }
     health.abort();
     backlog.abort();

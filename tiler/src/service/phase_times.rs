@@ -1,15 +1,15 @@
-//! How long each phase of a job takes. Pure: the clock comes in as an argument.
+//! Measures the phases of a job. Pure: the clock comes in as an argument.
 
 use std::time::{Duration, Instant};
 
 use super::metrics::Phase;
 use crate::pipeline::{Progress, SourceKind};
 
-/// The phases of a job that are over, and when the others began.
+/// Durations of finished phases, and start times of the others.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PhaseTimes {
     started: Instant,
-    /// Since the download was complete, when rendering had begun before: what goes on beside it counts as its time.
+    /// If rendering started during the download, the end of the download: the time before counts as fetching.
     rendering_since: Option<Instant>,
     uploading_since: Option<Instant>,
     reporting_since: Option<Instant>,
@@ -21,7 +21,7 @@ pub(super) struct PhaseTimes {
 }
 
 impl PhaseTimes {
-    /// The times of a job that starts now.
+    /// Starts to measure a job.
     pub(super) fn new(now: Instant) -> Self {
         Self {
             started: now,
@@ -36,7 +36,7 @@ impl PhaseTimes {
         }
     }
 
-    /// The pipeline has made progress.
+    /// Records progress of the pipeline.
     pub(super) fn note(&mut self, progress: &Progress, now: Instant) {
         match progress {
             Progress::Downloading(_)
@@ -50,7 +50,7 @@ impl PhaseTimes {
             Progress::Opened(kind) => {
                 self.kind = Some(*kind);
                 if *kind == SourceKind::Page {
-                    self.fetch = Some(now - self.started); // loading a page is fetching all that it shows
+                    self.fetch = Some(now - self.started); // loading a page fetches its resources
                 }
             }
             Progress::Rendering { .. } => {
@@ -67,17 +67,17 @@ impl PhaseTimes {
         }
     }
 
-    /// The edge has accepted the report of the finished pyramid.
+    /// Records that the edge has accepted the final report.
     pub(super) fn reported(&mut self, now: Instant) {
         self.report = self.reporting_since.map(|since| now - since);
     }
 
-    /// What the source is, once that is known.
+    /// Returns the kind of source, once known.
     pub(super) fn kind(&self) -> Option<SourceKind> {
         self.kind
     }
 
-    /// The time of a phase that is over.
+    /// Returns the duration of a finished phase.
     pub(super) fn of(&self, phase: Phase) -> Option<Duration> {
         match phase {
             Phase::Fetch => self.fetch,
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_phase_has_a_time_once_it_is_over() {
+    fn a_phase_has_a_duration_once_it_is_over() {
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
         let mut times = PhaseTimes::new(start);
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_fetched_when_it_is_loaded() {
+    fn loading_a_page_counts_as_fetching() {
         let start = Instant::now();
         let mut times = PhaseTimes::new(start);
         times.note(&Progress::Downloaded { bytes: 1 }, start + Duration::from_secs(1));

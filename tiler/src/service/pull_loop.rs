@@ -1,11 +1,11 @@
-//! The pull loop: pulls as many messages as there are free slots, claims each at the edge, starts a job for each claim that
-//! is granted, and settles the messages.
+//! The pull loop: pulls as many messages as there are free slots, claims their jobs at the edge, starts the granted ones, and
+//! settles the messages.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use edgezoom_content::ContentId;
-use edgezoom_content::protocol::{Claim, ClaimRequest};
+use edgezoom_content::protocol::{Claim, ClaimRequest, Job, TilerId};
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use tokio::sync::OwnedSemaphorePermit;
@@ -15,48 +15,72 @@ use tracing::{debug, error, warn};
 
 use super::api_client::CallError;
 use super::call_pace::CallPace;
-use super::intake::Intake;
 use super::queue_client::{Batch, Message, Settlement};
 use super::{ServiceContext, job};
-use crate::backoff::Backoff;
+use crate::http_client::Backoff;
 
-/// The pauses after failed calls, to the queue and to the edge alike: while the edge is away every message is given back,
-/// and a queue discards a message that was delivered too often.
+/// Pauses after failed calls to the queue or the edge. While the edge is out of reach every message is given back, and the
+/// queue discards a message that was delivered too often.
 const BACKOFF: Backoff = Backoff { first: Duration::from_millis(500), max: Duration::from_secs(30) };
 
-/// The longest pause that a `Retry-After` can bring about.
+/// Longest pause that a `Retry-After` can cause.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(300);
 
-/// When a message is delivered again whose claim the edge did not answer.
+/// Delay until a message is delivered again because the edge did not respond to its claim.
 const RETRY_DELAY: Duration = Duration::from_secs(5);
 
-/// When a message is delivered again that another tiler should take.
+/// Delay until a message is delivered again that another tiler should take.
 const LEAVE_DELAY: Duration = Duration::from_secs(1);
 
-/// How long a call may still take when the service shuts down. Messages that come with its answer are given back at once,
-/// instead of being invisible until their visibility timeout is over.
+/// Time that a running call may still take when the service shuts down. Messages in its response are given back at once;
+/// otherwise no tiler would see them until their visibility timeout expires.
 const LAST_CALL_TIME: Duration = Duration::from_secs(1);
 
-/// What came of the claim for a message.
+/// Result of the claim for a message.
 enum ClaimResult {
-    /// The job is to be started. With the time of the request.
+    /// The job can start. Contains the time of the request.
     Granted(Claim, Instant),
-    /// The job is to be claimed when it can be alone.
+    /// The job must be claimed when no other job is running.
     Alone(ContentId),
     /// Another tiler should take the job.
     LeftToOthers,
-    /// There is nothing to convert, now or later.
+    /// There is nothing to convert.
     NotNeeded,
-    /// The edge did not answer.
+    /// The edge did not respond.
     Unanswered(CallError),
-    /// The service shuts down.
+    /// The service is shutting down.
     ShuttingDown,
 }
 
-/// Pulls and starts jobs until the service shuts down and every job has ended.
+/// Decision about a pulled job, before it is claimed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Intake {
+    /// Claim it and start it beside other jobs.
+    Begin,
+    /// Start it when all other jobs have ended, and pull nothing else until it has ended.
+    BeginAlone,
+    /// Give it back for another tiler.
+    LeaveToOthers,
+}
+
+impl Intake {
+    /// Decides about a job from its number of deliveries. If a job that `tiler` should leave to others comes back, no other
+    /// tiler wants it.
+    fn of(job: &Job, deliveries: u32, tiler: TilerId) -> Self {
+        if job.avoid == Some(tiler) && deliveries <= 1 {
+            Self::LeaveToOthers
+        } else if job.alone {
+            Self::BeginAlone
+        } else {
+            Self::Begin
+        }
+    }
+}
+
+/// Pulls and starts jobs until the service shuts down, then waits for all jobs to end.
 pub(super) async fn run(context: Arc<ServiceContext>) {
     let mut jobs = JoinSet::new();
-    let mut pace = CallPace::new(context.api_calls, Instant::now());
+    let mut pace = CallPace::new(context.settings.api_calls, Instant::now());
     let mut failures = 0;
     while let Some(free) = free_slots(&context).await {
         log_finished(&mut jobs);
@@ -83,7 +107,7 @@ pub(super) async fn run(context: Arc<ServiceContext>) {
     }
 }
 
-/// Waits until there is a free slot, and gives the number of them; `None` when the service shuts down.
+/// Waits for a free slot and returns the number of free slots; `None` if the service shuts down.
 async fn free_slots(context: &ServiceContext) -> Option<usize> {
     if context.slots.available_permits() == 0 {
         context.pulls.at_capacity();
@@ -91,13 +115,13 @@ async fn free_slots(context: &ServiceContext) -> Option<usize> {
     tokio::select! {
         biased;
         () = context.stopping.cancelled() => None,
-        // Only this loop takes slots, so this one is still free when it is needed.
+        // Only this loop takes slots, so this one stays free.
         slot = context.slots.acquire() => slot.ok().map(drop),
     }?;
     Some(context.slots.available_permits())
 }
 
-/// Pulls once, claims the messages, starts jobs, and settles the messages. Gives the pause before the next pull.
+/// Pulls once, claims the jobs, starts them, and settles the messages. Returns the pause before the next pull.
 async fn pull_once(
     context: &Arc<ServiceContext>,
     free: usize,
@@ -106,11 +130,11 @@ async fn pull_once(
 ) -> Result<Duration, CallError> {
     pace.spend(context.fleet.tilers(), Instant::now());
     let Some(batch) = unless_late(&context.stopping, context.queue.pull(free)).await else {
-        return Ok(context.poll_interval);
+        return Ok(context.settings.poll);
     };
     let Batch { messages, backlog } = batch.inspect_err(|error| {
         context.metrics.pull_errors.inc();
-        warn!(%error, "the queue cannot be pulled from");
+        warn!(%error, "cannot pull from the queue");
     })?;
     context.pulls.pulled();
     if let Some(messages) = backlog {
@@ -118,7 +142,7 @@ async fn pull_once(
     }
 
     let mut pause = if messages.is_empty() {
-        pace.idle_pause(context.fleet.tilers(), context.poll_interval, fastrand::f64())
+        pace.idle_pause(context.fleet.tilers(), context.settings.poll, fastrand::f64())
     } else {
         Duration::ZERO
     };
@@ -138,19 +162,19 @@ async fn pull_once(
     while let Some((lease, result)) = claims.next().await {
         match result {
             ClaimResult::Granted(claim, requested) => {
-                // `None` only when the queue gives more messages than requested. Then there is one job more than slots.
+                // `None` only if the queue returns more messages than requested. Then one job more than slots is running.
                 let slot = Arc::clone(&context.slots).try_acquire_owned().ok();
                 start(context, claim, requested, slot, jobs);
                 settlement.ack(lease);
             }
             ClaimResult::Alone(id) => {
-                // Should this tiler die before it has the claim, the edge sends the message again.
+                // If this tiler dies before it has the claim, the edge sends the message again.
                 alone.push(id);
                 settlement.ack(lease);
             }
             ClaimResult::LeftToOthers => {
                 settlement.retry(lease, LEAVE_DELAY);
-                pause = LEAVE_DELAY * 2 + context.poll_interval * 2; // others come first
+                pause = LEAVE_DELAY * 2 + context.settings.poll * 2; // so that other tilers pull first
             }
             ClaimResult::NotNeeded => settlement.ack(lease),
             ClaimResult::Unanswered(error) => {
@@ -161,11 +185,11 @@ async fn pull_once(
         }
     }
     if !settlement.is_empty() {
-        // Not later, even if too many calls were made: the messages would be delivered again, which costs more of them.
+        // At once, even if too many calls were made: otherwise the messages would be delivered again, which costs more.
         pace.spend(context.fleet.tilers(), Instant::now());
         if let Err(error) = context.queue.settle(&settlement).await {
-            // The messages are delivered again, and the edge refuses their claims.
-            warn!(%error, "messages could not be settled");
+            // They are delivered again, and the edge will refuse their claims.
+            warn!(%error, "cannot settle messages");
         }
     }
     for id in alone {
@@ -174,10 +198,10 @@ async fn pull_once(
     unanswered.map_or(Ok(pause), Err)
 }
 
-/// Waits until all jobs have ended, and starts a job that has all slots: so nothing else is pulled until it has ended.
+/// Waits until all jobs have ended, then starts a job that occupies all slots, so that nothing else is pulled meanwhile.
 async fn start_alone(context: &Arc<ServiceContext>, id: ContentId, jobs: &mut JoinSet<()>) {
     context.pulls.at_capacity();
-    let all = u32::try_from(context.capacity).unwrap_or(u32::MAX);
+    let all = u32::try_from(context.capacity()).unwrap_or(u32::MAX);
     let slots = tokio::select! {
         () = context.stopping.cancelled() => return,
         slots = Arc::clone(&context.slots).acquire_many_owned(all) => slots.ok(),
@@ -187,7 +211,7 @@ async fn start_alone(context: &Arc<ServiceContext>, id: ContentId, jobs: &mut Jo
     }
 }
 
-/// Starts a job in its slots.
+/// Starts a job that occupies its slots until it ends.
 fn start(
     context: &Arc<ServiceContext>,
     claim: Claim,
@@ -207,7 +231,7 @@ async fn take_in(context: &ServiceContext, message: &Message) -> ClaimResult {
         Ok(job) => job,
         Err(beginning) => {
             context.metrics.foreign_messages.inc();
-            warn!(message = beginning, "a message in the queue is no job");
+            warn!(message = beginning, "a message in the queue is not a job");
             return ClaimResult::NotNeeded;
         }
     };
@@ -228,18 +252,18 @@ async fn claim(context: &ServiceContext, id: ContentId, alone: bool) -> ClaimRes
         Some(Ok(Some(claim))) => ClaimResult::Granted(claim, requested),
         Some(Ok(None)) => {
             context.metrics.claims_refused.inc();
-            debug!(%id, "nothing to do: claimed or finished already");
+            debug!(%id, "nothing to do: already claimed or finished");
             ClaimResult::NotNeeded
         }
         Some(Err(error)) => {
-            warn!(%id, %error, "the edge cannot be asked for a claim");
+            warn!(%id, %error, "cannot claim a job at the edge");
             ClaimResult::Unanswered(error)
         }
         None => ClaimResult::ShuttingDown,
     }
 }
 
-/// The result of a call; `None` when the call takes longer than [`LAST_CALL_TIME`] after a shutdown began.
+/// Returns the result of a call; `None` if it takes longer than [`LAST_CALL_TIME`] after a shutdown began.
 async fn unless_late<T>(stopping: &CancellationToken, call: impl Future<Output = T>) -> Option<T> {
     let too_late = async {
         stopping.cancelled().await;
@@ -251,7 +275,7 @@ async fn unless_late<T>(stopping: &CancellationToken, call: impl Future<Output =
     }
 }
 
-/// Removes the jobs that have ended.
+/// Removes finished jobs.
 fn log_finished(jobs: &mut JoinSet<()>) {
     while let Some(ended) = jobs.try_join_next() {
         log_panic(ended);
@@ -260,6 +284,29 @@ fn log_finished(jobs: &mut JoinSet<()>) {
 
 fn log_panic(ended: Result<(), JoinError>) {
     if let Err(error) = ended {
-        error!(%error, "a job died; its lease will run out");
+        error!(%error, "a job died; its lease will expire");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_is_left_to_others_once() {
+        let (me, other) = (TilerId(1), TilerId(2));
+        let job = |alone, avoid| Job { id: "6qy4OXfXSid".parse().unwrap(), alone, avoid };
+        for (job, deliveries, intake) in [
+            (job(false, None), 1, Intake::Begin),
+            (job(false, None), 9, Intake::Begin),
+            (job(true, None), 1, Intake::BeginAlone),
+            (job(false, Some(me)), 1, Intake::LeaveToOthers),
+            (job(false, Some(me)), 2, Intake::Begin),
+            (job(true, Some(me)), 1, Intake::LeaveToOthers),
+            (job(true, Some(me)), 2, Intake::BeginAlone),
+            (job(false, Some(other)), 1, Intake::Begin),
+        ] {
+            assert_eq!(Intake::of(&job, deliveries, me), intake, "{job:?} {deliveries}");
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! The calls of a tiler to the queue, by Cloudflare's pull API: <https://developers.cloudflare.com/queues/configuration/pull-consumers/>.
+//! Calls to the queue, by Cloudflare's pull API: <https://developers.cloudflare.com/queues/configuration/pull-consumers/>.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -12,7 +12,7 @@ use url::Url;
 use super::api_client::{ApiClient, CallError, excerpt};
 use crate::secret::Secret;
 
-/// Calls the queue of jobs.
+/// Client of the queue of jobs.
 #[derive(Clone)]
 pub(super) struct QueueClient(ApiClient);
 
@@ -20,28 +20,28 @@ pub(super) struct QueueClient(ApiClient);
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Batch {
     pub messages: Vec<Message>,
-    /// The number of messages in the queue, these included, if it gives it.
+    /// Number of messages in the queue including these, if the queue reports it.
     pub backlog: Option<u64>,
 }
 
-/// A message that was pulled. It is invisible to other tilers until it is settled or its visibility timeout is over.
+/// A pulled message. Other tilers do not see it until it is settled or its visibility timeout expires.
 #[derive(Debug, PartialEq)]
 pub(super) struct Message {
     pub lease: Lease,
-    /// How often it has been delivered, this time included.
+    /// Number of deliveries including this one.
     pub attempts: u32,
-    /// When it was sent, if the queue says so.
+    /// Time at which it was sent, if the queue reports it.
     pub sent: Option<SystemTime>,
-    /// The job; or the beginning of the body, when that is not a job.
+    /// The job, or the beginning of a body that is not a job.
     pub job: Result<Job, String>,
 }
 
-/// The `lease_id` of a message: the queue's name for this delivery.
+/// The `lease_id` of a message, which identifies this delivery.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(transparent)]
 pub(super) struct Lease(String);
 
-/// Which messages are acknowledged, and which are to be delivered again.
+/// Messages to acknowledge, and messages to deliver again.
 #[derive(Debug, Default, PartialEq, Serialize)]
 pub(super) struct Settlement {
     acks: Vec<Ack>,
@@ -89,15 +89,16 @@ struct Delivery {
     timestamp_ms: Option<u64>,
 }
 
-/// A queue that does not count has delivered the message before, for all that is known.
+/// Default of `attempts`: if the queue does not count, assume that it has delivered the message before.
 fn many() -> u32 {
     u32::MAX
 }
 
-/// How long a message is invisible to other tilers. It is settled milliseconds later, when the edge has answered the claim.
+/// Time for which other tilers do not see a message. It is settled milliseconds later, once the edge has responded to the
+/// claim.
 const VISIBILITY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The most messages that Cloudflare gives in one pull.
+/// Maximum number of messages that Cloudflare returns in one pull.
 const MAX_BATCH: usize = 100;
 
 impl QueueClient {
@@ -105,7 +106,7 @@ impl QueueClient {
         ApiClient::new(base, token).map(Self)
     }
 
-    /// Pulls at most `max` messages. There may be none.
+    /// Pulls at most `max` messages.
     pub(super) async fn pull(&self, max: usize) -> Result<Batch, CallError> {
         let pull = Pull {
             batch_size: max.min(MAX_BATCH),
@@ -119,7 +120,7 @@ impl QueueClient {
         parse_batch(&text)
     }
 
-    /// Acknowledges messages, or has them delivered again.
+    /// Acknowledges messages and requests redeliveries.
     pub(super) async fn settle(&self, settlement: &Settlement) -> Result<(), CallError> {
         let response = self.0.post("/messages/ack", settlement).await?;
         if response.status().is_success() { Ok(()) } else { Err(CallError::from_response(response).await) }
@@ -127,23 +128,23 @@ impl QueueClient {
 }
 
 impl Settlement {
-    /// Acknowledges the message: the queue deletes it.
+    /// Adds an acknowledgement, upon which the queue deletes the message.
     pub(super) fn ack(&mut self, lease: Lease) {
         self.acks.push(Ack { lease_id: lease.0 });
     }
 
-    /// Has the message delivered again after `delay`.
+    /// Adds a request to deliver the message again after `delay`.
     pub(super) fn retry(&mut self, lease: Lease, delay: Duration) {
         self.retries.push(Retry { lease_id: lease.0, delay_seconds: delay.as_secs() });
     }
 
-    /// Whether there is no message to settle.
+    /// Returns true if there is no message to settle.
     pub(super) fn is_empty(&self) -> bool {
         self.acks.is_empty() && self.retries.is_empty()
     }
 }
 
-/// Reads the answer to a pull.
+/// Parses the response to a pull.
 pub(super) fn parse_batch(text: &str) -> Result<Batch, CallError> {
     let envelope: Envelope =
         serde_json::from_str(text).map_err(|error| CallError::Malformed(error.to_string()))?;
@@ -159,7 +160,7 @@ pub(super) fn parse_batch(text: &str) -> Result<Batch, CallError> {
     Ok(Batch { messages, backlog: result.message_backlog_count })
 }
 
-/// Parses a message's body. Cloudflare's documentation has it plain in one place and base64-encoded in another.
+/// Parses a message's body. Cloudflare's documentation shows it plain in one place and base64-encoded in another.
 fn parse_job(body: &Value) -> Result<Job, String> {
     let job = match body {
         Value::String(text) => {
@@ -193,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_is_parsed_plain_as_text_and_in_base64() {
+    fn a_job_may_be_json_a_string_or_base64() {
         let text = r#"{"id":"6qy4OXfXSid"}"#;
         let bodies = [serde_json::from_str(text).unwrap(), text.into(), BASE64_STANDARD.encode(text).into()];
         let job = Job { id: "6qy4OXfXSid".parse().unwrap(), alone: false, avoid: None };
@@ -209,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_is_no_job_does_no_harm_to_its_neighbours() {
+    fn a_message_that_is_not_a_job_does_not_affect_its_neighbours() {
         let bodies = [
             serde_json::json!({ "id": "too short" }),
             Value::Null,
@@ -225,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_response_that_is_no_batch_is_an_error() {
+    fn a_response_that_is_not_a_batch_is_an_error() {
         assert!(parse_batch("<html>").is_err());
         let refused =
             parse_batch(r#"{"success":false,"errors":[{"code":7003,"message":"No route"}],"result":null}"#);
@@ -235,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_settlement_is_what_the_queue_expects() {
+    fn a_settlement_has_the_format_that_the_queue_expects() {
         let mut settlement = Settlement::default();
         assert!(settlement.is_empty());
         settlement.ack(Lease("a".into()));

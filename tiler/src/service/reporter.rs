@@ -1,6 +1,6 @@
-//! Reports one attempt to the edge: its progress at most once a second, anything at least every quarter of the lease, and
-//! its result. Each report that the edge accepts renews the lease. The job learns here when the attempt is over: when the
-//! edge refuses a report, or does not answer for a whole lease.
+//! Reports one attempt to the edge: progress at most once a second, something at least every quarter of the lease, and the
+//! result. Each accepted report renews the lease. The reporter also notices that the attempt is over: the edge refuses a
+//! report, or does not respond for a whole lease.
 
 use std::time::{Duration, Instant};
 
@@ -14,20 +14,19 @@ use tracing::{Instrument, warn};
 
 use super::edge_client::{EdgeClient, ReportResult};
 use super::job_progress::JobProgress;
-use super::report_interval::ReportInterval;
-use crate::backoff::Backoff;
+use crate::http_client::Backoff;
 
-/// Reports one attempt. Dropped, it stops, and the lease runs out.
+/// Reports one attempt. Dropping it stops the reports, and the lease expires.
 pub(super) struct Reporter {
     sender: ReportSender,
     progress: watch::Sender<JobProgress>,
     superseded: CancellationToken,
     stop: CancellationToken,
-    /// Reports progress, and gives the end of the lease.
+    /// Reports progress; ends with the end of the lease.
     background: JoinHandle<Instant>,
 }
 
-/// Sends reports on the claim's attempt.
+/// Sends reports on a claim's attempt.
 #[derive(Clone)]
 struct ReportSender {
     edge: EdgeClient,
@@ -36,8 +35,30 @@ struct ReportSender {
 
 const BACKOFF: Backoff = Backoff { first: Duration::from_millis(250), max: Duration::from_secs(5) };
 
-/// The first report may come sooner than the others, so that a conversion of a second shows some progress.
+/// Earliest first report: sooner than the others, so that a conversion of a second shows some progress.
 const FIRST_REPORT: Duration = Duration::from_millis(250);
+
+/// Times between two reports.
+#[derive(Clone, Copy, Debug)]
+struct ReportInterval {
+    /// Shortest time, while there is progress.
+    min: Duration,
+    /// Longest time without progress, which renews the lease.
+    max: Duration,
+}
+
+impl ReportInterval {
+    /// At most one report a second, and one every quarter of the lease, so that the lease survives three lost ones.
+    fn for_lease(lease: Duration) -> Self {
+        let max = lease / 4;
+        Self { min: Duration::from_secs(1).min(max), max }
+    }
+
+    /// Returns the time of the next report after the one at `last`.
+    fn due(&self, last: Instant, has_progress: bool) -> Instant {
+        last + if has_progress { self.min } else { self.max }
+    }
+}
 
 impl Reporter {
     /// Starts to report on a claim that was requested at `claimed`.
@@ -55,23 +76,23 @@ impl Reporter {
         note(&self.progress, progress);
     }
 
-    /// How far the job has come, from 0 to 1.
+    /// Returns the progress of the job, from 0 to 1.
     pub(super) fn done(&self) -> f64 {
         self.progress.borrow().done
     }
 
-    /// What names the latest coarse picture in the next report.
+    /// Returns a function that includes a coarse picture in the next report.
     pub(super) fn coarse_notes(&self) -> impl Fn(CoarseNumber) + Send + 'static {
         let sender = self.progress.clone();
         move |number| note(&sender, JobProgress { coarse: Some(number), ..JobProgress::CLAIMED })
     }
 
-    /// Returns when the attempt is over before its result was reported.
+    /// Waits until the attempt is over without its result having been reported.
     pub(super) async fn superseded(&self) {
         self.superseded.cancelled().await;
     }
 
-    /// Reports the result of the attempt. Tries again until the lease has run out or `patience` is over.
+    /// Reports the result of the attempt. Tries again until the lease expires or `patience` is over.
     pub(super) async fn conclude(&mut self, outcome: Outcome, patience: Duration) -> ReportResult {
         self.stop.cancel();
         let lease_end = match (&mut self.background).await {
@@ -91,7 +112,7 @@ fn note(sender: &watch::Sender<JobProgress>, progress: JobProgress) {
 }
 
 impl ReportSender {
-    /// Reports progress until the attempt is over or `stop` is cancelled, and gives the end of the lease.
+    /// Reports progress until the attempt is over or `stop` is cancelled. Returns the end of the lease.
     async fn keep_reporting(
         self,
         mut changes: watch::Receiver<JobProgress>,
@@ -107,7 +128,7 @@ impl ReportSender {
         loop {
             let has_progress = async {
                 if changes.changed().await.is_err() {
-                    std::future::pending::<()>().await; // the job is gone, and cancels `stop`
+                    std::future::pending::<()>().await; // the job has ended and cancels `stop`
                 }
                 sleep_until(interval.due(last, true).into()).await;
             };
@@ -125,7 +146,7 @@ impl ReportSender {
                 result = self.send(outcome, lease_end) => result,
             };
             if result == ReportResult::Accepted {
-                lease_end = last + lease; // it was renewed when the edge got the report: not before it was sent
+                lease_end = last + lease; // the edge renewed it after the report was sent
             } else {
                 superseded.cancel();
                 return lease_end;
@@ -133,7 +154,7 @@ impl ReportSender {
         }
     }
 
-    /// Sends a report, again and again until it is answered or `until` has come.
+    /// Sends a report. Tries again until the edge responds or the time is `until`.
     async fn send(&self, outcome: Outcome, until: Instant) -> ReportResult {
         let Claim { id, attempt, .. } = self.claim;
         let report = Report { attempt, outcome };
@@ -143,7 +164,7 @@ impl ReportSender {
                 Ok(Ok(result)) => return result,
                 Ok(Err(error)) => {
                     failures += 1;
-                    warn!(%error, "a report was not taken");
+                    warn!(%error, "cannot send a report to the edge");
                     let pause = BACKOFF.after(failures, fastrand::f64());
                     let again = Instant::now() + pause.max(error.retry_after().unwrap_or_default());
                     if again >= until {
@@ -160,5 +181,20 @@ impl ReportSender {
 impl Drop for Reporter {
     fn drop(&mut self) {
         self.stop.cancel();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lease_survives_three_lost_reports() {
+        let now = Instant::now();
+        let interval = ReportInterval::for_lease(Duration::from_secs(60));
+        assert_eq!(interval.due(now, true), now + Duration::from_secs(1));
+        assert_eq!(interval.due(now, false), now + Duration::from_secs(15));
+        let short = ReportInterval::for_lease(Duration::from_secs(2));
+        assert_eq!(short.due(now, true), now + Duration::from_millis(500));
     }
 }

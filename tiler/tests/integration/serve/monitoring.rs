@@ -14,7 +14,7 @@ async fn health_shows_whether_the_queue_is_in_reach() {
     let world = world().await;
     world.state().queue.0 = StatusCode::TOO_MANY_REQUESTS;
     let tiler = Tiler::start(&world, &[]);
-    tiler.logged("the queue cannot be pulled from").await;
+    tiler.logged("cannot pull from the queue").await;
     let (status, body) = tiler.ask("/health").await;
     assert_eq!(status, 503, "{body}");
     assert!(!tiler.ask("/metrics").await.1.contains("edgezoom_pull_errors_total 0"));

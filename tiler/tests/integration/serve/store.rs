@@ -63,5 +63,5 @@ async fn a_store_that_is_down_fails_the_job_with_a_message_that_does_not_name_it
     let given = failure(&state).unwrap();
     assert_eq!(given, (FailureCode::Internal, "The pyramid could not be stored.".into()));
     assert!(state.objects.is_empty(), "{:?}", state.objects.keys());
-    assert!(tiler.log().contains("the store does not take the pyramid"));
+    assert!(tiler.log().contains("cannot store the pyramid"));
 }

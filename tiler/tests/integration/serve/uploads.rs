@@ -35,8 +35,8 @@ async fn a_file_that_is_gone_or_no_picture_fails_with_what_to_do() {
     let _tiler = Tiler::start(&world, &[]);
     let page = Bytes::from_static(b"<!doctype html><title>A page</title><p>text</p>");
     for (n, (bytes, code, words)) in [
-        (None, FailureCode::SourceNotFound, "Send it once more"),
-        (Some(page), FailureCode::UnsupportedFormat, "by their addresses"),
+        (None, FailureCode::SourceNotFound, "Upload it again"),
+        (Some(page), FailureCode::UnsupportedFormat, "by its URL"),
         (Some(Bytes::from_static(b"Dear Sir or Madam")), FailureCode::UnsupportedFormat, ""),
     ]
     .into_iter()
