@@ -1,4 +1,4 @@
-//! What a conversion may cost: one struct, every field settable, each default with its reason.
+//! The limits of a conversion: one struct with a reason for each default. Each field has a flag.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -9,58 +9,57 @@ use edgezoom_codecs::Bounds;
 /// The limits of one conversion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The largest source, in bytes. Enough for scanned maps as TIFF; a picture of 20 gigapixels as JPEG is about as large.
+    /// Maximum size of a source in bytes. Enough for scanned maps in TIFF; a JPEG of 20 gigapixels has about this size.
     pub source_bytes: u64,
-    /// The largest picture, in pixels.
+    /// Maximum size of a picture in pixels.
     pub pixels: u64,
-    /// The pixels that a picture may have whatever the length of its file. A sheet of 33 by 47 inches at 600 dpi has as
-    /// many, and a few hundred kilobytes as fax.
+    /// Pixels that a picture may have regardless of its file's size. A sheet of 33 by 47 inches has this number at 600 dpi,
+    /// and only a few hundred kilobytes in fax compression.
     pub pixels_free: u64,
-    /// The pixels that a picture may have beyond those for each byte of its file, so that a small download does not become
-    /// a million tiles. Deflate packs a thousand bytes of one colour into one, and nothing with detail comes near.
+    /// Additional pixels that a picture may have per byte of its file, so that a small download does not become a million
+    /// tiles. Deflate compresses a thousand bytes of one colour to one byte, and detailed pictures far less.
     pub pixels_per_byte: u64,
-    /// The pixels that a document or drawing is drawn with at most: all its pages together.
+    /// Maximum size of a drawn document or SVG in pixels, all pages together.
     pub drawn_pixels: u64,
-    /// The pixels that a page of a document is drawn with at most; a scan, which has its own, with those for each byte of
-    /// its file more. A poster of 47 by 66 inches at 200 dpi has 125 million.
+    /// Maximum size of a drawn page of a document in pixels. A scanned page, which has its own pixels, may have the additional
+    /// pixels per byte. A poster of 47 by 66 inches at 200 dpi has 125 million.
     pub page_pixels: u64,
-    /// The longest side, in pixels. Memory is proportional to the width.
+    /// Maximum width and height in pixels. Memory is proportional to the width.
     pub side: u32,
-    /// The most pages of a PDF that are drawn; the rest is left out.
+    /// Maximum number of PDF pages to draw; the others are left out.
     pub pdf_pages: NonZeroUsize,
-    /// The largest SVG when unpacked, in bytes. It is held in memory as a tree some ten times as large.
+    /// Maximum size of an uncompressed SVG in bytes. Its tree in memory is about ten times as large.
     pub svg_bytes: u64,
-    /// The most redirects that are followed.
+    /// Maximum number of redirects.
     pub redirects: u32,
-    /// The downloads from one host at once. Browsers open six connections to a host, for one page.
+    /// Maximum number of concurrent downloads from one host. A browser opens six connections to a host for one page.
     pub downloads_per_host: NonZeroUsize,
-    /// The shortest time between the beginnings of two downloads from one host. A person who looks through a gallery opens a
-    /// few pictures a second at most.
+    /// Minimum time between the starts of two downloads from one host. A person who browses a gallery opens at most a few
+    /// pictures per second.
     pub host_interval: Duration,
-    /// The longest time to connect to a source's server, name resolution included.
+    /// Maximum time to connect to a source's server, name resolution included.
     pub connect: Duration,
-    /// The longest time without a byte of a download.
+    /// Maximum time without data during a download.
     pub stall: Duration,
-    /// The longest download, redirects included: 2 GiB at a little over a megabyte a second. Without it, a server that
-    /// sends a byte every half minute would keep a job's slot for years.
+    /// Maximum time of a download, redirects included: enough for 2 GiB at a little over a megabyte per second. Without it, a
+    /// server that sends a byte every half minute would occupy a job's slot for years.
     pub download: Duration,
-    /// The most memory of a renderer process, in bytes.
+    /// Maximum memory of a renderer process in bytes.
     pub renderer_memory: u64,
-    /// The most bytes of the temporary file that a renderer process may use in place of memory. The coefficients of a
-    /// progressive JPEG of a gigapixel take 3 GB, without chroma subsampling 6.
+    /// Maximum size in bytes of the temporary file that a renderer process uses in place of memory. The coefficients of a
+    /// progressive JPEG of a gigapixel take 3 GB, or 6 GB without chroma subsampling.
     pub renderer_file: u64,
-    /// The folder of that file, which has no name there.
+    /// Directory of that file (unlinked).
     pub renderer_folder: PathBuf,
-    /// The longest time of a renderer process, as wall time.
+    /// Maximum wall time of a renderer process.
     pub renderer_time: Duration,
-    /// The processor time of a renderer process before its first row, and between rows.
+    /// Processor time of a renderer process before its first row and between rows.
     pub renderer_cpu: Duration,
-    /// The processor time that it may use beyond that for each MiB of the source: a drawing of many paths is a long file.
+    /// Additional processor time per MiB of the source: an SVG with many paths is a large file.
     pub renderer_cpu_per_mib: Duration,
-    /// The processor time that it may use beyond that for each million pixels it has read, which are decoded and become
-    /// tiles.
+    /// Additional processor time per million pixels read, which are decoded and cut into tiles.
     pub renderer_cpu_per_megapixel: Duration,
-    /// The longest time in which it neither computes nor writes.
+    /// Maximum time in which it neither computes nor writes.
     pub renderer_idle: Duration,
 }
 

@@ -1,18 +1,20 @@
-//! The `tiler` command.
+//! The `tiler` command. `render`, `sandbox-probe` and `browser-supervisor` are processes that the other subcommands start.
 
 mod commands;
 
 use std::process::ExitCode;
 
+use anyhow::Context;
 use clap::{Parser, Subcommand};
 use edgezoom_codecs::SwappingAllocator;
 use edgezoom_tiler::browser::supervisor::{self, SupervisorOptions};
+use edgezoom_tiler::{renderer, sandbox};
 
-/// A renderer decodes pictures that are large for its memory in its temporary file.
+/// Lets a renderer decode pictures that exceed its memory in its temporary file.
 #[global_allocator]
 static ALLOCATOR: SwappingAllocator = SwappingAllocator;
 
-/// Converts pictures, documents and web pages into zoomable images, as a service or by hand.
+/// Converts pictures, documents and web pages into zoomable images, as a service or from the command line
 #[derive(Parser)]
 #[command(version, about)]
 struct Cli {
@@ -28,12 +30,15 @@ enum Command {
     Doctor(commands::doctor::Args),
     EdgeMetrics(commands::edge_metrics::Args),
     Serve(Box<commands::serve::Args>),
-    // The other commands start these as processes of their own.
     #[command(hide = true)]
     BrowserSupervisor(SupervisorOptions),
+    /// Renders the picture on standard input, in a sandbox
     #[command(hide = true)]
-    Render(commands::render::Args),
-    /// Tries the renderer's sandbox out.
+    Render {
+        /// Request as JSON
+        request: String,
+    },
+    /// Tests the renderer's sandbox and prints the findings as JSON
     #[command(hide = true)]
     SandboxProbe,
 }
@@ -47,11 +52,21 @@ fn main() -> ExitCode {
         Command::EdgeMetrics(args) => commands::edge_metrics::run(&args),
         Command::Serve(args) => commands::serve::run(&args),
         Command::BrowserSupervisor(options) => supervisor::run(&options).map_err(anyhow::Error::from),
-        Command::Render(args) => commands::render::run(&args),
-        Command::SandboxProbe => commands::sandbox_probe::run(),
+        Command::Render { request } => render(&request),
+        Command::SandboxProbe => probe_sandbox(),
     };
     result.unwrap_or_else(|error| {
         eprintln!("tiler: {error:#}");
         ExitCode::FAILURE
     })
+}
+
+fn render(request: &str) -> anyhow::Result<ExitCode> {
+    let request = serde_json::from_str(request).context("cannot parse the request")?;
+    Ok(renderer::child::run(&request))
+}
+
+fn probe_sandbox() -> anyhow::Result<ExitCode> {
+    println!("{}", serde_json::to_string(&sandbox::probe::run()?)?);
+    Ok(ExitCode::SUCCESS)
 }

@@ -1,15 +1,15 @@
-//! A token or key that must not get into a log.
+//! A token or key that must not appear in a log.
 
 use std::convert::Infallible;
 use std::fmt;
 use std::str::FromStr;
 
-/// A token or a key. It has no `Display`, and its `Debug` does not show it.
+/// A token or key. It has no `Display`, and its `Debug` does not show it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// The text itself, for the request that it belongs in.
+    /// Returns the text, for use in a request.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0

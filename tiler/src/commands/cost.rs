@@ -1,61 +1,61 @@
-//! `tiler cost`: what contents cost in each layout of the store, by the formula of docs/operations/guide.md, and from how many
-//! fetched tiles on the other layout is cheaper.
+//! `tiler cost`: computes the cost of contents in each layout of the store, by the formula of docs/operations/guide.md, and
+//! the number of fetched tiles from which on the other layout is cheaper.
 
 use std::process::ExitCode;
 
-/// Computes what contents cost in each layout, `archive` and `tiles`
+/// Computes the cost of contents in the layouts `archive` and `tiles`
 #[derive(clap::Args, Clone, Copy, Debug)]
 pub struct Args {
-    /// The size of a content in megapixels
+    /// Size of a content, in megapixels
     #[arg(long, default_value_t = 12.0)]
     megapixels: f64,
-    /// How many contents there are
+    /// Number of contents
     #[arg(long, default_value_t = 1_000_000.0)]
     contents: f64,
-    /// How often a content is looked at
+    /// Number of visits per content
     #[arg(long, default_value_t = 10.0)]
     visits: f64,
-    /// How many tiles are fetched when a content is looked at
+    /// Number of tiles fetched per visit
     #[arg(long, default_value_t = 20.0)]
     tiles_per_visit: f64,
-    /// The bytes that all tiles together take for each pixel of the picture
+    /// Bytes of all tiles per pixel of the picture
     #[arg(long, default_value_t = 0.6)]
     bytes_per_pixel: f64,
-    /// Which part of the fetched tiles no cache has, 0 to 1
+    /// Share of fetched tiles that no cache has, 0 to 1
     #[arg(long, default_value_t = 0.5)]
     uncached: f64,
     #[command(flatten)]
     prices: Prices,
 }
 
-/// What the platform charges, in dollars for a million.
+/// The platform's prices, in dollars per million.
 #[derive(clap::Args, Clone, Copy, Debug)]
 struct Prices {
-    /// A million writes to the store, in dollars
+    /// Price of a million writes to the store, in dollars
     #[arg(long, default_value_t = 4.50)]
     writes: f64,
-    /// A million reads from the store, in dollars
+    /// Price of a million reads from the store, in dollars
     #[arg(long, default_value_t = 0.36)]
     reads: f64,
-    /// A million requests to the Worker, in dollars
+    /// Price of a million requests to the Worker, in dollars
     #[arg(long, default_value_t = 0.30)]
     requests: f64,
 }
 
-/// The dollars that a content costs.
+/// Cost of one content, in dollars.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Cost {
     writing: f64,
     serving: f64,
 }
 
-/// A tile has 512 × 512 pixels, and all levels together have a third more than the largest.
+/// Tiles have 512 × 512 pixels, and all levels together have a third more pixels than the largest.
 const TILES_PER_MEGAPIXEL: f64 = 1e6 / (512.0 * 512.0) * 4.0 / 3.0;
-/// The parts of an upload are larger from so many megapixels on (`s3/archive_upload.rs`).
+/// Size from which on an upload has larger parts (`s3/archive_upload.rs`).
 const MEGAPIXELS_OF_SMALL_PARTS: f64 = 100.0;
 const SMALL_PART: f64 = 8.0 * 1_048_576.0;
 const LARGE_PART: f64 = 16.0 * 1_048_576.0;
-/// An upload in parts is begun and completed.
+/// Requests that start and complete a multipart upload.
 const WRITES_BESIDE_PARTS: f64 = 2.0;
 const MILLION: f64 = 1e6;
 
@@ -64,33 +64,33 @@ impl Args {
         self.megapixels * TILES_PER_MEGAPIXEL
     }
 
-    /// One for an archive that is no larger than a part.
+    /// Returns the writes per content: one if the archive fits into one part.
     fn archive_writes(&self) -> f64 {
         let part = if self.megapixels > MEGAPIXELS_OF_SMALL_PARTS { LARGE_PART } else { SMALL_PART };
         let parts = (self.megapixels * MILLION * self.bytes_per_pixel / part).ceil();
         if parts > 1.0 { parts + WRITES_BESIDE_PARTS } else { 1.0 }
     }
 
-    /// The writes of single tiles: each tile, the descriptor, and the two small pictures.
+    /// Returns the writes per content: its tiles, the descriptor, and two previews.
     fn tile_writes(&self) -> f64 {
         self.tiles() + 3.0
     }
 
-    /// One object, read through the Worker.
+    /// Returns the cost of one object, read through the Worker.
     fn archive(&self, fetched: f64) -> Cost {
         let Prices { writes, reads, requests } = self.prices;
         let serving = fetched * (requests + self.uncached * reads) / MILLION;
         Cost { writing: self.archive_writes() * writes / MILLION, serving }
     }
 
-    /// An object for each tile, behind a CDN without the Worker.
+    /// Returns the cost of one object per tile, behind a CDN without the Worker.
     fn single_tiles(&self, fetched: f64) -> Cost {
         let Prices { writes, reads, .. } = self.prices;
         let serving = fetched * self.uncached * reads / MILLION;
         Cost { writing: self.tile_writes() * writes / MILLION, serving }
     }
 
-    /// The fetched tiles of a content from which on single tiles are cheaper. None: they never are.
+    /// Returns the number of fetched tiles per content from which on single tiles are cheaper; `None` if they never are.
     fn break_even(&self) -> Option<f64> {
         let saved = (self.tile_writes() - self.archive_writes()) * self.prices.writes;
         (self.prices.requests > 0.0).then(|| (saved / self.prices.requests).max(0.0))
@@ -99,8 +99,8 @@ impl Args {
     fn table(&self) -> String {
         let fetched = self.visits * self.tiles_per_visit;
         let mut table = format!(
-            "{} contents of {} megapixels, {:.0} tiles each; {fetched} tiles fetched of each, {} % of them from the store\n\n\
-             layout      writes each     writing $     serving $         sum $\n",
+            "{} contents of {} megapixels with {:.0} tiles; {fetched} tiles fetched per content, {} % of them from the store\n\n\
+             layout      writes each     writing $     serving $       total $\n",
             self.contents,
             self.megapixels,
             self.tiles(),
@@ -117,7 +117,7 @@ impl Args {
         table
             + &match self.break_even() {
                 Some(tiles) => format!(
-                    "\n`tiles` is cheaper from {tiles:.0} fetched tiles of a content on, or {:.0} visits; storage costs the same.\n",
+                    "\n`tiles` is cheaper from {tiles:.0} fetched tiles or {:.0} visits per content on; storage costs the same.\n",
                     tiles / self.tiles_per_visit
                 ),
                 None => "\n`archive` is always cheaper; storage costs the same.\n".to_owned(),
@@ -133,7 +133,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         figures.iter().all(|figure| figure.is_finite() && *figure > 0.0),
         "sizes and counts must be greater than 0"
     );
-    anyhow::ensure!(prices.iter().all(|price| price.is_finite() && *price >= 0.0), "prices must be numbers");
+    anyhow::ensure!(
+        prices.iter().all(|price| price.is_finite() && *price >= 0.0),
+        "prices must not be negative"
+    );
     anyhow::ensure!((0.0..=1.0).contains(&args.uncached), "--uncached must be between 0 and 1");
     print!("{}", args.table());
     Ok(ExitCode::SUCCESS)
@@ -160,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hundred_million_pictures_cost_what_the_operators_page_says() {
+    fn a_hundred_million_pictures_cost_what_the_guide_says() {
         let args = args(&["--megapixels", "12", "--contents", "1e8"]);
         near(args.single_tiles(0.0).writing * args.contents, 28_800.0);
         near(args.archive(0.0).writing * args.contents, 450.0);
@@ -168,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn an_archive_takes_the_writes_that_its_upload_makes() {
+    fn the_writes_of_an_archive_match_those_of_its_upload() {
         for (megapixels, writes) in [("1", 1.0), ("13", 1.0), ("50", 6.0), ("216", 10.0)] {
             near(args(&["--megapixels", megapixels]).archive_writes(), writes);
         }
@@ -187,16 +190,16 @@ mod tests {
     }
 
     #[test]
-    fn the_table_shows_both() {
+    fn the_table_shows_both_layouts() {
         let args = args(&["--megapixels", "12", "--contents", "1000000"]);
         insta::assert_snapshot!(args.table(), @r"
-        1000000 contents of 12 megapixels, 61 tiles each; 200 tiles fetched of each, 50 % of them from the store
+        1000000 contents of 12 megapixels with 61 tiles; 200 tiles fetched per content, 50 % of them from the store
 
-        layout      writes each     writing $     serving $         sum $
+        layout      writes each     writing $     serving $       total $
         archive             1.0          4.50         96.00        100.50
         tiles              64.0        288.16         36.00        324.16
 
-        `tiles` is cheaper from 946 fetched tiles of a content on, or 47 visits; storage costs the same.
+        `tiles` is cheaper from 946 fetched tiles or 47 visits per content on; storage costs the same.
         ");
     }
 }

@@ -1,4 +1,4 @@
-//! `tiler edge-metrics`: what the Worker counts, for Prometheus. One of it is enough for a Worker.
+//! `tiler edge-metrics`: exports the Worker's counters to Prometheus. Run one per Worker.
 
 use std::net::SocketAddr;
 use std::process::ExitCode;
@@ -10,25 +10,25 @@ use url::Url;
 
 use super::log::{self, LogFormat};
 
-/// Gives Prometheus what the Worker counts, from its dataset at Cloudflare.
+/// Exports the Worker's counters from its dataset at Cloudflare to Prometheus
 #[derive(clap::Args)]
 pub struct Args {
-    /// The SQL API: https://api.cloudflare.com/client/v4/accounts/<account>/analytics_engine/sql
+    /// URL of the SQL API: https://api.cloudflare.com/client/v4/accounts/<account>/analytics_engine/sql
     #[arg(long, env = "EDGEZOOM_ANALYTICS_URL")]
     url: Url,
-    /// A token that may read the account's analytics (Account Analytics: Read)
+    /// Token with permission to read the account's analytics (Account Analytics: Read)
     #[arg(long, env = "EDGEZOOM_ANALYTICS_TOKEN", hide_env_values = true)]
     token: Secret,
-    /// The dataset: the Worker's name, with underscores for hyphens
+    /// Name of the dataset: the Worker's name with underscores instead of hyphens
     #[arg(long, env = "EDGEZOOM_ANALYTICS_DATASET", default_value = "edgezoom")]
     dataset: String,
-    /// The address for /metrics
+    /// Address for /metrics
     #[arg(long, env = "EDGEZOOM_EDGE_METRICS_LISTEN", default_value = "127.0.0.1:9601")]
     listen: SocketAddr,
-    /// How old data points have to be, in seconds: Cloudflare has them some time after they were written
+    /// Minimum age of data points, in seconds: Cloudflare makes them available some time after they were written
     #[arg(long, env = "EDGEZOOM_ANALYTICS_DELAY", default_value = "120")]
     delay: u64,
-    /// The format of the log. RUST_LOG sets what is logged
+    /// Format of the log; RUST_LOG selects what is logged
     #[arg(long, env = "EDGEZOOM_LOG", default_value = "text")]
     log: LogFormat,
 }

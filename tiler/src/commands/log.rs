@@ -1,6 +1,6 @@
-//! The log of commands that run as services: text, or a JSON object a line. Of a job, every line has the content's `id` and
-//! the `attempt` at the top, whatever wrote it: they are fields of the span that the job runs in. The Worker's lines have
-//! them too, so one id leads from the ask to the last tile.
+//! The log of commands that run as services: text, or one JSON object per line. Every line of a job has the content's `id`
+//! and the `attempt` as top-level fields, because they are fields of the job's span. The Worker's lines have them too, so
+//! one id finds everything from the request to the last tile.
 
 use std::fmt;
 
@@ -16,13 +16,13 @@ use tracing_subscriber::registry::LookupSpan;
 
 #[derive(Clone, Copy, ValueEnum)]
 pub enum LogFormat {
-    /// Lines of text
+    /// Text
     Text,
-    /// A JSON object a line
+    /// One JSON object per line
     Json,
 }
 
-/// Starts to log to standard error.
+/// Starts logging to standard error.
 pub fn start(format: LogFormat) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
@@ -32,7 +32,7 @@ pub fn start(format: LogFormat) {
     }
 }
 
-/// An event as one flat JSON object: the fields of its spans, and its own.
+/// Formats an event as one flat JSON object, with the fields of its spans and its own.
 struct JsonLine;
 
 impl<S, N> FormatEvent<S, N> for JsonLine

@@ -7,10 +7,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::ValueEnum;
-use edgezoom_tiler::browser::PageLimits;
-use edgezoom_tiler::limits::Limits;
 use edgezoom_tiler::renderer::RenderOptions;
 use edgezoom_tiler::s3::{Layout, S3Settings};
 use edgezoom_tiler::secret::Secret;
@@ -19,80 +17,75 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
+use super::flags::ConversionArgs;
 use super::log::{self, LogFormat};
-use super::{bot, drawing, limits, pages, policy};
 
-/// Pulls jobs from the queue, converts their sources, and stores the pyramids.
+/// Interval at which renderers produce coarse pictures. The service stores a few of them.
+const COARSE_EVERY: Duration = Duration::from_secs(1);
+
+/// Runs the service: pulls jobs from the queue, converts their sources, and stores the pyramids
 #[derive(clap::Args)]
 pub struct Args {
-    /// The Worker's address
+    /// URL of the Worker
     #[arg(long, env = "EDGEZOOM_EDGE_URL")]
     edge_url: Option<Url>,
-    /// The bearer token for calls under the Worker's /internal/
+    /// Bearer token for calls under the Worker's /internal/
     #[arg(long, env = "EDGEZOOM_TILER_TOKEN", hide_env_values = true)]
     tiler_token: Option<Secret>,
-    /// The queue's address: https://api.cloudflare.com/client/v4/accounts/<account>/queues/<queue id>
+    /// URL of the queue: https://api.cloudflare.com/client/v4/accounts/<account>/queues/<queue id>
     #[arg(long, env = "EDGEZOOM_QUEUE_URL")]
     queue_url: Option<Url>,
-    /// The bearer token for the queue
+    /// Bearer token for the queue
     #[arg(long, env = "EDGEZOOM_QUEUE_TOKEN", hide_env_values = true)]
     queue_token: Option<Secret>,
-    /// The address of the store's S3 API
+    /// URL of the store's S3 API
     #[arg(long, env = "EDGEZOOM_S3_ENDPOINT")]
     s3_endpoint: Option<Url>,
-    /// The bucket for pyramids
+    /// Bucket for pyramids
     #[arg(long, env = "EDGEZOOM_S3_BUCKET")]
     s3_bucket: Option<String>,
-    /// The name of the access key for the store
+    /// Id of the access key for the store
     #[arg(long, env = "EDGEZOOM_S3_ACCESS_KEY_ID")]
     s3_access_key_id: Option<String>,
-    /// The access key for the store
+    /// Secret of the access key for the store
     #[arg(long, env = "EDGEZOOM_S3_SECRET_ACCESS_KEY", hide_env_values = true)]
     s3_secret_access_key: Option<Secret>,
-    /// The address for /health, /ready and /metrics
+    /// Address for /health, /ready and /metrics
     #[arg(long, env = "EDGEZOOM_LISTEN", default_value = "127.0.0.1:9600")]
     listen: SocketAddr,
-    /// The conversions at once
+    /// Maximum number of concurrent conversions
     #[arg(long, env = "EDGEZOOM_JOBS", default_value = "2")]
     jobs: NonZeroUsize,
-    /// The pause after a pull that gave no message, in milliseconds
+    /// Pause after a pull without messages, in milliseconds
     #[arg(long, env = "EDGEZOOM_POLL_MS", default_value = "1000")]
     poll_ms: u64,
-    /// The calls of the account's API in 5 minutes that all its tilers may make together; 0: as many as they like
+    /// Maximum number of API calls that all tilers of the account make together in 5 minutes; 0 for no limit
     #[arg(long, env = "EDGEZOOM_API_CALLS", default_value = "1200")]
     api_calls: u32,
-    /// How long jobs may go on after SIGTERM before they are handed back, in seconds
+    /// Time that running jobs have to finish after SIGTERM before they are handed back, in seconds
     #[arg(long, env = "EDGEZOOM_DRAIN_SECONDS", default_value = "10")]
     drain_seconds: u64,
-    /// How a pyramid is stored: as one object, or as an object for each tile, for a CDN without a Worker
+    /// Layout of stored pyramids
     #[arg(long, env = "EDGEZOOM_LAYOUT", default_value = "archive")]
     layout: LayoutArg,
-    /// The tiles of a conversion that are sent to the store at once, at most, in the layout `tiles`
+    /// Maximum number of concurrent tile uploads of a conversion, in the layout `tiles`
     #[arg(long, env = "EDGEZOOM_UPLOADS", default_value = "16")]
     uploads: NonZeroUsize,
-    /// The folder for sources during their conversion [default: the system's folder for temporary files]
+    /// Directory for temporary source files (unlinked) [default: the system's]
     #[arg(long, env = "EDGEZOOM_TMP")]
     tmp: Option<PathBuf>,
-    /// The format of the log. RUST_LOG sets what is logged
+    /// Format of the log; RUST_LOG selects what is logged
     #[arg(long, env = "EDGEZOOM_LOG", default_value = "text")]
     log: LogFormat,
     #[command(flatten)]
-    policy: policy::Args,
-    #[command(flatten)]
-    bot: bot::Args,
-    #[command(flatten)]
-    drawing: drawing::Args,
-    #[command(flatten)]
-    pages: pages::Args,
-    #[command(flatten)]
-    limits: limits::Args,
+    conversion: ConversionArgs,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum LayoutArg {
-    /// One object, from which the Worker serves tiles
+    /// One object per pyramid, from which the Worker serves tiles
     Archive,
-    /// An object for each tile
+    /// One object per tile, for a CDN without a Worker
     Tiles,
 }
 
@@ -123,8 +116,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 fn settings(args: &Args) -> anyhow::Result<Settings> {
     let edge_url = required(&args.edge_url, "EDGEZOOM_EDGE_URL")?;
+    let mut pipeline = args.conversion.settings(Some(&edge_url), temporary(args)?)?;
+    pipeline.page_limits.at_once = args.jobs;
     Ok(Settings {
-        bot: args.bot.settings(Some(&edge_url)),
         edge_url,
         tiler_token: required(&args.tiler_token, "EDGEZOOM_TILER_TOKEN")?,
         queue_url: required(&args.queue_url, "EDGEZOOM_QUEUE_URL")?,
@@ -135,7 +129,6 @@ fn settings(args: &Args) -> anyhow::Result<Settings> {
             access_key_id: required(&args.s3_access_key_id, "EDGEZOOM_S3_ACCESS_KEY_ID")?,
             secret_access_key: required(&args.s3_secret_access_key, "EDGEZOOM_S3_SECRET_ACCESS_KEY")?,
         },
-        policy: args.policy.policy()?,
         listen: args.listen,
         jobs: args.jobs,
         poll: Duration::from_millis(args.poll_ms),
@@ -143,15 +136,9 @@ fn settings(args: &Args) -> anyhow::Result<Settings> {
         drain: Duration::from_secs(args.drain_seconds),
         layout: args.layout.into(),
         uploads: args.uploads,
-        browser: args.pages.chromium.clone(),
-        page_limits: PageLimits {
-            at_once: args.jobs,
-            ..pages::limits(&args.pages, &Limits::from(&args.limits))
-        },
-        limits: Limits { renderer_folder: temporary(args)?, ..Limits::from(&args.limits) },
-        temporary: temporary(args)?,
+        pipeline,
         render: RenderOptions {
-            drawing: args.drawing.options(None),
+            drawing: args.conversion.drawing(None),
             previews: true,
             coarse_every: Some(COARSE_EVERY),
             ..RenderOptions::default()
@@ -159,23 +146,19 @@ fn settings(args: &Args) -> anyhow::Result<Settings> {
     })
 }
 
-/// How often renderers give what is there of a picture. Of these the service stores a few.
-const COARSE_EVERY: Duration = Duration::from_secs(1);
-
 fn required<T: Clone>(value: &Option<T>, variable: &str) -> anyhow::Result<T> {
     value.clone().with_context(|| format!("{variable} is not set"))
 }
 
+/// Returns the directory for temporary files, after checking that it is writable: otherwise the first job would fail.
 fn temporary(args: &Args) -> anyhow::Result<PathBuf> {
     let folder = args.tmp.clone().unwrap_or_else(std::env::temp_dir);
-    // Tried now, so that a wrong folder does not only show at the first job.
-    if let Err(error) = tempfile::tempfile_in(&folder) {
-        bail!("EDGEZOOM_TMP: no files can be made in {}: {error}", folder.display());
-    }
+    tempfile::tempfile_in(&folder)
+        .with_context(|| format!("EDGEZOOM_TMP: cannot create files in {}", folder.display()))?;
     Ok(folder)
 }
 
-/// The first signal starts the shutdown, the second one ends the process at once.
+/// Waits for signals. The first one starts the shutdown, the second one ends the process at once.
 async fn shut_down_on(mut terminate: Signal, mut interrupt: Signal, shutdown: CancellationToken) {
     let mut next = async || {
         tokio::select! {

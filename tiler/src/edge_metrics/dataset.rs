@@ -1,6 +1,6 @@
-//! Asks for data points by the SQL API of Cloudflare's Analytics Engine:
-//! <https://developers.cloudflare.com/analytics/analytics-engine/sql-api/>. What the columns mean, `measure` in
-//! `edge/src/platform/bridge.js` says.
+//! Queries data points by the SQL API of Cloudflare's Analytics Engine:
+//! <https://developers.cloudflare.com/analytics/analytics-engine/sql-api/>. `measure` in `edge/src/platform/bridge.js`
+//! defines the columns.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use url::Url;
 use crate::http_client;
 use crate::secret::Secret;
 
-/// A dataset.
+/// Client of one dataset.
 pub(super) struct Dataset {
     client: Client,
     url: Url,
@@ -20,10 +20,10 @@ pub(super) struct Dataset {
     name: String,
 }
 
-/// Data points with the same labels.
+/// All data points with the same labels.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Row {
-    /// What was counted.
+    /// Kind of data point.
     #[serde(rename = "blob1")]
     pub what: String,
     #[serde(rename = "blob2")]
@@ -34,10 +34,10 @@ pub(crate) struct Row {
     pub third: String,
     #[serde(rename = "blob5")]
     pub fourth: String,
-    /// How many there were.
+    /// Number of data points.
     #[serde(deserialize_with = "number")]
     pub count: f64,
-    /// What their second figures come to.
+    /// Sum of their seconds.
     #[serde(deserialize_with = "number")]
     pub seconds: f64,
 }
@@ -47,22 +47,22 @@ struct Answer {
     data: Vec<Row>,
 }
 
-/// Why the dataset cannot be asked.
+/// The reason why a query failed.
 #[derive(Debug, thiserror::Error)]
 pub enum QueryError {
-    /// A name that SQL would read as something else.
-    #[error("`{0}` cannot be the name of a dataset: it has to be of letters, digits and underscores")]
+    /// The name would change the meaning of the query.
+    #[error("`{0}` is not the name of a dataset: use letters, digits and underscores")]
     Name(String),
-    /// There is no HTTP client, or no answer.
-    #[error("the SQL API does not answer: {0}")]
+    /// There is no HTTP client, or no response.
+    #[error("the SQL API does not respond: {0}")]
     Unanswered(#[from] reqwest::Error),
-    /// The answer has an error's status.
-    #[error("the SQL API answers {0}: {1}")]
+    /// The response has an error status.
+    #[error("the SQL API responds with {0}: {1}")]
     Answered(StatusCode, String),
 }
 
 const CALL_TIME: Duration = Duration::from_secs(20);
-/// The characters of an answer that are kept for the log.
+/// Number of characters of a response that are logged.
 const MESSAGE_LENGTH: usize = 200;
 
 impl Dataset {
@@ -73,8 +73,8 @@ impl Dataset {
         Ok(Self { client: http_client::builder().timeout(CALL_TIME).build()?, url, token, name })
     }
 
-    /// What was written from one second on and before the other one, in seconds since the Unix epoch. The engine may keep a
-    /// part of many data points only: each row says how many it stands for.
+    /// Returns the data points written from `from` until before `until`, in seconds since the Unix epoch. The engine may
+    /// store only a sample of many data points, so each row has a weight.
     pub(super) async fn between(&self, from: u64, until: u64) -> Result<Vec<Row>, QueryError> {
         let labels = "blob1, blob2, blob3, blob4, blob5";
         let sql = format!(
@@ -94,7 +94,7 @@ impl Dataset {
     }
 }
 
-/// A number. ClickHouse, whose JSON this is, writes large ones as texts.
+/// Parses a number. ClickHouse, which writes this JSON, writes large ones as strings.
 fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     let number = match Value::deserialize(deserializer)? {
         Value::Number(number) => number.as_f64(),
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_may_be_texts() {
+    fn numbers_may_be_strings() {
         let row = |count: &str| {
             let row = r#"{"blob1":"request","blob2":"v1","blob3":"200","blob4":"kv","blob5":"","seconds":0,"count":"#;
             serde_json::from_str::<Row>(&format!("{row}{count}}}")).map(|row| row.count).ok()
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_cannot_be_a_query() {
+    fn a_name_that_changes_the_query_is_refused() {
         let new = |name: &str| {
             let url = Url::parse("http://127.0.0.1:1/").unwrap();
             Dataset::new(url, "token".parse().unwrap(), name.to_owned()).is_ok()

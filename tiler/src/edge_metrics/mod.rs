@@ -1,13 +1,8 @@
-//! `tiler edge-metrics`: gives Prometheus what the Worker counts. The Worker writes data points into a dataset of Cloudflare's
-//! Analytics Engine, as it has no memory of its own and no port; this asks the dataset by SQL, adds up, and answers `/metrics`.
+//! `tiler edge-metrics`: exports the Worker's counters to Prometheus. The Worker has neither memory nor a port, so it writes
+//! data points into a dataset of Cloudflare's Analytics Engine. The exporter queries the dataset by SQL ([`dataset`]), adds
+//! up the data points ([`totals`]), and serves `/metrics`.
 //!
-//! | file | what it does |
-//! |---|---|
-//! | [`dataset`] | asks for the data points of a stretch of time |
-//! | [`totals`] | adds them up and writes them as Prometheus reads them |
-//!
-//! A data point can be asked for some time after it was written. So a stretch of time is asked for when it is as old as that,
-//! and none twice.
+//! A data point becomes available some time after it was written. So each period is queried after that time, and once.
 
 mod dataset;
 mod totals;
@@ -32,36 +27,36 @@ use dataset::Dataset;
 pub use dataset::QueryError;
 pub(crate) use totals::{MEDIA_TYPE, Totals};
 
-/// What the exporter needs to know.
+/// The settings of the exporter.
 #[derive(Clone, Debug)]
 pub struct EdgeMetricsSettings {
-    /// The address of the SQL API.
+    /// URL of the SQL API.
     pub url: Url,
-    /// The bearer token for it.
+    /// Bearer token for it.
     pub token: Secret,
-    /// The name of the dataset.
+    /// Name of the dataset.
     pub dataset: String,
-    /// The address for `/metrics`.
+    /// Address for `/metrics`.
     pub listen: SocketAddr,
-    /// How old data points have to be.
+    /// Minimum age of data points.
     pub delay: Duration,
 }
 
-/// Why the exporter cannot start.
+/// The reason why the exporter cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum EdgeMetricsError {
-    /// The address is taken, or not this machine's.
-    #[error("{0} cannot be listened at: {1}")]
+    /// The address is in use, or not of this machine.
+    #[error("cannot listen on {0}: {1}")]
     Listen(SocketAddr, #[source] std::io::Error),
-    /// The dataset's name is none.
+    /// The dataset's name is invalid, or there is no HTTP client.
     #[error(transparent)]
     Dataset(#[from] QueryError),
-    /// The listener broke.
-    #[error("no more requests can be taken: {0}")]
+    /// The listener failed.
+    #[error("cannot accept requests: {0}")]
     Serve(#[source] std::io::Error),
 }
 
-/// What has been counted, and until when, in seconds since the Unix epoch.
+/// The totals of all data points before `until`, in seconds since the Unix epoch.
 struct Counted {
     totals: Totals,
     until: u64,
@@ -73,15 +68,15 @@ struct Exporter {
     counted: Mutex<Counted>,
 }
 
-/// Serves without end.
+/// Serves until an error occurs.
 ///
 /// # Errors
-/// Nothing can be served. While the dataset does not answer, requests get 503.
+/// The exporter cannot serve. While the dataset does not respond, requests get 503 instead.
 pub async fn run(settings: EdgeMetricsSettings) -> Result<(), EdgeMetricsError> {
     let EdgeMetricsSettings { url, token, dataset, listen, delay } = settings;
     let listener =
         TcpListener::bind(listen).await.map_err(|reason| EdgeMetricsError::Listen(listen, reason))?;
-    info!(listen = %listener.local_addr().unwrap_or(listen), "edge metrics are served");
+    info!(listen = %listener.local_addr().unwrap_or(listen), "serving edge metrics");
     let counted = Counted { totals: Totals::default(), until: seconds_ago(delay) };
     let dataset = Dataset::new(url, token, dataset)?;
     let exporter = Arc::new(Exporter { dataset, delay, counted: Mutex::new(counted) });
@@ -93,14 +88,14 @@ async fn metrics(State(exporter): State<Arc<Exporter>>) -> Response {
     match exporter.count().await {
         Ok(text) => ([(CONTENT_TYPE, MEDIA_TYPE)], text).into_response(),
         Err(error) => {
-            warn!(%error, "the dataset cannot be asked");
-            (StatusCode::SERVICE_UNAVAILABLE, "The dataset cannot be asked.\n").into_response()
+            warn!(%error, "cannot query the dataset");
+            (StatusCode::SERVICE_UNAVAILABLE, "The dataset cannot be queried.\n").into_response()
         }
     }
 }
 
 impl Exporter {
-    /// Adds what was written since the last time.
+    /// Adds the data points written since the last call, and returns all totals as text.
     async fn count(&self) -> Result<String, QueryError> {
         let mut counted = self.counted.lock().await;
         let until = seconds_ago(self.delay);
@@ -115,7 +110,7 @@ impl Exporter {
     }
 }
 
-/// The whole seconds since the Unix epoch, so long ago.
+/// Returns the time `delay` ago, in seconds since the Unix epoch.
 fn seconds_ago(delay: Duration) -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     now.saturating_sub(delay).as_secs()

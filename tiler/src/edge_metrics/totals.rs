@@ -1,26 +1,26 @@
-//! What the Worker has counted, added up, and as text for Prometheus. Pure.
+//! Adds up the Worker's data points and formats them for Prometheus. Pure.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::dataset::Row;
 
-/// The media type of the text: <https://prometheus.io/docs/instrumenting/exposition_formats/>.
+/// Media type of the text: <https://prometheus.io/docs/instrumenting/exposition_formats/>.
 pub(crate) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// The bounds of histograms, as `bucket` in `edge/src/platform/bridge.js` names them.
+/// Bounds of histogram buckets, as `bucket` in `edge/src/platform/bridge.js` names them.
 const BOUNDS: [&str; 7] = ["0.25", "1", "2.5", "10", "60", "600", "+Inf"];
 
-/// All that was counted.
+/// All totals.
 #[derive(Debug, Default)]
 pub(crate) struct Totals {
-    /// By part of the interface, status, and where the answer is from.
+    /// By part of the API, status, and source of the response.
     requests: BTreeMap<[String; 3], f64>,
-    /// By the state that they came into, and failure code.
+    /// By the state that they entered, and failure code.
     contents: BTreeMap<[String; 2], f64>,
-    /// How long contents were in a state.
+    /// Time that contents spent in a state.
     states: BTreeMap<String, Histogram>,
-    /// How long after the ask contents were ready, or had failed.
+    /// Time from the request until contents were ready or had failed.
     answers: BTreeMap<String, Histogram>,
     errors: f64,
 }
@@ -33,7 +33,7 @@ struct Histogram {
 
 impl Histogram {
     fn add(&mut self, bound: &str, row: &Row) {
-        // What is in no bucket that is known is in the last one.
+        // An unknown bucket counts as the last one.
         let at = BOUNDS.iter().position(|known| *known == bound).unwrap_or(BOUNDS.len() - 1);
         if let Some(bucket) = self.buckets.get_mut(at) {
             *bucket += row.count;
@@ -43,7 +43,7 @@ impl Histogram {
 }
 
 impl Totals {
-    /// Adds data points. Those that this version does not know are left out.
+    /// Adds data points. Ignores kinds that this version does not know.
     pub(crate) fn add(&mut self, row: &Row) {
         let Row { what, first, second, third, fourth, count, .. } = row;
         match what.as_str() {
@@ -62,35 +62,30 @@ impl Totals {
         }
     }
 
-    /// All of it as Prometheus reads it.
+    /// Formats all totals for Prometheus.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         let head = |text: &mut String, name: &str, kind: &str, help: &str| {
-            let _ = write!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n"); // a String takes all
+            let _ = write!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n"); // writing to a String does not fail
         };
         let name = "edgezoom_edge_requests_total";
-        head(
-            &mut text,
-            name,
-            "counter",
-            "Requests, by what was asked for, status, and where the answer is from",
-        );
+        head(&mut text, name, "counter", "Requests by part of the API, status, and source of the response");
         for ([part, status, source], count) in &self.requests {
             line(&mut text, name, &[("part", part), ("status", status), ("source", source)], *count);
         }
         let name = "edgezoom_edge_contents_total";
-        head(&mut text, name, "counter", "Contents that came into a state, by state and failure code");
+        head(&mut text, name, "counter", "Contents that entered a state by state and failure code");
         for ([state, code], count) in &self.contents {
             line(&mut text, name, &[("state", state), ("code", code)], *count);
         }
         let name = "edgezoom_edge_errors_total";
-        head(&mut text, name, "counter", "Errors that the Worker has logged");
+        head(&mut text, name, "counter", "Errors logged by the Worker");
         line(&mut text, name, &[], self.errors);
         for (name, help, histograms) in [
-            ("edgezoom_edge_state_seconds", "Time that contents were in a state, by state", &self.states),
+            ("edgezoom_edge_state_seconds", "Time that contents spent in a state by state", &self.states),
             (
                 "edgezoom_edge_answer_seconds",
-                "Time from the ask until contents were ready or had failed",
+                "Time from the request until contents were ready or had failed",
                 &self.answers,
             ),
         ] {
@@ -111,7 +106,7 @@ impl Totals {
 
 #[cfg(test)]
 impl Totals {
-    /// One of each.
+    /// Totals with one data point of each kind.
     pub(crate) fn sample() -> Self {
         let mut totals = Self::default();
         for what in ["request", "content", "answer"] {
@@ -152,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_counted_twice_is_added_up() {
+    fn data_points_are_added_up() {
         let mut totals = Totals::default();
         for _ in 0..2 {
             totals.add(&row(["request", "v1", "200", "kv", ""], 3.0, 0.0));
@@ -183,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_label_ends_no_line() {
+    fn labels_are_escaped() {
         let mut totals = Totals::default();
         totals.add(&row(["request", "a\"b\n", "\\", "", ""], 1.0, 0.0));
         assert!(totals.text().contains(r#"part="a\"b\n",status="\\""#), "{}", totals.text());

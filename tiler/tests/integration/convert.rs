@@ -213,19 +213,16 @@ fn a_pyramid_that_is_there_is_kept_unless_forced() {
 fn a_failure_is_one_line_and_leaves_nothing() {
     let whole = files::jpeg(&Picture::photo(1200, 900, Layout::Rgb), Jpeg::default());
     let unknown = format!(
-        "tiler: a: The format of the source is unknown. These can be read: {}. Convert it to one of the usual formats first.",
+        "tiler: a: The format of the source is unknown. These can be read: {}. Convert it to a common format first.",
         Format::list()
     );
     for (bytes, expected) in [
         (
             &whole[..whole.len() / 2],
-            "tiler: a: The JPEG is cut off or broken: it ends before its last row. Fetch or export the file again.",
+            "tiler: a: The JPEG is cut off or broken: it ends before its last row. Download or export the file again.",
         ),
         (b"a text\n".as_slice(), unknown.as_str()),
-        (
-            b"",
-            "tiler: a: The source is empty: it has no bytes. Convert it to one of the usual formats first.",
-        ),
+        (b"", "tiler: a: The source is empty: it has no bytes. Convert it to a common format first."),
     ] {
         let folder = folder_with("a", bytes);
         assert_eq!(error_line(&convert(folder.path(), &["a", "-o", "out", "--strict"])), expected);
@@ -265,14 +262,14 @@ fn what_this_machine_lacks_is_said_with_the_way_out() {
     let browser = error_line(&convert(folder.path(), &["a.html", "--chromium", "/nowhere/chromium"]));
     assert_eq!(
         browser,
-        "tiler: a.html: The source is a web page, but this service has no browser for web pages. Install Chromium, or say where it is with --chromium."
+        "tiler: a.html: The source is a web page, but this service has no browser for web pages. Install Chromium, or pass its path with --chromium."
     );
     let output =
         command(folder.path(), &["a.pdf"]).env("EDGEZOOM_PDFIUM", "/nowhere/libpdfium.so").output().unwrap();
     let library = String::from_utf8(output.stderr).unwrap();
     assert_eq!(
         library,
-        "tiler: a.pdf: This service cannot render PDF. Name its library, libpdfium.so, in EDGEZOOM_PDFIUM.\n"
+        "tiler: a.pdf: This service cannot render PDF. Set the path of its library, libpdfium.so, in EDGEZOOM_PDFIUM.\n"
     );
     assert_eq!(names(folder.path()), ["a.html", "a.pdf"]);
 }
@@ -282,12 +279,12 @@ fn what_cannot_be_read_or_written_is_named() {
     let folder = folder_with("a.png", &files::png(&Picture::photo(40, 30, Layout::Rgb), |_| {}));
     let error = |args: &[&str]| error_line(&convert(folder.path(), args));
     assert_eq!(error(&["b.png"]), "tiler: cannot read b.png: No such file or directory (os error 2)");
-    assert_eq!(error(&[".", "-o", "x"]), "tiler: . is a folder: name a picture in it");
+    assert_eq!(error(&[".", "-o", "x"]), "tiler: . is a directory: name a picture in it");
     assert_eq!(
         error(&["a.png", "--overlap", "513"]),
         "tiler: the overlap must not be more than the tile size"
     );
-    assert_eq!(error(&["a.png", "-o", "c/d"]), "tiler: the folder c does not exist: create it first");
+    assert_eq!(error(&["a.png", "-o", "c/d"]), "tiler: the directory c does not exist: create it first");
     assert_eq!(names(folder.path()), ["a.png"]);
 }
 
@@ -365,5 +362,5 @@ fn the_renderer_refuses_a_request_that_cannot_be_parsed() {
         .unwrap();
     let _ = child.stdin.take().unwrap().write_all(b"x");
     let output = child.wait_with_output().unwrap();
-    assert!(error_line(&output).starts_with("tiler: the request cannot be parsed"));
+    assert!(error_line(&output).starts_with("tiler: cannot parse the request"));
 }

@@ -1,7 +1,6 @@
-//! `tiler convert`: one source to a pyramid on disk, in the manner of `vips dzsave`. It goes the same way as in the
-//! service, through the [`pipeline`](edgezoom_tiler::pipeline).
+//! `tiler convert`: converts one source into a pyramid on disk, like `vips dzsave`. It uses the same
+//! [`pipeline`](edgezoom_tiler::pipeline) as the service.
 
-mod hints;
 mod output;
 mod progress_bars;
 
@@ -10,67 +9,62 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use clap::{ValueEnum, value_parser};
-use edgezoom_content::{SourceUrl, TileFormat};
-use edgezoom_tiler::limits::Limits;
-use edgezoom_tiler::pipeline::{Origin, Pipeline, PipelineSettings};
-use edgezoom_tiler::renderer::RenderOptions;
+use edgezoom_codecs::SourceError;
+use edgezoom_content::address::RefusedAddress;
+use edgezoom_content::{Failure, FailureCode, SourceUrl, TileFormat};
+use edgezoom_tiler::browser::PageError;
+use edgezoom_tiler::fetch::FetchError;
+use edgezoom_tiler::pipeline::{Origin, Pipeline, PipelineError};
+use edgezoom_tiler::renderer::{RenderError, RenderOptions};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
-use super::{bot, drawing, limits, pages, policy};
+use super::flags::ConversionArgs;
 use output::{Container, FileSink};
 use progress_bars::ProgressBars;
 
-/// The exit code of a program that was interrupted: 128 and the number of SIGINT, as shells have it.
+/// Exit code after an interrupt: 128 plus the number of SIGINT, as in shells.
 const INTERRUPTED: u8 = 130;
 
-/// Converts a picture, document or web page into a Deep Zoom pyramid on disk.
+/// Converts a picture, document or web page into a Deep Zoom pyramid on disk
 #[derive(clap::Args)]
 pub struct Args {
-    #[arg(help = format!("A file or URL: HTML, {}", edgezoom_codecs::Format::list()))]
+    #[arg(help = format!("File or URL: HTML, {}", edgezoom_codecs::Format::list()))]
     source: PathBuf,
-    /// The pyramid's name: writes <OUTPUT>.dzi and <OUTPUT>_files/ [default: the source's name, in the current folder]
+    /// Name of the pyramid: writes <OUTPUT>.dzi and <OUTPUT>_files/ [default: the source's name, in the current directory]
     #[arg(short, long)]
     output: Option<PathBuf>,
-    /// The kind of output [default: by the ending of the output's name, else a directory]
+    /// Kind of output [default: from the extension of the output's name, otherwise a directory]
     #[arg(long)]
     container: Option<Container>,
-    /// A tile's width and height in pixels, without overlap.
+    /// Width and height of a tile without overlap, in pixels
     #[arg(long, default_value_t = RenderOptions::default().tile_size, value_parser = value_parser!(u32).range(1..=4096))]
     tile_size: u32,
-    /// The pixels that a tile has of each neighbour.
+    /// Overlap of neighbouring tiles, in pixels
     #[arg(long, default_value_t = RenderOptions::default().overlap)]
     overlap: u32,
-    /// The quality of JPEG tiles, 1 to 100.
+    /// Quality of JPEG tiles, 1 to 100
     #[arg(long, default_value_t = RenderOptions::default().quality, value_parser = value_parser!(u8).range(1..=100))]
     quality: u8,
-    /// The format of the tiles [default: PNG where the picture has transparency, else JPEG]
+    /// Format of the tiles [default: PNG if the picture has transparency, otherwise JPEG]
     #[arg(long)]
     format: Option<Format>,
-    /// The page of a PDF or TIFF, counted from 1, as #page=N in a URL [default: all pages, side by side]
+    /// Page of a PDF or TIFF, from 1, like #page=N in a URL [default: all pages, side by side]
     #[arg(long)]
     page: Option<NonZeroU32>,
-    /// The number of threads [default: as many as the machine runs at once]
+    /// Number of threads [default: number of processors]
     #[arg(long)]
     threads: Option<NonZeroUsize>,
-    /// Replaces an existing pyramid.
+    /// Replace an existing pyramid
     #[arg(long)]
     force: bool,
-    /// Refuses a damaged picture, rather than showing it as far as it goes.
+    /// Fail on a damaged picture instead of converting what is readable
     #[arg(long)]
     strict: bool,
     #[command(flatten)]
-    policy: policy::Args,
-    #[command(flatten)]
-    bot: bot::Args,
-    #[command(flatten)]
-    drawing: drawing::Args,
-    #[command(flatten)]
-    pages: pages::Args,
-    #[command(flatten)]
-    limits: limits::Args,
+    conversion: ConversionArgs,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -80,7 +74,7 @@ enum Format {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    // Nothing is logged by default. RUST_LOG=warn shows why a renderer process died.
+    // Logs nothing by default. RUST_LOG=warn shows why a renderer process died.
     tracing_subscriber::fmt()
         .with_writer(std::io::stderr)
         .with_env_filter(EnvFilter::from_default_env())
@@ -95,7 +89,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// Waits for SIGINT, SIGTERM or SIGHUP. The conversion is dropped then, which deletes the unfinished pyramid.
+/// Waits for SIGINT, SIGTERM or SIGHUP. The caller then drops the conversion, which deletes the unfinished pyramid.
 fn interrupted() -> anyhow::Result<impl Future<Output = ()>> {
     let mut signals = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()]
         .into_iter()
@@ -110,32 +104,25 @@ fn interrupted() -> anyhow::Result<impl Future<Output = ()>> {
 async fn convert(args: &Args) -> anyhow::Result<()> {
     let mut sink = FileSink::new(args.output.as_deref(), &args.source, args.container, args.force)?;
     let origin = origin(&args.source)?;
-    let pipeline = Pipeline::new(PipelineSettings {
-        policy: args.policy.policy()?,
-        browser: args.pages.chromium.clone(),
-        page_limits: pages::limits(&args.pages, &Limits::from(&args.limits)),
-        temporary: std::env::temp_dir(),
-        limits: Limits::from(&args.limits),
-        bot: args.bot.settings(None),
-    });
+    let pipeline = Pipeline::new(args.conversion.settings(None, std::env::temp_dir())?);
     let mut bars = ProgressBars::new()?;
     let converted = pipeline.convert(origin, &options(args), &mut sink, |progress| bars.show(progress)).await;
     bars.clear();
-    let converted = converted.map_err(|error| hints::explain(&args.source, error))?;
+    let converted = converted.map_err(|error| explain(&args.source, error))?;
     if let Some(warning) = converted.warning {
         eprintln!("tiler: {}: {warning}", args.source.display());
     }
     Ok(())
 }
 
-/// The URL or the file that a source names.
+/// Returns the URL or file that the argument names.
 fn origin(source: &Path) -> anyhow::Result<Origin> {
     let is_url = |name: &&str| name.starts_with("http://") || name.starts_with("https://");
     if let Some(url) = source.to_str().filter(is_url) {
         return Ok(Origin::Url(SourceUrl::parse(url).with_context(|| url.to_owned())?));
     }
     if source.is_dir() {
-        bail!("{} is a folder: name a picture in it", source.display());
+        bail!("{} is a directory: name a picture in it", source.display());
     }
     Ok(Origin::File(source.to_owned()))
 }
@@ -150,9 +137,53 @@ fn options(args: &Args) -> RenderOptions {
             Format::Png => TileFormat::Png,
         }),
         threads: args.threads.unwrap_or_else(|| RenderOptions::default().threads),
-        drawing: args.drawing.options(args.page),
+        drawing: args.conversion.drawing(args.page),
         strict: args.strict,
         previews: false,
         coarse_every: None,
+    }
+}
+
+/// Describes an error in one line that names the source and, if there is one, the remedy.
+fn explain(source: &Path, error: PipelineError) -> anyhow::Error {
+    let hint = match &error {
+        PipelineError::File(reason) => return anyhow!("cannot read {}: {reason}", source.display()),
+        PipelineError::Sink(_) | PipelineError::HttpClient(_) | PipelineError::Upload(_) => {
+            return error.into();
+        }
+        // An option is out of range, or the machine cannot start a process.
+        PipelineError::Render(RenderError::NotStarted(reason)) => return anyhow!("{reason}"),
+        PipelineError::Fetch(FetchError::Refused(RefusedAddress::Network))
+        | PipelineError::Page(PageError::Refused) => " Allow it with --allow-networks.",
+        PipelineError::Fetch(FetchError::Disallowed | FetchError::RobotsUnreadable(_)) => {
+            " If you have the owner's permission, use --robots ignore."
+        }
+        PipelineError::Page(PageError::NotContained) => {
+            " Run as a user other than root, or run `tiler doctor` to see what namespaces need, or trust the page with \
+             --web-pages-without-sandbox."
+        }
+        PipelineError::Page(PageError::NoBrowser) => " Install Chromium, or pass its path with --chromium.",
+        PipelineError::Render(RenderError::OutOfMemory) => TOO_MANY_PIXELS,
+        PipelineError::Render(RenderError::TooComplex { .. }) => {
+            " If the machine is slow, allow more with --cpu-seconds."
+        }
+        PipelineError::Render(RenderError::Reported(failure)) => for_failure(failure),
+        PipelineError::Fetch(_) | PipelineError::Page(_) | PipelineError::Render(_) => "",
+    };
+    anyhow!("{}: {error}{hint}", source.display())
+}
+
+const TOO_MANY_PIXELS: &str = " If memory is the problem, allow more with --memory.";
+
+/// Returns the remedy for a failure that the renderer reported.
+fn for_failure(failure: &Failure) -> &'static str {
+    match failure.code {
+        FailureCode::TooManyPixels => TOO_MANY_PIXELS,
+        FailureCode::CorruptSource => " Download or export the file again.",
+        FailureCode::UnsupportedFormat if failure.message == SourceError::NoPdf.to_string() => {
+            " Set the path of its library, libpdfium.so, in EDGEZOOM_PDFIUM."
+        }
+        FailureCode::UnsupportedFormat => " Convert it to a common format first.",
+        _ => "",
     }
 }

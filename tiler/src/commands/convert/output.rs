@@ -1,4 +1,4 @@
-//! The pyramid of `tiler convert` on disk: a directory or an archive.
+//! The output of `tiler convert` on disk: a directory or an archive.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -15,23 +15,23 @@ use edgezoom_tiler::renderer::Tile;
 pub(super) enum Container {
     /// <OUTPUT>.dzi and <OUTPUT>_files/
     Directory,
-    /// <OUTPUT>.zip: the same in one file, not compressed
+    /// <OUTPUT>.zip: the same in one uncompressed file
     Zip,
-    /// <OUTPUT>.szi: a ZIP with the properties that slide viewers read
+    /// <OUTPUT>.szi: a ZIP with the properties that slide viewers need
     Szi,
 }
 
-/// A pyramid on disk. When it is dropped before it is published, nothing of it is left.
+/// A pyramid on disk. Dropping it before it is published deletes it.
 pub(super) struct FileSink {
     sink: Box<dyn Sink>,
     writer: Option<Box<dyn PyramidWriter>>,
 }
 
 impl FileSink {
-    /// The sink at `output`, or else with the source's name in the current folder.
+    /// Creates a sink at `output`, or with the source's name in the current directory.
     ///
     /// # Errors
-    /// The folder does not exist, or a pyramid exists already and `replace` is not set.
+    /// The directory does not exist, or the pyramid exists and `replace` is not set.
     pub(super) fn new(
         output: Option<&Path>,
         source: &Path,
@@ -42,7 +42,7 @@ impl FileSink {
         let path = output.unwrap_or(&stem);
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         if !folder.is_dir() {
-            bail!("the folder {} does not exist: create it first", folder.display());
+            bail!("the directory {} does not exist: create it first", folder.display());
         }
         let archive = match container {
             Some(Container::Directory) => None,
@@ -77,7 +77,7 @@ impl TileSink for FileSink {
         Ok(())
     }
 
-    /// They are for pages of the service.
+    /// Discards previews, which only the service's pages need.
     async fn put_preview(&mut self, _: &Dzi, _: PreviewKind, _: Bytes) -> Result<(), SinkError> {
         Ok(())
     }

@@ -1,13 +1,13 @@
-//! The progress of `tiler convert` as bars in a terminal: one for each step, each in the place of the one before.
+//! Shows the progress of `tiler convert` in a terminal: a bar for each step, which replaces the previous one.
 
 use std::time::Duration;
 
 use edgezoom_tiler::pipeline::Progress;
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// The bar of the present step.
+/// The bar of the current step.
 pub(super) struct ProgressBars {
-    present: Option<(Step, ProgressBar)>,
+    current: Option<(Step, ProgressBar)>,
     download: ProgressStyle,
     page: ProgressStyle,
     render: ProgressStyle,
@@ -20,13 +20,13 @@ enum Step {
     Render,
 }
 
-/// The length of the bar for rendering.
+/// Length of the bar for rendering.
 const RENDER_STEPS: u64 = 1000;
 
 impl ProgressBars {
     pub(super) fn new() -> anyhow::Result<Self> {
         Ok(Self {
-            present: None,
+            current: None,
             download: ProgressStyle::with_template("downloading {bytes} of {total_bytes} {eta}")?,
             page: ProgressStyle::with_template("{spinner} loading the page")?,
             render: ProgressStyle::with_template("{bar:40} {percent}% {eta}")?,
@@ -35,7 +35,7 @@ impl ProgressBars {
 
     pub(super) fn show(&mut self, progress: Progress) {
         match progress {
-            // What arrives while it is rendered is shown by its rows.
+            // While a picture is rendered during its download, the bar shows its rows.
             Progress::Downloading(_) | Progress::Downloaded { .. } if self.is_rendering() => {}
             Progress::Downloading(received) => {
                 let bar = self.bar(Step::Download);
@@ -55,19 +55,19 @@ impl ProgressBars {
 
     /// Removes the bar from the terminal.
     pub(super) fn clear(&mut self) {
-        if let Some((_, bar)) = self.present.take() {
+        if let Some((_, bar)) = self.current.take() {
             bar.finish_and_clear();
         }
     }
 
     fn is_rendering(&self) -> bool {
-        self.present.as_ref().is_some_and(|(step, _)| *step == Step::Render)
+        self.current.as_ref().is_some_and(|(step, _)| *step == Step::Render)
     }
 
-    /// The bar of a step, in the place of that of another one.
+    /// Returns the bar of a step. Removes that of another step.
     fn bar(&mut self, step: Step) -> ProgressBar {
-        if let Some((present, bar)) = &self.present
-            && *present == step
+        if let Some((current, bar)) = &self.current
+            && *current == step
         {
             return bar.clone();
         }
@@ -81,7 +81,7 @@ impl ProgressBars {
             }
             Step::Render => ProgressBar::new(RENDER_STEPS).with_style(self.render.clone()),
         };
-        self.present = Some((step, bar.clone()));
+        self.current = Some((step, bar.clone()));
         bar
     }
 }
