@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use edgezoom_content::{AddressPolicy, Dzi, PreviewKind, SourceUrl, Title, Warning};
+use edgezoom_content::{AddressPolicy, Dzi, Finished, PreviewKind, SourceUrl, Warning};
 use tokio::sync::OnceCell;
 
 use crate::bot::BotSettings;
@@ -67,17 +67,6 @@ pub enum Origin {
     File(PathBuf),
     /// In an uploaded file, positioned at its start.
     Upload(File),
-}
-
-/// A finished conversion.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Converted {
-    /// The pyramid in the sink.
-    pub dzi: Dzi,
-    /// Title of a web page.
-    pub title: Option<Title>,
-    /// Describes what is missing if the source is damaged.
-    pub warning: Option<Warning>,
 }
 
 /// Kind of a source, as far as it determines how long the conversion takes.
@@ -201,8 +190,8 @@ impl Pipeline {
         Ok(())
     }
 
-    /// Converts a source into a pyramid in `sink`. Dropping the future at any point ends the renderer process and the
-    /// browser, and leaves the sink as it is.
+    /// Converts a source into a pyramid in `sink`. Leaves the places of archive and previews to the caller, who knows the
+    /// sink. Dropping the future at any point ends the renderer process and the browser, and leaves the sink as it is.
     ///
     /// # Errors
     /// The source could not be converted. The sink may have received tiles.
@@ -212,7 +201,7 @@ impl Pipeline {
         options: &RenderOptions,
         sink: &mut impl TileSink,
         mut on_progress: impl FnMut(Progress) + Send,
-    ) -> Result<Converted, PipelineError> {
+    ) -> Result<Finished, PipelineError> {
         let mut source = self.open_source(origin, &mut on_progress).await?;
         on_progress(Progress::Opened(source.kind));
         let title = source.title.take();
@@ -223,7 +212,7 @@ impl Pipeline {
         sink.publish(&dzi, |missing, of| on_progress(Progress::Publishing { missing, of })).await?;
         on_progress(Progress::Published);
         let warning = damage.and_then(|damage| Warning::of_text(&damage.to_string()));
-        Ok(Converted { dzi, title, warning })
+        Ok(Finished { dzi, title, warning, archive: None, previews: None })
     }
 
     async fn fetcher(&self) -> reqwest::Result<&Arc<Fetcher>> {

@@ -27,7 +27,7 @@ use super::phase_times::PhaseTimes;
 use super::reporter::Reporter;
 use crate::failure;
 use crate::fetch::Received;
-use crate::pipeline::{Converted, Origin, PipelineError, PipelineSettings, Progress};
+use crate::pipeline::{Origin, PipelineError, PipelineSettings, Progress};
 use crate::renderer::RenderError;
 use crate::s3::{Stored, Upload, UploadedFileError};
 
@@ -87,7 +87,7 @@ async fn run_in_span(context: Arc<ServiceContext>, claim: Claim, claimed: Instan
 
 impl Job<'_> {
     /// Converts the source, unless the service shuts down or the attempt ends first.
-    async fn convert(&mut self) -> Result<Converted, Stopped> {
+    async fn convert(&mut self) -> Result<Finished, Stopped> {
         let Self { context, claim, reporter, upload, coarse, times } = self;
         let mut on_progress = |progress: Progress| {
             times.note(&progress, Instant::now());
@@ -132,15 +132,15 @@ impl Job<'_> {
     }
 
     /// Reports the result, and deletes the objects that must not stay in the store.
-    async fn conclude(&mut self, converted: Result<Converted, Stopped>) -> JobResult {
+    async fn conclude(&mut self, converted: Result<Finished, Stopped>) -> JobResult {
         let lease = self.claim.lease();
         // Before the report, because nothing after it would delete them.
         self.coarse.ended(COARSE_TIME).await;
         match converted {
-            Ok(Converted { dzi, title, warning }) => {
+            Ok(finished) => {
                 let (archive, previews) = (self.upload.archive(), self.upload.previews());
-                let outcome = Outcome::Finished(Finished { dzi, title, warning, archive, previews });
-                match self.reporter.conclude(outcome, lease).await {
+                let finished = Finished { archive, previews, ..finished };
+                match self.reporter.conclude(Outcome::Finished(finished), lease).await {
                     ReportResult::Accepted => {
                         self.times.reported(Instant::now());
                         // Not earlier: an attempt whose report is refused must not delete the others' objects.
