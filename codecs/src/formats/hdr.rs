@@ -11,11 +11,9 @@
 
 use std::io::{BufRead, BufReader, Read};
 
-use edgezoom_geometry::Size;
-
 use crate::colour::tone_mapping;
 use crate::format::{Decoded, Input, Open};
-use crate::{Format, Layout, Orientation, Reading, RowReader, SourceError, SourceFile};
+use crate::{Format, Layout, Orientation, Reading, SourceError, SourceFile};
 
 pub(crate) static FORMAT: Format = Format {
     name: "HDR",
@@ -27,24 +25,25 @@ pub(crate) static FORMAT: Format = Format {
     open: Open::Directly(open),
 };
 
-/// The bytes that the header may have. Programs list there how a picture was made.
+/// The largest number of bytes in the header, where programs list how a picture was made.
 const MAX_HEADER_BYTES: u64 = 1 << 20;
 /// The widths of rows that may be compressed channel by channel.
 const COMPRESSED_WIDTHS: std::ops::Range<u32> = 8..0x8000;
 
 struct Rows {
-    size: Size,
+    width: u32,
     is_xyz: bool,
     file: BufReader<SourceFile>,
-    /// A row: all reds, all greens, all blues, all exponents; or pixel by pixel.
+    /// A row: all reds, all greens, all blues, all exponents; or pixel after pixel.
     row: Vec<u8>,
 }
 
 fn open(Input { mut file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     let (width, height, orientation, is_xyz) = read_header(&mut (&mut file).take(MAX_HEADER_BYTES))?;
     let size = bounds.admit(width, height)?;
-    let rows = Rows { size, is_xyz, file, row: vec![0; size.width as usize * 4] };
-    Ok(Decoded { orientation, ..Decoded::plain(rows) })
+    let mut rows = Rows { width, is_xyz, file, row: vec![0; width as usize * 4] };
+    let decoded = Decoded::rows(size, Layout::Rgb, move |out| rows.read_into(out));
+    Ok(Decoded { orientation, ..decoded })
 }
 
 fn read_header(file: &mut impl BufRead) -> Result<(u32, u32, Orientation, bool), SourceError> {
@@ -90,7 +89,7 @@ fn line(file: &mut impl BufRead) -> Result<String, SourceError> {
 }
 
 impl Rows {
-    /// Reads the next row. Returns whether it is stored channel by channel.
+    /// Reads the next row. Returns true if it is stored channel by channel.
     fn read_row(&mut self) -> Result<bool, SourceError> {
         let mut head = [0; 4];
         self.fill(&mut head)?;
@@ -98,16 +97,16 @@ impl Rows {
             self.read_flat(head)?;
             return Ok(false);
         };
-        if !COMPRESSED_WIDTHS.contains(&self.size.width) {
+        if !COMPRESSED_WIDTHS.contains(&self.width) {
             self.read_flat(head)?;
             return Ok(false);
         }
-        if u32::from(u16::from_be_bytes([high, low])) != self.size.width {
+        if u32::from(u16::from_be_bytes([high, low])) != self.width {
             return Err(FORMAT.corrupt("a row has another width"));
         }
         let mut row = std::mem::take(&mut self.row);
         let result =
-            row.chunks_exact_mut(self.size.width as usize).try_for_each(|channel| self.decompress(channel));
+            row.chunks_exact_mut(self.width as usize).try_for_each(|channel| self.decompress(channel));
         self.row = row;
         result.map(|()| true)
     }
@@ -134,7 +133,7 @@ impl Rows {
         Ok(())
     }
 
-    /// Reads a row of whole pixels, of which the first one has been read.
+    /// Reads a row of whole pixels. The first one has been read already.
     fn read_flat(&mut self, first: [u8; 4]) -> Result<(), SourceError> {
         let mut row = std::mem::take(&mut self.row);
         let (pixels, _) = row.as_chunks_mut::<4>();
@@ -153,7 +152,7 @@ impl Rows {
                 let end = end.min(pixels.len());
                 pixels[next..end].fill(last);
                 next = end;
-                // Counts of several such pixels are the bytes of one number, the lowest first.
+                // The counts of several such pixels are the bytes of one number, the lowest first.
                 shift = (shift + 8).min(24);
             } else {
                 pixels[next] = pixel;
@@ -179,35 +178,23 @@ impl Rows {
         if !self.is_xyz {
             return tone_mapping::map([x, y, z]);
         }
-        // The white of XYZ is taken for D65, as libvips does; only Radiance's own programs mean equal energy.
+        // The white of XYZ is taken to be D65, as libvips does. Only Radiance's own programs mean equal energy.
         tone_mapping::map([
             3.240_97 * x - 1.537_383 * y - 0.498_611 * z,
             -0.969_244 * x + 1.875_968 * y + 0.041_555 * z,
             0.055_63 * x - 0.203_977 * y + 1.056_972 * z,
         ])
     }
-}
 
-impl RowReader for Rows {
-    fn size(&self) -> Size {
-        self.size
-    }
-
-    fn layout(&self) -> Layout {
-        Layout::Rgb
-    }
-
-    fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
-        let width = self.size.width as usize;
-        for out in into.chunks_exact_mut(width * 3) {
-            let is_planar = self.read_row()?;
-            for (index, out) in out.as_chunks_mut::<3>().0.iter_mut().enumerate() {
-                let pixel = match is_planar {
-                    true => [0, 1, 2, 3].map(|channel| self.row[channel * width + index]),
-                    false => [0, 1, 2, 3].map(|channel| self.row[4 * index + channel]),
-                };
-                *out = self.to_srgb(pixel);
-            }
+    fn read_into(&mut self, row: &mut [u8]) -> Result<(), SourceError> {
+        let width = self.width as usize;
+        let is_planar = self.read_row()?;
+        for (index, out) in row.as_chunks_mut::<3>().0.iter_mut().enumerate() {
+            let pixel = match is_planar {
+                true => [0, 1, 2, 3].map(|channel| self.row[channel * width + index]),
+                false => [0, 1, 2, 3].map(|channel| self.row[4 * index + channel]),
+            };
+            *out = self.to_srgb(pixel);
         }
         Ok(())
     }

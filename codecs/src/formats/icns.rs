@@ -1,4 +1,4 @@
-//! Apple's icons: the largest picture of several. Buffered; the largest has 1,024 pixels a side.
+//! Apple's icons: the largest picture of several. They are buffered: the largest has 1,024 pixels a side.
 //!
 //! ```text
 //! "icns"  length: u32        then entries: type: 4 bytes  length: u32, head included  bytes
@@ -8,13 +8,13 @@
 //! | `icp4`–`icp6`, `ic07`–`ic14`, `icsb`, `icsB`, `sb24`, `SB24` | a PNG, or a JPEG 2000 |
 //! | `ic04`, `ic05` | "ARGB", then planes of alpha, red, green, blue, in runs |
 //! | `is32`, `il32`, `ih32`, `it32` | planes of red, green, blue, in runs; `it32` has four zeros first |
-//! | `s8mk`, `l8mk`, `h8mk`, `t8mk` | their opacity |
-//! | `icl8`, `ics8`, … | older ones of few colours, which are not read |
+//! | `s8mk`, `l8mk`, `h8mk`, `t8mk` | their alpha |
+//! | `icl8`, `ics8`, … | older pictures of few colours, which are not supported |
 //!
 //! ```text
 //! runs   0 … 127 n: n + 1 bytes follow      128 … 255 n: the next byte, n - 125 times
 //! ```
-//! Source: Apple, "Icon Services" (IconStorage.h); the Icon Image article of Wikipedia for the types after 2009.
+//! Source: Apple, "Icon Services" (IconStorage.h); Wikipedia, "Icon Image", for the types after 2009.
 
 use std::io::{Cursor, Read};
 
@@ -35,13 +35,13 @@ pub(crate) static FORMAT: Format = Format {
     open: Open::Directly(open),
 };
 
-/// The bytes that a PNG's decoder may allocate beside the picture.
+/// Bytes that the PNG decoder may allocate besides the picture.
 const DECODER_BYTES: usize = 16 << 20;
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
-/// The side of the largest icon. Source: Apple, "High Resolution Guidelines".
+/// The largest side of an icon (Apple, "High Resolution Guidelines").
 const MAX_SIDE: u32 = 2048;
 
-/// A type that is read: how it is stored and its side, of PNGs the side that it should have.
+/// The supported types, with their kind and side. A PNG may have another side.
 #[rustfmt::skip]
 const TYPES: &[(&[u8; 4], Kind, u32)] = &[
     (b"ic10", Kind::File, 1024), (b"ic14", Kind::File, 512), (b"ic09", Kind::File, 512), (b"ic13", Kind::File, 256),
@@ -58,7 +58,7 @@ enum Kind {
     /// A PNG or a JPEG 2000, or else ARGB.
     File,
     Argb,
-    /// Colours, and the type of their opacity.
+    /// Colours, with the type of their alpha.
     Colours(&'static [u8; 4]),
 }
 
@@ -69,7 +69,7 @@ fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     let length = bytes.get(4..).and_then(|rest| rest.first_chunk()).map(|&length| u32::from_be_bytes(length));
     let is_cut_off = length.is_none_or(|length| length as usize > bytes.len());
     let mut failure =
-        if is_cut_off { cut_off() } else { FORMAT.unsupported("it has no picture of many colours") };
+        if is_cut_off { cut_off() } else { FORMAT.unsupported("it has no picture of 24 bits or more") };
     for &(name, kind, side) in TYPES {
         let Some(entry) = find(name) else { continue };
         let picture = match kind {
@@ -92,7 +92,7 @@ fn cut_off() -> SourceError {
     FORMAT.corrupt("it ends before its last picture")
 }
 
-/// The entries' types and bytes. One that is cut off ends the list.
+/// Returns the types and contents of entries, up to the first that is cut off.
 fn entries(bytes: &[u8]) -> Vec<([u8; 4], &[u8])> {
     let mut entries = Vec::new();
     let mut rest = bytes.get(8..).unwrap_or_default();
@@ -109,7 +109,7 @@ fn entries(bytes: &[u8]) -> Vec<([u8; 4], &[u8])> {
 }
 
 fn png(entry: &[u8], bounds: Bounds) -> Result<Decoded, SourceError> {
-    let error = |_| FORMAT.corrupt("the PNG in it is broken");
+    let error = |_| FORMAT.corrupt("its PNG is invalid");
     let mut decoder = Decoder::new_with_limits(Cursor::new(entry), Limits { bytes: DECODER_BYTES });
     decoder.set_transformations(Transformations::normalize_to_color8() | Transformations::ALPHA);
     let header = decoder.read_header_info().map_err(error)?;
@@ -154,7 +154,7 @@ fn colours(entry: &[u8], mask: Option<&[u8]>, side: u32, bounds: Bounds) -> Resu
     let mut picture = Buffered::new(admit(side, side, bounds)?, Layout::Rgba, bounds)?;
     let pixels = (side * side) as usize;
     if packed.len() == 4 * pixels {
-        // Not in runs: a byte that means nothing, and three of colours.
+        // Not in runs: each pixel has an unused byte and three colours.
         for (out, &[_, red, green, blue]) in
             picture.pixels.as_chunks_mut::<4>().0.iter_mut().zip(packed.as_chunks().0)
         {
@@ -171,7 +171,7 @@ fn colours(entry: &[u8], mask: Option<&[u8]>, side: u32, bounds: Bounds) -> Resu
     Ok(Decoded::plain(picture.without_opaque_alpha()))
 }
 
-/// Unpacks a plane.
+/// Decompresses a plane.
 fn unpack<'a>(
     packed: &mut &[u8],
     mut out: impl ExactSizeIterator<Item = &'a mut u8>,
@@ -195,7 +195,7 @@ fn unpack<'a>(
     Ok(())
 }
 
-/// The size of an icon, which is small.
+/// Checks the size of an icon.
 fn admit(width: u32, height: u32, bounds: Bounds) -> Result<Size, SourceError> {
     if width.max(height) > MAX_SIDE {
         return Err(SourceError::TooLong { size: Size { width, height }, side: MAX_SIDE });
@@ -218,13 +218,13 @@ mod tests {
         [b"icns".as_slice(), &(content.len() as u32 + 8).to_be_bytes(), &content].concat()
     }
 
-    /// A plane of 256 equal bytes in runs of 128.
+    /// Returns a plane of 256 equal bytes, in runs of 128.
     fn plane(value: u8) -> [u8; 4] {
         [253, value, 253, value]
     }
 
     #[test]
-    fn colours_have_a_mask_of_their_own_or_come_with_alpha() {
+    fn alpha_comes_from_a_mask_or_with_the_colours() {
         let colours = [plane(1), plane(2), plane(3)].concat();
         let file = icns(&[(b"TOC ", &[]), (b"is32", &colours), (b"s8mk", &[9; 256])]);
         assert_eq!(mutated::read(&file).unwrap(), (16, Layout::Rgba, [1, 2, 3, 9].repeat(256)));

@@ -1,20 +1,19 @@
-//! Windows icons and cursors: the largest picture of several. It is a PNG file, or a bitmap without its first header and
-//! with a mask of one bit a pixel below it.
+//! Windows icons and cursors: the largest picture of several. It is a PNG file, or a bitmap without its file header and with a
+//! mask of one bit per pixel below it.
 //!
 //! ```text
 //! 0         2                      4      6      7       8        9         10      12    14    18
 //! reserved  1: icon, 2: cursor     count  width  height  colours  reserved  planes  bits  size  offset   16 bytes an entry
 //! ```
-//! A side of 0 means 256. Sizes in entries only choose among them: the picture's own counts. So does its own length: the one
-//! in the entry is often wrong.
+//! A side of 0 means 256. The sizes and lengths in entries are often wrong: the sizes only choose a picture, and the lengths
+//! are ignored.
 //!
 //! Source: Microsoft, "Icons" (ICONDIR, ICONDIRENTRY).
 
-use std::io::BufReader;
 use std::sync::Arc;
 
-use super::bmp::{self, Section, read_up_to};
-use super::png;
+use super::section::{Section, read_up_to};
+use super::{bmp, png};
 use crate::buffered::Buffered;
 use crate::format::{Decoded, Input, Open, READ_BYTES};
 use crate::{Bounds, Format, Layout, Orientation, Reading, RowReader, SourceError, SourceFile};
@@ -29,16 +28,16 @@ pub(crate) static FORMAT: Format = Format {
     open: Open::Directly(open),
 };
 
-/// A reserved zero, the type, a count up to 255, and the reserved zero of the first entry.
+/// Checks a reserved zero, the type, a count up to 255, and the reserved zero of the first entry.
 fn is_icon(head: &[u8]) -> bool {
     matches!(head, [0, 0, 1 | 2, 0, 1..=255, 0, _, _, _, 0, ..])
 }
 
 const DIRECTORY_BYTES: usize = 6;
 const ENTRY_BYTES: usize = 16;
-/// The signature says so.
+/// The largest count that the signature allows.
 const MOST_ENTRIES: usize = 255;
-/// A file has several pictures, and when the best of them cannot be read the next one is tried, up to so many.
+/// If the best picture cannot be read, the next one is tried, up to this number.
 const MOST_TRIED: usize = 8;
 
 fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
@@ -53,7 +52,7 @@ fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     Err(first_error.unwrap_or_else(|| FORMAT.corrupt("it has no picture")))
 }
 
-/// Where the pictures are, the best one first.
+/// Returns the offsets of the pictures, the best first.
 fn places(file: &SourceFile) -> Result<Vec<u64>, SourceError> {
     let mut directory = [0; DIRECTORY_BYTES + MOST_ENTRIES * ENTRY_BYTES];
     let read = read_up_to(file, 0, &mut directory)?;
@@ -64,7 +63,7 @@ fn places(file: &SourceFile) -> Result<Vec<u64>, SourceError> {
         .iter()
         .take(count.into())
         .map(|&[width, height, _, _, _, _, b0, b1, _, _, _, _, o0, o1, o2, o3]| {
-            // In a cursor the bits are its hot spot.
+            // A cursor has its hot spot in place of the bits.
             let bits = if kind == 1 { u16::from_le_bytes([b0, b1]) } else { 0 };
             ((side(width) * side(height), bits), u64::from(u32::from_le_bytes([o0, o1, o2, o3])))
         })
@@ -77,14 +76,14 @@ fn open_at(file: &Arc<SourceFile>, at: u64, bounds: Bounds) -> Result<Decoded, S
     let mut head = [0; 8];
     read_up_to(file, at, &mut head)?;
     if (png::FORMAT.signature)(&head) {
-        let section = BufReader::with_capacity(READ_BYTES, Section::new(Arc::clone(file), at));
+        let section = Section::new(file, at, file.length()?.saturating_sub(at)).buffered(READ_BYTES);
         return png::open_reader(section, Orientation::UPRIGHT, bounds, None);
     }
     let (mut rows, mask_at) = bmp::open_in_icon(file, at, bounds)?;
     let (size, layout) = (rows.size(), rows.layout());
     bounds.admit_memory(size.pixels() * (4 + layout.channels() as u64), "decoding an icon")?;
     let stored = Buffered::load(&mut rows, bounds)?;
-    // An alpha channel counts before the mask.
+    // An alpha channel takes precedence over the mask.
     if layout != Layout::Rgba {
         let opaque = stored.pixels.chunks_exact(layout.channels());
         let mut pixels: Vec<u8> = opaque.flat_map(|pixel| rgba(pixel, layout)).collect();
@@ -104,7 +103,7 @@ fn rgba(pixel: &[u8], layout: Layout) -> [u8; 4] {
     }
 }
 
-/// Makes pixels transparent whose bit in the mask is set. What is missing of the mask is opaque.
+/// Makes the pixels transparent whose bits in the mask are set. Pixels without a bit are opaque.
 fn mask(pixels: &mut [u8], file: &SourceFile, at: u64, width: usize) -> Result<(), SourceError> {
     let mut bits = vec![0; width.div_ceil(32) * 4];
     // From the bottom up, as the pixels are stored.

@@ -1,5 +1,4 @@
-//! The property of all parsers of ours: whatever is changed in a file, or cut off, reading ends, with a picture or an
-//! error.
+//! A property of our parsers: however a file is changed or cut off, reading ends, with a picture or an error.
 
 use std::io::Write;
 
@@ -8,7 +7,7 @@ use proptest::test_runner::{Config, TestRunner};
 
 use crate::{Bounds, DecodeOptions, Layout, SourceError};
 
-/// Reads a file as a whole: its width, its layout and its pixels.
+/// Reads a whole file. Returns its width, layout and pixels.
 pub fn read(bytes: &[u8]) -> Result<(u32, Layout, Vec<u8>), SourceError> {
     let bounds = Bounds { pixels: 1 << 20, memory: 64 << 20, ..Bounds::default() };
     let mut file = tempfile::tempfile().unwrap();
@@ -21,7 +20,7 @@ pub fn read(bytes: &[u8]) -> Result<(u32, Layout, Vec<u8>), SourceError> {
     Ok((size.width, layout, pixels))
 }
 
-/// Changes some bytes of a file, among them the first `head` more often, and cuts it off.
+/// Reads variants of a file with some bytes changed, half of them in the first `head` bytes, or cut off.
 pub fn check(file: &[u8], head: usize) {
     let changes = prop::collection::vec((any::<bool>(), any::<prop::sample::Index>(), any::<u8>()), 1..6);
     let cut = prop::option::weighted(0.2, any::<prop::sample::Index>());

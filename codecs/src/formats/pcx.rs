@@ -12,10 +12,10 @@
 //!
 //! | bits × planes | a pixel is |
 //! |---|---|
-//! | 1 × 1 | black (0) or white (1), whatever the palette: Pillow, for one, writes a palette of blacks |
+//! | 1 × 1 | black (0) or white (1), whatever the palette: Pillow, for example, writes a palette of blacks |
 //! | 1 × 2 to 4 | an index into the header's palette, its lowest bit in the first plane |
 //! | 2 × 1, 4 × 1 | an index into the header's palette, packed from the left |
-//! | 8 × 1 | an index into the palette at the end; grey where there is none |
+//! | 8 × 1 | an index into the palette at the end, or grey if there is none |
 //! | 8 × 3, 8 × 4 | red, green, blue, and alpha, as ImageMagick writes it |
 //!
 //! Source: ZSoft PCX File Format Technical Reference Manual, revision 5 (1991), "ZSoft .PCX File Header Format",
@@ -23,10 +23,9 @@
 
 use std::io::{BufReader, Read, Seek, SeekFrom};
 
-use edgezoom_geometry::Size;
-
+use super::section::array;
 use crate::format::{Decoded, Input, Open};
-use crate::{Format, Layout, Reading, RowReader, SourceError, SourceFile};
+use crate::{Format, Layout, Reading, SourceError, SourceFile};
 
 pub(crate) static FORMAT: Format = Format {
     name: "PCX",
@@ -40,11 +39,11 @@ pub(crate) static FORMAT: Format = Format {
 
 const HEADER_BYTES: usize = 128;
 
-/// The palette at the end of the file: its mark, then 256 colours.
+/// The palette at the end of the file: a mark, then 256 colours.
 const TRAILER_BYTES: usize = 1 + 256 * 3;
 const TRAILER_MARK: u8 = 0x0c;
 
-/// The version without a palette in the header: it means the default colours of an EGA.
+/// The version whose header has no palette. It means the default colours of an EGA.
 const VERSION_WITHOUT_PALETTE: u8 = 3;
 const EGA: [[u8; 3]; 16] = [
     [0, 0, 0],
@@ -65,31 +64,29 @@ const EGA: [[u8; 3]; 16] = [
     [255, 255, 255],
 ];
 
-/// What a pixel is.
+/// The kinds of pixels.
 enum Pixel {
     BlackOrWhite,
     Palette(Vec<[u8; 3]>),
-    /// A byte in the plane of each channel.
+    /// A byte per channel, in planes.
     Channels,
 }
 
 struct Rows {
-    size: Size,
-    layout: Layout,
+    channels: usize,
     pixel: Pixel,
     bits: usize,
     plane_bytes: usize,
     is_compressed: bool,
     file: BufReader<SourceFile>,
-    /// A row: its planes, one after the other.
+    /// The planes of a row, one after the other.
     planes: Vec<u8>,
-    /// The byte that is repeated, and how often it still comes. A run may go on in the next row.
+    /// The byte that is repeated, and how many times more. A run may continue in the next row.
     run: (u8, usize),
 }
 
 fn open(Input { mut file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
-    let mut header = [0; HEADER_BYTES];
-    file.read_exact(&mut header).map_err(|_| FORMAT.corrupt("it ends in its header"))?;
+    let header: [u8; HEADER_BYTES] = array(&mut file).map_err(|_| FORMAT.corrupt("it ends in its header"))?;
     let [_, version, encoding, bits, left0, left1, top0, top1, right0, right1, bottom0, bottom1, ..] = header;
     let [planes, plane_bytes0, plane_bytes1] = [header[65], header[66], header[67]];
     let side = |start: [u8; 2], end: [u8; 2]| {
@@ -118,12 +115,13 @@ fn open(Input { mut file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceErro
         return Err(FORMAT.corrupt("its rows are shorter than its width"));
     }
     let (is_compressed, planes) = (encoding != 0, vec![0; plane_bytes * planes]);
-    let run = (0, 0);
-    Ok(Decoded::plain(Rows { size, layout, pixel, bits, plane_bytes, is_compressed, file, planes, run }))
+    let channels = layout.channels();
+    let mut rows = Rows { channels, pixel, bits, plane_bytes, is_compressed, file, planes, run: (0, 0) };
+    Ok(Decoded::rows(size, layout, move |row| rows.read_row(row)))
 }
 
-/// Reads the palette at the end of the file. `None` where there is none, or one of all greys in order. The file is behind
-/// its header afterwards.
+/// Reads the palette at the end of the file. Returns `None` if there is none, or only all greys in order. Leaves the file after
+/// its header.
 fn read_trailer(file: &mut BufReader<SourceFile>) -> Result<Option<Vec<[u8; 3]>>, SourceError> {
     let mut trailer = [0; TRAILER_BYTES];
     let end = file.seek(SeekFrom::End(0))?;
@@ -164,39 +162,26 @@ impl Rows {
         Ok(())
     }
 
-    /// The pixel's index into the palette.
+    /// Returns a pixel's index into the palette.
     fn index(&self, x: usize) -> usize {
         let (at, shift) = (x * self.bits / 8, 8 - self.bits - x * self.bits % 8);
         let mask = 0xff >> (8 - self.bits);
         let planes = self.planes.chunks_exact(self.plane_bytes).enumerate();
         planes.map(|(plane, bytes)| usize::from(bytes[at] >> shift & mask) << (plane * self.bits)).sum()
     }
-}
 
-impl RowReader for Rows {
-    fn size(&self) -> Size {
-        self.size
-    }
-
-    fn layout(&self) -> Layout {
-        self.layout
-    }
-
-    fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
-        let channels = self.layout.channels();
-        for row in into.chunks_exact_mut(self.layout.row_bytes(self.size.width)) {
-            self.read_planes()?;
-            let pixels = row.chunks_exact_mut(channels).enumerate();
-            match &self.pixel {
-                Pixel::BlackOrWhite => pixels.for_each(|(x, out)| out.fill(255 * self.index(x) as u8)),
-                Pixel::Palette(palette) => {
-                    pixels.for_each(|(x, out)| out.copy_from_slice(&palette[self.index(x)]));
-                }
-                Pixel::Channels => {
-                    for (channel, plane) in self.planes.chunks_exact(self.plane_bytes).enumerate() {
-                        let samples = row.iter_mut().skip(channel).step_by(channels);
-                        samples.zip(plane).for_each(|(out, &sample)| *out = sample);
-                    }
+    fn read_row(&mut self, row: &mut [u8]) -> Result<(), SourceError> {
+        self.read_planes()?;
+        let pixels = row.chunks_exact_mut(self.channels).enumerate();
+        match &self.pixel {
+            Pixel::BlackOrWhite => pixels.for_each(|(x, out)| out.fill(255 * self.index(x) as u8)),
+            Pixel::Palette(palette) => {
+                pixels.for_each(|(x, out)| out.copy_from_slice(&palette[self.index(x)]));
+            }
+            Pixel::Channels => {
+                for (channel, plane) in self.planes.chunks_exact(self.plane_bytes).enumerate() {
+                    let samples = row.iter_mut().skip(channel).step_by(self.channels);
+                    samples.zip(plane).for_each(|(out, &sample)| *out = sample);
                 }
             }
         }
@@ -205,9 +190,7 @@ impl RowReader for Rows {
 }
 
 fn byte(file: &mut BufReader<SourceFile>) -> Result<u8, SourceError> {
-    let mut byte = [0];
-    file.read_exact(&mut byte).map_err(|_| too_short())?;
-    Ok(byte[0])
+    array::<1>(file).map(|[byte]| byte).map_err(|_| too_short())
 }
 
 fn too_short() -> SourceError {
@@ -218,10 +201,12 @@ fn too_short() -> SourceError {
 mod tests {
     use std::io::Write;
 
+    use edgezoom_geometry::Size;
+
     use super::*;
     use crate::Bounds;
 
-    /// A file of 3×2 pixels.
+    /// Returns a file of 3×2 pixels.
     fn pcx(version: u8, encoding: u8, [bits, planes, plane_bytes]: [u8; 3], rest: &[u8]) -> Vec<u8> {
         let mut file = vec![0x0a, version, encoding, bits, 5, 0, 7, 0, 7, 0, 8, 0, 72, 0, 72, 0];
         file.extend((0..48).map(|index| index + 100));
@@ -252,14 +237,14 @@ mod tests {
         let file = pcx(5, 1, [8, 3, 4], &[0xc0 + 23, 9, 0xc1, 200]);
         let mut expected = vec![9; 18];
         assert_eq!(read(&file).unwrap(), (Layout::Rgb, expected.clone()));
-        // An empty run, and the last pixel's blue in place of the padding.
+        // An empty run; then the last pixel's blue in place of the padding.
         let file = pcx(5, 1, [8, 3, 4], &[0xc0, 1, 0xc0 + 22, 9, 7, 0]);
         expected[17] = 7;
         assert_eq!(read(&file).unwrap().1, expected);
     }
 
     #[test]
-    fn indices_are_packed_or_in_planes() {
+    fn indices_are_packed_or_spread_over_planes() {
         let header = |index: u8| [100 + 3 * index, 101 + 3 * index, 102 + 3 * index];
         let expected: Vec<u8> = [3, 0, 2, 1, 1, 0].into_iter().flat_map(header).collect();
         let packed = pcx(5, 0, [2, 1, 2], &[0b1100_1000, 0, 0b0101_0000, 0]);
@@ -268,7 +253,7 @@ mod tests {
         for file in [packed, nibbles, planes] {
             assert_eq!(read(&file).unwrap(), (Layout::Rgb, expected.clone()));
         }
-        // Version 3 has no palette of its own.
+        // Version 3 has no palette.
         let ega = pcx(3, 0, [4, 1, 2], &[0x4f, 0x20, 0x11, 0]);
         assert_eq!(read(&ega).unwrap().1[..6], [170, 0, 0, 255, 255, 255]);
     }
@@ -298,6 +283,6 @@ mod tests {
         assert!(read(&pcx(5, 0, [2, 4, 2], &[0; 16])).is_err(), "an unknown kind");
         let mut empty = whole;
         empty[8] = 0;
-        assert!(matches!(read(&empty), Err(SourceError::Empty)), "left of itself");
+        assert!(matches!(read(&empty), Err(SourceError::Empty)), "its right edge is left of its left edge");
     }
 }

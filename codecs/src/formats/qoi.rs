@@ -12,12 +12,11 @@
 //! ```
 //! Source: The Quite OK Image Format Specification, version 1.0 (2022).
 
-use std::io::{BufReader, Read};
+use std::io::BufReader;
 
-use edgezoom_geometry::Size;
-
+use super::section::array;
 use crate::format::{Decoded, Input, Open};
-use crate::{Format, Layout, Reading, RowReader, SourceError, SourceFile};
+use crate::{Format, Layout, Reading, SourceError, SourceFile};
 
 pub(crate) static FORMAT: Format = Format {
     name: "QOI",
@@ -31,14 +30,13 @@ pub(crate) static FORMAT: Format = Format {
 
 type Pixel = [u8; 4];
 
-struct Rows {
-    size: Size,
-    layout: Layout,
+/// The state of the decoder.
+struct Pixels {
     file: BufReader<SourceFile>,
     pixel: Pixel,
-    /// Colours that came before, each at the index of its hash.
+    /// Earlier colours, each at the index of its hash.
     seen: [Pixel; 64],
-    /// How often the last pixel is still repeated.
+    /// Number of times the last pixel is still repeated.
     run: u8,
 }
 
@@ -50,10 +48,17 @@ fn open(Input { mut file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceErro
         4 => Layout::Rgba,
         _ => return Err(FORMAT.corrupt("it has neither 3 nor 4 channels")),
     };
-    Ok(Decoded::plain(Rows { size, layout, file, pixel: [0, 0, 0, 255], seen: [[0; 4]; 64], run: 0 }))
+    let mut pixels = Pixels { file, pixel: [0, 0, 0, 255], seen: [[0; 4]; 64], run: 0 };
+    let channels = layout.channels();
+    Ok(Decoded::rows(size, layout, move |row| {
+        for out in row.chunks_exact_mut(channels) {
+            out.copy_from_slice(&pixels.next()?[..channels]);
+        }
+        Ok(())
+    }))
 }
 
-impl Rows {
+impl Pixels {
     fn next(&mut self) -> Result<Pixel, SourceError> {
         if self.run > 0 {
             self.run -= 1;
@@ -96,26 +101,6 @@ fn hash([red, green, blue, alpha]: Pixel) -> usize {
     (usize::from(red) * 3 + usize::from(green) * 5 + usize::from(blue) * 7 + usize::from(alpha) * 11) % 64
 }
 
-impl RowReader for Rows {
-    fn size(&self) -> Size {
-        self.size
-    }
-
-    fn layout(&self) -> Layout {
-        self.layout
-    }
-
-    fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
-        let channels = self.layout.channels();
-        for out in into.chunks_exact_mut(channels) {
-            out.copy_from_slice(&self.next()?[..channels]);
-        }
-        Ok(())
-    }
-}
-
 fn bytes<const N: usize>(file: &mut BufReader<SourceFile>) -> Result<[u8; N], SourceError> {
-    let mut bytes = [0; N];
-    file.read_exact(&mut bytes).map_err(|_| FORMAT.corrupt("it ends before its last row"))?;
-    Ok(bytes)
+    array(file).map_err(|_| FORMAT.corrupt("it ends before its last row"))
 }

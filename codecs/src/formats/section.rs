@@ -1,11 +1,12 @@
-//! A part of a file as a reader of its own: a picture inside of another format's file, or one plane of several that are
-//! read side by side. Several sections of one file do not disturb each other.
+//! Reads parts of a file as files of their own: a picture inside another format's file, or one of several planes that are
+//! read in turn. Sections of one file do not disturb each other.
 
-use crate::SourceFile;
-use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
-/// Some bytes of a file. It reads where it stands, whatever else reads the file.
+use crate::SourceFile;
+
+/// A part of a file, with a position of its own.
 #[derive(Clone)]
 pub struct Section {
     file: Arc<SourceFile>,
@@ -15,39 +16,55 @@ pub struct Section {
 }
 
 impl Section {
-    /// The bytes of a file from `start` on, at most `length` of them.
+    /// Returns the bytes of a file from `start`, at most `length` of them.
     pub fn new(file: &Arc<SourceFile>, start: u64, length: u64) -> Self {
-        // Beyond the largest offset there is nothing.
+        // No file is longer than the largest offset.
         let start = start.min(i64::MAX as u64);
         let length = length.min(i64::MAX as u64 - start);
         Self { file: Arc::clone(file), start, length, position: 0 }
     }
 
-    /// All bytes of a file.
+    /// Returns all bytes of a file.
     pub fn all(file: &Arc<SourceFile>) -> Self {
         Self::new(file, 0, u64::MAX)
     }
 
-    /// The section with a buffer of so many bytes.
+    /// Returns the section with a buffer.
     pub fn buffered(self, bytes: usize) -> BufReader<Self> {
         BufReader::with_capacity(bytes, self)
     }
 }
 
-/// A file whose reader has not been used yet, to be read in sections.
+/// Shares a file whose reader has not been used yet, to read it in sections.
 pub fn share(file: BufReader<SourceFile>) -> Arc<SourceFile> {
     Arc::new(file.into_inner())
 }
 
-/// The next bytes of a reader, for numbers of a known byte order.
-pub fn array<const N: usize>(reader: &mut impl Read) -> std::io::Result<[u8; N]> {
+/// Reads an array of bytes.
+pub fn array<const N: usize>(reader: &mut impl Read) -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
     reader.read_exact(&mut bytes)?;
     Ok(bytes)
 }
 
+/// Reads bytes at an offset without moving the file's position. Bytes after the end of the file are zeros. Returns the number
+/// of bytes read.
+pub fn read_up_to(file: &SourceFile, at: u64, into: &mut [u8]) -> io::Result<usize> {
+    let mut read = 0;
+    while let Some(rest) = into.get_mut(read..).filter(|rest| !rest.is_empty()) {
+        match file.read_at(rest, at.saturating_add(read as u64)) {
+            Ok(0) => break,
+            Ok(bytes) => read += bytes,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    into.get_mut(read..).unwrap_or_default().fill(0);
+    Ok(read)
+}
+
 impl Read for Section {
-    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let left = usize::try_from(self.length.saturating_sub(self.position)).unwrap_or(usize::MAX);
         let most = into.len().min(left);
         let into = into.get_mut(..most).unwrap_or_default();
@@ -61,15 +78,14 @@ impl Read for Section {
 }
 
 impl Seek for Section {
-    fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         let position = match to {
             SeekFrom::Start(position) => Some(position),
             SeekFrom::Current(by) => self.position.checked_add_signed(by),
             SeekFrom::End(by) => self.length.checked_add_signed(by),
         };
-        let beyond = || std::io::Error::from(std::io::ErrorKind::InvalidInput);
-        self.position =
-            position.filter(|&position| position <= i64::MAX as u64 - self.start).ok_or_else(beyond)?;
+        let is_valid = |position: &u64| *position <= i64::MAX as u64 - self.start;
+        self.position = position.filter(is_valid).ok_or(ErrorKind::InvalidInput)?;
         Ok(self.position)
     }
 }
@@ -81,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sections_of_a_file_are_read_side_by_side() {
+    fn sections_of_a_file_are_read_independently() {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(b"abcdefghij").unwrap();
         let file = Arc::new(SourceFile::from(file));

@@ -1,39 +1,39 @@
-//! The second header of a bitmap, the masks and the palette behind it.
+//! The second header of a bitmap, with the masks and the palette after it.
 //!
 //! ```text
 //!  0     4      8       12      14    16           20     24, 28  32       36         40 …        52    56 … 124
 //! size   width  height  planes  bits  compression  bytes  dpi     colours  important  r g b masks alpha Windows 4, 5
 //!  0     4      6       8       10                                         OS/2 1: 12 bytes, with 16 bits of width and height
 //! ```
-//! All numbers are little-endian. A header may be shorter than this: OS/2 2 has 16 to 64 bytes, of which the rest counts as
-//! zero. Behind a header of 40 bytes the masks follow, where the compression needs them. A negative height means rows from
-//! the top down. The number of planes is not used: browsers do not look at it.
+//! All numbers are little-endian. A header may be shorter than this: OS/2 2 has 16 to 64 bytes, and the rest counts as zero.
+//! After a header of 40 bytes come the masks, if the compression needs them. A negative height means that rows are stored
+//! from the top down. The number of planes is not used, as in browsers.
 //!
 //! Source: Microsoft, BITMAPINFOHEADER, BITMAPV4HEADER, BITMAPV5HEADER; OS/2 Presentation Manager Programming Reference,
 //! BITMAPINFOHEADER2.
 
-use super::error::NAME;
-use super::position::read_up_to;
+use super::FORMAT;
+use crate::formats::section::read_up_to;
 use crate::{SourceError, SourceFile};
 
-/// What is known of a bitmap before its rows.
+/// A bitmap without its pixels.
 #[derive(Clone, Debug)]
 pub struct Header {
     pub width: u32,
     pub height: u32,
     pub is_top_down: bool,
-    /// The bits of a pixel: 1, 2, 4, 8, 16, 24 or 32.
+    /// Bits per pixel: 1, 2, 4, 8, 16, 24 or 32.
     pub bits: u32,
     pub encoding: Encoding,
-    /// The bits of red, green, blue and alpha, for 16 and 32 bits.
+    /// The masks of red, green, blue and alpha, for 16 and 32 bits.
     pub masks: [u32; 4],
-    /// Its colours, for up to 8 bits.
+    /// The palette, for up to 8 bits.
     pub palette: Vec<[u8; 3]>,
-    /// Where the first stored row begins.
+    /// The offset of the first stored row.
     pub rows_at: u64,
 }
 
-/// What a run repeats.
+/// The pixel that a run repeats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunKind {
     /// Two indices of 4 bits.
@@ -44,7 +44,7 @@ pub enum RunKind {
     Colours,
 }
 
-/// How pixels are stored.
+/// The encoding of pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
     Plain,
@@ -58,7 +58,7 @@ const WINDOWS_3: u32 = 40;
 const WITH_MASKS: u32 = 52;
 const WITH_ALPHA_MASK: u32 = 56;
 
-/// The values of the field for the compression. 3 and 4 mean something else in OS/2.
+/// Values of the compression field. 3 and 4 mean something else in OS/2.
 const PLAIN: u32 = 0;
 const RLE8: u32 = 1;
 const RLE4: u32 = 2;
@@ -67,7 +67,7 @@ const RLE24: u32 = 4;
 const ALPHA_MASKS: u32 = 6;
 
 impl Header {
-    /// Reads the header at this place. `rows_at` is where the rows are; `None` in an icon, where they follow the palette.
+    /// Reads a header. `rows_at` is the offset of the rows, or `None` in an icon, where they follow the palette.
     pub fn read(file: &SourceFile, at: u64, rows_at: Option<u64>) -> Result<Self, SourceError> {
         let is_icon = rows_at.is_none();
         let mut bytes = [0; LONGEST];
@@ -76,12 +76,12 @@ impl Header {
         let is_windows = matches!(size, WINDOWS_3 | WITH_MASKS | WITH_ALPHA_MASK | 108 | 124);
         let is_os2_2 = (16..=64).contains(&size) && (size.is_multiple_of(4) || matches!(size, 42 | 46));
         if size != OS2_1 && !is_windows && !is_os2_2 {
-            return Err(NAME.unsupported("its header has an unknown size"));
+            return Err(FORMAT.unsupported("its header has an unknown size"));
         }
         if read < size as usize {
-            return Err(NAME.corrupt("it ends in its header"));
+            return Err(FORMAT.corrupt("it ends in its header"));
         }
-        // What lies behind the header is not part of it, apart from the masks.
+        // Bytes after the header are not part of it, except for the masks.
         let behind = bytes.split_at(size as usize).1.to_vec();
         bytes.iter_mut().skip(size as usize).for_each(|byte| *byte = 0);
 
@@ -90,7 +90,7 @@ impl Header {
             Self::of(side(4), i64::from(side(6)), u16_at(&bytes, 10))
         } else {
             let width = u32_at(&bytes, 4).cast_signed();
-            let width = u32::try_from(width).map_err(|_| NAME.corrupt("its width is negative"))?;
+            let width = u32::try_from(width).map_err(|_| FORMAT.corrupt("its width is negative"))?;
             Self::of(width, i64::from(u32_at(&bytes, 8).cast_signed()), u16_at(&bytes, 14))
         };
         let compression = u32_at(&bytes, 16);
@@ -110,7 +110,7 @@ impl Header {
         let colour_bytes = if size == OS2_1 { 3 } else { 4 };
         let colours = u32_at(&bytes, 32);
         end = header.read_palette(file, end, (colours, colour_bytes), rows_at)?;
-        // An offset that leads into the header is nonsense.
+        // Ignore an offset inside the header.
         header.rows_at = rows_at.filter(|&rows| rows >= at + u64::from(size)).unwrap_or(end);
         Ok(header)
     }
@@ -136,9 +136,8 @@ impl Header {
             (RLE4, 4) => Encoding::Runs(RunKind::Nibbles),
             (RLE24, 24) => Encoding::Runs(RunKind::Colours),
             (compression, bits) => {
-                return Err(NAME.unsupported(format_args!(
-                    "its pixels have {bits} bits in the compression {compression}"
-                )));
+                return Err(FORMAT
+                    .unsupported(format_args!("it has {bits} bits per pixel in compression {compression}")));
             }
         };
         Ok(encoding)
@@ -148,8 +147,8 @@ impl Header {
         self.masks = std::array::from_fn(|index| u32_at(bytes, 40 + 4 * index));
     }
 
-    /// The masks of a bitmap without any. The alpha of 32 bits counts in icons, and where a header of version 3 or later has
-    /// a mask for it.
+    /// Sets the masks of a bitmap that has none. The alpha of 32 bits counts in icons, and if a header of version 3 or later
+    /// has a mask for it.
     fn set_default_masks(&mut self, size: u32, is_icon: bool) {
         let alpha = match (self.bits, is_icon) {
             (32, true) => 0xff00_0000,
@@ -161,7 +160,7 @@ impl Header {
         self.masks = [red, green, blue, alpha];
     }
 
-    /// Checks that no bit belongs to two channels, and that each channel's lie side by side.
+    /// Checks that no bit belongs to two channels, and that the bits of each channel are adjacent.
     fn check_masks(&mut self) -> Result<(), SourceError> {
         if self.bits == 16 {
             self.masks = self.masks.map(|mask| mask & 0xffff);
@@ -170,14 +169,14 @@ impl Header {
         for mask in self.masks {
             let shifted = mask.checked_shr(mask.trailing_zeros()).unwrap_or(0);
             if mask & seen != 0 || shifted & shifted.wrapping_add(1) != 0 {
-                return Err(NAME.corrupt("its masks overlap"));
+                return Err(FORMAT.corrupt("its masks are invalid"));
             }
             seen |= mask;
         }
         Ok(())
     }
 
-    /// Reads the palette, as far as the rows let it, and gives where it ends.
+    /// Reads the palette, as far as there is room before the rows, and returns the offset of its end.
     fn read_palette(
         &mut self,
         file: &SourceFile,
@@ -200,17 +199,17 @@ impl Header {
         Ok(at + bytes as u64)
     }
 
-    /// The bytes of a stored row: whole words of 32 bits.
+    /// Returns the bytes of a stored row. It is padded to 32 bits.
     pub fn stride(&self) -> u64 {
         (u64::from(self.width) * u64::from(self.bits)).div_ceil(32) * 4
     }
 
-    /// The bytes of a stored row that have pixels.
+    /// Returns the bytes of a stored row without padding.
     pub fn used_bytes(&self) -> u64 {
         (u64::from(self.width) * u64::from(self.bits)).div_ceil(8)
     }
 
-    /// Whether all colours of the palette are grey.
+    /// Returns true if all colours of the palette are grey.
     pub fn is_grey(&self) -> bool {
         self.bits <= 8 && self.palette.iter().all(|&[red, green, blue]| red == green && green == blue)
     }

@@ -1,5 +1,5 @@
-//! Windows and OS/2 bitmaps, row by row, as browsers show them. Most are stored from the bottom up, so rows are read from
-//! where they lie in the file. Compressed ones are looked through once, to find where rows begin.
+//! Windows and OS/2 bitmaps, row by row, as browsers show them. Most are stored from the bottom up, so each row is read at
+//! its own offset. A compressed file is first scanned once for the starts of rows.
 //!
 //! ```text
 //! 0     2          6         10              14
@@ -9,25 +9,20 @@
 //! Source: Microsoft, "Bitmap Storage", BITMAPFILEHEADER; OS/2 Presentation Manager Programming Reference,
 //! BITMAPFILEHEADER2 and BITMAPARRAYFILEHEADER2.
 
-mod error;
 mod header;
 mod pixels;
-mod position;
 mod rle;
-
 use std::sync::Arc;
 
-use edgezoom_geometry::Size;
-
 use crate::format::{Decoded, Input, Open};
+use crate::formats::section::read_up_to;
 use crate::{Bounds, Format, Orientation, Reading, RowReader, SourceError, SourceFile};
 use header::{Encoding, Header};
 use pixels::PixelRows;
-pub(super) use position::{Section, read_up_to};
 use rle::RleRows;
 
 pub(crate) static FORMAT: Format = Format {
-    name: error::NAME.0,
+    name: "BMP",
     media_types: &["image/bmp"],
     endings: &["bmp"],
     reading: Reading::Rows,
@@ -38,7 +33,7 @@ pub(crate) static FORMAT: Format = Format {
 
 const FILE_HEADER_BYTES: usize = 14;
 
-/// "BM" alone also begins a text about BMX. The size of the second header is one of a few small numbers.
+/// "BM" alone could also begin a text about BMX, so the size of the second header, one of a few small numbers, is checked too.
 fn is_bmp(head: &[u8]) -> bool {
     match head {
         [b'B', b'A', rest @ ..] => rest.get(FILE_HEADER_BYTES - 2..).is_some_and(is_bitmap),
@@ -60,23 +55,19 @@ fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
         read_up_to(&file, at, &mut head)?;
     }
     let [.., o0, o1, o2, o3] = head;
-    // In an array, too, it counts from the start of the file.
+    // This counts from the start of the file in an array, too.
     let rows_at = u64::from(u32::from_le_bytes([o0, o1, o2, o3]));
     let header = Header::read(&file, at + FILE_HEADER_BYTES as u64, Some(rows_at))?;
     let size = bounds.admit(header.width, header.height)?;
-    let reader = rows(Arc::new(file), header, size)?;
+    let file = Arc::new(file);
+    let reader: Box<dyn RowReader> = match header.encoding {
+        Encoding::Plain => Box::new(PixelRows::open(file, header, size)?),
+        Encoding::Runs(kind) => Box::new(RleRows::open(file, header, kind, size)?),
+    };
     Ok(Decoded { reader, orientation: Orientation::UPRIGHT, profile: None })
 }
 
-/// The rows of a bitmap.
-fn rows(file: Arc<SourceFile>, header: Header, size: Size) -> Result<Box<dyn RowReader>, SourceError> {
-    Ok(match header.encoding {
-        Encoding::Plain => Box::new(PixelRows::open(file, header, size)?),
-        Encoding::Runs(kind) => Box::new(RleRows::open(file, header, kind, size)?),
-    })
-}
-
-/// The bitmap of an icon at this place, and where the mask behind its rows begins. It has half as many rows as it says.
+/// Opens the bitmap of an icon, and returns it with the offset of the mask after its rows. Its header counts the rows twice.
 pub(super) fn open_in_icon(
     file: &Arc<SourceFile>,
     at: u64,
@@ -96,16 +87,18 @@ pub(super) fn open_in_icon(
 mod tests {
     use std::io::Write;
 
+    use edgezoom_geometry::Size;
+
     use super::*;
     use crate::{Damage, Layout};
 
-    /// A file of 3×2 pixels.
+    /// Returns a file of 3×2 pixels.
     fn bmp(size: u32, bits: u16, compression: u32, height: i32, rest: &[u8]) -> Vec<u8> {
         let mut file = b"BM\0\0\0\0\0\0\0\0\0\0\0\0".to_vec();
         file.extend(size.to_le_bytes());
         file.extend(3_u32.to_le_bytes());
         file.extend(height.to_le_bytes());
-        file.extend([7, 0]); // planes: readers ignore the number
+        file.extend([7, 0]); // planes: readers ignore this number
         file.extend(bits.to_le_bytes());
         file.extend(compression.to_le_bytes());
         file.resize(FILE_HEADER_BYTES + size as usize, 0);
@@ -126,7 +119,7 @@ mod tests {
     const BGR: [u8; 24] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 0, 11, 12, 13, 14, 15, 16, 17, 18, 19, 0, 0, 0];
 
     #[test]
-    fn rows_come_from_the_bottom_up_or_from_the_top_down() {
+    fn rows_are_read_from_the_bottom_up_or_from_the_top_down() {
         let (lower, upper) = ([3, 2, 1, 6, 5, 4, 9, 8, 7], [13, 12, 11, 16, 15, 14, 19, 18, 17]);
         for size in [16, 40, 42, 64, 108, 124] {
             let (layout, pixels, damage) = read(&bmp(size, 24, 0, 2, &BGR)).unwrap();
@@ -137,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_file_lacks_the_rows_at_the_top() {
+    fn a_file_that_is_cut_off_lacks_its_upper_rows() {
         let (_, pixels, damage) = read(&bmp(40, 24, 0, 2, &BGR[..20])).unwrap();
         assert_eq!(damage, Some(Damage::FromRow { row: 1, rows: 2 }));
         assert_eq!(pixels, [[128; 9], [3, 2, 1, 6, 5, 4, 9, 8, 7]].concat());
@@ -154,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn alpha_counts_unless_it_is_zero_everywhere() {
+    fn alpha_is_ignored_if_it_is_zero_everywhere() {
         let masks: Vec<u8> =
             [0xff_0000_u32, 0xff00, 0xff, 0xff00_0000].into_iter().flat_map(u32::to_le_bytes).collect();
         let file = |alpha: u8| {
@@ -170,11 +163,11 @@ mod tests {
     }
 
     #[test]
-    fn runs_skip_repeat_and_end() {
+    fn runs_repeat_pixels_move_the_position_and_end_the_picture() {
         let palette: Vec<u8> = (0..=255).flat_map(|index| [index, 0, 0, 0]).collect();
         let rle8 = |codes: &[u8]| bmp(40, 8, 1, 2, &[&palette, codes].concat());
         let alpha = |pixels: &[u8]| pixels.chunks(4).map(|pixel| (pixel[2], pixel[3])).collect::<Vec<_>>();
-        // The lower row: 7 twice; then one to the right of the start of the upper one: 8 and 9, and 5 beyond its end.
+        // The lower row: 7 twice. Then, one pixel into the upper row: 8 and 9, and 5 beyond its end.
         let (_, pixels, damage) = read(&rle8(&[2, 7, 0, 0, 0, 2, 1, 0, 0, 3, 8, 9, 5, 0, 0, 1])).unwrap();
         assert_eq!(alpha(&pixels), [(0, 0), (8, 255), (9, 255), (7, 255), (7, 255), (0, 0)]);
         assert_eq!(damage, None);

@@ -1,43 +1,41 @@
-//! The rows of a bitmap that is not compressed: each lies at a place that follows from its number.
+//! The rows of a bitmap that is not compressed.
 
 use std::sync::Arc;
 
 use edgezoom_geometry::Size;
 
-use super::error::NAME;
+use super::FORMAT;
 use super::header::Header;
-use super::position::{length, read_up_to};
+use crate::formats::section::read_up_to;
 use crate::tolerant::missing;
 use crate::{Damage, Layout, RowReader, SourceError, SourceFile};
 
-/// The bytes that are read at once.
+/// Bytes that are read at once.
 const BLOCK_BYTES: u64 = 1 << 20;
 
-/// The rows of a bitmap.
+/// Reads the rows of a bitmap that is not compressed.
 pub struct PixelRows {
     file: Arc<SourceFile>,
     header: Header,
     size: Size,
     pixel: Pixel,
-    /// The rows that are in the file, in the order in which they are stored.
+    /// Number of rows that the file has, in the order in which they are stored.
     stored: u32,
     /// The next row from the top.
     next: u32,
     block: Vec<u8>,
 }
 
-/// What a pixel is.
+/// The conversion of pixels.
 enum Pixel {
-    /// An index into a palette of greys, or of colours.
+    /// An index into a palette of greys.
     Grey(Vec<u8>),
+    /// An index into the header's palette.
     Palette,
     /// Blue, green and red.
     Bgr,
-    /// Channels in the bits of 16 or 32.
-    Masks {
-        channels: [Channel; 3],
-        alpha: Option<Channel>,
-    },
+    /// Channels in 16 or 32 bits.
+    Masks { channels: [Channel; 3], alpha: Option<Channel> },
 }
 
 /// The bits of a channel.
@@ -66,11 +64,11 @@ impl Channel {
 impl PixelRows {
     pub fn open(file: Arc<SourceFile>, header: Header, size: Size) -> Result<Self, SourceError> {
         let (stride, padding) = (header.stride(), header.stride() - header.used_bytes());
-        let there = length(&file)?.saturating_sub(header.rows_at);
+        let there = file.length()?.saturating_sub(header.rows_at);
         // The padding of the last row may be missing.
         let stored = u32::try_from((there + padding) / stride.max(1)).unwrap_or(u32::MAX).min(size.height);
         if stored == 0 {
-            return Err(NAME.corrupt("it ends before its first row"));
+            return Err(FORMAT.corrupt("it ends before its first row"));
         }
         let pixel = match header.bits {
             0..=8 if header.is_grey() => {
@@ -88,7 +86,7 @@ impl PixelRows {
         Ok(rows)
     }
 
-    /// Alpha that is zero everywhere was not meant: many programs leave it so.
+    /// Ignores an alpha channel that is zero everywhere. Many programs leave it so without meaning transparency.
     fn drop_empty_alpha(&mut self) -> Result<(), SourceError> {
         let Pixel::Masks { channels, alpha: Some(alpha) } = self.pixel else { return Ok(()) };
         let mut first = 0;
@@ -158,7 +156,7 @@ impl PixelRows {
     }
 }
 
-/// The indices in a row, packed from the highest bit.
+/// Returns the indices in a row. The first is in the highest bits.
 fn indices(row: &[u8], bits: u32) -> impl Iterator<Item = usize> + '_ {
     let mask = (1_usize << bits) - 1;
     row.iter().flat_map(move |&byte| {

@@ -1,15 +1,15 @@
-//! Bitmaps compressed by runs. Rows have no fixed length and are mostly stored from the bottom up, so the file is looked
-//! through once, and where each block of rows begins is kept. Then blocks are decoded from the top.
+//! Bitmaps compressed by runs. Rows have no fixed length and are mostly stored from the bottom up, so the file is scanned
+//! once for the start of each block of rows. Then blocks are decoded from the top.
 //!
 //! | bytes | what follows |
 //! |---|---|
 //! | n, pixel | the pixel n times; with 4 bits, two that alternate; with 24, three bytes |
 //! | 0, 0 | the next row |
 //! | 0, 1 | the end |
-//! | 0, 2, x, y | so many pixels to the right, and so many rows on |
-//! | 0, n from 3 on | n pixels, padded to 16 bits |
+//! | 0, 2, x, y | a move by x pixels and y rows |
+//! | 0, n (3 to 255) | n pixels, padded to 16 bits |
 //!
-//! Pixels that are passed over are transparent, as in browsers.
+//! Pixels that are skipped are transparent, as in browsers.
 //!
 //! Source: Microsoft, "Bitmap Compression"; OS/2 Presentation Manager Programming Reference, "RLE24".
 
@@ -18,16 +18,16 @@ use std::sync::Arc;
 
 use edgezoom_geometry::Size;
 
-use super::error::NAME;
+use super::FORMAT;
 use super::header::{Header, RunKind};
-use super::position::Section;
+use crate::formats::section::Section;
 use crate::{Damage, Layout, RowReader, SourceError, SourceFile};
 
-/// The bytes of a block of decoded rows.
+/// Bytes of a block of decoded rows.
 const BLOCK_BYTES: usize = 4 << 20;
 const RGBA: usize = 4;
 
-/// A place in the file, and the pixel that comes next there.
+/// An offset in the file, with the position of the next pixel.
 #[derive(Clone, Copy, Debug, Default)]
 struct Place {
     at: u64,
@@ -35,32 +35,33 @@ struct Place {
     y: u32,
 }
 
-/// The rows of a bitmap.
+/// Reads the rows of a compressed bitmap.
 pub struct RleRows {
     file: Arc<SourceFile>,
     header: Header,
     kind: RunKind,
     size: Size,
-    /// Where each block of stored rows begins.
+    /// The start of each block of stored rows.
     blocks: Vec<Place>,
     block_rows: u32,
-    /// The block that is decoded, and its number.
+    /// The decoded block.
     block: Vec<u8>,
+    /// Number of the decoded block.
     decoded: Option<u32>,
     next: u32,
     damage: Option<Damage>,
 }
 
-/// What the codes are read from.
+/// Reads codes.
 struct Codes {
     file: BufReader<Section>,
-    /// How many bytes have been read.
+    /// Number of bytes that have been read.
     read: u64,
 }
 
-/// Why decoding stops.
+/// The reason why decoding stops.
 enum Stop {
-    /// The end is marked, or all rows have come.
+    /// The end marker was read, or all rows.
     Complete,
     /// The file ends.
     CutOff,
@@ -107,7 +108,7 @@ impl RleRows {
         let rows = self.size.height;
         match stop {
             Stop::Failed(error) => return Err(error),
-            Stop::CutOff if place.y == 0 => return Err(NAME.corrupt("it ends before its first row")),
+            Stop::CutOff if place.y == 0 => return Err(FORMAT.corrupt("it ends before its first row")),
             Stop::CutOff if place.y < rows => {
                 self.damage = Some(Damage::FromRow { row: place.y, rows });
             }
@@ -118,11 +119,11 @@ impl RleRows {
     }
 
     fn codes(&self, at: u64) -> Codes {
-        let section = Section::new(Arc::clone(&self.file), at);
+        let section = Section::new(&self.file, at, u64::MAX);
         Codes { file: BufReader::with_capacity(64 << 10, section), read: 0 }
     }
 
-    /// Reads a code and passes the pixels it stands for to `paint`, with their place. Those beyond the row are cut off.
+    /// Reads a code and passes its pixels to `paint`, with their position. Pixels beyond the end of the row are dropped.
     fn step(
         &self,
         codes: &mut Codes,
@@ -219,7 +220,7 @@ impl RleRows {
     }
 }
 
-/// A colour as it is stored.
+/// Converts a stored colour.
 fn bgr(stored: &[u8]) -> [u8; 3] {
     stored.first_chunk().map_or([0; 3], |&[blue, green, red]| [red, green, blue])
 }

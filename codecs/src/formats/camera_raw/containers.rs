@@ -1,4 +1,4 @@
-//! Where previews are in containers that are no TIFF.
+//! The positions of previews in containers other than TIFF.
 //!
 //! ```text
 //! CR3  a box: length: u32  type: 4 bytes  [length: u64, if the first one is 1]  content; of uuid, 16 bytes first
@@ -13,28 +13,28 @@
 use std::io::Read;
 use std::sync::Arc;
 
-use super::found::{Found, Place};
-use super::preview::orientation_of;
+use super::preview::{Found, Place, orientation_of};
 use crate::SourceFile;
 use crate::formats::section::{Section, array};
 
-/// The boxes that are looked at, at each level, and how deep they may be.
+/// The largest number of boxes that are read at each level.
 const MAX_BOXES: usize = 256;
+/// The deepest level of boxes.
 const MAX_DEPTH: usize = 6;
-/// The bytes of EXIF that are read.
+/// The largest number of bytes of EXIF that are read.
 const EXIF_BYTES: u64 = 64 << 10;
 
 const CANON: [u8; 16] = *b"\x85\xc0\xb6\x87\x82\x0f\x11\xe0\x81\x11\xf4\xce\x46\x2b\x6a\x48";
 const PREVIEWS: [u8; 16] = *b"\xea\xf4\x2b\x5e\x1c\x98\x4b\x88\xb9\xfb\xb7\xdc\x40\x6e\x4d\x16";
 
-/// The previews of a CR3.
+/// Finds the previews of a CR3.
 pub fn boxes(file: &Arc<SourceFile>) -> Found {
     let mut found = Found::default();
     look_into(file, Place { start: 0, length: u64::MAX }, 0, &mut Track::default(), &mut found);
     found
 }
 
-/// Where a track's first sample is.
+/// The position of a track's first sample.
 #[derive(Default)]
 struct Track {
     start: Option<u64>,
@@ -74,7 +74,7 @@ fn look_into(file: &Arc<SourceFile>, within: Place, depth: usize, track: &mut Tr
             }
             b"uuid" if depth < MAX_DEPTH => match array(&mut reader) {
                 Ok(CANON) => look_into(file, after(16), depth + 1, track, found),
-                // Four bytes of a version and four of a count come first.
+                // These bytes include a version and a count of four bytes each.
                 Ok(PREVIEWS) => look_into(file, after(24), depth + 1, track, found),
                 _ => {}
             },
@@ -85,7 +85,7 @@ fn look_into(file: &Arc<SourceFile>, within: Place, depth: usize, track: &mut Tr
                     found.orientation = orientation_of(&block);
                 }
             }
-            // Version and flags, then the length of all samples, or 0 and a count and the length of each.
+            // Version and flags, then the length of each sample; or 0, their number, and a list of lengths.
             b"stsz" => {
                 track.length = array::<16>(&mut reader).ok().map(|bytes| {
                     let [_, all, _, first] = numbers(bytes);
@@ -113,7 +113,7 @@ fn numbers<const N: usize>(bytes: impl AsRef<[u8]>) -> [u32; N] {
     numbers
 }
 
-/// The preview of a RAF.
+/// Finds the preview of a RAF.
 pub fn fujifilm(head: &[u8]) -> Found {
     let place = head.get(84..).and_then(<[u8]>::first_chunk::<8>).map(|bytes| {
         let [start, length] = numbers(bytes);

@@ -1,12 +1,12 @@
-//! The directories of camera raw files that are TIFFs by structure: which of them have a JPEG.
+//! The directories of camera raw files that are TIFFs by structure, and the JPEGs in them.
 //!
 //! ```text
 //! file       "II" or "MM" (byte order)  number: u16  offset of the first directory: u32
 //! directory  count: u16  entries  offset of the next directory: u32
 //! entry      tag: u16  type: u16  count: u32  value, or its offset: u32
 //! ```
-//! A tag may lead to more directories: SubIFDs, EXIF, and in it Olympus' own, the MakerNote, whose offsets are counted
-//! from its own start.
+//! A tag may lead to more directories: SubIFDs, EXIF, and in EXIF the MakerNote with directories of Olympus, whose offsets
+//! count from the start of the note.
 //!
 //! Source: TIFF 6.0, section 2; TIFF Technical Note 1 (SubIFDs); Digital Negative Specification 1.7, "PreviewImage";
 //! ExifTool, "Olympus Tags", "PanasonicRaw Tags".
@@ -15,11 +15,11 @@ use std::collections::HashSet;
 use std::io::Read;
 use std::sync::Arc;
 
-use super::found::{Found, Place};
+use super::preview::{Found, Place};
 use crate::SourceFile;
 use crate::formats::section::Section;
 
-/// The directories, the entries of each and the values of an entry that are looked at.
+/// The largest numbers of directories, of entries of each, and of values of an entry that are read.
 const MAX_DIRECTORIES: usize = 64;
 const MAX_ENTRIES: usize = 1000;
 const MAX_VALUES: usize = 16;
@@ -44,12 +44,12 @@ const CAMERA_SETTINGS: u16 = 0x2020;
 const PREVIEW_START: u16 = 0x0101;
 const PREVIEW_LENGTH: u16 = 0x0102;
 
-/// Old-style JPEG and JPEG.
+/// The values for old-style JPEG and JPEG.
 const JPEG_COMPRESSIONS: [u32; 2] = [6, 7];
-/// A colour filter array, and its samples put together: what no TIFF but a camera's has.
+/// The values for a colour filter array and for linear raw samples, which only cameras' TIFFs have.
 const RAW_PHOTOMETRICS: [u32; 2] = [32_803, 34_892];
 
-/// Bytes at an offset, exactly as many.
+/// Reads exactly `count` bytes at an offset.
 trait Bytes {
     fn at(&self, offset: u64, count: usize) -> Option<Vec<u8>>;
 }
@@ -69,9 +69,9 @@ impl Bytes for Arc<SourceFile> {
     }
 }
 
-/// Where offsets are counted from, and the byte order.
+/// The origin of offsets, and the byte order.
 #[derive(Clone, Copy)]
-struct Frame {
+struct Origin {
     base: u64,
     is_little_endian: bool,
 }
@@ -85,7 +85,7 @@ struct Entry {
     value: [u8; 4],
 }
 
-impl Frame {
+impl Origin {
     fn u16(self, [a, b]: [u8; 2]) -> u16 {
         if self.is_little_endian { u16::from_le_bytes([a, b]) } else { u16::from_be_bytes([a, b]) }
     }
@@ -94,14 +94,14 @@ impl Frame {
         if self.is_little_endian { u32::from_le_bytes(bytes) } else { u32::from_be_bytes(bytes) }
     }
 
-    /// The frame of a file, and the offset of its first directory.
+    /// Reads a file's byte order, and the offset of its first directory.
     fn of(file: &impl Bytes) -> Option<(Self, u64)> {
         let head = file.at(0, 8)?;
-        let frame = Self { base: 0, is_little_endian: head.starts_with(b"II") };
-        Some((frame, frame.u32(*head.last_chunk()?).into()))
+        let origin = Self { base: 0, is_little_endian: head.starts_with(b"II") };
+        Some((origin, origin.u32(*head.last_chunk()?).into()))
     }
 
-    /// The entries of a directory and the offset of the next one.
+    /// Reads the entries of a directory, and the offset of the next one.
     fn directory(self, file: &impl Bytes, offset: u64) -> Option<(Vec<Entry>, u64)> {
         let at = self.base.checked_add(offset)?;
         let count = usize::from(self.u16(*file.at(at, 2)?.first_chunk()?));
@@ -121,7 +121,7 @@ impl Frame {
         Some((entries, next.unwrap_or(0)))
     }
 
-    /// The first numbers of an entry.
+    /// Reads the first values of an entry.
     fn numbers(self, file: &impl Bytes, entry: Entry) -> Vec<u32> {
         let width = match entry.kind {
             3 => 2,
@@ -145,32 +145,32 @@ fn find(entries: &[Entry], tag: u16) -> Option<Entry> {
     entries.iter().copied().find(|entry| entry.tag == tag)
 }
 
-/// Whether the first directory of a TIFF is that of a camera raw file: it says that it is a DNG, it has samples of a
-/// colour filter, or it is a camera's thumbnail with more directories below.
+/// Returns true if a TIFF begins with the directory of a camera raw file: it says that it is a DNG, has samples of a colour
+/// filter, or is a camera's thumbnail with more directories below.
 pub fn is_camera_raw(head: &[u8]) -> bool {
-    let Some((frame, first)) = Frame::of(&head) else { return false };
-    let Some((entries, _)) = frame.directory(&head, first) else { return false };
-    let number = |tag| find(&entries, tag).and_then(|entry| frame.numbers(&head, entry).first().copied());
+    let Some((origin, first)) = Origin::of(&head) else { return false };
+    let Some((entries, _)) = origin.directory(&head, first) else { return false };
+    let number = |tag| find(&entries, tag).and_then(|entry| origin.numbers(&head, entry).first().copied());
     let has = |tag| find(&entries, tag).is_some();
     has(DNG_VERSION)
         || number(PHOTOMETRIC).is_some_and(|value| RAW_PHOTOMETRICS.contains(&value))
         || has(MAKE) && has(SUB_IFDS) && number(NEW_SUBFILE_TYPE) == Some(1)
 }
 
-/// Walks through all directories of a file.
+/// Finds the previews in all directories of a file.
 pub fn walk(file: &Arc<SourceFile>) -> Found {
     let mut found = Found::default();
-    let Some((frame, first)) = Frame::of(file) else { return found };
+    let Some((origin, first)) = Origin::of(file) else { return found };
     let (mut ahead, mut seen) = (vec![first], HashSet::new());
     while let Some(offset) = ahead.pop() {
         if offset == 0 || seen.len() == MAX_DIRECTORIES || !seen.insert(offset) {
             continue;
         }
-        let Some((entries, next)) = frame.directory(file, offset) else {
+        let Some((entries, next)) = origin.directory(file, offset) else {
             found.is_broken |= offset == first;
             continue;
         };
-        let numbers = |tag| find(&entries, tag).map(|entry| frame.numbers(file, entry)).unwrap_or_default();
+        let numbers = |tag| find(&entries, tag).map(|entry| origin.numbers(file, entry)).unwrap_or_default();
         let number = |tag| match *numbers(tag) {
             [only] => Some(only),
             _ => None,
@@ -182,8 +182,8 @@ pub fn walk(file: &Arc<SourceFile>) -> Found {
         let strip = number(STRIP_OFFSETS).zip(number(STRIP_BYTE_COUNTS)).filter(|_| is_jpeg);
         let table = number(JPEG_OFFSET).zip(number(JPEG_LENGTH));
         let blob = find(&entries, JPEG_FROM_RAW).filter(|entry| entry.kind == 7);
-        let blob = blob.map(|entry| (frame.u32(entry.value), entry.count));
-        let olympus = find(&entries, MAKER_NOTE).and_then(|note| olympus(file, frame, note));
+        let blob = blob.map(|entry| (origin.u32(entry.value), entry.count));
+        let olympus = find(&entries, MAKER_NOTE).and_then(|note| olympus(file, origin, note));
         let places = [strip, table, blob].into_iter().flatten();
         let places = places.map(|(start, length)| Place { start: start.into(), length: length.into() });
         found.places.extend(places.chain(olympus));
@@ -193,29 +193,29 @@ pub fn walk(file: &Arc<SourceFile>) -> Found {
     found
 }
 
-/// The preview that Olympus' MakerNote leads to.
+/// Finds the preview to which the MakerNote of Olympus leads.
 ///
 /// ```text
 /// "OLYMPUS\0"  byte order  3: u16         the directory, offsets from the note's start
 /// "OM SYSTEM\0\0\0"  byte order  4: u16   the same
 /// "OLYMP\0"  1: u16                       the directory, offsets from the file's start
 /// ```
-fn olympus(file: &Arc<SourceFile>, frame: Frame, note: Entry) -> Option<Place> {
-    let at = u64::from(frame.u32(note.value));
+fn olympus(file: &Arc<SourceFile>, origin: Origin, note: Entry) -> Option<Place> {
+    let at = u64::from(origin.u32(note.value));
     let head = file.at(at, 16)?;
-    let (frame, directory) = if head.starts_with(b"OLYMPUS\0") {
-        (Frame { base: at, is_little_endian: head.get(8..10) == Some(b"II") }, 12)
+    let (origin, directory) = if head.starts_with(b"OLYMPUS\0") {
+        (Origin { base: at, is_little_endian: head.get(8..10) == Some(b"II") }, 12)
     } else if head.starts_with(b"OM SYSTEM\0") {
-        (Frame { base: at, is_little_endian: head.get(12..14) == Some(b"II") }, 16)
+        (Origin { base: at, is_little_endian: head.get(12..14) == Some(b"II") }, 16)
     } else if head.starts_with(b"OLYMP\0") {
-        (frame, at + 8)
+        (origin, at + 8)
     } else {
         return None;
     };
-    let (entries, _) = frame.directory(file, directory)?;
-    let settings = frame.u32(find(&entries, CAMERA_SETTINGS)?.value);
-    let (entries, _) = frame.directory(file, settings.into())?;
-    let number = |tag| frame.numbers(file, find(&entries, tag)?).first().copied();
+    let (entries, _) = origin.directory(file, directory)?;
+    let settings = origin.u32(find(&entries, CAMERA_SETTINGS)?.value);
+    let (entries, _) = origin.directory(file, settings.into())?;
+    let number = |tag| origin.numbers(file, find(&entries, tag)?).first().copied();
     let (start, length) = (number(PREVIEW_START)?, number(PREVIEW_LENGTH)?);
-    Some(Place { start: frame.base + u64::from(start), length: length.into() })
+    Some(Place { start: origin.base + u64::from(start), length: length.into() })
 }

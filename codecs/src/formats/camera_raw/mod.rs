@@ -1,5 +1,5 @@
-//! Camera raw files, shown by their largest JPEG preview: what the camera's screen shows. Nothing is developed, as that
-//! needs a profile of each camera and gives another picture with each program.
+//! Camera raw files, shown by their largest JPEG preview, which is what the camera's screen shows. The sensor's samples are
+//! not developed: that needs a profile of each camera, and every program gets another picture.
 //!
 //! | files | container | where previews are |
 //! |---|---|---|
@@ -9,16 +9,13 @@
 //! | CR3 | ISO base media | samples of tracks, and a box of Canon's |
 //! | RAF | Fujifilm's own | its header |
 //!
-//! A TIFF is a camera raw file when its first directory says so; without a JPEG in it, it is read as the TIFF that it
-//! is.
+//! A TIFF is a camera raw file if its first directory says so. If it has no JPEG preview, it is read as an ordinary TIFF.
 //!
-//! Source: Adobe, Digital Negative Specification 1.7; ExifTool's tag names (exiftool.org/TagNames), for each maker.
+//! Source: Adobe, Digital Negative Specification 1.7; ExifTool's tag names for each maker (exiftool.org/TagNames).
 
 mod containers;
 mod directories;
-mod found;
 mod preview;
-
 use std::io::{BufReader, Read, Seek};
 use std::sync::Arc;
 
@@ -26,8 +23,7 @@ use crate::format::{Decoded, Input, Open};
 use crate::formats::jpeg;
 use crate::formats::section::{self, Section};
 use crate::{Format, Orientation, Reading, SourceError};
-use found::Place;
-use preview::Frame;
+use preview::{Frame, Place};
 
 pub(crate) static FORMAT: Format = Format {
     name: "camera raw",
@@ -50,12 +46,12 @@ pub(crate) static FORMAT: Format = Format {
     open: Open::Directly(open),
 };
 
-/// How a file is laid out.
+/// The container of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Container {
-    /// A TIFF that other programs read too.
+    /// A TIFF that other programs can read, too.
     Tiff,
-    /// A TIFF by structure, with a number of the maker's in place of 42.
+    /// A TIFF by structure, with a maker's number in place of 42.
     OwnTiff,
     Boxes,
     Fujifilm,
@@ -77,9 +73,9 @@ impl Container {
     }
 }
 
-/// How many bytes are buffered of the preview.
+/// Bytes of the preview that are buffered.
 const BUFFER_BYTES: usize = 64 << 10;
-/// The bytes by which a file's container is known. The registry has looked at as many.
+/// Bytes that are needed to recognise the container, the same number as for any format.
 const HEAD_BYTES: u64 = 64 << 10;
 
 fn open(Input { file, bounds, options, .. }: Input<'_>) -> Result<Decoded, SourceError> {
@@ -96,14 +92,14 @@ fn open(Input { file, bounds, options, .. }: Input<'_>) -> Result<Decoded, Sourc
         let frame = Frame::read(&mut Section::new(&file, place.start, place.length).buffered(4 << 10))?;
         Some((place, frame))
     });
-    // Of equal ones the first.
+    // Of equally large previews, the first.
     let largest = frames.reduce(|one, other| if other.1.pixels() > one.1.pixels() { other } else { one });
     let end = file.length()?;
     let is_beyond = |place: &Place| place.start.saturating_add(place.length) > end;
     let has_always = matches!(container, Some(Container::Boxes | Container::Fujifilm));
     let is_cut_off = found.is_broken || has_always || found.places.iter().any(is_beyond);
     #[cfg(not(feature = "tiff"))]
-    let _ = options; // which only the reader of TIFFs takes
+    let _ = options; // only the reader of TIFFs takes them
     match (largest, container) {
         (Some((place, frame)), _) => {
             let section = Section::new(&file, place.start, place.length);
@@ -117,7 +113,7 @@ fn open(Input { file, bounds, options, .. }: Input<'_>) -> Result<Decoded, Sourc
         _ if is_cut_off => Err(FORMAT.corrupt("its preview is missing")),
         #[cfg(feature = "tiff")]
         (None, Some(Container::Tiff)) => {
-            // Every section of the file has been dropped.
+            // Every section of the file has been dropped by now.
             let mut file = Arc::into_inner(file).ok_or(SourceError::Empty)?;
             file.rewind()?;
             let file = BufReader::with_capacity(crate::format::READ_BYTES, file);

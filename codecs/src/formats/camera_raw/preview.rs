@@ -1,5 +1,5 @@
-//! What the header of a JPEG inside of a camera raw file says: whether it is a preview, which has 8 bits and is lossy,
-//! or raw samples, which are lossless; how large it is; and which way it was held.
+//! The previews of a file, and the header of the JPEG in each. It tells a preview, which has 8 bits and is lossy, from raw
+//! samples, which are lossless, and has its size and orientation.
 //!
 //! ```text
 //! ff d8  segments: ff marker  length: u16, itself included  bytes
@@ -11,10 +11,27 @@ use std::io::{BufRead, Read, Seek};
 
 use crate::formats::section::array;
 
-/// The segments that are looked at.
+/// The largest number of segments that are read.
 const MAX_SEGMENTS: usize = 1000;
 
-/// A preview's frame.
+/// A position in the file where a JPEG may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub start: u64,
+    pub length: u64,
+}
+
+/// The previews that a container has.
+#[derive(Default)]
+pub struct Found {
+    pub places: Vec<Place>,
+    /// The camera's orientation, for previews that have none of their own.
+    pub orientation: Option<u32>,
+    /// True if the first directory cannot be read.
+    pub is_broken: bool,
+}
+
+/// The frame of a preview.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
     width: u16,
@@ -24,7 +41,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// Reads the header of a JPEG. `None` where there is none, or one that is no preview.
+    /// Reads the header of a JPEG. Returns `None` if it is not a preview.
     pub fn read(file: &mut (impl BufRead + Seek)) -> Option<Self> {
         if array(file).ok()? != [0xff, 0xd8] {
             return None;
@@ -35,7 +52,7 @@ impl Frame {
             if mark != 0xff {
                 return None;
             }
-            // Any number of fill bytes may come before a marker.
+            // A marker may be preceded by any number of fill bytes.
             for _ in 0..MAX_SEGMENTS {
                 if marker != 0xff {
                     break;
@@ -50,7 +67,7 @@ impl Frame {
                     let is_preview = precision == 8 && matches!(components, 1 | 3) && width > 0 && height > 0;
                     return is_preview.then_some(Self { width, height, orientation });
                 }
-                // Lossless, and others that are no previews.
+                // Lossless frames and others that are not previews.
                 0xc3 | 0xc5..=0xc7 | 0xc9..=0xcf | 0xd9 | 0xda => return None,
                 0xe1 if orientation.is_none() => {
                     let mut segment = Vec::new();
@@ -68,7 +85,7 @@ impl Frame {
     }
 }
 
-/// The orientation in a block of EXIF, which is a TIFF.
+/// Returns the orientation in a block of EXIF.
 pub fn orientation_of(block: &[u8]) -> Option<u32> {
     let exif = exif::Reader::new().read_raw(block.to_vec()).ok()?;
     exif.get_field(exif::Tag::Orientation, exif::In::PRIMARY)?.value.get_uint(0)

@@ -2,7 +2,7 @@ use super::*;
 use crate::Layout;
 use crate::formats::mutated::{self, read};
 
-/// A JPEG of so many grey pixels, with EXIF of this orientation.
+/// Returns a grey JPEG of this size, with EXIF of this orientation.
 fn jpeg(width: usize, height: usize, orientation: Option<u8>) -> Vec<u8> {
     let mut encoder = mozjpeg::Compress::new(mozjpeg::ColorSpace::JCS_GRAYSCALE);
     encoder.set_size(width, height);
@@ -15,8 +15,8 @@ fn jpeg(width: usize, height: usize, orientation: Option<u8>) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// A little-endian TIFF of one directory at 8, and bytes behind it. Each entry has one number of 32 bits; `behind`
-/// stands for the place of the bytes.
+/// Returns a little-endian TIFF of one directory at 8, followed by some bytes. Each entry has one number of 32 bits; the value
+/// `BEHIND` becomes the offset of these bytes.
 fn tiff(magic: [u8; 2], entries: &[(u16, u32)], bytes: &[u8]) -> Vec<u8> {
     let behind = 8 + 2 + entries.len() as u32 * 12 + 4;
     let mut file = vec![b'I', b'I', magic[0], magic[1], 8, 0, 0, 0];
@@ -40,14 +40,14 @@ fn dng(orientation: u32, bytes: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_preview_is_turned_as_its_own_exif_says_else_as_the_camera_says() {
+fn a_preview_is_turned_by_its_own_exif_or_else_by_that_of_the_camera() {
     assert_eq!(read(&dng(6, &jpeg(30, 20, None))).unwrap().0, 20);
     assert_eq!(read(&dng(6, &jpeg(30, 20, Some(1)))).unwrap().0, 30);
     assert_eq!(read(&dng(1, &jpeg(30, 20, Some(8)))).unwrap().0, 20);
 }
 
 #[test]
-fn an_ordinary_tiff_is_no_camera_raw_file() {
+fn an_ordinary_tiff_is_not_a_camera_raw_file() {
     for entries in
         [[(254, 0), (271, 1), (330, 8)], [(254, 1), (271, 1), (274, 1)], [(254, 1), (330, 8), (262, 2)]]
     {
@@ -61,14 +61,14 @@ fn an_ordinary_tiff_is_no_camera_raw_file() {
 }
 
 #[test]
-fn the_largest_preview_is_shown_wherever_it_is() {
+fn the_largest_preview_is_shown_in_every_container() {
     let (small, large) = (jpeg(16, 12, None), jpeg(40, 30, None));
-    // Panasonic: a tag of unknown bytes.
+    // Panasonic: a tag of unknown type.
     let mut rw2 = tiff([b'U', 0], &[(46, BEHIND)], &large);
     rw2[12] = 7;
     rw2[14..18].copy_from_slice(&(large.len() as u32).to_le_bytes());
     assert_eq!(read(&rw2).unwrap().0, 40);
-    // A thumbnail in the first directory, the preview in one below.
+    // A thumbnail is in the first directory, the preview in one below.
     let mut bytes = small.clone();
     let below = 8 + 2 + 5 * 12 + 4 + bytes.len() as u32;
     let start = below + 2 + 2 * 12 + 4;
@@ -93,7 +93,7 @@ fn the_largest_preview_is_shown_wherever_it_is() {
     assert!(matches!(read(&raf[..99]), Err(SourceError::Corrupt { .. })));
 }
 
-/// A box of ISO's base media format.
+/// Returns a box of the ISO base media format.
 fn boxed(kind: &[u8; 4], content: &[u8]) -> Vec<u8> {
     [(content.len() as u32 + 8).to_be_bytes().as_slice(), kind, content].concat()
 }
@@ -115,14 +115,14 @@ fn cr3() -> Vec<u8> {
 }
 
 #[test]
-fn canons_tracks_and_exif_are_found() {
+fn the_preview_and_the_orientation_of_a_cr3_are_found() {
     let (width, layout, pixels) = read(&cr3()).unwrap();
     assert_eq!((width, layout, pixels.len()), (30, Layout::Grey, 1200));
     assert!(matches!(read(&cr3()[..100]), Err(SourceError::Corrupt { .. })));
 }
 
 #[test]
-fn lossless_samples_are_no_preview() {
+fn lossless_samples_are_not_a_preview() {
     let mut samples = jpeg(30, 20, None);
     let is_frame = |marker: &[u8]| matches!(marker, [0xff, 0xc0 | 0xc2]);
     let frame = samples.windows(2).position(is_frame).unwrap();
@@ -132,10 +132,10 @@ fn lossless_samples_are_no_preview() {
 }
 
 #[test]
-fn changed_files_end_in_a_picture_or_an_error() {
+fn mutated_files_end_in_a_picture_or_an_error() {
     mutated::check(&dng(6, &jpeg(30, 20, Some(3))), 150);
     mutated::check(&cr3(), 300);
-    // Olympus' directories: EXIF, the maker's note, its settings.
+    // The directories of Olympus: EXIF, the MakerNote, its settings.
     let preview = jpeg(40, 30, None);
     let mut note = b"OLYMPUS\0II\x03\0".to_vec();
     for (tag, value) in [(0x2020u16, 30u32), (0x0101, 60)] {
