@@ -1,20 +1,37 @@
-//! The numbers of the first frame, row by row, however they are compressed.
+//! The numbers of the first frame's pixels, row by row, decompressed.
 //!
 //! Source: DICOM PS3.5, 8 (pixels), 10 and annex A (transfer syntaxes).
 
-use std::io::{BufReader, Cursor, Read};
+use std::io::{Cursor, Read};
 use std::sync::Arc;
 
+use edgezoom_geometry::Size;
+
 use super::elements::{Elements, Place, tag};
-use super::error::{NAME, too_short};
-use super::pixel::Pixel;
 use super::run_length::{self, Plane};
+use super::{FORMAT, too_short};
+use crate::colour::samples::round_16;
 use crate::format::Decoded;
 use crate::formats::jpeg;
 use crate::formats::section::Section;
 use crate::{Bounds, Layout, RowReader, SourceError, SourceFile};
 
-/// Where numbers come from.
+/// The form of pixels, from the header.
+#[derive(Clone, Copy, Debug)]
+pub struct Pixel {
+    pub size: Size,
+    /// Samples per pixel: 1 or 3.
+    pub samples: usize,
+    /// Bits in which a sample is stored.
+    pub allocated: u16,
+    /// Bits of a sample that count.
+    pub stored: u16,
+    pub is_signed: bool,
+    pub is_planar: bool,
+    pub is_subsampled: bool,
+}
+
+/// A source of numbers.
 pub enum Codec {
     Stored {
         file: Arc<SourceFile>,
@@ -27,7 +44,7 @@ pub enum Codec {
         planes: Vec<Plane>,
         pixel: Pixel,
     },
-    /// A decoder of 8 bits.
+    /// A decoder of 8-bit samples.
     Bytes {
         reader: Box<dyn RowReader>,
         row: Vec<u8>,
@@ -36,7 +53,7 @@ pub enum Codec {
         numbers: Vec<i32>,
         read: usize,
     },
-    /// A picture in colour that needs nothing more.
+    /// A picture in colour that needs no conversion.
     Final(Box<Decoded>),
 }
 
@@ -53,7 +70,7 @@ impl Codec {
         let syntax = elements.text(tag::TRANSFER_SYNTAX).unwrap_or_default();
         if !elements.is_encapsulated {
             if syntax == DEFLATED {
-                return Err(NAME.unsupported("all of it is compressed by deflate"));
+                return Err(FORMAT.unsupported("all of it is compressed by deflate"));
             }
             let Some(&pixels) = elements.pixels.first() else { return Err(too_short()) };
             let (file, is_big_endian) = (Arc::clone(file), elements.is_big_endian);
@@ -62,7 +79,7 @@ impl Codec {
         let frame = first_frame(file, elements)?;
         match syntax.as_str() {
             RUN_LENGTH => {
-                let [part] = *frame else { return Err(NAME.unsupported("its runs are in several parts")) };
+                let [part] = *frame else { return Err(FORMAT.unsupported("its runs are split into parts")) };
                 let count = pixel.samples * usize::from(pixel.allocated / 8);
                 Ok(Self::Runs { planes: run_length::planes(file, part, count)?, pixel })
             }
@@ -75,17 +92,17 @@ impl Codec {
                 }
                 Ok(Self::Bytes { reader: decoded.reader, row: Vec::new() })
             }
-            // JPEG 2000, lossless or not, and its high-throughput kin.
+            // JPEG 2000, lossless or lossy, and high-throughput JPEG 2000.
             "1.2.840.10008.1.2.4.90"
             | "1.2.840.10008.1.2.4.91"
             | "1.2.840.10008.1.2.4.201"
             | "1.2.840.10008.1.2.4.202"
             | "1.2.840.10008.1.2.4.203" => jpeg_2000(&joined(file, &frame, bounds)?, pixel, bounds),
-            other => Err(NAME.unsupported(format_args!("its pixels are compressed by {}", name(other)))),
+            other => Err(FORMAT.unsupported(format_args!("its pixels are compressed by {}", name(other)))),
         }
     }
 
-    /// Reads the numbers of the next row, pixel by pixel.
+    /// Reads the numbers of the next row, pixel after pixel.
     pub fn read_row(&mut self, into: &mut [i32]) -> Result<(), SourceError> {
         match self {
             Self::Stored { file, pixels, pixel, is_big_endian, read } => {
@@ -118,22 +135,31 @@ impl Codec {
         Ok(())
     }
 
-    /// Whether colours have become RGB already.
+    /// Returns true if colours have been converted to RGB.
     pub fn gives_rgb(&self) -> bool {
         matches!(self, Self::Numbers { .. })
     }
 }
 
 impl Pixel {
-    /// A number of the bits that count, with its sign.
+    /// Returns a sample without its unused bits, with its sign.
     fn extended(&self, number: u32) -> i32 {
         let unused = 32 - u32::from(self.stored);
         let number = number << unused;
         if self.is_signed { number as i32 >> unused } else { (number >> unused) as i32 }
     }
+
+    /// Converts a sample to 8 bits.
+    pub fn shade(&self, number: i32) -> u8 {
+        match self.stored {
+            8 => number as u8,
+            // Colours of more than 8 bits are not signed.
+            stored => round_16(((number as u32 as u64 * 65_535) / ((1u64 << stored) - 1)).min(65_535) as u16),
+        }
+    }
 }
 
-/// Reads a row of pixels that are not compressed.
+/// Reads a row of uncompressed pixels.
 fn read_stored(
     file: &Arc<SourceFile>,
     pixels: Place,
@@ -146,7 +172,7 @@ fn read_stored(
     let bytes = usize::from(pixel.allocated / 8);
     let planes = if pixel.is_planar && pixel.samples > 1 { pixel.samples } else { 1 };
     let is_subsampled = pixel.is_subsampled && pixel.samples == 3 && planes == 1;
-    // Two lumas and one chroma of each kind for two pixels.
+    // Two pixels have two samples of luma and one each of chroma.
     let samples = if is_subsampled { 2 * width.next_multiple_of(2) } else { into.len() / planes };
     let mut stored = vec![0; samples * bytes];
     for plane in 0..planes as u64 {
@@ -178,7 +204,8 @@ fn read_stored(
     Ok(())
 }
 
-/// The parts of the first frame: by the table of frames; else one part a frame, or all parts of the only one.
+/// Returns the fragments of the first frame: by the table of frames, or else the first of several. A single frame has all
+/// fragments.
 fn first_frame(file: &Arc<SourceFile>, elements: &Elements) -> Result<Vec<Place>, SourceError> {
     let [table, parts @ ..] = elements.pixels.as_slice() else { return Err(too_short()) };
     let frames = elements.text(tag::FRAMES).and_then(|frames| frames.parse::<usize>().ok()).unwrap_or(1);
@@ -198,13 +225,13 @@ fn first_frame(file: &Arc<SourceFile>, elements: &Elements) -> Result<Vec<Place>
     }
 }
 
-/// The bytes of a frame in one piece.
+/// Returns the bytes of a frame's fragments.
 fn joined(file: &Arc<SourceFile>, parts: &[Place], bounds: Bounds) -> Result<Vec<u8>, SourceError> {
     let mut bytes = Vec::new();
     for part in parts {
         bounds.admit_memory(bytes.len() as u64 + part.length, "holding a compressed DICOM")?;
         let section = Section::new(file, part.at, part.length);
-        BufReader::with_capacity(64 << 10, section).read_to_end(&mut bytes)?;
+        section.buffered(64 << 10).read_to_end(&mut bytes)?;
     }
     Ok(bytes)
 }
@@ -212,7 +239,7 @@ fn joined(file: &Arc<SourceFile>, parts: &[Place], bounds: Bounds) -> Result<Vec
 fn same_size(reader: &dyn RowReader, pixel: Pixel) -> Result<(), SourceError> {
     match reader.size() == pixel.size {
         true => Ok(()),
-        false => Err(NAME.corrupt("the picture in it has another size than it says")),
+        false => Err(FORMAT.corrupt("its header and its compressed picture have different sizes")),
     }
 }
 
@@ -220,18 +247,18 @@ fn same_size(reader: &dyn RowReader, pixel: Pixel) -> Result<(), SourceError> {
 fn jpeg_2000(bytes: &[u8], pixel: Pixel, bounds: Bounds) -> Result<Codec, SourceError> {
     use crate::buffered::catch_panics;
     if pixel.samples != 1 {
-        let decoded = catch_panics(&super::FORMAT, || crate::formats::jp2::decode(bytes, bounds))?;
+        let decoded = catch_panics(&FORMAT, || crate::formats::jp2::decode(bytes, bounds))?;
         same_size(decoded.reader.as_ref(), pixel)?;
         return Ok(Codec::Final(Box::new(decoded)));
     }
-    // More than 8 bits are needed before the window.
+    // All bits are needed for the window.
     bounds.admit_memory(pixel.size.pixels() * 20, "decoding a JPEG 2000")?;
-    let broken = |_| NAME.corrupt("the JPEG 2000 in it is broken");
-    let numbers = catch_panics(&super::FORMAT, || {
+    let broken = |_| FORMAT.corrupt("its JPEG 2000 is invalid");
+    let numbers = catch_panics(&FORMAT, || {
         let image =
             hayro_jpeg2000::Image::new(bytes, &hayro_jpeg2000::DecodeSettings::default()).map_err(broken)?;
         if (image.width(), image.height()) != (pixel.size.width, pixel.size.height) {
-            return Err(NAME.corrupt("the picture in it has another size than it says"));
+            return Err(FORMAT.corrupt("its header and its compressed picture have different sizes"));
         }
         let mut context = hayro_jpeg2000::DecoderContext::default();
         let decoded = image.decode(&mut context).map_err(broken)?;
@@ -243,10 +270,10 @@ fn jpeg_2000(bytes: &[u8], pixel: Pixel, bounds: Bounds) -> Result<Codec, Source
 
 #[cfg(not(feature = "modern"))]
 fn jpeg_2000(_: &[u8], _: Pixel, _: Bounds) -> Result<Codec, SourceError> {
-    Err(NAME.unsupported("its pixels are compressed by JPEG 2000"))
+    Err(FORMAT.unsupported("its pixels are compressed by JPEG 2000"))
 }
 
-/// The name of a compression that is not read. Source: DICOM PS3.6, table A-1.
+/// Returns the name of a compression that is not supported (DICOM PS3.6, table A-1).
 fn name(syntax: &str) -> &str {
     match syntax {
         "1.2.840.10008.1.2.4.57" | "1.2.840.10008.1.2.4.70" => "lossless JPEG",

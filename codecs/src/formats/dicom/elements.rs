@@ -1,4 +1,4 @@
-//! The elements of a DICOM file: the few that say what the pixels mean, and where the pixels are.
+//! The elements of a DICOM file: those that describe the pixels, and the position of the pixels.
 //!
 //! ```text
 //! file      128 bytes  "DICM"  elements of group 2, which say how all others are written  other elements
@@ -17,7 +17,7 @@ use std::sync::Arc;
 use crate::formats::section::{Section, array};
 use crate::{SourceError, SourceFile};
 
-/// The elements that are read.
+/// The tags of the elements that are used.
 pub mod tag {
     pub const TRANSFER_SYNTAX: u32 = 0x0002_0010;
     pub const SAMPLES: u32 = 0x0028_0002;
@@ -43,36 +43,38 @@ pub mod tag {
     pub const PIXELS: u32 = 0x7fe0_0010;
 }
 
-/// Those that count inside of sequences too: there newer files say it for each frame, and the first one is shown.
+/// These also count inside sequences, where newer files have them for each frame. The first frame is shown.
 const IN_SEQUENCES: [u32; 5] = [tag::CENTER, tag::WIDTH, tag::INTERCEPT, tag::SLOPE, tag::FUNCTION];
 const ITEM: u32 = 0xfffe_e000;
 const ITEM_END: u32 = 0xfffe_e00d;
 const SEQUENCE_END: u32 = 0xfffe_e0dd;
 const UNDEFINED: u32 = u32::MAX;
 
-/// The elements that are looked at, the depth of sequences, and the bytes of a value that is kept: a palette of 16
-/// bits.
+/// The largest number of elements that are read.
 const MAX_ELEMENTS: usize = 1 << 20;
+/// The deepest level of sequences.
 const MAX_DEPTH: usize = 64;
+/// The largest value that is kept: a palette of 16 bits.
 const MAX_VALUE_BYTES: u32 = 1 << 17;
-/// The fragments of the pixels that are looked at.
+/// The largest number of fragments of pixels that are read.
 const MAX_FRAGMENTS: usize = 1 << 16;
 
 const IMPLICIT: &str = "1.2.840.10008.1.2";
 const BIG_ENDIAN: &str = "1.2.840.10008.1.2.2";
 
-/// Some bytes of the file.
+/// A range of bytes of the file.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     pub at: u64,
     pub length: u64,
 }
 
+/// The elements of a file that are used.
 #[derive(Default)]
 pub struct Elements {
     values: HashMap<u32, Vec<u8>>,
     pub is_big_endian: bool,
-    /// The pixels as they are: one place. Compressed ones: a table of the frames, which may be empty, then parts.
+    /// The place of uncompressed pixels; or a table of the frames of compressed ones, which may be empty, and their fragments.
     pub pixels: Vec<Place>,
     pub is_encapsulated: bool,
 }
@@ -81,7 +83,7 @@ impl Elements {
     pub fn read(file: &Arc<SourceFile>) -> Result<Self, SourceError> {
         let mut elements = Self::default();
         let mut reader = Section::new(file, 132, u64::MAX).buffered(16 << 10);
-        // The file ends, or breaks off: what is missing shows when it is asked for.
+        // An error is reported when an element is missing.
         let _ = elements.read_all(&mut reader);
         Ok(elements)
     }
@@ -89,7 +91,7 @@ impl Elements {
     fn read_all(&mut self, reader: &mut BufReader<Section>) -> std::io::Result<()> {
         let mut is_explicit = true;
         let mut in_head = true;
-        // The ends of the sequences and items around; undefined ones end by a mark.
+        // The ends of the enclosing sequences and items. Those of undefined length end with a mark.
         let mut around: Vec<Option<u64>> = Vec::new();
         for _ in 0..MAX_ELEMENTS {
             let at = reader.stream_position()?;
@@ -150,7 +152,7 @@ impl Elements {
         is_known && (around.is_empty() || IN_SEQUENCES.contains(&name))
     }
 
-    /// The places of compressed pixels.
+    /// Reads the places of compressed pixels.
     fn fragments(&mut self, reader: &mut BufReader<Section>) -> std::io::Result<()> {
         self.is_encapsulated = true;
         for _ in 0..MAX_FRAGMENTS {
@@ -183,12 +185,12 @@ impl Elements {
         !self.pixels.is_empty()
     }
 
-    /// A value as it is stored.
+    /// Returns a value as it is stored.
     pub fn bytes(&self, name: u32) -> Option<&[u8]> {
         self.values.get(&name).map(Vec::as_slice)
     }
 
-    /// Numbers of 16 bits.
+    /// Returns numbers of 16 bits.
     pub fn numbers(&self, name: u32) -> Vec<u16> {
         let (stored, _) = self.bytes(name).unwrap_or_default().as_chunks();
         stored.iter().map(|&number| self.u16(number)).collect()
@@ -202,13 +204,13 @@ impl Elements {
         self.bytes(name)?.first_chunk().map(|&number| self.u32(number))
     }
 
-    /// A text without its padding.
+    /// Returns a text without its padding.
     pub fn text(&self, name: u32) -> Option<String> {
         let text = String::from_utf8_lossy(self.bytes(name)?);
         Some(text.trim_matches(['\0', ' ']).to_owned())
     }
 
-    /// The first of decimal numbers.
+    /// Returns the first of several decimal numbers.
     pub fn decimal(&self, name: u32) -> Option<f64> {
         let number: f64 = self.text(name)?.split('\\').next()?.trim().parse().ok()?;
         number.is_finite().then_some(number)

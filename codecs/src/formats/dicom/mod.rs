@@ -1,36 +1,27 @@
-//! DICOM, the pictures of medicine: the first frame of a file. Pixels that are not compressed, or in runs, are read
-//! row by row; JPEG by libjpeg; JPEG 2000 is buffered.
+//! DICOM, the pictures of medicine: the first frame of a file. Uncompressed pixels and runs are read row by row, JPEG by
+//! libjpeg, and JPEG 2000 is buffered.
 //!
-//! What a pixel's number means is said by many elements, in this order: the photometric interpretation, the rescaling,
-//! the window, which is what the radiologist looks at. Without a window all values from the smallest to the largest
-//! are shown.
+//! The meaning of a pixel's number depends on several elements, in this order: the photometric interpretation, the rescaling,
+//! and the window, which is what the radiologist looks at. Without a window, all values from the smallest to the largest are
+//! shown.
 //!
 //! Source: DICOM PS3.3, C.7.6.3 (pixels), C.11.1 (rescaling), C.11.2 (windows); PS3.5, 7 and 8, annexes A and G;
 //! PS3.10, 7.1.
 
 mod codec;
 mod elements;
-mod error;
-mod palette;
-mod pixel;
+mod lookup;
 mod run_length;
-mod window;
-
-use edgezoom_geometry::Size;
-
 use crate::colour::samples::from_ycbcr;
 use crate::format::{Decoded, Input, Open};
 use crate::formats::section;
-use crate::{Format, Layout, Reading, RowReader, SourceError};
-use codec::Codec;
+use crate::{Format, Layout, Reading, SourceError};
+use codec::{Codec, Pixel};
 use elements::{Elements, tag};
-use error::too_short;
-use palette::Palette;
-use pixel::Pixel;
-use window::Window;
+use lookup::{Palette, Window};
 
 pub(crate) static FORMAT: Format = Format {
-    name: error::NAME.0,
+    name: "DICOM",
     media_types: &["application/dicom"],
     endings: &["dcm", "dicom"],
     reading: Reading::Rows,
@@ -39,6 +30,7 @@ pub(crate) static FORMAT: Format = Format {
     open: Open::Directly(open),
 };
 
+/// The conversion of numbers to colours.
 enum Meaning {
     Grey(Box<Window>),
     Palette(Palette),
@@ -46,13 +38,9 @@ enum Meaning {
     YCbCr,
 }
 
-struct Rows {
-    pixel: Pixel,
-    meaning: Meaning,
-    codec: Codec,
-    numbers: Vec<i32>,
+fn too_short() -> SourceError {
+    FORMAT.corrupt("it ends before its last row")
 }
-
 fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     let file = section::share(file);
     let elements = Elements::read(&file)?;
@@ -71,7 +59,7 @@ fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     let allocated = required(tag::BITS_ALLOCATED, "bits")?;
     let stored = number(tag::BITS_STORED).unwrap_or(allocated);
     if !matches!(allocated, 8 | 16 | 32) || stored == 0 || stored > allocated {
-        return Err(FORMAT.unsupported(format_args!("its samples have {stored} bits in {allocated}")));
+        return Err(FORMAT.unsupported(format_args!("it has samples of {stored} bits in {allocated}")));
     }
     let photometric = elements.text(tag::PHOTOMETRIC).unwrap_or_default();
     let samples = number(tag::SAMPLES).unwrap_or(1).into();
@@ -84,7 +72,7 @@ fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
         is_planar: number(tag::PLANAR) == Some(1),
         is_subsampled: photometric == "YBR_FULL_422",
     };
-    let codec = Codec::open(&file, &elements, pixel, bounds)?;
+    let mut codec = Codec::open(&file, &elements, pixel, bounds)?;
     if let Codec::Final(decoded) = codec {
         return Ok(*decoded);
     }
@@ -94,62 +82,42 @@ fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
                 photometric == "MONOCHROME1" || elements.text(tag::SHAPE).as_deref() == Some("INVERSE");
             let mut window = Window::of(&elements, pixel, is_inverted);
             if window.is_unknown() {
-                window.look_at(&mut Codec::open(&file, &elements, pixel, bounds)?, pixel)?;
+                window.show_all(&mut Codec::open(&file, &elements, pixel, bounds)?, pixel)?;
             }
             Meaning::Grey(Box::new(window))
         }
         ("PALETTE COLOR", 1) => Meaning::Palette(Palette::of(&elements)?),
         ("RGB", 3) => Meaning::Rgb,
-        // What a JPEG 2000 has made of it is RGB.
-        ("YBR_FULL" | "YBR_FULL_422" | "YBR_ICT" | "YBR_RCT", 3) => {
-            if codec.gives_rgb() {
-                Meaning::Rgb
-            } else {
-                Meaning::YCbCr
-            }
-        }
+        // The decoder of JPEG 2000 has converted it to RGB.
+        ("YBR_FULL" | "YBR_FULL_422" | "YBR_ICT" | "YBR_RCT", 3) if codec.gives_rgb() => Meaning::Rgb,
+        ("YBR_FULL" | "YBR_FULL_422" | "YBR_ICT" | "YBR_RCT", 3) => Meaning::YCbCr,
         _ => {
             return Err(
-                FORMAT.unsupported(format_args!("its colours are {photometric:?} of {samples} samples"))
+                FORMAT.unsupported(format_args!("it has colours of {photometric:?} in {samples} samples"))
             );
         }
     };
-    let numbers = vec![0; size.width as usize * samples];
-    Ok(Decoded::plain(Rows { pixel, meaning, codec, numbers }))
-}
-
-impl RowReader for Rows {
-    fn size(&self) -> Size {
-        self.pixel.size
-    }
-
-    fn layout(&self) -> Layout {
-        if matches!(self.meaning, Meaning::Grey(_)) { Layout::Grey } else { Layout::Rgb }
-    }
-
-    fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
-        for out in into.chunks_exact_mut(self.layout().row_bytes(self.pixel.size.width)) {
-            self.codec.read_row(&mut self.numbers)?;
-            match &self.meaning {
-                Meaning::Grey(window) => {
-                    out.iter_mut().zip(&self.numbers).for_each(|(out, &number)| *out = window.shade(number));
-                }
-                Meaning::Palette(palette) => {
-                    let out = out.as_chunks_mut::<3>().0.iter_mut();
-                    out.zip(&self.numbers).for_each(|(out, &number)| *out = palette.colour(number));
-                }
-                Meaning::Rgb | Meaning::YCbCr => {
-                    out.iter_mut()
-                        .zip(&self.numbers)
-                        .for_each(|(out, &number)| *out = self.pixel.shade(number));
-                    if matches!(self.meaning, Meaning::YCbCr) {
-                        out.as_chunks_mut::<3>().0.iter_mut().for_each(|pixel| *pixel = from_ycbcr(*pixel));
-                    }
+    let mut numbers = vec![0; size.width as usize * samples];
+    let layout = if matches!(meaning, Meaning::Grey(_)) { Layout::Grey } else { Layout::Rgb };
+    Ok(Decoded::rows(size, layout, move |out| {
+        codec.read_row(&mut numbers)?;
+        match &meaning {
+            Meaning::Grey(window) => {
+                out.iter_mut().zip(&numbers).for_each(|(out, &number)| *out = window.shade(number));
+            }
+            Meaning::Palette(palette) => {
+                let out = out.as_chunks_mut::<3>().0.iter_mut();
+                out.zip(&numbers).for_each(|(out, &number)| *out = palette.colour(number));
+            }
+            Meaning::Rgb | Meaning::YCbCr => {
+                out.iter_mut().zip(&numbers).for_each(|(out, &number)| *out = pixel.shade(number));
+                if matches!(meaning, Meaning::YCbCr) {
+                    out.as_chunks_mut::<3>().0.iter_mut().for_each(|pixel| *pixel = from_ycbcr(*pixel));
                 }
             }
         }
         Ok(())
-    }
+    }))
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ fn element(file: &mut Vec<u8>, tag: u32, vr: &[u8; 2], value: &[u8]) {
     file.extend(value);
 }
 
-/// A file of 3×2 pixels. The elements stand in order of their tags.
+/// Returns a file of 3×2 pixels, with its elements in the order of their tags.
 fn dicom(
     syntax: &[u8],
     photometric: &[u8],
@@ -57,7 +57,7 @@ const RUNS: &[u8] = b"1.2.840.10008.1.2.5\0";
 const DEEP: [u8; 12] = [0, 0, 100, 0, 200, 0, 44, 1, 144, 1, 0xff, 0xff];
 
 #[test]
-fn bytes_are_shades_and_the_other_kind_of_grey_is_inverted() {
+fn bytes_are_shades_and_monochrome1_is_inverted() {
     let pixels = [1, 2, 3, 4, 5, 6];
     assert_eq!(
         read(&dicom(EXPLICIT, b"MONOCHROME2 ", 8, &[], &pixels)).unwrap(),
@@ -68,7 +68,7 @@ fn bytes_are_shades_and_the_other_kind_of_grey_is_inverted() {
 }
 
 #[test]
-fn a_window_decides_what_is_shown_and_without_one_everything_is() {
+fn the_window_is_shown_or_without_one_all_values() {
     let signed: (u32, &[u8; 2], &[u8]) = (tag::REPRESENTATION, b"US", &[1, 0]);
     let window: &[(u32, &[u8; 2], &[u8])] =
         &[signed, (tag::CENTER, b"DS", b"200.5\\9 "), (tag::WIDTH, b"DS", b"201 ")];
@@ -80,7 +80,7 @@ fn a_window_decides_what_is_shown_and_without_one_everything_is() {
 }
 
 #[test]
-fn colours_may_be_in_planes_and_in_runs() {
+fn colours_may_be_in_planes_or_in_runs() {
     let planes: Vec<u8> = (1..=18).collect();
     let pixels = [1, 7, 13, 2, 8, 14, 3, 9, 15, 4, 10, 16, 5, 11, 17, 6, 12, 18];
     let planar: &[(u32, &[u8; 2], &[u8])] = &[(tag::PLANAR, b"US", &[1, 0])];
@@ -99,8 +99,8 @@ fn colours_may_be_in_planes_and_in_runs() {
 }
 
 #[test]
-fn elements_of_sequences_do_not_count() {
-    // A small picture of the picture: a sequence with an item, both without a length.
+fn elements_inside_sequences_are_ignored() {
+    // A thumbnail: a sequence with an item, both of undefined length.
     let mut file = vec![0; 128];
     file.extend(b"DICM");
     element(&mut file, tag::TRANSFER_SYNTAX, b"UI", EXPLICIT);
@@ -119,7 +119,7 @@ fn elements_of_sequences_do_not_count() {
 }
 
 #[test]
-fn what_is_not_read_is_named_and_what_is_cut_off_is_corrupt() {
+fn an_unsupported_compression_is_named_and_a_file_that_is_cut_off_is_corrupt() {
     let lossless = [&RUNS[..18], b"4.70"].concat();
     let mut file = dicom(&lossless, b"MONOCHROME2 ", 8, &[], &[0; 6]);
     let pixels = file.len() - 6 - 12;

@@ -1,29 +1,28 @@
-//! The cards of a header.
+//! The headers of a file's parts, and the numbers in it.
 //!
 //! ```text
 //! a part   header: cards of 80 characters, the last one "END", then spaces up to 2,880     data, zeros up to 2,880
 //! a card   "NAXIS1  =                  301 / the width"     "CTYPE1  = 'RA---TAN'"
 //! ```
-//! Source: FITS Standard 4.0, 3.3, 4.1, 4.2.
+//! Source: FITS Standard 4.0, 3.3, 4.1, 4.2, 5.
 
 use std::collections::HashMap;
 
-use super::error::{NAME, too_short};
-use super::source::Source;
+use super::{FORMAT, Source, too_short};
 use crate::SourceError;
 use crate::formats::section::array;
 
 pub const BLOCK_BYTES: usize = 2880;
 const CARD_BYTES: usize = 80;
-/// The blocks that a header may have.
+/// The largest number of blocks in a header.
 const MAX_BLOCKS: usize = 4096;
 
-/// A header's keywords and values, as written.
+/// A header's keywords with their values, as written.
 pub struct Header(HashMap<String, String>);
 
-/// Reads a header, and says how many blocks it has. `None` at the end of the file.
+/// Reads a header, and returns it with its number of blocks. Returns `None` at the end of the file.
 pub fn read(source: &Source, offset: u64, is_first: bool) -> Result<Option<(Header, usize)>, SourceError> {
-    // A file may end with the padding of its last part left out.
+    // The last part may lack its padding.
     let mut reader = match source.from(offset) {
         Err(SourceError::Corrupt { .. }) if !is_first => return Ok(None),
         reader => reader?,
@@ -33,7 +32,7 @@ pub fn read(source: &Source, offset: u64, is_first: bool) -> Result<Option<(Head
         let bytes: [u8; BLOCK_BYTES] = match array(&mut reader) {
             Ok(bytes) => bytes,
             Err(_) if block == 0 && !is_first => return Ok(None),
-            Err(_) => return Err(NAME.corrupt("it ends in its header")),
+            Err(_) => return Err(FORMAT.corrupt("it ends in its header")),
         };
         for card in bytes.as_chunks::<CARD_BYTES>().0 {
             let (keyword, rest) = card.split_at(8);
@@ -46,10 +45,10 @@ pub fn read(source: &Source, offset: u64, is_first: bool) -> Result<Option<(Head
             }
         }
     }
-    Err(NAME.corrupt("its header has no end"))
+    Err(FORMAT.corrupt("its header has no end"))
 }
 
-/// The value of a card, without the quotes of a text and without the comment.
+/// Returns the value of a card, without quotes and comment.
 fn value_of(card: &str) -> String {
     let card = card.trim();
     match card.strip_prefix('\'') {
@@ -67,7 +66,7 @@ impl Header {
         self.text(keyword)?.parse().ok()
     }
 
-    /// A number; Fortran's exponents are letters D.
+    /// Returns a number. Its exponent may be a letter D, as in Fortran.
     pub fn number(&self, keyword: &str) -> Option<f64> {
         self.text(keyword)?.replace(['D', 'd'], "E").parse().ok()
     }
@@ -76,12 +75,12 @@ impl Header {
         self.text(keyword) == Some("T")
     }
 
-    /// A length of an axis.
+    /// Returns the length of an axis.
     pub fn length(&self, keyword: &str) -> Option<u64> {
         self.integer(keyword).and_then(|length| u64::try_from(length).ok())
     }
 
-    /// The bytes of the data, without padding.
+    /// Returns the bytes of the data, without padding.
     pub fn data_bytes(&self) -> Option<u64> {
         let axes = self.integer("NAXIS")?;
         if axes == 0 {
@@ -103,14 +102,14 @@ impl Header {
     }
 }
 
-/// A number of this width as a float, and as the whole number that it is, for floats 0.
+/// Converts a stored number to a float and to an integer, which is 0 for floats.
 pub fn number(stored: &[u8], bitpix: i64) -> Result<(f64, i64), SourceError> {
-    let whole = |number: i64| (number as f64, number);
+    let integer = |number: i64| (number as f64, number);
     Ok(match (bitpix, stored) {
-        (8, &[byte]) => whole(byte.into()),
-        (16, &[a, b]) => whole(i16::from_be_bytes([a, b]).into()),
-        (32, &[a, b, c, d]) => whole(i32::from_be_bytes([a, b, c, d]).into()),
-        (64, &[a, b, c, d, e, f, g, h]) => whole(i64::from_be_bytes([a, b, c, d, e, f, g, h])),
+        (8, &[byte]) => integer(byte.into()),
+        (16, &[a, b]) => integer(i16::from_be_bytes([a, b]).into()),
+        (32, &[a, b, c, d]) => integer(i32::from_be_bytes([a, b, c, d]).into()),
+        (64, &[a, b, c, d, e, f, g, h]) => integer(i64::from_be_bytes([a, b, c, d, e, f, g, h])),
         (-32, &[a, b, c, d]) => (f32::from_be_bytes([a, b, c, d]).into(), 0),
         (-64, &[a, b, c, d, e, f, g, h]) => (f64::from_be_bytes([a, b, c, d, e, f, g, h]), 0),
         _ => return Err(too_short()),

@@ -1,25 +1,26 @@
-//! Rice's compression of whole numbers: the differences of neighbours, in blocks that say how many low bits are stored
-//! as they are.
+//! Rice compression of integers. Differences of neighbours are stored in blocks, each with the number of low bits that are
+//! stored directly.
 //!
 //! ```text
-//! the first number, as it is
-//! a block   k: 5 bits (of numbers of 32 bits; 4 of 16, 3 of 8)
+//! the first number, directly
+//! a block   k: 5 bits (for numbers of 32 bits; 4 for 16, 3 for 8)
 //!           0          all differences are 0
-//!           26         differences as they are, of 32 bits (15: of 16; 7: of 8)
-//!           otherwise  of each difference: as many zeros as its high bits say, a one, then k - 1 low bits
+//!           26         differences of 32 bits, directly (15: of 16; 7: of 8)
+//!           otherwise  for each difference: its high bits as a number of zeros, a one, then k - 1 low bits
 //! ```
 //! A difference of 0, -1, 1, -2 … is stored as 0, 1, 2, 3 … Source: FITS Standard 4.0, 10.4.1; Pence, Seaman, White,
 //! "Lossless Astronomical Image Compression" (2009); cfitsio's `ricecomp.c` for the widths.
 
+use super::FORMAT;
 use super::cards::Header;
-use super::error::NAME;
 use crate::SourceError;
 
+/// The parameters of the compression.
 #[derive(Clone, Copy)]
 pub struct Parameters {
-    /// The numbers of a block.
+    /// Numbers per block.
     block: usize,
-    /// The bytes of a number: 1, 2 or 4.
+    /// Bytes per number: 1, 2 or 4.
     bytes: u32,
 }
 
@@ -35,7 +36,7 @@ impl Parameters {
     }
 }
 
-/// Bits from the highest to the lowest.
+/// Reads bits, the highest first.
 struct Bits<'a> {
     bytes: std::slice::Iter<'a, u8>,
     held: u64,
@@ -43,7 +44,7 @@ struct Bits<'a> {
 }
 
 impl Bits<'_> {
-    /// The next bits as a number; at most 32.
+    /// Reads a number of at most 32 bits.
     fn take(&mut self, bits: u32) -> Option<u32> {
         while self.count < bits {
             self.held = self.held << 8 | u64::from(*self.bytes.next()?);
@@ -55,7 +56,7 @@ impl Bits<'_> {
         Some(number as u32)
     }
 
-    /// How many zeros come before the next one, which is taken too.
+    /// Skips zeros and the one after them. Returns the number of zeros.
     fn zeros(&mut self) -> Option<u32> {
         let mut zeros = 0u32;
         while self.held == 0 {
@@ -70,9 +71,9 @@ impl Bits<'_> {
     }
 }
 
-/// Unpacks so many numbers.
-pub fn unpack(packed: &[u8], count: usize, parameters: Parameters) -> Result<Vec<i64>, SourceError> {
-    numbers(packed, count, parameters).ok_or_else(|| NAME.corrupt("a tile is too short"))
+/// Decompresses a number of integers.
+pub fn decompress(packed: &[u8], count: usize, parameters: Parameters) -> Result<Vec<i64>, SourceError> {
+    numbers(packed, count, parameters).ok_or_else(|| FORMAT.corrupt("a tile is too short"))
 }
 
 fn numbers(packed: &[u8], count: usize, Parameters { block, bytes }: Parameters) -> Option<Vec<i64>> {
@@ -109,16 +110,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bits_are_taken_from_the_highest() {
+    fn the_highest_bits_are_read_first() {
         let mut bits = Bits { bytes: [0b1010_0000, 0, 0b0001_1111].iter(), held: 0, count: 0 };
         assert_eq!((bits.take(2), bits.zeros(), bits.take(0)), (Some(2), Some(0), Some(0)));
         assert_eq!((bits.zeros(), bits.take(4), bits.zeros()), (Some(16), Some(15), None));
     }
 
     #[test]
-    fn differences_are_added_up() {
+    fn differences_are_accumulated() {
         let parameters = Parameters { block: 2, bytes: 2 };
-        // 5; a block of zeros; a block with one low bit: 2 is 1, 3 is -2.
+        // 5; a block of zeros; a block with one low bit, where 2 means 1 and 3 means -2.
         let packed = [0, 5, 0b0000_0010, 0b0100_1100];
         assert_eq!(numbers(&packed, 4, parameters), Some(vec![5, 5, 6, 4]));
         assert_eq!(numbers(&packed, 40, parameters), None);

@@ -1,15 +1,16 @@
-//! The linear stretch between two percentiles that makes values to shades.
+//! The linear stretch of values to shades, between two percentiles.
 
-/// The percentiles that become black and white. Between them lies what an observer looks at; beyond are dead pixels and
-/// the cores of stars. The same as `AsymmetricPercentileInterval(0.25, 99.75)` of astropy.
+/// The fractions of values that become black and white. Beyond them are mostly dead pixels and the cores of stars. The same
+/// as `AsymmetricPercentileInterval(0.25, 99.75)` of astropy.
 const LOW: f64 = 0.0025;
 const HIGH: f64 = 0.9975;
 
-/// How many values are looked at for that, at most, and the memory that they take.
+/// The largest number of sampled values.
 pub const SAMPLES: u64 = 1 << 20;
+/// Bytes of memory that they take.
 pub const SAMPLE_BYTES: u64 = SAMPLES * 8 * 2;
 
-/// What is black and what is white.
+/// The values of black and white.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stretch {
     black: f64,
@@ -17,10 +18,10 @@ pub struct Stretch {
 }
 
 impl Stretch {
-    /// Bytes as they are.
+    /// The stretch of bytes that are shown as they are.
     pub const BYTES: Self = Self { black: 0.0, white: 255.0 };
 
-    /// The stretch by some of a picture's values.
+    /// Returns the stretch for a sample of a picture's values.
     pub fn of(mut values: Vec<f64>) -> Self {
         values.retain(|value| value.is_finite());
         values.sort_unstable_by(f64::total_cmp);
@@ -28,18 +29,18 @@ impl Stretch {
         if white > black {
             return Self { black, white };
         }
-        // Nearly all values are the same: what differs is shown.
+        // Nearly all values are the same, so everything that differs is shown.
         Self { black: percentile(&values, 0.0), white: percentile(&values, 1.0) }
     }
 
     pub fn apply(self, value: f64) -> u8 {
         let shade = (value - self.black) / (self.white - self.black);
-        // NaN, where there is no value or nothing differs, becomes 0.
+        // NaN becomes 0. It means no value, or a picture of one value.
         (shade.clamp(0.0, 1.0) * 255.0).round() as u8
     }
 }
 
-/// The value at a fraction of sorted ones, between two of them in proportion.
+/// Returns the value at a fraction of sorted values, interpolated between two of them.
 fn percentile(sorted: &[f64], fraction: f64) -> f64 {
     let place = fraction * sorted.len().saturating_sub(1) as f64;
     let at = |index: f64| sorted.get(index as usize).copied().unwrap_or_default();
@@ -52,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn percentiles_become_black_and_white() {
+    fn percentiles_become_black_and_white_and_missing_values_black() {
         let stretch = Stretch::of((0..=1000).map(f64::from).chain([f64::NAN, f64::INFINITY]).collect());
         assert_eq!(stretch, Stretch { black: 2.5, white: 997.5 });
         assert_eq!([0.0, 2.5, 500.0, 997.5, 1e300].map(|value| stretch.apply(value)), [0, 0, 128, 255, 255]);
@@ -63,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_pixels_on_a_flat_ground_show() {
+    fn a_few_pixels_on_a_flat_background_are_visible() {
         let mut values = vec![7.0; 10_000];
         values.push(9.0);
         let stretch = Stretch::of(values);

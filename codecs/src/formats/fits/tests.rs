@@ -29,7 +29,7 @@ fn gzipped(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// A table of two tiles of 4 pixels each, in Rice's compression: 5 5 6 4, and 5 5 5 5.
+/// Returns a file with a table of two tiles of 4 pixels each in Rice compression: 5 5 6 4, and 5 5 5 5.
 fn tiled() -> Vec<u8> {
     let mut file = header(&["SIMPLE  = T", "BITPIX  = 8", "NAXIS   = 0"]);
     file.extend(header(&[
@@ -68,7 +68,7 @@ fn the_first_row_is_at_the_bottom() {
 }
 
 #[test]
-fn values_are_scaled_and_stretched_and_missing_ones_are_black() {
+fn values_are_scaled_and_stretched_and_missing_values_are_black() {
     let cards = [
         "SIMPLE  = T",
         "BITPIX  = 16",
@@ -95,7 +95,7 @@ fn three_planes_are_colours() {
 }
 
 #[test]
-fn the_first_part_with_pixels_is_shown() {
+fn the_first_part_that_has_pixels_is_shown() {
     let mut file = header(&["SIMPLE  = T", "BITPIX  = 8", "NAXIS   = 0"]);
     file.extend(fits(
         &["XTENSION= 'TABLE   '", "BITPIX  = 8", "NAXIS   = 2", "NAXIS1  = 4", "NAXIS2  = 1"],
@@ -111,13 +111,13 @@ fn the_first_part_with_pixels_is_shown() {
 }
 
 #[test]
-fn tiles_in_rice_compression_are_unpacked() {
-    // 4, 5 and 6 become black, grey and white; the second row is the upper one.
+fn tiles_in_rice_compression_are_decompressed() {
+    // 4, 5 and 6 become black, grey and white. The second row is the upper one.
     assert_eq!(read(&tiled()).unwrap(), (4, Layout::Grey, vec![128, 128, 128, 128, 128, 128, 255, 0]));
 }
 
 #[test]
-fn changed_files_end_in_a_picture_or_an_error() {
+fn mutated_files_end_in_a_picture_or_an_error() {
     let file = fits(&BYTES, &[1, 2, 3, 4, 5, 6]);
     mutated::check(&file, 400);
     mutated::check(&gzipped(&file), 100);

@@ -1,38 +1,38 @@
-//! The values of a picture, by plane and stored row: from a file as it is, from a gzipped one, or from compressed
-//! tiles.
+//! The values of a picture, by plane and stored row: from a plain file, a gzipped one, or compressed tiles.
 
 use std::io::Read;
 
 use super::cards::number;
-use super::error::{NAME, too_short};
 use super::header::Picture;
-use super::source::Source;
 use super::tiles::Tiles;
+use super::{FORMAT, Source, too_short};
 use crate::formats::section::Section;
 use crate::{Bounds, SourceError};
 
-/// The values of a picture.
-pub struct Samples {
+/// Reads the values of a picture.
+pub struct Values {
     picture: Picture,
     place: Place,
-    /// Some numbers, as stored.
+    /// A buffer of stored numbers.
     stored: Vec<u8>,
 }
 
+/// Where the values are.
+
 enum Place {
-    /// Any row can be read.
+    /// Rows can be read in any order.
     File(Source),
-    /// Each plane's rows come one after the other.
+    /// The rows of each plane are read in order.
     Streams(Vec<Box<dyn Read>>),
     Tiles(Box<Tiles>),
 }
 
-impl Samples {
+impl Values {
     pub fn open(source: &Source, picture: &Picture, bounds: Bounds) -> Result<Self, SourceError> {
         let picture = picture.clone();
         let place = match &picture.compressed {
             Some(_) if source.is_gzipped => {
-                return Err(NAME.unsupported("its tiles are compressed, and the file once more"));
+                return Err(FORMAT.unsupported("its tiles are compressed and the file is gzipped"));
             }
             Some(compressed) => {
                 Place::Tiles(Box::new(Tiles::new(&source.file, &picture, compressed, bounds)?))
@@ -47,7 +47,7 @@ impl Samples {
         Ok(Self { picture, place, stored: Vec::new() })
     }
 
-    /// Reads values of a row from a column on. Of a gzipped picture the next row of the plane is read, from its start.
+    /// Reads values of a row from a column on. A gzipped picture ignores both: it continues with the plane's next row.
     pub fn read(&mut self, plane: usize, row: u32, column: u32, into: &mut [f64]) -> Result<(), SourceError> {
         let bytes = self.picture.sample_bytes();
         match &mut self.place {
@@ -65,22 +65,21 @@ impl Samples {
                 stream.read_exact(&mut self.stored).map_err(|_| too_short())?;
             }
         }
-        let Picture { bitpix, scale, zero, blank, .. } = self.picture;
         for (value, stored) in into.iter_mut().zip(self.stored.chunks_exact(bytes)) {
-            let (float, whole) = number(stored, bitpix)?;
-            *value = if blank == Some(whole) { f64::NAN } else { zero + scale * float };
+            let (float, integer) = number(stored, self.picture.bitpix)?;
+            *value = self.picture.value(float, integer);
         }
         Ok(())
     }
 
-    /// Some of the values, spread evenly over the picture: all of a small one. A picture that is cut off is looked at
-    /// as far as it goes.
-    pub fn some(mut self, most: u64) -> Result<Vec<f64>, SourceError> {
+    /// Returns values spread evenly over the picture: at most `most`, or all of a small picture. A picture that is cut off is
+    /// sampled as far as it goes.
+    pub fn sample(mut self, most: u64) -> Result<Vec<f64>, SourceError> {
         let Picture { width, height, planes, .. } = self.picture;
         let most = most / planes as u64;
         let pixels = u64::from(width) * u64::from(height);
         let is_streamed = matches!(self.place, Place::Streams(_));
-        // A part of each n-th row; of a stream, which has to be read as a whole, each n-th value of all rows.
+        // A part of every n-th row. A stream has to be read completely, so every n-th value of all rows.
         let part = if pixels <= most { width } else { width.min(1024) };
         let step = u64::from(part) * u64::from(height) / most.max(1) + 1;
         let step = if is_streamed { 1 } else { u32::try_from(step).unwrap_or(u32::MAX) };
@@ -91,7 +90,7 @@ impl Samples {
         for plane in 0..planes {
             let mut skipped = 0;
             for (index, row) in (0..height).step_by(step as usize).enumerate() {
-                // Parts at different places, in the proportion that spreads best: the golden one.
+                // Multiples of the golden ratio spread the parts best.
                 let column = (u64::from(width - part) as f64 * (index as f64 * 0.618_034).fract()) as u32;
                 let column = if is_streamed { 0 } else { column };
                 if let Err(error) = self.read(plane, row, column, &mut row_values) {

@@ -1,32 +1,33 @@
-//! From a grey pixel's number to a shade: rescaled to what it measures, then the window of what is shown.
+//! The colours of pixels' numbers: a grey number is rescaled to what it measures and then shown through a window, an index
+//! is looked up in a palette.
 //!
-//! Source: DICOM PS3.3, C.11.1.1.2 (rescale slope and intercept), C.11.2.1.2 (window center and width), C.11.2.1.3 (the
-//! functions of the window).
-
-use super::codec::Codec;
+//! Source: DICOM PS3.3, C.7.6.3.1.5 and C.7.6.3.1.6 (palettes), C.11.1.1.2 (rescale slope and intercept), C.11.2.1.2
+//! (window center and width), C.11.2.1.3 (the functions of the window).
+use super::FORMAT;
+use super::codec::{Codec, Pixel};
 use super::elements::{Elements, tag};
-use super::error::NAME;
-use super::pixel::Pixel;
 use crate::SourceError;
+use crate::colour::samples::round_16;
 
-/// The rows that are looked at for the smallest and the largest number, at most.
+/// The largest number of rows that are searched for the smallest and the largest number.
 const MAX_ROWS: u32 = 4096;
-
+/// The conversion of grey numbers to shades.
 pub struct Window {
     slope: f64,
     intercept: f64,
     shape: Shape,
     is_inverted: bool,
-    /// The number of pixels that are no part of the picture.
+    /// The number of pixels that do not belong to the picture.
     padding: Option<i32>,
-    /// The shades of numbers of at most 16 bits, from the smallest one.
+    /// The shades of all numbers of up to 16 bits.
     table: Vec<u8>,
+    /// The number of the table's first shade.
     smallest: i32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Shape {
-    /// Numbers of 8 bits without a window are shades.
+    /// Numbers of 8 bits without a window are shades already.
     Plain,
     Linear {
         center: f64,
@@ -69,18 +70,18 @@ impl Window {
         window
     }
 
-    /// Whether the file does not say what to show.
+    /// Returns true if the file has no window and needs one.
     pub fn is_unknown(&self) -> bool {
         self.shape == Shape::Unknown
     }
 
-    /// Shows everything from the smallest number to the largest one.
-    pub fn look_at(&mut self, codec: &mut Codec, pixel: Pixel) -> Result<(), SourceError> {
+    /// Makes a window of all numbers, from the smallest to the largest.
+    pub fn show_all(&mut self, codec: &mut Codec, pixel: Pixel) -> Result<(), SourceError> {
         let mut row = vec![0; pixel.size.width as usize];
         let mut ends: Option<(i32, i32)> = None;
         for index in 0..pixel.size.height.min(MAX_ROWS) {
             match codec.read_row(&mut row) {
-                // What is cut off is looked at as far as it goes.
+                // A file that is cut off is searched as far as it goes.
                 Err(error) if index == 0 => return Err(error),
                 Err(_) => break,
                 Ok(()) => {}
@@ -90,7 +91,7 @@ impl Window {
                 ends = Some((least.min(number), most.max(number)));
             }
         }
-        let (least, most) = ends.ok_or_else(|| NAME.corrupt("it has nothing but padding"))?;
+        let (least, most) = ends.ok_or_else(|| FORMAT.corrupt("all of its pixels are padding"))?;
         let (one, other) = (self.measure(least), self.measure(most));
         let (low, high) = (one.min(other), one.max(other));
         self.shape =
@@ -126,5 +127,45 @@ impl Window {
     pub fn shade(&self, number: i32) -> u8 {
         let index = usize::try_from(i64::from(number) - i64::from(self.smallest)).ok();
         index.and_then(|index| self.table.get(index).copied()).unwrap_or_else(|| self.computed(number))
+    }
+}
+
+/// A palette of 8 or 16 bits.
+pub struct Palette {
+    /// The number of the first colour.
+    first: i32,
+    colours: Vec<[u8; 3]>,
+}
+
+impl Palette {
+    pub fn of(elements: &Elements) -> Result<Self, SourceError> {
+        let missing = || FORMAT.corrupt("its palette is missing");
+        let mut channels = Vec::new();
+        let mut first = 0;
+        for (descriptor, values) in tag::DESCRIPTORS.into_iter().zip(tag::PALETTES) {
+            let [count, start, bits] = *elements.numbers(descriptor) else { return Err(missing()) };
+            // 65,536 does not fit into 16 bits.
+            let count = if count == 0 { 1 << 16 } else { usize::from(count) };
+            first = i32::from(start as i16);
+            let bytes = elements.bytes(values).ok_or_else(missing)?;
+            let mut channel: Vec<u8> = match bits {
+                // Each 16 bits hold two colours, unless there are enough of them to hold one.
+                8 if bytes.len() < 2 * count => bytes.to_vec(),
+                8 => elements.numbers(values).into_iter().map(|value| value as u8).collect(),
+                _ => elements.numbers(values).into_iter().map(round_16).collect(),
+            };
+            channel.resize(count, 0);
+            channels.push(channel);
+        }
+        let [reds, greens, blues] = channels.as_slice() else { return Err(missing()) };
+        let colours = reds.iter().zip(greens).zip(blues).map(|((&red, &green), &blue)| [red, green, blue]);
+        Ok(Self { first, colours: colours.collect() })
+    }
+
+    /// Returns the colour of a number. Numbers outside the palette have its first or last colour.
+    pub fn colour(&self, number: i32) -> [u8; 3] {
+        let index = usize::try_from(i64::from(number) - i64::from(self.first)).unwrap_or(0);
+        let last = self.colours.len().saturating_sub(1);
+        self.colours.get(index.min(last)).copied().unwrap_or_default()
     }
 }
