@@ -143,22 +143,6 @@ impl SourceError {
     }
 }
 
-/// The name of a format, for the files in its folder: they cannot import its description, which imports them.
-#[derive(Clone, Copy)]
-pub(crate) struct FormatName(pub &'static str);
-
-impl FormatName {
-    /// As [`SourceError::corrupt`].
-    pub fn corrupt(self, reason: impl Display) -> SourceError {
-        SourceError::corrupt(self.0, reason)
-    }
-
-    /// As [`SourceError::unsupported`].
-    pub fn unsupported(self, reason: impl Display) -> SourceError {
-        SourceError::unsupported(self.0, reason)
-    }
-}
-
 /// The most characters of a reason.
 const REASON_CHARS: usize = 160;
 

@@ -1,17 +1,17 @@
-//! Files that are recognised only to be refused by name: what needs a renderer under the GPL, and what is no picture.
-//! A sentence that says what the file is helps more than a list of formats that it is not.
+//! Files that are recognised but cannot be read: formats that would need a renderer under the GPL, and files that are not
+//! pictures. A sentence that names the format helps more than a list of other formats.
 //!
-//! None of these is a [`Format`](crate::Format), so none stands in a list of formats that can be read.
+//! They are not a [`Format`](crate::Format), so that no list of supported formats has them.
 
-/// What a file that begins with these bytes is refused with. Asked when no format that is read has its signature.
+/// Returns the refusal of a file that begins with these bytes. To be called if it is not in a supported format.
 pub fn find(head: &[u8]) -> Option<&'static str> {
     REFUSED.iter().find(|(_, signature)| signature(head)).map(|(sentence, _)| *sentence)
 }
 
-/// Whether a file that begins with these bytes is of a kind.
+/// Returns true if a file begins with bytes of this kind.
 type Signature = fn(head: &[u8]) -> bool;
 
-/// What the failure says of each kind, and whether a file that begins with these bytes is of this kind.
+/// The sentence and the signature of each kind.
 static REFUSED: &[(&str, Signature)] = &[
     ("This is PostScript (EPS), which cannot be read: export it as PDF, SVG or PNG.", is_postscript),
     ("This is a DjVu document, which cannot be read: export it as PDF or TIFF.", |head| {
@@ -67,7 +67,7 @@ static REFUSED: &[(&str, Signature)] = &[
     ("This is an archive (RAR, 7z or xz), which cannot be read: take the picture out of it.", is_archive),
 ];
 
-/// PostScript, after the end mark of an earlier job too; and EPS in Windows' container with a preview.
+/// Returns true for PostScript, also after the end mark of an earlier job, and for EPS in the Windows container with a preview.
 ///
 /// Source: Adobe, Encapsulated PostScript File Format Specification 3.0, section 5.2.
 fn is_postscript(head: &[u8]) -> bool {
@@ -76,7 +76,7 @@ fn is_postscript(head: &[u8]) -> bool {
 
 fn is_video(head: &[u8]) -> bool {
     match head {
-        // MP4 and QuickTime, by the major brand, unless it is one of a still picture; QuickTime of before brands.
+        // MP4 and QuickTime, unless the major brand is one of still pictures or sound. Then, QuickTime without brands.
         [_, _, _, _, b'f', b't', b'y', b'p', brand @ ..] => {
             ![b"M4A".as_slice(), b"mi", b"ms", b"jp"].iter().any(|other| brand.starts_with(other))
         }
@@ -97,7 +97,7 @@ fn is_sound(head: &[u8]) -> bool {
         || is_riff(head, |kind| kind.starts_with(b"WAVE"))
 }
 
-/// WMF with the placeable header; EMF by its record and the signature in it. Source: [MS-WMF] 2.3.2.3, [MS-EMF] 2.2.9.
+/// Returns true for WMF with the placeable header, and for EMF ([MS-WMF] 2.3.2.3, [MS-EMF] 2.2.9).
 fn is_metafile(head: &[u8]) -> bool {
     head.starts_with(&[0xd7, 0xcd, 0xc6, 0x9a])
         || head.starts_with(&[1, 0, 0, 0]) && head.get(40..44) == Some(b" EMF")
@@ -109,7 +109,7 @@ fn is_archive(head: &[u8]) -> bool {
         .any(|start| head.starts_with(start))
 }
 
-/// Whether this is a RIFF file of this kind. Source: Microsoft, "Resource Interchange File Format".
+/// Returns true for a RIFF file of a kind (Microsoft, "Resource Interchange File Format").
 fn is_riff(head: &[u8], is_kind: impl Fn(&[u8]) -> bool) -> bool {
     head.starts_with(b"RIFF") && head.get(8..).is_some_and(is_kind)
 }
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused_is_called_by_its_name() {
+    fn a_refusal_names_the_format() {
         for (head, name) in [
             (b"%!PS-Adobe-3.0 EPSF-3.0\n".as_slice(), "PostScript"),
             (b"\xc5\xd0\xd3\xc6\x1e\0\0\0", "PostScript"),
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused_stands_in_no_list() {
+    fn refused_formats_are_not_listed_as_supported() {
         for name in ["EPS", "DjVu", "MP4", "XCF"] {
             assert!(!Format::list().contains(name), "{}", Format::list());
         }

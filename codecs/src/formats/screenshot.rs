@@ -21,7 +21,7 @@ use ::png::{BitDepth, ColorType, Decoder, Limits, Reader};
 use edgezoom_geometry::Size;
 
 use crate::format::{Decoded, Input, Open};
-use crate::{Format, Layout, Reading, RowReader, SourceError, SourceFile};
+use crate::{Format, Layout, Reading, SourceError, SourceFile};
 
 pub(crate) static FORMAT: Format = Format {
     name: "captured page",
@@ -36,13 +36,13 @@ pub(crate) static FORMAT: Format = Format {
 /// The signature. No other format begins with its first byte.
 pub const MAGIC: [u8; 8] = *b"\x9dEZPAGE\n";
 
-/// The maximum length of a strip's PNG file: 2,560 × 8,192 pixels that do not compress have 63 MB, or 84 MB with alpha.
+/// The largest length of a strip's PNG file. 2,560 × 8,192 pixels that cannot be compressed take 63 MB, or 84 MB with alpha.
 const STRIP_BYTES: u32 = 96 << 20;
 
-/// The bytes that the decoder may allocate: a few rows.
+/// Bytes that the decoder may allocate: a few rows.
 const DECODER_BYTES: usize = 16 << 20;
 
-/// The header of a screenshot of `size`.
+/// Returns the header of a screenshot of this size.
 #[must_use]
 pub fn header(size: Size) -> [u8; 16] {
     let mut header = [0; 16];
@@ -54,7 +54,7 @@ pub fn header(size: Size) -> [u8; 16] {
     header
 }
 
-/// The bytes before the PNG file of a strip; `None` if the file is too long.
+/// Returns the bytes before the PNG file of a strip, or `None` if the file is too long.
 #[must_use]
 pub fn strip_header(png: &[u8]) -> Option<[u8; 4]> {
     u32::try_from(png.len()).ok().map(u32::to_le_bytes)
@@ -62,8 +62,8 @@ pub fn strip_header(png: &[u8]) -> Option<[u8; 4]> {
 
 struct Screenshot {
     file: BufReader<SourceFile>,
-    size: Size,
-    /// The rows that are not read yet, including those of the current strip.
+    width: u32,
+    /// Number of rows that are not read yet, including those of the current strip.
     rows_left: u32,
     strip: Option<Strip>,
 }
@@ -72,7 +72,7 @@ struct Screenshot {
 struct Strip {
     reader: Reader<Cursor<Vec<u8>>>,
     rows_left: u32,
-    /// A row with alpha, if the strip has that. The alpha channel is dropped, because pages are opaque.
+    /// A buffer for rows with alpha, if the strip has alpha. It is dropped, because pages are opaque.
     rgba_row: Option<Vec<u8>>,
 }
 
@@ -84,30 +84,16 @@ fn open(Input { mut file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceErro
     }
     let size = bounds.admit(read_u32(&mut file)?, read_u32(&mut file)?)?;
     bounds.admit_memory(u64::from(STRIP_BYTES), "reading a screenshot")?;
-    Ok(Decoded::plain(Screenshot { file, size, rows_left: size.height, strip: None }))
-}
-
-impl RowReader for Screenshot {
-    fn size(&self) -> Size {
-        self.size
-    }
-
-    fn layout(&self) -> Layout {
-        Layout::Rgb
-    }
-
-    fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
-        let row_bytes = self.size.width as usize * Layout::Rgb.channels();
-        for row in into.chunks_exact_mut(row_bytes) {
-            self.strip()?.read_row(row)?;
-            self.rows_left = self.rows_left.saturating_sub(1);
-        }
+    let mut screenshot = Screenshot { file, width: size.width, rows_left: size.height, strip: None };
+    Ok(Decoded::rows(size, Layout::Rgb, move |row| {
+        screenshot.strip()?.read_row(row)?;
+        screenshot.rows_left = screenshot.rows_left.saturating_sub(1);
         Ok(())
-    }
+    }))
 }
 
 impl Screenshot {
-    /// The strip that contains the next row.
+    /// Returns the strip that contains the next row.
     fn strip(&mut self) -> Result<&mut Strip, SourceError> {
         let strip = match self.strip.take() {
             Some(strip) if strip.rows_left > 0 => strip,
@@ -125,7 +111,7 @@ impl Screenshot {
         read_exact(&mut self.file, &mut bytes)?;
         let strip = Strip::open(bytes)?;
         let (width, height) = strip.reader.info().size();
-        if width != self.size.width || height > self.rows_left {
+        if width != self.width || height > self.rows_left {
             return Err(corrupt("the size of a strip does not fit the screenshot"));
         }
         Ok(strip)

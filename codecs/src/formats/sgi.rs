@@ -1,5 +1,5 @@
-//! Silicon Graphics' pictures (IRIS RGB), row by row. The lowest row comes first and each channel is a plane, so rows
-//! are found from the end.
+//! Silicon Graphics pictures (IRIS RGB), row by row. The lowest row is stored first, and each channel is a plane, so rows are
+//! found from the end.
 //!
 //! ```text
 //! 0     2        3       4           6      8       10        12           104
@@ -7,22 +7,20 @@
 //! u16   u8       u8: 1,2 u16         u16    u16     u16                    then zeros up to 512
 //!
 //! storage 0   the rows of the first channel, of the second …
-//! storage 1   where each of those rows starts: u32 each, how long each is: u32 each; then rows of runs
+//! storage 1   the offset of each of those rows: u32, the length of each: u32; then rows of runs
 //!             n (7 bits) with the bit above it: n samples follow; without it: one follows, n times; 0: the end
 //! ```
-//! All numbers are big-endian. A run's number has as many bytes as a sample.
+//! All numbers are big-endian. The number of a run has as many bytes as a sample.
 //!
 //! Source: Paul Haeberli, "The SGI Image File Format", version 1.00.
 
 use std::io::Read;
 use std::sync::Arc;
 
-use edgezoom_geometry::Size;
-
 use crate::colour::samples::round_16;
 use crate::format::{Decoded, Input, Open};
 use crate::formats::section::{self, Section};
-use crate::{Format, Layout, Reading, RowReader, SourceError, SourceFile};
+use crate::{Format, Layout, Reading, SourceError, SourceFile};
 
 pub(crate) static FORMAT: Format = Format {
     name: "SGI",
@@ -37,16 +35,14 @@ pub(crate) static FORMAT: Format = Format {
 const HEADER_BYTES: usize = 512;
 
 struct Rows {
-    size: Size,
+    height: u32,
     file: Arc<SourceFile>,
-    /// The channels that are read; grey with opacity has two.
+    /// Number of channels that are read. Grey with opacity has two.
     channels: usize,
-    /// The bytes of a sample.
+    /// Bytes per sample.
     bytes: usize,
-    /// Where each row of each channel starts and how long it is, if it is compressed.
+    /// The start and the length of each row of each channel, if rows are compressed.
     runs: Option<Vec<(u32, u32)>>,
-    /// How many rows have been read.
-    read: u32,
     packed: Vec<u8>,
     /// A row of a channel.
     row: Vec<u8>,
@@ -63,12 +59,12 @@ fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     let stored_channels = if dimensions < 3 { 1 } else { number(c0, c1) };
     let size = bounds.admit(number(w0, w1), height)?;
     if header.get(104..108) != Some(&[0; 4]) {
-        return Err(FORMAT.unsupported("its pixels are indices into a table of the screen's colours"));
+        return Err(FORMAT.unsupported("its pixels are indices into a colour table of the screen"));
     }
     if stored_channels == 0 {
         return Err(SourceError::Empty);
     }
-    // More channels than four have no meaning.
+    // Channels after the fourth have no meaning.
     let channels = stored_channels.min(4) as usize;
     let runs = match storage {
         0 => None,
@@ -89,19 +85,52 @@ fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     };
     let bytes = usize::from(bytes);
     let row = vec![0; size.width as usize * bytes];
-    Ok(Decoded::plain(Rows { size, file, channels, bytes, runs, read: 0, packed: Vec::new(), row }))
+    let mut rows = Rows { height, file, channels, bytes, runs, packed: Vec::new(), row };
+    let layout = match channels {
+        1 => Layout::Grey,
+        3 => Layout::Rgb,
+        _ => Layout::Rgba,
+    };
+    let mut left = height;
+    Ok(Decoded::rows(size, layout, move |out| {
+        left -= 1;
+        rows.read_into(left, layout.channels(), out)
+    }))
 }
 
 impl Rows {
-    /// Reads a row of a channel; rows are counted from the bottom.
+    /// Reads a row of all channels. Rows are counted from the bottom.
+    fn read_into(&mut self, row: u32, step: usize, out: &mut [u8]) -> Result<(), SourceError> {
+        for channel in 0..self.channels {
+            self.read_row(channel, row)?;
+            // Grey with opacity becomes three equal colours and alpha.
+            let places = match (self.channels, channel) {
+                (2, 0) => 0..3,
+                (2, _) => 3..4,
+                _ => channel..channel + 1,
+            };
+            for place in places {
+                let out = out.iter_mut().skip(place).step_by(step);
+                match self.bytes {
+                    1 => out.zip(&self.row).for_each(|(out, &sample)| *out = sample),
+                    _ => out.zip(self.row.as_chunks().0).for_each(|(out, &sample)| {
+                        *out = round_16(u16::from_be_bytes(sample));
+                    }),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a row of a channel.
     fn read_row(&mut self, channel: usize, row: u32) -> Result<(), SourceError> {
-        let number = channel as u64 * u64::from(self.size.height) + u64::from(row);
+        let number = channel as u64 * u64::from(self.height) + u64::from(row);
         let Some(runs) = &self.runs else {
             let at = HEADER_BYTES as u64 + number * self.row.len() as u64;
             return Section::new(&self.file, at, u64::MAX).read_exact(&mut self.row).map_err(|_| too_short());
         };
         let &(start, length) = runs.get(number as usize).ok_or_else(too_short)?;
-        // One by one, samples take twice their bytes, and the end one more.
+        // The worst encoding takes twice the bytes of each sample, and one more for the end.
         if length as usize > self.row.len() * 2 + 1024 {
             return Err(FORMAT.corrupt("a compressed row is too long"));
         }
@@ -113,7 +142,7 @@ impl Rows {
     }
 }
 
-/// Unpacks a row of samples of so many bytes. `None` when it has too few.
+/// Decompresses a row of samples of `bytes` bytes. Returns `None` if there are too few.
 fn unpack(packed: &[u8], row: &mut [u8], bytes: usize) -> Option<()> {
     let mut packed = packed.chunks_exact(bytes);
     let mut row = row.chunks_exact_mut(bytes);
@@ -136,47 +165,6 @@ fn unpack(packed: &[u8], row: &mut [u8], bytes: usize) -> Option<()> {
     Some(())
 }
 
-impl RowReader for Rows {
-    fn size(&self) -> Size {
-        self.size
-    }
-
-    fn layout(&self) -> Layout {
-        match self.channels {
-            1 => Layout::Grey,
-            3 => Layout::Rgb,
-            _ => Layout::Rgba,
-        }
-    }
-
-    fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
-        let step = self.layout().channels();
-        for out in into.chunks_exact_mut(self.layout().row_bytes(self.size.width)) {
-            let row = self.size.height - 1 - self.read;
-            for channel in 0..self.channels {
-                self.read_row(channel, row)?;
-                // Grey with opacity becomes three equal colours and alpha.
-                let places = match (self.channels, channel) {
-                    (2, 0) => 0..3,
-                    (2, _) => 3..4,
-                    _ => channel..channel + 1,
-                };
-                for place in places {
-                    let out = out.iter_mut().skip(place).step_by(step);
-                    match self.bytes {
-                        1 => out.zip(&self.row).for_each(|(out, &sample)| *out = sample),
-                        _ => out.zip(self.row.as_chunks().0).for_each(|(out, &sample)| {
-                            *out = round_16(u16::from_be_bytes(sample));
-                        }),
-                    }
-                }
-            }
-            self.read += 1;
-        }
-        Ok(())
-    }
-}
-
 fn too_short() -> SourceError {
     FORMAT.corrupt("it ends before its last row")
 }
@@ -187,7 +175,7 @@ mod tests {
     use crate::formats::mutated;
 
     #[test]
-    fn runs_are_of_samples_of_one_or_two_bytes() {
+    fn runs_repeat_samples_of_one_or_two_bytes() {
         let mut row = [0; 5];
         assert_eq!(unpack(&[0x83, 1, 2, 3, 2, 9, 0], &mut row, 1), Some(()));
         assert_eq!(row, [1, 2, 3, 9, 9]);
@@ -198,10 +186,10 @@ mod tests {
     }
 
     #[test]
-    fn changed_files_end_in_a_picture_or_an_error() {
+    fn mutated_files_end_in_a_picture_or_an_error() {
         let mut file = vec![0x01, 0xda, 1, 1, 0, 3, 0, 3, 0, 2, 0, 3];
         file.resize(HEADER_BYTES, 0);
-        // Six rows, of 2 bytes and an end each, all at the same place.
+        // Six rows, each of 2 bytes and an end, all at the same offset.
         file.extend([[0, 0, 2, 48]; 6].concat());
         file.extend([[0, 0, 0, 3]; 6].concat());
         file.extend([3, 77, 0]);

@@ -4,19 +4,17 @@
 //! 0         4      8       12    16      20    24        28              32
 //! 59a66a95  width  height  bits  length  type  map type  map's length    map: all reds, all greens, all blues
 //!
-//! type   0, 1 pixels as they are   2 runs   3 as they are, red first
-//! a row  pixels of 1 (black is 1), 8, 24 (blue, green, red) or 32 bits (one byte that means nothing first), in 16 bits
+//! type   0, 1 plain pixels, 2 runs, 3 plain pixels, red first
+//! a row  pixels of 1 (black is 1), 8, 24 (blue, green, red) or 32 bits (an unused byte first), padded to 16 bits
 //! runs   80 n b: the byte b, n + 1 times   80 00: the byte 80   any other byte: itself
 //! ```
 //! All numbers are u32 and big-endian. Source: Sun Microsystems, rasterfile(5).
 
 use std::io::{BufReader, Read};
 
-use edgezoom_geometry::Size;
-
 use crate::format::{Decoded, Input, Open};
 use crate::formats::section::array;
-use crate::{Format, Layout, Reading, RowReader, SourceError, SourceFile};
+use crate::{Format, Layout, Reading, SourceError, SourceFile};
 
 pub(crate) static FORMAT: Format = Format {
     name: "Sun raster",
@@ -28,20 +26,19 @@ pub(crate) static FORMAT: Format = Format {
     open: Open::Directly(open),
 };
 
-/// The mark of a run.
+/// Marks a run.
 const RUN: u8 = 0x80;
-/// The bytes of the largest map of colours.
+/// Bytes of the largest colour map.
 const MAP_BYTES: u32 = 256 * 3;
 
 struct Rows {
-    size: Size,
     bits: u32,
     is_red_first: bool,
     is_compressed: bool,
     palette: Vec<[u8; 3]>,
     file: BufReader<SourceFile>,
     row: Vec<u8>,
-    /// The byte that is repeated, and how often it still comes.
+    /// The byte that is repeated, and how many times more.
     run: (u8, usize),
 }
 
@@ -56,10 +53,10 @@ fn open(Input { mut file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceErro
     let [_, width, height, bits, _, kind, map_kind, map_bytes] = numbers;
     let size = bounds.admit(width, height)?;
     if !matches!(bits, 1 | 8 | 24 | 32) {
-        return Err(FORMAT.unsupported(format_args!("its pixels have {bits} bits")));
+        return Err(FORMAT.unsupported(format_args!("it has {bits} bits per pixel")));
     }
     if kind > 3 {
-        return Err(FORMAT.unsupported(format_args!("its type is {kind}")));
+        return Err(FORMAT.unsupported(format_args!("it has type {kind}")));
     }
     let mut map = vec![0; map_bytes.min(MAP_BYTES) as usize];
     file.read_exact(&mut map).map_err(ends)?;
@@ -71,7 +68,9 @@ fn open(Input { mut file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceErro
     let row_bytes = (u64::from(width) * u64::from(bits)).div_ceil(16) * 2;
     let (is_compressed, is_red_first) = (kind == 2, kind == 3);
     let row = vec![0; row_bytes as usize];
-    Ok(Decoded::plain(Rows { size, bits, is_red_first, is_compressed, palette, file, row, run: (0, 0) }))
+    let mut rows = Rows { bits, is_red_first, is_compressed, palette, file, row, run: (0, 0) };
+    let layout = if bits <= 8 && rows.palette.is_empty() { Layout::Grey } else { Layout::Rgb };
+    Ok(Decoded::rows(size, layout, move |out| rows.read_into(layout.channels(), out)))
 }
 
 impl Rows {
@@ -100,7 +99,7 @@ impl Rows {
         Ok(())
     }
 
-    /// The shade or the colour of an index.
+    /// Writes the shade or the colour of an index.
     fn write(&self, index: u8, out: &mut [u8]) {
         match self.palette.get(usize::from(index)) {
             Some(colour) => out.copy_from_slice(colour),
@@ -109,36 +108,22 @@ impl Rows {
             None => out.fill(0),
         }
     }
-}
 
-impl RowReader for Rows {
-    fn size(&self) -> Size {
-        self.size
-    }
-
-    fn layout(&self) -> Layout {
-        if self.bits <= 8 && self.palette.is_empty() { Layout::Grey } else { Layout::Rgb }
-    }
-
-    fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
-        let step = self.layout().channels();
-        for out in into.chunks_exact_mut(self.layout().row_bytes(self.size.width)) {
-            self.read_row()?;
-            let out = out.chunks_exact_mut(step);
-            match self.bits {
-                1 => {
-                    let bits = self.row.iter().flat_map(|byte| (0..8).rev().map(move |bit| byte >> bit & 1));
-                    out.zip(bits).for_each(|(out, index)| self.write(index, out));
-                }
-                8 => out.zip(&self.row).for_each(|(out, &index)| self.write(index, out)),
-                bits => {
-                    let pixels = self.row.chunks_exact(bits as usize / 8);
-                    for (out, pixel) in out.zip(pixels) {
-                        // The byte that means nothing comes first.
-                        out.copy_from_slice(pixel.last_chunk::<3>().unwrap_or(&[0; 3]));
-                        if !self.is_red_first {
-                            out.reverse();
-                        }
+    fn read_into(&mut self, step: usize, out: &mut [u8]) -> Result<(), SourceError> {
+        self.read_row()?;
+        let out = out.chunks_exact_mut(step);
+        match self.bits {
+            1 => {
+                let bits = self.row.iter().flat_map(|byte| (0..8).rev().map(move |bit| byte >> bit & 1));
+                out.zip(bits).for_each(|(out, index)| self.write(index, out));
+            }
+            8 => out.zip(&self.row).for_each(|(out, &index)| self.write(index, out)),
+            bits => {
+                for (out, pixel) in out.zip(self.row.chunks_exact(bits as usize / 8)) {
+                    // An unused byte comes first.
+                    out.copy_from_slice(pixel.last_chunk::<3>().unwrap_or(&[0; 3]));
+                    if !self.is_red_first {
+                        out.reverse();
                     }
                 }
             }
@@ -166,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn pixels_have_four_sizes() {
+    fn pixels_of_1_8_24_and_32_bits_are_read() {
         let bits = raster(1, 1, &[], &[0b1010_0000, 0, 0b0100_0000, 0]);
         assert_eq!(read(&bits).unwrap(), (3, Layout::Grey, vec![0, 255, 0, 255, 0, 255]));
         let indices = raster(8, 1, &[1, 2, 3, 4, 5, 6], &[0, 1, 1, 99, 0, 0, 9, 99]);

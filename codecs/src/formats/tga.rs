@@ -1,4 +1,4 @@
-//! Truevision TGA, row by row. Most files are stored from the bottom up: uncompressed ones are read from their end.
+//! Truevision TGA, row by row. Most files are stored from the bottom up. Uncompressed ones are read from the end.
 //!
 //! ```text
 //! 0          1           2     3            5              7           8               12     14      16    17
@@ -8,16 +8,14 @@
 //! type   1 palette, 2 colour, 3 grey; + 8 run-length compressed
 //! flags  bits 0–3 alpha bits of a pixel, bit 4 from the right, bit 5 from the top, bits 6–7 reserved
 //! ```
-//! Numbers are little-endian. The identification, the palette and the pixels follow.
+//! Numbers are little-endian. The header is followed by a comment, the palette and the pixels.
 //!
 //! Source: Truevision TGA File Format Specification, version 2.0 (1991), "TGA File Header", fields 1 to 8.
 
 use std::io::{BufReader, Read, Seek, SeekFrom};
 
-use edgezoom_geometry::Size;
-
 use crate::format::{Decoded, Input, Open};
-use crate::{Format, Layout, Orientation, Reading, RowReader, SourceError, SourceFile};
+use crate::{Format, Layout, Orientation, Reading, SourceError, SourceFile};
 
 pub(crate) static FORMAT: Format = Format {
     name: "TGA",
@@ -29,25 +27,24 @@ pub(crate) static FORMAT: Format = Format {
     open: Open::Directly(open),
 };
 
-/// The header's length.
 const HEADER_BYTES: usize = 18;
 
-/// What the header says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Header {
     width: u16,
     height: u16,
     kind: Kind,
-    /// Whether runs of equal pixels are compressed.
+    /// True if pixels are compressed by runs.
     compressed: bool,
-    /// The bits of a pixel, or of an index into the palette.
+    /// Bits of a pixel, or of an index into the palette.
     bits: u8,
-    /// The bits of a pixel that are alpha.
+    /// Bits of a pixel that are alpha.
     alpha_bits: u8,
     from_right: bool,
     from_top: bool,
+    /// Length of the comment.
     comment: u8,
-    /// The palette's first index, how many colours it has, and their bits.
+    /// The palette's first index, its number of colours, and their bits.
     palette: (u16, u16, u8),
 }
 
@@ -60,22 +57,21 @@ enum Kind {
 
 struct Rows {
     header: Header,
-    size: Size,
-    layout: Layout,
     file: BufReader<SourceFile>,
     palette: Vec<[u8; 4]>,
-    /// Where the pixels begin, for those that are read from their end.
+    /// The offset of the pixels, if rows are read from the end.
     backwards_from: Option<u64>,
-    /// The next row.
-    next: u32,
+    /// Number of rows that are still to be read.
+    left: u32,
     row: Vec<u8>,
-    /// A repeated pixel and how often it still comes; or how many literal pixels still come.
+    /// A repeated pixel, and how many times more.
     run: ([u8; 4], u8),
+    /// Number of literal pixels that follow.
     literal: u8,
 }
 
 impl Header {
-    /// Reads a header. `None` when a field is invalid: TGA has no signature, so every field is checked.
+    /// Reads a header. Returns `None` if a field is invalid: TGA has no signature, so every field is checked.
     fn read(bytes: &[u8; HEADER_BYTES]) -> Option<Self> {
         let [comment, palettes, kind, f0, f1, n0, n1, entry, _, _, _, _, w0, w1, h0, h1, bits, flags] =
             *bytes;
@@ -91,7 +87,7 @@ impl Header {
         let palette = (number(f0, f1), number(n0, n1), entry);
         let palette_fits = match kind {
             Kind::Palette => palettes == 1 && palette.1 > 0 && matches!(entry, 15 | 16 | 24 | 32),
-            // A palette beside colours is allowed and ignored.
+            // A palette is allowed and ignored if pixels are colours.
             _ => palettes == 0 && palette == (0, 0, 0) || palettes == 1 && matches!(entry, 15 | 16 | 24 | 32),
         };
         let bits_fit = match kind {
@@ -101,7 +97,7 @@ impl Header {
         };
         let alpha_bits = flags & 15;
         let fits = palette_fits && bits_fit && width > 0 && height > 0;
-        // A pixel of 16 bits has room for one alpha bit, one of 32 bits for eight.
+        // A pixel of 16 bits can have one alpha bit, one of 32 bits eight.
         let flags_fit =
             flags & 0xc0 == 0 && matches!((alpha_bits, bits), (0, _) | (1, 16) | (8, 8 | 16 | 32));
         (fits && flags_fit).then_some(Self {
@@ -133,7 +129,7 @@ impl Header {
     }
 }
 
-/// Whether a file's first bytes are a valid header.
+/// Returns true if a file begins with a valid header.
 fn is_header(head: &[u8]) -> bool {
     head.first_chunk().is_some_and(|head| Header::read(head).is_some())
 }
@@ -150,14 +146,22 @@ fn open(Input { mut file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceErro
     let row = vec![0; size.width as usize * header.pixel_bytes()];
     let (layout, run) = (header.layout(), ([0; 4], 0));
     let backwards_from = is_backwards.then_some(start);
-    let rows = Rows { header, size, layout, file, palette, backwards_from, next: 0, row, run, literal: 0 };
+    let mut rows = Rows { header, file, palette, backwards_from, left: size.height, row, run, literal: 0 };
     let orientation = Orientation::from_exif(match (header.from_right, header.from_top || is_backwards) {
         (false, true) => 1,
         (true, true) => 2,
         (true, false) => 3,
         (false, false) => 4,
     });
-    Ok(Decoded { orientation, ..Decoded::plain(rows) })
+    let channels = layout.channels();
+    let decoded = Decoded::rows(size, layout, move |out| {
+        rows.read_row()?;
+        for (out, stored) in out.chunks_exact_mut(channels).zip(rows.row.chunks_exact(header.pixel_bytes())) {
+            out.copy_from_slice(&rows.pixel(stored)[..channels]);
+        }
+        Ok(())
+    });
+    Ok(Decoded { orientation, ..decoded })
 }
 
 fn read_palette(file: &mut BufReader<SourceFile>, header: &Header) -> Result<Vec<[u8; 4]>, SourceError> {
@@ -170,7 +174,7 @@ fn read_palette(file: &mut BufReader<SourceFile>, header: &Header) -> Result<Vec
     Ok(palette)
 }
 
-/// A stored colour: blue, green, red and alpha, or 16 bits `arrrrrgg gggbbbbb`.
+/// Converts a stored colour: blue, green, red and alpha, or 16 bits `arrrrrgg gggbbbbb`.
 fn colour(stored: &[u8], has_alpha: bool) -> [u8; 4] {
     match *stored {
         [low, high] => {
@@ -188,11 +192,11 @@ fn colour(stored: &[u8], has_alpha: bool) -> [u8; 4] {
 impl Rows {
     /// Reads the next row into `row`, decompressed.
     fn read_row(&mut self) -> Result<(), SourceError> {
+        self.left = self.left.saturating_sub(1);
         if let Some(start) = self.backwards_from {
-            let row = u64::from(self.size.height - 1 - self.next) * self.row.len() as u64;
+            let row = u64::from(self.left) * self.row.len() as u64;
             self.file.seek(SeekFrom::Start(start + row))?;
         }
-        self.next += 1;
         if !self.header.compressed {
             return self.file.read_exact(&mut self.row).map_err(|_| too_short());
         }
@@ -234,27 +238,6 @@ impl Rows {
     }
 }
 
-impl RowReader for Rows {
-    fn size(&self) -> Size {
-        self.size
-    }
-
-    fn layout(&self) -> Layout {
-        self.layout
-    }
-
-    fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
-        let (bytes, channels) = (self.header.pixel_bytes(), self.layout.channels());
-        for out in into.chunks_exact_mut(self.size.width as usize * channels) {
-            self.read_row()?;
-            for (out, stored) in out.chunks_exact_mut(channels).zip(self.row.chunks_exact(bytes)) {
-                out.copy_from_slice(&self.pixel(stored)[..channels]);
-            }
-        }
-        Ok(())
-    }
-}
-
 fn too_short() -> SourceError {
     FORMAT.corrupt("it ends before its last row")
 }
@@ -264,7 +247,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_header_is_valid_in_every_field() {
+    fn every_field_of_a_header_is_checked() {
         let good = [0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 16, 0, 9, 0, 24, 0x20];
         assert!(is_header(&good));
         for (field, value) in

@@ -1,18 +1,16 @@
-//! X bitmaps, row by row: C source code of a black and white picture.
+//! X bitmaps, row by row: C source code with a black and white picture.
 //!
 //! ```text
 //! #define name_width 16
 //! #define name_height 7
-//! static char name_bits[] = { 0xff, 0x01, … };     a row: bytes, after "short" 16 bits each; the lowest bit first
+//! static char name_bits[] = { 0xff, 0x01, … };     a row: bytes, or with "short" 16-bit numbers, the lowest bit first
 //! ```
 //! 1 is black. Source: X Window System, XReadBitmapFile(3).
 
 use std::io::{BufRead, BufReader, Read};
 
-use edgezoom_geometry::Size;
-
 use crate::format::{Decoded, Input, Open};
-use crate::{Format, Layout, Reading, RowReader, SourceError, SourceFile};
+use crate::{Format, Layout, Reading, SourceError, SourceFile};
 
 pub(crate) static FORMAT: Format = Format {
     name: "XBM",
@@ -24,19 +22,12 @@ pub(crate) static FORMAT: Format = Format {
     open: Open::Directly(open),
 };
 
-/// The bytes that may come before the numbers. Programs write licences there.
+/// The largest number of bytes before the numbers, where programs write licences.
 const MAX_HEADER_BYTES: u64 = 64 << 10;
-/// The bytes from one number to the next one.
+/// The largest number of bytes between two numbers.
 const MAX_GAP: usize = 4096;
 
-struct Rows {
-    size: Size,
-    /// The bits of a number.
-    bits: usize,
-    file: BufReader<SourceFile>,
-}
-
-/// Whether a file begins as a bitmap does, perhaps after comments: a definition, and a width within the first KiB.
+/// Returns true if a file begins like a bitmap, perhaps after comments: with definitions of a width and a height.
 fn is_xbm(head: &[u8]) -> bool {
     let mut text = head;
     while let Some(comment) = text.trim_ascii_start().strip_prefix(b"/*") {
@@ -69,66 +60,49 @@ fn open(Input { mut file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceErro
                 _ if name.ends_with("height") => &mut height,
                 _ => continue,
             };
-            *side = value.parse().map_err(|_| FORMAT.corrupt("its size is no number"))?;
+            *side = value.parse().map_err(|_| FORMAT.corrupt("its size is not a number"))?;
         }
     }
     let size = bounds.admit(width, height)?;
     let bits = if text.split_ascii_whitespace().any(|word| word == "short") { 16 } else { 8 };
-    Ok(Decoded::plain(Rows { size, bits, file }))
-}
-
-impl Rows {
-    /// The next number of the list.
-    fn number(&mut self) -> Result<u16, SourceError> {
-        let (mut word, mut gap) = (String::new(), 0);
-        loop {
-            let mut byte = [0];
-            if self.file.read(&mut byte)? == 0 {
-                return Err(FORMAT.corrupt("it ends before its last row"));
-            }
-            match byte {
-                [byte] if byte.is_ascii_alphanumeric() && word.len() < 16 => word.push(char::from(byte)),
-                [b',' | b'}' | b' ' | b'\n' | b'\r' | b'\t' | b';'] if !word.is_empty() => break,
-                [b'}'] => return Err(FORMAT.corrupt("it ends before its last row")),
-                [b',' | b' ' | b'\n' | b'\r' | b'\t'] if gap < MAX_GAP => gap += 1,
-                _ => return Err(not_a_number()),
-            }
-        }
-        let hexadecimal = word.strip_prefix("0x").or_else(|| word.strip_prefix("0X"));
-        let number = match hexadecimal {
-            Some(digits) => i64::from_str_radix(digits, 16),
-            None => word.parse(),
-        };
-        // What has more bits than fit is cut off, as by a C compiler.
-        number.map(|number| number as u16).map_err(|_| not_a_number())
-    }
-}
-
-fn not_a_number() -> SourceError {
-    FORMAT.corrupt("one of its numbers is none")
-}
-
-impl RowReader for Rows {
-    fn size(&self) -> Size {
-        self.size
-    }
-
-    fn layout(&self) -> Layout {
-        Layout::Grey
-    }
-
-    fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
-        for row in into.chunks_exact_mut(self.size.width as usize) {
-            for pixels in row.chunks_mut(self.bits) {
-                let number = self.number()?;
-                pixels
-                    .iter_mut()
-                    .enumerate()
-                    .for_each(|(bit, out)| *out = if number >> bit & 1 == 1 { 0 } else { 255 });
+    Ok(Decoded::rows(size, Layout::Grey, move |row| {
+        for pixels in row.chunks_mut(bits) {
+            let number = number(&mut file)?;
+            for (bit, out) in pixels.iter_mut().enumerate() {
+                *out = if number >> bit & 1 == 1 { 0 } else { 255 };
             }
         }
         Ok(())
+    }))
+}
+
+/// Reads the next number of the list.
+fn number(file: &mut BufReader<SourceFile>) -> Result<u16, SourceError> {
+    let (mut word, mut gap) = (String::new(), 0);
+    loop {
+        let mut byte = [0];
+        if file.read(&mut byte)? == 0 {
+            return Err(FORMAT.corrupt("it ends before its last row"));
+        }
+        match byte {
+            [byte] if byte.is_ascii_alphanumeric() && word.len() < 16 => word.push(char::from(byte)),
+            [b',' | b'}' | b' ' | b'\n' | b'\r' | b'\t' | b';'] if !word.is_empty() => break,
+            [b'}'] => return Err(FORMAT.corrupt("it ends before its last row")),
+            [b',' | b' ' | b'\n' | b'\r' | b'\t'] if gap < MAX_GAP => gap += 1,
+            _ => return Err(not_a_number()),
+        }
     }
+    let hexadecimal = word.strip_prefix("0x").or_else(|| word.strip_prefix("0X"));
+    let number = match hexadecimal {
+        Some(digits) => i64::from_str_radix(digits, 16),
+        None => word.parse(),
+    };
+    // Extra bits are dropped, as by a C compiler.
+    number.map(|number| number as u16).map_err(|_| not_a_number())
+}
+
+fn not_a_number() -> SourceError {
+    FORMAT.corrupt("one of its numbers is invalid")
 }
 
 #[cfg(test)]
@@ -137,7 +111,7 @@ mod tests {
     use crate::formats::mutated;
 
     #[test]
-    fn a_bitmap_begins_with_its_size() {
+    fn a_bitmap_is_recognised_by_the_definitions_of_its_size() {
         assert!(is_xbm(
             b"/* a * comment */\n#define a_width 16\n#define a_height 7\nstatic char a_bits[] = {"
         ));

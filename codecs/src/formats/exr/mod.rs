@@ -1,12 +1,9 @@
-//! OpenEXR: each block is tone-mapped into a buffered picture of 8 bits. Of several layers the first that has colours
-//! or luminance is shown, of a pyramid the largest level. Subsampled channels are read by code of ours, and deep data is not.
+//! OpenEXR: each block is tone-mapped into a buffered picture of 8 bits. The first layer with colours or luminance is shown,
+//! and the largest level of a pyramid. Files with subsampled channels are read by [`subsampled`]. Deep data is not supported.
 //!
 //! Source: OpenEXR documentation, "OpenEXR File Layout" and "Technical Introduction" (channel names, premultiplied
 //! alpha).
 
-mod error;
-mod plane;
-mod samples;
 mod subsampled;
 
 use std::io::{BufReader, Seek};
@@ -14,18 +11,18 @@ use std::io::{BufReader, Seek};
 use ::exr::block::lines::LineIndex;
 use ::exr::block::reader::ChunksReader;
 use ::exr::block::{self, UncompressedBlock};
-use ::exr::meta::attribute::ChannelList;
+use ::exr::meta::attribute::{ChannelList, SampleType};
 use ::exr::meta::header::Header;
 use edgezoom_geometry::Size;
 
-use crate::buffered::Buffered;
-use crate::buffered::catch_panics;
+use crate::buffered::{Buffered, catch_panics};
+use crate::colour::samples::half;
 use crate::colour::tone_mapping;
 use crate::format::{Decoded, Input, Open};
 use crate::{Bounds, Format, Layout, Reading, SourceError, SourceFile};
 
 pub(crate) static FORMAT: Format = Format {
-    name: error::NAME.0,
+    name: "OpenEXR",
     media_types: &["image/x-exr"],
     endings: &["exr"],
     reading: Reading::Buffered,
@@ -34,14 +31,14 @@ pub(crate) static FORMAT: Format = Format {
     open: Open::Directly(open),
 };
 
-/// How many copies of a block exist at the same time: compressed, decompressed, reordered and as floats. Most files
-/// have blocks of a few rows, but a block can be the whole picture.
+/// Number of copies of a block that exist at the same time: compressed, decompressed, reordered and as floats. Most blocks
+/// have a few rows, but one can be the whole picture.
 const BLOCK_COPIES: u64 = 5;
 
-/// The indices of a layer's channels in its list.
+/// The indices of a layer's channels in its channel list.
 #[derive(Clone, Copy)]
 struct Channels {
-    /// Red, green and blue; three times the same for luminance.
+    /// Red, green and blue, or three times luminance.
     colours: [usize; 3],
     alpha: Option<usize>,
 }
@@ -91,7 +88,7 @@ fn decode(file: BufReader<SourceFile>, bounds: Bounds) -> Result<Buffered, Sourc
 }
 
 impl Channels {
-    /// The channels of a layer. `None` for layers without colours, deep ones and subsampled ones.
+    /// Returns the channels of a layer, or `None` if it is deep, subsampled or without colours.
     fn of(layer: &Header) -> Option<Self> {
         let list = &layer.channels.list;
         let find = |name: &str| {
@@ -110,7 +107,7 @@ impl Channels {
     }
 }
 
-/// Puts a block into the picture.
+/// Paints a block into the picture.
 fn paint(
     block: &UncompressedBlock,
     list: &ChannelList,
@@ -128,14 +125,14 @@ fn paint(
             let line = lines.next().ok_or_else(|| FORMAT.corrupt("a block is too short"))?;
             let LineIndex { channel, .. } = line.location;
             let kind = list.list[channel].sample_type;
-            samples::read_line(line.value, kind, &mut rows[channel]);
+            read_line(line.value, kind, &mut rows[channel]);
         }
         let start = (y * across as usize + left) * bytes;
         let out = picture.pixels.get_mut(start..start + width * bytes);
-        let out = out.ok_or_else(|| FORMAT.corrupt("a block lies outside of it"))?;
+        let out = out.ok_or_else(|| FORMAT.corrupt("a block is outside the picture"))?;
         for (x, out) in out.chunks_exact_mut(bytes).enumerate() {
             let alpha = channels.alpha.map_or(1.0, |alpha| rows[alpha][x].clamp(0.0, 1.0));
-            // Colours are premultiplied. A pixel that emits light and covers nothing (alpha 0) keeps its brightness.
+            // Colours are premultiplied. A pixel that emits light but has alpha 0 keeps its brightness.
             let linear =
                 channels.colours.map(|colour| rows[colour][x] / if alpha > 0.0 { alpha } else { 1.0 });
             out[..3].copy_from_slice(&tone_mapping::map(linear));
@@ -147,10 +144,31 @@ fn paint(
     Ok(())
 }
 
+/// Converts the samples of a line, in native byte order, to floats.
+fn read_line(stored: &[u8], kind: SampleType, out: &mut [f32]) {
+    match kind {
+        SampleType::F16 => {
+            for (out, &stored) in out.iter_mut().zip(stored.as_chunks().0) {
+                *out = half(u16::from_ne_bytes(stored));
+            }
+        }
+        SampleType::F32 => {
+            for (out, &stored) in out.iter_mut().zip(stored.as_chunks().0) {
+                *out = f32::from_ne_bytes(stored);
+            }
+        }
+        SampleType::U32 => {
+            for (out, &stored) in out.iter_mut().zip(stored.as_chunks().0) {
+                *out = u32::from_ne_bytes(stored) as f32;
+            }
+        }
+    }
+}
+
 fn source_error(error: ::exr::error::Error) -> SourceError {
     match error {
         ::exr::error::Error::NotSupported(reason) => FORMAT.unsupported(reason),
-        ::exr::error::Error::Io(_) => FORMAT.corrupt("it ends too early"),
+        ::exr::error::Error::Io(_) => FORMAT.corrupt("it ends before its last row"),
         other => FORMAT.corrupt(other),
     }
 }

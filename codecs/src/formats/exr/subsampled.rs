@@ -1,5 +1,4 @@
-//! Channels of which some have fewer samples than the picture has pixels. The crate decompresses such files, but does
-//! not read them.
+//! Pictures some of whose channels have fewer samples than pixels. The crate can decompress such files, but not read them.
 //!
 //! ```text
 //! file       magic: u32  version: u32  attribute …  0  offset of each block: u64 …  block …
@@ -19,30 +18,69 @@ use exr::math::Vec2;
 use exr::meta::attribute::{ChannelDescription, IntegerBounds, SampleType, Text};
 use exr::meta::{BlockDescription, header::Header};
 
-use super::error::NAME;
-use super::plane::Plane;
-use super::samples::read_line;
+use super::{FORMAT, read_line};
 use crate::buffered::Buffered;
 use crate::colour::tone_mapping;
 use crate::{Bounds, Layout, SourceError};
 
-/// The bits of the version for tiles, deep data and several parts. Samples in tiles are never fewer.
+/// The version bits for tiles, deep data and several parts. Tiles are never subsampled.
 const OTHER_KINDS: u32 = 0x1a00;
-/// The bytes of an attribute that is read.
+/// The largest attribute that is read, in bytes.
 const ATTRIBUTE_BYTES: u32 = 1 << 20;
-/// How much of luminance red, green and blue are, with the primaries of ITU-R BT.709.
+/// The luminance of red, green and blue, with the primaries of ITU-R BT.709.
 const WEIGHTS: [f32; 3] = [0.2126, 0.7152, 0.0722];
 
-/// What the channels mean.
+/// The meaning of the channels.
 #[derive(Clone, Copy)]
 enum Colours {
-    /// Red, green and blue; three times the same for luminance.
+    /// Red, green and blue, or three times luminance.
     Rgb,
-    /// Luminance, (red - luminance) / luminance and the same of blue.
+    /// Luminance, (red - luminance) / luminance, and the same for blue.
     LumaChroma,
 }
 
-/// Reads a file from its start. `None`: no channel is subsampled.
+/// A channel as floats, which may have fewer samples than pixels.
+struct Plane {
+    /// Number of columns and rows of pixels for each sample.
+    steps: [usize; 2],
+    width: usize,
+    samples: Vec<f32>,
+}
+
+impl Plane {
+    /// Returns the plane of a picture whose sides are multiples of `steps`.
+    fn new(steps: [usize; 2], [width, height]: [usize; 2]) -> Self {
+        let width = width / steps[0];
+        Self { steps, width, samples: vec![0.0; width * (height / steps[1])] }
+    }
+
+    /// Returns the samples of a row of the picture, or `None` if it has none.
+    fn row_mut(&mut self, y: usize) -> Option<&mut [f32]> {
+        let row = if y.is_multiple_of(self.steps[1]) { y / self.steps[1] } else { return None };
+        self.samples.get_mut(row * self.width..(row + 1) * self.width)
+    }
+
+    /// Returns the sample that covers a pixel.
+    fn nearest(&self, x: usize, y: usize) -> f32 {
+        self.samples[y / self.steps[1] * self.width + x / self.steps[0]]
+    }
+
+    /// Returns the value at a pixel, interpolated if there is a sample for each 2×2 pixels.
+    fn between(&self, x: usize, y: usize) -> f32 {
+        if self.steps != [2, 2] {
+            return self.nearest(x, y);
+        }
+        let rows = self.samples.len() / self.width;
+        let places = |place: usize, count: usize| [place / 2, place.div_ceil(2).min(count - 1)];
+        let sum: f32 = places(y, rows)
+            .iter()
+            .flat_map(|row| places(x, self.width).map(|column| self.samples[row * self.width + column]))
+            .sum();
+        sum / 4.0
+    }
+}
+
+/// Decodes a file at its start. Returns `None` if no channel is subsampled.
 pub fn decode(mut file: impl BufRead + Seek, bounds: Bounds) -> Result<Option<Buffered>, SourceError> {
     let Some((header, origin)) = read_header(&mut file)? else { return Ok(None) };
     let side = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
@@ -55,7 +93,7 @@ pub fn decode(mut file: impl BufRead + Seek, bounds: Bounds) -> Result<Option<Bu
         (Some(red), Some(green), Some(blue), ..) => (Colours::Rgb, [red, green, blue]),
         (.., Some(luma), Some(red), Some(blue)) => (Colours::LumaChroma, [luma, red, blue]),
         (.., Some(luma), _, _) => (Colours::Rgb, [luma; 3]),
-        _ => return Err(NAME.unsupported("it has no colours")),
+        _ => return Err(FORMAT.unsupported("it has no colours")),
     };
     let alpha = find("A");
     let mut is_shown = vec![false; list.len()];
@@ -75,7 +113,8 @@ pub fn decode(mut file: impl BufRead + Seek, bounds: Bounds) -> Result<Option<Bu
     painted(size, colours, [get(first)?, get(second)?, get(third)?], alpha, bounds).map(Some)
 }
 
-/// Reads what is needed of the header, and where the picture begins. `None`: no channel is subsampled.
+/// Reads the parts of the header that are needed, and the position of the picture. Returns `None` if no channel is
+/// subsampled.
 fn read_header(file: &mut impl BufRead) -> Result<Option<(Header, [i32; 2])>, SourceError> {
     let [_magic, version] = [read_u32(file)?, read_u32(file)?];
     let (mut channels, mut compression, mut window) = (Vec::new(), None, None);
@@ -87,7 +126,7 @@ fn read_header(file: &mut impl BufRead) -> Result<Option<(Header, [i32; 2])>, So
         let _kind = read_text(file)?;
         let length = read_u32(file)?;
         if length > ATTRIBUTE_BYTES {
-            return Err(NAME.corrupt("its header is too long"));
+            return Err(FORMAT.corrupt("its header is too long"));
         }
         let mut value = vec![0; length as usize];
         read(file, &mut value)?;
@@ -104,7 +143,7 @@ fn read_header(file: &mut impl BufRead) -> Result<Option<(Header, [i32; 2])>, So
         return Ok(None);
     }
     let (Some(compression), Some([left, top, right, bottom])) = (compression, window) else {
-        return Err(NAME.unsupported("its compression is unknown"));
+        return Err(FORMAT.unsupported("its compression is unknown"));
     };
     let side = |start: i32, end: i32| usize::try_from(i64::from(end) - i64::from(start) + 1).unwrap_or(0);
     let size = Vec2(side(left, right), side(top, bottom));
@@ -115,7 +154,7 @@ fn read_header(file: &mut impl BufRead) -> Result<Option<(Header, [i32; 2])>, So
         fits(left, size.x(), channel.sampling.x()) && fits(top, size.y(), channel.sampling.y())
     };
     if !channels.iter().all(fit) {
-        return Err(NAME.corrupt("its sides do not fit its samples"));
+        return Err(FORMAT.corrupt("its size is not a multiple of its channels' sampling"));
     }
     let mut header = Header::new(Text::default(), size, channels.into_iter().collect());
     header.compression = compression;
@@ -135,13 +174,13 @@ fn read_channels(mut value: &[u8]) -> Result<Vec<ChannelDescription>, SourceErro
             0 => SampleType::U32,
             1 => SampleType::F16,
             2 => SampleType::F32,
-            _ => return Err(NAME.corrupt("its channels are invalid")),
+            _ => return Err(FORMAT.corrupt("its channels are invalid")),
         };
         let quantize_linearly = read_u32(&mut value)?.to_le_bytes()[0] != 0;
         let [across, down] = [read_u32(&mut value)?, read_u32(&mut value)?];
         let step = |step: u32| match step.cast_signed() {
             1.. => Ok(step as usize),
-            _ => Err(NAME.corrupt("its channels are invalid")),
+            _ => Err(FORMAT.corrupt("its channels are invalid")),
         };
         let sampling = Vec2(step(across)?, step(down)?);
         channels.push(ChannelDescription { name, sample_type, quantize_linearly, sampling });
@@ -164,7 +203,7 @@ fn compression_of(number: u8) -> Option<Compression> {
     })
 }
 
-/// Reads all blocks, whose offsets come next in the file.
+/// Reads all blocks. The file is at their offsets.
 fn read_blocks(
     file: &mut (impl BufRead + Seek),
     mut header: Header,
@@ -193,7 +232,7 @@ fn read_blocks(
         let (y, length) = (read_u32(file)?.cast_signed(), read_u32(file)?);
         let position = Vec2(left, top.wrapping_add(first as i32));
         if y != position.y() || length as usize > bytes {
-            return Err(NAME.corrupt("its blocks are invalid"));
+            return Err(FORMAT.corrupt("its blocks are invalid"));
         }
         let mut stored = vec![0; length as usize];
         read(file, &mut stored)?;
@@ -202,7 +241,7 @@ fn read_blocks(
         for y in rows {
             for (channel, plane) in list.iter().zip(&mut *planes) {
                 let line =
-                    rest.get(..bytes_of(channel, y)).ok_or_else(|| NAME.corrupt("a block is too short"))?;
+                    rest.get(..bytes_of(channel, y)).ok_or_else(|| FORMAT.corrupt("a block is too short"))?;
                 rest = &rest[line.len()..];
                 if let Some(row) = plane.as_mut().and_then(|plane| plane.row_mut(y)) {
                     read_line(line, channel.sample_type, row);
@@ -213,7 +252,7 @@ fn read_blocks(
     Ok(())
 }
 
-/// Decompresses a block, of so many bytes when decompressed.
+/// Decompresses a block to `bytes` bytes.
 fn decompress(
     header: &mut Header,
     stored: Vec<u8>,
@@ -222,9 +261,9 @@ fn decompress(
     bytes: usize,
 ) -> Result<Vec<u8>, SourceError> {
     if bytes == 0 {
-        return Ok(stored); // lines that no channel has samples in
+        return Ok(stored); // lines in which no channel has samples
     }
-    // The crate takes the length of a block from that of a pixel. Some compressions ask for nothing but the length.
+    // The crate computes the length of a block from that of a pixel. Some compressions only need the length.
     let by_length = matches!(
         header.compression,
         Compression::Uncompressed | Compression::RLE | Compression::ZIP1 | Compression::ZIP16
@@ -235,15 +274,15 @@ fn decompress(
             size = Vec2(bytes, 1);
             1
         }
-        false => return Err(NAME.unsupported("its colours are subsampled in an odd way")),
+        false => return Err(FORMAT.unsupported("its channels have an unusual sampling")),
     };
     header.layer_size = size;
     let section = IntegerBounds { position, size };
     let block = header.compression.decompress_image_section_from_le(header, stored, section, false);
-    block.map_err(|error| NAME.corrupt(error))
+    block.map_err(|error| FORMAT.corrupt(error))
 }
 
-/// Makes pixels of planes.
+/// Interleaves planes to pixels.
 fn painted(
     size: Size,
     kind: Colours,
@@ -257,7 +296,7 @@ fn painted(
     for (index, out) in picture.pixels.chunks_exact_mut(layout.channels()).enumerate() {
         let (x, y) = (index % width, index / width);
         let alpha = alpha.map_or(1.0, |alpha| alpha.nearest(x, y).clamp(0.0, 1.0));
-        // Colours are premultiplied. A pixel that emits light and covers nothing (alpha 0) keeps its brightness.
+        // Colours are premultiplied. A pixel that emits light but has alpha 0 keeps its brightness.
         let cover = if alpha > 0.0 { alpha } else { 1.0 };
         let linear = match kind {
             Colours::Rgb => colours.map(|plane| plane.nearest(x, y) / cover),
@@ -277,7 +316,7 @@ fn painted(
 }
 
 fn read(file: &mut impl Read, into: &mut [u8]) -> Result<(), SourceError> {
-    file.read_exact(into).map_err(|_| NAME.corrupt("it ends too early"))
+    file.read_exact(into).map_err(|_| FORMAT.corrupt("it ends before its last row"))
 }
 
 fn read_u32(file: &mut impl Read) -> Result<u32, SourceError> {
@@ -286,12 +325,12 @@ fn read_u32(file: &mut impl Read) -> Result<u32, SourceError> {
     Ok(u32::from_le_bytes(bytes))
 }
 
-/// A name that ends with a zero: at most 255 bytes.
+/// Reads a name of at most 255 bytes that ends with a zero.
 fn read_text(file: &mut impl BufRead) -> Result<Vec<u8>, SourceError> {
     let mut text = Vec::new();
     file.take(256).read_until(0, &mut text)?;
     match text.pop() {
         Some(0) => Ok(text),
-        _ => Err(NAME.corrupt("its header is invalid")),
+        _ => Err(FORMAT.corrupt("its header is invalid")),
     }
 }

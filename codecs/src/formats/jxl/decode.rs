@@ -1,4 +1,4 @@
-//! Drives the decoder: feeds it the file, checks the header against the bounds, and runs its work on several threads.
+//! Runs the decoder: feeds it the file, checks the header against the bounds, and spreads its work over threads.
 
 use std::io::{self, IoSliceMut, Read, Seek, SeekFrom};
 use std::sync::{Mutex, PoisonError};
@@ -11,20 +11,21 @@ use jxl::api::{
 };
 use jxl::error::Error;
 
-use super::error::NAME;
+use super::FORMAT;
 use crate::parallel::in_parallel;
 use crate::scratch::{Scratch, TemporaryFile};
 use crate::swap::Swap;
 use crate::tolerant::NEUTRAL;
 use crate::{Bounds, SourceError};
 
-/// The memory that decoding takes beside the picture itself: a byte for so many pixels, for the low frequencies of all blocks,
-/// or what a lossless picture keeps of each group. For each pixel of its width so many bytes: groups whose neighbours are
-/// not there yet.
+/// Number of pixels for each byte of memory that decoding takes besides the picture: for the low frequencies of all blocks, or
+/// for the state of each group of a lossless picture.
 const PIXELS_A_BYTE: u64 = 2;
+/// Bytes of memory for each column, for groups whose neighbours are still missing.
 const BYTES_A_COLUMN: u64 = 4 << 10;
-/// The bytes of the file that the decoder gets at a time: those of so many pixels, within these bounds.
+/// Number of pixels whose bytes are given to the decoder at a time.
 const STEP_PIXELS: u64 = 8_000_000;
+/// The largest and the smallest number of those bytes.
 const STEP_BYTES: usize = 4 << 20;
 const LEAST_STEP_BYTES: usize = 32 << 10;
 
@@ -36,26 +37,26 @@ pub struct Decoding {
     size: Size,
 }
 
-/// What the decoder writes of each pixel.
+/// The samples that the decoder writes for each pixel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Samples {
     pub kind: JxlColorType,
-    /// Whether samples have 16 bits: those of a linear picture, which 8 bits would show in steps.
+    /// True for samples of 16 bits: those of a linear picture, where 8 bits would show banding.
     pub is_deep: bool,
-    /// Alpha beside the four colours of CMYK.
+    /// The index of alpha, if it comes besides the four colours of CMYK.
     alpha_plane: Option<usize>,
 }
 
-/// A decoded picture: interleaved samples, and behind them, if it is in CMYK, alpha by itself.
+/// A decoded picture: interleaved samples, followed by a plane of alpha if it is in CMYK with alpha.
 pub struct Picture {
     pub size: Size,
     pub samples: Scratch,
     pub has_alpha_plane: bool,
-    /// Whether the file ends before the picture does.
+    /// True if the file ends before the picture does.
     pub is_cut_off: bool,
 }
 
-/// What may be used to decode a picture.
+/// The resources for decoding a picture.
 #[derive(Clone, Copy)]
 pub struct Means<'a> {
     pub bounds: Bounds,
@@ -72,7 +73,7 @@ impl Decoding {
         options.adjust_orientation = false;
         options.alpha_mode = AlphaMode::Unpremultiplied;
         options.max_profile_level = ProfileLevel::Main10;
-        // A sample takes a byte at least, in the picture or in a frame that it is made of.
+        // Each sample takes at least a byte, in the picture or in a frame that it is made from.
         let room = temporary.map_or(bounds.memory, |file| bounds.memory.max(file.bytes()));
         options.sample_limit = Some(usize::try_from(room).unwrap_or(usize::MAX));
         let mut decoder = JxlDecoder::new(options);
@@ -81,26 +82,26 @@ impl Decoding {
             match decoder.process(&mut input, None, None).map_err(error)? {
                 Event::BasicInfo => break,
                 Event::NeedMoreInput { .. } if input.left < left => {}
-                _ => return Err(NAME.corrupt("it ends in its header")),
+                _ => return Err(FORMAT.corrupt("it ends in its header")),
             }
         }
-        let basics = decoder.basic_info().ok_or_else(|| NAME.corrupt("it has no header"))?.clone();
+        let basics = decoder.basic_info().ok_or_else(|| FORMAT.corrupt("it has no header"))?.clone();
         let side = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
         let size = bounds.admit(side(basics.size.0), side(basics.size.1))?;
         Ok(Self { input, decoder, basics, size })
     }
 
-    /// The orientation as EXIF counts it.
+    /// Returns the orientation as a value of EXIF.
     pub fn orientation(&self) -> u32 {
         self.basics.orientation as u32
     }
 
-    /// The colour space of the samples that the decoder writes.
+    /// Returns the colour space of the samples that the decoder writes.
     pub fn profile(&self) -> Option<&JxlColorProfile> {
         self.decoder.output_color_profile()
     }
 
-    /// Tells the decoder what to write.
+    /// Tells the decoder which samples to write.
     pub fn choose_samples(&mut self) -> Result<Samples, SourceError> {
         let channels = &self.basics.extra_channels;
         let find = |wanted: ExtraChannel| channels.iter().position(|channel| channel.ec_type == wanted);
@@ -131,7 +132,7 @@ impl Decoding {
         Ok(samples)
     }
 
-    /// Decodes the first frame, some groups of pixels at a time: as many as their bytes allow.
+    /// Decodes the first frame, a limited number of bytes at a time.
     pub fn decode(mut self, samples: Samples, means: Means<'_>) -> Result<Picture, SourceError> {
         const REASON: &str = "decoding a JPEG XL";
         let Means { bounds, threads, temporary } = means;
@@ -141,15 +142,15 @@ impl Decoding {
         let picture_bytes = colour_bytes + if has_alpha_plane { pixels } else { 0 };
         let beside = pixels / PIXELS_A_BYTE + u64::from(self.size.width) * BYTES_A_COLUMN;
         let mut picture = Scratch::new(picture_bytes, REASON, bounds, temporary)?;
-        // Beside a picture in the file, what the decoder keeps lies there too: the low frequencies of all blocks, and where
-        // the file has what all groups need at its end, as encoders write it that do not hold the picture, all groups.
+        // If the picture is in the file, the decoder's own memory is there too: the low frequencies of all blocks. If the
+        // encoder wrote what all groups need at the end of the file, it is all groups.
         let file = temporary.filter(|_| matches!(picture, Scratch::File(_)));
         let swap = file.and_then(|file| Swap::begin(file, picture_bytes));
         let held = if file.is_some() { beside } else { picture_bytes.saturating_add(beside) };
         Bounds { memory: swap.as_ref().map_or(bounds.memory, Swap::bytes), ..bounds }
             .admit_memory(held, REASON)?;
         let colour_bytes = usize::try_from(colour_bytes).map_err(|_| SourceError::OutOfMemory)?;
-        // What is missing of a file that is cut off is grey, or transparent.
+        // The missing part of a file that is cut off is grey, or transparent.
         let has_alpha = matches!(samples.kind, JxlColorType::GrayscaleAlpha | JxlColorType::Rgba);
         let missing = if has_alpha { 0 } else { NEUTRAL };
         let mut mapped = picture.map(picture_bytes, missing)?;
@@ -165,15 +166,15 @@ impl Decoding {
                 buffers.push(JxlOutputBuffer::new(alpha, rows, width));
             }
             match self.decoder.process(&mut self.input, Some(&mut buffers), Some(&mut runner)) {
-                // Of an animation only the first frame is shown.
+                // Only the first frame of an animation is shown.
                 Ok(Event::FrameComplete { .. }) => break false,
                 Ok(Event::BasicInfo | Event::FrameHeader) => {}
                 Ok(Event::NeedMoreInput { .. }) if self.input.left < left => {}
                 Ok(Event::NeedMoreInput { .. } | Event::Complete) => {
-                    // What there is of a group is drawn too, as far as that works.
+                    // Incomplete groups are drawn, too, if possible.
                     let _ = self.decoder.flush_pixels(&mut buffers, Some(&mut runner));
                     if mapped.bytes().iter().all(|&byte| byte == missing) {
-                        return Err(NAME.corrupt("it ends before its first row"));
+                        return Err(FORMAT.corrupt("it ends before its first row"));
                     }
                     break true;
                 }
@@ -194,7 +195,7 @@ impl Samples {
         }
     }
 
-    /// The bytes of a pixel, without alpha that is by itself.
+    /// Returns the bytes of a pixel, without the plane of alpha.
     pub fn bytes(self) -> u64 {
         (self.kind.samples_per_pixel() * self.format().bytes_per_sample()) as u64
     }
@@ -206,11 +207,11 @@ fn error(error: Error) -> SourceError {
             SourceError::OutOfMemory
         }
         Error::IOError(error) => error.into(),
-        other => NAME.corrupt(other),
+        other => FORMAT.corrupt(other),
     }
 }
 
-/// Gives the decoder the bytes of a file, so many at a time: what it has got it holds until it has decoded it.
+/// Gives the decoder the bytes of a file, a limited number at a time, because it holds them until it has decoded them.
 struct FileInput {
     file: Box<dyn Read>,
     left: u64,
@@ -225,7 +226,7 @@ impl FileInput {
         Ok(Self { file: Box::new(file), left, allowed: 0 })
     }
 
-    /// Lets the decoder read so many bytes more. Returns how many there are.
+    /// Lets the decoder read this number of bytes. Returns the number of bytes left in the file.
     fn allow(&mut self, bytes: usize) -> u64 {
         self.allowed = bytes;
         self.left
@@ -261,7 +262,7 @@ impl JxlBitstreamInput for FileInput {
     }
 }
 
-/// Runs the decoder's work on so many threads.
+/// Runs the decoder's work on several threads.
 struct Threads(usize);
 
 impl JxlParallelRunner for Threads {

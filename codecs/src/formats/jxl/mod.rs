@@ -1,35 +1,34 @@
-//! JPEG XL, as a codestream or in its container: the first frame. The decoder writes 8 bits a sample, on all threads,
-//! into a picture that is held as a whole, in a temporary file if it is large; what it needs beside that is a few rows of
-//! groups, and the low frequencies of all.
+//! JPEG XL, as a codestream or in its container: the first frame. The decoder writes samples of 8 bits, on all threads, into a
+//! picture that is held as a whole, in a temporary file if it is large. Besides it, the decoder holds a few rows of groups
+//! and the low frequencies of all groups.
 //!
 //! Source: ISO/IEC 18181-1 (codestream), ISO/IEC 18181-2 (container).
 
 mod decode;
-mod error;
-mod rows;
 
 #[cfg(feature = "tiff")]
 use std::io::Cursor;
 
-#[cfg(feature = "tiff")]
 use edgezoom_geometry::Size;
-use jxl::api::{JxlColorEncoding, JxlColorProfile, JxlPrimaries, JxlTransferFunction, JxlWhitePoint};
+use jxl::api::{
+    JxlColorEncoding, JxlColorProfile, JxlColorType, JxlPrimaries, JxlTransferFunction, JxlWhitePoint,
+};
 
 #[cfg(feature = "tiff")]
 use crate::Bounds;
 use crate::buffered::catch_panics;
-use crate::colour::icc::Profile;
-#[cfg(feature = "tiff")]
+use crate::colour::cmyk::CmykConverter;
+use crate::colour::icc::{Profile, Transform16};
 use crate::colour::samples::round_16;
 use crate::format::{Decoded, Input, Open};
 #[cfg(feature = "tiff")]
 use crate::scratch::Scratch;
-use crate::{Format, Orientation, Reading, SourceError};
-use decode::{Decoding, Means};
-use rows::Rows;
+use crate::scratch::ScratchReader;
+use crate::{Damage, Format, Layout, Orientation, Reading, RowReader, SourceError};
+use decode::{Decoding, Means, Picture, Samples};
 
 pub(crate) static FORMAT: Format = Format {
-    name: error::NAME.0,
+    name: "JPEG XL",
     media_types: &["image/jxl"],
     endings: &["jxl"],
     reading: Reading::Buffered,
@@ -43,8 +42,8 @@ fn open(Input { file, bounds, options, temporary }: Input<'_>) -> Result<Decoded
     catch_panics(&FORMAT, || decode(Decoding::begin(file.into_inner(), means)?, means))
 }
 
-/// Decodes a JPEG XL in memory as samples of 8 bits, for formats that hold one. Also gives its size, and how many samples
-/// a pixel has.
+/// Decodes a JPEG XL in memory to samples of 8 bits, for formats that contain one. Also returns its size and the number of
+/// samples per pixel.
 #[cfg(feature = "tiff")]
 pub fn decode_samples(bytes: &[u8], bounds: Bounds) -> Result<(Size, usize, Vec<u8>), SourceError> {
     let means = Means { bounds, threads: 1, temporary: None };
@@ -73,7 +72,7 @@ fn decode(mut decoding: Decoding, means: Means<'_>) -> Result<Decoded, SourceErr
     Ok(Decoded { reader: Box::new(rows), orientation, profile })
 }
 
-/// The colour space that the samples have. `None` where it is sRGB.
+/// Returns the colour space of the samples, or `None` if it is sRGB.
 fn profile(profile: &JxlColorProfile) -> Option<Profile> {
     if let JxlColorProfile::Simple(JxlColorEncoding::RgbColorSpace {
         white_point: JxlWhitePoint::D65,
@@ -82,7 +81,7 @@ fn profile(profile: &JxlColorProfile) -> Option<Profile> {
         ..
     }) = profile
     {
-        // As code points of ITU-T H.273, of which those for PQ and HLG say that the picture is brighter than white.
+        // As code points of ITU-T H.273, because those of PQ and HLG ask for tone mapping.
         let primaries = match primaries {
             JxlPrimaries::SRGB => Some(1),
             JxlPrimaries::BT2100 => Some(9),
@@ -101,4 +100,101 @@ fn profile(profile: &JxlColorProfile) -> Option<Profile> {
         }
     }
     Profile::of_icc(&profile.try_as_icc()?)
+}
+
+/// The rows of a decoded picture.
+struct Rows {
+    picture: Picture,
+    samples: Samples,
+    layout: Layout,
+    cmyk: CmykConverter,
+    deep: Option<Transform16>,
+    colours: ScratchReader,
+    alpha: ScratchReader,
+}
+
+impl Rows {
+    fn new(picture: Picture, samples: Samples, profile: Option<&Profile>) -> Self {
+        let layout = match samples.kind {
+            JxlColorType::Grayscale => Layout::Grey,
+            JxlColorType::Rgb | JxlColorType::Bgr => Layout::Rgb,
+            JxlColorType::Cmyk if !picture.has_alpha_plane => Layout::Rgb,
+            _ => Layout::Rgba,
+        };
+        let deep = profile.filter(|_| samples.is_deep).and_then(|profile| profile.transform_16(layout));
+        let pixels = picture.size.pixels();
+        let colour_bytes = pixels * samples.bytes();
+        let alpha_bytes = if picture.has_alpha_plane { pixels } else { 0 };
+        Self {
+            picture,
+            samples,
+            layout,
+            cmyk: CmykConverter::new(profile),
+            deep,
+            colours: ScratchReader::new(0, colour_bytes),
+            alpha: ScratchReader::new(colour_bytes, alpha_bytes),
+        }
+    }
+
+    /// Returns true if the rows are sRGB, so that the profile must not be applied.
+    fn is_converted(&self) -> bool {
+        self.deep.is_some() || self.samples.kind == JxlColorType::Cmyk
+    }
+
+    /// Converts the next row. In JPEG XL, 0 is full ink.
+    fn convert(&mut self, out: &mut [u8]) -> Result<(), SourceError> {
+        let width = self.picture.size.width as usize;
+        let row_bytes = width * self.samples.bytes() as usize;
+        let samples = self.colours.read(&self.picture.samples, row_bytes)?;
+        match self.samples.kind {
+            _ if self.samples.is_deep => {
+                let words: Vec<u16> =
+                    samples.as_chunks().0.iter().map(|&sample| u16::from_ne_bytes(sample)).collect();
+                match &mut self.deep {
+                    Some(transform) => transform.convert(&words, out),
+                    None => out.iter_mut().zip(words).for_each(|(out, sample)| *out = round_16(sample)),
+                }
+            }
+            JxlColorType::GrayscaleAlpha => {
+                for (out, &[grey, alpha]) in out.as_chunks_mut().0.iter_mut().zip(samples.as_chunks().0) {
+                    *out = [grey, grey, grey, alpha];
+                }
+            }
+            JxlColorType::Cmyk => {
+                let stored: Vec<u8> = samples.iter().map(|sample| 255 - sample).collect();
+                if !self.picture.has_alpha_plane {
+                    self.cmyk.convert(&stored, out);
+                    return Ok(());
+                }
+                let alpha = self.alpha.read(&self.picture.samples, width)?;
+                let mut colours = vec![0; 3 * width];
+                self.cmyk.convert(&stored, &mut colours);
+                let pixels = colours.as_chunks().0.iter().zip(alpha);
+                for (out, (&[red, green, blue], &alpha)) in out.as_chunks_mut().0.iter_mut().zip(pixels) {
+                    *out = [red, green, blue, alpha];
+                }
+            }
+            _ => out.copy_from_slice(samples),
+        }
+        Ok(())
+    }
+}
+
+impl RowReader for Rows {
+    fn size(&self) -> Size {
+        self.picture.size
+    }
+
+    fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    fn damage(&self) -> Option<Damage> {
+        self.picture.is_cut_off.then_some(Damage::Partial)
+    }
+
+    fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
+        let row_bytes = self.layout.row_bytes(self.picture.size.width);
+        into.chunks_exact_mut(row_bytes).try_for_each(|out| self.convert(out))
+    }
 }

@@ -1,20 +1,20 @@
-//! Netpbm's formats, row by row: PBM, PGM and PPM, as text or binary, PAM, and PFM.
+//! Netpbm formats, row by row: PBM, PGM and PPM, as text or binary, PAM, and PFM.
 //!
+//! ```text
+//! P1 … P6   P6 # comment\n301 203\n255\n                                     then the samples
+//! PAM       P7\nWIDTH 301\nHEIGHT 203\nDEPTH 3\nMAXVAL 255\nENDHDR\n      then the samples
+//! ```
 //! Source: Netpbm, pbm(5), pgm(5), ppm(5), pam(5), pfm(5), <https://netpbm.sourceforge.net/doc/>.
 
-mod header;
 mod pfm;
 
 use std::io::{BufRead, BufReader, Read};
 
-use edgezoom_geometry::Size;
-
 use crate::format::{Decoded, Input, Open};
-use crate::{Format, Layout, Reading, RowReader, SourceError, SourceFile};
-use header::{Coding, Header, too_short};
+use crate::{Format, Layout, Reading, SourceError, SourceFile};
 
 pub(crate) static FORMAT: Format = Format {
-    name: header::NAME,
+    name: "PNM",
     media_types: &[
         "image/x-portable-anymap",
         "image/x-portable-bitmap",
@@ -34,10 +34,34 @@ pub(crate) static FORMAT: Format = Format {
     open: Open::Directly(open),
 };
 
+/// The largest number of bytes in a header, comments included. GIMP and others write a comment of a line or two.
+const MAX_HEADER_BYTES: u64 = 64 << 10;
+
+/// The form of stored samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Coding {
+    Text,
+    /// Eight pixels per byte, with padded rows.
+    Bits,
+    Bytes,
+    /// Two bytes each, the high one first.
+    Words,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Header {
+    width: u32,
+    height: u32,
+    channels: u16,
+    /// The sample value of white.
+    max_value: u16,
+    coding: Coding,
+    /// True if 1 is black and 0 white.
+    is_bitmap: bool,
+}
+
 struct Rows {
     header: Header,
-    size: Size,
-    layout: Layout,
     file: BufReader<SourceFile>,
     /// A row as stored.
     stored: Vec<u8>,
@@ -49,7 +73,7 @@ fn open(Input { mut file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceErro
     if let [b'P', b'F' | b'f', ..] = file.fill_buf()? {
         return pfm::open(file.into_inner(), bounds);
     }
-    let header = header::read(&mut file)?;
+    let header = Header::read(&mut file)?;
     let size = bounds.admit(header.width, header.height)?;
     let layout = match header.channels {
         1 => Layout::Grey,
@@ -66,15 +90,15 @@ fn open(Input { mut file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceErro
         Coding::Bytes => samples,
         Coding::Words => 2 * samples,
     };
-    let (stored, samples) = (vec![0; stored], vec![0; samples]);
-    Ok(Decoded::plain(Rows { header, size, layout, file, stored, samples }))
+    let mut rows = Rows { header, file, stored: vec![0; stored], samples: vec![0; samples] };
+    Ok(Decoded::rows(size, layout, move |out| rows.read_into(out)))
 }
 
 impl Rows {
     /// Reads the next row into `samples`.
     fn read_row(&mut self) -> Result<(), SourceError> {
         if self.header.coding == Coding::Text {
-            // In a bitmap as text, digits need no space between them.
+            // In a text bitmap, digits need no space between them.
             let one_digit = self.header.is_bitmap;
             for sample in &mut self.samples {
                 *sample = number(&mut self.file, one_digit)?;
@@ -102,44 +126,29 @@ impl Rows {
         Ok(())
     }
 
-    /// A sample as 8 bits.
+    /// Converts a sample to 8 bits.
     fn to_8_bits(&self, sample: u16) -> u8 {
         let max = u32::from(self.header.max_value);
         let value = (u32::from(sample).min(max) * 255 + max / 2) / max;
         // In a bitmap 1 is black.
         if self.header.is_bitmap { 255 - value as u8 } else { value as u8 }
     }
-}
 
-impl RowReader for Rows {
-    fn size(&self) -> Size {
-        self.size
-    }
-
-    fn layout(&self) -> Layout {
-        self.layout
-    }
-
-    fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
-        for out in into.chunks_exact_mut(self.size.width as usize * self.layout.channels()) {
-            self.read_row()?;
-            if self.header.channels == 2 {
-                for (out, pixel) in out.as_chunks_mut::<4>().0.iter_mut().zip(self.samples.as_chunks::<2>().0)
-                {
-                    let [grey, alpha] = pixel.map(|sample| self.to_8_bits(sample));
-                    *out = [grey, grey, grey, alpha];
-                }
-            } else {
-                for (out, &sample) in out.iter_mut().zip(&self.samples) {
-                    *out = self.to_8_bits(sample);
-                }
+    fn read_into(&mut self, out: &mut [u8]) -> Result<(), SourceError> {
+        self.read_row()?;
+        if self.header.channels == 2 {
+            for (out, pixel) in out.as_chunks_mut::<4>().0.iter_mut().zip(self.samples.as_chunks::<2>().0) {
+                let [grey, alpha] = pixel.map(|sample| self.to_8_bits(sample));
+                *out = [grey, grey, grey, alpha];
             }
+        } else {
+            out.iter_mut().zip(&self.samples).for_each(|(out, &sample)| *out = self.to_8_bits(sample));
         }
         Ok(())
     }
 }
 
-/// The next number of a text, or its next digit.
+/// Reads the next number of a text, or only its next digit.
 fn number(file: &mut BufReader<SourceFile>, one_digit: bool) -> Result<u16, SourceError> {
     let mut value: Option<u32> = None;
     while let Some(&byte) = file.fill_buf()?.first() {
@@ -162,4 +171,112 @@ fn number(file: &mut BufReader<SourceFile>, one_digit: bool) -> Result<u16, Sour
         }
     }
     value.map(|value| value as u16).ok_or_else(too_short)
+}
+
+impl Header {
+    /// Reads a header, up to the first sample.
+    fn read(file: &mut impl BufRead) -> Result<Self, SourceError> {
+        let mut file = file.take(MAX_HEADER_BYTES);
+        match word(&mut file)?.as_str() {
+            "P7" => Self::read_pam(&mut file),
+            "P1" => Self::read_plain(&mut file, 1, Coding::Text, true),
+            "P2" => Self::read_plain(&mut file, 1, Coding::Text, false),
+            "P3" => Self::read_plain(&mut file, 3, Coding::Text, false),
+            "P4" => Self::read_plain(&mut file, 1, Coding::Bits, true),
+            "P5" => Self::read_plain(&mut file, 1, Coding::Bytes, false),
+            _ => Self::read_plain(&mut file, 3, Coding::Bytes, false),
+        }
+    }
+
+    fn read_plain(
+        file: &mut impl BufRead,
+        channels: u16,
+        coding: Coding,
+        is_bitmap: bool,
+    ) -> Result<Self, SourceError> {
+        let (width, height) = (parse(&word(file)?)?, parse(&word(file)?)?);
+        let most = if is_bitmap { 1 } else { parse(&word(file)?)? };
+        Self { width, height, channels, max_value: 1, coding, is_bitmap }.with_max_value(most)
+    }
+
+    fn read_pam(file: &mut impl BufRead) -> Result<Self, SourceError> {
+        let mut header =
+            Self { width: 0, height: 0, channels: 0, max_value: 1, coding: Coding::Bytes, is_bitmap: false };
+        let mut most = 255;
+        loop {
+            match word(file)?.as_str() {
+                "ENDHDR" => return header.with_max_value(most),
+                "WIDTH" => header.width = parse(&word(file)?)?,
+                "HEIGHT" => header.height = parse(&word(file)?)?,
+                "DEPTH" => header.channels = u16::try_from(parse(&word(file)?)?).unwrap_or(u16::MAX),
+                "MAXVAL" => most = parse(&word(file)?)?,
+                // TUPLTYPE only repeats DEPTH.
+                _ => {}
+            }
+        }
+    }
+
+    fn with_max_value(self, max_value: u32) -> Result<Self, SourceError> {
+        let max_value = u16::try_from(max_value).ok().filter(|&value| value > 0);
+        let max_value = max_value.ok_or_else(|| FORMAT.corrupt("its maximum value is not 1 to 65535"))?;
+        let coding =
+            if self.coding == Coding::Bytes && max_value > 255 { Coding::Words } else { self.coding };
+        Ok(Self { max_value, coding, ..self })
+    }
+}
+
+/// Reads the next word, and one space after it.
+fn word(file: &mut impl BufRead) -> Result<String, SourceError> {
+    let mut word = String::new();
+    loop {
+        let Some(&byte) = file.fill_buf()?.first() else {
+            return Err(FORMAT.corrupt("it ends in its header"));
+        };
+        match byte {
+            b'#' if word.is_empty() => {
+                file.skip_until(b'\n')?;
+                continue;
+            }
+            byte if byte.is_ascii_whitespace() => {
+                file.consume(1);
+                if !word.is_empty() {
+                    return Ok(word);
+                }
+                continue;
+            }
+            byte => word.push(char::from(byte)),
+        }
+        file.consume(1);
+    }
+}
+
+fn parse(word: &str) -> Result<u32, SourceError> {
+    word.parse().map_err(|_| FORMAT.corrupt("a number in its header is invalid"))
+}
+
+fn too_short() -> SourceError {
+    FORMAT.corrupt("it ends before its last row")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_may_be_anywhere_between_words() {
+        let mut file = b"P6 # made by hand\n# twice\n3\n2 # height\n65535\nrest".as_slice();
+        let header = Header::read(&mut file).unwrap();
+        assert_eq!(
+            (header.width, header.height, header.max_value, header.coding),
+            (3, 2, 65535, Coding::Words)
+        );
+        assert_eq!(file, b"rest");
+    }
+
+    #[test]
+    fn invalid_headers_are_refused() {
+        for header in ["P6 1", "P6 a 1 255 ", "P5 1 1 0 ", "P7\nWIDTH 1\n", "P6 1 1 65536 "] {
+            assert!(Header::read(&mut header.as_bytes()).is_err(), "{header}");
+        }
+    }
 }

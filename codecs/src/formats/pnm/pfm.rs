@@ -1,4 +1,4 @@
-//! PFM: floats without an upper end, the lowest row first, tone-mapped.
+//! PFM: floats without an upper limit, the lowest row first, tone-mapped.
 //!
 //! ```text
 //! PF\n 301 203\n -1.0\n floats           "PF" is RGB, "Pf" grey; a negative scale means little-endian
@@ -7,14 +7,14 @@
 
 use edgezoom_geometry::Size;
 
-use super::header::{NAME, too_short};
+use super::{FORMAT, too_short};
 use crate::colour::tone_mapping;
 use crate::format::Decoded;
 use crate::{Bounds, Layout, RowReader, SourceError, SourceFile};
 
-/// The bytes that the header may have: four words, and comments between them.
+/// The largest number of bytes in a header: four words, with comments between them.
 const MAX_HEADER_BYTES: usize = 4096;
-/// The bytes that are read at once, if a row has no more.
+/// Bytes that are read at once, unless a row has more.
 const BLOCK_BYTES: usize = 1 << 16;
 const SAMPLE_BYTES: usize = 4;
 
@@ -23,16 +23,18 @@ struct Header {
     height: u32,
     layout: Layout,
     is_little_endian: bool,
+    /// Length of the header.
     bytes: usize,
 }
 
+/// Reads blocks of rows, because reading each row at an offset would be slow.
 struct Rows {
     size: Size,
     header: Header,
     file: SourceFile,
-    /// The rows that are still to be read: they are the first in the file.
+    /// Number of rows that are still to be read. They are the first in the file.
     left: u32,
-    /// Some rows, as stored.
+    /// A block of stored rows.
     stored: Vec<u8>,
 }
 
@@ -45,7 +47,7 @@ pub fn open(file: SourceFile, bounds: Bounds) -> Result<Decoded, SourceError> {
 }
 
 fn header(head: &[u8]) -> Result<Header, SourceError> {
-    let broken = || SourceError::corrupt(NAME, "its header has something else than a number");
+    let broken = || FORMAT.corrupt("a number in its header is invalid");
     let mut at = 0;
     let mut word = || {
         let rest = loop {
@@ -59,14 +61,14 @@ fn header(head: &[u8]) -> Result<Header, SourceError> {
             at += rest.iter().position(|&byte| byte == b'\n')?;
         };
         let length = rest.iter().position(u8::is_ascii_whitespace)?;
-        // One space ends a word; after the last one the rows begin.
+        // One space ends a word, and after the last word the rows begin.
         at += length + 1;
         std::str::from_utf8(rest.get(..length)?).ok()
     };
     let layout = if word() == Some("PF") { Layout::Rgb } else { Layout::Grey };
     let mut number = || word().and_then(|word| word.parse::<u32>().ok()).ok_or_else(broken);
     let (width, height) = (number()?, number()?);
-    // Only the sign of the scale matters here: its size is in units of the author's.
+    // Only the sign of the scale matters. Its size is in the author's units.
     let scale = word().and_then(|word| word.parse::<f32>().ok()).ok_or_else(broken)?;
     Ok(Header { width, height, layout, is_little_endian: scale < 0.0, bytes: at })
 }
@@ -123,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_rows_begin_behind_one_space() {
+    fn the_rows_begin_after_one_space() {
         let read = header(b"PF\n3 2\n-1.0\n\n\n").unwrap();
         assert_eq!((read.width, read.height, read.layout, read.bytes), (3, 2, Layout::Rgb, 12));
         assert!(read.is_little_endian);
@@ -134,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_that_are_cut_off_or_no_numbers_are_errors() {
+    fn headers_that_are_cut_off_or_without_numbers_are_refused() {
         for head in ["PF", "PF\n3 2\n-1.0", "PF\n3 x\n1\n", "PF\n-3 2\n1\n", "PF\n3 2\none\n", "PF\n# 3"] {
             assert!(header(head.as_bytes()).is_err(), "{head:?}");
         }

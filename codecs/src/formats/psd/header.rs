@@ -1,4 +1,4 @@
-//! What stands before the pixels of a Photoshop document.
+//! The parts of a Photoshop document before the pixels.
 //!
 //! ```text
 //! 0       4              6  12             14           18          22          24    26
@@ -17,11 +17,11 @@
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
-use super::error::NAME;
+use super::FORMAT;
 use crate::formats::section::{Section, array};
 use crate::{SourceError, SourceFile};
 
-/// What a document's channels are.
+/// The colour mode of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     Bitmap,
@@ -38,32 +38,32 @@ pub struct Header {
     pub height: u32,
     pub mode: Mode,
     pub channels: u16,
-    /// The bits of a sample: 1, 8, 16, 32.
+    /// Bits per sample: 1, 8, 16 or 32.
     pub depth: u16,
-    /// PSB: lengths are wider.
+    /// True for a PSB, where lengths have more bits.
     pub is_large: bool,
     pub palette: Vec<[u8; 3]>,
-    /// The palette's index that is clear.
+    /// The transparent index of the palette.
     pub clear_index: Option<u8>,
     pub profile: Option<Vec<u8>>,
-    /// Whether the merged picture was stored at all.
     pub has_merged_picture: bool,
-    /// Whether the channel after the colours is the merged picture's opacity.
+    /// True if the merged picture has opacity, in the channel after the colours.
     pub has_opacity: bool,
-    /// Where the pixels' compression stands.
+    /// The offset of the pixels' compression.
     pub pixels_at: u64,
 }
 
-/// The numbers of resources. Source: "Image Resource IDs".
+/// Numbers of resources ("Image Resource IDs").
 const ICC_PROFILE: u16 = 1039;
 const TRANSPARENT_INDEX: u16 = 1047;
 const VERSION_INFO: u16 = 1057;
 
-/// How many resources and blocks are looked at, and the bytes that a profile may have.
+/// The largest number of resources and blocks that are read.
 const MAX_BLOCKS: usize = 1 << 16;
+/// The largest profile that is read, in bytes.
 const PROFILE_BYTES: u32 = 4 << 20;
 
-/// The keys of blocks whose length has 64 bits in a PSB. Source: "Additional Layer Information".
+/// The keys of blocks whose length has 64 bits in a PSB ("Additional Layer Information").
 const LONG_KEYS: [&[u8; 4]; 13] = [
     b"LMsk", b"Lr16", b"Lr32", b"Layr", b"Mt16", b"Mt32", b"Mtrn", b"Alph", b"FMsk", b"lnk2", b"FEid",
     b"FXid", b"PxSD",
@@ -75,17 +75,17 @@ impl Header {
     pub fn read(file: &Arc<SourceFile>) -> Result<Self, SourceError> {
         read(&mut Section::all(file).buffered(16 << 10)).map_err(|error| match error {
             Failure::Source(error) => error,
-            Failure::Ends => NAME.corrupt("it ends in its header"),
+            Failure::Ends => FORMAT.corrupt("it ends in its header"),
         })
     }
 
-    /// The bytes of a plane's row.
+    /// Returns the bytes of a row of a plane.
     pub fn row_bytes(&self) -> usize {
         (self.width as usize * usize::from(self.depth)).div_ceil(8)
     }
 }
 
-/// Why a header cannot be read: reading past the end is an error only of the file.
+/// The reason why a header cannot be read. An I/O error means that the file ends in it.
 enum Failure {
     Source(SourceError),
     Ends,
@@ -102,7 +102,7 @@ fn read(file: &mut Reader) -> Result<Header, Failure> {
     file.seek_relative(6)?;
     let (channels, height, width) = (u16(file)?, u32(file)?, u32(file)?);
     let (depth, mode) = (u16(file)?, u16(file)?);
-    let unsupported = |what| Failure::Source(NAME.unsupported(what));
+    let unsupported = |what| Failure::Source(FORMAT.unsupported(what));
     let mode = match mode {
         0 => Mode::Bitmap,
         1 | 8 => Mode::Grey,
@@ -140,13 +140,13 @@ fn read(file: &mut Reader) -> Result<Header, Failure> {
     file.seek(SeekFrom::Start(end))?;
     let length = length_of(file, header.is_large)?;
     let end = file.stream_position()?.checked_add(length).ok_or(Failure::Ends)?;
-    // Broken layers are no reason to refuse the merged picture.
+    // The merged picture may be good even if the layers are broken.
     header.has_opacity = length > 0 && has_opacity(file, end, header.is_large).unwrap_or(false);
     header.pixels_at = end;
     Ok(header)
 }
 
-/// The palette: all reds, all greens, all blues. Only indexed documents have one here.
+/// Reads the palette: all reds, all greens, all blues. Only indexed documents have one here.
 fn palette(file: &mut Reader) -> Result<Vec<[u8; 3]>, Failure> {
     let length = u32(file)?;
     let mut stored = vec![0; 768.min(length as usize)];
@@ -186,7 +186,7 @@ fn resources(file: &mut Reader, end: u64, header: &mut Header) -> Result<(), Fai
     Ok(())
 }
 
-/// Whether the merged picture has opacity: the count of layers is negative, or a block says so.
+/// Returns true if the merged picture has opacity: the number of layers is negative, or a block says so.
 fn has_opacity(file: &mut Reader, end: u64, is_large: bool) -> Result<bool, Failure> {
     let length = length_of(file, is_large)?;
     let start = file.stream_position()?;

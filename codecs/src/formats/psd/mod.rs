@@ -1,40 +1,36 @@
-//! Photoshop documents, PSD and PSB (large documents), row by row: the merged picture, which Photoshop keeps beside the
-//! layers. Each channel is a plane of its own; as rows of all planes can be found in the file, they are read side by
-//! side, in the memory of a few rows.
+//! Photoshop documents, PSD and PSB (large documents), row by row: the merged picture, which Photoshop stores besides the
+//! layers. Each channel is a plane. The next row of every plane is found in the file, so memory is a few rows.
 //!
-//! The header is described in `header`, the planes in `planes`. What the channels are, by the document's mode:
+//! The channels depend on the document's mode:
 //!
 //! | mode | channels |
 //! |---|---|
 //! | bitmap | 1 is black |
-//! | grey, duotone | the lightness; a duotone's inks are not in the specification, so it shows as grey |
+//! | grey, duotone | the lightness; the specification does not describe a duotone's inks, so it is shown in grey |
 //! | indexed | a palette's index |
 //! | RGB, L\*a\*b\* | three; a\* and b\* have their zero in the middle |
 //! | CMYK | four; 255 is no ink |
-//! | multichannel | inks: cyan, magenta, yellow, black, as far as there are any; 255 is no ink |
+//! | multichannel | inks, as many as there are: cyan, magenta, yellow, black; 255 is no ink |
 //!
-//! One more channel is the opacity, if the document says that the merged picture has one. Photoshop has put such pixels
-//! on white before it stored them, which is undone. Samples of 32 bits are linear light.
+//! One more channel is the opacity, if the document says that the merged picture has it. Photoshop blends such pixels with
+//! white before it stores them, which is undone here. Samples of 32 bits are linear light.
 //!
 //! Source: Adobe Photoshop File Formats Specification (November 2019), "Photoshop File Format".
 
-mod error;
+mod convert;
 mod header;
 mod planes;
-mod row;
-
-use edgezoom_geometry::Size;
 
 use crate::colour::icc::Profile;
 use crate::format::{Decoded, Input, Open};
 use crate::formats::section;
-use crate::{Format, Layout, Reading, RowReader, SourceError};
+use crate::{Format, Reading, SourceError};
+use convert::Converter;
 use header::Header;
 use planes::Planes;
-use row::Converter;
 
 pub(crate) static FORMAT: Format = Format {
-    name: error::NAME.0,
+    name: "PSD",
     media_types: &["image/vnd.adobe.photoshop", "image/x-photoshop"],
     endings: &["psd", "psb"],
     reading: Reading::Rows,
@@ -43,50 +39,31 @@ pub(crate) static FORMAT: Format = Format {
     open: Open::Directly(open),
 };
 
-struct Rows {
-    size: Size,
-    planes: Planes,
-    converter: Converter,
-    /// The next row of each plane, as stored.
-    stored: Vec<Vec<u8>>,
+fn too_short() -> SourceError {
+    FORMAT.corrupt("it ends before its last row")
 }
-
 fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     let file = section::share(file);
     let header = Header::read(&file)?;
     let size = bounds.admit(header.width, header.height)?;
     if !header.has_merged_picture {
-        return Err(FORMAT
-            .unsupported("it was saved without its merged picture, which \"Maximize Compatibility\" adds"));
+        return Err(FORMAT.unsupported(
+            "it was saved without its merged picture. Save it with \"Maximize Compatibility\" turned on",
+        ));
     }
     let profile = header.profile.as_deref().and_then(Profile::of_icc);
-    let converter = Converter::new(&header, profile.as_ref())?;
-    let row_bytes = header.row_bytes();
-    let planes = Planes::open(&file, &header, converter.planes(), bounds)?;
-    let stored = vec![vec![0; row_bytes]; converter.planes()];
+    let mut converter = Converter::new(&header, profile.as_ref())?;
+    let mut planes = Planes::open(&file, &header, converter.planes(), bounds)?;
+    let mut stored = vec![vec![0; header.row_bytes()]; converter.planes()];
     let profile = profile.filter(|_| !converter.gives_srgb());
-    let orientation = crate::Orientation::UPRIGHT;
-    Ok(Decoded { reader: Box::new(Rows { size, planes, converter, stored }), orientation, profile })
-}
-
-impl RowReader for Rows {
-    fn size(&self) -> Size {
-        self.size
-    }
-
-    fn layout(&self) -> Layout {
-        self.converter.layout()
-    }
-
-    fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
-        for out in into.chunks_exact_mut(self.layout().row_bytes(self.size.width)) {
-            for (plane, row) in self.stored.iter_mut().enumerate() {
-                self.planes.read_row(plane, row)?;
-            }
-            self.converter.convert(&self.stored, out);
+    let decoded = Decoded::rows(size, converter.layout(), move |out| {
+        for (plane, row) in stored.iter_mut().enumerate() {
+            planes.read_row(plane, row)?;
         }
+        converter.convert(&stored, out);
         Ok(())
-    }
+    });
+    Ok(Decoded { profile, ..decoded })
 }
 
 #[cfg(test)]

@@ -3,42 +3,42 @@
 //! ```text
 //! 0  raw
 //! 1  PackBits  the packed length of each row of each plane: u16 (PSB: u32)   then the packed rows
-//!              0 … 127 n: n + 1 bytes follow      129 … 255 n: the next byte, 257 - n times      128: nothing
-//! 2  zlib      all planes in one stream            3  the same, each sample less the one to its left
+//!              0 … 127 n: n + 1 bytes follow      129 … 255 n: the next byte, 257 - n times      128: no operation
+//! 2  zlib      all planes in one stream            3  the same, with each sample minus the one to its left
 //! ```
 //! Source: Adobe Photoshop File Formats Specification, "Image Data Section"; Apple Technical Note TN1023 for PackBits.
-//! How samples are predicted is Adobe's TIFF Technical Note 3, 32 bits as well.
+//! Prediction follows Adobe's TIFF Technical Note 3, including that of 32 bits.
 
 use std::io::{BufReader, Read};
 use std::sync::Arc;
 
 use flate2::bufread::ZlibDecoder;
 
-use super::error::NAME;
 use super::header::Header;
+use super::{FORMAT, too_short};
 use crate::formats::section::{Section, array};
 use crate::{Bounds, SourceError, SourceFile};
 
-/// The bytes of a plane that are read at once.
+/// Bytes of a plane that are read at once.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// The planes that are shown, each read from a place of its own.
+/// The planes that are shown. Each is read through a reader of its own.
 pub enum Planes {
     Raw(Vec<BufReader<Section>>),
     Packed(Vec<Packed>),
     Zipped { planes: Vec<ZlibDecoder<BufReader<Section>>>, depth: u16, is_predicted: bool },
 }
 
-/// A plane of rows packed one by one.
+/// A plane whose rows are compressed by PackBits.
 pub struct Packed {
     file: BufReader<Section>,
-    /// The packed lengths of its rows, from the last to the first.
+    /// The compressed lengths of its rows, from the last to the first.
     lengths: Vec<u32>,
     row: Vec<u8>,
 }
 
 impl Planes {
-    /// Finds the first `planes` planes.
+    /// Opens the first `planes` planes.
     pub fn open(
         file: &Arc<SourceFile>,
         header: &Header,
@@ -75,7 +75,7 @@ impl Planes {
             2 | 3 => {
                 let mut zipped = Vec::new();
                 for plane in 0..planes as u64 {
-                    // What comes before a plane has to be unpacked too.
+                    // Everything before a plane has to be decompressed, too.
                     let mut zip = ZlibDecoder::new(buffered(pixels_at));
                     let before = plane * plane_bytes;
                     let skipped = std::io::copy(&mut (&mut zip).take(before), &mut std::io::sink());
@@ -86,7 +86,7 @@ impl Planes {
                 }
                 Ok(Self::Zipped { planes: zipped, depth: header.depth, is_predicted: compression == 3 })
             }
-            other => Err(NAME.unsupported(format_args!("its compression is {other}"))),
+            other => Err(FORMAT.unsupported(format_args!("it has compression {other}"))),
         }
     }
 
@@ -113,17 +113,17 @@ impl Planes {
 impl Packed {
     fn read_row(&mut self, row: &mut [u8]) -> Result<(), SourceError> {
         let length = self.lengths.pop().ok_or_else(too_short)? as usize;
-        // Packed one by one, bytes take twice their length; no encoder writes more.
+        // The worst encoding takes two bytes for each byte.
         if length > 2 * row.len() + 1024 {
-            return Err(NAME.corrupt("a packed row is too long"));
+            return Err(FORMAT.corrupt("a compressed row is too long"));
         }
         self.row.resize(length, 0);
         self.file.read_exact(&mut self.row).map_err(|_| too_short())?;
-        unpack(&self.row, row).ok_or_else(|| NAME.corrupt("a packed row is too short"))
+        unpack(&self.row, row).ok_or_else(|| FORMAT.corrupt("a compressed row is too short"))
     }
 }
 
-/// Unpacks PackBits. `None` when there are too few bytes.
+/// Decompresses PackBits. Returns `None` if there are too few bytes.
 fn unpack(mut packed: &[u8], mut row: &mut [u8]) -> Option<()> {
     while !row.is_empty() {
         let (&control, rest) = packed.split_first()?;
@@ -144,7 +144,7 @@ fn unpack(mut packed: &[u8], mut row: &mut [u8]) -> Option<()> {
     Some(())
 }
 
-/// Undoes the prediction of a row.
+/// Undoes the prediction in a row.
 fn add_up(row: &mut [u8], depth: u16) {
     match depth {
         16 => {
@@ -161,7 +161,7 @@ fn add_up(row: &mut [u8], depth: u16) {
                 *byte = sum;
             }
             if depth == 32 {
-                // The bytes of floats stand apart: all first ones, all second ones …
+                // The bytes of floats are separated: all first bytes, all second bytes …
                 let apart = row.to_vec();
                 let samples = apart.len() / 4;
                 for (index, byte) in row.iter_mut().enumerate() {
@@ -178,8 +178,4 @@ fn length(file: &mut BufReader<Section>, is_large: bool) -> Result<u32, SourceEr
         false => array(file).map(|bytes| u16::from_be_bytes(bytes).into()),
     };
     length.map_err(|_| too_short())
-}
-
-fn too_short() -> SourceError {
-    NAME.corrupt("it ends before its last row")
 }

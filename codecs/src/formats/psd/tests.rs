@@ -1,7 +1,8 @@
 use super::*;
+use crate::Layout;
 use crate::formats::mutated::{self, read};
 
-/// A document of 3×2 pixels.
+/// The parts of a document of 3×2 pixels.
 struct Document<'a> {
     version: u8,
     channels: u8,
@@ -52,19 +53,19 @@ impl Document<'_> {
 }
 
 const PIXELS: [u8; 18] = [1, 11, 21, 2, 12, 22, 3, 13, 23, 4, 14, 24, 5, 15, 25, 6, 16, 26];
-/// Layer info whose count is -1: the merged picture has opacity.
+/// Layer info whose number of layers is -1, which means that the merged picture has opacity.
 const ONE_LAYER: [u8; 6] = [0, 0, 0, 2, 0xff, 0xff];
 
 #[test]
-fn planes_become_pixels() {
+fn planes_are_interleaved_to_pixels() {
     assert_eq!(RGB.pixels(), (Layout::Rgb, PIXELS.to_vec()));
     let deep: Vec<u8> = RGB.planes.iter().flat_map(|&sample| [sample, sample]).collect();
     assert_eq!(Document { depth: 16, planes: &deep, ..RGB }.pixels().1, PIXELS);
 }
 
 #[test]
-fn packed_rows_are_found_by_their_lengths_which_are_wider_in_a_large_document() {
-    // Rows of 3 bytes as literals, the last one as a run.
+fn packed_rows_are_found_by_their_lengths_which_have_more_bits_in_a_psb() {
+    // Rows of 3 bytes as literals, the last as a run.
     let rows: Vec<[u8; 4]> = RGB.planes.chunks(3).map(|row| [2, row[0], row[1], row[2]]).collect();
     let mut planes = [[0, 4]; 5].concat();
     planes.extend([0, 2]);
@@ -92,7 +93,7 @@ fn zipped_planes_are_one_stream_and_may_be_predicted() {
 }
 
 #[test]
-fn colour_modes_have_their_channels() {
+fn each_colour_mode_has_its_own_channels() {
     let planes = [0b1010_0000, 0b0100_0000];
     let bitmap = Document { mode: 0, depth: 1, channels: 1, planes: &planes, ..RGB };
     assert_eq!(bitmap.pixels(), (Layout::Grey, vec![0, 255, 0, 255, 0, 255]));
@@ -102,7 +103,7 @@ fn colour_modes_have_their_channels() {
     (palette[1], palette[256 + 1], palette[512 + 1]) = (7, 8, 9);
     let indexed = Document { mode: 2, channels: 1, palette: &palette, planes: &[1, 0, 1, 0, 0, 0], ..RGB };
     assert_eq!(indexed.pixels().1[..6], [7, 8, 9, 0, 0, 0]);
-    // Resource 1047: index 1 is clear.
+    // Resource 1047: index 1 is transparent.
     let resources = *b"8BIM\x04\x17\0\0\0\0\0\x02\0\x01";
     let (layout, pixels) = Document { resources: &resources, ..indexed }.pixels();
     assert_eq!((layout, &pixels[..8]), (Layout::Rgba, [7, 8, 9, 0, 0, 0, 0, 255].as_slice()));
@@ -119,11 +120,11 @@ fn colour_modes_have_their_channels() {
 }
 
 #[test]
-fn a_fourth_channel_is_opacity_only_when_the_layers_say_so() {
+fn a_fourth_channel_is_opacity_only_if_the_layers_say_so() {
     let planes = [RGB.planes, &[255, 128, 0, 255, 255, 255]].concat();
     let document = Document { channels: 4, planes: &planes, ..RGB };
     assert_eq!(document.pixels(), (Layout::Rgb, PIXELS.to_vec()));
-    // The white below half-clear pixels is taken off: 2 is less than any colour on white.
+    // The blending of a half transparent pixel with white is undone: 2 is less than any colour blended with white.
     let (layout, pixels) = Document { layers: &ONE_LAYER, ..document }.pixels();
     assert_eq!(
         (layout, &pixels[..12]),
@@ -136,7 +137,7 @@ fn a_fourth_channel_is_opacity_only_when_the_layers_say_so() {
 }
 
 #[test]
-fn a_document_without_its_merged_picture_says_so() {
+fn a_document_without_its_merged_picture_is_refused_with_advice() {
     let resources = *b"8BIM\x04\x21\0\0\0\0\0\x06\0\0\0\x01\0\0";
     let error = read(&Document { resources: &resources, ..RGB }.file()).unwrap_err().to_string();
     assert!(error.contains("Maximize Compatibility"), "{error}");
@@ -157,7 +158,7 @@ fn a_document_that_is_cut_off_is_corrupt() {
 }
 
 #[test]
-fn changed_documents_end_in_a_picture_or_an_error() {
+fn mutated_documents_end_in_a_picture_or_an_error() {
     let resources = *b"8BIM\x04\x17\0\0\0\0\0\x02\0\x018BIM\x04\x0f\0\0\0\0\0\x04abcd";
     let block = *b"\0\0\0\0\0\0\0\08BIMLr16\0\0\0\x02\xff\xff\0\0";
     let planes = [RGB.planes, &[255, 128, 0, 255, 255, 255]].concat();

@@ -1,6 +1,6 @@
-//! Rows of a document's planes as rows of pixels.
+//! Converts rows of a document's planes to rows of pixels.
 
-use super::error::NAME;
+use super::FORMAT;
 use super::header::{Header, Mode};
 use crate::colour::cmyk::CmykConverter;
 use crate::colour::icc::{Profile, Transform16};
@@ -8,19 +8,20 @@ use crate::colour::samples::{from_lab, round_16};
 use crate::colour::tone_mapping;
 use crate::{Layout, SourceError};
 
-/// What the planes mean, and buffers for a row.
+/// Converts rows.
 pub struct Converter {
     kind: Kind,
     depth: u16,
-    /// The planes with colours; one more may be the opacity.
+    /// Number of planes with colours. One more may be the opacity.
     colours: usize,
     has_opacity: bool,
     layout: Layout,
     transform_16: Option<Transform16>,
-    /// The colours of a row, 8 bits each, pixel by pixel.
+    /// The colours of a row in 8 bits, pixel after pixel.
     pixels: Vec<u8>,
-    /// The same in RGB, for those that have to be converted.
+    /// The colours of a row in RGB, if they have to be converted.
     rgb: Vec<u8>,
+    /// The samples of a row of 16 bits.
     deep: Vec<u16>,
 }
 
@@ -39,13 +40,13 @@ impl Converter {
             Mode::Bitmap | Mode::Grey if header.depth == 1 => (Kind::Bits, 1),
             Mode::Bitmap | Mode::Grey => (Kind::Grey, 1),
             Mode::Indexed if header.palette.is_empty() => {
-                return Err(NAME.corrupt("its palette is missing"));
+                return Err(FORMAT.corrupt("its palette is missing"));
             }
             Mode::Indexed => (Kind::Palette(palette(header)), 1),
             Mode::Rgb => (Kind::Rgb, 3),
             Mode::Cmyk => (Kind::Cmyk(CmykConverter::new(profile)), 4),
             Mode::Lab => (Kind::Lab, 3),
-            // Of inks without yellow there is one, or the two that are told apart best.
+            // Of one or two inks the first is shown. Three are shown as RGB.
             Mode::Multichannel => match header.channels {
                 0..=2 => (Kind::Grey, 1),
                 3 => (Kind::Rgb, 3),
@@ -54,7 +55,7 @@ impl Converter {
         };
         let channels = usize::from(header.channels);
         if channels < colours {
-            return Err(NAME.corrupt(format_args!("it has {channels} channels instead of {colours}")));
+            return Err(FORMAT.corrupt(format_args!("it has {channels} channels, not {colours}")));
         }
         let is_inks = header.mode == Mode::Multichannel;
         let is_clear_by_index = matches!(kind, Kind::Palette(_)) && header.clear_index.is_some();
@@ -75,7 +76,7 @@ impl Converter {
         Ok(Self { kind, depth, colours, has_opacity, layout, transform_16, pixels, rgb, deep })
     }
 
-    /// How many planes are read.
+    /// Returns the number of planes that are read.
     pub fn planes(&self) -> usize {
         self.colours + usize::from(self.has_opacity)
     }
@@ -84,7 +85,7 @@ impl Converter {
         self.layout
     }
 
-    /// Whether the document's profile has no more to say: these pixels are sRGB.
+    /// Returns true if the pixels are sRGB, so that the profile must not be applied.
     pub fn gives_srgb(&self) -> bool {
         self.depth == 32
             || self.transform_16.is_some()
@@ -144,7 +145,7 @@ impl Converter {
                 &self.rgb
             }
             Kind::Lab => {
-                // As signed numbers, a* and b* have their zero in the middle.
+                // a* and b* are stored with an offset of 128.
                 for pixel in self.pixels.as_chunks_mut::<3>().0 {
                     let [lightness, a, b] = *pixel;
                     *pixel = from_lab([lightness, a ^ 0x80, b ^ 0x80]);
@@ -189,7 +190,7 @@ impl Converter {
     }
 }
 
-/// Takes the white off that Photoshop has put pixels on: `stored = colour × alpha + white × (1 - alpha)`.
+/// Undoes the blending with white: `stored = colour × alpha + white × (1 - alpha)`.
 fn take_off(pixel: &mut [u8], white: [u8; 4], alpha: u8) {
     if matches!(alpha, 0 | 255) {
         return;
@@ -201,7 +202,7 @@ fn take_off(pixel: &mut [u8], white: [u8; 4], alpha: u8) {
     }
 }
 
-/// A plane's samples as 8 bits.
+/// Converts a plane's samples to 8 bits.
 fn samples<'a>(plane: &[u8], depth: u16, to: impl Iterator<Item = &'a mut u8>) {
     match depth {
         16 => to.zip(plane.as_chunks().0).for_each(|(to, &from)| *to = round_16(u16::from_be_bytes(from))),
@@ -209,7 +210,7 @@ fn samples<'a>(plane: &[u8], depth: u16, to: impl Iterator<Item = &'a mut u8>) {
     }
 }
 
-/// The palette with opacity.
+/// Returns the palette with alpha.
 fn palette(header: &Header) -> Vec<[u8; 4]> {
     let is_clear = |index: usize| header.clear_index.is_some_and(|clear| usize::from(clear) == index);
     let colours = header.palette.iter().enumerate();
