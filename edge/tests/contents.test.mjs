@@ -41,8 +41,9 @@ test("concurrent requests for a new URL queue one job", async () => {
   const asks = Array.from({ length: 20 }, () => system.ask("http://example.com/crowd.jpg"));
   const [{ id }, ...others] = await Promise.all(asks);
   assert.ok(others.every((other) => other.id === id));
-  await eventually(() => jobsOf(id));
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  // A job of a later request is queued behind them.
+  const later = await system.ask("http://example.com/later.jpg");
+  await eventually(() => jobsOf(later.id));
   assert.equal(await jobsOf(id), 1);
 });
 

@@ -16,6 +16,7 @@ use edgezoom_content::{Attempt, ContentId, Dzi, Size, TileFormat};
 use edgezoom_tiler::renderer::Tile;
 use edgezoom_tiler::s3::{Layout, S3Settings, S3Store, StoreError, Upload};
 use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
 
 /// An S3 endpoint that implements PutObject.
 #[derive(Default)]
@@ -26,6 +27,8 @@ struct Endpoint {
     in_flight: AtomicUsize,
     most_in_flight: AtomicUsize,
     delay: Duration,
+    /// If set, each response waits for a permit.
+    responses: Option<Semaphore>,
     /// The statuses of the first responses; later requests succeed.
     failures: Vec<StatusCode>,
 }
@@ -35,6 +38,9 @@ async fn put(State(endpoint): State<Arc<Endpoint>>, uri: Uri, body: Bytes) -> St
     endpoint.most_in_flight.fetch_max(in_flight, Ordering::SeqCst);
     let number = endpoint.requests.fetch_add(1, Ordering::SeqCst);
     tokio::time::sleep(endpoint.delay).await;
+    if let Some(responses) = &endpoint.responses {
+        responses.acquire().await.unwrap().forget();
+    }
     let status = endpoint.failures.get(number).copied().unwrap_or(StatusCode::OK);
     if status == StatusCode::OK {
         endpoint.objects.lock().unwrap().insert(uri.path().to_owned(), body);
@@ -136,15 +142,20 @@ async fn a_forbidden_request_ends_the_upload_without_a_descriptor() {
 
 #[tokio::test]
 async fn an_upload_holds_no_more_tiles_than_may_be_in_flight() {
-    let delay = Duration::from_millis(500);
-    let (endpoint, mut upload) = start_upload(Endpoint { delay, ..Endpoint::default() }, 6).await;
-    let accepted = tokio::time::timeout(delay / 2, async {
-        for column in 0.. {
-            let bytes = Bytes::from_static(b"a tile");
-            upload.put_tile(&dzi(), Tile { level: 17, column, row: 0, bytes }).await.unwrap();
-            assert!(column < 6, "a seventh tile was accepted while six are in flight");
-        }
-    });
-    accepted.await.unwrap_err();
-    assert_eq!(endpoint.most_in_flight.load(Ordering::SeqCst), 6);
+    let responses = Some(Semaphore::new(0));
+    let (endpoint, mut upload) = start_upload(Endpoint { responses, ..Endpoint::default() }, 6).await;
+    for column in 0..6 {
+        put_tile(&mut upload, column).await.unwrap();
+    }
+    let mut seventh = std::pin::pin!(put_tile(&mut upload, 6));
+    while endpoint.in_flight.load(Ordering::SeqCst) < 6 {
+        assert!(
+            futures::poll!(&mut seventh).is_pending(),
+            "a seventh tile was accepted while six are in flight"
+        );
+        tokio::task::yield_now().await;
+    }
+    assert!(futures::poll!(&mut seventh).is_pending(), "a seventh tile was accepted while six are in flight");
+    endpoint.responses.as_ref().unwrap().add_permits(1);
+    seventh.await.unwrap();
 }

@@ -53,6 +53,8 @@ impl Site {
         let (requests, heads, reply) = (Arc::clone(&site.requests), Arc::clone(&site.heads), Arc::new(reply));
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
+                // Recorded here, so that connections are in the order in which they were made.
+                requests.lock().unwrap().push("(connection)".to_owned());
                 let (requests, heads, reply) =
                     (Arc::clone(&requests), Arc::clone(&heads), Arc::clone(&reply));
                 thread::spawn(move || serve(&stream, &requests, &heads, &*reply));
@@ -91,7 +93,6 @@ fn serve(
     heads: &Mutex<String>,
     reply: &dyn Fn(&str) -> Reply,
 ) {
-    requests.lock().unwrap().push("(connection)".to_owned());
     let mut reader = BufReader::new(stream);
     let mut line = String::new();
     while reader.read_line(&mut line).is_ok_and(|read| read > 0) {
