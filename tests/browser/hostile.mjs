@@ -1,16 +1,12 @@
-// Looks at pages that echo what a hostile source wrote. Prints for each what a script of the source could have done there, and
-// what a reader sees. Argument: { browser, pages }.
+// Visits pages that echo text of a hostile source. Reports for each page what a script of the source could have done, and the text that a
+// reader sees. Arguments: { browser, pages }.
 
-import { chromium } from "playwright-core";
+import { run } from "./chromium.mjs";
 
-const { browser: executablePath, pages } = JSON.parse(process.argv[2]);
-
-const sandbox = process.getuid() === 0 ? ["--no-sandbox"] : []; // Chromium's own does not work for root
-const browser = await chromium.launch({ executablePath, args: [...sandbox, "--disable-quic"] });
-try {
+await run(async (browser, { pages }) => {
   const context = await browser.newContext({ viewport: { width: 900, height: 700 } });
   const seen = [];
-  for (const address of pages) {
+  for (const url of pages) {
     const page = await context.newPage();
     const complaints = [];
     let dialogs = 0;
@@ -20,7 +16,7 @@ try {
       dialogs += 1;
       void dialog.dismiss();
     });
-    await page.goto(address);
+    await page.goto(url);
     await page.locator("canvas").first().waitFor();
     const inside = await page.evaluate(() => ({
       title: document.title,
@@ -31,7 +27,5 @@ try {
     seen.push({ ...inside, dialogs, complaints });
     await page.close();
   }
-  console.log(JSON.stringify(seen));
-} finally {
-  await browser.close();
-}
+  return seen;
+});

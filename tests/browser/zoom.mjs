@@ -1,15 +1,13 @@
-// A visitor: pastes an address on the home page, sees the progress, sees the picture, and looks closer. Prints what was
-// seen as JSON; whether that is right is for the test to say. Argument: { browser, service, source, whole, closer, level }: what
-// is to be seen of the whole picture and closer to its middle, as places in a 4×4 grid with their colours, and the level there.
+// Acts as a visitor: pastes a URL on the home page, watches the progress and the picture, and zooms in. Arguments: { browser, service,
+// source, whole, closer, level }: the expected colours of the whole picture and near its centre, as `[x, y, colour]` in a 4×4
+// grid, and the level expected there.
 
-import { chromium } from "playwright-core";
+import { decodePng } from "../../edge/viewer/png.mjs";
+import { run } from "./chromium.mjs";
 
-const { browser: executablePath, service, source, ...wanted } = JSON.parse(process.argv[2]);
 const PATIENCE_MS = 60_000;
 
-const sandbox = process.getuid() === 0 ? ["--no-sandbox"] : []; // Chromium's own does not work for root
-const browser = await chromium.launch({ executablePath, args: [...sandbox, "--disable-quic"] });
-try {
+await run(async (browser, { service, source, whole, closer, level }) => {
   const context = await browser.newContext({ viewport: { width: 900, height: 700 } });
   const page = await context.newPage();
   page.setDefaultTimeout(PATIENCE_MS);
@@ -21,7 +19,7 @@ try {
   page.on("pageerror", (error) => complaints.push(String(error)));
   page.on("requestfailed", (request) => {
     const why = request.failure()?.errorText;
-    // The page closes its stream of events when it has heard the last one.
+    // The page closes its event stream after the last event.
     const isClosed = why === "net::ERR_ABORTED" && request.resourceType() === "eventsource";
     if (!isClosed) complaints.push(`${request.url()} failed: ${why}`);
   });
@@ -30,8 +28,9 @@ try {
     const level = response.url().match(/_files\/(\d+)\//)?.[1];
     if (level) tiles.push({ level: Number(level), status: response.status() });
   });
+  const highest = () => Math.max(...tiles.map(({ level }) => level));
 
-  // What the home page still loads when it is left would count as failed.
+  // Requests that the home page has not finished when it is left would count as failed.
   await page.goto(service, { waitUntil: "networkidle" });
   await page.getByRole("textbox").fill(source);
   await page.getByRole("textbox").press("Enter");
@@ -47,53 +46,33 @@ try {
   const address = page.url();
 
   await page.locator("canvas").first().waitFor();
-  const reached = () => Math.max(...tiles.map(({ level }) => level));
-  const seen = await look(page, wanted.whole);
-  const before = reached();
+  const seenWhole = await look(page, whole);
+  const before = highest();
 
-  const middle = { x: 450, y: 350 };
-  await page.mouse.move(middle.x, middle.y);
+  await page.mouse.move(450, 350);
   for (let notch = 0; notch < 8; notch += 1) {
     await page.mouse.wheel(0, -240);
     await page.waitForTimeout(100);
   }
-  const closer = await look(page, wanted.closer, () => reached() >= wanted.level);
-  const after = reached();
+  const seenCloser = await look(page, closer, () => highest() >= level);
 
   const failedTiles = tiles.filter(({ status }) => status !== 200);
-  const seenWhole = { progress, address, seen, closer, levels: { before, after }, failedTiles, complaints };
-  console.log(JSON.stringify(seenWhole));
-} finally {
-  await browser.close();
-}
+  return { progress, address, seen: seenWhole, closer: seenCloser, levels: { before, after: highest() }, failedTiles, complaints };
+});
 
-/** The colours at the centres of a 4×4 grid over the window, once they are the wanted ones and `holds`, or when that takes too long. */
-async function look(page, wanted, holds = () => true) {
+/** Returns the colours at the centres of a 4×4 grid over the window, once they are as expected and `holds()`, or after a minute. */
+async function look(page, expected, holds = () => true) {
   for (const end = Date.now() + PATIENCE_MS; ; ) {
     await page.waitForTimeout(250);
-    const screenshot = await page.screenshot({ type: "png", caret: "initial" }); // hiding it would be an inline style
-    const colours = await sample(page, screenshot);
+    const screenshot = await page.screenshot({ type: "png", caret: "initial" }); // hiding the caret would take an inline style
+    const colours = gridOf(decodePng(screenshot));
     const isThere = ([x, y, colour]) => colour.every((value, channel) => Math.abs(value - colours[y][x][channel]) <= 8);
-    if ((holds() && wanted.every(isThere)) || Date.now() > end) return colours;
+    if ((holds() && expected.every(isThere)) || Date.now() > end) return colours;
   }
 }
 
-/** Reads pixels of a screenshot in a page of its own, which nothing of the service can touch. */
-async function sample(page, screenshot) {
-  const reader = await page.context().newPage();
-  try {
-    return await reader.evaluate(async (base64) => {
-      const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
-      const bitmap = await createImageBitmap(new Blob([bytes], { type: "image/png" }));
-      const canvas = new OffscreenCanvas(bitmap.width, bitmap.height);
-      const context = canvas.getContext("2d");
-      context.drawImage(bitmap, 0, 0);
-      const centres = [1, 3, 5, 7].map((eighth) => eighth / 8);
-      return centres.map((y) =>
-        centres.map((x) => [...context.getImageData(x * bitmap.width, y * bitmap.height, 1, 1).data.slice(0, 3)]),
-      );
-    }, screenshot.toString("base64"));
-  } finally {
-    await reader.close();
-  }
+function gridOf({ width, height, channels, pixels }) {
+  const centres = [1, 3, 5, 7].map((eighth) => eighth / 8);
+  const colourAt = (x, y) => [...pixels.subarray((Math.floor(y * height) * width + Math.floor(x * width)) * channels).subarray(0, 3)];
+  return centres.map((y) => centres.map((x) => colourAt(x, y)));
 }

@@ -1,0 +1,16 @@
+// What the scripts of this folder share. A script gets its arguments as JSON, drives Chromium, and prints what it saw as JSON; the test
+// that runs it checks the result.
+
+import { chromium } from "playwright-core";
+
+/** Runs `visit(browser, arguments)` and prints its result. */
+export async function run(visit) {
+  const { browser: executablePath, ...given } = JSON.parse(process.argv[2]);
+  const sandbox = process.getuid() === 0 ? ["--no-sandbox"] : []; // Chromium's own sandbox does not work for root
+  const browser = await chromium.launch({ executablePath, args: [...sandbox, "--disable-quic"] });
+  try {
+    console.log(JSON.stringify(await visit(browser, given)));
+  } finally {
+    await browser.close();
+  }
+}
