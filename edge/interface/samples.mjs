@@ -1,5 +1,5 @@
-// Example requests for `/docs`, in curl, JavaScript and Python. The responses beside them are the examples of `openapi.json`,
-// which `edge/tests/openapi.test.mjs` compares with the Worker's.
+// Example requests for `/docs`, in curl, JavaScript and Python. The responses beside them are the examples of
+// `openapi.json`, which `edge/tests/openapi.test.mjs` compares with the Worker's.
 
 /** Requests that are more than a GET of text, JSON or an image, by `operationId`. */
 const SPECIAL = {

@@ -8,15 +8,8 @@ let system;
 before(async () => (system = await start({ DENY_HOSTS: "denied.example" })));
 after(() => system.close());
 
-/** Sends a call that must succeed and returns its result. */
-async function done(call, body, from = system) {
-  const response = await from.admin(call, body);
-  const text = await response.text();
-  assert.equal(response.status, 200, `${call}: ${text}`);
-  return JSON.parse(text);
-}
 
-const actions = async (target) => (await done("audit", { target })).actions.map(({ by, what, result }) => [by, what, result]);
+const actions = async (target) => (await system.operate("audit", { target })).actions.map(({ by, what, result }) => [by, what, result]);
 
 test("calls need an operator's token", async () => {
   for (const [token, status] of [["", 401], ["wrong-wrong-wrong-wrong", 401], [TOKEN, 401], [ADMIN_TOKEN, 200]]) {
@@ -63,7 +56,7 @@ test("show finds a content by its id, URL or share link, with its history and ob
   const id = await system.content(url, "ready");
   await system.pyramids.put(`${id}/1.szi`, "archive");
   for (const target of [id, url, "HTTP://Example.com:80/shown.jpg#top", `${system.origin}/${id}`]) {
-    const shown = await done("show", { target });
+    const shown = await system.operate("show", { target });
     assert.deepEqual([shown.id, shown.conversion.url, shown.index.state], [id, url, "ready"]);
     assert.deepEqual(shown.conversion.history.trimEnd().split("\n").map((line) => line.replace(/^\d+ /, "")), ["queued", "claimed 1", "ready 1"]);
     assert.deepEqual(shown.objects.map(({ key, bytes }) => [key, bytes]), [[`${id}/1.szi`, 7]]);
@@ -78,7 +71,7 @@ test("contents are listed by state, time, failure code and host, latest first", 
   const ready = await system.content(name(9), "ready");
   // Similar host names, and the name in a path.
   for (const host of ["notlist.example", "list.example.com", "path.example/www.list.example"]) await system.content(`http://${host}/1.jpg`, "ready");
-  const ids = async (query) => (await done("list", query)).contents.map(({ id }) => id);
+  const ids = async (query) => (await system.operate("list", query)).contents.map(({ id }) => id);
   assert.deepEqual(await ids({ state: "failed", since: began }), failed);
   for (const host of ["list.example", "*.List.example."]) assert.deepEqual(await ids({ host }), [ready, ...failed], host);
   assert.equal((await ids({ host: "www.list.example" })).length, 3);
@@ -87,12 +80,12 @@ test("contents are listed by state, time, failure code and host, latest first", 
   assert.deepEqual(await ids({ since: Date.now() + 1000 }), []);
   const pages = [];
   for (let before; before !== null; ) {
-    const page = await done("list", { state: "failed", since: began, limit: 2, ...(before && { before }) });
+    const page = await system.operate("list", { state: "failed", since: began, limit: 2, ...(before && { before }) });
     pages.push(...page.contents.map(({ id }) => id));
     before = page.next;
   }
   assert.deepEqual(pages, failed);
-  const { contents } = await done("stats");
+  const { contents } = await system.operate("stats");
   const group = contents.find(({ state }) => state === "ready");
   assert.ok(group.contents >= 1 && group.pixels >= 48_000_000 && group.tiles > 0, JSON.stringify(contents));
   assert.ok(contents.find(({ state }) => state === "failed source-not-found").contents >= 5);
@@ -100,8 +93,8 @@ test("contents are listed by state, time, failure code and host, latest first", 
 
 test("a failed content is retried, and the log has one entry", async () => {
   const id = await system.content("http://example.com/retried.jpg", "failed");
-  assert.equal((await done("retry", { target: id, as: "ben" })).result, "queued");
-  assert.equal((await done("retry", { target: id })).result, "in progress");
+  assert.equal((await system.operate("retry", { target: id, as: "ben" })).result, "queued");
+  assert.equal((await system.operate("retry", { target: id })).result, "in progress");
   assert.deepEqual(await actions(id), [["anna/ben", "retry", "queued"]]);
   assert.equal((await system.find(id)).stage, "queued");
   const ready = await system.content("http://example.com/retried-ready.jpg", "ready");
@@ -112,9 +105,9 @@ test("URLs of a blocked host are refused like those of DENY_HOSTS, until it is u
   const known = await system.content("http://blocked.example/known.jpg", "ready");
   const denied = await system.send(byUrl("http://denied.example/a.jpg"));
   assert.equal(denied.status, 400);
-  assert.deepEqual(await done("block-host", { host: "Blocked.Example.", reason: "spam" }), { host: "blocked.example", changed: true });
-  assert.deepEqual(await done("block-host", { host: "*.blocked.example", reason: "spam" }), { host: "blocked.example", changed: false });
-  await done("block-host", { host: "203.0.113.9", reason: "spam" });
+  assert.deepEqual(await system.operate("block-host", { host: "Blocked.Example.", reason: "spam" }), { host: "blocked.example", changed: true });
+  assert.deepEqual(await system.operate("block-host", { host: "*.blocked.example", reason: "spam" }), { host: "blocked.example", changed: false });
+  await system.operate("block-host", { host: "203.0.113.9", reason: "spam" });
   for (const url of ["http://blocked.example/new.jpg", "https://www.blocked.example:8443/new.jpg", "http://blocked.example/known.jpg", "http://203.0.113.9/", "http://denied.example/a.jpg"]) {
     const answer = await system.send(byUrl(url));
     assert.deepEqual([answer.status, answer.body], [denied.status, denied.body], url);
@@ -122,9 +115,9 @@ test("URLs of a blocked host are refused like those of DENY_HOSTS, until it is u
   assert.equal((await system.send("/?url=http%3A%2F%2Fblocked.example%2F")).status, 400);
   assert.equal((await system.send(byUrl("http://unblocked.example/"))).status, 301);
   assert.equal((await system.send(`/v1/content/${known}`)).status, 200, "existing contents are served");
-  assert.deepEqual((await done("hosts")).hosts.map(({ host, reason }) => [host, reason]), [["203.0.113.9", "spam"], ["blocked.example", "spam"]]);
-  await done("unblock-host", { host: "blocked.example", reason: "a mistake" });
-  await done("unblock-host", { host: "blocked.example" });
+  assert.deepEqual((await system.operate("hosts")).hosts.map(({ host, reason }) => [host, reason]), [["203.0.113.9", "spam"], ["blocked.example", "spam"]]);
+  await system.operate("unblock-host", { host: "blocked.example", reason: "a mistake" });
+  await system.operate("unblock-host", { host: "blocked.example" });
   assert.equal((await system.send(byUrl("http://blocked.example/new.jpg"))).status, 301);
   assert.deepEqual(await actions("blocked.example"), [["anna", "unblock-host", "done"], ["anna", "block-host", "done"]]);
 });
@@ -141,7 +134,7 @@ test("old contents are purged in batches, as one action, and converted again on 
     const before = Date.now() + 0;
     await new Promise((resolve) => setTimeout(resolve, 5));
     const young = await other.content("http://example.com/young.jpg", "ready");
-    const purge = (body) => done("purge", { before, by: "at", ...body }, other);
+    const purge = (body) => other.operate("purge", { before, by: "at", ...body });
     const counted = await purge({ dry: true });
     assert.deepEqual([counted.removed, counted.left], [0, 5]);
     assert.equal((await purge({ states: ["failed"], dry: true })).left, 1);
@@ -152,8 +145,8 @@ test("old contents are purged in batches, as one action, and converted again on 
     for (const id of ids) assert.equal(await other.finished.get(id), null);
     assert.equal((await other.find(young)).ready, true);
     assert.equal((await other.find(file)).ready, true, "uploaded files are kept");
-    const [{ what, contents, result }] = (await done("audit", {}, other)).actions;
-    assert.deepEqual([what, contents, result, (await done("audit", {}, other)).actions.length], ["purge", 5, "done", 1]);
+    const [{ what, contents, result }] = (await other.operate("audit", {})).actions;
+    assert.deepEqual([what, contents, result, (await other.operate("audit", {})).actions.length], ["purge", 5, "done", 1]);
     const again = await other.find(ids[0]);
     assert.deepEqual([again.stage, again.progress], ["queued", 0]);
     assert.equal((await (await other.claim(ids[0])).json()).attempt, 2);
@@ -178,7 +171,7 @@ test("contents unused for RETENTION_DAYS are deleted, and used ones stay", async
       assert.ok(Date.now() < until, "it was not deleted");
       await new Promise((resolve) => setTimeout(resolve, 200));
     }
-    const { actions: log } = await done("audit", {}, other);
+    const { actions: log } = await other.operate("audit", {});
     assert.deepEqual(log.map(({ by, what, contents }) => [by, what, contents]), [["retention", "retention", 1]]);
     assert.equal((await other.find(unused)).stage, "queued", "it is converted again");
   } finally {
@@ -194,15 +187,15 @@ test("reindex adds contents that finished before the index existed", async () =>
     await other.finished.put(id, await system.finished.get(id));
     let [added, cursor] = [0, undefined];
     do {
-      const page = await done("reindex", { cursor }, other);
+      const page = await other.operate("reindex", { cursor });
       added += page.added;
       cursor = page.cursor;
     } while (cursor);
     assert.equal(added, 1);
-    const [content] = (await done("list", {}, other)).contents;
-    const { index } = await done("show", { target: id });
+    const [content] = (await other.operate("list", {})).contents;
+    const { index } = await system.operate("show", { target: id });
     for (const same of ["id", "url", "state", "pixels", "tiles", "bytes"]) assert.equal(content[same], index[same], same);
-    assert.equal((await done("reindex", {}, other)).added, 0);
+    assert.equal((await other.operate("reindex", {})).added, 0);
   } finally {
     await other.close();
   }

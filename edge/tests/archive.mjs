@@ -20,7 +20,10 @@ function varint(number) {
   return [...bytes, number];
 }
 
-/** Returns the object, the place of its index as a tiler reports it, and its number of tiles. `fill` returns a tile's content. */
+/**
+ * Returns the object, the place of its index as a tiler reports it, and its number of tiles. `fill` returns a tile's
+ * content.
+ */
 export function archive(fill = content) {
   const places = [];
   let object = Buffer.from("PK");

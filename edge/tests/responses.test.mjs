@@ -1,5 +1,5 @@
-// Responses over HTTP: what the runtime and the Worker's entry add to the responses in `contract/`, such as CORS, HEAD, lengths and
-// conditions. Also the size of the Worker.
+// Responses over HTTP: what the runtime and the Worker's entry add to the responses in `contract/`, such as CORS, HEAD,
+// lengths and conditions. Also the size of the Worker.
 
 import assert from "node:assert/strict";
 import http from "node:http";

@@ -89,7 +89,10 @@ export const PICTURE = { width: 8000, height: 6000, tileSize: 512, tileOverlap: 
 /** Returns the path that requests a content by its URL. */
 export const byUrl = (url, parameters = "") => `/v1/content/?url=${encodeURIComponent(url)}${parameters}`;
 
-/** Starts a separate system. `bindings` override its variables, `entry` is its main module, and `others` are Workers beside it. */
+/**
+ * Starts a separate system. `bindings` override its variables, `entry` is its main module, and `others` are Workers beside
+ * it.
+ */
 export async function start(bindings = {}, entry = COUNTING, ...others) {
   const edgezoom = {
     ...COMMON,
@@ -147,6 +150,15 @@ export async function start(bindings = {}, entry = COUNTING, ...others) {
     return id;
   }
 
+  const admin = (name, body = {}, token = ADMIN_TOKEN) => call(`/internal/admin/${name}`, token, body);
+  /** Sends an operator's call that must succeed and returns its result. */
+  async function operate(name, body) {
+    const response = await admin(name, body);
+    const text = await response.text();
+    if (response.status !== 200) throw new Error(`${name}: ${response.status} ${text}`);
+    return JSON.parse(text);
+  }
+
   return {
     origin: ORIGIN,
     /** Address on the network, for clients with an HTTP stack of their own. */
@@ -168,8 +180,9 @@ export async function start(bindings = {}, entry = COUNTING, ...others) {
     reset: (id) => tell(id, "reset"),
     /** Reports the length of the queue, as tilers do. */
     reportBacklog: (body) => call("/internal/backlog", TOKEN, body),
-    /** Sends a call of the operator. */
-    admin: (name, body = {}, token = ADMIN_TOKEN) => call(`/internal/admin/${name}`, token, body),
+    /** Sends a call of the operator and returns its response. */
+    admin,
+    operate,
     finished: await miniflare.getKVNamespace("FINISHED"),
     pyramids: await miniflare.getR2Bucket("PYRAMIDS"),
     close: () => miniflare.dispose(),

@@ -1,4 +1,5 @@
-// Takedowns: once the call returns, no endpoint serves the content, and it cannot be created again until the takedown is lifted.
+// Takedowns: once the call returns, no endpoint serves the content, and it cannot be created again until the takedown is
+// lifted.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -7,8 +8,10 @@ import { byUrl, eventually, start } from "./system.mjs";
 
 const REASON = `The owner's <wish> & "right".`;
 
-/** An entry module with a clock that tests advance, a count of calls for the operator's lists, and a way to take a content down
- * as another isolate does: without this one. */
+/**
+ * An entry module with a clock that tests advance, a count of calls for the operator's lists, and a way to take a content
+ * down as another isolate does: without this one.
+ */
 const ELSEWHERE = `
   import edge, { OperatorObject as Inner } from "./index.js";
   export * from "./index.js"; // except for the class below
@@ -45,15 +48,8 @@ let system;
 before(async () => (system = await start({ UPLOAD_BYTES: "1000", LEASE_SECONDS: "1" }, ELSEWHERE)));
 after(() => system.close());
 
-async function done(call, body) {
-  const response = await system.admin(call, body);
-  const text = await response.text();
-  assert.equal(response.status, 200, `${call}: ${text}`);
-  return JSON.parse(text);
-}
-
-const actionsOf = async (target) => (await done("audit", { target })).actions.map(({ what }) => what);
-const takeDown = (target, reason = REASON) => done("takedown", { target, reason });
+const actionsOf = async (target) => (await system.operate("audit", { target })).actions.map(({ what }) => what);
+const takeDown = (target, reason = REASON) => system.operate("takedown", { target, reason });
 const objectsOf = async (id) => (await system.pyramids.list({ prefix: `${id}/` })).objects.map(({ key }) => key);
 const tile = (id) => `/cache/${id}/1_files/14/0_0.jpg`;
 
@@ -191,7 +187,7 @@ test("a URL that was never requested can be taken down, and lifted", async () =>
   const url = "http://example.com/never.jpg";
   const { id } = await takeDown(url);
   await allGone(id, url);
-  assert.deepEqual(await done("lift", { target: id, reason: "a mistake" }), { id, state: "lifted", reason: "a mistake", by: "anna", recorded: true, deleted: true });
+  assert.deepEqual(await system.operate("lift", { target: id, reason: "a mistake" }), { id, state: "lifted", reason: "a mistake", by: "anna", recorded: true, deleted: true });
   assert.equal((await system.ask(url)).stage, "queued");
   assert.deepEqual(await actionsOf(id), ["lift", "takedown"]);
 });
@@ -200,8 +196,8 @@ test("after a lift the content is converted again, with new tile URLs", async ()
   const url = "http://example.com/lifted.jpg";
   const id = await ready(url);
   await takeDown(id);
-  await done("lift", { target: url });
-  await done("lift", { target: url });
+  await system.operate("lift", { target: url });
+  await system.operate("lift", { target: url });
   assert.deepEqual((await system.find(id)).stage, "queued");
   assert.equal((await (await system.claim(id)).json()).attempt, 2);
   await system.report(id, 2, { finished: { dzi: DZI } });

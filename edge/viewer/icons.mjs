@@ -1,4 +1,5 @@
-// The icon in the sizes and formats that browsers and home screens request, rasterised from the rectangles of `pages/icon.svg`.
+// The icon in the sizes and formats that browsers and home screens request, rasterised from the rectangles of
+// `pages/icon.svg`.
 
 import { encodePng } from "./png.mjs";
 
@@ -49,7 +50,10 @@ export function png(svg, size, { full = false } = {}) {
   return encodePng({ width: size, height: size, channels: 4, pixels });
 }
 
-/** Returns the icon as an ICO of 32 pixels that contains a PNG (<https://learn.microsoft.com/previous-versions/ms997538(v=msdn.10)>). */
+/**
+ * Returns the icon as an ICO of 32 pixels that contains a PNG
+ * (<https://learn.microsoft.com/previous-versions/ms997538(v=msdn.10)>).
+ */
 export function ico(svg) {
   const picture = png(svg, 32);
   const head = Buffer.from([0, 0, 1, 0, 1, 0, 32, 32, 0, 0, 1, 0, 32, 0, 0, 0, 0, 0, 22, 0, 0, 0]);

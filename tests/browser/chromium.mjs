@@ -1,5 +1,5 @@
-// What the scripts of this folder share. A script gets its arguments as JSON, drives Chromium, and prints what it saw as JSON; the test
-// that runs it checks the result.
+// What the scripts of this folder share. A script gets its arguments as JSON, drives Chromium, and prints what it saw as
+// JSON; the test that runs it checks the result.
 
 import { chromium } from "playwright-core";
 

@@ -1,6 +1,6 @@
-// Acts as a visitor: pastes a URL on the home page, watches the progress and the picture, and zooms in. Arguments: { browser, service,
-// source, whole, closer, level }: the expected colours of the whole picture and near its centre, as `[x, y, colour]` in a 4×4
-// grid, and the level expected there.
+// Acts as a visitor: pastes a URL on the home page, watches the progress and the picture, and zooms in. Arguments: {
+// browser, service, source, whole, closer, level }: the expected colours of the whole picture and near its centre, as `[x,
+// y, colour]` in a 4×4 grid, and the level expected there.
 
 import { decodePng } from "../../edge/viewer/png.mjs";
 import { run } from "./chromium.mjs";
@@ -60,7 +60,10 @@ await run(async (browser, { service, source, whole, closer, level }) => {
   return { progress, address, seen: seenWhole, closer: seenCloser, levels: { before, after: highest() }, failedTiles, complaints };
 });
 
-/** Returns the colours at the centres of a 4×4 grid over the window, once they are as expected and `holds()`, or after a minute. */
+/**
+ * Returns the colours at the centres of a 4×4 grid over the window, once they are as expected and `holds()`, or after a
+ * minute.
+ */
 async function look(page, expected, holds = () => true) {
   for (const end = Date.now() + PATIENCE_MS; ; ) {
     await page.waitForTimeout(250);

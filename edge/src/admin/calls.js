@@ -2,8 +2,8 @@
 // can be repeated, and the log records the action once. Bulk work is done in batches; the caller asks for the next one, so
 // it can be slowed down or stopped.
 //
-// Callers authenticate with a named token from the secret ADMIN_TOKENS, such as `anna:<token>,ben:<token>`; a token without a
-// name belongs to `operator`. The tilers' token is not accepted: it is on machines that read untrusted bytes.
+// Callers authenticate with a named token from the secret ADMIN_TOKENS, such as `anna:<token>,ben:<token>`; a token without
+// a name belongs to `operator`. The tilers' token is not accepted: it is on machines that read untrusted bytes.
 
 import * as rust from "wasm-bindgen-output";
 import { SHARD_NAMES, removeUnused, shardOf } from "./contents.js";
@@ -92,7 +92,10 @@ const operator = async (env, path, body) => JSON.parse((await send(env.OPERATOR,
 const allShards = (env, path, body) =>
   Promise.all(SHARD_NAMES.map(async (shard) => JSON.parse((await send(env.CONTENTS, shard, path, body)).body)));
 
-/** Finds a content by its id, its share link or the URL of its source. Returns its id, its URL if that was given, and its state. */
+/**
+ * Finds a content by its id, its share link or the URL of its source. Returns its id, its URL if that was given, and its
+ * state.
+ */
 async function find({ target, origin }, env) {
   const name = text(target, 4000);
   // Without BASE_URL, share links begin with the origin of this request.
@@ -168,7 +171,10 @@ async function lift(body, env, by) {
   return remove("lifted", id, "", by, reason, env);
 }
 
-/** Takes a content down or lifts that. Returns its state, whether the log and KV have it (`recorded`), and whether its objects are deleted. */
+/**
+ * Takes a content down or lifts that. Returns its state, whether the log and KV have it (`recorded`), and whether its
+ * objects are deleted.
+ */
 async function remove(kind, id, url, who, why, env) {
   const body = [kind, crypto.randomUUID(), who, url ?? "", why].join("\n");
   const { status } = await env.CONVERSIONS.getByName(id).fetch("http://object/removed", { method: "POST", body });
@@ -207,7 +213,10 @@ async function hosts(_, env) {
   return { hosts: await operator(env, "/hosts", {}) };
 }
 
-/** Deletes a batch of the contents that finished (`by: "at"`) or were last used (`by: "used"`) before a time; `dry` only counts them. */
+/**
+ * Deletes a batch of the contents that finished (`by: "at"`) or were last used (`by: "used"`) before a time; `dry` only
+ * counts them.
+ */
 async function purge(body, env, who) {
   const { before, by, states, files = false, limit = MAX_CONTENTS, dry = false } = body;
   if (!Number.isSafeInteger(before) || before > Date.now()) throw new Refused(400, "`before` must be a past time in milliseconds.");

@@ -1,6 +1,6 @@
-// The operator's index of all finished contents: which exist, which failed, which are old. It is sharded over sixteen Durable
-// Objects by the last character of the id. A content's own object reports each result (`durable/record.rs`), so an entry is
-// as reliable as KV.
+// The operator's index of all finished contents: which exist, which failed, which are old. It is sharded over sixteen
+// Durable Objects by the last character of the id. A content's own object reports each result (`durable/record.rs`), so an
+// entry is as reliable as KV.
 //
 // This is JavaScript over SQL because the same code in Rust adds four times as many bytes to the Worker.
 
@@ -102,8 +102,10 @@ export class ContentsObject extends DurableObject {
     return this.sql.exec(`SELECT ${COLUMNS} FROM contents WHERE ${where} ORDER BY at DESC, id DESC LIMIT ?`, ...values, limit).toArray();
   }
 
-  /** Lists or counts contents that finished, or were last used, before a time. Uploaded files cannot be fetched again, so they are
-   * included only with `files`. */
+  /**
+   * Lists or counts contents that finished, or were last used, before a time. Uploaded files cannot be fetched again, so
+   * they are included only with `files`.
+   */
   #unused({ before, by = "used", states = ["ready", "failed"], files = false, limit = BATCH, count = false }) {
     const where = `state IN (${states.map(() => "?").join()}) AND ${by === "at" ? "at" : "used"} < ? ${files ? "" : "AND url NOT LIKE 'ni:%'"}`;
     if (count) return this.sql.exec(`SELECT count(*) AS contents, sum(bytes) AS bytes FROM contents WHERE ${where}`, ...states, before).toArray();

@@ -1,9 +1,13 @@
-// The operator's Durable Object, a singleton: the log of actions, the taken-down contents and the blocked hosts. Each message
-// is one transaction, so the log and the lists always agree. An action has an id, so a repeated message is logged once.
+// The operator's Durable Object, a singleton: the log of actions, the taken-down contents and the blocked hosts. Each
+// message is one transaction, so the log and the lists always agree. An action has an id, so a repeated message is logged
+// once.
 
 import { DurableObject } from "cloudflare:workers";
 
-/** Milliseconds that a takedown stays in the list. Caches keep tiles for at most a year; after that the content's object refuses requests. */
+/**
+ * Milliseconds that a takedown stays in the list. Caches keep tiles for at most a year; after that the content's object
+ * refuses requests.
+ */
 const LISTED = 366 * 86_400_000;
 
 export class OperatorObject extends DurableObject {

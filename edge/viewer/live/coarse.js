@@ -1,5 +1,5 @@
-// The coarse picture: a small version of the picture so far, shown during the conversion, and over the viewer until its tiles are
-// drawn.
+// The coarse picture: a small version of the picture so far, shown during the conversion, and over the viewer until its
+// tiles are drawn.
 
 import { element } from "../dom.js";
 
@@ -8,7 +8,10 @@ const MAX_WAIT_MS = 8000;
 /** Duration of the transition in `viewer.css`. */
 const FADE_MS = 250;
 
-/** Shows each picture in `place` when it has loaded, replacing the one before. Calls `onShown()` each time. Returns `{ show(url), lift() }`. */
+/**
+ * Shows each picture in `place` when it has loaded, replacing the one before. Calls `onShown()` each time. Returns `{
+ * show(url), lift() }`.
+ */
 export function coarsePicture(place, onShown) {
   let shown = null;
   let latest = "";

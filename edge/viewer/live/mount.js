@@ -1,5 +1,5 @@
-// Shows a content in an element, in any state: its progress, with the coarse picture as soon as there is one, then the picture in the
-// viewer, or the failure. Embeds and pages use it.
+// Shows a content in an element, in any state: its progress, with the coarse picture as soon as there is one, then the
+// picture in the viewer, or the failure. Embeds and pages use it.
 
 import { element, icon, shadow } from "../dom.js";
 import shared from "../shared.css";
@@ -16,8 +16,9 @@ const TILES = 60;
 /**
  * Shows the content at an API URL in `host`, filling it.
  *
- * Options: `known` (the content object, if the page has it), `home` (target of a link if there is no picture), `onReady(content)`
- * (called before the viewer is mounted), `onUpdate(update)` (called with each update of `watch.js`), and those of `mountViewer`.
+ * Options: `known` (the content object, if the page has it), `home` (target of a link if there is no picture),
+ * `onReady(content)` (called before the viewer is mounted), `onUpdate(update)` (called with each update of `watch.js`), and
+ * those of `mountViewer`.
  */
 export function mountContent(host, url, options = {}) {
   const { known, home, onReady, onUpdate, ...viewing } = options;
@@ -79,8 +80,10 @@ export function mountContent(host, url, options = {}) {
   watch(url, show, { known });
 }
 
-/** Creates a card with the progress. Returns `{ card, update(content) }`. Screen readers announce the stage when it changes, but not the
- * percentage. */
+/**
+ * Creates a card with the progress. Returns `{ card, update(content) }`. Screen readers announce the stage when it changes,
+ * but not the percentage.
+ */
 function progressCard(content) {
   const tiles = Array.from({ length: TILES }, () => element("i"));
   const figure = element("span", { class: "figure" });
@@ -109,7 +112,10 @@ function progressCard(content) {
   };
 }
 
-/** Returns the rank at which a tile of the drawing lights up. Seventh powers modulo 61 are a permutation of 1 to 60 that looks random. */
+/**
+ * Returns the rank at which a tile of the drawing lights up. Seventh powers modulo 61 are a permutation of 1 to 60 that
+ * looks random.
+ */
 function rankOf(index) {
   let power = 1;
   for (let times = 0; times < 7; times += 1) power = (power * (index + 1)) % 61;

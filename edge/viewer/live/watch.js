@@ -6,8 +6,9 @@ const MAX_DELAY_MS = 8000;
 const MAX_FAILURES = 3;
 
 /**
- * Returns the update for a content object. `kind` is `processing`, `ready`, `failed`, `missing` (no such content), `taken-down`
- * (`text` gives the reason) or `unreachable` (no usable response). The first three have `content`, the content object.
+ * Returns the update for a content object. `kind` is `processing`, `ready`, `failed`, `missing` (no such content),
+ * `taken-down` (`text` gives the reason) or `unreachable` (no usable response). The first three have `content`, the content
+ * object.
  */
 export function updateOf(content) {
   if (content.ready && content.dzi) return { kind: "ready", content };
@@ -35,8 +36,8 @@ export async function fetchRetried(url) {
 }
 
 /**
- * Calls `onUpdate` with each update of the content at an API URL, first with that of `known`, a content object, if given. Ends when
- * the content is finished, missing or unreachable. Returns a function that stops it.
+ * Calls `onUpdate` with each update of the content at an API URL, first with that of `known`, a content object, if given.
+ * Ends when the content is finished, missing or unreachable. Returns a function that stops it.
  */
 export function watch(url, onUpdate, { known, revalidate = false } = {}) {
   const watching = new AbortController();
@@ -59,7 +60,9 @@ async function follow(url, onUpdate, { known, revalidate, signal }) {
   await poll(url, onUpdate, update, signal);
 }
 
-/** Follows server-sent events. Resolves to true when the content is finished, and to false if there is no stream or it broke. */
+/**
+ * Follows server-sent events. Resolves to true when the content is finished, and to false if there is no stream or it broke.
+ */
 function followEvents(url, onUpdate, signal) {
   return new Promise((resolve) => {
     const stream = new EventSource(`${url}/events`);

@@ -1,4 +1,5 @@
-// The texts for a content that has no picture, or none yet. `edge/tests/failure_codes.rs` checks that each failure code has one.
+// The texts for a content that has no picture, or none yet. `edge/tests/failure_codes.rs` checks that each failure code has
+// one.
 
 const STAGES = {
   queued: "Waiting in the queue",
@@ -49,7 +50,10 @@ function duration(seconds) {
   return hours < 48 ? `${hours} hours` : `${Math.ceil(hours / 24)} days`;
 }
 
-/** Returns when a failed content can be retried. A manual retry is possible once a minute: `refused` is true if it was too soon. */
+/**
+ * Returns when a failed content can be retried. A manual retry is possible once a minute: `refused` is true if it was too
+ * soon.
+ */
 function retryWords(url, retryAfter, refused) {
   if (isFile(url)) return "The uploaded file is deleted. Upload it again to retry.";
   if (refused) return "You can retry in a minute.";

@@ -8,8 +8,8 @@ const ABOUT = "About this picture";
 const COPIED_MS = 2000;
 
 /**
- * Makes a button open a dialog with a title, a Close button and the elements that `contents()` returns. The browser returns the focus to
- * the button when the dialog is closed.
+ * Makes a button open a dialog with a title, a Close button and the elements that `contents()` returns. The browser returns
+ * the focus to the button when the dialog is closed.
  */
 function openDialog(button, title, contents) {
   const name = `dialog-${button.id}`;

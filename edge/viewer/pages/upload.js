@@ -1,6 +1,6 @@
-// Uploads a file from the home page, shows the progress of upload and conversion in one bar, then opens the share page. Large
-// files are sent in parts: a part that fails is sent again, and this browser remembers the stored parts, so choosing the same
-// file within a day resumes the upload.
+// Uploads a file from the home page, shows the progress of upload and conversion in one bar, then opens the share page.
+// Large files are sent in parts: a part that fails is sent again, and this browser remembers the stored parts, so choosing
+// the same file within a day resumes the upload.
 
 import { element } from "../dom.js";
 import { updateOf, watch } from "../live/watch.js";
@@ -19,8 +19,8 @@ const PAUSES = [500, 1000, 2000, 4000, 8000, 16_000];
 class ConnectionLost extends Error {}
 
 /**
- * Shows the line for choosing a file, below the form. Returns the function that uploads a file, or null if the operator has not enabled
- * uploads. `tell(text)` shows an error.
+ * Shows the line for choosing a file, below the form. Returns the function that uploads a file, or null if the operator has
+ * not enabled uploads. `tell(text)` shows an error.
  */
 export function offerUpload(form, tell) {
   const line = document.getElementById("files");
@@ -134,8 +134,8 @@ function parsed(text) {
 }
 
 /**
- * Sends one request and resolves to the `{ status, text }` of its response, after redirects. Rejects with `ConnectionLost`, and never
- * settles after `signal` aborts. Calls `onSent` with the bytes sent so far, which only `XMLHttpRequest` reports.
+ * Sends one request and resolves to the `{ status, text }` of its response, after redirects. Rejects with `ConnectionLost`,
+ * and never settles after `signal` aborts. Calls `onSent` with the bytes sent so far, which only `XMLHttpRequest` reports.
  */
 function exchange(method, url, body, { onSent = () => {}, type, signal }) {
   return new Promise((resolve, reject) => {

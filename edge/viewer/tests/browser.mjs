@@ -71,7 +71,10 @@ export async function restingScale(viewer) {
   }
 }
 
-/** Waits until the middle of a viewer has many colours. Uses a screenshot, because a canvas with tiles of another origin cannot be read. */
+/**
+ * Waits until the middle of a viewer has many colours. Uses a screenshot, because a canvas with tiles of another origin
+ * cannot be read.
+ */
 export async function painted(page, scope = page) {
   const { region } = parts(scope);
   await region.first().waitFor();

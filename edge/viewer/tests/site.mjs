@@ -1,4 +1,5 @@
-// The browser, the service, another site and the current page of a file of tests, as live bindings. `setUp` starts and closes them.
+// The browser, the service, another site and the current page of a file of tests, as live bindings. `setUp` starts and
+// closes them.
 
 import { after, afterEach, before } from "node:test";
 

@@ -1,4 +1,5 @@
-// Measures a share page on a slow connection, throttled by the browser: when the picture is visible, and what was loaded by then.
+// Measures a share page on a slow connection, throttled by the browser: when the picture is visible, and what was loaded by
+// then.
 
 import { request } from "node:http";
 import { gzipSync } from "node:zlib";
@@ -15,8 +16,8 @@ const SLOW = { offline: false, latency: LATENCY_S * 1000, downloadThroughput: BY
 const TILE_BYTES = 50_000;
 
 /**
- * Returns `{ seconds, network, bytes, rounds }`: the time until the picture is visible, and the network's part for the loaded bytes
- * and the sequential requests. On a busy machine, more is loaded before it paints.
+ * Returns `{ seconds, network, bytes, rounds }`: the time until the picture is visible, and the network's part for the
+ * loaded bytes and the sequential requests. On a busy machine, more is loaded before it paints.
  */
 export async function firstPaint(browser, address) {
   const page = await newPage(browser);

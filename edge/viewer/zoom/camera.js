@@ -1,5 +1,5 @@
-// The view of a picture: its position, its limits, and the moves of controls, keys and URLs. It drives OpenSeadragon's viewport and
-// knows neither buttons nor pages.
+// The view of a picture: its position, its limits, and the moves of controls, keys and URLs. It drives OpenSeadragon's
+// viewport and knows neither buttons nor pages.
 
 import { isCrisp, scaleOf, zoomRange } from "./geometry.js";
 
@@ -16,8 +16,10 @@ export class Camera {
   #at = null;
   #smooth = null;
 
-  /** `picture` is `{ width, height }`, `fit` is `contain` or `cover`, `isStill()` returns true if moves are not animated, and
-   * `covered()` returns the CSS pixels that panels and controls cover, `{ top, bottom }`. */
+  /**
+   * `picture` is `{ width, height }`, `fit` is `contain` or `cover`, `isStill()` returns true if moves are not animated, and
+   * `covered()` returns the CSS pixels that panels and controls cover, `{ top, bottom }`.
+   */
   constructor(viewer, picture, { fit, isStill, covered }) {
     this.#viewer = viewer;
     this.#fit = fit;

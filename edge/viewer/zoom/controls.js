@@ -21,9 +21,9 @@ const ACTIONS = new Map([
 ]);
 
 /**
- * Returns the action of a key press: `{ pan: [right, down] }`, `{ press: <name of a control> }`, or null. Combinations belong to
- * the browser. Arrow keys move the picture only if the picture has the focus. OpenSeadragon's own keys are off: they depend
- * on an American keyboard, ignore the number pad, and mirror the picture with `f`.
+ * Returns the action of a key press: `{ pan: [right, down] }`, `{ press: <name of a control> }`, or null. Combinations
+ * belong to the browser. Arrow keys move the picture only if the picture has the focus. OpenSeadragon's own keys are off:
+ * they depend on an American keyboard, ignore the number pad, and mirror the picture with `f`.
  */
 export function keyAction({ key, ctrlKey, metaKey, altKey }, onPicture) {
   if (ctrlKey || metaKey || altKey) return null;

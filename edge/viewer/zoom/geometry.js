@@ -1,5 +1,5 @@
-// The limits of zooming, as pure arithmetic. A zoom is OpenSeadragon's: the picture's width in widths of the view. A scale is in CSS
-// pixels per picture pixel.
+// The limits of zooming, as pure arithmetic. A zoom is OpenSeadragon's: the picture's width in widths of the view. A scale
+// is in CSS pixels per picture pixel.
 
 /** Maximum scale: single pixels are clearly visible. */
 const MAX_SCALE = 8;
@@ -19,9 +19,9 @@ const MAX_BY_WHEEL = 0.25;
 const NOTHING_COVERED = { top: 0, bottom: 0 };
 
 /**
- * Returns a picture's zooms in a view: `home` shows it whole or, with `cover`, fills the view; `least` shows it whole; `most` is the
- * maximum; `opening` is the first one. Small pictures are not enlarged. Sizes are `{ width, height }`, `sideways` is true if
- * the picture is rotated by 90°, and `covered` are the CSS pixels that panels and controls cover.
+ * Returns a picture's zooms in a view: `home` shows it whole or, with `cover`, fills the view; `least` shows it whole;
+ * `most` is the maximum; `opening` is the first one. Small pictures are not enlarged. Sizes are `{ width, height }`,
+ * `sideways` is true if the picture is rotated by 90°, and `covered` are the CSS pixels that panels and controls cover.
  */
 export function zoomRange(picture, view, sideways, fit, covered = NOTHING_COVERED) {
   const [width, height] = sideways ? [picture.height, picture.width] : [picture.width, picture.height];

@@ -1,5 +1,5 @@
-// Everything that lies over the picture besides the controls: how to move it, where it continues, missing tiles, and the link of
-// an embed.
+// Everything that lies over the picture besides the controls: how to move it, where it continues, missing tiles, and the
+// link of an embed.
 
 import { element, icon } from "../dom.js";
 
@@ -26,8 +26,10 @@ export function gestureHint(viewer) {
   return hint;
 }
 
-/** Creates a note that says where an elongated picture continues, until the view moves. Returns `{ note, show }`; call `show` when the
- * picture has opened. */
+/**
+ * Creates a note that says where an elongated picture continues, until the view moves. Returns `{ note, show }`; call `show`
+ * when the picture has opened.
+ */
 export function continuesNote(viewer, camera) {
   const note = element("p", { class: "continues" });
   const hide = () => {

@@ -1,5 +1,5 @@
-// A place in a picture as a URL fragment, `#x,y,zoom`: the picture pixel at the centre of the view, and the picture's width in widths
-// of the view. So a phone and a large screen show the same part.
+// A place in a picture as a URL fragment, `#x,y,zoom`: the picture pixel at the centre of the view, and the picture's width
+// in widths of the view. So a phone and a large screen show the same part.
 
 const PLACE = /^#(\d{1,9}(?:\.\d{1,3})?),(\d{1,9}(?:\.\d{1,3})?),(\d{1,9}(?:\.\d{1,6})?)$/;
 
@@ -19,8 +19,8 @@ export function formatPlace({ x, y, zoom }) {
 }
 
 /**
- * Keeps the page's URL and the view in step: goes to the place in the fragment, now and when it changes, and updates the fragment when
- * the view moves. The opening view has no fragment.
+ * Keeps the page's URL and the view in step: goes to the place in the fragment, now and when it changes, and updates the
+ * fragment when the view moves. The opening view has no fragment.
  */
 export function keepInUrl(view) {
   const named = () => parsePlace(location.hash, view.picture);

@@ -1,5 +1,5 @@
-// A zoomable picture: OpenSeadragon with accessible controls and keys, reduced motion, gestures that do not interfere with the page
-// around, and limits that fit the picture.
+// A zoomable picture: OpenSeadragon with accessible controls and keys, reduced motion, gestures that do not interfere with
+// the page around, and limits that fit the picture.
 
 import { element, shadow } from "../dom.js";
 import shared from "../shared.css";
@@ -27,10 +27,10 @@ const USAGE = "Arrow keys move the picture, plus and minus zoom, 0 shows the who
 /**
  * Shows a ready content in `host`, in its shadow root.
  *
- * Options: `name` (name of the picture), `cooperative` (leave plain gestures to the page around), `mayCover` (cover the page if there is
- * no fullscreen), `inUrl` (keep the view in the page's URL), `fit` (`contain` or `cover`), `background` (a CSS colour),
- * `coveredTop()` (CSS pixels that the page covers at the top), `attribution` (show a link to the share page). Returns
- * `{ viewer, canvas, focus }`: OpenSeadragon's viewer, and the element in which it draws.
+ * Options: `name` (name of the picture), `cooperative` (leave plain gestures to the page around), `mayCover` (cover the page
+ * if there is no fullscreen), `inUrl` (keep the view in the page's URL), `fit` (`contain` or `cover`), `background` (a CSS
+ * colour), `coveredTop()` (CSS pixels that the page covers at the top), `attribution` (show a link to the share page).
+ * Returns `{ viewer, canvas, focus }`: OpenSeadragon's viewer, and the element in which it draws.
  */
 export function mountViewer(host, content, options = {}) {
   const { name, cooperative = false, mayCover = false, inUrl = false, fit = "contain", background } = options;
