@@ -6,27 +6,27 @@ use edgezoom_geometry::Size;
 
 use crate::SourceError;
 
-/// The size and the memory that a picture may have.
+/// Limits on the size of a picture, and on the memory to decode it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Bounds {
-    /// The pixels it may have.
+    /// Most pixels of a picture.
     pub pixels: u64,
-    /// The pixels that a file of its length may have.
+    /// Most pixels of a picture, given the length of its file.
     pub pixels_by_length: u64,
-    /// The pixels that a document or drawing is drawn with at most.
+    /// Most pixels with which a document or drawing is drawn.
     pub drawn_pixels: u64,
-    /// The pixels that a page of a document is drawn with at most.
+    /// Most pixels with which a page of a document is drawn.
     pub page_pixels: u64,
-    /// The same for a page that is a scan, which has pixels of its own.
+    /// Most pixels for a page that is a scan, which has pixels of its own.
     pub scan_pixels: u64,
-    /// The pixels a side may have.
+    /// Longest side in pixels.
     pub side: u32,
-    /// The bytes of memory that may be used to buffer a picture.
+    /// Most bytes of memory to buffer a picture.
     pub memory: u64,
-    /// The pages of a PDF that are drawn; the rest is left out.
+    /// Most pages of a PDF that are drawn; the rest is left out.
     pub pdf_pages: NonZeroUsize,
-    /// The bytes that an SVG may have when unpacked. It is held in memory as a tree some ten times as large.
+    /// Most bytes of an unpacked SVG. In memory it is a tree about ten times as large.
     pub svg_bytes: u64,
 }
 
@@ -47,7 +47,7 @@ impl Default for Bounds {
 }
 
 impl Bounds {
-    /// The size, if it is within the bounds.
+    /// Returns the size if it is within the bounds.
     pub(crate) fn admit(&self, width: u32, height: u32) -> Result<Size, SourceError> {
         let size = Size { width, height };
         if width == 0 || height == 0 {
@@ -65,13 +65,13 @@ impl Bounds {
         Ok(size)
     }
 
-    /// The bounds of what has no pixels of its own: the length of its file says nothing of its size.
+    /// Returns the bounds of documents and drawings, whose size does not depend on the length of the file.
     #[cfg(any(feature = "pdf", feature = "svg"))]
     pub(crate) fn of_drawings(self) -> Self {
         Self { pixels: self.pixels.min(self.drawn_pixels), pixels_by_length: u64::MAX, ..self }
     }
 
-    /// Checks that so many bytes may be used. `reason` says what for.
+    /// Checks that `bytes` bytes may be used. `reason` names the use.
     pub(crate) fn admit_memory(&self, bytes: u64, reason: &'static str) -> Result<(), SourceError> {
         if bytes > self.memory {
             return Err(SourceError::TooMuchMemory { reason, bytes, memory: self.memory });

@@ -1,4 +1,4 @@
-//! A picture in memory, for decoders that give no rows and for pictures that have to be rotated.
+//! A picture in memory, for decoders that do not return rows and for pictures that have to be rotated.
 
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,16 +11,16 @@ use crate::{Bounds, Damage, Format, Layout, RowReader, SourceError, SourceFile};
 pub struct Buffered {
     pub size: Size,
     pub layout: Layout,
-    /// Its rows, one after the other without gaps.
+    /// Its rows, without gaps.
     pub pixels: Vec<u8>,
-    /// What could not be decoded.
+    /// The part that could not be decoded.
     pub damage: Option<Damage>,
-    /// How many bytes have been read.
+    /// Number of bytes read.
     read: usize,
 }
 
 impl Buffered {
-    /// A black picture that a decoder fills.
+    /// Returns a black picture, for a decoder to fill.
     pub fn new(size: Size, layout: Layout, bounds: Bounds) -> Result<Self, SourceError> {
         let bytes = size.pixels() * layout.channels() as u64;
         bounds.admit_memory(bytes, "holding it as a whole")?;
@@ -32,12 +32,12 @@ impl Buffered {
         Ok(Self { size, layout, pixels, damage: None, read: 0 })
     }
 
-    /// A picture that a decoder has put into memory.
+    /// Returns a picture with these pixels.
     pub fn of(size: Size, layout: Layout, pixels: Vec<u8>) -> Self {
         Self { size, layout, pixels, damage: None, read: 0 }
     }
 
-    /// Drops the alpha channel, if all pixels are opaque: tiles are smaller without it.
+    /// Drops the alpha channel if all pixels are opaque: tiles are smaller without it.
     pub fn without_opaque_alpha(mut self) -> Self {
         let (pixels, _) = self.pixels.as_chunks::<4>();
         if self.layout != Layout::Rgba || pixels.iter().any(|pixel| pixel[3] != 255) {
@@ -88,10 +88,10 @@ impl RowReader for Buffered {
     }
 }
 
-/// All bytes of a file, for decoders that need random access. The rest of their memory is counted by the pixel.
+/// Reads a file into memory, for decoders that need random access. Their other memory is counted by the pixel.
 pub fn read_all(mut file: BufReader<SourceFile>, bounds: Bounds) -> Result<Vec<u8>, SourceError> {
     const REASON: &str = "holding the file as a whole";
-    // The sandbox forbids asking for metadata, so the length comes from seeking to the end.
+    // The sandbox forbids reading metadata, so the length comes from seeking to the end.
     let length = file.seek(SeekFrom::End(0))?;
     file.seek(SeekFrom::Start(0))?;
     bounds.admit_memory(length, REASON)?;
@@ -102,7 +102,7 @@ pub fn read_all(mut file: BufReader<SourceFile>, bounds: Bounds) -> Result<Vec<u
     Ok(bytes)
 }
 
-/// Calls a decoder that may panic on broken files, of the format with this name. A panic counts as a broken file.
+/// Calls a decoder that may panic on broken files. Converts a panic to the error for a broken file.
 pub fn catch_panics<T>(
     format: &Format,
     decode: impl FnOnce() -> Result<T, SourceError>,
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_decoder_that_panics_has_met_a_broken_file() {
+    fn a_panic_of_a_decoder_means_a_broken_file() {
         let error = catch_panics::<()>(&screenshot::FORMAT, || panic!("index out of bounds")).unwrap_err();
         assert!(matches!(error, SourceError::Corrupt { .. }));
     }

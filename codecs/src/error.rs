@@ -1,26 +1,26 @@
-//! Why a source cannot be read.
+//! The errors of sources that cannot be read.
 
 use std::fmt::Display;
 use std::io;
 
 use edgezoom_geometry::Size;
 
-/// Why a source cannot be read. The messages are for people and name no file, address or library.
+/// The reason why a source cannot be read. The messages are for people and name no file, URL or library.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
     /// The file is empty.
     #[error("The source is empty: it has no bytes.")]
     NoBytes,
-    /// The first bytes are of no known format.
+    /// The first bytes match no known format.
     #[error("The format of the source is unknown. These can be read: {known}.")]
     Unknown {
         /// The names of the known formats, as a list in a sentence.
         known: String,
     },
-    /// The first bytes are those of a kind of file that is refused by its name.
+    /// The first bytes are those of a kind of file that is refused by name.
     #[error("{0}")]
     Refused(
-        /// What the file is, and what to do instead, as sentences.
+        /// Sentences that say what the file is and what to do instead.
         &'static str,
     ),
     /// The format is known, but not this variant of it.
@@ -36,7 +36,7 @@ pub enum SourceError {
     Corrupt {
         /// The format's name.
         format: &'static str,
-        /// What the decoder found.
+        /// The decoder's finding.
         reason: String,
     },
     /// The library for PDF is not installed.
@@ -48,9 +48,9 @@ pub enum SourceError {
     /// The page that the URL chooses is not in the document.
     #[error("The document has no page {page}: its last one is {last}.")]
     NoSuchPage {
-        /// The page that was chosen.
+        /// Number of the chosen page.
         page: u32,
-        /// The number of the last one.
+        /// Number of the last page.
         last: u32,
     },
     /// A side is zero.
@@ -61,7 +61,7 @@ pub enum SourceError {
     TooManyPixels {
         /// The picture's size.
         size: Size,
-        /// How many are allowed.
+        /// Most pixels allowed.
         pixels: u64,
     },
     /// The picture has more pixels than a file of its length may have.
@@ -73,15 +73,15 @@ pub enum SourceError {
     TooFewBytes {
         /// The picture's size.
         size: Size,
-        /// How many are allowed.
+        /// Most pixels allowed.
         pixels: u64,
     },
-    /// To decode or draw it takes more work than is allowed.
+    /// Decoding or drawing takes more work than allowed.
     #[error("The {format} is too complex: {reason}.")]
     TooComplex {
         /// The format's name.
         format: &'static str,
-        /// Which limit it exceeds.
+        /// The limit that it exceeds.
         reason: String,
     },
     /// A side is longer than the bounds allow.
@@ -89,35 +89,35 @@ pub enum SourceError {
     TooLong {
         /// The picture's size.
         size: Size,
-        /// How long a side may be.
+        /// Longest side allowed, in pixels.
         side: u32,
     },
-    /// The picture has to be buffered, and the bounds do not allow as much memory.
+    /// The picture has to be buffered, which takes more memory than the bounds allow.
     #[error(
         "The picture is too large: {reason} takes {} MiB of memory, and {} MiB are allowed.",
         bytes >> 20,
         memory >> 20
     )]
     TooMuchMemory {
-        /// What needs the memory.
+        /// The use of the memory.
         reason: &'static str,
-        /// How much it needs, in bytes.
+        /// Number of bytes needed.
         bytes: u64,
-        /// How much may be used, in bytes.
+        /// Most bytes allowed.
         memory: u64,
     },
-    /// A decoder got no more memory.
+    /// A decoder ran out of memory.
     #[error("The picture takes more memory than is allowed for rendering.")]
     OutOfMemory,
-    /// The file has more bytes than the bounds allow for a format that is buffered.
+    /// The unpacked file has more bytes than the bounds allow for a buffered format.
     #[error("The {format} is too large: it has more than {} MiB when unpacked.", bytes >> 20)]
     TooManyBytes {
         /// The format's name.
         format: &'static str,
-        /// How many bytes are allowed.
+        /// Most bytes allowed.
         bytes: u64,
     },
-    /// What was read while the file arrived does not hold for the whole of it: it has to be read again from the start.
+    /// The end of the file contradicts what was read while it arrived. The file has to be read again from the start.
     #[error("The source has to be read again, as a whole.")]
     NeedsWhole,
     /// The file cannot be read.
@@ -126,28 +126,28 @@ pub enum SourceError {
 }
 
 impl SourceError {
-    /// The error for a file that is cut off or broken, with what the decoder found.
+    /// Returns the error for a file that is cut off or broken, with the decoder's finding.
     pub(crate) fn corrupt(format: &'static str, reason: impl Display) -> Self {
         Self::Corrupt { format, reason: clause(reason) }
     }
 
-    /// The error for a file that takes too much work, with the limit.
+    /// Returns the error for a file that takes too much work, with the limit.
     #[cfg_attr(not(feature = "svg"), allow(dead_code))]
     pub(crate) fn too_complex(format: &'static str, reason: impl Display) -> Self {
         Self::TooComplex { format, reason: reason.to_string() }
     }
 
-    /// The error for a variant of a format that is not read.
+    /// Returns the error for a variant of a format that is not read.
     pub(crate) fn unsupported(format: &'static str, reason: impl Display) -> Self {
         Self::Unsupported { format, reason: clause(reason) }
     }
 }
 
-/// The most characters of a reason.
+/// Most characters of a reason.
 const REASON_CHARS: usize = 160;
 
-/// A reason as part of a sentence. Messages of libraries end with a full stop or without one; ours add it. A long one quotes
-/// what the file says: its beginning is enough.
+/// Returns a reason as part of a sentence. Drops a library's full stop, because the message adds one. A long reason quotes
+/// the file: its beginning is enough.
 fn clause(reason: impl Display) -> String {
     let reason = reason.to_string();
     let reason = reason.trim_end_matches('.');
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reason_that_quotes_much_of_a_file_is_cut_and_the_sentence_ends() {
+    fn a_reason_that_quotes_much_of_a_file_is_truncated() {
         let said = SourceError::unsupported("HDR", format_args!("its pixels are {:?}", "é\u{3}".repeat(900)));
         let message = said.to_string();
         assert!(message.chars().count() < 200 && message.ends_with("…."), "{message}");

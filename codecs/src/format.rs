@@ -113,7 +113,7 @@ impl Format {
         self.reading != Reading::Regions && !self.endings.is_empty()
     }
 
-    /// Returns the error for a file that is cut off or broken, with what the decoder found.
+    /// Returns the error for a file that is cut off or broken, with the decoder's finding.
     pub(crate) fn corrupt(&self, reason: impl Display) -> SourceError {
         SourceError::corrupt(self.name, reason)
     }

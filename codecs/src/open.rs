@@ -1,4 +1,4 @@
-//! From a file to a row reader: finds the format, takes hold of what its decoder needs of the system, and opens the
+//! From a file to a row reader: finds the format, loads the fonts or the library that its decoder needs, and opens the
 //! picture, upright and in sRGB.
 
 use std::io::{BufReader, ErrorKind, Read, Seek};
@@ -10,27 +10,27 @@ use crate::tolerant::{Strict, Tolerant};
 use crate::upright;
 use crate::{Bounds, DecodeOptions, Format, RowReader, SourceError, SourceFile, TemporaryFile, Thumbnail};
 
-/// A file's format, with what its decoder needs of the system: fonts, a library. A process in a sandbox cannot
-/// open such files any more, so they are loaded before.
+/// A file's format, with the fonts or the library that its decoder needs. A process in a sandbox cannot open such files, so
+/// they are loaded before.
 pub struct Prepared {
     format: &'static Format,
     opener: Opener,
     temporary: Option<TemporaryFile>,
 }
 
-/// Finds the format of a file by its first bytes, and loads what its decoder needs. `pdfium` is where the library for
-/// PDF is.
+/// Finds the format of a file by its first bytes, and loads the fonts or the library that its decoder needs. `pdfium` is the
+/// path of the library for PDF.
 ///
 /// # Errors
-/// When the file has no known format or cannot be read.
+/// The file has no known format or cannot be read.
 pub fn prepare(file: &mut (impl Read + Seek), pdfium: Option<&Path>) -> Result<Prepared, SourceError> {
     Ok(Prepared::of(Format::sniff(file)?, &System { fonts: true, pdfium }))
 }
 
-/// Opens the picture in a file, upright, with nothing of the system: no library for PDF, no fonts but the built-in one.
+/// Opens the picture in a file, upright, without the library for PDF and with the built-in font alone.
 ///
 /// # Errors
-/// When the file has no known format, is broken, or exceeds the bounds.
+/// The file has no known format, is broken, or exceeds the bounds.
 pub fn open(file: impl Into<SourceFile>, bounds: Bounds) -> Result<Box<dyn RowReader>, SourceError> {
     open_with(file, bounds, &DecodeOptions::default())
 }
@@ -38,7 +38,7 @@ pub fn open(file: impl Into<SourceFile>, bounds: Bounds) -> Result<Box<dyn RowRe
 /// Opens the picture in a file as [`open`] does, with options.
 ///
 /// # Errors
-/// When the file has no known format, is broken, or exceeds the bounds.
+/// The file has no known format, is broken, or exceeds the bounds.
 pub fn open_with(
     file: impl Into<SourceFile>,
     bounds: Bounds,
@@ -58,14 +58,14 @@ impl Prepared {
         Self { format, opener, temporary: None }
     }
 
-    /// Lets pictures of which much has to be kept use a file in place of memory.
+    /// Sets a file to use in place of memory for pictures that need much.
     #[must_use]
     pub fn with_temporary_file(self, file: TemporaryFile) -> Self {
         Self { temporary: Some(file), ..self }
     }
 
-    /// A small picture of the whole, if there is one that is known sooner than the picture's rows. The file is to be
-    /// opened afterwards: with a temporary file only one after the other.
+    /// Returns a small picture of the whole, if there is one that is known sooner than the picture's rows. With a temporary
+    /// file, open the picture only afterwards.
     #[must_use]
     pub fn thumbnail(&self, file: impl Into<SourceFile>, bounds: Bounds) -> Option<Thumbnail> {
         let mut file: SourceFile = file.into();
@@ -73,11 +73,11 @@ impl Prepared {
         formats::thumbnail(self.format, file, bounds, self.temporary.as_ref())
     }
 
-    /// Opens the picture in the file, upright unless the options allow otherwise. A file may be opened several times,
-    /// with a temporary file only one after the other.
+    /// Opens the picture in the file, upright unless the options allow otherwise. A file may be opened several times, but
+    /// with a temporary file only one at a time.
     ///
     /// # Errors
-    /// When the file is broken or exceeds the bounds.
+    /// The file is broken or exceeds the bounds.
     pub fn open(
         &self,
         file: impl Into<SourceFile>,
@@ -86,7 +86,7 @@ impl Prepared {
     ) -> Result<Box<dyn RowReader>, SourceError> {
         let mut file: SourceFile = file.into();
         match file.rewind() {
-            // The picture of a page that is still being captured comes through a pipe, and only once.
+            // The capture of a web page comes through a pipe, and only once.
             Err(error) if error.kind() == ErrorKind::NotSeekable => {}
             result => result?,
         }

@@ -1,6 +1,5 @@
-//! How a source is decoded. What a program's user may choose is [`DrawingOptions`], which other structs embed; what the
-//! program itself decides is beside it in [`DecodeOptions`]. What a source may cost is not here but in
-//! [`Bounds`](crate::Bounds).
+//! Options for decoding a source. Users choose [`DrawingOptions`], which other structs embed; the program decides the rest of
+//! [`DecodeOptions`]. Limits on the cost of a source are in [`Bounds`](crate::Bounds).
 
 use std::num::{NonZeroU32, NonZeroUsize};
 
@@ -8,39 +7,39 @@ use edgezoom_geometry::Size;
 
 use crate::Orientation;
 
-/// How PDF and SVG, which have no pixels of their own, become pictures. [`Bounds`](crate::Bounds) hold for them too: a
-/// drawing that would have more pixels is drawn smaller.
+/// Options for drawing PDF and SVG, which have no pixels of their own. [`Bounds`](crate::Bounds) apply, too: a drawing that
+/// would have more pixels is drawn smaller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct DrawingOptions {
     /// The page of a PDF or TIFF to show, counted from 1. `None`: all of a PDF, side by side; the first of a TIFF, at
     /// its highest level.
     pub page: Option<NonZeroU32>,
-    /// The dots per inch of a PDF's pages, 1 to 10,000. 200 shows all that was made to be printed.
+    /// Dots per inch of a PDF's pages, 1 to 10,000. 200 shows every detail made for print.
     pub dpi: u32,
-    /// The pixels that the widest page of a PDF has at least. At 200 dpi a page of paper has 1,700, which leaves little
-    /// to zoom into.
+    /// Least width in pixels of the widest page of a PDF. At 200 dpi a sheet of paper has 1,700, which leaves little to zoom
+    /// into.
     pub page_width: u32,
-    /// The pixels that the longer side of an SVG has at least.
+    /// Least length in pixels of the longer side of an SVG.
     pub svg_side: u32,
 }
 
-/// How a source is decoded. The default suits every caller: any layout but planes, and one thread.
+/// Options for decoding a source. The default suits every caller: any layout but planes, and one thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DecodeOptions {
-    /// How documents are drawn.
+    /// Options for drawing documents.
     pub drawing: DrawingOptions,
-    /// Whether an SVG keeps its transparent background. Otherwise it is drawn on white: nearly all are made to be seen
-    /// on white, most have no background of their own, and black lines would vanish on a viewer's dark one.
+    /// True to keep the transparent background of an SVG. Otherwise it is drawn on white: nearly all are made for white, most
+    /// have no background, and black lines would vanish on a viewer's dark one.
     pub transparent: bool,
-    /// Whether a JPEG may be given as its planes, [`Layout::YCbCr420`](crate::Layout::YCbCr420).
+    /// True to allow planes, [`Layout::YCbCr420`](crate::Layout::YCbCr420).
     pub ycbcr420: bool,
-    /// Whether a picture may be given as it is stored, with its [`Orientation`](crate::RowReader::orientation), for a
-    /// caller that turns it. Otherwise one that is not upright is buffered as a whole.
+    /// True to allow pictures as stored, with their [`Orientation`](crate::RowReader::orientation), for a caller that turns
+    /// them. Otherwise a picture that is not upright is buffered as a whole.
     pub as_stored: bool,
-    /// Whether a damaged picture is refused, rather than shown as far as it goes.
+    /// True to refuse a damaged picture, rather than show it as far as it goes.
     pub strict: bool,
-    /// The threads that may decode or draw.
+    /// Number of threads for decoding or drawing.
     pub threads: NonZeroUsize,
 }
 
@@ -64,7 +63,7 @@ impl Default for DecodeOptions {
 }
 
 impl DecodeOptions {
-    /// Whether a picture that is stored with this orientation and size may be given as planes.
+    /// Returns true if a picture with this stored orientation and size may be returned as planes.
     pub(crate) fn allow_planes(&self, orientation: Orientation, stored: Size) -> bool {
         let is_upright = orientation == Orientation::UPRIGHT;
         self.ycbcr420 && (is_upright || self.as_stored && orientation.keeps_chroma(stored))

@@ -9,22 +9,22 @@
 
 use edgezoom_geometry::Size;
 
-/// The place of an upright pixel (x, y) in the stored picture: swap x and y, then count from the other side.
+/// The mapping from an upright pixel (x, y) to the stored picture: swap x and y, then count from the other side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Orientation {
-    /// Whether a stored row is a column of the upright picture.
+    /// True if a stored row is a column of the upright picture.
     pub swapped: bool,
-    /// Whether stored columns are counted from the right.
+    /// True if stored columns are counted from the right.
     pub from_right: bool,
-    /// Whether stored rows are counted from the bottom.
+    /// True if stored rows are counted from the bottom.
     pub from_bottom: bool,
 }
 
 impl Orientation {
-    /// Stored as it is to be shown.
+    /// The orientation of a picture that is stored upright.
     pub const UPRIGHT: Self = Self { swapped: false, from_right: false, from_bottom: false };
 
-    /// The orientation by its EXIF value, 1 to 8. Other values count as upright.
+    /// Returns the orientation for an EXIF value, 1 to 8. Other values count as upright.
     #[must_use]
     pub fn from_exif(number: u32) -> Self {
         let (swapped, from_right, from_bottom) = match number {
@@ -40,7 +40,7 @@ impl Orientation {
         Self { swapped, from_right, from_bottom }
     }
 
-    /// The orientation in a block of EXIF. Broken EXIF counts as upright: the pixels may be good.
+    /// Returns the orientation in a block of EXIF. Broken EXIF counts as upright: the pixels may be good.
     pub(crate) fn of_exif(block: &[u8]) -> Self {
         let number = exif::Reader::new()
             .read_raw(block.to_vec())
@@ -49,14 +49,14 @@ impl Orientation {
         number.map_or(Self::UPRIGHT, Self::from_exif)
     }
 
-    /// The size of the upright picture by that of the stored one, and the other way round.
+    /// Converts between the sizes of the upright and the stored picture, either way.
     #[must_use]
     pub fn turned(self, Size { width, height }: Size) -> Size {
         if self.swapped { Size { width: height, height: width } } else { Size { width, height } }
     }
 
-    /// Whether the 2×2 pixels of each sample of chroma are the same in the upright picture, where they are counted from
-    /// its upper left corner. They are not where that corner is at the end of an odd side.
+    /// Returns true if turning keeps together the 2×2 pixels that share a sample of chroma. It does not if they are counted
+    /// from the end of an odd side.
     pub(crate) fn keeps_chroma(self, stored: Size) -> bool {
         let is_odd = |is_from_end: bool, side: u32| is_from_end && !side.is_multiple_of(2);
         !is_odd(self.from_right, stored.width) && !is_odd(self.from_bottom, stored.height)

@@ -1,6 +1,6 @@
-//! What has to be kept of a picture while it is decoded: in memory, or in a temporary file if it is large.
+//! Storage for intermediate data of a decoder: memory, or a temporary file if there is much.
 //!
-//! A process in a sandbox cannot make files, so the [`TemporaryFile`] is made before.
+//! A process in a sandbox cannot create files, so the [`TemporaryFile`] is created before.
 
 use std::fs::File;
 use std::io;
@@ -10,10 +10,10 @@ use std::sync::Arc;
 use crate::mapped::Mapping;
 use crate::{Bounds, SourceError};
 
-/// The share of [`Bounds::memory`] up to which memory is used although there is a file. It is what is left of a
-/// renderer's memory for everything else, and fast for the pictures that are common.
+/// The share of [`Bounds::memory`] up to which memory is used although there is a file. It leaves enough of a renderer's
+/// memory for everything else, and common pictures fit into it.
 const MEMORY_SHARE: u64 = 4;
-/// How many bytes are read from a file or written to it at once.
+/// Number of bytes read or written at once.
 const BLOCK_BYTES: usize = 256 << 10;
 
 /// A file that decoders may use in place of memory. It serves one picture at a time.
@@ -24,13 +24,13 @@ pub struct TemporaryFile {
 }
 
 impl TemporaryFile {
-    /// A file that may be read and written, up to so many bytes. What it holds does not matter.
+    /// Returns a temporary file of up to `bytes` bytes. `file` is readable and writable, with any content.
     #[must_use]
     pub fn new(file: File, bytes: u64) -> Self {
         Self { file: Arc::new(file), bytes }
     }
 
-    /// How many bytes it may have.
+    /// Returns its largest size in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -40,14 +40,14 @@ impl TemporaryFile {
     }
 }
 
-/// Bytes in memory or in a file. Those that were not written have any value.
+/// Bytes in memory or in a file. Unwritten bytes have any value.
 pub(crate) enum Scratch {
     Memory(Vec<u8>),
     File(Arc<File>),
 }
 
 impl Scratch {
-    /// Room for so many bytes. `reason` says what for.
+    /// Returns room for `bytes` bytes. `reason` names the use.
     pub(crate) fn new(
         bytes: u64,
         reason: &'static str,
@@ -67,7 +67,7 @@ impl Scratch {
         Ok(Self::Memory(memory))
     }
 
-    /// Room for so many bytes in a file.
+    /// Returns room for `bytes` bytes in a file.
     pub(crate) fn in_file(
         bytes: u64,
         reason: &'static str,
@@ -79,7 +79,7 @@ impl Scratch {
         Ok(Self::File(Arc::clone(&file.file)))
     }
 
-    /// The first bytes of it, to be written at any place. Before that they have this value.
+    /// Maps the first bytes, so that they can be written in any order. Sets them to `value`.
     pub(crate) fn map(&mut self, bytes: u64, value: u8) -> Result<Mapped<'_>, SourceError> {
         let bytes = usize::try_from(bytes).map_err(|_| SourceError::OutOfMemory)?;
         Ok(match self {
@@ -91,7 +91,7 @@ impl Scratch {
         })
     }
 
-    /// Reads what was written at an offset.
+    /// Reads bytes at an offset.
     pub(crate) fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<()> {
         match self {
             Self::Memory(memory) => {
@@ -116,7 +116,7 @@ impl Scratch {
     }
 }
 
-/// A scratch whose bytes are written at any place.
+/// Bytes of a scratch that can be written in any order.
 pub(crate) enum Mapped<'a> {
     Memory(&'a mut [u8]),
     File(Mapping),
@@ -160,7 +160,7 @@ impl ScratchWriter {
         Ok(())
     }
 
-    /// Must be called after the last byte.
+    /// Writes the last block. Call it after the last byte.
     pub(crate) fn flush(&mut self, scratch: &mut Scratch) -> io::Result<()> {
         scratch.write_at(&self.block, self.offset)?;
         self.offset += self.block.len() as u64;
@@ -182,7 +182,7 @@ impl ScratchReader {
         Self { offset, end: offset + bytes, block: Vec::new(), next: 0 }
     }
 
-    /// The next bytes.
+    /// Reads the next bytes.
     pub(crate) fn read(&mut self, scratch: &Scratch, bytes: usize) -> io::Result<&[u8]> {
         if self.block.len() - self.next < bytes {
             self.block.drain(..self.next);
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_read_from_memory_and_from_a_file() {
+    fn written_bytes_are_read_from_memory_and_from_a_file() {
         let file = TemporaryFile::new(tempfile::tempfile().unwrap(), 10_000_000);
         for (bytes, is_file) in [(900_000, false), (3_000_000, true)] {
             let mut scratch = Scratch::new(bytes, "a test", bounds(), Some(&file)).unwrap();
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_file_and_beyond_its_size_there_is_no_room() {
+    fn too_many_bytes_without_a_file_or_for_its_size_are_refused() {
         let file = TemporaryFile::new(tempfile::tempfile().unwrap(), 10_000_000);
         assert!(Scratch::new(3_000_000, "a test", bounds(), None).is_ok());
         assert!(Scratch::new(5_000_000, "a test", bounds(), None).is_err());

@@ -1,8 +1,8 @@
-//! The file of a source, which may still be growing: a download is written into it while it is read here. A read that
-//! comes too early waits for its bytes, so decoders need not know. They see the end of the file only once it is there.
+//! The file of a source, which may still be growing: a download is written to it while it is read here. A read of bytes that
+//! have not arrived waits for them, so decoders need not know. They see the end of the file only when it is complete.
 //!
-//! How far the file has grown is told by a channel, in words of eight bytes ([`announcement`]). Waiting is a read of
-//! that channel: it takes no processor time, and no system call that a sandbox would have to permit for it.
+//! A channel announces the length of the file, in words of eight bytes ([`announcement`]). Waiting is a read of that channel:
+//! it takes no CPU time, and no additional system call that the sandbox would have to permit.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Marks the last word of the channel.
 const IS_COMPLETE: u64 = 1 << 63;
-/// How many bytes of the channel are read at once. Of several words the last one counts.
+/// Number of bytes of the channel read at once. The last of several words counts.
 const CHANNEL_BYTES: usize = 512;
 
 /// A file that is read from its start. Clones are the same file.
@@ -20,28 +20,28 @@ const CHANNEL_BYTES: usize = 512;
 pub struct SourceFile {
     file: Arc<File>,
     growth: Option<Arc<Growth>>,
-    /// Where the next byte is read, in a file that grows: who writes it may move the position of the file itself.
+    /// Position of the next read, if the file grows: its writer may move the position of the file itself.
     position: u64,
-    /// Whether the position counts although the file does not grow.
+    /// True if the position counts although the file does not grow.
     is_apart: bool,
 }
 
-/// How far a file has grown.
+/// The progress of a growing file.
 struct Growth {
     bytes: AtomicU64,
     is_complete: AtomicBool,
-    /// How long the file will be, if that is known.
+    /// Final length of the file, if known.
     announced: Option<u64>,
     channel: Mutex<Channel>,
 }
 
 struct Channel {
     reader: Box<dyn Read + Send>,
-    /// What has been read of a word.
+    /// The part of a word read so far.
     word: Vec<u8>,
 }
 
-/// The word for the channel of a file that has so many bytes, and is complete or not.
+/// Returns the channel's word for a file of `bytes` bytes that is complete or not.
 #[must_use]
 pub fn announcement(bytes: u64, is_complete: bool) -> [u8; 8] {
     let bytes = bytes.min(IS_COMPLETE - 1);
@@ -55,8 +55,8 @@ impl From<File> for SourceFile {
 }
 
 impl SourceFile {
-    /// A file that grows. `channel` tells how far, and `announced` is how long it will be, if that is known: that length
-    /// must not be wrong unless what is read here is thrown away.
+    /// Returns a growing file. `channel` announces its length, and `announced` is its final length, if known. If that is
+    /// wrong, the caller has to discard what was read.
     #[must_use]
     pub fn growing(file: File, announced: Option<u64>, channel: impl Read + Send + 'static) -> Self {
         let channel = Mutex::new(Channel { reader: Box::new(channel), word: Vec::new() });
@@ -65,18 +65,18 @@ impl SourceFile {
         Self { file: Arc::new(file), growth: Some(Arc::new(growth)), position: 0, is_apart: false }
     }
 
-    /// The same file, from its start, with a position of its own: one of several that are read in turns.
+    /// Returns the same file, from its start, with a position of its own, so that several readers can share it.
     #[cfg(feature = "tiff")]
     pub(crate) fn apart(&self) -> Self {
         Self { position: 0, is_apart: true, ..self.clone() }
     }
 
-    /// Whether bytes may still come.
+    /// Returns true if more bytes may arrive.
     pub(crate) fn is_growing(&self) -> bool {
         self.growth.as_ref().is_some_and(|growth| !growth.is_complete.load(Ordering::Acquire))
     }
 
-    /// Reads at an offset, and leaves the position as it is.
+    /// Reads at an offset, without changing the position.
     pub(crate) fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
         let into = match &self.growth {
             None => into,
@@ -111,7 +111,7 @@ impl SourceFile {
         }
     }
 
-    /// Waits until the file has all its bytes, and gives their number.
+    /// Waits until the file is complete, and returns its length.
     pub(crate) fn length_when_complete(&self) -> io::Result<u64> {
         match &self.growth {
             None => self.length(),
@@ -119,7 +119,7 @@ impl SourceFile {
         }
     }
 
-    /// The bytes of the file. The sandbox forbids asking for metadata, so its end is sought.
+    /// Returns the length of the file. Seeks to its end, because the sandbox forbids reading metadata.
     pub(crate) fn length(&self) -> io::Result<u64> {
         match &self.growth {
             None => (&*self.file).seek(SeekFrom::End(0)),
@@ -156,7 +156,7 @@ impl Seek for SourceFile {
 }
 
 impl Growth {
-    /// Waits until the file has more bytes than this or is complete, and gives its length then.
+    /// Waits until the file has more than `bytes` bytes or is complete, and returns its length.
     fn beyond(&self, bytes: u64) -> io::Result<u64> {
         self.until(|there| there > bytes)
     }
@@ -192,11 +192,13 @@ impl Growth {
 }
 
 impl Channel {
-    /// Waits for words, and gives the last one; `None` for a part of one.
+    /// Waits for words, and returns the last one, or `None` for a part of one.
     fn next(&mut self) -> io::Result<Option<u64>> {
         let mut bytes = [0; CHANNEL_BYTES];
         let read = match self.reader.read(&mut bytes) {
-            Ok(0) => return Err(io::Error::new(ErrorKind::BrokenPipe, "the source does not come any more")),
+            Ok(0) => {
+                return Err(io::Error::new(ErrorKind::BrokenPipe, "the source ended before it was complete"));
+            }
             Ok(read) => read,
             Err(error) if error.kind() == ErrorKind::Interrupted => return Ok(None),
             Err(error) => return Err(error),
@@ -225,19 +227,19 @@ mod tests {
     }
 
     #[test]
-    fn a_read_waits_for_its_bytes_and_the_end_is_seen_only_when_it_is_there() {
+    fn a_read_waits_for_its_bytes_and_for_the_end() {
         let (file, mut channel, mut source) = growing(None);
         file.write_all_at(b"abcdef", 0).unwrap();
         channel.write_all(&announcement(2, false)).unwrap();
         let mut two = [0; 5];
-        assert_eq!(source.read(&mut two).unwrap(), 2, "what is not announced is not read");
+        assert_eq!(source.read(&mut two).unwrap(), 2, "bytes that are not announced are not read");
         let reader = thread::spawn(move || {
             let mut rest = Vec::new();
             source.read_to_end(&mut rest).unwrap();
             (rest, source.length().unwrap(), source.is_growing())
         });
         for bytes in 3..6 {
-            // In two writes: a word may come in parts.
+            // Two writes: a word may arrive in parts.
             let word = announcement(bytes, false);
             channel.write_all(&word[..3]).unwrap();
             channel.write_all(&word[3..]).unwrap();
@@ -248,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_further_on_is_waited_for_by_several_threads() {
+    fn several_threads_wait_for_bytes_further_on() {
         let (file, mut channel, source) = growing(Some(6));
         assert_eq!(source.length().unwrap(), 6);
         let readers = [1, 4].map(|offset| {
@@ -267,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_breaks_off_is_an_error_and_no_end() {
+    fn a_file_that_is_never_completed_is_an_error() {
         let (file, channel, mut source) = growing(None);
         file.write_all_at(b"abc", 0).unwrap();
         drop(channel);

@@ -1,27 +1,27 @@
 //! Shows a damaged picture as far as it goes: once a row has been decoded, an error in the file ends the picture instead
-//! of the conversion. The rows that are missing are neutral grey, or transparent where the picture has an alpha channel.
+//! of the conversion. Missing rows are neutral grey, or transparent if the picture has an alpha channel.
 //!
-//! Decoders need not know of it: theirs is to report an error, which [`Tolerant`] turns into [`Damage`]. Those that go
-//! on behind the damage, as libjpeg does, report it by [`RowReader::damage`] themselves.
+//! Decoders need not know: they return an error, which [`Tolerant`] converts to [`Damage`]. Those that go on behind the
+//! damage, such as libjpeg, report it by [`RowReader::damage`] themselves.
 
 use crate::row_reader::Wrapper;
 use crate::{Damage, Layout, RowReader, SourceError};
 
-/// The value of a sample that is missing: the middle of all there are.
+/// Value of a missing sample: the middle of the range.
 pub(crate) const NEUTRAL: u8 = 128;
 
-/// The most rows that are asked for at once, which is more than any picture has.
+/// Most rows requested at once, which is more than any picture has.
 const MOST_ROWS: u32 = 1 << 30;
 
 /// A source that ends where its file is damaged.
 pub(crate) struct Tolerant {
     source: Box<dyn RowReader>,
     next_row: u32,
-    /// Where the source has failed.
+    /// The damage at which the source failed.
     damage: Option<Damage>,
 }
 
-/// A source that fails where its file is damaged, although its decoder could go on.
+/// A source that fails if its file is damaged, even if its decoder could go on.
 pub(crate) struct Strict {
     source: Box<dyn RowReader>,
     format: &'static str,
@@ -32,7 +32,7 @@ impl Tolerant {
         Self { source, next_row: 0, damage: None }
     }
 
-    /// The rows of a read, which may extend below the picture.
+    /// Counts the rows of a read, which may extend below the picture.
     fn advance(&mut self, rows: usize) {
         let rows = u32::try_from(rows).unwrap_or(u32::MAX);
         self.next_row = self.next_row.saturating_add(rows).min(self.source.size().height);
@@ -101,8 +101,8 @@ impl Wrapper for Strict {
     }
 }
 
-/// The bytes of rows that are missing: transparent where that is possible, else grey. In YCbCr grey is all samples in the
-/// middle, too.
+/// Returns the value of missing samples: transparent if possible, otherwise grey. In YCbCr, grey has all samples in the middle,
+/// too.
 pub(crate) fn missing(layout: Layout) -> u8 {
     match layout {
         Layout::Rgba => 0,
@@ -117,7 +117,7 @@ mod tests {
     use super::{Strict, Tolerant};
     use crate::{Damage, Layout, RowReader, SourceError};
 
-    /// Twelve rows of ones, of which only the first can be read.
+    /// Twelve rows of ones, of which only the first `left` can be read.
     struct Broken {
         layout: Layout,
         left: u32,
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_decoder_of_several_rows_at_once_is_asked_for_as_many() {
+    fn a_decoder_of_several_rows_at_once_gets_requests_of_that_size() {
         assert_eq!(read(Layout::Grey, 11, 5).unwrap().1, Some(Damage::FromRow { row: 10, rows: 12 }));
         assert_eq!(read(Layout::Grey, 12, u32::MAX).unwrap().1, None);
     }
@@ -177,12 +177,12 @@ mod tests {
     }
 
     #[test]
-    fn a_source_without_any_row_is_refused() {
+    fn a_source_without_a_good_row_is_refused() {
         assert!(matches!(read(Layout::Rgb, 0, 1), Err(SourceError::Corrupt { .. })));
     }
 
     #[test]
-    fn a_strict_reader_refuses_what_a_decoder_fills() {
+    fn a_strict_reader_refuses_rows_that_a_decoder_filled() {
         let source = || Tolerant::new(Box::new(Broken { layout: Layout::Grey, left: 7, at_once: 1 }));
         let mut strict = Strict::new(Box::new(source()), "X").unwrap();
         let mut row = [0; 2];

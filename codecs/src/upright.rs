@@ -1,7 +1,6 @@
-//! Makes pictures upright. A caller that can turn a picture in parts takes it [as it is stored](crate::DecodeOptions::as_stored),
-//! with its orientation. For all others it is made upright here. Mirrored left to right, it is still a stream of rows. All
-//! other orientations need the last rows first, so the picture is buffered within the memory bound (768 MiB hold
-//! 268 megapixels in RGB), and refused beyond.
+//! Makes pictures upright, unless the caller takes them [as stored](crate::DecodeOptions::as_stored), with their orientation,
+//! and turns them in parts. A picture mirrored left to right is still a stream of rows. All other orientations need the last
+//! rows first, so the picture is buffered within the memory bound (768 MiB hold 268 megapixels in RGB), and refused beyond.
 
 use edgezoom_geometry::Size;
 
@@ -9,7 +8,7 @@ use crate::buffered::Buffered;
 use crate::row_reader::Wrapper;
 use crate::{Bounds, Damage, Layout, Orientation, RowReader, SourceError};
 
-/// Makes a picture upright, or with `as_stored` says how its reader has to be turned.
+/// Makes a picture upright, or with `as_stored` sets the orientation of its reader.
 pub fn make_upright(
     orientation: Orientation,
     mut source: Box<dyn RowReader>,
@@ -29,22 +28,22 @@ pub fn make_upright(
     Ok(Box::new(Rotated { stored, orientation, next: 0 }))
 }
 
-/// A picture that its reader's caller turns.
+/// A picture that the caller turns.
 struct AsStored {
     source: Box<dyn RowReader>,
     orientation: Orientation,
 }
 
-/// A picture that is mirrored left to right.
+/// A picture mirrored left to right.
 struct Mirrored {
     source: Box<dyn RowReader>,
 }
 
-/// A picture that is buffered as it was stored, and rotated as it is read.
+/// A picture that is buffered as stored, and turned as it is read.
 struct Rotated {
     stored: Buffered,
     orientation: Orientation,
-    /// The upright picture's next row.
+    /// Next row of the upright picture.
     next: usize,
 }
 
@@ -59,7 +58,7 @@ impl Wrapper for AsStored {
 
     fn damage(&self) -> Option<Damage> {
         let Orientation { swapped, from_bottom, .. } = self.orientation;
-        // What is missing are stored rows: once turned, columns or the first rows.
+        // Stored rows are missing, which are columns or the first rows once turned.
         self.source.damage().map(|damage| if swapped || from_bottom { Damage::Partial } else { damage })
     }
 
@@ -80,7 +79,7 @@ impl Wrapper for Mirrored {
             Layout::Grey => mirror::<1>(into, width),
             Layout::Rgb => mirror::<3>(into, width),
             Layout::Rgba => mirror::<4>(into, width),
-            // Planes are given upright or as they are stored.
+            // Planes are returned upright or as stored.
             Layout::YCbCr420 => {}
         }
         Ok(())
@@ -109,7 +108,7 @@ impl RowReader for Rotated {
             Layout::Grey => self.read::<1>(into),
             Layout::Rgb => self.read::<3>(into),
             Layout::Rgba => self.read::<4>(into),
-            // Planes are given upright or as they are stored.
+            // Planes are returned upright or as stored.
             Layout::YCbCr420 => {}
         }
         Ok(())
@@ -126,8 +125,7 @@ impl Rotated {
         let column = |x: usize| if from_right { width - 1 - x } else { x };
         let row = |y: usize| if from_bottom { height - 1 - y } else { y };
         if swapped {
-            // A stored row is a column of the upright picture: it has a pixel for each of the rows that are read at
-            // once.
+            // A stored row is a column of the upright picture: it has a pixel for each of the rows.
             let rows = into.len() / height;
             for (x, y) in (0..height).map(|x| (x, row(x))) {
                 for offset in 0..rows {

@@ -1,5 +1,6 @@
-//! The first frame of a GIF, on its canvas, which grows to hold it, as in browsers. Buffered: interlaced frames come in four
-//! passes. A row of an early pass fills those below it until they come, so that a file that is cut off shows a coarse picture.
+//! The first frame of a GIF, on its canvas, which grows to hold it, as in browsers. Buffered, because interlaced frames have
+//! four passes. A row of an early pass fills the rows below until they are decoded, so that a file that is cut off shows a
+//! coarse picture.
 //!
 //! Source: GIF89a specification (CompuServe, 1990), sections 17 to 23, appendix E.
 
@@ -31,7 +32,7 @@ fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     options.allow_unknown_blocks(true);
     let mut decoder = options.read_info(file).map_err(error)?;
     let screen = (decoder.width(), decoder.height());
-    // A canvas that is too large is refused by what its header says alone.
+    // A canvas that is too large is refused by its header alone.
     bounds.admit(u32::from(screen.0).max(1), u32::from(screen.1).max(1))?;
     let frame = first_frame(&mut decoder)?;
     let reach =
@@ -44,13 +45,13 @@ fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     Ok(Decoded::plain(canvas.without_opaque_alpha()))
 }
 
-/// The description of the first frame, without its pixels.
+/// Reads the description of the first frame, without its pixels.
 fn first_frame(decoder: &mut Decoder<BufReader<SourceFile>>) -> Result<Frame<'static>, SourceError> {
     let found = decoder.next_frame_info().map(|frame| frame.cloned());
     match found {
         Ok(Some(frame)) => Ok(frame),
         Ok(None) => Err(FORMAT.corrupt("it has no picture")),
-        // A frame without any palette is an error of the decoder, but it has read the description: browsers show black.
+        // A frame without a palette is an error of the decoder, which has read the description: browsers show black.
         Err(failed) => match decoder.current_frame_info() {
             Some(frame)
                 if frame.width > 0 && frame.palette.is_none() && decoder.global_palette().is_none() =>
@@ -62,7 +63,7 @@ fn first_frame(decoder: &mut Decoder<BufReader<SourceFile>>) -> Result<Frame<'st
     }
 }
 
-/// Paints the frame on its canvas, as far as there is one. An index beyond the palette is black, as in browsers.
+/// Paints the part of the frame that is on the canvas. An index beyond the palette is black, as in browsers.
 fn paint(
     decoder: &mut Decoder<BufReader<SourceFile>>,
     frame: &Frame<'_>,
@@ -114,7 +115,7 @@ fn covers(frame: &Frame<'_>, size: Size) -> bool {
     reaches(frame.left, frame.width, size.width) && reaches(frame.top, frame.height, size.height)
 }
 
-/// The rows of a frame in the order in which they are stored, each with the number of rows that it fills for now.
+/// Returns the rows of a frame in the order in which they are stored, each with the number of rows that it fills for now.
 fn rows(frame: &Frame<'_>) -> impl Iterator<Item = (usize, usize)> + use<> {
     let height = usize::from(frame.height);
     let passes: &[(usize, usize, usize)] =
@@ -124,7 +125,7 @@ fn rows(frame: &Frame<'_>) -> impl Iterator<Item = (usize, usize)> + use<> {
     })
 }
 
-/// What is missing when so many of the stored rows have come; `None` when none has.
+/// Returns the damage if only `stored` of the rows are in the file, or `None` if none is.
 fn damage(frame: &Frame<'_>, stored: u32, size: Size) -> Option<Damage> {
     let step = if frame.interlaced { 8 } else { 1 };
     let row = u32::from(frame.top) + stored * step;

@@ -1,12 +1,11 @@
-//! Decoders that keep a whole picture take their memory from the program's allocator. [`SwappingAllocator`] is one that
-//! gives them what is large from the temporary file while a [`Swap`] says so: 200 megapixels of HEIC take 2 GB, and a
-//! gigapixel of JPEG XL 600 MB beside the picture itself, which a renderer has not. The system's swap would do the same, but
-//! machines have none.
+//! Decoders that hold a whole picture take their memory from the program's allocator. While a [`Swap`] exists,
+//! [`SwappingAllocator`] allocates large blocks in the temporary file: 200 megapixels of HEIC take 2 GB, and a gigapixel of
+//! JPEG XL 600 MB beside the picture itself, more than a renderer has. The system's swap would do the same, but machines have
+//! none.
 //!
-//! `unsafe` is what an allocator is made of. Programs that do not install it decode within [`Bounds::memory`].
+//! An allocator is `unsafe`. Programs that do not install this one decode within [`Bounds::memory`].
 #![allow(unsafe_code)]
 
-mod blocks;
 mod region;
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -18,19 +17,19 @@ use crate::scratch::TemporaryFile;
 use crate::{Bounds, SourceError};
 use region::Region;
 
-/// The least that is taken from the file. What is smaller stays in memory: of a gigapixel of JPEG XL 250 MB at most, as that
-/// has 15,000 groups.
+/// Smallest block in the file. Smaller ones stay in memory: at most 250 MB for a gigapixel of JPEG XL, which has 15,000
+/// groups.
 const LEAST_BYTES: usize = 16 << 10;
-/// The share of [`Bounds::memory`] from which on a picture is decoded in the file.
+/// The share of [`Bounds::memory`] above which a picture is decoded in the file.
 const MEMORY_SHARE: u64 = 3;
 
 static REGION: Region = Region::new();
-/// The least bytes that are taken from the file at the moment.
+/// Size from which blocks are currently allocated in the file.
 static LEAST: AtomicUsize = AtomicUsize::new(usize::MAX);
-/// Whether the program has the allocator.
+/// True if the program has installed the allocator.
 static IS_INSTALLED: AtomicBool = AtomicBool::new(false);
 
-/// The system's allocator, which takes what is large from a temporary file while a picture is decoded that needs it.
+/// The system's allocator, which allocates large blocks in a temporary file while a picture is decoded that needs it.
 ///
 /// ```
 /// #[global_allocator]
@@ -39,13 +38,13 @@ static IS_INSTALLED: AtomicBool = AtomicBool::new(false);
 /// ```
 pub struct SwappingAllocator;
 
-/// While it lives, all threads of the process get large memory from the file. What they got stays theirs.
+/// While it exists, all threads of the process get large blocks in the file. The blocks stay valid afterwards.
 pub(crate) struct Swap {
     bytes: u64,
 }
 
 impl Swap {
-    /// Takes memory from the file, from an offset on. `None`: the program has another allocator, or the file has no room.
+    /// Begins to allocate in the file, from an offset on. `None`: the program has another allocator, or the file has no room.
     pub(crate) fn begin(file: &TemporaryFile, offset: u64) -> Option<Self> {
         if !is_installed() {
             return None;
@@ -55,7 +54,7 @@ impl Swap {
         Some(Self { bytes })
     }
 
-    /// Admits a decoder that takes so many bytes, from the file if they are many. Gives the bounds that it has then.
+    /// Admits a decoder that takes `bytes` bytes, in the file if they are many. Returns the bounds that apply then.
     pub(crate) fn admit(
         bytes: u64,
         reason: &'static str,
@@ -72,7 +71,7 @@ impl Swap {
         Ok((bounds, swap))
     }
 
-    /// The bytes that there are.
+    /// Returns the number of bytes in the file.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -91,15 +90,15 @@ fn is_installed() -> bool {
     IS_INSTALLED.load(Ordering::Relaxed)
 }
 
-/// Memory in the file. `None`: there is none at the moment, or too little.
+/// Allocates memory in the file. `None`: there is none at the moment, or too little.
 #[cold]
 fn swapped(layout: Layout, zeroed: bool) -> Option<*mut u8> {
     IS_INSTALLED.store(true, Ordering::Relaxed);
     REGION.allocate(layout, zeroed)
 }
 
-// SAFETY: Memory is the system's, or that of the region, which gives each of its blocks once until it is freed, as large and
-// as aligned as was asked for. Which of the two it is says its address.
+// SAFETY: memory comes from the system, or from the region, which returns each block once until it is freed, with the size and
+// alignment requested. The address distinguishes the two.
 unsafe impl GlobalAlloc for SwappingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if layout.size() >= LEAST.load(Ordering::Relaxed)
@@ -107,7 +106,7 @@ unsafe impl GlobalAlloc for SwappingAllocator {
         {
             return memory;
         }
-        // SAFETY: As the caller promises.
+        // SAFETY: as the caller promises.
         unsafe { System.alloc(layout) }
     }
 
@@ -117,31 +116,31 @@ unsafe impl GlobalAlloc for SwappingAllocator {
         {
             return memory;
         }
-        // SAFETY: As the caller promises.
+        // SAFETY: as the caller promises.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
         if REGION.contains(memory) {
-            // SAFETY: It came from the region, with this layout.
+            // SAFETY: it came from the region, with this layout.
             unsafe { REGION.free(memory, layout) };
         } else {
-            // SAFETY: It did not, so it came from the system.
+            // SAFETY: it did not, so it came from the system.
             unsafe { System.dealloc(memory, layout) };
         }
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         if !REGION.contains(memory) && size < LEAST.load(Ordering::Relaxed) {
-            // SAFETY: It came from the system, and the rest is as the caller promises.
+            // SAFETY: it came from the system, and the rest is as the caller promises.
             return unsafe { System.realloc(memory, layout, size) };
         }
-        // SAFETY: The caller promises a size that is not 0 and does not overflow when rounded up to the alignment.
+        // SAFETY: the caller promises a size that is not 0 and does not overflow when rounded up to the alignment.
         let larger = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
-        // SAFETY: As above.
+        // SAFETY: as above.
         let moved = unsafe { self.alloc(larger) };
         if !moved.is_null() {
-            // SAFETY: Both have that many bytes, and they are different blocks. The old one is not used any more.
+            // SAFETY: both have that many bytes, and they are different blocks. The old one is not used afterwards.
             unsafe {
                 ptr::copy_nonoverlapping(memory, moved, layout.size().min(size));
                 self.dealloc(memory, layout);
