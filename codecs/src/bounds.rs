@@ -10,23 +10,23 @@ use crate::SourceError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Bounds {
-    /// Most pixels of a picture.
+    /// Maximum number of pixels of a picture.
     pub pixels: u64,
-    /// Most pixels of a picture, given the length of its file.
+    /// Maximum number of pixels of a picture, given the length of its file.
     pub pixels_by_length: u64,
-    /// Most pixels with which a document or drawing is drawn.
+    /// Maximum number of pixels with which a document or drawing is drawn.
     pub drawn_pixels: u64,
-    /// Most pixels with which a page of a document is drawn.
+    /// Maximum number of pixels with which a page of a document is drawn.
     pub page_pixels: u64,
-    /// Most pixels for a page that is a scan, which has pixels of its own.
+    /// Maximum number of pixels for a page that is a scan, which has pixels of its own.
     pub scan_pixels: u64,
     /// Longest side in pixels.
     pub side: u32,
-    /// Most bytes of memory to buffer a picture.
+    /// Maximum number of bytes of memory to buffer a picture.
     pub memory: u64,
-    /// Most pages of a PDF that are drawn; the rest is left out.
+    /// Maximum number of pages of a PDF that are drawn; the rest is left out.
     pub pdf_pages: NonZeroUsize,
-    /// Most bytes of an unpacked SVG. In memory it is a tree about ten times as large.
+    /// Maximum number of bytes of an unpacked SVG. In memory it is a tree about ten times as large.
     pub svg_bytes: u64,
 }
 

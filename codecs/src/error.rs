@@ -20,7 +20,7 @@ pub enum SourceError {
     /// The first bytes are those of a kind of file that is refused by name.
     #[error("{0}")]
     Refused(
-        /// Sentences that say what the file is and what to do instead.
+        /// Sentences that name the kind of file and the alternative.
         &'static str,
     ),
     /// The format is known, but not this variant of it.
@@ -61,7 +61,7 @@ pub enum SourceError {
     TooManyPixels {
         /// The picture's size.
         size: Size,
-        /// Most pixels allowed.
+        /// Maximum number of pixels allowed.
         pixels: u64,
     },
     /// The picture has more pixels than a file of its length may have.
@@ -73,7 +73,7 @@ pub enum SourceError {
     TooFewBytes {
         /// The picture's size.
         size: Size,
-        /// Most pixels allowed.
+        /// Maximum number of pixels allowed.
         pixels: u64,
     },
     /// Decoding or drawing takes more work than allowed.
@@ -103,7 +103,7 @@ pub enum SourceError {
         reason: &'static str,
         /// Number of bytes needed.
         bytes: u64,
-        /// Most bytes allowed.
+        /// Maximum number of bytes allowed.
         memory: u64,
     },
     /// A decoder ran out of memory.
@@ -114,7 +114,7 @@ pub enum SourceError {
     TooManyBytes {
         /// The format's name.
         format: &'static str,
-        /// Most bytes allowed.
+        /// Maximum number of bytes allowed.
         bytes: u64,
     },
     /// The end of the file contradicts what was read while it arrived. The file has to be read again from the start.
@@ -143,7 +143,7 @@ impl SourceError {
     }
 }
 
-/// Most characters of a reason.
+/// Maximum number of characters of a reason.
 const REASON_CHARS: usize = 160;
 
 /// Returns a reason as part of a sentence. Drops a library's full stop, because the message adds one. A long reason quotes

@@ -1,8 +1,8 @@
 //! The description of a format, and the interface between a decoder and [`crate::open()`]. Each format's own file
 //! exports one description; code outside that file never matches on a format.
 //!
-//! The model is libvips' `VipsForeignLoadClass`, which says what a format is called, what it recognises and how it
-//! loads.
+//! The model is libvips' `VipsForeignLoadClass`, which holds a format's name, the test that recognises it and the function
+//! that loads it.
 
 use std::fmt::{self, Display};
 use std::io::BufReader;

@@ -39,7 +39,7 @@ const CODES: usize = 4096;
 const STEP: usize = 16;
 /// Number of codes read at once: 64 bits hold them behind 7 other bits.
 const AT_ONCE: usize = 4;
-/// Most bytes of a strip, so that no place is near [`Lzw::NOWHERE`].
+/// Maximum number of bytes of a strip, so that no place is near [`Lzw::NOWHERE`].
 const MOST_BYTES: usize = 1 << 30;
 
 /// A decoder of strips, which keeps its table from one to the next.

@@ -17,10 +17,10 @@ pub struct DrawingOptions {
     pub page: Option<NonZeroU32>,
     /// Dots per inch of a PDF's pages, 1 to 10,000. 200 shows every detail made for print.
     pub dpi: u32,
-    /// Least width in pixels of the widest page of a PDF. At 200 dpi a sheet of paper has 1,700, which leaves little to zoom
+    /// Minimum width in pixels of the widest page of a PDF. At 200 dpi a sheet of paper has 1,700, which leaves little to zoom
     /// into.
     pub page_width: u32,
-    /// Least length in pixels of the longer side of an SVG.
+    /// Minimum length in pixels of the longer side of an SVG.
     pub svg_side: u32,
 }
 

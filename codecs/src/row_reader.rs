@@ -1,5 +1,5 @@
-//! The interface between decoders and their callers: a picture as rows of pixels. Beside it are the readers that most
-//! formats need, so that a decoder writes only what is its own.
+//! The interface between decoders and their callers: a picture as rows of pixels. Also the readers that most formats share,
+//! so that a decoder implements only what is specific to it.
 
 use std::fmt::{self, Display};
 use std::mem;

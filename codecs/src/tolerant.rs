@@ -10,7 +10,7 @@ use crate::{Damage, Layout, RowReader, SourceError};
 /// Value of a missing sample: the middle of the range.
 pub(crate) const NEUTRAL: u8 = 128;
 
-/// Most rows requested at once, which is more than any picture has.
+/// Maximum number of rows requested at once, which is more than any picture has.
 const MOST_ROWS: u32 = 1 << 30;
 
 /// A source that ends where its file is damaged.

@@ -14,8 +14,8 @@ use std::sync::Arc;
 use edgezoom_codecs::{Layout, RowReader, ycbcr420};
 
 use crate::BuildError;
-use crate::bands::Bands;
 use crate::geometry::Level;
+use crate::row_pairs::RowPairs;
 use crate::shrink::{halve_rows, halve_ycbcr420};
 use crate::strip::{Pool, Strip};
 
@@ -77,12 +77,12 @@ impl<'a> Downsampler<'a> {
         mut cut: impl FnMut(Arc<Strip>) -> Result<(), BuildError>,
     ) -> Result<(), BuildError> {
         let Some((full, lower)) = self.levels.split_last_mut() else { return Ok(()) };
-        let mut bands = Bands::new(reader);
+        let mut pairs = RowPairs::new(reader);
         while full.next_row < full.level.rows.positions() {
             let mut strip = full.empty_strip();
             let rows = full.level.rows.part(full.next_row, full.strip_rows);
             let room = if self.layout == Layout::YCbCr420 { rows.next_multiple_of(2) } else { rows };
-            bands.read(strip.extend(rows, room))?;
+            pairs.read(strip.extend(rows, room))?;
             full.next_row += rows;
             pass_on(self.layout, lower, strip, &mut cut)?;
             progress(full.next_row)?;

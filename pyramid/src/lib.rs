@@ -49,7 +49,6 @@
 //! A picture that has to be turned, as most photographs of phones, is read and halved as it is stored, and turned tile
 //! by tile. Only then are the pixels of tiles collected.
 
-mod bands;
 mod build_error;
 mod builder;
 mod coarse;
@@ -62,6 +61,7 @@ mod mean_filter;
 mod options;
 mod prefetch;
 mod preview;
+mod row_pairs;
 mod shrink;
 pub mod sinks;
 mod stored_tile;

@@ -27,7 +27,7 @@ use crate::scratch::Scratch;
 
 /// Size of the window of an array in a file, in bytes.
 const WINDOW_BYTES: usize = 1 << 20;
-/// Least bytes of an array for which a thread pays.
+/// Minimum number of bytes of an array for which a thread pays.
 const PREFAULTED_BYTES: usize = 4 << 20;
 /// Number of bytes requested at once.
 const STEP_BYTES: usize = 1 << 20;
@@ -79,7 +79,7 @@ struct Array {
     offset: u64,
     rows: u32,
     blocks_per_row: usize,
-    /// Most rows that libjpeg requests at once.
+    /// Maximum number of rows that libjpeg requests at once.
     max_access: u32,
     is_zeroed: bool,
     /// Provides the window's memory. Dropped before the window.

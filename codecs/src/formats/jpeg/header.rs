@@ -36,7 +36,7 @@ pub struct Header {
     pub scans: u32,
 }
 
-/// Most scans of a picture. libjpeg goes through the whole picture for each, and a scan may be as short as twelve bytes.
+/// Maximum number of scans of a picture. libjpeg goes through the whole picture for each, and a scan may be as short as twelve bytes.
 /// Encoders write about ten; libvips has the same limit.
 pub const MAX_SCANS: u32 = 100;
 

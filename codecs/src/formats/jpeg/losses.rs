@@ -105,7 +105,7 @@ fn position(decoder: &jpeg_common_struct) -> Option<Position> {
     })
 }
 
-/// Most components that libjpeg can read: `MAX_COMPONENTS` in jmorecfg.h.
+/// Maximum number of components that libjpeg can read: `MAX_COMPONENTS` in jmorecfg.h.
 const MAX_COMPONENTS: usize = 10;
 
 #[cfg(test)]

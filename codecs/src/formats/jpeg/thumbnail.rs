@@ -20,7 +20,7 @@ use crate::{Bounds, Layout, Orientation, SourceError, SourceFile};
 
 /// Longest side of a thumbnail in pixels. Those of cameras have 160 by 120.
 const MAX_SIDE: u32 = 1024;
-/// Most bytes of a progressive picture that are read for its first scans.
+/// Maximum number of bytes of a progressive picture that are read for its first scans.
 const MAX_SCAN_BYTES: usize = 32 << 20;
 /// libjpeg scales by eighths.
 const ONE_EIGHTH: u8 = 1;

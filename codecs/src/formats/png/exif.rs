@@ -19,9 +19,9 @@ const SIGNATURE_BYTES: u64 = 8;
 const HEADER_BYTES: u64 = 8;
 /// Number of bytes of a chunk's checksum, behind its content.
 const CHECKSUM_BYTES: u64 = 4;
-/// Most bytes of EXIF. In JPEG it has to fit into a segment of 64 KiB.
+/// Maximum number of bytes of EXIF. In JPEG it has to fit into a segment of 64 KiB.
 const MAX_BYTES: u32 = 1 << 20;
-/// Most headers that are read: a file with more was made to waste time.
+/// Maximum number of headers that are read: a file with more was made to waste time.
 const MAX_HEADERS: u32 = 1 << 20;
 
 /// Finds the first block of EXIF. A broken chunk ends the search: the decoder will report it. If the file is still growing,

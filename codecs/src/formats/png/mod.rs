@@ -34,7 +34,7 @@ pub(crate) static FORMAT: Format = Format {
     open: Open::Directly(open),
 };
 
-/// Most bytes that the decoder may allocate: a few rows, and chunks that it does not skip.
+/// Maximum number of bytes that the decoder may allocate: a few rows, and chunks that it does not skip.
 const DECODER_BYTES: usize = 64 << 20;
 
 /// The share of [`Bounds::memory`] up to which an interlaced picture is buffered.

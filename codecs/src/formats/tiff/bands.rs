@@ -11,9 +11,9 @@ use crate::parallel::for_all;
 use crate::read_ahead::ReadAhead;
 use crate::{Bounds, DecodeOptions, SourceError};
 
-/// Least bytes of pixels for a thread, so that starting it pays.
+/// Minimum number of bytes of pixels for a thread, so that starting it pays.
 const BYTES_A_THREAD: usize = 512 << 10;
-/// Most bytes of a band that is decoded while another is read.
+/// Maximum number of bytes of a band that is decoded while another is read.
 const AHEAD_BYTES: u64 = 16 << 20;
 
 /// A picture in strips or tiles.

@@ -27,7 +27,7 @@ use super::{FORMAT, open_picture};
 use crate::format::{Decoded, READ_BYTES};
 use crate::{Bounds, DecodeOptions, Layout, RowReader, SourceError, SourceFile};
 
-/// Most areas of a slide: each is read by itself.
+/// Maximum number of areas of a slide: each is read by itself.
 const MOST_AREAS: usize = 64;
 /// Largest distance between neighbours, in sides of a tile. Gaps between them are white.
 const MOST_APART: f64 = 2.0;

@@ -13,7 +13,7 @@ use zstd::bulk::Decompressor as Zstd;
 use super::FORMAT;
 use crate::buffered::catch_panics;
 
-/// Most bytes that the dictionary of LZMA may have: libtiff's highest preset has 64 MiB.
+/// Maximum number of bytes that the dictionary of LZMA may have: libtiff's highest preset has 64 MiB.
 const MAX_DICTIONARY: u64 = 64 << 20;
 /// Largest window of zstd, as a power of two: 128 MiB, as in its own library.
 const MAX_WINDOW_LOG: u32 = 27;

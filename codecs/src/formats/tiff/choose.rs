@@ -5,7 +5,7 @@
 //! need another rule are recognised by their descriptions. `#page=N` counts the pictures that are not reduced versions of
 //! others.
 //!
-//! Source: TIFF 6.0, section 8 (NewSubfileType); openslide.org/formats for what slide scanners write.
+//! Source: TIFF 6.0, section 8 (NewSubfileType); openslide.org/formats for files of slide scanners.
 
 use std::collections::HashSet;
 use std::num::NonZeroU32;
@@ -15,9 +15,9 @@ use super::tag;
 use super::too_early;
 use crate::SourceError;
 
-/// Most directories that are read to find the largest level. A pyramid has one for each halving.
+/// Maximum number of directories that are read to find the largest level. A pyramid has one for each halving.
 const MAX_LEVELS: usize = 64;
-/// Most directories that are read to find a page.
+/// Maximum number of directories that are read to find a page.
 const MAX_PAGES: usize = 1 << 16;
 /// Bit of NewSubfileType for a reduced version of another picture.
 const REDUCED: u64 = 1;

@@ -10,7 +10,7 @@ use super::{too_early, too_large};
 use crate::SourceError;
 use crate::parallel::Failure;
 
-/// Most bytes of a chunk that is decoded as a whole although its lower rows are not needed.
+/// Maximum number of bytes of a chunk that is decoded as a whole although its lower rows are not needed.
 const WHOLE_BYTES: usize = 16 << 20;
 
 /// The decoder of all chunks, which threads share.
@@ -20,7 +20,7 @@ pub struct ChunkDecoder {
     pub pixels: Pixels,
     /// Value of the samples in tiles that are not stored.
     pub blank: u8,
-    /// Most bytes of a chunk.
+    /// Maximum number of bytes of a chunk.
     pub memory: u64,
 }
 

@@ -19,9 +19,9 @@ use super::tag;
 use super::{FORMAT, too_early, too_large};
 use crate::{SourceError, SourceFile};
 
-/// Most bytes of one of the file's tables: enough for two million chunks.
+/// Maximum number of bytes of one of the file's tables: enough for two million chunks.
 const TABLE_BYTES: u64 = 16 << 20;
-/// Most entries of a directory that are read. Directories of real files have fewer than a hundred.
+/// Maximum number of entries of a directory that are read. Directories of real files have fewer than a hundred.
 const MAX_ENTRIES: u64 = 4096;
 
 /// An open file, and its format of numbers.

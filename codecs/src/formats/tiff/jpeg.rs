@@ -18,7 +18,7 @@ use crate::parallel::{Failure, for_all};
 use crate::row_reader::BandBuffer;
 use crate::{Bounds, DecodeOptions, Layout, RowReader, SourceError};
 
-/// Least bytes of pixels for a thread, so that starting it pays.
+/// Minimum number of bytes of pixels for a thread, so that starting it pays.
 const BYTES_A_THREAD: usize = 512 << 10;
 /// The marker for the start of an image.
 const SOI: [u8; 2] = [0xff, 0xd8];

@@ -11,7 +11,7 @@ use std::io::{BufRead, Error, ErrorKind, Read, Result, Seek, SeekFrom};
 
 use super::directory::Tiff;
 
-/// Most bytes before the first scan.
+/// Maximum number of bytes before the first scan.
 pub const HEADER_BYTES: u64 = 1 << 20;
 /// Number of bytes read from the file at once.
 const BLOCK_BYTES: usize = 128 << 10;

@@ -127,7 +127,7 @@ const SIDE: f32 = 0.0035;
 /// The v' at which the first row begins.
 const LOWEST: f32 = 0.016_94;
 
-/// Least u' of each row, in millionths, and its number of squares. Source: libtiff's uvcode.h.
+/// Minimum u' of each row, in millionths, and its number of squares. Source: libtiff's uvcode.h.
 #[rustfmt::skip]
 const ROWS: [(u32, u8); 163] = [
     (247_663, 4), (243_779, 6), (241_684, 7), (237_874, 9), (235_906, 10), (232_153, 12), (228_352, 14),

@@ -61,7 +61,7 @@ pub(crate) static FORMAT: Format = Format {
     open: Open::Directly(open),
 };
 
-/// Most bytes of a colour profile.
+/// Maximum number of bytes of a colour profile.
 const PROFILE_BYTES: usize = 4 << 20;
 /// Number of bytes of pixels above which a JPEG that is the only strip is decoded row by row.
 const STREAMED_BYTES: u64 = 64 << 20;

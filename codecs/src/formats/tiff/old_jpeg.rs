@@ -3,7 +3,7 @@
 //! Some files have a whole JPEG of which the strips are parts (JPEGInterchangeFormat). Others have tables that tags
 //! point to, and strips with nothing but a scan's data, each a restart interval.
 //!
-//! Source: TIFF 6.0, section 22; libtiff's tif_ojpeg.c for what programs write.
+//! Source: TIFF 6.0, section 22; libtiff's tif_ojpeg.c for the variants that programs write.
 
 use std::io::Cursor;
 

@@ -16,7 +16,7 @@ use crate::{Bounds, Orientation, SourceError};
 
 /// Size in bytes of the strips into which an uncompressed picture of one strip is split.
 const STRIP_BYTES: u64 = 256 << 10;
-/// Most strips into which it is split.
+/// Maximum number of strips into which it is split.
 const MOST_STRIPS: u64 = 1 << 22;
 
 /// A picture as its directory describes it. Chunks are its strips or tiles.

@@ -7,7 +7,7 @@ use super::directory::{Directory, Tiff};
 use super::sample_format::SampleFormat;
 use super::tag;
 
-/// Most values of a band that are sampled.
+/// Maximum number of values of a band that are sampled.
 pub const MOST_VALUES: usize = 1 << 16;
 /// A picture looks black or empty if plain scaling shows its 98th percentile as less than this, or its percentiles closer
 /// together.

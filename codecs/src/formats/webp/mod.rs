@@ -32,10 +32,10 @@ pub(crate) static FORMAT: Format = Format {
     open: Open::Directly(open),
 };
 
-/// Most bytes of memory that decoding takes for each pixel: the picture, and either the planes of the lossy codec or a copy
+/// Maximum number of bytes of memory that decoding takes for each pixel: the picture, and either the planes of the lossy codec or a copy
 /// of four channels for the lossless one.
 const BYTES_A_PIXEL: u64 = 8;
-/// Most bytes of EXIF and of the profile.
+/// Maximum number of bytes of EXIF and of the profile.
 const METADATA_BYTES: usize = 4 << 20;
 
 /// Offset of the flags of the extended header (RFC 9649, 2.7.1).
@@ -43,7 +43,7 @@ const FLAGS_AT: usize = 20;
 /// The flags for metadata: profile, EXIF and XMP.
 const METADATA_FLAGS: u8 = 0x2c;
 
-/// Most chunks that are read: a file with more was made to waste time.
+/// Maximum number of chunks that are read: a file with more was made to waste time.
 const MOST_CHUNKS: u32 = 1000;
 
 /// The chunk of a still picture's pixels.

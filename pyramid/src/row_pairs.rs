@@ -1,27 +1,27 @@
-//! Reads any even number of rows of planes from a decoder that gives bands of [`ROWS`]. Strips that are counted from a
+//! Reads any even number of rows of planes from a decoder that returns bands of [`ROWS`]. Strips that are counted from a
 //! picture's last row begin in the middle of a band.
 
 use edgezoom_codecs::{Layout, RowReader, SourceError};
 use edgezoom_jpeg::ycbcr420::ROWS;
 
-/// A row reader, and what has been decoded of it but not been read.
-pub struct Bands<'a> {
+/// A row reader, and a band that has been decoded but not read.
+pub struct RowPairs<'a> {
     reader: &'a mut dyn RowReader,
-    /// The bytes of a band; of pixels in any other layout than planes, those of a row.
+    /// Number of bytes in a band, or in a row if the layout is not planes.
     unit: usize,
     band: Vec<u8>,
-    /// Where in the band the next row begins.
+    /// Offset of the next row in the band.
     next: usize,
 }
 
-impl<'a> Bands<'a> {
+impl<'a> RowPairs<'a> {
     pub fn new(reader: &'a mut dyn RowReader) -> Self {
         let row_bytes = reader.layout().row_bytes(reader.size().width);
         let rows = if reader.layout() == Layout::YCbCr420 { ROWS as usize } else { 1 };
         Self { reader, unit: rows * row_bytes, band: Vec::new(), next: 0 }
     }
 
-    /// Reads the next rows, as many as fill `into`: in planes, pairs of them.
+    /// Fills `into` with the next rows, or pairs of rows of planes.
     pub fn read(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
         let left = self.take(into);
         let into = &mut into[left..];
@@ -38,7 +38,7 @@ impl<'a> Bands<'a> {
         Ok(())
     }
 
-    /// Copies what is left of the band. Returns how many bytes that were.
+    /// Copies the rest of the band. Returns the number of bytes copied.
     fn take(&mut self, into: &mut [u8]) -> usize {
         let left = &self.band[self.next..];
         let bytes = left.len().min(into.len());
