@@ -110,7 +110,7 @@ async fn many_contents_are_handled_at_the_rate_with_a_bar_that_leaves_a_terminal
     let (output, took) = worker.admin(true, "--rate 10 purge --older-than 1d --yes").await;
     assert!(took >= Duration::from_secs(1), "{took:?}");
     let (screen, bars) = shown(&output);
-    assert_eq!(screen, ["15 contents are deleted"]);
+    assert_eq!(screen, ["15 contents deleted"]);
     assert_eq!(bars.first().map(String::as_str), Some("0 of 15, 2s left"), "{bars:#?}");
     assert!(bars.iter().any(|bar| bar.starts_with("10 of 15, ")), "{bars:#?}");
     let limits: Vec<_> = worker.calls().iter().map(|call| call["limit"].as_u64()).collect();

@@ -1,23 +1,23 @@
-//! How long ago something was, as a flag: `90d`, `12h`, `30m`, `45s`.
+//! Ages as flags (`90d`, `12h`, `30m`, `45s`), and dates.
 
 use std::str::FromStr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// A time before now.
+/// A duration before now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Age(Duration);
 
 const DAY: u64 = 86_400;
 
 impl Age {
-    /// Then, in milliseconds since the Unix epoch.
+    /// Returns the time this long ago, in milliseconds since the Unix epoch.
     pub(super) fn ago(self) -> u64 {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         now.saturating_sub(self.0).as_millis() as u64
     }
 
-    /// The same, at the beginning of that day (UTC) if it is a matter of days: so that a command that is repeated, because it
-    /// was broken off, is the same one.
+    /// Like [`Age::ago`], but an age of days counts to the start of the day (UTC), so that an interrupted command means the
+    /// same when it is repeated.
     pub(super) fn ago_by_day(self) -> u64 {
         let unit = if self.0.as_secs() >= DAY { DAY * 1000 } else { 1 };
         self.ago() / unit * unit
@@ -36,10 +36,10 @@ impl FromStr for Age {
     }
 }
 
-/// A time as RFC 3339 writes it, to the second (UTC).
+/// Formats a time as in RFC 3339, in seconds (UTC).
 pub(super) fn date(ms: u64) -> String {
     let (days, seconds) = (ms / 1000 / DAY, ms / 1000 % DAY);
-    // The civil calendar from days, as in <https://howardhinnant.github.io/date_algorithms.html#civil_from_days>.
+    // Converts days to the civil calendar, as in <https://howardhinnant.github.io/date_algorithms.html#civil_from_days>.
     let z = days + 719_468;
     let (era, day_of_era) = (z / 146_097, z % 146_097);
     let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_age_has_a_unit() {
+    fn an_age_needs_a_unit() {
         assert_eq!("90d".parse(), Ok(Age(Duration::from_secs(90 * DAY))));
         assert_eq!("12h".parse(), Ok(Age(Duration::from_secs(12 * 3600))));
         for wrong in ["", "d", "90", "-1d", "1.5d", "1w", "99999999999999999999d", "999999999999999999d"] {
@@ -66,12 +66,12 @@ mod tests {
     }
 
     #[test]
-    fn an_age_in_days_is_the_same_all_day() {
+    fn an_age_in_days_counts_from_the_start_of_the_day() {
         assert_eq!(Age(Duration::from_secs(2 * DAY)).ago_by_day() % (DAY * 1000), 0);
     }
 
     #[test]
-    fn dates_are_those_of_the_calendar() {
+    fn dates_follow_the_calendar() {
         for (seconds, text) in [
             (0, "1970-01-01T00:00:00Z"),
             (951_782_400, "2000-02-29T00:00:00Z"),

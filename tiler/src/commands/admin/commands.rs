@@ -1,19 +1,19 @@
-//! What each command does.
+//! Runs the commands of `tiler admin`.
 
 use std::process::ExitCode;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::bulk::{Pace, targets};
-use super::calls::Calls;
+use super::calls::{Calls, Pace, targets};
 use super::print::{self, Printer, entries, number, text};
 use super::{Command, Filter};
 
-/// How long a command waits until the objects of a content are deleted. That goes on without it.
+/// Number of times that a command checks whether a content's objects are deleted. The Worker continues without it.
 const PATIENCE: usize = 20;
+/// Time between two checks.
 const LOOK: Duration = Duration::from_millis(500);
-/// How many rows one call gives at most.
+/// Maximum number of rows per call.
 const PAGE: usize = 500;
 
 pub(super) async fn run(
@@ -108,7 +108,7 @@ fn host_line(answer: &Value, state: &str) -> String {
     format!("{} is {state}{already}", text(answer, "host"))
 }
 
-/// The body of a list's call.
+/// Returns the body of a call that lists contents.
 fn query(filter: &Filter, state: Option<&str>, before: &Value, limit: usize) -> Value {
     without_nulls(json!({
         "state": state,
@@ -127,7 +127,7 @@ fn without_nulls(mut query: Value) -> Value {
     query
 }
 
-/// The ids of the contents that failed.
+/// Returns the ids of failed contents.
 async fn failed(filter: &Filter, calls: &Calls) -> anyhow::Result<Vec<String>> {
     let (mut ids, mut before) = (vec![], Value::Null);
     loop {
@@ -140,7 +140,7 @@ async fn failed(filter: &Filter, calls: &Calls) -> anyhow::Result<Vec<String>> {
     }
 }
 
-/// Makes a call for each content. One that is refused does not keep the others from it.
+/// Makes a call for each content. Continues if one is refused.
 async fn each(
     all: &[String],
     calls: &Calls,
@@ -168,7 +168,7 @@ async fn each(
     Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The answer to a call, once what follows from it is done, or patience is over. To repeat the call asks how far it is.
+/// Makes a call, and repeats it until its effects are complete or the command has waited long enough.
 async fn settled(name: &str, body: Value, calls: &Calls) -> anyhow::Result<Value> {
     let mut answer = calls.call(name, body.clone()).await?;
     for _ in 0..PATIENCE {
@@ -192,7 +192,7 @@ fn result_line(answer: &Value) -> String {
     line
 }
 
-/// Deletes what is old, in pieces.
+/// Deletes old contents in batches.
 async fn purge(
     query: Value,
     yes: bool,
@@ -209,7 +209,9 @@ async fn purge(
     let (contents, bytes) = (number(&counted, "left"), number(&counted, "bytes"));
     if !yes {
         printer.print(&counted, |_| {
-            vec![format!("{contents} contents with {bytes} bytes would be deleted. --yes deletes them.")]
+            vec![format!(
+                "{contents} contents with {bytes} bytes would be deleted. Add --yes to delete them."
+            )]
         });
         return Ok(ExitCode::SUCCESS);
     }
@@ -221,18 +223,18 @@ async fn purge(
         let answer = calls.call("purge", with("limit", json!(pace.batch()))).await?;
         removed += number(&answer, "removed");
         bar.set_position(removed);
-        // Some may be under way again, or not be in the index yet.
+        // Some may have been started again, or not be in the index yet.
         idle = if number(&answer, "removed") == 0 { idle + 1 } else { 0 };
         if number(&answer, "left") == 0 || idle > 3 {
             break;
         }
     }
     bar.finish_and_clear();
-    printer.print(&json!({ "removed": removed }), |_| vec![format!("{removed} contents are deleted")]);
+    printer.print(&json!({ "removed": removed }), |_| vec![format!("{removed} contents deleted")]);
     Ok(ExitCode::SUCCESS)
 }
 
-/// Adds what KV has to the index.
+/// Adds the contents in KV to the index.
 async fn reindex(calls: &Calls, printer: &Printer, pace: &Pace) -> anyhow::Result<ExitCode> {
     let bar = pace.count()?;
     let mut ticks = pace.ticks(100);
@@ -248,6 +250,6 @@ async fn reindex(calls: &Calls, printer: &Printer, pace: &Pace) -> anyhow::Resul
         }
     }
     bar.finish_and_clear();
-    printer.print(&json!({ "added": added }), |_| vec![format!("{added} contents are added")]);
+    printer.print(&json!({ "added": added }), |_| vec![format!("{added} contents added")]);
     Ok(ExitCode::SUCCESS)
 }

@@ -1,17 +1,17 @@
-//! What a terminal shows of the Worker's answers.
+//! Prints the Worker's responses.
 
 use serde_json::Value;
 
 use super::ages::date;
 
-/// Prints answers.
+/// Prints responses.
 pub(super) struct Printer {
-    /// As they are, for programs.
+    /// Prints them unchanged, for programs.
     pub(super) json: bool,
 }
 
 impl Printer {
-    /// Prints an answer: as it is, or what `lines` makes of it.
+    /// Prints a response, formatted by `lines` unless it is printed unchanged.
     pub(super) fn print(&self, answer: &Value, lines: impl Fn(&Value) -> Vec<String>) {
         if self.json {
             println!("{answer}");
@@ -34,22 +34,22 @@ impl Printer {
     }
 }
 
-/// A text of an object, empty when there is none.
+/// Returns a string field of an object; empty if missing.
 pub(super) fn text<'a>(object: &'a Value, field: &str) -> &'a str {
     object[field].as_str().unwrap_or_default()
 }
 
-/// A number of an object, 0 when there is none.
+/// Returns a number field of an object; 0 if missing.
 pub(super) fn number(object: &Value, field: &str) -> u64 {
     object[field].as_u64().unwrap_or_default()
 }
 
-/// The entries of a list.
+/// Returns an array field of an object.
 pub(super) fn entries<'a>(object: &'a Value, field: &str) -> &'a [Value] {
     object[field].as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// The line of a content in a list.
+/// Formats a content of a list.
 pub(super) fn content(content: &Value) -> String {
     let state = [text(content, "state"), text(content, "code")].join(" ");
     format!(
@@ -61,7 +61,7 @@ pub(super) fn content(content: &Value) -> String {
     )
 }
 
-/// The line of an action in the log.
+/// Formats an action of the log.
 pub(super) fn action(action: &Value) -> String {
     let contents = match number(action, "contents") {
         0 => String::new(),
@@ -74,7 +74,7 @@ pub(super) fn action(action: &Value) -> String {
     format!("{}  {by:<12}{what:<14}{target}{reason} ({result}{contents})", date(number(action, "at")))
 }
 
-/// The lines about one content.
+/// Formats the details of one content.
 pub(super) fn shown(shown: &Value) -> Vec<String> {
     let (conversion, index) = (&shown["conversion"], &shown["index"]);
     let state = conversion["state"].as_object().and_then(|state| state.keys().next().cloned());
@@ -105,7 +105,7 @@ pub(super) fn shown(shown: &Value) -> Vec<String> {
     lines
 }
 
-/// The lines about all contents.
+/// Formats the statistics.
 pub(super) fn stats(stats: &Value) -> Vec<String> {
     let mut lines =
         vec![format!("{:<34}{:>12}{:>18}{:>14}{:>18}", "", "contents", "pixels", "tiles", "bytes")];
