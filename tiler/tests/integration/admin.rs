@@ -1,5 +1,5 @@
-//! `tiler admin` with many contents: its bar in a terminal, and its pace. What the commands do is tried with a real Worker,
-//! in `tests/tests/e2e/operator.rs`.
+//! Tests `tiler admin` with many contents: its progress bar and its pace. `tests/tests/e2e/operator.rs` tests the commands
+//! with a real Worker.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::process::{Command, Output, Stdio};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 const TOKEN: &str = "of-an-operator-in-a-test";
 
-/// A Worker with so many contents that are old. It keeps the calls.
+/// A Worker with a number of old contents. It records the calls.
 struct Worker {
     url: String,
     calls: Arc<Mutex<Vec<Value>>>,
@@ -36,11 +36,11 @@ impl Worker {
         Self { url, calls }
     }
 
-    /// Runs a command to its end, in a terminal or without one. Gives how long it took too.
+    /// Runs a command, in a terminal or without one. Returns its output and its duration.
     async fn admin(&self, in_terminal: bool, arguments: &str) -> (Output, Duration) {
         let command = format!("{} admin {arguments}", env!("CARGO_BIN_EXE_tiler"));
         let mut process = if in_terminal {
-            let mut script = Command::new("script"); // of Debian's bsdutils, which every Debian has
+            let mut script = Command::new("script"); // part of bsdutils, which is always installed on Debian
             script.args(["--quiet", "--return", "--flush", "--command"]);
             script.arg(format!("stty columns 100 rows 24 && exec {command}")).arg("/dev/null");
             script
@@ -79,22 +79,22 @@ async fn answer(State(answers): State<Answers>, Path(call): Path<String>, body: 
     .to_string()
 }
 
-/// What a terminal shows in the end, and each bar that it showed, without the bar itself.
+/// Returns the final lines of a terminal, and the text of each progress bar that it showed.
 fn shown(output: &Output) -> (Vec<String>, Vec<String>) {
     let text = String::from_utf8(output.stdout.clone()).unwrap();
     let bars = text.split(['\r', '\n']).filter_map(|line| line.split_once(['█', '░'])).map(|(_, bar)| {
         bar.trim_start_matches(['█', '▉', '▊', '▋', '▌', '▍', '▎', '▏', '░']).trim().to_owned()
     });
-    // A bar is removed by a return and the sequence that clears the line.
+    // A carriage return and a control sequence remove a bar.
     let last = |line: &str| line.rsplit("\r\u{1b}[2K").next().unwrap_or_default().trim_end().to_owned();
     (text.lines().map(last).filter(|line| !line.is_empty()).collect(), bars.collect())
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn many_contents_are_handled_at_the_rate_with_a_bar_that_leaves_a_terminal_clean() {
+async fn many_contents_are_handled_at_the_given_rate_with_a_progress_bar() {
     let worker = Worker::start(15).await;
 
-    // Four after the first, a quarter of a second each.
+    // Four more after the first, a quarter of a second apart.
     let (output, took) = worker.admin(true, "--rate 4 retry a b c d e").await;
     assert!(took >= Duration::from_secs(1), "{took:?}");
     let (screen, bars) = shown(&output);
@@ -106,7 +106,7 @@ async fn many_contents_are_handled_at_the_rate_with_a_bar_that_leaves_a_terminal
     let targets: Vec<_> = worker.calls().iter().map(|call| call["target"].clone()).collect();
     assert_eq!(targets, ["a", "b", "c", "d", "e"]);
 
-    // One call for what a second has, then the rest.
+    // One call for the contents of a second, then one for the rest.
     let (output, took) = worker.admin(true, "--rate 10 purge --older-than 1d --yes").await;
     assert!(took >= Duration::from_secs(1), "{took:?}");
     let (screen, bars) = shown(&output);
@@ -116,7 +116,7 @@ async fn many_contents_are_handled_at_the_rate_with_a_bar_that_leaves_a_terminal
     let limits: Vec<_> = worker.calls().iter().map(|call| call["limit"].as_u64()).collect();
     assert_eq!(limits, [None, Some(10), Some(10)]);
 
-    // A program that reads along gets no bar. The rate may be as high as it likes.
+    // Without a terminal there is no bar. The rate may be arbitrarily high.
     let (output, _) = worker.admin(false, "--rate 4294967295 retry a b").await;
     assert_eq!((&output.stdout[..], &output.stderr[..]), (&b"a  queued\nb  queued\n"[..], &b""[..]));
 }

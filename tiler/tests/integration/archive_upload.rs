@@ -1,4 +1,4 @@
-//! A pyramid as one object: how many requests that takes, what the object is, and what is left of one that fails.
+//! Tests the upload of a pyramid as one object: its requests, the object, and the cleanup after a failure.
 #![allow(clippy::unwrap_used, reason = "a panic in a test is its failure")]
 
 use std::io::{Cursor, Read};
@@ -21,7 +21,7 @@ fn dzi(width: u32, height: u32) -> Dzi {
     Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg }
 }
 
-/// A tile of about a third of a byte a pixel, as photographs have in JPEG.
+/// Creates a tile with a third of a byte per pixel, as JPEG photographs have.
 fn tile(level: u32, column: u32, row: u32) -> Tile {
     let seed = [level as u8, column as u8, (column >> 8) as u8, row as u8, (row >> 8) as u8];
     Tile {
@@ -65,7 +65,7 @@ async fn twelve_megapixels_take_three_requests_and_216_take_twelve() {
         assert_eq!(objects.media_types["0123456789a/1.szi"], "application/zip");
         assert_eq!(archive.stored().tiles, dzi.tile_count());
 
-        // The index, found by what is reported to the edge, leads to the bytes of each tile.
+        // The place that is reported to the edge leads to the index, and the index to the bytes of each tile.
         let object = &objects.objects["0123456789a/1.szi"];
         let place = archive.archive().unwrap();
         let begin = place.index_offset as usize;
@@ -80,7 +80,7 @@ async fn twelve_megapixels_take_three_requests_and_216_take_twelve() {
 }
 
 #[tokio::test]
-async fn the_object_is_an_archive_that_zip_programs_read() {
+async fn the_object_is_a_valid_zip_archive() {
     let (endpoint, store) = Endpoint::start().await;
     let dzi = dzi(2000, 1500);
     upload(&mut archive(&store, id(), Attempt::FIRST), &dzi).await.unwrap();
@@ -99,7 +99,7 @@ async fn the_object_is_an_archive_that_zip_programs_read() {
 }
 
 #[tokio::test]
-async fn an_upload_that_is_given_up_before_it_has_an_id_leaves_nothing() {
+async fn an_upload_abandoned_before_it_has_an_id_leaves_nothing() {
     let (endpoint, store) = Endpoint::start().await;
     let dzi = dzi(8000, 6000);
     for starts_again in [false, true] {
@@ -117,7 +117,7 @@ async fn an_upload_that_is_given_up_before_it_has_an_id_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn an_upload_is_complete_although_the_response_is_lost() {
+async fn an_upload_is_complete_even_if_its_last_response_is_lost() {
     let (endpoint, store) = Endpoint::start().await;
     endpoint.objects().loses_completion = true;
     let mut archive = archive(&store, id(), Attempt::FIRST);
@@ -140,7 +140,7 @@ async fn an_upload_that_fails_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn what_a_killed_attempt_has_sent_is_deleted_by_the_next() {
+async fn the_next_attempt_deletes_the_parts_of_a_killed_one() {
     let (endpoint, store) = Endpoint::start().await;
     let dzi = dzi(8000, 6000);
     let mut first = archive(&store, id(), Attempt::FIRST);
@@ -150,7 +150,7 @@ async fn what_a_killed_attempt_has_sent_is_deleted_by_the_next() {
     while endpoint.objects().uploads.is_empty() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    drop(first); // as kill -9 does
+    drop(first); // like kill -9
     assert_eq!(endpoint.objects().uploads.len(), 1);
     let second = Attempt::FIRST.next();
     upload(&mut archive(&store, id(), second), &dzi).await.unwrap();

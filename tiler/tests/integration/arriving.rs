@@ -1,4 +1,4 @@
-//! Renderers of sources that still arrive.
+//! Tests renderers whose source is still arriving.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::path::Path;
@@ -17,8 +17,8 @@ use edgezoom_test_support::files::{self, Jpeg, file};
 
 use crate::renderer::{TILER, finished, render};
 
-/// Renders a source of which three quarters are there at first, and all once `holds` does of what has come, or after a
-/// while in which the renderer has to wait.
+/// Renders a source of which three quarters have arrived. The rest arrives once `holds` is true for an output, or after the
+/// renderer has waited for a while.
 async fn render_arriving(
     bytes: &[u8],
     limits: &Limits,
@@ -80,7 +80,7 @@ fn tiles(outputs: Vec<Output>) -> Vec<(u32, u32, u32, Vec<u8>)> {
 }
 
 #[tokio::test]
-async fn a_source_that_arrives_gives_its_first_tiles_before_its_last_byte_and_the_same_in_the_end() {
+async fn an_arriving_source_yields_tiles_before_its_last_byte_and_the_same_pyramid() {
     let picture = Picture::photo(1700, 2100, Layout::Rgb);
     let sources = [
         files::jpeg(&picture, Jpeg::default()),
@@ -97,13 +97,13 @@ async fn a_source_that_arrives_gives_its_first_tiles_before_its_last_byte_and_th
 }
 
 #[tokio::test]
-async fn a_picture_that_arrives_is_shown_coarsely_before_its_last_byte() {
+async fn an_arriving_picture_yields_a_coarse_picture_before_its_last_byte() {
     let picture = Picture::photo(1700, 2100, Layout::Rgb);
     let options = RenderOptions { coarse_every: Some(Duration::ZERO), ..RenderOptions::default() };
     let is_coarse = |output: &Output| matches!(output, Output::Coarse(_));
     for progressive in [false, true] {
         let source = files::jpeg(&picture, Jpeg { progressive, ..Jpeg::default() });
-        // That it is complete is only told when there is a coarse picture, or after a while.
+        // The source is completed only after a coarse picture, or after a while.
         let outputs = render_arriving_with(&source, &options, &Limits::default(), is_coarse).await.unwrap();
         let first = outputs.iter().position(is_coarse).unwrap();
         let last_tile = outputs.iter().rposition(|output| matches!(output, Output::Tile(_))).unwrap();
@@ -115,14 +115,14 @@ async fn a_picture_that_arrives_is_shown_coarsely_before_its_last_byte() {
 }
 
 #[tokio::test]
-async fn a_renderer_may_wait_for_its_source_longer_than_it_may_be_idle() {
+async fn waiting_for_the_source_does_not_count_as_idle_time() {
     let source = files::jpeg(&Picture::photo(900, 1300, Layout::Rgb), Jpeg::default());
     let limits = Limits { renderer_idle: Duration::from_secs(1), ..Limits::default() };
     finished(&render_arriving(&source, &limits, |_| false).await.unwrap());
 }
 
 #[tokio::test]
-async fn a_png_that_is_turned_at_its_end_has_to_be_rendered_again() {
+async fn a_png_with_an_orientation_at_its_end_must_be_rendered_again() {
     let upright = files::png(&Picture::photo(900, 1300, Layout::Rgb), |_| {});
     let with_exif = |orientation| {
         let block = files::exif(orientation);
@@ -130,7 +130,7 @@ async fn a_png_that_is_turned_at_its_end_has_to_be_rendered_again() {
         file.extend((block.len() as u32).to_be_bytes());
         let chunk = [b"eXIf".as_slice(), &block].concat();
         file.extend(&chunk);
-        file.extend([0; 4]); // the checksum, which is not read
+        file.extend([0; 4]); // the checksum, which is ignored
         file.extend(&upright[upright.len() - 12..]);
         file
     };

@@ -1,4 +1,4 @@
-//! `tiler convert`, as a person would call it.
+//! Runs `tiler convert` as a user would.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ fn convert(folder: &Path, args: &[&str]) -> Output {
     command(folder, args).output().unwrap()
 }
 
-/// A folder with a file in it.
+/// Creates a folder with one file.
 fn folder_with(name: &str, bytes: &[u8]) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join(name), bytes).unwrap();
@@ -46,7 +46,7 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// What a command says that fails: one line.
+/// Returns the one line that a failed command prints.
 fn error_line(output: &Output) -> String {
     assert!(!output.status.success());
     let message = String::from_utf8(output.stderr.clone()).unwrap();
@@ -58,7 +58,7 @@ fn dzi(picture: &Picture, tile_size: u32, tile_overlap: u32, tile_format: TileFo
     Dzi { size: picture.size(), tile_size, tile_overlap, tile_format }
 }
 
-/// The URL of a picture on this machine, that answers once.
+/// Serves a picture on loopback for one request, and returns its URL.
 fn serve(bytes: Vec<u8>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/picture.png", listener.local_addr().unwrap());
@@ -83,7 +83,7 @@ fn a_picture_on_the_web_is_downloaded_first() {
 }
 
 #[test]
-fn a_private_network_is_not_reached_unless_it_is_allowed() {
+fn a_private_network_is_refused_unless_allowed() {
     let folder = tempfile::tempdir().unwrap();
     let url = serve(files::png(&Picture::photo(7, 5, Layout::Rgb), |_| {}));
     let message = error_line(&convert(folder.path(), &[&url]));
@@ -107,7 +107,7 @@ fn a_png_with_opacity_becomes_an_exact_pyramid() {
 }
 
 #[test]
-fn a_photograph_becomes_jpeg_close_to_it() {
+fn a_photograph_becomes_similar_jpeg_tiles() {
     let picture = Picture::photo(1500, 1100, Layout::Rgb);
     let folder = folder_with("a.jpg", &files::jpeg(&picture, Jpeg::default()));
     let output =
@@ -119,7 +119,7 @@ fn a_photograph_becomes_jpeg_close_to_it() {
     compare(&rebuilt(&tiles, &dzi), &picture, Tolerance::lossy(2.6, 10, 3.5)).unwrap();
 }
 
-/// The entries of an archive, as the crate `zip` reads them.
+/// Reads the entries of an archive with the crate `zip`.
 fn entries(archive: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut archive = zip::ZipArchive::new(fs::File::open(archive).unwrap()).unwrap();
     let names: Vec<String> = archive.file_names().map(|name| name.unwrap().into_owned()).collect();
@@ -134,7 +134,7 @@ fn entries(archive: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 #[test]
-fn an_archive_has_what_the_folder_has() {
+fn an_archive_contains_the_same_as_the_folder() {
     let picture = Picture::photo(700, 500, Layout::Rgb);
     let folder = folder_with("a.jpg", &files::jpeg(&picture, Jpeg::default()));
     let run = |args: &[&str]| {
@@ -169,7 +169,7 @@ fn an_archive_has_what_the_folder_has() {
 }
 
 #[test]
-fn an_archive_that_is_there_is_kept_unless_forced_and_a_failure_leaves_none() {
+fn an_existing_archive_is_kept_unless_forced_and_a_failure_leaves_none() {
     let folder = folder_with("a.png", &files::png(&Picture::photo(40, 30, Layout::Rgb), |_| {}));
     fs::write(folder.path().join("b.zip"), "mine").unwrap();
     fs::write(folder.path().join("broken.png"), &b"\x89PNG\r\n\x1a\n and no more"[..]).unwrap();
@@ -189,7 +189,7 @@ fn an_archive_that_is_there_is_kept_unless_forced_and_a_failure_leaves_none() {
 }
 
 #[test]
-fn a_pyramid_that_is_there_is_kept_unless_forced() {
+fn an_existing_pyramid_is_kept_unless_forced() {
     let folder = folder_with("a.png", &files::png(&Picture::photo(40, 30, Layout::Rgb), |_| {}));
     let target = folder.path().join("b.dzi");
     fs::write(&target, "mine").unwrap();
@@ -244,7 +244,7 @@ fn a_damaged_picture_is_converted_with_a_warning() {
 }
 
 #[test]
-fn a_drawing_is_converted_as_large_as_asked_for() {
+fn an_svg_is_converted_at_the_requested_size() {
     let drawing = br#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 2 1"><rect width="1" height="1" fill="red"/></svg>"#;
     let folder = folder_with("a.svg", drawing);
     let output = convert(folder.path(), &["a.svg", "--svg-side", "1200", "--format", "png"]);
@@ -256,7 +256,7 @@ fn a_drawing_is_converted_as_large_as_asked_for() {
 }
 
 #[test]
-fn what_this_machine_lacks_is_said_with_the_way_out() {
+fn a_missing_browser_or_library_is_reported_with_a_remedy() {
     let folder = folder_with("a.html", b"<!doctype html><title>a</title>");
     fs::write(folder.path().join("a.pdf"), b"%PDF-1.4\n").unwrap();
     let browser = error_line(&convert(folder.path(), &["a.html", "--chromium", "/nowhere/chromium"]));
@@ -275,7 +275,7 @@ fn what_this_machine_lacks_is_said_with_the_way_out() {
 }
 
 #[test]
-fn what_cannot_be_read_or_written_is_named() {
+fn an_unreadable_source_or_output_is_named() {
     let folder = folder_with("a.png", &files::png(&Picture::photo(40, 30, Layout::Rgb), |_| {}));
     let error = |args: &[&str]| error_line(&convert(folder.path(), args));
     assert_eq!(error(&["b.png"]), "tiler: cannot read b.png: No such file or directory (os error 2)");
@@ -301,7 +301,7 @@ fn an_interrupt_leaves_nothing() {
         let mut child = command(folder.path(), &["a.png", "-o", output, "--threads", "1"]).spawn().unwrap();
         let deadline = Instant::now() + Duration::from_secs(20);
         while names(folder.path()).len() == 1 {
-            assert!(Instant::now() < deadline, "it never began");
+            assert!(Instant::now() < deadline, "the conversion never started");
             thread::sleep(Duration::from_millis(5));
         }
         kill_process(Pid::from_child(&child), signal).unwrap();
@@ -327,24 +327,24 @@ fn a_renderer_ends_when_its_parent_does() {
         if let (Ok(child), true) = (child, names(folder.path()).len() > 1) {
             break Pid::from_raw(child).unwrap();
         }
-        assert!(Instant::now() < deadline, "it never began");
+        assert!(Instant::now() < deadline, "the conversion never started");
     };
     parent.kill().unwrap();
     parent.wait().unwrap();
     while rustix::process::test_kill_process(renderer).is_ok() && !is_zombie(renderer) {
-        assert!(Instant::now() < deadline, "the renderer still runs");
+        assert!(Instant::now() < deadline, "the renderer is still running");
         thread::sleep(Duration::from_millis(5));
     }
 }
 
-/// Whether a process has ended and only waits to be asked for.
+/// Returns true if a process has exited but has not been reaped.
 fn is_zombie(process: Pid) -> bool {
     let stat = fs::read_to_string(format!("/proc/{}/stat", process.as_raw_nonzero())).unwrap_or_default();
     stat.contains(") Z ")
 }
 
 #[test]
-fn the_size_of_a_picture_may_be_a_single_row() {
+fn a_picture_may_have_a_single_row() {
     let picture = Picture::photo(5000, 1, Layout::Rgb);
     let folder = folder_with("a.png", &files::png(&picture, |_| {}));
     assert!(convert(folder.path(), &["a.png", "--format", "png"]).status.success());

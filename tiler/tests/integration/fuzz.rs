@@ -1,10 +1,9 @@
-//! Damaged files of every format through the renderer's front door: whatever is changed in a file, its process ends by itself,
-//! with tiles or with a failure that has a code. A crash, a hang and a breach of the protocol are faults of ours, although the
-//! process contains them.
+//! Gives renderer processes damaged files of every format. Each process must end by itself, with tiles or with a failure that
+//! has a code. A crash, a hang or a violation of the protocol is a bug, although the process contains it.
 //!
-//! Each run takes a few seconds of the sequence that a seed gives, so a failure comes again with its seed and number.
-//! Longer: `EDGEZOOM_FUZZ_SECONDS=600 EDGEZOOM_FUZZ_SEED=7 cargo test --test integration fuzz -- --nocapture`. By what they
-//! reach of the code, libFuzzer looks for such files: `fuzz/targets.rs`, without the process around it.
+//! A seed determines the sequence of files, so a failure can be repeated by its seed and number. Run it for longer with
+//! `EDGEZOOM_FUZZ_SECONDS=600 EDGEZOOM_FUZZ_SEED=7 cargo test --test integration fuzz -- --nocapture`. libFuzzer runs the same
+//! decoders without a process, guided by coverage (`fuzz/targets.rs`).
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::fs;
@@ -21,7 +20,7 @@ use edgezoom_tiler::limits::Limits;
 use edgezoom_tiler::renderer::{Output, RenderError, RenderOptions, Renderer};
 use fastrand::Rng;
 
-/// A small file of each kind that a decoder tells apart, made by other programs.
+/// Returns a small file of each kind that a decoder distinguishes, made by other programs.
 const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus");
 
 fn corpus() -> Vec<(String, Vec<u8>)> {
@@ -33,7 +32,7 @@ fn corpus() -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// Renders a file. Whether it became a picture, and how long it took.
+/// Renders a file.
 async fn render(bytes: &[u8], limits: &Limits) -> Result<(), RenderError> {
     let mut options = RenderOptions { threads: NonZeroUsize::new(2).unwrap(), ..RenderOptions::default() };
     options.drawing.page_width = 256;
@@ -44,7 +43,7 @@ async fn render(bytes: &[u8], limits: &Limits) -> Result<(), RenderError> {
     Ok(())
 }
 
-/// What must not come of any file.
+/// Returns true for an error that no file may cause.
 fn is_a_fault(error: &RenderError) -> bool {
     match error {
         RenderError::Reported(failure) => {
@@ -56,7 +55,7 @@ fn is_a_fault(error: &RenderError) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn damaged_files_of_every_format_end_with_tiles_or_a_reason() {
+async fn damaged_files_of_every_format_end_with_tiles_or_a_failure() {
     let corpus = corpus();
     let limits = Limits {
         pixels: 4_000_000,
@@ -76,7 +75,7 @@ async fn damaged_files_of_every_format_end_with_tiles_or_a_reason() {
         let (mut pictures, mut faults) = (0, vec![]);
         loop {
             let number = first + next.fetch_add(1, Ordering::Relaxed);
-            // All once at least, however slow the machine is.
+            // Every file at least once, even on a slow machine.
             if Instant::now() > end && number >= corpus.len() as u64 {
                 return (pictures, faults);
             }
@@ -112,5 +111,5 @@ async fn the_corpus_has_files_of_every_format_and_each_is_a_picture() {
         }
         render(&bytes, &Limits::default()).await.unwrap_or_else(|error| panic!("{name}: {error}"));
     }
-    assert_eq!(known, [""; 0], "these have no file in the corpus");
+    assert_eq!(known, [""; 0], "formats without a file in the corpus");
 }

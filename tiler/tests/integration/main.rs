@@ -1,5 +1,5 @@
-//! The program and its parts from outside. One program of tests: each one more would link the tiler once more. What measures
-//! a process, or locks one in, has a program of its own beside this folder; what needs a browser is in `sources`.
+//! Integration tests of the tiler, in one binary, because every further binary links the tiler again. Tests that measure or
+//! confine their own process have binaries of their own; tests that need a browser are in `sources`.
 
 mod admin;
 mod archive_upload;
@@ -19,7 +19,7 @@ mod upload;
 use edgezoom_content::Failure;
 use edgezoom_tiler::failure::of_attempt;
 use edgezoom_tiler::renderer::RenderError;
-use raster::variant; // what the rooms of `raster` call `crate::variant`
+use raster::variant; // the modules of `raster` refer to `crate::variant`
 
 /// Returns the failure that clients see after an error of the renderer.
 fn failure(error: RenderError) -> Failure {

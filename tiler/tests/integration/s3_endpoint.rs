@@ -1,5 +1,5 @@
-//! An S3 endpoint on loopback with what an archive takes: PutObject, multipart uploads, DeleteObjects. It holds clients to
-//! R2's rule that all parts but the last have one size.
+//! An S3 endpoint on loopback that supports what an archive needs: PutObject, multipart uploads and DeleteObjects. It
+//! enforces R2's rule that all parts but the last have the same size.
 #![allow(clippy::unwrap_used, reason = "a panic in a test is its failure")]
 
 use std::collections::{BTreeMap, HashMap};
@@ -16,31 +16,31 @@ use edgezoom_content::{Attempt, ContentId};
 use edgezoom_tiler::s3::{Layout, S3Settings, S3Store, Upload};
 use tokio::net::TcpListener;
 
-/// The least that R2 takes as a part that is not the last one.
+/// R2's minimum size of a part, except for the last one.
 const MIN_PART: usize = 5 << 20;
 
-/// What the endpoint has.
+/// State of the endpoint.
 #[derive(Default)]
 pub struct Objects {
     pub objects: BTreeMap<String, Bytes>,
     pub media_types: BTreeMap<String, String>,
-    /// The parts of uploads that are not completed, by the id of the upload: its key, and the parts by number.
+    /// Unfinished uploads by id: key, and parts by number.
     pub uploads: BTreeMap<String, (String, BTreeMap<u32, Bytes>)>,
-    /// The requests that write: PutObject, CreateMultipartUpload, UploadPart, CompleteMultipartUpload.
+    /// Number of PutObject, CreateMultipartUpload, UploadPart and CompleteMultipartUpload requests.
     pub writes: usize,
-    /// The number of a part that is refused for good.
+    /// Number of a part that is always refused.
     pub refuses_part: Option<u32>,
-    /// Whether the response to the next CompleteMultipartUpload is lost.
+    /// True if the response to the next CompleteMultipartUpload is lost.
     pub loses_completion: bool,
     created: usize,
 }
 
-/// An endpoint.
+/// A running endpoint.
 #[derive(Clone, Default)]
 pub struct Endpoint(Arc<Mutex<Objects>>);
 
 impl Endpoint {
-    /// Starts it, and gives the store that it is.
+    /// Starts an endpoint and returns a client of it.
     pub async fn start() -> (Self, S3Store) {
         let endpoint = Self::default();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -62,7 +62,7 @@ impl Endpoint {
     }
 }
 
-/// The upload of an archive.
+/// Starts the upload of an archive.
 pub fn archive(store: &S3Store, id: ContentId, attempt: Attempt) -> Upload {
     store.upload(id, attempt, Layout::Archive, NonZeroUsize::MIN)
 }

@@ -1,4 +1,4 @@
-//! Uploads to a store that is distant, failing or slow: through the S3 client, to an endpoint on loopback.
+//! Tests uploads to a distant, failing or slow store: an S3 endpoint on loopback.
 #![allow(clippy::unwrap_used, reason = "a panic in a test is its failure")]
 
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ struct Endpoint {
     delay: Duration,
     /// If set, each response waits for a permit.
     responses: Option<Semaphore>,
-    /// The statuses of the first responses; later requests succeed.
+    /// Statuses of the first responses. Later requests succeed.
     failures: Vec<StatusCode>,
 }
 
@@ -49,7 +49,7 @@ async fn put(State(endpoint): State<Arc<Endpoint>>, uri: Uri, body: Bytes) -> St
     status
 }
 
-/// Starts an endpoint, and an upload to it.
+/// Starts an endpoint and an upload to it.
 async fn start_upload(endpoint: Endpoint, at_once: usize) -> (Arc<Endpoint>, Upload) {
     let endpoint = Arc::new(endpoint);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -96,10 +96,10 @@ async fn upload_tiles(upload: &mut Upload, tiles: u32) -> Result<(), StoreError>
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn as_many_requests_as_allowed_are_in_flight_over_persistent_connections() {
+async fn the_maximum_number_of_requests_runs_over_persistent_connections() {
     let delay = Duration::from_millis(150);
     let (endpoint, mut upload) = start_upload(Endpoint { delay, ..Endpoint::default() }, 32).await;
-    // On a busy machine answers take long now and then, and fewer requests are sent at once for a while.
+    // On a busy machine some responses are slow, so that the limit falls for a while.
     let mut tiles = 0;
     while tiles < 320 || endpoint.most_in_flight.load(Ordering::SeqCst) < 32 && tiles < 20_000 {
         put_tile(&mut upload, tiles).await.unwrap();
@@ -114,7 +114,7 @@ async fn as_many_requests_as_allowed_are_in_flight_over_persistent_connections()
 }
 
 #[tokio::test]
-async fn requests_that_a_store_throttles_or_fails_are_retried_until_all_is_stored() {
+async fn throttled_and_failed_requests_are_retried() {
     let failures = [503, 500, 429, 503, 502].into_iter().cycle().take(10);
     let failures = failures.map(|status| StatusCode::from_u16(status).unwrap()).collect();
     let (endpoint, mut upload) = start_upload(Endpoint { failures, ..Endpoint::default() }, 8).await;
@@ -135,13 +135,13 @@ async fn a_forbidden_request_ends_the_upload_without_a_descriptor() {
     let error = upload_tiles(&mut upload, 100).await.unwrap_err();
     assert!(matches!(&error, StoreError::Put { reason, .. } if reason.contains("403")), "{error}");
     upload.abandon(Duration::from_secs(1)).await;
-    // The requests in flight at the first response, and no more.
+    // Only the requests that were running at the first response.
     assert!(endpoint.requests.load(Ordering::SeqCst) <= 16);
     assert!(endpoint.objects.lock().unwrap().is_empty());
 }
 
 #[tokio::test]
-async fn an_upload_holds_no_more_tiles_than_may_be_in_flight() {
+async fn an_upload_holds_at_most_the_tiles_of_running_requests() {
     let responses = Some(Semaphore::new(0));
     let (endpoint, mut upload) = start_upload(Endpoint { responses, ..Endpoint::default() }, 6).await;
     for column in 0..6 {
@@ -151,11 +151,11 @@ async fn an_upload_holds_no_more_tiles_than_may_be_in_flight() {
     while endpoint.in_flight.load(Ordering::SeqCst) < 6 {
         assert!(
             futures::poll!(&mut seventh).is_pending(),
-            "a seventh tile was accepted while six are in flight"
+            "a seventh tile was accepted while six requests are running"
         );
         tokio::task::yield_now().await;
     }
-    assert!(futures::poll!(&mut seventh).is_pending(), "a seventh tile was accepted while six are in flight");
+    assert!(futures::poll!(&mut seventh).is_pending(), "a seventh tile was accepted while six requests are running");
     endpoint.responses.as_ref().unwrap().add_permits(1);
     seventh.await.unwrap();
 }

@@ -1,4 +1,4 @@
-//! robots.txt, reservations, pauses that servers ask for, and the name that the tiler gives them.
+//! Tests robots.txt, reservations, pauses that servers ask for, and the User-Agent.
 
 use edgezoom_tiler::bot::UserAgent;
 
@@ -19,7 +19,7 @@ async fn server(robots: Behaviour) -> Server {
     Server::new(&[("/robots.txt", robots)]).await
 }
 
-/// What a robots.txt makes of a visit to `/private/page`, and how often the server was asked for it.
+/// Asks the robots.txt of a server about `/private/page`. Returns the result and the number of requests.
 async fn visit(server: &Server) -> (Result<(), FetchError>, usize) {
     let fetcher = bot(BotSettings::default());
     let visited = fetcher.may_visit(&[&server.url("/private/page")]).await;
@@ -27,7 +27,7 @@ async fn visit(server: &Server) -> (Result<(), FetchError>, usize) {
 }
 
 #[tokio::test]
-async fn the_rules_of_a_server_are_asked_for_once_a_day() {
+async fn robots_txt_is_requested_once_a_day() {
     let server = server(Behaviour::Send(ok("", RULES))).await;
     let fetcher = bot(BotSettings::default());
     for _ in 0..2 {
@@ -46,7 +46,7 @@ async fn the_rules_of_a_server_are_asked_for_once_a_day() {
 
 /// RFC 9309, 2.3.1.
 #[tokio::test]
-async fn a_server_without_rules_allows_all_and_one_that_fails_nothing() {
+async fn a_missing_robots_txt_allows_everything_and_a_failing_one_nothing() {
     for missing in [400, 401, 403, 404, 410] {
         let (visited, _) = visit(&server(status(missing, "")).await).await;
         assert!(visited.is_ok(), "{missing}: {visited:?}");
@@ -82,14 +82,14 @@ async fn redirects_of_robots_txt_are_followed_under_the_address_policy() {
 }
 
 #[tokio::test]
-async fn endless_rules_are_read_to_their_limit() {
+async fn an_endless_robots_txt_is_read_up_to_the_limit() {
     let rules = format!("{RULES}{}", "Disallow: /other\n".repeat(40_000));
     let server = server(Behaviour::SendAndStall(ok("", &rules))).await;
     assert!(matches!(visit(&server).await.0, Err(FetchError::Disallowed)));
 }
 
 #[tokio::test]
-async fn a_pause_between_visits_is_kept() {
+async fn a_crawl_delay_is_respected() {
     let rules = "User-agent: Edgezoom\nCrawl-delay: 60\n";
     let server = server(Behaviour::Send(ok("", rules))).await;
     let fetcher = bot(BotSettings::default());
@@ -99,7 +99,7 @@ async fn a_pause_between_visits_is_kept() {
 }
 
 #[tokio::test]
-async fn a_host_that_is_asked_too_often_is_left_alone_as_long_as_it_says() {
+async fn a_host_that_responds_429_is_paused_for_its_retry_after() {
     let server = Server::new(&[("/a", status(429, "Retry-After: 60\r\n")), ("/b", status(200, ""))]).await;
     let fetcher = bot(BotSettings::default());
     let fetch = async |path: &str| fetcher.fetch(&server.url(path), |_| ()).await;
@@ -110,7 +110,7 @@ async fn a_host_that_is_asked_too_often_is_left_alone_as_long_as_it_says() {
 }
 
 #[tokio::test]
-async fn a_reservation_is_honoured_where_the_operator_says_so() {
+async fn a_reservation_is_honoured_if_the_operator_chooses_so() {
     let reserved = ok("X-Robots-Tag: noindex, noimageai\r\nContent-Length: 100\r\n", "");
     let server = Server::new(&[("/a.jpg", Behaviour::SendAndStall(reserved))]).await;
     let honouring = bot(BotSettings { opt_outs: "noimageai".parse().unwrap(), ..BotSettings::default() });
@@ -122,7 +122,7 @@ async fn a_reservation_is_honoured_where_the_operator_says_so() {
 }
 
 #[tokio::test]
-async fn requests_lead_to_the_service_and_its_operator() {
+async fn the_user_agent_names_the_service_and_its_operator() {
     let server = Server::new(&[("/", Behaviour::Send(ok("", "")))]).await;
     let contact = "zoom@example.com".parse().unwrap();
     let edge = "https://zoom.example.com".parse().unwrap();

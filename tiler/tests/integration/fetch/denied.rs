@@ -1,5 +1,5 @@
-//! What the operator denies, ports of other protocols, and how many downloads one host has to send at once. Servers that
-//! must not be reached count their connections.
+//! Tests denied networks and hosts, ports of other protocols, and the limit of downloads per host. Servers that must not be
+//! reached count their connections.
 
 use super::*;
 
@@ -12,7 +12,7 @@ fn loopback() -> AddressPolicy {
 }
 
 #[tokio::test]
-async fn a_denied_network_inside_an_allowed_one_is_reached_by_no_way() {
+async fn a_denied_network_inside_an_allowed_one_is_never_reached() {
     let secret = || Behaviour::Send(ok("", "secret"));
     let outer = Server::new(&[("/again", redirect("/"))]).await;
     let inner_ip = Ipv4Addr::new(127, 0, 0, 9);
@@ -105,8 +105,8 @@ async fn ports_of_other_protocols_are_refused_at_each_redirect() {
 }
 
 #[tokio::test]
-async fn a_host_sends_no_more_downloads_at_once_than_the_limit() {
-    /// The same server for all; it notes how many connections it had at once.
+async fn concurrent_downloads_from_a_host_are_limited() {
+    /// Starts one server, which records its largest number of concurrent connections.
     async fn most_at_once(limit: usize) -> usize {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -126,7 +126,7 @@ async fn a_host_sends_no_more_downloads_at_once_than_the_limit() {
         });
         let limits = Limits {
             downloads_per_host: limit.try_into().unwrap(),
-            host_interval: Duration::ZERO, // how soon one follows the other is another matter
+            host_interval: Duration::ZERO, // not the subject of this test
             download: Duration::from_secs(60),
             ..limits()
         };

@@ -1,5 +1,5 @@
-//! Downloads from servers that misbehave. They are plain TCP servers on loopback, so a test defines every byte
-//! of their responses. Downloads that go on after they broke off are in `resume`, what the operator denies is in `denied`.
+//! Tests downloads from servers that misbehave. They are plain TCP servers on loopback, so a test defines every byte of their
+//! responses. `resume` tests resumed downloads, `denied` the operator's restrictions.
 
 #![allow(clippy::unwrap_used)] // clippy.toml allows it in test functions, but not in their helpers
 
@@ -24,25 +24,25 @@ use futures::future::BoxFuture;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// A server with one behaviour a path. It records its connections and requests.
+/// A server with one behaviour per path. It records its connections and requests.
 struct Server {
     address: SocketAddr,
     connections: Arc<AtomicUsize>,
     requests: Arc<Mutex<Vec<String>>>,
 }
 
-/// What a server does after it has read a request.
+/// Behaviour of a server after it has read a request.
 #[derive(Clone)]
 enum Behaviour {
     /// Sends these bytes and closes the connection.
     Send(Vec<u8>),
     /// Sends these bytes and leaves the connection open.
     SendAndStall(Vec<u8>),
-    /// Sends a byte after each pause, without end.
+    /// Sends a byte after each pause, forever.
     Drip(Duration),
     /// Closes the first connection at once; sends these bytes on later ones.
     CloseOnce(Vec<u8>),
-    /// Sends these bytes and closes the connection, one after the other; the last one stays.
+    /// Sends one of these responses per request and closes the connection. Repeats the last one.
     InTurn(Vec<Vec<u8>>),
 }
 
@@ -149,7 +149,7 @@ impl Resolver for Names {
     }
 }
 
-/// Short in bytes, and in time as they are by default: a busy machine takes long, too.
+/// Small size limits, and the default time limits, because a busy machine is slow.
 fn limits() -> Limits {
     Limits { source_bytes: 1000, ..Limits::default() }
 }
@@ -195,7 +195,7 @@ async fn a_source_is_downloaded_completely_with_progress() {
 }
 
 #[tokio::test]
-async fn requests_name_the_service_and_carry_no_personal_headers() {
+async fn requests_have_our_user_agent_and_no_other_identifying_headers() {
     let server = Server::new(&[("/", Behaviour::Send(ok("", "")))]).await;
     fetch(&server.url("/")).await.unwrap();
     let head = server.requests.lock().unwrap()[0].to_lowercase();
@@ -219,7 +219,7 @@ async fn redirects_are_followed_and_the_final_url_is_returned() {
 }
 
 #[tokio::test]
-async fn a_redirect_to_a_private_address_is_refused_before_anything_is_sent_there() {
+async fn a_redirect_to_a_private_address_is_refused_before_connecting() {
     let inner = Server::on(Ipv4Addr::new(127, 0, 0, 9), 0, &[("/", Behaviour::Send(ok("", "secret")))])
         .await
         .unwrap();
@@ -240,7 +240,7 @@ async fn a_name_with_a_private_address_is_refused() {
 
 #[tokio::test]
 async fn dns_rebinding_to_a_private_address_is_refused() {
-    // Both servers listen on the same port, as with an attacker's rebinding name.
+    // Both servers listen on the same port, as in an attack by DNS rebinding.
     let outer =
         Server::new(&[("/", redirect("/again")), ("/again", Behaviour::Send(ok("", "public")))]).await;
     let inner = Server::on(
@@ -269,7 +269,7 @@ async fn redirects_are_limited() {
 }
 
 #[tokio::test]
-async fn a_source_above_the_size_limit_is_refused_announced_or_not() {
+async fn a_source_above_the_size_limit_is_refused_with_or_without_content_length() {
     let server = Server::new(&[
         ("/announced", Behaviour::SendAndStall(ok("Content-Length: 1001\r\n", ""))),
         ("/endless", Behaviour::SendAndStall(ok("", &"x".repeat(1001)))),
@@ -331,7 +331,7 @@ async fn an_error_response_fails_with_its_status() {
 }
 
 #[tokio::test]
-async fn a_connection_that_is_closed_before_the_response_is_tried_again() {
+async fn a_connection_closed_before_the_response_is_tried_again() {
     let server = Server::new(&[("/", Behaviour::CloseOnce(ok("", "here")))]).await;
     assert_eq!(fetch(&server.url("/")).await.unwrap().length, 4);
     assert_eq!(server.connections.load(SeqCst), 2);

@@ -1,18 +1,18 @@
-//! Downloads that break off: what goes on where it ended, what begins anew, and what ends.
+//! Tests downloads that break off: some resume, some start over, and some fail.
 
 use super::*;
 
-/// The source: each byte says where it is.
+/// Returns the source. Its bytes differ by position.
 fn source() -> String {
     (0..100).map(|n| format!("{n:09}\n")).collect()
 }
 
-/// The whole source, of which `sent` bytes come before the connection is closed.
+/// Returns a response with the whole source that breaks off after `sent` bytes.
 fn whole(head: &str, sent: usize) -> Vec<u8> {
     ok(&format!("Content-Length: 1000\r\n{head}"), &source()[..sent])
 }
 
-/// The source from a byte on, of which `sent` come.
+/// Returns a response with a range of the source that breaks off after `sent` bytes.
 fn rest(head: &str, from: usize, sent: usize) -> Vec<u8> {
     let length = 1000 - from;
     let body = &source()[from..from + sent];
@@ -26,7 +26,7 @@ fn rest(head: &str, from: usize, sent: usize) -> Vec<u8> {
 const TAG: &str = "ETag: \"one\"\r\n";
 const OLD: &str = "Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT\r\nDate: Wed, 06 Nov 2024 08:49:37 GMT\r\n";
 
-/// Serves the turns at `/`, fetches it, and gives the text, the progress, and what was requested.
+/// Serves the responses at `/` and fetches it. Returns the text, the progress, and the requests.
 async fn download(turns: Vec<Vec<u8>>) -> (Result<String, FetchError>, Vec<u64>, Vec<String>) {
     let server = Server::new(&[("/", Behaviour::InTurn(turns))]).await;
     let mut seen = vec![];
@@ -45,7 +45,7 @@ async fn download(turns: Vec<Vec<u8>>) -> (Result<String, FetchError>, Vec<u64>,
 }
 
 #[tokio::test]
-async fn a_download_goes_on_where_it_ended() {
+async fn a_download_resumes_where_it_ended() {
     for (head, if_range) in [(TAG, "\"one\""), (OLD, "sun, 06 nov 1994 08:49:37 gmt")] {
         let turns = vec![whole(head, 300), rest(head, 300, 300), rest("", 600, 400)];
         let (text, seen, requests) = download(turns).await;
@@ -68,7 +68,7 @@ async fn a_server_that_ignores_ranges_starts_over() {
 }
 
 #[tokio::test]
-async fn a_source_without_a_strong_validator_is_requested_anew() {
+async fn a_source_without_a_strong_validator_is_downloaded_again() {
     let young = "Last-Modified: Wed, 06 Nov 2024 08:49:37 GMT\r\nDate: Wed, 06 Nov 2024 08:49:38 GMT\r\n";
     for head in ["", "ETag: W/\"one\"\r\n", young, "ETag: \"one\"\r\nAccept-Ranges: none\r\n"] {
         let (text, _, requests) = download(vec![whole(head, 300), whole(head, 1000)]).await;
@@ -78,13 +78,13 @@ async fn a_source_without_a_strong_validator_is_requested_anew() {
 }
 
 #[tokio::test]
-async fn a_source_that_has_changed_is_not_mixed_with_its_old_version() {
+async fn a_changed_source_is_not_mixed_with_its_old_version() {
     let changed = ok("ETag: \"two\"\r\nContent-Length: 4\r\n", "news");
     for second in [
-        changed.clone(),                     // as If-Range wants
-        rest("ETag: \"two\"\r\n", 300, 700), // as it does not
-        rest("", 299, 701),                  // another part
-        b"HTTP/1.1 416 X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".to_vec(), // it is shorter now
+        changed.clone(),                     // respects If-Range
+        rest("ETag: \"two\"\r\n", 300, 700), // ignores If-Range
+        rest("", 299, 701),                  // another range
+        b"HTTP/1.1 416 X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".to_vec(), // the source has become shorter
         b"HTTP/1.1 404 X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".to_vec(),
     ] {
         let (text, _, requests) = download(vec![whole(TAG, 300), second, changed.clone()]).await;
@@ -93,13 +93,13 @@ async fn a_source_that_has_changed_is_not_mixed_with_its_old_version() {
 }
 
 #[tokio::test]
-async fn a_part_that_was_not_asked_for_is_not_the_whole() {
+async fn an_unrequested_range_is_not_the_whole_source() {
     let (result, ..) = download(vec![rest(TAG, 300, 700)]).await;
     assert!(matches!(result, Err(FetchError::Answered { status, .. }) if status == 206), "{result:?}");
 }
 
 #[tokio::test]
-async fn a_part_of_the_rest_is_taken_and_the_rest_of_it_requested() {
+async fn a_partial_range_is_appended_and_the_rest_requested() {
     let part = format!(
         "HTTP/1.1 206 X\r\nConnection: close\r\nContent-Length: 200\r\nContent-Range: bytes 300-499/1000\r\n\r\n{}",
         &source()[300..500]
@@ -109,7 +109,7 @@ async fn a_part_of_the_rest_is_taken_and_the_rest_of_it_requested() {
 }
 
 #[tokio::test]
-async fn errors_that_pass_in_seconds_pass_within_the_download() {
+async fn transient_errors_are_retried_within_the_download() {
     let unavailable = b"HTTP/1.1 503 X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".to_vec();
     let turns = vec![unavailable.clone(), whole(TAG, 300), unavailable, rest(TAG, 300, 700)];
     let (text, _, requests) = download(turns).await;
@@ -118,7 +118,7 @@ async fn errors_that_pass_in_seconds_pass_within_the_download() {
 }
 
 #[tokio::test]
-async fn a_server_that_asks_for_a_long_wait_is_left_alone() {
+async fn a_long_retry_after_ends_the_download() {
     for (status, wish, requests) in
         [(503, "Retry-After: 100\r\n", 1), (429, "", 1), (429, "Retry-After: 0\r\n", 4)]
     {
@@ -132,7 +132,7 @@ async fn a_server_that_asks_for_a_long_wait_is_left_alone() {
 }
 
 #[tokio::test]
-async fn a_server_that_never_sends_more_is_given_up() {
+async fn a_download_without_new_bytes_fails() {
     for head in ["", TAG] {
         let (result, _, requests) = download(vec![whole(head, 300)]).await;
         assert!(matches!(result, Err(FetchError::BrokenOff)), "{result:?}");
@@ -141,7 +141,7 @@ async fn a_server_that_never_sends_more_is_given_up() {
 }
 
 #[tokio::test]
-async fn the_size_limit_holds_over_all_parts() {
+async fn the_size_limit_applies_to_all_ranges_together() {
     let large = |from: usize, length: usize| {
         format!(
             "HTTP/1.1 206 X\r\nConnection: close\r\nContent-Range: bytes {from}-{}/{length}\r\n\r\n{}",
@@ -157,8 +157,8 @@ async fn the_size_limit_holds_over_all_parts() {
 }
 
 #[tokio::test]
-async fn every_connection_is_under_the_policy() {
-    // The name is a permitted address at first, and a forbidden one when the download goes on.
+async fn the_address_policy_applies_to_every_connection() {
+    // The name resolves to a permitted address at first, and to a denied one when the download resumes.
     let outer = Server::new(&[("/", Behaviour::InTurn(vec![whole(TAG, 300), whole(TAG, 1000)]))]).await;
     let ip = Ipv4Addr::new(127, 0, 0, 9);
     let secret = Behaviour::Send(rest(TAG, 300, 700));
@@ -168,7 +168,7 @@ async fn every_connection_is_under_the_policy() {
     assert!(matches!(refused, Err(FetchError::Refused(_))), "{refused:?}");
     assert_eq!((outer.connections.load(SeqCst), inner.connections.load(SeqCst)), (1, 0));
 
-    // The server redirects the request for the rest.
+    // The server redirects the range request.
     let to_inner = redirecting(inner.url("/").as_str());
     let outer = Server::new(&[("/", Behaviour::InTurn(vec![whole(TAG, 300), to_inner]))]).await;
     let refused = fetcher("127.0.0.1/32", Names::of(&[])).fetch(&outer.url("/"), |_| ()).await;
@@ -177,7 +177,7 @@ async fn every_connection_is_under_the_policy() {
 }
 
 #[tokio::test]
-async fn the_rest_is_requested_where_redirects_led() {
+async fn a_download_resumes_at_the_url_after_redirects() {
     let server = Server::new(&[
         ("/", redirect("/file")),
         ("/file", Behaviour::InTurn(vec![whole(TAG, 300), rest(TAG, 300, 700)])),

@@ -1,4 +1,4 @@
-//! Reports of the queue's length to the edge.
+//! Tests the reports of the queue's length to the edge.
 
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,7 @@ async fn the_length_of_the_queue_is_reported_with_the_number_of_slots() {
     world.state().backlog = 12_345;
     let _tiler = Tiler::start(&world, &[("EDGEZOOM_JOBS", "1")]);
     world.until("the backlog", |state| reported(state).contains(&12_345)).await;
-    assert_eq!(reported(&world.state()).len(), 1, "once in ten seconds");
+    assert_eq!(reported(&world.state()).len(), 1, "at most one in ten seconds");
 }
 
 #[tokio::test]
@@ -36,14 +36,14 @@ async fn the_length_is_reported_again_while_nothing_can_be_pulled() {
 }
 
 #[tokio::test]
-async fn tilers_that_share_the_queue_leave_each_other_their_calls() {
+async fn tilers_that_share_the_queue_share_the_api_calls() {
     let world = world().await;
     world.state().tilers = Some(60);
     let limit = [("EDGEZOOM_API_CALLS", "12000")];
     let tiler = Tiler::start(&world, &limit);
     let deadline = Instant::now() + Duration::from_secs(20);
     while !tiler.ask("/metrics").await.1.contains("edgezoom_tilers 60") {
-        assert!(Instant::now() < deadline, "it never learns of the others");
+        assert!(Instant::now() < deadline, "the tiler never learns of the others");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     // Its share is a call every 2 seconds. Alone, it pulls every 20 ms.

@@ -1,4 +1,4 @@
-//! From the message to the claim: what is converted once, what is acknowledged, and what is given back.
+//! Tests claims: which messages are converted, acknowledged or given back.
 
 use axum::http::StatusCode;
 use edgezoom_content::ContentId;
@@ -9,7 +9,7 @@ use super::world::{Call, ClaimAnswer, WorldState};
 use super::{ID, finished, world};
 
 #[tokio::test]
-async fn a_job_that_is_refused_at_the_claim_is_acknowledged() {
+async fn a_message_whose_claim_is_refused_is_acknowledged() {
     let world = world().await;
     let id: ContentId = ID.parse().unwrap();
     let answers = [StatusCode::CONFLICT, StatusCode::NOT_FOUND].map(ClaimAnswer::Refuse).to_vec();
@@ -22,7 +22,7 @@ async fn a_job_that_is_refused_at_the_claim_is_acknowledged() {
 }
 
 #[tokio::test]
-async fn a_message_that_comes_twice_is_converted_once_and_garbage_is_dropped() {
+async fn a_message_delivered_twice_is_converted_once_and_garbage_is_dropped() {
     let world = world().await;
     world.state().waiting.extend([json!("garbage"), json!({ "id": 7 })]);
     let id = world.enqueue(ID, 1, "picture");
@@ -39,7 +39,7 @@ async fn a_message_that_comes_twice_is_converted_once_and_garbage_is_dropped() {
 }
 
 #[tokio::test]
-async fn a_message_is_given_back_when_the_edge_does_not_answer_the_claim() {
+async fn a_message_is_given_back_if_the_edge_does_not_respond_to_the_claim() {
     let world = world().await;
     let id: ContentId = ID.parse().unwrap();
     world.state().claims.insert(id, vec![ClaimAnswer::Refuse(StatusCode::INTERNAL_SERVER_ERROR)]);

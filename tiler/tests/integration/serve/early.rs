@@ -1,4 +1,4 @@
-//! Pictures that are rendered while they arrive, and what becomes of them when the download does not go as it began.
+//! Tests pictures that are rendered while they arrive, and downloads that break off or change meanwhile.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ use super::{ID, failure, finished, keys};
 
 const TAG: Option<&str> = Some("\"one\"");
 
-/// A JPEG or PNG of many tiles and a few hundred kilobytes.
+/// Creates a JPEG or PNG of many tiles and a few hundred kilobytes.
 fn picture(is_jpeg: bool, width: u32, height: u32) -> Bytes {
     let picture = Picture::photo(width, height, Layout::Rgb);
     if is_jpeg { files::jpeg(&picture, Jpeg::default()).into() } else { files::png(&picture, |_| {}).into() }
@@ -28,7 +28,7 @@ fn whole(file: &Bytes) -> Turn {
     Turn { length, tag: TAG, from: None, first: file.clone(), rest: Bytes::new(), gate: Gate::opened() }
 }
 
-/// Three quarters of a file, then the gate, then nothing more.
+/// Sends three quarters of a file, waits for the gate, and breaks off.
 fn broken(file: &Bytes, gate: &Gate) -> Turn {
     let first = file.slice(..file.len() / 4 * 3);
     Turn { first, gate: gate.clone(), ..whole(file) }
@@ -45,7 +45,7 @@ fn stored(state: &WorldState) -> BTreeSet<String> {
 }
 
 #[tokio::test]
-async fn tiles_are_stored_before_the_last_byte_has_come_and_a_broken_download_goes_on() {
+async fn tiles_are_stored_before_the_last_byte_and_a_broken_download_resumes() {
     for is_jpeg in [true, false] {
         let file = picture(is_jpeg, 2300, 1900);
         let (gate, from) = (Gate::closed(), file.len() / 4 * 3);
@@ -66,7 +66,7 @@ async fn tiles_are_stored_before_the_last_byte_has_come_and_a_broken_download_go
 }
 
 #[tokio::test]
-async fn a_source_that_changes_meanwhile_is_rendered_again_as_it_is_now() {
+async fn a_source_that_changes_meanwhile_is_rendered_again() {
     let (before, now) = (picture(true, 2300, 1900), picture(false, 700, 1300));
     let gate = Gate::closed();
     let world = world(vec![broken(&before, &gate), Turn { tag: Some("\"two\""), ..whole(&now) }]).await;
@@ -83,7 +83,7 @@ async fn a_source_that_changes_meanwhile_is_rendered_again_as_it_is_now() {
 }
 
 #[tokio::test]
-async fn a_download_that_breaks_off_for_good_is_a_failure_of_the_source_and_leaves_nothing() {
+async fn a_download_that_never_completes_fails_and_leaves_nothing() {
     let file = picture(true, 2300, 1900);
     let gate = Gate::closed();
     let nothing = Turn { from: Some(file.len() / 4 * 3), first: Bytes::new(), ..whole(&file) };
@@ -100,7 +100,7 @@ async fn a_download_that_breaks_off_for_good_is_a_failure_of_the_source_and_leav
 }
 
 #[tokio::test]
-async fn a_killed_tiler_leaves_what_the_attempt_that_follows_deletes() {
+async fn the_next_attempt_deletes_the_objects_of_a_killed_tiler() {
     let file = picture(true, 2300, 1900);
     let gate = Gate::closed();
     let world = world(vec![broken(&file, &gate), whole(&file)]).await;
@@ -127,7 +127,7 @@ async fn a_killed_tiler_leaves_what_the_attempt_that_follows_deletes() {
 }
 
 #[tokio::test]
-async fn a_coarse_picture_is_stored_and_named_while_its_source_arrives_and_gone_when_it_is_ready() {
+async fn a_coarse_picture_is_reported_while_the_source_arrives_and_deleted_at_the_end() {
     let photo = Picture::photo(2300, 1900, Layout::Rgb);
     let file: Bytes = files::jpeg(&photo, Jpeg { progressive: true, ..Jpeg::default() }).into();
     let (gate, from) = (Gate::closed(), file.len() / 4 * 3);

@@ -1,4 +1,4 @@
-//! Jobs without trouble, and sources that cannot be converted.
+//! Tests jobs that succeed, and sources that cannot be converted.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use super::world::{Call, Object, Source, WorldState};
 use super::{ID, OTHER, failure, finished, keys, world};
 
 #[tokio::test]
-async fn a_picture_becomes_a_pyramid_whose_descriptor_comes_last() {
+async fn a_picture_becomes_a_pyramid_whose_descriptor_is_stored_last() {
     let world = world().await;
     world.state().put_time = Duration::from_millis(30);
     let id = world.enqueue(ID, 1, "picture");
@@ -25,7 +25,7 @@ async fn a_picture_becomes_a_pyramid_whose_descriptor_comes_last() {
     assert_eq!((dzi.size.width, dzi.size.height, dzi.tile_size), (1600, 1100, 512));
     let expected = keys(id, Attempt::FIRST, &dzi);
     assert_eq!(state.objects.keys().cloned().collect::<BTreeSet<_>>(), expected);
-    assert_eq!(state.puts, expected.len(), "each object is put once");
+    assert_eq!(state.puts, expected.len(), "each object is stored once");
     for (key, object) in &state.objects {
         assert_eq!(object.cache_control, "public, max-age=31536000, immutable", "{key}");
         let media_type = if key.ends_with(".dzi") {
@@ -53,7 +53,7 @@ async fn a_picture_becomes_a_pyramid_whose_descriptor_comes_last() {
     assert_eq!(ended["id"], ID);
     assert_eq!(ended["attempt"], "1");
     assert_eq!(ended["outcome"], "Finished");
-    assert_eq!(ended["tiles"], expected.len() - 3, "besides the descriptor and the two small pictures");
+    assert_eq!(ended["tiles"], expected.len() - 3, "without the descriptor and the two previews");
     for phase in ["fetch_ms", "render_ms", "upload_ms", "report_ms"] {
         assert!(ended[phase].is_u64(), "{phase}: {ended}");
     }
@@ -64,7 +64,7 @@ async fn a_picture_becomes_a_pyramid_whose_descriptor_comes_last() {
 }
 
 #[tokio::test]
-async fn progress_is_reported_in_even_intervals_and_never_falls() {
+async fn progress_is_reported_at_regular_intervals_and_never_falls() {
     let world = world().await;
     world.state().put_time = Duration::from_millis(60);
     world.state().lease = Duration::from_secs(2); // a report at least every half second
@@ -88,7 +88,7 @@ async fn progress_is_reported_in_even_intervals_and_never_falls() {
 }
 
 #[tokio::test]
-async fn a_source_that_is_not_there_is_reported_and_leaves_nothing() {
+async fn a_missing_source_is_reported_and_leaves_nothing() {
     let world = world().await;
     world.state().sources.insert("text".into(), Source::Bytes("Dear Sir or Madam".into()));
     world.state().sources.insert("locked".into(), Source::Status(StatusCode::FORBIDDEN));
@@ -118,7 +118,7 @@ async fn a_source_that_is_not_there_is_reported_and_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn leftovers_of_earlier_attempts_are_deleted_and_nothing_else() {
+async fn only_the_objects_of_earlier_attempts_are_deleted() {
     let world = world().await;
     let id: ContentId = ID.parse().unwrap();
     let stay = [

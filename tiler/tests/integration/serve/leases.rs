@@ -1,4 +1,4 @@
-//! Leases: reports that are lost or refused, and an edge that does not answer.
+//! Tests leases: lost and refused reports, and an edge that does not respond.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use super::world::WorldState;
 use super::{ID, OTHER, finished, keys, world};
 
 #[tokio::test]
-async fn a_job_stops_and_cleans_up_when_the_edge_says_that_it_is_over() {
+async fn a_job_stops_and_cleans_up_when_the_edge_refuses_its_report() {
     let world = world().await;
     world.state().put_time = Duration::from_millis(200);
     world.state().lease = Duration::from_secs(1);
@@ -30,7 +30,7 @@ async fn a_job_stops_and_cleans_up_when_the_edge_says_that_it_is_over() {
         assert!(!state.has_put(25), "it went on: {:#?}", state.log);
         assert!(!state.ended(), "{:#?}", state.log);
     }
-    // The next one is not harmed by it.
+    // It does not affect the next job.
     world.state().put_time = Duration::ZERO;
     world.enqueue(OTHER, 2, "picture");
     world.until("the end of the other", WorldState::ended).await;
@@ -40,7 +40,7 @@ async fn a_job_stops_and_cleans_up_when_the_edge_says_that_it_is_over() {
 }
 
 #[tokio::test]
-async fn a_report_that_is_lost_is_sent_again() {
+async fn a_lost_report_is_sent_again() {
     let world = world().await;
     world.state().on_report = {
         use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -56,7 +56,7 @@ async fn a_report_that_is_lost_is_sent_again() {
 }
 
 #[tokio::test]
-async fn a_pyramid_stays_when_the_answer_to_its_report_is_missing() {
+async fn a_pyramid_stays_if_its_report_gets_no_response() {
     let world = world().await;
     world.state().lease = Duration::from_secs(3);
     world.state().on_report = |_, report| match report.outcome {
@@ -72,7 +72,7 @@ async fn a_pyramid_stays_when_the_answer_to_its_report_is_missing() {
 }
 
 #[tokio::test]
-async fn a_job_gives_up_its_lease_when_the_edge_is_away_too_long() {
+async fn a_job_stops_when_the_edge_is_out_of_reach_for_a_whole_lease() {
     let world = world().await;
     world.state().lease = Duration::from_secs(1);
     world.state().put_time = Duration::from_millis(200);

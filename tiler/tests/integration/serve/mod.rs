@@ -1,6 +1,6 @@
-//! `tiler serve` as a whole, against a queue, an edge, a store and hosts that do what the test says.
+//! Tests `tiler serve` against a queue, an edge, a store and servers of sources that the test controls.
 
-#![allow(clippy::unwrap_used)] // clippy.toml lets tests, but does not see that their helpers are part of them
+#![allow(clippy::unwrap_used)] // clippy.toml allows it in test functions, but not in their helpers
 
 mod backlog;
 mod claims;
@@ -28,7 +28,7 @@ use world::{Source, World, WorldState};
 const ID: &str = "6qy4OXfXSid";
 const OTHER: &str = "ILiFH96DkXP";
 
-/// 1,600 × 1,100 pixels: 12 tiles in the last level, 30 in all or so.
+/// Returns a picture of 1,600 × 1,100 pixels: 12 tiles in the last level, about 30 altogether.
 fn picture() -> Source {
     picture_of(1600, 1100)
 }
@@ -66,7 +66,7 @@ fn failure(state: &WorldState) -> Option<(FailureCode, String)> {
     })
 }
 
-/// All keys of a complete pyramid.
+/// Returns all keys of a complete pyramid.
 fn keys(id: ContentId, attempt: Attempt, dzi: &Dzi) -> BTreeSet<String> {
     let mut keys = BTreeSet::from([attempt.descriptor_key(id)]);
     for level in 0..=dzi.max_level() {

@@ -1,4 +1,4 @@
-//! What the operator sees.
+//! Tests the endpoints for the operator, and messages about missing settings.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -33,7 +33,7 @@ async fn health_shows_whether_the_queue_is_in_reach() {
 }
 
 #[tokio::test]
-async fn a_tiler_is_ready_when_queue_and_edge_have_answered_and_until_it_stops() {
+async fn a_tiler_is_ready_from_the_first_responses_of_queue_and_edge_until_it_stops() {
     let world = world().await;
     world.state().queue.0 = StatusCode::TOO_MANY_REQUESTS;
     world.state().sources.insert("silence".into(), Source::Silence);
@@ -45,7 +45,7 @@ async fn a_tiler_is_ready_when_queue_and_edge_have_answered_and_until_it_stops()
     world.until("its job", |state| state.position(|call| matches!(call, Call::Fetch(_))).is_some()).await;
     tiler.terminate();
     until_ready(&tiler, (503, "stopping")).await;
-    assert_eq!(tiler.ask("/health").await.0, 200, "it is healthy while it ends its jobs");
+    assert_eq!(tiler.ask("/health").await.0, 200, "it is healthy while it finishes its jobs");
 }
 
 async fn until_ready(tiler: &Tiler, (status, words): (u16, &str)) {
@@ -62,7 +62,7 @@ async fn until_ready(tiler: &Tiler, (status, words): (u16, &str)) {
 }
 
 #[test]
-fn what_is_missing_is_named() {
+fn a_missing_setting_is_named() {
     let output = Command::new(env!("CARGO_BIN_EXE_tiler"))
         .arg("serve")
         .env_clear()

@@ -1,4 +1,4 @@
-//! Sources that are web pages.
+//! Tests sources that are web pages.
 
 use std::time::{Duration, Instant};
 
@@ -31,9 +31,9 @@ async fn a_page_becomes_a_pyramid() {
 
 #[tokio::test]
 #[ignore = "needs Chromium: cargo xtask test"]
-async fn a_page_that_its_server_calls_something_else_is_one_all_the_same() {
+async fn a_page_with_the_wrong_content_type_is_recognised() {
     let world = world().await;
-    // Sent as application/octet-stream.
+    // The server sends application/octet-stream.
     let page = b"<!doctype html><title>T</title><body style='margin:0;height:3000px'>".as_slice();
     world.state().sources.insert("page".into(), Source::Bytes(page.into()));
     world.enqueue(ID, 1, "page");
@@ -45,7 +45,7 @@ async fn a_page_that_its_server_calls_something_else_is_one_all_the_same() {
 
 #[tokio::test]
 #[ignore = "needs Chromium: cargo xtask test"]
-async fn a_page_that_goes_on_to_a_picture_becomes_that_picture() {
+async fn a_page_that_navigates_to_a_picture_becomes_that_picture() {
     let world = world().await;
     let page = "<!doctype html><title>T</title><meta http-equiv=refresh content='0;url=picture.png'>";
     world.state().sources.insert("page".into(), Source::Page(page));
@@ -59,7 +59,7 @@ async fn a_page_that_goes_on_to_a_picture_becomes_that_picture() {
 
 #[tokio::test]
 #[ignore = "needs Chromium and PDFium: cargo xtask test"]
-async fn the_requested_page_of_a_document_counts_unless_the_lead_names_one() {
+async fn the_requested_page_of_a_document_counts_unless_the_target_names_one() {
     let library = edgezoom_codecs::locate_pdfium().unwrap();
     let world = world().await;
     let pdf = Pdf::new().page(200, 100, "").page(100, 200, "").bytes();
@@ -100,7 +100,7 @@ async fn a_page_that_robots_txt_disallows_is_not_opened_but_a_picture_is_convert
     let world = world().await;
     world.state().robots = Some("User-agent: edgezoom\nDisallow: /source/p\n");
     world.state().sources.insert("page".into(), Source::Page("<!doctype html>"));
-    let no_browser = ("EDGEZOOM_CHROMIUM", "/nowhere/chromium"); // an attempt to open it shows as another failure
+    let no_browser = ("EDGEZOOM_CHROMIUM", "/nowhere/chromium"); // opening the page would cause another failure
     let tiler = Tiler::start(&world, &[no_browser]);
     world.enqueue(ID, 1, "page");
     world.until("the end", WorldState::ended).await;
@@ -110,12 +110,15 @@ async fn a_page_that_robots_txt_disallows_is_not_opened_but_a_picture_is_convert
     world.state().log.clear();
     world.enqueue(ID, 2, "picture");
     world.until("the end", WorldState::ended).await;
-    assert!(finished(&world.state()).is_some(), "it is named by a person");
+    assert!(
+        finished(&world.state()).is_some(),
+        "robots.txt does not apply to pictures, which a person has requested"
+    );
     drop(tiler);
 
     world.state().log.clear();
     let tiler = Tiler::start(&world, &[no_browser, ("EDGEZOOM_ROBOTS", "ignore")]);
-    tiler.logged("tiler serves").await; // until then, the last pull of the one before may be under way
+    tiler.logged("tiler serves").await; // until then, the last pull of the previous tiler may still be running
     world.enqueue(ID, 3, "page");
     world.until("the end", WorldState::ended).await;
     assert_eq!(failure(&world.state()).unwrap().0, FailureCode::UnsupportedFormat);
@@ -123,7 +126,7 @@ async fn a_page_that_robots_txt_disallows_is_not_opened_but_a_picture_is_convert
 
 #[tokio::test]
 #[ignore = "needs Chromium: cargo xtask test"]
-async fn a_tiler_that_is_killed_leaves_no_browser() {
+async fn a_killed_tiler_leaves_no_browser() {
     let world = world().await;
     world.state().sources.insert("page".into(), Source::Page("<!doctype html><body><img src=silence>"));
     world.state().sources.insert("silence".into(), Source::Silence);
@@ -136,7 +139,7 @@ async fn a_tiler_that_is_killed_leaves_no_browser() {
     assert!(browsers(folder.path()) > 0);
     tiler.kill();
 
-    // Where there are no namespaces the supervisor deletes the profile when it has reaped the last process.
+    // Without namespaces, the supervisor deletes the profile after it has reaped the last process.
     let deadline = Instant::now() + Duration::from_secs(10);
     while profiles() > 0 || browsers(folder.path()) > 0 {
         assert!(Instant::now() < deadline, "{} profiles, {} processes", profiles(), browsers(folder.path()));
@@ -144,7 +147,7 @@ async fn a_tiler_that_is_killed_leaves_no_browser() {
     }
 }
 
-/// How many processes have the folder in their command lines.
+/// Returns the number of processes with the folder in their command lines.
 fn browsers(folder: &std::path::Path) -> usize {
     let folder = folder.to_str().unwrap().as_bytes();
     let processes = std::fs::read_dir("/proc").unwrap().flatten();

@@ -1,5 +1,4 @@
-//! What the tiler does for attempts that come again: which failures may pass, jobs that have to be alone, jobs that another
-//! tiler should take.
+//! Tests the tiler's part in retries: which failures may pass, jobs that must run alone, and jobs for another tiler.
 
 use std::time::Duration;
 
@@ -20,7 +19,7 @@ fn retry(state: &WorldState) -> Option<Retry> {
     })
 }
 
-/// Adds a message whose claim is granted once.
+/// Enqueues a message whose claim is granted once.
 fn enqueue(world: &World, id: &str, message: serde_json::Value) {
     let id: ContentId = id.parse().unwrap();
     let mut state = world.state();
@@ -29,7 +28,7 @@ fn enqueue(world: &World, id: &str, message: serde_json::Value) {
 }
 
 #[tokio::test]
-async fn the_edge_is_told_whether_a_failure_may_pass() {
+async fn reports_say_whether_a_failure_may_pass() {
     let world = world().await;
     world.state().sources.insert("busy".into(), Source::Unavailable(77));
     world.state().sources.insert("broken".into(), Source::Status(StatusCode::INTERNAL_SERVER_ERROR));
@@ -49,9 +48,9 @@ async fn the_edge_is_told_whether_a_failure_may_pass() {
 }
 
 #[tokio::test]
-async fn a_renderer_that_is_killed_from_outside_is_told_at_once_and_tried_elsewhere() {
+async fn a_renderer_killed_from_outside_is_reported_at_once_and_retried_elsewhere() {
     let world = world().await;
-    // Its tiles are more than fit into the pipe, so the renderer waits for the store.
+    // Its tiles exceed the pipe, so the renderer waits for the store.
     world.state().sources.insert("large".into(), picture_of(8000, 5000));
     world.state().put_time = Duration::from_millis(300);
     world.enqueue(ID, 1, "large");
@@ -63,11 +62,11 @@ async fn a_renderer_that_is_killed_from_outside_is_told_at_once_and_tried_elsewh
     world.until("the end", WorldState::ended).await;
     assert_eq!(retry(&world.state()), Some(Retry::Elsewhere), "{}", tiler.log());
     tiler.logged("job ended").await;
-    assert!(world.state().objects.is_empty(), "nothing of it is left");
+    assert!(world.state().objects.is_empty(), "its objects are deleted");
 }
 
 #[tokio::test]
-async fn a_job_that_has_to_be_alone_waits_for_the_others_and_holds_back_the_next() {
+async fn a_job_that_must_run_alone_waits_for_the_others_and_delays_the_next() {
     let world = world().await;
     world.state().put_time = Duration::from_millis(30);
     world.enqueue(ID, 1, "picture");
@@ -96,7 +95,7 @@ async fn a_job_that_has_to_be_alone_waits_for_the_others_and_holds_back_the_next
 }
 
 #[tokio::test]
-async fn a_job_that_has_to_be_alone_does_not_hold_up_a_shutdown() {
+async fn a_job_that_must_run_alone_does_not_delay_a_shutdown() {
     let world = world().await;
     world.state().sources.insert("silent".into(), Source::Silence);
     world.enqueue(ID, 1, "silent");
@@ -112,7 +111,7 @@ async fn a_job_that_has_to_be_alone_does_not_hold_up_a_shutdown() {
 }
 
 #[tokio::test]
-async fn a_job_is_left_to_other_tilers_once() {
+async fn a_job_is_left_to_another_tiler_once() {
     let world = world().await;
     world.enqueue(ID, 1, "picture");
     let _tiler = Tiler::start(&world, &[]);

@@ -1,4 +1,4 @@
-//! SIGTERM: jobs are finished or given back, and so are messages; another tiler goes on.
+//! Tests SIGTERM: jobs are finished or handed back, messages are given back, and another tiler continues.
 
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ async fn a_shutdown_hands_the_job_back_and_leaves_nothing() {
     let mut tiler = Tiler::start(&world, &[("EDGEZOOM_UPLOADS", "2")]);
     world.until("some tiles", |state| state.has_put(3)).await;
     tiler.terminate();
-    assert!(tiler.ended().await.success(), "{}", tiler.log()); // the silent source would be waited for for 30 s
+    assert!(tiler.ended().await.success(), "{}", tiler.log()); // otherwise it would wait 30 s for the silent source
     let state = world.state();
     let handed_back = state.reports().into_iter().filter(|outcome| **outcome == Outcome::HandedBack).count();
     assert_eq!(handed_back, 2, "{:#?}", state.log);
@@ -31,7 +31,7 @@ async fn a_shutdown_hands_the_job_back_and_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn a_shutdown_gives_messages_back_that_are_not_claimed_yet() {
+async fn a_shutdown_gives_unclaimed_messages_back() {
     let world = world().await;
     world.state().queue.1 = Duration::from_millis(600);
     world.enqueue(ID, 1, "picture");
@@ -43,7 +43,7 @@ async fn a_shutdown_gives_messages_back_that_are_not_claimed_yet() {
     assert!(matches!(state.log[..], [Call::Retry(_, 0)]), "{:#?}", state.log);
 }
 
-/// How often each content was finished, and how many other ends there were.
+/// Returns how often each content was finished, and the number of other results.
 fn ends(state: &WorldState, ids: &[String]) -> (Vec<usize>, usize) {
     let is_report = |call: &&Call| matches!(call, Call::Report(_));
     let finished: Vec<_> = ids
@@ -60,7 +60,7 @@ fn ends(state: &WorldState, ids: &[String]) -> (Vec<usize>, usize) {
 }
 
 #[tokio::test]
-async fn tilers_are_replaced_one_after_the_other_without_a_failure_and_nothing_is_converted_twice() {
+async fn tilers_can_be_replaced_one_by_one_without_failures_or_repeated_conversions() {
     let world = world().await;
     world.state().put_time = Duration::from_millis(20);
     let ids: Vec<String> = (0..14).map(|number| format!("{number:011}")).collect();
@@ -88,7 +88,7 @@ async fn tilers_are_replaced_one_after_the_other_without_a_failure_and_nothing_i
 }
 
 #[tokio::test]
-async fn what_does_not_end_in_time_is_handed_back() {
+async fn a_job_that_does_not_finish_in_time_is_handed_back() {
     let world = world().await;
     world.state().sources.insert("silence".into(), Source::Silence);
     world.enqueue(ID, 1, "silence");
@@ -102,5 +102,5 @@ async fn what_does_not_end_in_time_is_handed_back() {
     assert!(asked.elapsed() >= Duration::from_secs(1), "{:?}", asked.elapsed());
     let state = world.state();
     assert!(state.reports().contains(&&Outcome::HandedBack), "{:#?}", state.log);
-    assert!(state.claimants.len() <= claims + 1, "nothing more is pulled");
+    assert!(state.claimants.len() <= claims + 1, "it stops pulling");
 }

@@ -1,4 +1,4 @@
-//! A store that fails.
+//! Tests a failing store, and the layout of one object per pyramid.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use super::world::{Object, WorldState};
 use super::{ID, failure, finished, keys, world};
 
 #[tokio::test]
-async fn requests_that_the_store_refuses_are_sent_again() {
+async fn requests_that_the_store_refuses_are_retried() {
     let world = world().await;
     world.state().on_put =
         |count| if count % 7 == 3 { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::OK };
@@ -24,7 +24,7 @@ async fn requests_that_the_store_refuses_are_sent_again() {
 }
 
 #[tokio::test]
-async fn a_pyramid_is_one_object_unless_told_otherwise() {
+async fn a_pyramid_is_one_object_by_default() {
     let world = world().await;
     let id = world.enqueue(ID, 2, "picture");
     world.state().objects.insert(

@@ -1,4 +1,4 @@
-//! The tiler under test: the real binary in a process of its own.
+//! Runs the tiler under test: the real binary in a process of its own.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -9,14 +9,14 @@ use serde_json::Value;
 
 use super::world::World;
 
-/// A running `tiler serve`. Killed when dropped.
+/// A running `tiler serve`. Dropping it kills it.
 pub struct Tiler {
     child: Child,
     lines: Arc<Mutex<Vec<String>>>,
 }
 
 impl Tiler {
-    /// Starts a tiler in `world`, with settings besides the usual.
+    /// Starts a tiler in `world` with additional settings.
     pub fn start(world: &World, more: &[(&str, &str)]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_tiler"))
             .arg("serve")
@@ -34,7 +34,7 @@ impl Tiler {
             .env("EDGEZOOM_POLL_MS", "20")
             .env("EDGEZOOM_API_CALLS", "0")
             .env("EDGEZOOM_DRAIN_SECONDS", "0")
-            .env("EDGEZOOM_LAYOUT", "tiles") // so that tests see single tiles come and go
+            .env("EDGEZOOM_LAYOUT", "tiles") // so that tests see single tiles
             .env("EDGEZOOM_LOG", "json")
             .envs(more.iter().copied())
             .stderr(Stdio::piped())
@@ -50,12 +50,12 @@ impl Tiler {
         Self { child, lines }
     }
 
-    /// Its log.
+    /// Returns its log.
     pub fn log(&self) -> String {
         self.lines.lock().unwrap().join("\n")
     }
 
-    /// The first line of the log with this message, once it is there.
+    /// Waits for the first line of the log with this message, and returns it.
     pub async fn logged(&self, message: &str) -> Value {
         let deadline = Instant::now() + Duration::from_secs(20);
         loop {
@@ -70,7 +70,7 @@ impl Tiler {
         }
     }
 
-    /// The status and the body of a `GET` to the tiler.
+    /// Sends a `GET` to the tiler. Returns status and body.
     pub async fn ask(&self, path: &str) -> (u16, String) {
         let listen = self.logged("tiler serves").await["listen"].as_str().unwrap().to_owned();
         let answer = edgezoom_tiler::http_client::builder()
@@ -83,7 +83,7 @@ impl Tiler {
         (answer.status().as_u16(), answer.text().await.unwrap())
     }
 
-    /// The renderer processes that it has now.
+    /// Returns its current renderer processes.
     pub fn renderers(&self) -> Vec<rustix::process::Pid> {
         let parent = format!("PPid:\t{}\n", self.child.id());
         let is_renderer = |folder: &std::path::Path| {
@@ -97,7 +97,7 @@ impl Tiler {
             .collect()
     }
 
-    /// Kills it.
+    /// Kills the tiler.
     pub fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -109,7 +109,7 @@ impl Tiler {
         rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
     }
 
-    /// Waits until it has ended.
+    /// Waits until the tiler has exited.
     pub async fn ended(&mut self) -> ExitStatus {
         let deadline = Instant::now() + Duration::from_secs(20);
         loop {
@@ -127,7 +127,7 @@ impl Drop for Tiler {
         if std::thread::panicking() {
             eprintln!("the tiler's log:\n{}", self.log());
         }
-        // It may have ended already.
+        // It may already have exited.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

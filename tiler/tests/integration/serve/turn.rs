@@ -1,4 +1,4 @@
-//! Responses of the world's sources that come in pieces, for downloads that do not go as they began.
+//! Responses in two pieces, for downloads that break off or change.
 
 use std::sync::Arc;
 
@@ -9,15 +9,15 @@ use axum::response::Response;
 /// A response in two pieces.
 #[derive(Clone)]
 pub struct Turn {
-    /// The length that is announced.
+    /// Announced length.
     pub length: usize,
-    /// The entity tag, without which a client does not ask for ranges.
+    /// Entity tag, which resuming requires.
     pub tag: Option<&'static str>,
-    /// The first byte, if it is a range.
+    /// First byte of a range.
     pub from: Option<usize>,
-    /// What comes at once.
+    /// Bytes sent at once.
     pub first: Bytes,
-    /// What comes when the gate has opened. The connection is closed after it, complete or not.
+    /// Bytes sent once the gate is open. The connection is closed after them, complete or not.
     pub rest: Bytes,
     pub gate: Gate,
 }
@@ -50,7 +50,7 @@ impl Turn {
             }
             Ok(piece)
         });
-        // A body that ends with an error closes the connection.
+        // An error in the body closes the connection.
         let end = futures::stream::iter([Err(std::io::Error::other("broken off"))]);
         let mut response = Response::builder();
         if let Some(tag) = tag {

@@ -1,4 +1,4 @@
-//! Files that clients have sent: fetched from the store, and converted like any source.
+//! Tests uploaded files, which are fetched from the store and converted like any source.
 
 use bytes::Bytes;
 use edgezoom_content::FailureCode;
@@ -14,7 +14,7 @@ fn object(bytes: Bytes) -> Object {
 }
 
 #[tokio::test]
-async fn a_file_that_was_sent_becomes_a_pyramid() {
+async fn an_uploaded_file_becomes_a_pyramid() {
     let world = world().await;
     let Source::Bytes(bytes) = picture() else { panic!() };
     world.state().objects.insert(KEY.into(), object(bytes));
@@ -23,14 +23,11 @@ async fn a_file_that_was_sent_becomes_a_pyramid() {
     world.until("the end", WorldState::ended).await;
     let state = world.state();
     assert_eq!(finished(&state).map(|dzi| (dzi.size.width, dzi.size.height)), Some((1600, 1100)));
-    assert!(
-        state.objects.contains_key(KEY),
-        "the edge deletes it, which knows when it is not needed any more"
-    );
+    assert!(state.objects.contains_key(KEY), "only the edge knows when it is no longer needed");
 }
 
 #[tokio::test]
-async fn a_file_that_is_gone_or_no_picture_fails_with_what_to_do() {
+async fn a_missing_or_unsupported_file_fails_with_a_remedy() {
     let world = world().await;
     let _tiler = Tiler::start(&world, &[]);
     let page = Bytes::from_static(b"<!doctype html><title>A page</title><p>text</p>");

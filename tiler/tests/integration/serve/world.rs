@@ -1,5 +1,5 @@
-//! The world of a tiler under test, on one loopback port: a queue, an edge, an S3 store and a server of sources. Each
-//! answers as the test says, and all calls are logged in order.
+//! The surroundings of a tiler under test, on one loopback port: a queue, an edge, an S3 store and a server of sources. The
+//! test controls their responses, and all calls are logged in order.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::net::SocketAddr;
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::turn::Turn;
 
-/// What a lease's name begins with; the message follows.
+/// Prefix of a lease id. The message follows.
 const LEASE_OF: &str = "lease of ";
 
 /// Everything around the tiler.
@@ -27,32 +27,32 @@ pub struct World {
     state: Arc<Mutex<WorldState>>,
 }
 
-/// How the world answers, and the calls it got.
+/// The responses of the world, and the calls that it received.
 pub struct WorldState {
-    /// The bodies of the messages in the queue.
+    /// Bodies of the messages in the queue.
     pub waiting: VecDeque<Value>,
-    /// How often the messages of the next pull have been delivered.
+    /// Number of deliveries of the messages in the next pull.
     pub deliveries: u32,
-    /// Who claimed, in order.
+    /// Tilers that claimed, in order.
     pub claimants: Vec<ClaimRequest>,
-    /// The status and the delay of the queue's answers.
+    /// Status and delay of the queue's responses.
     pub queue: (StatusCode, Duration),
-    /// The answers to claims, each for one claim. 409 when there is none left.
+    /// Responses to claims, one each. After them, claims get 409.
     pub claims: HashMap<ContentId, Vec<ClaimAnswer>>,
-    /// The status for a report.
+    /// Status for a report.
     pub on_report: fn(&WorldState, &Report) -> StatusCode,
-    /// The status for a `PUT`, by the number of earlier ones.
+    /// Status for a `PUT`, by the number of earlier ones.
     pub on_put: fn(usize) -> StatusCode,
-    /// The delay of a tile's `PUT`. A descriptor's has none.
+    /// Delay of a tile's `PUT`. A descriptor has none.
     pub put_time: Duration,
     pub objects: BTreeMap<String, Object>,
     pub sources: HashMap<String, Source>,
     pub lease: Duration,
-    /// The length that the queue returns with each pull.
+    /// Queue length returned with each pull.
     pub backlog: u64,
-    /// How many tilers the edge counts.
+    /// Number of tilers that the edge counts.
     pub tilers: Option<u32>,
-    /// How often the queue was pulled from.
+    /// Number of pulls.
     pub pulls: usize,
     /// The robots.txt of the server of sources.
     pub robots: Option<&'static str>,
@@ -61,7 +61,7 @@ pub struct WorldState {
     pub log: Vec<Call>,
 }
 
-/// The answer to a claim.
+/// Response to a claim.
 #[derive(Clone, Debug)]
 pub enum ClaimAnswer {
     Grant { attempt: u32, source: &'static str },
@@ -80,15 +80,15 @@ pub enum Source {
     Bytes(Bytes),
     Page(&'static str),
     Status(StatusCode),
-    /// 503 with this `Retry-After`, in seconds.
+    /// Responds 503 with this `Retry-After`, in seconds.
     Unavailable(u32),
-    /// The connection stays open and nothing comes.
+    /// Keeps the connection open and sends nothing.
     Silence,
-    /// Each request takes the next response, the last one again and again.
+    /// Sends the next response for each request, and repeats the last one.
     Turns(Vec<Turn>),
 }
 
-/// A call of the tiler.
+/// A call by the tiler.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Call {
     Claim(ContentId),
@@ -115,7 +115,7 @@ impl World {
         self.state.lock().unwrap()
     }
 
-    /// Adds a content's job to the queue. Its claim is granted once.
+    /// Enqueues a content's job. Its claim is granted once.
     pub fn enqueue(&self, id: &str, attempt: u32, source: &'static str) -> ContentId {
         let id: ContentId = id.parse().unwrap();
         let mut state = self.state();
@@ -124,7 +124,7 @@ impl World {
         id
     }
 
-    /// Waits until something holds.
+    /// Waits until a condition holds.
     pub async fn until(&self, what: &str, holds: impl Fn(&WorldState) -> bool) {
         let deadline = Instant::now() + Duration::from_secs(40);
         while !holds(&self.state()) {
@@ -213,7 +213,7 @@ impl WorldState {
         }
         for retry in settlement["retries"].as_array().unwrap() {
             let (lease, delay) = (lease(retry), retry["delay_seconds"].as_u64().unwrap());
-            // What is given back at once is delivered again; what is to wait, longer than any test.
+            // Redelivers messages without a delay. Others wait longer than any test.
             let body = lease.strip_prefix(LEASE_OF).filter(|_| delay == 0);
             self.waiting.extend(body.map(|body| serde_json::from_str::<Value>(body).unwrap()));
             self.log.push(Call::Retry(lease, delay));
