@@ -155,7 +155,10 @@ async fn an_upload_holds_at_most_the_tiles_of_running_requests() {
         );
         tokio::task::yield_now().await;
     }
-    assert!(futures::poll!(&mut seventh).is_pending(), "a seventh tile was accepted while six requests are running");
+    assert!(
+        futures::poll!(&mut seventh).is_pending(),
+        "a seventh tile was accepted while six requests are running"
+    );
     endpoint.responses.as_ref().unwrap().add_permits(1);
     seventh.await.unwrap();
 }
