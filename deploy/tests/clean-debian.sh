@@ -1,11 +1,11 @@
 #!/bin/sh
-# Tries docs/operations/guide.md out word by word: makes a Debian that has nothing yet, boots it, and runs in it the commands with
-# which a new operator sets a tiler up, as they stand there. By hand, as root, with debootstrap and systemd-nspawn:
+# Tests docs/operations/guide.md literally: creates a minimal Debian, boots it, and runs in it the guide's commands that set up a tiler. Run by
+# hand, as root, with debootstrap and systemd-nspawn:
 #
 #   deploy/tests/clean-debian.sh target/release-archives/edgezoom-tiler-*.tar.gz .edgezoom/production.env [folder]
 #
-# The machine's network is shared, so an edge of `cargo xtask dev --tilers 0` will do: new-operator.sh makes all of it. A folder is
-# kept for another run; CHECK names a script that is run beside the tiler at the end.
+# It shares the host's network, so the edge can be a `cargo xtask dev --tilers 0`; new-operator.sh sets up everything. A folder keeps the Debian
+# for another run. CHECK names a script to run beside the tiler at the end.
 set -eu
 archive=$1 variables=$2 kept=${3:-}
 here=$(dirname "$(readlink -f "$0")")/../..
@@ -13,33 +13,33 @@ root=${kept:-$(mktemp -d)}/debian
 boot=
 
 end() {
-  [ -z "$boot" ] || { kill -TERM "$boot" 2>/dev/null && wait "$boot" || true; } # halts what it has booted
+  [ -z "$boot" ] || { kill -TERM "$boot" 2>/dev/null && wait "$boot" || true; } # shuts the container down
   [ -n "$kept" ] || rm -rf --one-file-system "$(dirname "$root")"
 }
 trap end EXIT
 trap 'exit 1' INT TERM
 
 if [ ! -e "$root" ]; then
-  rm -rf --one-file-system "$root.part" # of a run that was broken off
+  rm -rf --one-file-system "$root.part" # of an interrupted run
   debootstrap bookworm "$root.part" http://deb.debian.org/debian
   mv "$root.part" "$root"
 fi
-# What an earlier run has set up is gone, but for Debian's packages.
+# Remove what an earlier run set up, except Debian's packages.
 rm -rf "$root"/root/*.tar.gz "$root/opt/edgezoom" "$root/etc/edgezoom" "$root"/var/log/journal/*
 find "$root/etc/systemd/system" -name edgezoom-tiler.service -delete
 cp "$archive" "$root/root/"
 cp "$variables" "$root/root/production.env"
-# Containers have no Landlock unless they are given it.
+# Containers have no Landlock by default.
 systemd-nspawn --quiet --register=no --keep-unit --boot --resolv-conf=copy-host --console=passive --directory="$root" \
   --system-call-filter="landlock_add_rule landlock_create_ruleset landlock_restrict_self" >"$root.log" 2>&1 &
 boot=$!
-inside() { # the first process of the container is nspawn's only child
+inside() { # the container's first process is nspawn's only child
   nsenter --target "$(pgrep --parent "$boot")" --all env --ignore-environment HOME=/root \
     PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive "$@"
 }
 until inside systemctl is-system-running 2>/dev/null | grep -Eq 'running|degraded'; do sleep 1; done
 
-# Runs the block of commands after a line of the documentation, without what only a person types.
+# Runs the command block after a heading of the guide, adapted for unattended use.
 documented() {
   commands=$(sed -n "/^$1/,/^\`\`\`\$/p" "$here/docs/operations/guide.md" | sed -e '1,/^```sh$/d' -e '/^```$/d')
   [ -n "$commands" ]

@@ -1,12 +1,11 @@
 #!/bin/sh
-# All that docs/operations/guide.md asks of a new operator, in one command and with nothing at Cloudflare: makes the release's
-# archive, runs the local service without tilers in place of the deployed Worker, sets a tiler up in a clean Debian
-# (clean-debian.sh), and has it convert a picture, a document, a drawing and a web page. As root, with debootstrap and
-# systemd-nspawn; some 15 minutes where nothing is built yet. A folder keeps the clean Debian for another run.
+# Runs the whole docs/operations/guide.md without Cloudflare: builds the release archive, runs the local service without tilers in place of the
+# deployed Worker, sets up a tiler in a clean Debian (clean-debian.sh), and converts a picture, a document, a drawing and a web page. Run as
+# root, with debootstrap and systemd-nspawn; takes about 15 minutes if nothing is built. A folder keeps the Debian for another run.
 #
 #   deploy/tests/new-operator.sh [folder]
 #
-# PROFILE=dev takes the tiler that tests have, which is built in less time; BUILT=1 takes what an earlier run has built.
+# PROFILE=dev builds the tiler in dev profile, which is faster; BUILT=1 uses an earlier build.
 set -eu
 kept=${1:+$(readlink -m "$1")}
 profile=${PROFILE:-release}
@@ -57,7 +56,7 @@ EDGEZOOM_S3_SECRET_ACCESS_KEY=local-secret-for-development
 EDGEZOOM_ALLOW_NETWORKS=127.0.0.0/8
 END
 
-# What is tried while the tiler in the clean Debian runs.
+# Runs beside the tiler in the clean Debian.
 cat >"$work/check.sh" <<END
 for file in baseline.jpg page.pdf text.svg page.html; do
   for _ in \$(seq 120); do
@@ -68,7 +67,7 @@ for file in baseline.jpg page.pdf text.svg page.html; do
     esac
     sleep 1
   done
-  echo "\$file is not converted: \$answer" && exit 1
+  echo "\$file was not converted: \$answer" && exit 1
 done
 END
 CHECK="$work/check.sh" deploy/tests/clean-debian.sh "$archive" "$work/production.env" "$kept"
