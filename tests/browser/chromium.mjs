@@ -1,5 +1,5 @@
-// What the scripts of this folder share. A script gets its arguments as JSON, drives Chromium, and prints what it saw as
-// JSON; the test that runs it checks the result.
+// Shared by the scripts of this folder. A script gets its arguments as JSON, drives Chromium, and prints its observations as
+// JSON; the test that runs it checks them.
 
 import { chromium } from "playwright-core";
 

@@ -23,7 +23,7 @@ const FAILURES = {
   internal: "Something went wrong on our side",
 };
 
-/** How to fix the source. */
+/** Advice for fixing the source. */
 const ADVICE = {
   "source-not-found": "Open the URL in a browser to check it.",
   "source-unreachable": "Open the URL in a browser to check that its server is up.",
