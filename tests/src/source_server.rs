@@ -14,7 +14,7 @@ use axum::http::{HeaderMap, Response, StatusCode, header};
 use bytes::Bytes;
 use futures::StreamExt;
 
-/// How a source is served.
+/// A source, and the way in which it is served.
 #[derive(Clone, Debug)]
 pub struct Source {
     media_type: &'static str,

@@ -1,4 +1,4 @@
-//! What every task of `cargo xtask` needs: set-up, calls of Cargo, concurrent steps. Each dependency of this crate delays a
+//! The foundations of every `cargo xtask` task: set-up, calls of Cargo, concurrent steps. Each dependency of this crate delays a
 //! task's first line of output on a fresh machine, so parts with many dependencies belong in `tools/`, a separate program
 //! that uses these modules.
 

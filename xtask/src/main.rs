@@ -78,7 +78,7 @@ enum Task {
     },
     /// Install what building and testing need
     Setup {
-        /// What the tools are for
+        /// Purpose of the tools
         #[arg(long = "for", value_enum, default_value = "test")]
         purpose: Purpose,
     },

@@ -12,7 +12,7 @@ use crate::command;
 use crate::project::{Profile, Project};
 use crate::setup::{self, Purpose};
 
-/// What a benchmark measures.
+/// The subject of a benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Subject {
     /// Time from request to ready, phase by phase

@@ -36,7 +36,7 @@ struct Shared {
     record: Mutex<Record>,
 }
 
-/// What went through the proxy.
+/// A record of the traffic through the proxy.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
     /// Number of faults that hit a request.

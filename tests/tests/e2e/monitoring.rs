@@ -1,4 +1,4 @@
-//! What operators see of a running system: dashboard queries and alert rules in a real Prometheus, the log of a conversion, and the status
+//! The operators' view of a running system: dashboard queries and alert rules in a real Prometheus, the log of a conversion, and the status
 //! page.
 
 use std::fs;

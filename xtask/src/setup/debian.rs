@@ -23,22 +23,22 @@ const fn tool(programs: &'static [&'static str], package: &'static str, purpose:
     Tool { programs, package, purpose }
 }
 
-/// What compiling the workspace needs.
+/// Tools to compile the workspace.
 pub const COMPILING: &[Tool] = &[
     tool(&["cc"], "build-essential", "to compile libjpeg"),
     tool(&["nasm"], "nasm", "to assemble libjpeg's SIMD code"),
 ];
-/// What installing npm packages needs.
+/// Tools to install npm packages.
 pub const NPM: &[Tool] =
     &[tool(&["node"], "nodejs", "to run npm"), tool(&["npm"], "npm", "to install npm packages")];
-/// What downloading Python packages needs.
+/// Tools to download Python packages.
 pub const PYTHON: &[Tool] = &[
     tool(&["python3"], "python3", "to download PDFium"),
     tool(&["pip3", "pip"], "python3-pip", "to download PDFium"),
 ];
 
 const HEADLESS_SHELL: &str = "/usr/lib/chromium/chromium-headless-shell";
-/// What screenshots of web pages need: any Chromium, or else the build made for screenshots.
+/// A browser for screenshots of web pages: any Chromium, or else the build made for screenshots.
 pub const WEB_PAGES: &[Tool] =
     &[tool(&[HEADLESS_SHELL, "chromium", "google-chrome"], "chromium-headless-shell", "for web pages")];
 /// Fonts: replacements as wide as those that documents name most, the scripts of the world, emoji.
@@ -60,7 +60,7 @@ pub const FONTS: &[Tool] = &[
 ];
 
 const FORMATS: &str = "for the tests of formats and colours";
-/// What the tests need: a browser, Prometheus, other renderers to compare with and documents that others made, and other
+/// Tools for the tests: a browser, Prometheus, other renderers to compare with and documents that others made, and other
 /// projects' encoders and decoders.
 pub const TESTING: &[Tool] = &[
     tool(&[HEADLESS_SHELL, "/usr/bin/chromium"], "chromium-headless-shell", "for the browser tests"),
@@ -107,7 +107,7 @@ pub const TESTING: &[Tool] = &[
     ),
 ];
 
-/// What the pyramid benchmark needs; `--kinds` makes its pictures with all but the first.
+/// Tools for the pyramid benchmark; `--kinds` makes its pictures with all but the first.
 pub const PYRAMID_BENCHMARK: &[Tool] = &[
     tool(&["vips"], "libvips-tools", "to compare speed with"),
     tool(&["heif-enc"], "libheif-examples", "to make HEICs"),

@@ -17,7 +17,7 @@ use debian::{COMPILING, FONTS, NPM, PYRAMID_BENCHMARK, TESTING, WEB_PAGES};
 /// The target that the Worker is compiled for.
 pub const WASM: &str = "wasm32-unknown-unknown";
 
-/// What a task is going to do, which determines the tools.
+/// Purpose of a set-up, which determines the tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Purpose {
     /// Compile the workspace

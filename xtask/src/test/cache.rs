@@ -10,7 +10,7 @@ use anyhow::Result;
 use crate::project::{Profile, Project};
 use crate::steps::{Tally, Transcript};
 
-/// What a test can read besides its own program and what is installed.
+/// Inputs of a test besides its program and the installed packages.
 #[derive(Clone, Copy)]
 pub enum Reads {
     /// The engine, the tiler, and the files of tests.

@@ -10,7 +10,7 @@ use edgezoom_content::{
 
 use super::world::{Event, World};
 
-/// What happens to a tiler.
+/// An event of a tiler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum TilerEvent {
     /// A pull is answered.
