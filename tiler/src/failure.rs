@@ -20,11 +20,11 @@ use crate::s3::{StoreError, UploadedFileError};
 pub struct Class {
     /// Code that clients see.
     pub code: FailureCode,
-    /// Whether, and when, another attempt may succeed.
+    /// Retry of the attempt: never, later or elsewhere.
     pub retry: Retry,
 }
 
-/// Whether a download may be tried again within its attempt, a few seconds later.
+/// Decision about another try of a download within its attempt, a few seconds later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TryAgain {
     /// No: the cause does not pass in seconds.

@@ -1,13 +1,12 @@
-//! PDF, SVG and web pages against what they must keep up with: `cargo xtask bench sources`, or `cargo bench --bench sources svg`
-//! for one of them. Each figure has its bound beside it;
-//! one that is missed makes the benchmark fail. Medians of several runs, each from a source to a pyramid on disk or, for pages,
-//! to tiles that come out of the renderer.
+//! Compares PDF, SVG and web pages with other programs: `cargo xtask bench sources`, or `cargo bench --bench sources svg` for
+//! one kind. The benchmark fails if a figure misses its bound. Figures are medians of several runs, each from a source to a
+//! pyramid on disk or, for pages, to the renderer's tiles.
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a benchmark that cannot go on has failed")]
 
 mod page;
 mod pdf;
 #[path = "../../tests/sources/page/site.rs"]
-#[allow(dead_code, reason = "the tests use more of it")]
+#[allow(dead_code, reason = "only the tests use the rest")]
 mod site;
 mod svg;
 
@@ -15,10 +14,10 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
-/// How often each thing is done. The first time does not count.
+/// Number of runs. The first one does not count.
 const RUNS: usize = 5;
 
-/// A figure, and whether it is good enough.
+/// A figure and its bound.
 struct Figure {
     what: &'static str,
     value: f64,

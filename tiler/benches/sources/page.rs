@@ -1,4 +1,4 @@
-//! A web page of 40,000 pixels, beside what the browser's captures alone take: the rest has to go on meanwhile.
+//! Converts a web page 40,000 pixels tall. Rendering must overlap with the browser's captures.
 
 use std::path::Path;
 use std::time::Instant;
@@ -23,7 +23,7 @@ pub fn measure() -> Figure {
     }
 }
 
-/// How long the captures alone take, and captures and tiles.
+/// Returns the time of the captures alone, and of captures and tiles, in seconds.
 async fn times() -> (f64, f64) {
     let site = Site::page(&tall());
     let url = SourceUrl::parse(&site.url("/")).unwrap();

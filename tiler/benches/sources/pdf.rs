@@ -1,4 +1,4 @@
-//! A page of text from another program, 20,000 pixels wide.
+//! Converts a page of text that another program has written, 20,000 pixels wide.
 
 use std::path::Path;
 

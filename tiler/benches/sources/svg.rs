@@ -1,4 +1,4 @@
-//! A drawing of 20,000 paths, beside resvg, which draws it in one piece with one thread and makes no tiles of it.
+//! Converts an SVG of 20,000 paths, compared with resvg, which draws it as one picture in one thread and cuts no tiles.
 
 use resvg::tiny_skia::{Color, Pixmap, Transform};
 use resvg::usvg::{Options, Tree};
@@ -24,7 +24,7 @@ pub fn measure() -> Figure {
     }
 }
 
-/// As a map might have: outlines of a dozen points with a fill and a stroke, of many sizes, all over.
+/// Returns an SVG like a map: outlines of a dozen points with fill and stroke, in many sizes.
 fn drawing() -> String {
     let mut random = fastrand::Rng::with_seed(20_000);
     let paths: String = (0..20_000)

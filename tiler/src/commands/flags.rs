@@ -94,7 +94,7 @@ struct BotArgs {
     /// E-mail or web address at which publishers can reach you, for the User-Agent
     #[arg(long, env = "EDGEZOOM_CONTACT", default_value = "", hide_default_value = true, value_parser = contact)]
     contact: MaybeContact,
-    /// Whether robots.txt decides which web pages may be opened
+    /// Handling of robots.txt for web pages
     #[arg(long, env = "EDGEZOOM_ROBOTS", default_value = "respect")]
     robots: Robots,
     /// Publishers' reservations to honour: noai, noimageai and tdm, separated by commas

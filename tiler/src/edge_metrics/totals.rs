@@ -14,14 +14,15 @@ const BOUNDS: [&str; 7] = ["0.25", "1", "2.5", "10", "60", "600", "+Inf"];
 /// All totals.
 #[derive(Debug, Default)]
 pub(crate) struct Totals {
-    /// By part of the API, status, and source of the response.
+    /// Requests by part of the API, status, and source of the response.
     requests: BTreeMap<[String; 3], f64>,
-    /// By the state that they entered, and failure code.
+    /// Contents by the state that they entered, and failure code.
     contents: BTreeMap<[String; 2], f64>,
     /// Time that contents spent in a state.
     states: BTreeMap<String, Histogram>,
     /// Time from the request until contents were ready or had failed.
     answers: BTreeMap<String, Histogram>,
+    /// Errors that the Worker has logged.
     errors: f64,
 }
 

@@ -61,11 +61,11 @@ pub struct Pipeline {
 /// Location of a source.
 #[derive(Debug)]
 pub enum Origin {
-    /// On the web.
+    /// URL on the web.
     Url(SourceUrl),
-    /// In a local file.
+    /// Path of a local file.
     File(PathBuf),
-    /// In an uploaded file, positioned at its start.
+    /// Uploaded file, positioned at its start.
     Upload(File),
 }
 

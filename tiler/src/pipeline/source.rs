@@ -39,7 +39,7 @@ pub(super) enum Content {
         /// Capture that writes the screenshots.
         capturing: Option<Capturing>,
     },
-    /// A picture that can be rendered while it arrives. Contains what has arrived of it.
+    /// A picture that can be rendered while it arrives. Contains the part that has arrived.
     Arriving(Opening, Box<Download>, Arrival),
 }
 

@@ -16,7 +16,7 @@ use super::tiles_upload::TilesUpload;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Layout {
     /// One object, an SZI archive: few requests, and the pyramid appears and disappears as a whole. The Worker serves tiles
-    /// from ranges of it.
+    /// by reading ranges.
     #[default]
     Archive,
     /// One object per tile and one for the descriptor: a content delivery network can serve the bucket without a Worker.

@@ -81,7 +81,7 @@ mod tests {
         reports: u32,
     }
 
-    /// How often a pull returns messages.
+    /// Frequency of pulls that return messages.
     #[derive(Clone, Copy, Debug)]
     enum Load {
         Idle,

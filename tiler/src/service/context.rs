@@ -1,4 +1,4 @@
-//! The service's settings, and what its jobs share: clients, the pipeline, and the state of this tiler.
+//! The service's settings, and the state that its jobs share: clients, the pipeline, and this tiler's load.
 
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
@@ -53,7 +53,7 @@ pub struct Settings {
     pub render: RenderOptions,
 }
 
-/// What all jobs of the service share.
+/// State that all jobs of the service share.
 pub(super) struct ServiceContext {
     pub settings: Settings,
     /// Identifies this tiler.

@@ -84,7 +84,7 @@ impl Health {
     }
 }
 
-/// Whether the tiler accepts jobs. A tiler that is finishing its last jobs is healthy but not ready.
+/// Readiness to accept jobs. A tiler that is finishing its last jobs is healthy but not ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Readiness {
     /// Queue and edge have accepted its tokens and responded recently.

@@ -66,13 +66,13 @@ pub(super) enum JobResult {
 /// Phase of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Phase {
-    /// Until the source is downloaded.
+    /// Download of the source.
     Fetch,
-    /// From then until the last tile is rendered. Includes most of the upload.
+    /// Rendering, from the end of the download to the last tile. Includes most of the upload.
     Render,
-    /// From then until the pyramid is complete in the store.
+    /// Upload of the remaining tiles, until the pyramid is complete in the store.
     Upload,
-    /// From then until the edge has accepted the report.
+    /// Final report, until the edge has accepted it.
     Report,
 }
 
