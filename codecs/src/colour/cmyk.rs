@@ -1,7 +1,7 @@
-//! CMYK to RGB: by the file's ICC profile, or by the plain formula where it has none.
+//! Converts CMYK to RGB, by the file's ICC profile or, without one, by a simple formula.
 //!
-//! The formula takes inks for perfect filters: `red = (1 - cyan) × (1 - black)`, and so on. Browsers do the same with
-//! untagged files. A press would print duller colours, but which press is not known.
+//! The formula treats inks as perfect filters: `red = (1 - cyan) × (1 - black)`, and so on. Browsers use it for untagged
+//! files. A printing press would give duller colours, but which press is unknown.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub enum CmykConverter {
 }
 
 impl CmykConverter {
-    /// The converter for a picture with this profile, if it has one.
+    /// Returns the converter for a picture. `profile` is its profile, if any.
     pub fn new(profile: Option<&Profile>) -> Self {
         profile.and_then(Profile::cmyk_to_rgb).map_or(Self::Formula, Self::Icc)
     }
@@ -39,7 +39,7 @@ fn formula([cyan, magenta, yellow, black]: [u8; 4]) -> [u8; 3] {
     [cyan, magenta, yellow].map(|ink| multiply(255 - ink, 255 - black))
 }
 
-/// The product of two fractions of 255, rounded.
+/// Returns the product of two fractions of 255, rounded.
 fn multiply(one: u8, other: u8) -> u8 {
     ((u32::from(one) * u32::from(other) + 127) / 255) as u8
 }

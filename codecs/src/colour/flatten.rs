@@ -1,18 +1,18 @@
-//! Flattens pictures with an alpha channel on white, for tiles of a format without one; and finds out whether a picture
-//! has pixels that are not opaque.
+//! Flattens pictures with an alpha channel on white, for tiles of a format without alpha, and finds out whether a picture is
+//! opaque.
 
 use edgezoom_geometry::Size;
 
 use crate::row_reader::Wrapper;
 use crate::{Layout, RowReader, SourceError};
 
-/// The bytes of rows that are read at once.
+/// Bytes of rows that are read at once.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// Whether all pixels of a source are opaque. Reads up to the first one that is not.
+/// Returns true if all pixels of a source are opaque. Reads up to the first that is not.
 ///
 /// # Errors
-/// When the source cannot be read.
+/// If the source cannot be read.
 pub fn is_opaque(source: &mut dyn RowReader) -> Result<bool, SourceError> {
     if source.layout() != Layout::Rgba {
         return Ok(true);

@@ -1,8 +1,8 @@
-//! Colour profiles: pictures with another colour space than sRGB are converted as their rows are read.
+//! Colour profiles: pictures in another colour space than sRGB are converted while their rows are read.
 //!
-//! Most pictures have no profile, or one of the many versions of sRGB's. Their pixels pass unchanged: a profile counts
-//! as sRGB when it moves no colour of a coarse grid by more than one step, whatever its name. A profile that is broken,
-//! or of another kind than the picture, is ignored, as browsers do.
+//! Most pictures have no profile, or one of many versions of sRGB. Their pixels are not converted: a profile counts as sRGB
+//! if it moves no colour of a coarse grid by more than one step, whatever its name. A profile that is invalid, or of another
+//! kind than the picture, is ignored, as in browsers.
 //!
 //! Source: ICC.1:2022; ITU-T H.273 for code points.
 
@@ -18,30 +18,30 @@ use crate::colour::tone_mapping::{self, Curve};
 use crate::row_reader::Wrapper;
 use crate::{Layout, RowReader, SourceError};
 
-/// The steps of the grid on which a profile is compared with sRGB: 0, 17, 34 … 255.
+/// The step of the grid on which a profile is compared with sRGB: 0, 17, 34 … 255.
 const GRID_STEP: usize = 17;
 
 /// The colour space of a picture.
 pub struct Profile(ColorProfile);
 
-/// A picture whose colours become sRGB as its rows are read.
+/// A picture that is converted to sRGB while its rows are read.
 struct Converted {
     source: Box<dyn RowReader>,
     conversion: Conversion,
     rows: Vec<u8>,
 }
 
-/// How colours become sRGB.
+/// The conversion to sRGB.
 enum Conversion {
-    /// Each channel by itself: greyscale.
+    /// Each channel separately: greyscale.
     Table(Box<[u8; 256]>),
-    /// All channels of a pixel together.
+    /// All channels of a pixel together, by moxcms.
     Pixels(Arc<Transform8BitExecutor>),
-    /// PQ and HLG, by tone mapping: the linear value of each sample, and the matrix to sRGB's primaries.
+    /// PQ and HLG, by tone mapping: the linear value of each sample, and the matrix to the primaries of sRGB.
     ToneMapped(Box<[f32; 256]>, [[f32; 3]; 3]),
 }
 
-/// Converts 16-bit colours before they are rounded: in a wide gamut, 8 bits have too few steps.
+/// Converts 16-bit colours before they are rounded, because 8 bits have too few steps for a wide gamut.
 #[derive(Clone)]
 pub struct Transform16 {
     transform: Arc<Transform16BitExecutor>,
@@ -52,7 +52,7 @@ impl Transform16 {
     /// Converts whole pixels.
     pub fn convert(&mut self, samples: &[u16], out: &mut [u8]) {
         self.colours.resize(samples.len(), 0);
-        // It fails only for slices of unequal length.
+        // This fails only for slices of different lengths.
         if self.transform.transform(samples, &mut self.colours).is_ok() {
             for (out, &sample) in out.iter_mut().zip(&self.colours) {
                 *out = round_16(sample);
@@ -62,15 +62,15 @@ impl Transform16 {
 }
 
 impl Profile {
-    /// Reads an ICC profile. `None` when it is broken.
+    /// Reads an ICC profile. Returns `None` if it is invalid.
     pub fn of_icc(bytes: &[u8]) -> Option<Self> {
         ColorProfile::new_from_slice(bytes).ok().map(Self)
     }
 
-    /// The colour space by the code points of ITU-T H.273 for primaries (table 2) and transfer (table 3). `None` where
-    /// they say sRGB or nothing.
+    /// Returns the colour space of code points of ITU-T H.273, for primaries (table 2) and transfer (table 3), or `None` for
+    /// sRGB or unspecified code points.
     ///
-    /// The transfer function of BT.709 counts as that of sRGB, as in browsers: encoders name it by default.
+    /// The transfer function of BT.709 counts as that of sRGB, as in browsers, because encoders write it by default.
     pub fn of_cicp(primaries: u16, transfer: u16) -> Option<Self> {
         const SRGB: TransferCharacteristics = TransferCharacteristics::Srgb;
         let primaries = CicpColorPrimaries::try_from(u8::try_from(primaries).ok()?).ok()?;
@@ -94,7 +94,7 @@ impl Profile {
         })
     }
 
-    /// The colour space by gamma and the chromaticities of white, red, green and blue.
+    /// Returns the colour space with a gamma and the chromaticities of white, red, green and blue.
     pub fn of_gamma(gamma: f32, chromaticities: Option<[(f32, f32); 4]>) -> Self {
         let mut profile = ColorProfile::new_srgb();
         if let Some([white, red, green, blue]) = chromaticities {
@@ -108,7 +108,7 @@ impl Profile {
         Self(profile)
     }
 
-    /// The picture in sRGB.
+    /// Converts a picture to sRGB.
     pub fn apply(&self, source: Box<dyn RowReader>) -> Box<dyn RowReader> {
         match self.conversion(source.layout()) {
             Some(conversion) => Box::new(Converted { source, conversion, rows: Vec::new() }),
@@ -116,12 +116,12 @@ impl Profile {
         }
     }
 
-    /// Whether converting pixels in this layout to sRGB changes any.
+    /// Returns true if pixels in this layout have to be converted.
     pub fn changes(&self, layout: Layout) -> bool {
         self.conversion(layout).is_some()
     }
 
-    /// The conversion of 16-bit pixels in this layout, if they need one that mixes channels.
+    /// Returns the conversion of 16-bit pixels in this layout, if they need one that mixes channels.
     pub fn transform_16(&self, layout: Layout) -> Option<Transform16> {
         let Some(Conversion::Pixels(_)) = self.conversion(layout) else { return None };
         let layout = if layout == Layout::Rgba { moxcms::Layout::Rgba } else { moxcms::Layout::Rgb };
@@ -130,14 +130,14 @@ impl Profile {
         Some(Transform16 { transform: transform.ok()?, colours: Vec::new() })
     }
 
-    /// The conversion from CMYK, where 255 is full ink, to RGB. `None` when this is no CMYK profile.
+    /// Returns the conversion from CMYK, where 255 is full ink, to RGB, or `None` if the profile is not of CMYK.
     pub fn cmyk_to_rgb(&self) -> Option<Arc<Transform8BitExecutor>> {
-        // `moxcms` lays any four channels out as RGBA.
+        // `moxcms` treats any four channels as RGBA.
         let is_cmyk = self.0.color_space == DataColorSpace::Cmyk;
         is_cmyk.then(|| self.transform(moxcms::Layout::Rgba, moxcms::Layout::Rgb)).flatten()
     }
 
-    /// The conversion of pixels in this layout. `None` where they are sRGB already, or the profile is of another kind.
+    /// Returns the conversion of pixels in this layout, or `None` if they are sRGB or the profile is of another kind.
     fn conversion(&self, layout: Layout) -> Option<Conversion> {
         match (self.0.color_space, layout) {
             (_, Layout::YCbCr420) => None,
@@ -164,7 +164,7 @@ impl Profile {
         }
     }
 
-    /// The transfer function of a picture that may be brighter than the screen's white.
+    /// Returns the transfer function of a picture that may be brighter than the screen's white.
     fn curve(&self) -> Option<Curve> {
         match self.0.cicp?.transfer_characteristics {
             TransferCharacteristics::Smpte2084 => Some(Curve::Quantizer),
@@ -178,7 +178,7 @@ impl Profile {
         self.0.create_transform_8bit(from, &srgb, to, TransformOptions::default()).ok()
     }
 
-    /// The sRGB value of each grey value.
+    /// Returns the sRGB value of each grey value.
     fn table(&self) -> Option<Box<[u8; 256]>> {
         let (from, channels) = match self.0.color_space {
             DataColorSpace::Gray => (moxcms::Layout::Gray, 1),
@@ -217,7 +217,7 @@ impl Wrapper for Converted {
                 self.source.read_rows(into)?;
                 let channels = self.source.layout().channels();
                 for pixel in into.chunks_exact_mut(channels) {
-                    // Alpha stays.
+                    // Alpha is not converted.
                     for shade in pixel.iter_mut().take(3) {
                         *shade = table[usize::from(*shade)];
                     }
@@ -238,7 +238,7 @@ impl Wrapper for Converted {
             Conversion::Pixels(transform) => {
                 self.rows.resize(into.len(), 0);
                 self.source.read_rows(&mut self.rows)?;
-                // It fails only for slices of unequal length.
+                // This fails only for slices of different lengths.
                 transform.transform(&self.rows, into).map_err(|_| SourceError::OutOfMemory)
             }
         }
@@ -250,7 +250,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn srgb_passes_unchanged() {
+    fn srgb_is_not_converted() {
         assert!(Profile(ColorProfile::new_srgb()).conversion(Layout::Rgb).is_none());
         let encoded = ColorProfile::new_srgb().encode().unwrap();
         assert!(Profile::of_icc(&encoded).unwrap().conversion(Layout::Rgba).is_none());
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn code_points_that_say_srgb_are_no_profile() {
+    fn code_points_of_srgb_need_no_profile() {
         for (primaries, transfer) in [(1, 13), (2, 2), (1, 1), (1, 6), (0, 0)] {
             assert!(Profile::of_cicp(primaries, transfer).is_none(), "{primaries}, {transfer}");
         }
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn gamma_and_chromaticities_of_srgb_are_nearly_srgb_and_a_linear_picture_is_not() {
+    fn gamma_2_2_with_primaries_of_srgb_is_nearly_srgb_and_gamma_1_is_not() {
         let srgb = Some([(0.3127, 0.329), (0.64, 0.33), (0.3, 0.6), (0.15, 0.06)]);
         let table = Profile::of_gamma(2.2, srgb).table().unwrap();
         assert!(table.iter().zip(0..=255).all(|(to, from): (&u8, u8)| to.abs_diff(from) <= 10), "{table:?}");

@@ -1,19 +1,19 @@
-//! Tone mapping: linear colours without an upper end, as renderers and bracketed photographs have them, become sRGB.
+//! Tone mapping: converts linear colours without an upper limit, as in renderings and bracketed photographs, to sRGB.
 //!
-//! 1 is the screen's white. Colours up to 0.9 of it are shown as they are, so that an ordinary picture in a
-//! high-dynamic-range format looks as in other formats. Brighter colours are rolled off towards white instead of being
-//! clipped, and keep their hue. The exposure is the author's.
+//! 1 is the screen's white. Colours up to 0.9 are not changed, so that an ordinary picture in a high-dynamic-range format
+//! looks the same as in other formats. Brighter colours are rolled off towards white instead of being clipped, and keep
+//! their hue. The exposure is the author's.
 
 use crate::colour::samples::encode_srgb;
 
-/// Where the roll-off begins.
+/// The value at which the roll-off begins.
 const KNEE: f32 = 0.9;
-/// Larger than the values of any real picture: infinities become this.
+/// Infinities become this value. It is larger than those of real pictures.
 const MAX: f32 = 1e9;
 
 /// Transfer functions of pictures that may be brighter than white.
 ///
-/// Source: ITU-R BT.2100-2; white is put at 203 cd/m² as ITU-R BT.2408 does.
+/// Source: ITU-R BT.2100-2. White is at 203 cd/m², as in ITU-R BT.2408.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Curve {
     /// The perceptual quantizer, PQ.
@@ -26,7 +26,7 @@ pub enum Curve {
 const WHITE: f32 = 203.0;
 
 impl Curve {
-    /// The linear value that an encoded value from 0 to 1 stands for.
+    /// Returns the linear value of an encoded value from 0 to 1.
     pub fn linear(self, value: f32) -> f32 {
         match self {
             Self::Quantizer => {
@@ -39,7 +39,7 @@ impl Curve {
                     true => value * value / 3.0,
                     false => (((value - 0.559_910_7) / 0.178_832_77).exp() + 0.284_668_92) / 12.0,
                 };
-                // The display's own gamma, channel by channel.
+                // The gamma of the display, applied to each channel separately.
                 scene.powf(1.2) * 1_000.0 / WHITE
             }
         }
@@ -48,7 +48,7 @@ impl Curve {
 
 /// Maps a linear colour with sRGB's primaries to 8-bit sRGB.
 pub fn map(linear: [f32; 3]) -> [u8; 3] {
-    // NaN becomes black: `max` returns its other side then, where `clamp` would keep NaN.
+    // NaN becomes black, because `max` then returns the other value. `clamp` would keep NaN.
     let linear = linear.map(|channel| channel.max(0.0)).map(|channel| channel.min(MAX));
     let brightest = linear[0].max(linear[1]).max(linear[2]);
     let scale = if brightest > KNEE { roll_off(brightest) / brightest } else { 1.0 };
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn white_is_where_the_recommendation_puts_it() {
+    fn the_recommendations_levels_of_white_become_white() {
         let quantizer = Curve::Quantizer.linear(0.58);
         let hybrid = Curve::HybridLogGamma.linear(0.75);
         assert!((0.97..1.03).contains(&quantizer) && (0.97..1.03).contains(&hybrid), "{quantizer} {hybrid}");

@@ -1,8 +1,7 @@
-//! The fonts for documents that do not embed theirs: the system's fonts, and a built-in one, so that text never
-//! vanishes.
+//! The fonts for documents that do not embed theirs: the system's fonts, and a built-in one, so that text is always visible.
 //!
-//! In the sandbox no file can be opened. So the system's fonts are found and opened before, and read when a document
-//! uses them: a system may have hundreds of megabytes of fonts, of which a picture needs two.
+//! No file can be opened inside the sandbox. So the system's fonts are found and opened before, and each is read when a
+//! document uses it: a system may have hundreds of megabytes of fonts, and a picture needs few of them.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -16,11 +15,11 @@ use fontdb::{Database, FaceInfo, ID, Language, Source};
 /// DejaVu Sans: Latin, Greek, Cyrillic, Arabic, Georgian, Armenian and thousands of symbols in 740 KB.
 const FALLBACK: &[u8] = include_bytes!("../../fonts/DejaVuSans.ttf");
 
-/// Its family name.
+/// The family name of the built-in font.
 const FALLBACK_FAMILY: &str = "DejaVu Sans";
 
-/// Families that documents name and free systems lack, with substitutes: first those of the same metrics, then similar
-/// ones. The first five are what `fontdb` uses for serif, sans-serif, monospace, cursive and fantasy. Source of the
+/// Substitutes for families that documents name and free systems lack: first those of the same metrics, then similar ones.
+/// The first five families are the defaults of `fontdb` for serif, sans-serif, monospace, cursive and fantasy. Source of the
 /// metrics: <https://gitlab.freedesktop.org/fontconfig/fontconfig/-/blob/main/conf.d/30-metric-aliases.conf>.
 const SUBSTITUTES: [(&str, &[&str]); 12] = [
     ("Times New Roman", &["Liberation Serif", "Tinos", "Nimbus Roman", "Noto Serif", "DejaVu Serif"]),
@@ -37,13 +36,13 @@ const SUBSTITUTES: [(&str, &[&str]); 12] = [
     ("Cambria", &["Caladea", "Liberation Serif", "Noto Serif", "DejaVu Serif"]),
 ];
 
-/// The bytes of fonts that a document may use. Enough for a dozen of the largest, which are Chinese.
+/// Bytes of fonts that a document may use. Enough for a dozen of the largest, which are Chinese.
 const READ_BYTES: u64 = 256 << 20;
 
-/// The font files that are held open. A process may open 1,024 files by default.
+/// The largest number of font files that are held open. A process may open 1,024 files by default.
 const OPEN_FILES: usize = 768;
 
-/// The fonts of the system, and the built-in one.
+/// The system's fonts and the built-in one.
 #[derive(Clone, Debug)]
 pub struct Fonts {
     database: Arc<Database>,
@@ -58,7 +57,7 @@ struct Unread {
 }
 
 impl Fonts {
-    /// Finds the system's fonts and opens them. The built-in font is always there.
+    /// Finds and opens the system's fonts. The built-in font is always included.
     #[must_use]
     pub fn of_system() -> Self {
         let mut found = Database::new();
@@ -66,13 +65,13 @@ impl Fonts {
         Self::open(&found)
     }
 
-    /// The built-in font alone.
+    /// Returns only the built-in font.
     #[must_use]
     pub fn built_in() -> Self {
         Self::open(&Database::new())
     }
 
-    /// The fonts as a database that opens no files.
+    /// Returns the fonts as a database that opens no files.
     pub(crate) fn database(&self) -> Arc<Database> {
         Arc::clone(&self.database)
     }
@@ -81,7 +80,7 @@ impl Fonts {
         let budget = Arc::new(AtomicU64::new(READ_BYTES));
         let mut opened = HashMap::<PathBuf, Option<Arc<Unread>>>::new();
         let mut database = Database::new();
-        // It comes first: for a missing letter, resvg takes the first font that has it.
+        // The built-in font comes first: for a missing letter, resvg uses the first font that has it.
         database.load_font_source(Source::Binary(Arc::new(FALLBACK)));
         for face in found.faces() {
             let Source::File(path) = &face.source else { continue };
@@ -99,7 +98,7 @@ impl Fonts {
     }
 }
 
-/// The number of fonts of the system.
+/// Returns the number of the system's fonts.
 #[must_use]
 pub fn installed() -> usize {
     let mut found = Database::new();
@@ -107,7 +106,7 @@ pub fn installed() -> usize {
     found.len()
 }
 
-/// Adds, for each well-known family that is missing, the faces of its first installed substitute under its name.
+/// For each well-known family that is missing, adds the faces of its first installed substitute under its name.
 fn add_substitutes(database: &mut Database) {
     for (family, substitutes) in SUBSTITUTES {
         if is_installed(database, family) {
@@ -137,7 +136,7 @@ impl Unread {
         Some(Arc::new(Self { file, length, budget: Arc::clone(budget), bytes: OnceLock::new() }))
     }
 
-    /// The file's bytes. `None` when the budget is spent or the file cannot be read.
+    /// Reads the file. Returns `None` if the budget is spent or the file cannot be read.
     fn read(&self) -> Option<Vec<u8>> {
         let spend = |left: u64| left.checked_sub(self.length);
         self.budget.fetch_update(Ordering::Relaxed, Ordering::Relaxed, spend).ok()?;
@@ -148,7 +147,7 @@ impl Unread {
 }
 
 impl AsRef<[u8]> for Unread {
-    /// The file's bytes, or none when it cannot be read: `fontdb` skips fonts that cannot be parsed.
+    /// Returns the file's bytes, or no bytes if it cannot be read: `fontdb` skips fonts that cannot be parsed.
     fn as_ref(&self) -> &[u8] {
         self.bytes.get_or_init(|| self.read().unwrap_or_default())
     }
@@ -171,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_font_file_is_read_only_when_asked_for_and_within_the_budget() {
+    fn a_font_file_is_read_when_it_is_used_and_only_within_the_budget() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.ttf");
         std::fs::write(&path, b"twelve bytes").unwrap();

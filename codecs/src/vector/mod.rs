@@ -1,4 +1,4 @@
-//! Documents and drawings, which have no pixels of their own: they are drawn strip by strip.
+//! Documents and drawings. They have no pixels of their own and are drawn strip by strip.
 
 #[cfg(any(feature = "pdf", feature = "svg"))]
 pub mod fonts;

@@ -1,27 +1,27 @@
-//! The layout of a document's pages in the picture: a single page fills it; several form a grid, as close to a square
-//! as possible, with a gap around each, all at the same scale.
+//! The layout of a document's pages. A single page fills the picture. Several pages form a grid, as close to a square as
+//! possible, at the same scale and with gaps around them.
 
 use edgezoom_geometry::Size;
 
 use crate::{Bounds, DrawingOptions};
 
-/// The gap, as a fraction of the widest page.
+/// The gap between pages, as a fraction of the widest page.
 const GAP: f64 = 0.02;
-/// The unit of PDF is 1/72 inch (ISO 32000-1, 8.3.2.3).
+/// PDF measures in points of 1/72 inch (ISO 32000-1, 8.3.2.3).
 const POINTS_PER_INCH: f64 = 72.0;
 
-/// A page as it is measured in the document.
+/// A page of the document.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Paper {
     /// In points.
     pub width: f64,
     /// In points.
     pub height: f64,
-    /// The size in pixels of the scanned picture that the page consists of.
+    /// The size in pixels of the scanned picture of which the page consists.
     pub native: Option<Size>,
 }
 
-/// A page's place in the picture, in pixels.
+/// A page's rectangle in the picture, in pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Area {
     pub left: u32,
@@ -37,12 +37,12 @@ pub struct Layout {
     pub areas: Vec<Area>,
 }
 
-/// Lays the pages out, within the bounds.
+/// Arranges pages within the bounds.
 pub fn lay_out(papers: &[Paper], options: &DrawingOptions, bounds: Bounds) -> Layout {
     let greatest = |of: fn(&Paper) -> f64| papers.iter().map(of).fold(1.0, f64::max);
     let wanted = (f64::from(options.dpi) / POINTS_PER_INCH)
         .max(f64::from(options.page_width) / greatest(|paper| paper.width));
-    // A scan has pixels of its own.
+    // A scan has pixels of its own, so the scale does not apply to it.
     let largest = greatest(|paper| paper.native.map_or(paper.width * paper.height, |_| 0.0));
     let scale = wanted.min((bounds.page_pixels as f64 / largest).sqrt());
     let pages: Vec<(f64, f64)> = papers
@@ -63,7 +63,7 @@ pub fn lay_out(papers: &[Paper], options: &DrawingOptions, bounds: Bounds) -> La
         let too_long = f64::from(longest) / f64::from(bounds.side.max(1));
         let too_many = (layout.size.pixels() as f64 / bounds.pixels.max(1) as f64).sqrt();
         let excess = too_long.max(too_many);
-        // A picture of a few pixels cannot shrink further: the caller refuses it if it is still too large.
+        // A picture of a few pixels cannot shrink further. If it is still too large, the caller refuses it.
         if excess <= 1.0 || longest <= 64 {
             return layout;
         }
@@ -72,7 +72,7 @@ pub fn lay_out(papers: &[Paper], options: &DrawingOptions, bounds: Bounds) -> La
     }
 }
 
-/// The number of columns whose grid is closest to a square.
+/// Returns the number of columns whose grid is closest to a square.
 fn squarest(pages: &[(f64, f64)]) -> usize {
     let oblong = |columns: usize| {
         let size = grid(pages, columns, 1.0).size;
@@ -81,7 +81,7 @@ fn squarest(pages: &[(f64, f64)]) -> usize {
     (1..=pages.len()).min_by(|&one, &other| oblong(one).total_cmp(&oblong(other))).unwrap_or(1)
 }
 
-/// A grid of pages, each in the middle of its cell.
+/// Arranges pages in a grid, each centred in its cell.
 fn grid(pages: &[(f64, f64)], columns: usize, scale: f64) -> Layout {
     let pixels = |length: f64| (length * scale).round().clamp(1.0, f64::from(u32::MAX)) as u32;
     let sizes: Vec<Size> =
@@ -100,7 +100,7 @@ fn grid(pages: &[(f64, f64)], columns: usize, scale: f64) -> Layout {
     Layout { areas: areas.collect(), size: Size { width, height } }
 }
 
-/// The start and the length of each cell, with gaps between and around them, and the end of the last gap.
+/// Returns the start and the length of each cell, with gaps between and around them, and the end of the last gap.
 fn line_up(lengths: impl Iterator<Item = u32>, gap: u32) -> (Vec<(u32, u32)>, u32) {
     let mut end = gap;
     let cells = lengths
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_of_paper_is_as_wide_as_wanted_and_has_no_border() {
+    fn a_single_page_has_the_wanted_width_and_no_border() {
         let alone = layout(&[A4]);
         assert_eq!(alone.size, Size { width: 4000, height: 5661 });
         assert_eq!(alone.areas, [Area { left: 0, top: 0, size: alone.size }]);
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_of_absurd_size_is_drawn_smaller() {
+    fn a_page_of_extreme_size_is_drawn_smaller() {
         for (width, height) in [(2e9, 2e9), (14.4e6, 14.4e6), (100.0, 1e9), (14_400.0, 14_400.0)] {
             let size = layout(&[Paper { width, height, native: None }]).size;
             let pixels = Bounds::default().page_pixels as f64;
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn many_pages_share_the_pixels_of_the_document() {
+    fn many_pages_share_the_documents_limit_of_pixels() {
         let many = layout(&[A4; 100]).size;
         let bounds = Bounds::default().of_drawings();
         assert!(many.pixels() > bounds.drawn_pixels, "without the bounds of drawings it is larger");
@@ -173,14 +173,14 @@ mod tests {
     #[test]
     fn pages_make_a_grid_that_is_nearly_square() {
         let many = layout(&[A4; 12]);
-        // Four columns of three rows: 4 × 4000 and 3 × 5661, and the gaps.
+        // Four columns of three rows: 4 × 4000 and 3 × 5661, plus gaps.
         assert_eq!(many.size, Size { width: 16_000 + 5 * 80, height: 3 * 5661 + 4 * 80 });
         assert_eq!(many.areas[0], Area { left: 80, top: 80, size: Size { width: 4000, height: 5661 } });
         assert_eq!((many.areas[5].left, many.areas[5].top), (80 + 4080, 80 + 5661 + 80));
     }
 
     #[test]
-    fn a_smaller_page_keeps_its_proportion_and_lies_in_the_middle() {
+    fn a_smaller_page_keeps_its_shape_and_is_centred() {
         let half = Paper { width: A4.width / 2.0, ..A4 };
         let both = layout(&[A4, half]);
         assert_eq!(both.areas[1].size.width, 2000);
@@ -189,7 +189,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pages_lie_within_the_picture_and_never_on_each_other(
+        fn pages_are_inside_the_picture_and_do_not_overlap(
             pages in prop::collection::vec((1.0_f64..5000.0, 1.0_f64..5000.0), 1..20),
             pixels in 1_000_000_u64..10_000_000_000, side in 5_000_u32..1_000_000,
         ) {

@@ -1,9 +1,8 @@
-//! PDF, drawn by PDFium strip by strip. Forms and annotations show as in viewers; scripts do not run. A page that
-//! consists of one scanned picture is drawn with that picture's own pixels.
+//! PDF, drawn by PDFium strip by strip. Forms and annotations are drawn as in viewers. Scripts do not run. A page that
+//! consists of one scanned picture has the pixels of that picture.
 //!
 //! Source: ISO 32000-1:2008 (PDF 1.7).
 
-mod calling;
 mod layout;
 mod library;
 mod scan;
@@ -18,9 +17,10 @@ use pdfium_render::prelude::{
 };
 
 use crate::format::{Decoded, Input, Open, Opener, System};
+use crate::row_reader::BandBuffer;
 use crate::{Bounds, DrawingOptions, Format, Layout, Orientation, Reading, RowReader, SourceError};
-use calling::calling_pdfium;
 use layout::{Area, Paper, lay_out};
+use library::calling_pdfium;
 pub use library::{Library, locate};
 
 pub(crate) static FORMAT: Format = Format {
@@ -33,11 +33,11 @@ pub(crate) static FORMAT: Format = Format {
     open: Open::Prepared(prepare),
 };
 
-/// A PDF may begin this far into a file: readers have always accepted files that mail or a server put a header in front
-/// of. Source: PDF Reference 1.7, appendix H, note 13.
+/// The largest offset at which a PDF may begin. Readers have always accepted files to which mail or a server added a header
+/// (PDF Reference 1.7, appendix H, note 13).
 const SIGNATURE_WITHIN: usize = 1024;
 
-/// The bytes of a strip. PDFium goes through all objects of a page for each strip.
+/// Bytes of a strip. PDFium goes through all objects of a page for each strip.
 const STRIP_BYTES: usize = 24 << 20;
 /// The grey between pages, so that white pages stand out.
 const BETWEEN_PAGES: u8 = 0xdd;
@@ -46,22 +46,23 @@ const CHANNELS: usize = 3;
 
 /// The pages of a document, side by side.
 struct Pages {
-    /// The pages that the current strip shows. They have to be closed before the document, so they come first.
+    /// The pages that are visible in the current strip. They are declared first, to be closed before the document.
     open: Vec<(usize, PdfPage<'static>)>,
     document: PdfDocument<'static>,
-    /// The number of the first page that is drawn, counted from 0.
+    /// The first page that is drawn, counted from 0.
     first: i32,
     size: Size,
     areas: Vec<Area>,
-    /// The rows that `strip` has.
+    /// The rows of the current strip.
     drawn: Range<u32>,
-    /// How many bytes of the strip have been read.
-    read: usize,
+    /// The strip that is read.
+    band: BandBuffer,
+    /// The strip that is drawn.
     strip: Vec<u8>,
     bitmap: Vec<u8>,
 }
 
-/// Loads PDFium, if it is there.
+/// Loads PDFium, if it is installed.
 fn prepare(system: &System<'_>) -> Opener {
     let library = system.pdfium.and_then(Library::load);
     Box::new(move |input| open(input, library.ok_or(SourceError::NoPdf)?))
@@ -71,7 +72,7 @@ fn open(Input { file, bounds, options, .. }: Input<'_>, library: Library) -> Res
     let (options, bounds) = (&options.drawing, bounds.of_drawings());
     let document =
         calling_pdfium(|| library.0.load_pdf_from_reader(file.into_inner(), None)).map_err(refused)?;
-    let (chosen, jpeg, papers) = calling_pdfium(|| look_at(&document, bounds, options))?;
+    let (chosen, jpeg, papers) = calling_pdfium(|| examine(&document, bounds, options))?;
     if let Some(jpeg) = jpeg {
         // The document decides the orientation and the colour space: EXIF and ICC of the JPEG are ignored.
         let Decoded { reader, .. } = crate::formats::jpeg::open_reader(Cursor::new(jpeg), bounds)?;
@@ -86,21 +87,21 @@ fn open(Input { file, bounds, options, .. }: Input<'_>, library: Library) -> Res
         size,
         areas: layout.areas,
         drawn: 0..0,
-        read: 0,
+        band: BandBuffer::default(),
         strip: Vec::new(),
         bitmap: Vec::new(),
     }))
 }
 
-/// The pages to draw; the JPEG that the only one consists of, or else their sizes.
-type Look = (Range<i32>, Option<Vec<u8>>, Vec<Paper>);
+/// The pages to draw, and the JPEG of which the only page consists, or else the sizes of the pages.
+type Contents = (Range<i32>, Option<Vec<u8>>, Vec<Paper>);
 
-/// What there is to draw.
-fn look_at(
+/// Finds out what to draw.
+fn examine(
     document: &PdfDocument<'static>,
     bounds: Bounds,
     options: &DrawingOptions,
-) -> Result<Look, SourceError> {
+) -> Result<Contents, SourceError> {
     let chosen = choose(document.pages().len(), bounds, options)?;
     let jpeg = single_jpeg(document, &chosen)?;
     let measured = chosen.clone().filter(|_| jpeg.is_none()).map(|page| measure(document, page));
@@ -108,7 +109,7 @@ fn look_at(
     Ok((chosen, jpeg, papers))
 }
 
-/// The pages to draw, counted from 0.
+/// Returns the pages to draw, counted from 0.
 fn choose(pages: i32, bounds: Bounds, options: &DrawingOptions) -> Result<Range<i32>, SourceError> {
     if pages <= 0 {
         return Err(FORMAT.corrupt("it has no pages"));
@@ -122,7 +123,7 @@ fn choose(pages: i32, bounds: Bounds, options: &DrawingOptions) -> Result<Range<
     }
 }
 
-/// The JPEG that the only page consists of.
+/// Returns the JPEG of which the only page consists.
 fn single_jpeg(document: &PdfDocument<'static>, chosen: &Range<i32>) -> Result<Option<Vec<u8>>, SourceError> {
     if chosen.len() != 1 {
         return Ok(None);
@@ -162,29 +163,22 @@ impl RowReader for Pages {
         Layout::Rgb
     }
 
-    fn read_rows(&mut self, mut into: &mut [u8]) -> Result<(), SourceError> {
-        while !into.is_empty() {
-            if self.read == self.strip.len() {
-                self.draw_strip()?;
-            }
-            let left = &self.strip[self.read..];
-            let (now, later) = into.split_at_mut(left.len().min(into.len()));
-            now.copy_from_slice(&left[..now.len()]);
-            self.read += now.len();
-            into = later;
-        }
-        Ok(())
+    fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
+        let mut band = std::mem::take(&mut self.band);
+        let result = band.read_rows(into, |buffer| self.draw_strip(buffer));
+        self.band = band;
+        result
     }
 }
 
 impl Pages {
-    /// Draws the next strip.
-    fn draw_strip(&mut self) -> Result<(), SourceError> {
+    /// Draws the next strip into a buffer.
+    fn draw_strip(&mut self, buffer: Vec<u8>) -> Result<Vec<u8>, SourceError> {
         let row_bytes = self.size.width as usize * CHANNELS;
         let rows = u32::try_from(STRIP_BYTES / row_bytes).unwrap_or(u32::MAX).clamp(16, 1024);
         let top = self.drawn.end;
         self.drawn = top..top.saturating_add(rows).min(self.size.height);
-        self.read = 0;
+        self.strip = buffer;
         self.strip.clear();
         self.strip.resize(self.drawn.len() * row_bytes, BETWEEN_PAGES);
         self.open.retain(|&(index, _)| self.areas[index].rows().end > top);
@@ -194,10 +188,10 @@ impl Pages {
                 calling_pdfium(|| self.draw_page(index, area))?;
             }
         }
-        Ok(())
+        Ok(std::mem::take(&mut self.strip))
     }
 
-    /// Draws the part of a page that the strip shows.
+    /// Draws the visible part of a page into the strip.
     fn draw_page(&mut self, index: usize, area: Area) -> Result<(), SourceError> {
         let at = match self.open.iter().position(|&(open, _)| open == index) {
             Some(at) => at,
@@ -216,7 +210,7 @@ impl Pages {
         let mut bitmap =
             PdfBitmap::from_bytes(width, rows.len() as i32, PdfBitmapFormat::BGR, &mut self.bitmap)
                 .map_err(broken)?;
-        // The configuration fills the page with white first, and writes the bytes in the order red, green, blue.
+        // By default, the page is filled with white first, and the byte order is red, green, blue.
         let config = PdfRenderConfig::new()
             .set_fixed_size(width, height)
             .set_origin(0, -((rows.start - area.top) as i32));

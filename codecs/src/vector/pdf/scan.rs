@@ -1,5 +1,5 @@
-//! Pages that consist of one scanned picture. More pixels than the picture has would only blur it, and fewer would lose
-//! detail, so such a page is drawn at the size of its picture.
+//! Pages that consist of one scanned picture. They are drawn with exactly its pixels: more would only blur it, and fewer
+//! would lose detail.
 //!
 //! Source: ISO 32000-1, 8.9.5 (image dictionaries), 7.4.8 (DCTDecode), 9.3.6 (invisible text, rendering mode 3).
 
@@ -9,10 +9,10 @@ use pdfium_render::prelude::{
     PdfPageObjectsCommon, PdfPageRenderRotation, PdfPageTextRenderMode,
 };
 
-/// How far an edge of the picture may be from the edge of the page, as a fraction of the page.
+/// The largest distance of the picture's edges from those of the page, as a fraction of the page.
 const MARGIN: f32 = 0.02;
 
-/// The picture that a page consists of. Invisible text, which OCR lays over a scan, does not count.
+/// Returns the picture of which a page consists. Invisible text, which OCR adds to a scan, is ignored.
 fn picture<'page>(page: &'page PdfPage<'_>) -> Option<PdfPageImageObject<'page>> {
     let mut picture = None;
     for object in page.objects().iter() {
@@ -25,17 +25,17 @@ fn picture<'page>(page: &'page PdfPage<'_>) -> Option<PdfPageImageObject<'page>>
     picture
 }
 
-/// The size at which a page has exactly the pixels of its scanned picture. `None` for other pages.
+/// Returns the size at which a page has exactly the pixels of its scanned picture, or `None` for other pages.
 pub fn native_size(page: &PdfPage<'_>) -> Option<Size> {
     let scale = pixels_per_point(&picture(page)?, page)?;
     let pixels = |points: f32| (points * scale).round().max(1.0) as u32;
     Some(Size { width: pixels(page.width().value), height: pixels(page.height().value) })
 }
 
-/// The JPEG that a page consists of, if the page shows it unchanged. Reading that file takes less time and far less
-/// memory: PDFium buffers pictures.
+/// Returns the JPEG of which a page consists, if the page shows it unchanged. Reading the JPEG directly takes less time and
+/// far less memory, because PDFium buffers pictures.
 ///
-/// Only for RGB: a document may invert other colours, which PDFium does not report.
+/// Only for RGB: a document may invert other colours, and PDFium does not report that.
 pub fn jpeg(page: &PdfPage<'_>) -> Option<Vec<u8>> {
     let picture = picture(page)?;
     let size = native_size(page)?;
@@ -56,8 +56,8 @@ pub fn jpeg(page: &PdfPage<'_>) -> Option<Vec<u8>> {
     is_unchanged.then(|| picture.get_raw_image_data().ok())?.filter(|file| file.starts_with(&[0xff, 0xd8]))
 }
 
-/// The pixels of the picture for each point of the page, the larger value of both directions: in fax they differ.
-/// `None` when the picture does not cover the page.
+/// Returns the pixels of the picture per point of the page: the larger value of both directions, which differ in fax. Returns
+/// `None` if the picture does not cover the page.
 fn pixels_per_point(image: &PdfPageImageObject<'_>, page: &PdfPage<'_>) -> Option<f32> {
     let bounds = image.bounds().ok()?;
     let sheet = page.boundaries().bounding().ok()?.bounds;

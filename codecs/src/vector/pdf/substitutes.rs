@@ -1,5 +1,5 @@
-//! Fonts for documents that do not embed theirs. PDFium has the fourteen standard fonts built in; others it would look
-//! for in the system's files, which a process in a sandbox cannot open.
+//! Fonts for documents that do not embed theirs. PDFium includes the fourteen standard fonts. It would look for others in the
+//! system's files, which a process in a sandbox cannot open.
 //!
 //! Source: ISO 32000-1, 9.6.2.2 (standard fonts), 9.8 (font descriptors).
 
@@ -11,7 +11,7 @@ use pdfium_render::prelude::{
 
 use crate::vector::fonts::Fonts;
 
-/// Families for scripts that no standard font has, as free systems install them.
+/// Families for scripts that the standard fonts lack, as free systems install them.
 const JAPANESE: &[&str] = &["Noto Sans CJK JP", "Noto Serif CJK JP", "IPAGothic", "TakaoGothic", "VL Gothic"];
 const KOREAN: &[&str] = &["Noto Sans CJK KR", "Noto Serif CJK KR", "NanumGothic", "UnBatang"];
 const SIMPLIFIED: &[&str] = &["Noto Sans CJK SC", "Noto Serif CJK SC", "WenQuanYi Zen Hei", "AR PL UMing CN"];
@@ -24,7 +24,7 @@ const OTHERS: &[&str] = &["Noto Sans", "DejaVu Sans"];
 /// Provides fonts to PDFium.
 pub struct Substitutes {
     fonts: Fonts,
-    /// The id of the last font. Each response has its own: PDFium releases fonts one by one.
+    /// The id of the last font. Each response has its own, because PDFium releases fonts one by one.
     last: u64,
 }
 
@@ -41,7 +41,7 @@ impl PdfiumCustomFontProvider for Substitutes {
     ) -> Option<PdfiumCustomFontProviderResponse> {
         let fonts = self.fonts.database();
         let face = choose(&fonts, &request)?;
-        // PDFium takes the first font of a collection, whichever face was requested.
+        // PDFium uses the first font of a collection, whichever face was requested.
         let bytes = fonts.with_face_data(face, |bytes, index| (index == 0).then(|| bytes.to_vec()))??;
         self.last += 1;
         Some(PdfiumCustomFontProviderResponse {
@@ -53,7 +53,7 @@ impl PdfiumCustomFontProvider for Substitutes {
     }
 }
 
-/// The font of that name; or one for the script, if PDFium's own fonts lack it.
+/// Returns the requested font, or one for the script if PDFium's own fonts lack it.
 fn choose(fonts: &Database, request: &PdfiumCustomFontProviderRequest) -> Option<ID> {
     let stand_ins: &[&[&str]] = match request.character_set {
         PdfFontCharacterSet::JapaneseShiftJis => &[JAPANESE, ANY_CJK],

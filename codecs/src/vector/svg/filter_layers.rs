@@ -1,9 +1,9 @@
-//! How groups with filters are drawn: with each strip, or once as a layer that all strips show.
+//! Groups with filters: each is drawn either with every strip, or once as a layer that all strips show.
 //!
-//! resvg draws a filter's region together with two strips above and two below, so with each strip a high region is drawn
-//! five times over; and of a rotated region it draws all with each strip. A filter that takes long that way is drawn once,
-//! into a layer. A layer has the resolution that there are memory and time for: browsers draw filters at a lower
-//! resolution too, WebKit and Blink at no more than 4,096 × 4,096 pixels. What is dear even then is refused.
+//! resvg draws a filter's region together with two strips above and two below, so a high region is drawn five times over, and
+//! a rotated region completely with each strip. A filter that would take too long that way is drawn once, into a layer. The
+//! layer's resolution depends on the memory and time that are left; browsers reduce it too, WebKit and Blink to at most
+//! 4,096 × 4,096 pixels. A drawing that is too expensive even then is refused.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,62 +19,62 @@ use super::document::NAME;
 use super::filter_cost::{Estimate, buffers};
 use crate::SourceError;
 
-/// The nanoseconds of a filter that is drawn with each strip.
+/// The most nanoseconds of a filter that is drawn with each strip.
 const MOST_IN_STRIPS: f64 = 1.5e9;
-/// The nanoseconds of a layer.
+/// The most nanoseconds of a layer.
 const MOST_IN_LAYER: f64 = 2.5e9;
-/// The nanoseconds of all filters of a drawing.
+/// The most nanoseconds of all filters of a drawing.
 const MOST_IN_ALL: f64 = 8e9;
-/// The part of its pixels that a layer has at least: a thirty-second of its width and height.
+/// The smallest part of its pixels that a layer has: a thirty-second of its width and height.
 const LEAST_SHARE: f64 = 1.0 / 1024.0;
-/// The groups that are looked at, clips and masks included. In one another they multiply.
+/// The largest number of groups that are visited, clips and masks included. Nested ones multiply.
 const MOST_GROUPS: u32 = 10_000_000;
 
 /// The layers of a drawing's filters.
 pub struct FilterLayers {
     canvas: Size,
     strip_rows: u32,
-    /// The bytes that drawing a layer may take.
+    /// Bytes that drawing a layer may take.
     bytes: f64,
-    /// The part of time and memory that there is for each layer.
+    /// The part of its full time and memory that each layer gets.
     share: f64,
-    /// By a group's address and its place on the canvas. The lock is held while a layer is drawn: one at a time.
+    /// By a group's address and its position on the canvas. The lock is held while a layer is drawn: one at a time.
     drawn: Mutex<HashMap<Key, Option<Arc<Layer>>>>,
 }
 
 type Key = (usize, [u32; 6]);
 
-/// A group with filters, drawn.
+/// A drawn group with filters.
 pub struct Layer {
     pixmap: Pixmap,
     place: IntRect,
-    /// The pixels of the layer for each of the canvas.
+    /// Pixels of the layer for each pixel of the canvas.
     scale: f32,
 }
 
-/// How a group with filters is drawn.
+/// The way to draw a group with filters.
 pub enum Drawing {
     /// With each strip.
     InStrips,
     /// Once.
     InLayer(Arc<Layer>),
-    /// There is no memory for its layer.
+    /// Its layer does not fit into memory.
     NoMemory,
 }
 
-/// Where a group shows on the canvas, and what drawing it takes.
+/// The visible region of a group, and the cost of drawing it.
 struct Region {
     place: IntRect,
-    /// The pixels that resvg draws for it.
+    /// Number of pixels that resvg draws for it.
     pixels: f64,
-    /// How often these are drawn if they are drawn with each strip.
+    /// Number of times that these are drawn if the group is drawn with each strip.
     times: f64,
-    /// The pixels of a unit of the group.
+    /// Pixels per unit of the group.
     unit: f64,
 }
 
 impl FilterLayers {
-    /// Estimates the filters of a tree, whose drawing may take so many bytes for layers.
+    /// Estimates the filters of a tree. Drawing may take `bytes` bytes for layers.
     pub fn plan(
         tree: &Tree,
         transform: Transform,
@@ -97,7 +97,7 @@ impl FilterLayers {
         Ok(layers)
     }
 
-    /// How a group is drawn whose parent has this transform on the canvas.
+    /// Returns the way to draw a group. `transform` is that of its parent on the canvas.
     pub fn of(&self, node: &Node, group: &Group, transform: Transform) -> Drawing {
         let inner = transform.pre_concat(group.transform());
         let Some(region) = self.region(group, inner) else { return Drawing::InStrips };
@@ -122,12 +122,12 @@ impl FilterLayers {
         Some(Layer { pixmap, place: region.place, scale: scale as f32 })
     }
 
-    /// The nanoseconds for drawing a group with each strip.
+    /// Returns the nanoseconds for drawing a group with each strip.
     fn in_strips(&self, group: &Group, region: &Region) -> f64 {
         Estimate::default().of(group, region.pixels, region.unit) * region.times
     }
 
-    /// The nanoseconds for drawing a group as a layer with this share of what there is, and the layer's scale.
+    /// Returns the nanoseconds for drawing a group as a layer with this share of time and memory, and the layer's scale.
     fn in_layer(&self, group: &Group, region: &Region, share: f64) -> (f64, f64) {
         let cost =
             |scale: f64| Estimate::default().of(group, region.pixels * scale * scale, region.unit * scale);
@@ -141,7 +141,7 @@ impl FilterLayers {
         (cost(scale), scale)
     }
 
-    /// The part of the canvas that a group shows on. `None` when it shows nowhere.
+    /// Returns the visible region of a group, or `None` if it is not visible.
     fn region(&self, group: &Group, inner: Transform) -> Option<Region> {
         let area = group.layer_bounding_box().to_rect().transform(inner)?;
         let left = area.left().floor().max(0.0);
@@ -150,7 +150,7 @@ impl FilterLayers {
         let bottom = (area.bottom().ceil()).min(self.canvas.height as f32);
         let place = Rect::from_ltrb(left, top, right, bottom)?.round_out()?;
         let (across, down) = (inner.sx.hypot(inner.ky), inner.kx.hypot(inner.sy));
-        // resvg draws it before it is rotated, within five times the height and width of what is drawn at once.
+        // resvg draws the region before it is rotated, within five times the height and width of a strip.
         let rotation = Transform::from_row(
             inner.sx / across,
             inner.ky / across,
@@ -173,7 +173,7 @@ impl FilterLayers {
     }
 }
 
-/// What all filters of a drawing take, each in the way it is drawn.
+/// The cost of all filters of a drawing.
 struct Sum<'a> {
     layers: &'a FilterLayers,
     nanoseconds: f64,
@@ -207,7 +207,7 @@ impl Sum<'_> {
         let in_strips = self.layers.in_strips(group, &region);
         let (in_layer, scale) = self.layers.in_layer(group, &region, 1.0);
         self.nanoseconds += if in_strips <= MOST_IN_STRIPS { in_strips } else { in_layer };
-        // It may become a layer, if there is not time enough for all.
+        // It may still become a layer, if time is short.
         let pixels = f64::from(region.place.width()) * f64::from(region.place.height());
         self.bytes += 4.0 * pixels * scale * scale;
     }
@@ -228,7 +228,7 @@ impl Sum<'_> {
 }
 
 impl Layer {
-    /// Composites what the strip that begins at this row shows of the layer.
+    /// Composites the part of the layer that a strip shows. `top` is the strip's first row.
     pub fn draw(&self, group: &Group, top: u32, onto: &mut Pixmap) {
         let (x, y) = (self.place.x(), self.place.y() - i32::try_from(top).unwrap_or(i32::MAX));
         let blend_mode = blend(group.blend_mode());

@@ -1,24 +1,21 @@
-//! SVG and SVGZ, drawn by resvg strip by strip in several threads. Nothing outside of the document is read, text is set
-//! in [`Fonts`], and scripts and animations are ignored.
+//! SVG and SVGZ, drawn by resvg strip by strip in several threads. References to other files are ignored, and so are scripts
+//! and animations. Text is set in [`Fonts`].
 //!
 //! Source: Scalable Vector Graphics (SVG) 1.1 (Second Edition), W3C 2011; the parts of SVG 2 that resvg supports.
 
 mod compositing;
 mod document;
 mod filter_cost;
-mod filter_extent;
 mod filter_layers;
-mod line;
-mod octaves;
 mod painter;
 mod pattern;
 mod signature;
 mod strip;
-mod strip_area;
 
 use edgezoom_geometry::Size;
 
 use crate::format::{Decoded, Input, Open, Opener, System};
+use crate::row_reader::BandBuffer;
 use crate::vector::fonts::Fonts;
 use crate::{Bounds, Format, Layout, Reading, RowReader, SourceError};
 use painter::{Canvas, Painter};
@@ -33,17 +30,15 @@ pub(crate) static FORMAT: Format = Format {
     open: Open::Prepared(prepare),
 };
 
-/// A drawing whose strips are drawn by threads.
+/// A drawing whose strips are drawn by several threads.
 struct Drawing {
     size: Size,
     layout: Layout,
     painter: Painter,
-    /// The strip that is being read, and how many of its bytes have been read.
-    strip: Vec<u8>,
-    read: usize,
+    strip: BandBuffer,
 }
 
-/// Loads the fonts that text is set in.
+/// Loads the fonts.
 fn prepare(system: &System<'_>) -> Opener {
     let fonts = if system.fonts { Fonts::of_system() } else { Fonts::built_in() };
     Box::new(move |input| open(input, &fonts))
@@ -59,16 +54,17 @@ fn open(Input { file, bounds, options, .. }: Input<'_>, fonts: &Fonts) -> Result
     let canvas = Canvas::new(tree, size, layout, bounds.memory / 4)?;
     let threads = canvas.threads_within(bounds.memory / 2, options.threads.get());
     let painter = Painter::start(&canvas, threads)?;
-    Ok(Decoded::plain(Drawing { size, layout, painter, strip: Vec::new(), read: 0 }))
+    Ok(Decoded::plain(Drawing { size, layout, painter, strip: BandBuffer::default() }))
 }
 
-/// The size in pixels of a drawing with this natural size: its longer side at least `side`, within the bounds.
+/// Returns the size in pixels of a drawing with this natural size. Its longer side has at least `side` pixels, within the
+/// bounds.
 fn size_of(width: f64, height: f64, side: u32, bounds: Bounds) -> Size {
     let wanted = (f64::from(side) / width.max(height)).max(1.0);
     let by_side = f64::from(bounds.side) / width.max(height);
     let by_pixels = (bounds.pixels as f64 / (width * height)).sqrt();
     let scale = wanted.min(by_side).min(by_pixels);
-    // Rounding up could go past the bounds again.
+    // Rounding up could exceed the bounds again.
     let round = if scale < wanted { f64::floor } else { f64::round };
     let pixels = |length: f64| (round(length * scale) as u32).max(1);
     Size { width: pixels(width), height: pixels(height) }
@@ -84,24 +80,13 @@ impl RowReader for Drawing {
     }
 
     fn needs_opacity(&self) -> bool {
-        // It has an alpha channel only where the options ask for one.
+        // The options ask for an alpha channel only to keep the opacity.
         true
     }
 
-    fn read_rows(&mut self, mut into: &mut [u8]) -> Result<(), SourceError> {
-        while !into.is_empty() {
-            if self.read == self.strip.len() {
-                let failed = || FORMAT.corrupt("it cannot be drawn");
-                self.strip = self.painter.next().ok_or_else(failed)?;
-                self.read = 0;
-            }
-            let left = &self.strip[self.read..];
-            let (now, later) = into.split_at_mut(left.len().min(into.len()));
-            now.copy_from_slice(&left[..now.len()]);
-            self.read += now.len();
-            into = later;
-        }
-        Ok(())
+    fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
+        let Self { painter, strip, .. } = self;
+        strip.read_rows(into, |_| painter.next().ok_or_else(|| FORMAT.corrupt("it cannot be drawn")))
     }
 }
 
@@ -116,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_drawing_is_enlarged_to_the_wanted_side_and_never_made_smaller() {
+    fn a_drawing_is_enlarged_to_the_wanted_side_and_never_reduced() {
         let bounds = bounds(u64::MAX, u32::MAX);
         assert_eq!(size_of(300.0, 150.0, 8192, bounds), Size { width: 8192, height: 4096 });
         assert_eq!(size_of(10_000.0, 20_000.4, 8192, bounds), Size { width: 10_000, height: 20_000 });

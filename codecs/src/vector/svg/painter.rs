@@ -1,5 +1,5 @@
-//! Draws a tree strip by strip, with several threads that share it. Each of n threads draws every n-th strip and waits
-//! until the reader takes it, so at most n strips exist at a time.
+//! Draws a tree strip by strip, with several threads that share the tree. Each of n threads draws every n-th strip and waits
+//! until it is read, so at most n strips exist at a time.
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver};
@@ -10,28 +10,28 @@ use resvg::tiny_skia::{Color, Pixmap, Transform};
 use resvg::usvg::Tree;
 
 use super::document::STACK_BYTES;
-use super::filter_extent;
+use super::filter_cost;
 use super::filter_layers::FilterLayers;
 use super::strip::Strip;
 use crate::{Layout, SourceError};
 
-/// The bytes of a strip. In a small strip more shapes cross an edge and are drawn twice; in a large one each group with
-/// opacity needs another large buffer.
+/// Bytes of a strip. With smaller strips more shapes cross an edge and are drawn twice. With larger ones each group with
+/// opacity needs a larger buffer.
 const STRIP_BYTES: u64 = 8 << 20;
 /// The largest number of rows of a strip, for narrow drawings.
 const MAX_ROWS: u32 = 2048;
-/// The buffers of a strip that a thread may need, for groups in groups.
+/// Number of buffers of a strip's size that a thread may need for nested groups.
 const BUFFERS: u64 = 4;
-/// The height, in strips, of the area that resvg draws for a filter: two above, two below.
+/// The height, in strips, of the area that resvg draws for a filter: two strips above and two below.
 const FILTER_STRIPS: u64 = 5;
 
-/// The threads that draw: a channel from each, and the next one to read from.
+/// The drawing threads: a channel from each, and the next one to read from.
 pub struct Painter {
     strips: Vec<Receiver<Vec<u8>>>,
     next: usize,
 }
 
-/// What is drawn, and how.
+/// The drawing and its parameters.
 #[derive(Clone)]
 pub struct Canvas {
     tree: Arc<Tree>,
@@ -63,7 +63,7 @@ impl Painter {
         Ok(Self { strips, next: 0 })
     }
 
-    /// The next strip from the top. `None` when its thread could not draw it.
+    /// Returns the next strip, or `None` if it could not be drawn.
     pub fn next(&mut self) -> Option<Vec<u8>> {
         let strip = self.strips.get(self.next)?.recv().ok();
         self.next = (self.next + 1) % self.strips.len();
@@ -72,21 +72,21 @@ impl Painter {
 }
 
 impl Canvas {
-    /// A drawing whose filters may take so many bytes.
+    /// Plans a drawing whose filters may take `filter_bytes` bytes.
     ///
     /// # Errors
     /// The filters take more computing than is allowed.
     pub fn new(tree: Tree, size: Size, layout: Layout, filter_bytes: u64) -> Result<Self, SourceError> {
         let by_bytes = STRIP_BYTES / (u64::from(size.width) * 4);
         let (_, scale) = scale(&tree, size);
-        // resvg gives a filter the pixels of two strips around, so a strip is at least half the extent high.
-        let by_filters = filter_extent::of(tree.root()) * scale / 2.0;
+        // resvg gives a filter the pixels of two strips around it, so a strip is at least half as high as the extent.
+        let by_filters = filter_cost::extent(tree.root()) * scale / 2.0;
         let strip_rows = by_bytes.max(by_filters as u64).clamp(64, MAX_ROWS.into()) as u32;
         let filters = FilterLayers::plan(&tree, to_canvas(&tree, size), size, strip_rows, filter_bytes)?;
         Ok(Self { tree: Arc::new(tree), filters: Arc::new(filters), size, layout, strip_rows })
     }
 
-    /// The number of threads, reduced to those that there is memory for.
+    /// Returns the number of threads, reduced to those that memory allows.
     pub fn threads_within(&self, memory: u64, threads: usize) -> usize {
         let strip = u64::from(self.size.width) * u64::from(self.strip_rows) * 4;
         let height = if self.tree.filters().is_empty() { 1 } else { FILTER_STRIPS };
@@ -94,7 +94,7 @@ impl Canvas {
         threads.min(usize::try_from(most).unwrap_or(usize::MAX)).max(1)
     }
 
-    /// The pixels of the strip that begins at a row. `None` when there is no memory for it.
+    /// Draws the strip that begins at a row. Returns `None` if there is not enough memory.
     fn draw(&self, top: u32) -> Option<Vec<u8>> {
         let rows = self.strip_rows.min(self.size.height - top);
         let mut pixmap = Pixmap::new(self.size.width, rows)?;
@@ -113,13 +113,13 @@ impl Canvas {
     }
 }
 
-/// The transform from the tree's units to the canvas.
+/// Returns the transform from the tree's units to the canvas.
 fn to_canvas(tree: &Tree, size: Size) -> Transform {
     let (horizontal, vertical) = scale(tree, size);
     Transform::from_scale(horizontal, vertical)
 }
 
-/// The pixels that a unit of the tree has, across and down.
+/// Returns the pixels per unit of the tree, horizontally and vertically.
 fn scale(tree: &Tree, size: Size) -> (f32, f32) {
     (size.width as f32 / tree.size().width(), size.height as f32 / tree.size().height())
 }

@@ -1,21 +1,20 @@
-//! Patterns with large tiles. resvg draws a tile into a buffer before it fills a shape with it, and that for each strip
-//! and shape. At our resolution a tile that is a part of a drawing, or is enlarged by a transform, would be larger than
-//! the picture. Here the tiles that a strip shows are drawn directly, each cut to its rectangle, and all to the shape.
+//! Patterns with large tiles. resvg draws a tile into a buffer before it fills a shape, for each strip and shape. At our
+//! resolution, a tile that is part of a drawing or enlarged by a transform would be larger than the picture. Here the visible
+//! tiles are drawn directly, and clipped to their rectangles and to the shape.
 //!
 //! Source: SVG 1.1, section 13.3 (patterns).
 
 use resvg::tiny_skia::{self, FillRule, Mask, Paint, PathBuilder, Pixmap, PixmapPaint, Transform};
 use resvg::usvg::{self, Group, Path, Pattern};
 
-use super::line;
-use super::strip_area::StripArea;
+use super::compositing::{StripArea, shader};
 
-/// The pixels of a tile that resvg may buffer.
+/// The largest number of pixels of a tile that resvg buffers.
 const BUFFERED_PIXELS: f32 = 4e6;
-/// The tiles of a strip. Of large ones it shows few, unless they are flat.
+/// The largest number of tiles in a strip. Large tiles are few, unless they are flat.
 const MOST_TILES: f32 = 4096.0;
 
-/// Whether a path is painted with a pattern of large tiles.
+/// Returns true if a path is painted with a pattern of large tiles.
 pub fn has_large_tiles(path: &Path, transform: Transform) -> bool {
     let is_large = |paint: Option<&usvg::Paint>| match paint {
         Some(usvg::Paint::Pattern(pattern)) => {
@@ -28,17 +27,17 @@ pub fn has_large_tiles(path: &Path, transform: Transform) -> bool {
     is_large(path.fill().map(usvg::Fill::paint)) || is_large(path.stroke().map(usvg::Stroke::paint))
 }
 
-/// Draws the children of a group that has this transform on the canvas. `None` when there is no memory for it.
+/// Draws the children of a group that has this transform on the canvas. Returns `None` if there is not enough memory.
 type DrawGroup<'a> = &'a dyn Fn(&Group, Transform, &mut Pixmap) -> Option<()>;
 
-/// Where tiles are drawn, and how.
+/// The target of tiles, and the function that draws them.
 #[derive(Clone, Copy)]
 struct Canvas<'a> {
     strip: StripArea,
     draw_group: DrawGroup<'a>,
 }
 
-/// Draws a path whose parent has this transform on the canvas. `None` when there is no memory for it.
+/// Draws a path. `transform` is that of its parent on the canvas. Returns `None` if there is not enough memory.
 pub fn draw(
     path: &Path,
     transform: Transform,
@@ -78,7 +77,7 @@ fn stroke(path: &Path, transform: Transform, canvas: Canvas<'_>, onto: &mut Pixm
     shape.paint(stroke.paint(), stroke.opacity(), transform, canvas, onto)
 }
 
-/// What is painted: the inside of an outline.
+/// A shape to paint: the inside of an outline.
 struct Shape<'a> {
     outline: &'a tiny_skia::Path,
     rule: FillRule,
@@ -95,7 +94,7 @@ impl Shape<'_> {
         onto: &mut Pixmap,
     ) -> Option<()> {
         let place = canvas.strip.local(transform);
-        if let Some(shader) = line::shader(paint, opacity) {
+        if let Some(shader) = shader(paint, opacity) {
             let paint = Paint { shader, anti_alias: self.smooth, ..Paint::default() };
             onto.fill_path(self.outline, &paint, self.rule, place, None);
         } else if let usvg::Paint::Pattern(pattern) = paint {
@@ -110,7 +109,7 @@ impl Shape<'_> {
     }
 }
 
-/// All that a strip shows of a pattern's tiles.
+/// Draws all tiles of a pattern that are visible in a strip.
 fn tiles(
     pattern: &Pattern,
     transform: Transform,

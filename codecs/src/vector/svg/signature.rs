@@ -1,9 +1,9 @@
-//! Whether a file is an SVG: by the name of its root element, after whatever declarations and comments come before it.
+//! Recognises an SVG by the name of its root element, after any declarations and comments.
 
 use std::borrow::Cow;
 
-/// Whether a file's first bytes are those of an SVG, or of a gzipped file. No other format comes gzipped (RFC 1952,
-/// 2.3.1: two bytes of identification, then 8 for deflate); what is inside shows when it is unpacked.
+/// Returns true for the first bytes of an SVG, or of a gzipped file (RFC 1952, 2.3.1: two bytes of identification, then 8 for
+/// deflate). Its content is only known when it is decompressed.
 pub fn is_svg(head: &[u8]) -> bool {
     if head.starts_with(&[0x1f, 0x8b, 8]) {
         return true;
@@ -28,7 +28,7 @@ pub fn is_svg(head: &[u8]) -> bool {
     }
 }
 
-/// The text without its byte order mark. UTF-16 without its zeros is close enough to ASCII to find an element in it.
+/// Returns the text without its byte order mark. UTF-16 without its zeros is close enough to ASCII to find an element in it.
 fn ascii(head: &[u8]) -> Cow<'_, [u8]> {
     match head {
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [b'<', 0, ..] | [0, b'<', ..] => {
@@ -42,7 +42,7 @@ fn find(text: &[u8], pattern: &[u8]) -> Option<usize> {
     text.windows(pattern.len()).position(|window| window == pattern)
 }
 
-/// Whether the element's name is `svg`, with or without a namespace's prefix.
+/// Returns true if the element's name is `svg`, with or without a namespace prefix.
 fn is_svg_name(text: &[u8]) -> bool {
     let ends = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'>' | b'/');
     let name = text.split(ends).next().unwrap_or_default();
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_svg_is_known_by_its_root_element_after_comments_and_declarations() {
+    fn an_svg_is_recognised_by_its_root_element_after_comments_and_declarations() {
         let with_entities = "<?xml version='1.0'?>\n<!-- a <html> in a comment -->\n\
             <!DOCTYPE svg PUBLIC \"a\" \"b\" [\n\
             <!ENTITY ns_svg \"http://www.w3.org/2000/svg\">\n]>\n<svg xmlns='&ns_svg;'>";
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn other_markup_is_no_svg() {
+    fn other_markup_is_not_an_svg() {
         for text in [
             "<html><svg>",
             "<!DOCTYPE html>\n<html><body><svg>",

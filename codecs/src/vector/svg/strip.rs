@@ -1,25 +1,23 @@
-//! Draws the part of a tree that a strip shows: skips nodes outside of it, and composites groups with opacity, clips
-//! and masks itself.
+//! Draws the part of a tree that a strip shows: skips invisible nodes, and composites groups with opacity, clips and masks.
 //!
-//! resvg draws the shapes, texts, pictures and filters. Its own groups are made for complete pictures: their layers are
-//! up to five strips high, and that limit counts from the corner of the parent group, so a group three levels deep is
-//! cut off in all but the first strips (resvg 0.49, `render_layer` and `max_filter_bbox`). Here a layer is exactly as
-//! high as the strip. Filters that take long are drawn once for all strips, by [`FilterLayers`], and patterns with large
-//! tiles a tile at a time, by [`pattern`].
+//! resvg draws the shapes, texts, pictures and filters. Its own groups are made for complete pictures: their layers are up
+//! to five strips high, counted from the corner of the parent group, so that a group three levels deep is cut off in all
+//! but the first strips (resvg 0.49, `render_layer` and `max_filter_bbox`). Here a layer is exactly as high as the strip.
+//! Slow filters are drawn once for all strips ([`FilterLayers`]), and patterns with large tiles one tile at a time
+//! ([`pattern`]).
 //!
-//! All transforms lead to the whole canvas; the strip's own pixels begin at its first row.
+//! All transforms are relative to the whole canvas. The strip's own pixels begin at its first row.
 //!
 //! Source: Compositing and Blending Level 1, section 3 (isolated groups); CSS Masking Module Level 1.
 
 use resvg::tiny_skia::{FillRule, Mask, MaskType, PathBuilder, Pixmap, PixmapPaint, Transform};
 use resvg::usvg::{self, ClipPath, Group, Node};
 
-use super::compositing::{blend, render_at};
+use super::compositing::{StripArea, blend, render_at};
 use super::filter_layers::{Drawing, FilterLayers};
 use super::pattern;
-use super::strip_area::StripArea;
 
-/// The part of the canvas that a strip shows.
+/// A strip that is being drawn.
 #[derive(Clone, Copy)]
 pub struct Strip<'a> {
     area: StripArea,
@@ -27,12 +25,12 @@ pub struct Strip<'a> {
 }
 
 impl<'a> Strip<'a> {
-    /// The strip that begins at this row of the canvas and is drawn onto the pixmap.
+    /// Returns the strip that is drawn onto the pixmap. `top` is its first row on the canvas.
     pub fn of(pixmap: &Pixmap, top: u32, layers: &'a FilterLayers) -> Self {
         Self { area: StripArea { width: pixmap.width(), top, rows: pixmap.height() }, layers }
     }
 
-    /// Draws a group's children. `None` when there is no memory for it.
+    /// Draws a group's children. Returns `None` if there is not enough memory.
     pub fn draw(self, group: &Group, transform: Transform, onto: &mut Pixmap) -> Option<()> {
         for node in group.children() {
             match node {
@@ -94,7 +92,7 @@ impl<'a> Strip<'a> {
         clip.clip_path().map_or(Some(()), |outer| self.clip(outer, transform, layer))
     }
 
-    /// Applies a mask to a layer, by its luminance or its alpha.
+    /// Applies a mask to a layer, by luminance or alpha.
     fn mask(self, mask: &usvg::Mask, transform: Transform, layer: &mut Pixmap) -> Option<()> {
         let mut shapes = self.area.layer()?;
         self.draw(mask.root(), transform, &mut shapes)?;
