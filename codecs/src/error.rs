@@ -12,7 +12,7 @@ pub enum SourceError {
     #[error("The source is empty: it has no bytes.")]
     NoBytes,
     /// The first bytes match no known format.
-    #[error("The format of the source is unknown. These can be read: {known}.")]
+    #[error("The source has an unknown format. Supported formats: {known}.")]
     Unknown {
         /// The names of the known formats, as a list in a sentence.
         known: String,
@@ -57,7 +57,7 @@ pub enum SourceError {
     #[error("The picture has no pixels.")]
     Empty,
     /// The picture has more pixels than the bounds allow.
-    #[error("The picture has {}×{} pixels, more than the {pixels} that are allowed.", size.width, size.height)]
+    #[error("The picture has {}×{} pixels, more than the {pixels} allowed.", size.width, size.height)]
     TooManyPixels {
         /// The picture's size.
         size: Size,
@@ -66,7 +66,7 @@ pub enum SourceError {
     },
     /// The picture has more pixels than a file of its length may have.
     #[error(
-        "The picture has {}×{} pixels, more than the {pixels} that are allowed for a file of its length.",
+        "The picture has {}×{} pixels, more than the {pixels} allowed for a file of its length.",
         size.width,
         size.height
     )]

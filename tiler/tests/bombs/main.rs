@@ -268,7 +268,7 @@ async fn too_many_pixels_for_the_length_of_a_file_are_refused() {
     assert_eq!(
         failure.message,
         format!(
-            "The picture has 20000×20000 pixels, more than the {allowed} that are allowed for a file of its length."
+            "The picture has 20000×20000 pixels, more than the {allowed} allowed for a file of its length."
         )
     );
     let small = files::png(&Picture::photo(1300, 900, Layout::Rgb), |_| {});

@@ -213,7 +213,7 @@ fn an_existing_pyramid_is_kept_unless_forced() {
 fn a_failure_is_one_line_and_leaves_nothing() {
     let whole = files::jpeg(&Picture::photo(1200, 900, Layout::Rgb), Jpeg::default());
     let unknown = format!(
-        "tiler: a: The format of the source is unknown. These can be read: {}. Convert it to a common format first.",
+        "tiler: a: The source has an unknown format. Supported formats: {}. Convert it to a common format first.",
         Format::list()
     );
     for (bytes, expected) in [

@@ -142,7 +142,7 @@ async fn a_source_that_cannot_be_decoded_fails_with_its_code() {
     let limits = Limits { pixels: 1_000_000, ..Limits::default() };
     let failure = render(file(&whole), &RenderOptions::default(), &limits).await.unwrap_err();
     assert_eq!(failure.code, FailureCode::TooManyPixels);
-    assert_eq!(failure.message, "The picture has 1300×900 pixels, more than the 1000000 that are allowed.");
+    assert_eq!(failure.message, "The picture has 1300×900 pixels, more than the 1000000 allowed.");
 }
 
 #[tokio::test]

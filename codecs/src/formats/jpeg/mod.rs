@@ -184,7 +184,9 @@ pub fn decode_into(file: &[u8], width: u32, rows: Vec<&mut [u8]>) -> Result<(), 
     let header = open_in_memory(file)?;
     let is_colour = matches!(header.color_space(), ColorSpace::JCS_YCbCr | ColorSpace::JCS_RGB);
     if !is_colour || side(header.width()) != width || header.height() < rows.len() {
-        return Err(FORMAT.corrupt("a strip or tile has another size or colour space than the file says"));
+        return Err(
+            FORMAT.corrupt("a strip or tile does not have the size or colour space that the file states")
+        );
     }
     let mut decoder = catch_errors(|| header.rgb())?;
     let mut full_row = vec![0; Layout::Rgb.row_bytes(width)];
@@ -211,7 +213,9 @@ pub fn decode_samples(file: &[u8], width: u32, samples: usize, out: &mut [u8]) -
     };
     let row_bytes = width as usize * samples;
     if stored != samples || side(header.width()) != width || header.height() < out.len() / row_bytes {
-        return Err(FORMAT.corrupt("a strip or tile has another size or colour space than the file says"));
+        return Err(
+            FORMAT.corrupt("a strip or tile does not have the size or colour space that the file states")
+        );
     }
     let mut decoder = catch_errors(|| header.to_colorspace(space))?;
     let mut decoded = 0;

@@ -38,7 +38,7 @@ pub fn decode_into(file: &[u8], width: u32, pairs: Vec<PairMut<'_>>) -> Result<(
     let mut decompressor = Decompressor::new(file, file.len().clamp(1, READ_BYTES));
     let (found, height) = catch_errors(|| decompressor.start())?;
     if found != width || (height.div_ceil(ROWS) * ROWS / 2) < pairs.len() as u32 {
-        return Err(FORMAT.corrupt("a strip or tile has another size than the file says"));
+        return Err(FORMAT.corrupt("a strip or tile does not have the size that the file states"));
     }
     let mut pairs = pairs.into_iter();
     let mut full = Vec::new();

@@ -1,6 +1,6 @@
 //! Ventana BIF. Its scanners take areas of a slide, tile by tile, and neighbours overlap. The file stores the tiles beside
-//! each other all the same; the XML of the highest level says how far they overlap. Here each area is read as a picture of
-//! its own, and its tiles are put to their places row by row.
+//! each other as if they did not overlap; the XML of the highest level says how far they overlap. Here each area is read as a picture of
+//! its own, and its tiles are copied to their places row by row.
 //!
 //! ```text
 //! EncodeInfo
@@ -11,8 +11,8 @@
 //!   AoiOrigin
 //!     AOI0             the first area. OriginX, OriginY: where its tiles begin in the grid of the file, in pixels
 //! ```
-//! All neighbours are equally far apart: by the mean of their overlaps, weighted by confidence. Of overlapping tiles the
-//! right and the lower one are seen. OpenSlide does the same, but here a tile begins at a whole pixel.
+//! All neighbours are equally far apart: by the mean of their overlaps, weighted by confidence. Where tiles overlap, the
+//! right and the lower one are visible. OpenSlide does the same, but here a tile begins at a whole pixel.
 //!
 //! Source: Roche, "Digital Pathology BIF Whitepaper" (the XML); openslide.org/formats/ventana (positions).
 
@@ -96,7 +96,7 @@ pub fn open(
     }
     let layout = areas.first().ok_or(SourceError::Empty)?.reader.layout();
     if layout == Layout::YCbCr420 || areas.iter().any(|area| area.reader.layout() != layout) {
-        return Err(FORMAT.unsupported("its areas differ"));
+        return Err(FORMAT.unsupported("its areas have different kinds of pixels"));
     }
     let mut y = 0;
     let rows = Decoded::rows(size, layout, move |row| {

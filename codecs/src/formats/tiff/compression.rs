@@ -67,7 +67,7 @@ impl Codec {
                     _ => LogLuv::Luv24,
                 };
                 if picture.together != log.samples() {
-                    return Err(FORMAT.unsupported("its LogLuv is in planes"));
+                    return Err(FORMAT.unsupported("its LogLuv is stored in planes"));
                 }
                 Self::LogLuv(log)
             }
@@ -80,7 +80,7 @@ impl Codec {
             number::LZMA => Self::Lzma,
             number::RUN_LENGTHS..=number::GROUP_4 => {
                 if picture.sample.bits != 1 || picture.together != 1 {
-                    return Err(FORMAT.unsupported("it is fax of more than 1 bit"));
+                    return Err(FORMAT.unsupported("its fax has more than 1 bit a pixel"));
                 }
                 Self::Ccitt(Ccitt::new(tiff, directory, picture.compression, picture.chunk.width)?)
             }

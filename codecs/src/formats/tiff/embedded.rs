@@ -43,7 +43,7 @@ pub fn jp2(stored: &[u8], shape: Shape, is_ycbcr: bool, out: &mut [u8]) -> Resul
         if components.len() < shape.together
             || components.iter().any(|component| component.samples().len() < pixels)
         {
-            return Err(FORMAT.corrupt("a strip or tile has fewer samples than the file says"));
+            return Err(FORMAT.corrupt("a strip or tile has fewer samples than the file states"));
         }
         for (plane, component) in components.iter().take(shape.together).enumerate() {
             let scale = 255.0 / ((1u64 << component.bit_depth().min(32)) - 1) as f32;
@@ -109,6 +109,6 @@ fn check(width: u32, height: u32, shape: Shape, out: &[u8]) -> Result<(), Source
     let fits = width == shape.columns && height <= shape.rows;
     match fits && height as usize >= out.len() / shape.row_bytes {
         true => Ok(()),
-        false => Err(FORMAT.corrupt("a strip or tile has another size than the file says")),
+        false => Err(FORMAT.corrupt("a strip or tile does not have the size that the file states")),
     }
 }

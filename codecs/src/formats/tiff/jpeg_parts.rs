@@ -1,4 +1,4 @@
-//! JPEGs that are taken apart or put together: the header before the first scan, and files whose tables are elsewhere.
+//! JPEGs that are split or assembled: the header before the first scan, and files whose tables are elsewhere.
 //!
 //! ```text
 //! SOI ffd8  segments: ff, code, length: u16, content  SOS ffda, length, content  the scan's data

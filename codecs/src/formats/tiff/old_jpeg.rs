@@ -45,7 +45,7 @@ pub fn open(
     check_size(crate::formats::jpeg::open_reader(Cursor::new(file), bounds)?, picture)
 }
 
-/// Assembles the tables and strips.
+/// Assembles a JPEG from the tables and strips.
 fn assemble(
     tiff: &mut Tiff,
     directory: &Directory,

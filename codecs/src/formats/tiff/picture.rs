@@ -181,7 +181,7 @@ impl Picture {
             if directory.has(tag::TILE_OFFSETS) && self.is_tiled { tiles } else { strips };
         let offsets = tiff.list(directory, offsets)?.unwrap_or_default();
         if offsets.is_empty() && self.compression != compression::OLD_JPEG {
-            return Err(FORMAT.corrupt("it does not say where its strips or tiles are"));
+            return Err(FORMAT.corrupt("the places of its strips or tiles are missing"));
         }
         let stated = tiff.list(directory, lengths)?;
         if let Some(lengths) = stated.filter(|lengths| lengths.len() >= offsets.len() || lengths.len() > 1) {
@@ -278,6 +278,6 @@ fn sample(tiff: &mut Tiff, directory: &Directory, samples: usize) -> Result<Samp
 pub fn check_size(decoded: Decoded, picture: &Picture) -> Result<Decoded, SourceError> {
     match decoded.reader.size() == picture.size {
         true => Ok(decoded),
-        false => Err(FORMAT.corrupt("a strip or tile has another size than the file says")),
+        false => Err(FORMAT.corrupt("a strip or tile does not have the size that the file states")),
     }
 }

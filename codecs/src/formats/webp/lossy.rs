@@ -46,7 +46,7 @@ impl Lossy {
         let file = whole(file, pixels)?;
         check_size(&file, size)?;
         let mut config =
-            WebPDecoderConfig::new().map_err(|()| FORMAT.corrupt("libwebp is another version"))?;
+            WebPDecoderConfig::new().map_err(|()| FORMAT.corrupt("the version of libwebp is wrong"))?;
         config.options.use_threads = has_threads.into();
         let stride = ycbcr420::stride(size.width);
         let rows = size.height.next_multiple_of(ycbcr420::ROWS) as usize;
@@ -78,7 +78,7 @@ impl Lossy {
         };
         // SAFETY: the pointer comes from a box.
         let lossy = Self { state: unsafe { NonNull::new_unchecked(state) }, given: 0, rows: 0 };
-        if decoder.is_null() { Err(FORMAT.corrupt("libwebp has no memory for it")) } else { Ok(lossy) }
+        if decoder.is_null() { Err(FORMAT.corrupt("libwebp is out of memory")) } else { Ok(lossy) }
     }
 
     /// Decodes at least the first `rows` rows.
@@ -106,7 +106,7 @@ impl Lossy {
             match status {
                 VP8StatusCode::VP8_STATUS_OK | VP8StatusCode::VP8_STATUS_SUSPENDED => {}
                 _ if self.rows >= rows => {}
-                other => return Err(FORMAT.corrupt(format_args!("libwebp says {other:?}"))),
+                other => return Err(FORMAT.corrupt(format_args!("libwebp reports {other:?}"))),
             }
         }
         Ok(())
@@ -149,7 +149,7 @@ fn whole(mut file: impl Read, pixels: Pixels) -> Result<Vec<u8>, SourceError> {
 fn check_size(file: &[u8], size: Size) -> Result<(), SourceError> {
     match stated_size(file) {
         Some(own) if own == (size.width, size.height) => Ok(()),
-        Some(_) => Err(FORMAT.corrupt("its pixels have another size than its header says")),
+        Some(_) => Err(FORMAT.corrupt("its pixels do not have the size that its header states")),
         None => Err(FORMAT.corrupt("its pixels cannot be decoded")),
     }
 }

@@ -135,7 +135,7 @@ where
             lossless::open(file, bounds)?
         };
         if decoded.reader.size() != size {
-            return Err(FORMAT.corrupt("its pixels have another size than its header says"));
+            return Err(FORMAT.corrupt("its pixels do not have the size that its header states"));
         }
         return Ok(Decoded { orientation, profile: profile.filter(|_| !is_srgb), ..decoded });
     }

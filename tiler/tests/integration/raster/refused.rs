@@ -207,7 +207,7 @@ fn a_variant_that_is_not_read_is_named() {
     says("printf '%%!PS-Adobe-3.0 EPSF-3.0\\n' > drawing.eps", "drawing.eps", "This is PostScript (EPS)");
     says("printf '\\0\\0\\0\\030ftypisom\\0\\0\\002\\0isomiso2' > film.mp4", "film.mp4", "This is a video");
     says(": > empty.jpg", "empty.jpg", "The source is empty");
-    says("printf 'Dear reader' > text.jpg", "text.jpg", "The format of the source is unknown");
+    says("printf 'Dear reader' > text.jpg", "text.jpg", "The source has an unknown format");
     fs::remove_dir_all(folder).unwrap();
 }
 
