@@ -1,9 +1,9 @@
-//! The Deep Zoom Image: its description, the arithmetic of its levels, its descriptor, and the names of its files.
+//! The description of a Deep Zoom image: its levels, its descriptor, and the names of its files.
 //!
 //! Source: the Deep Zoom file format,
 //! <https://learn.microsoft.com/previous-versions/windows/silverlight/dotnet-windows-silverlight/cc645077(v=vs.95)>,
-//! and what OpenSeadragon and libvips make of it: level 0 is 1×1, each level twice the one before, the last the full
-//! picture; a tile carries `overlap` pixels of its neighbours on each inner side.
+//! as OpenSeadragon and libvips implement it: level 0 is 1×1, each level has twice the size of the previous one, and the last is
+//! the full picture. A tile has `overlap` pixels of its neighbour on each inner side.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,13 +13,13 @@ pub const NAMESPACE: &str = "http://schemas.microsoft.com/deepzoom/2008";
 /// A picture's width and height in pixels. Neither is zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Size {
-    /// In pixels.
+    /// Width in pixels.
     pub width: u32,
-    /// In pixels.
+    /// Height in pixels.
     pub height: u32,
 }
 
-/// The format of a pyramid's tiles, by its file extension.
+/// Format of a pyramid's tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TileFormat {
@@ -29,23 +29,23 @@ pub enum TileFormat {
     Png,
 }
 
-/// The description of a Deep Zoom Image, with the interface's field names.
+/// The description of a Deep Zoom image. Serialized with the names of the JSON API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Dzi {
-    /// The full picture's width and height in pixels.
+    /// Size of the full picture.
     #[serde(flatten)]
     pub size: Size,
-    /// A tile's width and height in pixels, without overlap.
+    /// Width and height of a tile in pixels, without overlap.
     pub tile_size: u32,
-    /// How many pixels of its neighbour a tile carries on each side that has one.
+    /// Pixels that a tile shares with each neighbour.
     pub tile_overlap: u32,
-    /// The tiles' format.
+    /// Format of the tiles.
     pub tile_format: TileFormat,
 }
 
 impl TileFormat {
-    /// The file extension, which is also what the descriptor's `Format` says.
+    /// Returns the file extension, which is also the descriptor's `Format`.
     #[must_use]
     pub fn extension(self) -> &'static str {
         match self {
@@ -54,7 +54,7 @@ impl TileFormat {
         }
     }
 
-    /// The media type.
+    /// Returns the media type.
     #[must_use]
     pub fn media_type(self) -> &'static str {
         match self {
@@ -65,13 +65,13 @@ impl TileFormat {
 }
 
 impl Size {
-    /// How many pixels the picture has.
+    /// Returns the number of pixels.
     #[must_use]
     pub fn pixels(self) -> u64 {
         u64::from(self.width) * u64::from(self.height)
     }
 
-    /// Half of it, rounded up.
+    /// Returns half the size, rounded up.
     #[must_use]
     pub fn halved(self) -> Self {
         Self { width: self.width.div_ceil(2), height: self.height.div_ceil(2) }
@@ -79,18 +79,17 @@ impl Size {
 }
 
 impl Dzi {
-    /// The media type of a descriptor.
+    /// Media type of a descriptor.
     pub const MEDIA_TYPE: &str = "application/xml; charset=utf-8";
 
-    /// The number of the level that holds the full picture: the smallest n with 2ⁿ ≥ the longer side. Levels are
-    /// 0 to this, so there is one more of them.
+    /// Returns the number of the level with the full picture: the smallest n with 2ⁿ ≥ the longer side. Levels begin at 0.
     #[must_use]
     pub fn max_level(&self) -> u32 {
         let side = self.size.width.max(self.size.height).max(1);
         u32::BITS - (side - 1).leading_zeros()
     }
 
-    /// The size of a level in pixels: the full picture's, halved and rounded up once for each level below the last.
+    /// Returns the size of a level: that of the full picture, halved and rounded up once for each level below the last.
     #[must_use]
     pub fn level_size(&self, level: u32) -> Size {
         let shift = self.max_level().saturating_sub(level);
@@ -98,7 +97,7 @@ impl Dzi {
         Size { width: scaled(self.size.width), height: scaled(self.size.height) }
     }
 
-    /// How many columns and rows of tiles a level has.
+    /// Returns the number of columns and rows of tiles in a level.
     #[must_use]
     pub fn grid(&self, level: u32) -> (u32, u32) {
         let size = self.level_size(level);
@@ -106,8 +105,7 @@ impl Dzi {
         (size.width.div_ceil(tile), size.height.div_ceil(tile))
     }
 
-    /// The largest level that is one tile and, if it can be, no wider and no higher than `most`: a small picture of the
-    /// whole.
+    /// Returns the largest level that is one tile within `most`, or 0 if there is none. It shows the whole picture.
     #[must_use]
     pub fn preview_level(&self, most: Size) -> u32 {
         let fits = |level: &u32| {
@@ -117,19 +115,19 @@ impl Dzi {
         (0..=self.max_level()).rev().find(fits).unwrap_or(0)
     }
 
-    /// How many tiles the pyramid has, over all levels.
+    /// Returns the number of tiles in all levels.
     #[must_use]
     pub fn tile_count(&self) -> u64 {
         (0..=self.max_level()).map(|level| self.grid(level)).map(|(x, y)| u64::from(x) * u64::from(y)).sum()
     }
 
-    /// A tile's path inside the pyramid's `_files` folder: `<level>/<column>_<row>.<extension>`.
+    /// Returns a tile's path inside the pyramid's `_files` folder: `<level>/<column>_<row>.<extension>`.
     #[must_use]
     pub fn tile_path(&self, level: u32, column: u32, row: u32) -> String {
         format!("{level}/{column}_{row}.{}", self.tile_format.extension())
     }
 
-    /// The descriptor: the content of the `.dzi` file.
+    /// Returns the descriptor: the content of the `.dzi` file.
     #[must_use]
     pub fn descriptor(&self) -> String {
         format!(

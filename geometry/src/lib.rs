@@ -1,7 +1,7 @@
-//! Sizes, tile grids and descriptors of Deep Zoom images: what the engine and the service share about a picture.
+//! Arithmetic of Deep Zoom images: levels, tile grids, descriptors, and an index of tiles in an archive.
 //!
-//! A [`Dzi`] describes a pyramid: its [`Size`], its tiles, its levels, and the descriptor that viewers read. A
-//! [`TileIndex`] finds a tile in a pyramid that is stored as one [`Archive`]. [`Previews`] are its two small pictures.
+//! A [`Dzi`] describes a pyramid: its [`Size`], levels and tiles, and the descriptor that viewers read. A [`TileIndex`] finds a tile
+//! in a pyramid that is stored as one [`Archive`]. [`Previews`] are two small pictures of the whole.
 //!
 //! ```
 //! use edgezoom_geometry::{Dzi, Size, TileFormat};

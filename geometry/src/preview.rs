@@ -1,39 +1,39 @@
-//! The two small pictures of a whole content: one for cards and pages without scripts, one for lists. The tiler makes
-//! them with the pyramid. Contents of older tilers have none; a level of the pyramid in one tile stands in for them.
+//! Previews: two small pictures of the whole, one for cards and pages without scripts, one for lists. They are made with the
+//! pyramid. For a pyramid without previews, use [`Dzi::preview_level`](crate::Dzi::preview_level).
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Size, TileRange};
 
-/// Which of the two small pictures.
+/// One of the two previews.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PreviewKind {
-    /// As large as sites show pictures in cards.
+    /// For cards.
     Large,
     /// For lists.
     Thumbnail,
 }
 
-/// Where the small pictures of a pyramid are.
+/// Place of a pyramid's previews.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Previews {
-    /// In the archive that the pyramid is stored as.
+    /// In the pyramid's archive.
     Entries {
-        /// The place of the large one.
+        /// Range of the large preview.
         large: TileRange,
-        /// The place of the thumbnail.
+        /// Range of the thumbnail.
         thumbnail: TileRange,
     },
-    /// Beside the tiles, as objects of their own.
+    /// Beside the tiles, as separate objects.
     Objects,
 }
 
 impl PreviewKind {
-    /// Both.
+    /// Both kinds.
     pub const ALL: [Self; 2] = [Self::Large, Self::Thumbnail];
 
-    /// The longer side in pixels, of a picture that is not smaller.
+    /// Returns the longer side in pixels. A smaller picture is not enlarged.
     #[must_use]
     pub fn long_side(self) -> u32 {
         match self {
@@ -42,7 +42,7 @@ impl PreviewKind {
         }
     }
 
-    /// The file's name without its extension.
+    /// Returns the file's name without an extension.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -51,7 +51,7 @@ impl PreviewKind {
         }
     }
 
-    /// The size of the small picture of a picture: in its shape, never enlarged, at least one pixel high and wide.
+    /// Returns the size of a picture's preview: with its aspect ratio, not enlarged, at least one pixel wide and high.
     #[must_use]
     pub fn size(self, picture: Size) -> Size {
         let (long, most) = (picture.width.max(picture.height), self.long_side());
@@ -65,7 +65,7 @@ impl PreviewKind {
 }
 
 impl Previews {
-    /// The place of one of them in the archive, if that is where they are.
+    /// Returns a preview's range in the archive, if it is there.
     #[must_use]
     pub fn entry(self, kind: PreviewKind) -> Option<TileRange> {
         match (self, kind) {

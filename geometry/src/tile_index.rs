@@ -1,18 +1,18 @@
-//! The index of a pyramid that is stored as one archive: at which bytes each tile is.
+//! The index of a pyramid that is stored as one archive. It maps each tile to its range of bytes.
 //!
 //! ```text
 //!    8  "EZTILES1"
 //!    8  number of tiles
 //!       for each block of 64 tiles:
 //!    8    offset of its first tile in the archive
-//!    4    where its entries begin, counted from the first block's entries
+//!    4    offset of its entries from the first block's entries
 //!       for each tile, in blocks:
 //!    v    length of the tile in bytes
 //!    v    gap to the previous tile's end, as the difference to the gap before; not for the first tile of a block
 //! ```
-//! The left numbers are bytes; fixed numbers are little-endian. `v` is an unsigned LEB128 (DWARF 5, section 7.6); a
-//! difference is mapped to unsigned by zigzag, as Protocol Buffers do. Tiles are counted level by level from the
-//! smallest, each row by row: their order in the archive is another matter. A tile takes about four bytes.
+//! The left numbers are bytes; fixed numbers are little-endian. `v` is an unsigned LEB128 (DWARF 5, section 7.6); differences are
+//! mapped to unsigned numbers by zigzag, as in Protocol Buffers. Tiles are numbered level by level from the smallest, row by row,
+//! whatever their order in the archive. A tile takes about four bytes.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,47 +20,47 @@ use crate::Dzi;
 
 const MAGIC: &[u8; 8] = b"EZTILES1";
 const HEADER_BYTES: usize = 16;
-/// A lookup decodes at most so many entries.
+/// Tiles in a block: a lookup decodes at most one block.
 const BLOCK_TILES: usize = 64;
 const BLOCK_BYTES: usize = 12;
 
-/// A pyramid in one object, an SZI archive: what it takes to read a tile of it.
+/// A pyramid in one SZI archive. It has what a reader needs to find a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Archive {
-    /// The offset of the [`TileIndex`] in bytes.
+    /// Offset of the [`TileIndex`] in bytes.
     pub index_offset: u64,
-    /// The length of the index in bytes.
+    /// Length of the index in bytes.
     pub index_length: u32,
 }
 
-/// A tile's place in the archive.
+/// Range of a tile in the archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TileRange {
-    /// The offset of its first byte.
+    /// Offset of the first byte.
     pub offset: u64,
-    /// Its length in bytes.
+    /// Length in bytes.
     pub length: u32,
 }
 
 impl TileRange {
-    /// The place of a tile that is not in the archive.
+    /// The range of a tile that is not in the archive.
     pub const EMPTY: Self = Self { offset: 0, length: 0 };
 }
 
-/// The index of one archive, as it is stored.
+/// The encoded index of an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TileIndex {
     bytes: Vec<u8>,
 }
 
-/// The bytes are not an index, or not that of the pyramid.
+/// The bytes are not an index, or belong to another pyramid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not an index of tiles, or that of another pyramid")]
+#[error("the tile index is broken or belongs to another pyramid")]
 pub struct TileIndexError;
 
 impl TileIndex {
-    /// Encodes the index of tiles that are given in the order of their numbers (see [`tile_number`]).
+    /// Encodes an index. `tiles` must be in the order of their numbers ([`tile_number`]).
     #[must_use]
     pub fn encode(tiles: &[TileRange]) -> Self {
         let (mut blocks, mut entries) = (Vec::new(), Vec::new());
@@ -82,10 +82,10 @@ impl TileIndex {
         Self { bytes: [MAGIC.as_slice(), &count, &blocks, &entries].concat() }
     }
 
-    /// Takes the bytes of an index.
+    /// Reads an index.
     ///
     /// # Errors
-    /// They are not the index of a pyramid with so many tiles.
+    /// Returns an error if the bytes are not an index with this pyramid's number of tiles.
     pub fn decode(bytes: Vec<u8>, dzi: &Dzi) -> Result<Self, TileIndexError> {
         let header = MAGIC.iter().copied().chain(dzi.tile_count().to_le_bytes());
         if bytes.len() < HEADER_BYTES || !bytes.iter().copied().take(HEADER_BYTES).eq(header) {
@@ -94,13 +94,13 @@ impl TileIndex {
         Ok(Self { bytes })
     }
 
-    /// The index as it is stored.
+    /// Returns the encoded index.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// The place of a tile by its number. `None`: the index is broken, or the archive has no such tile.
+    /// Returns the range of a tile by its number, or `None` if the index is broken or the archive lacks the tile.
     #[must_use]
     pub fn find(&self, number: u64) -> Option<TileRange> {
         let count = u64::from_le_bytes(*self.bytes.get(8..)?.first_chunk()?);
@@ -126,7 +126,7 @@ impl TileIndex {
     }
 }
 
-/// A tile's number: counted level by level from the smallest, each row by row. `None`: the pyramid has no such tile.
+/// Returns a tile's number, counted level by level from the smallest, row by row. `None` if the pyramid has no such tile.
 #[must_use]
 pub fn tile_number(dzi: &Dzi, level: u32, column: u32, row: u32) -> Option<u64> {
     if level > dzi.max_level() {

@@ -1,10 +1,10 @@
-//! Why a pyramid could not be built.
+//! Errors of building a pyramid.
 
 use std::io;
 
 use edgezoom_codecs::SourceError;
 
-/// Why a pyramid could not be built.
+/// An error of building a pyramid.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
     /// The picture cannot be read or decoded.

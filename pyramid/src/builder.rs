@@ -1,10 +1,9 @@
 //! Builds the tiles of a pyramid: one thread reads and halves, the others encode.
 //!
 //! The calling thread reads the picture and halves it level by level ([`Downsampler`]). Encoder threads cut the strips
-//! of all levels into tiles ([`Cutter`]). There are as many of them as threads are allowed, although the calling thread
-//! works too: encoding an uncompressed picture takes longer than reading it, and so no core idles while the reader
-//! waits. With one thread in all, the calling thread does both. Reading a JPEG takes longer than encoding its tiles: with two
-//! cores or more the encoders wait for the reader.
+//! of all levels into tiles ([`Cutter`]). All allowed threads encode, although the calling thread works too: an uncompressed
+//! picture takes longer to encode than to read, so no core idles while the reader waits. A JPEG takes longer to read, and the
+//! encoders wait. If only one thread is allowed, the calling thread does both.
 
 use std::io;
 use std::num::NonZeroUsize;
@@ -26,17 +25,15 @@ use crate::preview::{PreviewMaker, previews};
 use crate::strip::Strip;
 use crate::tile_encoder::Encoding;
 
-/// Builds the tiles of the pyramid that `dzi` describes. `reader` must have the size that `dzi` has, once it is turned as
-/// its [orientation](RowReader::orientation) says, and a layout without opacity if the tiles are JPEG.
+/// Builds the tiles of the pyramid that `dzi` describes. The picture must have the size of `dzi` after it is turned by its
+/// [orientation](RowReader::orientation), and no opacity if the tiles are JPEG.
 ///
-/// A picture that has to be turned is not buffered: its tiles are turned one by one. Their pixels are held until a row
-/// of tiles is complete.
+/// A picture that has to be turned is not buffered as a whole: its tiles are collected and turned one by one.
 ///
-/// This is for programs that have decided about size and format themselves; [`TileSource`](crate::TileSource) decides
-/// by the picture.
+/// This is for programs that choose size and format themselves. [`TileSource`](crate::TileSource) chooses them by the picture.
 ///
 /// # Errors
-/// The first one that occurred. The output may have taken tiles before.
+/// Returns the first error. The output may have received tiles before.
 pub fn build_tiles(
     reader: &mut dyn RowReader,
     dzi: &Dzi,
@@ -47,20 +44,20 @@ pub fn build_tiles(
     build(reader, dzi, Wanted { quality, threads, previews: false, coarse: None }, output).map(|_| ())
 }
 
-/// What is made of a picture, and with what.
+/// Settings of a build.
 pub struct Wanted<'a> {
-    /// The quality of JPEG, 1 to 100.
+    /// JPEG quality, 1 to 100.
     pub quality: u8,
     pub threads: NonZeroUsize,
-    /// Whether small pictures of the whole are made too.
+    /// True to make previews too.
     pub previews: bool,
-    /// How small pictures of what is there so far are made.
+    /// Settings of coarse pictures, if they are made.
     pub coarse: Option<&'a Coarse>,
 }
 
-/// The same as [`build_tiles`], with small pictures of the whole if they are wanted. Returns what is missing of the picture.
+/// Builds tiles as [`build_tiles`] does, with previews and coarse pictures if they are wanted. Returns the picture's damage.
 ///
-/// The reader is dropped while the last tiles are encoded: letting go of a picture that was kept in memory takes time.
+/// Drops the reader while the last tiles are encoded, because freeing a picture that was held in memory takes time.
 pub fn build<'a>(
     mut reader: impl DerefMut<Target = dyn RowReader + 'a>,
     dzi: &Dzi,
@@ -79,7 +76,7 @@ pub fn build<'a>(
     let cutters = u32::try_from(threads.get()).unwrap_or(u32::MAX);
     let encoder = |index| {
         let cutter = Cutter::new(&levels, encoding, output, Partition { index, count: cutters });
-        // One thread makes the previews: the last, as the levels of one column are spread over all from the first on.
+        // The last thread makes the previews: levels of one column are spread over the threads from the first on.
         let has_previews = with_previews && index + 1 == cutters;
         let previews = if has_previews { previews(dzi, &levels, encoding, output) } else { Vec::new() };
         let coarse = coarse.filter(|_| index == 0).map(|coarse| coarse.start(&levels, encoding, output));
@@ -95,7 +92,7 @@ pub fn build<'a>(
             .map(|index| {
                 let (sender, strips) = channel();
                 let encoder = &encoder;
-                // Made by the thread itself: an encoder stays where it is.
+                // Made by the thread itself, because an encoder cannot be sent.
                 (sender, scope.spawn(move || take_all(encoder(index), strips)))
             })
             .unzip();
@@ -110,7 +107,7 @@ pub fn build<'a>(
     })
 }
 
-/// The work of one encoder thread.
+/// State of one encoder thread.
 struct Encoder<'a> {
     cutter: Cutter<'a>,
     previews: Vec<PreviewMaker<'a>>,
@@ -127,7 +124,7 @@ impl Encoder<'_> {
     }
 }
 
-/// Encodes the strips of a channel until it is closed. Returns at the first error, which closes the channel.
+/// Encodes strips until the channel is closed. Returns at the first error, which closes the channel.
 fn take_all(mut encoder: Encoder<'_>, strips: Receiver<Arc<Strip>>) -> io::Result<()> {
     strips.into_iter().try_for_each(|strip| encoder.take(&strip))
 }

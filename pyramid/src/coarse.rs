@@ -1,8 +1,8 @@
-//! Makes pictures of what is there so far while the pyramid is built, for people who wait for it: the rows of a low level,
-//! and below them the thumbnail of the whole, if there is one.
+//! Makes coarse pictures for viewers that wait for the pyramid: the rows of a low level that exist so far and, below them, the
+//! picture's thumbnail if it has one.
 //!
-//! Levels of all sizes grow at the same pace, a few rows at a time, so the picture gets sharper from above. An encoder
-//! thread keeps it, in a few MB, and encodes it now and then; nothing is decoded twice.
+//! All levels grow together, a few rows at a time, so the picture gets sharper from the top. An encoder thread holds it in a few
+//! MB and encodes it from time to time. Nothing is decoded twice.
 
 use std::io;
 use std::sync::Arc;
@@ -17,20 +17,20 @@ use crate::strip::Strip;
 use crate::tile_encoder::{Encoding, TileEncoder};
 use crate::turn::turn;
 
-/// The longest side: that of the largest level which is not larger counts.
+/// Upper bound of the longer side. The largest level within it is used.
 const MAX_SIDE: u32 = 1024;
-/// The quality of JPEG, lower than that of tiles: it is seen for seconds.
+/// JPEG quality, lower than for tiles because the picture is seen for seconds.
 const QUALITY: u8 = 70;
 
-/// How pictures of what is there so far are made.
+/// Settings of coarse pictures.
 pub struct Coarse {
-    /// How often, at most.
+    /// Shortest interval between two.
     pub every: Duration,
-    /// What is shown where no rows are.
+    /// Shown below the rows that exist.
     pub thumbnail: Option<Thumbnail>,
 }
 
-/// The picture so far.
+/// Makes the coarse pictures of one build.
 pub struct CoarseMaker<'a> {
     level: &'a Level,
     encoding: Encoding,
@@ -39,7 +39,7 @@ pub struct CoarseMaker<'a> {
     last: Instant,
     canvas: Canvas,
     has_thumbnail: bool,
-    /// The rows of the level that have come.
+    /// Number of the level's rows so far.
     rows: u32,
 }
 
@@ -50,7 +50,7 @@ struct Canvas {
 }
 
 impl Coarse {
-    /// Begins the picture of a pyramid with these levels, of which there is one at least.
+    /// Begins the coarse picture of a pyramid. `levels` must not be empty.
     pub fn start<'a>(
         &self,
         levels: &'a [Level],
@@ -80,7 +80,7 @@ impl Coarse {
 }
 
 impl CoarseMaker<'_> {
-    /// Takes a strip of any level. The strips of a level must come in order.
+    /// Adds a strip of any level. A level's strips must be added in order.
     pub fn take(&mut self, strip: &Arc<Strip>) -> io::Result<()> {
         if strip.level != self.level.number {
             return Ok(());
@@ -103,10 +103,10 @@ impl CoarseMaker<'_> {
     }
 }
 
-/// A picture of the same kind that shows nothing but a thumbnail, in JPEG.
+/// Makes a coarse picture, in JPEG, of a thumbnail alone.
 ///
 /// # Errors
-/// When it cannot be encoded.
+/// Returns an error if it cannot be encoded.
 pub fn coarse_of_thumbnail(thumbnail: &Thumbnail) -> io::Result<Vec<u8>> {
     let mut size = thumbnail.picture;
     while size.width.max(size.height) > MAX_SIDE {
@@ -120,7 +120,7 @@ impl Canvas {
         Self { size, pixels: vec![255; 3 * size.pixels() as usize] }
     }
 
-    /// The part of a thumbnail that has the picture's shape, scaled to this size between its pixels.
+    /// Scales the part of a thumbnail that has the picture's aspect ratio to this size, with bilinear interpolation.
     fn of_thumbnail(thumbnail: &Thumbnail, size: Size) -> Self {
         let mut canvas = Self::new(size);
         let (from, _) = thumbnail.pixels.as_chunks::<3>();
@@ -151,8 +151,7 @@ impl Canvas {
         canvas
     }
 
-    /// Sets a row of pixels in a layout, of planes with a sample of luma, Cb and Cr for each. What is transparent becomes
-    /// white.
+    /// Sets a row of pixels. Rows of planes have luma, Cb and Cr for each pixel. Flattens opacity onto white.
     fn set_row(&mut self, row: u32, from: &[u8], layout: Layout) {
         let row_bytes = 3 * self.size.width as usize;
         let start = row as usize * row_bytes;
@@ -177,7 +176,7 @@ impl Canvas {
         }
     }
 
-    /// Gives the rows from this one on the mean colour of those above.
+    /// Fills the rows from `row` on with the mean colour of the rows above.
     fn fill_below(&mut self, row: u32) {
         let (above, below) = self.pixels.split_at_mut(3 * self.size.width as usize * row as usize);
         let ((above, _), (below, _)) = (above.as_chunks::<3>(), below.as_chunks_mut::<3>());
@@ -187,7 +186,7 @@ impl Canvas {
         below.fill(sums.map(|sum| (sum / (above.len() as u64).max(1)) as u8));
     }
 
-    /// The upright picture in JPEG.
+    /// Turns the picture upright and encodes it as JPEG.
     fn encode(&self, orientation: Orientation) -> io::Result<Vec<u8>> {
         let Size { width, height } = orientation.turned(self.size);
         let rows: Vec<&[u8]> = self.pixels.chunks_exact(3 * self.size.width as usize).collect();
@@ -206,7 +205,7 @@ impl Canvas {
     }
 }
 
-/// A pixel of YCbCr in RGB (ITU-T T.871, 7), in 65,536ths.
+/// Converts a pixel of YCbCr to RGB (ITU-T T.871, 7) with 16 bits of fraction.
 fn rgb(luma: u8, blue: u8, red: u8) -> [u8; 3] {
     let (luma, blue, red) = (i32::from(luma) << 16, i32::from(blue) - 128, i32::from(red) - 128);
     let rounded = |value: i32| ((value + (1 << 15)) >> 16).clamp(0, 255) as u8;

@@ -1,12 +1,12 @@
 //! Cuts strips into tiles: the work of one encoder thread.
 //!
 //! A thread owns every n-th column of tiles of each level. So no tile is touched by two threads, and nothing needs a
-//! lock. For each tile that has begun, the thread keeps an encoder and gives it the tile's part of each row straight
-//! from the strip: a tile's pixels are never collected first.
+//! lock. For each tile that has begun, the thread keeps an encoder and passes it the tile's part of each row straight
+//! from the strip: a tile's pixels are not collected first.
 //!
-//! If the picture has to be turned, they are ([`StoredTile`]). A whole row of tiles is complete at once then. The thread
-//! encodes its tiles of that row while it collects the next one, in step with the rows that come: so reader and encoders
-//! work side by side, and the memory is that of one row of tiles.
+//! They are collected only if the picture has to be turned ([`StoredTile`]). Then a whole row of tiles completes at once. The
+//! thread encodes it while it collects the next row of tiles, a few tiles for each strip, so reader and encoders work side by
+//! side in the memory of one row of tiles.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -21,36 +21,37 @@ use crate::strip::Strip;
 use crate::tile_encoder::{Encoding, TileEncoder};
 use crate::{TileCoord, TileOutput};
 
-/// How many rows of a tile are fetched before they are encoded.
+/// Number of a tile's rows that are prefetched before they are encoded.
 const ROWS_AHEAD: usize = 2;
 
+/// Cuts strips into the tiles of one thread.
 pub struct Cutter<'a> {
     levels: &'a [Level],
     encoding: Encoding,
     output: &'a dyn TileOutput,
     partition: Partition,
-    /// The encoders of the tiles that have begun.
+    /// Encoders of the tiles that have begun.
     open: HashMap<TileCoord, TileEncoder>,
-    /// What further encoders are made from.
+    /// Template of further encoders.
     encoder: TileEncoder,
-    /// Encoders without a tile, for the next tiles.
+    /// Encoders without a tile.
     spare: Vec<TileEncoder>,
-    /// The tiles that are being collected.
+    /// Tiles that are being collected.
     collected: HashMap<TileCoord, StoredTile>,
-    /// For each level, the tiles that are complete and wait to be encoded.
+    /// For each level, the collected tiles that wait to be encoded.
     complete: Vec<Complete>,
     buffers: Buffers,
 }
 
-/// The tiles of a level that wait to be encoded.
+/// Collected tiles of a level that wait to be encoded.
 #[derive(Default)]
 struct Complete {
     tiles: VecDeque<StoredTile>,
-    /// The rows that have come, times the thread's columns, for which no tile was encoded yet.
+    /// Rows received times the thread's columns, minus those that encoded tiles account for.
     due: u64,
 }
 
-/// Which columns of tiles a thread owns: it is number `index` of `count` threads.
+/// A thread's share of the columns of tiles: it is number `index` of `count` threads.
 #[derive(Clone, Copy)]
 pub struct Partition {
     pub index: u32,
@@ -58,8 +59,8 @@ pub struct Partition {
 }
 
 impl Partition {
-    /// The columns of a level. The first thread's columns begin elsewhere on each level, so that the smallest levels,
-    /// which have one column or two, are spread over the threads.
+    /// Returns the thread's columns of a level. The first column is assigned to another thread on each level, which spreads
+    /// the small levels of one or two columns over the threads.
     fn columns(self, level: &Level) -> impl Iterator<Item = u32> {
         let first = (self.index + level.number) % self.count;
         (first..level.columns.count()).step_by(self.count as usize)
@@ -87,8 +88,7 @@ impl<'a> Cutter<'a> {
         }
     }
 
-    /// Gives the rows of a strip to the encoders of all tiles that they belong to. The strips of a level must come in
-    /// order.
+    /// Passes the rows of a strip to the encoders of the thread's tiles. A level's strips must be passed in order.
     pub fn cut(&mut self, strip: &Arc<Strip>) -> io::Result<()> {
         let levels = self.levels;
         let Some(level) = levels.get(strip.level as usize) else { return Ok(()) };
@@ -119,8 +119,8 @@ impl<'a> Cutter<'a> {
         }
     }
 
-    /// Encodes as many of the level's complete tiles as are due with this strip: evenly many for each row, so that none
-    /// is left when the next row of tiles is complete.
+    /// Encodes the level's collected tiles that are due with this strip. They are spread evenly over the rows, so none is left
+    /// when the next row of tiles is complete.
     fn encode_complete(&mut self, level: &Level, strip: &Strip) -> io::Result<()> {
         let Some(complete) = self.complete.get_mut(level.number as usize) else { return Ok(()) };
         let rows = strip.rows();

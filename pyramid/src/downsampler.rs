@@ -5,8 +5,8 @@
 //! level n-1                 ████████          and halved into half a strip of the level below;
 //! level n-2                 ████              a strip that is full is passed on and halved in turn
 //! ```
-//! If the upright picture begins with the last stored row, all levels are divided into strips from there: the first
-//! strips are short, and halving takes rows in twos from their ends ([`crate::geometry`]).
+//! If the upright picture begins with the last stored row, strips are counted from there: the first strip of each level may be
+//! short, and rows are paired from the end ([`crate::geometry`]).
 
 use std::mem;
 use std::sync::Arc;
@@ -19,14 +19,12 @@ use crate::row_pairs::RowPairs;
 use crate::shrink::{halve_rows, halve_ycbcr420};
 use crate::strip::{Pool, Strip};
 
-/// The bytes of a strip. A strip should still be in a core's cache when its tiles are encoded. Measured at 18,000
-/// pixels of width on 2 MiB of cache for each core: strips of 3.4 MB cost 15 % more than those of 0.9 MB, and smaller
-/// ones save nothing.
+/// Size of a strip in bytes. A strip should still be in a core's cache when its tiles are encoded. Measured at a width of 18,000
+/// pixels with 2 MiB of cache per core: strips of 3.4 MB cost 15 % more than strips of 0.9 MB, and smaller ones save nothing.
 const STRIP_BYTES: usize = 512 << 10;
-/// The most rows that a strip has, however narrow the picture is.
+/// Largest number of rows in a strip, for narrow pictures.
 const MAX_ROWS: u32 = 64;
-/// The strips of a level that may exist at once: one being filled, one being encoded, and slack for a thread that is
-/// held up.
+/// Strips of a level that may exist at once: one being filled, one being encoded, and slack for a thread that falls behind.
 const STRIPS_PER_LEVEL: usize = 8;
 
 /// All levels of a pyramid while they are being filled.
@@ -36,23 +34,23 @@ pub struct Downsampler<'a> {
     levels: Vec<LevelBuffer<'a>>,
 }
 
-/// A level and the strip of it that is being filled.
+/// A level with the strip that is being filled.
 struct LevelBuffer<'a> {
     level: &'a Level,
     pool: Arc<Pool>,
     strip: Option<Strip>,
-    /// The row that the next strip begins with.
+    /// First row of the next strip.
     next_row: u32,
-    /// The rows of a full strip.
+    /// Rows of a full strip.
     strip_rows: u32,
-    /// The level above, which has none for the full picture.
+    /// Level above; `None` for the full picture.
     above: Option<&'a Level>,
 }
 
 impl<'a> Downsampler<'a> {
     pub fn new(levels: &'a [Level], layout: Layout) -> Self {
         let widest = levels.iter().map(|level| level.row_bytes).max().unwrap_or(1);
-        // The rows that a decoder gives at once, and that are halved without those of another strip.
+        // Rows that a decoder returns at once and that are halved without another strip's rows.
         let unit = layout.rows_read(2);
         let rows = u32::try_from(STRIP_BYTES / widest.max(1)).unwrap_or(MAX_ROWS);
         let strip_rows = rows.clamp(unit, MAX_ROWS) / unit * unit;
@@ -68,8 +66,8 @@ impl<'a> Downsampler<'a> {
         Self { layout, levels }
     }
 
-    /// Reads the picture to its end and passes the strips of all levels to `cut`, those of one level in order. After
-    /// each strip of the full picture, passes how many rows have been read to `progress`.
+    /// Reads the whole picture and passes the strips of all levels to `cut`, each level's in order. Passes the number of rows
+    /// read to `progress` after each strip of the full picture.
     pub fn run(
         mut self,
         reader: &mut dyn RowReader,
@@ -91,8 +89,7 @@ impl<'a> Downsampler<'a> {
     }
 }
 
-/// Passes a full strip to `cut` and halves it into the level below. If that fills a strip there, does the same with it,
-/// and so on down the levels.
+/// Passes a full strip to `cut` and halves it into the level below. Repeats that with each strip that becomes full.
 fn pass_on(
     layout: Layout,
     mut levels: &mut [LevelBuffer<'_>],
@@ -121,7 +118,7 @@ impl LevelBuffer<'_> {
         let mut strip = self.strip.take().unwrap_or_else(|| self.empty_strip());
         let rows = strip_above.rows();
         let halved = rows.len().div_ceil(2) as u32;
-        // At an odd edge one row of pixels, or one pair of rows, is halved alone.
+        // At an odd edge, one row or one pair of rows is halved alone.
         let from_end = self.level.rows.from_end;
         if layout == Layout::YCbCr420 {
             let mut is_first_alone = from_end && halved % 2 == 1;

@@ -1,4 +1,4 @@
-//! The whole crate in one function: a picture, a sink and options make a pyramid.
+//! The crate in one function: writes the pyramid of a picture to a sink.
 
 use std::io;
 use std::sync::{Mutex, PoisonError};
@@ -10,7 +10,7 @@ use edgezoom_geometry::Dzi;
 use crate::sinks::{PyramidWriter, Sink, SinkError};
 use crate::{BuildError, Built, Options, OptionsError, Tile, TileCoord, TileOutput, TileSource};
 
-/// Why there is no pyramid.
+/// An error of [`dzsave`].
 #[derive(Debug, thiserror::Error)]
 pub enum DzsaveError {
     /// An option is out of range.
@@ -24,18 +24,17 @@ pub enum DzsaveError {
     Sink(#[from] SinkError),
 }
 
-/// Writes the Deep Zoom pyramid of a picture to a sink, and publishes it when it is complete. When there is an error,
-/// nothing is left at the sink.
+/// Writes the Deep Zoom pyramid of a picture to a sink and publishes it when it is complete. After an error, nothing is left
+/// at the sink.
 ///
-/// `open` returns a reader of the picture from its first row: mostly [`edgezoom_codecs::open_with`] with a file. It is
-/// called a second time if the picture has an opacity channel and only its pixels tell whether the tiles need one
-/// ([`TileSource::open`]); if a picture can be read only once, set [`Options::format`].
+/// `open` returns a reader that starts at the first row, usually [`edgezoom_codecs::open_with`] with a file. It is called a second
+/// time if the picture has an opacity channel and its pixels have to be read to decide whether the tiles need one
+/// ([`TileSource::open`]). If a picture can be read only once, set [`Options::format`].
 ///
-/// A damaged picture is saved as far as it goes, and [`Built::damage`] says what is missing, unless
-/// [`Options::strict`] is set.
+/// A damaged picture is saved as far as it can be read, with [`Built::damage`], unless [`Options::strict`] is set.
 ///
 /// # Errors
-/// When an option is out of range, the picture cannot be read, or the sink refuses the pyramid.
+/// Returns an error if an option is out of range, the picture cannot be read, or the sink refuses the pyramid.
 pub fn dzsave(
     open: impl FnMut(&DecodeOptions) -> Result<Box<dyn RowReader>, SourceError>,
     sink: &dyn Sink,
@@ -52,7 +51,7 @@ pub fn dzsave(
     Ok(built)
 }
 
-/// Lets encoder threads take turns at a sink's writer.
+/// Passes tiles of all encoder threads to a sink's writer, one at a time.
 struct SinkOutput<'a> {
     sink: &'a dyn Sink,
     writer: Mutex<Option<Box<dyn PyramidWriter>>>,
@@ -68,13 +67,14 @@ impl TileOutput for SinkOutput<'_> {
     fn tile(&self, TileCoord { level, column, row }: TileCoord, bytes: &[u8]) -> io::Result<()> {
         let tile = Tile { level, column, row, bytes: Bytes::copy_from_slice(bytes) };
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        let writer =
-            writer.as_mut().ok_or_else(|| io::Error::other("a tile before the pyramid's beginning"))?;
+        let writer = writer
+            .as_mut()
+            .ok_or_else(|| io::Error::other("a tile was sent before the pyramid had begun"))?;
         writer.put(tile).map_err(io::Error::other)
     }
 }
 
-/// Takes a sink's error out of the `io::Error` in which [`SinkOutput`] passed it through the builder.
+/// Unwraps a sink's error from the `io::Error` in which [`SinkOutput`] passed it through the builder.
 fn with_sink_error(error: BuildError) -> DzsaveError {
     match error {
         BuildError::Output(error) => match error.downcast::<SinkError>() {

@@ -1,4 +1,4 @@
-//! Which pixels belong to which tile: the arithmetic of one axis, the same for columns and rows.
+//! Assigns pixels to tiles: the arithmetic of one axis, which is the same for columns and rows.
 //!
 //! ```text
 //! tile 0    |<---- tile ---->|overlap|
@@ -6,7 +6,7 @@
 //! tile 2                            |overlap|<- rest ->|
 //! ```
 //!
-//! Tile `i` covers `tile` pixels from `i * tile` on, and `overlap` more on each side, as far as the level reaches.
+//! Tile `i` covers `tile` pixels from `i * tile` on, and `overlap` more on each side, within the level.
 //! Source: the Deep Zoom file format,
 //! <https://learn.microsoft.com/previous-versions/windows/silverlight/dotnet-windows-silverlight/cc645077(v=vs.95)>.
 //!
@@ -19,8 +19,8 @@
 //! pixels              lead  6  5  4  3  2  1  0
 //! chroma              └─3─┘ └─2─┘ └─1─┘ └─0─┘    each sample covers two pixels; the last one only pixel 6
 //! ```
-//! With planes in 4:2:0 an odd axis has a position before its first stored pixel, the lead, so that pairs of positions
-//! are the pixels of a sample of chroma there too.
+//! With planes in 4:2:0, an odd axis has one position before its first stored pixel, the lead. It keeps pairs of positions
+//! aligned with samples of chroma.
 
 use std::ops::Range;
 
@@ -29,48 +29,48 @@ use edgezoom_geometry::{Dzi, Size};
 
 use crate::TileCoord;
 
-/// One axis of a level: how its pixels are divided among tiles.
+/// One axis of a level and its division into tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Axis {
-    /// The level's width or height in pixels, at least 1.
+    /// Width or height of the level in pixels, at least 1.
     pub side: u32,
-    /// A tile's width or height in pixels without overlap, at least 1.
+    /// Width or height of a tile in pixels without overlap, at least 1.
     pub tile: u32,
-    /// The pixels a tile carries of each neighbour.
+    /// Pixels that a tile shares with each neighbour.
     pub overlap: u32,
-    /// Whether the upright picture begins at the end.
+    /// True if the upright picture begins at the stored end.
     pub from_end: bool,
-    /// The positions before the first stored pixel: 0 or 1.
+    /// Positions before the first stored pixel: 0 or 1.
     pub lead: u32,
 }
 
-/// A level of a pyramid: its size and how it is divided into tiles.
+/// A level of a pyramid and its division into tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Level {
-    /// The level's number: 0 is one pixel.
+    /// Number of the level: 0 is one pixel.
     pub number: u32,
-    /// Its stored columns.
+    /// Stored columns.
     pub columns: Axis,
-    /// Its stored rows.
+    /// Stored rows.
     pub rows: Axis,
-    /// The bytes of a row in the picture's layout.
+    /// Bytes of a row in the picture's layout.
     pub row_bytes: usize,
-    /// Whether a stored row is a column of the upright picture.
+    /// True if a stored row is a column of the upright picture.
     is_swapped: bool,
 }
 
 impl Axis {
-    /// How many tiles there are.
+    /// Returns the number of tiles.
     pub fn count(&self) -> u32 {
         self.side.div_ceil(self.tile)
     }
 
-    /// The positions of all pixels, and the lead.
+    /// Returns the number of positions: all pixels and the lead.
     pub fn positions(&self) -> u32 {
         self.side + self.lead
     }
 
-    /// The pixels of a tile, its overlap included, in the upright picture. Empty past the last tile.
+    /// Returns the pixels of a tile in the upright picture, overlap included. Empty past the last tile.
     pub fn pixels(&self, index: u32) -> Range<u32> {
         let start = u64::from(index) * u64::from(self.tile);
         let end = start + u64::from(self.tile) + u64::from(self.overlap);
@@ -78,13 +78,12 @@ impl Axis {
         within(start.saturating_sub(u64::from(self.overlap)))..within(end)
     }
 
-    /// The positions of pixels, or the pixels at positions.
+    /// Converts pixels to positions, or positions to pixels.
     pub fn mirrored(&self, Range { start, end }: Range<u32>) -> Range<u32> {
         if self.from_end { self.positions() - end..self.positions() - start } else { start..end }
     }
 
-    /// The tiles that contain any of the pixels at these positions. The range must lie within the level and not be
-    /// empty.
+    /// Returns the tiles that contain any pixel at these positions. The range must lie within the level and not be empty.
     pub fn touching(&self, positions: &Range<u32>) -> Range<u32> {
         let pixels = self.mirrored(positions.clone());
         let first = pixels.start.saturating_sub(self.overlap) / self.tile;
@@ -92,9 +91,8 @@ impl Axis {
         first..end.min(u64::from(self.count())) as u32
     }
 
-    /// How many positions the part that begins at `start` has, when the axis is divided into parts of `length`, an even
-    /// number. The upright picture begins with a full part, so that the halves of a part lie in one part of the level
-    /// below.
+    /// Returns the length of the part that begins at `start` when the axis is divided into parts of `length`, an even number.
+    /// The upright picture begins with a full part, so a halved part lies in one part of the level below.
     pub fn part(&self, start: u32, length: u32) -> u32 {
         let left = self.positions() - start;
         if self.from_end { (left - 1) % length + 1 } else { left.min(length) }
@@ -102,14 +100,14 @@ impl Axis {
 }
 
 impl Level {
-    /// The address of the tile in a column and a row of stored tiles, which are counted as in the upright picture.
+    /// Returns the address of the tile in a stored column and row of tiles, both counted as in the upright picture.
     pub fn coord(&self, column: u32, row: u32) -> TileCoord {
         let (column, row) = if self.is_swapped { (row, column) } else { (column, row) };
         TileCoord { level: self.number, column, row }
     }
 }
 
-/// The levels of a pyramid, from 0 to the full picture.
+/// Returns the levels of a pyramid, from 0 to the full picture.
 pub fn levels(dzi: &Dzi, layout: Layout, orientation: Orientation) -> Vec<Level> {
     let axis = |side, from_end| {
         let lead = u32::from(from_end && side % 2 == 1 && layout == Layout::YCbCr420);
@@ -199,7 +197,7 @@ mod tests {
                 }
                 ends
             };
-            // Where an end lies among the halved pixels, and in the level below.
+            // Position of a part's end in the level below.
             let halved = |end: u32| if from_end {
                 below.positions() - (above.positions() - end) / 2
             } else {

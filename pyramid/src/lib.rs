@@ -1,7 +1,7 @@
 //! Deep Zoom pyramids of pictures of any size, in memory proportional to the picture's width.
 //!
-//! [`dzsave`] does what libvips' operation of that name does: it cuts a picture into tiles, halves it, cuts that into
-//! tiles, and so on down to one pixel, and writes all tiles to a [sink](sinks): a directory, or an archive.
+//! [`dzsave`] does what libvips' operation of that name does: it cuts a picture into tiles, halves it, cuts the smaller picture into
+//! tiles, and so on down to one pixel. It writes all tiles to a [sink](sinks): a directory or an archive.
 //!
 //! ```
 //! use std::fs::{self, File};
@@ -21,33 +21,32 @@
 //!     &Options { tile_size: 254, ..Options::default() },
 //! )?;
 //! assert_eq!((dzi.size.width, dzi.tile_format), (600, TileFormat::Jpg));
-//! assert_eq!(damage, None); // a damaged picture is shown as far as it goes
+//! assert_eq!(damage, None); // a damaged picture is saved as far as it can be read
 //! assert!(fs::read_to_string(out.with_extension("dzi"))?.contains(r#"TileSize="254""#));
 //! assert!(folder.path().join("out_files/10/2_1.jpg").is_file());
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! The picture comes as a [`RowReader`](codecs::RowReader), so it need not come from a file: anything that gives rows
-//! of pixels from top to bottom will do. The program `examples/dzsave.rs` opens any file that the codecs read.
+//! A picture is a [`RowReader`](codecs::RowReader): anything that returns rows of pixels from top to bottom. The program
+//! `examples/dzsave.rs` opens any file that the codecs read.
 //!
 //! # Hostile files
-//! [`dzsave`] decodes in the calling process. [`Bounds`](codecs::Bounds) keep a picture from being too large, but a
-//! file that was made to attack a decoder can still crash it or keep it busy for long. Decode files of strangers in a
-//! process without network, credentials and file system, with limits on memory and time, as Edgezoom's `tiler` does:
-//! its renderer process opens a [`TileSource`] and passes the tiles to its parent by a [`TileOutput`] of its own.
+//! [`dzsave`] decodes in the calling process. [`Bounds`](codecs::Bounds) reject pictures that are too large, but a file made to
+//! attack a decoder can still crash it or keep it busy for long. Decode files of strangers in a process without network,
+//! credentials and file system, with limits on memory and time. Edgezoom's `tiler` does so: its renderer process opens a
+//! [`TileSource`] and passes the tiles to its parent by its own [`TileOutput`].
 //!
 //! # How it works
-//! One thread reads a strip of some rows at a time, halves it into the strip of the level below, and so on. Every strip
-//! goes to the encoder threads. Each of them owns some columns of tiles and keeps an encoder for each tile that has
-//! begun, to which it gives the tile's part of each row. So a tile's pixels are never collected first, no thread waits
-//! for a whole row of tiles, and the encoders read a strip while the cache still holds it.
+//! One thread reads a strip of a few rows, halves it into a strip of the level below, and so on. All strips go to the encoder
+//! threads. Each thread owns some columns of tiles and keeps an encoder for each unfinished tile, to which it passes the tile's
+//! part of each row. So a tile's pixels are not collected first, no thread waits for a whole row of tiles, and the encoders read a
+//! strip while the cache still holds it.
 //!
-//! A picture of 20,000×10,000 pixels takes 40 MiB in this way. If rows of tiles were buffered instead, each would take
-//! 31 MB, and several of them would be needed.
+//! A picture of 20,000×10,000 pixels takes 40 MiB. Buffering rows of tiles would take 31 MB for each, and several of them.
 //!
-//! A picture that has to be turned, as most photographs of phones, is read and halved as it is stored, and turned tile
-//! by tile. Only then are the pixels of tiles collected.
+//! A picture that has to be turned, as most photographs of phones, is read and halved as stored, and turned tile by tile. Only then
+//! are the pixels of tiles collected.
 
 mod build_error;
 mod builder;
@@ -56,7 +55,6 @@ mod cutter;
 mod downsampler;
 mod dzsave;
 mod geometry;
-
 mod mean_filter;
 mod options;
 mod prefetch;

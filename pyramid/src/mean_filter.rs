@@ -1,33 +1,33 @@
-//! Shrinks rows of pixels to any smaller size: each pixel of the result is the mean of what it covers, with the pixels at
-//! its edges counted by the part that is covered.
+//! Shrinks rows of pixels to any smaller size. Each pixel of the result is the mean of the pixels that it covers, weighted by the
+//! covered part.
 //!
 //! ```text
 //! pixels of the source     |     0     |     1     |     2     |     3     |     4     |       each `to` long
 //! pixels of the result     |        0         |        1         |        2         | …       each `from` long
 //! ```
-//! Lengths in these units are whole numbers, so nothing is rounded before the end. Colours are weighted by opacity, as
-//! when a level is halved.
+//! Lengths in these units are whole numbers, so only the result is rounded. Colours are weighted by opacity, as when a level is
+//! halved.
 
 use std::ops::Range;
 
 use edgezoom_geometry::Size;
 
-/// A picture of pixels with `N` channels that is being shrunk. Four channels have their opacity last.
+/// Shrinks a picture with `N` channels. The last of four channels is opacity.
 pub struct MeanFilter<const N: usize> {
     from: Size,
     to: Size,
-    /// The columns of the source that each pixel of the result covers, with the first one's and the last one's weights.
+    /// Source columns that each pixel of the result covers, with the weights of the first and the last column.
     columns: Vec<(Range<usize>, u32, u32)>,
-    /// The sums of the result's row so far, times the weights of their rows and columns.
+    /// Weighted sums of the result's current row.
     sums: Vec<[u64; N]>,
-    /// A row of the result, once it is complete.
+    /// Last complete row of the result.
     row: Vec<u8>,
-    /// The rows of the source that have come.
+    /// Number of source rows added.
     rows: u32,
 }
 
 impl<const N: usize> MeanFilter<N> {
-    /// A filter from one size to another, which is nowhere larger. No side is zero.
+    /// Makes a filter that shrinks `from` to `to`. No side of `to` may be zero or larger than in `from`.
     pub fn new(from: Size, to: Size) -> Self {
         let (long, short) = (u64::from(from.width), u64::from(to.width));
         let columns = (0..short).map(|column| {
@@ -40,10 +40,10 @@ impl<const N: usize> MeanFilter<N> {
         Self { from, to, columns, sums: vec![[0; N]; width], row: vec![0; N * width], rows: 0 }
     }
 
-    /// Takes the source's next row. Calls `take` with a row of the result if it is complete with that one.
+    /// Adds the next source row. Calls `take` if that completes a row of the result.
     pub fn row<E>(&mut self, pixels: &[u8], take: impl FnOnce(&[u8]) -> Result<(), E>) -> Result<(), E> {
         let (height, rows) = (u64::from(self.from.height), u64::from(self.to.height));
-        // Where the row lies, and where the row of the result ends.
+        // The source row's start and end, and the end of the result's row.
         let (start, end) = (u64::from(self.rows) * rows, u64::from(self.rows + 1) * rows);
         let limit = (start / height + 1) * height;
         self.rows += 1;
@@ -52,14 +52,14 @@ impl<const N: usize> MeanFilter<N> {
             return Ok(());
         }
         self.complete();
-        // A row is never longer than one of the result: so it reaches into the next one at most.
+        // A source row is at most as high as a result row, so it reaches into one further row at most.
         if end > limit {
             self.add(pixels, end - limit);
         }
         take(&self.row)
     }
 
-    /// Adds a row to the sums, with this weight.
+    /// Adds a row with a weight to the sums.
     fn add(&mut self, pixels: &[u8], weight: u64) {
         let (pixels, _) = pixels.as_chunks::<N>();
         let whole = self.to.width;
@@ -82,7 +82,7 @@ impl<const N: usize> MeanFilter<N> {
         }
     }
 
-    /// Makes the result's row of the sums, which begin anew.
+    /// Computes the result's row and resets the sums.
     fn complete(&mut self) {
         let area = f64::from(self.from.width) * f64::from(self.from.height);
         let (row, _) = self.row.as_chunks_mut::<N>();
@@ -97,7 +97,7 @@ impl<const N: usize> MeanFilter<N> {
     }
 }
 
-/// Adds a pixel with a weight: with opacity, its colours count as much as it is opaque.
+/// Adds a pixel with a weight. Its colours are weighted by its opacity too.
 fn add_pixel<const N: usize>(mixed: &mut [u32; N], pixel: &[u8; N], weight: u32) {
     let opacity = if N == 4 { weight * u32::from(pixel[N - 1]) } else { weight };
     for (channel, (sum, value)) in mixed.iter_mut().zip(pixel).enumerate() {

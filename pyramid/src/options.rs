@@ -1,4 +1,4 @@
-//! How a pyramid is made.
+//! Options of a pyramid.
 
 use std::num::NonZeroUsize;
 use std::thread::available_parallelism;
@@ -9,7 +9,7 @@ use edgezoom_geometry::{Dzi, Size, TileFormat};
 
 use crate::tile_encoder::halves_chroma;
 
-/// How a pyramid is made. All fields have defaults:
+/// Options of a pyramid. All fields have defaults:
 ///
 /// ```
 /// use edgezoom_pyramid::Options;
@@ -19,39 +19,39 @@ use crate::tile_encoder::halves_chroma;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Options {
-    /// A tile's width and height in pixels without overlap, 1 to 4,096. Default 512, which takes a quarter of the
-    /// files and requests of 256, and whose edges are edges of JPEG's blocks.
+    /// Width and height of a tile in pixels without overlap, 1 to 4,096. Default 512: it takes a quarter of the files and requests
+    /// of 256, and its edges coincide with JPEG blocks.
     pub tile_size: u32,
-    /// The pixels that a tile carries of each neighbour, at most its own size. Default 0, as IIIF asks for: a
-    /// viewer that draws neighbours edge to edge shows no seam.
+    /// Pixels that a tile shares with each neighbour, at most the tile size. Default 0, as IIIF requires: viewers that draw
+    /// neighbours edge to edge show no seam.
     pub overlap: u32,
-    /// The quality of JPEG, 1 to 100. Default 82.
+    /// JPEG quality, 1 to 100. Default 82.
     pub quality: u8,
-    /// The format of the tiles. Default `None`: PNG if a pixel of the picture is not opaque, else JPEG.
+    /// Format of the tiles. Default `None`: PNG if any pixel is not opaque, else JPEG.
     pub format: Option<TileFormat>,
-    /// How PDF and SVG, which have no pixels of their own, become pictures.
+    /// How PDF and SVG are drawn.
     pub drawing: DrawingOptions,
-    /// Whether the [output](crate::TileOutput::preview) also gets two small pictures of the whole, of 1,200 and 320
-    /// pixels. Default: no.
+    /// True to send two previews of 1,200 and 320 pixels to the [output](crate::TileOutput::preview). Default false.
     pub previews: bool,
-    /// How often the [output](crate::TileOutput::coarse) gets a picture of what is there so far, small. Default: never.
+    /// Shortest interval between coarse pictures of the rows so far, sent to the [output](crate::TileOutput::coarse). Default
+    /// `None`: never.
     pub coarse_every: Option<Duration>,
-    /// Whether a damaged picture is refused, rather than shown as far as it goes. Default: no.
+    /// True to refuse a damaged picture; false to save it as far as it can be read. Default false.
     pub strict: bool,
-    /// The threads that encode and decode. Default: as many as the machine runs at once.
+    /// Number of threads that encode and decode. Default: one for each core.
     pub threads: NonZeroUsize,
 }
 
 /// An option that is out of range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OptionsError {
-    /// Of [`Options::tile_size`].
+    /// [`Options::tile_size`] is out of range.
     #[error("the tile size must be 1 to {}", Options::MAX_TILE_SIZE)]
     TileSize,
-    /// Of [`Options::overlap`].
+    /// [`Options::overlap`] is out of range.
     #[error("the overlap must not be more than the tile size")]
     Overlap,
-    /// Of [`Options::quality`].
+    /// [`Options::quality`] is out of range.
     #[error("the quality must be 1 to 100")]
     Quality,
 }
@@ -75,13 +75,13 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The largest tile size. Viewers load a tile as a whole; a larger one would defeat the purpose of tiles.
+    /// Largest tile size. Viewers load whole tiles; larger ones would defeat their purpose.
     pub const MAX_TILE_SIZE: u32 = 4096;
 
     /// Checks that all options are in range.
     ///
     /// # Errors
-    /// With the first option that is not.
+    /// Returns the first option that is not.
     pub fn check(&self) -> Result<(), OptionsError> {
         if !(1..=Self::MAX_TILE_SIZE).contains(&self.tile_size) {
             return Err(OptionsError::TileSize);
@@ -95,9 +95,8 @@ impl Options {
         Ok(())
     }
 
-    /// How the picture is to be decoded: as it is stored, because the builder turns it. A picture that is stored as
-    /// YCbCr 4:2:0 may come as such if its tiles are JPEG of that kind too, and an SVG keeps its transparent background
-    /// only for tiles that are PNG in any case.
+    /// Returns the options for decoding: as stored, because the builder turns the picture. YCbCr 4:2:0 is passed through if the
+    /// tiles are JPEG with the same subsampling, and an SVG keeps its transparent background only if the tiles must be PNG.
     #[must_use]
     pub fn decode_options(&self) -> DecodeOptions {
         let is_png = self.format == Some(TileFormat::Png);
@@ -111,7 +110,7 @@ impl Options {
         }
     }
 
-    /// The pyramid of a picture of this size with tiles of this format.
+    /// Returns the description of the pyramid of a picture.
     #[must_use]
     pub fn dzi(&self, size: Size, tile_format: TileFormat) -> Dzi {
         Dzi { size, tile_size: self.tile_size, tile_overlap: self.overlap, tile_format }

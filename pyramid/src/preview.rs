@@ -1,8 +1,8 @@
-//! Makes the small pictures of the whole while the pyramid is built: of the rows of the smallest level that is as large,
-//! shrunk by less than half. The picture is neither decoded nor read a second time.
+//! Makes the previews while the pyramid is built, by shrinking the smallest level that is large enough. The picture is neither
+//! decoded nor read a second time.
 //!
-//! The rows of an upright picture are encoded as they come. Of one that has to be turned the small picture is held, 4 MB
-//! at most, and turned at the end.
+//! Rows of an upright picture are encoded at once. If the picture has to be turned, the preview (at most 4 MB) is held and turned
+//! at the end.
 
 use std::io;
 use std::mem;
@@ -17,19 +17,19 @@ use crate::strip::Strip;
 use crate::tile_encoder::{Encoding, TileEncoder};
 use crate::turn::turn;
 
-/// One small picture that is being made.
+/// Makes one preview.
 pub struct PreviewMaker<'a> {
     kind: PreviewKind,
-    /// Upright.
+    /// Size of the upright preview.
     size: Size,
     level: &'a Level,
     encoding: Encoding,
     output: &'a dyn TileOutput,
     filter: Filter,
     encoder: TileEncoder,
-    /// The rows that are to be turned.
+    /// Rows that have to be turned.
     held: Vec<u8>,
-    /// The rows of the level that have come.
+    /// Number of the level's rows added.
     rows: u32,
 }
 
@@ -39,7 +39,7 @@ enum Filter {
     Opacity(MeanFilter<4>),
 }
 
-/// What makes the small pictures of a pyramid with these levels.
+/// Returns the makers of a pyramid's previews.
 pub fn previews<'a>(
     dzi: &Dzi,
     levels: &'a [Level],
@@ -65,7 +65,7 @@ pub fn previews<'a>(
 }
 
 impl PreviewMaker<'_> {
-    /// Takes a strip of any level. The strips of a level must come in order.
+    /// Adds a strip of any level. A level's strips must be added in order.
     pub fn take(&mut self, strip: &Strip) -> io::Result<()> {
         if strip.level != self.level.number {
             return Ok(());

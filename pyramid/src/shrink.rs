@@ -1,33 +1,31 @@
 //! Halves a picture by a box filter: each pixel of the smaller picture is the rounded mean of 2×2 pixels of the larger
 //! one.
 //!
-//! At an odd edge, where the picture ends, it is the mean of the pixels that exist. A picture that is stored turned may
-//! begin where the rows end: `from_end`. Colours are weighted by opacity, so that the
-//! colours of transparent pixels, which are not seen, do not bleed into visible ones.
+//! At an odd edge it is the mean of the pixels that exist. The upright picture may begin where the stored rows end (`from_end`).
+//! Colours are weighted by opacity, so the invisible colours of transparent pixels do not bleed into visible ones.
 //!
-//! The loops are plain on purpose: the compiler vectorises them.
+//! The loops are simple on purpose: the compiler vectorises them.
 
 use edgezoom_codecs::{Layout, vectorised};
 use edgezoom_jpeg::ycbcr420::{Pair, PairMut};
 
 use crate::geometry::Axis;
 
-/// Makes one row of the smaller picture from two rows of the larger one. At an odd lower edge both are the last row.
-/// With `from_end`, pixels are counted from the right.
+/// Halves two rows into one. At an odd lower edge, pass the last row twice. With `from_end`, pixels are paired from the right.
 ///
-/// `out` has half the pixels of `upper`, rounded up.
+/// `out` must have half the pixels of `upper`, rounded up.
 pub fn halve_rows(layout: Layout, from_end: bool, upper: &[u8], lower: &[u8], out: &mut [u8]) {
     match layout {
         Layout::Grey => halve::<1>(from_end, upper, lower, out),
         Layout::Rgb => halve::<3>(from_end, upper, lower, out),
         Layout::Rgba => halve::<4>(from_end, upper, lower, out),
-        // Comes in pairs of rows: see `halve_ycbcr420`.
+        // `halve_ycbcr420` halves planes.
         Layout::YCbCr420 => {}
     }
 }
 
-/// Makes a pair of rows of the smaller picture from two pairs of the larger one. At an odd edge one of them is missing,
-/// and so is its row. `above` and `below` are the columns of the larger and of the smaller picture.
+/// Halves two pairs of rows into one pair. At an odd edge one pair is missing, and so is its row of the result. `above` and
+/// `below` are the columns of the larger and the smaller picture.
 pub fn halve_ycbcr420(above: &Axis, below: &Axis, pairs: [Option<Pair<'_>>; 2], out: PairMut<'_>) {
     for (pair, out) in pairs.into_iter().zip(out.luma) {
         let Some(pair) = pair else { continue };
@@ -44,8 +42,8 @@ pub fn halve_ycbcr420(above: &Axis, below: &Axis, pairs: [Option<Pair<'_>>; 2], 
     }
 }
 
-/// Halves rows of pixels of `N` bytes, of which four have their opacity last. Pixels are taken in twos from the left, and
-/// a last one alone; with `from_end` the first one is alone.
+/// Halves rows of pixels of `N` bytes; the last of four bytes is opacity. Of an odd number of pixels the last one is halved alone,
+/// or with `from_end` the first one.
 fn halve<const N: usize>(from_end: bool, upper: &[u8], lower: &[u8], out: &mut [u8]) {
     let alone = if from_end && (upper.len() / N) % 2 == 1 { N } else { 0 };
     let (upper_alone, upper) = upper.split_at(alone);
@@ -64,7 +62,7 @@ fn halve<const N: usize>(from_end: bool, upper: &[u8], lower: &[u8], out: &mut [
     );
 }
 
-/// The mean of each of the `N` channels.
+/// Writes the mean of each of the `N` channels.
 #[inline(always)]
 fn box_filter<const N: usize>(upper: &[u8], lower: &[u8], out: &mut [u8]) {
     let (upper, upper_rest) = upper.as_chunks::<N>();
@@ -86,7 +84,7 @@ fn box_filter<const N: usize>(upper: &[u8], lower: &[u8], out: &mut [u8]) {
     }
 }
 
-/// The mean of the opacity, and of the colours weighted by it.
+/// Writes the mean opacity, and the mean colours weighted by opacity.
 #[inline(always)]
 fn weighted_box_filter(upper: &[u8], lower: &[u8], out: &mut [u8]) {
     let (upper, _) = upper.as_chunks::<4>();

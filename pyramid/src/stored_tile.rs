@@ -1,7 +1,6 @@
-//! A tile of a picture that has to be turned: collects its rows as they are stored, then turns and encodes them.
+//! Collects the stored rows of a tile, then turns and encodes them. Used if the picture has to be turned.
 //!
-//! The rows lie in small blocks that many tiles share in turn. So the tiles that have begun take no more memory than the
-//! rows that have come.
+//! Rows are stored in small blocks that tiles reuse, so an unfinished tile needs memory only for the rows received.
 
 use std::ops::Range;
 
@@ -14,22 +13,22 @@ use crate::strip::Strip;
 use crate::tile_encoder::{Encoding, TileEncoder};
 use crate::turn::turn;
 
-/// The rows of a block, an even number.
+/// Rows of a block, an even number.
 const BLOCK_ROWS: usize = 16;
 
-/// The collected rows of a tile.
+/// Collected rows of a tile.
 pub struct StoredTile {
     pub coord: TileCoord,
-    /// The positions of the columns that are collected; in planes these are whole pairs.
+    /// Positions of the collected columns, in planes whole pairs.
     columns: Range<u32>,
-    /// The positions of the rows that are collected.
+    /// Positions of the collected rows.
     rows: Range<u32>,
-    /// The columns and rows of the upright tile in what is collected, once that is turned.
+    /// Columns and rows of the tile in the collected area after turning.
     crop: [Range<u32>; 2],
     blocks: Vec<Vec<u8>>,
 }
 
-/// Buffers that a thread uses for one tile after the other.
+/// Buffers that a thread reuses for its tiles.
 #[derive(Default)]
 pub struct Buffers {
     blocks: Vec<Vec<u8>>,
@@ -37,7 +36,7 @@ pub struct Buffers {
 }
 
 impl StoredTile {
-    /// An empty tile, which has this column and row among stored tiles.
+    /// Makes an empty tile at this column and row of stored tiles.
     pub fn new(level: &Level, column: u32, row: u32, encoding: Encoding) -> Self {
         let unit = if encoding.layout == Layout::YCbCr420 { 2 } else { 1 };
         let [(columns, across), (rows, down)] =
@@ -45,7 +44,7 @@ impl StoredTile {
                 let pixels = axis.pixels(index);
                 let collected = pixels.start / unit * unit..pixels.end.next_multiple_of(unit);
                 let crop = pixels.start - collected.start..pixels.end - collected.start;
-                // Past an odd end lies padding, which planes have.
+                // Planes are padded past an odd end.
                 let end = axis.positions().next_multiple_of(unit);
                 let positions =
                     if axis.from_end { end - collected.end..end - collected.start } else { collected };
@@ -55,7 +54,7 @@ impl StoredTile {
         Self { coord: level.coord(column, row), columns, rows, crop, blocks: Vec::new() }
     }
 
-    /// Takes the rows of a strip that belong to the tile. Whether these were the last.
+    /// Adds the strip's rows that belong to the tile. Returns true if the tile is complete.
     pub fn collect(&mut self, level: &Level, strip: &Strip, layout: Layout, buffers: &mut Buffers) -> bool {
         let strip_rows = strip.rows();
         let common = self.rows.start.max(strip_rows.start)..self.rows.end.min(strip_rows.end);
@@ -82,7 +81,7 @@ impl StoredTile {
         common.end == self.rows.end.min(level.rows.positions())
     }
 
-    /// The block for the next unit of so many bytes, of which a block has `count`.
+    /// Returns the block for the next unit of `bytes` bytes. A block holds `count` units.
     fn block(&mut self, bytes: usize, count: usize, buffers: &mut Buffers) -> &mut Vec<u8> {
         if self.blocks.last().is_none_or(|block| block.len() >= bytes * count) {
             let mut block = buffers.blocks.pop().unwrap_or_default();
@@ -94,7 +93,7 @@ impl StoredTile {
         &mut self.blocks[last]
     }
 
-    /// Turns and encodes the tile, whose rows must all have come.
+    /// Turns and encodes the tile, which must be complete.
     pub fn encode(
         self,
         encoding: Encoding,
@@ -146,7 +145,7 @@ impl StoredTile {
     }
 }
 
-/// The parts of so many bytes in blocks that have only whole ones.
+/// Splits blocks into units of `bytes` bytes.
 fn units(blocks: &[Vec<u8>], bytes: usize) -> Vec<&[u8]> {
     blocks.iter().flat_map(|block| block.chunks_exact(bytes)).collect()
 }

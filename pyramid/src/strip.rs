@@ -1,7 +1,7 @@
-//! Strips: a few rows of a level, as wide as the level, in buffers that are used again.
+//! Strips: a few rows of a level in its full width, in reused buffers.
 //!
-//! Each level has a fixed number of buffers. Taking another one waits until a strip has been encoded on all threads and
-//! is dropped. This bounds the memory, and holds the decoder back when encoding is slower.
+//! Each level has a fixed number of buffers. If all are in use, the next strip waits until all threads have encoded and dropped
+//! one. This bounds the memory and slows the decoder down if encoding is slower.
 
 use std::io;
 use std::mem;
@@ -13,7 +13,7 @@ use edgezoom_jpeg::ycbcr420::{self, Pair};
 
 use crate::geometry::Level;
 
-/// The buffers of one level.
+/// Buffers of one level.
 pub struct Pool {
     free: Mutex<Vec<Vec<u8>>>,
     returned: Condvar,
@@ -23,13 +23,13 @@ pub struct Pool {
 /// Consecutive rows of a level without gaps between them, as pixels or as pairs of rows in
 /// [`ycbcr420`]. Dropping a strip returns its buffer to the pool.
 pub struct Strip {
-    /// The level's number.
+    /// Number of the level.
     pub level: u32,
-    /// The first row.
+    /// First row.
     first: u32,
-    /// The rows that it has room for.
+    /// Number of rows that fit.
     capacity: u32,
-    /// The rows that it holds.
+    /// Number of rows that it holds.
     filled: u32,
     row_bytes: usize,
     pixels: Vec<u8>,
@@ -37,13 +37,13 @@ pub struct Strip {
 }
 
 impl Pool {
-    /// A pool of `count` buffers of `bytes` each. A buffer is allocated when it is first used.
+    /// Makes a pool of `count` buffers of `bytes` bytes. A buffer is allocated when it is first used.
     pub fn new(count: usize, bytes: usize) -> Arc<Self> {
         let free = Mutex::new(vec![Vec::new(); count]);
         Arc::new(Self { free, returned: Condvar::new(), bytes })
     }
 
-    /// An empty strip. Waits until a buffer is free.
+    /// Returns an empty strip. Waits until a buffer is free.
     pub fn strip(self: &Arc<Self>, level: u32, first: u32, capacity: u32, row_bytes: usize) -> Strip {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         let mut pixels = loop {
@@ -59,26 +59,26 @@ impl Pool {
 }
 
 impl Strip {
-    /// The bytes of the next `rows` rows, to be written, which count as filled from now on. The slice is longer than
-    /// that if `room`, also in rows, is larger: pairs are written as a whole, past the last row.
+    /// Marks the next `rows` rows as filled and returns their bytes for writing. If `room`, also in rows, is larger, the slice
+    /// is longer: pairs are written as a whole, past the last row.
     pub fn extend(&mut self, rows: u32, room: u32) -> &mut [u8] {
         let start = self.filled as usize * self.row_bytes;
         self.filled += rows;
         &mut self.pixels[start..start + room.max(rows) as usize * self.row_bytes]
     }
 
-    /// The rows that it holds, by their positions in the level.
+    /// Returns the rows that it holds, by their positions in the level.
     pub fn rows(&self) -> Range<u32> {
         self.first..self.first + self.filled
     }
 
-    /// Whether it has no room for another row.
+    /// Returns true if no other row fits.
     pub fn is_full(&self) -> bool {
         self.filled == self.capacity
     }
 
-    /// The pairs of rows that it holds of its level, if the layout is `YCbCr420`. Where a pair has only one row of
-    /// pixels, at the level's edge, both are that row.
+    /// Returns its pairs of rows, if the layout is `YCbCr420`. A pair at the level's edge may have only one row of pixels, which
+    /// is returned twice.
     pub fn pairs(&self, level: &Level) -> impl Iterator<Item = Pair<'_>> + Clone {
         let pixels = &self.pixels[..self.filled.next_multiple_of(2) as usize * self.row_bytes];
         let (lead, end) = (level.rows.lead, self.first + self.filled);
@@ -94,8 +94,7 @@ impl Strip {
         })
     }
 
-    /// Calls `take` with the pixels of each of its rows, from left to right and without the lead: in planes a sample of
-    /// luma, Cb and Cr for each pixel.
+    /// Calls `take` with the pixels of each row, without the lead. Rows of planes have luma, Cb and Cr for each pixel.
     pub fn for_each_row(
         &self,
         layout: Layout,
@@ -110,7 +109,7 @@ impl Strip {
         let rows = self
             .pairs(level)
             .flat_map(|Pair { luma: [upper, lower], chroma }| [(upper, chroma), (lower, chroma)]);
-        // Of a pair the strip may have one row only: the upper one is the lead, or the lower one lies past the end.
+        // The strip may have only one row of a pair: the upper row is the lead, or the lower one lies past the end.
         let skipped = level.rows.lead.saturating_sub(self.first) as usize;
         for (luma, [blue, red]) in rows.take(self.filled as usize).skip(skipped) {
             for (at, pixel) in pixels.as_chunks_mut::<3>().0.iter_mut().enumerate() {
@@ -122,7 +121,7 @@ impl Strip {
         Ok(())
     }
 
-    /// The pixels of some of its rows, by their positions in the level.
+    /// Returns the pixels of some rows, by their positions in the level.
     pub fn pixels_of(&self, rows: &Range<u32>) -> &[u8] {
         let offset = |row: u32| (row - self.first) as usize * self.row_bytes;
         &self.pixels[offset(rows.start)..offset(rows.end)]

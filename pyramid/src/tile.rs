@@ -1,77 +1,75 @@
-//! A tile, its address in the pyramid, and the interface that takes encoded tiles from the threads that make them.
+//! Tiles, their addresses, and the trait for outputs that receive them from the encoder threads.
 
 use std::io;
 
 use bytes::Bytes;
 use edgezoom_geometry::{Dzi, PreviewKind};
 
-/// The address of a tile in a pyramid.
+/// Address of a tile in a pyramid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TileCoord {
-    /// The level: 0 is one pixel, the last one the full picture.
+    /// Level: 0 is one pixel, the last one the full picture.
     pub level: u32,
-    /// The column, from the left.
+    /// Column, from the left.
     pub column: u32,
-    /// The row, from the top.
+    /// Row, from the top.
     pub row: u32,
 }
 
 /// An encoded tile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tile {
-    /// The level: 0 is one pixel, the last one the full picture.
+    /// Level: 0 is one pixel, the last one the full picture.
     pub level: u32,
-    /// The column, from the left.
+    /// Column, from the left.
     pub column: u32,
-    /// The row, from the top.
+    /// Row, from the top.
     pub row: u32,
-    /// The content of the tile's file.
+    /// Content of the tile's file.
     pub bytes: Bytes,
 }
 
-/// Takes encoded tiles. Several threads call it at once, and tiles come in no particular order.
+/// Receives encoded tiles, from several threads at once and in no particular order.
 ///
-/// An error of any method ends the building of the pyramid.
+/// An error of any method ends the build.
 pub trait TileOutput: Sync {
-    /// Takes the pyramid's description, before the first tile.
+    /// Receives the pyramid's description before the first tile.
     ///
     /// # Errors
-    /// When the pyramid cannot be written.
+    /// Return an error if the pyramid cannot be written.
     fn begin(&self, dzi: &Dzi) -> io::Result<()> {
         let _ = dzi;
         Ok(())
     }
 
-    /// Takes a tile in its final format. The bytes are only lent: the next tile overwrites them.
+    /// Receives a tile in its final format. The next tile overwrites the bytes.
     ///
     /// # Errors
-    /// When the tile cannot be written.
+    /// Return an error if the tile cannot be written.
     fn tile(&self, coord: TileCoord, bytes: &[u8]) -> io::Result<()>;
 
-    /// Takes a small picture of the whole in the format of the tiles, which [`Options::previews`](crate::Options::previews)
-    /// asks for. The bytes are only lent.
+    /// Receives a preview in the format of the tiles, if [`Options::previews`](crate::Options::previews) is set.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// Return an error if it cannot be written.
     fn preview(&self, kind: PreviewKind, bytes: &[u8]) -> io::Result<()> {
         let _ = (kind, bytes);
         Ok(())
     }
 
-    /// Takes a picture of what is there so far, small and in JPEG, which [`Options::coarse_every`](crate::Options::coarse_every)
-    /// asks for. The bytes are only lent.
+    /// Receives a coarse picture of the rows so far, in JPEG, if [`Options::coarse_every`](crate::Options::coarse_every) is set.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// Return an error if it cannot be written.
     fn coarse(&self, bytes: &[u8]) -> io::Result<()> {
         let _ = bytes;
         Ok(())
     }
 
-    /// Reports how many rows of the picture have been read.
+    /// Receives the number of rows of the picture that have been read.
     ///
     /// # Errors
-    /// When the building should end.
+    /// Return an error to end the build.
     fn progress(&self, rows: u32) -> io::Result<()> {
         let _ = rows;
         Ok(())

@@ -1,4 +1,4 @@
-//! Opens a picture for its tiles: decides between JPEG and PNG, and between RGB and YCbCr.
+//! Opens a picture and chooses the format of its tiles.
 
 use edgezoom_codecs::{
     Damage, DecodeOptions, Flattened, Layout, RowReader, SourceError, Thumbnail, is_opaque,
@@ -10,16 +10,16 @@ use crate::builder::{Wanted, build};
 use crate::coarse::Coarse;
 use crate::{Options, TileOutput};
 
-/// A pyramid that is complete.
+/// A complete pyramid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Built {
-    /// Its description.
+    /// Description of the pyramid.
     pub dzi: Dzi,
-    /// What is missing of the picture, because its file is damaged.
+    /// Damage of the picture's file: the part that is missing.
     pub damage: Option<Damage>,
 }
 
-/// A picture whose tile format is decided.
+/// An open picture with the format of its tiles.
 pub struct TileSource {
     reader: Box<dyn RowReader>,
     format: TileFormat,
@@ -27,23 +27,22 @@ pub struct TileSource {
 }
 
 impl TileSource {
-    /// Opens a picture and decides about the format of its tiles. `open` returns a reader of the picture from its first
-    /// row. It is called once, or a second time if the picture has to be read for the decision.
+    /// Opens a picture and chooses the format of its tiles. `open` returns a reader that starts at the first row. It is called a
+    /// second time if the picture had to be read for the choice.
     ///
-    /// Tiles are PNG if a pixel of the picture is not opaque, else JPEG, unless [`Options::format`] says which. For
-    /// JPEG the picture is flattened onto white.
+    /// Tiles are PNG if any pixel is not opaque, else JPEG, unless [`Options::format`] is set. For JPEG the picture is flattened
+    /// onto white.
     ///
     /// # Errors
-    /// When the picture cannot be opened or read.
+    /// Returns an error if the picture cannot be opened or read.
     pub fn open(
         options: &Options,
         mut open: impl FnMut(&DecodeOptions) -> Result<Box<dyn RowReader>, SourceError>,
     ) -> Result<Self, SourceError> {
         let decode = options.decode_options();
         let mut reader = open(&decode)?;
-        // Many pictures have an opacity channel that is opaque everywhere, and PNG would make their tiles several times
-        // as large as JPEG. So a picture of which this is not known is read up to the first pixel that is not opaque.
-        // That takes less time than encoding it as PNG.
+        // Many pictures have an opacity channel that is opaque everywhere, and their tiles would be several times larger as
+        // PNG. So the picture is read up to the first pixel that is not opaque, which takes less time than encoding PNG.
         if options.format.is_none() && reader.layout() == Layout::Rgba && !reader.needs_opacity() {
             let is_opaque = is_opaque(&mut *reader)?;
             // A temporary file serves one reader at a time.
@@ -63,16 +62,16 @@ impl TileSource {
         Ok(Self { reader, format, thumbnail: None })
     }
 
-    /// Shows this thumbnail in [coarse pictures](TileOutput::coarse), where the picture's own rows are not there yet.
+    /// Sets the thumbnail that [coarse pictures](TileOutput::coarse) show below the rows read so far.
     #[must_use]
     pub fn with_thumbnail(self, thumbnail: Option<Thumbnail>) -> Self {
         Self { thumbnail, ..self }
     }
 
-    /// Builds the pyramid. `output` has got its description before the first tile.
+    /// Builds the pyramid.
     ///
     /// # Errors
-    /// The first one that occurred. The output may have taken tiles before.
+    /// Returns the first error. The output may have received tiles before.
     pub fn build(mut self, options: &Options, output: &dyn TileOutput) -> Result<Built, BuildError> {
         let dzi = options.dzi(self.reader.orientation().turned(self.reader.size()), self.format);
         let coarse = options.coarse_every.map(|every| Coarse { every, thumbnail: self.thumbnail.take() });

@@ -1,12 +1,11 @@
-//! Turns the pixels of a tile.
+//! Turns pixels upright.
 
 use edgezoom_codecs::Orientation;
 
-/// How many rows of the upright tile are written side by side when rows become columns: each stored row then gives a
-/// whole cache line or two.
+/// Number of upright rows that are written together when rows become columns, so that each stored row fills a cache line or two.
 const ROWS_AT_ONCE: usize = 16;
 
-/// Turns pixels of `N` bytes, given as stored rows of equal length, and writes the upright rows one after the other.
+/// Turns stored rows of `N`-byte pixels and writes the upright rows one after the other. All rows must be equally long.
 pub fn turn<const N: usize>(rows: &[&[u8]], orientation: Orientation, upright: &mut Vec<u8>) {
     upright.resize(rows.iter().map(|row| row.len()).sum(), 0);
     let (upright, _) = upright.as_chunks_mut::<N>();
@@ -24,7 +23,7 @@ pub fn turn<const N: usize>(rows: &[&[u8]], orientation: Orientation, upright: &
     }
 }
 
-/// Makes stored rows of this width columns.
+/// Turns stored rows of this width into columns.
 fn transpose<const N: usize>(
     rows: &[&[u8]],
     width: usize,
@@ -39,7 +38,6 @@ fn transpose<const N: usize>(
         for x in 0..height {
             let row = rows[if orientation.from_bottom { height - 1 - x } else { x }];
             let pixels = &row.as_chunks::<N>().0[start..start + count];
-            // The column of the band from its first row on.
             let column = band[x..].iter_mut().step_by(height);
             if orientation.from_right {
                 column.zip(pixels.iter().rev()).for_each(|(out, pixel)| *out = *pixel);

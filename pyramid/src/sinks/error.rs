@@ -1,27 +1,27 @@
-//! Why a pyramid could not be written to a sink.
+//! Errors of sinks.
 
 use std::error::Error;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a pyramid could not be written.
+/// An error of writing a pyramid to a sink.
 #[derive(Debug, thiserror::Error)]
 pub enum SinkError {
-    /// There is a file or folder already.
+    /// A file or folder exists at the destination.
     #[error("{} exists already", .0.display())]
     Exists(PathBuf),
-    /// The path ends in no file name.
+    /// The path does not end in a file name.
     #[error("{} does not end in a name for the pyramid", .0.display())]
     Nameless(PathBuf),
     /// The file system returned an error.
     #[error("cannot write {}: {source}", path.display())]
     Io {
-        /// The file or folder that could not be written.
+        /// File or folder that could not be written.
         path: PathBuf,
-        /// The system's error.
+        /// Error of the system.
         source: io::Error,
     },
-    /// The error of a sink outside this crate.
+    /// An error of a sink outside this crate.
     #[error(transparent)]
     Other(Box<dyn Error + Send + Sync>),
 }

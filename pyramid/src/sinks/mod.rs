@@ -1,15 +1,12 @@
-//! Sinks: where a pyramid is written to.
-//!
-//! A [`Sink`] is a destination that can begin a pyramid; the [`PyramidWriter`] that it returns takes the tiles.
+//! Destinations for pyramids. A [`Sink`] begins a pyramid and returns a [`PyramidWriter`], which receives the tiles.
 //!
 //! | sink | writes |
 //! |---|---|
 //! | [`DirectorySink`] | `<name>.dzi` and `<name>_files/` |
 //! | [`ArchiveSink`] | `<name>.zip` or `<name>.szi`: the same in one file |
 //!
-//! A sink over a network fits too. One whose client is asynchronous puts tiles into a bounded queue in
-//! [`put`](PyramidWriter::put), which its own runtime empties, and waits for the rest in
-//! [`publish`](PyramidWriter::publish); its errors are [`SinkError::Other`].
+//! A sink can also write to a network. With an asynchronous client, [`put`](PyramidWriter::put) sends tiles to a bounded queue that
+//! the client's runtime empties, and [`publish`](PyramidWriter::publish) waits for the rest. Its errors are [`SinkError::Other`].
 
 mod archive;
 mod directory;
@@ -24,13 +21,12 @@ pub use error::SinkError;
 
 use crate::Tile;
 
-/// A destination for a pyramid. It can be used from any thread.
+/// A destination for a pyramid, usable from any thread.
 pub trait Sink: Send + Sync {
-    /// Checks whether [`begin`](Self::begin) would be refused now, so that a program finds out before it reads a
-    /// picture.
+    /// Checks that [`begin`](Self::begin) would succeed, before a program reads a picture.
     ///
     /// # Errors
-    /// When there is a pyramid already that may not be replaced.
+    /// Returns an error if a pyramid exists that may not be replaced.
     fn check(&self) -> Result<(), SinkError> {
         Ok(())
     }
@@ -38,22 +34,22 @@ pub trait Sink: Send + Sync {
     /// Begins a pyramid.
     ///
     /// # Errors
-    /// When there is a pyramid already that may not be replaced, or the destination cannot be written to.
+    /// Returns an error if a pyramid exists that may not be replaced, or the destination cannot be written to.
     fn begin(&self, dzi: &Dzi) -> Result<Box<dyn PyramidWriter>, SinkError>;
 }
 
-/// A pyramid that is being written. Nothing is at the destination until it is published. Dropping the writer before
-/// that deletes what it has written.
+/// Writes a pyramid, which is invisible at the destination until it is published. Dropping the writer before that deletes
+/// everything written.
 pub trait PyramidWriter: Send {
-    /// Takes a tile. Waits when tiles come faster than they can be written.
+    /// Writes a tile. Waits if tiles arrive faster than they can be written.
     ///
     /// # Errors
-    /// When this tile or an earlier one cannot be written.
+    /// Returns an error if this tile or an earlier one cannot be written.
     fn put(&mut self, tile: Tile) -> Result<(), SinkError>;
 
     /// Completes the pyramid and makes it visible, the descriptor last.
     ///
     /// # Errors
-    /// When something cannot be written, or another pyramid has appeared at the destination.
+    /// Returns an error if a file cannot be written, or another pyramid has appeared at the destination.
     fn publish(self: Box<Self>) -> Result<(), SinkError>;
 }

@@ -1,4 +1,4 @@
-//! The path of an output, from which the names of all its files follow.
+//! The path of an output, from which the names of its files derive.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::SinkError;
 
-/// A folder, and the pyramid's name without an extension.
+/// A folder and the pyramid's name without an extension.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutputPath {
     pub folder: PathBuf,
@@ -14,7 +14,7 @@ pub struct OutputPath {
 }
 
 impl OutputPath {
-    /// Splits a path. The extension is optional at its end; other extensions belong to the name.
+    /// Splits a path. The given extension is optional; any other belongs to the name.
     pub fn new(path: &Path, extension: &str) -> Result<Self, SinkError> {
         let has_extension = path.extension() == Some(OsStr::new(extension));
         let name = if has_extension { path.file_stem() } else { path.file_name() };
@@ -23,17 +23,17 @@ impl OutputPath {
         Ok(Self { folder: folder.to_owned(), name })
     }
 
-    /// The path of the name with a suffix.
+    /// Returns the path of the name with a suffix.
     pub fn with_suffix(&self, suffix: &str) -> PathBuf {
         self.folder.join(self.name_with(suffix))
     }
 
-    /// What a hidden temporary file or folder beside the output is called by: the system adds a random part.
+    /// Returns the prefix of temporary files and folders beside the output.
     pub fn temporary_prefix(&self) -> OsString {
         self.name_with(".growing-")
     }
 
-    /// An error about the folder.
+    /// Makes an error about the folder.
     pub fn folder_error(&self, error: io::Error) -> SinkError {
         SinkError::io(&self.folder, error)
     }
@@ -45,7 +45,7 @@ impl OutputPath {
     }
 }
 
-/// Fails if there is something at any of these paths, be it a dangling symbolic link.
+/// Fails if any of these paths exists, even as a dangling symbolic link.
 pub fn check_free(paths: &[PathBuf]) -> Result<(), SinkError> {
     let taken = paths.iter().find(|path| path.symlink_metadata().is_ok());
     taken.map_or(Ok(()), |path| Err(SinkError::Exists(path.clone())))

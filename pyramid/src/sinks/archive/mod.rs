@@ -1,19 +1,19 @@
-//! A pyramid as one file: a ZIP archive with the files of the directory sink, or an SZI (Smart Zoom Image), which slide
-//! viewers read. Nothing in it is compressed, so that a server can answer a tile with a range of the file.
+//! Writes a pyramid as one file: a ZIP archive with the files of the directory sink, or an SZI (Smart Zoom Image), which slide
+//! viewers read. Entries are not compressed, so a server can answer a request for a tile with a range of the file.
 //!
 //! ```text
 //! <name>/<name>_files/<level>/<column>_<row>.<format>     the tiles
 //! <name>/<name>.dzi                                       the descriptor
-//! <name>/associated_images/<preview>.<format>             the small pictures of the whole, if they were made
+//! <name>/associated_images/<preview>.<format>             the previews, if they were made
 //! <name>/scan-properties.xml                              only in SZI: the properties of the scan
 //! <name>/tile-index.bin                                   only in SZI: where each tile is (`TileIndex`)
 //! ```
 //!
-//! It is written to a hidden file beside the output and renamed when it is complete. Dropping the writer before that
-//! deletes the hidden file.
+//! The archive is a hidden file beside the output until it is complete, then it is renamed. Dropping the writer before that
+//! deletes it.
 //!
-//! Source: Smart In Media, "SZI format description", 2018-11-24, <https://github.com/smartinmedia/SZI-Format>, and what
-//! libvips' `dzsave` writes with `container=szi`.
+//! Source: Smart In Media, "SZI format description", 2018-11-24, <https://github.com/smartinmedia/SZI-Format>; output of libvips'
+//! `dzsave` with `container=szi`.
 
 mod stream;
 mod timestamp;
@@ -36,22 +36,22 @@ use crate::Tile;
 pub use stream::ArchiveStream;
 use timestamp::Timestamp;
 
-/// The bytes that are collected before they are written.
+/// Size of the write buffer in bytes.
 const WRITE_BYTES: usize = 256 << 10;
 
-/// The formats of archives.
+/// Format of an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArchiveFormat {
-    /// A plain ZIP.
+    /// Plain ZIP.
     Zip,
-    /// A ZIP with the properties of the scan.
+    /// ZIP with the properties of the scan and an index of tiles.
     Szi,
 }
 
 /// Writes a pyramid to `<name>.zip` or `<name>.szi`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArchiveSink {
-    /// The name also is that of the folder in the archive.
+    /// Its name is also that of the folder in the archive.
     path: OutputPath,
     format: ArchiveFormat,
     date: SystemTime,
@@ -65,7 +65,7 @@ struct ArchiveWriter {
 }
 
 impl ArchiveFormat {
-    /// The extension of the file's name.
+    /// Returns the file extension.
     #[must_use]
     pub fn extension(self) -> &'static str {
         match self {
@@ -74,7 +74,7 @@ impl ArchiveFormat {
         }
     }
 
-    /// The format that a path asks for by its extension.
+    /// Returns the format of a path's extension.
     #[must_use]
     pub fn from_path(path: &Path) -> Option<Self> {
         [Self::Zip, Self::Szi]
@@ -84,29 +84,28 @@ impl ArchiveFormat {
 }
 
 impl ArchiveSink {
-    /// A sink for the path `<folder>/<name>`, with or without the format's extension at its end. All entries of the
-    /// archive get the date.
+    /// Makes a sink for the path `<folder>/<name>`, with or without the format's extension. All entries get the date.
     ///
     /// # Errors
-    /// When the path does not end in a name.
+    /// Returns an error if the path does not end in a name.
     pub fn new(path: impl AsRef<Path>, format: ArchiveFormat, date: SystemTime) -> Result<Self, SinkError> {
         let path = OutputPath::new(path.as_ref(), format.extension())?;
         Ok(Self { path, format, date, replaces: false })
     }
 
-    /// Whether an archive that is there already is replaced. If not, which is the default, it is an error.
+    /// Sets whether an existing archive is replaced. By default it is an error.
     #[must_use]
     pub fn replacing(self, replaces: bool) -> Self {
         Self { replaces, ..self }
     }
 
-    /// The archive's path.
+    /// Returns the archive's path.
     #[must_use]
     pub fn path(&self) -> PathBuf {
         self.path.with_suffix(&format!(".{}", self.format.extension()))
     }
 
-    /// A hidden file beside the output, with the permissions of a new file.
+    /// Makes a hidden file beside the output, with the permissions of a new file.
     fn temporary_file(&self) -> io::Result<NamedTempFile<File>> {
         let prefix = self.path.temporary_prefix();
         let mut builder = tempfile::Builder::new();
@@ -152,7 +151,7 @@ impl PyramidWriter for ArchiveWriter {
     }
 }
 
-/// `scan-properties.xml` of an SZI, with the properties that libvips writes of every picture:
+/// Returns `scan-properties.xml` of an SZI, with the properties that libvips writes for every picture:
 ///
 /// ```xml
 /// <image xmlns="http://www.pathozoom.com/szi" date="2026-11-21T10:10:10Z" version="1.0">

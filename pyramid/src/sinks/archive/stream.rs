@@ -1,21 +1,19 @@
-//! A pyramid as an archive, written to anything from the first byte to the last. Sinks for files and for object stores share
-//! it.
+//! Writes a pyramid as an archive from the first byte to the last, without seeking. Sinks for files and object stores share it.
 
 use std::io::{self, Write};
 use std::time::SystemTime;
 
-use edgezoom_geometry::tile_number;
-use edgezoom_geometry::{Archive, Dzi, PreviewKind, TileIndex, TileRange};
+use edgezoom_geometry::{Archive, Dzi, PreviewKind, TileIndex, TileRange, tile_number};
 
 use super::ArchiveFormat;
 use super::timestamp::Timestamp;
 use super::zip::ZipWriter;
 use crate::Tile;
 
-/// The name of the entry with the [`TileIndex`], in the folder of the pyramid.
+/// Name of the [`TileIndex`] entry in the pyramid's folder.
 const INDEX_NAME: &str = "tile-index.bin";
 
-/// The folder of the small pictures, in that of the pyramid: where libvips puts the pictures that a slide has besides.
+/// Folder of the previews in the pyramid's folder. libvips puts a slide's associated images there.
 const PREVIEWS_FOLDER: &str = "associated_images";
 
 /// An archive that is being written.
@@ -25,25 +23,25 @@ pub struct ArchiveStream<W> {
     dzi: Dzi,
     format: ArchiveFormat,
     date: Timestamp,
-    /// The tiles so far, with their numbers.
+    /// Tiles so far, with their numbers.
     tiles: Vec<(u64, TileRange)>,
 }
 
 impl<W: Write> ArchiveStream<W> {
-    /// An archive of the pyramid `name`. All its entries get the date.
+    /// Makes an archive of the pyramid `name`. All entries get the date.
     pub fn new(to: W, name: String, dzi: &Dzi, format: ArchiveFormat, date: SystemTime) -> Self {
         let date = date.into();
         Self { zip: ZipWriter::new(to, date), name, dzi: *dzi, format, date, tiles: Vec::new() }
     }
 
-    /// Adds a tile. Tiles come in any order, each once.
+    /// Adds a tile. Tiles may be added in any order, each once.
     ///
     /// # Errors
-    /// The tile is not one of the pyramid, or cannot be written.
+    /// Returns an error if the tile is outside the pyramid or cannot be written.
     pub fn add_tile(&mut self, tile: &Tile) -> io::Result<()> {
         let Tile { level, column, row, bytes } = tile;
         let number = tile_number(&self.dzi, *level, *column, *row)
-            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "a tile outside the pyramid"))?;
+            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the tile is outside the pyramid"))?;
         let (name, path) = (&self.name, self.dzi.tile_path(*level, *column, *row));
         let offset = self.zip.add(&format!("{name}/{name}_files/{path}"), bytes)?;
         // An entry is smaller than 4 GiB.
@@ -51,10 +49,10 @@ impl<W: Write> ArchiveStream<W> {
         Ok(())
     }
 
-    /// Adds a small picture of the whole, in the format of the tiles, and returns its place.
+    /// Adds a preview in the format of the tiles and returns its range.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// Returns an error if it cannot be written.
     pub fn add_preview(&mut self, kind: PreviewKind, bytes: &[u8]) -> io::Result<TileRange> {
         let (name, extension) = (&self.name, self.dzi.tile_format.extension());
         let entry = format!("{name}/{PREVIEWS_FOLDER}/{}.{extension}", kind.name());
@@ -63,15 +61,15 @@ impl<W: Write> ArchiveStream<W> {
         Ok(TileRange { offset, length: bytes.len() as u32 })
     }
 
-    /// What the archive is written to.
+    /// Returns the underlying writer.
     pub fn get_mut(&mut self) -> &mut W {
         self.zip.get_mut()
     }
 
-    /// Writes the descriptor and the rest, and returns where the index is: an SZI has one.
+    /// Writes the descriptor and the rest. Returns the place of the index, which only an SZI has.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// Returns an error if they cannot be written.
     pub fn finish(mut self) -> io::Result<(W, Option<Archive>)> {
         let name = std::mem::take(&mut self.name);
         self.zip.add(&format!("{name}/{name}.dzi"), self.dzi.descriptor().as_bytes())?;

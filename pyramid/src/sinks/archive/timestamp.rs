@@ -1,4 +1,4 @@
-//! A point in time in the two forms that archives have: MS-DOS date and time in ZIP, ISO 8601 in SZI. Both in UTC.
+//! Formats a time for archives: MS-DOS date and time in ZIP, ISO 8601 in SZI, both in UTC.
 //!
 //! ```text
 //! date  15       9 8     5 4     0     time  15    11 10      5 4       0
@@ -16,16 +16,16 @@ pub struct Timestamp {
     year: u32,
     month: u32,
     day: u32,
-    /// The seconds of the day.
+    /// Seconds since midnight.
     second: u32,
 }
 
 impl From<SystemTime> for Timestamp {
-    /// A time before 1970 becomes the beginning of 1970.
+    /// Converts a time. Times before 1970 become the beginning of 1970.
     fn from(time: SystemTime) -> Self {
         let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let (days, second) = (seconds / 86_400, (seconds % 86_400) as u32);
-        // Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", civil_from_days: years begin in March there.
+        // Source: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", civil_from_days. Years begin in March.
         let days = days + 719_468;
         let (era, day_of_era) = (days / 146_097, days % 146_097);
         let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
@@ -39,7 +39,7 @@ impl From<SystemTime> for Timestamp {
 }
 
 impl Timestamp {
-    /// The time and the date of MS-DOS, whose years are 1980 to 2107 and whose seconds are even.
+    /// Returns the time and the date of MS-DOS, with years from 1980 to 2107 and even seconds.
     pub fn dos(self) -> (u16, u16) {
         let Self { year, month, day, second } = self;
         let date = year.saturating_sub(1980).min(127) << 9 | month << 5 | day;

@@ -1,5 +1,5 @@
-//! Writes ZIP files whose entries are not compressed, from the first byte to the last without seeking. The records of
-//! ZIP64 are added when there are more than 65,534 entries or more than 4 GiB.
+//! Writes ZIP files with uncompressed entries, without seeking. ZIP64 records are added for more than 65,534 entries or more
+//! than 4 GiB.
 //!
 //! ```text
 //! local file header (4.3.7), then the content      central directory header (4.3.12)
@@ -38,8 +38,8 @@
 //!
 //! The left numbers are bytes. All numbers are little-endian.
 //!
-//! Source: PKWARE, APPNOTE.TXT 6.3.10, <https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT>, in the sections
-//! that are named.
+//! Source: PKWARE, APPNOTE.TXT 6.3.10, <https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT>. Numbers in brackets are its
+//! sections.
 
 use std::io::{self, Write};
 
@@ -62,23 +62,23 @@ const IN_ZIP64_16: u16 = u16::MAX;
 /// The value of a 32-bit field whose real value is in a ZIP64 record (4.4.1.4).
 const IN_ZIP64_32: u32 = u32::MAX;
 
-/// A ZIP file that is being written.
+/// Writes a ZIP file.
 pub struct ZipWriter<W> {
     to: W,
     written: u64,
     date: Timestamp,
-    /// The central directory so far.
+    /// Central directory so far.
     directory: Vec<u8>,
     entries: u64,
 }
 
 impl<W: Write> ZipWriter<W> {
-    /// A new file. All its entries get this date.
+    /// Begins a file. All entries get the date.
     pub fn new(to: W, date: Timestamp) -> Self {
         Self { to, written: 0, date, directory: Vec::new(), entries: 0 }
     }
 
-    /// Adds an entry of less than 4 GiB, and returns the offset of its content.
+    /// Adds an entry of less than 4 GiB and returns the offset of its content.
     pub fn add(&mut self, name: &str, content: &[u8]) -> io::Result<u64> {
         let too_large = |_| io::Error::new(io::ErrorKind::InvalidInput, "the entry is too large for a ZIP");
         let size = u32::try_from(content.len()).ok().filter(|&size| size != IN_ZIP64_32);
@@ -88,7 +88,7 @@ impl<W: Write> ZipWriter<W> {
         let crc = crc32fast::hash(content);
         let offset = self.written;
 
-        // The fields that both headers of an entry have.
+        // Fields of both headers of an entry.
         let mut common = Vec::with_capacity(22);
         for field in [FLAGS, STORED, time, date] {
             common.extend(field.to_le_bytes());
@@ -118,7 +118,7 @@ impl<W: Write> ZipWriter<W> {
             &needed.to_le_bytes(),
             &common,
             &(extra.len() as u16).to_le_bytes(),
-            // The comment's length, the disk's number, the internal attributes.
+            // Comment length, disk number, internal attributes.
             &[0; 6],
             &ATTRIBUTES.to_le_bytes(),
             &offset_32.unwrap_or(IN_ZIP64_32).to_le_bytes(),
@@ -131,7 +131,7 @@ impl<W: Write> ZipWriter<W> {
         Ok(content_offset)
     }
 
-    /// What the file is written to.
+    /// Returns the underlying writer.
     pub fn get_mut(&mut self) -> &mut W {
         &mut self.to
     }
@@ -157,7 +157,7 @@ impl<W: Write> ZipWriter<W> {
     /// Writes the ZIP64 end of central directory record (4.3.14) and its locator (4.3.15).
     fn zip64_end(&mut self, offset: u64, length: u64, entries: u64) -> io::Result<()> {
         let here = self.written.to_le_bytes();
-        // The record's length counts what follows the length itself.
+        // The length excludes the signature and the length itself.
         let (rest, entries) = (44_u64.to_le_bytes(), entries.to_le_bytes());
         let (length, offset) = (length.to_le_bytes(), offset.to_le_bytes());
         let (made, needed) = (MADE_BY.to_le_bytes(), VERSION_ZIP64.to_le_bytes());
@@ -174,12 +174,12 @@ impl<W: Write> ZipWriter<W> {
     }
 }
 
-/// A number for a 32-bit field, unless it belongs into a ZIP64 record.
+/// Returns a number for a 32-bit field, or `None` if it belongs in a ZIP64 record.
 fn as_u32(number: u64) -> Option<u32> {
     u32::try_from(number).ok().filter(|&number| number != IN_ZIP64_32)
 }
 
-/// The ZIP64 extended information extra field (4.5.3) with an offset: tag 1, the length of what follows, the offset.
+/// Returns the ZIP64 extended information extra field (4.5.3) with an offset: tag 1, length, offset.
 fn zip64_extra_field(offset: u64) -> Vec<u8> {
     let mut field = vec![1, 0, 8, 0];
     field.extend(offset.to_le_bytes());

@@ -1,4 +1,4 @@
-//! A thread that writes tiles to files, from a bounded queue.
+//! Writes tiles to files in a thread, from a bounded queue.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -14,7 +14,7 @@ use rustix::fs::{Mode, OFlags, openat};
 use crate::Tile;
 use crate::sinks::SinkError;
 
-/// The tiles that may wait for a thread.
+/// Largest number of tiles that wait for a thread.
 const QUEUED_TILES: usize = 64;
 
 /// A thread that writes files.
@@ -23,7 +23,7 @@ pub struct FileWriter {
     thread: Option<JoinHandle<Result<(), SinkError>>>,
 }
 
-/// The folders of all levels, open: creating a file relative to an open folder saves the kernel the lookup of its path.
+/// Open folders of all levels. Creating a file relative to an open folder saves the lookup of its path.
 pub struct LevelFolders {
     path: PathBuf,
     levels: Vec<OwnedFd>,
@@ -38,12 +38,12 @@ impl FileWriter {
 
     /// Queues a tile. Waits while the queue is full.
     pub fn put(&mut self, tile: Tile) -> Result<(), SinkError> {
-        // The thread ends at its first error: then the queue is closed, and `finish` returns the error.
+        // The thread ends at its first error, which closes the queue. `finish` returns the error.
         let is_queued = self.queue.as_ref().is_some_and(|queue| queue.send(tile).is_ok());
         if is_queued { Ok(()) } else { self.finish() }
     }
 
-    /// Waits until all tiles are written. Returns the thread's error once.
+    /// Waits until all tiles are written. Returns the thread's error, if any, once.
     pub fn finish(&mut self) -> Result<(), SinkError> {
         self.queue = None;
         let panicked = |_| {
@@ -55,7 +55,7 @@ impl FileWriter {
 
 impl Drop for FileWriter {
     fn drop(&mut self) {
-        // The pyramid is being abandoned, and its caller has the error that is the reason.
+        // The pyramid is abandoned, and the caller has the error that caused it.
         let _ = self.finish();
     }
 }

@@ -1,12 +1,12 @@
-//! A pyramid as files, in the layout of the Deep Zoom file format, which all viewers read:
+//! Writes a pyramid as files in the layout of the Deep Zoom file format:
 //!
 //! ```text
 //! <name>.dzi                                       the descriptor
 //! <name>_files/<level>/<column>_<row>.<format>     the tiles
 //! ```
 //!
-//! It is written to a hidden folder beside the output and moved to its place when it is complete, the descriptor last.
-//! Dropping the writer before that deletes the hidden folder.
+//! The files are in a hidden folder beside the output until they are complete, then they are moved, the descriptor last. Dropping
+//! the writer before that deletes the hidden folder.
 //!
 //! Source: the Deep Zoom file format,
 //! <https://learn.microsoft.com/previous-versions/windows/silverlight/dotnet-windows-silverlight/cc645077(v=vs.95)>.
@@ -25,8 +25,8 @@ use super::{PyramidWriter, Sink, SinkError};
 use crate::Tile;
 use file_writer::{FileWriter, LevelFolders};
 
-/// The threads that write files. Creating a file costs more than writing its bytes, and the kernel creates files in
-/// different folders in parallel.
+/// Number of threads that write files. Creating a file costs more than writing it, and the kernel creates files in different
+/// folders in parallel.
 const WRITER_THREADS: usize = 2;
 
 /// Writes a pyramid to `<name>.dzi` and `<name>_files/`.
@@ -38,7 +38,7 @@ pub struct DirectorySink {
 
 /// A pyramid in a hidden folder.
 struct DirectoryWriter {
-    // Dropped in this order: the threads must have ended before the folder is deleted.
+    // Fields are dropped in this order: the threads must end before the folder is deleted.
     threads: Vec<FileWriter>,
     next_thread: usize,
     temporary: TempDir,
@@ -47,27 +47,27 @@ struct DirectoryWriter {
 }
 
 impl DirectorySink {
-    /// A sink for the path `<folder>/<name>`, with or without `.dzi` at its end.
+    /// Makes a sink for the path `<folder>/<name>`, with or without `.dzi`.
     ///
     /// # Errors
-    /// When the path does not end in a name.
+    /// Returns an error if the path does not end in a name.
     pub fn new(path: impl AsRef<Path>) -> Result<Self, SinkError> {
         Ok(Self { path: OutputPath::new(path.as_ref(), "dzi")?, replaces: false })
     }
 
-    /// Whether a pyramid that is there already is replaced. If not, which is the default, it is an error.
+    /// Sets whether an existing pyramid is replaced. By default it is an error.
     #[must_use]
     pub fn replacing(self, replaces: bool) -> Self {
         Self { replaces, ..self }
     }
 
-    /// The descriptor's path.
+    /// Returns the descriptor's path.
     #[must_use]
     pub fn descriptor(&self) -> PathBuf {
         self.path.with_suffix(".dzi")
     }
 
-    /// The path of the folder that has the levels.
+    /// Returns the path of the folder of the levels.
     #[must_use]
     pub fn files(&self) -> PathBuf {
         self.path.with_suffix("_files")
@@ -111,7 +111,7 @@ impl PyramidWriter for DirectoryWriter {
         }
         fs::rename(&new_files, &files).map_err(|error| SinkError::io(&files, error))?;
         fs::rename(&new_descriptor, &descriptor).map_err(|error| {
-            // Back into the hidden folder, which is about to be deleted.
+            // Move the files back into the hidden folder, which is deleted next.
             let _ = fs::rename(&files, &new_files);
             SinkError::io(&descriptor, error)
         })
