@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use edgezoom_content::SourceUrl;
 
-use super::limits::PageLimits;
 use super::process::supervisor::ExitReason;
 use super::proxy::connector::ConnectError;
 use crate::bot::Reservation;
@@ -33,10 +32,10 @@ pub enum PageError {
     /// The process that renders the page crashed, according to [`page_state`](super::page_state).
     #[error("The page crashed the browser.")]
     Crashed,
-    /// The page used more memory than [`PageLimits::memory`]. Measured by the [`supervisor`](super::process::supervisor).
+    /// The page used more memory than [`PageLimits::memory`](super::PageLimits::memory). Measured by the [`supervisor`](super::process::supervisor).
     #[error("The page uses more than {} MiB of memory.", .0 >> 20)]
     TooMuchMemory(u64),
-    /// The page transferred more than [`PageLimits::traffic`] before it was loaded. Counted by
+    /// The page transferred more than [`PageLimits::traffic`](super::PageLimits::traffic) before it was loaded. Counted by
     /// [`traffic_budget`](super::proxy::traffic_budget).
     #[error("The page transfers more than {} MiB.", .0 >> 20)]
     TooMuchTraffic(u64),
@@ -69,11 +68,11 @@ pub enum PageError {
     /// [`interception`](super::interception).
     #[error("The page navigates to a picture or document.")]
     LeadsTo(SourceUrl),
-    /// The HTML of the page did not arrive within [`PageLimits::settle`], or its scripts kept it from being captured.
+    /// The HTML of the page did not arrive within [`PageLimits::settle`](super::PageLimits::settle), or its scripts kept it from being captured.
     /// Decided in [`page_loader`](super::page_loader) and [`tab`](super::tab).
     #[error("The page did not finish loading within {} s.", .0.as_secs())]
     NeverLoaded(Duration),
-    /// The page took longer than [`PageLimits::page`] altogether.
+    /// The page took longer than [`PageLimits::page`](super::PageLimits::page) altogether.
     #[error("The page could not be captured within {} s.", .0.as_secs())]
     TookTooLong(Duration),
     /// The screenshot could not be written.
@@ -84,13 +83,13 @@ pub enum PageError {
 impl PageError {
     /// Returns this error, or a more precise one given why the supervisor exited: a browser that uses too much memory
     /// is killed, and the tiler first notices only a closed connection.
-    pub(super) fn given(self, exit_reason: Option<ExitReason>, limits: &PageLimits) -> Self {
+    pub(super) fn given(self, exit_reason: Option<ExitReason>, memory_limit: u64) -> Self {
         if let Self::Command(error) = &self {
             tracing::warn!(error, "the browser refused a command");
         }
         match (self, exit_reason) {
             (Self::BrowserGone | Self::Crashed, Some(ExitReason::OutOfMemory)) => {
-                Self::TooMuchMemory(limits.memory)
+                Self::TooMuchMemory(memory_limit)
             }
             (error, _) => error,
         }

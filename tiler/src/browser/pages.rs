@@ -155,7 +155,7 @@ impl Pages {
                 let limits = self.limits.clone();
                 Ok(OpenPage { browser, tab, page, limits, deadline, _proxy: proxy, _permit: permit })
             }
-            Err(error) => Err(error.given(ready.browser.close().await, &self.limits)),
+            Err(error) => Err(error.given(ready.browser.close().await, self.limits.memory)),
         }
     }
 
@@ -190,7 +190,7 @@ impl Pages {
         };
         match open.await {
             Ok((proxy, tab)) => Ok(Ready { browser, tab, proxy }),
-            Err(error) => Err(PageError::given(error, browser.close().await, &self.limits)),
+            Err(error) => Err(PageError::given(error, browser.close().await, self.limits.memory)),
         }
     }
 }

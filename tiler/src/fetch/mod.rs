@@ -20,6 +20,7 @@ mod redirect;
 pub mod resolver;
 mod resumption;
 mod robots;
+mod rules_cache;
 mod tries;
 mod visit;
 

@@ -2,17 +2,15 @@
 
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
-use edgezoom_content::protocol::TilerId;
-use tokio::sync::Semaphore;
+use edgezoom_content::protocol::{Backlog, Capacity, TilerId};
+use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-use super::backlog::{Fleet, LatestBacklog};
 use super::edge_client::EdgeClient;
-use super::health::PullMonitor;
 use super::metrics::{Load, Metrics};
 use super::queue_client::QueueClient;
 use crate::pipeline::{Pipeline, PipelineSettings};
@@ -112,5 +110,92 @@ impl ServiceContext {
     /// Returns the maximum number of concurrent jobs.
     pub(super) fn capacity(&self) -> usize {
         self.settings.jobs.get()
+    }
+}
+
+/// The length of the queue at the last pull, and the capacity of this tiler.
+pub(super) struct LatestBacklog(watch::Sender<Backlog>);
+
+impl LatestBacklog {
+    pub(super) fn new(tiler: TilerId, jobs: NonZeroUsize) -> Self {
+        let capacity = Capacity { tiler, slots: jobs.get().try_into().unwrap_or(u32::MAX) };
+        Self(watch::Sender::new(Backlog { messages: 0, capacity: Some(capacity) }))
+    }
+
+    /// Sets the length of the queue.
+    pub(super) fn set(&self, messages: u64) {
+        self.0.send_modify(|backlog| backlog.messages = messages);
+    }
+
+    /// Returns a receiver that is notified of each new length.
+    pub(super) fn subscribe(&self) -> watch::Receiver<Backlog> {
+        self.0.subscribe()
+    }
+}
+
+/// The edge's last response to a report.
+#[derive(Default)]
+pub(super) struct Fleet(Mutex<Answer>);
+
+#[derive(Clone, Copy, Default)]
+struct Answer {
+    tilers: Option<u32>,
+    at: Option<Instant>,
+}
+
+impl Fleet {
+    /// Records a response. An older edge does not include the number of tilers.
+    pub(super) fn answered(&self, tilers: Option<u32>, now: Instant) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Answer { tilers, at: Some(now) };
+    }
+
+    /// Returns the number of tilers that share the queue; at least 1.
+    pub(super) fn tilers(&self) -> u32 {
+        self.get().tilers.unwrap_or(1).max(1)
+    }
+
+    /// Returns the time of the last response.
+    pub(super) fn answered_at(&self) -> Option<Instant> {
+        self.get().at
+    }
+
+    fn get(&self) -> Answer {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The state of the pull loop, shared with the endpoints.
+#[derive(Default)]
+pub(super) struct PullMonitor(Mutex<PullState>);
+
+/// The state of the pull loop.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) enum PullState {
+    /// The queue has not responded yet.
+    #[default]
+    NeverPulled,
+    /// The queue last responded at this time.
+    Pulled(Instant),
+    /// All slots are taken, so nothing is pulled until a job ends.
+    AtCapacity,
+}
+
+impl PullMonitor {
+    /// Records that the queue has responded.
+    pub(super) fn pulled(&self) {
+        self.set(PullState::Pulled(Instant::now()));
+    }
+
+    /// Records that all slots are taken.
+    pub(super) fn at_capacity(&self) {
+        self.set(PullState::AtCapacity);
+    }
+
+    fn set(&self, state: PullState) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = state;
+    }
+
+    pub(super) fn get(&self) -> PullState {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,7 +1,7 @@
 //! The service's HTTP endpoints. `/health`: the queue has responded to a pull recently. `/ready`: the tiler accepts jobs,
 //! which a deployment waits for before it stops another tiler. `/metrics`: the service's metrics.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::Router;
@@ -13,7 +13,7 @@ use axum::routing::get;
 use serde::Serialize;
 use tokio::net::TcpListener;
 
-use super::context::ServiceContext;
+use super::context::{PullState, ServiceContext};
 use super::metrics;
 
 /// Longest silence of the queue while the service counts as healthy: longer than a deployment of the queue.
@@ -21,42 +21,6 @@ const HEALTHY_SILENCE: Duration = Duration::from_secs(60);
 /// Longest silence of the queue or the edge while the tiler counts as ready: two of the longest pauses between pulls and
 /// between reports.
 const READY_SILENCE: Duration = Duration::from_secs(90);
-
-/// The state of the pull loop, shared with the endpoints.
-#[derive(Default)]
-pub(super) struct PullMonitor(Mutex<PullState>);
-
-/// The state of the pull loop.
-#[derive(Clone, Copy, Debug, Default)]
-enum PullState {
-    /// The queue has not responded yet.
-    #[default]
-    NeverPulled,
-    /// The queue last responded at this time.
-    Pulled(Instant),
-    /// All slots are taken, so nothing is pulled until a job ends.
-    AtCapacity,
-}
-
-impl PullMonitor {
-    /// Records that the queue has responded.
-    pub(super) fn pulled(&self) {
-        self.set(PullState::Pulled(Instant::now()));
-    }
-
-    /// Records that all slots are taken.
-    pub(super) fn at_capacity(&self) {
-        self.set(PullState::AtCapacity);
-    }
-
-    fn set(&self, state: PullState) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = state;
-    }
-
-    fn get(&self) -> PullState {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 /// The body of `/health`.
 #[derive(Debug, PartialEq, Serialize)]

@@ -3,9 +3,7 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
-use http_body_util::combinators::BoxBody;
-use http_body_util::{BodyExt, Full};
+use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper::header::{
     CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, PROXY_AUTHENTICATE,
@@ -18,14 +16,12 @@ use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
+use super::body::{Body, empty};
 use super::connector::{ConnectError, ConnectFailures, Connector};
 use super::host_connections::HostPermit;
 use super::local_files::{self, LocalFiles};
 use super::traffic_budget::{Metered, TrafficBudget};
 use super::{Credentials, LOGIN_HOST};
-
-/// The body of a response: streamed from a server, or the proxy's own.
-pub(super) type Body = BoxBody<Bytes, hyper::Error>;
 
 /// State shared by all requests of a page.
 pub(super) struct Handler {
@@ -189,16 +185,4 @@ fn empty_page() -> Response<Body> {
     let mut response = empty(StatusCode::OK);
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/html"));
     response
-}
-
-/// Returns a response without a body.
-pub(super) fn empty(status: StatusCode) -> Response<Body> {
-    let mut response = Response::new(body(Vec::new()));
-    *response.status_mut() = status;
-    response
-}
-
-/// Returns a body held in memory.
-pub(super) fn body(bytes: Vec<u8>) -> Body {
-    Full::new(Bytes::from(bytes)).map_err(|never| match never {}).boxed()
 }

@@ -12,7 +12,7 @@ use hyper::header::{
 use hyper::{Response, StatusCode};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
 
-use super::handler::{Body, body, empty};
+use super::body::{Body, body, empty};
 
 /// The host in the folder's URLs. The name is reserved (RFC 2606, 2).
 pub(in crate::browser) const HOST: &str = "local-files.invalid";
