@@ -95,9 +95,10 @@ impl Modules {
         if done.contains(module) {
             return None;
         }
+        let imports = self.imports.get(module)?;
         path.push(module);
         // A folder is one room: its files may use what their own `mod.rs` defines.
-        let imports = self.imports.get(module)?.iter().filter(|next| !module.starts_with(next));
+        let imports = imports.iter().filter(|next| !module.starts_with(next));
         let found = imports.into_iter().find_map(|next| self.circle_from(next, path, done));
         path.pop();
         done.insert(module);
