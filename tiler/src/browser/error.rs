@@ -5,7 +5,6 @@ use std::io;
 use std::time::Duration;
 
 use edgezoom_content::SourceUrl;
-use tokio::time::{Instant, timeout_at};
 
 use super::process::supervisor::ExitReason;
 use super::proxy::connector::ConnectError;
@@ -94,17 +93,6 @@ impl PageError {
             }
             (error, _) => error,
         }
-    }
-}
-
-impl PageLimits {
-    /// Runs `work` until `deadline`, when the page has used up its total time.
-    pub(super) async fn before<T>(
-        &self,
-        deadline: Instant,
-        work: impl Future<Output = Result<T, PageError>>,
-    ) -> Result<T, PageError> {
-        timeout_at(deadline, work).await.unwrap_or(Err(PageError::TookTooLong(self.page)))
     }
 }
 

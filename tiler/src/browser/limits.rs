@@ -3,6 +3,10 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
+use tokio::time::{Instant, timeout_at};
+
+use super::error::PageError;
+
 /// Limits for one page, and the size and scale of its window.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageLimits {
@@ -82,6 +86,15 @@ impl PageLimits {
         let scale = self.scale.max(1);
         let rows = self.strip_pixels / self.width.saturating_mul(scale).max(1);
         (rows.min(MAX_TEXTURE_HEIGHT) / scale).max(1)
+    }
+
+    /// Runs `work` until `deadline`, when the page has used up its total time.
+    pub(super) async fn before<T>(
+        &self,
+        deadline: Instant,
+        work: impl Future<Output = Result<T, PageError>>,
+    ) -> Result<T, PageError> {
+        timeout_at(deadline, work).await.unwrap_or(Err(PageError::TookTooLong(self.page)))
     }
 }
 
