@@ -48,7 +48,7 @@ fn is_refused_when_strict(bytes: &[u8]) -> bool {
 const MAY_BE_REFUSED: &[&str] = &["tiff"];
 
 #[test]
-fn a_file_cut_off_anywhere_is_shown_as_far_as_it_goes() {
+fn a_file_that_is_cut_off_anywhere_is_shown_as_far_as_possible() {
     for (format, bytes) in one_of_each() {
         let (whole, damage) = read(&bytes).unwrap();
         assert_eq!(damage, None, "{format}");
@@ -85,7 +85,7 @@ fn a_file_cut_off_anywhere_is_shown_as_far_as_it_goes() {
 }
 
 #[test]
-fn a_jpeg_with_a_hole_is_shown_up_to_it() {
+fn a_jpeg_with_a_damaged_part_is_shown_up_to_it() {
     let mut bytes = files::jpeg(&Picture::photo(301, 203, Layout::Rgb), Jpeg::default());
     let end = bytes.len() - 2;
     bytes.drain(end - 2000..end);
@@ -96,7 +96,7 @@ fn a_jpeg_with_a_hole_is_shown_up_to_it() {
 }
 
 #[test]
-fn a_damaged_picture_is_turned_and_has_its_colours() {
+fn a_damaged_picture_is_still_turned_and_colour_managed() {
     let picture = Picture::photo(400, 300, Layout::Rgb);
     for orientation in [2, 3, 6] {
         let block = files::exif(orientation);
@@ -116,7 +116,7 @@ fn a_damaged_picture_is_turned_and_has_its_colours() {
 }
 
 #[test]
-fn harmless_oddities_of_jpeg_are_no_failure() {
+fn harmless_defects_of_a_jpeg_are_ignored() {
     let picture = Picture::photo(64, 48, Layout::Rgb);
     let plain = files::jpeg(&picture, Jpeg::default());
     let expected = decode(&plain).unwrap();
@@ -129,7 +129,7 @@ fn harmless_oddities_of_jpeg_are_no_failure() {
 }
 
 #[test]
-fn what_is_no_picture_is_unsupported() {
+fn a_file_that_is_not_a_picture_is_unsupported() {
     for bytes in [
         b"".as_slice(),
         b"a",
@@ -147,7 +147,7 @@ fn what_is_no_picture_is_unsupported() {
 }
 
 #[test]
-fn messages_are_sentences_without_paths() {
+fn error_messages_are_sentences_without_paths() {
     let truncated = &files::jpeg(&Picture::photo(64, 48, Layout::Rgb), Jpeg::default())[..640];
     let message = decode(truncated).unwrap_err().to_string();
     assert_eq!(message, "The JPEG is cut off or broken: it ends before its last row.");
@@ -156,7 +156,7 @@ fn messages_are_sentences_without_paths() {
 }
 
 #[test]
-fn a_header_that_claims_too_much_fails_before_anything_is_allocated() {
+fn a_header_with_an_excessive_size_is_refused_before_anything_is_allocated() {
     let picture = Picture::photo(16, 16, Layout::Rgb);
     let mut jpeg = files::jpeg(&picture, Jpeg::default());
     let frame = jpeg.windows(2).position(|marker| marker == [0xff, 0xc0]).unwrap();

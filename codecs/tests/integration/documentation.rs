@@ -12,7 +12,7 @@ fn find(name: &str) -> Option<&'static Format> {
 }
 
 #[test]
-fn the_documented_formats_are_read_as_documented() {
+fn documented_formats_are_read_as_documented() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/limits.md");
     let text = fs::read_to_string(path).unwrap();
     let (_, table) = text.split_once("|---|---|---|\n").unwrap();

@@ -33,7 +33,7 @@ fn upright(stored: &Picture, orientation: u8) -> Picture {
 }
 
 #[test]
-fn jpeg_in_colour_and_grey_baseline_and_progressive() {
+fn jpeg_in_colour_and_grey_is_decoded_baseline_and_progressive() {
     for layout in [Layout::Rgb, Layout::Grey] {
         let picture = Picture::photo(333, 217, layout);
         for progressive in [false, true] {
@@ -54,7 +54,7 @@ fn cmyk_to_rgb(cmyk: &Picture) -> Picture {
 }
 
 #[test]
-fn jpeg_in_cmyk_becomes_rgb_inverted_when_adobe_wrote_it() {
+fn jpeg_in_cmyk_becomes_rgb_and_is_inverted_if_adobe_wrote_it() {
     let cmyk = Picture::photo(120, 80, Layout::Rgba);
     let expected = cmyk_to_rgb(&cmyk);
     // libjpeg writes Adobe's marker by itself, so the samples are stored inverted.
@@ -70,7 +70,7 @@ fn jpeg_in_cmyk_becomes_rgb_inverted_when_adobe_wrote_it() {
 }
 
 #[test]
-fn jpeg_in_ycck_is_what_it_is_in_cmyk() {
+fn jpeg_in_ycck_and_in_cmyk_look_the_same() {
     let cmyk = Picture::photo(120, 80, Layout::Rgba);
     let expected = cmyk_to_rgb(&cmyk);
     let inverted: Vec<u8> = cmyk.pixels.iter().map(|ink| 255 - ink).collect();
@@ -88,7 +88,7 @@ fn jpeg_in_ycck_is_what_it_is_in_cmyk() {
 }
 
 #[test]
-fn png_that_is_animated_shows_its_first_picture() {
+fn an_animated_png_shows_its_first_picture() {
     let [first, second] = [Picture::noise(40, 30, Layout::Rgb), Picture::photo(40, 30, Layout::Rgb)];
     let mut file = Vec::new();
     let mut encoder = png::Encoder::new(&mut file, 40, 30);
@@ -102,7 +102,7 @@ fn png_that_is_animated_shows_its_first_picture() {
 }
 
 #[test]
-fn png_of_all_layouts() {
+fn png_is_decoded_in_all_layouts() {
     for layout in [Layout::Grey, Layout::Rgb, Layout::Rgba] {
         let picture = Picture::noise(133, 71, layout);
         assert_eq!(decode(&files::png(&picture, |_| {})).unwrap(), picture);
@@ -122,7 +122,7 @@ fn png_with_16_bits_is_rounded_to_8() {
 }
 
 #[test]
-fn png_with_grey_and_opacity() {
+fn png_in_grey_with_alpha_becomes_rgba() {
     let stored = Picture { width: 30, ..Picture::noise(60, 20, Layout::Grey) };
     let read = decode(&files::png(&stored, |info| info.color_type = png::ColorType::GrayscaleAlpha)).unwrap();
     let pixels = stored.pixels.chunks(2).flat_map(|pair| [pair[0], pair[0], pair[0], pair[1]]).collect();
@@ -130,7 +130,7 @@ fn png_with_grey_and_opacity() {
 }
 
 #[test]
-fn png_with_a_palette_and_a_transparent_colour() {
+fn png_with_a_palette_and_a_transparent_colour_is_decoded() {
     let indices = Picture::new(40, 30, Layout::Grey, |x, y| [((x + y) % 3) as u8, 0, 0, 0]);
     let palette = vec![10, 20, 30, 40, 50, 60, 70, 80, 90];
     let indexed = |info: &mut png::Info<'static>| {
@@ -151,7 +151,7 @@ fn png_with_a_palette_and_a_transparent_colour() {
 }
 
 #[test]
-fn png_that_is_interlaced() {
+fn interlaced_png_is_decoded() {
     // Written by libvips: 5×3 pixels of red, 16 bits, in Adam7.
     let picture = decode(include_bytes!("pictures/interlaced.png")).unwrap();
     assert_eq!((picture.width, picture.height, picture.layout), (5, 3, Layout::Rgb));
@@ -159,7 +159,7 @@ fn png_that_is_interlaced() {
 }
 
 #[test]
-fn webp_with_and_without_opacity() {
+fn webp_is_decoded_with_and_without_alpha() {
     for layout in [Layout::Rgb, Layout::Rgba] {
         let picture = Picture::noise(90, 60, layout);
         assert_eq!(decode(&files::webp(&picture, None)).unwrap(), picture);
@@ -167,13 +167,13 @@ fn webp_with_and_without_opacity() {
 }
 
 #[test]
-fn bmp_from_the_bottom_up() {
+fn bmp_stored_from_the_bottom_up_is_decoded_from_the_top_down() {
     let picture = Picture::noise(91, 60, Layout::Rgb);
     assert_eq!(decode(&files::bmp(&picture)).unwrap(), picture);
 }
 
 #[test]
-fn gif_that_fills_its_canvas_is_opaque() {
+fn a_gif_frame_that_fills_its_canvas_is_opaque() {
     let picture = Picture::noise(61, 40, Layout::Grey);
     let frame = gif::Frame::from_indexed_pixels(61, 40, picture.pixels.clone(), None);
     let read = decode(&files::gif((61, 40), &frame)).unwrap();
@@ -182,7 +182,7 @@ fn gif_that_fills_its_canvas_is_opaque() {
 }
 
 #[test]
-fn gif_whose_frame_is_smaller_is_transparent_around_it() {
+fn a_smaller_gif_frame_is_surrounded_by_transparency() {
     let mut frame =
         gif::Frame::from_indexed_pixels(4, 4, vec![9, 7, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9], Some(7));
     (frame.left, frame.top) = (2, 1);
@@ -195,7 +195,7 @@ fn gif_whose_frame_is_smaller_is_transparent_around_it() {
 }
 
 #[test]
-fn tiff_of_all_layouts_whatever_its_strips() {
+fn tiff_is_decoded_in_all_layouts_and_strip_heights() {
     for layout in [Layout::Grey, Layout::Rgb, Layout::Rgba] {
         let picture = Picture::noise(100, 77, layout);
         for rows in [1, 7, 16, 77] {
@@ -209,7 +209,7 @@ fn tiff_of_all_layouts_whatever_its_strips() {
 }
 
 #[test]
-fn tiff_with_other_samples_becomes_8_bit() {
+fn tiff_samples_of_other_depths_become_8_bits() {
     use tiff::encoder::colortype::{CMYK8, Gray16, RGB32Float};
     let shades = Picture::photo(64, 50, Layout::Grey);
     let wide: Vec<u16> = shades.pixels.iter().map(|&grey| u16::from(grey) * 257).collect();
@@ -225,7 +225,7 @@ fn tiff_with_other_samples_becomes_8_bit() {
 }
 
 #[test]
-fn all_eight_orientations_stand_upright() {
+fn all_eight_orientations_become_upright() {
     let picture = Picture::noise(37, 23, Layout::Rgb);
     let smooth = Picture::photo(160, 96, Layout::Rgb);
     for orientation in 1..=8 {
@@ -243,7 +243,7 @@ fn all_eight_orientations_stand_upright() {
 }
 
 #[test]
-fn senseless_orientations_and_broken_exif_are_ignored() {
+fn invalid_orientations_and_broken_exif_are_ignored() {
     let picture = Picture::noise(9, 5, Layout::Rgb);
     for block in [exif(0), exif(9), b"II*\0\xff\xff\xff\xff".to_vec(), Vec::new()] {
         let png = files::png(&picture, |info| info.exif_metadata = Some(block.clone().into()));
@@ -252,7 +252,7 @@ fn senseless_orientations_and_broken_exif_are_ignored() {
 }
 
 #[test]
-fn turning_a_picture_that_does_not_fit_into_memory_says_so() {
+fn a_picture_that_is_too_large_to_be_turned_in_memory_is_refused() {
     let picture = Picture::photo(400, 300, Layout::Rgb);
     let bounds = edgezoom_codecs::Bounds { memory: 300_000, ..BOUNDS };
     let turned = |orientation| {

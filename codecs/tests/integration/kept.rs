@@ -51,7 +51,7 @@ fn read_planes(bytes: &[u8], memory: u64) -> Vec<u8> {
 }
 
 #[test]
-fn interlaced_png_of_all_kinds_and_sizes() {
+fn interlaced_png_of_all_kinds_and_sizes_is_decoded_from_the_file() {
     for (width, height) in [(1, 1), (2, 3), (4, 1), (5, 9), (8, 8), (33, 17), (301, 203)] {
         for layout in [Layout::Grey, Layout::Rgb, Layout::Rgba] {
             for sample_bytes in [1, 2] {
@@ -70,7 +70,7 @@ fn interlaced_png_of_all_kinds_and_sizes() {
 }
 
 #[test]
-fn progressive_jpeg_of_all_kinds() {
+fn progressive_jpeg_of_all_kinds_is_decoded_from_the_file() {
     // The window of an array moves a dozen times.
     let (width, height) = (2003, 2501);
     for layout in [Layout::Grey, Layout::Rgb, Layout::Rgba] {
@@ -84,7 +84,7 @@ fn progressive_jpeg_of_all_kinds() {
 }
 
 #[test]
-fn progressive_jpeg_as_planes() {
+fn progressive_jpeg_is_decoded_as_planes() {
     let mut large = tempfile::tempfile().unwrap();
     files::large_jpeg_of(3001, 2003, Jpeg { progressive: true, ..Jpeg::default() }, &mut large);
     let mut file = Vec::new();
@@ -95,7 +95,7 @@ fn progressive_jpeg_as_planes() {
 }
 
 #[test]
-fn without_a_file_that_is_large_enough_there_is_too_much() {
+fn a_picture_is_refused_if_the_temporary_file_is_too_small() {
     let picture = Picture::photo(300, 200, Layout::Rgb);
     let mut interlaced = Vec::new();
     files::interlaced_png(&picture, 200, 1, &mut interlaced);
@@ -120,7 +120,7 @@ fn webp(picture: &Picture, arguments: &[&str]) -> Vec<u8> {
 }
 
 #[test]
-fn lossless_webp_with_every_transform() {
+fn lossless_webp_is_decoded_with_every_transform() {
     let few = |count: u32| {
         Picture::new(301, 203, Layout::Rgb, move |x, y| {
             let index = (x / 7 + y / 5 * 3 + x * y / 300) % count;
@@ -156,7 +156,7 @@ fn lossless_webp_with_every_transform() {
 }
 
 #[test]
-fn lossy_webp_from_its_planes() {
+fn lossy_webp_is_decoded_from_its_planes() {
     for (width, height) in [(301, 203), (300, 202), (400, 1), (1, 401), (17, 16)] {
         let picture = Picture::photo(width, height, Layout::Rgb);
         for quality in ["20", "75", "100"] {
@@ -171,7 +171,7 @@ fn lossy_webp_from_its_planes() {
 }
 
 #[test]
-fn lossy_webp_as_planes_shows_what_it_shows_as_rgb() {
+fn lossy_webp_looks_the_same_as_planes_and_as_rgb() {
     let picture = Picture::photo(320, 208, Layout::Rgb);
     let file = webp(&picture, &["-q", "90"]);
     let (rgb, planes) = (read(&file, 1 << 30), read_planes(&file, 1 << 30));
@@ -194,7 +194,7 @@ fn lossy_webp_as_planes_shows_what_it_shows_as_rgb() {
 }
 
 #[test]
-fn broken_webp_is_an_error_and_never_a_panic() {
+fn broken_webp_never_panics() {
     let picture = Picture::photo(120, 90, Layout::Rgb);
     for arguments in [["-lossless", "-z", "6"].as_slice(), &["-q", "75"]] {
         let file = webp(&picture, arguments);

@@ -36,7 +36,7 @@ fn eighth(picture: &Picture) -> Picture {
 }
 
 #[test]
-fn the_first_scans_of_a_progressive_picture_show_it_as_a_whole() {
+fn the_first_scans_of_a_progressive_jpeg_make_a_thumbnail() {
     let picture = Picture::photo(2000, 1600, Layout::Rgb);
     let file = files::jpeg(&picture, Jpeg { progressive: true, ..Jpeg::default() });
     let thumbnail = of_the_first(file.len() / 3, &file).expect("a third of the file is enough");
@@ -59,7 +59,7 @@ fn exif_with(orientation: u8, thumbnail: &[u8], length: usize) -> Vec<u8> {
 }
 
 #[test]
-fn the_thumbnail_of_a_camera_is_found_and_a_broken_one_is_none() {
+fn an_exif_thumbnail_is_found_unless_it_is_broken() {
     let small = Picture::photo(160, 120, Layout::Rgb);
     let jpeg = files::jpeg(&small, Jpeg::default());
     let with = |exif: Vec<u8>| {

@@ -30,7 +30,7 @@ fn page(bytes: &[u8], page: u32) -> Result<Picture, SourceError> {
 }
 
 #[test]
-fn a_page_is_chosen_by_its_number_among_those_that_are_no_reduced_versions() {
+fn a_page_number_does_not_count_reduced_versions() {
     let [first, thumbnail, second] =
         [(30, 20), (15, 10), (21, 33)].map(|(width, height)| Picture::noise(width, height, Layout::Rgb));
     let file = pages(&[(&first, 0), (&thumbnail, 1), (&second, 2)]);
@@ -55,7 +55,7 @@ fn chain(file: &[u8]) -> Vec<(usize, usize)> {
 }
 
 #[test]
-fn a_chain_that_leads_into_itself_or_out_of_the_file_ends_there() {
+fn a_directory_chain_ends_at_a_loop_or_outside_the_file() {
     let [first, second] = [40, 30].map(|width| Picture::noise(width, 20, Layout::Rgb));
     let file = pages(&[(&first, 0), (&second, 0)]);
     let chain = chain(&file);
@@ -81,7 +81,7 @@ fn strips(file: &[u8]) -> Vec<usize> {
 }
 
 #[test]
-fn the_rows_above_a_damaged_strip_are_read_and_its_own_are_not() {
+fn only_the_rows_above_a_damaged_strip_are_read() {
     let picture = Picture::noise(50, 64, Layout::Rgb);
     let mut bytes = files::tiff(&picture, 16, None);
     // Codes of ones are none that a strip can begin with.
@@ -114,7 +114,7 @@ fn rows_read(bytes: &[u8], row_bytes: usize, options: &DecodeOptions) -> Vec<u8>
 }
 
 #[test]
-fn noise_in_deflate_is_decoded_two_strips_at_once() {
+fn a_damaged_deflate_strip_yields_the_same_rows_with_any_number_of_threads() {
     const ROW: usize = 400 * 3;
     let mut picture = Picture::noise(400, 1300, Layout::Rgb);
     // Of 100 values, so that they have codes.
@@ -151,7 +151,7 @@ fn noise_in_deflate_is_decoded_two_strips_at_once() {
 }
 
 #[test]
-fn threads_and_memory_change_nothing() {
+fn threads_and_memory_do_not_change_the_pixels() {
     for layout in [Layout::Grey, Layout::Rgb, Layout::Rgba] {
         let picture = Picture::photo(333, 217, layout);
         for rows in [1, 10, 217] {

@@ -17,8 +17,7 @@ pub struct Values {
     stored: Vec<u8>,
 }
 
-/// Where the values are.
-
+/// The form in which the values are stored.
 enum Place {
     /// Rows can be read in any order.
     File(Source),
