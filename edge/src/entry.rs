@@ -11,9 +11,9 @@ use crate::content::kv_cache;
 use crate::handlers::content::from_cache;
 use crate::handlers::{self, Outgoing, RoutedRequest};
 use crate::platform::bridge::RequestHead;
-use crate::platform::clock::now;
-use crate::platform::environment::config;
-use crate::platform::operator_lists;
+use crate::platform::isolate::{
+    blocking_policy, config, is_taken_down, now, set_operator_lists as set_lists,
+};
 use crate::request::router::{RequestParts, route};
 use crate::request::url::RequestUrl;
 use crate::response::{ApiError, COMMON_HEADERS, plain};
@@ -58,7 +58,7 @@ pub fn respond(
 #[wasm_bindgen(js_name = setOperatorLists)]
 pub fn set_operator_lists(hosts: &str, taken_down: &str, env: &Env) {
     match config(env) {
-        Ok(config) => operator_lists::set(hosts, taken_down, &config),
+        Ok(config) => set_lists(hosts, taken_down, &config),
         Err(error) => console_error!("{error}"),
     }
 }
@@ -96,7 +96,7 @@ impl ParsedRequest {
         })?;
         let accept = head.accept.as_deref();
         let parts = RequestParts { method: &head.method, path, query, accept, share: &addresses.share };
-        let blocked = operator_lists::policy();
+        let blocked = blocking_policy();
         let route = route(parts, blocked.as_deref().unwrap_or(&config.policy));
         Ok(RoutedRequest { config, addresses, route })
     }
@@ -121,7 +121,7 @@ impl ParsedRequest {
         };
         let (id, now) = (routed.route.content_id(), now());
         // KV may have a content for a minute after it was taken down.
-        let cached = id.zip(cached).filter(|(id, _)| !operator_lists::is_taken_down(*id));
+        let cached = id.zip(cached).filter(|(id, _)| !is_taken_down(*id));
         let cached = cached.and_then(|(id, value)| kv_cache::parse(id, value, now));
         let cached = match cached.map(|cached| from_cache(&routed.route, cached, &routed.addresses, now)) {
             Some(Ok(response)) => return Ok(head.respond(response)?.into()),

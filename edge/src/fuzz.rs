@@ -1,6 +1,5 @@
-//! Every parser of the Worker before texts that strangers could send: each function takes any bytes, and panics when
-//! what comes of them does not hold. The tests below give them changed inputs for a moment, and the programs in
-//! `fuzz/` are these functions under libFuzzer.
+//! Fuzz targets for the Worker's parsers: each function takes any bytes and panics if an invariant breaks. The test below
+//! runs them for a moment on mutated seeds; the programs in `fuzz/` run them under libFuzzer.
 
 use edgezoom_content::{AddressPolicy, ContentId, Timestamp};
 use http::Method;
@@ -13,21 +12,20 @@ use crate::content::cached_content::CachedContent;
 use crate::durable::messages;
 use crate::request::iiif::IiifRequest;
 use crate::request::object_key::ObjectKey;
-use crate::request::query;
 use crate::request::router::{RequestParts, route};
-use crate::request::upload_parts;
-use crate::request::url::RequestUrl;
-use crate::response::callback::Callback;
+use crate::request::upload;
+use crate::request::url::{RequestUrl, signature, url_parameter};
 use crate::response::conditional::{ByteRange, none_match_names};
+use crate::response::negotiation::Callback;
 
 fn id() -> ContentId {
     "00000000000".parse().unwrap_or_else(|_| unreachable!())
 }
 
-/// A request: its path and query in the first line, its `Accept` in the second.
+/// A request, with its path and query in the first line and its `Accept` in the second.
 ///
 /// # Panics
-/// An address of IIIF is read where there is none.
+/// A malformed path is read as an IIIF image request.
 pub fn request(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (target, accept) = text.split_once('\n').unwrap_or((&text, "*/*"));
@@ -39,17 +37,16 @@ pub fn request(bytes: &[u8]) {
             RequestParts { method: &method, path, query, accept: Some(accept), share: "http://localhost/" };
         let _ = route(request, &AddressPolicy::default());
     }
-    let _ = (query::signature(query), query::url(query), upload_parts::part(path));
+    let _ = (signature(query), url_parameter(query), upload::part(path));
     if IiifRequest::parse(path).is_some_and(|request| matches!(request, IiifRequest::Image(_))) {
         assert_eq!(path.matches('/').count(), 3, "region, size, rotation, quality and format");
     }
 }
 
-/// Headers and parameters of a request: `Range`, `If-None-Match`, the name of a script's function, a client's address,
-/// a signature.
+/// Headers and parameters of a request: `Range`, `If-None-Match`, a callback, a client's address, a signature.
 ///
 /// # Panics
-/// A range lies outside of what there is, or a function is called by another name.
+/// A range is outside the file, or a callback changes.
 pub fn request_headers(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     for size in [0, 1, 1000, u64::from(u32::MAX), u64::MAX] {
@@ -65,17 +62,17 @@ pub fn request_headers(bytes: &[u8]) {
         assert!(!client.party().is_empty() && !client.rate_limits().is_empty());
         assert_eq!(Client::of_key(client.key()), client);
     }
-    if let Some(signature) = query::signature(&text) {
+    if let Some(signature) = signature(&text) {
         let keys = |name: &str| (name == "SIGNING_KEYS").then(|| "a:0123456789abcdef".to_owned());
         let keys = Config::read(keys).ok().and_then(|config| config.signing);
         assert_eq!(keys.and_then(|keys| keys.signer(signature, "b", Timestamp(0)).map(str::to_owned)), None);
     }
 }
 
-/// The key of an object in the store, as a path names it.
+/// The address of an object of a pyramid.
 ///
 /// # Panics
-/// It is not written as it is read.
+/// It does not round-trip.
 pub fn object_key(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     if let Ok(key) = text.parse::<ObjectKey>() {
@@ -83,8 +80,8 @@ pub fn object_key(bytes: &[u8]) {
     }
 }
 
-/// What the object of a content is told: its path in the first line, its body in the others. Claims and reports are
-/// what tilers send.
+/// A message to the object of a content, with its path in the first line and its body in the others. Claims and reports come
+/// from tilers.
 pub fn messages(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (path, body) = text.split_once('\n').unwrap_or(("/report", &text));
@@ -92,10 +89,10 @@ pub fn messages(bytes: &[u8]) {
     let _ = messages::client(path);
 }
 
-/// What is stored, and may be of another version of the Worker: a value of KV, rows of the scheduler.
+/// Stored data, which another version of the Worker may have written: a record in KV, rows of the scheduler.
 ///
 /// # Panics
-/// A content that is taken down counts as outdated.
+/// A takedown counts as outdated.
 pub fn records(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes).into_owned();
     let rows = text.split('\n').filter_map(|row| row.split_once(' '));
@@ -114,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_text_is_read_or_refused() {
+    fn every_parser_keeps_its_invariants() {
         hunt(&[
             Target {
                 name: "request",

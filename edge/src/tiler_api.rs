@@ -1,5 +1,5 @@
-//! The tilers' interface, `POST /internal/…`: tilers claim jobs and report on them, the operator resets contents. All
-//! show the tilers' token. The table of statuses is in [`edgezoom_content::protocol`].
+//! The tilers' API, `POST /internal/…`: tilers claim jobs and report on them, and the operator resets contents, all with the
+//! tilers' token. The statuses are in [`edgezoom_content::protocol`].
 
 use edgezoom_content::ContentId;
 use edgezoom_content::protocol::TILERS_HEADER;
@@ -39,7 +39,7 @@ pub async fn handle(
     }
 }
 
-/// Takes the length of the queue's backlog, and says how many tilers there are.
+/// Stores a report on the queue, and responds with the number of tilers.
 pub async fn handle_backlog(mut request: Request, config: &Config, env: &Env) -> Response {
     if let Err(unauthorized) = authorize(&request, config) {
         return unauthorized;
@@ -51,7 +51,7 @@ pub async fn handle_backlog(mut request: Request, config: &Config, env: &Env) ->
     match backlog::report(backlog, env).await {
         Ok(tilers) => Response::text(StatusCode::NO_CONTENT, "").with(TILERS_HEADER, tilers),
         Err(error) => {
-            console_error!("the backlog is not kept: {error}");
+            console_error!("cannot store the report on the queue: {error}");
             ApiError::Unavailable.response()
         }
     }
@@ -60,11 +60,9 @@ pub async fn handle_backlog(mut request: Request, config: &Config, env: &Env) ->
 /// Checks the token (RFC 6750).
 fn authorize(request: &Request, config: &Config) -> Result<(), Response> {
     let Some(token) = &config.tilers else {
-        console_error!("tilers are refused: TILER_TOKEN is not set");
-        return Err(Response::text(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "The service has no token for tilers yet.",
-        ));
+        console_error!("TILER_TOKEN is not set: tilers are refused");
+        let message = "The service has no token for tilers. Set TILER_TOKEN.";
+        return Err(Response::text(StatusCode::SERVICE_UNAVAILABLE, message));
     };
     let authorization = request.headers().get("Authorization").ok().flatten();
     if token.authorizes(authorization.as_deref()) {
@@ -74,7 +72,7 @@ fn authorize(request: &Request, config: &Config) -> Result<(), Response> {
     Err(unauthorized.with("WWW-Authenticate", "Bearer"))
 }
 
-/// The Durable Object's reply as a response.
+/// Returns the Durable Object's reply as a response.
 fn relay(status: u16, reply: String) -> Response {
     match StatusCode::from_u16(status) {
         Ok(StatusCode::OK) => {

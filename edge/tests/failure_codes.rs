@@ -1,5 +1,5 @@
-//! Each failure code has its words in the viewer and its entry in the description of the interface. Both are no Rust,
-//! so that the compiler cannot ask for them; this test does.
+//! Every failure code needs words in the viewer and an entry in the OpenAPI document. The compiler cannot check these; this
+//! test does.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -8,7 +8,7 @@ use edgezoom_content::FailureCode;
 const WORDS: &str = include_str!("../viewer/live/words.js");
 const DESCRIPTION: &str = include_str!("../interface/openapi.json");
 
-/// The text of `words.js` between the line that begins with `begin` and the next line that begins with `end`.
+/// Returns the text of `words.js` from `begin` to `end`.
 fn section(begin: &str, end: &str) -> &'static str {
     let from = WORDS.find(begin).unwrap_or_else(|| panic!("words.js has no `{begin}`"));
     let section = &WORDS[from..];
@@ -16,7 +16,7 @@ fn section(begin: &str, end: &str) -> &'static str {
 }
 
 #[test]
-fn the_viewer_has_words_for_each_code() {
+fn the_viewer_has_words_for_every_code() {
     let words = section("const FAILURES = {", "\n};");
     for code in FailureCode::ALL {
         let name = code.name();
@@ -26,12 +26,12 @@ fn the_viewer_has_words_for_each_code() {
     assert_eq!(
         words.lines().count() - 1,
         FailureCode::ALL.len(),
-        "FAILURES in words.js has words for a code that is none"
+        "FAILURES in words.js has words for an unknown code"
     );
 }
 
 #[test]
-fn the_interface_is_described_with_each_code() {
+fn the_openapi_document_has_every_code() {
     let description: serde_json::Value = serde_json::from_str(DESCRIPTION).unwrap();
     let described = &description["components"]["schemas"]["Failure"]["properties"]["code"]["enum"];
     let names: Vec<&str> = FailureCode::ALL.iter().map(|code| code.name()).collect();

@@ -1,5 +1,5 @@
 // Keeps this isolate's copy of the operator's lists, taken-down contents and blocked hosts, up to date. A request waits for
-// the lists only if the isolate has none, or stale ones. `platform/operator_lists.rs` holds them for Rust.
+// the lists only if the isolate has none, or stale ones. `platform/isolate.rs` holds them for Rust.
 
 import * as rust from "wasm-bindgen-output";
 

@@ -1,29 +1,29 @@
-//! What counts as one client. A customer of an internet provider has one IPv4 address, or an IPv6 network of 64, 56 or 48
-//! bits (RFC 6177; RIPE-690), and can take any address of it for each request.
+//! What counts as one client. A customer of an internet provider has one IPv4 address, or an IPv6 prefix of 64, 56 or 48 bits
+//! (RFC 6177; RIPE-690), and can use any address under it for each request.
 
 use std::net::IpAddr;
 
-/// A client that is counted: an IPv4 address, the first 64 bits of an IPv6 address, or the name of a signing key.
+/// A client: an IPv4 address, the first 64 bits of an IPv6 address, or the name of a signing key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Client(String);
 
-/// A rate limiter and the key that it counts a client under.
+/// A rate limiter, and the key under which it counts a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RateLimit {
-    /// The name of the binding.
+    /// Name of the binding.
     pub binding: &'static str,
-    /// The key.
+    /// Key.
     pub key: String,
 }
 
-/// The mark of clients that sign their requests.
+/// First character of the keys of clients that sign their requests.
 const SIGNED: char = '@';
 
-/// All clients without a valid address, together.
+/// Key of all clients without a valid address, together.
 const UNKNOWN: &str = "unknown";
 
 impl Client {
-    /// The client at an address. `None` for a client on the same machine, which is the operator and is not counted.
+    /// Returns the client at an address; `None` on the same machine, where it is the operator, who is not counted.
     #[must_use]
     pub fn at(address: &str) -> Option<Self> {
         let address = address.parse::<IpAddr>().map(|address| address.to_canonical());
@@ -38,26 +38,26 @@ impl Client {
         }))
     }
 
-    /// The client that signs with the key of this name, which has letters, digits, `-` and `_` only.
+    /// Returns the client that signs with the key of this name, which has only letters, digits, `-` and `_`.
     #[must_use]
     pub fn signed(name: &str) -> Self {
         Self(format!("{SIGNED}{name}"))
     }
 
-    /// The client whose [`Client::key`] this is.
+    /// Returns the client with a [`Client::key`].
     #[must_use]
     pub fn of_key(key: &str) -> Self {
         Self(key.to_owned())
     }
 
-    /// The client, in characters that a query may have as they are.
+    /// Returns the client as a text that needs no escaping in a query.
     #[must_use]
     pub fn key(&self) -> &str {
         &self.0
     }
 
-    /// The limits on how many contents it may create in a minute. The wider a network, the more.
-    /// One that signs its requests asks for clients of its own, and has the widest one.
+    /// Returns the limits on contents created per minute, which grow with the width of the network. A client that signs its
+    /// requests serves clients of its own and has the widest limit.
     #[must_use]
     pub fn rate_limits(&self) -> Vec<RateLimit> {
         let limit = |binding, key: &str| RateLimit { binding, key: key.to_owned() };
@@ -74,7 +74,7 @@ impl Client {
         }
     }
 
-    /// Under which name it shares the queue with others: the widest network that one customer may have.
+    /// Returns the name under which the client shares the queue: the widest network that one customer may have.
     #[must_use]
     pub fn party(&self) -> String {
         match self.segments() {
@@ -83,7 +83,7 @@ impl Client {
         }
     }
 
-    /// Whether it signs its requests.
+    /// Returns true if the client signs its requests.
     #[must_use]
     pub fn is_signed(&self) -> bool {
         is_signed(&self.0)
@@ -96,8 +96,8 @@ impl Client {
     }
 }
 
-/// Whether a [party](Client::party) signs its requests. The operator gave it a key, so what it may have is a matter between
-/// the two: it has neither a budget of tiles nor a share of the slots.
+/// Returns true if a [party](Client::party) signs its requests. The operator gave it a key, so it has neither a limit of tiles
+/// nor a share of the slots.
 #[must_use]
 pub fn is_signed(party: &str) -> bool {
     party.starts_with(SIGNED)
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn all_of_a_48_share_the_queue_as_one() {
+    fn all_clients_of_a_48_share_the_queue_as_one() {
         for (address, party) in [
             ("2001:db8:1:2::1", "2001:db8:1"),
             ("2001:db8:1:ffff:1::", "2001:db8:1"),

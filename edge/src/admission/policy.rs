@@ -1,4 +1,4 @@
-//! The rules of admission: why a new content is refused, and when the queue's backlog is past the limit.
+//! The rules of admission: the clients' shares, the reasons for a refusal, and the limit of the queue.
 
 use std::time::Duration;
 
@@ -6,33 +6,33 @@ use edgezoom_content::conversion::Timestamp;
 use edgezoom_content::protocol::Backlog;
 use serde::{Deserialize, Serialize};
 
-/// How long a report counts. When no tiler has reported for longer, the length of the queue is unknown: what a client may
-/// have waiting is limited all the same, by what was admitted and has not ended.
+/// Time for which a tiler's report counts. Without one, the length of the queue is unknown, and only jobs that were admitted
+/// and have not ended limit what a client may have waiting.
 pub const VALID: Duration = Duration::from_secs(120);
 
-/// How the queue and the day's tiles are shared out among clients.
+/// The shares of clients in the queue and in the day's tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shares {
-    /// How many jobs may wait in all before new contents are refused.
+    /// Maximum number of waiting jobs. Beyond it, new contents are refused.
     pub backlog: u64,
-    /// How much of the tilers' slots one client may have, in percent. Below 100, another client always finds a free one
-    /// where there are two or more.
+    /// Maximum share of the tilers' slots for one client, in percent. Below 100, another client always finds a free slot if there
+    /// are two or more.
     pub slots_percent: u64,
-    /// How many tiles may be made for a client in a day (UTC).
+    /// Maximum number of tiles for a client per day (UTC).
     pub tiles_a_day: u64,
-    /// How many jobs may be under way at once whose sources are on one host.
+    /// Maximum number of concurrent jobs with sources on one host.
     pub host_jobs: u64,
 }
 
 impl Default for Shares {
     fn default() -> Self {
         Self {
-            // At some seconds a conversion, a queue of this length takes hours; a client does better to come back later.
+            // At a few seconds per conversion, a queue of this length takes hours; clients had better come back later.
             backlog: 10_000,
             slots_percent: 75,
             // 5,000 photographs of 40 megapixels, or ten pictures of 20 gigapixels.
             tiles_a_day: 1_000_000,
-            // A few downloads at once from the tilers together. A job downloads for a part of its time only.
+            // All tilers together make a few downloads at once: a job downloads for only part of its time.
             host_jobs: 16,
         }
     }
@@ -41,17 +41,17 @@ impl Default for Shares {
 /// Why a new content is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AdmissionError {
-    /// The operator admits no new contents for now.
+    /// The operator refuses new contents for now.
     Maintenance,
-    /// New contents are for clients that sign their requests.
+    /// Only clients that sign their requests may create contents.
     NotSigned,
     /// The client created too many contents within a minute.
     TooManyNew,
-    /// The client has its share of the backlog waiting.
+    /// The client has used its share of the queue.
     TooManyWaiting,
-    /// The client's tiles of the day are used up.
+    /// The client has used its tiles of the day.
     TooManyTiles,
-    /// The queue's backlog is past its limit, or admission cannot be checked.
+    /// The queue is too long, or admission cannot be checked.
     Overloaded,
 }
 
@@ -65,7 +65,7 @@ impl AdmissionError {
         Self::Overloaded,
     ];
 
-    /// The name in the Durable Object's reply.
+    /// Returns the name in the Durable Object's reply.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -78,7 +78,7 @@ impl AdmissionError {
         }
     }
 
-    /// The error with a name.
+    /// Returns the error with a name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|error| error.name() == name)
@@ -88,23 +88,50 @@ impl AdmissionError {
 /// A tiler's report on the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BacklogReport {
-    /// The length of the backlog.
+    /// Length of the queue.
     pub backlog: Backlog,
-    /// When the report came.
+    /// Time of the report.
     pub at: Timestamp,
 }
 
 impl BacklogReport {
-    /// Whether the report still counts.
+    /// Returns true if the report still counts.
     #[must_use]
     pub fn is_valid(&self, now: Timestamp) -> bool {
         now - self.at < VALID
     }
 
-    /// Whether the backlog is longer than the limit.
+    /// Returns true if the queue is longer than the limit.
     #[must_use]
     pub fn exceeds(&self, limit: u64, now: Timestamp) -> bool {
         self.is_valid(now) && self.backlog.messages > limit
+    }
+}
+
+/// A small number of contents that are admitted in each window while admission cannot be checked, because a rate limiter or
+/// the object with the queue does not respond. A fault closes the service to nearly all, but a short one is hardly noticed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Allowance {
+    since: Timestamp,
+    used: u32,
+}
+
+/// Maximum number per isolate and window.
+const MAX_UNCHECKED: u32 = 10;
+const WINDOW: Duration = Duration::from_secs(60);
+
+impl Allowance {
+    /// The unused allowance.
+    pub const NEW: Self = Self { since: Timestamp(0), used: 0 };
+
+    /// Takes one; returns false if none is left until the window ends.
+    pub fn take(&mut self, now: Timestamp) -> bool {
+        if now - self.since >= WINDOW {
+            *self = Self { since: now, used: 0 };
+        }
+        let is_left = self.used < MAX_UNCHECKED;
+        self.used += u32::from(is_left);
+        is_left
     }
 }
 
@@ -113,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_backlog_exceeds_the_limit_while_its_report_is_fresh() {
+    fn a_long_queue_exceeds_the_limit_while_its_report_counts() {
         let report = BacklogReport { backlog: Backlog::of(11), at: Timestamp(1_000_000) };
         assert!(report.exceeds(10, Timestamp(1_000_000)));
         assert!(report.exceeds(10, Timestamp(1_119_999)));
@@ -123,9 +150,20 @@ mod tests {
     }
 
     #[test]
-    fn each_error_is_read_by_its_name() {
+    fn every_error_is_read_by_its_name() {
         for error in AdmissionError::ALL {
             assert_eq!(AdmissionError::from_name(error.name()), Some(error));
+        }
+    }
+
+    #[test]
+    fn a_few_are_admitted_in_a_minute() {
+        let mut allowance = Allowance::NEW;
+        for minute in [1, 2, 7] {
+            let now = Timestamp(minute * 60_000);
+            let taken =
+                (0..1000).filter(|second| allowance.take(now + Duration::from_millis(*second))).count();
+            assert_eq!(taken, 10, "minute {minute}");
         }
     }
 }

@@ -1,16 +1,12 @@
-//! The operator's configuration: addresses, limits and the tilers' token, parsed from the Worker's variables.
-//! `platform/environment.rs` reads those.
+//! The operator's configuration: addresses, limits and secrets, parsed from the Worker's variables, which
+//! `platform/isolate.rs` reads.
 
 mod addresses;
-mod error;
-mod signing;
-mod tiler_token;
+mod secrets;
 mod uploads;
 
 pub use addresses::{Addresses, shared_content};
-pub use error::ConfigError;
-pub use signing::{Signature, SigningKeys};
-pub use tiler_token::TilerToken;
+pub use secrets::{Signature, SigningKeys, TilerToken};
 pub use uploads::Uploads;
 
 use std::net::IpAddr;
@@ -22,36 +18,73 @@ use edgezoom_content::conversion::Rules;
 
 use crate::admission::policy::Shares;
 
+/// A variable is malformed. The message is logged for the operator; clients do not see it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// An address is not a URL, or has characters that would have to be escaped.
+    #[error("{0}: `{1}` is not a plain http or https URL")]
+    Address(&'static str, String),
+    /// A part of a list is not a network.
+    #[error("{0}: {1}")]
+    Networks(&'static str, NetworkError),
+    /// A part of a list is not a host.
+    #[error("{0}: {1}")]
+    Hosts(&'static str, HostError),
+    /// The value is not a positive whole number.
+    #[error("{0}: `{1}` is not a whole number of seconds")]
+    Seconds(&'static str, String),
+    /// `RETRY_SECONDS` is not a list of three positive whole numbers.
+    #[error("RETRY_SECONDS: `{0}` is not three whole numbers of seconds, separated by commas")]
+    Retries(String),
+    /// The value is not a whole number.
+    #[error("{0}: `{1}` is not a whole number")]
+    Number(&'static str, String),
+    /// `MAINTENANCE` is neither `on` nor `off`.
+    #[error("MAINTENANCE: `{0}` is neither on nor off")]
+    Maintenance(String),
+    /// `UPLOAD_ORIGINS` is neither `*` nor a list of origins.
+    #[error("UPLOAD_ORIGINS: `{0}` is not an origin, such as https://example.com")]
+    UploadOrigins(String),
+    /// The token is short enough to be guessed.
+    #[error("TILER_TOKEN has fewer than {} characters", TilerToken::MIN_LENGTH)]
+    ShortToken,
+    /// A signing key is malformed, or short enough to be guessed. The message does not repeat it, because it is logged.
+    #[error(
+        "SIGNING_KEYS is not a list such as shop:<key>,press:<key> with keys of at least {} characters",
+        SigningKeys::MIN_LENGTH
+    )]
+    SigningKeys,
+}
+
 /// The Worker's configuration.
 #[derive(Clone, Debug)]
 pub struct Config {
     base: Option<String>,
     share: Option<String>,
     cache: Option<String>,
-    /// The address of the operator's notice, which the home page links to.
+    /// Address of the legal notice that the home page links to.
     pub notice: Option<String>,
-    /// Which hosts, ports and literal addresses a source may have.
+    /// Policy for hosts, ports and literal addresses of sources.
     pub policy: AddressPolicy,
-    /// The times and counts of a conversion.
+    /// Times and counts of a conversion.
     pub rules: Rules,
-    /// How the queue is shared out among clients.
+    /// Shares of the queue and of the day's tiles that clients have.
     pub shares: Shares,
-    /// The keys of the clients that may ask for new contents; `None` when all may.
+    /// Keys of the clients that may create contents; `None` if all clients may.
     pub signing: Option<SigningKeys>,
-    /// Whether new contents are refused for now.
+    /// True if new contents are refused for now.
     pub maintenance: bool,
-    /// What files clients may send; none, unless the operator wants that.
+    /// Limits on uploaded files; `None` if there are no uploads.
     pub uploads: Option<Uploads>,
-    /// The token of tilers. Without one, their calls are refused.
+    /// Token of the tilers. Without one, their calls are refused.
     pub tilers: Option<TilerToken>,
 }
 
 impl Config {
-    /// Reads the configuration; `variable` gives the value of a variable or secret, if it has one. An empty value
-    /// counts as none.
+    /// Reads the configuration. `variable` returns the value of a variable or secret; an empty one means the default.
     ///
     /// # Errors
-    /// The first variable that is malformed.
+    /// Returns the first variable that is malformed.
     pub fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
         let filled = |name: &str| variable(name).filter(|value| !value.is_empty());
         let address = |name| {
@@ -66,8 +99,7 @@ impl Config {
             Some(text) => text.parse().map_err(|_| ConfigError::Number(name, text)),
             None => Ok(default),
         };
-        let mut rules = Rules::default();
-        rules = rules.with_lease(seconds("LEASE_SECONDS", rules.lease)?);
+        let mut rules = Rules::DEFAULT.with_lease(seconds("LEASE_SECONDS", Rules::DEFAULT.lease)?);
         rules.failed = seconds("ASK_AGAIN_SECONDS", rules.failed)?;
         if let Some(text) = filled("RETRY_SECONDS") {
             let pauses: Option<Vec<_>> = text.split(',').map(|pause| parse_seconds(pause.trim())).collect();
@@ -88,10 +120,7 @@ impl Config {
             Some("off") | None => false,
             Some(other) => return Err(ConfigError::Maintenance(other.to_owned())),
         };
-        let token = || {
-            let token = |text| TilerToken::new(text).ok_or(ConfigError::ShortToken);
-            filled("TILER_TOKEN").map(token).transpose()
-        };
+        let token = |text| TilerToken::new(text).ok_or(ConfigError::ShortToken);
         Ok(Self {
             base: address("BASE_URL")?,
             share: address("SHARE_BASE")?,
@@ -103,13 +132,13 @@ impl Config {
             signing: signing.transpose()?,
             maintenance,
             uploads: Uploads::read(filled("UPLOAD_BYTES"), filled("UPLOAD_ORIGINS"))?,
-            tilers: token()?,
+            tilers: filled("TILER_TOKEN").map(token).transpose()?,
         })
     }
 
-    /// The service's public addresses. Those that are not configured follow from `BASE_URL`. Without that, they follow from
-    /// the request on the machine that it came from and at workers.dev, where Cloudflare sends us no other name's requests,
-    /// and nowhere else: a request can say what it likes in `Host`, and answers are cached and passed on.
+    /// Returns the service's public addresses. Those that are not configured follow from `BASE_URL`. Without `BASE_URL`, they
+    /// follow from the request's origin, but only on the same machine and at workers.dev, where Cloudflare routes no other
+    /// names to the Worker: a client can send any `Host`, and responses are cached and shared.
     #[must_use]
     pub fn addresses(&self, origin: &str) -> Option<Addresses> {
         let base = match &self.base {
@@ -124,7 +153,7 @@ impl Config {
     }
 }
 
-/// The operator's lists of networks and hosts.
+/// Reads the operator's lists of networks and hosts.
 fn policy(list: impl Fn(&str) -> String) -> Result<AddressPolicy, ConfigError> {
     let networks = |name| move |error: NetworkError| ConfigError::Networks(name, error);
     let hosts = |name| move |error: HostError| ConfigError::Hosts(name, error);
@@ -138,7 +167,7 @@ fn policy(list: impl Fn(&str) -> String) -> Result<AddressPolicy, ConfigError> {
         .map_err(hosts("DENY_HOSTS"))
 }
 
-/// Whether an origin is the machine itself, or a Worker's name at workers.dev.
+/// Returns true if an origin is this machine or a Worker's name at workers.dev.
 fn is_own(origin: &str) -> bool {
     let authority = origin.split_once("//").map_or(origin, |(_, authority)| authority);
     let host = match authority.split_once(']') {
@@ -149,7 +178,7 @@ fn is_own(origin: &str) -> bool {
     is_worker || host == "localhost" || host.parse().is_ok_and(|address: IpAddr| address.is_loopback())
 }
 
-/// A whole number of seconds from 1 on.
+/// Parses a positive whole number of seconds.
 fn parse_seconds(text: &str) -> Option<Duration> {
     text.parse().ok().filter(|seconds| *seconds > 0).map(Duration::from_secs)
 }
@@ -165,9 +194,9 @@ mod tests {
     }
 
     #[test]
-    fn only_the_token_has_to_be_configured() {
+    fn an_empty_configuration_has_the_defaults() {
         let config = read(&[("BASE_URL", ""), ("LEASE_SECONDS", "")]).unwrap();
-        assert_eq!(config.rules, Rules::default());
+        assert_eq!(config.rules, Rules::DEFAULT);
         assert!(config.tilers.is_none());
         let addresses = config.addresses("http://127.0.0.1:8787").unwrap();
         assert_eq!(addresses.base, "http://127.0.0.1:8787");

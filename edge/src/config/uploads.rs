@@ -1,18 +1,19 @@
-//! Whether clients may send files, and which.
+//! Which files clients may upload, and from which pages.
 
 use url::Url;
 
 use super::{Addresses, ConfigError};
 
-/// What files clients may send.
+/// The limits on uploads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Uploads {
-    /// The bytes that a file may have.
-    pub most_bytes: u64,
+    /// Maximum size of a file in bytes.
+    pub max_bytes: u64,
     origins: Origins,
 }
 
-/// Whose pages may send files, besides the service's own. Programs send none of their own accord, and always may.
+/// The origins whose pages may upload files, besides the service's own. Requests of programs have no origin and are always
+/// admitted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Origins {
     Any,
@@ -20,9 +21,9 @@ enum Origins {
 }
 
 impl Uploads {
-    /// Reads `UPLOAD_BYTES`, of which 0 takes no files, and `UPLOAD_ORIGINS`.
+    /// Reads `UPLOAD_BYTES`, where 0 disables uploads, and `UPLOAD_ORIGINS`.
     pub(super) fn read(bytes: Option<String>, origins: Option<String>) -> Result<Option<Self>, ConfigError> {
-        let most_bytes = match bytes {
+        let max_bytes = match bytes {
             Some(bytes) => bytes.parse().map_err(|_| ConfigError::Number("UPLOAD_BYTES", bytes))?,
             None => 0,
         };
@@ -37,11 +38,11 @@ impl Uploads {
                 Origins::Listed(listed.collect::<Result<_, _>>()?)
             }
         };
-        Ok((most_bytes > 0).then_some(Self { most_bytes, origins }))
+        Ok((max_bytes > 0).then_some(Self { max_bytes, origins }))
     }
 
-    /// Whether a request with this `Origin` header (the Fetch standard, section 3.2) may send a file. Another site's page
-    /// could make its visitors send files that they do not know of.
+    /// Returns true if a request with this `Origin` header (Fetch standard, section 3.2) may upload a file. Pages of other
+    /// sites could make their visitors upload files without knowing.
     #[must_use]
     pub fn admit(&self, requested: Option<&str>, addresses: &Addresses) -> bool {
         let Some(requested) = requested else { return true };
@@ -70,17 +71,17 @@ mod tests {
     }
 
     #[test]
-    fn no_files_are_taken_unless_a_size_is_given() {
+    fn uploads_are_disabled_unless_a_size_is_given() {
         assert_eq!(Uploads::read(None, None), Ok(None));
         assert_eq!(read("0", "*"), Ok(None));
-        assert_eq!(read("100", "").unwrap().unwrap().most_bytes, 100);
+        assert_eq!(read("100", "").unwrap().unwrap().max_bytes, 100);
         let error = |bytes, origins| read(bytes, origins).unwrap_err().to_string();
         assert_eq!(error("many", ""), "UPLOAD_BYTES: `many` is not a whole number");
         assert!(error("1", "example.com").contains("`example.com` is not an origin"));
     }
 
     #[test]
-    fn pages_of_other_sites_send_files_only_if_they_are_listed() {
+    fn pages_of_other_sites_upload_files_only_if_they_are_listed() {
         let addresses = Addresses {
             base: "https://api.example/x".into(),
             share: "https://zoom.example".into(),

@@ -1,13 +1,13 @@
-//! A finished content as KV has it: its representations, printed once by the Durable Object, so that a request costs
-//! one read and the insertion of the service's addresses. Those are not stored, as the operator may change them: a mark
-//! stands for each, and one for the seconds until a failure is retried.
+//! The record of a finished content in KV: its representations, printed once by the Durable Object, so that a request costs
+//! one read and the insertion of the service's addresses. The operator may change those, so marks stand for them, and for
+//! the seconds until a failure may be retried.
 //!
 //! | line | holds |
 //! |---|---|
-//! | 1 | the source's URL; of a failed content also a space and the time from when on a request starts it anew; of one that is taken down, a space and `taken-down` |
-//! | 2 | the content as the Durable Object has it, for pages; of one that is taken down, the reason, and nothing worth reading follows |
+//! | 1 | the source's URL; then, if the content failed, a space and the time from which a request starts it again; if it is taken down, a space and `taken-down` |
+//! | 2 | the content as the Durable Object sends it, for pages; if it is taken down, the reason, and the other lines are meaningless |
 //! | 3 | the content object as JSON |
-//! | 4 and all that follow | the content object as XML |
+//! | all others | the content object as XML |
 
 use edgezoom_content::{Content, ContentId, SourceUrl, Status, Timestamp};
 
@@ -15,38 +15,38 @@ use crate::config::Addresses;
 use crate::content::representation::{content_template, seconds_until};
 use crate::response::negotiation::Format;
 
-/// Stands for an address, or for the seconds until the retry; the letter that follows says which. It is a noncharacter, which Unicode reserves for internal
-/// use (chapter 23.7): neither JSON nor XML escapes it, and it is removed from the texts of sources.
+/// Mark for an address or for the seconds until the retry; the letter after it says which. It is a noncharacter, reserved for
+/// internal use (Unicode 23.7): neither JSON nor XML escapes it, and it is removed from the texts of sources.
 const MARK: char = '\u{fdd0}';
 const BASE: char = 'b';
 const SHARE: char = 's';
 const CACHE: char = 'c';
 const RETRY_AFTER: char = 'r';
 
-/// The value of a content in KV.
+/// The record of a content in KV.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CachedContent {
     id: ContentId,
     text: String,
-    /// Where the first three lines end.
+    /// Positions of the first three line ends.
     ends: [usize; 3],
     retry_at: Option<Timestamp>,
     is_taken_down: bool,
 }
 
-/// What line 1 ends with when the content is taken down. A Worker that does not know it asks the content's object.
+/// End of line 1 if the content is taken down. An older Worker cannot parse it and asks the content's object.
 const TAKEN_DOWN: &str = " taken-down";
 
-/// The value in KV has another form: another version of the Worker wrote it.
+/// A record has an unknown form: another version of the Worker wrote it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the value of {0} in KV has an unknown form")]
+#[error("{0}: the record in KV has an unknown form")]
 pub struct InvalidCachedContent(ContentId);
 
 impl CachedContent {
-    /// The value for KV.
+    /// Serializes a content.
     ///
     /// # Errors
-    /// The content is not serialized, which does not happen.
+    /// Never fails: a content can always be serialized.
     pub fn serialize(content: &Content) -> Result<String, serde_json::Error> {
         let content = &unmarked(content.clone());
         let mark = |which| String::from_iter([MARK, which]);
@@ -61,13 +61,13 @@ impl CachedContent {
         Ok(format!("{}{retry_at}\n{inner}\n{json}\n{xml}", content.url))
     }
 
-    /// The value of a content that is taken down.
+    /// Serializes a takedown.
     #[must_use]
     pub fn serialize_takedown(url: &SourceUrl, reason: &str) -> String {
         format!("{url}{TAKEN_DOWN}\n{}\n-\n-", if reason.is_empty() { "-" } else { reason })
     }
 
-    /// Parses a value of KV.
+    /// Parses a record.
     ///
     /// # Errors
     /// Another version of the Worker wrote it.
@@ -91,38 +91,38 @@ impl CachedContent {
         Ok(cached)
     }
 
-    /// The content's id.
+    /// Returns the content's id.
     #[must_use]
     pub fn id(&self) -> ContentId {
         self.id
     }
 
-    /// Whether the content has this source.
+    /// Returns true if the content has this source.
     #[must_use]
     pub fn has_source(&self, url: &SourceUrl) -> bool {
         // A serialized URL has no space.
         self.line(0).split(' ').next() == Some(url.as_str())
     }
 
-    /// From when on a request starts the conversion anew; `None` of a ready content.
+    /// Returns the time from which a request starts the conversion again; `None` if the content is ready.
     #[must_use]
     pub fn retry_at(&self) -> Option<Timestamp> {
         self.retry_at
     }
 
-    /// Why the content is taken down, if it is.
+    /// Returns the reason of the takedown if the content is taken down.
     #[must_use]
     pub fn takedown(&self) -> Option<&str> {
         self.is_taken_down.then(|| self.line(1))
     }
 
-    /// Whether the value stayed longer than the failure stands. KV keeps each value for a minute at least.
+    /// Returns true if the failure no longer stands. KV keeps every value for at least a minute.
     #[must_use]
     pub fn is_outdated(&self, now: Timestamp) -> bool {
         self.retry_at.is_some_and(|retry_at| retry_at <= now)
     }
 
-    /// The content.
+    /// Returns the content.
     ///
     /// # Errors
     /// Another version of the Worker wrote it.
@@ -130,7 +130,7 @@ impl CachedContent {
         serde_json::from_str(self.line(1)).map_err(|_| InvalidCachedContent(self.id))
     }
 
-    /// The content object in a format; in XML, what is between the root's tags. Addresses need no escaping in either:
+    /// Returns the content object in a format; in XML, the content of the root element. Addresses need no escaping:
     /// [`Config::read`](crate::config::Config::read) refuses those that would.
     #[must_use]
     pub fn printed(&self, format: Format, addresses: &Addresses, now: Timestamp) -> String {
@@ -166,9 +166,9 @@ impl CachedContent {
     }
 }
 
-/// The content without marks in the texts of its source.
+/// Removes marks from the texts of the source.
 fn unmarked(mut content: Content) -> Content {
-    // A title and a warning have none: `Title::of_page` and `Warning::of_text` remove noncharacters.
+    // Title and warning have no noncharacters; failures may.
     if let Status::Failed { failure, .. } = &mut content.status {
         failure.message = failure.message.replace(MARK, "\u{fffd}");
     }
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn it_prints_what_the_content_prints() {
+    fn a_record_prints_the_same_as_the_content() {
         for status in [ready(), archived(), failed("a\nb \"c\" <d> \\u0001 é")] {
             let (content, cached) = cached(status);
             assert_eq!(cached.content(), Ok(content.clone()));
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_says_how_long_it_stands_and_is_outdated_then() {
+    fn a_failure_has_the_seconds_until_its_retry_and_is_outdated_then() {
         let (_, failed) = cached(failed("why"));
         let json = failed.printed(Format::Json, &addresses(), NOW);
         assert!(
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_takedown_has_its_reason_and_source_and_no_content() {
+    fn a_takedown_has_a_reason_and_a_source_but_no_content() {
         let (content, ready) = cached(ready());
         assert_eq!(ready.takedown(), None);
         let text = CachedContent::serialize_takedown(&content.url, "Because \u{fdd0} <b>.");
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_in_a_text_of_the_source_is_removed() {
+    fn marks_in_the_texts_of_a_source_are_removed() {
         let (_, cached) = cached(failed("a\u{fdd0}sb\u{fdd0}c\u{fdd0}r"));
         let json = cached.printed(Format::Json, &addresses(), NOW);
         assert!(json.contains("a\u{fffd}sb\u{fffd}c\u{fffd}r"), "{json}");
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_of_another_form_is_refused() {
+    fn a_record_of_another_form_is_refused() {
         let id = "6qy4OXfXSid".parse().unwrap();
         for text in ["", "{}", "a\nb\nc", "a\n\nc\nd", "a soon\nb\nc\nd", "{\"id\":\"6qy4OXfXSid\"}"] {
             assert_eq!(CachedContent::parse(id, text.to_owned()), Err(InvalidCachedContent(id)), "{text:?}");

@@ -1,7 +1,7 @@
-//! `/v1/content/<id>/events`: the changes of a content as server-sent events
-//! (<https://html.spec.whatwg.org/multipage/server-sent-events.html>). Each event is the content object as JSON. The
-//! last one, ready or failed, has the id `finished`. A browser reconnects after the stream has ended, with that id in
-//! `Last-Event-ID`; it gets 204, which stops it.
+//! `/v1/content/<id>/events`: a content's progress as server-sent events
+//! (<https://html.spec.whatwg.org/multipage/server-sent-events.html>). Each event is the content object as JSON. The last one,
+//! ready or failed, has the id `finished`. When the stream has ended, a browser reconnects with that id in `Last-Event-ID`; 204
+//! stops it.
 
 use edgezoom_content::{Content, Timestamp};
 use http::StatusCode;
@@ -13,20 +13,20 @@ use crate::response::{CachePolicy, Response};
 /// The media type of a stream of events.
 pub const MEDIA_TYPE: &str = "text/event-stream; charset=utf-8";
 
-/// A comment, which keeps an idle connection open.
+/// A comment that keeps an idle connection open.
 pub const HEARTBEAT: &str = ":\n\n";
 
 /// The id of the last event.
 const FINISHED: &str = "finished";
 
-/// The event of a content.
+/// Returns the event of a content.
 #[must_use]
 pub fn event(content: &Content, addresses: &Addresses, now: Timestamp) -> String {
     let id = if content.is_finished() { format!("id: {FINISHED}\n") } else { String::new() };
     format!("{id}data: {}\n\n", content_json(content, addresses, now)) // JSON has no line ends
 }
 
-/// The whole stream of a finished content. `last` is the id of the last event that the client has.
+/// Returns the whole stream of a finished content. `last` is the id of the client's last event.
 #[must_use]
 pub fn finished(content: &Content, last: Option<&str>, addresses: &Addresses, now: Timestamp) -> Response {
     if last == Some(FINISHED) {
@@ -35,7 +35,7 @@ pub fn finished(content: &Content, last: Option<&str>, addresses: &Addresses, no
     Response::new(StatusCode::OK, MEDIA_TYPE, CachePolicy::NoStore, event(content, addresses, now))
 }
 
-/// Status and headers of the stream of a content that is not finished.
+/// Returns status and headers of the stream of an unfinished content.
 #[must_use]
 pub fn head() -> Response {
     Response::new(StatusCode::OK, MEDIA_TYPE, CachePolicy::NoStore, String::new())
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_has_the_last_event_gets_204() {
+    fn a_client_with_the_last_event_gets_204() {
         let status = |last| finished(&failed(""), last, &addresses(), NOW).status;
         assert_eq!(status(None), StatusCode::OK);
         assert_eq!(status(Some("x")), StatusCode::OK);

@@ -1,5 +1,5 @@
-//! KV, which has finished contents at each of Cloudflare's locations. `entry.js` reads it for nearly every request; the
-//! Durable Object of a content writes it.
+//! The KV namespace of finished contents, which Cloudflare replicates to all its locations. `entry.js` reads it for nearly
+//! every request; the Durable Object of a content writes it.
 
 use std::time::Duration;
 
@@ -9,27 +9,33 @@ use worker::{Env, console_error};
 use crate::content::cached_content::CachedContent;
 use crate::platform::bridge;
 
-/// KV refuses a shorter time to live.
-const SHORTEST_TTL: Duration = Duration::from_secs(60);
-/// The binding.
+/// Minimum time to live: KV refuses shorter ones.
+const MIN_TTL: Duration = Duration::from_secs(60);
+/// Name of the binding.
 const BINDING: &str = "FINISHED";
 
-/// A call of KV failed.
+/// A call to KV failed.
 #[derive(Debug, thiserror::Error)]
 pub enum KvCacheError {
-    /// KV refused the call, or did not answer.
+    /// KV refused the call or did not answer.
     #[error("KV: {0}")]
     Platform(#[from] worker::Error),
     /// The content cannot be serialized.
-    #[error("KV: the content is not serialized: {0}")]
+    #[error("KV: cannot serialize the content: {0}")]
     Serialize(#[from] serde_json::Error),
+}
+
+impl From<KvCacheError> for worker::Error {
+    fn from(error: KvCacheError) -> Self {
+        Self::RustError(error.to_string())
+    }
 }
 
 /// The KV namespace of finished contents.
 pub struct KvCache<'a>(&'a Env);
 
 impl<'a> KvCache<'a> {
-    /// The namespace that the Worker is bound to.
+    /// Returns the namespace that the Worker is bound to.
     pub fn of(env: &'a Env) -> Self {
         Self(env)
     }
@@ -40,13 +46,13 @@ impl<'a> KvCache<'a> {
         Ok(value.and_then(|text| parse(id, text.into_bytes(), now)))
     }
 
-    /// Writes a finished content, with a time to live if there is one.
+    /// Writes a finished content, with an optional time to live.
     pub async fn put(&self, content: &Content, ttl: Option<Duration>) -> Result<(), KvCacheError> {
-        let ttl = ttl.map_or(0, |ttl| ttl.max(SHORTEST_TTL).as_secs() as u32);
+        let ttl = ttl.map_or(0, |ttl| ttl.max(MIN_TTL).as_secs() as u32);
         self.set(content.id, Some(&CachedContent::serialize(content)?), ttl).await
     }
 
-    /// Writes that a content is taken down.
+    /// Writes a takedown.
     pub async fn put_takedown(
         &self,
         id: ContentId,
@@ -66,8 +72,8 @@ impl<'a> KvCache<'a> {
     }
 }
 
-/// Parses a value of KV. One that is outdated, or that another version of the Worker wrote, counts as missing: the
-/// content's Durable Object has the content too.
+/// Parses a record. One that is outdated or of another version of the Worker counts as missing: the content's Durable Object
+/// has the content too.
 pub fn parse(id: ContentId, value: Vec<u8>, now: Timestamp) -> Option<CachedContent> {
     let text = String::from_utf8(value).unwrap_or_default();
     let cached = CachedContent::parse(id, text).inspect_err(|error| console_error!("{error}")).ok()?;

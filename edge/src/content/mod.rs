@@ -1,11 +1,8 @@
-//! A content as the edge knows it: its representation, what KV keeps of it, where it is found, and the responses made
-//! of it.
+//! A content as the edge knows it: its representation, its record in KV, how it is found, and the responses about it.
 
 pub mod cached_content;
-pub mod descriptor;
 pub mod events;
 pub mod iiif;
-pub mod lookup;
 pub mod representation;
 pub mod response;
 pub mod unknown_ids;

@@ -10,51 +10,48 @@ use crate::admission::policy::AdmissionError;
 use crate::config::Addresses;
 use crate::content::cached_content::{CachedContent, InvalidCachedContent};
 use crate::content::kv_cache::{KvCache, KvCacheError};
-use crate::content::lookup::FoundContent;
+use crate::content::response::FoundContent;
 use crate::content::unknown_ids::{Known, UnknownIds};
 use crate::durable::messages::Message;
 use crate::platform::bridge;
-use crate::platform::clock::now;
-use crate::platform::operator_lists;
+use crate::platform::isolate::{is_taken_down, now};
 use crate::response::ApiError;
 
-/// Why a content is not found. [`RepositoryError::api_error`] logs what the operator should know, and gives the error
-/// for clients.
+/// Why a content is not found. [`RepositoryError::api_error`] logs faults for the operator and returns the error for clients.
 #[derive(Debug, thiserror::Error)]
 pub enum RepositoryError {
     /// KV failed.
     #[error(transparent)]
     KvCache(#[from] KvCacheError),
-    /// KV has a value of another version of the Worker.
+    /// The record in KV is of another version of the Worker.
     #[error(transparent)]
     CachedContent(#[from] InvalidCachedContent),
     /// The Durable Object cannot be reached, or failed.
-    #[error("the Durable Object of {0}: {1}")]
+    #[error("{0}: the Durable Object failed: {1}")]
     Object(ContentId, worker::Error),
-    /// The Durable Object's reply does not belong to the message.
-    #[error("the Durable Object of {0} sent an unexpected reply")]
+    /// The Durable Object's reply does not match the message.
+    #[error("{0}: the Durable Object sent an unexpected reply")]
     Reply(ContentId),
-    /// The content does not exist and may not be created now.
+    /// The content does not exist and is not admitted.
     #[error("a new content is refused: {}", .0.name())]
     NotAdmitted(AdmissionError),
-    /// Every id that the URL may have belongs to another URL.
+    /// All ids that the URL may have belong to other URLs.
     #[error("all ids of {0} are taken")]
     AllTaken(SourceUrl),
     /// The operator has taken the content down.
     #[error("taken down: {0}")]
     TakenDown(String),
-    /// The client has asked for many ids that no content has.
-    #[error("a client asks for many ids that no content has")]
+    /// The client has requested too many ids that do not exist.
+    #[error("a client requests too many ids that do not exist")]
     TooManyUnknown,
 }
 
 thread_local! {
-    /// The ids that no content has, as far as this instance of the Worker was told.
     static UNKNOWN: RefCell<UnknownIds> = RefCell::default();
 }
 
 impl RepositoryError {
-    /// The error that clients get.
+    /// Returns the error for clients.
     pub fn api_error(self) -> ApiError {
         match self {
             Self::NotAdmitted(error) => error.into(),
@@ -68,24 +65,24 @@ impl RepositoryError {
     }
 }
 
-/// All contents.
+/// All contents, as one request sees them.
 pub struct Repository<'a> {
     env: &'a Env,
     looked_up: LookedUp,
     client: &'a dyn Fn() -> Option<Client>,
 }
 
-/// The content that KV was asked for already, and its value there.
+/// A content whose record was already read from KV, with the record.
 pub type LookedUp = Option<(ContentId, Option<CachedContent>)>;
 
 impl<'a> Repository<'a> {
-    /// The repository behind the Worker's bindings, for a request of `client`.
+    /// Returns the repository behind the Worker's bindings, for a request of `client`.
     pub fn new(env: &'a Env, looked_up: LookedUp, client: &'a dyn Fn() -> Option<Client>) -> Self {
         Self { env, looked_up, client }
     }
 
-    /// The content of a source, created if it does not exist and is admitted; the client is counted then. When its id
-    /// belongs to another source, the next id is tried.
+    /// Returns the content of a source, creating it if needed and admitted; the client is counted then. If the id belongs to
+    /// another source, the next id is tried.
     pub async fn find_or_create(&self, url: &SourceUrl) -> Result<FoundContent, RepositoryError> {
         let client = (self.client)();
         let client = client.as_ref().map(Client::key);
@@ -95,22 +92,18 @@ impl<'a> Repository<'a> {
                 Some(_) => continue,
                 None => {}
             }
-            match self.send(id, Message::Create { url, client }).await? {
-                (409, _) => {}
-                (status, reply) => {
-                    UNKNOWN.with_borrow_mut(|unknown| unknown.forget(id));
-                    return found(id, status, &reply)?.ok_or(RepositoryError::Reply(id));
-                }
+            if let Some(found) = self.create(id, Message::Create { url, client }).await? {
+                return Ok(found);
             }
         }
         Err(RepositoryError::AllTaken(url.clone()))
     }
 
-    /// The content of a file that was received, created if it does not exist and its job is admitted. If it exists, the
-    /// file is deleted, unless it starts a conversion anew.
+    /// Returns the content of an uploaded file, creating it if needed and admitted. If the content exists, the file is deleted,
+    /// unless it starts the conversion again.
     ///
     /// # Errors
-    /// No content has taken the file: the caller deletes it.
+    /// No content has taken the file, so the caller has to delete it.
     pub async fn find_or_upload(
         &self,
         url: &SourceUrl,
@@ -119,18 +112,28 @@ impl<'a> Repository<'a> {
         let client = (self.client)();
         let client = client.as_ref().map(Client::key);
         for id in ContentId::candidates(url) {
-            match self.send(id, Message::Upload { url, upload, client }).await? {
-                (409, _) => {}
-                (status, reply) => {
-                    UNKNOWN.with_borrow_mut(|unknown| unknown.forget(id));
-                    return found(id, status, &reply)?.ok_or(RepositoryError::Reply(id));
-                }
+            if let Some(found) = self.create(id, Message::Upload { url, upload, client }).await? {
+                return Ok(found);
             }
         }
         Err(RepositoryError::AllTaken(url.clone()))
     }
 
-    /// The content with an id, if it exists.
+    /// Sends a message that creates a content. `None`: the id belongs to another source.
+    async fn create(
+        &self,
+        id: ContentId,
+        message: Message<'_>,
+    ) -> Result<Option<FoundContent>, RepositoryError> {
+        let (status, reply) = self.send(id, message).await?;
+        if status == 409 {
+            return Ok(None);
+        }
+        UNKNOWN.with_borrow_mut(|unknown| unknown.forget(id));
+        found(id, status, &reply)?.ok_or(RepositoryError::Reply(id)).map(Some)
+    }
+
+    /// Returns the content with an id, if it exists.
     pub async fn find(&self, id: ContentId) -> Result<Option<FoundContent>, RepositoryError> {
         if let Some(cached) = self.cached(id).await? {
             return available(cached).map(Some);
@@ -138,13 +141,13 @@ impl<'a> Repository<'a> {
         self.ask(id, |client| Message::Get { client }).await
     }
 
-    /// The content with an id. A failure that KV has does not count: the content may have been started anew, and KV
-    /// may show that a minute later.
+    /// Returns the content with an id, if it exists. A failure in KV does not count: the content may have been started again,
+    /// which KV may show a minute later.
     pub async fn find_current(&self, id: ContentId) -> Result<Option<FoundContent>, RepositoryError> {
         self.ready_or_ask(id, |client| Message::Get { client }).await
     }
 
-    /// The content with an id, started anew if it failed or waits for its next attempt, if that is permitted now and
+    /// Returns the content with an id, if it exists. One that failed or waits is started again if that is permitted and
     /// admitted; the client is counted then.
     pub async fn retry(&self, id: ContentId) -> Result<Option<FoundContent>, RepositoryError> {
         self.ready_or_ask(id, |client| Message::Retry { client }).await
@@ -161,7 +164,7 @@ impl<'a> Repository<'a> {
         }
     }
 
-    /// The content that the Durable Object of an id replies with, if it exists.
+    /// Asks the Durable Object for the content with an id.
     async fn ask(
         &self,
         id: ContentId,
@@ -182,9 +185,9 @@ impl<'a> Repository<'a> {
         Ok(found)
     }
 
-    /// The value in KV. That of a content that was taken down a moment ago may be out of date: its object knows it.
+    /// Returns the record in KV. That of a content that is taken down may be out of date, so its object is asked.
     async fn cached(&self, id: ContentId) -> Result<Option<CachedContent>, RepositoryError> {
-        if operator_lists::is_taken_down(id) {
+        if is_taken_down(id) {
             return Ok(None);
         }
         match &self.looked_up {
@@ -193,7 +196,7 @@ impl<'a> Repository<'a> {
         }
     }
 
-    /// The stream of events of a content that is not finished; `None` when it has too many subscribers.
+    /// Returns the stream of events of an unfinished content; `None` if it has too many subscribers.
     pub async fn subscribe(
         &self,
         id: ContentId,
@@ -207,7 +210,7 @@ impl<'a> Repository<'a> {
         Ok((response.status_code() == 200).then(|| response.body().clone()))
     }
 
-    /// Sends a message to the Durable Object of a content, and gives the status and the body of the reply.
+    /// Sends a message to the Durable Object of a content. Returns the status and the body of the reply.
     pub async fn send(&self, id: ContentId, message: Message<'_>) -> Result<(u16, String), RepositoryError> {
         let (path, body) = message.encode();
         let name = id.to_string();
@@ -216,7 +219,7 @@ impl<'a> Repository<'a> {
     }
 }
 
-/// A content that KV has, unless it is taken down.
+/// Returns the content of a record, unless it is taken down.
 fn available(cached: CachedContent) -> Result<FoundContent, RepositoryError> {
     match cached.takedown() {
         Some(reason) => Err(RepositoryError::TakenDown(reason.to_owned())),
@@ -224,7 +227,7 @@ fn available(cached: CachedContent) -> Result<FoundContent, RepositoryError> {
     }
 }
 
-/// The content in the reply of a Durable Object; `None` when it does not exist.
+/// Returns the content in the reply of a Durable Object; `None` if it does not exist.
 fn found(id: ContentId, status: u16, reply: &str) -> Result<Option<FoundContent>, RepositoryError> {
     match status {
         200 => match serde_json::from_str(reply) {

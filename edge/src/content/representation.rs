@@ -1,6 +1,5 @@
-//! The content object of the interface (`Content` in `edge/interface/openapi.json`), printed as JSON or XML. Responses,
-//! pages and KV all take it from here, so this file knows none of them. A field without a value is left out, never
-//! `null`.
+//! The content object of the API (`Content` in `edge/interface/openapi.json`), printed as JSON or XML. Responses, pages and KV
+//! all take it from here. A member without a value is omitted, never `null`.
 
 use edgezoom_content::{Content, ContentId, Dzi, Failure, Finished, Stage, Status, Timestamp};
 
@@ -9,7 +8,7 @@ use crate::response::element::Element::{self, Count, Flag, Fraction, Object, Pri
 use crate::response::escape;
 use crate::response::negotiation::Format;
 
-/// The content object. `seconds` prints the time until a point in time.
+/// Returns the content object. `seconds` prints the time until a point in time.
 fn object(content: &Content, addresses: &Addresses, seconds: impl Fn(Timestamp) -> Element) -> Element {
     let mut fields = vec![
         ("id", Text(content.id.to_string())),
@@ -37,19 +36,19 @@ fn object(content: &Content, addresses: &Addresses, seconds: impl Fn(Timestamp) 
     Object(fields)
 }
 
-/// The content object in a format; in XML, what is between the root's tags.
+/// Returns the content object in a format; in XML, the content of the root element.
 #[must_use]
 pub fn content_printed(content: &Content, format: Format, addresses: &Addresses, now: Timestamp) -> String {
     printed(object(content, addresses, |end| Count(seconds_until(end, now))), format)
 }
 
-/// The same with a text in place of the seconds until the retry.
+/// Returns the content object with a text in place of the seconds until the retry.
 #[must_use]
 pub fn content_template(content: &Content, format: Format, addresses: &Addresses, seconds: &str) -> String {
     printed(object(content, addresses, |_| Printed(seconds.to_owned())), format)
 }
 
-/// The seconds until a point in time, rounded up, and at least one: a request that comes then is late enough.
+/// Returns the seconds until a point in time, rounded up, and at least one, so that a request after that is late enough.
 #[must_use]
 pub fn seconds_until(end: Timestamp, now: Timestamp) -> u64 {
     (end.0.saturating_sub(now.0)).div_ceil(1000).max(1)
@@ -66,13 +65,13 @@ fn printed(element: Element, format: Format) -> String {
     }
 }
 
-/// The content object as JSON, for pages and events.
+/// Returns the content object as JSON, for pages and events.
 #[must_use]
 pub fn content_json(content: &Content, addresses: &Addresses, now: Timestamp) -> String {
     content_printed(content, Format::Json, addresses, now)
 }
 
-/// The `dzi` object of a ready content, whose descriptor has this address.
+/// Returns the `dzi` object of a ready content whose descriptor has this address.
 pub(crate) fn dzi_object(dzi: &Dzi, descriptor: String) -> Element {
     Object(vec![
         ("url", Text(descriptor)),
@@ -92,8 +91,8 @@ fn failure_object(failure: &Failure, retry_after: Element) -> Element {
     ])
 }
 
-/// The script element that shows a content in any page. The `&` before `height` needs no escaping in HTML (it begins no
-/// character reference), and old clients show the snippet as it is.
+/// Returns the script element that shows a content in any page. The `&` before `height` begins no character reference, so HTML
+/// allows it unescaped, and old clients show the snippet as it is.
 #[must_use]
 pub fn embed_html(id: ContentId, addresses: &Addresses) -> String {
     format!(r#"<script src="{}.js?width=auto&height=400px"></script>"#, escape::html(&addresses.share(id)))
@@ -114,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stages_have_one_name_everywhere() {
+    fn stages_have_the_same_names_in_records() {
         let stages = [Stage::Queued, Stage::Waiting, Stage::Downloading, Stage::Rendering, Stage::Publishing];
         for stage in stages {
             assert_eq!(serde_json::to_value(stage).unwrap(), stage_name(stage));

@@ -1,20 +1,85 @@
-//! The responses of `/v1/content/`, with the content object, and of `/v1/dzi/`, with its `dzi` object alone.
+//! The responses about a content: `/v1/content/` has the content object, `/v1/dzi/` its `dzi` object alone, and
+//! `/v1/content/<id>/dzi.js` the descriptor as a script.
 
-use edgezoom_content::{Content, Finished, Status, Timestamp};
+use edgezoom_content::{Content, ContentId, Finished, NAMESPACE, SourceUrl, Status, Timestamp};
 use http::StatusCode;
 
 use crate::config::Addresses;
-use crate::content::lookup::FoundContent;
-use crate::content::representation::dzi_object;
-use crate::response::element::Element::Printed;
-use crate::response::negotiation::Variant;
+use crate::content::cached_content::{CachedContent, InvalidCachedContent};
+use crate::content::representation::{content_printed, dzi_object};
+use crate::response::element::Element::{Object, Printed, Text};
+use crate::response::escape;
+use crate::response::negotiation::{Format, Variant};
 use crate::response::result::ApiResult;
-use crate::response::{ApiError, CachePolicy, Response};
+use crate::response::{ApiError, CachePolicy, Response, plain};
 
-/// The result of a request for a content, before a variant is chosen.
+/// A content that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FoundContent {
+    /// In KV, already printed: the conversion is finished.
+    Cached(CachedContent),
+    /// At its Durable Object.
+    Current(Content),
+}
+
+impl FoundContent {
+    /// Returns the content's id.
+    #[must_use]
+    pub fn id(&self) -> ContentId {
+        match self {
+            Self::Cached(cached) => cached.id(),
+            Self::Current(content) => content.id,
+        }
+    }
+
+    /// Returns true if the content has this source.
+    #[must_use]
+    pub fn has_source(&self, url: &SourceUrl) -> bool {
+        match self {
+            Self::Cached(cached) => cached.has_source(url),
+            Self::Current(content) => content.url == *url,
+        }
+    }
+
+    fn cache_policy(&self, now: Timestamp) -> CachePolicy {
+        match self {
+            Self::Cached(cached) => {
+                cached.retry_at().map_or(CachePolicy::OneHour, |retry_at| CachePolicy::until(retry_at, now))
+            }
+            Self::Current(content) => CachePolicy::of(&content.status, now),
+        }
+    }
+
+    /// Returns the content object in a format; in XML, the content of the root element.
+    fn printed(&self, format: Format, addresses: &Addresses, now: Timestamp) -> String {
+        match self {
+            Self::Cached(cached) => cached.printed(format, addresses, now),
+            Self::Current(content) => content_printed(content, format, addresses, now),
+        }
+    }
+
+    /// Returns the content as a value.
+    ///
+    /// # Errors
+    /// Another version of the Worker wrote the value in KV.
+    pub fn content(self) -> Result<Content, InvalidCachedContent> {
+        match self {
+            Self::Cached(cached) => cached.content(),
+            Self::Current(content) => Ok(content),
+        }
+    }
+}
+
+impl From<Content> for FoundContent {
+    fn from(content: Content) -> Self {
+        Self::Current(content)
+    }
+}
+
+/// The result of a request for a content, before it is written in a variant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ContentResponse {
-    /// The content of a URL: 301, to its address by id.
+    /// The content of a URL: 301 to its address by id.
     Moved(FoundContent),
     /// The content with an id: 200.
     Found(FoundContent),
@@ -23,66 +88,76 @@ pub enum ContentResponse {
 }
 
 impl ContentResponse {
-    /// The response in a variant.
+    /// Returns the response in a variant.
     #[must_use]
     pub fn write(&self, variant: &Variant, addresses: &Addresses, now: Timestamp) -> Response {
-        let location = match self {
-            Self::Moved(found) => Some(addresses.content(found.id())),
-            Self::Found(_) | Self::Failed(_) => None,
+        let (found, status, location) = match self {
+            Self::Moved(found) => (found, StatusCode::MOVED_PERMANENTLY, Some(addresses.content(found.id()))),
+            Self::Found(found) => (found, StatusCode::OK, None),
+            Self::Failed(error) => return failed(error.clone(), variant),
         };
-        let outcome = match self {
-            Self::Moved(found) | Self::Found(found) => {
-                Ok(("content", Printed(found.printed(variant.format(), addresses, now))))
-            }
-            Self::Failed(error) => Err(error.clone()),
-        };
-        ApiResult { status: self.status(), cache: self.cache_policy(now), location, outcome }.write(variant)
-    }
-
-    /// The status of the standard variant, which the other variants have in the response object.
-    #[must_use]
-    pub fn status(&self) -> StatusCode {
-        match self {
-            Self::Moved(_) => StatusCode::MOVED_PERMANENTLY,
-            Self::Found(_) => StatusCode::OK,
-            Self::Failed(error) => error.status(),
-        }
-    }
-
-    fn cache_policy(&self, now: Timestamp) -> CachePolicy {
-        match self {
-            Self::Moved(found) | Self::Found(found) => found.cache_policy(now),
-            Self::Failed(_) => CachePolicy::NoStore,
-        }
+        let object = Printed(found.printed(variant.format(), addresses, now));
+        ApiResult { status, cache: found.cache_policy(now), location, outcome: Ok(("content", object)) }
+            .write(variant)
     }
 }
 
-/// The response of `/v1/dzi/` for a content, in a variant. zoom.it's JavaScript client asks for it, and understands: a
-/// `dzi` object, when the content is ready; 404 with a time to ask again, while it is not; 404 without one, when it
-/// never will be. `found` is the content, and whether the request named its URL.
+/// Returns the response of `/v1/dzi/` for a content that was requested by its URL or by its id, in a variant. zoom.it's
+/// JavaScript client uses it and understands: a `dzi` object if the content is ready; 404 with a time to try again if it is
+/// not; 404 without one if it never will be.
 #[must_use]
 pub fn dzi_response(
-    found: Result<(Content, bool), ApiError>,
+    content: Result<Content, ApiError>,
+    by_url: bool,
     variant: &Variant,
     addresses: &Addresses,
 ) -> Response {
-    let ready = found.and_then(|(content, by_url)| match &content.status {
+    let content = match content {
+        Ok(content) => content,
+        Err(error) => return failed(error, variant),
+    };
+    match &content.status {
         Status::Ready { attempt, finished: Finished { dzi, archive, .. } } => {
             let location = by_url.then(|| addresses.dzi(content.id));
-            Ok((location, dzi_object(dzi, addresses.descriptor(content.id, *attempt, *archive))))
-        }
-        Status::Processing { .. } => Err(ApiError::NotReady),
-        Status::Failed { .. } => Err(ApiError::NeverReady),
-    });
-    let result = match ready {
-        Ok((location, dzi)) => {
-            let status = if location.is_some() { StatusCode::MOVED_PERMANENTLY } else { StatusCode::OK };
+            let status = if by_url { StatusCode::MOVED_PERMANENTLY } else { StatusCode::OK };
+            let dzi = dzi_object(dzi, addresses.descriptor(content.id, *attempt, *archive));
             ApiResult { status, cache: CachePolicy::OneHour, location, outcome: Ok(("dzi", dzi)) }
+                .write(variant)
         }
-        Err(error) => {
-            let status = error.status();
-            ApiResult { status, cache: CachePolicy::NoStore, location: None, outcome: Err(error) }
-        }
+        Status::Processing { .. } => failed(ApiError::NotReady, variant),
+        Status::Failed { .. } => failed(ApiError::NeverReady, variant),
+    }
+}
+
+fn failed(error: ApiError, variant: &Variant) -> Response {
+    let status = error.status();
+    ApiResult { status, cache: CachePolicy::NoStore, location: None, outcome: Err(error) }.write(variant)
+}
+
+/// Returns the descriptor of a ready content as a script; otherwise 404. OpenSeadragon loads a tile source whose address ends
+/// in `.js` by JSONP: the script calls the function with the file's name
+/// (<https://openseadragon.github.io/examples/tilesource-dzi/>).
+#[must_use]
+pub fn descriptor_script(content: &Content, addresses: &Addresses) -> Response {
+    let Status::Ready { attempt, finished: Finished { dzi, archive, .. } } = &content.status else {
+        return plain::not_found();
     };
-    result.write(variant)
+    let number = |number: u32| Text(number.to_string()); // strings, as in the XML form
+    let size = vec![("Width", number(dzi.size.width)), ("Height", number(dzi.size.height))];
+    let image = vec![
+        ("xmlns", Text(NAMESPACE.to_owned())),
+        ("Url", Text(format!("{}/{}", addresses.pyramids(*archive), attempt.tiles_prefix(content.id)))),
+        ("Format", Text(dzi.tile_format.extension().to_owned())),
+        ("Overlap", number(dzi.tile_overlap)),
+        ("TileSize", number(dzi.tile_size)),
+        ("Size", Object(size)),
+    ];
+    let json = escape::script(&Object(vec![("Image", Object(image))]).json());
+    Response::new(
+        StatusCode::OK,
+        "text/javascript; charset=utf-8",
+        CachePolicy::OneHour,
+        format!("dzi({json});"),
+    )
+    .tagged()
 }

@@ -1,5 +1,5 @@
-//! Ids that no content has. Each costs a look in KV and a request to a Durable Object, which is made for it: so what was
-//! asked lately is remembered, and a client that asks for many of them has to wait.
+//! Ids that no content has. A request for one costs a read of KV and a request to a Durable Object, which is created for it.
+//! So recent ones are remembered, and a client that requests many of them has to wait.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -7,41 +7,40 @@ use std::time::Duration;
 
 use edgezoom_content::{ContentId, Timestamp};
 
-/// What one instance of the Worker knows.
+/// The unknown ids that one isolate remembers.
 #[derive(Debug, Default)]
 pub struct UnknownIds {
     ids: HashMap<ContentId, Timestamp>,
     clients: HashMap<String, (Timestamp, u32)>,
 }
 
-/// What is known of an id before its object is asked.
+/// What is known about an id without asking its object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Known {
-    /// Nothing: ask.
+    /// Nothing.
     Nothing,
     /// It was unknown a moment ago.
     Unknown,
-    /// The client has asked for too many unknown ids.
+    /// The client has requested too many unknown ids.
     TooMany,
 }
 
-/// How long an id counts as unknown. A content that is created at another instance of the Worker meanwhile is found this
-/// much later here, and there at once.
+/// Time for which an id counts as unknown. A content that another isolate creates meanwhile is found after this time.
 const REMEMBERED: Duration = Duration::from_secs(10);
-/// How many unknown ids a client may ask for in each window of time.
-const MOST: u32 = 60;
+/// Maximum number of unknown ids per client in each window.
+const MAX_IDS: u32 = 60;
 const WINDOW: Duration = Duration::from_secs(60);
-/// How many ids, and how many clients, are remembered: some hundred kilobytes.
+/// Maximum number of ids, and of clients, that are remembered: some hundred kilobytes.
 const CAPACITY: usize = 4096;
 
 impl UnknownIds {
-    /// What is known of `id`, for a client by its [party](crate::admission::client::Client::party).
+    /// Returns what is known about `id`, for a client's [party](crate::admission::client::Client::party).
     #[must_use]
     pub fn look_up(&self, id: ContentId, party: Option<&str>, now: Timestamp) -> Known {
         let of_client = party.and_then(|party| self.clients.get(party));
         if self.ids.get(&id).is_some_and(|at| now - *at < REMEMBERED) {
             Known::Unknown
-        } else if of_client.is_some_and(|(since, count)| now - *since < WINDOW && *count >= MOST) {
+        } else if of_client.is_some_and(|(since, count)| now - *since < WINDOW && *count >= MAX_IDS) {
             Known::TooMany
         } else {
             Known::Nothing
@@ -61,13 +60,13 @@ impl UnknownIds {
         *count += 1;
     }
 
-    /// Forgets that no content has `id`: it has one now.
+    /// Forgets `id`, because a content has it now.
     pub fn forget(&mut self, id: ContentId) {
         self.ids.remove(&id);
     }
 }
 
-/// Makes room for one more: deletes what does not count any more, and when that is not enough, all.
+/// Makes room for one more entry: removes those that no longer count, or else all.
 fn make_room<K: Hash + Eq, V>(map: &mut HashMap<K, V>, counts: impl Fn(&V) -> bool) {
     if map.len() >= CAPACITY {
         map.retain(|_, value| counts(value));
@@ -89,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_id_is_remembered_for_a_while_or_until_it_has_a_content() {
+    fn an_unknown_id_is_remembered_for_ten_seconds_or_until_it_has_a_content() {
         let mut ids = UnknownIds::default();
         let now = Timestamp(1_000_000);
         assert_eq!(ids.look_up(id(1), None, now), Known::Nothing);
@@ -102,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_guesses_ids_has_to_wait_and_others_have_not() {
+    fn only_the_client_that_guesses_ids_has_to_wait() {
         let mut ids = UnknownIds::default();
         let now = Timestamp(1_000_000);
         for number in 0..60 {
@@ -118,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remembered_has_a_bound() {
+    fn the_memory_is_bounded() {
         let mut ids = UnknownIds::default();
         for number in 0..3 * CAPACITY as u32 {
             ids.note(id(number), Some(&number.to_string()), Timestamp(u64::from(number)));

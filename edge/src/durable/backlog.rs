@@ -1,7 +1,7 @@
-//! The one small Durable Object that knows the queue of the whole service: how long it is, as tilers report, and whose
-//! job is sent next ([`Scheduler`]). Each instance of the Worker keeps the length for a few seconds.
+//! The Durable Object with the queue of the whole service: its length, as tilers report it, and the [`Scheduler`], which
+//! decides whose job is sent next. Each isolate keeps the length for a few seconds.
 //!
-//! KV would not do: tilers report every few seconds, and KV takes one write a second for a key and bills each.
+//! KV would not do: tilers report every few seconds, and KV accepts one write per second and key, and charges for each.
 
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
@@ -16,15 +16,14 @@ use worker::{DurableObject, Env, Request, Response, Result, State, Storage, cons
 use crate::admission::policy::{AdmissionError, BacklogReport};
 use crate::admission::scheduler::{Asked, Scheduler, Turn};
 use crate::platform::bridge;
-use crate::platform::clock::now;
-use crate::platform::environment::config;
+use crate::platform::isolate::{config, now};
 
 const NAME: &str = "backlog";
-/// How long an instance of the Worker uses its copy.
+/// Time for which an isolate uses its copy of the last report.
 const FRESH: Duration = Duration::from_secs(5);
 
 thread_local! {
-    /// This instance's copy of the last report, and when it was read.
+    /// Copy of the last report, with the time at which it was read.
     static COPY: Cell<Option<(Timestamp, Option<BacklogReport>)>> = const { Cell::new(None) };
 }
 
@@ -32,17 +31,17 @@ thread_local! {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Message {
-    /// A tiler reports: the reply is the number of tilers.
+    /// A tiler reports. The reply is the number of tilers.
     Reported(BacklogReport),
-    /// A client asks for a new job: the reply is a [`Turn`], or the name of an [`AdmissionError`].
+    /// A client asks for a new job. The reply is a [`Turn`], or the name of an [`AdmissionError`].
     Admit(Asked),
-    /// A job is to be queued that needs no admission: the reply is a [`Turn`].
+    /// Enqueue a job that needs no admission. The reply is a [`Turn`].
     Enqueue(Asked),
     /// A conversion has ended.
     Ended { id: ContentId, tiles: u64 },
 }
 
-/// The last report, if a tiler has reported yet.
+/// Returns the last report of a tiler, if there is one.
 pub async fn last_report(env: &Env, now: Timestamp) -> Result<Option<BacklogReport>> {
     if let Some((since, report)) = COPY.get()
         && now - since < FRESH
@@ -55,7 +54,7 @@ pub async fn last_report(env: &Env, now: Timestamp) -> Result<Option<BacklogRepo
     Ok(report)
 }
 
-/// Stores a tiler's report, and gives the number of tilers.
+/// Stores a tiler's report. Returns the number of tilers.
 pub async fn report(backlog: Backlog, env: &Env) -> Result<String> {
     let now = now();
     let report = BacklogReport { backlog, at: now };
@@ -64,7 +63,7 @@ pub async fn report(backlog: Backlog, env: &Env) -> Result<String> {
     Ok(tilers)
 }
 
-/// Admits a new job of a client and says when its turn is, or why it is refused.
+/// Admits a new job of a client and returns its turn, or refuses it.
 pub async fn admit(asked: Asked, env: &Env) -> Result<std::result::Result<Turn, AdmissionError>> {
     let (status, reply) = send(&Message::Admit(asked), env).await?;
     match (status, AdmissionError::from_name(&reply)) {
@@ -73,13 +72,13 @@ pub async fn admit(asked: Asked, env: &Env) -> Result<std::result::Result<Turn, 
     }
 }
 
-/// Says when the turn of a job is.
+/// Enqueues a job and returns its turn.
 pub async fn enqueue(asked: Asked, env: &Env) -> Result<Turn> {
     let (_, reply) = send(&Message::Enqueue(asked), env).await?;
     Ok(serde_json::from_str(&reply)?)
 }
 
-/// Tells that a conversion has ended, or waits for its next attempt, and how many tiles it has made.
+/// Notes that a conversion has ended or waits for its next attempt, and the number of tiles it made.
 pub async fn ended(id: ContentId, tiles: u64, env: &Env) -> Result<()> {
     send(&Message::Ended { id, tiles }, env).await.map(drop)
 }
@@ -88,7 +87,7 @@ async fn send(message: &Message, env: &Env) -> Result<(u16, String)> {
     bridge::call_object(env, "BACKLOG", NAME, "/", &serde_json::to_string(message)?).await
 }
 
-/// The one Durable Object that knows the queue.
+/// The Durable Object with the queue.
 #[durable_object]
 pub struct BacklogObject {
     state: State,
@@ -101,7 +100,7 @@ impl DurableObject for BacklogObject {
         Self { state, env, scheduler: RefCell::new(None) }
     }
 
-    /// Handles a message; a request without a body gets the last report, or `null`.
+    /// Handles a message. A request without a body gets the last report, or `null`.
     async fn fetch(&self, mut request: Request) -> Result<Response> {
         let body = request.text().await?;
         self.restore().await?;
@@ -117,7 +116,7 @@ impl DurableObject for BacklogObject {
 }
 
 impl BacklogObject {
-    /// The status and the body of the reply, and the jobs whose turn it is.
+    /// Returns the status and the body of the reply, and the jobs that are due.
     fn handle(&self, message: Message) -> Result<(u16, String, Vec<Job>)> {
         let (now, shares) = (now(), config(&self.env)?.shares);
         self.with(|scheduler| {
@@ -154,7 +153,7 @@ impl BacklogObject {
         }
     }
 
-    /// Reads what was stored. No other request comes in while the storage is awaited.
+    /// Reads the stored rows. No other request is handled while the storage is awaited.
     async fn restore(&self) -> Result<()> {
         if self.scheduler.borrow().is_none() {
             let rows = rows(&self.state.storage()).await?;
@@ -174,11 +173,11 @@ impl BacklogObject {
         Ok(())
     }
 
-    /// Sends jobs to the queue. What the queue does not take is tried again at the next message.
+    /// Sends jobs to the queue. Those that the queue refuses are due again at the next message.
     async fn send_all(&self, jobs: Vec<Job>) -> Result<()> {
         for job in jobs {
             if let Err(error) = async { self.env.queue("JOBS")?.send(job).await }.await {
-                console_error!("{}: the queue did not take the job: {error}", job.id);
+                console_error!("{}: the queue refused the job: {error}", job.id);
                 self.with(|scheduler| scheduler.not_sent(job.id))?;
                 self.store().await?;
             }
@@ -187,7 +186,7 @@ impl BacklogObject {
     }
 }
 
-/// All rows of the storage whose values are texts.
+/// Returns all rows of the storage with text values.
 async fn rows(storage: &Storage) -> Result<Vec<(String, String)>> {
     let stored = storage.list().await?;
     let mut rows = vec![];

@@ -1,9 +1,10 @@
-//! The Durable Object of a content: the single writer of its conversion's state. It stores the state, lets
-//! [`decide`](edgezoom_content::conversion::decide) say what follows from an event, and performs the effects.
+//! The Durable Object of a content: the only writer of its conversion's state. For each event,
+//! [`decide`](edgezoom_content::conversion::decide) returns the new state and the effects; the object stores the state and
+//! performs the effects.
 //!
-//! While the object waits for the queue or KV, other events come in. So the new state and the alarm are stored first,
-//! with nothing in between; then the effects are performed; and the result of an effect is an event of its own, decided
-//! upon with the state as it is then.
+//! Other events arrive while the object waits for the queue or KV. So the new state and the alarm are stored first, with
+//! nothing in between, then the effects are performed. The result of an effect is another event, decided with the state at
+//! that time.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -18,43 +19,39 @@ use worker::{
     Delay, DurableObject, Env, Method, Request, Response, Result, State, console_error, durable_object,
 };
 
-use crate::admission;
 use crate::admission::client::Client;
 use crate::admission::policy::AdmissionError;
 use crate::admission::scheduler::{Asked, Turn};
+use crate::admission::{self, admit_job};
 use crate::config::{Addresses, Config};
-use crate::content::kv_cache::KvCache;
 use crate::durable::subscribers::Subscribers;
 use crate::durable::{backlog, messages, record};
-use crate::platform::clock::now;
-use crate::platform::environment::config;
-use crate::platform::{bridge, sweep, upload};
+use crate::platform::isolate::{config, now};
+use crate::platform::{bridge, r2};
 
 const STATE: &str = "conversion";
 const CLIENT: &str = "client";
-/// Where the operator's calls read the state as it is stored.
+/// Path at which the operator's calls read the stored state.
 const STATE_PATH: &str = "/state";
-/// The pauses after the end of a job could not be told. The object that is told is away for a moment when a new version of
-/// the Worker is deployed.
-const TELL_AGAIN: [Duration; 3] = [Duration::from_millis(200), Duration::from_secs(2), Duration::ZERO];
+/// Pauses before the object with the queue is told again that a job has ended. It is away for a moment during a deployment.
+const RETRY_PAUSES: [Duration; 3] = [Duration::from_millis(200), Duration::from_secs(2), Duration::ZERO];
 
-/// The client whose share of the queue the content's job takes. There is none for the operator's own, whose jobs do not
-/// wait for their turn.
+/// The client whose share of the queue the content's job takes. Jobs of the operator have none and do not wait.
 #[derive(Debug, Serialize, Deserialize)]
 struct JobOwner {
-    /// Its name among those that share the queue.
+    /// Party of the client.
     party: String,
-    /// Whether the job had to wait for its turn when it was queued last.
+    /// True if the job had to wait for its turn when it was last queued.
     waits: bool,
 }
 
-/// What becomes of an event before it is decided upon.
+/// The result of the admission check of an event.
 enum Admission {
-    /// It may happen. The turn of its job, if it makes one that was admitted.
+    /// The event may be handled. If it makes a job, this is the job's turn.
     Admitted(Option<Turn>),
-    /// It is refused.
+    /// The event is refused.
     Refused(AdmissionError),
-    /// It would start a failed content anew, and that is refused: the content is shown as it is.
+    /// The event may not start the content again, so the reply is the content as it is.
     Unchanged(Content),
 }
 
@@ -64,7 +61,7 @@ pub struct ConversionObject {
     state: State,
     env: Env,
     subscribers: Subscribers,
-    /// Whether the job waits for its turn, as far as this instance of the object has seen.
+    /// True if the job waits for its turn, as far as this instance of the object knows.
     waits: Cell<bool>,
 }
 
@@ -105,7 +102,7 @@ impl DurableObject for ConversionObject {
 }
 
 impl ConversionObject {
-    /// Streams the content's events until it is finished: 404 without a content, 503 when it has too many subscribers.
+    /// Streams the content's events until it is finished. 404: no content; 503: too many subscribers.
     async fn subscribe(&self, request: &Request) -> Result<Response> {
         let addresses = Addresses::from_query(request.url()?.query().unwrap_or_default());
         let Some(conversion) = self.stored().await? else {
@@ -118,7 +115,7 @@ impl ConversionObject {
         }
     }
 
-    /// The content's id is the object's name.
+    /// Returns the content's id, which is the object's name.
     fn id(&self) -> Result<ContentId> {
         let name = self.state.id().name().unwrap_or_default();
         name.parse().map_err(|_| worker::Error::RustError(format!("`{name}` is not the id of a content")))
@@ -129,8 +126,8 @@ impl ConversionObject {
         Ok(stored.map(|json| serde_json::from_str(&json)).transpose()?)
     }
 
-    /// Checks a content before it is created or started anew, and gives its job's turn. Here rather than in the Worker,
-    /// which would have to ask this object for the content first, and then once more.
+    /// Checks whether a content may be created or started again, and returns the turn of its job. The Worker would have to ask
+    /// this object twice to do the same.
     async fn admit(&self, event: &Event, client: Option<&Client>) -> Result<Admission> {
         let config = config(&self.env)?;
         let known = self.stored().await?;
@@ -148,9 +145,9 @@ impl ConversionObject {
         let job = Job { id, alone: false, avoid: None };
         let asked = |party| Asked { job, party, host: host.to_owned() };
         let admitted = match event {
-            // The Worker has counted the client before it received the file.
-            Event::Uploaded { .. } => admission::check::admit_job(client, asked, &config, &self.env).await,
-            _ => admission::check::admit(client, asked, &config, &self.env).await,
+            // The Worker counted the client before it received the file.
+            Event::Uploaded { .. } => admit_job(client, asked, &config, &self.env).await,
+            _ => admission::admit(client, asked, &config, &self.env).await,
         };
         match (admitted, &known) {
             (Ok(turn), _) => {
@@ -165,14 +162,14 @@ impl ConversionObject {
         }
     }
 
-    /// A second client asks for a content whose job waits for its turn: it may have a shorter line.
+    /// Moves a waiting job to the line of a second client that asks for the content, if that line is shorter.
     async fn share(&self, conversion: &Conversion, client: Option<&Client>) -> Result<()> {
         let (true, Some(owner)) = (conversion.is_queued(), self.owner().await?) else { return Ok(()) };
         let party = client.map(Client::party);
         if !owner.waits || party.as_ref() == Some(&owner.party) {
             return Ok(());
         }
-        // The operator's own client has no line: the job keeps its owner, who is told of the end, and is sent now.
+        // The operator has no line: the job keeps its owner and is sent now.
         let turn = match &party {
             Some(party) => self.turn_of(conversion, party.clone()).await,
             None => Turn::Now,
@@ -200,7 +197,7 @@ impl ConversionObject {
         }
     }
 
-    /// Handles an event. `turn` is that of the job if its admission has just told it.
+    /// Handles an event. `turn` is the job's turn, if the admission check returned one.
     async fn handle(&self, event: Event, mut turn: Option<Turn>) -> Result<Reply> {
         let config = config(&self.env)?;
         let (Decision { mut after, effects, reply }, ended) = self.decide(event, &config).await?;
@@ -213,46 +210,46 @@ impl ConversionObject {
                     effects.extend(decision.effects);
                 }
             }
-            // Two clients' requests were admitted side by side, and the second one's turn is earlier than the first one's.
+            // Two requests were admitted concurrently, and the second one got the earlier turn.
             let queued = after.as_ref().filter(|conversion| conversion.is_queued());
             if let (Some(Turn::Now), Some(conversion)) = (turn, queued)
                 && self.waits.take()
             {
-                let _ = self.send_job(conversion.job()).await; // the alarm repeats it
+                let _ = self.send_job(conversion.job()).await; // the alarm sends it again
             }
             Ok(reply)
         };
-        let (reply, told) = join(perform, self.tell_end(ended)).await;
-        told?;
+        let (reply, noted) = join(perform, self.note_end(ended)).await;
+        noted?;
         reply
     }
 
-    /// Tells that the job has ended, so that the next one has its turn.
-    async fn tell_end(&self, ended: Option<Option<Status>>) -> Result<()> {
+    /// Tells the object with the queue that the job has ended, so that the next one gets its turn.
+    async fn note_end(&self, ended: Option<Option<Status>>) -> Result<()> {
         let (Some(status), Some(owner)) = (ended, self.owner().await?) else { return Ok(()) };
         let id = self.id()?;
         let (party, tiles) = match status {
             Some(Status::Ready { finished, .. }) => (None, finished.dzi.tile_count()),
             Some(Status::Failed { .. }) | None => (None, 0),
-            Some(Status::Processing { .. }) => (Some(owner.party), 0), // the next attempt has its date
+            Some(Status::Processing { .. }) => (Some(owner.party), 0), // another attempt follows
         };
         self.set_owner(party, Turn::Now).await?;
-        for pause in TELL_AGAIN {
+        for pause in RETRY_PAUSES {
             match backlog::ended(id, tiles, &self.env).await {
                 Ok(()) => break,
-                Err(error) => console_error!("{id}: the end of the job is not told: {error}"),
+                Err(error) => console_error!("{id}: cannot tell the queue that the job has ended: {error}"),
             }
             Delay::from(pause).await;
         }
         Ok(())
     }
 
-    /// Decides, and stores the new state. Waits for the storage only, so that no other event comes between. Gives what
-    /// became of the content if its job has ended with this: nothing when it was removed.
+    /// Decides and stores the new state. It awaits only the storage, so no other event comes in between. If the event ended the
+    /// job, it also returns the content's status; `None` if the content was removed.
     async fn decide(&self, event: Event, config: &Config) -> Result<(Decision, Option<Option<Status>>)> {
         let storage = self.state.storage();
         let before = self.stored().await?;
-        let fired = event == Event::AlarmFired; // an alarm that fired is not set any more
+        let fired = event == Event::AlarmFired; // an alarm that fired is no longer set
         let alarm_before = before.as_ref().and_then(Conversion::alarm).filter(|_| !fired);
         let now = now();
         let decision = decide(before.clone(), event, now, &config.rules);
@@ -279,19 +276,19 @@ impl ConversionObject {
     async fn turn_of(&self, conversion: &Conversion, party: String) -> Turn {
         let (job, host) = (conversion.job(), conversion.url().host().to_owned());
         backlog::enqueue(Asked { job, party, host }, &self.env).await.unwrap_or_else(|error| {
-            console_error!("{}: the job does not wait for its turn: {error}", job.id);
+            console_error!("{}: the job is sent without waiting for its turn: {error}", job.id);
             Turn::Now
         })
     }
 
     async fn send_job(&self, job: Job) -> Result<()> {
         let sent = async { self.env.queue("JOBS")?.send(job).await }.await;
-        sent.inspect_err(|error| console_error!("{}: the queue did not take the job: {error}", job.id))
+        sent.inspect_err(|error| console_error!("{}: the queue refused the job: {error}", job.id))
     }
 
-    /// Sends the job to the queue, or has it sent when its turn is.
+    /// Sends the job to the queue, or has it sent at its turn.
     async fn enqueue(&self, conversion: &Conversion, turn: Option<Turn>) -> Result<()> {
-        self.waits.set(turn == Some(Turn::Later)); // before anything is waited for
+        self.waits.set(turn == Some(Turn::Later)); // before the first await
         let turn = match (turn, self.owner().await?) {
             (Some(turn), _) => turn,
             (None, Some(owner)) => {
@@ -305,55 +302,40 @@ impl ConversionObject {
         if turn == Turn::Now { self.send_job(conversion.job()).await } else { Ok(()) }
     }
 
-    /// Performs an effect. A failure is logged; the alarm that is set for it repeats the effect.
+    /// Performs an effect and returns the event that follows. Failures are logged; the alarm repeats the effect.
     async fn perform(
         &self,
         effect: Effect,
         conversion: &Conversion,
         turn: &mut Option<Turn>,
     ) -> Option<Event> {
-        let id = conversion.job().id;
-        match effect {
+        let (id, env) = (conversion.job().id, &self.env);
+        let (what, done, next) = match effect {
             Effect::Enqueue => {
-                self.enqueue(conversion, turn.take()).await.err().map(|_| Event::EnqueueFailed)
+                let queued = self.enqueue(conversion, turn.take()).await;
+                return queued.err().map(|_| Event::EnqueueFailed);
             }
             Effect::WriteCache { content, expires_in } => {
-                match record::finished(&content, expires_in, now(), &self.env).await {
-                    Ok(()) => Some(Event::CacheWritten),
-                    Err(error) => {
-                        console_error!("{id}: the finished content is not recorded: {error}");
-                        None
-                    }
-                }
+                let recorded = record::finished(&content, expires_in, now(), env).await;
+                ("record the finished content", recorded, Some(Event::CacheWritten))
             }
             Effect::RecordRemoval(removal) => {
-                match record::removed(id, conversion.url(), &removal, now(), &self.env).await {
-                    Ok(()) => Some(Event::RemovalRecorded(removal.kind)),
-                    Err(error) => {
-                        console_error!("{id}: the removal is not recorded: {error}");
-                        None
-                    }
-                }
-            }
-            Effect::DeleteUpload(key) => {
-                if let Err(error) = upload::delete(key, &self.env).await {
-                    console_error!("{id}: {key} is left in the store: {error}");
-                }
-                None
+                let recorded = record::removed(id, conversion.url(), &removal, now(), env).await;
+                ("record the removal", recorded, Some(Event::RemovalRecorded(removal.kind)))
             }
             Effect::Sweep { before, keep, upload } => {
-                match sweep::delete_attempts(id, before, keep, upload, &self.env).await {
-                    Ok(()) => Some(Event::Swept { before }),
-                    Err(error) => {
-                        console_error!("{id}: the objects of attempts are not deleted yet: {error}");
-                        None
-                    }
-                }
+                let swept = r2::sweep(id, before, keep, upload, env).await;
+                ("delete the objects of all attempts", swept, Some(Event::Swept { before }))
             }
+            Effect::DeleteUpload(key) => ("delete the uploaded file", r2::delete(key, env).await, None),
             Effect::DeleteFromCache => {
-                if let Err(error) = KvCache::of(&self.env).delete(id).await {
-                    console_error!("{id}: the content is not deleted from KV, it will expire: {error}");
-                }
+                ("delete the record, which will expire", record::forget(id, env).await, None)
+            }
+        };
+        match done {
+            Ok(()) => next,
+            Err(error) => {
+                console_error!("{id}: cannot {what}: {error}");
                 None
             }
         }

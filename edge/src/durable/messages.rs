@@ -1,8 +1,8 @@
-//! The messages of the Worker to the Durable Object of a content, and its replies, as HTTP: a path and a body, a status
-//! and a body. A tiler's report, and the reply to it, pass through the Worker unread.
+//! The messages from the Worker to the Durable Object of a content, and the replies, as HTTP: a path and a body, a status
+//! and a body. Reports of tilers and their replies pass through the Worker unread.
 //!
-//! The paths and bodies of old messages stay as they are: while a deployment is rolled out, a Worker of one version can
-//! meet an object of the other.
+//! Paths and bodies of existing messages must not change: during a deployment, a Worker of one version may meet an object of
+//! the other.
 
 use std::borrow::Cow;
 
@@ -20,46 +20,45 @@ const UPLOADED: &str = "/uploaded/";
 /// A message to the Durable Object of a content.
 #[derive(Clone, Copy, Debug)]
 pub enum Message<'a> {
-    /// Get the content, and start it anew if its failure is old enough and it is admitted: 200 with the content, or 404.
+    /// Get the content, and start it again if its retry is due and admitted: 200 with the content, or 404.
     Get {
-        /// The [key](crate::admission::client::Client::key) of the client that is counted.
+        /// [Key](crate::admission::client::Client::key) of the client to count.
         client: Option<&'a str>,
     },
-    /// Get the content of a URL, and create it if it does not exist and the [admission check](crate::admission) admits
-    /// it: 200 with the content; 409 when the id belongs to another URL; 503 with the name of the [`AdmissionError`]
-    /// when it is not admitted.
+    /// Get the content of a URL, and create it if needed and [admitted](crate::admission): 200 with the content; 409 if the id
+    /// belongs to another URL; 503 with the name of the [`AdmissionError`].
     Create {
-        /// The source.
+        /// Source.
         url: &'a SourceUrl,
-        /// The client that is counted.
+        /// Client to count.
         client: Option<&'a str>,
     },
-    /// Get the content, and start it anew if it failed or waits for its next attempt, once a minute at most and if it is
-    /// admitted: replies as to `Create`, or 404.
+    /// Get the content, and start it again if it failed or waits, at most once a minute and if admitted: replies as to `Create`,
+    /// or 404.
     Retry {
-        /// The client that is counted.
+        /// Client to count.
         client: Option<&'a str>,
     },
-    /// Get the content of a file, and create it if it does not exist: replies as to `Create`. The object deletes the file
-    /// when it does not need it, but not when its job is not admitted.
+    /// Get the content of an uploaded file, and create it if needed: replies as to `Create`. The object deletes a file that it
+    /// does not need, unless the job is not admitted.
     Upload {
-        /// The file's URL.
+        /// URL of the file.
         url: &'a SourceUrl,
-        /// Where it lies.
+        /// Key of the file in the store.
         upload: UploadKey,
-        /// The client, which was counted before the file was received.
+        /// Client, which was counted before the upload.
         client: Option<&'a str>,
     },
     /// A tiler claims the job, with a [`ClaimRequest`] as JSON: 200 with the claim, 400, 404 or 409.
     Claim(&'a str),
     /// A tiler reports, as JSON: 204, 400, 404 or 409.
     Report(&'a str),
-    /// The operator starts the conversion anew: 200 with the content, or 404.
+    /// The operator starts the conversion again: 200 with the content, or 404.
     Reset,
 }
 
 impl<'a> Message<'a> {
-    /// The path and the body of the message.
+    /// Returns the path and the body of the message.
     #[must_use]
     pub fn encode(self) -> (Cow<'static, str>, &'a str) {
         match self {
@@ -76,7 +75,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// The key of a client has no characters that a query has to escape.
+/// Adds the client's key to a path. It has no characters that a query has to escape.
 fn of_client(path: impl Into<Cow<'static, str>>, client: Option<&str>) -> Cow<'static, str> {
     let path = path.into();
     match client {
@@ -85,10 +84,10 @@ fn of_client(path: impl Into<Cow<'static, str>>, client: Option<&str>) -> Cow<'s
     }
 }
 
-/// The event of a message to the object of a content.
+/// Decodes a message to the object of a content.
 ///
 /// # Errors
-/// The message is malformed. The text says why, for its sender.
+/// The message is malformed. The text is for its sender.
 pub fn decode(id: ContentId, path: &str, body: &str) -> Result<Event, String> {
     match path {
         "/asked" => Ok(Event::Requested),
@@ -115,9 +114,9 @@ pub fn decode(id: ContentId, path: &str, body: &str) -> Result<Event, String> {
     }
 }
 
-/// What `edge/src/admin/` sends to take a content down, to lift that, or to delete what is not used, a line each: the kind,
-/// the id of the action, who, the URL of a source that may be unknown, or nothing, and why. The replies: 204, 404, 409 while
-/// it is converted, 410 when it is taken down, 503 when it has to be sent again.
+/// Decodes a removal from `edge/src/admin/`, with lines for the kind, the id of the action, its author, the URL of a source
+/// that may be unknown (or nothing), and the reason. Replies: 204; 404; 409 during a conversion; 410 if the content is taken
+/// down; 503: send the message again.
 fn decode_removal(id: ContentId, body: &str) -> Option<Event> {
     let mut lines = body.splitn(5, '\n');
     let kind = RemovalKind::from_name(lines.next()?)?;
@@ -135,27 +134,26 @@ fn decode_upload(id: ContentId, upload: &str, url: &str) -> Result<Event, String
     if url.is_file() {
         Ok(Event::Uploaded { id, url, upload })
     } else {
-        Err("Not the URL of a file.".to_owned())
+        Err("Not the URL of an uploaded file.".to_owned())
     }
 }
 
-/// The client of [`Message::Get`], [`Message::Create`], [`Message::Retry`] or [`Message::Upload`], from the query of the
-/// message.
+/// Returns the key of the client in the query of a message.
 #[must_use]
 pub fn client(query: &str) -> Option<&str> {
     query.strip_prefix(CLIENT)
 }
 
-/// The status and the body of the reply when a content is not admitted.
+/// Returns the status and the body of the reply if a content is not admitted.
 #[must_use]
 pub fn encode_admission_error(error: AdmissionError) -> (StatusCode, String) {
     (StatusCode::SERVICE_UNAVAILABLE, error.name().to_owned())
 }
 
-/// The status and the body of a reply.
+/// Returns the status and the body of a reply.
 ///
 /// # Errors
-/// The content or the claim is not serialized, which does not happen.
+/// Never fails: contents and claims can always be serialized.
 pub fn encode_reply(reply: &Reply) -> Result<(StatusCode, String), serde_json::Error> {
     Ok(match reply {
         Reply::Content(content) => (StatusCode::OK, serde_json::to_string(content)?),
@@ -163,8 +161,7 @@ pub fn encode_reply(reply: &Reply) -> Result<(StatusCode, String), serde_json::E
         Reply::Accepted => (StatusCode::NO_CONTENT, String::new()),
         Reply::NotFound => (StatusCode::NOT_FOUND, "There is no such conversion.".to_owned()),
         Reply::Conflict => {
-            let why =
-                "The conversion waits or is finished, another attempt has the lease, or it has to be alone.";
+            let why = "The conversion waits or is finished, another attempt has the lease, or the job has to be alone on its tiler.";
             (StatusCode::CONFLICT, why.to_owned())
         }
         Reply::TakenDown(reason) => (StatusCode::GONE, reason.clone()),
@@ -181,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_is_decoded_as_it_was_encoded() {
+    fn messages_round_trip_and_malformed_ones_are_refused() {
         let id: ContentId = "6qy4OXfXSid".parse().unwrap();
         let url = SourceUrl::parse("http://example.com/a b?c=\"d").unwrap();
         let file = SourceUrl::of_file("f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk", "a b.jpg").unwrap();

@@ -1,5 +1,4 @@
-//! The Durable Objects: one for each content, the single writer of its conversion's state, and one that keeps the
-//! queue's backlog.
+//! The Durable Objects: one for each content, the only writer of its conversion's state, and one for the queue.
 
 pub mod messages;
 

@@ -1,17 +1,16 @@
-//! Records the end of a conversion, and the removal of a content: in KV, from where requests are answered, and with the
-//! operator's two objects (`edge/src/admin/`): the index of all contents, and for what the operator did the log. All of it
-//! may be done again, which changes nothing.
+//! Records the end of a conversion and the removal of a content: in KV, which answers requests, in the index of all contents,
+//! and for the operator's actions in the log (`edge/src/admin/`). Every call is idempotent.
 
 use std::time::Duration;
 
 use edgezoom_content::{Content, ContentId, Finished, Removal, RemovalKind, SourceUrl, Status, Timestamp};
 use worker::{Env, Error, Result};
 
-use crate::content::kv_cache::{KvCache, KvCacheError};
+use crate::content::kv_cache::KvCache;
 use crate::platform::bridge;
 use crate::response::element::Element::{Count, Object, Text};
 
-/// The index is in so many objects, named by numbers. `edge/src/admin/contents.js` has the same number.
+/// Number of objects of the index, which are named by numbers. `edge/src/admin/contents.js` has the same constant.
 const SHARDS: u8 = 16;
 
 /// Records a content that is ready or has failed.
@@ -23,18 +22,18 @@ pub async fn finished(
 ) -> Result<()> {
     let (state, code, sizes) = match &content.status {
         Status::Ready { finished: Finished { dzi, archive, .. }, .. } => {
-            // Of an archive; the length of single tiles is not known here.
+            // The size of separate tiles is unknown here.
             let bytes = archive.map_or(0, |archive| archive.index_offset + u64::from(archive.index_length));
             ("ready", "", [dzi.size.pixels(), dzi.tile_count(), bytes])
         }
         Status::Failed { failure, .. } => ("failed", failure.code.name(), [0; 3]),
         Status::Processing { .. } => ("processing", "", [0; 3]),
     };
-    KvCache::of(env).put(content, expires_in).await.map_err(of_kv)?;
+    KvCache::of(env).put(content, expires_in).await?;
     index(content.id, &content.url, (state, code, sizes), now, env).await
 }
 
-/// Records that a content is removed, or that its takedown is lifted.
+/// Records a removal.
 pub async fn removed(
     id: ContentId,
     url: &SourceUrl,
@@ -44,7 +43,7 @@ pub async fn removed(
 ) -> Result<()> {
     let is_taken_down = removal.kind == RemovalKind::TakenDown;
     let state = if is_taken_down { "taken-down" } else { "deleted" };
-    // The list of what is taken down first: it holds everywhere in seconds, KV in a minute.
+    // First the operator's log, whose list of takedowns is effective everywhere in seconds; KV takes a minute.
     if removal.kind != RemovalKind::Unused {
         let Removal { kind, reason, action, by } = removal;
         let note = Object(vec![
@@ -56,18 +55,22 @@ pub async fn removed(
             ("action", Text(action.clone())),
             ("by", Text(by.clone())),
         ]);
-        tell("OPERATOR", "operator", &note.json(), env).await?;
+        send("OPERATOR", "operator", &note.json(), env).await?;
     }
-    let kv = KvCache::of(env);
-    let written = match is_taken_down {
-        true => kv.put_takedown(id, url, &removal.reason).await,
-        false => kv.delete(id).await,
-    };
-    written.map_err(of_kv)?;
+    if is_taken_down {
+        KvCache::of(env).put_takedown(id, url, &removal.reason).await?;
+    } else {
+        forget(id, env).await?;
+    }
     index(id, url, (state, "", [0; 3]), now, env).await
 }
 
-/// Writes the row of a content in the index: its state, a failure's code, and pixels, tiles and bytes.
+/// Deletes the record of a content from KV.
+pub async fn forget(id: ContentId, env: &Env) -> Result<()> {
+    Ok(KvCache::of(env).delete(id).await?)
+}
+
+/// Writes the row of a content in the index: state, failure code, and numbers of pixels, tiles and bytes.
 async fn index(
     id: ContentId,
     url: &SourceUrl,
@@ -87,18 +90,14 @@ async fn index(
         ("tiles", Count(tiles)),
         ("bytes", Count(bytes)),
     ]);
-    tell("CONTENTS", &shard.to_string(), &row.json(), env).await
+    send("CONTENTS", &shard.to_string(), &row.json(), env).await
 }
 
-async fn tell(binding: &str, name: &str, note: &str, env: &Env) -> Result<()> {
+async fn send(binding: &str, name: &str, note: &str, env: &Env) -> Result<()> {
     match bridge::call_object(env, binding, name, "/note", note).await? {
         (200..300, _) => Ok(()),
         (status, why) => Err(Error::RustError(format!("{binding} replied with {status} {why}"))),
     }
-}
-
-fn of_kv(error: KvCacheError) -> Error {
-    Error::RustError(error.to_string())
 }
 
 #[cfg(test)]
@@ -106,7 +105,7 @@ mod tests {
     use super::SHARDS;
 
     #[test]
-    fn both_languages_name_the_same_objects() {
+    fn rust_and_javascript_have_the_same_number_of_shards() {
         let javascript = include_str!("../admin/contents.js");
         assert!(javascript.contains(&format!("const SHARDS = {SHARDS};")));
     }

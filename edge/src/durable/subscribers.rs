@@ -1,4 +1,4 @@
-//! The subscribers of a content: the streams that its Durable Object has open, and the events that are sent into them.
+//! The subscribers of a content: the open streams of its Durable Object, and the events sent into them.
 
 use std::cell::RefCell;
 use std::pin::pin;
@@ -14,13 +14,11 @@ use worker::Delay;
 use crate::config::Addresses;
 use crate::content::events;
 
-/// How many subscribers a content may have: each costs the object memory and a write at each change. Other clients
-/// poll.
-const MOST: usize = 100;
-/// A stream ends after this time, and the browser opens it again by itself: so a connection that broke without notice
-/// does not stay.
-const LONGEST: Duration = Duration::from_secs(10 * 60);
-/// Proxies close idle connections, most of them after a minute.
+/// Maximum number of subscribers per content: each costs the object memory, and a write per change. Other clients poll.
+const MAX_SUBSCRIBERS: usize = 100;
+/// Maximum duration of a stream. Browsers reopen it by themselves, and connections that broke without notice end.
+const MAX_DURATION: Duration = Duration::from_secs(10 * 60);
+/// Interval of heartbeats: most proxies close connections that are idle for a minute.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
 /// All subscribers of one content.
@@ -34,7 +32,7 @@ struct Subscriber {
 }
 
 impl Subscribers {
-    /// Adds a subscriber and sends it the content as it is now; `None` when the content has too many.
+    /// Adds a subscriber and sends it the current content; `None` if the content has too many subscribers.
     pub fn add(
         &self,
         content: &Content,
@@ -42,8 +40,9 @@ impl Subscribers {
         now: Timestamp,
     ) -> Option<impl Stream<Item = worker::Result<String>> + use<>> {
         let mut subscribers = self.0.borrow_mut();
-        subscribers.retain(|subscriber| !subscriber.sender.is_closed() && now - subscriber.since < LONGEST);
-        if subscribers.len() >= MOST {
+        subscribers
+            .retain(|subscriber| !subscriber.sender.is_closed() && now - subscriber.since < MAX_DURATION);
+        if subscribers.len() >= MAX_SUBSCRIBERS {
             return None;
         }
         let (sender, receiver) = unbounded();
@@ -55,11 +54,12 @@ impl Subscribers {
         Some(with_heartbeat(receiver))
     }
 
-    /// Sends the content to all subscribers. A finished content ends their streams, and so does one that is removed.
+    /// Sends the content to all subscribers. Their streams end if the content is finished or removed.
     pub fn publish(&self, content: Option<&Content>, now: Timestamp) {
         let mut subscribers = self.0.borrow_mut();
         let Some(content) = content else { return subscribers.clear() };
-        subscribers.retain(|subscriber| subscriber.send(content, now) && now - subscriber.since < LONGEST);
+        subscribers
+            .retain(|subscriber| subscriber.send(content, now) && now - subscriber.since < MAX_DURATION);
         if content.is_finished() {
             subscribers.clear();
         }
@@ -67,13 +67,13 @@ impl Subscribers {
 }
 
 impl Subscriber {
-    /// Sends the content; `false` when the client has left.
+    /// Sends the content; returns false if the client has left.
     fn send(&self, content: &Content, now: Timestamp) -> bool {
         self.sender.unbounded_send(events::event(content, &self.addresses, now)).is_ok()
     }
 }
 
-/// The received events, with a heartbeat when none came for a while.
+/// Returns the received events, with heartbeats between distant ones.
 fn with_heartbeat(receiver: UnboundedReceiver<String>) -> impl Stream<Item = worker::Result<String>> {
     unfold(receiver, |mut receiver| async move {
         let event = match select(receiver.next(), pin!(Delay::from(HEARTBEAT))).await {

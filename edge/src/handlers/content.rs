@@ -1,44 +1,47 @@
-//! Looks a content up for the interface.
+//! Looks contents up, for the API, the stream of events and pages.
 
 use edgezoom_content::{Content, ContentId, SourceUrl, Timestamp};
+use http::{Method, StatusCode};
+use worker::{Headers, Result};
 
-use crate::config::Addresses;
+use super::Outgoing;
+use crate::config::{Addresses, Config};
 use crate::content::cached_content::CachedContent;
-use crate::content::lookup::FoundContent;
+use crate::content::events;
 use crate::content::repository::{Repository, RepositoryError};
-use crate::content::response::{ContentResponse, dzi_response};
-use crate::request::route::{ContentKey, Route};
+use crate::content::response::{ContentResponse, FoundContent, dzi_response};
+use crate::pages as page;
+use crate::platform::isolate::now;
+use crate::request::route::{ContentKey, HomeForm, Route};
 use crate::response::negotiation::Variant;
-use crate::response::{ApiError, Response};
+use crate::response::{ApiError, CachePolicy, Response};
 
-/// The response that needs nothing but the value in KV. Gives the value back where that is not enough: the route needs
-/// more, or the id belongs to another source.
+/// Returns the response that needs only the record in KV. If the route needs more, or the id belongs to another source, it
+/// returns the record.
 pub fn from_cache(
     route: &Route,
     cached: CachedContent,
     addresses: &Addresses,
     now: Timestamp,
-) -> Result<Response, CachedContent> {
-    match route {
-        _ if cached.takedown().is_some() => Err(cached),
-        Route::Content { retry: true, .. } if cached.retry_at().is_some() => Err(cached),
-        Route::Content { key: Ok(ContentKey::Id(_)), variant, .. } => {
-            Ok(ContentResponse::Found(FoundContent::Cached(cached)).write(variant, addresses, now))
-        }
-        Route::Content { key: Ok(ContentKey::Shared { .. }), variant, .. } => {
-            Ok(ContentResponse::Moved(FoundContent::Cached(cached)).write(variant, addresses, now))
-        }
-        Route::Content { key: Ok(ContentKey::Source(url)), variant, .. } if cached.has_source(url) => {
-            Ok(ContentResponse::Moved(FoundContent::Cached(cached)).write(variant, addresses, now))
-        }
-        _ => Err(cached),
+) -> std::result::Result<Response, CachedContent> {
+    let Route::Content { key: Ok(key), variant, retry } = route else { return Err(cached) };
+    if cached.takedown().is_some() || *retry && cached.retry_at().is_some() {
+        return Err(cached);
     }
+    let response = match key {
+        ContentKey::Source(url) if !cached.has_source(url) => return Err(cached),
+        ContentKey::Id(_) => ContentResponse::Found(FoundContent::Cached(cached)),
+        ContentKey::Source(_) | ContentKey::Shared { .. } => {
+            ContentResponse::Moved(FoundContent::Cached(cached))
+        }
+    };
+    Ok(response.write(variant, addresses, now))
 }
 
-/// Finds the content that a request names, and creates the content of a new source. With `retry`, a content
-/// that failed or waits is started anew if it may be.
+/// Finds the content that a request names, and creates the content of a new source. With `retry`, a content that failed or
+/// waits is started again if that is permitted.
 pub async fn find(
-    key: &Result<ContentKey, ApiError>,
+    key: &std::result::Result<ContentKey, ApiError>,
     retry: bool,
     repository: &Repository<'_>,
 ) -> ContentResponse {
@@ -51,10 +54,7 @@ pub async fn find(
             (Err(error), _) => Err(error),
         },
         Ok(ContentKey::Id(id)) => {
-            let found = match retry {
-                true => repository.retry(*id).await,
-                false => repository.find(*id).await,
-            };
+            let found = if retry { repository.retry(*id).await } else { repository.find(*id).await };
             found.map(|found| {
                 found.map_or(ContentResponse::Failed(ApiError::NoSuchContent), ContentResponse::Found)
             })
@@ -68,7 +68,7 @@ async fn by_source(
     url: &SourceUrl,
     retry: bool,
     repository: &Repository<'_>,
-) -> Result<ContentResponse, RepositoryError> {
+) -> std::result::Result<ContentResponse, RepositoryError> {
     let mut found = repository.find_or_create(url).await?;
     if retry && let Some(retried) = repository.retry(found.id()).await? {
         found = retried;
@@ -76,29 +76,90 @@ async fn by_source(
     Ok(ContentResponse::Moved(found))
 }
 
-/// The response of `/v1/dzi/` for what [`find`] found.
+/// Returns the response of `/v1/dzi/` for the result of [`find`].
 pub fn dzi(found: ContentResponse, variant: &Variant, addresses: &Addresses) -> Response {
-    let content =
-        |found: FoundContent| found.content().map_err(|error| RepositoryError::from(error).api_error());
-    let found = match found {
-        ContentResponse::Moved(found) => content(found).map(|content| (content, true)),
-        ContentResponse::Found(found) => content(found).map(|content| (content, false)),
-        ContentResponse::Failed(error) => Err(error),
+    let (content, by_url) = match found {
+        ContentResponse::Moved(found) => (value(Ok(Some(found))), true),
+        ContentResponse::Found(found) => (value(Ok(Some(found))), false),
+        ContentResponse::Failed(error) => (Err(error), false),
     };
-    dzi_response(found, variant, addresses)
+    dzi_response(content, by_url, variant, addresses)
 }
 
-/// The content with an id, as a value.
-pub async fn by_id(id: ContentId, repository: &Repository<'_>) -> Result<Content, ApiError> {
+/// Returns the content with an id as a value.
+pub async fn by_id(id: ContentId, repository: &Repository<'_>) -> std::result::Result<Content, ApiError> {
     value(repository.find(id).await)
 }
 
-/// The content with an id as a value, as it is now even if it failed.
-pub async fn current_by_id(id: ContentId, repository: &Repository<'_>) -> Result<Content, ApiError> {
-    value(repository.find_current(id).await)
-}
-
-fn value(found: Result<Option<FoundContent>, RepositoryError>) -> Result<Content, ApiError> {
+fn value(
+    found: std::result::Result<Option<FoundContent>, RepositoryError>,
+) -> std::result::Result<Content, ApiError> {
     let found = found.map_err(RepositoryError::api_error)?.ok_or(ApiError::NoSuchContent)?;
     found.content().map_err(|error| RepositoryError::from(error).api_error())
+}
+
+/// Returns the stream of a content's events. Only a `GET` of an unfinished content subscribes to the Durable Object.
+pub async fn events(
+    id: ContentId,
+    method: &Method,
+    last_event_id: Option<&str>,
+    addresses: &Addresses,
+    repository: &Repository<'_>,
+) -> Result<Outgoing> {
+    let content = match value(repository.find_current(id).await) {
+        Ok(content) => content,
+        Err(error) => return Ok(Outgoing::Buffered(error.response())),
+    };
+    if content.is_finished() {
+        return Ok(Outgoing::Buffered(events::finished(&content, last_event_id, addresses, now())));
+    }
+    if method == Method::HEAD {
+        return Ok(Outgoing::Buffered(events::head()));
+    }
+    Ok(match repository.subscribe(id, addresses).await {
+        Ok(Some(body)) => {
+            let headers = Headers::new();
+            for (name, value) in events::head().headers {
+                headers.set(name, &value)?;
+            }
+            Outgoing::Streamed(worker::Response::builder().with_headers(headers).body(body))
+        }
+        Ok(None) => Outgoing::Buffered(ApiError::Unavailable.response()),
+        Err(error) => Outgoing::Buffered(error.api_error().response()),
+    })
+}
+
+/// Returns the home page, or, if its form was submitted, a redirect to the share page of the source.
+pub async fn home(
+    form: Option<&HomeForm>,
+    config: &Config,
+    addresses: &Addresses,
+    repository: &Repository<'_>,
+) -> Response {
+    let home = |failed| page::home(failed, config.notice.as_deref(), config.uploads.as_ref(), addresses);
+    let Some(HomeForm { text, key }) = form else {
+        return home(None);
+    };
+    match find(key, false, repository).await {
+        ContentResponse::Moved(found) | ContentResponse::Found(found) => {
+            let empty = String::new();
+            Response::new(StatusCode::FOUND, "text/plain; charset=utf-8", CachePolicy::NoStore, empty)
+                .with("Location", addresses.share(found.id()))
+        }
+        ContentResponse::Failed(error) => error.add_retry_after(home(Some((text, &error)))),
+    }
+}
+
+/// Returns a page that shows a content.
+pub async fn picture(
+    id: ContentId,
+    page: fn(&Content, &Addresses, Timestamp) -> Response,
+    addresses: &Addresses,
+    repository: &Repository<'_>,
+) -> Response {
+    match by_id(id, repository).await {
+        Ok(content) => page(&content, addresses, now()),
+        Err(ApiError::NoSuchContent) => page::not_found(addresses),
+        Err(error) => page::unavailable(&error, addresses),
+    }
 }

@@ -1,4 +1,4 @@
-//! `/iiif/<id>/…`: the description, the manifest and the tiles of a content for IIIF clients.
+//! `/iiif/<id>/…`: a content's description, manifest and tiles for IIIF clients.
 
 use edgezoom_content::{Content, ContentId, Dzi, Status};
 use http::StatusCode;
@@ -14,13 +14,13 @@ use crate::request::iiif::{IiifRequest, ImageRequest, ImageRequestError};
 use crate::request::object_key::ObjectKey;
 use crate::response::{ApiError, Response, plain};
 
-/// The response. `from` has the bindings.
+/// Returns the response.
 pub async fn serve(
     id: ContentId,
     asked: &IiifRequest,
     addresses: &Addresses,
     repository: &Repository<'_>,
-    from: (&Request, &Env),
+    (request, env): (&Request, &Env),
 ) -> Result<Outgoing> {
     if *asked == IiifRequest::Base {
         let to = format!("{}/info.json", addresses.iiif(id));
@@ -30,7 +30,7 @@ pub async fn serve(
         Ok(content) => content,
         Err(error) => return Ok(Outgoing::Buffered(error.response())),
     };
-    let dzi = match has_tiles_of_iiif(&content) {
+    let dzi = match tiles_without_overlap(&content) {
         Ok(dzi) => dzi,
         Err(response) => return Ok(Outgoing::Buffered(response)),
     };
@@ -40,19 +40,20 @@ pub async fn serve(
             iiif::manifest(&content, &pages::name(&content), addresses).unwrap_or_else(plain::not_found)
         }
         IiifRequest::Image(Ok(image)) => {
-            return picture(&content, image, dzi, addresses, repository, from).await;
+            return tile(&content, image, dzi, addresses, repository, (request, env)).await;
         }
         IiifRequest::Image(Err(error)) => refused(*error),
     };
     Ok(Outgoing::Buffered(response))
 }
 
-/// A ready content's pyramid, if its tiles do not overlap.
-fn has_tiles_of_iiif(content: &Content) -> std::result::Result<&Dzi, Response> {
+/// Returns a ready content's pyramid if its tiles do not overlap, or else the response that says why not.
+fn tiles_without_overlap(content: &Content) -> std::result::Result<&Dzi, Response> {
     match &content.status {
         Status::Ready { finished, .. } if finished.dzi.tile_overlap == 0 => Ok(&finished.dzi),
         Status::Ready { .. } => {
-            let why = "The tiles of this picture overlap, which IIIF does not allow. Its address for Deep Zoom works.";
+            let why =
+                "This picture's tiles overlap, which IIIF does not allow. Use its Deep Zoom descriptor.";
             Err(Response::text(StatusCode::NOT_FOUND, why))
         }
         Status::Processing { .. } => Err(ApiError::NotReady.response()),
@@ -60,9 +61,9 @@ fn has_tiles_of_iiif(content: &Content) -> std::result::Result<&Dzi, Response> {
     }
 }
 
-/// The tile that is exactly what is asked for. The same address shows another attempt's tile if the operator has the
-/// content converted anew, so that caches may not keep it for ever.
-async fn picture(
+/// Returns the response with the tile that is exactly the requested image. Caches may not keep it forever: if the content is
+/// removed and converted again, the same address has another attempt's tile.
+async fn tile(
     content: &Content,
     image: &ImageRequest,
     dzi: &Dzi,

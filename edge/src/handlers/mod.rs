@@ -1,58 +1,56 @@
-//! From a route to its response: looks up what the route names and lets the rooms below make the response.
+//! From a route to its response: looks up what the route names, and lets the pure rooms make the response.
 
-mod client;
 pub mod content;
-mod download;
-mod events;
 mod iiif;
 mod object;
-mod pages;
-mod preview;
 mod upload;
-mod upload_parts;
 
 use std::rc::Rc;
 
+use edgezoom_content::Timestamp;
 use worker::{Env, Request, Result, web_sys};
 
-use crate::config::{Addresses, Config};
-use crate::content::descriptor;
+use crate::admission::client::Client;
+use crate::config::{Addresses, Config, SigningKeys};
 use crate::content::repository::{LookedUp, Repository};
-use crate::content::response::ContentResponse;
-use crate::pages::{self as page, embed};
-use crate::platform::bridge;
-use crate::platform::clock::now;
+use crate::content::response::{ContentResponse, descriptor_script};
+use crate::pages::{self, embed};
+use crate::platform::bridge::RequestHead;
+use crate::platform::isolate::now;
 use crate::request::route::Route;
+use crate::request::url::{RequestUrl, signature, url_parameter};
 use crate::response::{Response, plain};
 use crate::tiler_api;
+use upload::Upload;
 
-/// A response, as it is sent.
+/// A response as it is sent.
 pub enum Outgoing {
-    /// A response whose body is in memory.
+    /// A response with its body in memory.
     Buffered(Response),
     /// A response whose body the runtime streams.
     Streamed(worker::Response),
 }
 
-/// A request whose route is found.
+/// A request whose route is known.
 pub struct RoutedRequest {
     pub config: Rc<Config>,
     pub addresses: Addresses,
     pub route: Route,
 }
 
-/// Makes the response to a request. `looked_up` is what KV has of the content that the route names.
+/// Makes the response to a request. `looked_up` is the record in KV of the content that the route names.
 pub async fn handle(
-    head: &bridge::RequestHead,
-    RoutedRequest { config, addresses, route }: &RoutedRequest,
+    head: &RequestHead,
+    routed: &RoutedRequest,
     looked_up: LookedUp,
-    request: &web_sys::Request,
+    sent: &web_sys::Request,
     env: &Env,
 ) -> Result<Outgoing> {
-    let client = || client::of(request, &head.url, route, config, now());
+    let RoutedRequest { config, addresses, route } = routed;
+    let client = || client(sent, &head.url, route, config, now());
     let repository = &Repository::new(env, looked_up, &client);
-    let sent = request;
     let request = || Request::from(Clone::clone(sent));
+    let upload = |uploads| Upload { routed, uploads, client: client(), request: sent, repository, env };
     let response = match route {
         Route::Content { key, variant, retry } => {
             content::find(key, *retry, repository).await.write(variant, addresses, now())
@@ -61,33 +59,26 @@ pub async fn handle(
             (None, _) => plain::method_not_allowed(plain::READ_METHODS),
             (Some(_), Err(error)) => ContentResponse::Failed(error.clone()).write(variant, addresses, now()),
             (Some(uploads), Ok(name)) => {
-                let own = (&**config, addresses);
-                let name = name.as_deref();
-                let received =
-                    upload::receive(name, uploads, client().as_ref(), sent, own, repository, env).await?;
-                received.write(variant, addresses, now()).uncached()
+                upload(uploads).receive(name.as_deref()).await?.write(variant, addresses, now()).uncached()
             }
         },
         Route::UploadInParts(step) => match &config.uploads {
             None => plain::method_not_allowed(plain::READ_METHODS),
-            Some(uploads) => {
-                let own = (&**config, addresses);
-                upload_parts::handle(step, uploads, client().as_ref(), sent, own, repository, env).await?
-            }
+            Some(uploads) => upload(uploads).step(step).await?,
         },
         Route::Dzi { key, variant } => {
             content::dzi(content::find(key, false, repository).await, variant, addresses)
         }
         Route::Events(id) => {
             let last = request().headers().get("Last-Event-ID")?;
-            return events::stream(*id, &head.method, last.as_deref(), addresses, repository).await;
+            return content::events(*id, &head.method, last.as_deref(), addresses, repository).await;
         }
         Route::DescriptorScript(id) => match content::by_id(*id, repository).await {
-            Ok(content) => descriptor::script(&content, addresses),
+            Ok(content) => descriptor_script(&content, addresses),
             Err(error) => error.response(),
         },
-        Route::Preview(id, kind) => return preview::serve(*id, *kind, &request(), repository, env).await,
-        Route::Download(id) => return download::serve(*id, &request(), repository, env).await,
+        Route::Preview(id, kind) => return object::preview(*id, *kind, &request(), repository, env).await,
+        Route::Download(id) => return object::download(*id, &request(), repository, env).await,
         Route::Iiif(id, asked) => {
             return iiif::serve(*id, asked, addresses, repository, (&request(), env)).await;
         }
@@ -98,9 +89,9 @@ pub async fn handle(
             },
             Err(response) => response,
         },
-        Route::Home(form) => pages::home(form.as_ref(), config, addresses, repository).await,
-        Route::Share(id) => pages::picture(*id, page::share, addresses, repository).await,
-        Route::Frame(id) => pages::picture(*id, page::frame, addresses, repository).await,
+        Route::Home(form) => content::home(form.as_ref(), config, addresses, repository).await,
+        Route::Share(id) => content::picture(*id, pages::share, addresses, repository).await,
+        Route::Frame(id) => content::picture(*id, pages::frame, addresses, repository).await,
         Route::EmbedScript => embed::script(),
         Route::Object(key) => match object::serve(key, &request(), repository, env).await? {
             Some(response) => return Ok(Outgoing::Streamed(response)),
@@ -114,8 +105,29 @@ pub async fn handle(
         Route::Sitemap => plain::sitemap(addresses),
         Route::Preflight => plain::preflight(config.uploads.is_some()),
         Route::MethodNotAllowed(allowed) => plain::method_not_allowed(allowed),
-        Route::NotFound { page: true } => page::not_found(addresses),
+        Route::NotFound { page: true } => pages::not_found(addresses),
         Route::NotFound { page: false } => plain::not_found(),
     };
     Ok(Outgoing::Buffered(response))
+}
+
+/// Returns the client to count for a request: the name of its key if it is signed, else its address.
+fn client(
+    request: &web_sys::Request,
+    url: &str,
+    route: &Route,
+    config: &Config,
+    now: Timestamp,
+) -> Option<Client> {
+    let signer = config.signing.as_ref().and_then(|keys| signer(keys, url, route, now));
+    signer.map(Client::signed).or_else(|| {
+        let address = request.headers().get("CF-Connecting-IP").ok().flatten();
+        address.as_deref().and_then(Client::at)
+    })
+}
+
+fn signer<'a>(keys: &'a SigningKeys, url: &str, route: &Route, now: Timestamp) -> Option<&'a str> {
+    let query = RequestUrl::split(url).query;
+    let what = url_parameter(query).or_else(|| route.content_id().map(|id| id.to_string()))?;
+    keys.signer(signature(query)?, &what, now)
 }

@@ -1,30 +1,36 @@
-//! Descriptors and tiles, however the pyramid is stored: as an object for each, or as one archive.
+//! Bytes from R2: descriptors, tiles, preview images and downloads, whether the pyramid is stored as separate objects or as
+//! one archive.
 //!
-//! For a tile of an archive it takes to know where the tile is. The first request in an isolate finds that out: the
-//! content's record says where the archive has its index, and one read of R2 gives the index. Requests that come
-//! meanwhile wait for the first one, so that the index is read once.
+//! A tile of an archive needs the archive's index. The first request in an isolate reads it: the content's record has its
+//! place, and one read of R2 gets it. Concurrent requests wait for the first one, so the index is read once.
 
 use std::rc::Rc;
 use std::time::Duration;
 
-use edgezoom_content::tile_number;
-use edgezoom_content::{Archive, Dzi, Finished, Status, TileIndex, TileRange};
-use worker::{Delay, Env, Request, Response, Result, console_error};
+use edgezoom_content::{
+    Archive, ContentId, Dzi, Finished, PreviewKind, Status, TileIndex, TileRange, tile_number,
+};
+use worker::{Env, Request, Response, Result, console_error};
 
+use super::Outgoing;
+use super::content::by_id;
 use crate::content::repository::{Repository, RepositoryError};
+use crate::pages::{self, StoredPreview, stored_preview};
+use crate::platform::bridge::{wait_for, wake};
 use crate::platform::index_cache::{StoredPyramid, with_cache};
-use crate::platform::{operator_lists, r2};
+use crate::platform::isolate::is_taken_down;
+use crate::platform::r2::{self, Part};
 use crate::request::object_key::{ObjectKey, PyramidObject};
-use crate::response::ApiError;
+use crate::response::{ApiError, plain};
 
-/// A larger index is not read: it would be that of a picture of 500 gigapixels.
+/// Maximum size of an index that is read, in bytes: that of a picture of 500 gigapixels.
 const MAX_INDEX_BYTES: u32 = 8 << 20;
-/// How often and how many times a request looks whether another one has read the index. Then it reads it itself: the
-/// other one may have been cancelled.
-const WAIT: Duration = Duration::from_millis(5);
-const MAX_WAITS: usize = 60;
+/// Maximum time to wait for another request that reads the index. It may have been cancelled.
+const MAX_WAIT: Duration = Duration::from_millis(300);
+/// Media type of an SZI, which is a ZIP and has no type of its own.
+const ARCHIVE_TYPE: &str = "application/zip";
 
-/// The response with an object of a pyramid; `None` when there is none.
+/// Returns the response with an object of a pyramid; `None` if it does not exist.
 pub async fn serve(
     key: &ObjectKey,
     request: &Request,
@@ -32,7 +38,7 @@ pub async fn serve(
     env: &Env,
 ) -> Result<Option<Response>> {
     if let PyramidObject::Coarse(_) = key.object
-        && !operator_lists::is_taken_down(key.id)
+        && !is_taken_down(key.id)
     {
         return Ok(Some(r2::serve(key, request, env).await?.map_or_else(gone, Ok)?));
     }
@@ -47,8 +53,61 @@ pub async fn serve(
     }
 }
 
-/// A coarse picture goes when the whole one is about to be ready, with clients on their way to it: 204, as that is no
-/// failure, which a browser would report.
+/// Returns the response with a preview image.
+pub async fn preview(
+    id: ContentId,
+    kind: PreviewKind,
+    request: &Request,
+    repository: &Repository<'_>,
+    env: &Env,
+) -> Result<Outgoing> {
+    let content = match by_id(id, repository).await {
+        Ok(content) => content,
+        Err(ApiError::NoSuchContent) => return Ok(Outgoing::Buffered(plain::not_found())),
+        Err(error) => return Ok(Outgoing::Buffered(error.response())),
+    };
+    let response = match stored_preview(&content, kind) {
+        None => None,
+        Some((StoredPreview::Entry { object, range }, media_type)) => {
+            let tag = format!("\"{object}/{}\"", kind.name());
+            r2::serve_part(&Part { object: &object, range, tag: &tag, media_type }, request, env).await?
+        }
+        Some((StoredPreview::Object(key), media_type)) => {
+            r2::serve_object(&key, media_type, request, env).await?
+        }
+        Some((StoredPreview::Tile(key), _)) => serve(&key, request, repository, env).await?,
+    };
+    Ok(response.map_or_else(|| Outgoing::Buffered(plain::not_found()), Outgoing::Streamed))
+}
+
+/// Returns the response with the archive, or the requested range of it, as a file with the picture's name. 404: the content is
+/// not ready, or is stored as separate tiles.
+pub async fn download(
+    id: ContentId,
+    request: &Request,
+    repository: &Repository<'_>,
+    env: &Env,
+) -> Result<Outgoing> {
+    let not_found = || Ok(Outgoing::Buffered(plain::not_found()));
+    let content = match by_id(id, repository).await {
+        Ok(content) => content,
+        Err(error @ ApiError::TakenDown(_)) => return Ok(Outgoing::Buffered(error.response())),
+        Err(_) => return not_found(),
+    };
+    let Status::Ready { attempt, finished: Finished { archive: Some(_), .. } } = &content.status else {
+        return not_found();
+    };
+    let key = attempt.archive_key(id);
+    let Some(response) = r2::serve_object(&key, ARCHIVE_TYPE, request, env).await? else {
+        return not_found();
+    };
+    let disposition = pages::attachment(&pages::name(&content), "szi");
+    response.headers().set("Content-Disposition", &disposition)?;
+    Ok(Outgoing::Streamed(response))
+}
+
+/// Returns the response for a coarse picture that is gone: the content is about to be ready, but clients still request it.
+/// Browsers would report a 404.
 fn gone() -> Result<Response> {
     let response = Response::empty()?.with_status(204);
     response.headers().set("Cache-Control", "no-store")?;
@@ -69,34 +128,33 @@ fn find(key: &ObjectKey, dzi: &Dzi, index: &TileIndex) -> Option<TileRange> {
     index.find(number)
 }
 
-/// How the pyramid of a key is stored.
+/// Returns how the pyramid of a key is stored.
 async fn stored(key: &ObjectKey, repository: &Repository<'_>, env: &Env) -> Result<Rc<StoredPyramid>> {
     let pyramid = (key.id, key.attempt);
-    let is_taken_down = operator_lists::is_taken_down(key.id);
-    for _ in 0..MAX_WAITS {
-        if is_taken_down {
-            break;
-        }
+    let name = || format!("{}/{}", key.id, key.attempt);
+    if !is_taken_down(key.id) {
         if let Some(known) = with_cache(|cache| cache.get(pyramid)) {
             return Ok(known);
         }
-        if with_cache(|cache| cache.begin(pyramid)) {
-            break;
+        if !with_cache(|cache| cache.begin(pyramid)) {
+            wait_for(&name(), MAX_WAIT).await?;
+            if let Some(known) = with_cache(|cache| cache.get(pyramid)) {
+                return Ok(known);
+            }
         }
-        Delay::from(WAIT).await;
     }
     let found = look_up(key, repository, env).await;
     with_cache(|cache| {
         cache.end(pyramid);
-        let (found, is_final) = found?;
-        if is_final {
-            cache.insert(pyramid, &found);
+        if let Ok((found, true)) = &found {
+            cache.insert(pyramid, found);
         }
-        Ok(found)
-    })
+    });
+    wake(&name());
+    found.map(|(found, _)| found)
 }
 
-/// How the pyramid is stored, and whether that is final: no other attempt's pyramid ever takes the place of a ready one.
+/// Looks up how the pyramid is stored. The flag says whether that is final: a ready pyramid is never replaced.
 async fn look_up(
     key: &ObjectKey,
     repository: &Repository<'_>,
@@ -122,7 +180,7 @@ async fn look_up(
         return tiles(attempt == key.attempt);
     };
     if index_length > MAX_INDEX_BYTES {
-        console_error!("the index of {} has {index_length} bytes", key.id);
+        console_error!("{}: the tile index has {index_length} bytes, more than the limit", key.id);
         return tiles(false);
     }
     let range = TileRange { offset: index_offset, length: index_length };

@@ -1,11 +1,11 @@
-//! The embed script, `/<id>.js`: the same text for every content. It reads the content's id, the size and all other
-//! parameters from its own address, so nothing has to be looked up, and no text of a client is written into a script.
+//! The embed script, `/<id>.js`: the same text for every content. It reads the content's id and all parameters from its own
+//! address, so nothing has to be looked up, and no text of a client is written into a script.
 
 use http::StatusCode;
 
 use crate::response::{CachePolicy, Response};
 
-/// The loader with its comments, described in `edge/viewer/embed/loader.js`.
+/// The script with its comments.
 const SOURCE: &[u8] = include_bytes!("../../viewer/embed/loader.js");
 const LENGTH: usize = strip(SOURCE, &mut [0; SOURCE.len()]);
 const STRIPPED: [u8; LENGTH] = {
@@ -16,8 +16,8 @@ const STRIPPED: [u8; LENGTH] = {
     stripped
 };
 
-/// Copies a script without the spaces that lines begin with, and without lines that are comments; gives its length. The
-/// Worker's size is limited, and every reader of an embedding page loads the script.
+/// Copies a script without indentation and without lines that are comments. Returns the length. Every reader of an embedding
+/// page loads the script.
 const fn strip(source: &[u8], stripped: &mut [u8]) -> usize {
     let (mut at, mut length) = (0, 0);
     while at < source.len() {
@@ -40,7 +40,7 @@ const fn strip(source: &[u8], stripped: &mut [u8]) -> usize {
     length
 }
 
-/// The script.
+/// Returns the script.
 #[must_use]
 pub fn script() -> Response {
     let text = String::from_utf8_lossy(&STRIPPED);
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_script_has_its_code_and_no_comments() {
+    fn the_script_has_no_comments() {
         let source = b"// of\n  a();\n  /** it */\n  b(); // here\n";
         let mut stripped = [0; 64];
         let length = strip(source, &mut stripped);

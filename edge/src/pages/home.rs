@@ -1,20 +1,19 @@
-//! `/`: a form with one field, which works without scripts and sends `/?url=`; a picture to try, examples of what the
-//! service takes, and what was seen in this browser, which the page's script adds.
+//! `/`: a form with one field, which works without scripts and requests `/?url=`, a picture to try, examples of sources, and
+//! recent pictures, which the page's script adds.
 
 use http::StatusCode;
 use url::form_urlencoded;
 
-use super::tags::meta;
-use super::{Frames, Page, home_address, icon, script};
+use super::{Frames, Page, home_address, icon, meta, script};
 use crate::config::{Addresses, Uploads};
-use crate::request::upload_parts::FOLDER;
+use crate::request::upload::UPLOADS;
 use crate::response::escape;
 use crate::response::{ApiError, CachePolicy, Response};
 
 const DESCRIPTION: &str = "Turn the address of a large picture, a PDF, an SVG or a web page into an image that anyone \
                            can zoom into, share and embed.";
 
-/// Sources of each kind: what is shown, what kind it is, and its address. All are in the public domain or free.
+/// A source of each kind: its description, its kind and its address. All are in the public domain or freely licensed.
 const EXAMPLES: [(&str, &str, &str); 6] = [
     (
         "The plain around Troy, on Mars",
@@ -40,8 +39,7 @@ const EXAMPLES: [(&str, &str, &str); 6] = [
     ),
 ];
 
-/// The home page; after an error, with the entered text and the message. `notice` is the address of the operator's
-/// notice, `uploads` says which files may be sent, if any.
+/// Returns the home page; after an error, with the entered text and the message. `notice` is the address of the legal notice.
 #[must_use]
 pub fn home(
     failed: Option<(&str, &ApiError)>,
@@ -103,13 +101,13 @@ fn head(addresses: &Addresses) -> String {
     .concat()
 }
 
-/// The line with which a file is chosen, which the page's script shows.
+/// Returns the line to choose a file, which the page's script shows.
 fn files(uploads: &Uploads, addresses: &Addresses) -> String {
     format!(
         include_str!("../../viewer/pages/files.html"),
         address = escape::html(&format!("{}/v1/content/", addresses.base)),
-        uploads = escape::html(&format!("{}{FOLDER}/", addresses.base)),
-        most = uploads.most_bytes,
+        uploads = escape::html(&format!("{}{UPLOADS}/", addresses.base)),
+        most = uploads.max_bytes,
     )
 }
 

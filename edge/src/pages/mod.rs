@@ -1,47 +1,42 @@
-//! Pages for people: the frame that all pages share, with its security headers. Each page has a file here, and its HTML
-//! in `edge/viewer/pages/`, beside its script and style. Only data is inline. The embed script and oEmbed are here too.
+//! Pages for people, the embed script and oEmbed. The HTML of a page is in `edge/viewer/pages/`, beside its script and style;
+//! only data is inline. This file has what all pages share, including the security headers, and the pages of errors.
 
 pub mod embed;
-mod frame;
 mod home;
-mod notice;
 pub mod oembed;
 mod picture;
 mod preview;
 mod share;
-mod tags;
 
-pub use frame::frame;
 pub use home::home;
-pub use notice::{not_found, unavailable};
 pub(crate) use picture::{attachment, name};
 pub use preview::{StoredPreview, stored_preview};
-pub use share::share;
+pub use share::{frame, share};
 
 use http::StatusCode;
 
 use crate::config::Addresses;
 use crate::response::escape;
-use crate::response::{CachePolicy, Response};
+use crate::response::{ApiError, CachePolicy, Response};
 
-/// The parts in which pages differ. Texts are plain, elements are HTML.
+/// The parts that differ between pages. The title is plain text, head and body are HTML.
 struct Page<'a> {
     status: StatusCode,
     cache: CachePolicy,
     title: &'a str,
-    /// Elements for the head, besides those that every page has.
+    /// Elements of the head, besides those of every page.
     head: String,
-    /// The body's elements.
+    /// Elements of the body.
     body: String,
     frames: Frames,
 }
 
-/// Which sites may show a page in a frame.
+/// The sites that may show a page in a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Frames {
-    /// None, against clickjacking.
+    /// None, to prevent clickjacking.
     None,
-    /// All: the page is made for frames.
+    /// All sites.
     Any,
 }
 
@@ -63,7 +58,7 @@ impl Page<'_> {
     }
 }
 
-/// The Content-Security-Policy: scripts, styles, interface and pyramids of the service only.
+/// Returns the Content-Security-Policy: only scripts, styles, API and pyramids of the service.
 fn policy(addresses: &Addresses, frames: Frames) -> String {
     let Addresses { base, share, cache } = addresses;
     let (base, share, cache) = (origin(base), origin(share), origin(cache));
@@ -77,24 +72,56 @@ fn policy(addresses: &Addresses, frames: Frames) -> String {
     )
 }
 
-/// An address's origin as a source in a policy. An address that is not a URL, the operator's mistake, permits nothing.
+/// Returns an address's origin as a source in a policy. A malformed address permits nothing.
 fn origin(address: &str) -> String {
     url::Url::parse(address).map_or_else(|_| "'none'".to_owned(), |url| url.origin().ascii_serialization())
 }
 
-/// The element that loads a page's script.
+/// Returns the element that loads a page's script.
 fn script(name: &str, addresses: &Addresses) -> String {
     format!("<script type=\"module\" src=\"{}\"></script>\n", escape::html(&addresses.asset(name)))
 }
 
-/// The address of the service's icon, escaped.
+/// Returns an element with metadata.
+fn meta(kind: &str, name: &str, value: &str) -> String {
+    format!("<meta {kind}=\"{name}\" content=\"{}\">\n", escape::html(value))
+}
+
+/// Returns the address of the service's icon, escaped.
 fn icon(addresses: &Addresses) -> String {
     escape::html(&addresses.asset("icon.svg"))
 }
 
-/// The address of the home page, escaped.
+/// Returns the address of the home page, escaped.
 fn home_address(addresses: &Addresses) -> String {
     escape::html(&format!("{}/", addresses.share))
+}
+
+/// Returns the page of a 404.
+#[must_use]
+pub fn not_found(addresses: &Addresses) -> Response {
+    notice(StatusCode::NOT_FOUND, "Not found", "There is no picture at this address.", addresses)
+}
+
+/// Returns the page of an error: 410 or 503.
+#[must_use]
+pub fn unavailable(error: &ApiError, addresses: &Addresses) -> Response {
+    let title = if let ApiError::TakenDown(_) = error { "Taken down" } else { "Unavailable" };
+    error.add_retry_after(notice(error.status(), title, &error.to_string(), addresses))
+}
+
+fn notice(status: StatusCode, title: &str, text: &str, addresses: &Addresses) -> Response {
+    let body = format!(
+        include_str!("../../viewer/pages/notice.html"),
+        home = home_address(addresses),
+        icon = icon(addresses),
+        title = escape::html(title),
+        text = escape::html(text),
+    );
+    let head = "<meta name=\"robots\" content=\"noindex\">\n".to_owned();
+    let title = format!("{title} – Edgezoom");
+    Page { status, cache: CachePolicy::NoStore, title: &title, head, body, frames: Frames::None }
+        .response(addresses)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What the pages that show a content share: the picture's name, and its preview without JavaScript.
+//! A picture's name, its origin, and its preview without JavaScript, as pages show them.
 
 use edgezoom_content::{Content, Finished, PreviewKind, Status};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
@@ -7,19 +7,19 @@ use url::Url;
 use crate::config::Addresses;
 use crate::response::escape;
 
-/// What is percent-encoded in a `filename*`.
+/// The characters to percent-encode in a `filename*`: all but attr-char (RFC 8187, section 3.2.1).
 const ATTRIBUTE: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
-/// What stands for the host of a file, and for its name if it has none.
-const SENT_FILE: &str = "A file that was sent";
+/// Origin of an uploaded file, and its name if it has none.
+const UPLOADED_FILE: &str = "Uploaded file";
 
-/// The name of the source: its title, the name of its file, or its host.
+/// Returns the name of the source: its title, the name of its file, or its host.
 pub(crate) fn name(content: &Content) -> String {
     if let Some(Finished { title: Some(title), .. }) = content.status.finished() {
         return title.to_string();
     }
     if content.url.is_file() {
-        return content.url.file_name().map_or_else(|| SENT_FILE.to_owned(), legible);
+        return content.url.file_name().map_or_else(|| UPLOADED_FILE.to_owned(), legible);
     }
     let Ok(url) = Url::parse(content.url.as_str()) else {
         return content.url.to_string();
@@ -31,7 +31,7 @@ pub(crate) fn name(content: &Content) -> String {
     }
 }
 
-/// A `Content-Disposition` header (RFC 6266) for a file with the name of a picture, whose own extension is replaced.
+/// Returns a `Content-Disposition` header (RFC 6266) with the name of a picture and another extension.
 #[must_use]
 pub(crate) fn attachment(name: &str, extension: &str) -> String {
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
@@ -40,27 +40,26 @@ pub(crate) fn attachment(name: &str, extension: &str) -> String {
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() || "-_. ()".contains(c) { c } else { '_' })
         .collect();
-    // attr-char of RFC 8187, section 3.2.1
     let encoded = utf8_percent_encode(stem, ATTRIBUTE);
     format!("attachment; filename=\"{ascii}.{extension}\"; filename*=UTF-8''{encoded}.{extension}")
 }
 
-/// Where the source is from, as an element: a link to it, unless it is a file, which is kept nowhere.
+/// Returns an element with the source's origin: a link to it, unless it is an uploaded file, which is not kept.
 pub(super) fn origin(content: &Content) -> String {
     if content.url.is_file() {
-        return format!("<span class=\"origin\">{SENT_FILE}</span>");
+        return format!("<span class=\"origin\">{UPLOADED_FILE}</span>");
     }
     let (source, host) = (escape::html(content.url.as_str()), escape::html(&host(content)));
     format!("<a href=\"{source}\" rel=\"noopener noreferrer\">{host}</a>")
 }
 
-/// The host of the source.
+/// Returns the host of the source.
 pub(super) fn host(content: &Content) -> String {
     let url = Url::parse(content.url.as_str()).ok();
     url.as_ref().and_then(Url::host_str).unwrap_or_default().to_owned()
 }
 
-/// An element with a small picture for browsers without JavaScript; empty while the content is not ready.
+/// Returns the preview image for browsers without JavaScript; empty if the content is not ready.
 pub(super) fn preview(content: &Content, addresses: &Addresses) -> String {
     if !matches!(content.status, Status::Ready { .. }) {
         return String::new();
@@ -69,8 +68,8 @@ pub(super) fn preview(content: &Content, addresses: &Addresses) -> String {
     format!("<img src=\"{}\" alt=\"{}\">", escape::html(&address), escape::html(&name(content)))
 }
 
-/// A part of a path, decoded, unless that has invisible characters or reverses the direction of the text around it (UTS
-/// #55).
+/// Decodes part of a path, unless the result has characters that are invisible or change the direction of the text around
+/// them (UTS #55).
 fn legible(part: &str) -> String {
     let hides = |c: char| {
         c.is_control()

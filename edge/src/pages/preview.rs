@@ -1,18 +1,18 @@
-//! The small pictures of a ready content: where they are stored, and how large they are. Contents whose tiler made none
-//! have the largest level of their pyramid in their place that is one tile and fits.
+//! The preview images of a ready content: where they are stored, and their sizes. For contents of older tilers, which made
+//! none, the largest level of the pyramid that is one tile and fits takes their place.
 
 use edgezoom_content::{Content, Dzi, Finished, PreviewKind, Previews, Size, Status, TileRange};
 
 use crate::request::object_key::ObjectKey;
 
-/// Where a small picture is stored.
+/// The place of a preview image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoredPreview {
     /// A range of an object of R2.
     Entry {
-        /// The object's key.
+        /// Key of the object.
         object: String,
-        /// The range.
+        /// Range of bytes.
         range: TileRange,
     },
     /// An object of R2, by its key.
@@ -21,7 +21,7 @@ pub enum StoredPreview {
     Tile(ObjectKey),
 }
 
-/// Where the small picture of a content is, and its media type; `None` while the content is not ready.
+/// Returns the place of a content's preview image, and its media type; `None` if the content is not ready.
 #[must_use]
 pub fn stored_preview(content: &Content, kind: PreviewKind) -> Option<(StoredPreview, &'static str)> {
     let Status::Ready { attempt, finished: Finished { dzi, previews, .. } } = &content.status else {
@@ -41,7 +41,7 @@ pub fn stored_preview(content: &Content, kind: PreviewKind) -> Option<(StoredPre
     Some((stored, dzi.tile_format.media_type()))
 }
 
-/// How large a small picture is.
+/// Returns the size of a preview image in pixels.
 pub(super) fn preview_size(Finished { dzi, previews, .. }: &Finished, kind: PreviewKind) -> Size {
     match previews {
         Some(_) => kind.size(dzi.size),
@@ -49,7 +49,7 @@ pub(super) fn preview_size(Finished { dzi, previews, .. }: &Finished, kind: Prev
     }
 }
 
-/// The level that stands in for a small picture that was not made.
+/// Returns the level that takes the place of a missing preview image.
 fn level(dzi: &Dzi, kind: PreviewKind) -> u32 {
     let most = kind.long_side();
     dzi.preview_level(Size { width: most, height: most })
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_content_without_previews_shows_a_level_that_is_one_tile_and_fits() {
+    fn without_previews_the_largest_level_that_is_one_tile_and_fits_is_shown() {
         let small = Size { width: 100, height: 9 };
         for (size, kind, key, shown) in [
             (LARGE, PreviewKind::Large, "6qy4OXfXSid/1_files/9/0_0.jpg", (500, 375)),

@@ -1,28 +1,31 @@
-//! `/<id>`: the share page. The viewer fills the window; until the content is ready it shows the progress, then the
-//! picture. The content object is part of the page, so a ready picture needs no further request.
+//! The pages that show a content. `/<id>` is the share page: the viewer fills the window, and shows the progress until the
+//! content is ready. `/<id>/embed` is the viewer alone, for frames on sites that forbid foreign scripts. The content object
+//! is part of both, so a ready picture needs no further request.
 
-use edgezoom_content::{Content, Finished, Status, Timestamp};
+use edgezoom_content::{Content, Finished, PreviewKind, Status, Timestamp};
 use http::StatusCode;
+use url::form_urlencoded;
 
-use super::picture::{name, origin, preview};
-use super::tags::tags;
-use super::{Frames, Page, home_address, icon, script};
+use super::picture::{host, name, origin, preview};
+use super::preview::preview_size;
+use super::{Frames, Page, home_address, icon, meta, script};
 use crate::config::Addresses;
 use crate::content::representation::content_json;
+use crate::response::element::Element::{self, Object, Text};
 use crate::response::escape;
 use crate::response::{CachePolicy, Response};
 
-/// The share page of a content.
+/// Returns the share page of a content.
 #[must_use]
 pub fn share(content: &Content, addresses: &Addresses, now: Timestamp) -> Response {
     let cache = CachePolicy::of(&content.status, now);
     let robots = match content.status {
         Status::Ready { .. } => "",
-        Status::Processing { .. } | Status::Failed { .. } => "<meta name=\"robots\" content=\"noindex\">\n",
+        Status::Processing { .. } | Status::Failed { .. } => NO_INDEX,
     };
-    let canonical = escape::html(&addresses.share(content.id));
     let head = format!(
-        "{robots}<link rel=\"canonical\" href=\"{canonical}\">\n{}{}",
+        "{robots}{}{}{}",
+        canonical(content, addresses),
         tags(content, addresses),
         script("share.js", addresses)
     );
@@ -42,13 +45,114 @@ pub fn share(content: &Content, addresses: &Addresses, now: Timestamp) -> Respon
         .response(addresses)
 }
 
-/// The line that says what is missing of the picture; hidden while there is nothing to say, and filled by the page's script
-/// when the content becomes ready later.
+/// Returns the page for frames of a content. Search engines are referred to the share page.
+#[must_use]
+pub fn frame(content: &Content, addresses: &Addresses, now: Timestamp) -> Response {
+    let cache = CachePolicy::of(&content.status, now);
+    let head = format!("{NO_INDEX}{}{}", canonical(content, addresses), script("share.js", addresses));
+    let title = name(content);
+    let body = format!(
+        include_str!("../../viewer/pages/embed.html"),
+        name = escape::html(&title),
+        address = escape::html(&addresses.content(content.id)),
+        preview = preview(content, addresses),
+        content = escape::script(&content_json(content, addresses, now)),
+    );
+    Page { status: StatusCode::OK, cache, title: &title, head, body, frames: Frames::Any }.response(addresses)
+}
+
+const NO_INDEX: &str = "<meta name=\"robots\" content=\"noindex\">\n";
+
+fn canonical(content: &Content, addresses: &Addresses) -> String {
+    format!("<link rel=\"canonical\" href=\"{}\">\n", escape::html(&addresses.share(content.id)))
+}
+
+/// Returns the line with the warning. Without one it is hidden; the page's script fills it if the content becomes ready later.
 fn warning(content: &Content) -> String {
-    match &content.status {
-        Status::Ready { finished: Finished { warning: Some(warning), .. }, .. } => {
+    match content.status.finished() {
+        Some(Finished { warning: Some(warning), .. }) => {
             format!("<p id=\"warning\" role=\"status\">{}</p>", escape::html(warning.as_str()))
         }
         _ => "<p id=\"warning\" role=\"status\" hidden></p>".to_owned(),
     }
+}
+
+/// Returns the metadata in the head: for link cards (OpenGraph, Twitter), for sites that embed the page (oEmbed) and for
+/// search engines (JSON-LD). A failed content has none.
+fn tags(content: &Content, addresses: &Addresses) -> String {
+    if matches!(content.status, Status::Failed { .. }) {
+        return String::new();
+    }
+    let finished = content.status.finished();
+    let title = name(content);
+    let is_file = content.url.is_file();
+    let from = if is_file { String::new() } else { format!(" from {}", host(content)) };
+    let description = match finished {
+        Some(Finished { dzi, .. }) => {
+            format!("{} × {} pixels{from}, to zoom into.", dzi.size.width, dzi.size.height)
+        }
+        None if is_file => "To zoom into.".to_owned(),
+        None => format!("From {}, to zoom into.", host(content)),
+    };
+    let share = addresses.share(content.id);
+    let mut tags = vec![
+        meta("name", "description", &description),
+        meta("property", "og:type", "website"),
+        meta("property", "og:site_name", "Edgezoom"),
+        meta("property", "og:title", &title),
+        meta("property", "og:description", &description),
+        meta("property", "og:url", &share),
+    ];
+    if let Some(finished) = finished {
+        let dzi = &finished.dzi;
+        let size = preview_size(finished, PreviewKind::Large);
+        tags.extend([
+            meta("property", "og:image", &addresses.preview(content.id, PreviewKind::Large)),
+            meta("property", "og:image:type", dzi.tile_format.media_type()),
+            meta("property", "og:image:width", &size.width.to_string()),
+            meta("property", "og:image:height", &size.height.to_string()),
+            meta("property", "og:image:alt", &title),
+            meta("name", "twitter:card", "summary_large_image"),
+        ]);
+        let mut picture = vec![
+            ("@context", Text("https://schema.org".to_owned())),
+            ("@type", Text("ImageObject".to_owned())),
+            ("name", Text(title.clone())),
+            ("url", Text(share.clone())),
+        ];
+        if !is_file {
+            picture.push(("contentUrl", Text(content.url.to_string())));
+        }
+        picture.extend([
+            ("thumbnailUrl", Text(addresses.preview(content.id, PreviewKind::Thumbnail))),
+            ("width", Text(format!("{} px", dzi.size.width))),
+            ("height", Text(format!("{} px", dzi.size.height))),
+        ]);
+        tags.push(linked_data(Object(picture)));
+    } else {
+        tags.push(meta("name", "twitter:card", "summary"));
+    }
+    for format in ["json", "xml"] {
+        tags.push(discovery(format, &share, &title, addresses));
+    }
+    tags.concat()
+}
+
+fn linked_data(value: Element) -> String {
+    format!("<script type=\"application/ld+json\">{}</script>\n", escape::script(&value.json()))
+}
+
+/// Returns the link to the oEmbed response (oEmbed 1.0, section 4), with the media types that consumers look for.
+fn discovery(format: &str, share: &str, title: &str, addresses: &Addresses) -> String {
+    let kind = if format == "xml" { "text/xml" } else { "application/json" };
+    let query = form_urlencoded::Serializer::new(String::new())
+        .append_pair("url", share)
+        .append_pair("format", format)
+        .finish();
+    let address = format!("{}/oembed?{query}", addresses.share);
+    format!(
+        "<link rel=\"alternate\" type=\"{kind}+oembed\" href=\"{}\" title=\"{}\">\n",
+        escape::html(&address),
+        escape::html(title)
+    )
 }

@@ -1,4 +1,4 @@
-//! What pages contain, what their policy allows, and that the texts of sources stay escaped.
+//! The contents of pages, their policies, and the escaping of sources' texts.
 
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ fn ready_with(change: impl FnOnce(&mut Finished)) -> Content {
 }
 
 #[test]
-fn the_share_page_carries_its_content() {
+fn the_share_page_contains_the_content_object() {
     insta::assert_snapshot!(share(&ready(), &addresses(), NOW).body, @r##"
     <!doctype html>
     <html lang="en">
@@ -98,7 +98,7 @@ fn the_share_page_carries_its_content() {
 }
 
 #[test]
-fn a_web_page_has_its_title_as_name() {
+fn the_name_of_a_web_page_is_its_title() {
     let ready = ready_with(|finished| finished.title = Title::of_page("Maps & <towns>"));
     let response = share(&ready, &addresses(), NOW);
     assert!(
@@ -110,7 +110,7 @@ fn a_web_page_has_its_title_as_name() {
 }
 
 #[test]
-fn what_is_missing_of_a_picture_is_a_line_of_its_page() {
+fn the_warning_is_a_line_of_the_page() {
     let warning = Warning::of_text("</p><script>alert('1')</script>");
     let response = share(&ready_with(|finished| finished.warning = warning), &addresses(), NOW);
     let line =
@@ -121,7 +121,7 @@ fn what_is_missing_of_a_picture_is_a_line_of_its_page() {
 }
 
 #[test]
-fn pages_run_only_the_services_files_and_are_not_framed() {
+fn pages_load_only_the_services_files_and_forbid_frames() {
     let response = home(None, None, None, &addresses());
     insta::assert_snapshot!(response.header("Content-Security-Policy").unwrap(), @r#"default-src 'none'; script-src https://zoom.example; style-src https://zoom.example; img-src https://api.example https://zoom.example https://cache.example data:; connect-src https://api.example https://zoom.example https://cache.example; manifest-src https://zoom.example; base-uri 'none'; form-action https://zoom.example; frame-ancestors 'none'"#);
     assert_eq!(response.header("Referrer-Policy"), Some("strict-origin-when-cross-origin"));
@@ -167,7 +167,7 @@ fn the_home_page_shows_the_entered_text_and_the_error() {
 }
 
 #[test]
-fn the_home_page_names_itself_and_links_to_the_notice_of_its_operator() {
+fn the_home_page_describes_itself_and_links_to_the_legal_notice() {
     let body = home(None, Some("https://operator.example/imprint"), None, &addresses()).body;
     for element in [
         r#"<link rel="canonical" href="https://zoom.example/">"#,
@@ -198,7 +198,7 @@ fn only_the_page_for_frames_may_be_framed() {
 }
 
 #[test]
-fn cards_show_the_preview_with_its_true_size() {
+fn link_cards_have_the_size_of_the_preview() {
     let ready = ready_with(|finished| finished.previews = Some(Previews::Objects));
     let page = share(&ready, &addresses(), NOW).body;
     for line in [
@@ -211,7 +211,7 @@ fn cards_show_the_preview_with_its_true_size() {
 }
 
 #[test]
-fn the_home_page_offers_to_send_files_where_they_are_taken() {
+fn the_home_page_offers_uploads_if_they_are_enabled() {
     let value = |name: &str| (name == "UPLOAD_BYTES").then(|| "1000".to_owned());
     let config = crate::config::Config::read(value).unwrap();
     let body = home(None, None, config.uploads.as_ref(), &addresses()).body;
@@ -220,7 +220,7 @@ fn the_home_page_offers_to_send_files_where_they_are_taken() {
 }
 
 #[test]
-fn a_file_that_was_sent_has_its_name_and_no_link() {
+fn an_uploaded_file_has_its_name_and_no_link() {
     let digest = "f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk";
     let sent = |name| {
         let url = SourceUrl::of_file(digest, name).unwrap();
@@ -229,11 +229,11 @@ fn a_file_that_was_sent_has_its_name_and_no_link() {
     let page = sent("<b> town.jpg");
     for line in [
         "<title>&lt;b&gt; town.jpg – Edgezoom</title>",
-        r#"<p><span class="origin">A file that was sent</span><span id="size"></span></p>"#,
+        r#"<p><span class="origin">Uploaded file</span><span id="size"></span></p>"#,
         r#"<meta name="description" content="8000 × 6000 pixels, to zoom into.">"#,
     ] {
         assert!(page.contains(line), "{page}");
     }
     assert!(!page.contains("contentUrl") && !page.contains("href=\"ni:"), "{page}");
-    assert!(sent("").contains("<h1>A file that was sent</h1>"));
+    assert!(sent("").contains("<h1>Uploaded file</h1>"));
 }

@@ -1,16 +1,16 @@
-// What requests need of the platform, each in one call: a call from wasm into JavaScript costs more than what it does,
-// and so does each string that crosses.
+// Functions of the platform that Rust needs, each in one call: a call from wasm into JavaScript often costs more than what
+// it does, and so does each string that crosses.
 
 import { env, waitUntil } from "cloudflare:workers";
 
-/** Of a request: method, URL, `Accept` and `If-None-Match`, a line each. */
+/** Returns lines with a request's method, URL, `Accept` and `If-None-Match`. */
 export function readRequest({ method, url, headers }) {
   return `${method}\n${url}\n${headers.get("Accept") ?? ""}\n${headers.get("If-None-Match") ?? ""}`;
 }
 
-/** Headers that many responses share, by their lines: to make them costs the runtime more than all the rest of a response. There are
- * as many as the code has constants. */
-const cache = new Map();
+/** Headers that many responses share, by their lines: making them costs more than the rest of a response. The code has a fixed
+ * number of such lines. */
+const sharedHeaders = new Map();
 
 function* fields(lines) {
   for (let at = 0; at < lines.length; ) {
@@ -21,47 +21,90 @@ function* fields(lines) {
   }
 }
 
-/** A response. Headers are lines, each with its end: `shared` those that other responses have too, `own` the others. `body` is undefined
- * where there is none. `countsAs` is the status that is measured: in the wrapped variant that in the body. */
+/** Makes a response. Headers are lines: `shared` with other responses, or its `own`. `countsAs` is the status to measure, which may
+ * be that of the response object in the body. */
 export function makeResponse(status, shared, own, body, countsAs) {
-  let headers = cache.get(shared);
-  if (!headers) cache.set(shared, (headers = new Headers([...fields(shared)])));
+  let headers = sharedHeaders.get(shared);
+  if (!headers) sharedHeaders.set(shared, (headers = new Headers([...fields(shared)])));
   const response = new Response(body, { status, headers });
   for (const [name, value] of fields(own)) response.headers.set(name, value);
   response.countsAs = countsAs;
   return response;
 }
 
-/** The value of KV under a key, or null. */
+/** Returns the value of KV under a key, or null. */
 export const readKv = (kv, key) => kv.get(key);
 
-/** Writes a value of KV, for so many seconds if that is not 0; without a value it is deleted. */
+/** Writes a value to KV, with a time to live in seconds if that is not 0; deletes the key if there is no value. */
 export const writeKv = (kv, key, value, ttl) =>
   value === undefined ? kv.delete(key) : kv.put(key, value, ttl > 0 ? { expirationTtl: ttl } : {});
 
-/** Sends a message to a Durable Object, and gives the status and the body of its reply with a space between. */
+/** Sends a message to a Durable Object. Returns the status and the body of the reply, separated by a space. */
 export async function callObject(objects, name, path, body) {
   const reply = await objects.getByName(name).fetch(`http://object${path}`, { method: "POST", body });
   return `${reply.status} ${await reply.text()}`;
 }
 
+/** Requests that wait for another request, by what they wait for: functions that resolve their promises. */
+const waiting = new Map();
+
+/** Returns a promise that `wake` resolves, or else time: the other request may be cancelled. The promise belongs to the request that
+ * waits, so the runtime continues that request and not the other one. */
+export const waitFor = (key, milliseconds) =>
+  new Promise((resolve) => {
+    waiting.set(key, [...(waiting.get(key) ?? []), resolve]);
+    setTimeout(resolve, milliseconds);
+  });
+
+/** Resolves the promises of all requests that wait for `key`. */
+export function wake(key) {
+  for (const resolve of waiting.get(key) ?? []) resolve();
+  waiting.delete(key);
+}
+
+/** Maximum number of lists of up to 1,000 objects in a sweep: one invocation may make a thousand subrequests. */
+const MAX_LISTS = 100;
+
 /**
- * Writes a data point into the dataset `METRICS`, where there is one: what is counted, its labels, and figures of which the first is how
- * many there were. Nothing waits for it, and nothing fails with it.
+ * Deletes the objects of a content's attempts before the one with the number `before`, except for the one to `keep`, and the
+ * uploaded file. Returns true if that is all; otherwise the next sweep goes on. Lists of keys never cross into wasm.
+ */
+export async function sweep(bucket, id, before, keep, upload) {
+  if (upload) await bucket.delete(upload);
+  const isOver = (key) => {
+    const attempt = parseInt(key.slice(id.length + 1), 10);
+    return attempt < Number(before) && attempt !== Number(keep);
+  };
+  // Beside a pyramid to keep, attempt by attempt: otherwise all its tiles would be listed.
+  const folders = [{ prefix: `${id}/`, delimiter: keep ? "/" : undefined }];
+  for (let lists = 0; folders.length > 0 && lists < MAX_LISTS; lists += 1) {
+    const folder = folders.pop();
+    const { objects, delimitedPrefixes, truncated, cursor } = await bucket.list(folder);
+    const keys = objects.map(({ key }) => key).filter(isOver);
+    if (keys.length > 0) await bucket.delete(keys);
+    folders.push(...delimitedPrefixes.filter(isOver).map((prefix) => ({ prefix })));
+    if (truncated) folders.push({ ...folder, cursor });
+  }
+  return folders.length === 0;
+}
+
+/**
+ * Writes a data point into the dataset `METRICS`, if there is one: what is counted, its labels, and figures, of which the first is the
+ * count. Nothing waits for it, and its failures are ignored.
  */
 export function measure(what, labels, ...figures) {
   try {
     const written = env.METRICS?.writeDataPoint({ indexes: [what], blobs: [what, ...labels], doubles: figures });
     if (written) waitUntil(written); // the local service's dataset is a Worker
   } catch {
-    // As many as a request may write are written.
+    // The request has written its maximum of data points.
   }
 }
 
-/** The buckets of histograms, in seconds. */
+/** Returns the bucket of a histogram. Bounds are in seconds. */
 const bucket = (seconds) => String([0.25, 1, 2.5, 10, 60, 600].find((bound) => seconds <= bound) ?? "+Inf");
 
-/** Logs and counts that a content came from one state to another. */
+/** Logs and counts a change of a content's state. */
 export function noteChange(id, attempt, from, state, code, seconds, sinceAsked) {
   const message = `content ${state}`;
   console.log(JSON.stringify({ level: "INFO", id, attempt, from, state, code, seconds, sinceAsked, message }));

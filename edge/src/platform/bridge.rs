@@ -1,7 +1,8 @@
-//! What nearly every request needs of the platform, through `bridge.js` instead of the `worker` crate: one text that is
-//! the request and one call that makes the response, instead of one for each header.
+//! The functions of `bridge.js`, which nearly every request uses instead of the `worker` crate: the request is one text, and
+//! one call makes the response, instead of a call per header.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use edgezoom_content::FailureCode;
 use edgezoom_content::conversion::Change;
@@ -34,11 +35,15 @@ extern "C" {
         body: Option<&str>,
         counts_as: u16,
     ) -> std::result::Result<web_sys::Response, JsValue>;
+    #[wasm_bindgen(js_name = waitFor)]
+    fn wait(key: &str, milliseconds: u32) -> Promise;
+    /// Wakes all requests that [`wait_for`] a key.
+    pub fn wake(key: &str);
     #[wasm_bindgen(js_name = noteChange)]
     fn note(id: &str, attempt: &str, from: &str, state: &str, code: &str, seconds: f64, since_asked: f64);
 }
 
-/// Of a request, what is needed before its route is known.
+/// The parts of a request that its route and its response depend on.
 pub struct RequestHead {
     pub method: Method,
     pub url: String,
@@ -47,7 +52,7 @@ pub struct RequestHead {
 }
 
 impl RequestHead {
-    /// Parses what `readRequest` of `bridge.js` gives.
+    /// Parses the result of `readRequest` of `bridge.js`.
     pub fn parse(text: &str) -> Self {
         let mut lines = text.split('\n');
         let mut line = || lines.next().unwrap_or_default();
@@ -60,10 +65,10 @@ impl RequestHead {
         }
     }
 
-    /// The platform's response to this request: for `HEAD` the length of the body instead of the body, and 304 where `If-None-Match` names its
-    /// entity tag.
+    /// Makes the platform's response to this request: for `HEAD` with the length of the body instead of the body, and 304 if
+    /// `If-None-Match` names the entity tag.
     pub fn respond(&self, response: Response) -> Result<web_sys::Response> {
-        let Response { status, headers, body, told } =
+        let Response { status, headers, body, wrapped } =
             response.or_not_modified(self.if_none_match.as_deref());
         let (mut shared, mut own) = (String::with_capacity(512), String::with_capacity(512));
         for (name, value) in COMMON_HEADERS {
@@ -81,24 +86,24 @@ impl RequestHead {
         } else {
             body
         };
-        let counts_as = told.filter(|_| status == StatusCode::OK).unwrap_or(status).as_u16();
+        let counts_as = wrapped.filter(|_| status == StatusCode::OK).unwrap_or(status).as_u16();
         Ok(make_response(status.as_u16(), &shared, &own, body, counts_as)?)
     }
 }
 
-/// The value of KV under a key.
+/// Returns the value of KV under a key.
 pub async fn kv_value(env: &Env, binding: &str, key: &str) -> Result<Option<String>> {
     let kv = Reflect::get(env, &binding.into())?;
     Ok(JsFuture::from(read_kv(&kv, key)?).await?.as_string())
 }
 
-/// Writes a value of KV, for so many seconds if that is not 0; without a value it is deleted.
+/// Writes a value to KV, with a time to live in seconds if that is not 0; deletes the key if there is no value.
 pub async fn set_kv_value(env: &Env, binding: &str, key: &str, value: Option<&str>, ttl: u32) -> Result<()> {
     let kv = Reflect::get(env, &binding.into())?;
     JsFuture::from(write_kv(&kv, key, value, ttl)?).await.map(drop).map_err(Error::from)
 }
 
-/// Sends a message to the Durable Object with a name, and gives the status and the body of its reply.
+/// Sends a message to a Durable Object. Returns the status and the body of the reply.
 pub async fn call_object(
     env: &Env,
     binding: &str,
@@ -113,7 +118,12 @@ pub async fn call_object(
     Ok((status, body.to_owned()))
 }
 
-/// Logs and counts that a content came from one state to another.
+/// Waits until another request [wakes](wake) those that wait for a key, but at most for this time.
+pub async fn wait_for(key: &str, most: Duration) -> Result<()> {
+    Ok(JsFuture::from(wait(key, most.as_millis() as u32)).await.map(drop)?)
+}
+
+/// Logs and counts a change of a content's state.
 pub fn note_change(Change { id, from, to, seconds, since_asked }: &Change) {
     let attempt = to.attempt.map(|attempt| attempt.to_string()).unwrap_or_default();
     let code = to.code.map_or("", FailureCode::name);

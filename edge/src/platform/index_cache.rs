@@ -1,27 +1,28 @@
-//! The indexes of archives that this isolate has read, within a limit of memory: the ones used last stay.
+//! The tile indexes of archives that this isolate has read. The least recently used ones leave when the memory limit is
+//! reached.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use edgezoom_content::{Attempt, ContentId, Dzi, TileIndex};
 
-/// An isolate has 128 MB. The index of a picture of 20 gigapixels has about half a megabyte.
+/// Maximum size of all indexes. An isolate has 128 MB; the index of a picture of 20 gigapixels has about half a megabyte.
 const MAX_BYTES: usize = 16 << 20;
-/// What an entry costs besides its index.
+/// Size of an entry without its index.
 const ENTRY_BYTES: usize = 128;
 
-/// How a pyramid is stored.
+/// The way in which a pyramid is stored.
 #[derive(Debug)]
 pub enum StoredPyramid {
-    /// As an object for each tile.
+    /// Each tile is an object.
     Tiles,
-    /// Not at all: the content is taken down, for this reason. That is never cached.
+    /// The content is taken down, for this reason. This is never cached.
     TakenDown(String),
-    /// As one archive.
+    /// The pyramid is one archive.
     Archive {
-        /// The picture.
+        /// Description of the picture.
         dzi: Dzi,
-        /// Where the tiles are in the archive.
+        /// Places of the tiles in the archive.
         index: TileIndex,
     },
 }
@@ -38,11 +39,11 @@ impl StoredPyramid {
 
 type Key = (ContentId, Attempt);
 
-/// What is known of pyramids. The entry that was used last is the last one.
+/// The known pyramids, the most recently used last.
 pub struct IndexCache {
     entries: Vec<(Key, Rc<StoredPyramid>)>,
     bytes: usize,
-    /// The pyramids that requests are looking up now.
+    /// Pyramids that a request is looking up.
     loading: Vec<Key>,
     max_bytes: usize,
 }
@@ -51,19 +52,19 @@ thread_local! {
     static CACHE: RefCell<IndexCache> = const { RefCell::new(IndexCache::new(MAX_BYTES)) };
 }
 
-/// Calls `with` with the isolate's cache. The cache must not be held while something is awaited.
+/// Calls `with` with the isolate's cache. The cache must not be held across an await.
 pub fn with_cache<T>(with: impl FnOnce(&mut IndexCache) -> T) -> T {
     CACHE.with_borrow_mut(with)
 }
 
 impl IndexCache {
-    /// An empty cache for indexes of so many bytes together.
+    /// Returns an empty cache with a memory limit in bytes.
     #[must_use]
     pub const fn new(max_bytes: usize) -> Self {
         Self { entries: Vec::new(), bytes: 0, loading: Vec::new(), max_bytes }
     }
 
-    /// The entry of a pyramid.
+    /// Returns the entry of a pyramid.
     pub fn get(&mut self, key: Key) -> Option<Rc<StoredPyramid>> {
         let at = self.entries.iter().position(|(known, _)| *known == key)?;
         let entry = self.entries.remove(at);
@@ -72,7 +73,7 @@ impl IndexCache {
         Some(pyramid)
     }
 
-    /// Adds an entry, and drops those that were not used for longest while there are too many.
+    /// Adds an entry, and removes the least recently used ones beyond the memory limit.
     pub fn insert(&mut self, key: Key, pyramid: &Rc<StoredPyramid>) {
         if self.get(key).is_some() || pyramid.bytes() > self.max_bytes {
             return;
@@ -84,7 +85,7 @@ impl IndexCache {
         self.entries.push((key, Rc::clone(pyramid)));
     }
 
-    /// Whether another request looks this pyramid up now. If not, the caller does.
+    /// Returns true if the caller should look the pyramid up; false if another request is already doing so.
     pub fn begin(&mut self, key: Key) -> bool {
         let is_loading = self.loading.contains(&key);
         if !is_loading {
@@ -93,12 +94,12 @@ impl IndexCache {
         !is_loading
     }
 
-    /// The caller no longer looks the pyramid up.
+    /// Notes that a look-up has ended.
     pub fn end(&mut self, key: Key) {
         self.loading.retain(|loading| *loading != key);
     }
 
-    /// The bytes of all entries.
+    /// Returns the size of all entries in bytes.
     #[cfg(test)]
     fn bytes(&self) -> usize {
         self.bytes
@@ -123,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn the_memory_is_bounded_and_the_last_used_entries_stay() {
+    fn the_memory_is_bounded_and_recently_used_entries_stay() {
         let mut cache = IndexCache::new(3 * archive(1000).bytes());
         for attempt in 1..=3 {
             cache.insert(key(attempt), &archive(1000));
@@ -161,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn one_request_looks_a_pyramid_up() {
+    fn only_one_request_looks_a_pyramid_up() {
         let mut cache = IndexCache::new(1000);
         assert!(cache.begin(key(1)) && !cache.begin(key(1)) && cache.begin(key(2)));
         cache.end(key(1));

@@ -1,11 +1,7 @@
-//! The platform's bindings, where they need more than one call of the `worker` crate.
+//! The platform's bindings, where one call of the `worker` crate is not enough.
 
 pub(crate) mod bridge;
-pub(crate) mod clock;
-pub(crate) mod environment;
 pub(crate) mod index_cache;
-pub(crate) mod operator_lists;
+pub(crate) mod isolate;
 pub(crate) mod r2;
-pub(crate) mod sweep;
 pub(crate) mod upload;
-pub(crate) mod upload_parts;

@@ -1,54 +1,55 @@
-// Takes a file that a client sends: streams it from the request to R2 and computes its SHA-256 on the way. At most two parts
-// are in memory, however large the file is. No byte of it passes through wasm.
+// Uploads of files. In one request, the file is streamed to R2 and hashed on the way, with at most two parts in memory. In
+// parts, it is R2's own multipart upload: parts stream from requests to R2, and the complete file is read once for its hash.
+// No byte passes through wasm.
 
-/** The bytes of a part; R2 wants 5 MiB at least, and all parts but the last of one size. */
+/** Size of a part in bytes: R2's minimum. All parts but the last must have one size. */
 const PART = 5 << 20;
-/** The files that are received at once: an isolate, which has 128 MB of memory, keeps two parts of each. */
-const MOST_AT_ONCE = 8;
-/** How long a client may send nothing, in milliseconds. */
+/** Maximum number of files received concurrently: an isolate has 128 MB of memory and keeps two parts of each. */
+const MAX_RECEIVING = 8;
+/** Time without data, in milliseconds, after which an upload counts as stalled. */
 const STALL = 60_000;
-/** What a form may have besides its file: the boundaries, headers and other fields. */
+/** Maximum size of a form without its file: boundaries, headers and other fields. */
 const FORM_EXTRA = 1 << 20;
-const MOST_HEADERS = 8 << 10;
+const MAX_HEADERS = 8 << 10;
 
-/** Why a file is not taken; the name of one of Rust's errors. */
+/** A rejected upload; the message names an error of `upload.rs`. */
 class Refused extends Error {}
 
-/** The files that are being received: `{ at }`, the time of a sign of life. A request that was aborted leaves its own here. */
+/** The files being received: `{ at }`, the time of the last data. A request that was aborted leaves its entry here. */
 const receiving = new Set();
 
 /**
- * Stores the file of a request under a new key. Gives the key, the file's SHA-256 in base64url and its name, a line each, or `!` and
- * the name of the error.
+ * Stores the file of a request under a new key. Returns lines with the key, the file's SHA-256 in base64url and its name, or
+ * `!` and the name of an error.
  */
-export async function receiveFile(request, bucket, most) {
+export async function receiveFile(request, bucket, maxBytes) {
   for (const file of receiving) if (Date.now() - file.at > 2 * STALL) receiving.delete(file);
-  if (receiving.size >= MOST_AT_ONCE) return "!busy";
+  if (receiving.size >= MAX_RECEIVING) return "!busy";
   const file = { at: Date.now() };
   receiving.add(file);
   const body = request.body ? chunksOf(request.body.getReader(), file) : [];
   try {
     const type = request.headers.get("Content-Type") ?? "";
-    const { name, chunks } = /^multipart\/form-data\b/i.test(type) ? await fileIn(body, boundaryOf(type), most) : { name: "", chunks: body };
+    const { name, chunks } = /^multipart\/form-data\b/i.test(type) ? await fileIn(body, boundaryOf(type), maxBytes) : { name: "", chunks: body };
     const key = `uploads/${crypto.randomUUID().replaceAll("-", "")}`;
-    const digest = await store(chunks, bucket, key, most);
+    const digest = await store(chunks, bucket, key, maxBytes);
     return `${key}\n${digest}\n${name}`;
   } catch (error) {
     if (error instanceof Refused) return `!${error.message}`;
     throw error;
   } finally {
     receiving.delete(file);
-    await body.return?.(); // of a form, what follows the file is not read
+    await body.return?.(); // the rest of a form is not read
   }
 }
 
-/** What a reader gives, until nothing comes for too long. */
+/** Yields the chunks of a reader, until it stalls. */
 async function* chunksOf(reader, file) {
   let isWaiting = false;
   let isStalled = false;
   const watch = setInterval(() => {
     isStalled ||= isWaiting && Date.now() - file.at > STALL;
-    if (isStalled) reader.cancel().catch(() => {}); // ends the read that waits
+    if (isStalled) reader.cancel().catch(() => {}); // ends the pending read
   }, STALL / 4);
   try {
     for (;;) {
@@ -65,10 +66,10 @@ async function* chunksOf(reader, file) {
   }
 }
 
-/** Stores chunks under a key, and gives the SHA-256 of them all. Nothing is stored when that fails. */
-async function store(chunks, bucket, key, most) {
+/** Stores chunks under a key. Returns their SHA-256. On failure nothing is stored. */
+async function store(chunks, bucket, key, maxBytes) {
   const hash = new crypto.DigestStream("SHA-256");
-  hash.digest.catch(() => {}); // it is awaited only when all has come
+  hash.digest.catch(() => {}); // awaited only after the last chunk
   const hashed = hash.getWriter();
   let part = new Uint8Array(PART);
   let filled = 0;
@@ -77,17 +78,17 @@ async function store(chunks, bucket, key, most) {
   const sent = [];
   const send = async () => {
     upload ??= await bucket.createMultipartUpload(key);
-    await sent.at(-1); // one part is on its way, and one is being filled
+    await sent.at(-1); // one part is being sent while another is filled
     const sending = upload.uploadPart(sent.length + 1, part.subarray(0, filled));
-    sending.catch(() => {}); // it is awaited later
+    sending.catch(() => {}); // awaited later
     sent.push(sending);
   };
   try {
     for await (const chunk of chunks) {
       bytes += chunk.length;
-      if (bytes > most) {
-        // Many clients send all before they read an answer: a little more is let pass.
-        if (bytes > most + FORM_EXTRA) break;
+      if (bytes > maxBytes) {
+        // Many clients read the response only after they have sent everything, so a little more is read.
+        if (bytes > maxBytes + FORM_EXTRA) break;
         continue;
       }
       await hashed.write(chunk);
@@ -102,7 +103,7 @@ async function store(chunks, bucket, key, most) {
         at += next.length;
       }
     }
-    if (bytes > most) throw new Refused("too-large");
+    if (bytes > maxBytes) throw new Refused("too-large");
     if (bytes === 0) throw new Refused("no-file");
     await hashed.close();
     if (upload) {
@@ -114,8 +115,7 @@ async function store(chunks, bucket, key, most) {
     if (upload) await Promise.allSettled(sent).then(() => upload.abort());
     throw error;
   }
-  const digest = String.fromCharCode(...new Uint8Array(await hash.digest));
-  return btoa(digest).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  return base64url(await hash.digest);
 }
 
 function boundaryOf(type) {
@@ -124,30 +124,27 @@ function boundaryOf(type) {
   return quoted ?? plain;
 }
 
-/**
- * The first file of a form (RFC 7578) with this boundary: `{ name, chunks }`. What follows it is not read. The form's chunks may be cut
- * anywhere.
- */
-export async function fileIn(form, boundary, most) {
+/** Returns the first file of a form (RFC 7578): `{ name, chunks }`. The rest is not read. The form's chunks may be cut anywhere. */
+export async function fileIn(form, boundary, maxBytes) {
   const delimiter = new TextEncoder().encode(`\r\n--${boundary}`);
   const source = form[Symbol.asyncIterator]?.() ?? form[Symbol.iterator]();
-  // The first delimiter may lack its line end.
+  // The first delimiter may have no line end before it.
   let rest = new Uint8Array([13, 10]);
   let seen = 0;
 
-  /** Adds a chunk to the rest. */
+  /** Reads a chunk into the rest. */
   async function more() {
     const { value, done } = await source.next();
     if (done) throw new Refused(seen === 0 ? "no-file" : "malformed-form");
     seen += value.length;
-    if (seen > most + FORM_EXTRA) throw new Refused("too-large");
+    if (seen > maxBytes + FORM_EXTRA) throw new Refused("too-large");
     const joined = new Uint8Array(rest.length + value.length);
     joined.set(rest);
     joined.set(value, rest.length);
     rest = joined;
   }
 
-  /** What comes before the delimiter, which is skipped. */
+  /** Yields the bytes before the next delimiter, and skips it. */
   async function* untilDelimiter() {
     for (;;) {
       const at = indexOf(rest, delimiter);
@@ -157,7 +154,7 @@ export async function fileIn(form, boundary, most) {
         yield piece;
         return;
       }
-      // The delimiter may have begun.
+      // The rest may end with the beginning of a delimiter.
       const whole = Math.max(0, rest.length - delimiter.length + 1);
       const piece = rest.subarray(0, whole);
       rest = rest.subarray(whole);
@@ -166,13 +163,13 @@ export async function fileIn(form, boundary, most) {
     }
   }
 
-  /** The lines after a delimiter, up to the empty one. */
+  /** Returns the header lines after a delimiter. */
   async function headers() {
     const end = new Uint8Array([13, 10, 13, 10]);
     for (;;) {
       const at = indexOf(rest, end);
-      if (at > MOST_HEADERS || (at < 0 && rest.length > MOST_HEADERS)) throw new Refused("malformed-form");
-      // The last delimiter has two hyphens, and maybe nothing behind it.
+      if (at > MAX_HEADERS || (at < 0 && rest.length > MAX_HEADERS)) throw new Refused("malformed-form");
+      // The last delimiter ends with two hyphens.
       if (rest[0] === 45 && rest[1] === 45) throw new Refused("no-file");
       if (at >= 0) {
         const text = new TextDecoder().decode(rest.subarray(0, at));
@@ -190,11 +187,11 @@ export async function fileIn(form, boundary, most) {
   }
 }
 
-/** The name of a file by the headers of its part; undefined of a field that is no file. */
+/** Returns the name of a file from the headers of its part; undefined if the field is not a file. */
 function fileName(headers) {
   const disposition = headers.split("\r\n").find((line) => /^content-disposition:/i.test(line)) ?? "";
   const [, name] = /;\s*filename="((?:[^"\\]|\\.)*)"/i.exec(disposition) ?? /;\s*filename=([^\s;]*)/i.exec(disposition) ?? [];
-  // As browsers escape it (HTML, "Constructing the form data set"), on one line.
+  // Browsers escape quotes and line ends (HTML, "Constructing the form data set").
   return name?.replace(/%22/g, '"').replace(/%0[AD]/gi, " ").replace(/\s+/g, " ");
 }
 
@@ -205,4 +202,59 @@ function indexOf(bytes, wanted) {
     if (same === wanted.length) return at;
   }
   return -1;
+}
+
+const base64url = (buffer) => new Uint8Array(buffer).toBase64({ alphabet: "base64url", omitPadding: true });
+
+/** R2's error for an upload that does not exist. */
+const NO_SUCH_UPLOAD = /\(10024\)/;
+/** R2's errors for parts that are too small (10011), were not sent (10025), or differ in size (10048). */
+const WRONG_PARTS = /\((10011|10025|10048)\)/;
+
+/** Begins an upload under a new key. Returns the key's digits, a dot, and R2's id of the upload, percent-encoded. */
+export async function beginUpload(bucket) {
+  const digits = crypto.randomUUID().replaceAll("-", "");
+  const { uploadId } = await bucket.createMultipartUpload(`uploads/${digits}`);
+  return `${digits}.${encodeURIComponent(uploadId)}`;
+}
+
+/** Stores a part. Returns its tag, or `!` and the name of an error. */
+export async function putPart(request, bucket, key, id, number) {
+  try {
+    const { etag } = await resumed(bucket, key, id).uploadPart(number, request.body ?? new Uint8Array(0));
+    return etag;
+  } catch (error) {
+    return refusal(error);
+  }
+}
+
+/** Completes an upload with the tags that the request lists. Returns the file's SHA-256 in base64url, or `!` and the name of an error. */
+export async function finishUpload(request, bucket, key, id, maxBytes) {
+  const list = await request.text();
+  try {
+    const { parts } = JSON.parse(list);
+    if (!Array.isArray(parts) || parts.length === 0) return "!malformed-parts";
+    await resumed(bucket, key, id).complete(parts.map((etag, at) => ({ partNumber: at + 1, etag: String(etag) })));
+  } catch (error) {
+    // The client may repeat a request whose response was lost.
+    if (!(await bucket.head(key))) return refusal(error);
+  }
+  const file = await bucket.get(key);
+  if (!file) return "!not-begun";
+  if (file.size === 0 || file.size > maxBytes) {
+    await bucket.delete(key);
+    return file.size === 0 ? "!no-file" : "!too-large";
+  }
+  const hash = new crypto.DigestStream("SHA-256");
+  await file.body.pipeTo(hash);
+  return base64url(await hash.digest);
+}
+
+const resumed = (bucket, key, id) => bucket.resumeMultipartUpload(key, decodeURIComponent(id));
+
+function refusal(error) {
+  if (NO_SUCH_UPLOAD.test(error.message)) return "!not-begun";
+  // A list that is not JSON, or has something else than tags.
+  if (WRONG_PARTS.test(error.message) || error instanceof SyntaxError || error instanceof TypeError) return "!malformed-parts";
+  throw error;
 }

@@ -1,76 +1,76 @@
 //! Requests of the IIIF Image API 3.0 (<https://iiif.io/api/image/3.0/>), below `/iiif/<id>`:
-//! `/{region}/{size}/{rotation}/{quality}.{format}` is a picture, `/info.json` its description. What is well formed and
-//! beyond level 0 of the API is told from what is malformed.
+//! `/{region}/{size}/{rotation}/{quality}.{format}` is an image, `/info.json` its description. Requests beyond level 0 of the
+//! API get another error than malformed ones.
 
 use edgezoom_content::TileFormat;
 use percent_encoding::percent_decode_str;
 
-/// What is asked for of a content.
+/// A request below `/iiif/<id>`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IiifRequest {
     /// The base URI.
     Base,
-    /// `/info.json`: the description of the picture.
+    /// `/info.json`: the description of the image.
     Info,
-    /// `/manifest.json`: the picture as an object of the Presentation API.
+    /// `/manifest.json`: the manifest of the Presentation API.
     Manifest,
-    /// A part of the picture.
+    /// Part of the image.
     Image(Result<ImageRequest, ImageRequestError>),
 }
 
-/// A part of a picture in a size, neither turned nor in other colours.
+/// A request for part of an image, neither rotated nor in other colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImageRequest {
-    /// Which part; `None`: the whole picture.
+    /// The part; `None`: the full image.
     pub region: Option<Region>,
-    /// In which size.
+    /// Size to scale to.
     pub size: ImageSize,
-    /// In which format.
+    /// Format.
     pub format: TileFormat,
 }
 
-/// A rectangle of the full picture in pixels, neither side of it zero.
+/// A rectangle in pixels of the full image. Neither side is zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Region {
-    /// From the left.
+    /// Distance from the left edge.
     pub x: u32,
-    /// From the top.
+    /// Distance from the top edge.
     pub y: u32,
-    /// To the right; it may end beyond the picture.
+    /// Width; the region may end beyond the image.
     pub width: u32,
-    /// Downwards; it may end beyond the picture.
+    /// Height; the region may end beyond the image.
     pub height: u32,
 }
 
-/// The size that a region is scaled to. A side that is not given follows from the other one.
+/// The size that a region is scaled to. A missing side follows from the other one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImageSize {
-    /// The region's own.
+    /// The region's own size.
     Max,
     /// `w,h`, `w,` or `,h`.
     Sides {
-        /// In pixels.
+        /// Width in pixels.
         width: Option<u32>,
-        /// In pixels.
+        /// Height in pixels.
         height: Option<u32>,
     },
 }
 
-/// Why a part of a picture is not sent.
+/// Why an image request is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ImageRequestError {
     /// The request is malformed: 400.
-    #[error("The {0} is malformed: see https://iiif.io/api/image/3.0/.")]
+    #[error("The {0} is malformed. See https://iiif.io/api/image/3.0/.")]
     Malformed(&'static str),
-    /// The region lies beside the picture: 400.
-    #[error("The region is not part of the picture.")]
+    /// The region is outside the image: 400.
+    #[error("The region is outside the image.")]
     Outside,
-    /// The size is larger than the region, without asking for that by `^`: 400.
+    /// The size is larger than the region, without the `^` that asks for upscaling: 400.
     #[error("The size is larger than the region.")]
     Enlarged,
     /// The request is beyond level 0: 501.
     #[error(
-        "Only the sizes and tiles that info.json names are here, upright, in their own colours and format (level 0)."
+        "Only level 0 is supported: the sizes and tiles that info.json lists, unrotated, in their own quality and format."
     )]
     NotImplemented,
 }
@@ -78,7 +78,7 @@ pub enum ImageRequestError {
 use ImageRequestError::{Malformed, NotImplemented};
 
 impl IiifRequest {
-    /// Parses what follows `/iiif/<id>`, without a slash at the beginning. `None`: no address of the API.
+    /// Parses the path after `/iiif/<id>/`. `None`: the API has no such address.
     #[must_use]
     pub fn parse(path: &str) -> Option<Self> {
         match path {
@@ -96,7 +96,7 @@ impl IiifRequest {
 
 impl ImageRequest {
     fn parse(region: &str, size: &str, rotation: &str, name: &str) -> Result<Self, ImageRequestError> {
-        // All parts are parsed before one is refused as beyond level 0: a malformed request is 400 in any case.
+        // All parts are parsed before one is refused as beyond level 0: a malformed request is always 400.
         let region = parse_region(region);
         let size = parse_size(size);
         let rotation = parse_rotation(rotation);
@@ -112,7 +112,7 @@ impl ImageRequest {
     }
 }
 
-/// Section 4.1.
+/// Parses the region (section 4.1).
 fn parse_region(text: &str) -> Result<Option<Region>, ImageRequestError> {
     let malformed = Malformed("region");
     if text == "full" {
@@ -135,7 +135,7 @@ fn parse_region(text: &str) -> Result<Option<Region>, ImageRequestError> {
     }
 }
 
-/// Section 4.2.
+/// Parses the size (section 4.2).
 fn parse_size(text: &str) -> Result<ImageSize, ImageRequestError> {
     let malformed = Malformed("size");
     let (enlarged, size) = text.strip_prefix('^').map_or((false, text), |size| (true, size));
@@ -163,7 +163,7 @@ fn parse_size(text: &str) -> Result<ImageSize, ImageRequestError> {
     if enlarged || confined { Err(NotImplemented) } else { Ok(parsed) }
 }
 
-/// Section 4.3.
+/// Parses the rotation (section 4.3).
 fn parse_rotation(text: &str) -> Result<(), ImageRequestError> {
     let degrees = decimal(text.strip_prefix('!').unwrap_or(text)).filter(|degrees| *degrees <= 360.0);
     match degrees.ok_or(Malformed("rotation"))? {
@@ -172,7 +172,7 @@ fn parse_rotation(text: &str) -> Result<(), ImageRequestError> {
     }
 }
 
-/// Section 4.4.
+/// Parses the quality (section 4.4).
 fn parse_quality(text: &str) -> Result<(), ImageRequestError> {
     match text {
         "default" => Ok(()),
@@ -181,7 +181,7 @@ fn parse_quality(text: &str) -> Result<(), ImageRequestError> {
     }
 }
 
-/// Section 4.5.
+/// Parses the format (section 4.5).
 fn parse_format(text: &str) -> Result<TileFormat, ImageRequestError> {
     match text {
         "jpg" => Ok(TileFormat::Jpg),
@@ -191,12 +191,12 @@ fn parse_format(text: &str) -> Result<TileFormat, ImageRequestError> {
     }
 }
 
-/// An integer without a sign.
+/// Parses an integer without a sign.
 fn integer(text: &str) -> Option<u32> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?
 }
 
-/// A number without a sign and without an exponent (section 4.6).
+/// Parses a number without sign or exponent (section 4.6).
 fn decimal(text: &str) -> Option<f64> {
     text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.').then(|| text.parse().ok())?
 }
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_beyond_level_0_is_told_from_what_is_malformed() {
+    fn requests_beyond_level_0_are_not_malformed() {
         for path in [
             "square/max/0/default.jpg",
             "pct:10,10.5,80,80/max/0/default.jpg",
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_else_is_an_address_of_the_api() {
+    fn the_api_has_no_other_addresses() {
         assert_eq!(IiifRequest::parse("info.json"), Some(IiifRequest::Info));
         assert_eq!(IiifRequest::parse("manifest.json"), Some(IiifRequest::Manifest));
         for path in

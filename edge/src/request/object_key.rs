@@ -1,5 +1,6 @@
-//! The addresses of pyramids: `<id>/<attempt>.dzi` is a descriptor, `<id>/<attempt>_files/<level>/<column>_<row>.<extension>` a
-//! tile, and `<id>/<attempt>_coarse/<number>.jpg` what is there of a picture while it is converted. In the layout of single tiles they are keys of R2. A path of another form is never looked up.
+//! The addresses of a pyramid's objects: `<id>/<attempt>.dzi` is the descriptor,
+//! `<id>/<attempt>_files/<level>/<column>_<row>.<extension>` a tile, `<id>/<attempt>_coarse/<number>.jpg` a coarse picture. If
+//! tiles are stored as separate objects, these are their keys in R2. No other path is looked up.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,9 +12,9 @@ use edgezoom_content::{Attempt, CoarseNumber, ContentId, Dzi, TileFormat};
 pub struct ObjectKey {
     /// The content.
     pub id: ContentId,
-    /// The attempt that made the pyramid.
+    /// Attempt that made the pyramid.
     pub attempt: Attempt,
-    /// Which object of the pyramid.
+    /// The object.
     pub object: PyramidObject,
 }
 
@@ -24,26 +25,26 @@ pub enum PyramidObject {
     Descriptor,
     /// A tile.
     Tile {
-        /// From 0, which is one pixel.
+        /// Level; 0 is one pixel.
         level: u32,
-        /// From the left.
+        /// Column from the left, from 0.
         column: u32,
-        /// From the top.
+        /// Row from the top, from 0.
         row: u32,
-        /// By the extension.
+        /// Format, from the extension.
         format: TileFormat,
     },
     /// A coarse picture.
     Coarse(CoarseNumber),
 }
 
-/// A text is not the address of a descriptor or a tile.
+/// A text is not the address of an object of a pyramid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not the address of a descriptor or a tile")]
+#[error("not the address of a descriptor, tile or coarse picture")]
 pub struct ObjectKeyError;
 
 impl ObjectKey {
-    /// The media type of the object.
+    /// Returns the media type of the object.
     #[must_use]
     pub fn media_type(&self) -> &'static str {
         match self.object {
@@ -99,7 +100,7 @@ fn parse_tile(path: &str) -> Option<PyramidObject> {
     Some(PyramidObject::Tile { level, column, row, format })
 }
 
-/// A `u32` as it is printed.
+/// Parses a `u32` in its printed form: no sign, no leading zeros.
 fn parse_number(text: &str) -> Option<u32> {
     text.parse().ok().filter(|number: &u32| number.to_string() == text)
 }
@@ -109,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn descriptors_and_tiles_have_addresses() {
+    fn the_addresses_of_a_pyramid_are_parsed() {
         for (key, media_type) in [
             ("6qy4OXfXSid/1.dzi", "application/xml; charset=utf-8"),
             ("6qy4OXfXSid/12_files/0/0_0.jpg", "image/jpeg"),
@@ -122,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_else_has() {
+    fn other_paths_are_refused() {
         for key in [
             "",
             "6qy4OXfXSid",

@@ -1,66 +1,66 @@
-//! What a request can ask for: one variant of [`Route`] an endpoint, with its parameters parsed.
+//! The endpoints: a variant of [`Route`] each, with its parameters parsed.
 
 use edgezoom_content::{ContentId, PreviewKind, SourceUrl};
 
 use super::iiif::IiifRequest;
 use super::object_key::ObjectKey;
-use super::upload_parts::UploadStep;
+use super::upload::UploadStep;
 use crate::response::ApiError;
 use crate::response::negotiation::Variant;
 
 /// An endpoint with its parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Route {
-    /// `/v1/content…`: a content object.
+    /// `/v1/content…`: get a content.
     Content {
-        /// Which content.
+        /// The content.
         key: Result<ContentKey, ApiError>,
-        /// In which variant.
+        /// Variant of the response.
         variant: Variant,
-        /// Whether a content that failed, or waits for its next attempt, is to be tried now.
+        /// True if a failed or waiting content should be tried again now.
         retry: bool,
     },
-    /// `POST /v1/content/`: a file.
+    /// `POST /v1/content/`: upload a file.
     Upload {
-        /// Its name, if the query has one.
+        /// Name of the file in the query.
         name: Result<Option<String>, ApiError>,
-        /// In which variant the content is answered.
+        /// Variant of the response.
         variant: Variant,
     },
-    /// `/v1/uploads/…`: a file in parts.
+    /// `/v1/uploads/…`: upload a file in parts.
     UploadInParts(UploadStep),
-    /// `/v1/dzi…`: the `dzi` object of a content.
+    /// `/v1/dzi…`: get the `dzi` object of a content.
     Dzi {
-        /// Which content.
+        /// The content.
         key: Result<ContentKey, ApiError>,
-        /// In which variant.
+        /// Variant of the response.
         variant: Variant,
     },
-    /// `/v1/content/<id>/events`: the changes of a content.
+    /// `/v1/content/<id>/events`: stream a content's progress.
     Events(ContentId),
-    /// `/v1/content/<id>/dzi.js`: the descriptor as a script.
+    /// `/v1/content/<id>/dzi.js`: get the descriptor as a script.
     DescriptorScript(ContentId),
-    /// `/<id>/preview.jpg`, `/<id>/thumbnail.jpg`: a small picture.
+    /// `/<id>/preview.jpg`, `/<id>/thumbnail.jpg`: get a preview image.
     Preview(ContentId, PreviewKind),
-    /// `/<id>/download`: the pyramid as one archive.
+    /// `/<id>/download`: download the pyramid as one archive.
     Download(ContentId),
-    /// `/iiif/<id>/…`: the pyramid as IIIF's APIs have it.
+    /// `/iiif/<id>/…`: the pyramid by IIIF's APIs.
     Iiif(ContentId, IiifRequest),
-    /// `/oembed`: how a site embeds a share link.
+    /// `/oembed`: get the HTML that embeds a share link.
     Oembed(OembedRequest),
-    /// `/`: the page with one form, and its fields if it was sent.
+    /// `/`: the home page, with its form if it was submitted.
     Home(Option<HomeForm>),
     /// `/<id>`: the share page.
     Share(ContentId),
-    /// `/<id>.js`: the embed script, which is the same for all contents, and for what is none.
+    /// `/<id>.js`: the embed script, the same for every id, known or not.
     EmbedScript,
     /// `/<id>/embed`: the page for frames.
     Frame(ContentId),
-    /// `/cache/<key>`: a descriptor or a tile.
+    /// `/cache/<key>`: a descriptor, tile or coarse picture.
     Object(ObjectKey),
-    /// `POST /internal/content/<id>/…`: a tiler or the operator.
+    /// `POST /internal/content/<id>/…`: a call of a tiler or the operator.
     TilerCall(ContentId, TilerCall),
-    /// `POST /internal/backlog`: a tiler reports how long the backlog is.
+    /// `POST /internal/backlog`: a tiler's report on the queue.
     Backlog,
     /// `/health`.
     Health,
@@ -70,13 +70,13 @@ pub enum Route {
     Robots,
     /// `/sitemap.xml`.
     Sitemap,
-    /// `OPTIONS`: a preflight request of the Fetch standard.
+    /// `OPTIONS`: a preflight request (Fetch standard).
     Preflight,
-    /// The path exists with other methods: these.
+    /// The path exists with other methods, which the text lists.
     MethodNotAllowed(&'static str),
     /// The path does not exist.
     NotFound {
-        /// Whether the response is a page, for people, or text, for programs.
+        /// True if the response is a page, for people; otherwise it is text, for programs.
         page: bool,
     },
 }
@@ -84,14 +84,14 @@ pub enum Route {
 /// How a request names a content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ContentKey {
-    /// By its source; the content is created if it does not exist.
+    /// By its source. The content is created if it does not exist.
     Source(SourceUrl),
     /// By its id.
     Id(ContentId),
-    /// By a share link of this service, where the URL of a source is expected: the content that the link shows. If that
-    /// does not exist, the link is a source like any other.
+    /// By a share link of this service instead of a source's URL. If the content does not exist, the link is a source like
+    /// any other.
     Shared {
-        /// The content that the link shows.
+        /// Content that the link shows.
         id: ContentId,
         /// The link as a source.
         source: Result<SourceUrl, ApiError>,
@@ -101,9 +101,9 @@ pub enum ContentKey {
 /// The form of the home page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HomeForm {
-    /// The text of its field.
+    /// Text of its field.
     pub text: String,
-    /// The text as the URL of a source, or as a share link.
+    /// Content that the text names.
     pub key: Result<ContentKey, ApiError>,
 }
 
@@ -114,12 +114,12 @@ pub enum TilerCall {
     Claim,
     /// A tiler reports on its attempt.
     Report,
-    /// The operator starts the conversion anew.
+    /// The operator starts the conversion again.
     Reset,
 }
 
 impl ContentKey {
-    /// The id under which KV may have the content.
+    /// Returns the id under which KV may have the content.
     #[must_use]
     pub fn content_id(&self) -> Option<ContentId> {
         match self {
@@ -130,7 +130,7 @@ impl ContentKey {
 }
 
 impl Route {
-    /// The id under which KV may have the content of this route.
+    /// Returns the id under which KV may have the content of this route.
     #[must_use]
     pub fn content_id(&self) -> Option<ContentId> {
         match self {
@@ -152,12 +152,12 @@ impl Route {
 /// The parameters of `/oembed`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OembedRequest {
-    /// The share link.
+    /// Share link.
     pub url: Option<String>,
     /// `json` or `xml`.
     pub format: Option<String>,
-    /// The largest width in pixels.
+    /// Maximum width in pixels.
     pub max_width: Option<u32>,
-    /// The largest height in pixels.
+    /// Maximum height in pixels.
     pub max_height: Option<u32>,
 }

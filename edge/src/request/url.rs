@@ -1,14 +1,18 @@
-//! The parts of a request's URL. The runtime gives the URL as the WHATWG URL standard serializes it, so splitting it is
-//! enough.
+//! The parts of a request's URL, and the parameters in its query.
 
-/// The parts of a serialized http or https URL.
+use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, percent_encode};
+use url::form_urlencoded;
+
+use crate::config::Signature;
+
+/// The parts of an http or https URL that is serialized by the WHATWG URL standard, as the runtime gives it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestUrl<'a> {
     /// Scheme, host and port.
     pub origin: &'a str,
-    /// The path, with its slash.
+    /// Path, with its leading slash.
     pub path: &'a str,
-    /// The query, without its question mark.
+    /// Query, without its question mark.
     pub query: &'a str,
 }
 
@@ -26,6 +30,30 @@ impl<'a> RequestUrl<'a> {
     }
 }
 
+/// Returns the first value of the parameter `url`. Bytes that are not UTF-8 stay percent-encoded, as in the source's URL.
+pub fn url_parameter(query: &str) -> Option<String> {
+    let value = query.split('&').find_map(|pair| pair.strip_prefix("url="))?.replace('+', " ");
+    let bytes: Vec<u8> = percent_decode_str(&value).collect();
+    let mut url = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        url.push_str(chunk.valid());
+        url.extend(percent_encode(chunk.invalid(), NON_ALPHANUMERIC));
+    }
+    Some(url)
+}
+
+/// Returns the first value of a parameter.
+pub fn parameter(query: &str, name: &str) -> Option<String> {
+    form_urlencoded::parse(query.as_bytes()).find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
+}
+
+/// Returns the parameters of a signed request: `key`, `expires` and `signature`. Their values are never percent-encoded.
+#[must_use]
+pub fn signature(query: &str) -> Option<Signature<'_>> {
+    let value = |name: &str| query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));
+    Some(Signature { key: value("key")?, expires: value("expires")?, signature: value("signature")? })
+}
+
 #[cfg(test)]
 mod tests {
     use url::Url;
@@ -33,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_splits_as_a_parser_does() {
+    fn a_url_is_split_as_a_parser_does() {
         for text in [
             "http://127.0.0.1:8787/",
             "https://zoom.example.com/v1/content/?url=http://a.example/?b#c",
@@ -48,5 +76,13 @@ mod tests {
                 assert_eq!(split.origin, url.origin().ascii_serialization());
             }
         }
+    }
+
+    #[test]
+    fn a_signature_has_three_parameters() {
+        let Signature { key, expires, signature } =
+            signature("url=a%26b&expires=12&signature=00ff&key=shop&keys=other").unwrap();
+        assert_eq!((key, expires, signature), ("shop", "12", "00ff"));
+        assert!(super::signature("url=a&expires=12&signature=00ff").is_none());
     }
 }

@@ -1,36 +1,35 @@
 //! Conditional requests and ranges: `If-None-Match`, `Range`, `If-Range` (RFC 9110, sections 13 and 14).
 
-/// Whether `If-None-Match` names the entity tag `etag`. The comparison is the weak one, a list may have several tags,
-/// and `*` names all.
+/// Returns true if `If-None-Match` names the entity tag `etag`, by weak comparison. `*` names all.
 #[must_use]
 pub fn none_match_names(if_none_match: &str, etag: &str) -> bool {
     let opaque = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
     if if_none_match.trim() == "*" {
         return true;
     }
-    // A tag contains no quote, but it may contain commas: every second part between quotes is a tag.
+    // A tag has no quotes but may have commas, so every second part between quotes is a tag.
     let etag = opaque(etag);
     if_none_match.split('"').skip(1).step_by(2).any(|tag| etag == format!("\"{tag}\""))
 }
 
-/// The range of bytes that a client requests. Numbers are integers that JavaScript can represent.
+/// A requested range of bytes. Numbers are limited to integers that JavaScript can represent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ByteRange {
-    /// From this byte to the end.
+    /// All bytes from this one on.
     From(u64),
-    /// `length` bytes from `offset`; as many as there are when there are fewer.
+    /// `length` bytes from `offset`, or fewer at the end of the file.
     Within {
-        /// The first byte's number.
+        /// Number of the first byte.
         offset: u64,
-        /// How many bytes; not zero.
+        /// Number of bytes; not zero.
         length: u64,
     },
-    /// The last bytes, this many; all when there are fewer.
+    /// This number of bytes at the end of the file.
     Last(u64),
 }
 
 impl ByteRange {
-    /// Reads a `Range` header. `None` when it has to be ignored: another unit, several ranges, or malformed.
+    /// Parses a `Range` header. `None` if it has to be ignored: another unit, several ranges, or malformed.
     #[must_use]
     pub fn parse(range: &str) -> Option<Self> {
         let (first, last) = range.trim().strip_prefix("bytes=")?.split_once('-')?;
@@ -44,7 +43,7 @@ impl ByteRange {
         }
     }
 
-    /// The first and the last byte of the range in a file of `size` bytes; `None` when the file ends before it.
+    /// Returns the first and the last byte of the range in a file of `size` bytes; `None` if the file ends before it.
     #[must_use]
     pub fn resolve(self, size: u64) -> Option<(u64, u64)> {
         let last = size.checked_sub(1)?;
@@ -58,11 +57,11 @@ impl ByteRange {
     }
 }
 
-/// Digits without a sign, up to the largest integer that JavaScript can represent.
+/// Parses digits without a sign, up to the largest integer that JavaScript can represent.
 fn count(text: &str) -> Option<u64> {
-    const MOST: u64 = (1 << 53) - 2;
+    const MAX: u64 = (1 << 53) - 2;
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    digits.then(|| text.parse().ok()).flatten().filter(|count| *count <= MOST)
+    digits.then(|| text.parse().ok()).flatten().filter(|count| *count <= MAX)
 }
 
 #[cfg(test)]

@@ -1,18 +1,18 @@
-//! The values of the interface's objects, before they are printed as JSON or XML. Both formats print one small tree:
-//! serializers for each type and format were a third of the Worker.
+//! The values of the API's objects, before they are printed as JSON or XML. Both formats print one small tree: serializers
+//! for each type and format were a third of the Worker's size.
 
 use edgezoom_content::Progress;
 
 use crate::response::escape;
 
-/// A value of the interface.
+/// A value of the API.
 pub(crate) enum Element {
     Text(String),
     Flag(bool),
     Count(u64),
     Fraction(Progress),
     Object(Vec<(&'static str, Element)>),
-    /// A value that is printed already, in the same format.
+    /// A value that is already printed in the same format.
     Printed(String),
 }
 
@@ -26,7 +26,7 @@ impl Element {
         json
     }
 
-    /// An XML document with this root. The names of elements need no escaping.
+    /// Returns an XML document with this root. The names of elements need no escaping.
     pub(crate) fn xml(&self, root: &str) -> String {
         let mut xml = r#"<?xml version="1.0" encoding="UTF-8"?>"#.to_owned();
         self.write_xml_element(root, &mut xml);
@@ -50,7 +50,7 @@ impl Element {
         }
     }
 
-    /// Writes what is between an element's tags.
+    /// Writes the content of an element.
     pub(crate) fn write_xml(&self, xml: &mut String) {
         match self {
             Self::Text(text) => xml.push_str(&quick_xml::escape::escape(escape::xml_characters(text))),
@@ -67,7 +67,7 @@ impl Element {
         xml.extend(["</", name, ">"]);
     }
 
-    /// Writes a value that is the same in JSON and XML.
+    /// Writes a value that is the same in JSON and in XML.
     fn write_bare(&self, to: &mut String) {
         match self {
             Self::Flag(flag) => to.push_str(if *flag { "true" } else { "false" }),

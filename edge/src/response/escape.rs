@@ -1,8 +1,8 @@
-//! Escapes text of clients and sources for HTML, scripts and XML: one function a context.
+//! Escapes text of clients and sources for HTML, scripts and XML: a function for each context.
 
 use std::fmt::Write;
 
-/// Escapes a text for HTML: between tags, and in attribute values in quotes.
+/// Escapes a text for HTML, between tags and in quoted attribute values.
 #[must_use]
 pub fn html(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
@@ -19,9 +19,8 @@ pub fn html(text: &str) -> String {
     escaped
 }
 
-/// Escapes JSON for a script: a file of its own, or `<script>` in a page. The result is JSON too. The characters that
-/// could end the element, open a comment, or end a line in old JavaScript (U+2028, U+2029) occur in JSON's strings
-/// only, where they can be escaped.
+/// Escapes JSON for a script, in a file of its own or in a page's `<script>`. The result is JSON too: the characters that
+/// could end the element, open a comment, or end a line in old JavaScript (U+2028, U+2029) occur only in strings.
 #[must_use]
 pub fn script(json: &str) -> String {
     let mut escaped = String::with_capacity(json.len());
@@ -36,8 +35,7 @@ pub fn script(json: &str) -> String {
     escaped
 }
 
-/// Replaces the characters that XML 1.0 cannot have, not even escaped, by U+FFFD
-/// (<https://www.w3.org/TR/xml/#charsets>).
+/// Replaces characters that XML 1.0 forbids, even escaped, by U+FFFD (<https://www.w3.org/TR/xml/#charsets>).
 #[must_use]
 pub fn xml_characters(text: &str) -> String {
     let carried = |c: char| matches!(c, '\t' | '\n' | '\r' | ' '..='\u{fffd}' | '\u{10000}'..);
@@ -49,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn html_cannot_be_left() {
+    fn text_cannot_escape_from_html() {
         assert_eq!(
             html(r#"</title><b a="1" c='2'>&amp;"#),
             "&lt;/title&gt;&lt;b a=&quot;1&quot; c=&#39;2&#39;&gt;&amp;amp;"
@@ -58,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_cannot_be_left_and_says_the_same() {
+    fn text_cannot_escape_from_a_script_and_stays_the_same() {
         let text = "</script><!--<script>]]>&\u{2028}\u{2029}\"\\";
         let json = serde_json::to_string(text).unwrap();
         let escaped = script(&json);
@@ -67,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn characters_that_xml_cannot_have_are_replaced() {
+    fn characters_that_xml_forbids_are_replaced() {
         assert_eq!(
             xml_characters("a\0b\u{b}c\u{ffff}d\te\u{1f600}"),
             "a\u{fffd}b\u{fffd}c\u{fffd}d\te\u{1f600}"

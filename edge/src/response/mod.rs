@@ -1,17 +1,14 @@
 //! Responses as values: status, headers and body. `platform/bridge.rs` sends them.
 
 pub mod api_error;
-pub mod callback;
 pub mod conditional;
 pub(crate) mod element;
 pub mod escape;
 pub mod negotiation;
 pub mod plain;
 pub(crate) mod result;
-pub mod upload_error;
 
-pub use api_error::ApiError;
-pub use upload_error::UploadError;
+pub use api_error::{ApiError, UploadError};
 
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hasher};
@@ -22,50 +19,50 @@ use http::StatusCode;
 /// A response that is not streamed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Response {
-    /// The status.
+    /// Status.
     pub status: StatusCode,
-    /// The headers besides [`COMMON_HEADERS`]. Borrowed values are constants that many responses share.
+    /// Headers besides [`COMMON_HEADERS`]. Borrowed values are constants, which many responses share.
     pub headers: Vec<(&'static str, Cow<'static, str>)>,
-    /// The body.
+    /// Body.
     pub body: String,
-    /// The status that counts, where the body tells it: a response object's.
-    pub told: Option<StatusCode>,
+    /// Status in the response object, if the body is one. It is the one that is measured.
+    pub wrapped: Option<StatusCode>,
 }
 
-/// The headers of every response: any page may read it, with the headers that mean something to a client (the CORS
-/// protocol), and its media type is final.
+/// The headers of every response: pages of all sites may read it, with all headers that matter to clients (CORS), and its
+/// media type is final.
 pub const COMMON_HEADERS: [(&str, &str); 3] = [
     ("Access-Control-Allow-Origin", "*"),
     ("Access-Control-Expose-Headers", "Accept-Ranges, Allow, Content-Range, ETag, Location, Retry-After"),
     ("X-Content-Type-Options", "nosniff"),
 ];
 
-/// How long clients and proxies may cache a response.
+/// The time for which clients and proxies may cache a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CachePolicy {
-    /// An hour, then they revalidate: for ready contents and constant texts.
+    /// An hour: ready contents and constant texts.
     OneHour,
-    /// So many seconds, an hour at most: for failed contents.
+    /// Seconds, at most an hour: failed contents.
     Seconds(u16),
-    /// Not at all: for contents that still change, and errors.
+    /// Never: contents that still change, and errors.
     NoStore,
 }
 
 impl Response {
-    /// A response with a media type and a cache policy.
+    /// Returns a response with a media type and a cache policy.
     #[must_use]
     pub fn new(status: StatusCode, media_type: &'static str, cache: CachePolicy, body: String) -> Self {
         let headers = vec![("Content-Type", media_type.into()), ("Cache-Control", cache.header())];
-        Self { status, headers, body, told: None }
+        Self { status, headers, body, wrapped: None }
     }
 
-    /// Adds an entity tag, if the response may be cached. A cached 301 is revalidated like a cached 200.
+    /// Adds an entity tag if the response may be cached.
     #[must_use]
     pub fn tagged(self) -> Self {
         self.tagged_with("")
     }
 
-    /// Adds an entity tag that differs, for the same body, where a header differs.
+    /// Adds an entity tag that depends on a header too, for responses with the same body.
     #[must_use]
     pub fn tagged_with(self, header: &str) -> Self {
         if self.header("Cache-Control") == Some(NO_STORE) {
@@ -75,16 +72,16 @@ impl Response {
         self.with("ETag", tag)
     }
 
-    /// A short text.
+    /// Returns a response in plain text.
     #[must_use]
     pub fn text(status: StatusCode, body: impl Into<String>) -> Self {
         Self::new(status, "text/plain; charset=utf-8", CachePolicy::NoStore, body.into())
     }
 
-    /// A response without a body.
+    /// Returns a response without a body.
     #[must_use]
     pub fn empty(status: StatusCode) -> Self {
-        Self { status, headers: vec![], body: String::new(), told: None }
+        Self { status, headers: vec![], body: String::new(), wrapped: None }
     }
 
     /// Adds a header.
@@ -94,20 +91,20 @@ impl Response {
         self
     }
 
-    /// The same for a request that is not repeated, such as `POST`: no cache keeps it.
+    /// Forbids caching: for requests with effects, such as `POST`.
     #[must_use]
     pub fn uncached(mut self) -> Self {
         self.headers.retain(|(name, _)| !matches!(*name, "Cache-Control" | "ETag"));
         self.with("Cache-Control", NO_STORE)
     }
 
-    /// The value of a header.
+    /// Returns the value of a header.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_ref())
     }
 
-    /// Becomes 304 without a body when `If-None-Match` names the entity tag.
+    /// Turns into 304 without a body if `If-None-Match` names the entity tag.
     #[must_use]
     pub fn or_not_modified(mut self, if_none_match: Option<&str>) -> Self {
         if let (Some(known), Some(tag)) = (if_none_match, self.header("ETag"))
@@ -124,7 +121,8 @@ impl Response {
 impl CachePolicy {
     const HOUR: u16 = 3600;
 
-    /// For a response about a content: a failure may be cached until a request starts the conversion anew.
+    /// Returns the policy for a response about a content. A failure may be cached until a request would start the conversion
+    /// again.
     #[must_use]
     pub fn of(status: &Status, now: Timestamp) -> Self {
         match status {
@@ -134,7 +132,7 @@ impl CachePolicy {
         }
     }
 
-    /// Until this time.
+    /// Returns the policy until a point in time.
     #[must_use]
     pub fn until(end: Timestamp, now: Timestamp) -> Self {
         match (end - now).as_secs() {
@@ -154,7 +152,7 @@ impl CachePolicy {
 
 const NO_STORE: &str = "no-store";
 
-/// The entity tag of a body and a header. Another build of the Worker may give another one, which costs a revalidation.
+/// Returns the entity tag of a body and a header. It may change with the build of the Worker, which costs a revalidation.
 fn entity_tag(body: &str, header: &str) -> String {
     let mut hasher = DefaultHasher::new();
     hasher.write(body.as_bytes());
@@ -167,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_client_that_has_the_response_gets_304() {
+    fn a_client_with_the_current_response_gets_304() {
         let response = Response::new(StatusCode::OK, "text/x", CachePolicy::OneHour, "body".into()).tagged();
         let tag = response.header("ETag").unwrap().to_owned();
         let known = response.clone().or_not_modified(Some(&format!("\"other\", {tag}")));
@@ -179,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_cached_no_longer_than_it_stands() {
+    fn a_failure_is_cached_at_most_until_its_retry() {
         let now = Timestamp(1_000_000);
         for (milliseconds, header) in [
             (-1, "no-store"),
@@ -198,14 +196,14 @@ mod tests {
     }
 
     #[test]
-    fn a_response_that_is_not_cached_has_no_tag() {
+    fn an_uncacheable_response_has_no_tag() {
         let response = Response::text(StatusCode::OK, "body").tagged();
         assert_eq!(response.header("ETag"), None);
         assert_eq!(response.clone().or_not_modified(Some("*")), response);
     }
 
     #[test]
-    fn a_redirect_has_another_tag_than_what_it_leads_to() {
+    fn a_redirect_and_its_target_have_different_tags() {
         let of = |status| Response::new(status, "text/x", CachePolicy::OneHour, "body".into());
         let found = of(StatusCode::OK).tagged();
         let moved = of(StatusCode::MOVED_PERMANENTLY).tagged_with("https://a.example/b");

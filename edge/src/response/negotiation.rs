@@ -1,44 +1,45 @@
 //! The form of a response: with its own status, wrapped in a response object, or as a script (JSONP); in JSON or XML.
 
-use crate::response::callback::{Callback, CallbackError};
+use std::fmt;
+use std::str::FromStr;
 
 /// The serialization of a content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// JSON, the default.
     Json,
-    /// XML, on request.
+    /// XML.
     Xml,
 }
 
-/// Where status and headers of the response are.
+/// The place of a response's status and headers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Variant {
-    /// In the status line and the headers, as usual.
+    /// The status line and the headers.
     Standard(Format),
-    /// In a response object in the body; the status is always 200.
+    /// A response object in the body. The status is always 200.
     Wrapped(Format),
-    /// In a response object, which a script passes to a function.
+    /// A response object that a script passes to a function.
     Jsonp(Callback),
 }
 
-/// A form that does not exist, and the variant of the error response.
+/// A form that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotAcceptable {
     /// The error.
     pub error: NegotiationError,
-    /// The variant of the error response.
+    /// Variant of the error response.
     pub variant: Variant,
 }
 
-/// Why a form does not exist. Clients show the messages.
+/// Why a form does not exist. Clients see the messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NegotiationError {
     /// `format` is neither `json` nor `xml`.
     #[error("The format must be json or xml.")]
     UnknownFormat,
     /// A script cannot pass XML to a function.
-    #[error("A callback needs JSON: leave format out, or give json.")]
+    #[error("A callback needs JSON. Omit format, or set it to json.")]
     CallbackWithXml,
     /// `callback` is not the name of a function.
     #[error(transparent)]
@@ -46,7 +47,7 @@ pub enum NegotiationError {
 }
 
 impl Variant {
-    /// The serialization of this variant.
+    /// Returns the serialization of this variant.
     #[must_use]
     pub fn format(&self) -> Format {
         match self {
@@ -58,7 +59,7 @@ impl Variant {
     /// Chooses the variant by the query parameters `format` and `callback`, which override the header `Accept`.
     ///
     /// # Errors
-    /// The format does not exist, or it cannot go with the callback.
+    /// The format does not exist, or cannot be combined with the callback.
     pub fn choose(
         format: Option<&str>,
         callback: Option<&str>,
@@ -84,7 +85,7 @@ impl Variant {
 }
 
 impl Format {
-    /// The media type, with its charset.
+    /// Returns the media type, with its charset.
     #[must_use]
     pub fn media_type(self) -> &'static str {
         match self {
@@ -93,11 +94,11 @@ impl Format {
         }
     }
 
-    /// The format that `Accept` prefers (RFC 9110, 12.5.1): XML where one of its media types is named with a higher
-    /// weight than JSON's, otherwise JSON. Of two with the same weight, the first counts.
+    /// Returns the format that `Accept` prefers (RFC 9110, 12.5.1): XML if one of its media types has a higher weight than
+    /// JSON, otherwise JSON. Of two with the same weight, the first wins.
     fn accepted(accept: &str) -> Self {
         let mut best = (0, Self::Json);
-        let mut any = 0; // the weight of a range that includes JSON without naming it
+        let mut any = 0; // the weight of a range that includes JSON
         for range in accept.split(',') {
             let mut parts = range.split(';').map(str::trim);
             let media_type = parts.next().unwrap_or_default().to_ascii_lowercase();
@@ -119,13 +120,13 @@ impl Format {
     }
 }
 
-/// The weight in thousandths, if the parameter of a media range is the weight; 0 when it is malformed.
+/// Returns the weight in thousandths if the parameter of a media range is one; 0 if it is malformed.
 fn weight(parameter: &str) -> Option<u16> {
     let (name, value) = parameter.split_once('=')?;
     name.trim_end().eq_ignore_ascii_case("q").then(|| thousandths(value.trim()).unwrap_or(0))
 }
 
-/// `0` or `1`, with up to three decimals.
+/// Parses `0` or `1` with up to three decimals, in thousandths.
 fn thousandths(figure: &str) -> Option<u16> {
     let (whole, decimals) = figure.split_once('.').unwrap_or((figure, ""));
     let digits = decimals.len() <= 3 && decimals.bytes().all(|byte| byte.is_ascii_digit());
@@ -135,6 +136,45 @@ fn thousandths(figure: &str) -> Option<u16> {
         ("1", 0) => Some(1000),
         _ => None,
     }
+}
+
+/// The name of the function that a JSONP response calls: identifiers of ASCII letters, digits, `_` and `$`, separated by
+/// dots. It is the only text of a client that is written into a script as code, so nothing else is accepted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Callback(String);
+
+/// A text is not the name of a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "The callback must be the name of a JavaScript function, such as a.b.c, with at most {} characters.",
+    Callback::MAX_LENGTH
+)]
+pub struct CallbackError;
+
+impl Callback {
+    /// Maximum number of characters.
+    pub const MAX_LENGTH: usize = 128;
+}
+
+impl FromStr for Callback {
+    type Err = CallbackError;
+
+    fn from_str(text: &str) -> Result<Self, CallbackError> {
+        let named = text.len() <= Self::MAX_LENGTH && text.split('.').all(is_identifier);
+        named.then(|| Self(text.to_owned())).ok_or(CallbackError)
+    }
+}
+
+impl fmt::Display for Callback {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+fn is_identifier(text: &str) -> bool {
+    let begins = |byte: u8| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'$');
+    let mut bytes = text.bytes();
+    bytes.next().is_some_and(begins) && bytes.all(|byte| begins(byte) || byte.is_ascii_digit())
 }
 
 #[cfg(test)]
@@ -150,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn accept_chooses_xml_only_when_it_is_named_and_preferred() {
+    fn accept_selects_xml_only_if_it_names_and_prefers_it() {
         for (accept, format) in [
             ("", Format::Json),
             ("*/*", Format::Json),
@@ -190,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_callback_makes_a_script_whatever_accept_says() {
+    fn a_callback_overrides_accept() {
         let called = Variant::Jsonp("cb".parse().unwrap());
         for (format, accept) in [(None, None), (Some("json"), None), (None, Some("application/xml"))] {
             assert_eq!(choose(format, Some("cb"), accept), Ok(called.clone()), "{format:?} {accept:?}");
@@ -200,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_callback_that_is_no_name_is_never_written_into_a_script() {
+    fn a_malformed_callback_is_never_written_into_a_script() {
         let xml = NotAcceptable {
             error: NegotiationError::CallbackWithXml,
             variant: Variant::Wrapped(Format::Xml),
@@ -211,6 +251,43 @@ mod tests {
         let plain = NotAcceptable { error: CallbackError.into(), variant: Variant::Standard(Format::Json) };
         for format in [None, Some("json"), Some("yaml")] {
             assert_eq!(choose(format, Some("1;alert(1)"), None), Err(plain.clone()), "{format:?}");
+        }
+    }
+
+    #[test]
+    fn the_callbacks_of_old_clients_are_accepted() {
+        let longest = "a".repeat(128);
+        for name in ["cb", "jQuery123_456", "_jsonCallback7", "a.b.c", "$", "$.f", "_", "A9", &longest] {
+            assert_eq!(name.parse::<Callback>().map(|name| name.to_string()).as_deref(), Ok(name));
+        }
+    }
+
+    #[test]
+    fn no_other_callback_is_accepted() {
+        let too_long = "a".repeat(129);
+        for text in [
+            "",
+            ".",
+            "a.",
+            ".a",
+            "a..b",
+            "1a",
+            "a.1",
+            "a b",
+            "a-b",
+            "a[0]",
+            "a()",
+            "alert(1)//",
+            "a;b",
+            "a\n",
+            "</script>",
+            "a\u{2028}b",
+            "é",
+            "a\\u0041",
+            "a\0",
+            &too_long,
+        ] {
+            assert_eq!(text.parse::<Callback>(), Err(CallbackError), "{text:?}");
         }
     }
 }

@@ -5,7 +5,7 @@ use http::StatusCode;
 use super::{CachePolicy, Response};
 use crate::config::Addresses;
 
-/// The methods of all paths that are read.
+/// The methods of all paths that can only be read.
 pub const READ_METHODS: &str = "GET, HEAD, OPTIONS";
 
 /// `/health`: the Worker runs.
@@ -20,8 +20,8 @@ pub fn version() -> Response {
     json(format!(r#"{{"name":"edgezoom","version":"{}"}}"#, env!("CARGO_PKG_VERSION")))
 }
 
-/// `/robots.txt`: crawlers may read pages and the small pictures that cards show, but neither the interface, which
-/// starts conversions, nor tiles.
+/// `/robots.txt`: crawlers may read pages and the preview images of link cards, but neither tiles nor the API, which starts
+/// conversions.
 #[must_use]
 pub fn robots(addresses: &Addresses) -> Response {
     let rules = "User-agent: *\nAllow: /*/preview.jpg\nAllow: /*/thumbnail.jpg\nAllow: /cache/*/0_0.\nDisallow: /v1/\n\
@@ -30,8 +30,7 @@ pub fn robots(addresses: &Addresses) -> Response {
     Response::new(StatusCode::OK, "text/plain; charset=utf-8", CachePolicy::OneHour, rules).tagged()
 }
 
-/// `/sitemap.xml` (<https://www.sitemaps.org/protocol.html>): the pages that are the service's own. Contents are found
-/// by the links to them.
+/// `/sitemap.xml` (<https://www.sitemaps.org/protocol.html>): the service's own pages. Contents are found by links.
 #[must_use]
 pub fn sitemap(addresses: &Addresses) -> Response {
     let pages = ["/", "/docs"].map(|path| format!("<url><loc>{}{path}</loc></url>", addresses.share));
@@ -43,11 +42,11 @@ pub fn sitemap(addresses: &Addresses) -> Response {
     Response::new(StatusCode::OK, "application/xml; charset=utf-8", CachePolicy::OneHour, sitemap).tagged()
 }
 
-/// The response to a preflight request: any origin may read, with any header. Which may send files is decided when they
-/// come.
+/// The response to a preflight request: pages of all sites may read, with any header. Whether one may upload is decided at
+/// the upload.
 #[must_use]
-pub fn preflight(takes_files: bool) -> Response {
-    let methods = if takes_files { "GET, HEAD, OPTIONS, POST, PUT" } else { READ_METHODS };
+pub fn preflight(has_uploads: bool) -> Response {
+    let methods = if has_uploads { "GET, HEAD, OPTIONS, POST, PUT" } else { READ_METHODS };
     Response::empty(StatusCode::NO_CONTENT)
         .with("Allow", methods)
         .with("Access-Control-Allow-Methods", methods)
@@ -55,28 +54,23 @@ pub fn preflight(takes_files: bool) -> Response {
         .with("Access-Control-Max-Age", "86400")
 }
 
-/// 503 for a service that does not know where it is. It is for the operator, who sees it at the first request, and for
-/// `tiler doctor`.
+/// 503 if the service does not know its address: for the operator at the first request, and for `tiler doctor`.
 #[must_use]
 pub fn no_base_url() -> Response {
-    let message = "The service is not set up yet: its operator has to set BASE_URL to its address.";
+    let message = "The service is not set up yet. Set BASE_URL to its address.";
     Response::text(StatusCode::SERVICE_UNAVAILABLE, message)
 }
 
 /// 405 with the allowed methods.
 #[must_use]
 pub fn method_not_allowed(allowed: &'static str) -> Response {
-    Response::text(StatusCode::METHOD_NOT_ALLOWED, format!("Only {allowed} can be used here."))
-        .with("Allow", allowed)
+    Response::text(StatusCode::METHOD_NOT_ALLOWED, format!("Use {allowed}.")).with("Allow", allowed)
 }
 
-/// 404 for programs.
+/// 404 in plain text, for programs.
 #[must_use]
 pub fn not_found() -> Response {
-    Response::text(
-        StatusCode::NOT_FOUND,
-        "This address does not exist. Those that do are described at /docs.",
-    )
+    Response::text(StatusCode::NOT_FOUND, "This address does not exist. See /docs.")
 }
 
 fn json(body: String) -> Response {

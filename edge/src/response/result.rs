@@ -1,5 +1,5 @@
-//! A result of the interface, before it is written in a variant: with a status of its own, or in a response object, which
-//! is for clients that cannot read statuses and headers (`Response` in `edge/interface/openapi.json`).
+//! A result of the API before it is written in a variant: with its own status, or in a response object for clients that
+//! cannot read statuses and headers (`Response` in `edge/interface/openapi.json`).
 
 use http::StatusCode;
 
@@ -7,37 +7,36 @@ use super::element::Element::{self, Count, Object, Text};
 use super::negotiation::{Format, Variant};
 use super::{ApiError, CachePolicy, Response, escape};
 
-/// A result in parts.
+/// A result of the API.
 pub(crate) struct ApiResult {
-    /// The status of the standard variant, which the other variants have in the response object.
+    /// Status, in the status line or in the response object.
     pub status: StatusCode,
-    /// How long the response may be cached.
+    /// Cache policy.
     pub cache: CachePolicy,
-    /// Where a 301 leads.
+    /// Target of a 301.
     pub location: Option<String>,
-    /// The object with its name, or the error.
+    /// The named object, or the error.
     pub outcome: Result<(&'static str, Element), ApiError>,
 }
 
 impl ApiResult {
-    /// The response in a variant.
+    /// Returns the response in a variant.
     pub fn write(self, variant: &Variant) -> Response {
-        let (cache, told) = (self.cache, Some(self.status));
-        let wrapped = |media_type, body| Response {
-            told,
+        let (cache, wrapped) = (self.cache, Some(self.status));
+        let ok = |media_type, body| Response {
+            wrapped,
             ..Response::new(StatusCode::OK, media_type, cache, body).tagged()
         };
         match variant {
             Variant::Standard(format) => self.standard(*format),
             Variant::Wrapped(format) => {
-                wrapped(format.media_type(), print(*format, "response", self.response_object()))
+                ok(format.media_type(), print(*format, "response", self.response_object()))
             }
             Variant::Jsonp(callback) => {
-                // The comment keeps what follows from being taken for anything but a script: the body's first bytes are
-                // ours.
+                // The comment keeps clients from choosing the first bytes, by which browsers may guess another type.
                 let json = escape::script(&self.response_object().json());
                 let script = format!("/**/ typeof {callback} === \"function\" && {callback}({json});");
-                wrapped("text/javascript; charset=utf-8", script)
+                ok("text/javascript; charset=utf-8", script)
             }
         }
     }
@@ -50,7 +49,7 @@ impl ApiResult {
         let body = print(format, name, object);
         let response = Response::new(self.status, format.media_type(), self.cache, body);
         let response = match &self.location {
-            // The tag is not that of the object's own address, whose body is the same.
+            // The object's own address has the same body, so its tag must differ.
             Some(location) => response.tagged_with(location),
             None => response.tagged(),
         };
@@ -61,7 +60,7 @@ impl ApiResult {
         }
     }
 
-    /// The response object. It has either the object or `error`.
+    /// Returns the response object. It has either the named object or `error`.
     fn response_object(self) -> Element {
         let mut fields = vec![
             ("status", Count(self.status.as_u16().into())),

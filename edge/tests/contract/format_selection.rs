@@ -1,4 +1,4 @@
-//! The table of format selection, for both endpoints.
+//! How `Accept`, `format` and `callback` select the form of a response.
 
 use super::*;
 

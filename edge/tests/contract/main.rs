@@ -1,10 +1,9 @@
-//! The interface's tables, a test a row: requests and their responses, without the platform. What the
-//! runtime adds, such as CORS, HEAD and conditions, is tested in `responses.test.mjs`.
+//! The API's contract: requests and their responses, without the platform. `responses.test.mjs` tests what the runtime adds,
+//! such as CORS, HEAD and conditions.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-mod by_id;
-mod by_url;
+mod content;
 mod format_selection;
 mod requests;
 
@@ -13,7 +12,7 @@ use edgezoom_content::{
     Status, TileFormat, Timestamp,
 };
 use edgezoom_edge::config::Addresses;
-use edgezoom_edge::content::response::ContentResponse;
+use edgezoom_edge::content::response::{ContentResponse, dzi_response};
 use edgezoom_edge::request::route::{ContentKey, Route};
 use edgezoom_edge::request::router::{RequestParts, route};
 use edgezoom_edge::response::{ApiError, Response, plain};
@@ -22,12 +21,14 @@ use http::Method;
 const ID: &str = "6qy4OXfXSid";
 const BY_URL: &str = "/v1/content/?url=http%3A%2F%2Fexample.com%2Fa.jpg";
 const BY_ID: &str = "/v1/content/6qy4OXfXSid";
+const DZI_BY_URL: &str = "/v1/dzi/?url=http%3A%2F%2Fexample.com%2Fa.jpg";
+const DZI_BY_ID: &str = "/v1/dzi/6qy4OXfXSid";
 
-/// When the request comes. The failure of a failed content stands for 9 minutes and 7.5 seconds then.
+/// The time of the request, 9 minutes and 7.5 seconds before the retry of a failed content.
 const NOW: Timestamp = Timestamp(1_700_000_000_000);
 const RETRY_AT: Timestamp = Timestamp(NOW.0 + 547_500);
 
-/// The state of the content when the request comes.
+/// The state of the content, or of the service.
 #[derive(Clone, Copy, PartialEq)]
 enum There {
     Nothing,
@@ -37,6 +38,7 @@ enum There {
     Ready,
     Failed,
     Outage,
+    Maintenance,
 }
 use There::*;
 
@@ -52,7 +54,9 @@ fn content(there: There) -> Content {
         }
         Waiting => (0.125, Status::Processing { stage: Stage::Waiting, coarse: None }),
         Rendering => (0.25, Status::Processing { stage: Stage::Rendering, coarse: None }),
-        Queued | Nothing | Outage => (0.0, Status::Processing { stage: Stage::Queued, coarse: None }),
+        Queued | Nothing | Outage | Maintenance => {
+            (0.0, Status::Processing { stage: Stage::Queued, coarse: None })
+        }
     };
     Content { id: ID.parse().unwrap(), url, progress: Progress::from(progress), status }
 }
@@ -69,6 +73,7 @@ fn answer(method: Method, target: &str, accept: Option<&str>, there: There) -> R
         Route::Content { key, variant, .. } => match key {
             Err(error) => ContentResponse::Failed(error),
             Ok(_) if there == Outage => ContentResponse::Failed(ApiError::Unavailable),
+            Ok(_) if there == Maintenance => ContentResponse::Failed(ApiError::Maintenance),
             Ok(ContentKey::Source(_) | ContentKey::Shared { .. }) => {
                 ContentResponse::Moved(content(there).into())
             }
@@ -76,15 +81,19 @@ fn answer(method: Method, target: &str, accept: Option<&str>, there: There) -> R
             Ok(ContentKey::Id(_)) => ContentResponse::Found(content(there).into()),
         }
         .write(&variant, &addresses, NOW),
+        Route::Dzi { key, variant } => {
+            let by_url = !matches!(key, Ok(ContentKey::Id(_)));
+            dzi_response(key.map(|_| content(there)), by_url, &variant, &addresses)
+        }
         Route::Preflight => plain::preflight(false),
-        // No files are taken by default.
+        // Uploads are disabled by default.
         Route::Upload { .. } => plain::method_not_allowed(plain::READ_METHODS),
         Route::MethodNotAllowed(allowed) => plain::method_not_allowed(allowed),
-        other => panic!("{target} asks for {other:?}"),
+        other => panic!("{target} has the route {other:?}"),
     }
 }
 
-/// The response as it goes over the wire, without the value of the entity tag, which changes with the compiler.
+/// Returns the response as it is sent, without the value of the entity tag, which depends on the build.
 fn wire(answer: &Response) -> String {
     let headers = answer.headers.iter().map(|(name, value)| match *name {
         "ETag" => "ETag: …\n".to_owned(),
@@ -105,7 +114,7 @@ fn with(target: &str, parameters: &str) -> String {
     format!("{target}{}{parameters}", if target.contains('?') { '&' } else { '?' })
 }
 
-/// The media type of the response, and the beginning of its body.
+/// Returns the media type of the response and the beginning of its body.
 fn form(target: &str, accept: Option<&str>) -> (String, String) {
     let answer = answer(Method::GET, target, accept, Ready);
     (answer.header("Content-Type").unwrap().to_owned(), answer.body.chars().take(20).collect())

@@ -1,9 +1,9 @@
-//! What the interface says of requests beyond the two endpoints' tables: paths, methods, parameters, refused URLs.
+//! Requests: paths, methods, parameters, refused URLs.
 
 use super::*;
 
 #[test]
-fn path_with_or_without_its_slash() {
+fn a_trailing_slash_changes_nothing() {
     let url = "url=http%3A%2F%2Fexample.com%2Fa.jpg";
     assert_eq!(get(&format!("/v1/content?{url}"), Ready), get(&format!("/v1/content/?{url}"), Ready));
     assert_eq!(get(&format!("{BY_ID}/"), Ready), get(BY_ID, Ready));
@@ -11,9 +11,9 @@ fn path_with_or_without_its_slash() {
 }
 
 #[test]
-fn methods() {
+fn only_reading_is_allowed() {
     for target in [BY_URL, BY_ID] {
-        // That the body of HEAD is left out is the rim's doing.
+        // The platform omits the body.
         let head = answer(Method::HEAD, target, None, Ready);
         assert_eq!(head, answer(Method::GET, target, None, Ready));
         insta::allow_duplicates! {
@@ -33,7 +33,7 @@ fn methods() {
                 Cache-Control: no-store
                 Allow: GET, HEAD, OPTIONS
 
-                Only GET, HEAD, OPTIONS can be used here.
+                Use GET, HEAD, OPTIONS.
                 "#);
             }
         }
@@ -41,7 +41,7 @@ fn methods() {
 }
 
 #[test]
-fn format_with_an_unknown_value() {
+fn an_unknown_format_is_a_wrapped_error() {
     for target in [BY_URL, BY_ID] {
         for format in ["format=yaml", "format=", "format=XML"] {
             insta::allow_duplicates! {
@@ -58,7 +58,7 @@ fn format_with_an_unknown_value() {
 }
 
 #[test]
-fn callback_with_format_xml() {
+fn a_callback_with_xml_is_a_wrapped_error() {
     for target in [BY_URL, BY_ID] {
         insta::allow_duplicates! {
             insta::assert_snapshot!(get(&with(target, "format=xml&callback=cb"), Ready), @r#"
@@ -66,14 +66,14 @@ fn callback_with_format_xml() {
             Content-Type: application/xml; charset=utf-8
             Cache-Control: no-store
 
-            <?xml version="1.0" encoding="UTF-8"?><response><status>400</status><statusText>Bad Request</statusText><error>A callback needs JSON: leave format out, or give json.</error></response>
+            <?xml version="1.0" encoding="UTF-8"?><response><status>400</status><statusText>Bad Request</statusText><error>A callback needs JSON. Omit format, or set it to json.</error></response>
             "#);
         }
     }
 }
 
 #[test]
-fn callback_that_is_no_dotted_identifier() {
+fn a_malformed_callback_is_a_plain_error() {
     let too_long = format!("callback={}", "a".repeat(129));
     for callback in ["callback=", "callback=alert(1)", "callback=a%0Ab&format=json", &too_long] {
         insta::allow_duplicates! {
@@ -82,26 +82,26 @@ fn callback_that_is_no_dotted_identifier() {
             Content-Type: text/plain; charset=utf-8
             Cache-Control: no-store
 
-            The callback must be the name of a JavaScript function, such as a.b.c, of at most 128 characters.
+            The callback must be the name of a JavaScript function, such as a.b.c, with at most 128 characters.
             "#);
         }
     }
 }
 
 #[test]
-fn url_given_twice() {
+fn the_first_url_counts() {
     let twice = format!("{BY_URL}&url=nonsense");
     assert_eq!(get(&twice, Ready), get(BY_URL, Ready));
     assert!(get("/v1/content/?url=nonsense&url=http://example.com/", Ready).starts_with("400 "));
 }
 
 #[test]
-fn unknown_parameters() {
+fn unknown_parameters_are_ignored() {
     assert_eq!(get(&with(BY_ID, "_=1700000000000&email=a@b.example"), Ready), get(BY_ID, Ready));
 }
 
 #[test]
-fn urls_that_are_refused_with_a_reason() {
+fn a_refused_url_has_a_reason() {
     let long = format!("http://example.com/{}", "a".repeat(2048));
     let reasons =
         ["http://me:secret@example.com/", "http://nodots/", "http://10.0.0.1/", "http://[::1]/", &long]
@@ -117,7 +117,7 @@ fn urls_that_are_refused_with_a_reason() {
 }
 
 #[test]
-fn the_documentation_shows_the_descriptor_that_tilers_write() {
+fn the_openapi_document_has_the_descriptor_that_tilers_write() {
     const DESCRIPTION: &str = include_str!("../../interface/openapi.json");
     let description: serde_json::Value = serde_json::from_str(DESCRIPTION).unwrap();
     let answers = &description["paths"]["/cache/{id}/{attempt}.dzi"]["get"]["responses"];

@@ -1,55 +1,55 @@
-//! A line of waiting jobs for each client, and how many jobs of each client and of each source's host were sent.
+//! A line of waiting jobs for each client, and the numbers of jobs sent for each client and each host of sources.
 
 use std::collections::{BTreeMap, HashMap};
 
 use edgezoom_content::ContentId;
 
-use super::entry::Entry;
+use super::rows::Entry;
 use crate::admission::client::is_signed;
 
 /// The lines of all clients.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     lines: HashMap<String, Line>,
-    /// How many jobs of each host were sent.
+    /// Number of jobs sent for each host.
     hosts: HashMap<String, u64>,
     waiting: u64,
     sent: u64,
-    /// Counts the jobs that were ever sent.
+    /// Number of jobs ever sent.
     turns: u64,
 }
 
 #[derive(Debug, Default)]
 struct Line {
-    /// The waiting jobs with their hosts, the first that came first.
+    /// Waiting jobs with their hosts, in order of arrival.
     waiting: BTreeMap<u64, (ContentId, String)>,
     sent: u64,
-    /// When the client had its last turn.
+    /// Value of [`Lines::turns`] at the client's last turn.
     turn: u64,
 }
 
-/// How many jobs may be sent.
+/// The maximum numbers of jobs that are sent and have not ended.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// Of all clients together.
+    /// For all clients together.
     pub all: u64,
-    /// Of one client, unless it signs its requests.
+    /// For one client, unless it signs its requests.
     pub own: u64,
-    /// Of one host.
+    /// For one host.
     pub host: u64,
 }
 
-/// How many jobs of a line are looked at for one whose host is free. So a line of jobs for one busy host costs little to
-/// look through, and keeps only its own client waiting.
-const LOOKED_AT: usize = 100;
+/// Maximum number of jobs at the head of a line that are searched for one whose host is free. A line of jobs for a busy host
+/// costs little, and delays only its own client.
+const SEARCHED: usize = 100;
 
 impl Lines {
-    /// How many jobs wait.
+    /// Returns the number of waiting jobs.
     pub(super) fn waiting(&self) -> u64 {
         self.waiting
     }
 
-    /// How many jobs of a client wait, and how many were sent.
+    /// Returns the numbers of a client's waiting and sent jobs.
     pub(super) fn of(&self, party: &str) -> (u64, u64) {
         self.lines.get(party).map_or((0, 0), |line| (line.waiting.len() as u64, line.sent))
     }
@@ -89,8 +89,8 @@ impl Lines {
         }
     }
 
-    /// The job whose turn it is: the first one of the client that has the fewest jobs sent, and among those of the client
-    /// whose last turn is longest ago, and then of the one that came first.
+    /// Returns the next job: the first one of the client with the fewest jobs sent. Among those, the client whose last turn was
+    /// longest ago comes first, and then the one whose job arrived first.
     pub(super) fn next(&self, limits: &Limits) -> Option<ContentId> {
         if self.sent >= limits.all {
             return None;
@@ -104,12 +104,12 @@ impl Lines {
         firsts.min_by_key(|(rank, _)| *rank).map(|(_, id)| id)
     }
 
-    /// The first job of a line whose host is not busy.
+    /// Returns the first job of a line whose host is not busy.
     fn first_of(&self, line: &Line, limit: u64) -> Option<(u64, ContentId)> {
-        // A file that a client sent has no host.
+        // An uploaded file has no host.
         let is_free =
             |host: &String| host.is_empty() || self.hosts.get(host).is_none_or(|sent| *sent < limit);
-        let mut looked_at = line.waiting.iter().take(LOOKED_AT);
-        looked_at.find(|(_, (_, host))| is_free(host)).map(|(order, (id, _))| (*order, *id))
+        let mut searched = line.waiting.iter().take(SEARCHED);
+        searched.find(|(_, (_, host))| is_free(host)).map(|(order, (id, _))| (*order, *id))
     }
 }

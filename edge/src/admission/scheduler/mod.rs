@@ -1,18 +1,17 @@
-//! Whose job is sent to the queue next. The queue is first in, first out, so a client that asked for ten thousand contents
-//! would keep all others waiting until those are done. So it is kept nearly empty: jobs wait here, in a line for each
-//! client, and as many are sent as the tilers have slots for, from the lines in turn (fair queueing).
+//! Decides whose job is sent to the queue next. The queue is first in, first out, so a client with ten thousand jobs would
+//! delay all others. Therefore the queue is kept nearly empty: jobs wait here, in a line for each client, and are sent from the
+//! lines in turn as tilers have free slots (fair queueing).
 //!
-//! * One client's jobs never have all slots, so another client's job begins at once.
-//! * A client may have as many jobs waiting as others could add (dynamic thresholds: Choudhury and Hahne, 1998): one has
-//!   at most half of the backlog, two a third each. So one client cannot fill it for all others.
-//! * No more jobs are sent for one host of sources than it should have to answer at once.
-//! * What was sent counts until its conversion has ended, and longer than two hours not at all: the end of a conversion is
-//!   told by its object, and the message may be lost.
+//! * One client never gets all slots, so another client's job begins at once.
+//! * A client may have as many jobs waiting as others could add (dynamic thresholds: Choudhury and Hahne, 1998): one client at
+//!   most half of the maximum, two a third each. So one client cannot fill it for all others.
+//! * The jobs that are sent for one host of sources have a limit.
+//! * A job that was sent counts until its conversion has ended, but at most for two hours: the message about the end may be
+//!   lost.
 //!
-//! Pure. What has to be stored comes out as [rows](Scheduler::take_changes); a new scheduler is [restored](Scheduler::restore)
-//! from them.
+//! The scheduler is pure: [changes](Scheduler::take_changes) come out as rows to store, and it is
+//! [restored](Scheduler::restore) from them.
 
-mod entry;
 mod lines;
 mod rows;
 
@@ -25,60 +24,59 @@ use serde::{Deserialize, Serialize};
 
 use super::client::is_signed;
 use super::policy::{AdmissionError, BacklogReport, Shares};
-use entry::Entry;
 use lines::{Limits, Lines};
-use rows::{Changes, Row};
+use rows::{Changes, Entry, Row};
 
-/// The jobs of all clients that have not ended.
+/// All jobs that have not ended.
 #[derive(Debug, Default)]
 pub struct Scheduler {
     jobs: HashMap<ContentId, Entry>,
     lines: Lines,
-    /// The last report of each tiler. Older versions have no number.
+    /// Last report of each tiler. Tilers of older versions have no number.
     tilers: HashMap<Option<TilerId>, BacklogReport>,
-    /// The day (UTC) of `tiles`, counted from the epoch.
+    /// Day (UTC) of `tiles`, counted from the Unix epoch.
     day: u64,
-    /// How many tiles were made for each client that day.
+    /// Number of tiles made for each client that day.
     tiles: HashMap<String, u64>,
-    /// Counts upwards: what has a smaller number came earlier.
+    /// Number of the last job in the order of arrival.
     clock: u64,
-    /// When the jobs were last looked through.
+    /// Time of the last search for jobs to forget.
     forgot_at: Timestamp,
     changes: Changes,
 }
 
-/// A job, with the client that it counts for and the host of its source.
+/// A job with its client and the host of its source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Asked {
     /// The job.
     pub job: Job,
-    /// The [party](super::client::Client::party) of the client.
+    /// [Party](super::client::Client::party) of the client.
     pub party: String,
-    /// The host of the source.
+    /// Host of the source.
     pub host: String,
 }
 
-/// When a job is sent to the queue.
+/// The time at which a job is sent to the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Turn {
     /// Now, by the object of its content.
     Now,
-    /// Later, by the object that keeps this.
+    /// Later, by the object with the scheduler.
     Later,
 }
 
-/// How long a job that was sent counts when its end is never told: two downloads and renderings of the longest kind.
-const FORGOTTEN: Duration = Duration::from_secs(2 * 60 * 60);
+/// Time for which a sent job counts if no message about its end arrives: two of the longest downloads and renderings.
+const FORGET_AFTER: Duration = Duration::from_secs(2 * 60 * 60);
 const FORGET_EVERY: Duration = Duration::from_secs(60);
-/// The slots when no tiler says how many it has: all of them are of an older version, or none has reported yet.
+/// Number of slots if no tiler has reported its capacity.
 const ASSUMED_SLOTS: u64 = 16;
-/// What each job that has not ended counts of its client's tiles: those of a photograph of some 40 megapixels.
+/// Number of tiles that a job counts before it has ended: those of a photograph of some 40 megapixels.
 const TILES_OF_A_JOB: u64 = 200;
 const DAY: u64 = 24 * 60 * 60 * 1000;
 
 impl Scheduler {
-    /// The scheduler that was stored. Rows that it does not know are left alone.
+    /// Restores a scheduler from its rows. Unknown rows are ignored.
     #[must_use]
     pub fn restore(rows: impl IntoIterator<Item = (String, String)>) -> Self {
         let mut scheduler = Self::default();
@@ -89,7 +87,7 @@ impl Scheduler {
                     scheduler.insert(entry);
                 }
                 Some(Row::Report(report)) => scheduler.report(report),
-                // The rows of a day are deleted when the next one begins, so there is one day.
+                // The rows of a day are deleted when the next day begins, so there is only one day.
                 Some(Row::Tiles { day, party, tiles }) if day >= scheduler.day => {
                     scheduler.day = day;
                     scheduler.tiles.insert(party, tiles);
@@ -101,16 +99,15 @@ impl Scheduler {
         scheduler
     }
 
-    /// What has to be stored since the last call: keys with their new values, or without one where the row is to be
-    /// deleted.
+    /// Returns the changes since the last call: keys with their new values, or `None` to delete the row.
     pub fn take_changes(&mut self) -> BTreeMap<String, Option<String>> {
         self.changes.take()
     }
 
-    /// Admits a new job, or says why not.
+    /// Admits a new job.
     ///
     /// # Errors
-    /// The backlog, the client's share of it, or its tiles of the day are used up.
+    /// The queue, the client's share of it, or the client's tiles of the day are used up.
     pub fn admit(&mut self, asked: Asked, now: Timestamp, shares: &Shares) -> Result<(), AdmissionError> {
         self.begin_day(now);
         if !self.jobs.contains_key(&asked.job.id) {
@@ -132,8 +129,8 @@ impl Scheduler {
         Ok(())
     }
 
-    /// Takes a job that was admitted before, or needs no admission, to the end of its client's line. One that waits
-    /// already stays where it is, or moves to the line of a second client that asks for it if that is shorter.
+    /// Adds a job to the end of its client's line, without checking admission. A job that already waits stays where it is, or
+    /// moves to the line of a second client that asks for it if that line is shorter.
     pub fn enqueue(&mut self, Asked { job, party, host }: Asked) {
         let waiting = self.jobs.get(&job.id).filter(|entry| entry.sent_at.is_none());
         let stays = waiting.filter(|entry| {
@@ -148,7 +145,7 @@ impl Scheduler {
         self.replace(entry);
     }
 
-    /// When the turn of a job is that was just enqueued, and the other jobs whose turn it is. All of them count as sent.
+    /// Returns the turn of a job that was just enqueued, and the other jobs that are due. All due jobs count as sent.
     pub fn turns(&mut self, id: ContentId, now: Timestamp, shares: &Shares) -> (Turn, Vec<Job>) {
         let mut due = self.due(now, shares);
         match due.iter().position(|job| job.id == id) {
@@ -160,7 +157,7 @@ impl Scheduler {
         }
     }
 
-    /// The jobs whose turn it is. They count as sent.
+    /// Returns the jobs that are due. They count as sent.
     pub fn due(&mut self, now: Timestamp, shares: &Shares) -> Vec<Job> {
         self.forget(now);
         let limits = self.limits(now, shares);
@@ -172,7 +169,7 @@ impl Scheduler {
         due
     }
 
-    /// Notes that a conversion has ended, or waits for its next attempt, and how many tiles it has made.
+    /// Notes that a conversion has ended or waits for its next attempt, and the number of tiles it made.
     pub fn end(&mut self, id: ContentId, tiles: u64, now: Timestamp) {
         self.begin_day(now);
         if let Some(entry) = self.remove(id)
@@ -184,26 +181,26 @@ impl Scheduler {
         }
     }
 
-    /// Takes a tiler's report.
+    /// Notes a tiler's report.
     pub fn report(&mut self, report: BacklogReport) {
         let tiler = report.backlog.capacity.map(|capacity| capacity.tiler);
         self.tilers.insert(tiler, report);
         self.changes.store_report(tiler, &report);
     }
 
-    /// How many tilers there are: those that have reported lately.
+    /// Returns the number of tilers that have reported recently.
     #[must_use]
     pub fn tilers(&self, now: Timestamp) -> usize {
         self.tilers.values().filter(|report| report.is_valid(now)).count()
     }
 
-    /// The last report of any tiler.
+    /// Returns the last report of any tiler.
     #[must_use]
     pub fn last_report(&self) -> Option<BacklogReport> {
         self.tilers.values().max_by_key(|report| (report.at, report.backlog.messages)).copied()
     }
 
-    /// A job that [`Scheduler::due`] gave could not be sent: it is the next one of its line again.
+    /// Notes that a due job could not be sent: it is the first of its line again.
     pub fn not_sent(&mut self, id: ContentId) {
         if let Some(entry) = self.jobs.get(&id) {
             self.replace(Entry { sent_at: None, ..entry.clone() });
@@ -228,8 +225,7 @@ impl Scheduler {
         self.insert(entry);
     }
 
-    /// How many jobs may be sent. A fourth more than there are slots, so that a tiler finds the next job when one has
-    /// ended.
+    /// Returns the limits. A quarter more jobs than slots may be sent, so that a tiler finds the next job when one has ended.
     fn limits(&self, now: Timestamp, shares: &Shares) -> Limits {
         let slots = self.slots(now);
         let all = slots + slots / 4 + 1;
@@ -248,18 +244,18 @@ impl Scheduler {
         if slots == 0 { ASSUMED_SLOTS } else { slots }
     }
 
-    /// How many messages the queue has, as far as tilers have said.
+    /// Returns the last reported number of messages in the queue.
     fn messages(&self, now: Timestamp) -> u64 {
         self.last_report().filter(|report| report.is_valid(now)).map_or(0, |report| report.backlog.messages)
     }
 
-    /// Forgets what was sent too long ago, and tilers that are silent.
+    /// Forgets jobs that were sent too long ago, and silent tilers.
     fn forget(&mut self, now: Timestamp) {
         if now - self.forgot_at < FORGET_EVERY {
             return;
         }
         self.forgot_at = now;
-        let is_forgotten = |entry: &Entry| entry.sent_at.is_some_and(|at| now - at > FORGOTTEN);
+        let is_forgotten = |entry: &Entry| entry.sent_at.is_some_and(|at| now - at > FORGET_AFTER);
         let old: Vec<_> =
             self.jobs.iter().filter(|(_, entry)| is_forgotten(entry)).map(|(id, _)| *id).collect();
         for id in old {

@@ -1,30 +1,45 @@
-//! The rows that a scheduler is stored as, one for each job, tiler and client with tiles: so that each event costs a row
-//! or two, however many jobs wait.
+//! The rows that a scheduler is stored as: one for each job, each tiler, and each client with tiles. An event changes one or
+//! two of them, however many jobs wait.
 
 use std::collections::BTreeMap;
 
-use edgezoom_content::ContentId;
-use edgezoom_content::protocol::TilerId;
+use edgezoom_content::protocol::{Job, TilerId};
+use edgezoom_content::{ContentId, Timestamp};
+use serde::{Deserialize, Serialize};
 
-use super::entry::Entry;
 use crate::admission::policy::BacklogReport;
 
 const JOB: &str = "job/";
 const TILER: &str = "tiler/";
 const TILES: &str = "tiles/";
 
-/// A row that was stored.
+/// A job that has not ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Entry {
+    pub job: Job,
+    /// Party of the client.
+    pub party: String,
+    /// Host of the source.
+    pub host: String,
+    /// Place in the order of arrival.
+    pub order: u64,
+    /// Time at which it was sent to the queue; `None` while it waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_at: Option<Timestamp>,
+}
+
+/// A stored row.
 pub(super) enum Row {
     /// A job that has not ended.
     Job(Entry),
     /// The last report of a tiler.
     Report(BacklogReport),
-    /// How many tiles were made for a client on a day.
+    /// The number of tiles made for a client on a day.
     Tiles { day: u64, party: String, tiles: u64 },
 }
 
 impl Row {
-    /// Parses a row; `None` if it is of another kind, or of another version of the Worker.
+    /// Parses a row; `None` if its kind is unknown, or another version of the Worker wrote it.
     pub(super) fn parse(key: &str, value: &str) -> Option<Self> {
         if key.starts_with(JOB) {
             serde_json::from_str(value).ok().map(Self::Job)
@@ -37,7 +52,7 @@ impl Row {
     }
 }
 
-/// What has to be stored: keys with their new values, or without one where the row is to be deleted.
+/// The changes to store: keys with their new values, or `None` to delete the row.
 #[derive(Debug, Default)]
 pub(super) struct Changes(BTreeMap<String, Option<String>>);
 

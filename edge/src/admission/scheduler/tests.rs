@@ -1,4 +1,4 @@
-//! Turns, shares, budgets, and what survives a restart.
+//! Turns, shares, tile limits, and restarts.
 
 use edgezoom_content::SourceUrl;
 use edgezoom_content::protocol::{Backlog, Capacity};
@@ -17,7 +17,7 @@ fn id(name: &str) -> ContentId {
     ContentId::candidates(&url).next().unwrap()
 }
 
-/// The job `name` of a client, whose source is on a host of its own.
+/// Returns the job `name` of a client, with a source on a host of its own.
 fn asked(party: &str, name: &str) -> Asked {
     asked_at(party, name, &format!("{name}.example"))
 }
@@ -36,14 +36,14 @@ fn tilers(slots: &[u32]) -> Scheduler {
     scheduler
 }
 
-/// Admits a job, and gives its turn.
+/// Admits a job and returns its turn.
 fn admit(scheduler: &mut Scheduler, asked: Asked, shares: &Shares) -> Result<Turn, AdmissionError> {
     let id = asked.job.id;
     scheduler.admit(asked, START, shares)?;
     Ok(scheduler.turns(id, START, shares).0)
 }
 
-/// How many of so many jobs of a client are admitted, and why no more are.
+/// Admits up to `jobs` jobs of a client. Returns their number, and why no more were admitted.
 fn flood(
     scheduler: &mut Scheduler,
     party: &str,
@@ -72,7 +72,7 @@ fn tilers_count_for_two_minutes_after_their_reports() {
 }
 
 #[test]
-fn a_second_client_finds_a_free_slot_whatever_the_first_one_asks_for() {
+fn a_second_client_always_finds_a_free_slot() {
     for slots in [&[2][..], &[1, 1], &[4], &[2, 2, 16]] {
         let mut scheduler = tilers(slots);
         flood(&mut scheduler, "a", 40, &MANY);
@@ -81,7 +81,7 @@ fn a_second_client_finds_a_free_slot_whatever_the_first_one_asks_for() {
 }
 
 #[test]
-fn twenty_thousand_jobs_of_one_client_keep_another_one_from_nothing() {
+fn twenty_thousand_jobs_of_one_client_do_not_delay_another_one() {
     let mut scheduler = tilers(&[2]);
     let shares = Shares::default();
     let asks = (0..20_000).map(|number| admit(&mut scheduler, asked("a", &number.to_string()), &shares));
@@ -95,7 +95,7 @@ fn twenty_thousand_jobs_of_one_client_keep_another_one_from_nothing() {
 }
 
 #[test]
-fn one_client_alone_has_its_part_of_the_slots() {
+fn a_single_client_gets_its_share_of_the_slots() {
     let mut scheduler = tilers(&[4, 4]);
     let shares = Shares { slots_percent: 100, ..MANY };
     let turns = |scheduler: &mut Scheduler, shares| {
@@ -103,13 +103,13 @@ fn one_client_alone_has_its_part_of_the_slots() {
         turns.filter(|turn| *turn == Ok(Turn::Now)).count()
     };
     assert_eq!(turns(&mut scheduler, &MANY), 6, "three quarters of eight");
-    assert_eq!(turns(&mut tilers(&[4, 4]), &shares), 11, "and a fourth more waits in the queue");
+    assert_eq!(turns(&mut tilers(&[4, 4]), &shares), 11, "and a quarter more waits in the queue");
     assert_eq!(turns(&mut tilers(&[1]), &MANY), 1);
-    assert_eq!(turns(&mut Scheduler::default(), &MANY), 12, "tilers that say nothing");
+    assert_eq!(turns(&mut Scheduler::default(), &MANY), 12, "no tiler has reported");
 }
 
 #[test]
-fn clients_have_their_turns_one_after_the_other() {
+fn clients_take_turns() {
     let mut scheduler = tilers(&[1]);
     let shares = Shares { slots_percent: 100, ..MANY };
     for (party, name) in
@@ -118,7 +118,7 @@ fn clients_have_their_turns_one_after_the_other() {
         admit(&mut scheduler, asked(party, name), &shares).unwrap();
     }
     let mut order = vec![];
-    // Two are sent, as a tiler has one slot and pulls one more.
+    // Two jobs are sent, because a tiler has one slot and pulls one more job.
     let mut sent = std::collections::VecDeque::from([id("a0"), id("a1")]);
     while let Some(ended) = sent.pop_front() {
         scheduler.end(ended, 0, START);
@@ -130,7 +130,7 @@ fn clients_have_their_turns_one_after_the_other() {
 }
 
 #[test]
-fn one_client_has_half_of_the_backlog_and_leaves_the_rest_to_others() {
+fn one_client_gets_half_of_the_queue() {
     let mut scheduler = tilers(&[2]);
     let (admitted, error) = flood(&mut scheduler, "a", 200, &MANY);
     assert_eq!((admitted, error), (52, Some(AdmissionError::TooManyWaiting))); // one is sent
@@ -141,7 +141,7 @@ fn one_client_has_half_of_the_backlog_and_leaves_the_rest_to_others() {
 }
 
 #[test]
-fn past_the_backlog_nothing_is_admitted() {
+fn nothing_is_admitted_beyond_the_maximum() {
     let mut scheduler = tilers(&[2]);
     scheduler.report(BacklogReport { backlog: Backlog::of(101), at: START });
     assert_eq!(admit(&mut scheduler, asked("a", "a"), &MANY), Err(AdmissionError::Overloaded));
@@ -150,7 +150,7 @@ fn past_the_backlog_nothing_is_admitted() {
 }
 
 #[test]
-fn no_more_jobs_are_sent_for_a_host_than_it_should_have() {
+fn the_jobs_sent_for_one_host_have_a_limit() {
     let shares = Shares { host_jobs: 2, ..MANY };
     let mut scheduler = tilers(&[16]);
     let turns: Vec<_> = (0..5)
@@ -160,7 +160,7 @@ fn no_more_jobs_are_sent_for_a_host_than_it_should_have() {
         })
         .collect();
     assert_eq!(turns, [Turn::Now, Turn::Now, Turn::Later, Turn::Later, Turn::Later]);
-    // A job for another host does not wait behind them.
+    // A job for another host does not wait.
     assert_eq!(admit(&mut scheduler, asked("client2", "elsewhere"), &shares), Ok(Turn::Now));
     scheduler.end(id("0"), 0, START);
     assert_eq!(ids(&scheduler.due(START, &shares)), [id("3")], "whose client has nothing else under way");
@@ -169,12 +169,12 @@ fn no_more_jobs_are_sent_for_a_host_than_it_should_have() {
 }
 
 #[test]
-fn a_client_has_a_budget_of_tiles_that_begins_anew_each_day() {
+fn a_client_has_a_tile_limit_per_day() {
     let shares = Shares { tiles_a_day: 1000, ..MANY };
     let mut scheduler = tilers(&[4]);
     assert_eq!(admit(&mut scheduler, asked("a", "first"), &shares), Ok(Turn::Now));
     scheduler.end(id("first"), 500, START);
-    // What has not ended counts as 200 tiles each.
+    // Each job that has not ended counts as 200 tiles.
     assert_eq!(flood(&mut scheduler, "a", 9, &shares), (3, Some(AdmissionError::TooManyTiles)));
     for number in 0..3 {
         scheduler.end(id(&format!("a-{number}")), 100, START);
@@ -189,7 +189,7 @@ fn a_client_has_a_budget_of_tiles_that_begins_anew_each_day() {
 }
 
 #[test]
-fn a_client_with_a_key_has_all_slots_and_no_budget() {
+fn a_client_with_a_key_has_all_slots_and_no_tile_limit() {
     let shares = Shares { tiles_a_day: 0, ..MANY };
     let mut scheduler = tilers(&[4]);
     let (admitted, _) = flood(&mut scheduler, "@shop", 20, &shares);
@@ -197,20 +197,20 @@ fn a_client_with_a_key_has_all_slots_and_no_budget() {
 }
 
 #[test]
-fn a_second_client_that_asks_for_a_waiting_job_brings_it_forward() {
+fn a_second_client_with_a_shorter_line_brings_a_waiting_job_forward() {
     let mut scheduler = tilers(&[2]);
     flood(&mut scheduler, "a", 10, &MANY);
     let last = asked("b", "a-9");
     scheduler.enqueue(last.clone());
     assert_eq!(scheduler.turns(last.job.id, START, &MANY).0, Turn::Now);
-    // And one that has as many waiting itself does not.
+    // A client with an equally long line does not.
     flood(&mut scheduler, "b", 20, &MANY);
     scheduler.enqueue(asked("b", "a-8"));
     assert_eq!(scheduler.jobs[&id("a-8")].party, "a");
 }
 
 #[test]
-fn a_job_that_the_queue_did_not_take_is_next_again() {
+fn a_job_that_the_queue_refused_is_next_again() {
     let mut scheduler = tilers(&[2]);
     flood(&mut scheduler, "a", 3, &MANY);
     scheduler.end(id("a-0"), 0, START);
@@ -220,7 +220,7 @@ fn a_job_that_the_queue_did_not_take_is_next_again() {
 }
 
 #[test]
-fn a_job_whose_end_is_never_told_does_not_count_for_ever() {
+fn a_job_without_a_message_about_its_end_counts_for_two_hours() {
     let mut scheduler = tilers(&[2]);
     flood(&mut scheduler, "a", 2, &MANY);
     for seconds in [7_000, 7_300] {
@@ -232,7 +232,7 @@ fn a_job_whose_end_is_never_told_does_not_count_for_ever() {
 }
 
 #[test]
-fn a_tiler_that_is_silent_has_no_slots() {
+fn a_silent_tiler_has_no_slots() {
     let mut scheduler = tilers(&[2, 50]);
     flood(&mut scheduler, "a", 80, &MANY);
     let sent = scheduler.lines.of("a").1;
@@ -240,10 +240,10 @@ fn a_tiler_that_is_silent_has_no_slots() {
     let capacity = Some(Capacity { tiler: TilerId(0), slots: 2 });
     scheduler.report(BacklogReport { backlog: Backlog { messages: 0, capacity }, at: after(100) });
     scheduler.end(id("a-0"), 0, after(150));
-    assert_eq!(scheduler.due(after(150), &MANY), [], "the others are still to be done");
+    assert_eq!(scheduler.due(after(150), &MANY), [], "the other jobs have not ended");
 }
 
-/// The scheduler as another instance of the Worker finds it in the storage, which is `stored` with the changes.
+/// Adds the scheduler's changes to `stored`, and returns the scheduler that is restored from that.
 fn reopened(scheduler: &mut Scheduler, stored: &mut BTreeMap<String, String>) -> Scheduler {
     for (key, value) in scheduler.take_changes() {
         match value {
@@ -283,7 +283,7 @@ fn a_restart_changes_nothing() {
 }
 
 #[test]
-fn rows_of_other_versions_are_left_alone() {
+fn rows_of_other_versions_are_ignored() {
     let rows = [("backlog", "{}"), ("job/x", "{}"), ("tiles/x", "7"), ("tiles/7/", "-1"), ("tiler/1", "[]")];
     let mut scheduler = Scheduler::restore(rows.map(|(key, value)| (key.to_owned(), value.to_owned())));
     assert!(scheduler.take_changes().is_empty());

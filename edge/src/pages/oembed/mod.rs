@@ -1,5 +1,5 @@
-//! `/oembed`: the HTML that a site puts into its page for a share link (oEmbed 1.0, <https://oembed.com>): a frame as
-//! large as the site allows, in the picture's shape.
+//! `/oembed`: the HTML that embeds a share link (oEmbed 1.0, <https://oembed.com>), a frame with the picture's aspect ratio
+//! and the largest size that the site allows.
 
 use edgezoom_content::{Content, ContentId, Finished, PreviewKind, Size, Status};
 use http::StatusCode;
@@ -11,27 +11,27 @@ use crate::response::element::Element::{self, Count, Object, Text};
 use crate::response::escape;
 use crate::response::{CachePolicy, Response};
 
-/// The largest viewer without limits of the site: as wide as a column of text, and not higher than a small screen.
+/// Maximum size of the frame if the site sets none: the width of a text column, the height of a small screen.
 const DEFAULT: Size = Size { width: 800, height: 600 };
-/// The smallest height that a viewer is usable in, for very wide pictures.
-const LOWEST: u32 = 200;
+/// Minimum side of a usable viewer, for pictures with an extreme aspect ratio.
+const MIN_SIDE: u32 = 200;
 
 impl OembedRequest {
-    /// The content of the share link.
+    /// Returns the content of the share link.
     ///
     /// # Errors
-    /// The response without one: 400, 404, or 501 for an unknown format.
+    /// Returns the response of an error: 400, 404, or 501 for an unknown format.
     pub fn content(&self, addresses: &Addresses) -> Result<ContentId, Response> {
         if !matches!(self.format.as_deref(), None | Some("json" | "xml")) {
             return Err(Response::text(StatusCode::NOT_IMPLEMENTED, "The format must be json or xml."));
         }
         let url = self.url.as_deref().ok_or_else(|| {
-            Response::text(StatusCode::BAD_REQUEST, "Say which share link: /oembed?url=<share link>.")
+            Response::text(StatusCode::BAD_REQUEST, "Give a share link: /oembed?url=<share link>.")
         })?;
         shared_content(url, &addresses.share).ok_or_else(not_found)
     }
 
-    /// The response for a content.
+    /// Returns the response for a content.
     #[must_use]
     pub fn response(&self, content: &Content, addresses: &Addresses) -> Response {
         if matches!(content.status, Status::Failed { .. }) {
@@ -80,7 +80,7 @@ impl OembedRequest {
         Object(fields)
     }
 
-    /// The largest small picture within the limits of the site: one that was made, or else a level of the pyramid.
+    /// Returns the largest preview image within the site's limits, or else a level of the pyramid.
     fn thumbnail(&self, content: &Content, addresses: &Addresses) -> Option<(String, Size)> {
         let Status::Ready { attempt, finished } = &content.status else { return None };
         let Finished { dzi, archive, previews, .. } = finished;
@@ -100,24 +100,25 @@ impl OembedRequest {
         Size { width: or(self.max_width, otherwise.width), height: or(self.max_height, otherwise.height) }
     }
 
-    /// The largest frame in a shape within the limits of the site, and high enough if they allow it.
+    /// Returns the largest frame with an aspect ratio within the site's limits. No side is below [`MIN_SIDE`] unless they
+    /// demand it.
     fn fit(&self, shape: Size) -> Size {
         let most = self.most(DEFAULT);
         let scaled =
             |side: u32, by: u32, of: u32| (u64::from(side) * u64::from(by) / u64::from(of.max(1))) as u32;
         let height = scaled(most.width, shape.height, shape.width);
         if height <= most.height {
-            return Size { width: most.width, height: height.max(LOWEST.min(most.height)) };
+            return Size { width: most.width, height: height.max(MIN_SIDE.min(most.height)) };
         }
         Size {
-            width: scaled(most.height, shape.width, shape.height).max(LOWEST.min(most.width)),
+            width: scaled(most.height, shape.width, shape.height).max(MIN_SIDE.min(most.width)),
             height: most.height,
         }
     }
 }
 
 fn not_found() -> Response {
-    Response::text(StatusCode::NOT_FOUND, "There is nothing to embed for this link.")
+    Response::text(StatusCode::NOT_FOUND, "This link has nothing to embed.")
 }
 
 #[cfg(test)]

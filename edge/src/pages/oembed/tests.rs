@@ -1,4 +1,4 @@
-//! The oEmbed response of a share link, and that the texts of sources stay escaped.
+//! The oEmbed response of a share link, with the texts of sources escaped.
 
 use edgezoom_content::{
     Attempt, Dzi, Failure, FailureCode, Finished, Previews, Progress, SourceUrl, Stage, TileFormat, Timestamp,
@@ -47,7 +47,7 @@ fn xml_has_the_same_fields() {
 }
 
 #[test]
-fn an_unfinished_content_has_no_thumbnail_and_a_failed_one_is_not_embedded() {
+fn an_unfinished_content_has_no_thumbnail_and_a_failed_one_is_404() {
     let queued = OembedRequest::default()
         .response(&content(Status::Processing { stage: Stage::Queued, coarse: None }), &addresses());
     assert_eq!((queued.status, queued.header("Cache-Control")), (StatusCode::OK, Some("no-store")));
@@ -83,7 +83,7 @@ fn the_frame_and_the_thumbnail_stay_within_the_limits_of_the_site() {
 }
 
 #[test]
-fn the_thumbnail_is_the_largest_small_picture_that_the_site_takes() {
+fn the_thumbnail_is_the_largest_preview_within_the_limits() {
     let mut made = ready(8000, 6000);
     if let Status::Ready { finished, .. } = &mut made.status {
         finished.previews = Some(Previews::Objects);

@@ -1,35 +1,34 @@
-//! Finds the route of a request: method, path and query become a [`Route`] whose parameters are parsed and checked, or
-//! the error of the interface.
+//! Finds the route of a request: method, path and query become a [`Route`] whose parameters are parsed and checked.
 
 use edgezoom_content::protocol::BACKLOG_PATH;
 use edgezoom_content::{AddressPolicy, ContentId, PreviewKind, SourceUrl};
 use http::Method;
 
 use super::iiif::IiifRequest;
-use super::query::{parameter, url};
 use super::route::{ContentKey, HomeForm, OembedRequest, Route, TilerCall};
-use super::upload_parts::{self, UploadStep};
+use super::upload::{self, UPLOADS, UploadStep};
+use super::url::{parameter, url_parameter};
 use crate::config::shared_content;
 use crate::response::ApiError;
 use crate::response::negotiation::{NotAcceptable, Variant};
 use crate::response::plain::READ_METHODS;
 
-/// The parts of a request that its route depends on.
+/// The parts of a request that determine its route.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestParts<'a> {
-    /// The method.
+    /// Method.
     pub method: &'a Method,
-    /// The path, with its slash.
+    /// Path, with its leading slash.
     pub path: &'a str,
-    /// The query, without its question mark.
+    /// Query, without its question mark.
     pub query: &'a str,
-    /// The `Accept` header.
+    /// `Accept` header.
     pub accept: Option<&'a str>,
-    /// Where share links begin: `{share_base}`.
+    /// Base of share links: `{share_base}`.
     pub share: &'a str,
 }
 
-/// Finds the route. `policy` says which literal addresses a source may have.
+/// Finds the route. `policy` decides about literal addresses of sources.
 #[must_use]
 pub fn route(request: RequestParts<'_>, policy: &AddressPolicy) -> Route {
     if request.path == BACKLOG_PATH {
@@ -45,22 +44,23 @@ pub fn route(request: RequestParts<'_>, policy: &AddressPolicy) -> Route {
     match *request.method {
         Method::GET | Method::HEAD => read(request, policy),
         Method::OPTIONS => Route::Preflight,
-        Method::POST if request.path.trim_end_matches('/') == "/v1/content" => upload(request),
-        Method::POST | Method::PUT if request.path.starts_with(upload_parts::FOLDER) => {
-            upload_in_parts(request)
+        Method::POST if request.path.trim_end_matches('/') == "/v1/content" => {
+            let (name, variant) = in_variant(request, Ok(parameter(request.query, "name")));
+            Route::Upload { name, variant }
         }
+        Method::POST | Method::PUT if request.path.starts_with(UPLOADS) => upload_in_parts(request),
         _ => Route::MethodNotAllowed(READ_METHODS),
     }
 }
 
 fn read(request: RequestParts<'_>, policy: &AddressPolicy) -> Route {
     if request.path == "/" {
-        return Route::Home(url(request.query).filter(|text| !text.is_empty()).map(|text| {
+        return Route::Home(url_parameter(request.query).filter(|text| !text.is_empty()).map(|text| {
             let key = by_url(Some(&with_scheme(&text)), request.share, policy);
             HomeForm { text, key }
         }));
     }
-    let key = || by_url(url(request.query).as_deref(), request.share, policy);
+    let key = || by_url(url_parameter(request.query).as_deref(), request.share, policy);
     match request.path.strip_suffix('/').unwrap_or(request.path) {
         "/v1/content" => content(request, key()),
         "/v1/dzi" => dzi(request, key()),
@@ -69,7 +69,7 @@ fn read(request: RequestParts<'_>, policy: &AddressPolicy) -> Route {
         "/robots.txt" => Route::Robots,
         "/sitemap.xml" => Route::Sitemap,
         "/oembed" => Route::Oembed(OembedRequest {
-            url: url(request.query),
+            url: url_parameter(request.query),
             format: parameter(request.query, "format"),
             max_width: parameter(request.query, "maxwidth").and_then(|most| most.parse().ok()),
             max_height: parameter(request.query, "maxheight").and_then(|most| most.parse().ok()),
@@ -106,20 +106,15 @@ fn content(request: RequestParts<'_>, key: Result<ContentKey, ApiError>) -> Rout
     Route::Content { key, variant, retry }
 }
 
-fn upload(request: RequestParts<'_>) -> Route {
-    let (name, variant) = in_variant(request, Ok(parameter(request.query, "name")));
-    Route::Upload { name, variant }
-}
-
 fn upload_in_parts(request: RequestParts<'_>) -> Route {
-    let path = request.path.strip_prefix(upload_parts::FOLDER).unwrap_or_default();
+    let path = request.path.strip_prefix(UPLOADS).unwrap_or_default();
     let step = match (request.method, path.strip_prefix('/').unwrap_or(path)) {
         (&Method::POST, "") => Some(UploadStep::Begin),
-        (&Method::POST, file) => file.parse().ok().map(|file| {
+        (&Method::POST, upload) => upload.parse().ok().map(|upload| {
             let (name, variant) = in_variant(request, Ok(parameter(request.query, "name")));
-            UploadStep::Finish { file, name, variant }
+            UploadStep::Finish { upload, name, variant }
         }),
-        (_, path) => upload_parts::part(path).map(|(file, number)| UploadStep::Part(file, number)),
+        (_, path) => upload::part(path).map(|(upload, number)| UploadStep::Part(upload, number)),
     };
     step.map_or(Route::NotFound { page: false }, Route::UploadInParts)
 }
@@ -129,7 +124,7 @@ fn dzi(request: RequestParts<'_>, key: Result<ContentKey, ApiError>) -> Route {
     Route::Dzi { key, variant }
 }
 
-/// The variant of the response, which may be the error that there is no such variant.
+/// Chooses the variant of the response. If there is no such variant, the error replaces the key.
 fn in_variant<T>(request: RequestParts<'_>, key: Result<T, ApiError>) -> (Result<T, ApiError>, Variant) {
     let value = |name| parameter(request.query, name);
     match Variant::choose(value("format").as_deref(), value("callback").as_deref(), request.accept) {
@@ -138,7 +133,7 @@ fn in_variant<T>(request: RequestParts<'_>, key: Result<T, ApiError>) -> (Result
     }
 }
 
-/// The content of a URL: of a source, or of one of the service's own share links, which begin with `share`.
+/// Returns the content of a URL: of a source, or of one of the service's own share links, which begin with `share`.
 fn by_url(url: Option<&str>, share: &str, policy: &AddressPolicy) -> Result<ContentKey, ApiError> {
     let url = url.ok_or(ApiError::NeitherIdNorUrl)?;
     let source = || {
@@ -152,7 +147,7 @@ fn by_url(url: Option<&str>, share: &str, policy: &AddressPolicy) -> Result<Cont
     }
 }
 
-/// What was entered on the home page, as a URL: people leave the scheme out. A colon followed by a digit begins a port.
+/// Adds the scheme to a text from the home page, where people omit it. A colon before a digit begins a port.
 fn with_scheme(text: &str) -> String {
     let text = text.trim_matches(|c: char| c.is_ascii_whitespace());
     let has_scheme = text.split_once(':').is_some_and(|(scheme, rest)| {
@@ -164,12 +159,12 @@ fn with_scheme(text: &str) -> String {
     if has_scheme { text.to_owned() } else { format!("https://{text}") }
 }
 
-/// The routes of share links: `/<id>`, `/<id>.js`, `/<id>/embed`, `/<id>/preview.jpg`,
-/// `/<id>/thumbnail.jpg`, `/<id>/download`.
+/// Finds the routes of a share link: `/<id>`, `/<id>.js`, `/<id>/embed`, `/<id>/preview.jpg`, `/<id>/thumbnail.jpg`,
+/// `/<id>/download`.
 fn shared(path: &str) -> Option<Route> {
     let name = path.strip_prefix('/')?;
     if name.strip_suffix(".js").is_some_and(|id| !id.is_empty() && !id.contains('/')) {
-        // A wrong id too: the script says so in the page, where a 404 would leave nothing to see.
+        // For a wrong id too: the script says so in the page; a 404 would show nothing.
         return Some(Route::EmbedScript);
     }
     let name = name.strip_suffix('/').unwrap_or(name);
@@ -183,7 +178,7 @@ fn shared(path: &str) -> Option<Route> {
     }
 }
 
-/// The routes below `/iiif/`.
+/// Finds the routes below `/iiif/`.
 fn iiif(path: &str) -> Option<Route> {
     let (id, rest) = path.split_once('/').unwrap_or((path, ""));
     Some(Route::Iiif(id.parse().ok()?, IiifRequest::parse(rest)?))

@@ -1,4 +1,4 @@
-//! Each path of the interface, and paths that are nearly one.
+//! Every path of the API, and paths that are nearly one.
 
 use edgezoom_content::protocol::{claim_path, report_path};
 use edgezoom_content::source_url::SourceUrlError;
@@ -25,28 +25,28 @@ fn id() -> ContentId {
 fn key(target: &str) -> Result<ContentKey, ApiError> {
     match get(target) {
         Route::Content { key, variant: Variant::Standard(Format::Json), retry: false } => key,
-        other => panic!("{target} is routed to {other:?}"),
+        other => panic!("{target} has the route {other:?}"),
     }
 }
 
 #[test]
-fn content_is_asked_for_by_url_with_or_without_a_slash() {
+fn a_content_is_requested_by_url_with_or_without_a_slash() {
     let source = Ok(ContentKey::Source(SourceUrl::parse("http://example.com/a?b=1&c").unwrap()));
     assert_eq!(key("/v1/content/?url=http%3A%2F%2Fexample.com%2Fa%3Fb%3D1%26c"), source);
     assert_eq!(key("/v1/content?_=1&url=HTTP://example.com/a?b=1%26c&url=http://other.example/"), source);
 }
 
 #[test]
-fn content_is_asked_for_by_id_with_or_without_a_slash() {
+fn a_content_is_requested_by_id_with_or_without_a_slash() {
     assert_eq!(key(&format!("/v1/content/{ID}")), Ok(ContentKey::Id(id())));
     assert_eq!(key(&format!("/v1/content/{ID}/?x=y")), Ok(ContentKey::Id(id())));
 }
 
 #[test]
-fn a_client_asks_for_a_retry_with_one_value() {
+fn only_retry_1_asks_for_a_retry() {
     let is_retry = |target: &str| match get(target) {
         Route::Content { retry, .. } => retry,
-        other => panic!("{target} is routed to {other:?}"),
+        other => panic!("{target} has the route {other:?}"),
     };
     assert!(is_retry("/v1/content/?url=http://example.com/&retry=1"));
     assert!(is_retry(&format!("/v1/content/{ID}?format=json&retry=1")));
@@ -56,7 +56,7 @@ fn a_client_asks_for_a_retry_with_one_value() {
 }
 
 #[test]
-fn files_are_sent_to_where_contents_are_asked_for_by_url() {
+fn files_are_uploaded_to_the_path_of_contents_by_url() {
     let sent = |target| ask(Method::POST, target);
     let (json, wrapped) = (Variant::Standard(Format::Json), Variant::Wrapped(Format::Json));
     assert_eq!(sent("/v1/content"), Route::Upload { name: Ok(None), variant: json });
@@ -68,7 +68,7 @@ fn files_are_sent_to_where_contents_are_asked_for_by_url() {
 }
 
 #[test]
-fn a_file_in_parts_is_begun_sent_and_finished() {
+fn an_upload_in_parts_is_begun_sent_and_finished() {
     let file = "00112233445566778899aabbccddeeff.AB-c_9";
     let sent = |method, path: &str| match ask(method, &format!("/v1/uploads{path}")) {
         Route::UploadInParts(step) => Some(step),
@@ -82,7 +82,7 @@ fn a_file_in_parts_is_begun_sent_and_finished() {
     let part = UploadStep::Part(file.parse().unwrap(), 2);
     assert_eq!(sent(Method::PUT, &format!("/{file}/2")), Some(part));
     let (name, variant) = (Ok(Some("a.jpg".to_owned())), Variant::Standard(Format::Json));
-    let finish = UploadStep::Finish { file: file.parse().unwrap(), name, variant };
+    let finish = UploadStep::Finish { upload: file.parse().unwrap(), name, variant };
     assert_eq!(sent(Method::POST, &format!("/{file}?name=a.jpg")), Some(finish));
     for (method, path) in [
         (Method::POST, format!("/{file}/1")),
@@ -98,14 +98,14 @@ fn a_file_in_parts_is_begun_sent_and_finished() {
 }
 
 #[test]
-fn a_text_that_is_no_id_is_no_content() {
+fn a_malformed_id_has_no_content() {
     for text in ["x", "..%2f", "6qy4OXfXSi", "6qy4OXfXSidd", "6qy4OXfXSid//", "%00"] {
         assert_eq!(key(&format!("/v1/content/{text}")), Err(ApiError::NoSuchContent), "{text}");
     }
 }
 
 #[test]
-fn a_url_that_is_no_source_is_refused_with_the_reason() {
+fn a_url_that_cannot_be_a_source_is_refused_with_the_reason() {
     assert_eq!(key("/v1/content/"), Err(ApiError::NeitherIdNorUrl));
     assert_eq!(key("/v1/content/?url="), Err(ApiError::Url(SourceUrlError::Scheme)));
     assert_eq!(key("/v1/content/?url=http://nodots/"), Err(ApiError::Url(SourceUrlError::PrivateName)));
@@ -123,7 +123,7 @@ fn the_error_of_an_unknown_format_is_wrapped() {
 }
 
 #[test]
-fn share_embed_and_home_are_found() {
+fn share_links_embed_scripts_and_the_home_page_are_found() {
     assert_eq!(get("/"), Route::Home(None));
     assert_eq!(get("/?url="), Route::Home(None));
     assert!(matches!(
@@ -156,7 +156,7 @@ fn events_previews_and_oembed_are_found() {
 }
 
 #[test]
-fn only_keys_of_descriptors_and_tiles_reach_r2() {
+fn only_addresses_of_a_pyramids_objects_reach_r2() {
     assert!(matches!(get(&format!("/cache/{ID}/1.dzi")), Route::Object(_)));
     assert!(matches!(get(&format!("/cache/{ID}/1_files/0/0_0.jpg")), Route::Object(_)));
     assert_eq!(get(&format!("/cache/{ID}/secrets")), Route::NotFound { page: false });
@@ -193,7 +193,7 @@ fn tilers_and_the_operator_post() {
 }
 
 #[test]
-fn only_reading_is_allowed_elsewhere() {
+fn all_other_paths_only_allow_reading() {
     for method in [Method::POST, Method::PUT, Method::DELETE, Method::PATCH, Method::TRACE] {
         let path = format!("/v1/content/{ID}");
         assert_eq!(ask(method, &path), Route::MethodNotAllowed("GET, HEAD, OPTIONS"));
@@ -203,7 +203,7 @@ fn only_reading_is_allowed_elsewhere() {
 }
 
 #[test]
-fn a_person_at_a_wrong_address_gets_a_page() {
+fn an_unknown_address_outside_the_api_gets_a_page() {
     for path in ["/nothing", "/6qy4OXfXSi", "/a/b/c", "//", "/%ff", "/favicon.ico"] {
         assert_eq!(get(path), Route::NotFound { page: true }, "{path}");
     }
@@ -213,7 +213,7 @@ fn a_person_at_a_wrong_address_gets_a_page() {
 }
 
 #[test]
-fn a_slash_at_the_end_changes_nothing() {
+fn a_trailing_slash_changes_nothing() {
     for path in ["/health", "/version", "/robots.txt", "/sitemap.xml", "/oembed", "/v1/content", "/v1/dzi"] {
         assert_eq!(get(&format!("{path}/")), get(path), "{path}");
     }
@@ -222,10 +222,10 @@ fn a_slash_at_the_end_changes_nothing() {
 }
 
 #[test]
-fn the_dzi_object_is_asked_for_as_a_content_is() {
+fn the_dzi_object_is_requested_like_a_content() {
     let of = |target: &str| match get(target) {
         Route::Dzi { key, .. } => key,
-        other => panic!("{target} is routed to {other:?}"),
+        other => panic!("{target} has the route {other:?}"),
     };
     assert_eq!(of(&format!("/v1/dzi/{ID}?callback=a")), Ok(ContentKey::Id(id())));
     assert_eq!(of("/v1/dzi/x"), Err(ApiError::NoSuchContent));
@@ -235,7 +235,7 @@ fn the_dzi_object_is_asked_for_as_a_content_is() {
 }
 
 #[test]
-fn bytes_of_a_source_that_are_not_utf_8_stay_as_they_are() {
+fn bytes_of_a_source_that_are_not_utf_8_stay_percent_encoded() {
     for (query, url) in [
         ("http%3A%2F%2Fexample.com%2F%FF.jpg", "http://example.com/%FF.jpg"),
         ("http://example.com/%25FF.jpg", "http://example.com/%FF.jpg"),
@@ -247,7 +247,7 @@ fn bytes_of_a_source_that_are_not_utf_8_stay_as_they_are() {
 }
 
 #[test]
-fn the_home_page_adds_the_scheme_that_people_leave_out() {
+fn the_home_page_adds_a_missing_scheme() {
     for (text, url) in [
         ("example.com/a.jpg", "https://example.com/a.jpg"),
         (" example.com:8080/a%3Ab ", "https://example.com:8080/a:b"),

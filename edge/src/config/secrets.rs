@@ -1,45 +1,74 @@
-//! Signed requests, for the operators of closed services: new contents are for clients that have a key.
+//! The secrets that authenticate callers: the tilers' token, and the keys of clients that sign their requests.
 
 use std::fmt;
 
 use edgezoom_content::Timestamp;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
+use subtle::ConstantTimeEq;
 
-/// The keys of the clients, by their names.
+/// The token that tilers share with the Worker. It is compared in constant time and never printed.
+#[derive(Clone)]
+pub struct TilerToken(String);
+
+impl TilerToken {
+    /// Minimum number of characters: shorter tokens can be guessed.
+    pub const MIN_LENGTH: usize = 16;
+
+    /// Returns the token; `None` if it is too short.
+    pub(super) fn new(token: String) -> Option<Self> {
+        (token.len() >= Self::MIN_LENGTH).then_some(Self(token))
+    }
+
+    /// Returns true if an `Authorization` header has the token (RFC 6750).
+    #[must_use]
+    pub fn authorizes(&self, authorization: Option<&str>) -> bool {
+        let Some((scheme, token)) = authorization.and_then(|header| header.split_once(' ')) else {
+            return false;
+        };
+        scheme.eq_ignore_ascii_case("bearer") && bool::from(token.trim().as_bytes().ct_eq(self.0.as_bytes()))
+    }
+}
+
+impl fmt::Debug for TilerToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TilerToken")
+    }
+}
+
+/// The keys of the clients of a closed service, by name: only signed requests create contents.
 #[derive(Clone)]
 pub struct SigningKeys(Vec<(String, String)>);
 
-/// What a signed request says of itself.
+/// The parameters of a signed request.
 #[derive(Clone, Copy, Debug)]
 pub struct Signature<'a> {
-    /// The name of the key.
+    /// Name of the key.
     pub key: &'a str,
-    /// Until when it is valid, in seconds since the Unix epoch.
+    /// End of its validity, in seconds since the Unix epoch.
     pub expires: &'a str,
-    /// HMAC-SHA-256 (RFC 2104) of `expires`, a line feed, and what is asked for, with the key; in hexadecimal digits.
+    /// HMAC-SHA-256 (RFC 2104) of `expires`, a line feed, and the requested URL or id, in hexadecimal digits.
     pub signature: &'a str,
 }
 
-/// Shorter keys can be guessed.
-const MIN_LENGTH: usize = 16;
-
 impl SigningKeys {
-    /// Reads `name:key` pairs, separated by commas; `None` when one is malformed, or has a key that is short enough to be
-    /// guessed.
+    /// Minimum number of characters of a key: shorter keys can be guessed.
+    pub const MIN_LENGTH: usize = 16;
+
+    /// Parses comma-separated `name:key` pairs; `None` if one is malformed or its key is too short.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let is_plain = |name: &str| {
             !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
         };
         let pair = |pair: &str| {
             let (name, key) = pair.trim().split_once(':')?;
-            (is_plain(name) && key.len() >= MIN_LENGTH).then(|| (name.to_owned(), key.to_owned()))
+            (is_plain(name) && key.len() >= Self::MIN_LENGTH).then(|| (name.to_owned(), key.to_owned()))
         };
         text.split(',').map(pair).collect::<Option<_>>().map(Self)
     }
 
-    /// The name of the key that signed a request for `what`: the URL of a source as the client wrote it, or an id. `None`
-    /// when the signature is not valid, or not any more.
+    /// Returns the name of the key that signed a request for `what`: the URL of a source as the client wrote it, or an id.
+    /// `None`: the signature is wrong or has expired.
     #[must_use]
     pub fn signer(&self, signature: Signature<'_>, what: &str, now: Timestamp) -> Option<&str> {
         let Signature { key, expires, signature } = signature;
@@ -59,7 +88,7 @@ impl fmt::Debug for SigningKeys {
     }
 }
 
-/// The bytes of a text in hexadecimal digits.
+/// Returns the bytes of a text in hexadecimal digits.
 fn bytes(text: &str) -> Option<Vec<u8>> {
     let digit = |byte: &u8| char::from(*byte).to_digit(16);
     let pairs = text.as_bytes().chunks(2);
@@ -80,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signature_holds_for_one_source_until_its_time() {
+    fn a_signature_is_valid_for_one_source_until_it_expires() {
         let until = 2_000_000_000_000;
         assert_eq!(signer("shop", "2000000000", SIGNED, URL, until - 1).as_deref(), Some("shop"));
         let upper = SIGNED.to_uppercase();
@@ -107,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_can_be_guessed_is_refused() {
+    fn malformed_and_short_keys_are_refused() {
         for wrong in [
             "",
             "shop",
@@ -121,5 +150,19 @@ mod tests {
             assert!(SigningKeys::parse(wrong).is_none(), "{wrong}");
         }
         assert!(!format!("{:?}", SigningKeys::parse("shop:0123456789abcdef")).contains("0123"));
+    }
+
+    #[test]
+    fn only_the_token_itself_authorizes() {
+        let token = TilerToken::new("1234567890123456".to_owned()).unwrap();
+        assert!(token.authorizes(Some("Bearer 1234567890123456")));
+        assert!(token.authorizes(Some("bearer 1234567890123456")));
+        for wrong in
+            ["", "Bearer", "Bearer ", "Bearer 1234567890123457", "Bearer 123456789012345", "1234567890123456"]
+        {
+            assert!(!token.authorizes(Some(wrong)), "{wrong}");
+        }
+        assert!(!token.authorizes(None));
+        assert!(!format!("{token:?}").contains("1234"));
     }
 }
