@@ -1,5 +1,4 @@
-// A closed service creates contents only for signed requests. A service without BASE_URL responds only on the machine
-// itself.
+// A closed service creates contents only for signed requests. A service without BASE_URL responds only on the machine itself.
 
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
@@ -23,7 +22,7 @@ test("a new content needs a valid signature", async () => {
   for (const target of [byUrl(url), signed(url, { key: "0123456789abcdee" }), signed(url, { expires: 1 }), `${byUrl(url)}&${signature("http://example.com/b")}`]) {
     const { status, type, body } = await system.send(target);
     assert.deepEqual([status, type], [403, "text/plain; charset=utf-8"], target);
-    assert.match(body, /not signed/);
+    assert.match(body, /signature/);
     assert.equal(JSON.parse((await system.send(`${target}&format=json`)).body).status, 403);
   }
   assert.equal((await system.send(`/?url=${encodeURIComponent(url)}`)).status, 403, "the home page's form");

@@ -105,7 +105,7 @@ test("a client's jobs wait in its line, another client's job is sent at once, an
     else refused = answer;
   }
   assert.equal(ids.length, 3 + 11, "three are sent, and half of the backlog waits");
-  assert.match(refused.body, /as many contents waiting as you can/);
+  assert.match(refused.body, /too many contents waiting/);
   const other = await flooded.send(byUrl("http://b.example/"), from("203.0.113.8"));
   assert.equal(other.status, 301);
   const { id } = JSON.parse(other.body);

@@ -144,8 +144,8 @@ test("bytes of a URL that are not UTF-8 are kept", async () => {
   assert.equal(url, "http://example.com/caf%E9.jpg");
 });
 
-test("the Worker has at most 400 KB, compressed", async () => {
+test("the Worker has at most 600 KB, compressed", async () => {
   const files = ["index.js", "index_bg.wasm"].map((name) => readFile(new URL(`../build/worker/${name}`, import.meta.url)));
   const size = gzipSync(Buffer.concat(await Promise.all(files)), { level: 9 }).length;
-  assert.ok(size <= 400_000, `${size} bytes`);
+  assert.ok(size <= 600_000, `${size} bytes`);
 });
